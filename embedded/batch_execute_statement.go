@@ -1,0 +1,281 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/partiql"
+)
+
+const maxStatements = 25
+
+type batchExecuteStatementInput struct {
+	statements   []*statementInput
+	showCapacity *string
+}
+
+func (in *batchExecuteStatementInput) read(name string, r *request) {
+	switch name {
+	case "Statements":
+		in.statements = r.statements("BatchStatementRequest")
+	case "ReturnConsumedCapacity":
+		in.showCapacity = r.text()
+	default:
+		r.skip()
+	}
+}
+
+// batchStatement is one statement of a batch and what became of it.
+type batchStatement struct {
+	in    *statementInput
+	bound *partiql.Bound
+	table *table
+	// target is the item that is read or changed; filter further conditions of a SELECT.
+	target *change
+	filter func(attribute.Item) bool
+	done   outcome
+	used   consumption
+	item   attribute.Item
+	err    error
+}
+
+// batchExecuteStatement runs statements each on its own: one that fails leaves the others alone. Those that write are
+// committed together, which is what makes them cheap.
+func (e *Engine) batchExecuteStatement(c *call) error {
+	var in batchExecuteStatementInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	var k constraints
+	k.statements(in.statements, "statements", maxStatements)
+	k.consumedCapacity(in.showCapacity)
+	if err := k.err(); err != nil {
+		return err
+	}
+	batch := make([]*batchStatement, len(in.statements))
+	for i, statement := range in.statements {
+		batch[i] = &batchStatement{in: statement}
+		batch[i].bound, batch[i].err = e.prepare(statement)
+	}
+	if err := checkKinds(batch); err != nil {
+		return err
+	}
+	release := e.shareTables(batch)
+	defer release()
+	for _, s := range batch {
+		s.resolve()
+	}
+	if err := checkTargets(batch); err != nil {
+		return err
+	}
+	c.failStatements(batch, false)
+	if err := e.runBatch(c, batch); err != nil {
+		return err
+	}
+	c.failStatements(batch, true)
+	c.answerBatch(batch, in.showCapacity)
+	return nil
+}
+
+// checkKinds refuses batches that both read and write.
+func checkKinds(batch []*batchStatement) error {
+	var reading, writing bool
+	for _, s := range batch {
+		if s.err == nil {
+			reading = reading || reads(s.bound)
+			writing = writing || !reads(s.bound)
+		}
+	}
+	if reading && writing {
+		return invalid("Read and write requests together in the same batch is not supported.")
+	}
+	return nil
+}
+
+// shareTables finds the tables of the statements and holds them shared; a statement whose table there is none of gets
+// its error.
+func (e *Engine) shareTables(batch []*batchStatement) (release func()) {
+	tables := map[string]*table{}
+	for _, s := range batch {
+		if s.err == nil {
+			tables[tableName(s.bound.Table)] = nil
+		}
+	}
+	var held []*table
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		if t, err := e.share(name); err == nil {
+			tables[name] = t
+			held = append(held, t)
+		}
+	}
+	for _, s := range batch {
+		if s.err == nil {
+			if s.table = tables[tableName(s.bound.Table)]; s.table == nil {
+				s.err = notFound(tableNotFound)
+			}
+		}
+	}
+	return func() {
+		for _, t := range held {
+			t.lock.RUnlock()
+		}
+	}
+}
+
+// resolve finds the item that the statement is about.
+func (s *batchStatement) resolve() {
+	if s.err != nil {
+		return
+	}
+	s.used.table = s.table
+	if reads(s.bound) {
+		s.target, s.filter, s.err = s.table.single(s.bound, "BatchExecuteStatement")
+		return
+	}
+	if s.bound.Verb == partiql.Check {
+		s.err = invalid("EXISTS is only supported in transactions")
+		return
+	}
+	s.target, s.err = s.table.stated(s.bound, s.in)
+}
+
+// checkTargets refuses batches that name an item twice.
+func checkTargets(batch []*batchStatement) error {
+	seen := map[string]bool{}
+	for _, s := range batch {
+		if s.err != nil {
+			continue
+		}
+		if seen[string(s.target.storageKey)] {
+			return invalid("Provided list of item keys contains duplicates")
+		}
+		seen[string(s.target.storageKey)] = true
+	}
+	return nil
+}
+
+// runBatch does the statements that can be done.
+func (e *Engine) runBatch(c *call, batch []*batchStatement) error {
+	rest := slices.DeleteFunc(slices.Clone(batch), func(s *batchStatement) bool { return s.err != nil })
+	if len(rest) == 0 {
+		return nil
+	}
+	if !reads(rest[0].bound) {
+		return e.commitStatements(rest)
+	}
+	for _, s := range rest {
+		if err := s.get(e, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *batchStatement) get(e *Engine, c *call) error {
+	got, err := load(c.reader(e, s.table, or(s.in.consistent, false)), s.target.storageKey)
+	if err != nil {
+		return fmt.Errorf("reading from %s: %w", s.table.Name, err)
+	}
+	units := readUnits(got.size, or(s.in.consistent, false))
+	if s.err = s.table.takeRead(nil, s.target.storageKey, units); s.err != nil {
+		return nil //nolint:nilerr // the statement fails alone
+	}
+	s.used.addRead(nil, units)
+	s.used.charge()
+	if got.item != nil && (s.filter == nil || s.filter(got.item)) {
+		s.item = s.bound.Project(got.item)
+	}
+	return nil
+}
+
+// commitStatements makes the changes of different items in one commit. A change that cannot be made gets its error and
+// leaves nothing in the batch.
+func (e *Engine) commitStatements(statements []*batchStatement) error {
+	keys := make([][]byte, len(statements))
+	for i, s := range statements {
+		keys[i] = s.target.storageKey
+	}
+	defer e.locks.lockAll(keys)()
+	batch := e.store.NewBatch()
+	for _, s := range statements {
+		s.done, s.err = e.stage(batch, s.target, &s.used)
+		if s.err != nil && !errors.As(s.err, new(*apiError)) && !errors.As(s.err, new(*attribute.ValidationError)) {
+			return joinClose(s.err, discarding{batch})
+		}
+		s.used.charge()
+	}
+	if err := batch.Commit(); err != nil {
+		return fmt.Errorf("writing a batch: %w", err)
+	}
+	for _, s := range statements {
+		if s.err == nil {
+			s.table.resize(s.done)
+			s.item = returned(s.bound, s.done)
+		}
+	}
+	return nil
+}
+
+func (c *call) answerBatch(batch []*batchStatement, show *string) {
+	c.out = append(c.out, `{"Responses":[`...)
+	for i, s := range batch {
+		c.out = s.append(separate(c.out, i))
+	}
+	c.out = append(c.out, ']')
+	var used []consumption
+	for _, s := range batch {
+		if s.used.table != nil {
+			used = append(used, s.used)
+		}
+	}
+	c.appendCapacities(used, show)
+	c.out = append(c.out, '}')
+}
+
+func (s *batchStatement) append(dst []byte) []byte {
+	dst = append(dst, '{')
+	if s.err != nil {
+		dst = appendName(dst, "Error")
+		dst = appendStatementError(dst, asAPIError(s.err))
+	}
+	if s.bound != nil {
+		dst = appendName(dst, "TableName")
+		dst = appendText(dst, s.bound.Table)
+	}
+	if s.item != nil && s.err == nil {
+		dst = appendName(dst, "Item")
+		dst = attribute.AppendItem(dst, s.item)
+	}
+	return append(dst, '}')
+}
+
+// batchErrorCodes are the codes of the errors that have other names in batches.
+var batchErrorCodes = map[string]string{
+	"ConditionalCheckFailedException": "ConditionalCheckFailed",
+	"DuplicateItemException":          "DuplicateItem",
+	"ValidationException":             "ValidationError",
+	"ResourceNotFoundException":       "ResourceNotFound",
+	"InternalServerError":             "InternalServerError",
+
+	"ProvisionedThroughputExceededException": "ProvisionedThroughputExceeded",
+	"ThrottlingException":                    "ThrottlingError",
+}
+
+func appendStatementError(dst []byte, e *apiError) []byte {
+	code, known := batchErrorCodes[e.name()]
+	if !known {
+		code = e.name()
+	}
+	dst = append(dst, `{"Code":`...)
+	dst = appendText(dst, code)
+	dst = appendName(dst, "Message")
+	dst = appendText(dst, e.message)
+	if e.item != nil {
+		dst = appendName(dst, "Item")
+		dst = attribute.AppendItem(dst, e.item)
+	}
+	return append(dst, '}')
+}

@@ -1,0 +1,317 @@
+package embedded
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+)
+
+const (
+	maxBatchGet = 100
+	// maxBatchGetBytes is how many bytes of items one answer holds; keys beyond it come back unprocessed.
+	maxBatchGetBytes = 16 << 20
+)
+
+// keysInput is what a BatchGetItem wants of one table.
+type keysInput struct {
+	projectionInput
+
+	keys       []itemParameter
+	consistent *bool
+	// raw is the request as it came, for its parameters to come back with unprocessed keys.
+	raw []byte
+}
+
+func (in *keysInput) read(name string, r *request) {
+	switch name {
+	case "Keys":
+		keys := []itemParameter{}
+		if r.list(func() { keys = append(keys, r.item()) }) {
+			in.keys = keys
+		}
+	case "ConsistentRead":
+		in.consistent = r.flag()
+	default:
+		in.projectionInput.read(name, r)
+	}
+}
+
+type batchGetItemInput struct {
+	tables       map[string]*keysInput
+	showCapacity *string
+}
+
+func (in *batchGetItemInput) read(name string, r *request) {
+	switch name {
+	case "RequestItems":
+		tables := map[string]*keysInput{}
+		given := r.mapping("com.amazonaws.dynamodb.v20120810.KeysAndAttributes", func(table string) {
+			keys := new(keysInput)
+			r.peek()
+			start := r.pos
+			r.structure("KeysAndAttributes", func(name string) { keys.read(name, r) })
+			keys.raw = r.src[start:r.pos]
+			tables[table] = keys
+		})
+		if given {
+			in.tables = tables
+		}
+	case "ReturnConsumedCapacity":
+		in.showCapacity = r.text()
+	default:
+		r.skip()
+	}
+}
+
+// names are the tables in a fixed order, so that the same request gets the same answer.
+func (in *batchGetItemInput) names() []string { return slices.Sorted(maps.Keys(in.tables)) }
+
+func (in *batchGetItemInput) check() error {
+	if len(in.tables) == 0 {
+		return invalid("The requestItems parameter is required for BatchGetItem")
+	}
+	var c constraints
+	c.consumedCapacity(in.showCapacity)
+	c.length(len(in.tables), counted(len(in.tables), "tables"), "requestItems", 1, maxBatchGet)
+	for _, name := range in.names() {
+		c.mapKey(name, "requestItems")
+		keys := in.tables[name]
+		member := "requestItems." + name + ".member."
+		c.required(keys.keys != nil, member+"keys")
+		if keys.keys != nil {
+			c.length(len(keys.keys), counted(len(keys.keys), "keys"), member+"keys", 1, maxBatchGet)
+		}
+		keys.constrain(&c, member+"attributesToGet")
+	}
+	if err := c.err(); err != nil {
+		return err
+	}
+	var old, expressions bool
+	for _, keys := range in.tables {
+		old = old || keys.attributesToGet != nil
+		expressions = expressions || has(keys.projection)
+	}
+	// One table's expression does not go with another's AttributesToGet.
+	err := exclusive(givenNames(parameter{"AttributesToGet", old}), givenNames(parameter{"ProjectionExpression", expressions}))
+	if err != nil {
+		return err
+	}
+	count := 0
+	for _, name := range in.names() {
+		keys := in.tables[name]
+		if err := keys.check(); err != nil {
+			return err
+		}
+		if count += len(keys.keys); count > maxBatchGet {
+			return invalid("Too many items requested for the BatchGetItem call")
+		}
+	}
+	return nil
+}
+
+func (in *keysInput) check() error {
+	if err := in.checkParameters(); err != nil {
+		return err
+	}
+	if err := uniqueNames(in.attributesToGet); err != nil {
+		return err
+	}
+	for _, key := range in.keys {
+		if key.invalid != nil {
+			return key.invalid
+		}
+	}
+	return nil
+}
+
+// mapKey checks a key of a map that is the name of a table.
+func (c *constraints) mapKey(name, member string) {
+	plain := tableName(name)
+	if n := len(plain); n < minNameLength || n > maxNameLength || !isName(plain) {
+		c.broken("'{"+name+"=...}'", member, "Map keys must satisfy constraint: [Member must have length less than or equal "+
+			"to 255, Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: "+
+			namePattern+"]")
+	}
+}
+
+// batchGet is a batchGetItem under way.
+type batchGet struct {
+	engine *Engine
+	call   *call
+	in     *batchGetItemInput
+	tables map[string]*table
+	bytes  int
+	// left holds the keys that did not fit, by table.
+	left map[string][]attribute.Item
+	used []consumption
+	// done counts the keys that were looked up; throttled is why the last one was not, if it was throttled.
+	done      int
+	throttled error
+}
+
+func (e *Engine) batchGetItem(c *call) error {
+	var in batchGetItemInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	projectors := map[string]projector{}
+	for _, name := range in.names() {
+		p, err := in.tables[name].bindProjection(e)
+		if err != nil {
+			return err
+		}
+		projectors[name] = p
+	}
+	tables, release, err := e.shareAll(in.names())
+	if err != nil {
+		return err
+	}
+	defer release()
+	for _, name := range in.names() {
+		if err := tables[name].checkDistinctKeys(in.tables[name].keys); err != nil {
+			return err
+		}
+	}
+	b := &batchGet{engine: e, call: c, in: &in, tables: tables, left: map[string][]attribute.Item{}}
+	c.out = append(c.out, `{"Responses":{`...)
+	for i, name := range in.names() {
+		c.out = separate(c.out, i)
+		c.out = appendText(c.out, name)
+		c.out = append(c.out, ":["...)
+		if c.out, err = b.appendItems(c.out, name, projectors[name]); err != nil {
+			return err
+		}
+		c.out = append(c.out, ']')
+	}
+	c.out = append(c.out, '}')
+	return b.finish(c)
+}
+
+// checkDistinctKeys checks the keys, and that none of them comes twice.
+func (t *table) checkDistinctKeys(keys []itemParameter) error {
+	seen := make(map[string]struct{}, len(keys))
+	for _, key := range keys {
+		if err := t.checkKey(key.item); err != nil {
+			return err
+		}
+		encoded := string(t.appendItemKey(nil, key.item))
+		if _, twice := seen[encoded]; twice {
+			return invalid("Provided list of item keys contains duplicates")
+		}
+		seen[encoded] = struct{}{}
+	}
+	return nil
+}
+
+// appendItems appends the items that there are of one table, as far as they fit into the answer.
+func (b *batchGet) appendItems(dst []byte, name string, project projector) ([]byte, error) {
+	t, in := b.tables[name], b.in.tables[name]
+	used := consumption{table: t}
+	key := takeBuffer()
+	defer giveBuffer(key)
+	n := 0
+	for _, parameter := range in.keys {
+		if b.call.shot.picked(EffectLeftOvers) || b.bytes >= maxBatchGetBytes {
+			b.left[name] = append(b.left[name], parameter.item)
+			continue
+		}
+		*key = t.appendItemKey((*key)[:0], parameter.item)
+		before := len(dst)
+		comma := ""
+		if n > 0 {
+			comma = ","
+		}
+		consistent := or(in.consistent, false)
+		appended, size, exists, err := appendStored(dst, comma, b.call.reader(b.engine, t, consistent), *key, project)
+		if err != nil {
+			return dst, fmt.Errorf("reading from %s: %w", t.Name, err)
+		}
+		if b.bytes+size > maxBatchGetBytes {
+			b.bytes = maxBatchGetBytes
+			b.left[name] = append(b.left[name], parameter.item)
+			dst = appended[:before]
+			continue
+		}
+		units := readUnits(size, consistent)
+		if b.throttled = t.takeRead(nil, *key, units); b.throttled != nil {
+			b.left[name] = append(b.left[name], parameter.item)
+			dst = appended[:before]
+			continue
+		}
+		dst = appended
+		b.bytes += size
+		b.done++
+		used.addRead(nil, units)
+		if exists {
+			n++
+		}
+	}
+	used.charge()
+	b.used = append(b.used, used)
+	return dst, nil
+}
+
+func (b *batchGet) finish(c *call) error {
+	if b.done == 0 && b.throttled != nil {
+		return b.throttled
+	}
+	c.out = appendName(c.out, "UnprocessedKeys")
+	c.out = append(c.out, '{')
+	n := 0
+	for _, name := range b.in.names() {
+		if len(b.left[name]) == 0 {
+			continue
+		}
+		c.out = separate(c.out, n)
+		c.out = appendText(c.out, name)
+		c.out = append(c.out, ':')
+		var err error
+		if c.out, err = appendUnprocessed(c.out, b.in.tables[name].raw, b.left[name]); err != nil {
+			return err
+		}
+		n++
+	}
+	c.out = append(c.out, '}')
+	c.appendCapacities(b.used, b.in.showCapacity)
+	c.out = append(c.out, '}')
+	return nil
+}
+
+// appendUnprocessed appends the request for the keys left, with the parameters of the original one.
+func appendUnprocessed(dst, original []byte, left []attribute.Item) ([]byte, error) {
+	var parameters map[string]json.RawMessage
+	if err := json.Unmarshal(original, &parameters); err != nil {
+		return dst, fmt.Errorf("reading the request again: %w", err)
+	}
+	keys := []byte{'['}
+	for i, key := range left {
+		keys = separate(keys, i)
+		keys = attribute.AppendItem(keys, key)
+	}
+	parameters["Keys"] = append(keys, ']')
+	encoded, err := json.Marshal(parameters)
+	if err != nil {
+		return dst, fmt.Errorf("encoding the keys left: %w", err)
+	}
+	return append(dst, encoded...), nil
+}
+
+// appendCapacities appends the list ConsumedCapacity if it is asked for.
+func (c *call) appendCapacities(used []consumption, show *string) {
+	if !wanted(show) {
+		return
+	}
+	c.out = appendName(c.out, "ConsumedCapacity")
+	c.out = append(c.out, '[')
+	for i := range used {
+		c.out = separate(c.out, i)
+		c.out = used[i].append(c.out, *show)
+	}
+	c.out = append(c.out, ']')
+}

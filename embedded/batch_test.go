@@ -1,0 +1,71 @@
+package embedded_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestBatchesAreChecked(t *testing.T) {
+	puts := func(n int) string {
+		var requests []string
+		for i := range n {
+			requests = append(requests, fmt.Sprintf(`{"PutRequest":{"Item":{"pk":{"S":"%d"}}}}`, i))
+		}
+		return `{"RequestItems":{"tab":[` + strings.Join(requests, ",") + `]}}`
+	}
+	keys := func(n int) string {
+		var keys []string
+		for i := range n {
+			keys = append(keys, fmt.Sprintf(`{"pk":{"S":"%d"}}`, i))
+		}
+		return `{"RequestItems":{"tab":{"Keys":[` + strings.Join(keys, ",") + `]}}}`
+	}
+	run(t, openWith(t, simpleTable), []step{
+		{"BatchWriteItem", puts(25), `{"UnprocessedItems":{}}`},
+		{"BatchWriteItem", puts(26), "ValidationException: 1 validation error detected: Value '{tab=[26 requests]}' at 'requestItems' failed to satisfy " +
+			"constraint: Map value must satisfy constraint: " +
+			"[Member must have length less than or equal to 25, Member must have length greater than or equal to 1]"},
+		{"BatchWriteItem", puts(0), "ValidationException: 1 validation error detected: …"},
+		{"BatchWriteItem", `{"RequestItems":{}}`, "ValidationException: The requestItems parameter is required for BatchWriteItem"},
+		{"BatchWriteItem", `{"RequestItems":{"tab":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}},{"DeleteRequest":{"Key":{"pk":{"S":"a"}}}}]}}`,
+			"ValidationException: Provided list of item keys contains duplicates"},
+		{"BatchWriteItem", `{"RequestItems":{"tab":[{"PutRequest":{"Item":{"pk":{"S":"fresh"}}}},{"DeleteRequest":{"Key":{"x":{"S":"a"}}}}]}}`,
+			"ValidationException: The provided key element does not match the schema"},
+		{"GetItem", `{"TableName":"tab","Key":{"pk":{"S":"fresh"}}}`, `{}`},
+		{"BatchWriteItem", `{"RequestItems":{"none":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}}]}}`, "ResourceNotFoundException: Requested resource not found"},
+		{"BatchGetItem", keys(101), "ValidationException: 1 validation error detected: Value '[101 keys]' at 'requestItems.tab.member.keys' failed to " +
+			"satisfy constraint: Member must have length less than or equal to 100"},
+		{"BatchGetItem", `{"RequestItems":{"tab":{"Keys":[{"pk":{"S":"a"}},{"pk":{"S":"a"}}]}}}`, "ValidationException: Provided list of item keys contains duplicates"},
+		{"BatchGetItem", `{"RequestItems":{"none":{"Keys":[{"pk":{"S":"a"}}]}}}`, "ResourceNotFoundException: Requested resource not found"},
+	})
+}
+
+func TestABatchGetLeavesWhatDoesNotFit(t *testing.T) {
+	engine := openWith(t, simpleTable)
+	large := strings.Repeat("x", 390<<10)
+	var keys []string
+	for i := range 50 {
+		keys = append(keys, fmt.Sprintf(`{"pk":{"S":"%02d"}}`, i))
+		ask(t, engine, "PutItem", fmt.Sprintf(`{"TableName":"tab","Item":{"pk":{"S":"%02d"},"d":{"S":"%s"}}}`, i, large))
+	}
+	got := ask(t, engine, "BatchGetItem", `{"RequestItems":{"tab":{"ProjectionExpression":"#p","ExpressionAttributeNames":{"#p":"pk"},`+
+		`"ConsistentRead":true,"Keys":[`+strings.Join(keys, ",")+`]}}}`)
+	// 42 items of 390 KiB are the most that 16 MiB hold.
+	want := `"UnprocessedKeys":{"tab":{"ConsistentRead":true,"ExpressionAttributeNames":{"#p":"pk"},"Keys":[` + strings.Join(keys[42:], ",") + `],` +
+		`"ProjectionExpression":"#p"}}`
+	if !strings.Contains(got, want) || strings.Count(got, `{"pk":`) != 50 {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+func TestBatchesReachSeveralTables(t *testing.T) {
+	run(t, openWith(t, simpleTable, richTable), []step{
+		{"BatchWriteItem", `{"RequestItems":{"tab":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}}],"rich":[{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"},` +
+			`"grp":{"S":"g"}}}}]},"ReturnConsumedCapacity":"INDEXES"}`,
+			`{"ConsumedCapacity":[{"CapacityUnits":2,"GlobalSecondaryIndexes":{"all":{"CapacityUnits":1}},"Table":{"CapacityUnits":1},"TableName":"rich"},` +
+				`{"CapacityUnits":1,"Table":{"CapacityUnits":1},"TableName":"tab"}],"UnprocessedItems":{}}`},
+		{"BatchGetItem", `{"RequestItems":{"tab":{"Keys":[{"pk":{"S":"a"}}]},"rich":{"Keys":[{"pk":{"S":"a"},"sk":{"N":"1"}}],"AttributesToGet":["grp"]}}}`,
+			`{"Responses":{"rich":[{"grp":{"S":"g"}}],"tab":[{"pk":{"S":"a"}}]},"UnprocessedKeys":{}}`},
+	})
+}

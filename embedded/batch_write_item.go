@@ -1,0 +1,223 @@
+package embedded
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+const maxBatchWrite = 25
+
+// writeRequest is one put or delete of a BatchWriteItem.
+type writeRequest struct {
+	item, key itemParameter
+	puts      bool
+	deletes   bool
+}
+
+type batchWriteItemInput struct {
+	tables       map[string][]writeRequest
+	showCapacity *string
+	showMetrics  *string
+}
+
+func (in *batchWriteItemInput) read(name string, r *request) {
+	switch name {
+	case "RequestItems":
+		tables := map[string][]writeRequest{}
+		listType := "java.util.List<com.amazonaws.dynamodb.v20120810.WriteRequest>"
+		if r.mapping(listType, func(table string) { tables[table] = r.writeRequests() }) {
+			in.tables = tables
+		}
+	case "ReturnConsumedCapacity":
+		in.showCapacity = r.text()
+	case "ReturnItemCollectionMetrics":
+		in.showMetrics = r.text()
+	default:
+		r.skip()
+	}
+}
+
+func (r *request) writeRequests() []writeRequest {
+	requests := []writeRequest{}
+	r.list(func() {
+		var w writeRequest
+		r.structure("WriteRequest", func(name string) {
+			switch name {
+			case "PutRequest":
+				w.puts = r.only("PutRequest", "Item", &w.item)
+			case "DeleteRequest":
+				w.deletes = r.only("DeleteRequest", "Key", &w.key)
+			default:
+				r.skip()
+			}
+		})
+		requests = append(requests, w)
+	})
+	return requests
+}
+
+// only reads a structure whose one member is an item.
+func (r *request) only(structType, member string, item *itemParameter) bool {
+	return r.structure(structType, func(name string) {
+		if name == member {
+			*item = r.item()
+			return
+		}
+		r.skip()
+	})
+}
+
+func (in *batchWriteItemInput) names() []string { return slices.Sorted(maps.Keys(in.tables)) }
+
+func (in *batchWriteItemInput) check() error {
+	if len(in.tables) == 0 {
+		return invalid("The requestItems parameter is required for BatchWriteItem")
+	}
+	var c constraints
+	c.consumedCapacity(in.showCapacity)
+	c.length(len(in.tables), counted(len(in.tables), "tables"), "requestItems", 1, maxBatchWrite)
+	c.collectionMetrics(in.showMetrics)
+	count := 0
+	for _, name := range in.names() {
+		c.mapKey(name, "requestItems")
+		requests := in.tables[name]
+		if n := len(requests); n < 1 || n > maxBatchWrite {
+			c.broken("'{"+name+"="+counted(n, "requests")+"}'", "requestItems", "Map value must satisfy constraint: "+
+				"[Member must have length less than or equal to 25, Member must have length greater than or equal to 1]")
+		}
+		count += len(requests)
+		for i, w := range requests {
+			member := "requestItems." + name + ".member." + strconv.Itoa(i+1) + ".member."
+			if w.puts {
+				c.required(w.item.given(), member+"putRequest.item")
+			}
+			if w.deletes {
+				c.required(w.key.given(), member+"deleteRequest.key")
+			}
+		}
+	}
+	if err := c.err(); err != nil {
+		return err
+	}
+	if count > maxBatchWrite {
+		return invalid("Too many items requested for the BatchWriteItem call")
+	}
+	return in.checkRequests()
+}
+
+func (in *batchWriteItemInput) checkRequests() error {
+	for _, name := range in.names() {
+		for _, w := range in.tables[name] {
+			switch {
+			case w.puts == w.deletes && w.puts:
+				return invalid("Supplied AttributeValue has more than one datatypes set, must contain exactly one of the " +
+					"supported datatypes")
+			case !w.puts && !w.deletes:
+				return invalid("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
+			case w.item.invalid != nil:
+				return w.item.invalid
+			case w.key.invalid != nil:
+				return w.key.invalid
+			case w.puts && w.item.item.Size() > maxItem:
+				return invalid(itemTooLarge)
+			}
+		}
+	}
+	return nil
+}
+
+// batchWriteItem puts and deletes items, all in one commit.
+func (e *Engine) batchWriteItem(c *call) error {
+	var in batchWriteItemInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	tables, release, err := e.shareAll(in.names())
+	if err != nil {
+		return err
+	}
+	defer release()
+	var changes []*change
+	var used []consumption
+	seen := map[string]bool{}
+	for _, name := range in.names() {
+		used = append(used, consumption{table: tables[name]})
+		for _, w := range in.tables[name] {
+			ch, err := tables[name].requested(w)
+			if err != nil {
+				return err
+			}
+			if seen[string(ch.storageKey)] {
+				return invalid("Provided list of item keys contains duplicates")
+			}
+			seen[string(ch.storageKey)] = true
+			ch.left = c.shot.picked(EffectLeftOvers)
+			changes = append(changes, ch)
+		}
+	}
+	if err := e.commitChanges(changes, used); err != nil {
+		return err
+	}
+	c.out = in.appendLeft(append(c.out, `{"UnprocessedItems":`...), changes)
+	if err := e.appendAllMetrics(c, changes, in.showMetrics); err != nil {
+		return err
+	}
+	c.appendCapacities(used, in.showCapacity)
+	c.out = append(c.out, '}')
+	return nil
+}
+
+func (t *table) requested(w writeRequest) (*change, error) {
+	if w.puts {
+		return t.putting(w.item.item)
+	}
+	return t.deleting(w.key.item)
+}
+
+// commitChanges makes unconditional changes of different items durable together, but for those that are left out or get
+// throttled, which then are left out as well; all of them throttled is an error. The consumption is added to that of the
+// change's table in used, and to the counters.
+func (e *Engine) commitChanges(changes []*change, used []consumption) error {
+	keys := make([][]byte, len(changes))
+	for i, ch := range changes {
+		keys[i] = ch.storageKey
+	}
+	defer e.locks.lockAll(keys)()
+	batch := e.store.NewBatch()
+	outcomes := make([]outcome, len(changes))
+	for i, ch := range changes {
+		if ch.left {
+			continue
+		}
+		var err error
+		outcomes[i], err = e.stage(batch, ch, consumptionOf(used, ch.table))
+		ch.left = err != nil && throttled(err)
+		if err != nil && (!ch.left || allLeft(changes)) {
+			return joinClose(err, discarding{batch})
+		}
+	}
+	if err := batch.Commit(); err != nil {
+		return fmt.Errorf("writing a batch: %w", err)
+	}
+	for i, ch := range changes {
+		ch.table.resize(outcomes[i])
+	}
+	for i := range used {
+		used[i].charge()
+	}
+	return nil
+}
+
+func consumptionOf(used []consumption, t *table) *consumption {
+	for i := range used {
+		if used[i].table == t {
+			return &used[i]
+		}
+	}
+	return nil
+}

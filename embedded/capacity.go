@@ -1,0 +1,165 @@
+package embedded
+
+import (
+	"strconv"
+)
+
+const (
+	readUnitBytes  = 4096
+	writeUnitBytes = 1024
+)
+
+// consumption is the capacity that a request consumes on one table, in half units, the smallest there are. The zero
+// consumption of no table counts nothing.
+type consumption struct {
+	table *table
+	// read and write are what the table itself consumes, without its indexes.
+	read, write int
+	indexes     []indexConsumption
+	// doubled is set for transactions, which consume twice.
+	doubled bool
+}
+
+type indexConsumption struct {
+	index       *index
+	read, write int
+}
+
+// readUnits is what reading size bytes costs, in half units; nothing found costs as the smallest item does.
+func readUnits(size int, consistent bool) int {
+	units := max(1, (size+readUnitBytes-1)/readUnitBytes)
+	if consistent {
+		return 2 * units
+	}
+	return units
+}
+
+// writeUnits is what writing an item of size bytes costs, in half units.
+func writeUnits(size int) int {
+	return 2 * max(1, (size+writeUnitBytes-1)/writeUnitBytes)
+}
+
+func (c *consumption) factor() int {
+	if c.doubled {
+		return 2
+	}
+	return 1
+}
+
+func (c *consumption) addRead(i *index, units int) {
+	units *= c.factor()
+	if i == nil {
+		c.read += units
+		return
+	}
+	c.of(i).read += units
+}
+
+func (c *consumption) addWrite(i *index, units int) {
+	units *= c.factor()
+	if i == nil {
+		c.write += units
+		return
+	}
+	c.of(i).write += units
+}
+
+func (c *consumption) of(i *index) *indexConsumption {
+	for n := range c.indexes {
+		if c.indexes[n].index.ID == i.ID {
+			return &c.indexes[n]
+		}
+	}
+	c.indexes = append(c.indexes, indexConsumption{index: i})
+	return &c.indexes[len(c.indexes)-1]
+}
+
+// total is all of it, reads and writes.
+func (c *consumption) total() (read, write int) {
+	read, write = c.read, c.write
+	for _, i := range c.indexes {
+		read += i.read
+		write += i.write
+	}
+	return read, write
+}
+
+// charge adds the consumption to the engine's counters.
+func (c *consumption) charge() {
+	read, write := c.total()
+	if read != 0 {
+		c.table.units.read.Add(int64(read))
+	}
+	if write != 0 {
+		c.table.units.write.Add(int64(write))
+	}
+}
+
+// wanted tells whether a ReturnConsumedCapacity asks for anything.
+func wanted(show *string) bool { return show != nil && *show != none }
+
+func appendUnits(dst []byte, half int) []byte {
+	return strconv.AppendFloat(dst, float64(half)/2, 'f', 1, 64)
+}
+
+// append appends the consumption as an answer shows it.
+func (c *consumption) append(dst []byte, show string) []byte {
+	read, write := c.total()
+	dst = append(dst, `{"TableName":`...)
+	dst = appendText(dst, c.table.Name)
+	dst = appendName(dst, "CapacityUnits")
+	dst = appendUnits(dst, read+write)
+	dst = c.appendSplit(dst, read, write)
+	if show == showIndexes {
+		dst = appendName(dst, "Table")
+		dst = c.appendOne(dst, c.read, c.write)
+		dst = c.appendIndexes(dst, "LocalSecondaryIndexes", true)
+		dst = c.appendIndexes(dst, "GlobalSecondaryIndexes", false)
+	}
+	return append(dst, '}')
+}
+
+// appendSplit tells reads and writes apart, which only transactions do.
+func (c *consumption) appendSplit(dst []byte, read, write int) []byte {
+	if !c.doubled {
+		return dst
+	}
+	if read != 0 {
+		dst = appendName(dst, "ReadCapacityUnits")
+		dst = appendUnits(dst, read)
+	}
+	if write != 0 {
+		dst = appendName(dst, "WriteCapacityUnits")
+		dst = appendUnits(dst, write)
+	}
+	return dst
+}
+
+func (c *consumption) appendOne(dst []byte, read, write int) []byte {
+	dst = append(dst, `{"CapacityUnits":`...)
+	dst = appendUnits(dst, read+write)
+	dst = c.appendSplit(dst, read, write)
+	return append(dst, '}')
+}
+
+func (c *consumption) appendIndexes(dst []byte, name string, local bool) []byte {
+	n := 0
+	for _, i := range c.indexes {
+		if i.index.Local != local {
+			continue
+		}
+		if n == 0 {
+			dst = appendName(dst, name)
+			dst = append(dst, '{')
+		}
+		dst = separate(dst, n)
+		dst = appendText(dst, i.index.Name)
+		dst = append(dst, ':')
+		dst = c.appendOne(dst, i.read, i.write)
+		n++
+	}
+	if n > 0 {
+		dst = append(dst, '}')
+	}
+	return dst
+}

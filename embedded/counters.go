@@ -1,0 +1,61 @@
+package embedded
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Counters is what an engine has done since it was opened.
+type Counters struct {
+	// Requests counts the requests by operation, successful or not.
+	Requests map[string]int64
+	// Units is the consumed capacity by table name, tables that are deleted now included. Indexes count to their table.
+	Units map[string]Units
+}
+
+// Units is consumed capacity, in DynamoDB's units.
+type Units struct {
+	Read  float64
+	Write float64
+}
+
+type counting struct {
+	requests sync.Map // of operation names to *atomic.Int64
+	units    sync.Map // of table names to *unitCounter
+}
+
+// unitCounter counts half units, the smallest there are.
+type unitCounter struct {
+	read, write atomic.Int64
+}
+
+func (c *counting) request(operation string) {
+	counter, ok := c.requests.Load(operation)
+	if !ok {
+		counter, _ = c.requests.LoadOrStore(operation, new(atomic.Int64))
+	}
+	counter.(*atomic.Int64).Add(1) //nolint:forcetypeassert // the map holds nothing else
+}
+
+func (c *counting) table(name string) *unitCounter {
+	counter, ok := c.units.Load(name)
+	if !ok {
+		counter, _ = c.units.LoadOrStore(name, new(unitCounter))
+	}
+	return counter.(*unitCounter) //nolint:forcetypeassert // the map holds nothing else
+}
+
+// Counters returns the counts up to now. Take two and subtract to know what a piece of work has cost.
+func (e *Engine) Counters() Counters {
+	now := Counters{Requests: map[string]int64{}, Units: map[string]Units{}}
+	e.count.requests.Range(func(name, counter any) bool {
+		now.Requests[name.(string)] = counter.(*atomic.Int64).Load() //nolint:forcetypeassert // as above
+		return true
+	})
+	e.count.units.Range(func(name, counter any) bool {
+		units := counter.(*unitCounter)                                                                                //nolint:forcetypeassert // as above
+		now.Units[name.(string)] = Units{Read: float64(units.read.Load()) / 2, Write: float64(units.write.Load()) / 2} //nolint:forcetypeassert // as above
+		return true
+	})
+	return now
+}

@@ -1,0 +1,275 @@
+package embedded
+
+import (
+	"crypto/rand"
+	"fmt"
+)
+
+const (
+	maxLocalIndexes  = 5
+	maxGlobalIndexes = 20
+	maxThroughput    = 1_000_000_000_000
+	// maxIncluded is how many attributes all the INCLUDE projections of a table may name.
+	maxIncluded = 100
+)
+
+type createTableInput struct {
+	tableName  *string
+	attributes []attributeParameter
+	key        []keyParameter
+	billing    *string
+	throughput *throughputParameter
+	local      []indexParameter
+	global     []indexParameter
+	protected  *bool
+	class      *string
+	tags       []tagParameter
+}
+
+func (in *createTableInput) read(name string, r *request) {
+	switch name {
+	case "TableName":
+		in.tableName = r.text()
+	case "AttributeDefinitions":
+		in.attributes = r.attributeDefinitions()
+	case "KeySchema":
+		in.key = r.keySchema()
+	case "BillingMode":
+		in.billing = r.text()
+	case "ProvisionedThroughput":
+		in.throughput = r.throughput()
+	case "LocalSecondaryIndexes":
+		in.local = r.indexes("LocalSecondaryIndex")
+	case "GlobalSecondaryIndexes":
+		in.global = r.indexes("GlobalSecondaryIndex")
+	case "DeletionProtectionEnabled":
+		in.protected = r.flag()
+	case "TableClass":
+		in.class = r.text()
+	case "Tags":
+		in.tags = r.tags()
+	default:
+		r.skip()
+	}
+}
+
+func (in *createTableInput) check() error {
+	if in.tableName == nil {
+		return managedName(nil)
+	}
+	var c constraints
+	c.required(in.attributes != nil, "attributeDefinitions")
+	c.attributeDefinitions(in.attributes)
+	c.name(in.tableName, "tableName")
+	c.oneOf(in.billing, "billingMode", billingProvisioned, billingOnDemand)
+	c.throughput(in.throughput, "provisionedThroughput")
+	c.keySchema(in.key, "keySchema")
+	c.indexes(in.local, "localSecondaryIndexes")
+	c.indexes(in.global, "globalSecondaryIndexes")
+	c.tableClass(in.class)
+	c.tags(in.tags)
+	return c.err()
+}
+
+func (c *constraints) tableClass(class *string) {
+	c.oneOf(class, "tableClass", "STANDARD", "STANDARD_INFREQUENT_ACCESS")
+}
+
+// managedName checks the name of a table that a request about the table itself names, before all else.
+func managedName(name *string) error {
+	if name == nil {
+		return invalid("The parameter 'TableName' is required but was not present in the request")
+	}
+	if n := len(tableName(*name)); n < minNameLength || n > maxNameLength {
+		return invalid("TableName must be at least 3 characters long and at most 255 characters long")
+	}
+	return nil
+}
+
+// createTable makes a table, which can be used at once although its answer says CREATING, as DynamoDB's does.
+func (e *Engine) createTable(c *call) error {
+	var in createTableInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	s, err := in.schema()
+	if err != nil {
+		return err
+	}
+	s.CreatedAt = e.now().UnixMilli()
+	s.UUID = newUUID()
+	if s.Billing == billingOnDemand {
+		s.OnDemandAt = s.CreatedAt
+	}
+
+	e.tablesLock.Lock()
+	defer e.tablesLock.Unlock()
+	if e.tables[s.Name] != nil {
+		return inUse("Table already exists: " + s.Name)
+	}
+	s.ID = e.nextTable
+	if err := e.saveSchema(s); err != nil {
+		return err
+	}
+	e.nextTable++
+	t := e.newTable(s)
+	e.tables[s.Name] = t
+	return c.answerWith(object{"TableDescription": t.describe(statusCreating)})
+}
+
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+func (in *createTableInput) schema() (*schema, error) {
+	s := &schema{Name: tableName(*in.tableName), Protected: or(in.protected, false), Class: or(in.class, ""), NextIndex: 1}
+	if err := in.setBilling(s); err != nil {
+		return nil, err
+	}
+	d, err := makeDefinitions(in.attributes)
+	if err != nil {
+		return nil, err
+	}
+	s.Attributes, s.Kinds = d.names, d.kinds
+	if s.Key, err = d.tableKey(in.key, in.local != nil || in.global != nil); err != nil {
+		return nil, err
+	}
+	if err = in.addLocal(s, d); err != nil {
+		return nil, err
+	}
+	if err = in.addGlobal(s, d); err != nil {
+		return nil, err
+	}
+	if err = d.used(s); err != nil {
+		return nil, err
+	}
+	s.Tags, err = mergeTags(nil, in.tags)
+	return s, err
+}
+
+func (in *createTableInput) setBilling(s *schema) error {
+	s.Billing = or(in.billing, billingProvisioned)
+	if s.Billing == billingOnDemand {
+		if in.throughput != nil {
+			return invalid(invalidParameters + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when " +
+				"BillingMode is PAY_PER_REQUEST")
+		}
+		return nil
+	}
+	if in.throughput == nil {
+		return invalid(invalidParameters +
+			"ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED")
+	}
+	var err error
+	s.Throughput, err = in.throughput.checked()
+	return err
+}
+
+func (t *throughputParameter) checked() (throughput, error) {
+	if *t.read > maxThroughput {
+		return throughput{}, invalid("Given value %d for ReadCapacityUnits is out of bounds", *t.read)
+	}
+	if *t.write > maxThroughput {
+		return throughput{}, invalid("Given value %d for WriteCapacityUnits is out of bounds", *t.write)
+	}
+	return throughput{Read: *t.read, Write: *t.write}, nil
+}
+
+func (in *createTableInput) addLocal(s *schema, d definitions) error {
+	if in.local == nil {
+		return nil
+	}
+	switch {
+	case len(in.local) == 0:
+		return invalid(invalidParameters + "List of LocalSecondaryIndexes is empty")
+	case s.Key.Range == "":
+		return invalid(invalidParameters +
+			"Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex")
+	case len(in.local) > maxLocalIndexes:
+		return invalid(invalidParameters + "Number of LocalSecondaryIndexes exceeds per-table limit of 5")
+	}
+	for _, p := range in.local {
+		i, err := d.index(p)
+		if err != nil {
+			return err
+		}
+		if i.Key.Range == "" {
+			return invalid(invalidParameters+"Index KeySchema does not have a range key for index: %s", i.Name)
+		}
+		if i.Key.Hash != s.Key.Hash {
+			return invalid(invalidParameters+"Index KeySchema does not have the same leading hash key as table KeySchema "+
+				"for index: %s. index hash key: %s, table hash key: %s", i.Name, i.Key.Hash, s.Key.Hash)
+		}
+		i.Local = true
+		if err := s.addIndex(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (in *createTableInput) addGlobal(s *schema, d definitions) error {
+	if in.global == nil {
+		return nil
+	}
+	switch {
+	case len(in.global) == 0:
+		return invalid(invalidParameters + "List of GlobalSecondaryIndexes is empty")
+	case len(in.global) > maxGlobalIndexes:
+		return invalid(invalidParameters + "GlobalSecondaryIndex count exceeds the per-table limit of 20")
+	}
+	for _, p := range in.global {
+		i, err := d.index(p)
+		if err != nil {
+			return err
+		}
+		if err := s.setIndexThroughput(i, p.throughput); err != nil {
+			return err
+		}
+		if err := s.addIndex(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setIndexThroughput checks the throughput of an index against the table's billing mode.
+func (s *schema) setIndexThroughput(i *index, p *throughputParameter) error {
+	switch {
+	case s.Billing == billingOnDemand && p != nil:
+		return invalid(invalidParameters+"ProvisionedThroughput should not be specified for index: %s when BillingMode is "+
+			"PAY_PER_REQUEST", i.Name)
+	case s.Billing == billingOnDemand:
+		return nil
+	case p == nil:
+		return invalid(invalidParameters+"ProvisionedThroughput must be specified for index: %s", i.Name)
+	}
+	var err error
+	i.Throughput, err = p.checked()
+	return err
+}
+
+// addIndex gives the index its number and adds it.
+func (s *schema) addIndex(i *index) error {
+	if s.index(i.Name) != nil {
+		return invalid(invalidParameters+"Duplicate index name: %s", i.Name)
+	}
+	included := len(i.Include)
+	for _, other := range s.Indexes {
+		included += len(other.Include)
+	}
+	if included > maxIncluded {
+		return invalid(invalidParameters + "Number of NonKeyAttributes across all indexes exceeds per-table limit of 100")
+	}
+	i.ID = s.NextIndex
+	s.NextIndex++
+	s.Indexes = append(s.Indexes, i)
+	return nil
+}

@@ -1,0 +1,33 @@
+package embedded
+
+import "fmt"
+
+func (e *Engine) deleteTable(c *call) error {
+	name, err := c.decodeTable()
+	if err != nil {
+		return err
+	}
+	t, err := e.own(name)
+	if err != nil {
+		return err
+	}
+	defer t.lock.Unlock()
+	switch {
+	case t.Protected:
+		return invalid("Resource cannot be deleted as it is currently protected against deletion. " +
+			"Disable deletion protection first.")
+	case t.status() != statusActive:
+		return inUse("Attempt to change a resource which is still in use: Table is being updated: " + t.Name)
+	}
+	batch := e.store.NewBatch()
+	batch.Delete(schemaKey(t.Name))
+	batch.DeleteRange(itemPrefix(nil, t.ID, 0), itemPrefix(nil, t.ID+1, 0))
+	if err := batch.Commit(); err != nil {
+		return fmt.Errorf("dropping %s: %w", t.Name, err)
+	}
+	t.dropped = true
+	e.tablesLock.Lock()
+	delete(e.tables, t.Name)
+	e.tablesLock.Unlock()
+	return c.answerWith(object{"TableDescription": t.describe(statusDeleting)})
+}

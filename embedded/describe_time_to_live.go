@@ -1,0 +1,23 @@
+package embedded
+
+func (e *Engine) describeTimeToLive(c *call) error {
+	var in tableInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	var k constraints
+	k.requiredName(in.tableName, "tableName")
+	if err := k.err(); err != nil {
+		return err
+	}
+	t, err := e.share(*in.tableName)
+	if err != nil {
+		return notFound("Requested resource not found: Table: " + tableName(*in.tableName) + " not found")
+	}
+	defer t.lock.RUnlock()
+	description := object{"TimeToLiveStatus": "DISABLED"}
+	if t.TimeToLive != "" {
+		description = object{"TimeToLiveStatus": "ENABLED", "AttributeName": t.TimeToLive}
+	}
+	return c.answerWith(object{"TimeToLiveDescription": description})
+}

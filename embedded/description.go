@@ -1,0 +1,106 @@
+package embedded
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// object is a JSON object of an answer that is not worth building by hand.
+type object = map[string]any
+
+// answerWith makes the object the call's answer.
+func (c *call) answerWith(answer object) error {
+	encoded, err := json.Marshal(answer)
+	if err != nil {
+		return fmt.Errorf("encoding the answer: %w", err)
+	}
+	c.out = append(c.out, encoded...)
+	return nil
+}
+
+func seconds(milliseconds int64) float64 { return float64(milliseconds) / 1000 }
+
+// describe is the table as DescribeTable shows it, in the status given. The caller holds the table.
+func (t *table) describe(status string) object {
+	description := object{
+		"TableName":                 t.Name,
+		"TableId":                   t.UUID,
+		"TableArn":                  t.arn(),
+		"TableStatus":               status,
+		"CreationDateTime":          seconds(t.CreatedAt),
+		"KeySchema":                 describeKey(t.Key),
+		"AttributeDefinitions":      t.describeAttributes(),
+		"ItemCount":                 t.items.Load(),
+		"TableSizeBytes":            t.bytes.Load(),
+		"ProvisionedThroughput":     describeThroughput(t.Throughput),
+		"DeletionProtectionEnabled": t.Protected,
+	}
+	if t.OnDemandAt != 0 {
+		description["BillingModeSummary"] = object{
+			"BillingMode":                       t.Billing,
+			"LastUpdateToPayPerRequestDateTime": seconds(t.OnDemandAt),
+		}
+	}
+	if t.Class != "" {
+		description["TableClassSummary"] = object{"TableClass": t.Class}
+	}
+	local, global := t.describeIndexes(status)
+	if len(local) > 0 {
+		description["LocalSecondaryIndexes"] = local
+	}
+	if len(global) > 0 {
+		description["GlobalSecondaryIndexes"] = global
+	}
+	return description
+}
+
+func (t *table) describeAttributes() []object {
+	attributes := make([]object, 0, len(t.Attributes))
+	for _, name := range t.Attributes {
+		attributes = append(attributes, object{"AttributeName": name, "AttributeType": t.Kinds[name].String()})
+	}
+	return attributes
+}
+
+func describeKey(key keySchema) []object {
+	elements := []object{{"AttributeName": key.Hash, "KeyType": "HASH"}}
+	if key.Range != "" {
+		elements = append(elements, object{"AttributeName": key.Range, "KeyType": "RANGE"})
+	}
+	return elements
+}
+
+func describeThroughput(t throughput) object {
+	return object{"ReadCapacityUnits": t.Read, "WriteCapacityUnits": t.Write, "NumberOfDecreasesToday": 0}
+}
+
+func (t *table) describeIndexes(status string) (local, global []object) {
+	for _, i := range t.Indexes {
+		projection := object{"ProjectionType": i.Projection}
+		if i.Projection == projectInclude {
+			projection["NonKeyAttributes"] = i.Include
+		}
+		description := object{
+			"IndexName":      i.Name,
+			"IndexArn":       t.arn() + "/index/" + i.Name,
+			"KeySchema":      describeKey(i.Key),
+			"Projection":     projection,
+			"ItemCount":      0,
+			"IndexSizeBytes": 0,
+		}
+		if i.Local {
+			local = append(local, description)
+			continue
+		}
+		description["IndexStatus"] = i.Status
+		if status == statusCreating {
+			description["IndexStatus"] = status
+		}
+		if i.Status == statusCreating {
+			description["Backfilling"] = true
+		}
+		description["ProvisionedThroughput"] = describeThroughput(i.Throughput)
+		global = append(global, description)
+	}
+	return local, global
+}

@@ -1,0 +1,27 @@
+// Package embedded is a DynamoDB within your process: the operations, expressions, PartiQL, limits, errors and consumed
+// capacity of the service, on data in memory or in a folder.
+//
+//	engine, err := embedded.OpenMemory()
+//	if err != nil { … }
+//	defer engine.Close()
+//	client := dynamodb.NewFromConfig(engine.AWSConfig())
+//
+// The client of the AWS SDK then talks to the engine by function calls. Other programs can be served over HTTP: an
+// Engine is an http.Handler, and Serve runs a server. There is no authentication: any signature is taken.
+//
+// # What it promises
+//
+// A write that was acknowledged is on disk (of an engine in a folder), together with its entries in the indexes; a
+// transaction is there whole or not at all; two conditional writes of one item never both succeed. Reads see every write
+// acknowledged before, also those that ask for eventual consistency. Concurrent commits share syncs.
+//
+// A Scan shows items in an order that stays the same but has no meaning, as in DynamoDB; a Query in the order of the
+// sort key.
+//
+// # Where it differs from the service
+//
+// Tables can be used and dropped at once; only an index added to a table takes time, as it is filled in the
+// background. Items that have expired are deleted within minutes instead of days. There are no streams, backups, global
+// tables or imports and exports: their operations answer UnknownOperationException, and parameters about them are
+// ignored.
+package embedded

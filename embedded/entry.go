@@ -1,0 +1,104 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/storage"
+)
+
+// A stored entry is the item's size as DynamoDB accounts it, as a uvarint, and then the item in its binary form. So the
+// cost of overwriting an item is known without decoding it.
+
+var errEntry = errors.New("a stored item is damaged")
+
+func appendEntry(dst []byte, item attribute.Item, size int) []byte {
+	dst = binary.AppendUvarint(dst, uint64(size))
+	return attribute.AppendBinaryItem(dst, item)
+}
+
+// splitEntry takes the size off the front of a stored entry.
+func splitEntry(stored []byte) (size int, encoded []byte, err error) {
+	n, width := binary.Uvarint(stored)
+	if width <= 0 || n > maxItem {
+		return 0, nil, errEntry
+	}
+	return int(n), stored[width:], nil
+}
+
+func decodeEntry(stored []byte) (attribute.Item, int, error) {
+	size, encoded, err := splitEntry(stored)
+	if err != nil {
+		return nil, 0, err
+	}
+	item, err := attribute.DecodeBinaryItem(encoded)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%w: %w", errEntry, err)
+	}
+	return item, size, nil
+}
+
+// appendStored appends what is asked for of the item of a storage key, after the prefix, which the caller needs only if
+// there is an item. It returns the item's size, and whether there is one.
+func appendStored(
+	dst []byte, prefix string, from storage.Reader, key []byte, project projector,
+) (appended []byte, size int, exists bool, err error) {
+	exists, err = from.Get(key, func(stored []byte) error {
+		var encoded []byte
+		var err error
+		if size, encoded, err = splitEntry(stored); err != nil {
+			return err
+		}
+		dst, err = entry{encoded: encoded}.append(append(dst, prefix...), project)
+		return err
+	})
+	return dst, size, exists, err
+}
+
+// found is an item as it was read; the zero found is no item.
+type found struct {
+	item attribute.Item
+	size int
+}
+
+// load reads the item of a storage key.
+func load(from storage.Reader, key []byte) (found, error) {
+	var f found
+	_, err := from.Get(key, func(stored []byte) error {
+		var err error
+		f.item, f.size, err = decodeEntry(stored)
+		return err
+	})
+	return f, err
+}
+
+// projection is the part of an item that the index holds.
+func (s *schema) projection(i *index, item attribute.Item) attribute.Item {
+	if i.Projection == projectAll {
+		return item
+	}
+	part := make(attribute.Item, len(i.Include)+4)
+	for _, names := range [...][]string{s.Key.names(), i.Key.names(), i.Include} {
+		for _, name := range names {
+			if value, ok := item[name]; ok {
+				part[name] = value
+			}
+		}
+	}
+	return part
+}
+
+// indexes tells whether the item has an entry in the index: it has all its key attributes, of their types.
+func (s *schema) indexes(i *index, item attribute.Item) bool {
+	if item == nil {
+		return false
+	}
+	for _, name := range i.Key.names() {
+		if value, ok := item[name]; !ok || value.Kind != s.Kinds[name] {
+			return false
+		}
+	}
+	return true
+}

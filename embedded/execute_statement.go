@@ -1,0 +1,122 @@
+package embedded
+
+import "github.com/dynajournal/dynajournal/embedded/internal/attribute"
+
+type executeStatementInput struct {
+	statementInput
+
+	limit        *int64
+	token        *string
+	showCapacity *string
+}
+
+func (in *executeStatementInput) read(name string, r *request) {
+	switch name {
+	case "Limit":
+		in.limit = r.whole("Integer")
+	case "NextToken":
+		in.token = r.text()
+	case "ReturnConsumedCapacity":
+		in.showCapacity = r.text()
+	default:
+		if !in.statementInput.read(name, r) {
+			r.skip()
+		}
+	}
+}
+
+func (in *executeStatementInput) check() error {
+	var c constraints
+	in.constrain(&c, "")
+	c.atLeast(in.limit, "limit", 1)
+	c.consumedCapacity(in.showCapacity)
+	return c.err()
+}
+
+func (e *Engine) executeStatement(c *call) error {
+	var in executeStatementInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	b, err := e.prepare(&in.statementInput)
+	if err != nil {
+		return err
+	}
+	t, err := e.share(b.Table)
+	if err != nil {
+		return err
+	}
+	defer t.lock.RUnlock()
+	if reads(b) {
+		s, err := t.selecting(b, or(in.consistent, false))
+		if err != nil {
+			return err
+		}
+		return e.answerSelection(c, s, &in)
+	}
+	ch, err := t.stated(b, &in.statementInput)
+	if err != nil {
+		return err
+	}
+	used := consumption{table: t}
+	done, err := e.commitChange(ch, &used)
+	used.charge()
+	if err != nil {
+		return err
+	}
+	c.out = append(c.out, `{"Items":[`...)
+	if item := returned(b, done); item != nil {
+		c.out = attribute.AppendItem(c.out, item)
+	}
+	c.out = append(c.out, ']')
+	c.appendCapacity(&used, in.showCapacity)
+	c.out = append(c.out, '}')
+	return nil
+}
+
+func (e *Engine) answerSelection(c *call, s *selection, in *executeStatementInput) error {
+	at := continuation{}
+	if in.token != nil {
+		var err error
+		if at, err = s.resume(*in.token, &in.statementInput); err != nil {
+			return err
+		}
+	}
+	used := consumption{table: s.read.table}
+	c.out = append(c.out, `{"Items":[`...)
+	project := projector{}
+	if s.statement.Attributes() != nil {
+		project.columns = s.statement
+	}
+	n := 0
+	end, err := s.run(c.reader(e, s.read.table, s.read.consistent), at, int(or(in.limit, 0)), &used, func(shown entry) error {
+		var err error
+		c.out, err = shown.append(separate(c.out, n), project)
+		n++
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	used.charge()
+	c.out = append(c.out, ']')
+	if end != nil {
+		end.Statement = statementSum(&in.statementInput)
+		token, err := end.token()
+		if err != nil {
+			return err
+		}
+		c.out = appendName(c.out, "NextToken")
+		c.out = appendText(c.out, token)
+		if end.Last != nil {
+			c.out = appendName(c.out, "LastEvaluatedKey")
+			c.out = attribute.AppendItem(c.out, end.Last)
+		}
+	}
+	c.appendCapacity(&used, in.showCapacity)
+	c.out = append(c.out, '}')
+	return nil
+}

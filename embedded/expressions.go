@@ -1,0 +1,85 @@
+package embedded
+
+import (
+	"strings"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/expression"
+)
+
+// placeholders are ExpressionAttributeNames and ExpressionAttributeValues.
+type placeholders struct {
+	names  map[string]string
+	values itemParameter
+}
+
+// allowed checks that the request has expressions where it gives placeholders. Expressions that can hold no values
+// (projections) only count for names.
+func (p placeholders) allowed(withValues []parameter, projections ...parameter) error {
+	if p.names != nil && len(givenNames(append(projections, withValues...)...)) == 0 {
+		return invalid("ExpressionAttributeNames can only be specified when using expressions")
+	}
+	if p.values.given() && len(givenNames(withValues...)) == 0 {
+		return invalid("ExpressionAttributeValues can only be specified when using expressions%s", nullList(withValues))
+	}
+	return nil
+}
+
+// nullList says which expressions were not given.
+func nullList(parameters []parameter) string {
+	names := make([]string, len(parameters))
+	for i, p := range parameters {
+		names[i] = p.name
+	}
+	verb := " is null"
+	if len(names) > 1 {
+		verb = " are null"
+	}
+	return ": " + strings.Join(names, " and ") + verb
+}
+
+// bind makes the placeholders ready to be used by the request's expressions.
+func (p placeholders) bind() (*expression.Parameters, error) {
+	parameters, err := expression.NewParameters(p.names, p.values.item)
+	if err != nil {
+		return nil, err
+	}
+	if p.values.invalid != nil {
+		return nil, p.values.invalid
+	}
+	return parameters, nil
+}
+
+// bindCondition makes a condition or a filter ready, parsed by parse; nil if the text is not given.
+func bindCondition(
+	parse func(text string) (*expression.Condition, error), text *string, p *expression.Parameters,
+) (*expression.BoundCondition, error) {
+	if text == nil {
+		return nil, nil //nolint:nilnil // no condition is none
+	}
+	parsed, err := parse(*text)
+	if err != nil {
+		return nil, err
+	}
+	return parsed.Bind(p)
+}
+
+// evaluator is the condition as a function; nil for none.
+func evaluator(condition *expression.BoundCondition) func(attribute.Item) bool {
+	if condition == nil {
+		return nil
+	}
+	return condition.Eval
+}
+
+// bindProjection makes a projection ready; nil if the text is not given.
+func (e *Engine) bindProjection(text *string, p *expression.Parameters) (*expression.BoundProjection, error) {
+	if text == nil {
+		return nil, nil //nolint:nilnil // no projection is none
+	}
+	parsed, err := e.parser.Projection(*text)
+	if err != nil {
+		return nil, err
+	}
+	return parsed.Bind(p)
+}

@@ -1,0 +1,93 @@
+package embedded
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+)
+
+// damage is what happens to an answer on its way.
+type damage uint8
+
+const (
+	intact damage = iota
+	damageReset
+	damageTruncated
+	damageGarbage
+)
+
+// spoil does to the answer what the call wants done to it.
+func (c *call) spoil(answer *reply) {
+	answer.damage = c.damage
+	if c.damage == damageGarbage {
+		answer.status = http.StatusOK
+		scramble(answer.body, c.shot.random)
+	}
+}
+
+// scramble puts random bytes in the place of the body. The first cannot begin a JSON value.
+func scramble(body []byte, random *rand.Rand) {
+	for i := range body {
+		body[i] = byte(random.Uint32())
+	}
+	if len(body) > 0 {
+		body[0] = 0xff
+	}
+}
+
+// hijackDamaged sends what there is of a damaged answer, and ends the connection.
+func (r *reply) hijackDamaged(w http.ResponseWriter) {
+	connection, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		// The server's way to end the connection, for those that cannot be taken from it.
+		panic(http.ErrAbortHandler)
+	}
+	if r.damage == damageTruncated {
+		_, _ = fmt.Fprintf(buffered, "HTTP/1.1 %d %s\r\n", r.status, http.StatusText(r.status))
+		_ = r.header().Write(buffered)
+		_, _ = buffered.WriteString("\r\n")
+		_, _ = buffered.Write(r.body[:len(r.body)/2])
+		_ = buffered.Flush()
+	} else if tcp, is := connection.(*net.TCPConn); is {
+		// Closing then drops what is unsent and tells the client by a reset.
+		_ = tcp.SetLinger(0)
+	}
+	_ = connection.Close()
+}
+
+// arrive is what comes of the response at the end of the in-process transport.
+func (r *reply) arrive(response *http.Response) (*http.Response, error) {
+	switch r.damage {
+	case damageReset:
+		r.release()
+		if err := response.Request.Context().Err(); err != nil {
+			return nil, fmt.Errorf("in-process request: %w", err)
+		}
+		return nil, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	case damageTruncated:
+		response.Body = &cutBody{ReadCloser: response.Body, left: len(r.body) / 2}
+	case intact, damageGarbage:
+	}
+	return response, nil
+}
+
+// cutBody ends unexpectedly.
+type cutBody struct {
+	io.ReadCloser
+
+	left int
+}
+
+// Read reads what is left.
+func (b *cutBody) Read(dst []byte) (int, error) {
+	if b.left == 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := b.ReadCloser.Read(dst[:min(len(dst), b.left)])
+	b.left -= n
+	return n, err //nolint:wrapcheck // a reader hands io.EOF on as it is
+}

@@ -1,0 +1,207 @@
+package embedded
+
+import (
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+const (
+	targetPrefix = "DynamoDB_20120810."
+	contentType  = "application/x-amz-json-1.0"
+	// maxBody is the largest request, unpacked as well as packed.
+	maxBody = 16 << 20
+)
+
+var errTooLarge = errors.New("the body is too large")
+
+// reply is an answer before it is on the wire. Its body is valid until released.
+type reply struct {
+	status      int
+	contentType string
+	body        []byte
+	requestID   string
+	buffer      *[]byte
+	damage      damage
+}
+
+func (r *reply) release() {
+	if r.buffer != nil {
+		*r.buffer = r.body
+		giveBuffer(r.buffer)
+		r.buffer = nil
+	}
+}
+
+func (r *reply) header() http.Header {
+	header := http.Header{}
+	// The names are in their canonical form already.
+	header["X-Amzn-Requestid"] = []string{r.requestID}
+	header["X-Amz-Crc32"] = []string{strconv.FormatUint(uint64(crc32.ChecksumIEEE(r.body)), 10)}
+	header["Content-Type"] = []string{r.contentType}
+	header["Content-Length"] = []string{strconv.Itoa(len(r.body))}
+	return header
+}
+
+// ServeHTTP answers a request of DynamoDB's JSON 1.0 protocol. Signatures must be there, as SDKs always send them, but
+// any will do: the engine has no authentication.
+func (e *Engine) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	answer, err := e.answer(request)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	defer answer.release()
+	if answer.damage == damageReset || answer.damage == damageTruncated {
+		answer.hijackDamaged(w)
+		return
+	}
+	header := w.Header()
+	maps.Copy(header, answer.header())
+	w.WriteHeader(answer.status)
+	// A client that went away needs no answer.
+	_, _ = w.Write(answer.body)
+}
+
+// answer does what a request asks for; the only error is that the engine is closed.
+func (e *Engine) answer(request *http.Request) (*reply, error) {
+	if err := e.enter(); err != nil {
+		return nil, err
+	}
+	defer e.leave()
+	if request.Method == http.MethodGet {
+		return fixed(http.StatusOK, "text/plain", "healthy: dynamodb.us-east-1.amazonaws.com \n"), nil
+	}
+	if request.Method != http.MethodPost {
+		return fixed(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
+	}
+	buffer := takeBuffer()
+	defer giveBuffer(buffer)
+	body, err := readBody((*buffer)[:0], request)
+	*buffer = body
+	switch {
+	case errors.Is(err, errTooLarge):
+		return fixed(http.StatusRequestEntityTooLarge, "", ""), nil
+	case err != nil:
+		return failed(serviceError("SerializationException", "")), nil
+	case !jsonContent(request.Header.Get("Content-Type")) && len(body) > 0:
+		return fixed(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
+	}
+	return e.dispatch(request.Context(), request, body), nil
+}
+
+func (e *Engine) dispatch(ctx context.Context, request *http.Request, body []byte) *reply {
+	name, prefixed := strings.CutPrefix(request.Header.Get("X-Amz-Target"), targetPrefix)
+	operation, known := operations[name]
+	if !prefixed || !known || e.options.lacks(name) {
+		return failed(serviceError("UnknownOperationException", ""))
+	}
+	if !signed(request) {
+		return failed(serviceError("MissingAuthenticationTokenException", "Request is missing Authentication Token"))
+	}
+	e.count.request(name)
+	if len(body) == 0 {
+		return failed(serviceError("SerializationException", ""))
+	}
+	answer := fresh(http.StatusOK)
+	c := &call{ctx: ctx, host: request.Host, body: body, out: answer.body}
+	err := protect(name, func() error { return e.perform(name, operation, c) })
+	answer.body = c.out
+	if err != nil {
+		api := asAPIError(err)
+		if api.status >= http.StatusInternalServerError && !errors.As(err, new(*apiError)) {
+			slog.Error("embedded DynamoDB: a request failed inside", "operation", name, "error", err)
+		}
+		answer.status = api.status
+		answer.body = appendError(answer.body[:0], api)
+	}
+	c.spoil(answer)
+	return answer
+}
+
+// protect turns a panic into an error, so that a request that fails inside fails alone.
+func protect(operation string, run func() error) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%s: panic: %v\n%s", operation, cause, debug.Stack())
+		}
+	}()
+	return run()
+}
+
+func fresh(status int) *reply {
+	buffer := takeBuffer()
+	return &reply{status: status, contentType: contentType, body: (*buffer)[:0], requestID: newRequestID(), buffer: buffer}
+}
+
+func failed(e *apiError) *reply {
+	answer := fresh(e.status)
+	answer.body = appendError(answer.body, e)
+	return answer
+}
+
+func fixed(status int, kind, body string) *reply {
+	return &reply{status: status, contentType: kind, body: []byte(body), requestID: newRequestID()}
+}
+
+// newRequestID is 52 letters and digits, as DynamoDB's are.
+func newRequestID() string { return rand.Text() + rand.Text() }
+
+func jsonContent(header string) bool {
+	kind, _, _ := strings.Cut(header, ";")
+	kind = strings.TrimSpace(kind)
+	return kind == contentType || kind == "application/json"
+}
+
+func signed(request *http.Request) bool {
+	if strings.HasPrefix(request.Header.Get("Authorization"), "AWS4-") {
+		return true
+	}
+	return strings.Contains(request.URL.RawQuery, "X-Amz-Algorithm=")
+}
+
+// readBody appends the body, unpacked, to dst.
+func readBody(dst []byte, request *http.Request) ([]byte, error) {
+	if request.Body == nil {
+		return dst, nil
+	}
+	if request.ContentLength > maxBody {
+		return dst, errTooLarge
+	}
+	if request.Header.Get("Content-Encoding") != "gzip" {
+		return readAll(dst, request.Body)
+	}
+	unpacked, err := gzip.NewReader(io.LimitReader(request.Body, maxBody))
+	if err != nil {
+		return dst, fmt.Errorf("unpacking the body: %w", err)
+	}
+	return readAll(dst, unpacked)
+}
+
+func readAll(dst []byte, source io.Reader) ([]byte, error) {
+	for {
+		if len(dst) == cap(dst) {
+			dst = append(dst, 0)[:len(dst)]
+		}
+		n, err := source.Read(dst[len(dst):cap(dst)])
+		dst = dst[:len(dst)+n]
+		switch {
+		case len(dst) > maxBody:
+			return dst, errTooLarge
+		case errors.Is(err, io.EOF):
+			return dst, nil
+		case err != nil:
+			return dst, fmt.Errorf("reading the body: %w", err)
+		}
+	}
+}

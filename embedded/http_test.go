@@ -1,0 +1,220 @@
+package embedded_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rawRequest is a request as no SDK would send it.
+type rawRequest struct {
+	method, target, body, contentType, encoding string
+	unsigned                                    bool
+}
+
+type rawAnswer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func send(t *testing.T, server *httptest.Server, raw rawRequest) rawAnswer {
+	t.Helper()
+	method := raw.method
+	if method == "" {
+		method = http.MethodPost
+	}
+	request, err := http.NewRequestWithContext(t.Context(), method, server.URL, strings.NewReader(raw.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw.target != "" {
+		request.Header.Set("X-Amz-Target", raw.target)
+	}
+	request.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	if raw.contentType != "" {
+		request.Header.Set("Content-Type", raw.contentType)
+	}
+	if raw.encoding != "" {
+		request.Header.Set("Content-Encoding", raw.encoding)
+	}
+	if !raw.unsigned {
+		request.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/dynamodb/aws4_request")
+	}
+	response, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rawAnswer{status: response.StatusCode, header: response.Header, body: string(body)}
+}
+
+const prefix = "DynamoDB_20120810."
+
+func TestMalformedRequestsGetTheRightErrorAndHarmNothing(t *testing.T) {
+	server := httptest.NewServer(openMemory(t))
+	defer server.Close()
+	const serialization = `{"__type":"com.amazon.coral.service#SerializationException"}`
+	nested := strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)
+	deepList := `{"TableName":"abc","Item":{"a":` + strings.Repeat(`{"L":[`, 50_000) + strings.Repeat("]}", 50_000) + `}}`
+	for _, c := range []struct {
+		name   string
+		raw    rawRequest
+		status int
+		// want is a part of the body.
+		want string
+	}{
+		{"a GET tells that the engine is healthy", rawRequest{method: http.MethodGet}, 200, "healthy: dynamodb."},
+		{"other methods are unknown", rawRequest{method: http.MethodPut, body: "{}"}, 404, "<UnknownOperationException/>"},
+		{"other content types are unknown", rawRequest{target: prefix + "ListTables", body: "{}", contentType: "text/plain"}, 404, "<UnknownOperationException/>"},
+		{"no target", rawRequest{body: "{}"}, 400, "com.amazon.coral.service#UnknownOperationException"},
+		{"an unknown operation", rawRequest{target: prefix + "Nothing", body: "{}"}, 400, "com.amazon.coral.service#UnknownOperationException"},
+		{"an unknown version", rawRequest{target: "DynamoDB_20990101.ListTables", body: "{}"}, 400, "com.amazon.coral.service#UnknownOperationException"},
+		{"no signature", rawRequest{target: prefix + "ListTables", body: "{}", unsigned: true}, 400, "MissingAuthenticationTokenException"},
+		{"no body", rawRequest{target: prefix + "ListTables"}, 400, serialization},
+		{"no JSON", rawRequest{target: prefix + "ListTables", body: "hello"}, 400, serialization},
+		{"a JSON array", rawRequest{target: prefix + "ListTables", body: "[]"}, 400, serialization},
+		{"cut off JSON", rawRequest{target: prefix + "ListTables", body: `{"Limit":1`}, 400, serialization},
+		{"JSON with more behind it", rawRequest{target: prefix + "ListTables", body: `{} x`}, 400, serialization},
+		{"a missing comma", rawRequest{target: prefix + "ListTables", body: `{"a":1 "b":2}`}, 400, serialization},
+		{"a trailing comma", rawRequest{target: prefix + "ListTables", body: `{"a":1,}`}, 400, serialization},
+		{"a control character in a string", rawRequest{target: prefix + "DescribeTable", body: "{\"TableName\":\"a\nb\"}"}, 400, serialization},
+		{"bytes that are not UTF-8", rawRequest{target: prefix + "DescribeTable", body: "{\"TableName\":\"a\xffb\"}"}, 400, serialization},
+		{"broken JSON in a member that has no meaning", rawRequest{target: prefix + "ListTables", body: `{"a":{]}}`}, 400, serialization},
+		{"nesting without end in a member that has no meaning", rawRequest{target: prefix + "ListTables", body: `{"a":` + nested + `}`}, 400, serialization},
+		{"nesting without end in an item", rawRequest{target: prefix + "PutItem", body: deepList}, 400, "SerializationException"},
+		{"a number for a string", rawRequest{target: prefix + "DescribeTable", body: `{"TableName":1}`}, 400, `"Message":"NUMBER_VALUE cannot be converted to String"`},
+		{"a fraction for a string", rawRequest{target: prefix + "DescribeTable", body: `{"TableName":1.5}`}, 400, `"Message":"DECIMAL_VALUE cannot be converted to String"`},
+		{"a boolean for a string", rawRequest{target: prefix + "DescribeTable", body: `{"TableName":true}`}, 400, `"Message":"TRUE_VALUE cannot be converted to String"`},
+		{"a list for a string", rawRequest{target: prefix + "DescribeTable", body: `{"TableName":[]}`}, 400, `"Message":"Unrecognized collection type class java.lang.String"`},
+		{"an object for a string", rawRequest{target: prefix + "DescribeTable", body: `{"TableName":{}}`}, 400, `"Message":"Start of structure or map found ` +
+			`where not expected"`},
+		{"a string for a number", rawRequest{target: prefix + "ListTables", body: `{"Limit":"1"}`}, 400, `"Message":"STRING_VALUE cannot be converted to Integer"`},
+		{"a string for a list", rawRequest{target: prefix + "CreateTable", body: `{"KeySchema":"a"}`}, 400, `"Message":"Unexpected field type"`},
+		{"a list for a map", rawRequest{target: prefix + "BatchGetItem", body: `{"RequestItems":[]}`}, 400, "Unrecognized collection type " +
+			"java.util.Map<java.lang.String, com.amazonaws.dynamodb.v20120810.KeysAndAttributes>"},
+		{"an item that is a list", rawRequest{target: prefix + "PutItem", body: `{"TableName":"abc","Item":[]}`}, 400, "SerializationException"},
+		{"a null parameter is not given", rawRequest{target: prefix + "ListTables", body: `{"Limit":null}`}, 200, `{"TableNames":[]}`},
+		{"members without a meaning are ignored", rawRequest{target: prefix + "ListTables", body: `{"Nothing":[1,{"a":"b"}],"Other":null}`}, 200, `{"TableNames":[]}`},
+		{"escapes in names and values are read", rawRequest{target: prefix + "DescribeTable", body: `{"Table\u004eame":"\u0061bc"}`}, 400, "Table: abc not found"},
+		{"two broken parameters are named together", rawRequest{target: prefix + "PutItem", body: `{}`}, 400,
+			"2 validation errors detected: Value null at 'tableName' failed to satisfy constraint: Member must not be null; " +
+				"Value null at 'item' failed to satisfy constraint: Member must not be null"},
+		{"an unknown table", rawRequest{target: prefix + "GetItem", body: `{"TableName":"abc","Key":{"a":{"S":"b"}}}`}, 400,
+			`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"Requested resource not found"}`},
+		{"a body that only claims to be packed", rawRequest{target: prefix + "ListTables", body: "{}", encoding: "gzip"}, 400, serialization},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			answer := send(t, server, c.raw)
+			if answer.status != c.status || !strings.Contains(answer.body, c.want) {
+				t.Errorf("got %d %.300s\nwant %d %s", answer.status, answer.body, c.status, c.want)
+			}
+		})
+	}
+	if answer := send(t, server, rawRequest{target: prefix + "ListTables", body: "{}"}); answer.body != `{"TableNames":[]}` {
+		t.Errorf("afterwards: %v", answer)
+	}
+}
+
+func TestBodiesOverTheLimitAreRefusedPackedOrNot(t *testing.T) {
+	server := httptest.NewServer(openMemory(t))
+	defer server.Close()
+	large := `{"a":"` + strings.Repeat("x", 16<<20) + `"}`
+	var packed bytes.Buffer
+	writer := gzip.NewWriter(&packed)
+	if _, err := writer.Write([]byte(large)); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, raw := range map[string]rawRequest{
+		"plain":  {target: prefix + "ListTables", body: large},
+		"packed": {target: prefix + "ListTables", body: packed.String(), encoding: "gzip"},
+	} {
+		if answer := send(t, server, raw); answer.status != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: got %d %s", name, answer.status, answer.body)
+		}
+	}
+}
+
+func TestAnswersCarryARequestIDAndTheirChecksum(t *testing.T) {
+	server := httptest.NewServer(openMemory(t))
+	defer server.Close()
+	seen := map[string]bool{}
+	for _, raw := range []rawRequest{
+		{target: prefix + "ListTables", body: "{}"},
+		{target: prefix + "DescribeTable", body: `{"TableName":"none"}`},
+		{target: prefix + "Nothing", body: "{}"},
+		{method: http.MethodGet},
+	} {
+		answer := send(t, server, raw)
+		id := answer.header.Get("X-Amzn-Requestid")
+		if len(id) != 52 || seen[id] {
+			t.Errorf("%s: request ID %q", raw.target, id)
+		}
+		seen[id] = true
+		if sum := strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(answer.body))), 10); answer.header.Get("X-Amz-Crc32") != sum {
+			t.Errorf("%s: checksum %q, want %s", raw.target, answer.header.Get("X-Amz-Crc32"), sum)
+		}
+		if raw.target != "" && answer.header.Get("Content-Type") != "application/x-amz-json-1.0" {
+			t.Errorf("%s: content type %q", raw.target, answer.header.Get("Content-Type"))
+		}
+	}
+}
+
+func TestPackedBodiesAreRead(t *testing.T) {
+	server := httptest.NewServer(openMemory(t))
+	defer server.Close()
+	var packed bytes.Buffer
+	writer := gzip.NewWriter(&packed)
+	if _, err := writer.Write([]byte(`{"TableName":"none"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	answer := send(t, server, rawRequest{target: prefix + "DescribeTable", body: packed.String(), encoding: "gzip"})
+	if !strings.Contains(answer.body, "Table: none not found") {
+		t.Errorf("got %d %s", answer.status, answer.body)
+	}
+}
+
+// FuzzRequests holds that no body makes the engine fail inside, or answer with what is not JSON.
+func FuzzRequests(f *testing.F) {
+	for _, seed := range []string{
+		`{"TableName":"t","Key":{"pk":{"S":"a"}}}`,
+		`{"TableName":"fuzz","Item":{"pk":{"S":"a"},"n":{"N":"1e5"},"l":{"L":[{"M":{"x":{"NULL":true}}}]}}}`,
+		`{"TableName":"fuzz","KeyConditionExpression":"pk = :p","ExpressionAttributeValues":{":p":{"S":"a"}},"Limit":1}`,
+		`{"TransactItems":[{"Put":{"TableName":"fuzz","Item":{"pk":{"S":"a"}}}}],"ClientRequestToken":"x"}`,
+		`{"RequestItems":{"fuzz":{"Keys":[{"pk":{"S":"a"}}]}}}`,
+		`{"RequestItems":{"fuzz":[{"PutRequest":{"Item":{"pk":{"S":"b"}}}}]}}`,
+		`{"TableName":"fuzz","Key":{"pk":{"S":"a"}},"UpdateExpression":"SET a = :v","ExpressionAttributeValues":{":v":{"BS":["YQ=="]}}}`,
+		`{"Statement":"SELECT * FROM fuzz WHERE pk = ?","Parameters":[{"S":"a"}],"Limit":1}`,
+		`{"Statements":[{"Statement":"INSERT INTO fuzz VALUE {'pk':'b','s':<<1,2>>}"}]}`,
+	} {
+		f.Add(seed)
+	}
+	operations := []string{
+		"BatchGetItem", "BatchWriteItem", "CreateTable", "DeleteItem", "DescribeTable", "GetItem", "ListTables", "PutItem",
+		"Query", "Scan", "BatchExecuteStatement", "ExecuteStatement", "ExecuteTransaction", "TransactGetItems", "TransactWriteItems", "UpdateItem", "UpdateTable", "UpdateTimeToLive",
+	}
+	f.Fuzz(func(t *testing.T, body string) {
+		engine := openWith(t, strings.Replace(simpleTable, `"tab"`, `"fuzz"`, 1))
+		for _, operation := range operations {
+			if got := ask(t, engine, operation, body); strings.HasPrefix(got, "InternalServerError") {
+				t.Errorf("%s: got %s", operation, got)
+			}
+		}
+	})
+}

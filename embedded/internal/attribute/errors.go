@@ -1,0 +1,29 @@
+package attribute
+
+import "fmt"
+
+// ValidationError says that a request is well formed but breaks a rule of the data model: DynamoDB's
+// ValidationException, with its message.
+type ValidationError struct {
+	Message string
+	// Attribute is the name of the outermost attribute that holds the bad value, when an item was decoded.
+	Attribute string
+}
+
+// Error is the message as DynamoDB words it.
+func (e *ValidationError) Error() string { return e.Message }
+
+// Invalid makes a ValidationError.
+func Invalid(format string, args ...any) *ValidationError {
+	if len(args) == 0 {
+		return &ValidationError{Message: format}
+	}
+	return &ValidationError{Message: fmt.Sprintf(format, args...)}
+}
+
+// SerializationError says that a request is not JSON, or that a JSON value has a type that has no meaning where it
+// stands: DynamoDB's SerializationException, with its message.
+type SerializationError struct{ Message string }
+
+// Error is the message as DynamoDB words it.
+func (e *SerializationError) Error() string { return e.Message }

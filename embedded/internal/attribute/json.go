@@ -1,0 +1,635 @@
+package attribute
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// MaxDepth is how many levels the values of an attribute may have: the value of the attribute itself is on the first, the
+// members of a list there on the second.
+const MaxDepth = 32
+
+const (
+	emptyValue  = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+	mixedValue  = "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
+	tooDeep     = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
+	badNull     = "One or more parameter values were invalid: Null attribute value types must have the value of true"
+	emptySS     = "One or more parameter values were invalid: An string set  may not be empty"
+	emptyNS     = "One or more parameter values were invalid: An number set  may not be empty"
+	emptyBS     = "One or more parameter values were invalid: Binary sets should not be empty"
+	notString   = "class java.lang.String"
+	notValue    = "class com.amazonaws.dynamodb.v20120810.AttributeValue"
+	noStructure = "Start of structure or map found where not expected"
+)
+
+// DecodeItem reads an item in DynamoDB's JSON: an object of attribute names to values. The JSON null is the nil item.
+// Broken JSON and JSON of the wrong types are a *SerializationError, whatever else is wrong; values that break a rule of
+// the data model are a *ValidationError, that of the first such value. The item does not refer to data.
+func DecodeItem(data []byte) (Item, error) {
+	// One copy that all texts of the item share.
+	r := jsonReader{src: string(data)}
+	item, err := r.item(0)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	return item, nil
+}
+
+// DecodeValue reads one value in DynamoDB's JSON, an object with the type as its only name. Errors are those of
+// DecodeItem.
+func DecodeValue(data []byte) (Value, error) {
+	r := jsonReader{src: string(data)}
+	v, err := r.value(0)
+	if err != nil {
+		return Value{}, err
+	}
+	if err := r.end(); err != nil {
+		return Value{}, err
+	}
+	return v, nil
+}
+
+// UnmarshalJSON is DecodeItem.
+func (i *Item) UnmarshalJSON(data []byte) error {
+	item, err := DecodeItem(data)
+	*i = item
+	return err
+}
+
+// MarshalJSON is AppendItem.
+func (i Item) MarshalJSON() ([]byte, error) { return AppendItem(nil, i), nil }
+
+// UnmarshalJSON is DecodeValue.
+func (v *Value) UnmarshalJSON(data []byte) error {
+	value, err := DecodeValue(data)
+	*v = value
+	return err
+}
+
+// MarshalJSON is AppendValue.
+func (v Value) MarshalJSON() ([]byte, error) { return AppendValue(nil, v), nil }
+
+// jsonReader reads a value on. Errors of its methods are about the JSON and end the reading; rules of the data model
+// that are broken are kept aside, since broken JSON behind them outranks them.
+type jsonReader struct {
+	src     string
+	pos     int
+	invalid *ValidationError
+}
+
+func (r *jsonReader) reject(err *ValidationError) {
+	if r.invalid == nil {
+		r.invalid = err
+	}
+}
+
+// end checks that nothing follows, and reports the rule broken first.
+func (r *jsonReader) end() error {
+	if r.peek() != 0 || r.pos < len(r.src) {
+		return errSyntax()
+	}
+	if r.invalid != nil {
+		return r.invalid
+	}
+	return nil
+}
+
+func (r *jsonReader) item(depth int) (Item, error) {
+	switch r.peek() {
+	case '{':
+	case 'n':
+		return nil, r.literal("null")
+	case '[':
+		return nil, &SerializationError{Message: "Unrecognized collection type java.util.Map<java.lang.String, " +
+			strings.TrimPrefix(notValue, "class ") + ">"}
+	default:
+		return nil, r.mismatch("Unexpected field type")
+	}
+	item := make(Item)
+	r.pos++
+	for first := true; ; first = false {
+		name, more, err := r.name(first)
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			return item, nil
+		}
+		clean := r.invalid == nil
+		if item[name], err = r.value(depth); err != nil {
+			return nil, err
+		}
+		if clean && r.invalid != nil && depth == 0 {
+			r.invalid.Attribute = name
+		}
+	}
+}
+
+// name reads the next name of an object and its colon; false at the object's end.
+func (r *jsonReader) name(first bool) (string, bool, error) {
+	c := r.peek()
+	if c == '}' {
+		r.pos++
+		return "", false, nil
+	}
+	if !first {
+		if c != ',' {
+			return "", false, errSyntax()
+		}
+		r.pos++
+		c = r.peek()
+	}
+	if c != '"' {
+		return "", false, errSyntax()
+	}
+	name, err := r.quoted()
+	if err != nil {
+		return "", false, err
+	}
+	if r.peek() != ':' {
+		return "", false, errSyntax()
+	}
+	r.pos++
+	return name, true, nil
+}
+
+// element tells whether one more element of an array follows.
+func (r *jsonReader) element(first bool) (bool, error) {
+	c := r.peek()
+	switch {
+	case c == ']':
+		r.pos++
+		return false, nil
+	case first:
+		return true, nil
+	case c == ',':
+		r.pos++
+		return true, nil
+	default:
+		return false, errSyntax()
+	}
+}
+
+// value reads a value that has depth lists and maps around it.
+func (r *jsonReader) value(depth int) (Value, error) {
+	switch r.peek() {
+	case '{':
+	case 'n':
+		r.reject(Invalid(emptyValue))
+		return Value{}, r.literal("null")
+	case '[':
+		return Value{}, &SerializationError{Message: "Unrecognized collection type " + notValue}
+	default:
+		return Value{}, r.mismatch("Unexpected value type in payload")
+	}
+	r.pos++
+	var v Value
+	types := 0
+	for first := true; ; first = false {
+		name, more, err := r.name(first)
+		if err != nil {
+			return Value{}, err
+		}
+		if !more {
+			break
+		}
+		found, err := r.typed(&v, name, depth)
+		if err != nil {
+			return Value{}, err
+		}
+		if found {
+			types++
+		}
+	}
+	switch {
+	case types == 0:
+		r.reject(Invalid(emptyValue))
+	case types > 1:
+		r.reject(Invalid(mixedValue))
+	}
+	return v, nil
+}
+
+// typed reads what stands behind a type's name; false if it is null or the name is no type, which counts as absent.
+func (r *jsonReader) typed(v *Value, name string, depth int) (bool, error) {
+	kind := kindNamed(name)
+	if kind == 0 {
+		return false, r.skip()
+	}
+	if r.peek() == 'n' {
+		return false, r.literal("null")
+	}
+	if depth >= MaxDepth {
+		r.reject(Invalid(tooDeep))
+		return true, r.skip()
+	}
+	v.Kind = kind
+	var err error
+	switch kind {
+	case S:
+		v.Text, err = r.text()
+	case N:
+		v.Text, err = r.number()
+	case B:
+		v.Text, err = r.binary()
+	case BOOL:
+		v.Bool, err = r.boolean()
+	case NULL:
+		v.Bool, err = r.boolean()
+		if !v.Bool {
+			r.reject(Invalid(badNull))
+		}
+	case SS:
+		v.Set, err = r.set(r.text, emptySS)
+	case NS:
+		v.Set, err = r.set(r.number, emptyNS)
+	case BS:
+		v.Set, err = r.set(r.binary, emptyBS)
+	case L:
+		v.List, err = r.list(depth + 1)
+	case M:
+		v.Map, err = r.item(depth + 1)
+	}
+	if err == nil && isSet(kind) && hasDuplicates(v.Set) {
+		r.reject(duplicateMembers(*v))
+	}
+	return true, err
+}
+
+func kindNamed(name string) Kind {
+	switch name {
+	case "S":
+		return S
+	case "N":
+		return N
+	case "B":
+		return B
+	case "BOOL":
+		return BOOL
+	case "NULL":
+		return NULL
+	case "M":
+		return M
+	case "L":
+		return L
+	case "SS":
+		return SS
+	case "NS":
+		return NS
+	case "BS":
+		return BS
+	}
+	return 0
+}
+
+func isSet(kind Kind) bool { return kind == SS || kind == NS || kind == BS }
+
+func duplicateMembers(v Value) *ValidationError {
+	const problem = "One or more parameter values were invalid: Input collection "
+	switch v.Kind {
+	case SS:
+		return Invalid("%s[%s] contains duplicates.", problem, strings.Join(v.Set, ", "))
+	case BS:
+		coded := make([]string, len(v.Set))
+		for i, member := range v.Set {
+			coded[i] = string(appendBase64(nil, member))
+		}
+		return Invalid("%s[%s]of type BS contains duplicates.", problem, strings.Join(coded, ", "))
+	case S, N, B, BOOL, NULL, M, L, NS:
+	}
+	return Invalid("Input collection contains duplicates")
+}
+
+func (r *jsonReader) text() (string, error) {
+	if r.peek() != '"' {
+		return "", r.notConvertible("String")
+	}
+	return r.quoted()
+}
+
+func (r *jsonReader) number() (string, error) {
+	text, err := r.text()
+	if err != nil || plainInteger(text) {
+		return text, err
+	}
+	normal, err := NormalizeNumber(text)
+	if err != nil {
+		r.reject(Invalid("%s", err))
+	}
+	return normal, nil
+}
+
+func (r *jsonReader) binary() (string, error) {
+	coded, err := r.text()
+	if err != nil {
+		return "", err
+	}
+	return decodeBase64(coded)
+}
+
+func (r *jsonReader) boolean() (bool, error) {
+	switch r.peek() {
+	case 't':
+		return true, r.literal("true")
+	case 'f':
+		return false, r.literal("false")
+	}
+	return false, r.notConvertible("Boolean")
+}
+
+func (r *jsonReader) set(member func() (string, error), empty string) ([]string, error) {
+	if r.peek() != '[' {
+		return nil, r.mismatch("Unexpected field type")
+	}
+	r.pos++
+	var set []string
+	for {
+		more, err := r.element(set == nil)
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+		text, err := member()
+		if err != nil {
+			return nil, err
+		}
+		set = append(set, text)
+	}
+	if len(set) == 0 {
+		r.reject(&ValidationError{Message: empty})
+	}
+	return set, nil
+}
+
+func (r *jsonReader) list(depth int) ([]Value, error) {
+	if r.peek() != '[' {
+		return nil, r.mismatch("Unexpected field type")
+	}
+	r.pos++
+	list := []Value{}
+	for {
+		more, err := r.element(len(list) == 0)
+		if err != nil || !more {
+			return list, err
+		}
+		v, err := r.value(depth)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+}
+
+// peek skips white space and gives the next byte, 0 at the end.
+func (r *jsonReader) peek() byte {
+	for r.pos < len(r.src) {
+		c := r.src[r.pos]
+		if c != ' ' && c != '\n' && c != '\r' && c != '\t' {
+			return c
+		}
+		r.pos++
+	}
+	return 0
+}
+
+func (r *jsonReader) literal(word string) error {
+	if !strings.HasPrefix(r.src[r.pos:], word) {
+		return errSyntax()
+	}
+	r.pos += len(word)
+	return nil
+}
+
+func errSyntax() error { return &SerializationError{Message: "Unexpected token received from parser"} }
+
+// mismatch is the error for a JSON value that is not of the type its place asks for.
+func (r *jsonReader) mismatch(scalar string) error {
+	switch c := r.peek(); {
+	case c == '{':
+		return &SerializationError{Message: noStructure}
+	case c == '"' || c == '[' || c == 't' || c == 'f' || c == '-' || c >= '0' && c <= '9':
+		return &SerializationError{Message: scalar}
+	}
+	return errSyntax()
+}
+
+// notConvertible is the error for a JSON value that should be of the type, a scalar.
+func (r *jsonReader) notConvertible(target string) error {
+	var token string
+	switch c := r.peek(); {
+	case c == '{':
+		return &SerializationError{Message: noStructure}
+	case c == '[':
+		return &SerializationError{Message: "Unrecognized collection type class java.lang." + target}
+	case c == '"':
+		token = "STRING_VALUE"
+	case c == 't':
+		token = "TRUE_VALUE"
+	case c == 'f':
+		token = "FALSE_VALUE"
+	case c == '-' || c >= '0' && c <= '9':
+		token = "NUMBER_VALUE"
+	default:
+		return errSyntax()
+	}
+	return &SerializationError{Message: token + " cannot be converted to " + target}
+}
+
+// quoted reads a string that begins at the current position.
+func (r *jsonReader) quoted() (string, error) {
+	r.pos++
+	start := r.pos
+	ascii := true
+	for r.pos < len(r.src) {
+		c := r.src[r.pos]
+		switch {
+		case c == '"':
+			text := r.src[start:r.pos]
+			r.pos++
+			if !ascii {
+				text = strings.ToValidUTF8(text, "\uFFFD")
+			}
+			return text, nil
+		case c == '\\':
+			return r.escaped(start)
+		case c < ' ':
+			return "", errSyntax()
+		case c >= 0x80:
+			ascii = false
+		}
+		r.pos++
+	}
+	return "", errSyntax()
+}
+
+// escaped reads on a string that began at start, from its first backslash.
+func (r *jsonReader) escaped(start int) (string, error) {
+	end := r.pos
+	for end < len(r.src) && r.src[end] != '"' {
+		if r.src[end] < ' ' {
+			return "", errSyntax()
+		}
+		if r.src[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	if end >= len(r.src) {
+		return "", errSyntax()
+	}
+	var text bytes.Buffer
+	text.Grow(end - start)
+	text.WriteString(r.src[start:r.pos])
+	for r.pos < end {
+		next := strings.IndexByte(r.src[r.pos:end], '\\')
+		if next < 0 {
+			text.WriteString(r.src[r.pos:end])
+			break
+		}
+		text.WriteString(r.src[r.pos : r.pos+next])
+		r.pos += next + 1
+		if err := r.escape(&text); err != nil {
+			return "", err
+		}
+	}
+	r.pos = end + 1
+	return strings.ToValidUTF8(text.String(), "\uFFFD"), nil
+}
+
+const surrogates, lowSurrogates, endOfSurrogates, supplementary = 0xD800, 0xDC00, 0xE000, 0x10000
+
+// escape reads what follows a backslash. Halves of surrogate pairs that stand alone become the replacement character.
+func (r *jsonReader) escape(text *bytes.Buffer) error {
+	c := r.src[r.pos]
+	r.pos++
+	switch c {
+	case '"', '\\', '/':
+		text.WriteByte(c)
+	case 'b':
+		text.WriteByte('\b')
+	case 'f':
+		text.WriteByte('\f')
+	case 'n':
+		text.WriteByte('\n')
+	case 'r':
+		text.WriteByte('\r')
+	case 't':
+		text.WriteByte('\t')
+	case 'u':
+		code, ok := r.hex(r.pos)
+		if !ok {
+			return errSyntax()
+		}
+		r.pos += 4
+		if code >= surrogates && code < lowSurrogates && strings.HasPrefix(r.src[r.pos:], `\u`) {
+			if low, ok := r.hex(r.pos + 2); ok && low >= lowSurrogates && low < endOfSurrogates {
+				r.pos += 6
+				code = supplementary + (code-surrogates)<<10 + low - lowSurrogates
+			}
+		}
+		text.WriteRune(code)
+	default:
+		return errSyntax()
+	}
+	return nil
+}
+
+func (r *jsonReader) hex(at int) (rune, bool) {
+	if at+4 > len(r.src) {
+		return 0, false
+	}
+	code, err := strconv.ParseUint(r.src[at:at+4], 16, 16)
+	return rune(code), err == nil
+}
+
+// maxSkipped bounds the nesting of JSON that has no meaning.
+const maxSkipped = 1000
+
+// skip passes over any JSON value, without recursion.
+func (r *jsonReader) skip() error {
+	var open []byte
+	for {
+		opened, err := r.skipStart(&open)
+		if err != nil {
+			return err
+		}
+		for !opened && len(open) > 0 {
+			// A value has ended inside an array or object: another follows, or that ends too.
+			c := r.peek()
+			r.pos++
+			if c == ',' {
+				break
+			}
+			if c != open[len(open)-1] {
+				return errSyntax()
+			}
+			open = open[:len(open)-1]
+		}
+		if len(open) == 0 {
+			return nil
+		}
+		if err := r.skipName(open); err != nil {
+			return err
+		}
+	}
+}
+
+// skipStart passes over a scalar, an empty array or object, or the opening of one that is not empty; true for that.
+func (r *jsonReader) skipStart(open *[]byte) (bool, error) {
+	switch c := r.peek(); {
+	case c == '{' || c == '[':
+		r.pos++
+		// '}' and ']' both stand two behind what they close.
+		if r.peek() == c+2 {
+			r.pos++
+			return false, nil
+		}
+		if len(*open) == maxSkipped {
+			return false, errSyntax()
+		}
+		*open = append(*open, c+2)
+		return true, nil
+	case c == '"':
+		_, err := r.quoted()
+		return false, err
+	case c == 't':
+		return false, r.literal("true")
+	case c == 'f':
+		return false, r.literal("false")
+	case c == 'n':
+		return false, r.literal("null")
+	case c == '-' || c >= '0' && c <= '9':
+		return false, r.skipNumber()
+	}
+	return false, errSyntax()
+}
+
+// skipName passes over a name and its colon, if the innermost of open is an object.
+func (r *jsonReader) skipName(open []byte) error {
+	if open[len(open)-1] != '}' {
+		return nil
+	}
+	if r.peek() != '"' {
+		return errSyntax()
+	}
+	_, _, err := r.name(true)
+	return err
+}
+
+func (r *jsonReader) skipNumber() error {
+	start := r.pos
+	for r.pos < len(r.src) && strings.IndexByte("+-.0123456789eE", r.src[r.pos]) >= 0 {
+		r.pos++
+	}
+	if _, err := strconv.ParseFloat(r.src[start:r.pos], 64); err != nil && !errors.Is(err, strconv.ErrRange) {
+		return errSyntax()
+	}
+	return nil
+}

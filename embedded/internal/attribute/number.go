@@ -1,0 +1,260 @@
+package attribute
+
+import (
+	"math/big"
+	"strings"
+)
+
+const (
+	// maxDigits is how many significant digits a number may have.
+	maxDigits = 38
+	// maxExponent and minExponent bound the exponent of a number in scientific notation.
+	maxExponent = 125
+	minExponent = -130
+	// exponentClamp stands for every exponent too large to matter, so that reading one cannot overflow.
+	exponentClamp = 1 << 40
+)
+
+const (
+	notNumeric      = "The parameter cannot be converted to a numeric value"
+	numberOverflow  = "Number overflow. Attempting to store a number with magnitude larger than supported range"
+	numberUnderflow = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
+	tooManyDigits   = "Attempting to store more than 38 significant digits in a Number"
+)
+
+// Number makes an N of a number in any notation. Errors are those of NormalizeNumber.
+func Number(s string) (Value, error) {
+	text, err := NormalizeNumber(s)
+	if err != nil {
+		return Value{}, err
+	}
+	return Value{Kind: N, Text: text}, nil
+}
+
+// NormalizeNumber gives the one form in which a number is kept and printed: plain decimal notation, no exponent, no
+// plus sign, no leading or trailing zeros that mean nothing, never -0. Errors are *ValidationError: not a number, more
+// than 38 significant digits, or a magnitude outside 1E-130 to 9.99…E+125.
+func NormalizeNumber(s string) (string, error) {
+	if plainInteger(s) {
+		return s, nil
+	}
+	d, ok := parseDecimal(s)
+	if !ok {
+		if s == "" {
+			return "", Invalid(notNumeric)
+		}
+		return "", Invalid("%s: %s", notNumeric, s)
+	}
+	return d.normalForm()
+}
+
+// plainInteger tells whether s is certainly in normal form: the numbers met most need no further work.
+func plainInteger(s string) bool {
+	digits := s
+	if len(s) > 1 && s[0] == '-' {
+		digits = s[1:]
+		if digits == "0" {
+			return false
+		}
+	}
+	if digits == "" || len(digits) > maxDigits || digits[0] == '0' && len(digits) > 1 {
+		return false
+	}
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// decimal is a number as 0.digits × 10^exponent. Zero has no digits; others begin and end with a digit that is not 0.
+type decimal struct {
+	negative bool
+	digits   string
+	exponent int
+}
+
+// parseDecimal reads a number in any notation. Its digits are not yet limited in number.
+func parseDecimal(s string) (decimal, bool) {
+	var d decimal
+	mantissa := s
+	if mantissa != "" && (mantissa[0] == '-' || mantissa[0] == '+') {
+		d.negative = mantissa[0] == '-'
+		mantissa = mantissa[1:]
+	}
+	exponent := 0
+	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {
+		var ok bool
+		if exponent, ok = parseExponent(mantissa[i+1:]); !ok {
+			return decimal{}, false
+		}
+		mantissa = mantissa[:i]
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	if !allDigits(whole) || !allDigits(fraction) || whole == "" && fraction == "" {
+		return decimal{}, false
+	}
+	switch {
+	case fraction == "":
+		d.digits = whole
+	case strings.Trim(whole, "0") == "":
+		d.digits = fraction
+		whole = ""
+	default:
+		d.digits = whole + fraction
+	}
+	d.exponent = len(whole) + exponent
+	trimmed := strings.TrimLeft(d.digits, "0")
+	d.exponent -= len(d.digits) - len(trimmed)
+	d.digits = strings.TrimRight(trimmed, "0")
+	if d.digits == "" {
+		return decimal{}, true
+	}
+	return d, true
+}
+
+func allDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+func parseExponent(s string) (int, bool) {
+	negative := false
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		negative = s[0] == '-'
+		s = s[1:]
+	}
+	if s == "" || !allDigits(s) {
+		return 0, false
+	}
+	exponent := 0
+	for i := range len(s) {
+		exponent = min(exponent*10+int(s[i]-'0'), exponentClamp)
+	}
+	if negative {
+		exponent = -exponent
+	}
+	return exponent, true
+}
+
+// normalForm checks the limits and prints the number.
+func (d decimal) normalForm() (string, error) {
+	switch {
+	case d.digits == "":
+		return "0", nil
+	case d.exponent-1 > maxExponent:
+		return "", Invalid(numberOverflow)
+	case d.exponent <= minExponent:
+		return "", Invalid(numberUnderflow)
+	case len(d.digits) > maxDigits:
+		return "", Invalid(tooManyDigits)
+	}
+	var b strings.Builder
+	if d.negative {
+		b.WriteByte('-')
+	}
+	switch {
+	case d.exponent <= 0:
+		b.WriteString("0.")
+		writeZeros(&b, -d.exponent)
+		b.WriteString(d.digits)
+	case d.exponent >= len(d.digits):
+		b.WriteString(d.digits)
+		writeZeros(&b, d.exponent-len(d.digits))
+	default:
+		b.WriteString(d.digits[:d.exponent])
+		b.WriteByte('.')
+		b.WriteString(d.digits[d.exponent:])
+	}
+	return b.String(), nil
+}
+
+func writeZeros(b *strings.Builder, n int) {
+	for range n {
+		b.WriteByte('0')
+	}
+}
+
+// CompareNumbers orders two numbers in normal form: -1, 0 or 1.
+func CompareNumbers(a, b string) int {
+	aNegative, bNegative := strings.HasPrefix(a, "-"), strings.HasPrefix(b, "-")
+	switch {
+	case a == b:
+		return 0
+	case aNegative != bNegative && aNegative:
+		return -1
+	case aNegative != bNegative:
+		return 1
+	case aNegative:
+		return compareMagnitudes(b[1:], a[1:])
+	default:
+		return compareMagnitudes(a, b)
+	}
+}
+
+// compareMagnitudes relies on the normal form: whole parts of equal length have their points at the same place, and no
+// fraction has trailing zeros.
+func compareMagnitudes(a, b string) int {
+	aWhole, bWhole := wholeLength(a), wholeLength(b)
+	switch {
+	case aWhole < bWhole:
+		return -1
+	case aWhole > bWhole:
+		return 1
+	default:
+		return strings.Compare(a, b)
+	}
+}
+
+func wholeLength(s string) int {
+	if i := strings.IndexByte(s, '.'); i >= 0 {
+		return i
+	}
+	return len(s)
+}
+
+// AddNumbers is a + b of two numbers in normal form, in normal form. A result outside the range of numbers, or with
+// more than 38 significant digits, is a *ValidationError.
+func AddNumbers(a, b string) (string, error) { return addDecimals(a, b, false) }
+
+// SubtractNumbers is a - b of two numbers in normal form, with the errors of AddNumbers.
+func SubtractNumbers(a, b string) (string, error) { return addDecimals(a, b, true) }
+
+func addDecimals(a, b string, subtract bool) (string, error) {
+	x, xOK := parseDecimal(a)
+	y, yOK := parseDecimal(b)
+	if !xOK || !yOK {
+		return "", Invalid(notNumeric)
+	}
+	if subtract {
+		y.negative = !y.negative
+	}
+	// Both as integers at the scale of the finer one; the range of numbers bounds the scale to some 300 digits.
+	scale := min(x.exponent-len(x.digits), y.exponent-len(y.digits))
+	sum := new(big.Int).Add(x.scaled(scale), y.scaled(scale))
+	result := decimal{negative: sum.Sign() < 0}
+	text := sum.Abs(sum).String()
+	result.exponent = len(text) + scale
+	result.digits = strings.TrimRight(text, "0")
+	return result.normalForm()
+}
+
+// scaled is the number divided by 10^scale.
+func (d decimal) scaled(scale int) *big.Int {
+	n := new(big.Int)
+	if d.digits == "" {
+		return n
+	}
+	n.SetString(d.digits, 10)
+	shift := d.exponent - len(d.digits) - scale
+	n.Mul(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(shift)), nil))
+	if d.negative {
+		n.Neg(n)
+	}
+	return n
+}

@@ -1,0 +1,80 @@
+package expression
+
+import "sync"
+
+// Cache remembers what texts parse to. It is safe for concurrent use.
+type Cache[T any] struct {
+	parse    func(text string) (T, error)
+	capacity int
+	lock     sync.RWMutex
+	parsed   map[string]T
+}
+
+// NewCache makes a cache of at most so many texts. Texts that do not parse are not kept.
+func NewCache[T any](capacity int, parse func(text string) (T, error)) *Cache[T] {
+	return &Cache[T]{parse: parse, capacity: capacity, parsed: make(map[string]T)}
+}
+
+// Get is what the text parses to.
+func (c *Cache[T]) Get(text string) (T, error) {
+	c.lock.RLock()
+	parsed, found := c.parsed[text]
+	c.lock.RUnlock()
+	if found {
+		return parsed, nil
+	}
+	parsed, err := c.parse(text)
+	if err != nil {
+		return parsed, err
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if len(c.parsed) >= c.capacity {
+		// Any text may go: programs have few, so a full cache means that texts hold values, which seldom repeat.
+		for victim := range c.parsed {
+			delete(c.parsed, victim)
+			break
+		}
+	}
+	c.parsed[text] = parsed
+	return parsed, nil
+}
+
+// Parser parses expressions and remembers them, a bounded number of each kind. It is safe for concurrent use.
+type Parser struct {
+	conditions, filters, keys *Cache[*Condition]
+	projections               *Cache[*Projection]
+	updates                   *Cache[*Update]
+}
+
+// cacheCapacity bounds a cache to some megabytes of trees, as texts are bounded by MaxLength.
+const cacheCapacity = 1000
+
+// NewParser makes a parser that remembers nothing yet.
+func NewParser() *Parser {
+	conditions := func(kind Kind) *Cache[*Condition] {
+		return NewCache(cacheCapacity, func(text string) (*Condition, error) { return ParseCondition(kind, text) })
+	}
+	return &Parser{
+		conditions:  conditions(ConditionExpression),
+		filters:     conditions(FilterExpression),
+		keys:        conditions(KeyConditionExpression),
+		projections: NewCache(cacheCapacity, ParseProjection),
+		updates:     NewCache(cacheCapacity, ParseUpdate),
+	}
+}
+
+// Condition parses a ConditionExpression.
+func (p *Parser) Condition(text string) (*Condition, error) { return p.conditions.Get(text) }
+
+// Filter parses a FilterExpression.
+func (p *Parser) Filter(text string) (*Condition, error) { return p.filters.Get(text) }
+
+// KeyCondition parses a KeyConditionExpression.
+func (p *Parser) KeyCondition(text string) (*Condition, error) { return p.keys.Get(text) }
+
+// Projection parses a ProjectionExpression.
+func (p *Parser) Projection(text string) (*Projection, error) { return p.projections.Get(text) }
+
+// Update parses an UpdateExpression.
+func (p *Parser) Update(text string) (*Update, error) { return p.updates.Get(text) }

@@ -1,0 +1,276 @@
+package expression
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+)
+
+func count(n int) attribute.Value {
+	return attribute.Value{Kind: attribute.N, Text: strconv.Itoa(n)}
+}
+
+// Test is the syntax tree of a condition: And, Or, Not, Comparison, Between, In, Exists, TypeIs, BeginsWith, Contains.
+type Test interface {
+	holds(s scope) bool
+	// check gives the first rule that the operands break, once names and values are bound.
+	check(c checker) error
+	// operands calls visit with each operand, from left to right.
+	operands(visit func(Operand))
+}
+
+// Operator compares two values.
+type Operator uint8
+
+// The comparison operators.
+const (
+	Equal Operator = iota + 1
+	NotEqual
+	Less
+	LessOrEqual
+	Greater
+	GreaterOrEqual
+)
+
+// String is the operator as expressions spell it.
+func (o Operator) String() string {
+	names := [...]string{"", "=", "<>", "<", "<=", ">", ">="}
+	if int(o) >= len(names) {
+		return ""
+	}
+	return names[o]
+}
+
+// And holds if both hold.
+type And struct{ Left, Right Test }
+
+func (t And) holds(s scope) bool { return t.Left.holds(s) && t.Right.holds(s) }
+
+// Or holds if one or both hold.
+type Or struct{ Left, Right Test }
+
+func (t Or) holds(s scope) bool { return t.Left.holds(s) || t.Right.holds(s) }
+
+// Not holds if the other does not.
+type Not struct{ Test Test }
+
+func (t Not) holds(s scope) bool { return !t.Test.holds(s) }
+
+// Comparison compares two operands. Values of different types, and values of types without an order, are neither less
+// nor greater; what is missing is unequal to everything.
+type Comparison struct {
+	Operator    Operator
+	Left, Right Operand
+}
+
+func (t Comparison) holds(s scope) bool {
+	left, leftFound := t.Left.value(s)
+	right, rightFound := t.Right.value(s)
+	if !leftFound || !rightFound {
+		return t.Operator == NotEqual
+	}
+	return t.Operator.holds(left, right)
+}
+
+func (o Operator) holds(left, right attribute.Value) bool {
+	switch o {
+	case Equal:
+		return attribute.Equal(left, right)
+	case NotEqual:
+		return !attribute.Equal(left, right)
+	case Less, LessOrEqual, Greater, GreaterOrEqual:
+	}
+	order, ordered := attribute.Compare(left, right)
+	if !ordered {
+		return false
+	}
+	switch o {
+	case Less:
+		return order < 0
+	case LessOrEqual:
+		return order <= 0
+	case Greater:
+		return order > 0
+	case GreaterOrEqual:
+		return order >= 0
+	case Equal, NotEqual:
+	}
+	return false
+}
+
+// Between holds if Low ≤ Operand ≤ High.
+type Between struct{ Operand, Low, High Operand }
+
+func (t Between) holds(s scope) bool {
+	v, found := t.Operand.value(s)
+	low, lowFound := t.Low.value(s)
+	high, highFound := t.High.value(s)
+	return found && lowFound && highFound && GreaterOrEqual.holds(v, low) && LessOrEqual.holds(v, high)
+}
+
+// In holds if the operand equals one of the list.
+type In struct {
+	Operand Operand
+	List    []Operand
+}
+
+func (t In) holds(s scope) bool {
+	v, found := t.Operand.value(s)
+	if !found {
+		return false
+	}
+	for _, candidate := range t.List {
+		if other, found := candidate.value(s); found && attribute.Equal(v, other) {
+			return true
+		}
+	}
+	return false
+}
+
+// Exists holds if there is a value at the path, which Operand must be; or if there is none, when Not is set.
+type Exists struct {
+	Operand Operand
+	Not     bool
+}
+
+func (t Exists) holds(s scope) bool {
+	_, found := t.Operand.value(s)
+	return found != t.Not
+}
+
+// TypeIs holds if the operand has the type whose name the other gives.
+type TypeIs struct{ Operand, Type Operand }
+
+func (t TypeIs) holds(s scope) bool {
+	v, found := t.Operand.value(s)
+	name, _ := t.Type.value(s)
+	return found && v.Kind.String() == name.Text
+}
+
+// BeginsWith holds if both operands are texts, or binaries, and the first begins with the second.
+type BeginsWith struct{ Operand, Prefix Operand }
+
+func (t BeginsWith) holds(s scope) bool {
+	v, found := t.Operand.value(s)
+	prefix, prefixFound := t.Prefix.value(s)
+	return found && prefixFound && v.Kind == prefix.Kind && (v.Kind == attribute.S || v.Kind == attribute.B) &&
+		strings.HasPrefix(v.Text, prefix.Text)
+}
+
+// Contains holds if the first operand is a text or binary that has the second within it, or a set or list that has it
+// as a member.
+type Contains struct{ Operand, Member Operand }
+
+func (t Contains) holds(s scope) bool {
+	v, found := t.Operand.value(s)
+	member, memberFound := t.Member.value(s)
+	return found && memberFound && contains(v, member)
+}
+
+func contains(v, member attribute.Value) bool {
+	switch v.Kind {
+	case attribute.S, attribute.B:
+		return member.Kind == v.Kind && strings.Contains(v.Text, member.Text)
+	case attribute.SS, attribute.NS, attribute.BS:
+		return member.Kind == memberKind(v.Kind) && setContains(v.Set, member.Text)
+	case attribute.L:
+		for _, element := range v.List {
+			if attribute.Equal(element, member) {
+				return true
+			}
+		}
+	case attribute.N, attribute.BOOL, attribute.NULL, attribute.M:
+	}
+	return false
+}
+
+// memberKind is the type of a set's members.
+func memberKind(set attribute.Kind) attribute.Kind {
+	switch set {
+	case attribute.SS:
+		return attribute.S
+	case attribute.NS:
+		return attribute.N
+	case attribute.BS:
+		return attribute.B
+	case attribute.S, attribute.N, attribute.B, attribute.BOOL, attribute.NULL, attribute.M, attribute.L:
+	}
+	return 0
+}
+
+func setContains(set []string, member string) bool {
+	return slices.Contains(set, member)
+}
+
+// malformed stands for a call with the wrong operands, whose error is due once its names and values are known to be
+// defined.
+type malformed struct {
+	arguments []Operand
+	err       error
+}
+
+func (t malformed) holds(scope) bool                       { return false }
+func (t malformed) value(scope) (attribute.Value, bool)    { return attribute.Value{}, false }
+func (t malformed) compute(scope) (attribute.Value, error) { return attribute.Value{}, t.err } //nolint:unparam // an interface
+
+// Condition is a parsed condition, filter or key condition. It is immutable.
+type Condition struct {
+	kind         Kind
+	test         Test
+	placeholders []string
+}
+
+// BoundCondition is a condition with its names and values.
+type BoundCondition struct {
+	test     Test
+	bindings []binding
+}
+
+// Bind joins the condition with names and values and checks its operands.
+func (c *Condition) Bind(p *Parameters) (*BoundCondition, error) {
+	bindings, err := p.bind(c.kind, c.placeholders)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.test.check(checker{kind: c.kind, bindings: bindings}); err != nil {
+		return nil, err
+	}
+	return &BoundCondition{test: c.test, bindings: bindings}, nil
+}
+
+// NewCondition makes a condition of a tree built elsewhere, which has no placeholders of names; values[n] is the value
+// of Parameter(n). Its operands are not checked.
+func NewCondition(test Test, values []attribute.Value) *BoundCondition {
+	return &BoundCondition{test: test, bindings: positional(values)}
+}
+
+func positional(values []attribute.Value) []binding {
+	bindings := make([]binding, len(values))
+	for i, v := range values {
+		bindings[i].value = v
+	}
+	return bindings
+}
+
+// Eval tells whether the condition holds for the item; a nil item has no attributes.
+func (c *BoundCondition) Eval(item attribute.Item) bool {
+	return c.test.holds(scope{bindings: c.bindings, item: item})
+}
+
+// Attributes lists the top-level attributes the condition looks at, in the order of their first use.
+func (c *BoundCondition) Attributes() []string {
+	var names []string
+	c.test.operands(func(o Operand) {
+		if size, is := o.(Size); is {
+			o = size.Of
+		}
+		if path, is := o.(Path); is {
+			if name := path[0].memberName(c.bindings); !setContains(names, name) {
+				names = append(names, name)
+			}
+		}
+	})
+	return names
+}

@@ -1,0 +1,221 @@
+package expression
+
+import "strings"
+
+// ParseCondition reads a condition, filter or key condition:
+//
+//	condition = and {"OR" and}
+//	and       = not {"AND" not}
+//	not       = "NOT" not | test
+//	= operand comparator operand
+//	          | operand "BETWEEN" operand "AND" operand
+//	          | operand "IN" "(" operand {"," operand} ")"
+//	          | function | "(" condition ")"
+//	operand   = path | value | function | "(" operand ")"
+//
+// As both a condition and an operand can stand in parentheses, which of them it was is seen afterwards; see piece.
+func ParseCondition(kind Kind, text string) (*Condition, error) {
+	p, err := newParser(kind, text)
+	if err != nil {
+		return nil, err
+	}
+	test := p.test(p.or())
+	if err := p.end(); err != nil {
+		return nil, err
+	}
+	return &Condition{kind: kind, test: test, placeholders: p.placeholders}, nil
+}
+
+// piece is a part of a condition of which it is not yet known whether it is used as a condition or as an operand.
+type piece struct {
+	test    Test
+	operand Operand
+	// function is the name of the function that the piece is a call of.
+	function      string
+	parenthesized bool
+}
+
+// test takes a piece as a condition.
+func (p *parser) test(x piece) Test {
+	switch {
+	case x.test != nil:
+		return x.test
+	case x.function != "":
+		p.report(misusedFunction, "The function is not allowed to be used this way in an expression; function: %s", x.function)
+	default:
+		p.fail()
+	}
+	return malformed{}
+}
+
+// operand takes a piece as an operand.
+func (p *parser) operand(x piece) Operand {
+	switch {
+	case x.operand != nil:
+		return x.operand
+	case x.function != "":
+		p.report(misusedFunction, "The function is not allowed to be used this way in an expression; function: %s", x.function)
+	default:
+		p.fail()
+	}
+	return never
+}
+
+func (p *parser) or() piece {
+	x := p.and()
+	for p.peek().isKeyword("OR") {
+		left := p.test(x)
+		p.take()
+		x = piece{test: Or{Left: left, Right: p.test(p.and())}}
+	}
+	return x
+}
+
+func (p *parser) and() piece {
+	x := p.not()
+	for p.peek().isKeyword("AND") {
+		left := p.test(x)
+		p.take()
+		x = piece{test: And{Left: left, Right: p.test(p.not())}}
+	}
+	return x
+}
+
+func (p *parser) not() piece {
+	if p.takeKeyword("NOT") {
+		p.operators++
+		return piece{test: Not{Test: p.test(p.not())}}
+	}
+	return p.comparison()
+}
+
+func comparator(t token) Operator {
+	if t.kind == symbolToken {
+		for o := Equal; o <= GreaterOrEqual; o++ {
+			if t.text == o.String() {
+				return o
+			}
+		}
+	}
+	return 0
+}
+
+// comparison reads one test, or an operand alone.
+func (p *parser) comparison() piece {
+	x := p.atom()
+	if operator := comparator(p.peek()); operator != 0 {
+		left := p.operand(x)
+		p.take()
+		p.operators++
+		return piece{test: Comparison{Operator: operator, Left: left, Right: p.operand(p.atom())}}
+	}
+	switch t := p.peek(); {
+	case t.isKeyword("BETWEEN"):
+		operand := p.operand(x)
+		p.take()
+		p.operators++
+		low := p.operand(p.atom())
+		if !p.takeKeyword("AND") {
+			p.fail()
+		}
+		return piece{test: Between{Operand: operand, Low: low, High: p.operand(p.atom())}}
+	case t.isKeyword("IN"):
+		operand := p.operand(x)
+		p.take()
+		p.operators++
+		p.expect("(")
+		return piece{test: In{Operand: operand, List: p.arguments()}}
+	}
+	return x
+}
+
+// arguments reads operands up to the closing parenthesis.
+func (p *parser) arguments() []Operand {
+	var arguments []Operand
+	for {
+		arguments = append(arguments, p.operand(p.atom()))
+		if !p.takeSymbol(",") {
+			p.expect(")")
+			return arguments
+		}
+	}
+}
+
+func (p *parser) atom() piece {
+	switch t := p.peek(); {
+	case t.is("("):
+		return p.parentheses()
+	case t.kind == valueToken:
+		p.take()
+		return piece{operand: Parameter(p.slot(t.text))}
+	case t.kind == wordToken && p.next().is("(") && !p.isGrammarWord(t):
+		p.take()
+		p.take()
+		p.operators++
+		return p.call(t.text, p.arguments())
+	}
+	return piece{operand: p.path()}
+}
+
+func (p *parser) parentheses() piece {
+	p.take()
+	x := p.or()
+	p.expect(")")
+	if x.parenthesized {
+		p.redundant()
+	}
+	if path, is := x.operand.(Path); is && (p.peek().is(".") || p.peek().is("[")) {
+		return piece{operand: p.restOfPath(path)}
+	}
+	x.parenthesized = true
+	return x
+}
+
+// call makes a function's tree.
+func (p *parser) call(name string, arguments []Operand) piece {
+	x := piece{function: name}
+	operands := 2
+	switch name {
+	case "attribute_exists", "attribute_not_exists", "size":
+		operands = 1
+	case "attribute_type", "begins_with", "contains":
+	case "if_not_exists", "list_append":
+		p.report(unknownFunction, "The function is not allowed in a %s; function: %s", p.kind.description(), name)
+	default:
+		p.report(unknownFunction, "Invalid function name; function: %s", name)
+	}
+	if len(arguments) != operands {
+		bad := p.badCount(name, arguments)
+		if name == "size" {
+			x.operand = bad
+		} else {
+			x.test = bad
+		}
+		return x
+	}
+	switch name {
+	case "attribute_exists", "attribute_not_exists":
+		x.test = Exists{Operand: arguments[0], Not: name == "attribute_not_exists"}
+	case "attribute_type":
+		x.test = TypeIs{Operand: arguments[0], Type: arguments[1]}
+	case "begins_with":
+		x.test = BeginsWith{Operand: arguments[0], Prefix: arguments[1]}
+	case "contains":
+		x.test = Contains{Operand: arguments[0], Member: arguments[1]}
+	case "size":
+		x.operand = Size{Of: arguments[0]}
+	default:
+		x.test = malformed{}
+	}
+	return x
+}
+
+// description is the kind as messages speak of it: "condition expression".
+func (k Kind) description() string {
+	switch k {
+	case KeyConditionExpression:
+		return "key condition expression"
+	case ConditionExpression, FilterExpression, ProjectionExpression, UpdateExpression:
+	}
+	return strings.ToLower(strings.TrimSuffix(string(k), "Expression")) + " expression"
+}

@@ -1,0 +1,107 @@
+package expression
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+)
+
+// Parameters are the names and values that the expressions of one request share. It notes which of them are used and
+// so belongs to one request, and to one goroutine at a time.
+type Parameters struct {
+	names  map[string]string
+	values attribute.Item
+	used   map[string]struct{}
+}
+
+// NewParameters takes ExpressionAttributeNames and ExpressionAttributeValues; nil means not given. The maps must not
+// change afterwards. Empty maps and keys that are no placeholders are refused.
+func NewParameters(names map[string]string, values attribute.Item) (*Parameters, error) {
+	if names != nil && len(names) == 0 {
+		return nil, attribute.Invalid("ExpressionAttributeNames must not be empty")
+	}
+	if key, bad := badPlaceholder(names, '#'); bad {
+		return nil, attribute.Invalid("ExpressionAttributeNames contains invalid key: Syntax error; key: \"%s\"", key)
+	}
+	if values != nil && len(values) == 0 {
+		return nil, attribute.Invalid("ExpressionAttributeValues must not be empty")
+	}
+	if key, bad := badPlaceholder(values, ':'); bad {
+		return nil, attribute.Invalid("ExpressionAttributeValues contains invalid key: Syntax error; key: \"%s\"", key)
+	}
+	return &Parameters{names: names, values: values}, nil
+}
+
+// badPlaceholder finds a key that is not a sign followed by letters, digits and underscores; the first in order, so that
+// the same request always gets the same answer.
+func badPlaceholder[V any](keys map[string]V, sign byte) (string, bool) {
+	worst, bad := "", false
+	for key := range keys {
+		if len(key) < 2 || key[0] != sign || skipWord(key, 1) != len(key) {
+			if !bad || key < worst {
+				worst, bad = key, true
+			}
+		}
+	}
+	return worst, bad
+}
+
+// DecodeValues reads ExpressionAttributeValues; a value that breaks a rule is reported with its placeholder.
+func DecodeValues(data []byte) (attribute.Item, error) {
+	values, err := attribute.DecodeItem(data)
+	if invalid, ok := errors.AsType[*attribute.ValidationError](err); ok {
+		return nil, attribute.Invalid("ExpressionAttributeValues contains invalid value: %s for key %s",
+			invalid.Message, invalid.Attribute)
+	}
+	return values, err
+}
+
+// bind gives each placeholder its name or value.
+func (p *Parameters) bind(kind Kind, placeholders []string) ([]binding, error) {
+	if len(placeholders) == 0 {
+		return nil, nil
+	}
+	bindings := make([]binding, len(placeholders))
+	for i, placeholder := range placeholders {
+		var found bool
+		if placeholder[0] == '#' {
+			if bindings[i].name, found = p.names[placeholder]; !found {
+				return nil, kind.invalid("An expression attribute name used in the document path is not defined; "+
+					"attribute name: %s", placeholder)
+			}
+		} else if bindings[i].value, found = p.values[placeholder]; !found {
+			return nil, kind.invalid("An expression attribute value used in expression is not defined; "+
+				"attribute value: %s", placeholder)
+		}
+		if p.used == nil {
+			p.used = make(map[string]struct{}, len(p.names)+len(p.values))
+		}
+		p.used[placeholder] = struct{}{}
+	}
+	return bindings, nil
+}
+
+// Unused is the error for names or values that no expression bound so far has used; nil if there are none.
+func (p *Parameters) Unused() error {
+	if len(p.used) == len(p.names)+len(p.values) {
+		return nil
+	}
+	if keys := unusedKeys(p.names, p.used); len(keys) > 0 {
+		return attribute.Invalid("Value provided in ExpressionAttributeNames unused in expressions: keys: {%s}", strings.Join(keys, ", "))
+	}
+	return attribute.Invalid("Value provided in ExpressionAttributeValues unused in expressions: keys: {%s}",
+		strings.Join(unusedKeys(p.values, p.used), ", "))
+}
+
+func unusedKeys[V any](keys map[string]V, used map[string]struct{}) []string {
+	var unused []string
+	for key := range keys {
+		if _, is := used[key]; !is {
+			unused = append(unused, key)
+		}
+	}
+	slices.Sort(unused)
+	return unused
+}

@@ -1,0 +1,125 @@
+package expression
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+)
+
+type stepKind uint8
+
+const (
+	memberStep stepKind = iota
+	elementStep
+	// placeholderStep is a member whose name is bound to the slot in index.
+	placeholderStep
+)
+
+// Step is one part of a document path: the name of an attribute or of a map's member, or the index of a list's element.
+type Step struct {
+	kind  stepKind
+	name  string
+	index int
+}
+
+// Member is the step to a top-level attribute or a map's member.
+func Member(name string) Step { return Step{name: name} }
+
+// Element is the step to a list's element, counted from 0.
+func Element(index int) Step { return Step{kind: elementStep, index: index} }
+
+// Path is a document path. Its first step is a member; there is at least one step.
+type Path []Step
+
+// resolve gives the step with its name instead of a placeholder.
+func (s Step) resolve(bindings []binding) Step {
+	if s.kind == placeholderStep {
+		return Member(bindings[s.index].name)
+	}
+	return s
+}
+
+// memberName is the name of a step that is no element.
+func (s Step) memberName(bindings []binding) string {
+	if s.kind == placeholderStep {
+		return bindings[s.index].name
+	}
+	return s.name
+}
+
+func (p Path) resolve(bindings []binding) Path {
+	resolved := make(Path, len(p))
+	for i, step := range p {
+		resolved[i] = step.resolve(bindings)
+	}
+	return resolved
+}
+
+func (p Path) equal(other Path, bindings []binding) bool {
+	if len(p) != len(other) {
+		return false
+	}
+	for i, step := range p {
+		if step.resolve(bindings) != other[i].resolve(bindings) {
+			return false
+		}
+	}
+	return true
+}
+
+// describe writes a path as DynamoDB's messages do: [a, b, [1]].
+func (p Path) describe(bindings []binding) string {
+	var text strings.Builder
+	text.WriteByte('[')
+	for i, step := range p {
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		if step.kind == elementStep {
+			text.WriteByte('[')
+			text.WriteString(strconv.Itoa(step.index))
+			text.WriteByte(']')
+		} else {
+			text.WriteString(step.memberName(bindings))
+		}
+	}
+	text.WriteByte(']')
+	return text.String()
+}
+
+// In is what stands at the path, which has no placeholders, in the item, if anything does.
+func (p Path) In(item attribute.Item) (attribute.Value, bool) { return p.value(scope{item: item}) }
+
+// value is what stands at the path in the item, if anything does.
+func (p Path) value(s scope) (attribute.Value, bool) {
+	v, found := s.item[p[0].memberName(s.bindings)]
+	for _, step := range p[1:] {
+		if !found {
+			break
+		}
+		v, found = step.of(v, s.bindings)
+	}
+	return v, found
+}
+
+// of takes the step from a value to its member or element.
+func (s Step) of(v attribute.Value, bindings []binding) (attribute.Value, bool) {
+	if s.kind != elementStep {
+		member, found := v.Map[s.memberName(bindings)]
+		return member, found
+	}
+	if s.index >= len(v.List) {
+		return attribute.Value{}, false
+	}
+	return v.List[s.index], true
+}
+
+// Attribute is the top-level attribute of a path without placeholders.
+func (p Path) Attribute() string { return p[0].name }
+
+// LastMember is the name at the end of a path without placeholders; false if an element is there.
+func (p Path) LastMember() (string, bool) {
+	last := p[len(p)-1]
+	return last.name, last.kind == memberStep
+}

@@ -1,0 +1,146 @@
+package expression
+
+// ParseUpdate reads an update:
+//
+//	update  = section {section}
+//	section = "SET" path "=" sum {"," path "=" sum} | "REMOVE" path {"," path}
+//	        | "ADD" path value {"," path value} | "DELETE" path value {"," path value}
+//	sum     = term {("+" | "-") term}
+//	term    = path | value | function "(" term {"," term} ")" | "(" sum ")"
+//
+// Each section may stand once, in any order.
+func ParseUpdate(text string) (*Update, error) {
+	p, err := newParser(UpdateExpression, text)
+	if err != nil {
+		return nil, err
+	}
+	var actions []Action
+	var seen [Delete + 1]bool
+	for more := true; more; {
+		verb := p.verb()
+		if verb == 0 {
+			p.fail()
+			break
+		}
+		if seen[verb] {
+			p.report(repeatedSection, "The \"%s\" section can only be used once in an update expression;", verb)
+		}
+		seen[verb] = true
+		for {
+			actions = append(actions, p.action(verb))
+			if !p.takeSymbol(",") {
+				break
+			}
+		}
+		more = p.peek().kind != endToken
+	}
+	if err := p.end(); err != nil {
+		return nil, err
+	}
+	return &Update{actions: actions, placeholders: p.placeholders}, nil
+}
+
+// verb reads the keyword that begins a section.
+func (p *parser) verb() Verb {
+	for v := Set; v <= Delete; v++ {
+		if p.takeKeyword(v.String()) {
+			return v
+		}
+	}
+	return 0
+}
+
+func (p *parser) action(verb Verb) Action {
+	action := Action{Verb: verb, Path: p.path()}
+	switch verb {
+	case Set:
+		p.expect("=")
+		action.Value, _ = p.sum()
+	case Add, Delete:
+		p.operators++
+		action.Value = p.updateValue()
+	case Remove:
+		p.operators++
+	}
+	return action
+}
+
+// updateValue reads the placeholder of a value.
+func (p *parser) updateValue() Operand {
+	t := p.peek()
+	if t.kind != valueToken {
+		p.fail()
+		return never
+	}
+	p.take()
+	return Parameter(p.slot(t.text))
+}
+
+// sum reads a sum and tells whether it is no more than a term in parentheses.
+func (p *parser) sum() (Operand, bool) {
+	x, parenthesized := p.term()
+	for {
+		minus := p.peek().is("-")
+		if !minus && !p.peek().is("+") {
+			return x, parenthesized
+		}
+		p.take()
+		p.operators++
+		right, _ := p.term()
+		x, parenthesized = Sum{Left: x, Right: right, Minus: minus}, false
+	}
+}
+
+// term reads a term and tells whether it stands in parentheses.
+func (p *parser) term() (Operand, bool) {
+	switch t := p.peek(); {
+	case t.kind == valueToken:
+		return p.updateValue(), false
+	case t.is("("):
+		p.take()
+		x, parenthesized := p.sum()
+		p.expect(")")
+		if parenthesized {
+			p.redundant()
+		}
+		return x, true
+	case t.kind == wordToken && p.next().is("(") && !p.isGrammarWord(t):
+		p.take()
+		p.take()
+		p.operators++
+		return p.updateCall(t.text, p.terms()), false
+	}
+	return p.path(), false
+}
+
+func (p *parser) terms() []Operand {
+	var terms []Operand
+	for {
+		term, _ := p.term()
+		terms = append(terms, term)
+		if !p.takeSymbol(",") {
+			p.expect(")")
+			return terms
+		}
+	}
+}
+
+// updateCall makes a function's tree.
+func (p *parser) updateCall(name string, arguments []Operand) Operand {
+	switch name {
+	case "if_not_exists", "list_append":
+	case "attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains", "size":
+		p.report(unknownFunction, "The function is not allowed in an update expression; function: %s", name)
+		return never
+	default:
+		p.report(unknownFunction, "Invalid function name; function: %s", name)
+		return never
+	}
+	if len(arguments) != 2 {
+		return p.badCount(name, arguments)
+	}
+	if name == "if_not_exists" {
+		return IfNotExists{Path: arguments[0], Default: arguments[1]}
+	}
+	return ListAppend{Left: arguments[0], Right: arguments[1]}
+}

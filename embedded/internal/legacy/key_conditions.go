@@ -1,0 +1,35 @@
+package legacy
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/expression"
+)
+
+// KeyConditions takes KeyConditions as tests for expression.NewKeyCondition, which joins them when the key schema is
+// known.
+func KeyConditions(conditions map[string]Condition) ([]expression.KeyTest, error) {
+	operators := map[string]expression.RangeOperator{
+		"EQ": expression.RangeEqual, "LT": expression.RangeLess, "LE": expression.RangeLessOrEqual, "GT": expression.RangeGreater,
+		"GE": expression.RangeGreaterOrEqual, "BETWEEN": expression.RangeBetween, "BEGINS_WITH": expression.RangeBeginsWith,
+	}
+	tests := make([]expression.KeyTest, 0, len(conditions))
+	for _, name := range slices.Sorted(maps.Keys(conditions)) {
+		condition := conditions[name]
+		if err := condition.check(); err != nil {
+			return nil, err
+		}
+		operator, found := operators[condition.ComparisonOperator]
+		if !found {
+			return nil, attribute.Invalid("Attempted conditional constraint is not an indexable operation")
+		}
+		test := expression.KeyTest{Attribute: name, Operator: operator, Low: condition.AttributeValueList[0]}
+		if operator == expression.RangeBetween {
+			test.High = condition.AttributeValueList[1]
+		}
+		tests = append(tests, test)
+	}
+	return tests, nil
+}

@@ -1,0 +1,393 @@
+package partiql_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/expression"
+	"github.com/dynajournal/dynajournal/embedded/internal/partiql"
+)
+
+func item(t *testing.T, json string) attribute.Item {
+	t.Helper()
+	i, err := attribute.DecodeItem([]byte(json))
+	if err != nil {
+		t.Fatalf("%s: %v", json, err)
+	}
+	return i
+}
+
+func parameters(t *testing.T, json ...string) []attribute.Value {
+	t.Helper()
+	values := make([]attribute.Value, len(json))
+	for i, text := range json {
+		v, err := attribute.DecodeValue([]byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		values[i] = v
+	}
+	return values
+}
+
+func bind(t *testing.T, text string, params ...string) *partiql.Bound {
+	t.Helper()
+	statement, err := partiql.Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	bound, err := statement.Bind(parameters(t, params...))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return bound
+}
+
+func wantMessage(t *testing.T, what string, err error, want string) {
+	t.Helper()
+	var invalid *attribute.ValidationError
+	if !errors.As(err, &invalid) || invalid.Message != want {
+		t.Errorf("%s:\n got %v\nwant %s", what, err, want)
+	}
+}
+
+const (
+	notWellFormed = "Statement wasn't well formed, can't be processed: "
+	noKey         = "Where clause does not contain a mandatory equality on all key attributes"
+)
+
+var schema = expression.KeySchema{Hash: "h", HashKind: attribute.S, Range: "r", RangeKind: attribute.N}
+
+func TestInsertsGiveTheirItem(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		params []string
+		want   string
+	}{
+		{`INSERT INTO "t" VALUE {'h': 'a', 'r': 1}`, nil, `{"h":{"S":"a"},"r":{"N":"1"}}`},
+		{`insert into t value {'h':?,'r':?}`, []string{`{"S":"x"}`, `{"N":"2"}`}, `{"h":{"S":"x"},"r":{"N":"2"}}`},
+		{
+			`INSERT INTO t VALUE {'q''s': 'it''s', 'n': -1.50e1, 'f': .5, 't': true, 'x': FALSE, 'null': null, 'm': {}, 'l': []};`, nil,
+			`{"q's":{"S":"it's"},"n":{"N":"-15"},"f":{"N":"0.5"},"t":{"BOOL":true},"x":{"BOOL":false},"null":{"NULL":true},"m":{"M":{}},"l":{"L":[]}}`,
+		},
+		{
+			`INSERT INTO t VALUE {'l': [1, ['a', ?]], 'm': {'k': {'z': ?}}, 'ss': <<'a','b'>>, 'ns': << 1, ? >>}`,
+			[]string{`{"S":"p"}`, `{"L":[{"N":"1"}]}`, `{"N":"3"}`},
+			`{"l":{"L":[{"N":"1"},{"L":[{"S":"a"},{"S":"p"}]}]},"m":{"M":{"k":{"M":{"z":{"L":[{"N":"1"}]}}}}},"ss":{"SS":["a","b"]},"ns":{"NS":["1","3"]}}`,
+		},
+	} {
+		bound := bind(t, c.text, c.params...)
+		if bound.Verb != partiql.Insert || bound.Table != "t" || !attribute.EqualItems(bound.Item, item(t, c.want)) {
+			t.Errorf("%s: %s", c.text, attribute.AppendItem(nil, bound.Item))
+		}
+	}
+}
+
+func TestAStatementCanBeBoundAgainAndAgain(t *testing.T) {
+	statement, err := partiql.Parse(`INSERT INTO t VALUE {'h': ?, 'l': [?, 1]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"a", "b"} {
+		bound, err := statement.Bind([]attribute.Value{attribute.String(text), attribute.String(text)})
+		if err != nil || bound.Item["h"].Text != text || bound.Item["l"].List[0].Text != text {
+			t.Errorf("%s: %v, %v", text, bound, err)
+		}
+	}
+	for _, n := range []int{0, 1, 3} {
+		_, err := statement.Bind(make([]attribute.Value, n))
+		wantMessage(t, "parameters", err, "Number of parameters in request and statement don't match.")
+	}
+}
+
+func TestUpdatesNameTheirItemAndChangeIt(t *testing.T) {
+	old := item(t, `{"h":{"S":"a"},"r":{"N":"1"},"n":{"N":"5"},"l":{"L":[{"N":"1"}]},"ss":{"SS":["a","b"]},"m":{"M":{"k":{"N":"1"},"j":{"N":"2"}}},"gone":{"N":"1"}}`)
+	bound := bind(t, `UPDATE "t" SET n = n + ? SET "m"."k" = 'new', l[0] = - 3 REMOVE gone REMOVE m.j SET l2 = list_append(l, [?, 'x'])
+		SET ss = set_delete(ss, <<'a'>>), s2 = SET_ADD(ss, <<?>>) WHERE r = 1 AND "h" = ? AND n > 4 RETURNING MODIFIED NEW *`,
+		`{"N":"2"}`, `{"S":"p"}`, `{"S":"c"}`, `{"S":"a"}`)
+	if bound.Verb != partiql.Update || bound.Table != "t" || bound.Returning != partiql.ReturnModifiedNew || bound.Parameters != 4 {
+		t.Errorf("%+v", bound.Statement)
+	}
+	key, condition, err := bound.Target(schema)
+	if err != nil || !attribute.EqualItems(key, item(t, `{"h":{"S":"a"},"r":{"N":"1"}}`)) {
+		t.Fatalf("%v, %v", key, err)
+	}
+	if !condition.Eval(old) || condition.Eval(nil) || condition.Eval(item(t, `{"h":{"S":"a"},"n":{"N":"4"}}`)) {
+		t.Error("the further condition is lost")
+	}
+	updated, err := bound.Change.Apply(old)
+	want := item(t, `{"h":{"S":"a"},"r":{"N":"1"},"n":{"N":"7"},"l":{"L":[{"N":"-3"}]},"l2":{"L":[{"N":"1"},{"S":"p"},{"S":"x"}]},
+		"ss":{"SS":["b"]},"s2":{"SS":["a","b","c"]},"m":{"M":{"k":{"S":"new"}}}}`)
+	if err != nil || !attribute.EqualItems(updated, want) {
+		t.Errorf("%s, %v", attribute.AppendItem(nil, updated), err)
+	}
+	if got := bound.Change.Attributes(); !slices.Equal(got, []string{"n", "m", "l", "gone", "l2", "ss", "s2"}) {
+		t.Errorf("changed attributes %v", got)
+	}
+}
+
+func TestAnUpdateRequiresThatItsItemExists(t *testing.T) {
+	_, condition, err := bind(t, "UPDATE t SET a = 1 WHERE h = 'a' AND r = 1").Target(schema)
+	if err != nil || condition.Eval(nil) || !condition.Eval(item(t, `{"h":{"S":"a"},"r":{"N":"1"}}`)) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestDeletesNameTheirItem(t *testing.T) {
+	bound := bind(t, `DELETE FROM t WHERE 'a' = h AND r = ? RETURNING ALL OLD *`, `{"N":"7"}`)
+	key, condition, err := bound.Target(schema)
+	if err != nil || !attribute.EqualItems(key, item(t, `{"h":{"S":"a"},"r":{"N":"7"}}`)) || bound.Returning != partiql.ReturnAllOld {
+		t.Errorf("%v, %v", key, err)
+	}
+	if condition != nil {
+		t.Error("a key alone is no condition: what is not there is deleted too")
+	}
+	_, condition, err = bind(t, `DELETE FROM t WHERE h = 'a' AND (r = 7 AND h = 'b')`).Target(schema)
+	if err != nil || condition == nil || condition.Eval(item(t, `{"h":{"S":"a"}}`)) {
+		t.Errorf("a second equality on the key is a condition: %v", err)
+	}
+	_, condition, err = bind(t, `DELETE FROM t WHERE h = 'a' AND n = 1 AND r = 7`).Target(schema)
+	if err != nil || !condition.Eval(nil) || condition.Eval(item(t, `{"h":{"S":"a"}}`)) || !condition.Eval(item(t, `{"h":{"S":"a"},"n":{"N":"1"}}`)) {
+		t.Errorf("conditions are for items that exist: %v", err)
+	}
+}
+
+func TestWritesMustNameAllOfTheKey(t *testing.T) {
+	for _, text := range []string{
+		"DELETE FROM t", "DELETE FROM t WHERE h = 'a'", "DELETE FROM t WHERE r = 1", "DELETE FROM t WHERE h = 'a' OR r = 1",
+		"DELETE FROM t WHERE h = 'a' AND r > 1", "DELETE FROM t WHERE h = 'a' AND NOT r = 1", "UPDATE t REMOVE a WHERE h = b AND r = 1",
+		"DELETE FROM t WHERE h = 'a' AND r.x = 1", "DELETE FROM t WHERE h IN ('a') AND r = 1",
+	} {
+		_, _, err := bind(t, text).Target(schema)
+		wantMessage(t, text, err, noKey)
+	}
+}
+
+func TestConditionsHoldAsDocumented(t *testing.T) {
+	on := item(t, `{"h":{"S":"abc"},"n":{"N":"5"},"l":{"L":[{"N":"1"},{"M":{"k":{"S":"v"}}}]},"nul":{"NULL":true},"ss":{"SS":["x","y"]},"size":{"N":"1"}}`)
+	for text, want := range map[string]bool{
+		"n = 5": true, "5 = n": true, "n <> 5": false, "n != 5": false, "n < 6": true, "n <= 4": false, "n > 4": true, "n >= 6": false,
+		"n BETWEEN 1 AND 5": true, "n BETWEEN 6 AND 7": false, "n IN (1, 5)": true, "n IN [1, 2]": false, "n NOT IN [1, 2]": true,
+		"n = 5 AND h = 'abc'": true, "n = 4 OR h = 'abc'": true, "NOT n = 5": false, "NOT (n = 4 AND h = 'abc')": true,
+		"n = 4 OR n = 5 AND h = 'x'": false, "((n = 5))": true, "NOT " + "NOT n = 5": true,
+		"nope IS MISSING": true, "n IS MISSING": false, "n IS NOT MISSING": true, "nul IS NULL": true, "n is not null": true,
+		"begins_with(h, 'ab')": true, "BEGINS_WITH(\"h\", 'b')": false, "contains(h, 'bc')": true, "contains(ss, 'x')": true,
+		"attribute_type(n, 'N')": true, "attribute_type(h, 'N')": false, "size(h) = 3": true, "size(l) > 2": false, "size = 1": true,
+		"l[1].k = 'v'": true, "\"l\"[0] = 1": true, "ss = <<'y', 'x'>>": true, "l = [1, {'k': 'v'}]": true, "nul = NULL": true,
+		"n = -5": false, "h = 'ABC'": false,
+	} {
+		selection, err := bind(t, "SELECT * FROM t WHERE "+text).Selection(schema)
+		if err != nil || selection.Filter.Eval(on) != want {
+			t.Errorf("%s: want %v, %v", text, want, err)
+		}
+	}
+}
+
+func TestSelectsReadByKeyWhereTheyCan(t *testing.T) {
+	for _, c := range []struct {
+		where    string
+		hashes   []string
+		operator expression.RangeOperator
+		backward bool
+	}{
+		{"", nil, 0, false},
+		{"WHERE n = 5", nil, 0, false},
+		{"WHERE h > 'a'", nil, 0, false},
+		{"WHERE h = 'a' OR n = 5", nil, 0, false},
+		{"WHERE h = n", nil, 0, false},
+		{"WHERE h = 'a' OR h = 'b'", []string{"a", "b"}, 0, false},
+		{"WHERE (h = 'a' OR h IN ('b', 'a')) AND r = 1", []string{"a", "b"}, expression.RangeEqual, false},
+		{"WHERE h IN ('a', n)", nil, 0, false},
+		{"WHERE h = 'a'", []string{"a"}, 0, false},
+		{"WHERE h IN ('b', 'a', 'b')", []string{"b", "a"}, 0, false},
+		{"WHERE h = 'a' AND n = 5", []string{"a"}, 0, false},
+		{"WHERE h = 'a' AND r = 5", []string{"a"}, expression.RangeEqual, false},
+		{"WHERE r < 5 AND h = 'a'", []string{"a"}, expression.RangeLess, false},
+		{"WHERE h = 'a' AND 5 < r", []string{"a"}, expression.RangeGreater, false},
+		{"WHERE h = 'a' AND 5 >= r", []string{"a"}, expression.RangeLessOrEqual, false},
+		{"WHERE h = 'a' AND r <> 5", []string{"a"}, 0, false},
+		{"WHERE h = 'a' AND r BETWEEN 1 AND 5", []string{"a"}, expression.RangeBetween, false},
+		{"WHERE h = 'a' AND r BETWEEN 5 AND 1", []string{"a"}, 0, false},
+		{"WHERE h = 'a' AND begins_with(r, 'x')", []string{"a"}, 0, false},
+		{"WHERE h = 'a' AND r = 'x'", []string{"a"}, 0, false},
+		{"WHERE h = 'a' ORDER BY r DESC", []string{"a"}, 0, true},
+		{"WHERE h = 'a' ORDER BY r ASC", []string{"a"}, 0, false},
+		{"WHERE h IN ('b', 'a') ORDER BY h, \"r\" DESC", []string{"a", "b"}, 0, true},
+		{"WHERE h IN ('a', 'b') ORDER BY h DESC", []string{"b", "a"}, 0, false},
+	} {
+		selection, err := bind(t, "SELECT * FROM t "+c.where).Selection(schema)
+		if err != nil {
+			t.Errorf("%s: %v", c.where, err)
+			continue
+		}
+		var hashes []string
+		for _, key := range selection.Keys {
+			hashes = append(hashes, key.Hash.Text)
+			if key.Range != c.operator {
+				t.Errorf("%s: range operator %d", c.where, key.Range)
+			}
+		}
+		if !slices.Equal(hashes, c.hashes) || selection.Backward != c.backward || (selection.Filter == nil) != (c.where == "") {
+			t.Errorf("%s: %v, %+v", c.where, hashes, selection)
+		}
+	}
+	for text, want := range map[string]string{
+		"ORDER BY r":               "Must have WHERE clause in the statement when using ORDER BY clause.",
+		"WHERE n = 1 ORDER BY r":   "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause.",
+		"WHERE h = 'a' ORDER BY n": "Variable reference n in ORDER BY clause must be part of the primary key",
+		"WHERE h = 5":              "One or more parameter values were invalid: Condition parameter type does not match schema type",
+	} {
+		_, err := bind(t, "SELECT * FROM t "+text).Selection(schema)
+		wantMessage(t, text, err, want)
+	}
+}
+
+func TestSelectsKeepTheirColumns(t *testing.T) {
+	on := item(t, `{"a":{"S":"x"},"m":{"M":{"k":{"N":"1"},"l":{"L":[{"N":"7"}]}}},"b":{"NULL":true}}`)
+	for columns, want := range map[string]string{
+		"*":             `{"a":{"S":"x"},"m":{"M":{"k":{"N":"1"},"l":{"L":[{"N":"7"}]}}},"b":{"NULL":true}}`,
+		"a":             `{"a":{"S":"x"}}`,
+		`"b", a, nope`:  `{"a":{"S":"x"},"b":{"NULL":true}}`,
+		`m.k, m."l"[0]`: `{"k":{"N":"1"},"_2":{"N":"7"}}`,
+	} {
+		bound := bind(t, "SELECT "+columns+` FROM "t"."i"`)
+		if bound.Table != "t" || bound.Index != "i" {
+			t.Errorf("%s: from %s.%s", columns, bound.Table, bound.Index)
+		}
+		if got := bound.Project(on); !attribute.EqualItems(got, item(t, want)) {
+			t.Errorf("%s: %s", columns, attribute.AppendItem(nil, got))
+		}
+	}
+	if got := bind(t, `SELECT m.k, a FROM t`).Attributes(); !slices.Equal(got, []string{"m", "a"}) {
+		t.Errorf("attributes %v", got)
+	}
+	if got := bind(t, `SELECT * FROM t`).Attributes(); got != nil {
+		t.Errorf("attributes of all: %v", got)
+	}
+}
+
+func TestChecksRequireTheirItemAndConditions(t *testing.T) {
+	bound := bind(t, "EXISTS(SELECT * FROM t WHERE h = 'a' AND r = 1 AND n = ?)", `{"N":"5"}`)
+	key, condition, err := bound.Target(schema)
+	if err != nil || bound.Verb != partiql.Check || key["h"].Text != "a" {
+		t.Fatalf("%v, %v", key, err)
+	}
+	if condition.Eval(nil) || !condition.Eval(item(t, `{"h":{"S":"a"},"n":{"N":"5"}}`)) || condition.Eval(item(t, `{"h":{"S":"a"}}`)) {
+		t.Error("the condition is not that the item exists and n = 5")
+	}
+}
+
+func TestStatementsThatAreNotWellFormedAreRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                                   "Expected data manipulation",
+		"CREATE TABLE t":                                     "Expected data manipulation",
+		"SELECT":                                             "Unexpected end of statement",
+		"SELECT * FROM":                                      "Unexpected end of statement",
+		"SELECT * FROM t WHERE":                              "Unexpected end of statement",
+		"SELECT * t":                                         "Unexpected token: t",
+		"SELECT FROM t":                                      "Unexpected keyword",
+		"SELECT * FROM t WHERE a":                            "Unexpected end of statement",
+		"SELECT * FROM t x":                                  "Unexpected token: x",
+		"SELECT * FROM t; SELECT":                            "Unexpected keyword",
+		"SELECT * FROM t WHERE a = 'x":                       "Unexpected token: 'x",
+		"SELECT * FROM Payment-x":                            "Unexpected token: -",
+		"SELECT * FROM ?":                                    "Unexpected token: ?",
+		`SELECT * FROM ""`:                                   "Unexpected token: ",
+		"SELECT * FROM t WHERE MISSING":                      "Unexpected keyword",
+		"SELECT * FROM t WHERE foo(a, b)":                    "Unexpected function: foo",
+		"SELECT * FROM t WHERE a = foo(b)":                   "Unexpected function: foo",
+		"SELECT * FROM t WHERE begins_with(a)":               "Incorrect number of operands of function: begins_with",
+		"SELECT a[x] FROM t":                                 "Unexpected token: x",
+		"INSERT INTO t VALUES {}":                            "Unexpected keyword",
+		"INSERT INTO t VALUE ?":                              "Unexpected token: ?",
+		"INSERT INTO t VALUE {a: 1}":                         "Unexpected token: a",
+		"INSERT INTO t VALUE {'a': b}":                       "Unexpected token: b",
+		"INSERT INTO t VALUE {'a': 1":                        "Unexpected end of statement",
+		"INSERT INTO t VALUE {'a': 1,}":                      "Unexpected token: }",
+		"INSERT INTO t VALUE {'a': [1,]}":                    "Unexpected token: ]",
+		"INSERT INTO t.i VALUE {}":                           "An index can only be selected from",
+		"UPDATE t WHERE a = 1":                               "Unexpected keyword",
+		"UPDATE t SET a = 1":                                 "Unexpected end of statement",
+		"UPDATE t SET a WHERE b=1":                           "Unexpected keyword",
+		"UPDATE t SET a = foo(1,2) WHERE b=1":                "Unexpected function: foo",
+		"DELETE t":                                           "Unexpected token: t",
+		"DELETE FROM t WHERE a=1 RETURNING OLD *":            "Unexpected token: OLD",
+		"EXISTS SELECT * FROM t":                             "Unexpected keyword",
+		"SELECT * FROM t WHERE " + strings.Repeat("(", 8000): "Unexpected end of statement",
+		"INSERT INTO t VALUE {'a':" + strings.Repeat("[", 8000): "Unexpected end of statement",
+		strings.Repeat("x", 8193):                               "The statement is longer than 8192 bytes",
+	} {
+		_, err := partiql.Parse(text)
+		wantMessage(t, fmt.Sprintf("%.60s", text), err, notWellFormed+want)
+	}
+	for text, want := range map[string]string{
+		"INSERT INTO t VALUE {'a': <<>>}":               "One or more parameter values were invalid: An string set  may not be empty",
+		"INSERT INTO t VALUE {'a': <<1, 1.0>>}":         "Input collection contains duplicates",
+		"INSERT INTO t VALUE {'a': <<1, 'a'>>}":         "One or more parameter values were invalid: A set must have members of one of the types S, N and B",
+		"INSERT INTO t VALUE {'a': <<[]>>}":             "One or more parameter values were invalid: A set must have members of one of the types S, N and B",
+		"INSERT INTO t VALUE {'a': 1e126}":              "Number overflow. Attempting to store a number with magnitude larger than supported range",
+		"DELETE FROM t WHERE a = 1 RETURNING ALL NEW *": "Invalid returning clause: RETURNING ALL NEW *. Only RETURNING ALL OLD * is allowed in DELETE statements.",
+	} {
+		_, err := partiql.Parse(text)
+		wantMessage(t, text, err, want)
+	}
+}
+
+func TestValuesNestNoDeeperThanItemsMay(t *testing.T) {
+	const tooDeep = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
+	list := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
+	bind(t, "INSERT INTO t VALUE {'a': "+list(32)+"}")
+	for _, text := range []string{
+		"INSERT INTO t VALUE {'a': " + list(33) + "}",
+		"INSERT INTO t VALUE {'a': [" + list(31) + ",?," + list(32) + "]}",
+	} {
+		statement, err := partiql.Parse(text)
+		if err == nil {
+			_, err = statement.Bind(make([]attribute.Value, statement.Parameters))
+		}
+		wantMessage(t, "insert", err, tooDeep)
+	}
+	_, err := partiql.Parse("UPDATE t SET a = " + list(4000) + " WHERE h = 1")
+	wantMessage(t, "set", err, tooDeep)
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(`INSERT INTO "t" VALUE {'h': ?, 'l': [1, 'a', <<?>>], 'm': {'x': true}}`)
+	f.Add(`UPDATE t SET a = a + 1, b = list_append(b, [?]) REMOVE c[0].d WHERE h = 'a' AND r = 1 AND NOT x IN [1] RETURNING ALL NEW *`)
+	f.Add(`SELECT a, b.c FROM "t"."i" WHERE (h IN ('a') OR size(x) BETWEEN 1 AND 2) AND y IS NOT MISSING ORDER BY r DESC;`)
+	f.Add(`EXISTS(SELECT * FROM t WHERE begins_with(h, 'a') AND attribute_type(x, 'S'))`)
+	f.Add(`DELETE FROM t WHERE h = 'it''s' RETURNING ALL OLD *`)
+	old := attribute.Item{"h": attribute.String("a"), "l": attribute.List(attribute.Null())}
+	f.Fuzz(func(t *testing.T, text string) {
+		statement, err := partiql.Parse(text)
+		if err != nil {
+			return
+		}
+		params := make([]attribute.Value, statement.Parameters)
+		for i := range params {
+			params[i] = attribute.String(strings.Repeat("p", i))
+		}
+		bound, err := statement.Bind(params)
+		if err != nil {
+			return
+		}
+		if _, condition, err := bound.Target(schema); err == nil && condition != nil {
+			condition.Eval(old)
+		}
+		if selection, err := bound.Selection(schema); err == nil && selection.Filter != nil {
+			selection.Filter.Eval(old)
+		}
+		if bound.Change != nil {
+			_, _ = bound.Change.Apply(old)
+		}
+		bound.Project(old)
+		bound.Attributes()
+		if _, err := attribute.DecodeBinaryItem(attribute.AppendBinaryItem(nil, bound.Item)); err != nil {
+			t.Fatalf("%q made what cannot be stored: %v", text, err)
+		}
+	})
+}

@@ -1,0 +1,148 @@
+// Package partiql is the part of PartiQL that DynamoDB speaks: INSERT, UPDATE, DELETE and SELECT statements, and EXISTS
+// checks of transactions.
+//
+// Parsing gives a Statement, which depends on the text alone, is immutable and can be cached. Binding it to the
+// parameters of a request gives a Bound, whose conditions and updates are those of package expression.
+//
+// Errors are *attribute.ValidationError with DynamoDB's messages. The recursion of parsing is bounded by MaxLength.
+package partiql
+
+import (
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/expression"
+)
+
+// MaxLength is how many bytes the text of a statement may have.
+const MaxLength = 8192
+
+// Verb is what a statement does.
+type Verb uint8
+
+// The verbs of statements.
+const (
+	Select Verb = iota + 1
+	Insert
+	Update
+	Delete
+	// Check is EXISTS(SELECT …), a condition check in a transaction.
+	Check
+)
+
+// Returning is what an UPDATE or DELETE returns.
+type Returning uint8
+
+// The values of RETURNING.
+const (
+	ReturnNothing Returning = iota
+	ReturnAllOld
+	ReturnModifiedOld
+	ReturnAllNew
+	ReturnModifiedNew
+)
+
+// Order is one attribute of an ORDER BY.
+type Order struct {
+	Attribute  string
+	Descending bool
+}
+
+// Statement is a parsed statement. It is immutable.
+type Statement struct {
+	Verb         Verb
+	Table, Index string
+	Returning    Returning
+	// Parameters is how many parameters the statement has.
+	Parameters int
+
+	// item is what an INSERT inserts.
+	item template
+	// columns are what a SELECT selects; nil is everything.
+	columns []column
+	// where is nil if there is no WHERE.
+	where   expression.Test
+	actions []expression.Action
+	order   []Order
+	// slots are the values that are known when parameters are: the tree has expression.Parameter(n) for slots[n].
+	slots []template
+}
+
+// column is a path of a SELECT and the name its value gets in the answer.
+type column struct {
+	path expression.Path
+	name string
+}
+
+// Bound is a statement with its parameters.
+type Bound struct {
+	*Statement
+
+	// Item is what an INSERT inserts.
+	Item attribute.Item
+	// Change is what an UPDATE changes.
+	Change *expression.BoundUpdate
+
+	values []attribute.Value
+}
+
+// Bind joins the statement with its parameters. Their number must be right.
+func (s *Statement) Bind(parameters []attribute.Value) (*Bound, error) {
+	if len(parameters) != s.Parameters {
+		return nil, attribute.Invalid("Number of parameters in request and statement don't match.")
+	}
+	bound := &Bound{Statement: s}
+	if len(s.slots) > 0 {
+		bound.values = make([]attribute.Value, len(s.slots))
+	}
+	var err error
+	for i, slot := range s.slots {
+		if bound.values[i], err = slot.value(parameters); err != nil {
+			return nil, err
+		}
+		if err := bound.values[i].CheckDepth(0); err != nil {
+			return nil, err
+		}
+	}
+	switch s.Verb {
+	case Insert:
+		v, err := s.item.value(parameters)
+		if err != nil {
+			return nil, err
+		}
+		if err := v.CheckDepth(-1); err != nil {
+			return nil, err
+		}
+		bound.Item = v.Map
+	case Update:
+		if bound.Change, err = expression.NewUpdate(s.actions, bound.values, nil); err != nil {
+			return nil, err
+		}
+	case Select, Delete, Check:
+	}
+	return bound, nil
+}
+
+// Project keeps of an item what a SELECT selects, each value under its column's name: the last name in its path.
+func (s *Statement) Project(item attribute.Item) attribute.Item {
+	if s.columns == nil {
+		return item
+	}
+	selected := make(attribute.Item, len(s.columns))
+	for _, column := range s.columns {
+		if v, found := column.path.In(item); found {
+			selected[column.name] = v
+		}
+	}
+	return selected
+}
+
+// Attributes lists the top-level attributes a SELECT selects; nil is all.
+func (s *Statement) Attributes() []string {
+	if s.columns == nil {
+		return nil
+	}
+	names := make([]string, len(s.columns))
+	for i, column := range s.columns {
+		names[i] = column.path.Attribute()
+	}
+	return names
+}

@@ -1,0 +1,241 @@
+package partiql
+
+import (
+	"slices"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/expression"
+)
+
+// Target is the one item that an UPDATE, DELETE or Check names by its key, and the condition under which that succeeds.
+// An UPDATE and a Check require that the item exists and meets all further conditions. A DELETE succeeds too if there is
+// no item; without further conditions it needs no condition (nil).
+func (b *Bound) Target(schema expression.KeySchema) (attribute.Item, *expression.BoundCondition, error) {
+	key := make(attribute.Item, 2)
+	var rest []expression.Test
+	for _, test := range conjuncts(b.where) {
+		name, v, is := b.equality(test)
+		_, taken := key[name]
+		if is && !taken && (name == schema.Hash || name == schema.Range) {
+			key[name] = v
+		} else {
+			rest = append(rest, test)
+		}
+	}
+	if _, found := key[schema.Hash]; !found || schema.Range != "" && len(key) < 2 {
+		return nil, nil, attribute.Invalid("Where clause does not contain a mandatory equality on all key attributes")
+	}
+	hash := expression.Path{expression.Member(schema.Hash)}
+	if b.Verb != Delete {
+		return key, expression.NewCondition(all(expression.Exists{Operand: hash}, rest), b.values), nil
+	}
+	if len(rest) == 0 {
+		return key, nil, nil
+	}
+	condition := expression.Or{Left: expression.Exists{Operand: hash, Not: true}, Right: all(rest[0], rest[1:])}
+	return key, expression.NewCondition(condition, b.values), nil
+}
+
+// all joins conditions that all must hold.
+func all(first expression.Test, rest []expression.Test) expression.Test {
+	for _, test := range rest {
+		first = expression.And{Left: first, Right: test}
+	}
+	return first
+}
+
+// conjuncts are the conditions that all must hold.
+func conjuncts(test expression.Test) []expression.Test {
+	switch t := test.(type) {
+	case nil:
+		return nil
+	case expression.And:
+		return append(conjuncts(t.Left), conjuncts(t.Right)...)
+	}
+	return []expression.Test{test}
+}
+
+// equality takes a condition as the equality of a top-level attribute with a value.
+func (b *Bound) equality(test expression.Test) (string, attribute.Value, bool) {
+	t, is := b.keyTest(test)
+	return t.Attribute, t.Low, is && t.Operator == expression.RangeEqual
+}
+
+// keyTest takes a condition as one on a top-level attribute that an index can answer.
+func (b *Bound) keyTest(test expression.Test) (expression.KeyTest, bool) {
+	switch t := test.(type) {
+	case expression.Comparison:
+		operators := [...]expression.RangeOperator{
+			expression.Equal: expression.RangeEqual, expression.Less: expression.RangeLess, expression.LessOrEqual: expression.RangeLessOrEqual,
+			expression.Greater: expression.RangeGreater, expression.GreaterOrEqual: expression.RangeGreaterOrEqual,
+		}
+		exchanged := [...]expression.Operator{
+			expression.Equal: expression.Equal, expression.Less: expression.Greater, expression.LessOrEqual: expression.GreaterOrEqual,
+			expression.Greater: expression.Less, expression.GreaterOrEqual: expression.LessOrEqual,
+		}
+		if t.Operator == expression.NotEqual {
+			return expression.KeyTest{}, false
+		}
+		if _, is := t.Left.(expression.Path); is {
+			return b.keyOperands(operators[t.Operator], t.Left, t.Right)
+		}
+		return b.keyOperands(operators[exchanged[t.Operator]], t.Right, t.Left)
+	case expression.Between:
+		return b.keyOperands(expression.RangeBetween, t.Operand, t.Low, t.High)
+	case expression.BeginsWith:
+		return b.keyOperands(expression.RangeBeginsWith, t.Operand, t.Prefix)
+	}
+	return expression.KeyTest{}, false
+}
+
+func (b *Bound) keyOperands(operator expression.RangeOperator, key expression.Operand, operands ...expression.Operand) (expression.KeyTest, bool) {
+	path, is := key.(expression.Path)
+	if !is || len(path) != 1 {
+		return expression.KeyTest{}, false
+	}
+	test := expression.KeyTest{Attribute: path.Attribute(), Operator: operator}
+	for i, o := range operands {
+		v, is := b.fixed(o)
+		switch {
+		case !is:
+			return expression.KeyTest{}, false
+		case i == 0:
+			test.Low = v
+		default:
+			test.High = v
+		}
+	}
+	return test, true
+}
+
+// fixed is the value of an operand that no item decides.
+func (b *Bound) fixed(o expression.Operand) (attribute.Value, bool) {
+	switch o := o.(type) {
+	case expression.Literal:
+		return o.Value, true
+	case expression.Parameter:
+		return b.values[o], true
+	}
+	return attribute.Value{}, false
+}
+
+// Selection is how a SELECT finds its items.
+type Selection struct {
+	// Keys are the parts of the table or index to read, in this order; none of them means all of it.
+	Keys []expression.KeyCondition
+	// Backward reads range keys in descending order.
+	Backward bool
+	// Filter is the whole condition, which also holds for the keys; nil if there is none.
+	Filter *expression.BoundCondition
+}
+
+// Selection finds the way to read a table or index with the schema: by its hash key if the condition has an equality or
+// an IN for that, and else all of it.
+func (b *Bound) Selection(schema expression.KeySchema) (Selection, error) {
+	var s Selection
+	if b.where != nil {
+		s.Filter = expression.NewCondition(b.where, b.values)
+	}
+	var hashes []attribute.Value
+	var rangeTest *expression.KeyTest
+	for _, test := range conjuncts(b.where) {
+		if hashes == nil {
+			hashes = b.hashes(test, schema.Hash)
+		}
+		if t, is := b.keyTest(test); is && rangeTest == nil && t.Attribute == schema.Range && fits(t, schema.RangeKind) {
+			rangeTest = &t
+		}
+	}
+	for _, hash := range hashes {
+		tests := []expression.KeyTest{{Attribute: schema.Hash, Operator: expression.RangeEqual, Low: hash}}
+		if rangeTest != nil {
+			tests = append(tests, *rangeTest)
+		}
+		key, err := expression.NewKeyCondition(tests, schema)
+		if err != nil {
+			return Selection{}, err
+		}
+		s.Keys = append(s.Keys, key)
+	}
+	return s, b.sort(&s, schema)
+}
+
+// fits tells whether a condition on the range key can be answered by the order of range keys of the type. Empty texts,
+// which no key has, are left to the filter.
+func fits(t expression.KeyTest, kind attribute.Kind) bool {
+	if t.Low.Kind != kind || t.Low.Text == "" {
+		return false
+	}
+	if t.Operator == expression.RangeBetween {
+		order, same := attribute.Compare(t.Low, t.High)
+		return same && order <= 0
+	}
+	return t.Operator != expression.RangeBeginsWith || kind != attribute.N
+}
+
+// hashes are the hash keys that a condition allows (an equality, an IN, or such conditions joined by OR), without
+// duplicates; nil if it is no such condition.
+func (b *Bound) hashes(test expression.Test, name string) []attribute.Value {
+	var hashes []attribute.Value
+	add := func(values ...attribute.Value) {
+		for _, v := range values {
+			if !slices.ContainsFunc(hashes, func(other attribute.Value) bool { return attribute.Equal(v, other) }) {
+				hashes = append(hashes, v)
+			}
+		}
+	}
+	switch t := test.(type) {
+	case expression.Or:
+		left, right := b.hashes(t.Left, name), b.hashes(t.Right, name)
+		if left != nil && right != nil {
+			add(left...)
+			add(right...)
+		}
+	case expression.In:
+		path, is := t.Operand.(expression.Path)
+		if !is || len(path) != 1 || path.Attribute() != name {
+			return nil
+		}
+		for _, o := range t.List {
+			v, is := b.fixed(o)
+			if !is {
+				return nil
+			}
+			add(v)
+		}
+	default:
+		if attributeName, v, is := b.equality(test); is && attributeName == name {
+			add(v)
+		}
+	}
+	return hashes
+}
+
+// sort applies the ORDER BY.
+func (b *Bound) sort(s *Selection, schema expression.KeySchema) error {
+	switch {
+	case len(b.order) == 0:
+		return nil
+	case b.where == nil:
+		return attribute.Invalid("Must have WHERE clause in the statement when using ORDER BY clause.")
+	case len(s.Keys) == 0:
+		return attribute.Invalid("Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause.")
+	}
+	for _, order := range b.order {
+		switch order.Attribute {
+		case schema.Hash:
+			slices.SortFunc(s.Keys, func(x, y expression.KeyCondition) int {
+				result, _ := attribute.Compare(x.Hash, y.Hash)
+				if order.Descending {
+					return -result
+				}
+				return result
+			})
+		case schema.Range:
+			s.Backward = order.Descending
+		default:
+			return attribute.Invalid("Variable reference %s in ORDER BY clause must be part of the primary key", order.Attribute)
+		}
+	}
+	return nil
+}

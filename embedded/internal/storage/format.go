@@ -1,0 +1,122 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// ErrInUse tells that another engine, of this or another process, has the folder open.
+var ErrInUse = errors.New("the folder is in use by another engine")
+
+const (
+	formatFile = "FORMAT"
+	// formatText is the whole content of the file FORMAT. Its number grows with each change of the stored form.
+	formatText = "dynajournal embedded 1\n"
+	lockFile   = "LOCK"
+)
+
+// claim makes the folder and takes its lock.
+func claim(dir string, fs vfs.FS) (*pebble.Lock, error) {
+	if err := makeFolder(dir, fs); err != nil {
+		return nil, fmt.Errorf("making the folder %s: %w", dir, err)
+	}
+	lock, err := pebble.LockDirectory(dir, fs)
+	if err == nil {
+		return lock, nil
+	}
+	if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("locking the folder %s: %w", dir, err)
+	}
+	return nil, fmt.Errorf("%w: %s (%w)", ErrInUse, dir, err)
+}
+
+// makeFolder makes the folder and those above it that do not exist, so that they outlive a crash of the machine.
+func makeFolder(dir string, fs vfs.FS) error {
+	var parents []string
+	for missing := dir; ; missing = fs.PathDir(missing) {
+		_, err := fs.Stat(missing)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, os.ErrNotExist) || fs.PathDir(missing) == missing {
+			return err //nolint:wrapcheck // claim wraps it
+		}
+		parents = append(parents, fs.PathDir(missing))
+	}
+	if err := fs.MkdirAll(dir, 0o755); err != nil {
+		return err //nolint:wrapcheck // claim wraps it
+	}
+	for _, parent := range parents {
+		if err := syncFolder(parent, fs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func syncFolder(dir string, fs vfs.FS) error {
+	folder, err := fs.OpenDir(dir)
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", dir, err)
+	}
+	if err = errors.Join(folder.Sync(), folder.Close()); err != nil {
+		return fmt.Errorf("syncing %s: %w", dir, err)
+	}
+	return nil
+}
+
+// checkFormat reads the folder's version, or writes ours into a folder that is still empty.
+func checkFormat(dir string, fs vfs.FS) error {
+	path := fs.PathJoin(dir, formatFile)
+	file, err := fs.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return writeFormat(dir, fs)
+	}
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", path, err)
+	}
+	content, err := io.ReadAll(io.LimitReader(file, 256))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	if string(content) != formatText {
+		return fmt.Errorf("the folder %s has the format %q, this program knows only %q",
+			dir, strings.TrimSpace(string(content)), strings.TrimSpace(formatText))
+	}
+	return nil
+}
+
+func writeFormat(dir string, fs vfs.FS) error {
+	names, err := fs.List(dir)
+	if err != nil {
+		return fmt.Errorf("listing %s: %w", dir, err)
+	}
+	for _, name := range names {
+		if base := filepath.Base(name); base != lockFile && base != formatFile+".new" {
+			return fmt.Errorf("the folder %s has no file %s, but has other files (%s): it is not an engine's", dir, formatFile, base)
+		}
+	}
+	temporary := fs.PathJoin(dir, formatFile+".new")
+	file, err := fs.Create(temporary, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("making %s: %w", temporary, err)
+	}
+	_, err = file.Write([]byte(formatText))
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", temporary, err)
+	}
+	if err = fs.Rename(temporary, fs.PathJoin(dir, formatFile)); err != nil {
+		return fmt.Errorf("naming %s: %w", formatFile, err)
+	}
+	return syncFolder(dir, fs)
+}

@@ -1,0 +1,155 @@
+package storage_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/storage"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// value reads the value of a key, empty if there is none.
+func value(t *testing.T, from storage.Reader, key string) string {
+	t.Helper()
+	var got string
+	found, err := from.Get([]byte(key), func(value []byte) error {
+		got = string(value)
+		return nil
+	})
+	if err != nil || found == (got == "") {
+		t.Fatalf("%s: %q, found %v, %v", key, got, found, err)
+	}
+	return got
+}
+
+func commit(t *testing.T, store *storage.Store, change func(*storage.Batch)) {
+	t.Helper()
+	batch := store.NewBatch()
+	change(batch)
+	if err := batch.Commit(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func openMemory(t *testing.T) *storage.Store {
+	t.Helper()
+	store, err := storage.OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+func TestABatchChangesEverythingAtOnceOrNothing(t *testing.T) {
+	store := openMemory(t)
+	commit(t, store, func(b *storage.Batch) {
+		for _, key := range []string{"a", "b", "c", "d"} {
+			b.Set([]byte(key), []byte("1"+key))
+		}
+	})
+	discarded := store.NewBatch()
+	discarded.Delete([]byte("a"))
+	if err := discarded.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, store, func(b *storage.Batch) {
+		b.Delete([]byte("a"))
+		b.DeleteRange([]byte("b"), []byte("d"))
+	})
+	for key, want := range map[string]string{"a": "", "b": "", "c": "", "d": "1d"} {
+		if got := value(t, store.Reader, key); got != want {
+			t.Errorf("%s: got %q, want %q", key, got, want)
+		}
+	}
+}
+
+func TestASnapshotStaysAsItWas(t *testing.T) {
+	store := openMemory(t)
+	commit(t, store, func(b *storage.Batch) { b.Set([]byte("a"), []byte("old")) })
+	snapshot := store.Snapshot()
+	commit(t, store, func(b *storage.Batch) { b.Set([]byte("a"), []byte("new")) })
+	if got := value(t, snapshot.Reader, "a"); got != "old" {
+		t.Errorf("the snapshot has %q", got)
+	}
+	if got := value(t, store.Reader, "a"); got != "new" {
+		t.Errorf("the store has %q", got)
+	}
+	if err := snapshot.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnIteratorWalksBothWaysWithinItsBounds(t *testing.T) {
+	store := openMemory(t)
+	commit(t, store, func(b *storage.Batch) {
+		for i := range 10 {
+			b.Set(fmt.Append(nil, i), fmt.Append(nil, "v", i))
+		}
+	})
+	it, err := store.Iterate([]byte("3"), []byte("7"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var forward, backward []byte
+	for ok := it.First(); ok; ok = it.Next() {
+		forward = append(forward, it.Key()...)
+		if got, err := it.Value(); err != nil || !bytes.Equal(got, append([]byte("v"), it.Key()...)) {
+			t.Errorf("value of %s: %s, %v", it.Key(), got, err)
+		}
+	}
+	for ok := it.Last(); ok; ok = it.Prev() {
+		backward = append(backward, it.Key()...)
+	}
+	if string(forward) != "3456" || string(backward) != "6543" {
+		t.Errorf("forward %s, backward %s", forward, backward)
+	}
+	if err := it.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAStoreIsOpenOnceAndKeepsWhatWasCommitted(t *testing.T) {
+	for name, fs := range map[string]vfs.FS{"disk": vfs.Default, "memory": vfs.NewMem()} {
+		dir := t.TempDir()
+		store, err := storage.Open(dir, fs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commit(t, store, func(b *storage.Batch) { b.Set([]byte("a"), []byte("1")) })
+		if _, err := storage.Open(dir, fs); !errors.Is(err, storage.ErrInUse) {
+			t.Errorf("%s: the second store: %v", name, err)
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if store, err = storage.Open(dir, fs); err != nil {
+			t.Fatal(err)
+		}
+		if got := value(t, store.Reader, "a"); got != "1" {
+			t.Errorf("%s: got %q", name, got)
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAnErrorOfTheReaderOfAValueIsHandedOn(t *testing.T) {
+	store := openMemory(t)
+	commit(t, store, func(b *storage.Batch) { b.Set([]byte("a"), []byte("1")) })
+	failure := errors.New("no")
+	if found, err := store.Get([]byte("a"), func([]byte) error { return failure }); !found || !errors.Is(err, failure) {
+		t.Errorf("got %v, %v", found, err)
+	}
+}

@@ -1,0 +1,193 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"slices"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+)
+
+// The key of an entry in the storage: the prefix of its table or index, a hash of its hash key, the hash key, the range
+// key if the schema has one, and in an index the primary key of the item. Equal hash keys are together in the order of
+// the range key; hash keys among each other have the order of their hashes, as a Scan shows them, and a segment of a
+// parallel Scan is a range of hashes.
+
+const (
+	maxHashKey  = 2048
+	maxRangeKey = 1024
+	// bucketBytes is the length of the hash in an entry's key.
+	bucketBytes = 4
+	// textEnd is the length of what ends an encoded text or binary in a key.
+	textEnd = 2
+)
+
+// bucket is the hash of an encoded hash key. It is part of the stored form.
+func bucket(encoded []byte) uint32 {
+	h := fnv.New64a()
+	_, _ = h.Write(encoded) // never fails
+	mixed := h.Sum64() * 0x9e3779b97f4a7c15
+	return uint32(mixed >> 32)
+}
+
+// appendHashKey appends the hash and the encoding of a hash key.
+func appendHashKey(dst []byte, value attribute.Value) []byte {
+	at := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	dst = attribute.AppendKey(dst, value)
+	binary.BigEndian.PutUint32(dst[at:], bucket(dst[at+bucketBytes:]))
+	return dst
+}
+
+// appendItemKey appends the storage key of the item with the primary key in item, which was checked.
+func (s *schema) appendItemKey(dst []byte, item attribute.Item) []byte {
+	dst = itemPrefix(dst, s.ID, 0)
+	dst = appendHashKey(dst, item[s.Key.Hash])
+	if s.Key.Range != "" {
+		dst = attribute.AppendKey(dst, item[s.Key.Range])
+	}
+	return dst
+}
+
+// entryKey is the storage key of the item's entry in the index; i nil is the table. All key attributes must
+// be there.
+func (s *schema) entryKey(i *index, item attribute.Item) []byte {
+	if i == nil {
+		return s.appendItemKey(nil, item)
+	}
+	dst := itemPrefix(nil, s.ID, i.ID)
+	dst = appendHashKey(dst, item[i.Key.Hash])
+	if i.Key.Range != "" {
+		dst = attribute.AppendKey(dst, item[i.Key.Range])
+	}
+	for _, name := range s.Key.names() {
+		if i.Local && name == s.Key.Hash {
+			continue
+		}
+		dst = attribute.AppendKey(dst, item[name])
+	}
+	return dst
+}
+
+// prefixEnd is the first key behind all that begin with prefix.
+func prefixEnd(prefix []byte) []byte {
+	end := slices.Clone(prefix)
+	for i := len(end) - 1; i >= 0; i-- {
+		if end[i] != 0xff {
+			end[i]++
+			return end[:i+1]
+		}
+	}
+	return nil
+}
+
+// keyAttributes is the primary key of the item.
+func (s *schema) keyAttributes(item attribute.Item) attribute.Item {
+	key := attribute.Item{s.Key.Hash: item[s.Key.Hash]}
+	if s.Key.Range != "" {
+		key[s.Key.Range] = item[s.Key.Range]
+	}
+	return key
+}
+
+const keyMismatch = "The provided key element does not match the schema"
+
+// checkKey checks the primary key that a request names an item by.
+func (s *schema) checkKey(key attribute.Item) error {
+	names := s.Key.names()
+	if len(key) != len(names) {
+		return invalid(keyMismatch)
+	}
+	for _, name := range names {
+		value, ok := key[name]
+		if !ok || value.Kind != s.Kinds[name] {
+			return invalid(keyMismatch)
+		}
+	}
+	return s.checkKeySizes(key)
+}
+
+// checkItemKeys checks the attributes of an item to be written that are part of the primary key or of an index's key.
+func (s *schema) checkItemKeys(item attribute.Item) error {
+	for _, name := range s.Key.names() {
+		value, ok := item[name]
+		if !ok {
+			return invalid(invalidParameters+"Missing the key %s in the item", name)
+		}
+		if value.Kind != s.Kinds[name] {
+			return invalid(invalidParameters+"Type mismatch for key %s expected: %s actual: %s", name, s.Kinds[name], value.Kind)
+		}
+	}
+	if err := s.checkIndexKeys(item, emptyIndexKey); err != nil {
+		return err
+	}
+	return s.checkKeySizes(item)
+}
+
+func emptyIndexKey(i *index, name string, kind attribute.Kind) error {
+	return invalid("One or more parameter values are not valid. A value specified for a secondary index key is not supported. "+
+		"The AttributeValue for a key attribute cannot contain an empty %s value. IndexName: %s, IndexKey: %s",
+		emptyKind(kind), i.Name, name)
+}
+
+func emptyUpdatedKey(_ *index, _ string, kind attribute.Kind) error {
+	return invalid("One or more parameter values are not valid. The update expression attempted to update a secondary index key "+
+		"to a value that is not supported. The AttributeValue for a key attribute cannot contain an empty %s value.", emptyKind(kind))
+}
+
+// checkIndexKeys checks the attributes of an item that are part of an index's key, if they are there; empty is the error
+// for a value without contents.
+func (s *schema) checkIndexKeys(item attribute.Item, empty func(i *index, name string, kind attribute.Kind) error) error {
+	for _, i := range s.Indexes {
+		for _, name := range i.Key.names() {
+			value, ok := item[name]
+			if !ok || s.isKey(name) {
+				continue
+			}
+			if value.Kind != s.Kinds[name] {
+				return invalid(invalidParameters+"Type mismatch for Index Key %s Expected: %s Actual: %s IndexName: %s",
+					name, s.Kinds[name], value.Kind, i.Name)
+			}
+			if value.Text == "" {
+				return empty(i, name, value.Kind)
+			}
+			if err := checkSize(value, name == i.Key.Hash); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *schema) checkKeySizes(key attribute.Item) error {
+	for _, name := range s.Key.names() {
+		value := key[name]
+		if value.Text == "" {
+			err := invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot "+
+				"contain an empty %s value. Key: %s", emptyKind(value.Kind), name)
+			err.emptyKey = true
+			return err
+		}
+		if err := checkSize(value, name == s.Key.Hash); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkSize(value attribute.Value, hash bool) error {
+	switch size := value.Size(); {
+	case hash && size > maxHashKey:
+		return invalid(invalidParameters + "Size of hashkey has exceeded the maximum size limit of2048 bytes")
+	case !hash && size > maxRangeKey:
+		return invalid(invalidParameters + "Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
+	}
+	return nil
+}
+
+func emptyKind(kind attribute.Kind) string {
+	if kind == attribute.B {
+		return "binary"
+	}
+	return "string"
+}

@@ -1,0 +1,60 @@
+package embedded
+
+import (
+	"slices"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+)
+
+// throttled tells whether an error is that of WithThroughput.
+func throttled(err error) bool {
+	switch asAPIError(err).name() {
+	case "ProvisionedThroughputExceededException", "ThrottlingException":
+		return true
+	}
+	return false
+}
+
+func allLeft(changes []*change) bool {
+	return !slices.ContainsFunc(changes, func(ch *change) bool { return !ch.left })
+}
+
+// appendLeft appends the requests whose changes were left out; the changes are in the order of the requests.
+func (in *batchWriteItemInput) appendLeft(dst []byte, changes []*change) []byte {
+	dst = append(dst, '{')
+	position, tables := 0, 0
+	for _, name := range in.names() {
+		n := 0
+		for _, w := range in.tables[name] {
+			ch := changes[position]
+			position++
+			if !ch.left {
+				continue
+			}
+			if n == 0 {
+				dst = separate(dst, tables)
+				dst = appendText(dst, name)
+				dst = append(dst, ":["...)
+				tables++
+			}
+			dst = separate(dst, n)
+			dst = w.append(dst)
+			n++
+		}
+		if n > 0 {
+			dst = append(dst, ']')
+		}
+	}
+	return append(dst, '}')
+}
+
+func (w writeRequest) append(dst []byte) []byte {
+	if w.puts {
+		dst = append(dst, `{"PutRequest":{"Item":`...)
+		dst = attribute.AppendItem(dst, w.item.item)
+	} else {
+		dst = append(dst, `{"DeleteRequest":{"Key":`...)
+		dst = attribute.AppendItem(dst, w.key.item)
+	}
+	return append(dst, "}}"...)
+}

@@ -1,0 +1,195 @@
+package embedded
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/expression"
+	"github.com/dynajournal/dynajournal/embedded/internal/legacy"
+)
+
+// The parameters from before there were expressions.
+
+// conditionParameter is one condition of KeyConditions, QueryFilter, ScanFilter or Expected.
+type conditionParameter struct {
+	operator *string
+	values   []valueParameter
+	exists   *bool
+	value    *valueParameter
+}
+
+// conditionsParameter is a map of them by attribute; nil if not given.
+type conditionsParameter map[string]conditionParameter
+
+func (r *request) conditions(structType string) conditionsParameter {
+	conditions := conditionsParameter{}
+	given := r.mapping("com.amazonaws.dynamodb.v20120810."+structType, func(key string) {
+		var c conditionParameter
+		r.structure(structType, func(name string) {
+			switch name {
+			case "ComparisonOperator":
+				c.operator = r.text()
+			case "AttributeValueList":
+				c.values = r.valueList()
+			case "Exists":
+				c.exists = r.flag()
+			case "Value":
+				c.value = r.optionalValue()
+			default:
+				r.skip()
+			}
+		})
+		conditions[key] = c
+	})
+	if !given {
+		return nil
+	}
+	return conditions
+}
+
+// optionalValue reads an attribute value, nil if not given.
+func (r *request) optionalValue() *valueParameter {
+	if r.null() {
+		return nil
+	}
+	value := r.value()
+	return &value
+}
+
+func (p conditionsParameter) constrain(c *constraints, member string, operatorRequired bool) {
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		at := member + "." + name + ".member.comparisonOperator"
+		if operatorRequired {
+			c.required(has(p[name].operator), at)
+		}
+		c.oneOf(p[name].operator, at, legacy.Operators()...)
+	}
+}
+
+// conditions are the parameters as package legacy takes them.
+func (p conditionsParameter) conditions() (map[string]legacy.Condition, error) {
+	conditions := make(map[string]legacy.Condition, len(p))
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		values, err := plainValues(p[name].values)
+		if err != nil {
+			return nil, err
+		}
+		conditions[name] = legacy.Condition{ComparisonOperator: or(p[name].operator, ""), AttributeValueList: values}
+	}
+	return conditions, nil
+}
+
+func (p conditionsParameter) expectations() (map[string]legacy.Expectation, error) {
+	expectations := make(map[string]legacy.Expectation, len(p))
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		values, err := plainValues(p[name].values)
+		if err != nil {
+			return nil, err
+		}
+		expectation := legacy.Expectation{
+			Exists: p[name].exists, ComparisonOperator: or(p[name].operator, ""), AttributeValueList: values,
+		}
+		if expectation.Value, err = p[name].value.plain(); err != nil {
+			return nil, err
+		}
+		expectations[name] = expectation
+	}
+	return expectations, nil
+}
+
+func plainValues(parameters []valueParameter) ([]attribute.Value, error) {
+	if parameters == nil {
+		return nil, nil
+	}
+	values := make([]attribute.Value, len(parameters))
+	for i, p := range parameters {
+		if p.invalid != nil {
+			return nil, p.invalid
+		}
+		values[i] = p.value
+	}
+	return values, nil
+}
+
+// plain is the value, nil if not given.
+func (p *valueParameter) plain() (*attribute.Value, error) {
+	switch {
+	case p == nil:
+		return nil, nil //nolint:nilnil // not given
+	case p.invalid != nil:
+		return nil, p.invalid
+	}
+	return &p.value, nil
+}
+
+// filter makes the condition that QueryFilter or ScanFilter is; nil for none.
+func (p conditionsParameter) filter(operator *string) (*expression.BoundCondition, error) {
+	conditions, err := p.conditions()
+	if err != nil {
+		return nil, err
+	}
+	return legacy.Filter(conditions, or(operator, ""))
+}
+
+// expected makes the condition that Expected is; nil for none.
+func (p conditionsParameter) expected(operator *string) (*expression.BoundCondition, error) {
+	expectations, err := p.expectations()
+	if err != nil {
+		return nil, err
+	}
+	return legacy.Expected(expectations, or(operator, ""))
+}
+
+func (c *constraints) conditionalOperator(operator *string) {
+	c.oneOf(operator, "conditionalOperator", "OR", "AND")
+}
+
+// updateParameter is one of AttributeUpdates.
+type updateParameter struct {
+	action *string
+	value  *valueParameter
+}
+
+type updatesParameter map[string]updateParameter
+
+func (r *request) updates() updatesParameter {
+	updates := updatesParameter{}
+	given := r.mapping("com.amazonaws.dynamodb.v20120810.AttributeValueUpdate", func(key string) {
+		var u updateParameter
+		r.structure("AttributeValueUpdate", func(name string) {
+			switch name {
+			case "Action":
+				u.action = r.text()
+			case "Value":
+				u.value = r.optionalValue()
+			default:
+				r.skip()
+			}
+		})
+		updates[key] = u
+	})
+	if !given {
+		return nil
+	}
+	return updates
+}
+
+func (p updatesParameter) constrain(c *constraints) {
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		c.oneOf(p[name].action, "attributeUpdates."+name+".member.action", "ADD", "PUT", "DELETE")
+	}
+}
+
+// bind makes the update that AttributeUpdates is.
+func (p updatesParameter) bind() (*expression.BoundUpdate, error) {
+	updates := make(map[string]legacy.AttributeUpdate, len(p))
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		value, err := p[name].value.plain()
+		if err != nil {
+			return nil, err
+		}
+		updates[name] = legacy.AttributeUpdate{Action: or(p[name].action, ""), Value: value}
+	}
+	return legacy.Update(updates)
+}

@@ -1,0 +1,43 @@
+package embedded
+
+type listTagsInput struct {
+	arn   *string
+	token *string
+}
+
+func (in *listTagsInput) read(name string, r *request) {
+	switch name {
+	case "ResourceArn":
+		in.arn = r.text()
+	case "NextToken":
+		in.token = r.text()
+	default:
+		r.skip()
+	}
+}
+
+// listTagsOfResource answers with all tags at once: there are 50 at most.
+func (e *Engine) listTagsOfResource(c *call) error {
+	var in listTagsInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	var k constraints
+	k.required(has(in.arn), "resourceArn")
+	if err := k.err(); err != nil {
+		return err
+	}
+	if in.token != nil {
+		return invalid("Invalid NextToken")
+	}
+	name, err := taggedName(*in.arn)
+	if err != nil {
+		return err
+	}
+	t, err := e.share(name)
+	if err != nil {
+		return notFound("Requested resource not found: ResourcArn: " + *in.arn + " not found")
+	}
+	defer t.lock.RUnlock()
+	return c.answerWith(object{"Tags": describeTags(t.Tags)})
+}

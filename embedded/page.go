@@ -1,0 +1,394 @@
+package embedded
+
+import (
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/expression"
+	"github.com/dynajournal/dynajournal/embedded/internal/storage"
+)
+
+// maxPage is how many bytes of items, as they are before any filter, end a page.
+const maxPage = 1 << 20
+
+// pageRead is what a Query or a Scan reads in one page: the entries of a table or an index between two keys.
+type pageRead struct {
+	table *table
+	// index is nil for the table itself.
+	index *index
+	// lower, included, and upper, excluded, bound the keys; start, if set, is the key behind which the page begins.
+	lower, upper, start []byte
+	backward            bool
+	// limit is how many entries are looked at, 0 for no limit.
+	limit int
+	// budget is how many bytes of entries are looked at, 0 for what a page may have.
+	budget     int
+	consistent bool
+	// whole reads of each entry of a local index the item, for attributes that the index does not hold.
+	whole bool
+	// filter chooses the items that are returned; nil chooses all.
+	filter func(attribute.Item) bool
+}
+
+// page is what was read.
+type page struct {
+	count, scanned, size int
+	// last is the key to go on from, nil at the end.
+	last attribute.Item
+}
+
+// entry is what a page shows of one item. It is valid only while it is shown.
+type entry struct {
+	// encoded is the item in its binary form; item is the item if it had to be decoded, else nil.
+	encoded []byte
+	item    attribute.Item
+}
+
+// append appends the part of the item that is asked for.
+func (en entry) append(dst []byte, project projector) ([]byte, error) {
+	if en.item == nil && !project.narrows() {
+		return appendEncoded(dst, en.encoded)
+	}
+	item := en.item
+	if item == nil {
+		var err error
+		if item, err = attribute.DecodeBinaryItem(en.encoded); err != nil {
+			return dst, fmt.Errorf("%w: %w", errEntry, err)
+		}
+	}
+	return attribute.AppendItem(dst, project.of(item)), nil
+}
+
+// read hands the items of the page to emit, in order, and adds what it consumes to used.
+func (p *pageRead) read(from storage.Reader, used *consumption, emit func(entry) error) (page, error) {
+	lower, upper := p.lower, p.upper
+	if p.start != nil && !p.backward {
+		// Entry keys are no prefixes of each other, so this is the next key.
+		lower = append(p.start, 0)
+	}
+	if p.start != nil && p.backward {
+		upper = p.start
+	}
+	it, err := from.Iterate(lower, upper)
+	if err != nil {
+		return page{}, fmt.Errorf("reading %s: %w", p.table.Name, err)
+	}
+	result, err := p.walk(it, from, used, emit)
+	if err = joinClose(err, it); err != nil {
+		return page{}, fmt.Errorf("reading %s: %w", p.table.Name, err)
+	}
+	return result, nil
+}
+
+func (p *pageRead) walk(
+	it *storage.Iterator, from storage.Reader, used *consumption, emit func(entry) error,
+) (page, error) {
+	var result page
+	first, next := it.First, it.Next
+	if p.backward {
+		first, next = it.Last, it.Prev
+	}
+	budget := p.budget
+	if budget == 0 {
+		budget = maxPage
+	}
+	for ok := first(); ok; ok = next() {
+		stored, err := it.Value()
+		if err != nil {
+			return result, err
+		}
+		entrySize, encoded, err := splitEntry(stored)
+		if err != nil {
+			return result, err
+		}
+		result.scanned++
+		result.size += entrySize
+		shown, chosen, err := p.choose(encoded, from, used)
+		if err != nil {
+			return result, err
+		}
+		if chosen {
+			result.count++
+			if err := emit(shown); err != nil {
+				return result, err
+			}
+		}
+		if result.scanned == p.limit || result.size >= budget {
+			item, _, err := decodeEntry(stored)
+			if err != nil {
+				return result, err
+			}
+			result.last = p.table.entryAttributes(p.index, item)
+			break
+		}
+	}
+	units := readUnits(result.size, p.consistent)
+	used.addRead(p.index, units)
+	return result, p.takeRead(units)
+}
+
+// choose makes of a stored item what is shown of it, and tells whether the filter lets it through. The item is decoded
+// only if that is needed.
+func (p *pageRead) choose(encoded []byte, from storage.Reader, used *consumption) (entry, bool, error) {
+	shown := entry{encoded: encoded}
+	if !p.whole && p.filter == nil {
+		return shown, true, nil
+	}
+	var err error
+	if shown.item, err = attribute.DecodeBinaryItem(encoded); err != nil {
+		return shown, false, fmt.Errorf("%w: %w", errEntry, err)
+	}
+	if p.whole {
+		if shown.item, err = p.fetch(from, shown.item, used); err != nil {
+			return shown, false, err
+		}
+	}
+	return shown, p.filter == nil || p.filter(shown.item), nil
+}
+
+// fetch reads the item of an index's entry.
+func (p *pageRead) fetch(from storage.Reader, entry attribute.Item, used *consumption) (attribute.Item, error) {
+	item, err := load(from, p.table.appendItemKey(nil, entry))
+	if err != nil {
+		return nil, err
+	}
+	used.addRead(nil, readUnits(item.size, p.consistent))
+	if item.item == nil {
+		return entry, nil
+	}
+	return item.item, nil
+}
+
+// entryAttributes are the attributes that name an entry: the primary key and the index's.
+func (s *schema) entryAttributes(i *index, item attribute.Item) attribute.Item {
+	key := s.keyAttributes(item)
+	if i != nil {
+		for _, name := range i.Key.names() {
+			key[name] = item[name]
+		}
+	}
+	return key
+}
+
+// keySchemaOf is the key schema of the index, or of the table if i is nil.
+func (s *schema) keySchemaOf(i *index) keySchema {
+	if i == nil {
+		return s.Key
+	}
+	return i.Key
+}
+
+const badStart = "The provided starting key is invalid"
+
+// checkStart checks an ExclusiveStartKey.
+func (s *schema) checkStart(i *index, start attribute.Item) error {
+	names := map[string]bool{}
+	for _, name := range append(s.Key.names(), s.keySchemaOf(i).names()...) {
+		names[name] = true
+	}
+	if len(start) != len(names) {
+		if i != nil {
+			return invalid(badStart)
+		}
+		return invalid(badStart + ": " + keyMismatch)
+	}
+	for _, name := range s.keySchemaOf(i).names() {
+		value, ok := start[name]
+		if !ok && i != nil {
+			return invalid(badStart)
+		}
+		if i != nil && value.Kind != s.Kinds[name] {
+			return invalid(badStart + ": " + keyMismatch)
+		}
+	}
+	if err := s.checkKey(s.keyAttributes(start)); err != nil {
+		return invalid("%s", badStart+": "+asAPIError(err).message)
+	}
+	return nil
+}
+
+// readInput are the parameters that Query and Scan share.
+type readInput struct {
+	projectionInput
+
+	tableName  *string
+	indexName  *string
+	choose     *string
+	limit      *int64
+	start      itemParameter
+	consistent *bool
+	filter     *string
+	// plainFilter is QueryFilter or ScanFilter, and operator ConditionalOperator.
+	plainFilter  conditionsParameter
+	operator     *string
+	showCapacity *string
+}
+
+func (in *readInput) read(name string, r *request) {
+	switch name {
+	case "TableName":
+		in.tableName = r.text()
+	case "IndexName":
+		in.indexName = r.text()
+	case "Select":
+		in.choose = r.text()
+	case "Limit":
+		in.limit = r.whole("Integer")
+	case "ExclusiveStartKey":
+		in.start = r.item()
+	case "ConsistentRead":
+		in.consistent = r.flag()
+	case "FilterExpression":
+		in.filter = r.text()
+	case "QueryFilter", "ScanFilter":
+		in.plainFilter = r.conditions("Condition")
+	case "ConditionalOperator":
+		in.operator = r.text()
+	case "ExpressionAttributeValues":
+		in.values = r.values()
+	case "ReturnConsumedCapacity":
+		in.showCapacity = r.text()
+	default:
+		in.projectionInput.read(name, r)
+	}
+}
+
+const (
+	selectAll       = "ALL_ATTRIBUTES"
+	selectProjected = "ALL_PROJECTED_ATTRIBUTES"
+	selectSpecific  = "SPECIFIC_ATTRIBUTES"
+	selectCount     = "COUNT"
+)
+
+func (in *readInput) constrain(c *constraints, filterMember string) {
+	c.oneOf(in.choose, "select", selectSpecific, selectCount, selectAll, selectProjected)
+	c.name(in.indexName, "indexName")
+	c.consumedCapacity(in.showCapacity)
+	in.plainFilter.constrain(c, filterMember, true)
+	c.requiredName(in.tableName, "tableName")
+	c.conditionalOperator(in.operator)
+	in.projectionInput.constrain(c, "attributesToGet")
+	c.atLeast(in.limit, "limit", 1)
+}
+
+// bindFilter makes the filter ready; nil if there is none.
+func (in *readInput) bindFilter(e *Engine, p *expression.Parameters) (*expression.BoundCondition, error) {
+	if in.filter == nil {
+		return in.plainFilter.filter(in.operator)
+	}
+	return bindCondition(e.parser.Filter, in.filter, p)
+}
+
+// checkStartValues reports an attribute value of the starting key that breaks a rule.
+func (in *readInput) checkStartValues() error {
+	if in.start.invalid != nil {
+		return invalid("%s", badStart+": "+in.start.invalid.Message)
+	}
+	return nil
+}
+
+// target finds the index that is read, nil for the table.
+func (in *readInput) target(t *table) (*index, error) {
+	if in.indexName == nil {
+		return nil, nil //nolint:nilnil // no index means the table
+	}
+	i := t.index(*in.indexName)
+	switch {
+	case i == nil:
+		return nil, invalid("The table does not have the specified index: %s", *in.indexName)
+	case !i.Local && or(in.consistent, false):
+		return nil, invalid("Consistent reads are not supported on global secondary indexes")
+	case !i.Local && i.Status != statusActive:
+		return nil, invalid("Cannot read from backfilling global secondary index: %s", i.Name)
+	}
+	return i, nil
+}
+
+// checkSelect checks Select against the other parameters and the index, and tells whether whole items are needed.
+func (in *readInput) checkSelect(t *table, i *index, p projector) (whole bool, err error) {
+	specific := in.projection != nil || in.attributesToGet != nil
+	choose := or(in.choose, "")
+	switch {
+	case specific && choose != "" && choose != selectSpecific:
+		return false, invalid("Cannot specify the %s when choosing to get %s", in.projectionName(), selectPhrase(choose))
+	case !specific && choose == selectSpecific:
+		return false, invalid("Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")
+	case choose == selectProjected && i == nil:
+		return false, invalid("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
+	case i == nil || i.Projection == projectAll:
+		return false, nil
+	case choose == selectAll && !i.Local:
+		return false, invalid(invalidParameters+"Select type ALL_ATTRIBUTES is not supported for global secondary index %s "+
+			"because its projection type is not ALL", i.Name)
+	case choose == selectAll:
+		return true, nil
+	case !specific:
+		return false, nil
+	}
+	return t.needsWhole(i, p.attributes())
+}
+
+// needsWhole tells whether reading the attributes from the index takes the items too, which only local indexes can do.
+func (t *table) needsWhole(i *index, attributes []string) (bool, error) {
+	whole := false
+	for _, name := range attributes {
+		if t.projected(i, name) {
+			continue
+		}
+		if !i.Local {
+			return false, invalid(invalidParameters+"Global secondary index %s does not project %s", i.Name, listed([]string{name}))
+		}
+		whole = true
+	}
+	return whole, nil
+}
+
+func (in *readInput) projectionName() string {
+	if in.projection != nil {
+		return "ProjectionExpression"
+	}
+	return "AttributesToGet"
+}
+
+func selectPhrase(choose string) string {
+	if choose == selectCount {
+		return "only the Count"
+	}
+	return choose
+}
+
+// answerPage reads the page and makes it the call's answer.
+func (e *Engine) answerPage(c *call, p *pageRead, in *readInput, project projector) error {
+	used := consumption{table: p.table}
+	c.out = append(c.out, '{')
+	emit := func(entry) error { return nil }
+	n := 0
+	if or(in.choose, "") != selectCount {
+		c.out = append(c.out, `"Items":[`...)
+		emit = func(shown entry) error {
+			var err error
+			c.out, err = shown.append(separate(c.out, n), project)
+			n++
+			return err
+		}
+	}
+	result, err := p.read(c.reader(e, p.table, p.consistent), &used, emit)
+	if err != nil {
+		return err
+	}
+	used.charge()
+	if or(in.choose, "") != selectCount {
+		c.out = append(c.out, ']')
+	}
+	c.out = appendName(c.out, "Count")
+	c.out = appendInt(c.out, result.count)
+	c.out = appendName(c.out, "ScannedCount")
+	c.out = appendInt(c.out, result.scanned)
+	if result.last != nil {
+		c.out = appendName(c.out, "LastEvaluatedKey")
+		c.out = attribute.AppendItem(c.out, result.last)
+	}
+	c.appendCapacity(&used, in.showCapacity)
+	c.out = append(c.out, '}')
+	return nil
+}

@@ -1,0 +1,100 @@
+package embedded
+
+import (
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/expression"
+	"github.com/dynajournal/dynajournal/embedded/internal/partiql"
+)
+
+// projectionInput are the parameters of a read that choose attributes.
+type projectionInput struct {
+	placeholders
+
+	projection      *string
+	attributesToGet []string
+}
+
+func (in *projectionInput) read(name string, r *request) {
+	switch name {
+	case "ProjectionExpression":
+		in.projection = r.text()
+	case "AttributesToGet":
+		in.attributesToGet = r.texts()
+	case "ExpressionAttributeNames":
+		in.names = r.names()
+	default:
+		r.skip()
+	}
+}
+
+func (in *projectionInput) constrain(c *constraints, member string) {
+	if in.attributesToGet != nil {
+		c.length(len(in.attributesToGet), listed(in.attributesToGet), member, 1, maxNameLength)
+	}
+}
+
+// checkParameters checks that the parameters go together, for requests that have no expressions but the projection.
+func (in *projectionInput) checkParameters() error {
+	projection := parameter{"ProjectionExpression", has(in.projection)}
+	err := exclusive(givenNames(parameter{"AttributesToGet", in.attributesToGet != nil}), givenNames(projection))
+	if err != nil {
+		return err
+	}
+	return in.allowed(nil, projection)
+}
+
+// projector picks attributes out of items.
+type projector struct {
+	expression *expression.BoundProjection
+	names      []string
+	// columns is a SELECT that chooses.
+	columns *partiql.Bound
+}
+
+// narrows tells whether anything but whole items is asked for.
+func (p projector) narrows() bool { return p.expression != nil || p.names != nil || p.columns != nil }
+
+// of is the part of the item that is asked for.
+func (p projector) of(item attribute.Item) attribute.Item {
+	switch {
+	case p.columns != nil:
+		return p.columns.Project(item)
+	case p.expression != nil:
+		return p.expression.Project(item)
+	case p.names != nil:
+		part := make(attribute.Item, len(p.names))
+		for _, name := range p.names {
+			if value, ok := item[name]; ok {
+				part[name] = value
+			}
+		}
+		return part
+	}
+	return item
+}
+
+// bindProjection makes the projection ready, for requests that have no expressions besides it.
+func (in *projectionInput) bindProjection(e *Engine) (projector, error) {
+	parameters, err := in.bind()
+	if err != nil {
+		return projector{}, err
+	}
+	p, err := in.projector(e, parameters)
+	if err != nil {
+		return projector{}, err
+	}
+	return p, parameters.Unused()
+}
+
+func (in *projectionInput) projector(e *Engine, parameters *expression.Parameters) (projector, error) {
+	bound, err := e.bindProjection(in.projection, parameters)
+	return projector{expression: bound, names: in.attributesToGet}, err
+}
+
+// attributes are the names that the projection looks at, nil if there is none.
+func (p projector) attributes() []string {
+	if p.expression != nil {
+		return p.expression.Attributes()
+	}
+	return p.names
+}

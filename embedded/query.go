@@ -1,0 +1,241 @@
+package embedded
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/expression"
+	"github.com/dynajournal/dynajournal/embedded/internal/legacy"
+)
+
+type queryInput struct {
+	readInput
+
+	keyCondition  *string
+	keyConditions conditionsParameter
+	forward       *bool
+}
+
+func (in *queryInput) read(name string, r *request) {
+	switch name {
+	case "KeyConditionExpression":
+		in.keyCondition = r.text()
+	case "KeyConditions":
+		in.keyConditions = r.conditions("Condition")
+	case "ScanIndexForward":
+		in.forward = r.flag()
+	default:
+		in.readInput.read(name, r)
+	}
+}
+
+func (in *queryInput) check() error {
+	var c constraints
+	in.constrain(&c, "queryFilter")
+	in.keyConditions.constrain(&c, "keyConditions", true)
+	if err := c.err(); err != nil {
+		return err
+	}
+	projection := parameter{"ProjectionExpression", has(in.projection)}
+	filter := parameter{"FilterExpression", has(in.filter)}
+	key := parameter{"KeyConditionExpression", has(in.keyCondition)}
+	plain := givenNames(parameter{"AttributesToGet", in.attributesToGet != nil},
+		parameter{"QueryFilter", in.plainFilter != nil}, parameter{"ConditionalOperator", has(in.operator)},
+		// KeyConditions may stand beside expressions, only not beside the one in its place.
+		parameter{"KeyConditions", in.keyConditions != nil && has(in.keyCondition)})
+	err := exclusive(plain, givenNames(projection, filter, key))
+	if err != nil {
+		return err
+	}
+	if err := in.allowed([]parameter{filter, key}, projection); err != nil {
+		return err
+	}
+	if err := uniqueNames(in.attributesToGet); err != nil {
+		return err
+	}
+	if err := in.checkStartValues(); err != nil {
+		return err
+	}
+	if in.keyCondition == nil && in.keyConditions == nil {
+		return invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
+	}
+	return nil
+}
+
+// boundRead is a Query or Scan with its expressions ready.
+type boundRead struct {
+	key     *expression.BoundCondition
+	keys    []expression.KeyTest
+	filter  *expression.BoundCondition
+	project projector
+}
+
+// selection is what the key condition, of either kind, selects.
+func (b boundRead) selection(schema expression.KeySchema) (expression.KeyCondition, error) {
+	if b.key == nil {
+		return expression.NewKeyCondition(b.keys, schema)
+	}
+	return b.key.Key(schema)
+}
+
+func (in *queryInput) bindAll(e *Engine) (boundRead, error) {
+	var b boundRead
+	parameters, err := in.bind()
+	if err != nil {
+		return b, err
+	}
+	if b.keys, err = in.bindKeyConditions(); err != nil {
+		return b, err
+	}
+	if b.key, err = bindCondition(e.parser.KeyCondition, in.keyCondition, parameters); err != nil {
+		return b, err
+	}
+	if b.filter, err = in.bindFilter(e, parameters); err != nil {
+		return b, err
+	}
+	if b.project, err = in.projector(e, parameters); err != nil {
+		return b, err
+	}
+	return b, parameters.Unused()
+}
+
+func (in *queryInput) bindKeyConditions() ([]expression.KeyTest, error) {
+	conditions, err := in.keyConditions.conditions()
+	if err != nil {
+		return nil, err
+	}
+	return legacy.KeyConditions(conditions)
+}
+
+func (e *Engine) query(c *call) error {
+	var in queryInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	bound, err := in.bindAll(e)
+	if err != nil {
+		return err
+	}
+	t, err := e.share(*in.tableName)
+	if err != nil {
+		return err
+	}
+	defer t.lock.RUnlock()
+	i, err := in.target(t)
+	if err != nil {
+		return err
+	}
+	key, err := bound.selection(t.expressionSchema(i))
+	if err != nil {
+		return err
+	}
+	if err := in.checkFilter(bound.filter, t.keySchemaOf(i)); err != nil {
+		return err
+	}
+	p := &pageRead{table: t, index: i, filter: evaluator(bound.filter)}
+	if p.whole, err = in.checkSelect(t, i, bound.project); err != nil {
+		return err
+	}
+	if err := t.checkQuerySizes(i, key); err != nil {
+		return err
+	}
+	p.backward = !or(in.forward, true)
+	p.limit, p.consistent = int(or(in.limit, 0)), or(in.consistent, false)
+	p.lower, p.upper = t.queryBounds(i, key)
+	if in.start.item != nil {
+		if p.start, err = t.queryStart(p, key, in.start.item); err != nil {
+			return err
+		}
+	}
+	return e.answerPage(c, p, &in.readInput, bound.project)
+}
+
+// expressionSchema is the key schema as the expressions want it.
+func (s *schema) expressionSchema(i *index) expression.KeySchema {
+	key := s.keySchemaOf(i)
+	return expression.KeySchema{Hash: key.Hash, Range: key.Range, HashKind: s.Kinds[key.Hash], RangeKind: s.Kinds[key.Range]}
+}
+
+// checkFilter refuses filters on what the key condition is for.
+func (in *queryInput) checkFilter(filter *expression.BoundCondition, key keySchema) error {
+	if filter == nil {
+		return nil
+	}
+	parameter := "Filter Expression"
+	if in.filter == nil {
+		parameter = "QueryFilter"
+	}
+	for _, name := range filter.Attributes() {
+		if key.has(name) {
+			return invalid("%s can only contain non-primary key attributes: Primary key attribute: %s", parameter, name)
+		}
+	}
+	return nil
+}
+
+func (s *schema) checkQuerySizes(i *index, key expression.KeyCondition) error {
+	if err := checkSize(key.Hash, true); err != nil {
+		return err
+	}
+	if s.keySchemaOf(i).Range == "" || key.Range == expression.AnyRange {
+		return nil
+	}
+	return checkSize(key.Low, false)
+}
+
+// queryBounds are the keys between which the entries are that the condition selects. A range whose end is before its
+// beginning selects nothing.
+func (s *schema) queryBounds(i *index, key expression.KeyCondition) (lower, upper []byte) {
+	id := uint16(0)
+	if i != nil {
+		id = i.ID
+	}
+	prefix := appendHashKey(itemPrefix(nil, s.ID, id), key.Hash)
+	bound := func(v attribute.Value) []byte { return attribute.AppendKey(slices.Clone(prefix), v) }
+	lower, upper = prefix, prefixEnd(prefix)
+	switch key.Range {
+	case expression.AnyRange:
+	case expression.RangeEqual:
+		lower = bound(key.Low)
+		upper = prefixEnd(lower)
+	case expression.RangeLess:
+		upper = bound(key.Low)
+	case expression.RangeLessOrEqual:
+		upper = prefixEnd(bound(key.Low))
+	case expression.RangeGreater:
+		lower = prefixEnd(bound(key.Low))
+	case expression.RangeGreaterOrEqual:
+		lower = bound(key.Low)
+	case expression.RangeBetween:
+		lower, upper = bound(key.Low), prefixEnd(bound(key.High))
+	case expression.RangeBeginsWith:
+		whole := bound(key.Low)
+		lower = whole[:len(whole)-textEnd]
+		upper = prefixEnd(lower)
+	}
+	if bytes.Compare(lower, upper) > 0 {
+		upper = lower
+	}
+	return lower, upper
+}
+
+// queryStart is the entry key of an ExclusiveStartKey, which must be within the query.
+func (s *schema) queryStart(p *pageRead, key expression.KeyCondition, start attribute.Item) ([]byte, error) {
+	if err := s.checkStart(p.index, start); err != nil {
+		return nil, err
+	}
+	schema := s.keySchemaOf(p.index)
+	entry := s.entryKey(p.index, start)
+	outside := bytes.Compare(entry, p.lower) < 0 || bytes.Compare(entry, p.upper) >= 0
+	switch {
+	case outside && !attribute.Equal(start[schema.Hash], key.Hash):
+		return nil, invalid("The provided starting key is outside query boundaries based on provided conditions")
+	case outside:
+		return nil, invalid("The provided starting key does not match the range key predicate")
+	}
+	return entry, nil
+}

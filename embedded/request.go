@@ -1,0 +1,463 @@
+package embedded
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/expression"
+)
+
+// request walks the JSON body of a request once, from its front to its end. The first error is kept and stops all
+// further reading: what is read after it are zero values. A JSON null stands for a parameter that is not given.
+type request struct {
+	src []byte
+	pos int
+	err error
+}
+
+// itemParameter is an item of a request. A broken rule of the data model is kept with it, since other checks of the
+// request come first.
+type itemParameter struct {
+	// item is nil if the parameter was not given or is invalid.
+	item    attribute.Item
+	invalid *attribute.ValidationError
+}
+
+func (p itemParameter) given() bool { return p.item != nil || p.invalid != nil }
+
+// valueParameter is a value of a request, with the rule it breaks, if it does.
+type valueParameter struct {
+	value   attribute.Value
+	invalid *attribute.ValidationError
+}
+
+// decode reads the members of the body by field, which is called with each name and must read or skip its value.
+func decode(body []byte, field func(name string, r *request)) error {
+	r := &request{src: body}
+	if r.peek() != '{' {
+		return serviceError("SerializationException", "")
+	}
+	r.members(func(name string) { field(name, r) })
+	if r.err == nil && r.peek() != 0 {
+		r.syntax()
+	}
+	return r.err
+}
+
+func (r *request) fail(err error) {
+	if r.err == nil {
+		r.err = err
+		r.pos = len(r.src)
+	}
+}
+
+func (r *request) syntax() { r.fail(serviceError("SerializationException", "")) }
+
+func (r *request) mistyped(message string) { r.fail(serviceError("SerializationException", message)) }
+
+// peek skips white space and returns the byte that follows it, 0 at the end.
+func (r *request) peek() byte {
+	for r.pos < len(r.src) {
+		switch c := r.src[r.pos]; c {
+		case ' ', '\t', '\r', '\n':
+			r.pos++
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// members reads the object that begins here.
+func (r *request) members(field func(name string)) {
+	r.pos++
+	for first := true; r.err == nil; first = false {
+		c := r.peek()
+		if c == '}' {
+			r.pos++
+			return
+		}
+		if !first {
+			if c != ',' {
+				r.syntax()
+				return
+			}
+			r.pos++
+			c = r.peek()
+		}
+		if c != '"' {
+			r.syntax()
+			return
+		}
+		name := r.quoted()
+		if r.peek() != ':' {
+			r.syntax()
+			return
+		}
+		r.pos++
+		field(name)
+	}
+}
+
+// quoted reads the string that begins here.
+func (r *request) quoted() string {
+	start := r.pos + 1
+	for i := start; i < len(r.src); i++ {
+		switch c := r.src[i]; {
+		case c == '"':
+			r.pos = i + 1
+			text := r.src[start:i]
+			if !utf8.Valid(text) {
+				r.syntax()
+				return ""
+			}
+			return string(text)
+		case c == '\\':
+			return r.escaped()
+		case c < ' ':
+			r.syntax()
+			return ""
+		}
+	}
+	r.syntax()
+	return ""
+}
+
+func (r *request) escaped() string {
+	raw := r.skipString()
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		r.syntax()
+	}
+	return text
+}
+
+func (r *request) skipString() []byte {
+	start := r.pos
+	for i := start + 1; i < len(r.src); i++ {
+		switch r.src[i] {
+		case '"':
+			r.pos = i + 1
+			return r.src[start:r.pos]
+		case '\\':
+			i++
+		}
+	}
+	r.syntax()
+	return nil
+}
+
+// raw returns the bytes of the value that begins here. Only its end is looked for; whoever decodes it checks it.
+func (r *request) raw() []byte {
+	c := r.peek()
+	start := r.pos
+	switch c {
+	case '"':
+		return r.skipString()
+	case '{', '[':
+	default:
+		for r.pos < len(r.src) && strings.IndexByte(",]} \t\r\n", r.src[r.pos]) < 0 {
+			r.pos++
+		}
+		if r.pos == start {
+			r.syntax()
+		}
+		return r.src[start:r.pos]
+	}
+	for depth := 0; r.pos < len(r.src); {
+		switch r.src[r.pos] {
+		case '"':
+			r.skipString()
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		r.pos++
+		if depth == 0 {
+			return r.src[start:r.pos]
+		}
+	}
+	r.syntax()
+	return nil
+}
+
+// skip passes over the value of a member that has no meaning here.
+func (r *request) skip() {
+	if raw := r.raw(); r.err == nil && !json.Valid(raw) {
+		r.syntax()
+	}
+}
+
+// null passes over a null and tells whether there was one.
+func (r *request) null() bool {
+	if r.peek() != 'n' {
+		return false
+	}
+	r.literal("null")
+	return true
+}
+
+func (r *request) literal(word string) {
+	if !bytes.HasPrefix(r.src[r.pos:], []byte(word)) {
+		r.syntax()
+		return
+	}
+	r.pos += len(word)
+}
+
+// scalar passes over a scalar and names it as error messages do.
+func (r *request) scalar() string {
+	raw := r.raw()
+	switch {
+	case r.err != nil || !json.Valid(raw):
+		r.syntax()
+		return ""
+	case raw[0] == '"':
+		return "STRING_VALUE"
+	case raw[0] == 't':
+		return "TRUE_VALUE"
+	case raw[0] == 'f':
+		return "FALSE_VALUE"
+	case bytes.ContainsAny(raw, ".eE"):
+		return "DECIMAL_VALUE"
+	}
+	return "NUMBER_VALUE"
+}
+
+// unfit fails on a value that is not of the scalar type wanted.
+func (r *request) unfit(wanted string) {
+	switch r.peek() {
+	case '{':
+		r.mistyped("Start of structure or map found where not expected")
+	case '[':
+		r.mistyped("Unrecognized collection type class java.lang." + wanted)
+	default:
+		if found := r.scalar(); r.err == nil {
+			r.mistyped(found + " cannot be converted to " + wanted)
+		}
+	}
+}
+
+// text reads a string, nil if not given.
+func (r *request) text() *string {
+	switch r.peek() {
+	case '"':
+		text := r.quoted()
+		return &text
+	case 'n':
+		r.null()
+	default:
+		r.unfit("String")
+	}
+	return nil
+}
+
+// whole reads an integer, nil if not given. Fractions are cut off.
+func (r *request) whole(kind string) *int64 {
+	c := r.peek()
+	switch {
+	case c == 'n':
+		r.null()
+		return nil
+	case c != '-' && (c < '0' || c > '9'):
+		r.unfit(kind)
+		return nil
+	}
+	raw := r.raw()
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && json.Valid(raw) {
+		return &n
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if !json.Valid(raw) || err != nil && f == 0 {
+		r.syntax()
+		return nil
+	}
+	n := int64(math.MaxInt64)
+	if f < math.MaxInt64 {
+		n = int64(math.Max(math.Floor(f), math.MinInt64))
+	}
+	return &n
+}
+
+// flag reads a boolean, nil if not given.
+func (r *request) flag() *bool {
+	yes, no := true, false
+	switch r.peek() {
+	case 't':
+		r.literal("true")
+		return &yes
+	case 'f':
+		r.literal("false")
+		return &no
+	case 'n':
+		r.null()
+	case '"':
+		switch r.quoted() {
+		case "true", "TRUE", "True", "1", "yes", "YES":
+			return &yes
+		case "false", "FALSE", "False", "0", "no", "NO":
+			return &no
+		}
+		r.mistyped("Unexpected token received from parser")
+	default:
+		r.unfit("Boolean")
+	}
+	return nil
+}
+
+// list reads an array element by element; false if not given.
+func (r *request) list(element func()) bool {
+	switch r.peek() {
+	case '[':
+	case 'n':
+		r.null()
+		return false
+	case '{':
+		r.mistyped("Start of structure or map found where not expected")
+		return false
+	default:
+		if r.scalar(); r.err == nil {
+			r.mistyped("Unexpected field type")
+		}
+		return false
+	}
+	r.pos++
+	for first := true; r.err == nil; first = false {
+		c := r.peek()
+		if c == ']' {
+			r.pos++
+			break
+		}
+		if !first {
+			if c != ',' {
+				r.syntax()
+				break
+			}
+			r.pos++
+		}
+		element()
+	}
+	return true
+}
+
+// texts reads an array of strings, nil if not given.
+func (r *request) texts() []string {
+	texts := []string{}
+	given := r.list(func() {
+		if text := r.text(); text != nil {
+			texts = append(texts, *text)
+		}
+	})
+	if !given {
+		return nil
+	}
+	return texts
+}
+
+// mapping reads an object of names to values of the type; false if not given.
+func (r *request) mapping(valueType string, member func(name string)) bool {
+	switch r.peek() {
+	case '{':
+		r.members(member)
+		return true
+	case 'n':
+		r.null()
+	case '[':
+		r.mistyped("Unrecognized collection type java.util.Map<java.lang.String, " + valueType + ">")
+	default:
+		if r.scalar(); r.err == nil {
+			r.mistyped("Unexpected field type")
+		}
+	}
+	return false
+}
+
+// structure reads an object of the type; false if not given.
+func (r *request) structure(structType string, member func(name string)) bool {
+	switch r.peek() {
+	case '{':
+		r.members(member)
+		return true
+	case 'n':
+		r.null()
+	case '[':
+		r.mistyped("Unrecognized collection type class com.amazonaws.dynamodb.v20120810." + structType)
+	default:
+		if r.scalar(); r.err == nil {
+			r.mistyped("Unexpected value type in payload")
+		}
+	}
+	return false
+}
+
+// names reads an object of strings, nil if not given.
+func (r *request) names() map[string]string {
+	names := map[string]string{}
+	given := r.mapping("java.lang.String", func(name string) {
+		if text := r.text(); text != nil {
+			names[name] = *text
+		}
+	})
+	if !given {
+		return nil
+	}
+	return names
+}
+
+// item reads an item.
+func (r *request) item() itemParameter {
+	raw := r.raw()
+	if r.err != nil {
+		return itemParameter{}
+	}
+	item, err := attribute.DecodeItem(raw)
+	return itemParameter{item: item, invalid: r.broken(err)}
+}
+
+// value reads an attribute value.
+func (r *request) value() valueParameter {
+	raw := r.raw()
+	if r.err != nil {
+		return valueParameter{}
+	}
+	value, err := attribute.DecodeValue(raw)
+	return valueParameter{value: value, invalid: r.broken(err)}
+}
+
+// values reads the values of expression placeholders.
+func (r *request) values() itemParameter {
+	raw := r.raw()
+	if r.err != nil {
+		return itemParameter{}
+	}
+	values, err := expression.DecodeValues(raw)
+	return itemParameter{item: values, invalid: r.broken(err)}
+}
+
+// valueList reads an array of attribute values, nil if not given.
+func (r *request) valueList() []valueParameter {
+	values := []valueParameter{}
+	if !r.list(func() { values = append(values, r.value()) }) {
+		return nil
+	}
+	return values
+}
+
+// broken separates the errors of the data model, which come later, from those that end the reading.
+func (r *request) broken(err error) *attribute.ValidationError {
+	if err == nil {
+		return nil
+	}
+	rule, ok := err.(*attribute.ValidationError) //nolint:errorlint // DecodeItem returns it bare
+	if !ok {
+		r.fail(err)
+	}
+	return rule
+}

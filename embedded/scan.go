@@ -1,0 +1,140 @@
+package embedded
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+const maxSegments = 1_000_000
+
+type scanInput struct {
+	readInput
+
+	segment, segments *int64
+}
+
+func (in *scanInput) read(name string, r *request) {
+	switch name {
+	case "Segment":
+		in.segment = r.whole("Integer")
+	case "TotalSegments":
+		in.segments = r.whole("Integer")
+	default:
+		in.readInput.read(name, r)
+	}
+}
+
+func (in *scanInput) check() error {
+	var c constraints
+	in.constrain(&c, "scanFilter")
+	c.atLeast(in.segments, "totalSegments", 1)
+	c.atMost(in.segments, "totalSegments", maxSegments)
+	c.atLeast(in.segment, "segment", 0)
+	c.atMost(in.segment, "segment", maxSegments-1)
+	if err := c.err(); err != nil {
+		return err
+	}
+	projection := parameter{"ProjectionExpression", has(in.projection)}
+	filter := parameter{"FilterExpression", has(in.filter)}
+	plain := givenNames(parameter{"AttributesToGet", in.attributesToGet != nil},
+		parameter{"ScanFilter", in.plainFilter != nil}, parameter{"ConditionalOperator", has(in.operator)})
+	err := exclusive(plain, givenNames(projection, filter))
+	if err != nil {
+		return err
+	}
+	if err := in.allowed([]parameter{filter}, projection); err != nil {
+		return err
+	}
+	if err := uniqueNames(in.attributesToGet); err != nil {
+		return err
+	}
+	if err := in.checkStartValues(); err != nil {
+		return err
+	}
+	return in.checkSegments()
+}
+
+func (in *scanInput) checkSegments() error {
+	switch {
+	case in.segment != nil && in.segments == nil:
+		return invalid("The TotalSegments parameter is required but was not present in the request when Segment parameter is present")
+	case in.segment == nil && in.segments != nil:
+		return invalid("The Segment parameter is required but was not present in the request when parameter TotalSegments is present")
+	case in.segment != nil && *in.segment >= *in.segments:
+		return invalid("The Segment parameter is zero-based and must be less than parameter TotalSegments: "+
+			"Segment: %d is not less than TotalSegments: %d", *in.segment, *in.segments)
+	}
+	return nil
+}
+
+func (in *scanInput) bindAll(e *Engine) (boundRead, error) {
+	var b boundRead
+	parameters, err := in.bind()
+	if err != nil {
+		return b, err
+	}
+	if b.filter, err = in.bindFilter(e, parameters); err != nil {
+		return b, err
+	}
+	if b.project, err = in.projector(e, parameters); err != nil {
+		return b, err
+	}
+	return b, parameters.Unused()
+}
+
+func (e *Engine) scan(c *call) error {
+	var in scanInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	bound, err := in.bindAll(e)
+	if err != nil {
+		return err
+	}
+	t, err := e.share(*in.tableName)
+	if err != nil {
+		return err
+	}
+	defer t.lock.RUnlock()
+	i, err := in.target(t)
+	if err != nil {
+		return err
+	}
+	p := &pageRead{table: t, index: i, filter: evaluator(bound.filter)}
+	if p.whole, err = in.checkSelect(t, i, bound.project); err != nil {
+		return err
+	}
+	p.limit, p.consistent = int(or(in.limit, 0)), or(in.consistent, false)
+	p.lower, p.upper = t.segmentBounds(i, or(in.segment, 0), or(in.segments, 1))
+	if in.start.item != nil {
+		if err := t.checkStart(i, in.start.item); err != nil {
+			return err
+		}
+		p.start = t.entryKey(i, in.start.item)
+		if bytes.Compare(p.start, p.lower) < 0 || bytes.Compare(p.start, p.upper) >= 0 {
+			return invalid(badStart+": Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. "+
+				"TotalSegments: %d Segment: %d", or(in.segments, 1), or(in.segment, 0))
+		}
+	}
+	return e.answerPage(c, p, &in.readInput, bound.project)
+}
+
+// segmentBounds are the keys between which the entries of a segment are: those of an equal part of the hashes.
+func (s *schema) segmentBounds(i *index, segment, segments int64) (lower, upper []byte) {
+	id := uint16(0)
+	if i != nil {
+		id = i.ID
+	}
+	prefix := itemPrefix(nil, s.ID, id)
+	from := func(segment int64) []byte {
+		hash := uint64(segment) << 32 / uint64(segments)
+		return binary.BigEndian.AppendUint32(bytes.Clone(prefix), uint32(hash))
+	}
+	if segment == segments-1 {
+		return from(segment), prefixEnd(prefix)
+	}
+	return from(segment), from(segment + 1)
+}

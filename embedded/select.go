@@ -1,0 +1,147 @@
+package embedded
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/expression"
+	"github.com/dynajournal/dynajournal/embedded/internal/partiql"
+	"github.com/dynajournal/dynajournal/embedded/internal/storage"
+)
+
+// selection is a SELECT on its way.
+type selection struct {
+	statement *partiql.Bound
+	read      pageRead
+	// parts are what is read one after the other; there is one at least.
+	parts []partBounds
+}
+
+type partBounds struct{ lower, upper []byte }
+
+// selecting finds out what a SELECT has to read.
+func (t *table) selecting(b *partiql.Bound, consistent bool) (*selection, error) {
+	in := readInput{consistent: &consistent}
+	if b.Index != "" {
+		in.indexName = &b.Index
+	}
+	i, err := in.target(t)
+	if err != nil {
+		return nil, err
+	}
+	way, err := b.Selection(t.expressionSchema(i))
+	if err != nil {
+		return nil, err
+	}
+	s := &selection{statement: b, read: pageRead{table: t, index: i, consistent: consistent, backward: way.Backward}}
+	s.read.filter = evaluator(way.Filter)
+	if s.read.whole, err = t.needsWhole(i, b.Attributes()); err != nil {
+		return nil, err
+	}
+	for _, key := range way.Keys {
+		if err := t.checkQuerySizes(i, key); err != nil {
+			return nil, err
+		}
+		lower, upper := t.queryBounds(i, key)
+		s.parts = append(s.parts, partBounds{lower, upper})
+	}
+	if len(s.parts) == 0 {
+		lower, upper := t.segmentBounds(i, 0, 1)
+		s.parts = []partBounds{{lower, upper}}
+	}
+	return s, nil
+}
+
+// continuation is where a page of a SELECT ended: in which part, and behind which entry of it. NextToken is its
+// encoding.
+type continuation struct {
+	// Statement tells whether the token belongs to the statement.
+	Statement []byte         `json:"s"`
+	Part      int            `json:"p"`
+	Last      attribute.Item `json:"k,omitempty"`
+}
+
+func statementSum(in *statementInput) []byte {
+	sum := sha256.New()
+	_, _ = sum.Write([]byte(*in.text)) // never fails
+	for _, p := range in.parameters {
+		_, _ = sum.Write(attribute.AppendValue([]byte{0}, p.value))
+	}
+	return sum.Sum(nil)[:8]
+}
+
+func (c continuation) token() (string, error) {
+	encoded, err := json.Marshal(c)
+	return base64.StdEncoding.EncodeToString(encoded), err
+}
+
+// resume reads a NextToken of the same statement.
+func (s *selection) resume(token string, in *statementInput) (continuation, error) {
+	var at continuation
+	encoded, err := base64.StdEncoding.DecodeString(token)
+	if err == nil {
+		err = json.Unmarshal(encoded, &at)
+	}
+	if err != nil || string(at.Statement) != string(statementSum(in)) || at.Part < 0 || at.Part >= len(s.parts) {
+		return at, invalid("Invalid NextToken")
+	}
+	if at.Last != nil {
+		if err := s.read.table.checkStart(s.read.index, at.Last); err != nil {
+			return at, invalid("Invalid NextToken")
+		}
+	}
+	return at, nil
+}
+
+// run reads one page from the continuation on, at most limit items of it if that is not 0, and returns where it ended,
+// nil at the end.
+func (s *selection) run(from storage.Reader, at continuation, limit int, used *consumption, emit func(entry) error) (*continuation, error) {
+	budget := maxPage
+	for ; at.Part < len(s.parts); at.Part, at.Last = at.Part+1, nil {
+		read := s.read
+		read.lower, read.upper = s.parts[at.Part].lower, s.parts[at.Part].upper
+		read.limit, read.budget = limit, budget
+		if at.Last != nil {
+			read.start = s.read.table.entryKey(read.index, at.Last)
+		}
+		result, err := read.read(from, used, emit)
+		if err != nil {
+			return nil, err
+		}
+		if result.last != nil {
+			at.Last = result.last
+			return &at, nil
+		}
+		budget -= result.size
+		if limit > 0 {
+			limit -= result.scanned
+		}
+		if budget <= 0 {
+			budget = 1
+		}
+	}
+	return nil, nil //nolint:nilnil // the end
+}
+
+// single checks that the SELECT names one item by its key, as those in batches and transactions must, and returns how
+// to read it.
+func (t *table) single(b *partiql.Bound, where string) (*change, func(attribute.Item) bool, error) {
+	way, err := b.Selection(t.expressionSchema(nil))
+	if err != nil {
+		return nil, nil, err
+	}
+	pinned := len(way.Keys) == 1 && b.Index == "" && (t.Key.Range == "" || way.Keys[0].Range == expression.RangeEqual)
+	if !pinned {
+		return nil, nil, invalid("Select statements within %s must specify the primary key in the where clause.", where)
+	}
+	key := attribute.Item{t.Key.Hash: way.Keys[0].Hash}
+	if t.Key.Range != "" {
+		key[t.Key.Range] = way.Keys[0].Low
+	}
+	if err := t.checkKey(key); err != nil {
+		return nil, nil, err
+	}
+	return newChange(t, key), evaluator(way.Filter), nil
+}

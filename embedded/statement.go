@@ -1,0 +1,145 @@
+package embedded
+
+import (
+	"strconv"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/partiql"
+)
+
+// keptStatements is how many PartiQL statements are remembered parsed.
+const keptStatements = 1000
+
+// statementInput is a PartiQL statement in a request.
+type statementInput struct {
+	text       *string
+	parameters []valueParameter
+	consistent *bool
+	onFailure  *string
+}
+
+// read reads a member of the statement; false if it is none.
+func (in *statementInput) read(name string, r *request) bool {
+	switch name {
+	case "Statement":
+		in.text = r.text()
+	case "Parameters":
+		in.parameters = r.valueList()
+	case "ConsistentRead":
+		in.consistent = r.flag()
+	case "ReturnValuesOnConditionCheckFailure":
+		in.onFailure = r.text()
+	default:
+		return false
+	}
+	return true
+}
+
+// statements reads a list of statements, nil if not given.
+func (r *request) statements(structType string) []*statementInput {
+	statements := []*statementInput{}
+	given := r.list(func() {
+		in := new(statementInput)
+		r.structure(structType, func(name string) {
+			if !in.read(name, r) {
+				r.skip()
+			}
+		})
+		statements = append(statements, in)
+	})
+	if !given {
+		return nil
+	}
+	return statements
+}
+
+func (in *statementInput) constrain(c *constraints, member string) {
+	c.required(has(in.text), member+"statement")
+	if in.text != nil {
+		c.length(len(*in.text), *in.text, member+"statement", 1, partiql.MaxLength)
+	}
+	if in.parameters != nil && len(in.parameters) == 0 {
+		c.length(0, "[]", member+"parameters", 1, 1)
+	}
+	c.onConditionFailure(in.onFailure, member+"returnValuesOnConditionCheckFailure")
+}
+
+func (c *constraints) statements(statements []*statementInput, member string, most int) {
+	c.required(statements != nil, member)
+	if statements == nil {
+		return
+	}
+	c.length(len(statements), counted(len(statements), "statements"), member, 1, most)
+	for i, in := range statements {
+		in.constrain(c, member+"."+strconv.Itoa(i+1)+".member.")
+	}
+}
+
+// prepare parses the statement, or remembers it, and gives it its parameters.
+func (e *Engine) prepare(in *statementInput) (*partiql.Bound, error) {
+	parsed, err := e.statements.Get(*in.text)
+	if err != nil {
+		return nil, err
+	}
+	values, err := plainValues(in.parameters)
+	if err != nil {
+		return nil, err
+	}
+	return parsed.Bind(values)
+}
+
+// reads tells whether the statement changes nothing.
+func reads(b *partiql.Bound) bool { return b.Verb == partiql.Select }
+
+// stated is the change that a statement other than SELECT makes.
+func (t *table) stated(b *partiql.Bound, in *statementInput) (*change, error) {
+	if b.Index != "" {
+		return nil, invalid("Statement wasn't well formed, can't be processed: %s is not supported on an index", verbName(b.Verb))
+	}
+	if b.Verb == partiql.Insert {
+		ch, err := t.putting(b.Item)
+		if err != nil {
+			return nil, err
+		}
+		ch.condition = func(old attribute.Item) bool { return old == nil }
+		ch.inserts = true
+		ch.showOld = or(in.onFailure, none) == allOld
+		return ch, nil
+	}
+	key, condition, err := b.Target(t.expressionSchema(nil))
+	if err != nil {
+		return nil, err
+	}
+	var ch *change
+	switch b.Verb {
+	case partiql.Update:
+		ch, err = t.updating(key, b.Change)
+	case partiql.Delete:
+		ch, err = t.deleting(key)
+	default:
+		if err = t.checkKey(key); err == nil {
+			ch = newChange(t, key)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	ch.condition = evaluator(condition)
+	ch.showOld = or(in.onFailure, none) == allOld
+	return ch, nil
+}
+
+func verbName(verb partiql.Verb) string {
+	return [...]string{
+		partiql.Select: "SELECT", partiql.Insert: "INSERT", partiql.Update: "UPDATE", partiql.Delete: "DELETE", partiql.Check: "EXISTS",
+	}[verb]
+}
+
+// returned is what a RETURNING asks for, nil for nothing.
+func returned(b *partiql.Bound, done outcome) attribute.Item {
+	values := map[partiql.Returning]string{
+		partiql.ReturnAllOld: allOld, partiql.ReturnModifiedOld: updatedOld,
+		partiql.ReturnAllNew: allNew, partiql.ReturnModifiedNew: updatedNew,
+	}
+	return done.shown(values[b.Returning], b.Change)
+}

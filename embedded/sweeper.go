@@ -1,0 +1,170 @@
+package embedded
+
+import (
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+)
+
+const (
+	// sweepStep is how many expired items are deleted in one commit.
+	sweepStep = 25
+	// longExpired is how old a time to live may be at most; items that expired earlier stay, as in DynamoDB, where they
+	// are taken for mistakes.
+	longExpired = 5 * 365 * 24 * time.Hour
+)
+
+// startSweeper starts the goroutine that deletes expired items, unless it runs already.
+func (e *Engine) startSweeper() {
+	if e.options.sweep <= 0 {
+		return
+	}
+	e.sweeping.Do(func() {
+		e.background.Go(func() {
+			ticker := time.NewTicker(e.options.sweep)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-e.stop:
+					return
+				case <-ticker.C:
+				}
+				if _, err := e.sweep(); err != nil {
+					slog.Error("embedded DynamoDB: deleting expired items", "error", err)
+				}
+			}
+		})
+	})
+}
+
+// SweepExpired deletes the items that have expired by the engine's clock, as the engine does on its own from time to
+// time, and returns how many. Deleting them consumes no capacity. Items that have expired but are not deleted yet can
+// be read, as in DynamoDB.
+func (e *Engine) SweepExpired() (int, error) {
+	if err := e.enter(); err != nil {
+		return 0, err
+	}
+	defer e.leave()
+	n, err := e.sweep()
+	if err != nil {
+		return n, fmt.Errorf("embedded: deleting expired items: %w", err)
+	}
+	return n, nil
+}
+
+// sweep deletes expired items. The engine must not be closed meanwhile.
+func (e *Engine) sweep() (int, error) {
+	e.tablesLock.RLock()
+	tables := make([]*table, 0, len(e.tables))
+	for _, t := range e.tables {
+		tables = append(tables, t)
+	}
+	e.tablesLock.RUnlock()
+	if err := e.sweepTokens(); err != nil {
+		return 0, fmt.Errorf("forgetting request tokens: %w", err)
+	}
+	total := 0
+	for _, t := range tables {
+		n, err := e.sweepTable(t)
+		total += n
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+func (e *Engine) sweepTable(t *table) (int, error) {
+	total := 0
+	var after []byte
+	for {
+		n, next, err := e.sweepSome(t, after)
+		total += n
+		if err != nil || next == nil {
+			return total, err
+		}
+		select {
+		case <-e.stop:
+			return total, nil
+		default:
+		}
+		after = next
+	}
+}
+
+// sweepSome deletes the next few expired items with keys above after, and returns where to go on, nil at the end.
+func (e *Engine) sweepSome(t *table, after []byte) (int, []byte, error) {
+	t.lock.RLock()
+	defer t.lock.RUnlock()
+	if t.dropped || t.TimeToLive == "" {
+		return 0, nil, nil
+	}
+	keys, next, err := e.expired(t, after)
+	if err != nil {
+		return 0, nil, fmt.Errorf("looking for expired items of %s: %w", t.Name, err)
+	}
+	n := 0
+	for _, key := range keys {
+		ch := newChange(t, key)
+		// The item may have been written anew since it was found.
+		ch.condition = e.isExpired(t)
+		ch.free = true
+		ch.apply = func(attribute.Item) (attribute.Item, error) { return nil, nil } //nolint:nilnil // no item is the aim
+		_, err := e.commitChange(ch, &consumption{table: t})
+		switch {
+		case err == nil:
+			n++
+		case asAPIError(err).name() != "ConditionalCheckFailedException":
+			return n, nil, err
+		}
+	}
+	return n, next, nil
+}
+
+func (e *Engine) expired(t *table, after []byte) (keys []attribute.Item, next []byte, err error) {
+	lower := itemPrefix(nil, t.ID, 0)
+	if after != nil {
+		lower = append(after, 0)
+	}
+	it, err := e.store.Iterate(lower, itemPrefix(nil, t.ID, 1))
+	if err != nil {
+		return nil, nil, err
+	}
+	isExpired := e.isExpired(t)
+	for ok := it.First(); ok && len(keys) < sweepStep; ok = it.Next() {
+		var item attribute.Item
+		stored, valueErr := it.Value()
+		if err = valueErr; err == nil {
+			item, _, err = decodeEntry(stored)
+		}
+		if err != nil {
+			break
+		}
+		if isExpired(item) {
+			keys = append(keys, t.keyAttributes(item))
+			next = append([]byte(nil), it.Key()...)
+		}
+	}
+	if len(keys) < sweepStep {
+		next = nil
+	}
+	return keys, next, joinClose(err, it)
+}
+
+// isExpired tells by the clock at the time of the call whether an item has expired.
+func (e *Engine) isExpired(t *table) func(attribute.Item) bool {
+	now := e.now().Unix()
+	return func(item attribute.Item) bool {
+		value := item[t.TimeToLive]
+		if value.Kind != attribute.N {
+			return false
+		}
+		whole, _, _ := strings.Cut(value.Text, ".")
+		second, err := strconv.ParseInt(whole, 10, 64)
+		return err == nil && second < now && second > now-int64(longExpired/time.Second)
+	}
+}

@@ -1,0 +1,139 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+)
+
+const (
+	accountID = "000000000000"
+
+	statusActive   = "ACTIVE"
+	statusCreating = "CREATING"
+	statusUpdating = "UPDATING"
+	statusDeleting = "DELETING"
+
+	billingProvisioned = "PROVISIONED"
+	billingOnDemand    = "PAY_PER_REQUEST"
+
+	projectAll     = "ALL"
+	projectKeys    = "KEYS_ONLY"
+	projectInclude = "INCLUDE"
+)
+
+// table is a table of the engine. Whoever uses the schema or writes items holds lock shared, to the end of the commit;
+// the schema changes, and the table is dropped, with lock held exclusively and schema replaced.
+type table struct {
+	lock sync.RWMutex
+	*schema
+
+	dropped bool
+	units   *unitCounter
+	limits  *limits
+	// items and bytes are the table's size as far as it is known: they are saved at Close, so a crash leaves them a
+	// little off, as DynamoDB's own, brought up to date every six hours, are.
+	items, bytes atomic.Int64
+}
+
+// schema is all that is stored of a table besides its items. It does not change: whoever changes the table makes a new
+// one.
+type schema struct {
+	ID         uint32                    `json:"id"`
+	Name       string                    `json:"name"`
+	UUID       string                    `json:"uuid"`
+	CreatedAt  int64                     `json:"createdAtMilliseconds"`
+	Key        keySchema                 `json:"key"`
+	Kinds      map[string]attribute.Kind `json:"kinds"`
+	Attributes []string                  `json:"attributes"`
+	Billing    string                    `json:"billing"`
+	OnDemandAt int64                     `json:"onDemandAtMilliseconds,omitempty"`
+	Throughput throughput                `json:"throughput"`
+	Indexes    []*index                  `json:"indexes"`
+	NextIndex  uint16                    `json:"nextIndex"`
+	Protected  bool                      `json:"protected,omitempty"`
+	Class      string                    `json:"class,omitempty"`
+	Tags       map[string]string         `json:"tags,omitempty"`
+	// TimeToLive is the attribute with the second at which an item expires, empty if items don't.
+	TimeToLive string `json:"timeToLive,omitempty"`
+	Items      int64  `json:"items"`
+	Bytes      int64  `json:"bytes"`
+}
+
+// keySchema names the attributes of a key; Range is empty if there is none.
+type keySchema struct {
+	Hash  string `json:"hash"`
+	Range string `json:"range,omitempty"`
+}
+
+type throughput struct {
+	Read  int64 `json:"read"`
+	Write int64 `json:"write"`
+}
+
+// index is a secondary index.
+type index struct {
+	ID         uint16    `json:"id"`
+	Name       string    `json:"name"`
+	Local      bool      `json:"local,omitempty"`
+	Key        keySchema `json:"key"`
+	Projection string    `json:"projection"`
+	// Include are the attributes that an INCLUDE projection adds to the keys.
+	Include    []string   `json:"include,omitempty"`
+	Throughput throughput `json:"throughput"`
+	Status     string     `json:"status"`
+}
+
+func (s *schema) arn() string {
+	return "arn:aws:dynamodb:" + Region + ":" + accountID + ":table/" + s.Name
+}
+
+func (s *schema) index(name string) *index {
+	for _, candidate := range s.Indexes {
+		if candidate.Name == name {
+			return candidate
+		}
+	}
+	return nil
+}
+
+// isKey tells whether the attribute is part of the table's primary key.
+func (s *schema) isKey(name string) bool { return s.Key.has(name) }
+
+func (k keySchema) has(name string) bool { return name == k.Hash || k.Range != "" && name == k.Range }
+
+// names are the key's attributes.
+func (k keySchema) names() []string {
+	if k.Range == "" {
+		return []string{k.Hash}
+	}
+	return []string{k.Hash, k.Range}
+}
+
+// projected tells whether the index holds the attribute.
+func (s *schema) projected(i *index, name string) bool {
+	if i == nil || i.Projection == projectAll || s.isKey(name) || i.Key.has(name) {
+		return true
+	}
+	return slices.Contains(i.Include, name)
+}
+
+// The keys of the storage: one letter for what is kept, then for schemas the table's name, for items the number of the
+// table and of the index (0 is the table itself) and then what keys.go describes.
+const (
+	schemaSpace = 's'
+	itemSpace   = 'i'
+	tokenSpace  = 't'
+)
+
+func schemaKey(name string) []byte { return append([]byte{schemaSpace}, name...) }
+
+// itemPrefix is how the keys of all entries of a table or index begin.
+func itemPrefix(dst []byte, table uint32, index uint16) []byte {
+	dst = append(dst, itemSpace)
+	dst = binary.BigEndian.AppendUint32(dst, table)
+	return binary.BigEndian.AppendUint16(dst, index)
+}

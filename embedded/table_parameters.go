@@ -1,0 +1,291 @@
+package embedded
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+)
+
+// The parameters that describe a table in CreateTable and UpdateTable.
+
+type attributeParameter struct{ name, kind *string }
+
+type keyParameter struct{ name, role *string }
+
+type throughputParameter struct{ read, write *int64 }
+
+type projectionParameter struct {
+	kind    *string
+	include []string
+}
+
+type indexParameter struct {
+	name       *string
+	key        []keyParameter
+	projection *projectionParameter
+	throughput *throughputParameter
+}
+
+func (r *request) attributeDefinitions() []attributeParameter {
+	definitions := []attributeParameter{}
+	given := r.list(func() {
+		var d attributeParameter
+		r.structure("AttributeDefinition", func(name string) {
+			switch name {
+			case "AttributeName":
+				d.name = r.text()
+			case "AttributeType":
+				d.kind = r.text()
+			default:
+				r.skip()
+			}
+		})
+		definitions = append(definitions, d)
+	})
+	if !given {
+		return nil
+	}
+	return definitions
+}
+
+func (r *request) keySchema() []keyParameter {
+	key := []keyParameter{}
+	given := r.list(func() {
+		var k keyParameter
+		r.structure("KeySchemaElement", func(name string) {
+			switch name {
+			case "AttributeName":
+				k.name = r.text()
+			case "KeyType":
+				k.role = r.text()
+			default:
+				r.skip()
+			}
+		})
+		key = append(key, k)
+	})
+	if !given {
+		return nil
+	}
+	return key
+}
+
+func (r *request) throughput() *throughputParameter {
+	var t throughputParameter
+	given := r.structure("ProvisionedThroughput", func(name string) {
+		switch name {
+		case "ReadCapacityUnits":
+			t.read = r.whole("Long")
+		case "WriteCapacityUnits":
+			t.write = r.whole("Long")
+		default:
+			r.skip()
+		}
+	})
+	if !given {
+		return nil
+	}
+	return &t
+}
+
+func (r *request) projection() *projectionParameter {
+	var p projectionParameter
+	given := r.structure("Projection", func(name string) {
+		switch name {
+		case "ProjectionType":
+			p.kind = r.text()
+		case "NonKeyAttributes":
+			p.include = r.texts()
+		default:
+			r.skip()
+		}
+	})
+	if !given {
+		return nil
+	}
+	return &p
+}
+
+func (r *request) indexes(structType string) []indexParameter {
+	indexes := []indexParameter{}
+	if !r.list(func() { indexes = append(indexes, r.index(structType)) }) {
+		return nil
+	}
+	return indexes
+}
+
+func (r *request) index(structType string) indexParameter {
+	var i indexParameter
+	r.structure(structType, func(name string) {
+		switch name {
+		case "IndexName":
+			i.name = r.text()
+		case "KeySchema":
+			i.key = r.keySchema()
+		case "Projection":
+			i.projection = r.projection()
+		case "ProvisionedThroughput":
+			i.throughput = r.throughput()
+		default:
+			r.skip()
+		}
+	})
+	return i
+}
+
+func (c *constraints) attributeDefinitions(definitions []attributeParameter) {
+	for i, d := range definitions {
+		member := "attributeDefinitions." + strconv.Itoa(i+1) + ".member."
+		c.required(has(d.name), member+"attributeName")
+		if d.name != nil {
+			c.length(len(*d.name), *d.name, member+"attributeName", 1, maxNameLength)
+		}
+		c.required(has(d.kind), member+"attributeType")
+		c.oneOf(d.kind, member+"attributeType", "B", "N", "S")
+	}
+}
+
+func (c *constraints) keySchema(key []keyParameter, member string) {
+	c.required(key != nil, member)
+	if key == nil {
+		return
+	}
+	names := make([]string, len(key))
+	for i, k := range key {
+		names[i] = "KeySchemaElement(attributeName=" + or(k.name, "null") + ", keyType=" + or(k.role, "null") + ")"
+	}
+	c.length(len(key), listed(names), member, 1, 2)
+	for i, k := range key {
+		element := member + "." + strconv.Itoa(i+1) + ".member."
+		c.required(has(k.name), element+"attributeName")
+		c.required(has(k.role), element+"keyType")
+		c.oneOf(k.role, element+"keyType", "HASH", "RANGE")
+	}
+}
+
+func (c *constraints) throughput(t *throughputParameter, member string) {
+	if t == nil {
+		return
+	}
+	c.required(has(t.write), member+".writeCapacityUnits")
+	c.atLeast(t.write, member+".writeCapacityUnits", 1)
+	c.required(has(t.read), member+".readCapacityUnits")
+	c.atLeast(t.read, member+".readCapacityUnits", 1)
+}
+
+func (c *constraints) index(i indexParameter, member string) {
+	c.required(has(i.name), member+".indexName")
+	c.name(i.name, member+".indexName")
+	c.keySchema(i.key, member+".keySchema")
+	c.required(has(i.projection), member+".projection")
+	if i.projection != nil {
+		c.oneOf(i.projection.kind, member+".projection.projectionType", projectAll, projectInclude, projectKeys)
+		if i.projection.include != nil {
+			c.length(len(i.projection.include), listed(i.projection.include), member+".projection.nonKeyAttributes", 1, 20)
+		}
+	}
+	c.throughput(i.throughput, member+".provisionedThroughput")
+}
+
+func (c *constraints) indexes(indexes []indexParameter, member string) {
+	for i, parameter := range indexes {
+		c.index(parameter, member+"."+strconv.Itoa(i+1)+".member")
+	}
+}
+
+// definitions are the attributes that a request defines, in its order.
+type definitions struct {
+	names []string
+	kinds map[string]attribute.Kind
+}
+
+func makeDefinitions(parameters []attributeParameter) (definitions, error) {
+	d := definitions{kinds: map[string]attribute.Kind{}}
+	for _, p := range parameters {
+		if _, twice := d.kinds[*p.name]; twice {
+			return d, invalid(invalidParameters+"Duplicate AttributeName in AttributeDefinitions: %s", *p.name)
+		}
+		d.names = append(d.names, *p.name)
+		switch *p.kind {
+		case "S":
+			d.kinds[*p.name] = attribute.S
+		case "N":
+			d.kinds[*p.name] = attribute.N
+		default:
+			d.kinds[*p.name] = attribute.B
+		}
+	}
+	return d, nil
+}
+
+// tableKey checks the key schema of a table against the definitions.
+func (d definitions) tableKey(parameters []keyParameter, indexed bool) (keySchema, error) {
+	if !indexed && len(parameters) > len(d.names) {
+		return keySchema{}, invalid("Invalid KeySchema: Some index key attribute have no definition")
+	}
+	return d.key(parameters)
+}
+
+// key checks a key schema against the definitions.
+func (d definitions) key(parameters []keyParameter) (keySchema, error) {
+	names := make([]string, len(parameters))
+	undefined := false
+	for i, p := range parameters {
+		names[i] = *p.name
+		undefined = undefined || d.kinds[*p.name] == 0
+	}
+	switch {
+	case undefined:
+		return keySchema{}, invalid(invalidParameters+"Some index key attributes are not defined in AttributeDefinitions. "+
+			"Keys: %s, AttributeDefinitions: %s", listed(names), listed(d.names))
+	case len(parameters) == 2 && names[0] == names[1]:
+		return keySchema{}, invalid("Both the Hash Key and the Range Key element in the KeySchema have the same name")
+	case *parameters[0].role != "HASH":
+		return keySchema{}, invalid("Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
+	case len(parameters) == 2 && *parameters[1].role != "RANGE":
+		return keySchema{}, invalid("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
+	case len(parameters) == 2:
+		return keySchema{Hash: names[0], Range: names[1]}, nil
+	}
+	return keySchema{Hash: names[0]}, nil
+}
+
+// index checks what an index is to be.
+func (d definitions) index(p indexParameter) (*index, error) {
+	key, err := d.key(p.key)
+	if err != nil {
+		return nil, err
+	}
+	kind := or(p.projection.kind, "")
+	switch {
+	case kind == "":
+		return nil, invalid(invalidParameters + "Unknown ProjectionType: null")
+	case p.projection.include != nil && kind != projectInclude:
+		return nil, invalid(invalidParameters+"ProjectionType is %s, but NonKeyAttributes is specified", kind)
+	case kind == projectInclude && len(p.projection.include) == 0:
+		return nil, invalid(invalidParameters + "ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
+	}
+	return &index{
+		Name: *p.name, Key: key, Projection: kind, Include: p.projection.include, Status: statusActive,
+	}, nil
+}
+
+// used checks that all attributes defined are of some key.
+func (d definitions) used(s *schema) error {
+	names := s.Key.names()
+	for _, i := range s.Indexes {
+		names = append(names, i.Key.names()...)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if len(names) == len(d.names) {
+		return nil
+	}
+	if len(s.Indexes) == 0 {
+		return invalid(invalidParameters + "Number of attributes in KeySchema does not exactly match number of attributes " +
+			"defined in AttributeDefinitions")
+	}
+	return invalid(invalidParameters+"Some AttributeDefinitions are not used. AttributeDefinitions: %s, keys used: %s",
+		listed(d.names), listed(names))
+}

@@ -1,0 +1,70 @@
+package embedded
+
+import "strings"
+
+type tagInput struct {
+	arn  *string
+	tags []tagParameter
+	keys []string
+}
+
+func (in *tagInput) read(name string, r *request) {
+	switch name {
+	case "ResourceArn":
+		in.arn = r.text()
+	case "Tags":
+		in.tags = r.tags()
+	case "TagKeys":
+		in.keys = r.texts()
+	default:
+		r.skip()
+	}
+}
+
+// ownTagged holds the table of the ARN exclusively.
+func (e *Engine) ownTagged(arn string) (*table, error) {
+	name, err := taggedName(arn)
+	if err != nil {
+		return nil, err
+	}
+	t, err := e.own(name)
+	if err != nil {
+		return nil, notFound("Requested resource not found: ResourcArn: " + arn + " not found")
+	}
+	return t, nil
+}
+
+func taggedName(arn string) (string, error) {
+	prefix, name, found := strings.Cut(arn, ":table/")
+	if !found || !strings.HasPrefix(prefix, "arn:aws:dynamodb:") || !isName(name) {
+		return "", invalid("Invalid TableArn: Invalid ResourceArn provided as input %s", arn)
+	}
+	return name, nil
+}
+
+func (e *Engine) tagResource(c *call) error {
+	var in tagInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	var k constraints
+	k.required(has(in.arn), "resourceArn")
+	k.required(in.tags != nil, "tags")
+	k.tags(in.tags)
+	if err := k.err(); err != nil {
+		return err
+	}
+	if len(in.tags) == 0 {
+		return invalid("Atleast one Tag needs to be provided as Input.")
+	}
+	t, err := e.ownTagged(*in.arn)
+	if err != nil {
+		return err
+	}
+	defer t.lock.Unlock()
+	merged, err := mergeTags(t.Tags, in.tags)
+	if err != nil {
+		return err
+	}
+	return e.changeSchema(t, func(s *schema) { s.Tags = merged })
+}

@@ -1,0 +1,177 @@
+package embedded
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/storage"
+)
+
+type getAction struct {
+	projectionInput
+
+	given     bool
+	tableName *string
+	key       itemParameter
+}
+
+func (a *getAction) read(name string, r *request) {
+	switch name {
+	case "TableName":
+		a.tableName = r.text()
+	case "Key":
+		a.key = r.item()
+	default:
+		a.projectionInput.read(name, r)
+	}
+}
+
+type transactGetItemsInput struct {
+	actions      []*getAction
+	showCapacity *string
+}
+
+func (in *transactGetItemsInput) read(name string, r *request) {
+	switch name {
+	case "TransactItems":
+		actions := []*getAction{}
+		given := r.list(func() {
+			a := new(getAction)
+			r.structure("TransactGetItem", func(kind string) {
+				if kind != "Get" {
+					r.skip()
+					return
+				}
+				a.given = r.structure("Get", func(name string) { a.read(name, r) })
+			})
+			actions = append(actions, a)
+		})
+		if given {
+			in.actions = actions
+		}
+	case "ReturnConsumedCapacity":
+		in.showCapacity = r.text()
+	default:
+		r.skip()
+	}
+}
+
+func (in *transactGetItemsInput) check() error {
+	var c constraints
+	c.actions(in.actions != nil, len(in.actions), "transactItems")
+	c.consumedCapacity(in.showCapacity)
+	for i, a := range in.actions {
+		member := "transactItems." + strconv.Itoa(i+1) + ".member.get"
+		c.required(a.given, member)
+		if a.given {
+			c.required(a.key.given(), member+".key")
+			c.requiredName(a.tableName, member+".tableName")
+		}
+	}
+	if err := c.err(); err != nil {
+		return err
+	}
+	for _, a := range in.actions {
+		if err := a.checkParameters(); err != nil {
+			return err
+		}
+		if a.key.invalid != nil {
+			return a.key.invalid
+		}
+	}
+	return nil
+}
+
+// transactGetItems reads items as they were all at one moment.
+func (e *Engine) transactGetItems(c *call) error {
+	var in transactGetItemsInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	projectors := make([]projector, len(in.actions))
+	names := make([]string, len(in.actions))
+	for i, a := range in.actions {
+		var err error
+		if projectors[i], err = a.bindProjection(e); err != nil {
+			return err
+		}
+		names[i] = *a.tableName
+	}
+	tables, release, err := e.shareAll(names)
+	if err != nil {
+		return err
+	}
+	defer release()
+	reads := make([]*change, len(in.actions))
+	why := newReasons(len(in.actions))
+	for i, a := range in.actions {
+		t := tables[*a.tableName]
+		if err := t.checkKey(a.key.item); err != nil {
+			if err = why.note(i, err); err != nil {
+				return err
+			}
+			continue
+		}
+		reads[i] = newChange(t, a.key.item)
+	}
+	if err := why.err(); err != nil {
+		return err
+	}
+	if err := distinct(reads); err != nil {
+		return err
+	}
+	used := doubledConsumption(tables)
+	items, err := e.readTogether(reads, used)
+	if err != nil {
+		return err
+	}
+	c.out = append(c.out, `{"Responses":[`...)
+	for i, item := range items {
+		c.out = separate(c.out, i)
+		c.out = append(c.out, '{')
+		if item != nil {
+			c.out = appendName(c.out, "Item")
+			c.out = attribute.AppendItem(c.out, projectors[i].of(item))
+		}
+		c.out = append(c.out, '}')
+	}
+	c.out = append(c.out, ']')
+	c.appendCapacities(used, in.showCapacity)
+	c.out = append(c.out, '}')
+	return nil
+}
+
+// readTogether reads items from one state of the store; nil where there is none.
+func (e *Engine) readTogether(reads []*change, used []consumption) ([]attribute.Item, error) {
+	snapshot := e.store.Snapshot()
+	items, err := readFrom(snapshot.Reader, reads, used)
+	if err = joinClose(err, snapshot); err != nil {
+		return nil, fmt.Errorf("reading in a transaction: %w", err)
+	}
+	for i := range used {
+		used[i].charge()
+	}
+	return items, nil
+}
+
+func readFrom(from storage.Reader, reads []*change, used []consumption) ([]attribute.Item, error) {
+	items := make([]attribute.Item, len(reads))
+	size := 0
+	for i, read := range reads {
+		got, err := load(from, read.storageKey)
+		if err != nil {
+			return nil, err
+		}
+		consumptionOf(used, read.table).addRead(nil, readUnits(got.size, true))
+		items[i] = got.item
+		size += got.size
+	}
+	if size > maxTransaction {
+		return nil, invalid(tooMuchInOneTurn)
+	}
+	return items, nil
+}

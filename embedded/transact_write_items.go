@@ -1,0 +1,279 @@
+package embedded
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/expression"
+)
+
+// writeAction is one action of TransactWriteItems.
+type writeAction struct {
+	writeInput
+
+	// kind is Put, Update, Delete or ConditionCheck; kinds is how many of them were given.
+	kind   string
+	kinds  int
+	item   itemParameter
+	update *string
+}
+
+func (a *writeAction) read(name string, r *request) {
+	switch name {
+	case "Item", "Key":
+		a.item = r.item()
+	case "UpdateExpression":
+		a.update = r.text()
+	default:
+		a.writeInput.read(name, r)
+	}
+}
+
+type transactWriteItemsInput struct {
+	actions      []*writeAction
+	raw          []byte
+	token        *string
+	showCapacity *string
+	showMetrics  *string
+}
+
+func (in *transactWriteItemsInput) read(name string, r *request) {
+	switch name {
+	case "TransactItems":
+		r.peek()
+		start := r.pos
+		actions := []*writeAction{}
+		if r.list(func() { actions = append(actions, r.writeAction()) }) {
+			in.actions = actions
+			in.raw = r.src[start:r.pos]
+		}
+	case "ClientRequestToken":
+		in.token = r.text()
+	case "ReturnConsumedCapacity":
+		in.showCapacity = r.text()
+	case "ReturnItemCollectionMetrics":
+		in.showMetrics = r.text()
+	default:
+		r.skip()
+	}
+}
+
+func (r *request) writeAction() *writeAction {
+	a := new(writeAction)
+	r.structure("TransactWriteItem", func(kind string) {
+		switch kind {
+		case "Put", "Update", "Delete", "ConditionCheck":
+			if r.structure(kind, func(name string) { a.read(name, r) }) {
+				a.kind = kind
+				a.kinds++
+			}
+		default:
+			r.skip()
+		}
+	})
+	return a
+}
+
+func (in *transactWriteItemsInput) check() error {
+	var c constraints
+	c.actions(in.actions != nil, len(in.actions), "transactItems")
+	c.token(in.token, "clientRequestToken")
+	c.consumedCapacity(in.showCapacity)
+	c.collectionMetrics(in.showMetrics)
+	for i, a := range in.actions {
+		a.constrain(&c, "transactItems."+strconv.Itoa(i+1)+".member.")
+	}
+	if err := c.err(); err != nil {
+		return err
+	}
+	for _, a := range in.actions {
+		if err := a.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *writeAction) constrain(c *constraints, member string) {
+	switch a.kind {
+	case "":
+		return
+	case "Put":
+		member += "put."
+		c.required(a.item.given(), member+"item")
+	case "Update":
+		member += "update."
+		c.required(a.item.given(), member+"key")
+		c.required(has(a.update), member+"updateExpression")
+	case "Delete":
+		member += "delete."
+		c.required(a.item.given(), member+"key")
+	case "ConditionCheck":
+		member += "conditionCheck."
+		c.required(a.item.given(), member+"key")
+		c.required(has(a.condition), member+"conditionExpression")
+	}
+	c.requiredName(a.tableName, member+"tableName")
+	c.onConditionFailure(a.onFailure, member+"returnValuesOnConditionCheckFailure")
+}
+
+func (a *writeAction) check() error {
+	if a.kinds != 1 {
+		return invalid("TransactItems can only contain one of Check, Put, Update or Delete")
+	}
+	expressions := []parameter{{"ConditionExpression", has(a.condition)}}
+	if a.kind == "Update" {
+		expressions = append([]parameter{{"UpdateExpression", has(a.update)}}, expressions...)
+	}
+	if err := a.allowed(expressions); err != nil {
+		return err
+	}
+	if a.item.invalid != nil {
+		return a.item.invalid
+	}
+	return nil
+}
+
+// boundAction is an action with its expressions ready.
+type boundAction struct {
+	condition func(attribute.Item) bool
+	update    *expression.BoundUpdate
+}
+
+func (a *writeAction) bindAll(e *Engine) (boundAction, error) {
+	var b boundAction
+	parameters, err := a.bind()
+	if err != nil {
+		return b, err
+	}
+	if a.kind == "Update" {
+		if b.update, err = e.bindUpdate(a.update, parameters); err != nil {
+			return b, err
+		}
+	}
+	condition, err := bindCondition(e.parser.Condition, a.condition, parameters)
+	if err != nil {
+		return b, err
+	}
+	b.condition = evaluator(condition)
+	return b, parameters.Unused()
+}
+
+func (e *Engine) transactWriteItems(c *call) error {
+	var in transactWriteItemsInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	token, err := newToken(in.token, in.raw)
+	if err != nil {
+		return err
+	}
+	bound := make([]boundAction, len(in.actions))
+	names := make([]string, len(in.actions))
+	for i, a := range in.actions {
+		if bound[i], err = a.bindAll(e); err != nil {
+			return err
+		}
+		names[i] = *a.tableName
+	}
+	tables, release, err := e.shareAll(names)
+	if err != nil {
+		return err
+	}
+	defer release()
+	changes := make([]*change, len(in.actions))
+	why := newReasons(len(in.actions))
+	for i, a := range in.actions {
+		ch, err := a.change(tables[*a.tableName], bound[i])
+		switch api, is := errors.AsType[*apiError](err); {
+		case err == nil:
+			changes[i] = ch
+		case is && api.emptyKey:
+			return err
+		default:
+			if err = why.note(i, err); err != nil {
+				return err
+			}
+		}
+	}
+	used := doubledConsumption(tables)
+	repeated, err := e.commitTransaction(changes, why, used, token)
+	if err != nil {
+		return err
+	}
+	if repeated {
+		if used, err = e.readAgain(changes, doubledConsumption(tables)); err != nil {
+			return err
+		}
+	}
+	return e.answerTransaction(c, changes, used, &in)
+}
+
+// change is what the action does to its item.
+func (a *writeAction) change(t *table, bound boundAction) (*change, error) {
+	var ch *change
+	var err error
+	switch a.kind {
+	case "Put":
+		ch, err = t.putting(a.item.item)
+	case "Update":
+		ch, err = t.updating(a.item.item, bound.update)
+	case "Delete":
+		ch, err = t.deleting(a.item.item)
+	default:
+		if err = t.checkKey(a.item.item); err == nil {
+			ch = newChange(t, a.item.item)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	ch.condition = bound.condition
+	ch.showOld = or(a.onFailure, none) == allOld
+	return ch, nil
+}
+
+// doubledConsumption is the empty consumption of a transaction, a table each, in the order of their names.
+func doubledConsumption(tables map[string]*table) []consumption {
+	var used []consumption
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		if consumptionOf(used, tables[name]) == nil {
+			used = append(used, consumption{table: tables[name], doubled: true})
+		}
+	}
+	return used
+}
+
+// readAgain is what a repeated transaction consumes, which only reads its items.
+func (e *Engine) readAgain(changes []*change, used []consumption) ([]consumption, error) {
+	for _, ch := range changes {
+		if ch == nil {
+			continue
+		}
+		got, err := load(e.store.Reader, ch.storageKey)
+		if err != nil {
+			return nil, err
+		}
+		consumptionOf(used, ch.table).addRead(nil, readUnits(got.size, true))
+	}
+	for i := range used {
+		used[i].charge()
+	}
+	return used, nil
+}
+
+func (e *Engine) answerTransaction(c *call, changes []*change, used []consumption, in *transactWriteItemsInput) error {
+	c.out = append(c.out, '{')
+	c.appendCapacities(used, in.showCapacity)
+	if err := e.appendAllMetrics(c, changes, in.showMetrics); err != nil {
+		return err
+	}
+	c.out = append(c.out, '}')
+	return nil
+}

@@ -1,0 +1,160 @@
+package embedded
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/storage"
+)
+
+const (
+	maxActions = 100
+	// maxTransaction is how many bytes the items of one transaction may have altogether.
+	maxTransaction = 4 << 20
+
+	repeatedItem     = "Transaction request cannot include multiple operations on one item"
+	tooMuchInOneTurn = "Transaction request size exceeds the limit: the aggregate size of the items in the transaction " +
+		"cannot exceed 4 MB"
+
+	codeNone = "None"
+)
+
+// actions checks the number of the actions of a transaction.
+func (c *constraints) actions(given bool, n int, member string) {
+	c.required(given, member)
+	if given {
+		c.length(n, counted(n, "actions"), member, 1, maxActions)
+	}
+}
+
+// distinct refuses two actions on one item.
+func distinct(changes []*change) error {
+	seen := make(map[string]struct{}, len(changes))
+	for _, ch := range changes {
+		if ch == nil {
+			continue
+		}
+		if _, twice := seen[string(ch.storageKey)]; twice {
+			return invalid(repeatedItem)
+		}
+		seen[string(ch.storageKey)] = struct{}{}
+	}
+	return nil
+}
+
+// outcomes of a transaction under way: why each action cannot be done, None where it can.
+type reasons []cancellationReason
+
+func newReasons(n int) reasons {
+	r := make(reasons, n)
+	for i := range r {
+		r[i].code = codeNone
+	}
+	return r
+}
+
+// note keeps why action i cannot be done. Errors that are not about the action end the transaction.
+func (r reasons) note(i int, err error) error {
+	api := asAPIError(err)
+	switch api.name() {
+	case "ConditionalCheckFailedException":
+		r[i] = cancellationReason{code: "ConditionalCheckFailed", message: api.message, item: api.item}
+	case "ValidationException":
+		r[i] = cancellationReason{code: "ValidationError", message: api.message}
+	case "DuplicateItemException":
+		r[i] = cancellationReason{code: "DuplicateItem", message: api.message, item: api.item}
+	case "ProvisionedThroughputExceededException":
+		r[i] = cancellationReason{code: "ProvisionedThroughputExceeded", message: api.message}
+	case "ThrottlingException":
+		r[i] = cancellationReason{code: "ThrottlingError", message: api.message}
+	default:
+		return err
+	}
+	return nil
+}
+
+// err is the cancellation, nil if every action can be done.
+func (r reasons) err() error {
+	cancelled := false
+	codes := make([]string, len(r))
+	for i := range r {
+		codes[i] = r[i].code
+		cancelled = cancelled || r[i].code != codeNone
+	}
+	if !cancelled {
+		return nil
+	}
+	err := dynamoError("TransactionCanceledException",
+		"Transaction cancelled, please refer cancellation reasons for specific reasons ["+strings.Join(codes, ", ")+"]")
+	err.reasons = r
+	return err
+}
+
+// commitTransaction makes all the changes or, if one of them cannot be done, none. Actions that have a reason already
+// have no change. The token, if there is one, is kept with the changes; if it was used before, nothing is changed and
+// repeated is true.
+func (e *Engine) commitTransaction(
+	changes []*change, why reasons, used []consumption, token *requestToken,
+) (repeated bool, err error) {
+	if err := distinct(changes); err != nil {
+		return false, err
+	}
+	keys := make([][]byte, 0, len(changes)+1)
+	for _, ch := range changes {
+		if ch != nil {
+			keys = append(keys, ch.storageKey)
+		}
+	}
+	if token != nil {
+		keys = append(keys, token.key())
+	}
+	defer e.locks.lockAll(keys)()
+	if repeated, err := e.tokenUsed(token); repeated || err != nil {
+		return repeated, err
+	}
+	defer func() {
+		for i := range used {
+			used[i].charge()
+		}
+	}()
+	batch := e.store.NewBatch()
+	done, err := e.stageAll(batch, changes, why, used)
+	if err != nil {
+		return false, joinClose(err, discarding{batch})
+	}
+	if err := e.keepToken(batch, token); err != nil {
+		return false, joinClose(err, discarding{batch})
+	}
+	if err := batch.Commit(); err != nil {
+		return false, fmt.Errorf("committing a transaction: %w", err)
+	}
+	for i, ch := range changes {
+		ch.table.resize(done[i])
+	}
+	return false, nil
+}
+
+func (e *Engine) stageAll(batch *storage.Batch, changes []*change, why reasons, used []consumption) ([]outcome, error) {
+	done := make([]outcome, len(changes))
+	size := 0
+	for i, ch := range changes {
+		if ch == nil {
+			continue
+		}
+		var err error
+		done[i], err = e.stage(batch, ch, consumptionOf(used, ch.table))
+		if err != nil {
+			if err = why.note(i, err); err != nil {
+				return nil, err
+			}
+		}
+		size += max(done[i].oldSize, done[i].newSize)
+	}
+	if err := why.err(); err != nil {
+		return nil, err
+	}
+	if size > maxTransaction {
+		return nil, invalid(tooMuchInOneTurn)
+	}
+	return done, nil
+}

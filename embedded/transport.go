@@ -1,0 +1,96 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// Region is the AWS region that the engine says it is in.
+const Region = "us-east-1"
+
+// endpoint is the base of the requests that go through Transport, which looks at no host.
+const endpoint = "http://dynamodb.embedded.invalid"
+
+// AWSConfig is a configuration for the AWS SDK whose clients reach this engine within the process, without sockets. Its
+// credentials are made up.
+func (e *Engine) AWSConfig() aws.Config {
+	credentials := aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
+		return aws.Credentials{AccessKeyID: "embedded", SecretAccessKey: "embedded", Source: "embedded"}, ctx.Err()
+	})
+	return aws.Config{
+		Region:       Region,
+		BaseEndpoint: aws.String(endpoint),
+		Credentials:  credentials,
+		HTTPClient:   transport{engine: e},
+	}
+}
+
+// Transport is an http.RoundTripper that gives every request to this engine within the process, whatever its host.
+func (e *Engine) Transport() http.RoundTripper { return transport{engine: e} }
+
+type transport struct{ engine *Engine }
+
+// Do is RoundTrip, for the SDK, which needs no more of a client.
+func (t transport) Do(request *http.Request) (*http.Response, error) { return t.RoundTrip(request) }
+
+// RoundTrip answers the request on the caller's goroutine.
+func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if err := request.Context().Err(); err != nil {
+		return nil, closeBody(request, err)
+	}
+	answer, err := t.engine.answer(request)
+	if err = closeBody(request, err); err != nil {
+		if answer != nil {
+			answer.release()
+		}
+		return nil, fmt.Errorf("in-process request: %w", err)
+	}
+	return answer.arrive(&http.Response{
+		Status:        fmt.Sprintf("%d %s", answer.status, http.StatusText(answer.status)),
+		StatusCode:    answer.status,
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        answer.header(),
+		Body:          &replyBody{rest: answer.body, answer: answer},
+		ContentLength: int64(len(answer.body)),
+		Request:       request,
+	})
+}
+
+func closeBody(request *http.Request, err error) error {
+	if request.Body == nil {
+		return err
+	}
+	if closing := request.Body.Close(); err == nil {
+		return closing
+	}
+	return err
+}
+
+// replyBody gives the reply's buffer back when it is closed, after which it reads as empty.
+type replyBody struct {
+	rest   []byte
+	answer *reply
+}
+
+// Read reads the next bytes of the answer.
+func (b *replyBody) Read(dst []byte) (int, error) {
+	if len(b.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(dst, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+// Close ends the reading.
+func (b *replyBody) Close() error {
+	b.rest = nil
+	b.answer.release()
+	return nil
+}

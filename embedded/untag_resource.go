@@ -1,0 +1,30 @@
+package embedded
+
+import "maps"
+
+func (e *Engine) untagResource(c *call) error {
+	var in tagInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	var k constraints
+	k.required(has(in.arn), "resourceArn")
+	k.required(in.keys != nil, "tagKeys")
+	if err := k.err(); err != nil {
+		return err
+	}
+	if len(in.keys) == 0 {
+		return invalid("Atleast one Tag Key needs to be provided as Input.")
+	}
+	t, err := e.ownTagged(*in.arn)
+	if err != nil {
+		return err
+	}
+	defer t.lock.Unlock()
+	return e.changeSchema(t, func(s *schema) {
+		s.Tags = maps.Clone(s.Tags)
+		for _, key := range in.keys {
+			delete(s.Tags, key)
+		}
+	})
+}

@@ -1,0 +1,140 @@
+package embedded
+
+import (
+	"maps"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/expression"
+)
+
+type updateItemInput struct {
+	writeInput
+
+	key    itemParameter
+	update *string
+	legacy updatesParameter
+}
+
+func (in *updateItemInput) read(name string, r *request) {
+	switch name {
+	case "Key":
+		in.key = r.item()
+	case "UpdateExpression":
+		in.update = r.text()
+	case "AttributeUpdates":
+		in.legacy = r.updates()
+	default:
+		in.writeInput.read(name, r)
+	}
+}
+
+func (in *updateItemInput) check() error {
+	var c constraints
+	in.constrain(&c, "key", in.key)
+	in.legacy.constrain(&c)
+	if err := c.err(); err != nil {
+		return err
+	}
+	err := in.checkParameters(
+		[]parameter{{"UpdateExpression", has(in.update)}, {"ConditionExpression", has(in.condition)}},
+		parameter{"AttributeUpdates", in.legacy != nil})
+	if err != nil {
+		return err
+	}
+	if in.key.invalid != nil {
+		return in.key.invalid
+	}
+	return nil
+}
+
+// bindAll makes the update and the condition ready; each nil if there is none.
+func (in *updateItemInput) bindAll(e *Engine) (*expression.BoundUpdate, func(attribute.Item) bool, error) {
+	parameters, err := in.bind()
+	if err != nil {
+		return nil, nil, err
+	}
+	update, err := e.bindUpdate(in.update, parameters)
+	if err == nil && in.legacy != nil {
+		update, err = in.legacy.bind()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	condition, err := in.boundCondition(e, parameters)
+	if err != nil {
+		return nil, nil, err
+	}
+	return update, evaluator(condition), parameters.Unused()
+}
+
+func (e *Engine) bindUpdate(text *string, p *expression.Parameters) (*expression.BoundUpdate, error) {
+	if text == nil {
+		return nil, nil //nolint:nilnil // no update is none
+	}
+	parsed, err := e.parser.Update(*text)
+	if err != nil {
+		return nil, err
+	}
+	return parsed.Bind(p)
+}
+
+func (e *Engine) updateItem(c *call) error {
+	var in updateItemInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return framed(err)
+	}
+	update, condition, err := in.bindAll(e)
+	if err != nil {
+		return framed(err)
+	}
+	t, err := e.share(*in.tableName)
+	if err != nil {
+		return err
+	}
+	defer t.lock.RUnlock()
+	ch, err := t.updating(in.key.item, update)
+	if err != nil {
+		return err
+	}
+	return e.write(c, ch, condition, &in.writeInput, update)
+}
+
+// updating is the change that updates the item with the key, or makes one; a nil update changes nothing.
+func (t *table) updating(key attribute.Item, update *expression.BoundUpdate) (*change, error) {
+	if err := t.checkKey(key); err != nil {
+		return nil, err
+	}
+	if update != nil {
+		for _, name := range update.Attributes() {
+			if t.isKey(name) {
+				return nil, invalid(invalidParameters+"Cannot update attribute %s. This attribute is part of the key", name)
+			}
+		}
+	}
+	ch := newChange(t, key)
+	ch.tooLarge = updateTooLarge
+	ch.apply = func(old attribute.Item) (attribute.Item, error) {
+		updated := old
+		if update != nil {
+			var err error
+			if updated, err = update.Apply(old); err != nil {
+				return nil, err
+			}
+		}
+		if old == nil {
+			updated = t.withKey(updated, key)
+		}
+		return updated, t.checkIndexKeys(updated, emptyUpdatedKey)
+	}
+	return ch, nil
+}
+
+// withKey adds the attributes of the key to an item that was made by an update, or to none.
+func (s *schema) withKey(item, key attribute.Item) attribute.Item {
+	made := s.keyAttributes(key)
+	maps.Copy(made, item)
+	return made
+}

@@ -1,0 +1,345 @@
+package embedded
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/storage"
+)
+
+// indexUpdate is one of GlobalSecondaryIndexUpdates; the parts not given are nil.
+type indexUpdate struct {
+	create *indexParameter
+	update *indexParameter
+	remove *indexParameter
+}
+
+type updateTableInput struct {
+	tableName  *string
+	attributes []attributeParameter
+	billing    *string
+	throughput *throughputParameter
+	indexes    []indexUpdate
+	protected  *bool
+	class      *string
+}
+
+func (in *updateTableInput) read(name string, r *request) {
+	switch name {
+	case "TableName":
+		in.tableName = r.text()
+	case "AttributeDefinitions":
+		in.attributes = r.attributeDefinitions()
+	case "BillingMode":
+		in.billing = r.text()
+	case "ProvisionedThroughput":
+		in.throughput = r.throughput()
+	case "GlobalSecondaryIndexUpdates":
+		in.indexes = r.indexUpdates()
+	case "DeletionProtectionEnabled":
+		in.protected = r.flag()
+	case "TableClass":
+		in.class = r.text()
+	default:
+		r.skip()
+	}
+}
+
+func (r *request) indexUpdates() []indexUpdate {
+	updates := []indexUpdate{}
+	given := r.list(func() {
+		var u indexUpdate
+		r.structure("GlobalSecondaryIndexUpdate", func(name string) {
+			switch name {
+			case "Create":
+				i := r.index("CreateGlobalSecondaryIndexAction")
+				u.create = &i
+			case "Update":
+				i := r.index("UpdateGlobalSecondaryIndexAction")
+				u.update = &i
+			case "Delete":
+				i := r.index("DeleteGlobalSecondaryIndexAction")
+				u.remove = &i
+			default:
+				r.skip()
+			}
+		})
+		updates = append(updates, u)
+	})
+	if !given {
+		return nil
+	}
+	return updates
+}
+
+func (in *updateTableInput) check() error {
+	if err := managedName(in.tableName); err != nil {
+		return err
+	}
+	var c constraints
+	c.attributeDefinitions(in.attributes)
+	c.name(in.tableName, "tableName")
+	c.oneOf(in.billing, "billingMode", billingProvisioned, billingOnDemand)
+	c.throughput(in.throughput, "provisionedThroughput")
+	for i, u := range in.indexes {
+		member := "globalSecondaryIndexUpdates." + strconv.Itoa(i+1) + ".member."
+		if u.create != nil {
+			c.index(*u.create, member+"create")
+		}
+		if u.update != nil {
+			c.required(has(u.update.name), member+"update.indexName")
+			c.name(u.update.name, member+"update.indexName")
+			c.required(has(u.update.throughput), member+"update.provisionedThroughput")
+			c.throughput(u.update.throughput, member+"update.provisionedThroughput")
+		}
+		if u.remove != nil {
+			c.required(has(u.remove.name), member+"delete.indexName")
+			c.name(u.remove.name, member+"delete.indexName")
+		}
+	}
+	c.tableClass(in.class)
+	if err := c.err(); err != nil {
+		return err
+	}
+	return in.checkUpdates()
+}
+
+func (in *updateTableInput) checkUpdates() error {
+	if in.billing == nil && in.throughput == nil && len(in.indexes) == 0 && in.protected == nil && in.class == nil {
+		return invalid("At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates " +
+			"or SSESpecification or ReplicaUpdates is required")
+	}
+	seen := map[string]bool{}
+	online := 0
+	for _, u := range in.indexes {
+		var named []*indexParameter
+		for _, p := range []*indexParameter{u.create, u.update, u.remove} {
+			if p != nil {
+				named = append(named, p)
+			}
+		}
+		if len(named) == 0 {
+			return invalid(invalidParameters + "One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, " +
+				"GlobalSecondaryIndexUpdate.Delete must not be null")
+		}
+		if len(named) > 1 {
+			return invalid(invalidParameters + "One of Create, Update or Delete must be specified for each " +
+				"GlobalSecondaryIndexUpdate")
+		}
+		if name := *named[0].name; seen[name] {
+			return invalid(invalidParameters+"Only one global secondary index update per index is allowed simultaneously. "+
+				"Index: %s", name)
+		}
+		seen[*named[0].name] = true
+		if u.update == nil {
+			online++
+		}
+	}
+	if online > 1 {
+		return dynamoError("LimitExceededException",
+			"Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table")
+	}
+	return nil
+}
+
+// updateTable changes a table. A new index is filled in the background and serves no reads until it is ACTIVE; all else
+// has happened when the answer comes, although it says UPDATING, as DynamoDB's does.
+func (e *Engine) updateTable(c *call) error {
+	var in updateTableInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	t, err := e.own(*in.tableName)
+	if err != nil {
+		return err
+	}
+	defer t.lock.Unlock()
+	next, err := in.apply(t, e.now().UnixMilli())
+	if err != nil {
+		return err
+	}
+	if err := e.changeSchema(t, func(s *schema) { *s = *next }, t.droppedIndexes(next)); err != nil {
+		return err
+	}
+	for _, i := range t.Indexes {
+		if i.Status == statusCreating {
+			e.startBackfill(t, i)
+		}
+	}
+	return c.answerWith(object{"TableDescription": t.describe(statusUpdating)})
+}
+
+// apply makes the schema that the table is to have.
+func (in *updateTableInput) apply(t *table, now int64) (*schema, error) {
+	next := *t.schema
+	next.Items, next.Bytes = t.items.Load(), t.bytes.Load()
+	next.Indexes = slices.Clone(next.Indexes)
+	if in.protected != nil {
+		next.Protected = *in.protected
+	}
+	if in.class != nil {
+		next.Class = *in.class
+	}
+	if err := in.setBilling(&next, now); err != nil {
+		return nil, err
+	}
+	for _, u := range in.indexes {
+		if err := in.updateIndex(&next, u); err != nil {
+			return nil, err
+		}
+	}
+	next.forgetUnused()
+	return &next, nil
+}
+
+func (in *updateTableInput) setBilling(s *schema, now int64) error {
+	mode := or(in.billing, s.Billing)
+	if mode == billingOnDemand {
+		if in.throughput != nil {
+			return invalid(invalidParameters + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when " +
+				"BillingMode is PAY_PER_REQUEST")
+		}
+		if s.Billing != mode {
+			s.OnDemandAt = now
+			s.Throughput = throughput{}
+		}
+		s.Billing = mode
+		return nil
+	}
+	if in.throughput == nil {
+		if s.Billing != mode {
+			return invalid(invalidParameters +
+				"ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED")
+		}
+		return nil
+	}
+	wanted, err := in.throughput.checked()
+	if err != nil {
+		return err
+	}
+	if s.Billing == mode && s.Throughput == wanted && len(in.indexes) == 0 && in.protected == nil && in.class == nil {
+		return invalid("The provisioned throughput for the table will not change. The requested value equals the current "+
+			"value. Current ReadCapacityUnits provisioned for the table: %d. Requested ReadCapacityUnits: %d. Current "+
+			"WriteCapacityUnits provisioned for the table: %d. Requested WriteCapacityUnits: %d. Refer to the Amazon DynamoDB "+
+			"Developer Guide for current limits and how to request higher limits.",
+			s.Throughput.Read, wanted.Read, s.Throughput.Write, wanted.Write)
+	}
+	s.Billing, s.Throughput = mode, wanted
+	return nil
+}
+
+func (in *updateTableInput) updateIndex(s *schema, u indexUpdate) error {
+	switch {
+	case u.create != nil:
+		return in.createIndex(s, *u.create)
+	case u.update != nil:
+		at := s.globalIndex(*u.update.name)
+		if at < 0 {
+			return notFound(tableNotFound)
+		}
+		changed := *s.Indexes[at]
+		if err := s.setIndexThroughput(&changed, u.update.throughput); err != nil {
+			return err
+		}
+		s.Indexes[at] = &changed
+		return nil
+	}
+	at := s.globalIndex(*u.remove.name)
+	if at < 0 {
+		return notFound(tableNotFound)
+	}
+	s.Indexes = slices.Delete(s.Indexes, at, at+1)
+	return nil
+}
+
+func (s *schema) globalIndex(name string) int {
+	return slices.IndexFunc(s.Indexes, func(i *index) bool { return i.Name == name && !i.Local })
+}
+
+func (in *updateTableInput) createIndex(s *schema, p indexParameter) error {
+	if s.index(*p.name) != nil {
+		return invalid("Attempting to create an index which already exists")
+	}
+	global := 0
+	for _, i := range s.Indexes {
+		if !i.Local {
+			global++
+		}
+		if i.Status == statusCreating {
+			return inUse("Attempt to change a resource which is still in use: Table is being updated: " + s.Name)
+		}
+	}
+	if global >= maxGlobalIndexes {
+		return invalid(invalidParameters + "GlobalSecondaryIndex count exceeds the per-table limit of 20")
+	}
+	d, err := makeDefinitions(in.attributes)
+	if err != nil {
+		return err
+	}
+	i, err := d.index(p)
+	if err != nil {
+		return err
+	}
+	if err := s.setIndexThroughput(i, p.throughput); err != nil {
+		return err
+	}
+	if err := s.define(d, i.Key); err != nil {
+		return err
+	}
+	i.Status = statusCreating
+	return s.addIndex(i)
+}
+
+// define adds the attributes of an index's key to those of the table.
+func (s *schema) define(d definitions, key keySchema) error {
+	kinds := make(map[string]attribute.Kind, len(s.Kinds)+2)
+	maps.Copy(kinds, s.Kinds)
+	s.Attributes = slices.Clone(s.Attributes)
+	for _, name := range key.names() {
+		if present := kinds[name]; present != 0 && present != d.kinds[name] {
+			return invalid(invalidParameters+"Attribute %s is defined as %s already", name, present)
+		}
+		if kinds[name] == 0 {
+			s.Attributes = append(s.Attributes, name)
+		}
+		kinds[name] = d.kinds[name]
+	}
+	s.Kinds = kinds
+	return nil
+}
+
+// forgetUnused drops the definitions of attributes that are no longer of any key.
+func (s *schema) forgetUnused() {
+	used := func(name string) bool {
+		return s.isKey(name) || slices.ContainsFunc(s.Indexes, func(i *index) bool { return i.Key.has(name) })
+	}
+	kinds := map[string]attribute.Kind{}
+	var names []string
+	for _, name := range s.Attributes {
+		if used(name) {
+			kinds[name] = s.Kinds[name]
+			names = append(names, name)
+		}
+	}
+	s.Kinds, s.Attributes = kinds, names
+}
+
+// droppedIndexes adds to a batch that the entries of the indexes are removed that the next schema does not have.
+func (t *table) droppedIndexes(next *schema) func(*storage.Batch) {
+	var gone []*index
+	for _, i := range t.Indexes {
+		if next.index(i.Name) == nil {
+			gone = append(gone, i)
+		}
+	}
+	return func(batch *storage.Batch) {
+		for _, i := range gone {
+			batch.DeleteRange(itemPrefix(nil, t.ID, i.ID), itemPrefix(nil, t.ID, i.ID+1))
+		}
+	}
+}

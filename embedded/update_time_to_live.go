@@ -1,0 +1,77 @@
+package embedded
+
+type updateTimeToLiveInput struct {
+	tableName *string
+	given     bool
+	enabled   *bool
+	attribute *string
+}
+
+func (in *updateTimeToLiveInput) read(name string, r *request) {
+	switch name {
+	case "TableName":
+		in.tableName = r.text()
+	case "TimeToLiveSpecification":
+		in.given = r.structure("TimeToLiveSpecification", func(name string) {
+			switch name {
+			case "Enabled":
+				in.enabled = r.flag()
+			case "AttributeName":
+				in.attribute = r.text()
+			default:
+				r.skip()
+			}
+		})
+	default:
+		r.skip()
+	}
+}
+
+func (in *updateTimeToLiveInput) check() error {
+	var c constraints
+	c.requiredName(in.tableName, "tableName")
+	c.required(in.given, "timeToLiveSpecification")
+	if in.given {
+		c.required(has(in.enabled), "timeToLiveSpecification.enabled")
+		c.required(has(in.attribute), "timeToLiveSpecification.attributeName")
+		if in.attribute != nil {
+			c.length(len(*in.attribute), *in.attribute, "timeToLiveSpecification.attributeName", 1, maxNameLength)
+		}
+	}
+	return c.err()
+}
+
+func (e *Engine) updateTimeToLive(c *call) error {
+	var in updateTimeToLiveInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	t, err := e.own(*in.tableName)
+	if err != nil {
+		return err
+	}
+	defer t.lock.Unlock()
+	name := ""
+	switch {
+	case *in.enabled && t.TimeToLive != "":
+		return invalid("TimeToLive is already enabled")
+	case !*in.enabled && t.TimeToLive == "":
+		return invalid("TimeToLive is already disabled")
+	case !*in.enabled && t.TimeToLive != *in.attribute:
+		return invalid("TimeToLive is active on a different AttributeName: current AttributeName is %s", t.TimeToLive)
+	case *in.enabled:
+		name = *in.attribute
+	}
+	if err := e.changeSchema(t, func(s *schema) { s.TimeToLive = name }); err != nil {
+		return err
+	}
+	if name != "" {
+		e.startSweeper()
+	}
+	return c.answerWith(object{"TimeToLiveSpecification": object{
+		"Enabled": *in.enabled, "AttributeName": *in.attribute,
+	}})
+}

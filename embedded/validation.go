@@ -1,0 +1,190 @@
+package embedded
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// constraints gathers the parameters that break the rules of the service's model; they are reported together, before
+// all other checks.
+type constraints struct {
+	failures []string
+}
+
+// maxFailures is how many DynamoDB names at most.
+const maxFailures = 10
+
+func (c *constraints) broken(value, member, rule string) {
+	if len(c.failures) < maxFailures {
+		c.failures = append(c.failures, "Value "+value+" at '"+member+"' failed to satisfy constraint: "+rule)
+	}
+}
+
+func (c *constraints) err() error {
+	switch n := len(c.failures); n {
+	case 0:
+		return nil
+	case 1:
+		return invalid("%s", "1 validation error detected: "+c.failures[0])
+	default:
+		return invalid("%d validation errors detected: %s", n, strings.Join(c.failures, "; "))
+	}
+}
+
+func quote(value string) string { return "'" + value + "'" }
+
+// required checks that a parameter was given.
+func (c *constraints) required(given bool, member string) {
+	if !given {
+		c.broken("null", member, "Member must not be null")
+	}
+}
+
+// oneOf checks an enumeration. The allowed values are given in DynamoDB's order.
+func (c *constraints) oneOf(value *string, member string, allowed ...string) {
+	if value != nil && !slices.Contains(allowed, *value) {
+		c.broken(quote(*value), member, "Member must satisfy enum value set: ["+strings.Join(allowed, ", ")+"]")
+	}
+}
+
+func (c *constraints) atLeast(value *int64, member string, least int64) {
+	if value != nil && *value < least {
+		c.broken(quote(strconv.FormatInt(*value, 10)), member,
+			"Member must have value greater than or equal to "+strconv.FormatInt(least, 10))
+	}
+}
+
+func (c *constraints) atMost(value *int64, member string, most int64) {
+	if value != nil && *value > most {
+		c.broken(quote(strconv.FormatInt(*value, 10)), member,
+			"Member must have value less than or equal to "+strconv.FormatInt(most, 10))
+	}
+}
+
+// length checks the number of characters or members of a parameter that reads as value in messages.
+func (c *constraints) length(length int, value, member string, least, most int) {
+	if length < least {
+		c.broken(quote(value), member, "Member must have length greater than or equal to "+strconv.Itoa(least))
+	}
+	if length > most {
+		c.broken(quote(value), member, "Member must have length less than or equal to "+strconv.Itoa(most))
+	}
+}
+
+const (
+	minNameLength = 3
+	maxNameLength = 255
+	maxARNLength  = 1024
+	namePattern   = "[a-zA-Z0-9_.-]+"
+)
+
+// name checks the name of a table or an index, or a table's ARN.
+func (c *constraints) name(value *string, member string) {
+	if value == nil || strings.HasPrefix(*value, "arn:") && len(*value) <= maxARNLength {
+		return
+	}
+	if *value == "" && member == "tableName" {
+		c.length(0, "", member, 1, maxNameLength)
+		return
+	}
+	if !isName(*value) {
+		c.broken(quote(*value), member, "Member must satisfy regular expression pattern: "+namePattern)
+	}
+	c.length(len(*value), *value, member, minNameLength, maxNameLength)
+}
+
+// requiredName checks the name of a table that must be given.
+func (c *constraints) requiredName(value *string, member string) {
+	c.required(value != nil, member)
+	c.name(value, member)
+}
+
+func isName(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '.', c == '-':
+		default:
+			return false
+		}
+	}
+	return name != ""
+}
+
+const (
+	showTotal   = "TOTAL"
+	showIndexes = "INDEXES"
+	none        = "NONE"
+)
+
+func (c *constraints) consumedCapacity(value *string) {
+	c.oneOf(value, "returnConsumedCapacity", showIndexes, showTotal, none)
+}
+
+func (c *constraints) collectionMetrics(value *string) {
+	c.oneOf(value, "returnItemCollectionMetrics", "SIZE", none)
+}
+
+func (c *constraints) onConditionFailure(value *string, member string) {
+	c.oneOf(value, member, "ALL_OLD", none)
+}
+
+// exclusive refuses requests that mix expressions with the parameters from before there were expressions. Each list
+// holds the names of the parameters given.
+func exclusive(plain, expressions []string) error {
+	if len(plain) == 0 || len(expressions) == 0 {
+		return nil
+	}
+	return invalid("Can not use both expression and non-expression parameters in the same request: "+
+		"Non-expression parameters: {%s} Expression parameters: {%s}",
+		strings.Join(plain, ", "), strings.Join(expressions, ", "))
+}
+
+// parameter is a name of the request with whether it was given.
+type parameter struct {
+	name  string
+	given bool
+}
+
+func givenNames(parameters ...parameter) []string {
+	var names []string
+	for _, p := range parameters {
+		if p.given {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
+// uniqueNames refuses a list of attributes that names one twice.
+func uniqueNames(names []string) error {
+	seen := map[string]bool{}
+	for _, name := range names {
+		if seen[name] {
+			return invalid(invalidParameters+"Duplicate value in attribute name: %s", name)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+func has[T any](value *T) bool { return value != nil }
+
+func or[T any](value *T, otherwise T) T {
+	if value == nil {
+		return otherwise
+	}
+	return *value
+}
+
+// counted stands for a list whose members would make the message long.
+func counted(n int, members string) string {
+	if n == 0 {
+		return "[]"
+	}
+	return "[" + strconv.Itoa(n) + " " + members + "]"
+}
+
+// listed prints a list as DynamoDB's messages do.
+func listed(values []string) string { return fmt.Sprintf("[%s]", strings.Join(values, ", ")) }
