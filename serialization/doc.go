@@ -1,0 +1,15 @@
+// Package serialization turns Go values into the bytes, serializer ids and
+// manifests that Akka and Pekko store for them, and back.
+//
+// A [Registry] knows the serializers both sides have from the start (byte
+// arrays, integers, strings, booleans, ByteString, the persistence messages,
+// snapshot envelopes, filtered payloads); an application adds its own types
+// with [JSON], [CBOR], [Protobuf] and [Custom] before it uses the registry.
+//
+//	reg := serialization.NewRegistry()
+//	err := serialization.JSON[OrderPlaced](reg, "com.example.OrderPlaced", serialization.Version(2))
+//
+// Whatever has no serializer here stays a [Payload]: its bytes, id and manifest
+// are written back as they were read. Values of Java serialization come out of
+// [Registry.Decode] as [JavaObject].
+package serialization

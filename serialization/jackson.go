@@ -1,0 +1,228 @@
+package serialization
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// jacksonIDs are the serializers of the Jackson family. A type registered for one
+// is read from all of them, so that a service can change from one to another.
+var jacksonIDs = [...]int32{IDJacksonJSON, IDJacksonOldCBOR, IDJacksonCBOR}
+
+// jacksonType is how one type goes by Jackson.
+type jacksonType struct {
+	id    int32
+	class string
+	// formerClasses are read as well as class.
+	formerClasses []string
+	// version is 0 for a type without versions.
+	version     int
+	migrate     func(from int, document []byte) ([]byte, error)
+	compression Compression
+	// compressAbove is the size in bytes up to which nothing is compressed.
+	compressAbove int
+}
+
+// JacksonOption configures a type registered with JSON or CBOR.
+type JacksonOption func(*jacksonType)
+
+// Version sets the version that is written, which is part of the manifest from 2
+// on. Older versions are read, through Migrate if there is one; newer ones fail.
+// Without Version, the type has none, and any version is read as it is.
+func Version(current int) JacksonOption {
+	return func(t *jacksonType) { t.version = current }
+}
+
+// Migrate sets the function that brings a document of an older version to the
+// current one. It is given the stored version, at least 1, and the document as
+// JSON, also where it was stored as CBOR. It needs Version.
+func Migrate(migrate func(from int, document []byte) ([]byte, error)) JacksonOption {
+	return func(t *jacksonType) { t.migrate = migrate }
+}
+
+// FormerClasses names classes whose stored values are read as this type.
+func FormerClasses(classes ...string) JacksonOption {
+	return func(t *jacksonType) { t.formerClasses = append(t.formerClasses, classes...) }
+}
+
+// Compress sets how documents of more than the given number of bytes are
+// compressed when written. The default is the JVM side's: Gzip above 32 KiB for
+// JSON, NoCompression for CBOR. Reading takes every form.
+func Compress(with Compression, above int) JacksonOption {
+	return func(t *jacksonType) { t.compression, t.compressAbove = with, above }
+}
+
+// JSON registers T for the JVM class that Jackson writes as JSON (serializer 31),
+// using encoding/json. Strings are escaped as Jackson does; numbers are written
+// as encoding/json does, so a whole float64 has no ".0".
+//
+// It fails if T is an interface, if T or a class is registered already, or if
+// options contradict each other.
+func JSON[T any](r *Registry, class string, opts ...JacksonOption) error {
+	const compressAbove = 32 << 10
+	t := jacksonType{id: IDJacksonJSON, class: class, compression: Gzip, compressAbove: compressAbove}
+
+	return registerJackson[T](r, t, opts)
+}
+
+// CBOR registers T for the JVM class that Jackson writes as CBOR (serializer 33).
+// Fields take their names from cbor or else json tags. Maps are written in
+// arbitrary order.
+//
+// It fails as JSON does.
+func CBOR[T any](r *Registry, class string, opts ...JacksonOption) error {
+	return registerJackson[T](r, jacksonType{id: IDJacksonCBOR, class: class}, opts)
+}
+
+func registerJackson[T any](r *Registry, t jacksonType, opts []JacksonOption) error {
+	goType := reflect.TypeFor[T]()
+	for _, opt := range opts {
+		opt(&t)
+	}
+	if goType.Kind() == reflect.Interface {
+		return fmt.Errorf("register %v: an interface type cannot be decoded into", goType)
+	}
+	if err := t.check(); err != nil {
+		return fmt.Errorf("register %v: %w", goType, err)
+	}
+	keys := make([]decoderKey, 0, len(jacksonIDs)*(1+len(t.formerClasses)))
+	for _, class := range append([]string{t.class}, t.formerClasses...) {
+		for _, id := range jacksonIDs {
+			keys = append(keys, decoderKey{id, canonicalName(id, class)})
+		}
+	}
+	decode := func(p Payload) (any, error) {
+		var value T
+		document, isCBOR, err := t.document(p, r.maxDecompressed)
+		if err != nil {
+			return nil, err
+		}
+		if isCBOR {
+			err = unmarshalCBOR(document, &value)
+		} else {
+			err = unmarshalJSON(document, &value)
+		}
+
+		return value, err
+	}
+
+	return r.register(goType, t.encode, keys, decode)
+}
+
+func (t *jacksonType) check() error {
+	for _, class := range append([]string{t.class}, t.formerClasses...) {
+		if strings.Contains(class, "#") {
+			return fmt.Errorf("class name %q contains the mark of a version", class)
+		}
+		if err := checkManifest(class); err != nil {
+			return err
+		}
+	}
+	switch {
+	case t.version < 0:
+		return fmt.Errorf("version %d is below 1", t.version)
+	case t.version == 0 && t.migrate != nil:
+		return errors.New("a migration without a version")
+	case t.compression < NoCompression || t.compression > LZ4:
+		return fmt.Errorf("unknown compression %d", t.compression)
+	}
+
+	return nil
+}
+
+func (t *jacksonType) encode(value any) (Payload, error) {
+	marshal := marshalJSON
+	if t.id == IDJacksonCBOR {
+		marshal = marshalCBOR
+	}
+	document, err := marshal(value)
+	if err != nil {
+		return Payload{}, err
+	}
+	if len(document) > t.compressAbove {
+		if document, err = t.compression.compress(document); err != nil {
+			return Payload{}, err
+		}
+	}
+	manifest := t.class
+	if t.version > 1 {
+		manifest += "#" + strconv.Itoa(t.version)
+	}
+
+	return Payload{SerializerID: t.id, Manifest: manifest, Bytes: document}, nil
+}
+
+// document returns what is stored in p, decompressed and of the current version,
+// and whether it is CBOR rather than JSON.
+func (t *jacksonType) document(p Payload, limit int64) (document []byte, isCBOR bool, err error) {
+	from, err := storedVersion(p.Manifest)
+	if err != nil {
+		return nil, false, err
+	}
+	if t.version > 0 && from > t.version {
+		return nil, false, fmt.Errorf("version %d is newer than the registered %d", from, t.version)
+	}
+	document, err = decompress(p.Bytes, limit)
+	if err != nil {
+		return nil, false, err
+	}
+	// The serializer with the old id was meant to write CBOR and wrote JSON. Text
+	// never starts like a CBOR object or array.
+	isCBOR = p.SerializerID == IDJacksonCBOR ||
+		p.SerializerID == IDJacksonOldCBOR && len(document) > 0 && document[0] >= cborArray
+	if t.migrate == nil || from == t.version {
+		return document, isCBOR, nil
+	}
+	if isCBOR {
+		if document, err = jsonFromCBOR(document); err != nil {
+			return nil, false, err
+		}
+	}
+	if document, err = t.migrate(from, document); err != nil {
+		return nil, false, fmt.Errorf("migrate from version %d to %d: %w", from, t.version, err)
+	}
+
+	return document, false, nil
+}
+
+// storedVersion is the number after the manifest's last "#", and 1 without it.
+func storedVersion(manifest string) (int, error) {
+	i := strings.LastIndexByte(manifest, '#')
+	if i < 0 {
+		return 1, nil
+	}
+	version, err := strconv.ParseUint(manifest[i+1:], 10, 31)
+	if err != nil || version == 0 {
+		return 0, fmt.Errorf("manifest has the version %q", manifest[i+1:])
+	}
+
+	return int(version), nil
+}
+
+func unmarshalJSON(document []byte, value any) error {
+	if !utf8.Valid(document) {
+		return errors.New("JSON document is not valid UTF-8")
+	}
+	if err := json.Unmarshal(document, value); err != nil {
+		return fmt.Errorf("JSON document: %w", err)
+	}
+
+	return nil
+}
+
+func marshalJSON(value any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, fmt.Errorf("JSON document: %w", err)
+	}
+
+	return escapeAsJackson(bytes.TrimSuffix(out.Bytes(), []byte("\n"))), nil
+}

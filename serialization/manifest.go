@@ -1,0 +1,50 @@
+package serialization
+
+import (
+	"errors"
+	"strings"
+	"unicode/utf8"
+)
+
+// ManifestPrefix is a package prefix of class names: the same classes are under
+// one in Akka and under the other in Pekko.
+type ManifestPrefix string
+
+// The two prefixes.
+const (
+	Akka  ManifestPrefix = "akka."
+	Pekko ManifestPrefix = "org.apache.pekko."
+)
+
+// apply puts the prefix in place of the other one.
+func (to ManifestPrefix) apply(manifest string) string {
+	for _, from := range [...]ManifestPrefix{Akka, Pekko} {
+		if rest, found := strings.CutPrefix(manifest, string(from)); found {
+			return string(to) + rest
+		}
+	}
+
+	return manifest
+}
+
+// canonicalName is what decoders are found by: the manifest with Pekko's prefix
+// and, for Jackson, without the version.
+func canonicalName(id int32, manifest string) string {
+	switch id {
+	case IDJacksonJSON, IDJacksonOldCBOR, IDJacksonCBOR:
+		if i := strings.LastIndexByte(manifest, '#'); i >= 0 {
+			manifest = manifest[:i]
+		}
+	}
+
+	return Pekko.apply(manifest)
+}
+
+// checkManifest tells whether a manifest can be stored.
+func checkManifest(manifest string) error {
+	if !utf8.ValidString(manifest) {
+		return errors.New("manifest is not valid UTF-8")
+	}
+
+	return nil
+}

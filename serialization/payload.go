@@ -1,0 +1,36 @@
+package serialization
+
+import "bytes"
+
+// Ids of the serializers that Akka and Pekko have built in.
+const (
+	IDJava            int32 = 1
+	IDProtobuf        int32 = 2
+	IDByteArray       int32 = 4
+	IDMessage         int32 = 7
+	IDSnapshot        int32 = 8
+	IDLong            int32 = 18
+	IDInteger         int32 = 19
+	IDString          int32 = 20
+	IDByteString      int32 = 21
+	IDJacksonJSON     int32 = 31
+	IDJacksonOldCBOR  int32 = 32
+	IDJacksonCBOR     int32 = 33
+	IDFilteredPayload int32 = 34
+	IDBoolean         int32 = 35
+)
+
+// Payload is a serialized value: the bytes and what names their format.
+type Payload struct {
+	// SerializerID is the id of the serializer that wrote Bytes.
+	SerializerID int32
+	// Manifest names the type to that serializer; empty where it needs none.
+	Manifest string
+	// Bytes is the serialized form; empty is a value of its own for some serializers.
+	Bytes []byte
+}
+
+// Equal reports whether both have the same id, manifest and bytes.
+func (p Payload) Equal(q Payload) bool {
+	return p.SerializerID == q.SerializerID && p.Manifest == q.Manifest && bytes.Equal(p.Bytes, q.Bytes)
+}
