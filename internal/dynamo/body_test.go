@@ -1,0 +1,169 @@
+package dynamo_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// What the SDK does with the body of a request: it closes it as soon as the answer's head is there, and its WriteTo on a
+// closed body fails with io.EOF. net/http, when it has written a body larger than its buffer, looks once more whether there
+// is a rest, by WriteTo where there is one. If the answer was faster than that, the look fails, net/http takes the request
+// for broken and closes the connection under the answer. quickServer makes the answer be faster every time.
+
+// quickServer is an HTTP client on a connection that answers as soon as it has the last byte of a request, and gives the
+// sender time to go on only when the SDK is done with the request's body.
+type quickServer struct {
+	// hidesWriteTo is whether the body of the last request offered nothing but Read and Close.
+	hidesWriteTo bool
+	// writeErr is how the sending of the last request ended.
+	writeErr error
+}
+
+// Do sends one request over a connection of its own.
+func (q *quickServer) Do(r *http.Request) (*http.Response, error) {
+	_, writerTo := r.Body.(io.WriterTo)
+	q.hidesWriteTo = !writerTo
+	conn := newQuickConn()
+	transport := &http.Transport{
+		DialContext:       func(context.Context, string, string) (net.Conn, error) { return conn, nil },
+		DisableKeepAlives: true,
+	}
+	written := make(chan struct{})
+	trace := &httptrace.ClientTrace{WroteRequest: func(info httptrace.WroteRequestInfo) {
+		q.writeErr = info.Err
+		close(written)
+	}}
+	response, err := transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	if err != nil {
+		return nil, err
+	}
+	response.Body = &answerBody{ReadCloser: response.Body, begin: func() {
+		close(conn.release)
+		<-written
+		if q.writeErr != nil {
+			<-conn.closed
+		}
+	}}
+	return response, nil
+}
+
+// answerBody calls begin before it is read: the SDK reads the answer when it has closed the request.
+type answerBody struct {
+	io.ReadCloser
+
+	once  sync.Once
+	begin func()
+}
+
+func (b *answerBody) Read(p []byte) (int, error) {
+	b.once.Do(b.begin)
+	return b.ReadCloser.Read(p)
+}
+
+// quickConn is a connection to a server that answers one request.
+type quickConn struct {
+	net.Conn // only what net/http asks for is there
+
+	request bytes.Buffer
+	// answer is written once the request is there.
+	answer      *io.PipeReader
+	answerWrite *io.PipeWriter
+	release     chan struct{}
+	closing     sync.Once
+	closed      chan struct{}
+}
+
+func newQuickConn() *quickConn {
+	c := &quickConn{release: make(chan struct{}), closed: make(chan struct{})}
+	c.answer, c.answerWrite = io.Pipe()
+	return c
+}
+
+// Write takes bytes of the request. After the last one it answers, and waits for release.
+func (c *quickConn) Write(p []byte) (int, error) {
+	c.request.Write(p)
+	request, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(c.request.Bytes())))
+	if err == nil {
+		_, err = io.Copy(io.Discard, request.Body)
+	}
+	if err != nil { // there is more to come
+		return len(p), nil
+	}
+	go func() {
+		_, _ = io.WriteString(c.answerWrite, "HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: 2\r\n\r\n")
+		_, _ = io.WriteString(c.answerWrite, "{}")
+	}()
+	<-c.release
+	return len(p), nil
+}
+
+func (c *quickConn) Read(p []byte) (int, error) { return c.answer.Read(p) }
+
+func (c *quickConn) Close() error {
+	c.closing.Do(func() {
+		_ = c.answerWrite.CloseWithError(net.ErrClosed)
+		close(c.closed)
+	})
+	return nil
+}
+
+// big is an item whose request is larger than net/http's buffer of 4 KB.
+func big() dynamo.Attributes {
+	item := key(1)
+	item["event"] = &types.AttributeValueMemberB{Value: make([]byte, 8<<10)}
+	return item
+}
+
+func TestAnswerFasterThanTheSenderBreaksNothing(t *testing.T) {
+	q := &quickServer{}
+	c := newClient(t, options(q, func(o *dynamo.Options) { o.Retries = 0 }))
+	if err := c.Put(t.Context(), &dynamo.Meter{}, dynamo.Put{Table: table, Item: big()}); err != nil {
+		t.Error(err)
+	}
+	if !q.hidesWriteTo || q.writeErr != nil {
+		t.Errorf("the transport sees only a reader: %v; the request's end: %v", q.hidesWriteTo, q.writeErr)
+	}
+}
+
+// If this fails, the SDK has changed and the wrapping of bodies may no longer be needed.
+func TestAnswerFasterThanTheSenderBreaksTheBareSDK(t *testing.T) {
+	q := &quickServer{}
+	bare := dynamodb.NewFromConfig(options(q).AWS, func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
+	_, err := bare.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: big()})
+	if !errors.Is(err, net.ErrClosed) || !errors.Is(q.writeErr, io.EOF) || q.hidesWriteTo {
+		t.Errorf("error %v; the request's end: %v", err, q.writeErr)
+	}
+}
+
+func TestBodyArrivesWhole(t *testing.T) {
+	var got int
+	s := play(func(r *http.Request) (*http.Response, error) {
+		n, err := io.Copy(io.Discard, r.Body)
+		got = int(n)
+		if int64(got) != r.ContentLength {
+			t.Errorf("%d bytes, %d announced", got, r.ContentLength)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return ok(`{}`)(r)
+	})
+	c := newClient(t, options(rawScript{s}))
+	if err := c.Put(t.Context(), &dynamo.Meter{}, dynamo.Put{Table: table, Item: big()}); err != nil || got < 8<<10 {
+		t.Errorf("%d bytes, error %v", got, err)
+	}
+}

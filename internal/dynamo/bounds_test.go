@@ -1,0 +1,201 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+func TestTryThatHangsEndsAtTheAttemptTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(hang, ok(`{}`))
+		began := time.Now()
+		if err := put(t, client(t, s, func(o *dynamo.Options) { o.AttemptTimeout = 7 * time.Second })); err != nil {
+			t.Fatal(err)
+		}
+		const slack = time.Millisecond // the pause
+		if took := time.Since(began); took < 7*time.Second || took > 7*time.Second+slack {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+func TestAnswerThatHangsEndsAtTheAttemptTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(r *http.Request) (*http.Response, error) {
+			answer, err := ok(`{}`)(r)
+			answer.Body = hangingBody{r.Context()}
+			return answer, err
+		}
+		s := play(slow, ok(`{}`))
+		if _, err := get(t, client(t, s)); err != nil || len(s.tries()) != 2 {
+			t.Errorf("%d tries, error %v", len(s.tries()), err)
+		}
+	})
+}
+
+type hangingBody struct{ ctx context.Context }
+
+func (b hangingBody) Read([]byte) (int, error) { <-b.ctx.Done(); return 0, b.ctx.Err() }
+func (b hangingBody) Close() error             { return nil }
+
+func TestRequestEndsAtTheOperationTimeout(t *testing.T) {
+	for name, fail := range map[string]step{"hanging": hang, "throttled": throttle(), "unavailable": reset} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := client(t, play(fail), func(o *dynamo.Options) {
+					o.Retries, o.BackoffBase, o.OperationTimeout = 1000, time.Second, 10*time.Second
+				})
+				began := time.Now()
+				err := put(t, c)
+				if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 10*time.Second {
+					t.Errorf("after %v: %v", time.Since(began), err)
+				}
+			})
+		})
+	}
+}
+
+func TestOperationTimeoutBoundsABatchThatIsNeverDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := client(t, play(echoLeftOvers), func(o *dynamo.Options) {
+			o.Retries, o.BackoffBase, o.OperationTimeout = 1000, time.Second, 10*time.Second
+		})
+		began := time.Now()
+		err := c.BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(3))
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 10*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
+func TestPausesDoubleUpToTheCapWithFullJitter(t *testing.T) {
+	const base, most, retries, runs = time.Millisecond, 20 * time.Millisecond, 10, 200
+	longest := make([]time.Duration, retries)
+	synctest.Test(t, func(t *testing.T) {
+		for range runs {
+			s := play(throttle())
+			_ = put(t, client(t, s, func(o *dynamo.Options) { o.Retries, o.BackoffBase, o.BackoffCap = retries, base, most }))
+			tries := s.tries()
+			if len(tries) != retries+1 {
+				t.Fatalf("%d tries", len(tries))
+			}
+			for i := range retries {
+				pause := tries[i+1].at.Sub(tries[i].at)
+				if pause > min(base<<i, most) {
+					t.Fatalf("pause %d is %v", i, pause)
+				}
+				longest[i] = max(longest[i], pause)
+			}
+		}
+	})
+	for i, pause := range longest { // that none of 200 drawn evenly is over half of the longest has the odds 1 to 2^200
+		if pause <= min(base<<i, most)/2 {
+			t.Errorf("pause %d is never over %v", i, pause)
+		}
+	}
+}
+
+func TestPausesStayBoundedHoweverManyThereAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(throttle())
+		_ = put(t, client(t, s, func(o *dynamo.Options) {
+			o.Retries, o.BackoffBase, o.BackoffCap, o.OperationTimeout = 200, time.Hour, time.Second, time.Hour
+		}))
+		tries := s.tries()
+		if len(tries) != 201 {
+			t.Errorf("%d tries", len(tries))
+		}
+		for i := range len(tries) - 1 {
+			if pause := tries[i+1].at.Sub(tries[i].at); pause > time.Second {
+				t.Errorf("pause %d is %v", i, pause)
+			}
+		}
+	})
+}
+
+func TestNeverMoreRequestsUnderWayThanThePoolHolds(t *testing.T) {
+	const pool, callers = 3, 20
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		under, most := 0, 0
+		release := make(chan struct{})
+		s := play(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			under++
+			most = max(most, under)
+			mu.Unlock()
+			<-release
+			mu.Lock()
+			under--
+			mu.Unlock()
+			return ok(`{}`)(r)
+		})
+		c := client(t, s, func(o *dynamo.Options) { o.MaxInFlight = pool })
+		var done sync.WaitGroup
+		for range callers {
+			done.Go(func() {
+				if err := put(t, c); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for range callers {
+			synctest.Wait() // everyone hangs in a request or waits for its turn
+			release <- struct{}{}
+		}
+		done.Wait()
+		if most != pool || len(s.tries()) != callers {
+			t.Errorf("%d of %d requests at once, the pool holds %d", most, len(s.tries()), pool)
+		}
+	})
+}
+
+func TestPauseHoldsNoPlaceInThePool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(throttle(), ok(`{}`), ok(`{}`))
+		c := client(t, s, func(o *dynamo.Options) {
+			o.MaxInFlight, o.BackoffBase, o.BackoffCap = 1, time.Hour, time.Hour
+			o.OperationTimeout = 2 * time.Hour
+		})
+		first := make(chan error)
+		go func() { first <- put(t, c) }()
+		synctest.Wait() // the first pauses
+		began := time.Now()
+		if err := put(t, c); err != nil || time.Since(began) != 0 {
+			t.Errorf("the second took %v: %v", time.Since(began), err)
+		}
+		if err := <-first; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWaitForAPlaceInThePoolEndsWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(hang)
+		c := client(t, s, func(o *dynamo.Options) { o.MaxInFlight = 1 })
+		ctx, cancel := context.WithCancel(t.Context())
+		hanging := make(chan struct{})
+		go func() {
+			defer close(hanging)
+			_, _ = c.Get(ctx, &dynamo.Meter{}, table, key(1))
+		}()
+		synctest.Wait()
+		waiting, give := context.WithTimeout(t.Context(), time.Second)
+		defer give()
+		err := c.Put(waiting, &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1)})
+		var request *dynamo.RequestError
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &request) || request.Tries != 0 || request.MaybeApplied {
+			t.Errorf("error %#v", err)
+		}
+		cancel()
+		<-hanging
+	})
+}

@@ -1,0 +1,307 @@
+// Package dynamo is the one place that talks to DynamoDB's SDK, and the one that decides on retries: a bounded pool of
+// requests, tries with full jitter, batches that never drop a left-over, and the exact cost of everything.
+package dynamo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// Options configure a Client. All fields are required, unless they say otherwise.
+type Options struct {
+	AWS aws.Config
+	// HTTP makes the HTTP client, where AWS has none of its own.
+	HTTP HTTPOptions
+	// MaxInFlight bounds the requests under way at once.
+	MaxInFlight int
+	// Retries is how many further tries a request gets; 0 is none.
+	Retries int
+	// BackoffBase is the longest first pause, doubled for each further one up to BackoffCap; each pause is drawn evenly
+	// from zero to its longest (full jitter), so that writers that were throttled together don't come back together.
+	BackoffBase, BackoffCap time.Duration
+	// AttemptTimeout bounds one try, OperationTimeout a request with all its tries.
+	AttemptTimeout, OperationTimeout time.Duration
+	// MaxBatchGet and MaxBatchWrite bound the keys and the items of one batch request.
+	MaxBatchGet, MaxBatchWrite int
+	// Observe is called after each try, if set, from the goroutine that made it.
+	Observe func(ctx context.Context, try Try)
+}
+
+// Try is one request as it was sent: what the observer sees.
+type Try struct {
+	Operation, Table string
+	// Number is 1 for the first try.
+	Number   int
+	Duration time.Duration
+	Cost     Cost
+	// Err is nil if it succeeded.
+	Err error
+}
+
+// HTTPOptions configure the HTTP client. Zero values are the SDK's defaults.
+type HTTPOptions struct {
+	// Transport changes the transport before its first use.
+	Transport func(*http.Transport)
+	// ConnectTimeout bounds the making of a connection, KeepAlive is the pause between TCP probes (negative: none).
+	ConnectTimeout, KeepAlive time.Duration
+	// LocalAddress is the address to connect from, as net.Dialer takes it; empty is any.
+	LocalAddress string
+}
+
+// Client sends requests. It is safe for concurrent use.
+type Client struct {
+	api   *dynamodb.Client
+	opts  Options
+	slots chan struct{}
+	idle  func()
+}
+
+// New makes a client. It sends nothing.
+func New(opts Options) (*Client, error) {
+	c := &Client{opts: opts, slots: make(chan struct{}, opts.MaxInFlight), idle: func() {}}
+	inner := opts.AWS.HTTPClient
+	if inner == nil {
+		built, err := buildHTTPClient(opts.HTTP, opts.MaxInFlight)
+		if err != nil {
+			return nil, err
+		}
+		inner = built
+		c.idle = built.CloseIdleConnections
+	}
+	c.api = dynamodb.NewFromConfig(opts.AWS, func(o *dynamodb.Options) {
+		o.HTTPClient = transport{inner}
+		o.DisableValidateResponseChecksum = true // checked by transport
+		o.Retryer = aws.NopRetryer{}             // retries are decided here
+		o.EndpointDiscovery.EnableEndpointDiscovery = aws.EndpointDiscoveryDisabled
+	})
+	return c, nil
+}
+
+// Close frees idle connections that the client itself opened. Requests under way are their callers' to end.
+func (c *Client) Close() { c.idle() }
+
+// MaxInFlight is how many requests can be under way at once: more goroutines than that gain nothing.
+func (c *Client) MaxInFlight() int { return c.opts.MaxInFlight }
+
+// plainBody hides the WriteTo of request bodies from the transport. Smithy closes the body as soon as the head of the answer
+// is there, and WriteTo of a closed body says that the body has ended. The transport, which looks for a rest after what it
+// has written, takes that for a body that was cut short, and closes the connection under the answer: with answers as fast as
+// those over loopback, some requests fail. Read on a closed body says so, and the transport leaves the connection alone.
+type plainBody struct{ io.ReadCloser }
+
+// transport is what the SDK sends requests by.
+type transport struct{ inner aws.HTTPClient }
+
+// Do sends a request, and checks the answer's checksum. The SDK checks it only when the answer is closed, and then tells
+// nobody: a damaged answer would be taken for an acknowledgement.
+func (t transport) Do(r *http.Request) (*http.Response, error) {
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = plainBody{r.Body}
+	}
+	answer, err := t.inner.Do(r)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // a transport hands errors on as they are
+	}
+	if err := checkSum(answer); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// maxAnswer is more bytes than an answer of DynamoDB has, of which the largest hold 16 MB of items.
+const maxAnswer = 64 << 20
+
+var (
+	errAnswerTooLarge = errors.New("the answer is too large to be DynamoDB's")
+	errWrongSum       = errors.New("the answer does not have the checksum that it says")
+)
+
+// checkSum reads an answer that says its checksum, and checks it.
+func checkSum(answer *http.Response) error {
+	stated := answer.Header.Get("X-Amz-Crc32")
+	if stated == "" {
+		return nil
+	}
+	if answer.ContentLength > maxAnswer {
+		return errAnswerTooLarge
+	}
+	var buffer bytes.Buffer
+	buffer.Grow(int(max(answer.ContentLength, 0)) + bytes.MinRead)
+	_, err := buffer.ReadFrom(io.LimitReader(answer.Body, maxAnswer+1))
+	if err = errors.Join(err, answer.Body.Close()); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	body := buffer.Bytes()
+	if len(body) > maxAnswer {
+		return errAnswerTooLarge
+	}
+	if stated != strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10) {
+		return errWrongSum
+	}
+	answer.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
+}
+
+// buildHTTPClient makes the HTTP client with as many idle connections as requests can be under way.
+func buildHTTPClient(o HTTPOptions, pool int) (*http.Client, error) {
+	dialer := &awsDialer{keepAlive: o.KeepAlive, connectTimeout: o.ConnectTimeout}
+	if err := dialer.from(o.LocalAddress); err != nil {
+		return nil, err
+	}
+	transport := awshttp.NewBuildableClient().GetTransport()
+	transport.DialContext = dialer.dial
+	transport.MaxConnsPerHost = pool
+	transport.MaxIdleConns = pool
+	transport.MaxIdleConnsPerHost = pool
+	if o.Transport != nil {
+		o.Transport(transport)
+	}
+	return &http.Client{
+		Transport: transport,
+		// DynamoDB never redirects; following one would send a signed request elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
+}
+
+// call sends one request until it succeeds, no further try can help, its tries are used up, or its time is. Errors are
+// *RequestError.
+func call[T any](ctx context.Context, c *Client, m *Meter, r request, send func(context.Context) (T, Cost, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.OperationTimeout)
+	defer cancel()
+	t := tries{client: c, request: r}
+	for {
+		out, err := attempt(ctx, &t, m, send)
+		if err == nil {
+			return out, nil
+		}
+		if err = t.failed(ctx, err); err != nil {
+			return out, err
+		}
+	}
+}
+
+// request names a request for errors and observers.
+type request struct {
+	operation, table string
+	write            bool
+	// begin is asked before each try is sent, if set: false means that it must not be.
+	begin func() bool
+}
+
+// tries is the budget of one request: it counts what was sent, and pauses between.
+type tries struct {
+	client *Client
+	request
+	sent int // tries sent in all
+	used int // retries used since the last progress
+	// refused counts the answers that said that the signature or the token is bad.
+	refused int
+	maybe   bool
+	// reason and err are those of the last try that failed.
+	reason, err error
+}
+
+// attempt sends one try.
+func attempt[T any](ctx context.Context, t *tries, m *Meter, send func(context.Context) (T, Cost, error)) (T, error) {
+	var none T
+	select {
+	case t.client.slots <- struct{}{}:
+		defer func() { <-t.client.slots }()
+	case <-ctx.Done():
+		return none, errNotSent
+	}
+	if ctx.Err() != nil {
+		return none, errNotSent
+	}
+	if t.begin != nil && !t.begin() {
+		return none, errNotSent
+	}
+	t.sent++
+	began := time.Now()
+	tryCtx, cancel := context.WithTimeout(ctx, t.client.opts.AttemptTimeout)
+	out, cost, err := send(tryCtx)
+	cancel()
+	cost.Requests = 1
+	m.add(cost)
+	if t.client.opts.Observe != nil {
+		t.client.opts.Observe(ctx, Try{t.operation, t.table, t.sent, time.Since(began), cost, err})
+	}
+	return out, err
+}
+
+// maxRefusals bounds the tries after an answer that says that the signature or the token is bad: a second one can be right,
+// with the server's clock or new credentials, a third is not.
+const maxRefusals = 2
+
+// failed judges a failed try. It returns nil after the pause before the next try, or the error that ends the request.
+func (t *tries) failed(ctx context.Context, err error) error {
+	if isNotSent(err) {
+		return t.notSent(ctx, err)
+	}
+	v := judge(err)
+	t.reason, t.err = v.reason, err
+	t.maybe = t.maybe || t.write && v.ambiguous
+	if v.renew {
+		invalidate(t.client.opts.AWS.Credentials)
+	}
+	if errors.Is(v.reason, ErrDenied) {
+		t.refused++
+	}
+	switch {
+	case ctx.Err() != nil:
+		return t.ended(contextReason(ctx), err)
+	case !v.retry, t.used >= t.client.opts.Retries, t.refused >= maxRefusals:
+		return t.ended(v.reason, err)
+	}
+	if !t.pause(ctx) {
+		return t.ended(contextReason(ctx), err)
+	}
+	return nil
+}
+
+// notSent ends a request that was not to be sent any more: with the failure of its last try, if there was one.
+func (t *tries) notSent(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return t.ended(contextReason(ctx), err)
+	case t.err != nil:
+		return t.ended(t.reason, t.err)
+	}
+	return t.ended(errNotSent, err)
+}
+
+// maxDoublings keeps the doubling of a pause inside a Duration.
+const maxDoublings = 20
+
+// pause waits before the next try, and says whether there may be one.
+func (t *tries) pause(ctx context.Context) bool {
+	longest := t.client.opts.BackoffBase << min(t.used, maxDoublings)
+	if longest <= 0 || longest > t.client.opts.BackoffCap {
+		longest = t.client.opts.BackoffCap
+	}
+	t.used++
+	timer := time.NewTimer(rand.N(longest + 1)) //nolint:gosec // jitter needs no secrecy
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (t *tries) ended(reason, err error) error {
+	return &RequestError{Operation: t.operation, Table: t.table, Tries: t.sent, MaybeApplied: t.maybe, Reason: reason, Err: err}
+}

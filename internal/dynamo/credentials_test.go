@@ -1,0 +1,135 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// renewing hands out another access key each time it is asked, and caches it as the SDK's providers do.
+func renewing(fetched *int) func(*dynamo.Options) {
+	provider := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		*fetched++
+		return aws.Credentials{AccessKeyID: fmt.Sprintf("id%d", *fetched), SecretAccessKey: "secret", SessionToken: "token"}, nil
+	})
+	return func(o *dynamo.Options) { o.AWS.Credentials = aws.NewCredentialsCache(provider) }
+}
+
+func accessKey(s sent) string {
+	_, rest, _ := strings.Cut(s.header.Get("Authorization"), "Credential=")
+	id, _, _ := strings.Cut(rest, "/")
+	return id
+}
+
+func TestExpiredTokenIsRenewedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fetched := 0
+		s := play(refuse(400, "ExpiredTokenException"), ok(`{}`))
+		if err := put(t, client(t, s, renewing(&fetched))); err != nil {
+			t.Fatal(err)
+		}
+		if tries := s.tries(); len(tries) != 2 || accessKey(tries[0]) != "id1" || accessKey(tries[1]) != "id2" {
+			t.Errorf("tries with the keys %q, %q", accessKey(tries[0]), accessKey(tries[1]))
+		}
+	})
+}
+
+func TestTokenThatStaysExpiredEndsTheRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fetched := 0
+		s := play(refuse(400, "ExpiredTokenException"))
+		err := put(t, client(t, s, renewing(&fetched)))
+		if !errors.Is(err, dynamo.ErrDenied) || dynamo.MaybeApplied(err) || len(s.tries()) != 2 {
+			t.Errorf("%d tries, error %v", len(s.tries()), err)
+		}
+	})
+}
+
+func TestTokenThatExpiresAfterOtherFailuresIsRenewedToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fetched := 0
+		s := play(throttle(), throttle(), refuse(400, "ExpiredTokenException"), ok(`{}`))
+		if err := put(t, client(t, s, renewing(&fetched))); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCredentialsAreFetchedOnceForManyRequests(t *testing.T) {
+	fetched := 0
+	c := client(t, play(ok(`{}`)), renewing(&fetched))
+	for range 5 {
+		if err := put(t, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if fetched != 1 {
+		t.Errorf("fetched %d times", fetched)
+	}
+}
+
+func TestRequestWithoutCredentialsIsNotSent(t *testing.T) {
+	s := play(ok(`{}`))
+	none := errors.New("no credentials here")
+	err := put(t, client(t, s, func(o *dynamo.Options) {
+		o.AWS.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return aws.Credentials{}, none })
+	}))
+	if !errors.Is(err, dynamo.ErrDenied) || !errors.Is(err, none) || dynamo.MaybeApplied(err) || len(s.tries()) != 0 {
+		t.Errorf("%d requests, error %v", len(s.tries()), err)
+	}
+}
+
+// serverTime answers as a server does whose clock is right, to a client whose clock is not.
+func serverTime(now time.Time, s step) step {
+	return func(r *http.Request) (*http.Response, error) {
+		answer, err := s(r)
+		answer.Header.Set("Date", now.UTC().Format(http.TimeFormat))
+		return answer, err
+	}
+}
+
+func TestWrongClockIsCorrectedOnce(t *testing.T) {
+	for name, off := range map[string]time.Duration{"slow": time.Hour, "fast": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				right := time.Now().Add(off)
+				s := play(serverTime(right, refuse(400, "InvalidSignatureException")), serverTime(right, ok(`{}`)))
+				c := client(t, s)
+				for range 2 { // the second request knows the clock from the start
+					if err := put(t, c); err != nil {
+						t.Fatal(err)
+					}
+				}
+				tries := s.tries()
+				if len(tries) != 3 {
+					t.Fatalf("%d tries", len(tries))
+				}
+				for i, want := range []time.Time{time.Now(), right, right} {
+					signed, err := time.Parse("20060102T150405Z", tries[i].header.Get("X-Amz-Date"))
+					if err != nil || signed.Sub(want).Abs() > 2*time.Second {
+						t.Errorf("try %d is signed at %v, want %v (%v)", i, signed, want, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestSignatureThatStaysWrongEndsTheRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(refuse(400, "InvalidSignatureException"))
+		err := put(t, client(t, s))
+		if !errors.Is(err, dynamo.ErrDenied) || dynamo.MaybeApplied(err) || len(s.tries()) != 2 {
+			t.Errorf("%d tries, error %v", len(s.tries()), err)
+		}
+	})
+}

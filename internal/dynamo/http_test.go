@@ -1,0 +1,192 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// overHTTP is a client with the HTTP client of its own, on a server. Its tests use real sockets.
+func overHTTP(t *testing.T, handler http.HandlerFunc, change ...func(*dynamo.Options)) *dynamo.Client {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return toAddress(t, server.URL, change...)
+}
+
+func toAddress(t *testing.T, address string, change ...func(*dynamo.Options)) *dynamo.Client {
+	t.Helper()
+	opts := options(nil, change...)
+	opts.AWS.HTTPClient = nil
+	opts.AWS.BaseEndpoint = aws.String(address)
+	return newClient(t, opts)
+}
+
+func serveOK(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	_, _ = w.Write([]byte(`{}`))
+}
+
+func TestServerThatBreaksTheConnectionLeavesTheWriteUnknown(t *testing.T) {
+	var tries atomic.Int32
+	c := overHTTP(t, func(w http.ResponseWriter, _ *http.Request) {
+		tries.Add(1)
+		panic(http.ErrAbortHandler)
+	})
+	err := put(t, c)
+	if !errors.Is(err, dynamo.ErrUnavailable) || !dynamo.MaybeApplied(err) || tries.Load() != 4 {
+		t.Errorf("%d tries, error %v", tries.Load(), err)
+	}
+}
+
+func TestServerThatRefusesConnectionsGetsNoWrite(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(serveOK))
+	address := server.URL
+	server.Close()
+	err := put(t, toAddress(t, address))
+	if !errors.Is(err, dynamo.ErrUnavailable) || dynamo.MaybeApplied(err) {
+		t.Errorf("error %v", err)
+	}
+	if !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("error %q does not say why", err)
+	}
+}
+
+func TestHostThatDoesNotExistGetsNoWrite(t *testing.T) {
+	nowhere := func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "nowhere.invalid", IsNotFound: true}}
+	}
+	c := toAddress(t, "http://nowhere.invalid", func(o *dynamo.Options) {
+		o.HTTP.Transport = func(t *http.Transport) { t.DialContext = nowhere }
+	})
+	err := put(t, c)
+	if !errors.Is(err, dynamo.ErrUnavailable) || dynamo.MaybeApplied(err) || !strings.Contains(err.Error(), "nowhere.invalid") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestRedirectIsNotFollowed(t *testing.T) {
+	var elsewhere atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		elsewhere.Add(1)
+		serveOK(w, r)
+	}))
+	t.Cleanup(other.Close)
+	c := overHTTP(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL, http.StatusFound)
+	})
+	if err := put(t, c); !errors.Is(err, dynamo.ErrUnavailable) || elsewhere.Load() != 0 {
+		t.Errorf("%d requests went elsewhere, error %v", elsewhere.Load(), err)
+	}
+}
+
+func TestConnectionsAreKeptForAsManyRequestsAsThePoolHolds(t *testing.T) {
+	const pool, rounds = 150, 3 // over any default
+	var opened atomic.Int32
+	var together sync.WaitGroup
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		together.Done()
+		together.Wait() // all of the round are under way
+		serveOK(w, r)
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	c := toAddress(t, server.URL, func(o *dynamo.Options) { o.MaxInFlight = pool })
+	for range rounds {
+		together.Add(pool)
+		var done sync.WaitGroup
+		for range pool {
+			done.Go(func() {
+				if err := put(t, c); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		done.Wait()
+	}
+	if opened.Load() != pool {
+		t.Errorf("%d connections for %d rounds of %d requests", opened.Load(), rounds, pool)
+	}
+}
+
+func TestLargeRequestsAndAnswersUnderLoadBreakNoConnection(t *testing.T) {
+	var failed atomic.Int32
+	c := overHTTP(t, serveOK, func(o *dynamo.Options) {
+		o.Retries, o.MaxInFlight = 0, 16
+		o.Observe = func(_ context.Context, try dynamo.Try) {
+			if try.Err != nil {
+				failed.Add(1)
+			}
+		}
+	})
+	var done sync.WaitGroup
+	for range 16 {
+		done.Go(func() {
+			for range 50 {
+				if err := c.Put(t.Context(), &dynamo.Meter{}, dynamo.Put{Table: table, Item: big()}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	done.Wait()
+	if failed.Load() != 0 {
+		t.Errorf("%d tries failed", failed.Load())
+	}
+}
+
+func TestLocalAddressIsUsed(t *testing.T) {
+	var from atomic.Value
+	c := overHTTP(t, func(w http.ResponseWriter, r *http.Request) {
+		from.Store(r.RemoteAddr)
+		serveOK(w, r)
+	}, func(o *dynamo.Options) { o.HTTP.LocalAddress = "127.0.0.1" })
+	if err := put(t, c); err != nil {
+		t.Fatal(err)
+	}
+	if host, _, _ := net.SplitHostPort(from.Load().(string)); host != "127.0.0.1" {
+		t.Errorf("it came from %v", from.Load())
+	}
+	opts := options(nil, func(o *dynamo.Options) { o.HTTP.LocalAddress = "no address" })
+	opts.AWS.HTTPClient = nil
+	if _, err := dynamo.New(opts); err == nil || !strings.Contains(err.Error(), "no address") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestProxyIsUsed(t *testing.T) {
+	var host atomic.Value
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host.Store(r.URL.Host)
+		serveOK(w, r)
+	}))
+	t.Cleanup(proxy.Close)
+	c := toAddress(t, "http://dynamodb.invalid", func(o *dynamo.Options) {
+		o.HTTP.Transport = func(tr *http.Transport) {
+			u, err := url.Parse(proxy.URL)
+			if err != nil {
+				t.Error(err)
+			}
+			tr.Proxy = http.ProxyURL(u)
+		}
+	})
+	if err := put(t, c); err != nil || host.Load() != "dynamodb.invalid" {
+		t.Errorf("the proxy was asked for %v, error %v", host.Load(), err)
+	}
+}

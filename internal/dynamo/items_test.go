@@ -1,0 +1,98 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+func TestRemoveSendsItsConditionAndMayBeApplied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(reset, refuse(400, "ConditionalCheckFailedException"))
+		err := client(t, s).Remove(t.Context(), &dynamo.Meter{}, dynamo.Put{
+			Table: table, Item: key(1), Condition: "seq = :v", Values: dynamo.Attributes{":v": &types.AttributeValueMemberN{Value: "7"}},
+		})
+		if !errors.Is(err, dynamo.ErrConditionFailed) || !dynamo.MaybeApplied(err) {
+			t.Errorf("error %v", err)
+		}
+		sent := s.tries()[1].body
+		if sent["ConditionExpression"] != "seq = :v" || fmt.Sprint(sent["ExpressionAttributeValues"]) != "map[:v:map[N:7]]" {
+			t.Errorf("sent %v", sent)
+		}
+	})
+}
+
+func TestSetAttributesChangesOnlyItemsThatExist(t *testing.T) {
+	s := play(ok(`{}`))
+	var m dynamo.Meter
+	set := dynamo.Attributes{"expires": &types.AttributeValueMemberN{Value: "7"}}
+	if err := client(t, s).SetAttributes(t.Context(), &m, table, key(1), set); err != nil {
+		t.Fatal(err)
+	}
+	sent := s.tries()[0].body
+	names, _ := sent["ExpressionAttributeNames"].(map[string]any)
+	if sent["UpdateExpression"] != "SET #n0 = :v0" || names["#n0"] != "expires" || sent["ConditionExpression"] != "attribute_exists(#key)" ||
+		names["#key"] != "par" && names["#key"] != "num" || m.Cost().Requests != 1 {
+		t.Errorf("sent %v", sent)
+	}
+}
+
+func TestReplaceGivesTheItemThatStoodThere(t *testing.T) {
+	s := play(ok(`{"Attributes":{"num":{"N":"7"}}}`), ok(`{}`))
+	c := client(t, s)
+	if old, err := c.Replace(t.Context(), &dynamo.Meter{}, table, key(1)); err != nil || old["num"] == nil {
+		t.Errorf("%v, %v", old, err)
+	}
+	if old, err := c.Replace(t.Context(), &dynamo.Meter{}, table, key(1)); err != nil || old != nil {
+		t.Errorf("nothing stood there: %v, %v", old, err)
+	}
+}
+
+func TestEveryRequestNamesOperationAndTableInItsError(t *testing.T) {
+	fails := play(refuse(400, "ValidationException"))
+	for operation, send := range map[string]func(context.Context, *dynamo.Client) error{
+		"DeleteItem": func(ctx context.Context, c *dynamo.Client) error {
+			return c.Remove(ctx, &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1)})
+		},
+		"UpdateItem": func(ctx context.Context, c *dynamo.Client) error {
+			return c.SetAttributes(ctx, &dynamo.Meter{}, table, key(1), key(2))
+		},
+		"GetItem": func(ctx context.Context, c *dynamo.Client) error {
+			_, err := c.Get(ctx, &dynamo.Meter{}, table, key(1))
+			return err
+		},
+		"BatchGetItem": func(ctx context.Context, c *dynamo.Client) error {
+			_, err := c.BatchGet(ctx, &dynamo.Meter{}, table, keys(1))
+			return err
+		},
+		"BatchWriteItem": func(ctx context.Context, c *dynamo.Client) error {
+			return c.BatchWrite(ctx, &dynamo.Meter{}, table, writes(1))
+		},
+		"DescribeTable": func(ctx context.Context, c *dynamo.Client) error {
+			_, err := c.Describe(ctx, table)
+			return err
+		},
+		"CreateTable": func(ctx context.Context, c *dynamo.Client) error {
+			_, err := create(ctx, c)
+			return err
+		},
+		"DescribeTimeToLive": func(ctx context.Context, c *dynamo.Client) error {
+			_, err := c.TTL(ctx, table)
+			return err
+		},
+		"UpdateTimeToLive": func(ctx context.Context, c *dynamo.Client) error { return c.EnableTTL(ctx, table, "expires") },
+		"DeleteTable":      func(ctx context.Context, c *dynamo.Client) error { return c.Delete(ctx, table) },
+	} {
+		err := send(t.Context(), client(t, fails))
+		var request *dynamo.RequestError
+		if !errors.As(err, &request) || request.Operation != operation || request.Table != table || !errors.Is(err, dynamo.ErrInvalidRequest) {
+			t.Errorf("%s: error %v", operation, err)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package dynamo
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Attributes is an item, or a key.
+type Attributes = map[string]types.AttributeValue
+
+// Put is a conditional or plain put of one item.
+type Put struct {
+	Table string
+	Item  Attributes
+	// Condition is a condition expression, empty for none, with its values.
+	Condition string
+	Values    Attributes
+	// Begin is asked before each try is sent, if set. Once it says false the item is not put, and Put fails.
+	Begin func() bool
+}
+
+// Put puts one item. A condition that fails is ErrConditionFailed with the item that stands there (OldItem), and may be the
+// answer to a second try whose first was applied: MaybeApplied tells.
+func (c *Client) Put(ctx context.Context, m *Meter, p Put) error {
+	in := &dynamodb.PutItemInput{
+		TableName:                 &p.Table,
+		Item:                      p.Item,
+		ExpressionAttributeValues: p.Values,
+		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
+	}
+	if p.Condition != "" {
+		in.ConditionExpression = &p.Condition
+		in.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+	}
+	_, err := call(ctx, c, m, request{"PutItem", p.Table, true, p.Begin}, func(ctx context.Context) (struct{}, Cost, error) {
+		out, err := c.api.PutItem(ctx, in)
+		if err != nil {
+			return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+		}
+		return struct{}{}, capacity(true, out.ConsumedCapacity), nil
+	})
+	return err
+}
+
+// Remove deletes the item whose key is p.Item, under p's condition. Errors are those of Put.
+func (c *Client) Remove(ctx context.Context, m *Meter, p Put) error {
+	in := &dynamodb.DeleteItemInput{
+		TableName:                 &p.Table,
+		Key:                       p.Item,
+		ExpressionAttributeValues: p.Values,
+		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
+	}
+	if p.Condition != "" {
+		in.ConditionExpression = &p.Condition
+	}
+	_, err := call(ctx, c, m, request{operation: "DeleteItem", table: p.Table, write: true}, func(ctx context.Context) (struct{}, Cost, error) {
+		out, err := c.api.DeleteItem(ctx, in)
+		if err != nil {
+			return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+		}
+		return struct{}{}, capacity(true, out.ConsumedCapacity), nil
+	})
+	return err
+}
+
+// SetAttributes sets attributes of an item that exists; the others stay.
+func (c *Client) SetAttributes(ctx context.Context, m *Meter, table string, key, attributes Attributes) error {
+	names, values := map[string]string{}, Attributes{}
+	var sets []string
+	for name, v := range attributes {
+		i := strconv.Itoa(len(sets))
+		names["#n"+i], values[":v"+i] = name, v
+		sets = append(sets, "#n"+i+" = :v"+i)
+	}
+	for name := range key {
+		names["#key"] = name
+		break
+	}
+	in := &dynamodb.UpdateItemInput{
+		TableName:                 &table,
+		Key:                       key,
+		UpdateExpression:          aws.String("SET " + strings.Join(sets, ", ")),
+		ConditionExpression:       aws.String("attribute_exists(#key)"),
+		ExpressionAttributeNames:  names,
+		ExpressionAttributeValues: values,
+		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
+	}
+	_, err := call(ctx, c, m, request{operation: "UpdateItem", table: table, write: true}, func(ctx context.Context) (struct{}, Cost, error) {
+		out, err := c.api.UpdateItem(ctx, in)
+		if err != nil {
+			return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+		}
+		return struct{}{}, capacity(true, out.ConsumedCapacity), nil
+	})
+	return err
+}
+
+// Replace puts one item, and returns the one it has replaced, nil if there was none.
+func (c *Client) Replace(ctx context.Context, m *Meter, table string, item Attributes) (Attributes, error) {
+	in := &dynamodb.PutItemInput{
+		TableName:              &table,
+		Item:                   item,
+		ReturnValues:           types.ReturnValueAllOld,
+		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	}
+	return call(ctx, c, m, request{operation: "PutItem", table: table, write: true}, func(ctx context.Context) (Attributes, Cost, error) {
+		out, err := c.api.PutItem(ctx, in)
+		if err != nil {
+			return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+		}
+		return out.Attributes, capacity(true, out.ConsumedCapacity), nil
+	})
+}
+
+// Get reads one item, strongly consistent; nil if there is none.
+func (c *Client) Get(ctx context.Context, m *Meter, table string, key Attributes) (Attributes, error) {
+	in := &dynamodb.GetItemInput{
+		TableName:              &table,
+		Key:                    key,
+		ConsistentRead:         aws.Bool(true),
+		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	}
+	return call(ctx, c, m, request{operation: "GetItem", table: table, write: false}, func(ctx context.Context) (Attributes, Cost, error) {
+		out, err := c.api.GetItem(ctx, in)
+		if err != nil {
+			return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+		}
+		return out.Item, capacity(false, out.ConsumedCapacity), nil
+	})
+}
+
+// Page is one page of a query or scan.
+type Page struct {
+	Items []Attributes
+	// Next is where the next page begins; nil after the last.
+	Next Attributes
+}
+
+// Query reads one page. The input's ReturnConsumedCapacity is set.
+func (c *Client) Query(ctx context.Context, m *Meter, in *dynamodb.QueryInput) (Page, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	return call(ctx, c, m, request{operation: "Query", table: aws.ToString(in.TableName), write: false}, func(ctx context.Context) (Page, Cost, error) {
+		out, err := c.api.Query(ctx, in)
+		if err != nil {
+			return Page{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+		}
+		return Page{out.Items, out.LastEvaluatedKey}, capacity(false, out.ConsumedCapacity), nil
+	})
+}
+
+// Scan reads one page. The input's ReturnConsumedCapacity is set.
+func (c *Client) Scan(ctx context.Context, m *Meter, in *dynamodb.ScanInput) (Page, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	return call(ctx, c, m, request{operation: "Scan", table: aws.ToString(in.TableName), write: false}, func(ctx context.Context) (Page, Cost, error) {
+		out, err := c.api.Scan(ctx, in)
+		if err != nil {
+			return Page{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+		}
+		return Page{out.Items, out.LastEvaluatedKey}, capacity(false, out.ConsumedCapacity), nil
+	})
+}
+
+func capacity(write bool, c *types.ConsumedCapacity) Cost {
+	if c == nil {
+		return Cost{Requests: 1}
+	}
+	return consumed(write, *c)
+}

@@ -1,0 +1,185 @@
+package dynamo_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"go.uber.org/goleak"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const table = "events"
+
+// step answers one try.
+type step func(r *http.Request) (*http.Response, error)
+
+// script is an HTTP client that answers the tries of requests one after the other; the last step answers all that follow.
+type script struct {
+	mu    sync.Mutex
+	steps []step
+	sent  []sent
+}
+
+// sent is a try as the script saw it.
+type sent struct {
+	header http.Header
+	body   map[string]any
+	at     time.Time
+}
+
+func play(steps ...step) *script { return &script{steps: steps} }
+
+// Do answers a request.
+func (s *script) Do(r *http.Request) (*http.Response, error) {
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	var body map[string]any
+	if err := json.Unmarshal(raw, &body); err != nil {
+		return nil, err
+	}
+	return s.take(sent{r.Header.Clone(), body, time.Now()})(r)
+}
+
+func (s *script) take(try sent) step {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sent = append(s.sent, try)
+	return s.steps[min(len(s.sent), len(s.steps))-1]
+}
+
+func (s *script) tries() []sent {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent
+}
+
+// respond answers with a status and a body as they are; headers are pairs.
+func respond(status int, body string, headers ...string) step {
+	return func(r *http.Request) (*http.Response, error) {
+		header := http.Header{"Content-Type": {"application/x-amz-json-1.0"}}
+		for i := 0; i < len(headers); i += 2 {
+			header.Set(headers[i], headers[i+1])
+		}
+		return &http.Response{
+			StatusCode: status, Header: header, Request: r, ProtoMajor: 1, ProtoMinor: 1,
+			Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+		}, nil
+	}
+}
+
+func ok(body string) step { return respond(http.StatusOK, body) }
+
+// refuse answers with one of DynamoDB's errors.
+func refuse(status int, code string, headers ...string) step {
+	const prefix = "com.amazonaws.dynamodb.v20120810#"
+	return respond(status, fmt.Sprintf(`{"__type":%q,"message":"told by the script"}`, prefix+code), headers...)
+}
+
+func throttle() step { return refuse(http.StatusBadRequest, "ProvisionedThroughputExceededException") }
+
+func internalError() step { return refuse(http.StatusInternalServerError, "InternalServerError") }
+
+// reset is a connection that breaks after the request was sent.
+func reset(*http.Request) (*http.Response, error) {
+	return nil, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+}
+
+// noConnection is a service that can't be reached.
+func noConnection(*http.Request) (*http.Response, error) {
+	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+}
+
+// hang never answers.
+func hang(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// truncated is an answer that breaks off.
+func truncated(r *http.Request) (*http.Response, error) {
+	answer, err := ok(`{"Item":`)(r)
+	answer.Body = io.NopCloser(io.MultiReader(bytes.NewReader([]byte(`{"It`)), brokenReader{}))
+	return answer, err
+}
+
+type brokenReader struct{}
+
+// Read fails as a connection does that is closed too early.
+func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// options are those of a client on a script, with change applied.
+func options(s aws.HTTPClient, change ...func(*dynamo.Options)) dynamo.Options {
+	opts := dynamo.Options{
+		AWS: aws.Config{
+			Region:       "us-east-1",
+			BaseEndpoint: aws.String("http://dynamodb.invalid"),
+			HTTPClient:   s,
+			Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+				return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
+			}),
+		},
+		MaxInFlight:      4,
+		Retries:          3,
+		BackoffBase:      time.Millisecond,
+		BackoffCap:       time.Second,
+		AttemptTimeout:   4 * time.Second,
+		OperationTimeout: time.Minute,
+		MaxBatchGet:      100,
+		MaxBatchWrite:    25,
+	}
+	for _, f := range change {
+		f(&opts)
+	}
+	return opts
+}
+
+func newClient(t *testing.T, opts dynamo.Options) *dynamo.Client {
+	t.Helper()
+	c, err := dynamo.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func client(t *testing.T, s *script, change ...func(*dynamo.Options)) *dynamo.Client {
+	t.Helper()
+	return newClient(t, options(s, change...))
+}
+
+// put sends a conditional put of a small item.
+func put(t *testing.T, c *dynamo.Client) error {
+	t.Helper()
+	return c.Put(t.Context(), &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1), Condition: "attribute_not_exists(par)"})
+}
+
+// get sends a get.
+func get(t *testing.T, c *dynamo.Client) (dynamo.Attributes, error) {
+	t.Helper()
+	return c.Get(t.Context(), &dynamo.Meter{}, table, key(1))
+}
+
+func key(n int) dynamo.Attributes {
+	return dynamo.Attributes{
+		"par": &types.AttributeValueMemberS{Value: "p"},
+		"num": &types.AttributeValueMemberN{Value: fmt.Sprint(n)},
+	}
+}

@@ -1,0 +1,368 @@
+package layout
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Attribute names of the journal table.
+const (
+	AttrPar           = "par"
+	AttrNum           = "num"
+	AttrPersistenceID = "persistence_id"
+	AttrSeq           = "seq"
+	AttrEvent         = "event"
+	AttrPay           = "pay"
+	AttrWriterUUID    = "writer_uuid"
+	AttrSerID         = "ev_ser_id"
+	AttrSerManifest   = "ev_ser_manifest"
+	AttrManifest      = "manifest"
+	AttrIdx           = "idx"
+	AttrCnt           = "cnt"
+	AttrExpires       = "expires"
+	AttrLow           = "low"
+	AttrCutStart      = "cut_start"
+	AttrCutCnt        = "cut_cnt"
+	AttrCutWriter     = "cut_writer"
+	AttrRemoved       = "removed"
+	AttrIDsShard      = "ids_shard"
+	AttrIDsKey        = "ids_key"
+	AttrKind          = "kind"
+	AttrShards        = "shards"
+	AttrIDsShards     = "ids_shards"
+	AttrVersion       = "version"
+)
+
+// tombstoneMember is what idx and cnt of tombstones and seals say: a member of a batch that can never be complete, so that
+// a JVM plug-in that meets one drops it as it drops parts of batches.
+const tombstoneMember = 1_000_000_000
+
+// Event is what the item of one event says.
+type Event struct {
+	PersistenceID string
+	SequenceNr    int64
+	// Bytes is the payload as its serializer made it.
+	Bytes              []byte
+	SerializerID       int32
+	SerializerManifest string
+	// Manifest is the event adapter's.
+	Manifest   string
+	WriterUUID string
+	// Batch is the atomic write that the event belongs to, the zero Batch for a single event.
+	Batch Batch
+}
+
+// Batch names an atomic write: two events are members of one batch when their Batches are equal. The zero Batch is none.
+type Batch struct {
+	// Start is the sequence number of the first member, Last that of the last.
+	Start, Last int64
+	WriterUUID  string
+}
+
+// IsBatch says whether b is an atomic write at all: a batch of one has Start = Last and is one, too.
+func (b Batch) IsBatch() bool { return b.Start > 0 }
+
+// Slot is what stands at one sequence number: an event, or a tombstone or seal.
+type Slot struct {
+	SequenceNr int64
+	// Event is nil for a tombstone or a seal.
+	Event *Event
+	// Expires is when a tombstone may vanish, in seconds since 1970; 0 for a seal, which stays.
+	Expires int64
+	// Low is set on a fence: a tombstone or seal that was put to raise the low mark to this number, 0 on any other. Whoever
+	// is going to write and meets one above the low mark raises it, as the one who put it may never come to it.
+	Low int64
+}
+
+// Tombstone says whether the slot is a deleted event's.
+func (s Slot) Tombstone() bool { return s.Event == nil && s.Expires != 0 }
+
+// Seal says whether the slot is closed for good: a number that no event has and none can take.
+func (s Slot) Seal() bool { return s.Event == nil && s.Expires == 0 }
+
+// ItemError says which attribute of a stored item can't be read, and why.
+type ItemError struct {
+	Key       Key
+	Attribute string
+	Err       error
+}
+
+func (e *ItemError) Error() string {
+	return fmt.Sprintf("item par=%q num=%d: attribute %q: %v", e.Key.Par, e.Key.Num, e.Attribute, e.Err)
+}
+
+func (e *ItemError) Unwrap() error { return e.Err }
+
+// Reasons why an attribute can't be read.
+var (
+	ErrMissing   = errors.New("it is missing")
+	ErrWrongType = errors.New("it has another type")
+	ErrRange     = errors.New("its value is out of range")
+	ErrMismatch  = errors.New("it contradicts the key")
+)
+
+// Attributes is DynamoDB's form of an item.
+type Attributes = map[string]types.AttributeValue
+
+// EncodeEvent makes the item of an event, exactly as the Pekko plug-in writes it.
+func (k Keys) EncodeEvent(e *Event) Attributes {
+	item := k.Event(e.PersistenceID, e.SequenceNr).Attributes()
+	item[AttrPersistenceID] = &types.AttributeValueMemberS{Value: e.PersistenceID}
+	item[AttrSeq] = number(e.SequenceNr)
+	item[AttrEvent] = binary(e.Bytes)
+	item[AttrWriterUUID] = &types.AttributeValueMemberS{Value: e.WriterUUID}
+	item[AttrSerID] = number(int64(e.SerializerID))
+	if e.SerializerManifest != "" {
+		item[AttrSerManifest] = &types.AttributeValueMemberS{Value: e.SerializerManifest}
+	}
+	if e.Manifest != "" {
+		item[AttrManifest] = &types.AttributeValueMemberS{Value: e.Manifest}
+	}
+	if e.Batch.IsBatch() {
+		item[AttrIdx] = number(e.SequenceNr - e.Batch.Start)
+		item[AttrCnt] = number(e.Batch.Last - e.Batch.Start)
+	}
+	return item
+}
+
+// EncodeTombstone makes the item that keeps a deleted sequence number taken until expires (seconds since 1970).
+func (k Keys) EncodeTombstone(pid string, seq, expires int64) Attributes {
+	item := k.EncodeSeal(pid, seq)
+	item[AttrExpires] = number(expires)
+	return item
+}
+
+// EncodeSeal makes the item that closes a sequence number for good.
+func (k Keys) EncodeSeal(pid string, seq int64) Attributes {
+	item := k.Event(pid, seq).Attributes()
+	item[AttrIdx] = number(tombstoneMember)
+	item[AttrCnt] = number(tombstoneMember)
+	return item
+}
+
+// EncodeFence makes the item that takes a sequence number before the low mark is raised beyond it: a tombstone, or with
+// expires 0 a seal.
+func (k Keys) EncodeFence(pid string, seq, low, expires int64) Attributes {
+	item := withExpiry(k.EncodeSeal(pid, seq), expires)
+	item[AttrLow] = number(low)
+	return item
+}
+
+// DecodeSlot reads the item of persistence id pid in partition p. Errors are *ItemError.
+func (k Keys) DecodeSlot(pid string, p int64, item Attributes) (Slot, error) {
+	r := reader{item: item, key: Key{Par: k.Partition(pid, p)}}
+	r.key.Num = r.number(AttrNum)
+	slot := Slot{SequenceNr: p*PartitionSize + r.key.Num}
+	if r.err == nil && (r.key.Num < 0 || r.key.Num >= PartitionSize || slot.SequenceNr < 0 || slot.SequenceNr > MaxSequenceNumber) {
+		r.fail(AttrNum, ErrRange)
+	}
+	switch {
+	case r.has(AttrEvent):
+		slot.Event = r.event(slot.SequenceNr)
+		if r.err == nil && slot.Event.PersistenceID != pid {
+			r.fail(AttrPersistenceID, ErrMismatch)
+		}
+	case r.has(AttrPay):
+		slot.Event = r.payEvent(pid, slot.SequenceNr)
+	default:
+		slot.Expires, slot.Low = r.optionalNumber(AttrExpires), r.optionalNumber(AttrLow)
+	}
+	return slot, r.err
+}
+
+// DecodeKey reads the key of an item. Errors are *ItemError.
+func DecodeKey(item Attributes) (Key, error) {
+	r := reader{item: item}
+	r.key.Par = r.text(AttrPar)
+	r.key.Num = r.number(AttrNum)
+	return r.key, r.err
+}
+
+// BelongsTo says whether an event is one of a persistence id, by what it says itself. What says nothing may be.
+func BelongsTo(item Attributes, pid string) bool {
+	stored, ok := item[AttrPersistenceID].(*types.AttributeValueMemberS)
+	if !ok {
+		if pay, ok := item[AttrPay].(*types.AttributeValueMemberB); ok {
+			return payPersistenceID(pay.Value) == pid
+		}
+		return true
+	}
+	return stored.Value == pid
+}
+
+// IsLowMark says whether an item has a mark's shape, and not that of an event, tombstone or seal.
+func IsLowMark(item Attributes) bool {
+	for _, name := range []string{AttrEvent, AttrPay, AttrIdx} {
+		if _, ok := item[name]; ok {
+			return false
+		}
+	}
+	_, ok := item[AttrSeq].(*types.AttributeValueMemberN)
+	return ok
+}
+
+// event reads the attributes of an event in the split form.
+func (r *reader) event(seq int64) *Event {
+	e := &Event{
+		SequenceNr:         seq,
+		Bytes:              r.bytes(AttrEvent),
+		PersistenceID:      r.text(AttrPersistenceID),
+		WriterUUID:         r.text(AttrWriterUUID),
+		SerializerID:       r.serializer(AttrSerID),
+		SerializerManifest: r.optionalText(AttrSerManifest),
+		Manifest:           r.optionalText(AttrManifest),
+	}
+	if stored := r.number(AttrSeq); r.err == nil && stored != seq {
+		r.fail(AttrSeq, ErrMismatch)
+	}
+	e.Batch = r.batch(seq, e.WriterUUID)
+	return e
+}
+
+// batch reads idx and cnt; an event without them is single.
+func (r *reader) batch(seq int64, writer string) Batch {
+	if !r.has(AttrIdx) && !r.has(AttrCnt) {
+		return Batch{}
+	}
+	idx, cnt := r.number(AttrIdx), r.number(AttrCnt)
+	if r.err == nil && (idx < 0 || idx >= seq) {
+		r.fail(AttrIdx, ErrRange)
+	}
+	if r.err == nil && (cnt < idx || cnt > MaxSequenceNumber-(seq-idx)) {
+		r.fail(AttrCnt, ErrRange)
+	}
+	if r.err != nil {
+		return Batch{}
+	}
+	return Batch{Start: seq - idx, Last: seq - idx + cnt, WriterUUID: writer}
+}
+
+// SameEvent says whether the item that stands at an event's key is the event itself: the very same writer, bytes and place
+// in its batch. A writer UUID belongs to one recovery, so this tells an earlier try of the same write from another writer's.
+func SameEvent(stored Slot, own *Event) bool {
+	e := stored.Event
+	return e != nil && e.WriterUUID == own.WriterUUID && string(e.Bytes) == string(own.Bytes) &&
+		e.Batch == own.Batch && e.SerializerID == own.SerializerID
+}
+
+// Size is an item's size as DynamoDB counts it: names and values in bytes. Only the types this layout uses are counted.
+func Size(item Attributes) int {
+	size := 0
+	for name, v := range item {
+		size += len(name)
+		switch v := v.(type) {
+		case *types.AttributeValueMemberS:
+			size += len(v.Value)
+		case *types.AttributeValueMemberB:
+			size += len(v.Value)
+		case *types.AttributeValueMemberN:
+			size += numberSize(v.Value)
+		}
+	}
+	return size
+}
+
+// numberSize is a byte for each two significant digits and one more; a minus sign takes another.
+func numberSize(n string) int {
+	digits, sign := len(n), 0
+	if digits > 0 && n[0] == '-' {
+		digits, sign = digits-1, 1
+	}
+	for digits > 1 && n[len(n)-1] == '0' {
+		n, digits = n[:len(n)-1], digits-1
+	}
+	return (digits+1)/2 + 1 + sign
+}
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+// binary makes a B. The SDK would write nil as null, which is no value.
+func binary(b []byte) types.AttributeValue {
+	if b == nil {
+		b = []byte{}
+	}
+	return &types.AttributeValueMemberB{Value: b}
+}
+
+func isUTF8(s string) bool { return utf8.ValidString(s) }
+
+// reader takes attributes out of an item and keeps the first failure.
+type reader struct {
+	item Attributes
+	key  Key
+	err  error
+}
+
+func (r *reader) fail(attribute string, err error) {
+	if r.err == nil {
+		r.err = &ItemError{Key: r.key, Attribute: attribute, Err: err}
+	}
+}
+
+func (r *reader) has(attribute string) bool {
+	_, ok := r.item[attribute]
+	return ok
+}
+
+// attribute takes a value of type T; a missing one is a failure.
+func attribute[T types.AttributeValue](r *reader, name string) (T, bool) {
+	v, ok := r.item[name]
+	if !ok {
+		var none T
+		r.fail(name, ErrMissing)
+		return none, false
+	}
+	t, ok := v.(T)
+	if !ok {
+		r.fail(name, ErrWrongType)
+	}
+	return t, ok
+}
+
+func (r *reader) text(name string) string {
+	v, ok := attribute[*types.AttributeValueMemberS](r, name)
+	if !ok {
+		return ""
+	}
+	return v.Value
+}
+
+func (r *reader) optionalText(name string) string {
+	if !r.has(name) {
+		return ""
+	}
+	return r.text(name)
+}
+
+func (r *reader) bytes(name string) []byte {
+	v, ok := attribute[*types.AttributeValueMemberB](r, name)
+	if !ok {
+		return nil
+	}
+	return v.Value
+}
+
+func (r *reader) number(name string) int64 {
+	v, ok := attribute[*types.AttributeValueMemberN](r, name)
+	if !ok {
+		return 0
+	}
+	n, err := strconv.ParseInt(v.Value, 10, 64)
+	if err != nil {
+		r.fail(name, ErrRange)
+	}
+	return n
+}
+
+func (r *reader) optionalNumber(name string) int64 {
+	if !r.has(name) {
+		return 0
+	}
+	return r.number(name)
+}

@@ -1,0 +1,151 @@
+// Package layout is the one place that knows the attribute names, the key formats and the item forms of the current
+// storage layout (Akka 1.x and Pekko 1.x), of the older `pay` form in the same keys, and of what this project stores besides.
+package layout
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// PartitionSize is how many sequence numbers share a partition key, and the distance of two high marks.
+const PartitionSize = 100
+
+// MaxSequenceNumber is the last sequence number an event can have: one less than the largest int64, so that the low mark
+// of an entity whose every event was deleted, which is one more, can still be stored.
+const MaxSequenceNumber = math.MaxInt64 - 1
+
+// DefaultShards is the number of high and low mark items of a persistence id where no journal header says otherwise, as in
+// the plug-ins' configuration.
+const DefaultShards = 10
+
+// MaxKeyBytes is DynamoDB's limit of a partition key, MaxRangeKeyBytes that of a sort key, of tables and indexes alike.
+const (
+	MaxKeyBytes      = 2048
+	MaxRangeKeyBytes = 1024
+)
+
+// Key is the primary key of an item of the journal table.
+type Key struct {
+	Par string
+	Num int64
+}
+
+// Attributes is the key in the SDK's form.
+func (k Key) Attributes() map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{
+		AttrPar: &types.AttributeValueMemberS{Value: k.Par},
+		AttrNum: number(k.Num),
+	}
+}
+
+// Keys makes the keys of one journal.
+type Keys struct {
+	// Journal is the journal name, the first part of every key.
+	Journal string
+	// Shards is the number of shards of the marks.
+	Shards int64
+}
+
+// Event is the key of an event, tombstone or seal.
+func (k Keys) Event(pid string, seq int64) Key {
+	return Key{Par: k.Partition(pid, seq/PartitionSize), Num: seq % PartitionSize}
+}
+
+// Partition is the partition key that holds the sequence numbers p*PartitionSize to p*PartitionSize+99.
+func (k Keys) Partition(pid string, p int64) string {
+	return k.Journal + "-P-" + pid + "-" + strconv.FormatInt(p, 10)
+}
+
+// HighMark is the key of the high mark that holds seq.
+func (k Keys) HighMark(pid string, seq int64) Key { return k.mark("-SH-", pid, seq) }
+
+// LowMark is the key of the low mark that holds seq.
+func (k Keys) LowMark(pid string, seq int64) Key { return k.mark("-SL-", pid, seq) }
+
+func (k Keys) mark(kind, pid string, seq int64) Key {
+	shard := (seq / PartitionSize) % k.Shards
+	return Key{Par: k.Journal + kind + pid + "-" + strconv.FormatInt(shard, 10)}
+}
+
+// HighMarks are the keys of all shards of the high mark.
+func (k Keys) HighMarks(pid string) []Key { return k.marks("-SH-", pid) }
+
+// LowMarks are the keys of all shards of the low mark.
+func (k Keys) LowMarks(pid string) []Key { return k.marks("-SL-", pid) }
+
+func (k Keys) marks(kind, pid string) []Key {
+	keys := make([]Key, k.Shards)
+	for shard := range keys {
+		keys[shard] = k.mark(kind, pid, int64(shard)*PartitionSize)
+	}
+	return keys
+}
+
+// Header is the key of the journal header.
+func (k Keys) Header() Key { return Key{Par: k.Journal + "-META"} }
+
+// HighestBlock is seq rounded down to a multiple of PartitionSize: what the high mark says of it.
+func HighestBlock(seq int64) int64 { return seq / PartitionSize * PartitionSize }
+
+// CrossesBlock says whether writing first..last needs a high mark: a sequence number divisible by PartitionSize is among them.
+func CrossesBlock(first, last int64) bool { return (first-1)/PartitionSize != last/PartitionSize }
+
+// Reasons why a name can't be part of a key.
+var (
+	ErrEmpty     = errors.New("it is empty")
+	ErrTooLong   = errors.New("its longest key would be over DynamoDB's limit")
+	ErrNotUTF8   = errors.New("it is not valid UTF-8")
+	ErrNUL       = errors.New("it holds a NUL, which the ids index puts between name and id")
+	ErrAmbiguous = errors.New("its keys could be taken for another journal's: it ends in -P, -SH, -SL or -META")
+)
+
+// longestMarkTail is the longest that can follow a persistence id in a key: a dash and the 17 digits of the last partition.
+const longestMarkTail = 1 + 17
+
+// CheckPersistenceID says why a persistence id can't be stored, now or at its last sequence number. limit is the smallest
+// limit in bytes that applies to the attribute `par`.
+func (k Keys) CheckPersistenceID(pid string, limit int) error {
+	switch {
+	case pid == "":
+		return ErrEmpty
+	case !isUTF8(pid):
+		return ErrNotUTF8
+	case len(k.Journal)+len("-SH-")+len(pid)+longestMarkTail > limit:
+		return ErrTooLong
+	}
+	return nil
+}
+
+// CheckJournalName says why a name can't be that of a new journal.
+func CheckJournalName(name string) error {
+	if name == "" {
+		return ErrEmpty
+	}
+	if !isUTF8(name) {
+		return ErrNotUTF8
+	}
+	if strings.Contains(name, "\x00") {
+		return ErrNUL
+	}
+	if len(name)+len("-SH-")+1+longestMarkTail > MaxRangeKeyBytes {
+		return ErrTooLong
+	}
+	for _, tail := range []string{"-P", "-SH", "-SL", "-META"} {
+		if strings.HasSuffix(name, tail) {
+			return ErrAmbiguous
+		}
+	}
+	return nil
+}
+
+// CheckIDsKey says why a persistence id can't be listed by the sparse ids index of a native journal.
+func (k Keys) CheckIDsKey(pid string) error {
+	if len(k.IDsKeyPrefix())+len(pid) > MaxRangeKeyBytes {
+		return ErrTooLong
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package layout
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Marks is what the high and low marks of one persistence id say together.
+type Marks struct {
+	// High is the highest high mark, 0 if there is none: a hint where to look for the highest sequence number.
+	High int64
+	// Low is the low mark that counts, that with the highest value.
+	Low LowMark
+	// HighMarks and LowMarks are the values of all marks there are, rising.
+	HighMarks, LowMarks []int64
+	// Expiring says that the id was purged: a mark will vanish unless it is put anew.
+	Expiring bool
+}
+
+// LowMark is the first sequence number that is not deleted, and what its writer knew of the deletion.
+type LowMark struct {
+	// Seq is the first sequence number not deleted; 0 if nothing ever was.
+	Seq int64
+	// Removed says how far removal has come: every number below it is a tombstone or was one. Only marks of this project
+	// say so; JVM is true for the others.
+	Removed int64
+	// Cut is the batch that the deletion cut: its members below Seq were all there, so the rest of it counts as complete.
+	// The zero Batch if none was cut.
+	Cut Batch
+	// JVM says that a JVM plug-in wrote the mark, which says nothing of a cut.
+	JVM bool
+}
+
+// First is the first sequence number that can hold a live event.
+func (l LowMark) First() int64 { return max(l.Seq, 1) }
+
+// CutCompletes says whether a batch that begins below the low mark counts as complete, if every member from the low mark on
+// is there. A deletion of this project says which batch it cut; a JVM's deletion says nothing, so there the members that
+// are left decide.
+func (l LowMark) CutCompletes(b Batch) bool { return l.JVM || l.Cut == b }
+
+// DecodeMarks reads the items of the marks that exist, of all shards, in any order. Errors are *ItemError.
+func (k Keys) DecodeMarks(pid string, items []Attributes) (Marks, error) {
+	high := map[string]bool{}
+	for _, key := range k.HighMarks(pid) {
+		high[key.Par] = true
+	}
+	var m Marks
+	for _, item := range items {
+		r := reader{item: item}
+		r.key.Par = r.text(AttrPar)
+		seq := r.number(AttrSeq)
+		if r.err == nil && seq < 0 {
+			r.fail(AttrSeq, ErrRange)
+		}
+		expires := r.optionalNumber(AttrExpires)
+		m.Expiring = m.Expiring || expires != 0
+		if high[r.key.Par] {
+			m.HighMarks = append(m.HighMarks, seq)
+			m.High = max(m.High, seq)
+		} else {
+			m.LowMarks = append(m.LowMarks, seq)
+			if low := r.lowMark(seq); low.Seq > m.Low.Seq {
+				m.Low = low
+			}
+		}
+		if r.err != nil {
+			return Marks{}, r.err
+		}
+	}
+	slices.Sort(m.HighMarks)
+	slices.Sort(m.LowMarks)
+	return m, nil
+}
+
+// DecodeMark reads the key and the value of a mark. Errors are *ItemError.
+func DecodeMark(item Attributes) (Key, int64, error) {
+	r := reader{item: item}
+	r.key.Par = r.text(AttrPar)
+	r.key.Num = r.number(AttrNum)
+	seq := r.number(AttrSeq)
+	if r.err == nil && seq < 0 {
+		r.fail(AttrSeq, ErrRange)
+	}
+	return r.key, seq, r.err
+}
+
+func (r *reader) lowMark(seq int64) LowMark {
+	low := LowMark{Seq: seq, Removed: seq, JVM: !r.has(AttrRemoved)}
+	if !low.JVM {
+		low.Removed = r.number(AttrRemoved)
+	}
+	if r.has(AttrCutStart) {
+		start := r.ranged(AttrCutStart, MaxSequenceNumber)
+		low.Cut = Batch{Start: start, Last: start + r.ranged(AttrCutCnt, MaxSequenceNumber-start), WriterUUID: r.text(AttrCutWriter)}
+	}
+	return low
+}
+
+// EncodeHighMark makes the high mark that seq, a multiple of PartitionSize, belongs to. expires is 0, or when a purged
+// mark vanishes.
+func (k Keys) EncodeHighMark(pid string, seq, expires int64) Attributes {
+	return withExpiry(k.encodeMark(k.HighMark(pid, seq), seq), expires)
+}
+
+// EncodeLowMark makes the item of a low mark. ids are the attributes of the sparse ids index, which keep an id known whose
+// first event is deleted; nil in a shared journal and for a purged id.
+func (k Keys) EncodeLowMark(pid string, low LowMark, ids Attributes, expires int64) Attributes {
+	item := withExpiry(k.encodeMark(k.LowMark(pid, low.Seq), low.Seq), expires)
+	item[AttrRemoved] = number(low.Removed)
+	if low.Cut.IsBatch() {
+		item[AttrCutStart] = number(low.Cut.Start)
+		item[AttrCutCnt] = number(low.Cut.Last - low.Cut.Start)
+		item[AttrCutWriter] = &types.AttributeValueMemberS{Value: low.Cut.WriterUUID}
+	}
+	maps.Copy(item, ids)
+	return item
+}
+
+func (k Keys) encodeMark(key Key, seq int64) Attributes {
+	item := key.Attributes()
+	item[AttrSeq] = number(seq)
+	return item
+}
+
+func withExpiry(item Attributes, expires int64) Attributes {
+	if expires != 0 {
+		item[AttrExpires] = number(expires)
+	}
+	return item
+}

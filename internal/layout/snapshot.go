@@ -1,0 +1,258 @@
+package layout
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+// Attribute names of the snapshot table, and its local index by time.
+const (
+	AttrSnapshotSeq      = "seq"
+	AttrSnapshotTS       = "ts"
+	AttrSnapshotData     = "pay_data"
+	AttrSnapshotID       = "ser_id"
+	AttrSnapshotManifest = "ser_manifest"
+	SnapshotTSIndex      = "ts-idx"
+
+	AttrSplitVersion = "split_version"
+	AttrSplitTS      = "split_ts"
+	AttrSplitToken   = "split_token"
+	AttrSplitParts   = "split_parts"
+	AttrSplitBytes   = "split_bytes"
+	AttrSplitSum     = "split_sha256"
+	AttrSplitZstd    = "split_zstd"
+	AttrSplitData    = "split_data"
+)
+
+// Snapshot is what the item of one snapshot says.
+type Snapshot struct {
+	PersistenceID string
+	SequenceNr    int64
+	// Timestamp is in milliseconds since 1970.
+	Timestamp    int64
+	SerializerID int32
+	Manifest     string
+	Bytes        []byte
+}
+
+// SplitHead is the item of a snapshot in the split form, which stands apart from the plug-ins' snapshots: at a negative
+// number, where no plug-in looks, and without their index's attribute. It is written after its parts, and only what it
+// names counts.
+type SplitHead struct {
+	Snapshot // Bytes are set when Parts is 0
+	// Token tells the parts of this save from those of another save of the same number.
+	Token int64
+	// Parts is how many items hold the bytes; 0 if the head itself does.
+	Parts int64
+	// Stored is the number of bytes stored, Sum their SHA-256.
+	Stored int64
+	Sum    []byte
+	// Zstd says that the stored bytes are compressed.
+	Zstd bool
+}
+
+// splitVersion is the version of the split form.
+const splitVersion = 1
+
+// Bounds of the split form.
+const (
+	MaxSplitParts = 99_999
+	MaxSplitToken = 999_999_999_999
+)
+
+// Snapshots is the partition key of a persistence id's snapshots.
+func (k Keys) Snapshots(pid string) string { return k.Journal + "-P-" + pid }
+
+// SplitPartNumber is the range key of a part: below all heads, those of one snapshot and save next to each other. It has 37
+// digits of the 38 that a number can have.
+func SplitPartNumber(seq, token, part int64) string {
+	return fmt.Sprintf("-1%019d%012d%05d", seq, token, part)
+}
+
+// SnapshotNumber is the sequence number of the snapshot that an item belongs to: a snapshot, a head or a part. What is none
+// of these is beyond all.
+func SnapshotNumber(item Attributes) int64 {
+	v, ok := item[AttrSnapshotSeq].(*types.AttributeValueMemberN)
+	if !ok {
+		return math.MaxInt64
+	}
+	number, negative := strings.CutPrefix(v.Value, "-")
+	if negative && len(number) == splitPartDigits {
+		number = number[1 : 1+splitSeqDigits]
+	}
+	seq, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return math.MaxInt64
+	}
+	return seq
+}
+
+// The digits of a part's number, and of the sequence number in it.
+const splitPartDigits, splitSeqDigits = 37, 19
+
+// SnapshotKey is the key of an item of the snapshot table.
+func (k Keys) SnapshotKey(pid, number string) Attributes {
+	return Attributes{
+		AttrPar:         &types.AttributeValueMemberS{Value: k.Snapshots(pid)},
+		AttrSnapshotSeq: &types.AttributeValueMemberN{Value: number},
+	}
+}
+
+// EncodeSnapshot makes the item of a snapshot exactly as the Pekko plug-in writes it.
+func (k Keys) EncodeSnapshot(s *Snapshot) Attributes {
+	item := k.bareSnapshot(s)
+	item[AttrSnapshotData] = binary(s.Bytes)
+	item[AttrSnapshotID] = number(int64(s.SerializerID))
+	if s.Manifest != "" {
+		item[AttrSnapshotManifest] = &types.AttributeValueMemberS{Value: s.Manifest}
+	}
+	return item
+}
+
+// EncodeEnvelope makes the item of a snapshot as Akka's plug-in 1.1 writes it.
+func (k Keys) EncodeEnvelope(s *Snapshot) (Attributes, error) {
+	data := serialization.Payload{SerializerID: s.SerializerID, Manifest: s.Manifest, Bytes: s.Bytes}
+	b, err := serialization.Snapshot{Data: data}.Marshal()
+	if err != nil {
+		return nil, fmt.Errorf("make a snapshot envelope: %w", err)
+	}
+	item := k.bareSnapshot(s)
+	item[AttrPay] = &types.AttributeValueMemberB{Value: b}
+	return item, nil
+}
+
+// bareSnapshot is a snapshot's item without its bytes.
+func (k Keys) bareSnapshot(s *Snapshot) Attributes {
+	item := k.SnapshotKey(s.PersistenceID, strconv.FormatInt(s.SequenceNr, 10))
+	item[AttrSnapshotTS] = number(s.Timestamp)
+	return item
+}
+
+// EncodeSplitHead makes the item of a snapshot in the split form.
+func (k Keys) EncodeSplitHead(h *SplitHead) Attributes {
+	item := k.SnapshotKey(h.PersistenceID, strconv.FormatInt(-h.SequenceNr, 10))
+	item[AttrSplitVersion] = number(splitVersion)
+	item[AttrSplitTS] = number(h.Timestamp)
+	item[AttrSplitToken] = number(h.Token)
+	item[AttrSplitParts] = number(h.Parts)
+	item[AttrSplitBytes] = number(h.Stored)
+	item[AttrSplitSum] = &types.AttributeValueMemberB{Value: h.Sum}
+	item[AttrSnapshotID] = number(int64(h.SerializerID))
+	if h.Manifest != "" {
+		item[AttrSnapshotManifest] = &types.AttributeValueMemberS{Value: h.Manifest}
+	}
+	if h.Zstd {
+		item[AttrSplitZstd] = &types.AttributeValueMemberBOOL{Value: true}
+	}
+	if h.Parts == 0 {
+		item[AttrSplitData] = binary(h.Bytes)
+	}
+	return item
+}
+
+// EncodeSplitPart makes the item of a part.
+func (k Keys) EncodeSplitPart(pid string, seq, token, part int64, data []byte) Attributes {
+	item := k.SnapshotKey(pid, SplitPartNumber(seq, token, part))
+	item[AttrSplitData] = binary(data)
+	return item
+}
+
+// DecodeSnapshot reads a snapshot in either of the plug-ins' forms. Errors are *ItemError.
+func (k Keys) DecodeSnapshot(pid string, item Attributes) (Snapshot, error) {
+	r := k.snapshotReader(pid, item)
+	s := Snapshot{PersistenceID: pid, SequenceNr: r.number(AttrSnapshotSeq), Timestamp: r.number(AttrSnapshotTS)}
+	if r.has(AttrSnapshotData) {
+		s.Bytes = r.bytes(AttrSnapshotData)
+		s.SerializerID = r.serializer(AttrSnapshotID)
+		s.Manifest = r.optionalText(AttrSnapshotManifest)
+	} else {
+		r.envelope(&s)
+	}
+	return s, r.err
+}
+
+// DecodeSplitHead reads the head of a snapshot in the split form. Errors are *ItemError.
+func (k Keys) DecodeSplitHead(pid string, item Attributes) (SplitHead, error) {
+	r := k.snapshotReader(pid, item)
+	if r.number(AttrSplitVersion) != splitVersion {
+		r.fail(AttrSplitVersion, errors.New("a newer release wrote it"))
+	}
+	h := SplitHead{
+		Snapshot: Snapshot{
+			PersistenceID: pid,
+			SequenceNr:    -r.number(AttrSnapshotSeq),
+			Timestamp:     r.number(AttrSplitTS),
+			SerializerID:  r.serializer(AttrSnapshotID),
+			Manifest:      r.optionalText(AttrSnapshotManifest),
+		},
+		Token:  r.ranged(AttrSplitToken, MaxSplitToken),
+		Parts:  r.ranged(AttrSplitParts, MaxSplitParts),
+		Stored: r.ranged(AttrSplitBytes, math.MaxInt64),
+		Sum:    r.bytes(AttrSplitSum),
+		Zstd:   r.has(AttrSplitZstd),
+	}
+	if r.err == nil && h.Parts == 0 {
+		h.Bytes = r.bytes(AttrSplitData)
+	}
+	return h, r.err
+}
+
+// DecodeSplitPart reads the bytes of a part. Errors are *ItemError.
+func (k Keys) DecodeSplitPart(pid string, item Attributes) ([]byte, error) {
+	r := k.snapshotReader(pid, item)
+	data := r.bytes(AttrSplitData)
+	return data, r.err
+}
+
+// DecodeSplitParts reads of a head only what names its parts. Errors are *ItemError.
+func (k Keys) DecodeSplitParts(pid string, item Attributes) (seq, token, parts int64, err error) {
+	r := k.snapshotReader(pid, item)
+	seq, token, parts = -r.number(AttrSnapshotSeq), r.ranged(AttrSplitToken, MaxSplitToken), r.ranged(AttrSplitParts, MaxSplitParts)
+	return seq, token, parts, r.err
+}
+
+// snapshotReader reads an item of the snapshot table; the number of a part, which no int64 holds, stays 0 in errors.
+func (k Keys) snapshotReader(pid string, item Attributes) *reader {
+	r := &reader{item: item, key: Key{Par: k.Snapshots(pid)}}
+	if v, ok := item[AttrSnapshotSeq].(*types.AttributeValueMemberN); ok {
+		r.key.Num, _ = strconv.ParseInt(v.Value, 10, 64) // for messages only
+	}
+	return r
+}
+
+func (r *reader) serializer(name string) int32 {
+	id := r.number(name)
+	if r.err == nil && id != int64(int32(id)) {
+		r.fail(name, ErrRange)
+	}
+	return int32(id)
+}
+
+// ranged reads a number from 0 to most.
+func (r *reader) ranged(name string, most int64) int64 {
+	n := r.number(name)
+	if r.err == nil && (n < 0 || n > most) {
+		r.fail(name, ErrRange)
+	}
+	return n
+}
+
+// envelope reads the form of Akka 1.1.
+func (r *reader) envelope(s *Snapshot) {
+	b := r.bytes(AttrPay)
+	if r.err != nil {
+		return
+	}
+	envelope, err := serialization.ParseSnapshot(b)
+	if err != nil {
+		r.fail(AttrPay, err)
+	}
+	s.SerializerID, s.Manifest, s.Bytes = envelope.Data.SerializerID, envelope.Data.Manifest, envelope.Data.Bytes
+}
