@@ -1,0 +1,327 @@
+package ids_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/ids"
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+var letters = strings.Split("abcdefgh", "")
+
+// However short the pages are, each id is listed once: those with events, and those whose first were deleted, in one shard
+// of the low marks or several, together on a page or apart.
+func TestEachIDOnceOnPagesOfEverySize(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *base, way string) {
+		for i, pid := range letters {
+			b.event(pid, 1)
+			if i%2 == 0 {
+				b.deleted(pid, 2)
+			}
+		}
+		b.event("h", 100)
+		b.deleted("h", 101)
+		b.deleted("h", 301)
+		for _, limit := range []int{1, 2, 3, 5, 0} {
+			if got := b.list(way, b.store(limit, nil), ids.Window{}); !slices.Equal(got, letters) {
+				b.Errorf("on pages of %d: %q, want %q", limit, got, letters)
+			}
+		}
+	})
+}
+
+// Ids whose tombstones have expired are known by their low marks alone, of which one or several may be left.
+func TestIDsKnownByLowMarksAlone(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *base, way string) {
+		for i, pid := range letters {
+			for _, low := range []int64{2, 101, 202, 303, 404}[:i%5+1] {
+				b.put(b.keys.EncodeLowMark(pid, layout.LowMark{Seq: low, Removed: low}, b.keys.IDsAttributes(pid, idsShards), 0))
+			}
+		}
+		for _, limit := range []int{1, 2, 3, 0} {
+			if got := b.list(way, b.store(limit, nil), ids.Window{}); !slices.Equal(got, letters) {
+				b.Errorf("on pages of %d: %q, want %q", limit, got, letters)
+			}
+		}
+	})
+}
+
+// A listing goes on after each of its ids, on pages of every size.
+func TestListingGoesOnAfterEachID(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *base, way string) {
+		if way == segmented {
+			b.Skip("a scan in several segments has no order to go on in")
+		}
+		for i, pid := range letters {
+			b.event(pid, 1)
+			if i%2 == 0 {
+				b.deleted(pid, 2)
+			}
+			if i%4 == 0 { // and the tombstone has expired
+				b.remove(b.keys.Event(pid, 1))
+			}
+		}
+		for _, limit := range []int{1, 2, 0} {
+			s := b.store(limit, nil)
+			all := b.inOrder(way, s, ids.Window{})
+			if len(all) != len(letters) {
+				b.Fatalf("listed are %q", all)
+			}
+			for i, pid := range all {
+				if rest := b.inOrder(way, s, ids.Window{After: pid}); !slices.Equal(rest, all[i+1:]) {
+					b.Errorf("on pages of %d, after %q: %q, want %q", limit, pid, rest, all[i+1:])
+				}
+			}
+		}
+	})
+}
+
+// gone is what can become of an id's first event between two pages. certain says that its place is still taken, or that
+// nothing is left of the id: then nothing changes for a listing. Where a low mark alone is left (a JVM deletes so, and
+// tombstones expire), a listing without a memory can't know whether it has told of the id already.
+var gone = map[string]struct {
+	change  func(b *base, pid string)
+	certain bool
+}{
+	"deleted": {func(b *base, pid string) { b.deleted(pid, 2) }, true},
+	"purged":  {func(b *base, pid string) { b.remove(b.keys.Event(pid, 1)) }, true},
+	"deleted, and its tombstone has expired": {func(b *base, pid string) {
+		b.deleted(pid, 2)
+		b.remove(b.keys.Event(pid, 1))
+	}, false},
+	"deleted by a JVM": {func(b *base, pid string) { b.deletedByJVM(pid) }, false},
+}
+
+// begin gives each letter a first event and nothing else.
+func (b *base) begin() {
+	b.Helper()
+	for _, pid := range letters {
+		b.event(pid, 1)
+		b.remove(b.keys.LowMark(pid, 2))
+	}
+}
+
+// A listing goes on after an id whose first event has been deleted since: no other id may be left out.
+func TestListingGoesOnAfterAnIDThatIsGone(t *testing.T) {
+	t.Parallel()
+	for how, g := range gone {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(b *base, way string) {
+				switch {
+				case way == segmented:
+					b.Skip("a scan in several segments has no order to go on in")
+				case !g.certain && way != "native":
+					b.Skip("where the id stood can't be known")
+				}
+				for k := range letters {
+					b.begin()
+					s := b.store(1, nil)
+					all := b.inOrder(way, s, ids.Window{})
+					g.change(b, all[k])
+					rest := b.inOrder(way, s, ids.Window{After: all[k]})
+					if !slices.Equal(rest, all[k+1:]) {
+						b.Errorf("after %q, which is gone: %q, want %q", all[k], rest, all[k+1:])
+						return
+					}
+				}
+			})
+		})
+	}
+}
+
+// An id whose first event is deleted while the listing is under way, between any two pages, is there all the time: it is
+// listed, and once.
+func TestDeletionBetweenPagesNeitherHidesNorRepeatsAnID(t *testing.T) {
+	t.Parallel()
+	for how, g := range gone {
+		if how == "purged" {
+			continue
+		}
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(b *base, way string) {
+				switch {
+				case !g.certain && strings.Contains(way, "scan"):
+					b.Skip("the id may move from what is not read yet to what has been read")
+				case how == "deleted by a JVM" && way == "native":
+					b.Skip("no JVM deletes in a native journal: its low mark would not be in the index")
+				}
+				for at := 1; ; at++ {
+					b.begin()
+					var turned atomic.Int64
+					s := b.store(1, func(page int) {
+						if turned.Store(int64(page)); page == at {
+							for _, pid := range letters {
+								g.change(b, pid)
+							}
+						}
+					})
+					got := b.list(way, s, ids.Window{})
+					missing := slices.DeleteFunc(slices.Clone(letters), func(pid string) bool { return slices.Contains(got, pid) })
+					// By the plug-ins' index an id moves from the first half to the second: there it may be told again.
+					if twice := len(got) + len(missing) - len(letters); len(missing) > 0 || twice > 0 && (g.certain || way == "native") {
+						b.Errorf("deleted before page %d: %q, missing %q", at, got, missing)
+						return
+					}
+					if int(turned.Load()) < at {
+						return
+					}
+				}
+			})
+		})
+	}
+}
+
+// Only events and low marks of this journal tell of an id, whatever else stands in the table.
+func TestWhatTellsOfNoID(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *base, way string) {
+		b.event("a", 1)
+		b.put(
+			b.keys.EncodeHighMark("high only", 100, 0),
+			b.keys.EncodeHeader(layout.Header{Kind: layout.KindNative, Shards: 4, IDsShards: idsShards, Version: 1}),
+			layout.Key{Par: "something else", Num: 1}.Attributes(),
+			layout.Key{Par: "journal-P-", Num: 1}.Attributes(),
+			layout.Key{Par: "journal-P--0", Num: 1}.Attributes(),
+			layout.Key{Par: "journal-SL-x", Num: 0}.Attributes(),
+			layout.Key{Par: "journal-SL-x-99", Num: 0}.Attributes(),
+			layout.Key{Par: "journal-SL-x-y", Num: 0}.Attributes(),
+		)
+		if way != "by the plug-ins' index" { // a shared journal purges without a trace
+			b.put(b.keys.EncodeLowMark("purged", layout.LowMark{Seq: 2, Removed: 2}, nil, farFuture), b.keys.EncodeTombstone("purged", 1, farFuture))
+		}
+		if got := b.list(way, b.store(0, nil), ids.Window{}); !slices.Equal(got, []string{"a"}) {
+			b.Errorf("listed are %q", got)
+		}
+	})
+}
+
+// A listing that its context cut short must not look whole.
+func TestCutListingIsAnError(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *base, way string) {
+		for _, pid := range letters {
+			b.event(pid, 1)
+		}
+		for at := 1; at <= 3; at++ {
+			ctx, cancel := context.WithCancel(b.Context())
+			n := 0
+			err := ways[way](ctx, b.store(1, func(page int) {
+				if page == at {
+					cancel()
+				}
+			}), ids.Window{}, func(string) bool { n++; return true })
+			cancel()
+			if n < len(letters) && !errors.Is(err, context.Canceled) {
+				b.Errorf("cancelled at page %d: %d ids, error %v, want context.Canceled", at, n, err)
+			}
+		}
+	})
+}
+
+// A listing that its caller leaves is none.
+func TestLeftListingIsNoError(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *base, way string) {
+		for _, pid := range letters {
+			b.event(pid, 1)
+		}
+		for most := 1; most <= len(letters); most++ {
+			n := 0
+			if err := ways[way](b.Context(), b.store(1, nil), ids.Window{}, func(string) bool { n++; return n < most }); err != nil || n != most {
+				b.Errorf("left after %d ids: %d, error %v", most, n, err)
+			}
+		}
+	})
+}
+
+// Ids are given on the goroutine that asked for them: it is the caller's loop that runs there, which may panic, or end with
+// runtime.Goexit, as a test's Fatal does.
+func TestIDsAreGivenOnTheCallersGoroutine(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *base, way string) {
+		b.event("a", 1)
+		elsewhere := false
+		if err := ways[way](b.Context(), b.store(0, nil), ids.Window{}, func(string) bool {
+			stack := make([]byte, 64<<10)
+			elsewhere = !strings.Contains(string(stack[:runtime.Stack(stack, false)]), "testing.tRunner")
+			return true
+		}); err != nil {
+			b.Fatal(err)
+		}
+		if elsewhere {
+			b.Error("an id was given on another goroutine")
+		}
+	})
+}
+
+// What a listing costs grows with the pages: there is no request for each id.
+func TestListingCostsPages(t *testing.T) {
+	t.Parallel()
+	for what, prepare := range map[string]func(b *base, pid string){
+		"ids with events":         func(b *base, pid string) { b.event(pid, 1) },
+		"ids that look like keys": func(b *base, pid string) { b.event(pid+"-P-x", 1) },
+		"ids known by low marks": func(b *base, pid string) {
+			b.put(b.keys.EncodeLowMark(pid, layout.LowMark{Seq: 2, Removed: 2}, b.keys.IDsAttributes(pid, idsShards), 0))
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(b *base, way string) {
+				const count = 200
+				for i := range count {
+					prepare(b, fmt.Sprintf("entity-%d", i))
+				}
+				var m dynamo.Meter
+				s := b.store(0, nil)
+				n := 0
+				emit := func(string) bool { n++; return true }
+				var err error
+				switch way {
+				case "native":
+					err = s.Native(b.Context(), &m, ids.Window{}, emit)
+				case "by the plug-ins' index":
+					err = s.SharedByIndex(b.Context(), &m, ids.Window{}, emit)
+				default:
+					err = s.Scan(b.Context(), &m, ids.Window{}, 1, emit)
+				}
+				if err != nil || n != count {
+					b.Fatalf("listed %d, error %v", n, err)
+				}
+				// A page of each shard and half, and a batch of look-ups for each 100 keys.
+				if most := idsShards + 2*count/100 + 4; m.Cost().Requests > most {
+					b.Errorf("%d ids took %d requests, want at most %d", count, m.Cost().Requests, most)
+				}
+			})
+		})
+	}
+}
+
+// A sealed number 1 says of no journal that it is its own: where its key could be that of two, the events behind it decide.
+func TestSealedFirstNumberOfAnIDThatLooksLikeAKey(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *base, way string) {
+		if way == "native" {
+			b.Skip("the sparse index has keys that can be read in one way only")
+		}
+		b.put(b.keys.EncodeSeal("x-P-a", 1))
+		b.event("x-P-a", 2)
+		other := layout.Keys{Journal: "journal-P-x", Shards: 4}
+		b.put(other.EncodeSeal("b", 1), other.EncodeEvent(&layout.Event{PersistenceID: "b", SequenceNr: 2, Bytes: []byte("x"), SerializerID: 4, WriterUUID: "w"}))
+		if got := b.list(way, b.store(0, nil), ids.Window{}); !slices.Equal(got, []string{"x-P-a"}) {
+			b.Errorf("listed are %q, want x-P-a alone", got)
+		}
+	})
+}

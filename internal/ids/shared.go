@@ -1,0 +1,448 @@
+package ids
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// An id is known by the item at its number 1, be it event, seal or tombstone, or where none is there, by a low mark. Both are
+// told from the key alone: the plug-ins' index has nothing else. So each id is emitted once, without remembering any: for a
+// low mark it is looked up whether the item at number 1, or a low mark in an earlier shard, tells of it. A deletion leaves the
+// item that tells where it is. A tombstone tells of an id only if that has a low mark that stays: else the id was purged.
+
+// entry is an item that tells of an id.
+type entry struct {
+	pid string
+	key layout.Key
+	// shard is that of a low mark, -1 for the item at number 1.
+	shard int64
+	// tombstone says that the item expires. The plug-ins' index does not tell.
+	tombstone bool
+	// ambiguous says that the key could be that of another journal, too.
+	ambiguous bool
+}
+
+// entryOf says which id an item tells of, by its key.
+func (s *Store) entryOf(key layout.Key) (entry, bool) {
+	switch key.Num {
+	case 1:
+		if rest, ok := strings.CutPrefix(key.Par, s.Keys.Journal+"-P-"); ok {
+			if pid, ok := strings.CutSuffix(rest, "-0"); ok && pid != "" {
+				return entry{pid: pid, key: key, shard: -1, ambiguous: s.ambiguous(pid)}, true
+			}
+		}
+	case 0:
+		if rest, ok := strings.CutPrefix(key.Par, s.Keys.Journal+"-SL-"); ok {
+			if dash := strings.LastIndexByte(rest, '-'); dash > 0 {
+				shard, err := strconv.ParseInt(rest[dash+1:], 10, 64)
+				pid := rest[:dash]
+				return entry{pid: pid, key: key, shard: shard, ambiguous: s.ambiguous(pid)}, err == nil && shard >= 0 && shard < s.Keys.Shards
+			}
+		}
+	}
+	return entry{}, false
+}
+
+// ambiguous says whether the keys of an id could be read in another way: as those of another journal.
+func (s *Store) ambiguous(pid string) bool {
+	for _, kind := range []string{"-P-", "-SL-", "-SH-"} {
+		if strings.Contains("-"+pid, kind) || strings.Contains(s.Keys.Journal+"-", kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// SharedByIndex lists by the plug-ins' index, whose order is its own: first the ids whose first event's item is there, then
+// the others.
+func (s *Store) SharedByIndex(ctx context.Context, m *dynamo.Meter, w Window, emit func(pid string) bool) error {
+	after, err := s.position(ctx, m, w.After)
+	if err != nil {
+		return err
+	}
+	for _, num := range []int64{1, 0} {
+		if after != nil && after.Num != num {
+			continue // the listing had come past this half
+		}
+		q := &dynamodb.QueryInput{
+			TableName:                 &s.Table,
+			IndexName:                 &s.Index,
+			KeyConditionExpression:    aws.String(layout.AttrNum + " = :n"),
+			ExpressionAttributeValues: dynamo.Attributes{":n": &types.AttributeValueMemberN{Value: strconv.FormatInt(num, 10)}},
+		}
+		if after != nil {
+			q.ExclusiveStartKey = after.Attributes()
+			after = nil
+		}
+		more, err := s.pages(ctx, m, w, each(emit), func(ctx context.Context) (dynamo.Page, error) {
+			page, err := s.Client.Query(ctx, m, q)
+			q.ExclusiveStartKey = page.Next
+			return page, err
+		})
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// Scan lists by reading the whole table, in the table's own order. With several segments these are read at the same time,
+// and the order is none that a later listing could go on in: After must be empty then.
+func (s *Store) Scan(ctx context.Context, m *dynamo.Meter, w Window, segments int, emit func(pid string) bool) error {
+	after, err := s.position(ctx, m, w.After)
+	if err != nil {
+		return err
+	}
+	scan := func(ctx context.Context, in *dynamodb.ScanInput, emit func([]string) bool) error {
+		if after != nil {
+			in.ExclusiveStartKey = after.Attributes()
+		}
+		_, err := s.pages(ctx, m, w, emit, func(ctx context.Context) (dynamo.Page, error) {
+			page, err := s.Client.Scan(ctx, m, in)
+			in.ExclusiveStartKey = page.Next
+			return page, err
+		})
+		return err
+	}
+	if segments <= 1 {
+		return scan(ctx, s.scanInput(), each(emit))
+	}
+	return together(ctx, segments, each(emit), func(ctx context.Context, i int, emit func([]string) bool) error {
+		in := s.scanInput()
+		in.Segment, in.TotalSegments = aws.Int32(int32(i)), aws.Int32(int32(segments))
+		return scan(ctx, in, emit)
+	})
+}
+
+// together runs parts at the same time, and emits what they find on the caller's goroutine. It returns when all have ended.
+func together(ctx context.Context, parts int, emit func([]string) bool, part func(ctx context.Context, i int, emit func([]string) bool) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	group, ctx := errgroup.WithContext(ctx)
+	found, ended := make(chan []string), make(chan error, 1)
+	var closing sync.WaitGroup
+	defer closing.Wait()
+	defer cancel()
+	for i := range parts {
+		group.Go(func() error {
+			cut := false
+			err := part(ctx, i, func(pids []string) bool {
+				select {
+				case found <- pids:
+				case <-ctx.Done():
+					cut = true
+				}
+				return !cut
+			})
+			if err == nil && cut {
+				err = context.Cause(ctx)
+			}
+			return err
+		})
+	}
+	closing.Go(func() {
+		ended <- group.Wait()
+		close(found)
+	})
+	for pids := range found {
+		if !emit(pids) {
+			return nil
+		}
+	}
+	return <-ended
+}
+
+// each emits ids one by one.
+func each(emit func(string) bool) func([]string) bool {
+	return func(pids []string) bool {
+		for _, pid := range pids {
+			if !emit(pid) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// scanInput asks for the items that tell of ids. Low marks that expire do not: they are of purged ids.
+func (s *Store) scanInput() *dynamodb.ScanInput {
+	return &dynamodb.ScanInput{
+		TableName:            &s.Table,
+		ConsistentRead:       aws.Bool(true),
+		ProjectionExpression: aws.String(layout.AttrPar + ", " + layout.AttrNum + ", " + layout.AttrExpires),
+		FilterExpression: aws.String(layout.AttrNum + " = :one AND begins_with(" + layout.AttrPar + ", :p) OR " +
+			layout.AttrNum + " = :zero AND begins_with(" + layout.AttrPar + ", :sl) AND attribute_not_exists(" + layout.AttrExpires + ")"),
+		ExpressionAttributeValues: dynamo.Attributes{
+			":one":  &types.AttributeValueMemberN{Value: "1"},
+			":zero": &types.AttributeValueMemberN{Value: "0"},
+			":p":    &types.AttributeValueMemberS{Value: s.Keys.Journal + "-P-"},
+			":sl":   &types.AttributeValueMemberS{Value: s.Keys.Journal + "-SL-"},
+		},
+	}
+}
+
+// position is the key of the item that told of an id, to go on after; nil for none.
+func (s *Store) position(ctx context.Context, m *dynamo.Meter, pid string) (*layout.Key, error) {
+	if pid == "" {
+		return nil, nil //nolint:nilnil // none is a result
+	}
+	first, marks := s.Keys.Event(pid, 1), s.Keys.LowMarks(pid)
+	there := items{}
+	if err := s.lookUp(ctx, m, there, append([]layout.Key{first}, marks...)); err != nil {
+		return nil, err
+	}
+	if !there.stands(first, pid) {
+		for _, key := range marks {
+			if s.lowMark(there[key], pid) {
+				return &key, nil
+			}
+		}
+	}
+	return &first, nil // also if it is gone since: the listing goes on where it stood
+}
+
+// pages reads pages until there is none left, and emits the ids of each. It says false when emit did.
+func (s *Store) pages(ctx context.Context, m *dynamo.Meter, w Window, emit func([]string) bool, read func(context.Context) (dynamo.Page, error)) (bool, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var reader sync.WaitGroup
+	defer reader.Wait()
+	defer cancel()
+	next := func() (dynamo.Page, error) { return read(ctx) }
+	for first := true; ; first = false {
+		page, err := next()
+		if err != nil {
+			return false, err
+		}
+		var entries []entry
+		for _, item := range page.Items {
+			key, err := layout.DecodeKey(item)
+			if err != nil {
+				return false, fmt.Errorf("table %q: %w", s.Table, err)
+			}
+			if e, ok := s.entryOf(key); ok && strings.HasPrefix(e.pid, w.Prefix) {
+				_, e.tombstone = item[layout.AttrExpires]
+				entries = append(entries, e)
+			}
+		}
+		pids, err := s.told(ctx, m, entries)
+		if err != nil {
+			return false, err
+		}
+		if len(pids) > 0 && !emit(pids) {
+			return false, nil
+		}
+		if page.Next == nil {
+			return true, nil
+		}
+		if first { // a listing that ends on its first page reads no other
+			next = readAhead(ctx, &reader, read)
+		}
+	}
+}
+
+// readAhead reads a page while the one before is being looked at. Its reading ends with ctx, and counts in reader.
+func readAhead(ctx context.Context, reader *sync.WaitGroup, read func(context.Context) (dynamo.Page, error)) func() (dynamo.Page, error) {
+	type result struct {
+		page dynamo.Page
+		err  error
+	}
+	pages := make(chan result)
+	reader.Go(func() {
+		for {
+			page, err := read(ctx)
+			select {
+			case pages <- result{page, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil || page.Next == nil {
+				return
+			}
+		}
+	})
+	return func() (dynamo.Page, error) {
+		select {
+		case r := <-pages:
+			return r.page, r.err
+		case <-ctx.Done():
+			return dynamo.Page{}, context.Cause(ctx)
+		}
+	}
+}
+
+// told are the ids that entries tell of, and no other item. What must be known besides is looked up for all at once: first
+// what stands at the keys that decide, then the low marks of the numbers 1 that say nothing themselves.
+func (s *Store) told(ctx context.Context, m *dynamo.Meter, entries []entry) ([]string, error) {
+	there := items{}
+	var deciding []layout.Key
+	for _, e := range entries {
+		if e.ambiguous {
+			deciding = append(deciding, e.key)
+		}
+		if e.shard >= 0 {
+			deciding = append(deciding, s.Keys.Event(e.pid, 1))
+			deciding = append(deciding, s.Keys.LowMarks(e.pid)[:e.shard]...)
+		}
+	}
+	if err := s.lookUp(ctx, m, there, deciding); err != nil {
+		return nil, err
+	}
+	var marks []layout.Key
+	for _, e := range entries {
+		if e.shard < 0 && !there.tells(e) {
+			marks = append(marks, s.Keys.LowMarks(e.pid)...)
+		}
+	}
+	if err := s.lookUp(ctx, m, there, marks); err != nil {
+		return nil, err
+	}
+	pids := make([]string, 0, len(entries))
+	for _, e := range entries {
+		tells, err := s.tells(ctx, m, there, e)
+		if err != nil {
+			return nil, err
+		}
+		if tells {
+			pids = append(pids, e.pid)
+		}
+	}
+	return pids, nil
+}
+
+// tells says whether an entry is the one that tells of its id.
+func (s *Store) tells(ctx context.Context, m *dynamo.Meter, there items, e entry) (bool, error) {
+	if e.shard < 0 && there.tells(e) { // nearly all
+		return true, nil
+	}
+	marks := s.Keys.LowMarks(e.pid)
+	switch {
+	case e.shard >= 0 && (e.ambiguous && !s.lowMark(there[e.key], e.pid) || there.stands(s.Keys.Event(e.pid, 1), e.pid)):
+		return false, nil
+	case e.shard >= 0:
+		return !s.anyLowMark(there, marks[:e.shard], e.pid), nil
+	case e.ambiguous && there.foreign(e.key, e.pid):
+		return false, nil
+	case s.anyLowMark(there, marks, e.pid):
+		return true, nil
+	case e.ambiguous && there.seal(e.key):
+		return s.begun(ctx, m, e)
+	}
+	return false, nil
+}
+
+// begun says whether there is an event in the first partition of an id that says that it is the id's. Only a sealed number 1
+// without a low mark, of an id that looks like a key, needs it.
+func (s *Store) begun(ctx context.Context, m *dynamo.Meter, e entry) (bool, error) {
+	q := &dynamodb.QueryInput{
+		TableName:                 &s.Table,
+		KeyConditionExpression:    aws.String(layout.AttrPar + " = :p"),
+		ExpressionAttributeValues: dynamo.Attributes{":p": &types.AttributeValueMemberS{Value: e.key.Par}},
+		ConsistentRead:            aws.Bool(true),
+	}
+	for {
+		page, err := s.Client.Query(ctx, m, q)
+		if err != nil {
+			return false, err
+		}
+		for _, item := range page.Items {
+			if isEvent(item) && layout.BelongsTo(item, e.pid) {
+				return true, nil
+			}
+		}
+		if page.Next == nil {
+			return false, nil
+		}
+		q.ExclusiveStartKey = page.Next
+	}
+}
+
+// items are what was looked up.
+type items map[layout.Key]layout.Attributes
+
+// lookUp adds the items of keys, those that exist.
+func (s *Store) lookUp(ctx context.Context, m *dynamo.Meter, there items, keys []layout.Key) error {
+	asked := map[layout.Key]bool{}
+	var wanted []dynamo.Attributes
+	for _, key := range keys {
+		if !asked[key] && there[key] == nil {
+			asked[key] = true
+			wanted = append(wanted, key.Attributes())
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	found, err := s.Client.BatchGet(ctx, m, s.Table, wanted)
+	if err != nil {
+		return err
+	}
+	for _, item := range found {
+		key, err := layout.DecodeKey(item)
+		if err != nil {
+			return fmt.Errorf("table %q: %w", s.Table, err)
+		}
+		there[key] = item
+	}
+	return nil
+}
+
+// tells says whether the item at number 1 tells of its id without regard to low marks. One that is not ambiguous need not
+// have been looked up.
+func (t items) tells(e entry) bool {
+	if e.ambiguous {
+		return isEvent(t[e.key]) && layout.BelongsTo(t[e.key], e.pid)
+	}
+	return !e.tombstone
+}
+
+// stands says whether there is an item at number 1 of an id, an event of another id aside.
+func (t items) stands(first layout.Key, pid string) bool {
+	return t[first] != nil && !t.foreign(first, pid)
+}
+
+// foreign says whether the event at a key is that of another id.
+func (t items) foreign(key layout.Key, pid string) bool {
+	return isEvent(t[key]) && !layout.BelongsTo(t[key], pid)
+}
+
+// lowMark says whether an item is a low mark of an id that does not expire. The key of an id that looks like a key can be that
+// of another journal's mark, too: then its index key decides, and what could be a high mark by its value counts as one.
+func (s *Store) lowMark(item layout.Attributes, pid string) bool {
+	if _, expires := item[layout.AttrExpires]; expires || !layout.IsLowMark(item) {
+		return false
+	}
+	if key, ok := item[layout.AttrIDsKey].(*types.AttributeValueMemberS); ok {
+		return key.Value == s.Keys.IDsKeyPrefix()+pid
+	}
+	if item[layout.AttrRemoved] != nil || !strings.Contains("-"+pid, "-SH-") && !strings.Contains(s.Keys.Journal+"-", "-SH-") {
+		return true
+	}
+	_, seq, err := layout.DecodeMark(item)
+	return err == nil && seq%layout.PartitionSize != 0
+}
+
+// anyLowMark says whether there is one of some keys of an id's low marks.
+func (s *Store) anyLowMark(there items, keys []layout.Key, pid string) bool {
+	return slices.ContainsFunc(keys, func(key layout.Key) bool { return s.lowMark(there[key], pid) })
+}
+
+// seal says whether there is a seal at a key.
+func (t items) seal(key layout.Key) bool {
+	_, expires := t[key][layout.AttrExpires]
+	return t[key] != nil && !expires && !isEvent(t[key])
+}
+
+func isEvent(item layout.Attributes) bool {
+	return item[layout.AttrEvent] != nil || item[layout.AttrPay] != nil
+}

@@ -1,0 +1,43 @@
+package replay
+
+import "github.com/dynajournal/dynajournal/internal/layout"
+
+// pending is an atomic write of which the members read so far stand next to each other, and which is not yet known to be
+// whole. A batch counts when all its members are there, and never partly.
+type pending struct {
+	batch layout.Batch
+	// events are the members from the first one that was read on: from the batch's start, or from where reading began.
+	events []*layout.Event
+	// read is when the last of them was read.
+	read int64
+}
+
+// open says whether there are members that wait for the others.
+func (p *pending) open() bool { return len(p.events) > 0 }
+
+// first is the number of the first member that was read.
+func (p *pending) first() int64 { return p.events[0].SequenceNr }
+
+// continues says whether e is the member that comes next.
+func (p *pending) continues(e *layout.Event) bool {
+	return p.open() && e.Batch == p.batch && e.SequenceNr == p.first()+int64(len(p.events))
+}
+
+// begins says whether a batch can be followed from e on: from its start, or from the number where reading began, if it
+// started before that.
+func begins(e *layout.Event, began int64) bool {
+	return e.SequenceNr == e.Batch.Start || e.SequenceNr == began
+}
+
+func (p *pending) add(e *layout.Event, read int64) {
+	p.batch = e.Batch
+	p.events = append(p.events, e)
+	p.read = read
+}
+
+// whole says whether the last member is there, with all members before it down to the first that was read.
+func (p *pending) whole() bool {
+	return p.open() && p.events[len(p.events)-1].SequenceNr == p.batch.Last
+}
+
+func (p *pending) clear() { *p = pending{} }

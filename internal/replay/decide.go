@@ -1,0 +1,399 @@
+package replay
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// ErrDeletedMeanwhile says that events which were still to be handed out were deleted after the first were handed out.
+var ErrDeletedMeanwhile = errors.New("events were deleted while they were being replayed")
+
+// ErrStop ends a reading that has all it wants. An emit that returns it makes Run return nil.
+var ErrStop = errors.New("stop")
+
+// errLowMoved says that the low mark moved while the pages were being read: what they show is to be read anew.
+var errLowMoved = errors.New("the low mark moved")
+
+// Unlimited is the Limit of a request for all events.
+const Unlimited = -1
+
+// Request says what to read.
+type Request struct {
+	PersistenceID string
+	// From and To are the first and the last sequence number to hand out; From is at least 1.
+	From, To int64
+	// Limit is how many events to hand out at most, or Unlimited.
+	Limit int64
+	// Recover reads on behind the window to the highest number, seals every gap, and hands out batches whole or not at all.
+	Recover bool
+}
+
+// Result is what a recovery has found out.
+type Result struct {
+	// Highest is the highest sequence number that is taken.
+	Highest int64
+	// Last is the writer of the event at Highest; empty if something else stands there, or nothing.
+	Last  string
+	Marks layout.Marks
+}
+
+// Run reads the journal of one persistence id, and hands the events of the window to emit, in order, each once. It ends
+// when emit returns an error, which it returns. With Recover, everything up to Result.Highest is closed when it returns:
+// no event can appear there later that was not handed out (or left out by the window).
+func (s *Store) Run(ctx context.Context, m *dynamo.Meter, req Request, emit func(*layout.Event) error) (Result, error) {
+	r := &run{store: s, meter: m, req: req, emit: emit, handing: true}
+	if err := r.begin(ctx); err != nil {
+		return Result{}, err
+	}
+	defer r.inVain.wait()
+	for {
+		err := r.pass(ctx)
+		r.pages.close()
+		switch {
+		case errors.Is(err, ErrStop):
+			return Result{Marks: r.marks}, nil
+		case errors.Is(err, errLowMoved):
+			err = r.again(ctx)
+		case err == nil && !req.Recover:
+			return Result{Marks: r.marks}, nil
+		case err == nil:
+			var done bool
+			if done, err = r.settle(ctx); done && err == nil {
+				return Result{Highest: r.highest, Last: r.last(), Marks: r.marks}, nil
+			}
+		}
+		if err != nil {
+			return Result{}, err
+		}
+	}
+}
+
+// run is one reading under way.
+type run struct {
+	store *Store
+	meter *dynamo.Meter
+	req   Request
+	emit  func(*layout.Event) error
+	clock clock
+
+	marks   layout.Marks
+	lowRead int64 // when the reading of the low mark had begun
+
+	pages *partitions
+	// inVain reads the first partition of an entity whose low mark turned out to lie behind it. It is waited for, not
+	// cancelled: what it costs is part of the cost.
+	inVain  *partitions
+	began   int64  // the first number of this pass that counts
+	want    int64  // the next number to decide on
+	highest int64  // the highest number that something stands at
+	writer  string // of the event at written, the last one that was read
+	written int64
+	queue   []read
+	batch   pending
+
+	handed  int64
+	handing bool // false once a recovery's window is over
+}
+
+// read is a slot, and when it was read.
+type read struct {
+	layout.Slot
+	at int64
+}
+
+// begin reads the marks and the first partition at the same time: for most entities that is all there is.
+func (r *run) begin(ctx context.Context) error {
+	from := r.req.From
+	if r.req.Recover && from%layout.PartitionSize > 0 {
+		from-- // the event of the snapshot: with it, the highest number is known even if nothing follows
+	}
+	from = max(from, 1)
+	r.lowRead = r.clock.stamp()
+	r.pages = openPartitions(ctx, r, from, 0)
+	var err error
+	if r.marks, err = r.store.Marks(ctx, r.meter, r.req.PersistenceID); err != nil {
+		r.pages.close()
+		return err
+	}
+	r.start(max(r.req.From, r.marks.Low.First()))
+	if r.began/layout.PartitionSize != from/layout.PartitionSize {
+		r.inVain = r.pages
+		r.pages = openPartitions(ctx, r, r.began, r.needed())
+	}
+	r.pages.needed = r.needed()
+	return nil
+}
+
+// start makes from the first number to decide on.
+func (r *run) start(from int64) {
+	r.began, r.want = from, from
+	r.queue = nil
+	r.batch.clear()
+}
+
+// needed is the last partition that has to be read whatever the others hold.
+func (r *run) needed() int64 {
+	if r.req.Recover {
+		return r.marks.High / layout.PartitionSize
+	}
+	return min(r.marks.High, r.req.To) / layout.PartitionSize
+}
+
+// again begins anew with the low mark that has moved. What was handed out stays so; if something between that and the new
+// low mark was deleted, a recovering caller's state would lack it.
+func (r *run) again(ctx context.Context) error {
+	undecided := r.want
+	if r.batch.open() {
+		undecided = r.batch.first()
+	}
+	if r.req.Recover && r.handed > 0 && r.marks.Low.Seq > undecided {
+		return ErrDeletedMeanwhile
+	}
+	r.start(max(undecided, r.marks.Low.First()))
+	r.pages = openPartitions(ctx, r, r.began, r.needed())
+	return nil
+}
+
+// last is the writer of the event at the highest number, if there is an event.
+func (r *run) last() string {
+	if r.written == r.highest {
+		return r.writer
+	}
+	return ""
+}
+
+// settle finds the highest number of a recovery that has read all pages. It says false where reading has to begin anew: what
+// stands behind the first number was not there when its partition was read.
+func (r *run) settle(ctx context.Context) (bool, error) {
+	if r.highest > 0 || r.began == r.marks.Low.First() {
+		r.highest = max(r.highest, r.marks.Low.Seq-1)
+		return true, nil
+	}
+	highest, err := r.store.Highest(ctx, r.meter, r.req.PersistenceID, r.marks)
+	if err != nil {
+		return false, err
+	}
+	if highest >= r.began {
+		return false, r.again(ctx)
+	}
+	r.highest = highest
+	return true, nil
+}
+
+// pass reads the pages to their end, and decides on every number.
+func (r *run) pass(ctx context.Context) error {
+	for {
+		slot, ok, err := r.next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return r.end(ctx)
+		}
+		r.highest = max(r.highest, slot.SequenceNr)
+		if slot.Event != nil && slot.SequenceNr >= r.written {
+			r.written, r.writer = slot.SequenceNr, slot.Event.WriterUUID
+		}
+		switch {
+		case slot.SequenceNr < r.want:
+			continue
+		case slot.SequenceNr > r.want && r.req.Recover && slot.Tombstone():
+			err = r.deleted(ctx, slot) // what is missing before it was deleted, too
+		case slot.SequenceNr > r.want:
+			err = r.gap(ctx, slot)
+		default:
+			r.want++
+			err = r.take(ctx, slot)
+		}
+		if err == nil && r.satisfied() {
+			err = ErrStop
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// next is the next slot, of those that closed a gap or of the pages.
+func (r *run) next() (read, bool, error) {
+	for len(r.queue) == 0 {
+		p, ok := r.pages.next()
+		if !ok {
+			return read{}, false, p.err
+		}
+		for _, s := range p.slots {
+			r.queue = append(r.queue, read{s, p.read})
+		}
+	}
+	slot := r.queue[0]
+	r.queue = r.queue[1:]
+	return slot, true, nil
+}
+
+// satisfied says whether a reader has all of its window: nothing behind it can change what it holds.
+func (r *run) satisfied() bool {
+	if r.req.Recover {
+		return false
+	}
+	return r.req.Limit != Unlimited && r.handed >= r.req.Limit || r.want > r.req.To && !r.batch.open()
+}
+
+// end decides on what is left when the pages are over: parts of a batch at the end, or that there was nothing at all. Parts at
+// the end need no seal: their next number is the one that the next write takes, or collides at.
+func (r *run) end(ctx context.Context) error {
+	if r.batch.open() {
+		return r.abandon(ctx)
+	}
+	if r.highest == 0 {
+		return r.confirmLow(ctx, r.clock.stamp())
+	}
+	return nil
+}
+
+// take decides on what stands at the number that is next.
+func (r *run) take(ctx context.Context, slot read) error {
+	if slot.Event != nil && r.batch.continues(slot.Event) {
+		r.batch.add(slot.Event, slot.at)
+		return r.completed(ctx)
+	}
+	if err := r.abandon(ctx); err != nil {
+		return err
+	}
+	switch e := slot.Event; {
+	case slot.Tombstone(), e == nil && slot.Low > 0: // above the low mark
+		return r.deleted(ctx, slot)
+	case e == nil: // sealed, or a hole
+		return nil
+	case !e.Batch.IsBatch():
+		return r.hand(e)
+	case begins(e, r.began):
+		r.batch.add(e, slot.at)
+		return r.completed(ctx)
+	default: // its batch lacks a member before it
+		return r.irregular(ctx, slot)
+	}
+}
+
+// deleted decides on a tombstone or a fence above the low mark that is known. If the low mark still is not above it, it has
+// vanished (of a purged id, whose items vanish in any order), or has not been put yet: who is going to write puts it, as
+// nothing up to there counts any more.
+func (r *run) deleted(ctx context.Context, slot read) error {
+	if err := r.irregular(ctx, slot); err != nil || !r.req.Recover {
+		return err
+	}
+	low := layout.LowMark{Seq: max(slot.SequenceNr+1, slot.Low), Removed: max(r.marks.Low.Removed, 1)}
+	for _, next := range r.queue {
+		if !next.Tombstone() || next.SequenceNr != low.Seq {
+			break
+		}
+		low.Seq = max(next.SequenceNr+1, next.Low)
+	}
+	if !slot.Tombstone() {
+		low.Removed = low.Seq // a snapshot is newer than the journal: what stands below stays, for verify to name
+	}
+	if err := r.store.RaiseLowMark(ctx, r.meter, r.req.PersistenceID, low); err != nil {
+		return err
+	}
+	r.want = slot.SequenceNr
+	return r.confirmLow(ctx, r.clock.stamp())
+}
+
+// irregular has the low mark read after a slot that only a deletion explains; want is put back, for the case that it moved.
+func (r *run) irregular(ctx context.Context, slot read) error {
+	r.want = slot.SequenceNr
+	if err := r.confirmLow(ctx, slot.at); err != nil {
+		return err
+	}
+	r.want++
+	return nil
+}
+
+// abandon leaves out a batch of which a member is missing, once it is known that no deletion explains it.
+func (r *run) abandon(ctx context.Context) error {
+	if !r.batch.open() {
+		return nil
+	}
+	if err := r.confirmLow(ctx, r.batch.read); err != nil {
+		return err
+	}
+	r.batch.clear()
+	return nil
+}
+
+// confirmLow reads the low mark, if that was not done after the time given. If it moved, what was read before does not count.
+func (r *run) confirmLow(ctx context.Context, after int64) error {
+	if r.lowRead > after || !safeguard.LowReread {
+		return nil
+	}
+	began := r.clock.stamp()
+	marks, err := r.store.LowMark(ctx, r.meter, r.req.PersistenceID)
+	if err != nil {
+		return err
+	}
+	known, low := r.marks.Low, marks.Low
+	r.marks.Low, r.lowRead = low, began
+	r.marks.Expiring = r.marks.Expiring || marks.Expiring
+	if low.Seq != known.Seq || low.Cut != known.Cut || low.JVM != known.JVM {
+		return errLowMoved
+	}
+	return nil
+}
+
+// completed hands out a batch whose last member has been read, if those before the first one that was read are there too.
+func (r *run) completed(ctx context.Context) error {
+	if !r.batch.whole() {
+		return nil
+	}
+	there, err := r.headThere(ctx)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return r.abandon(ctx)
+	}
+	events := r.batch.events
+	r.batch.clear()
+	return r.handBatch(events)
+}
+
+// headThere looks at the members of the batch before the number where reading began. Those below the low mark were deleted;
+// whether they were all there, the mark says.
+func (r *run) headThere(ctx context.Context) (bool, error) {
+	b, first := r.batch.batch, r.batch.first()
+	low := r.marks.Low
+	if b.Start < low.First() && b.Start < first && !low.CutCompletes(b) {
+		return false, nil
+	}
+	there, err := r.store.Members(ctx, r.meter, r.req.PersistenceID, b, max(b.Start, low.First()), first-1)
+	r.batch.read = r.clock.stamp()
+	return there, err
+}
+
+// handBatch hands out the members of a whole batch that the window holds. A recovery stops before one that its limits cut.
+func (r *run) handBatch(events []*layout.Event) error {
+	if r.req.Recover && r.handing {
+		last := events[len(events)-1].SequenceNr
+		over := r.req.Limit != Unlimited && r.handed+int64(len(events)) > r.req.Limit
+		r.handing = last <= r.req.To && !over
+	}
+	for _, e := range events {
+		if err := r.hand(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hand gives an event to the caller, if the window holds it.
+func (r *run) hand(e *layout.Event) error {
+	if !r.handing || e.SequenceNr < r.req.From || e.SequenceNr > r.req.To ||
+		r.req.Limit != Unlimited && r.handed >= r.req.Limit {
+		return nil
+	}
+	r.handed++
+	return r.emit(e)
+}

@@ -1,0 +1,65 @@
+package replay
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// gap decides on the numbers missing before slot, those of one partition at a time: they are read once more; if some are
+// still missing, no deletion explains it, and the reader is going to write, then they are sealed. A seal that meets an event
+// reads it. So nothing behind a gap is handed out before the gap is closed, and nothing has to be taken back.
+func (r *run) gap(ctx context.Context, slot read) error {
+	lo := r.want
+	hi := min(partitionEnd(lo), slot.SequenceNr-1)
+	var there []layout.Slot
+	if safeguard.GapReread {
+		var err error
+		if there, err = r.store.Span(ctx, r.meter, r.req.PersistenceID, lo, hi); err != nil {
+			return err
+		}
+	}
+	at := r.clock.stamp()
+	if int64(len(there)) < hi-lo+1 {
+		if err := r.confirmLow(ctx, at); err != nil {
+			return err
+		}
+	}
+	numbers := make([]read, hi-lo+1)
+	known := make([]bool, len(numbers))
+	for i := range numbers {
+		numbers[i] = read{layout.Slot{SequenceNr: lo + int64(i)}, at} // a hole
+	}
+	for _, s := range there {
+		numbers[s.SequenceNr-lo] = read{s, at}
+		known[s.SequenceNr-lo] = true
+	}
+	if r.req.Recover && safeguard.Seal {
+		if err := r.seal(ctx, numbers, known); err != nil {
+			return err
+		}
+	}
+	r.queue = slices.Concat(numbers, []read{slot}, r.queue)
+	return nil
+}
+
+// seal closes the numbers that are not known, at the same time.
+func (r *run) seal(ctx context.Context, numbers []read, known []bool) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(r.store.Parallelism)
+	for i := range numbers {
+		if known[i] {
+			continue
+		}
+		group.Go(func() error {
+			slot, err := r.store.Seal(ctx, r.meter, r.req.PersistenceID, numbers[i].SequenceNr)
+			numbers[i] = read{slot, r.clock.stamp()}
+			return err
+		})
+	}
+	return group.Wait()
+}

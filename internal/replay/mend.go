@@ -1,0 +1,140 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// MarkMovesUp is the condition under which a mark with value :v is put: it never goes down, whatever comes late. A mark that
+// is to expire, of a purged id, may be put anew as it is.
+const MarkMovesUp = "attribute_not_exists(" + layout.AttrPar + ") OR " + layout.AttrSeq + " < :v OR (" +
+	layout.AttrSeq + " = :v AND attribute_exists(" + layout.AttrExpires + "))"
+
+// RaiseHighMark puts the high mark that a sequence number needs. One that is already higher is as good. begin is that of
+// dynamo.Put.
+func (s *Store) RaiseHighMark(ctx context.Context, m *dynamo.Meter, pid string, seq int64, begin func() bool) error {
+	item := s.Keys.EncodeHighMark(pid, layout.HighestBlock(seq), 0)
+	put := dynamo.Put{Table: s.Table, Item: item, Begin: begin}
+	return s.putIf(ctx, m, put, MarkMovesUp, map[string]types.AttributeValue{":v": item[layout.AttrSeq]})
+}
+
+// RaiseLowMark puts a low mark that does not expire, unless one as high stands there. ids are the attributes that list the
+// persistence id, nil in a shared journal.
+func (s *Store) RaiseLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) error {
+	var ids layout.Attributes
+	if s.IDsShards > 0 {
+		ids = s.Keys.IDsAttributes(pid, s.IDsShards)
+	}
+	item := s.Keys.EncodeLowMark(pid, low, ids, 0)
+	return s.putIf(ctx, m, dynamo.Put{Table: s.Table, Item: item}, MarkMovesUp, map[string]types.AttributeValue{":v": item[layout.AttrSeq]})
+}
+
+// Entomb puts a tombstone at a number below the low mark.
+func (s *Store) Entomb(ctx context.Context, m *dynamo.Meter, pid string, seq, expires int64) error {
+	return s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: s.Keys.EncodeTombstone(pid, seq, expires)})
+}
+
+// SealMember turns an event of a batch that can't be completed any more into a seal, if it still stands there.
+func (s *Store) SealMember(ctx context.Context, m *dynamo.Meter, e *layout.Event) error {
+	item := s.Keys.EncodeSeal(e.PersistenceID, e.SequenceNr)
+	stored := s.Keys.EncodeEvent(e)
+	if e.SequenceNr == 1 && s.IDsShards > 0 {
+		maps.Copy(item, s.Keys.IDsAttributes(e.PersistenceID, s.IDsShards))
+	}
+	condition := layout.AttrIdx + " = :idx AND " + layout.AttrCnt + " = :cnt AND " + layout.AttrWriterUUID + " = :writer"
+	return s.putIf(ctx, m, dynamo.Put{Table: s.Table, Item: item}, condition, map[string]types.AttributeValue{
+		":idx":    stored[layout.AttrIdx],
+		":cnt":    stored[layout.AttrCnt],
+		":writer": stored[layout.AttrWriterUUID],
+	})
+}
+
+// putIf puts an item if its condition holds. Otherwise nothing is to be done.
+func (s *Store) putIf(ctx context.Context, m *dynamo.Meter, put dynamo.Put, condition string, values dynamo.Attributes) error {
+	if safeguard.MarksRise {
+		put.Condition, put.Values = condition, values
+	}
+	err := s.Client.Put(ctx, m, put)
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		return nil
+	}
+	return err
+}
+
+// RemoveExpired removes a tombstone that expired before now.
+func (s *Store) RemoveExpired(ctx context.Context, m *dynamo.Meter, pid string, seq, now int64) error {
+	err := s.Client.Remove(ctx, m, dynamo.Put{
+		Table:     s.Table,
+		Item:      s.Keys.Event(pid, seq).Attributes(),
+		Condition: layout.AttrExpires + " < :now",
+		Values:    dynamo.Attributes{":now": &types.AttributeValueMemberN{Value: strconv.FormatInt(now, 10)}},
+	})
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		return nil
+	}
+	return err
+}
+
+// Listed says whether the sparse ids index has an entry of the persistence id.
+func (s *Store) Listed(ctx context.Context, m *dynamo.Meter, pid string) (bool, error) {
+	ids := s.Keys.IDsAttributes(pid, s.IDsShards)
+	page, err := s.Client.Query(ctx, m, &dynamodb.QueryInput{
+		TableName:              &s.Table,
+		IndexName:              aws.String(layout.NativeIDsIndex),
+		KeyConditionExpression: aws.String(layout.AttrIDsShard + " = :shard AND " + layout.AttrIDsKey + " = :key"),
+		Limit:                  aws.Int32(1),
+		ExpressionAttributeValues: dynamo.Attributes{
+			":shard": ids[layout.AttrIDsShard],
+			":key":   ids[layout.AttrIDsKey],
+		},
+	})
+	if err != nil {
+		return false, err
+	}
+	return len(page.Items) > 0, nil
+}
+
+// EnterID enters a persistence id into the sparse ids index: by its low mark if it has one, else by what stands at its first
+// number, which is sealed if nothing does.
+func (s *Store) EnterID(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) error {
+	ids := s.Keys.IDsAttributes(pid, s.IDsShards)
+	if low.Seq > 0 {
+		item := s.Keys.EncodeLowMark(pid, low, ids, 0)
+		return s.putIf(ctx, m, dynamo.Put{Table: s.Table, Item: item}, layout.AttrSeq+" = :v", dynamo.Attributes{":v": item[layout.AttrSeq]})
+	}
+	if _, err := s.Seal(ctx, m, pid, 1); err != nil {
+		return err
+	}
+	return s.Client.SetAttributes(ctx, m, s.Table, s.Keys.Event(pid, 1).Attributes(), ids)
+}
+
+// EachItem gives what stands in a partition to emit, item by item, with the error of one that can't be read.
+func (s *Store) EachItem(ctx context.Context, m *dynamo.Meter, pid string, p int64, emit func(layout.Slot, error) error) error {
+	first := p * layout.PartitionSize
+	for in := s.partitionQuery(pid, max(first, 1), partitionEnd(first)); ; {
+		page, err := s.Client.Query(ctx, m, in)
+		if err != nil {
+			return fmt.Errorf("read partition %d: %w", p, err)
+		}
+		for _, item := range page.Items {
+			if err := emit(s.Keys.DecodeSlot(pid, p, item)); err != nil {
+				return err
+			}
+		}
+		if page.Next == nil {
+			return nil
+		}
+		in.ExclusiveStartKey = page.Next
+	}
+}

@@ -1,0 +1,211 @@
+package replay_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/replay"
+)
+
+// marksRead is closed when the marks were read. The first partition is read beside them: what is to be news to the reader
+// happens after.
+func (s *scene) marksRead() <-chan struct{} {
+	read := make(chan struct{})
+	s.after = once(operation("BatchGetItem"), func() { close(read) })
+	return read
+}
+
+// afterMarks delays what happens at the first query until the marks were read: the reader knows marks that are older than
+// the pages it decides on.
+func (s *scene) afterMarks(do func()) {
+	read := s.marksRead()
+	s.before = once(operation("Query"), func() {
+		<-read
+		do()
+	})
+}
+
+// TestLowMarkMovesBeforeThePages deletes between the reading of the marks and that of the first page: what the page shows is
+// decided on the low mark as it is then.
+func TestLowMarkMovesBeforeThePages(t *testing.T) {
+	t.Parallel()
+	cut := layout.Batch{Start: 3, Last: 6, WriterUUID: "w"}
+	for name, c := range map[string]struct {
+		delete  func(s *scene)
+		want    string
+		highest int64
+	}{
+		"singles, by tombstones": {func(s *scene) { s.bury(1, layout.LowMark{Seq: 3, Removed: 3}) }, "3-9", 9},
+		"into an atomic write":   {func(s *scene) { s.bury(1, layout.LowMark{Seq: 5, Removed: 5, Cut: cut}) }, "5-9", 9},
+		"into an atomic write, not yet removed": {
+			func(s *scene) { s.put(keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 1, Cut: cut}, nil, 0)) },
+			"1-9", 9, // nothing looks irregular: as if all had been read before
+		},
+		"everything, by tombstones": {func(s *scene) { s.bury(1, layout.LowMark{Seq: 10, Removed: 10}) }, "", 9},
+		"everything, and it vanished": {func(s *scene) {
+			s.put(keys.EncodeLowMark(pid, layout.LowMark{Seq: 10, Removed: 10}, nil, 0))
+			s.vanish(1, 9)
+		}, "", 9},
+		"a JVM's deletion of singles":           {func(s *scene) { s.jvmDeletes(2) }, "3-9", 9},
+		"a JVM's deletion into an atomic write": {func(s *scene) { s.jvmDeletes(4) }, "5-9", 9},
+		"a JVM's deletion of everything":        {func(s *scene) { s.jvmDeletes(9) }, "", 9},
+	} {
+		for _, recover := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, recovering %v", name, recover), func(t *testing.T) {
+				t.Parallel()
+				s := newScene(t, 10)
+				s.singles(1, 2)
+				s.batch(3, 6)
+				s.singles(7, 9)
+				s.afterMarks(func() { c.delete(s) })
+				s.want(replay.Request{Recover: recover}, c.want, c.highest)
+			})
+		}
+	}
+}
+
+// jvmDeletes deletes as the plug-in does: it puts a mark that says nothing of a cut, and deletes the items.
+func (s *scene) jvmDeletes(to int64) {
+	s.Helper()
+	mark := keys.EncodeLowMark(pid, layout.LowMark{Seq: to + 1}, nil, 0)
+	delete(mark, layout.AttrRemoved)
+	s.put(mark)
+	s.vanish(1, to)
+}
+
+// TestDeletedMeanwhile deletes while a reading has handed out the first partition: a reader goes on behind what is deleted,
+// a recovery would lack it and says so.
+func TestDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, recover := range []bool{false, true} {
+		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, 1)
+			s.singles(1, 230)
+			s.put(keys.EncodeHighMark(pid, 200, 0))
+			s.before = once(query(1), func() { s.bury(1, layout.LowMark{Seq: 151, Removed: 151}) })
+			got, result, err := s.read(replay.Request{Recover: recover})
+			if recover {
+				if !errors.Is(err, replay.ErrDeletedMeanwhile) || got != "1-99" {
+					t.Errorf("a recovery handed out %q, %v; want 1-99 and %v", got, err, replay.ErrDeletedMeanwhile)
+				}
+				return
+			}
+			if err != nil || got != "1-99,151-230" {
+				t.Errorf("a reader was handed out %q, %+v, %v; want 1-99,151-230", got, result, err)
+			}
+		})
+	}
+}
+
+// TestDeletedMeanwhileOfWhatIsHandedOut deletes only what a recovery has handed out already: it lacks nothing.
+func TestDeletedMeanwhileOfWhatIsHandedOut(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, 1)
+	s.singles(1, 150)
+	s.put(keys.EncodeHighMark(pid, 100, 0))
+	s.before = once(query(1), func() { s.bury(1, layout.LowMark{Seq: 60, Removed: 60}) })
+	s.want(replay.Request{Recover: true}, "1-150", 150)
+}
+
+// TestLowMarkMovesAgainAndAgain moves the low mark each time when it is read.
+func TestLowMarkMovesAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	for _, recover := range []bool{false, true} {
+		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, 10)
+			s.singles(1, 50)
+			var mu sync.Mutex
+			low := int64(1)
+			read := s.marksRead()
+			s.before = func(a asked) {
+				if a.operation != "Query" {
+					return
+				}
+				<-read
+				mu.Lock()
+				defer mu.Unlock()
+				if low < 40 {
+					s.bury(low, layout.LowMark{Seq: low + 10, Removed: low + 10})
+					low += 10
+				}
+			}
+			s.want(replay.Request{Recover: recover}, "41-50", 50)
+		})
+	}
+}
+
+// TestGapIsReadAgain lets an event land after its page was read.
+func TestGapIsReadAgain(t *testing.T) {
+	t.Parallel()
+	for _, recover := range []bool{false, true} {
+		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, 10)
+			s.singles(1, 2)
+			s.batch(3, 6)
+			s.singles(7, 9)
+			s.vanish(2, 2)
+			s.vanish(4, 5)
+			s.after = once(query(0), func() { s.put(single(2), member(4, 3, 6), member(5, 3, 6)) })
+			s.want(replay.Request{Recover: recover}, "1-9", 9)
+		})
+	}
+}
+
+// TestSealMeetsAnEvent lets events land after the gap was read again, and before it is sealed.
+func TestSealMeetsAnEvent(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, 10)
+	s.singles(1, 2)
+	s.batch(3, 6)
+	s.singles(7, 9)
+	s.vanish(2, 2)
+	s.vanish(4, 5)
+	s.before = once(operation("PutItem"), func() { s.put(single(2)) })
+	s.want(replay.Request{Recover: true}, "1-2,7-9", 9) // of the atomic write two members are sealed
+
+	s = newScene(t, 10)
+	s.singles(1, 2)
+	s.batch(3, 6)
+	s.vanish(4, 5)
+	s.before = once(operation("PutItem"), func() { s.put(member(4, 3, 6), member(5, 3, 6)) })
+	s.want(replay.Request{Recover: true}, "1-6", 6)
+}
+
+// TestSealMeetsATombstone deletes what is missing before it is sealed.
+func TestSealMeetsATombstone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, 10)
+	s.singles(1, 9)
+	s.vanish(1, 3)
+	s.before = once(operation("PutItem"), func() { s.bury(1, layout.LowMark{Seq: 6, Removed: 6}) })
+	s.want(replay.Request{Recover: true}, "6-9", 9)
+}
+
+// TestOlderPageOfALaterPartition reads the second partition ahead, before an atomic write that crosses into it lands, and
+// the first one after: it must not be taken for incomplete if something stands behind it.
+func TestOlderPageOfALaterPartition(t *testing.T) {
+	t.Parallel()
+	for _, recover := range []bool{false, true} {
+		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, 10)
+			s.singles(201, 203)
+			s.put(keys.EncodeHighMark(pid, 200, 0))
+			landed := make(chan struct{})
+			s.after = once(query(1), func() {
+				s.singles(1, 97)
+				s.batch(98, 103)
+				s.singles(104, 200)
+				close(landed)
+			})
+			s.before = once(query(0), func() { <-landed })
+			s.want(replay.Request{Recover: recover}, "1-203", 203)
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package replay_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/replay"
+)
+
+// TestNoPartitionIsReadTwice reads many partitions of small events: one query each.
+func TestNoPartitionIsReadTwice(t *testing.T) {
+	t.Parallel()
+	for _, recover := range []bool{false, true} {
+		s := newScene(t, 3)
+		s.singles(1, 750)
+		s.put(keys.EncodeHighMark(pid, 700, 0))
+		s.want(replay.Request{Recover: recover}, "1-750", 750)
+		queries := s.queries()
+		for p := range 8 {
+			if queries[p] != 1 {
+				t.Errorf("recovering %v: partition %d was read %d times", recover, p, queries[p])
+			}
+		}
+		if len(queries) != 8 {
+			t.Errorf("recovering %v: the partitions read are %v", recover, queries)
+		}
+	}
+}
+
+// TestReadingStopsWithItsConsumer reads no more than what is read ahead.
+func TestReadingStopsWithItsConsumer(t *testing.T) {
+	t.Parallel()
+	const parallelism = 3
+	s := newScene(t, parallelism)
+	s.singles(1, 950)
+	s.put(keys.EncodeHighMark(pid, 900, 0))
+	seen := 0
+	_, err := s.store.Run(t.Context(), &dynamo.Meter{}, request(), func(*layout.Event) error {
+		if seen++; seen == 5 {
+			return replay.ErrStop
+		}
+		return nil
+	})
+	if err != nil || seen != 5 {
+		t.Errorf("%d events, %v; want 5", seen, err)
+	}
+	if n := len(s.queries()); n > parallelism {
+		t.Errorf("%d partitions were read for 5 events", n)
+	}
+	failed := errors.New("the consumer fails")
+	if _, err := s.store.Run(t.Context(), &dynamo.Meter{}, request(), func(*layout.Event) error { return failed }); !errors.Is(err, failed) {
+		t.Errorf("the error is %v, want the consumer's", err)
+	}
+}
+
+func request() replay.Request {
+	return replay.Request{PersistenceID: pid, From: 1, To: layout.MaxSequenceNumber, Limit: replay.Unlimited}
+}
+
+// TestLargePartitions has partitions of several pages of a megabyte each.
+func TestLargePartitions(t *testing.T) {
+	t.Parallel()
+	for _, recover := range []bool{false, true} {
+		s := newScene(t, 10)
+		large := []byte(strings.Repeat("x", 30_000))
+		for seq := int64(1); seq <= 205; seq++ {
+			e := &layout.Event{PersistenceID: pid, SequenceNr: seq, Bytes: large, SerializerID: 4, WriterUUID: "w"}
+			if seq >= 20 && seq <= 180 { // an atomic write over many pages
+				e.Batch = layout.Batch{Start: 20, Last: 180, WriterUUID: "w"}
+			}
+			s.put(keys.EncodeEvent(e))
+		}
+		s.put(keys.EncodeHighMark(pid, 200, 0))
+		s.want(replay.Request{Recover: recover}, "1-205", 205)
+		s.want(replay.Request{Recover: recover, From: 150}, "150-205", 205)
+		s.vanish(35, 35) // it was there when its page was read before
+		s.want(replay.Request{Recover: recover}, "1-19,181-205", 205)
+	}
+}
+
+// TestRecoveryBehindItsSnapshot finds the highest number where nothing stands behind the snapshot, or nothing near it.
+func TestRecoveryBehindItsSnapshot(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ stored, mark, snapshot, highest int64 }{
+		{5, 0, 5, 5}, {99, 0, 99, 99}, {100, 100, 100, 100}, {199, 100, 199, 199}, {250, 200, 250, 250},
+		{50, 300, 50, 50},    // the mark points to nothing
+		{50, 0, 80, 50},      // the snapshot is newer than the journal
+		{250, 0, 99, 250},    // the marks are lost
+		{150, 100, 300, 150}, // newer by partitions
+		{0, 0, 12, 0},        // the journal is lost
+		{250, 100, 100, 250}, // the last mark is lost
+		{199, 100, 100, 199}, // a full partition, and nothing behind
+	} {
+		s := newScene(t, 10)
+		s.singles(1, c.stored)
+		if c.mark > 0 {
+			s.put(keys.EncodeHighMark(pid, c.mark, 0))
+		}
+		var behind []int64
+		for n := c.snapshot + 1; n <= c.stored; n++ {
+			behind = append(behind, n)
+		}
+		s.want(replay.Request{Recover: true, From: c.snapshot + 1}, ranges(behind), c.highest)
+	}
+}
+
+// TestTheLastPartition reads where the numbers end.
+func TestTheLastPartition(t *testing.T) {
+	t.Parallel()
+	const last = int64(layout.MaxSequenceNumber)
+	s := newScene(t, 10)
+	s.put(keys.EncodeLowMark(pid, layout.LowMark{Seq: last - 9, Removed: last - 9}, nil, 0))
+	s.singles(last-9, last)
+	for _, recover := range []bool{false, true} {
+		got, result, err := s.read(replay.Request{Recover: recover})
+		if err != nil || !strings.HasSuffix(got, "-9223372036854775806") || recover && result.Highest != last {
+			t.Errorf("recovering %v: %q, %+v, %v", recover, got, result, err)
+		}
+	}
+}

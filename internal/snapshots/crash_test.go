@@ -1,0 +1,251 @@
+package snapshots_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/snapshots"
+)
+
+// describe shows a snapshot.
+func describe(s *layout.Snapshot) string {
+	if s == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%d at %d with %d bytes", s.SequenceNr, s.Timestamp, len(s.Bytes))
+}
+
+// replacement is what a save replaces, and by what.
+type replacement struct {
+	name string
+	// standing is what stands there before: an older snapshot, and maybe one of the number that is saved.
+	standing []layout.Snapshot
+	saved    layout.Snapshot
+	change   func(*snapshots.Store)
+}
+
+const small, split = 50, 4500
+
+func replacements() []replacement {
+	older, olderSplit := snapshot(1, small), snapshot(1, split)
+	later := func(s layout.Snapshot) layout.Snapshot {
+		s.Timestamp++
+		return s
+	}
+	compress := func(s *snapshots.Store) { s.Compress = true }
+	return []replacement{
+		{"the first snapshot, split", nil, snapshot(2, split), nil},
+		{"a small one after a small one", []layout.Snapshot{older}, snapshot(2, small), nil},
+		{"a split one after a small one", []layout.Snapshot{older}, snapshot(2, split), nil},
+		{"a split one after a split one", []layout.Snapshot{olderSplit}, snapshot(2, split), nil},
+		{"a compressed one after a split one", []layout.Snapshot{olderSplit}, snapshot(2, split), compress},
+		{"a small one in the place of a small one", []layout.Snapshot{older, snapshot(2, small+1)}, later(snapshot(2, small)), nil},
+		{"a split one in the place of a small one", []layout.Snapshot{older, snapshot(2, small)}, later(snapshot(2, split)), nil},
+		{"a small one in the place of a split one", []layout.Snapshot{older, snapshot(2, split)}, later(snapshot(2, small)), nil},
+		{"a split one in the place of a split one", []layout.Snapshot{older, snapshot(2, split+1)}, later(snapshot(2, split)), nil},
+		{"a split one in the place of a longer split one", []layout.Snapshot{older, snapshot(2, 3*split)}, later(snapshot(2, split)), nil},
+		{"a compressed one in the place of a small one", []layout.Snapshot{older, snapshot(2, small)}, later(snapshot(2, split)), compress},
+	}
+}
+
+// tillDone calls run with 1, 2, … until it says that the request of that number was never sent.
+func tillDone(t *testing.T, run func(n int) (sent int)) {
+	t.Helper()
+	const enough = 1000
+	for n := 1; n < enough; n++ {
+		if run(n) < n {
+			return
+		}
+	}
+	t.Fatal("there is no end to its requests")
+}
+
+// A process is killed at any request of a save: what was selected before stays selected, or the new snapshot is, whole.
+func TestSaveKilledAnywhereLeavesAWholeSnapshot(t *testing.T) {
+	t.Parallel()
+	for _, r := range replacements() {
+		for at, how := range map[fate]string{lost: "before", unanswered: "after"} {
+			t.Run(r.name+", killed "+how+" a request", func(t *testing.T) {
+				t.Parallel()
+				b := openBase(t)
+				tillDone(t, func(n int) int {
+					b.empty()
+					before := b.store(nil, nil)
+					for _, s := range r.standing {
+						b.save(before, s)
+					}
+					was := b.load(before)
+					w := dying(n, at)
+					saved := r.saved
+					err := b.store(w, r.change).Save(t.Context(), &dynamo.Meter{}, &saved)
+					switch got := b.load(before); {
+					case err == nil && !same(got, &r.saved):
+						t.Errorf("killed at request %d, after success: selected is %s, want the new one", n, describe(got))
+					case err != nil && !same(got, &r.saved) && !same(got, was) && (got != nil || was != nil):
+						t.Errorf("killed at request %d: selected is %s, want the new one or %s", n, describe(got), describe(was))
+					}
+					return w.sent()
+				})
+			})
+		}
+	}
+}
+
+// A request of a save is lost, or its answer, and sent again: the save succeeds, and the snapshot is there.
+func TestSaveSurvivesALostRequestOrAnswer(t *testing.T) {
+	t.Parallel()
+	for _, r := range replacements() {
+		for at, what := range map[fate]string{lost: "request", unanswered: "answer"} {
+			t.Run(r.name+", a lost "+what, func(t *testing.T) {
+				t.Parallel()
+				b := openBase(t)
+				tillDone(t, func(n int) int {
+					b.empty()
+					reader := b.store(nil, nil)
+					for _, s := range r.standing {
+						b.save(reader, s)
+					}
+					w := faltering(n, at)
+					b.save(b.store(w, r.change), r.saved)
+					if got := b.load(reader); !same(got, &r.saved) {
+						t.Errorf("a lost %s of request %d: selected is %s, want %s", what, n, describe(got), describe(&r.saved))
+					}
+					return w.sent()
+				})
+			})
+		}
+	}
+}
+
+// A process is killed at any request of a deletion: each snapshot is there whole, or not at all; deleting again finishes it,
+// and leaves nothing, parts included.
+func TestDeletionKilledAnywhereIsFinishedByTheNext(t *testing.T) {
+	t.Parallel()
+	deletions := map[string]func(context.Context, *snapshots.Store) error{
+		"delete": func(ctx context.Context, s *snapshots.Store) error {
+			_, err := s.Delete(ctx, &dynamo.Meter{}, "a", snapshots.Everything())
+			return err
+		},
+		"erase": func(ctx context.Context, s *snapshots.Store) error {
+			_, err := s.Erase(ctx, &dynamo.Meter{}, "a", math.MaxInt64)
+			return err
+		},
+	}
+	for name, deletion := range deletions {
+		for at, how := range map[fate]string{lost: "before", unanswered: "after"} {
+			t.Run(name+", killed "+how+" a request", func(t *testing.T) {
+				t.Parallel()
+				b := openBase(t)
+				tillDone(t, func(n int) int {
+					b.empty()
+					reader := b.store(nil, nil)
+					standing := []layout.Snapshot{snapshot(1, small), snapshot(2, split), snapshot(3, small), snapshot(4, 3*split)}
+					for _, s := range standing {
+						b.save(reader, s)
+					}
+					w := dying(n, at)
+					_ = deletion(t.Context(), b.store(w, nil))
+					if err := reader.Each(t.Context(), &dynamo.Meter{}, "a", snapshots.Everything(), 0, func(s layout.Snapshot) bool {
+						if !isOneOf(&s, standing...) {
+							t.Errorf("killed at request %d: there is %s", n, describe(&s))
+						}
+						return true
+					}); err != nil {
+						t.Errorf("killed at request %d: %v", n, err)
+					}
+					if err := deletion(t.Context(), reader); err != nil {
+						t.Errorf("killed at request %d, again: %v", n, err)
+					}
+					if left := b.items(); len(left) > 0 {
+						t.Errorf("killed at request %d, and deleted again: %d items are left", n, len(left))
+					}
+					return w.sent()
+				})
+			})
+		}
+	}
+}
+
+// A save that failed is repeated by its caller: what the first one left is not left for good.
+func TestSaveRepeatedAfterAFailureLeavesNoLitter(t *testing.T) {
+	t.Parallel()
+	b := openBase(t)
+	tillDone(t, func(n int) int {
+		b.empty()
+		s := b.store(nil, nil)
+		w := dying(n, unanswered)
+		saved := snapshot(2, split)
+		_ = b.store(w, nil).Save(t.Context(), &dynamo.Meter{}, &saved)
+		b.save(s, saved)
+		if _, err := s.Delete(t.Context(), &dynamo.Meter{}, "a", snapshots.Everything()); err != nil {
+			t.Fatal(err)
+		}
+		if left := b.items(); len(left) > 0 {
+			t.Errorf("killed at request %d, saved again and deleted: %d items are left", n, len(left))
+		}
+		return w.sent()
+	})
+}
+
+// While a reader stands between the head and the parts, the snapshot is replaced by another of its number: one of the two is
+// what it must find, as there always was one. Events that the snapshot holds may be deleted.
+func TestLoadWhileTheNumberIsSavedAnewFindsOne(t *testing.T) {
+	t.Parallel()
+	for name, size := range map[string]int{"by a split one": split, "by a small one": small} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := openBase(t)
+			writer := b.store(nil, nil)
+			older, first, second := snapshot(1, small), snapshot(2, split+1), snapshot(2, size)
+			second.Timestamp++
+			b.save(writer, older)
+			b.save(writer, first)
+			queries := 0
+			w := &wire{}
+			w.judge = func(_ int, operation string) fate {
+				if operation == "Query" {
+					if queries++; queries == 3 { // the two searches, then the parts
+						b.save(writer, second)
+					}
+				}
+				return arrives
+			}
+			if got := b.load(b.store(w, nil)); !isOneOf(got, first, second) {
+				t.Errorf("selected is %s, want one of those of number 2", describe(got))
+			}
+		})
+	}
+}
+
+// Two saves of one number cross each other at every point: what is there afterwards is one of them, whole.
+func TestSavesOfOneNumberCrossEachOther(t *testing.T) {
+	t.Parallel()
+	for _, sizes := range [][2]int{{split, split + 1}, {split, small}, {small, split}, {small, small + 1}} {
+		t.Run(fmt.Sprint(sizes), func(t *testing.T) {
+			t.Parallel()
+			b := openBase(t)
+			tillDone(t, func(n int) int {
+				b.empty()
+				other := b.store(nil, nil)
+				older, first, second := snapshot(1, small), snapshot(2, sizes[0]), snapshot(2, sizes[1])
+				b.save(other, older)
+				w := &wire{}
+				w.judge = func(i int, _ string) fate {
+					if i == n {
+						b.save(other, second)
+					}
+					return arrives
+				}
+				b.save(b.store(w, nil), first)
+				if got := b.load(other); !isOneOf(got, first, second) {
+					t.Errorf("crossed at request %d: selected is %s", n, describe(got))
+				}
+				return w.sent()
+			})
+		})
+	}
+}

@@ -1,0 +1,224 @@
+package snapshots
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// The split form, version 1. A snapshot at sequence number s is a head at number -s and its parts far below zero, all in the
+// partition of the plug-ins' snapshots. The parts are written first, then the head, which says how many they are, their
+// length and SHA-256; every save has its own parts, by a random token. So until the head stands the older snapshot is the
+// newest there is, two saves of one number don't mix, and a head whose parts are not all there is as good as none. No plug-in
+// looks below zero, and the heads lack the attribute of its index.
+
+// ErrTooLarge says that a snapshot is over the limit, before anything is written.
+var ErrTooLarge = errors.New("the snapshot has too many bytes")
+
+// partOverhead is more than a part's item has besides its bytes and the persistence id.
+const partOverhead = 256
+
+// packedOverhead is more than compression adds to bytes that can't be compressed, up to the largest snapshot.
+const packedOverhead = 1 << 20
+
+// partSize is how many bytes of a snapshot a part holds.
+func (s *Store) partSize(pid string) int {
+	return max(s.MaxItemSize-partOverhead-len(s.Keys.Snapshots(pid)), 1)
+}
+
+func (s *Store) saveSplit(ctx context.Context, m *dynamo.Meter, snapshot *layout.Snapshot) error {
+	key := s.Keys.SnapshotKey(snapshot.PersistenceID, strconv.FormatInt(snapshot.SequenceNr, 10))
+	whole, err := s.Client.Get(ctx, m, s.Table, key)
+	if err != nil {
+		return err
+	}
+	stored := snapshot.Bytes
+	if s.Compress {
+		if stored, err = compress(stored); err != nil {
+			return err
+		}
+	}
+	sum := sha256.Sum256(stored)
+	head := &layout.SplitHead{
+		Snapshot: *snapshot,
+		Token:    rand.Int64N(layout.MaxSplitToken + 1), //nolint:gosec // tells saves apart, no secret
+		Stored:   int64(len(stored)),
+		Sum:      sum[:],
+		Zstd:     s.Compress,
+	}
+	head.Bytes = stored
+	if layout.Size(s.Keys.EncodeSplitHead(head)) > s.MaxItemSize {
+		size := s.partSize(snapshot.PersistenceID)
+		head.Parts = int64((len(stored) + size - 1) / size)
+		if head.Parts > layout.MaxSplitParts {
+			return fmt.Errorf("%w: %d parts, the limit is %d", ErrTooLarge, head.Parts, layout.MaxSplitParts)
+		}
+		if err := s.putParts(ctx, m, head, size); err != nil {
+			return err
+		}
+	}
+	replaced, err := s.Client.Replace(ctx, m, s.Table, s.Keys.EncodeSplitHead(head))
+	if err == nil && replaced != nil && !s.isHead(replaced, head) {
+		err = s.deleteParts(ctx, m, snapshot.PersistenceID, replaced)
+	}
+	if err == nil && whole != nil {
+		_, err = s.removeIf(ctx, m, key, layout.AttrSnapshotTS, whole)
+	}
+	return err
+}
+
+// isHead says whether an item is the head of this very save: a second try finds that of the first, whose parts are its own.
+func (s *Store) isHead(item layout.Attributes, head *layout.SplitHead) bool {
+	_, token, _, err := s.Keys.DecodeSplitParts(head.PersistenceID, item)
+	return err == nil && token == head.Token
+}
+
+func (s *Store) putParts(ctx context.Context, m *dynamo.Meter, head *layout.SplitHead, size int) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(s.Parallelism)
+	for part := range head.Parts {
+		from := int(part) * size
+		data := head.Bytes[from:min(from+size, len(head.Bytes))]
+		group.Go(func() error {
+			item := s.Keys.EncodeSplitPart(head.PersistenceID, head.SequenceNr, head.Token, part, data)
+			return s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: item})
+		})
+	}
+	return group.Wait()
+}
+
+// assemble reads the parts of a snapshot, if it has any. It says false where they are not what the head says: a part is
+// missing or another's.
+func (s *Store) assemble(ctx context.Context, m *dynamo.Meter, f *found) (layout.Snapshot, bool, error) {
+	head := f.head
+	if head == nil {
+		return f.Snapshot, true, nil
+	}
+	if head.Stored > int64(s.MaxBytes)+packedOverhead {
+		return f.Snapshot, false, fmt.Errorf("%w: %d, the limit is %d", ErrTooLarge, head.Stored, s.MaxBytes)
+	}
+	stored := head.Bytes
+	if head.Parts > 0 {
+		var err error
+		if stored, err = s.readParts(ctx, m, head); err != nil {
+			return f.Snapshot, false, err
+		}
+	}
+	sum := sha256.Sum256(stored)
+	if int64(len(stored)) != head.Stored || !bytes.Equal(sum[:], head.Sum) {
+		return f.Snapshot, false, nil
+	}
+	if head.Zstd {
+		var err error
+		if stored, err = decompress(stored, s.MaxBytes); err != nil {
+			return f.Snapshot, false, fmt.Errorf("snapshot %d of %q: %w", head.SequenceNr, head.PersistenceID, err)
+		}
+	}
+	f.Bytes = stored
+	return f.Snapshot, true, nil
+}
+
+func (s *Store) readParts(ctx context.Context, m *dynamo.Meter, head *layout.SplitHead) ([]byte, error) {
+	q := s.partsQuery(head.PersistenceID, head.SequenceNr, head.Token)
+	stored := make([]byte, 0, head.Stored)
+	for {
+		page, err := s.Client.Query(ctx, m, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range page.Items {
+			data, err := s.Keys.DecodeSplitPart(head.PersistenceID, item)
+			if err != nil {
+				return nil, err
+			}
+			if stored = append(stored, data...); int64(len(stored)) > head.Stored {
+				return stored, nil // more than there can be: the checksum will tell
+			}
+		}
+		if page.Next == nil {
+			return stored, nil
+		}
+		q.ExclusiveStartKey = page.Next
+	}
+}
+
+// deleteParts deletes the parts of a head, of which token and number of parts are given.
+func (s *Store) deleteParts(ctx context.Context, m *dynamo.Meter, pid string, head layout.Attributes) error {
+	seq, token, parts, err := s.Keys.DecodeSplitParts(pid, head)
+	if err != nil {
+		return err
+	}
+	keys := make([]layout.Attributes, parts)
+	for part := range parts {
+		keys[part] = s.Keys.SnapshotKey(pid, layout.SplitPartNumber(seq, token, part))
+	}
+	return s.Client.BatchDelete(ctx, m, s.Table, keys)
+}
+
+// partsQuery asks for the parts of one save, the first part first: it has the highest number.
+func (s *Store) partsQuery(pid string, seq, token int64) *dynamodb.QueryInput {
+	return &dynamodb.QueryInput{
+		TableName:              &s.Table,
+		ConsistentRead:         aws.Bool(true),
+		ScanIndexForward:       aws.Bool(false),
+		KeyConditionExpression: aws.String(layout.AttrPar + " = :p AND " + layout.AttrSnapshotSeq + " BETWEEN :lo AND :hi"),
+		ExpressionAttributeValues: dynamo.Attributes{
+			":p":  &types.AttributeValueMemberS{Value: s.Keys.Snapshots(pid)},
+			":lo": &types.AttributeValueMemberN{Value: layout.SplitPartNumber(seq, token, layout.MaxSplitParts)},
+			":hi": &types.AttributeValueMemberN{Value: layout.SplitPartNumber(seq, token, 0)},
+		},
+	}
+}
+
+// bothNext begins both searches at the same time: a load is one round trip.
+func bothNext(ctx context.Context, searches [2]*search) ([2]*found, error) {
+	var heads [2]*found
+	group, ctx := errgroup.WithContext(ctx)
+	for i := range searches {
+		group.Go(func() error {
+			var err error
+			heads[i], err = searches[i].next(ctx)
+			return err
+		})
+	}
+	return heads, group.Wait()
+}
+
+func compress(data []byte) ([]byte, error) {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return nil, fmt.Errorf("compress the snapshot: %w", err)
+	}
+	packed := encoder.EncodeAll(data, nil)
+	if err := encoder.Close(); err != nil {
+		return nil, fmt.Errorf("compress the snapshot: %w", err)
+	}
+	return packed, nil
+}
+
+// decompress unpacks at most limit bytes.
+func decompress(packed []byte, limit int) ([]byte, error) {
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(limit)))
+	if err != nil {
+		return nil, fmt.Errorf("decompress: %w", err)
+	}
+	defer decoder.Close()
+	data, err := decoder.DecodeAll(packed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("decompress: %w", err)
+	}
+	return data, nil
+}
