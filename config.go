@@ -1,0 +1,334 @@
+package dynajournal
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/middleware"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+// Defaults of Config, those of the plug-ins' reference configurations where they have them.
+const (
+	DefaultAttemptTimeout    = 4 * time.Second
+	DefaultBackoffBase       = time.Millisecond
+	DefaultBackoffCap        = time.Second
+	DefaultConnectTimeout    = 10 * time.Second
+	DefaultFenceWindow       = 24 * time.Hour
+	DefaultIDsIndexName      = layout.SharedIDsIndex
+	DefaultJournalName       = "journal"
+	DefaultJournalTable      = "pekko-persistence"
+	DefaultMaxBatchBytes     = 64 << 20
+	DefaultMaxBatchEvents    = 10_000
+	DefaultMaxBatchGet       = 100
+	DefaultMaxBatchWrite     = 25
+	DefaultMaxConnections    = 50
+	DefaultMaxItemSize       = 400_000
+	DefaultMaxSnapshotBytes  = 64 << 20
+	DefaultOperationTimeout  = 10 * time.Second
+	DefaultReplayParallelism = 10
+	DefaultRetries           = 10
+	DefaultSequenceShards    = layout.DefaultShards
+	DefaultSnapshotTable     = "pekko-persistence-snapshot"
+)
+
+// Config says where a journal is and how it is to be used. The zero value of each field is its default; of the fields of a
+// whole journal (names, tables, shards) the defaults are the JVM plug-ins'. docs/configuration.md maps each of their keys
+// to the field here.
+type Config struct {
+	// AccessKeyID and SecretAccessKey are static credentials, used if both are set. Leave them empty for those of AWS.
+	AccessKeyID, SecretAccessKey string
+
+	// Adapter changes events on their way into the journal and out of it. Defaults to none.
+	Adapter EventAdapter
+
+	// AWS is the SDK's configuration: region, credentials, endpoint, HTTP client. Make one with the SDK's config module for
+	// real DynamoDB, or take embedded.Engine's. Its retryer is not used: retries are set here.
+	AWS aws.Config
+
+	// AttemptTimeout bounds one try of a request. A request that hangs longer is tried again, within OperationTimeout.
+	// Defaults to DefaultAttemptTimeout.
+	AttemptTimeout time.Duration
+
+	// BackoffBase is the longest pause before the first retry; it doubles for each further one, up to BackoffCap. Pauses are
+	// drawn evenly from zero to the longest, so that clients throttled together don't come back together. Default to
+	// DefaultBackoffBase and DefaultBackoffCap.
+	BackoffBase, BackoffCap time.Duration
+
+	// DecodeEagerly decodes every event while it is read, and ends the reading with the first that can't be. Without it an
+	// event is decoded when its value is asked for.
+	DecodeEagerly bool
+
+	// Endpoint is the URL of the service, for anything but AWS's own endpoint of the region. Defaults to AWS's.
+	Endpoint string
+
+	// FenceWindow is how long a deleted event keeps its sequence number taken, so that a writer that was paused meanwhile
+	// can't write there. A writer that did nothing for half of it looks before it writes. Raise it if processes may be
+	// paused for longer than half of it; deleted events take storage that long. Defaults to DefaultFenceWindow.
+	FenceWindow time.Duration
+
+	// Hooks are told what happens. Each may implement any of the hook interfaces of this package.
+	Hooks []Hook
+
+	// HTTP configures connections, where AWS has no HTTP client of its own.
+	HTTP HTTPConfig
+
+	// IDsIndexName is the name of the index that lists the persistence ids of a shared journal. Defaults to
+	// DefaultIDsIndexName.
+	IDsIndexName string
+
+	// JournalName is the first part of every key, so that several journals can share a table. Names that end in -P, -SH,
+	// -SL or -META are refused: their keys could be another journal's. Defaults to DefaultJournalName.
+	JournalName string
+
+	// JournalTable is the table of events. Defaults to DefaultJournalTable.
+	JournalTable string
+
+	// LogConfig logs the configuration in use at Open, at level info, without credentials.
+	LogConfig bool
+
+	// Logger takes log records. Defaults to discarding them.
+	Logger *slog.Logger
+
+	// MaxBatchBytes bounds the bytes of all items of one atomic write, and MaxBatchEvents its events: a reader has to hold
+	// an atomic write as a whole. Writes over them are rejected. Default to DefaultMaxBatchBytes and DefaultMaxBatchEvents.
+	MaxBatchBytes, MaxBatchEvents int
+
+	// MaxBatchGet and MaxBatchWrite bound the keys and items of a batch request; 100 and 25 are DynamoDB's own limits and
+	// the defaults, more is refused.
+	MaxBatchGet, MaxBatchWrite int
+
+	// MaxConnections is how many requests can be under way at once, and how many connections are kept. Further ones wait.
+	// Defaults to DefaultMaxConnections.
+	MaxConnections int
+
+	// MaxItemSize is the largest item in bytes, as DynamoDB counts it: larger events are rejected, larger snapshots are
+	// split. Defaults to DefaultMaxItemSize; DynamoDB's own limit is 409,600, more is refused.
+	MaxItemSize int
+
+	// MaxSnapshotBytes bounds the bytes of a snapshot. One that does not fit into an item is split over several, which a JVM
+	// does not see. Defaults to DefaultMaxSnapshotBytes.
+	MaxSnapshotBytes int
+
+	// OperationTimeout bounds a request with all its tries, and an append from the moment when it is sent. Defaults to
+	// DefaultOperationTimeout.
+	OperationTimeout time.Duration
+
+	// ReplayParallelism is how many partitions (100 sequence numbers each) of one persistence id are read ahead at most,
+	// and how many requests a deletion has under way. Defaults to DefaultReplayParallelism.
+	ReplayParallelism int
+
+	// Retries is how often a request is tried again after throttling, a lost connection or an internal error; negative is
+	// never. Defaults to DefaultRetries.
+	Retries int
+
+	// SequenceShards is the number of shards of the high and low marks. 0 is what the journal's header says, or
+	// DefaultSequenceShards where there is none. Another number than the header's is an error, as with a wrong one
+	// highest sequence numbers would be lost; without a header set what the JVM's sequence-shards says.
+	SequenceShards int
+
+	// Serialization turns events into bytes and back. Defaults to serialization.NewRegistry(): strings, numbers, bytes.
+	Serialization *serialization.Registry
+
+	// SnapshotCompression stores snapshots compressed with zstd, in the form of split snapshots: a JVM does not see them.
+	SnapshotCompression bool
+
+	// SnapshotEnvelope writes snapshots in the form of Akka's plug-in 1.1. Both forms are always read.
+	SnapshotEnvelope bool
+
+	// SnapshotNewestByTimestamp selects snapshots by the newest timestamp where the criteria do not bound the sequence
+	// number, as the plug-ins do, and not by the highest sequence number. With clocks that go backwards the two differ. It has
+	// to read all snapshots of a persistence id.
+	SnapshotNewestByTimestamp bool
+
+	// SnapshotTable is the table of snapshots. Defaults to DefaultSnapshotTable.
+	SnapshotTable string
+
+	// Tracing logs every request at level debug.
+	Tracing bool
+
+	// UserAgent is added to the SDK's own.
+	UserAgent string
+}
+
+// HTTPConfig configures connections. Zero values are the defaults named, else Go's and the SDK's.
+type HTTPConfig struct {
+	// ConnectTimeout bounds the making of a connection. Defaults to DefaultConnectTimeout.
+	ConnectTimeout time.Duration
+	// IdleTimeout is how long an unused connection is kept.
+	IdleTimeout time.Duration
+	// KeepAlive is the pause between TCP keep-alive probes; negative sends none.
+	KeepAlive time.Duration
+	// LocalAddress is the IP address to connect from.
+	LocalAddress string
+	// Proxy is the URL of an HTTP proxy, with user and password where it wants them. Defaults to that of the environment
+	// (HTTPS_PROXY and so on).
+	Proxy string
+	// ReadBuffer and WriteBuffer are the sizes in bytes of a connection's buffers.
+	ReadBuffer, WriteBuffer int
+	// ResponseTimeout bounds the wait for the beginning of an answer, beside AttemptTimeout.
+	ResponseTimeout time.Duration
+}
+
+// withDefaults fills in what is not set. What is set wrongly is an *ArgumentError.
+func (c Config) withDefaults() (Config, error) {
+	orDefault(&c.AttemptTimeout, DefaultAttemptTimeout)
+	orDefault(&c.BackoffBase, DefaultBackoffBase)
+	orDefault(&c.BackoffCap, DefaultBackoffCap)
+	orDefault(&c.FenceWindow, DefaultFenceWindow)
+	orDefault(&c.HTTP.ConnectTimeout, DefaultConnectTimeout)
+	orDefault(&c.IDsIndexName, DefaultIDsIndexName)
+	orDefault(&c.JournalName, DefaultJournalName)
+	orDefault(&c.JournalTable, DefaultJournalTable)
+	orDefault(&c.MaxBatchBytes, DefaultMaxBatchBytes)
+	orDefault(&c.MaxBatchEvents, DefaultMaxBatchEvents)
+	orDefault(&c.MaxBatchGet, DefaultMaxBatchGet)
+	orDefault(&c.MaxBatchWrite, DefaultMaxBatchWrite)
+	orDefault(&c.MaxConnections, DefaultMaxConnections)
+	orDefault(&c.MaxItemSize, DefaultMaxItemSize)
+	orDefault(&c.MaxSnapshotBytes, DefaultMaxSnapshotBytes)
+	orDefault(&c.OperationTimeout, DefaultOperationTimeout)
+	orDefault(&c.ReplayParallelism, DefaultReplayParallelism)
+	orDefault(&c.Retries, DefaultRetries)
+	orDefault(&c.SnapshotTable, DefaultSnapshotTable)
+	c.Retries = max(c.Retries, 0)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Serialization == nil {
+		c.Serialization = serialization.NewRegistry()
+	}
+	return c, c.check()
+}
+
+func orDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// maxDynamoItem is DynamoDB's limit of an item, in bytes.
+const maxDynamoItem = 400 << 10
+
+func (c *Config) check() error {
+	positive := func(name string, v int64, most int64) error {
+		if v < 1 || v > most {
+			return &ArgumentError{"Config." + name, v, fmt.Sprintf("it must be from 1 to %d", most)}
+		}
+		return nil
+	}
+	const anyDuration, anyNumber = int64(10 * 365 * 24 * time.Hour), int64(1 << 31)
+	for _, field := range []error{
+		positive("AttemptTimeout", int64(c.AttemptTimeout), anyDuration),
+		positive("BackoffBase", int64(c.BackoffBase), anyDuration),
+		positive("BackoffCap", int64(c.BackoffCap), anyDuration),
+		positive("FenceWindow", int64(c.FenceWindow), anyDuration),
+		positive("HTTP.ConnectTimeout", int64(c.HTTP.ConnectTimeout), anyDuration),
+		positive("MaxBatchBytes", int64(c.MaxBatchBytes), anyNumber),
+		positive("MaxBatchEvents", int64(c.MaxBatchEvents), anyNumber),
+		positive("MaxBatchGet", int64(c.MaxBatchGet), DefaultMaxBatchGet),
+		positive("MaxBatchWrite", int64(c.MaxBatchWrite), DefaultMaxBatchWrite),
+		positive("MaxConnections", int64(c.MaxConnections), anyNumber),
+		positive("MaxItemSize", int64(c.MaxItemSize), maxDynamoItem),
+		positive("MaxSnapshotBytes", int64(c.MaxSnapshotBytes), anyNumber),
+		positive("OperationTimeout", int64(c.OperationTimeout), anyDuration),
+		positive("ReplayParallelism", int64(c.ReplayParallelism), anyNumber),
+		positive("SequenceShards", max(int64(c.SequenceShards), 0)+1, layout.MaxShards+1),
+	} {
+		if field != nil {
+			return field
+		}
+	}
+	if c.SequenceShards < 0 {
+		return &ArgumentError{"Config.SequenceShards", c.SequenceShards, mustNotBeNegative}
+	}
+	if err := layout.CheckJournalName(c.JournalName); err != nil {
+		return &ArgumentError{"Config.JournalName", c.JournalName, err.Error()}
+	}
+	return c.checkAddresses()
+}
+
+func (c *Config) checkAddresses() error {
+	for name, address := range map[string]string{"Config.Endpoint": c.Endpoint, "Config.HTTP.Proxy": c.HTTP.Proxy} {
+		if address == "" {
+			continue
+		}
+		if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return &ArgumentError{name, address, "it must be a URL with http or https and a host"}
+		}
+	}
+	if c.AWS.Region == "" && c.Endpoint == "" && c.AWS.BaseEndpoint == nil {
+		return &ArgumentError{"Config.AWS.Region", "", "it must be set, as there is no Endpoint either: load it with the SDK's config module"}
+	}
+	return nil
+}
+
+// defaultRegion signs requests to an endpoint of one's own, which has no region.
+const defaultRegion = "us-east-1"
+
+// client makes the client that a configuration, with its defaults, describes.
+func (c *Config) client() (*dynamo.Client, error) {
+	awsConfig := c.AWS.Copy()
+	if c.Endpoint != "" {
+		awsConfig.BaseEndpoint = &c.Endpoint
+	}
+	orDefault(&awsConfig.Region, defaultRegion)
+	if c.AccessKeyID != "" && c.SecretAccessKey != "" {
+		awsConfig.Credentials = aws.NewCredentialsCache(staticCredentials{c.AccessKeyID, c.SecretAccessKey})
+	}
+	if c.UserAgent != "" {
+		awsConfig.APIOptions = append(awsConfig.APIOptions, middleware.AddUserAgentKey(c.UserAgent))
+	}
+	client, err := dynamo.New(dynamo.Options{
+		AWS: awsConfig,
+		HTTP: dynamo.HTTPOptions{
+			Transport:      c.HTTP.transport,
+			ConnectTimeout: c.HTTP.ConnectTimeout,
+			KeepAlive:      c.HTTP.KeepAlive,
+			LocalAddress:   c.HTTP.LocalAddress,
+		},
+		MaxInFlight:      c.MaxConnections,
+		Retries:          c.Retries,
+		BackoffBase:      c.BackoffBase,
+		BackoffCap:       c.BackoffCap,
+		AttemptTimeout:   c.AttemptTimeout,
+		OperationTimeout: c.OperationTimeout,
+		MaxBatchGet:      c.MaxBatchGet,
+		MaxBatchWrite:    c.MaxBatchWrite,
+		Observe:          c.observer(),
+	})
+	if err != nil {
+		return nil, &ArgumentError{"Config.HTTP", c.HTTP.LocalAddress, err.Error()}
+	}
+	return client, nil
+}
+
+func (h HTTPConfig) transport(t *http.Transport) {
+	if h.Proxy != "" {
+		if u, err := url.Parse(h.Proxy); err == nil {
+			t.Proxy = http.ProxyURL(u)
+		}
+	}
+	if h.IdleTimeout != 0 {
+		t.IdleConnTimeout = h.IdleTimeout
+	}
+	t.ReadBufferSize, t.WriteBufferSize = h.ReadBuffer, h.WriteBuffer
+	t.ResponseHeaderTimeout = h.ResponseTimeout
+}
+
+// staticCredentials are an access key that never expires.
+type staticCredentials struct{ id, secret string }
+
+// Retrieve gives the access key.
+func (s staticCredentials) Retrieve(context.Context) (aws.Credentials, error) {
+	return aws.Credentials{AccessKeyID: s.id, SecretAccessKey: s.secret, Source: "dynajournal.Config"}, nil
+}

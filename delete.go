@@ -1,0 +1,205 @@
+package dynajournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// DeleteResult says what a deletion has done.
+type DeleteResult struct {
+	// Lowest is the first sequence number that is not deleted.
+	Lowest int64
+	// Removed is how many sequence numbers were removed by this call, those of an earlier one that it finished included.
+	Removed int64
+	Cost    Cost
+}
+
+// DeleteTo deletes all events up to a sequence number; one beyond the highest stands for that. The highest sequence number
+// stays. The events are gone for every reader as soon as the low mark stands, which is first; then their items are replaced
+// by tombstones, which keep their numbers taken for Config.FenceWindow, so that a writer that was paused meanwhile can't
+// write there. What a deletion that was cut short left, the next one removes.
+//
+// Errors leave the writer alive, and the deletion begun or not: it can be called again. A context that ends stops it
+// between two steps.
+func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64) (DeleteResult, error) {
+	if sequenceNumber < 0 {
+		return DeleteResult{}, &ArgumentError{"sequence number", sequenceNumber, mustNotBeNegative}
+	}
+	ctx, done, err := w.journal.life.read(ctx)
+	if err != nil {
+		return DeleteResult{}, err
+	}
+	defer done()
+	if err := w.enter(ctx); err != nil {
+		return DeleteResult{}, err
+	}
+	defer w.leave()
+	var m dynamo.Meter
+	removed, err := w.deleteTo(ctx, &m, sequenceNumber)
+	result := DeleteResult{Lowest: w.low.Seq, Removed: removed, Cost: m.Cost()}
+	if err != nil {
+		return result, fmt.Errorf("delete events of %q to %d: %w", w.pid, sequenceNumber, itemError(w.journal.config.JournalTable, err))
+	}
+	return result, nil
+}
+
+func (w *Writer) deleteTo(ctx context.Context, m *dynamo.Meter, seq int64) (int64, error) {
+	if err := w.refresh(ctx, m); err != nil {
+		return 0, err
+	}
+	target := min(seq, w.next-1) + 1
+	if !safeguard.LowMarkFirst {
+		if err := w.entomb(ctx, m, w.low.First(), target); err != nil {
+			return 0, err
+		}
+	}
+	if err := w.raiseLowMark(ctx, m, target); err != nil {
+		return 0, err
+	}
+	return w.remove(ctx, m, func(progress layout.LowMark) error { return w.putProgress(ctx, m, progress) })
+}
+
+// raiseLowMark puts the low mark, with the batch it cuts, unless it stands as high already.
+func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64) error {
+	for {
+		marks, err := w.journal.store.LowMark(ctx, m, w.pid)
+		if err != nil {
+			return err
+		}
+		low := marks.Low
+		if w.low = low; target <= low.First() {
+			return nil
+		}
+		raised := layout.LowMark{Seq: target, Removed: max(low.Removed, 1)}
+		if raised.Cut, err = w.cut(ctx, m, target-1, low); err != nil {
+			return err
+		}
+		if !raised.Cut.IsBatch() {
+			// That nothing whole is cut holds only for the low mark it was judged by: another deletion may have turned
+			// members into tombstones since.
+			again, err := w.journal.store.LowMark(ctx, m, w.pid)
+			if err != nil {
+				return err
+			}
+			if again.Low.Seq != low.Seq {
+				continue
+			}
+		}
+		switch err = w.putLowMark(ctx, m, raised); {
+		case errors.Is(err, errMarkMoved):
+			continue
+		case err != nil:
+			return fmt.Errorf("put the low mark: %w", err)
+		}
+		w.low = raised
+		return nil
+	}
+}
+
+// cut is the batch that goes on beyond last, the last number to delete, if all its members up to there are there, or were
+// cut before. It is told on the low mark, as otherwise the rest, without its beginning, would not count as whole.
+func (w *Writer) cut(ctx context.Context, m *dynamo.Meter, last int64, low layout.LowMark) (layout.Batch, error) {
+	store := w.journal.store
+	if !safeguard.Cut {
+		return layout.Batch{}, nil
+	}
+	slots, err := store.Span(ctx, m, w.pid, last, last)
+	if err != nil || len(slots) == 0 || slots[0].Event == nil {
+		return layout.Batch{}, err
+	}
+	b := slots[0].Event.Batch
+	if !b.IsBatch() || b.Last <= last {
+		return layout.Batch{}, nil
+	}
+	if b.Start < low.First() && !low.CutCompletes(b) {
+		return layout.Batch{}, nil
+	}
+	there, err := store.Members(ctx, m, w.pid, b, max(b.Start, low.First()), last)
+	if err != nil || !there {
+		return layout.Batch{}, err
+	}
+	return b, nil
+}
+
+// progressStep is how many numbers are removed before the low mark says so: what a crash can make the next deletion do again.
+const progressStep = 1000
+
+// remove turns every number from where removal has come to the low mark into a tombstone: events, holes and parts of dead
+// batches alike. put says on the low mark how far it has come.
+func (w *Writer) remove(ctx context.Context, m *dynamo.Meter, put func(layout.LowMark) error) (int64, error) {
+	removed := int64(0)
+	for w.low.Removed < w.low.Seq {
+		from := max(w.low.Removed, 1)
+		to := from + min(progressStep, w.low.Seq-from)
+		if err := w.entomb(ctx, m, from, to); err != nil {
+			return removed, err
+		}
+		removed += to - from
+		progress := w.low
+		progress.Removed = to
+		if err := put(progress); err != nil {
+			return removed, err
+		}
+		w.low = progress
+	}
+	return removed, nil
+}
+
+// entomb puts tombstones at the numbers lo up to hi - 1. They need no condition: below the low mark nothing counts.
+func (w *Writer) entomb(ctx context.Context, m *dynamo.Meter, lo, hi int64) error {
+	expires := w.journal.tombstoneExpiry()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(w.journal.config.ReplayParallelism)
+	for first := lo; first < hi; {
+		n := min(int64(w.journal.config.MaxBatchWrite), hi-first)
+		batch := first
+		first += n
+		group.Go(func() error {
+			writes := make([]types.WriteRequest, n)
+			for i := range writes {
+				item := w.tombstone(batch+int64(i), expires)
+				if safeguard.Tombstones {
+					writes[i].PutRequest = &types.PutRequest{Item: item}
+				} else {
+					writes[i].DeleteRequest = &types.DeleteRequest{Key: w.journal.store.Keys.Event(w.pid, batch+int64(i)).Attributes()}
+				}
+			}
+			return w.journal.client.BatchWrite(ctx, m, w.journal.config.JournalTable, writes)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("remove %d to %d: %w", lo, hi-1, err)
+	}
+	return nil
+}
+
+// tombstone is what a deleted number becomes. In a shared journal the highest number stays taken for good: a JVM looks for the
+// highest number among what stands in its block, and would use this one again once it had expired before the others.
+func (w *Writer) tombstone(seq, expires int64) layout.Attributes {
+	if !w.journal.Native() && seq == w.next-1 {
+		return w.journal.store.Keys.EncodeSeal(w.pid, seq)
+	}
+	return w.journal.store.Keys.EncodeTombstone(w.pid, seq, expires)
+}
+
+// putProgress says on the low mark how far removal has come. A low mark that was raised meanwhile stays.
+func (w *Writer) putProgress(ctx context.Context, m *dynamo.Meter, low layout.LowMark) error {
+	item := w.journal.store.Keys.EncodeLowMark(w.pid, low, w.journal.idsAttributes(w.pid), 0)
+	if err := ignoreMoved(w.putMark(ctx, m, item, layout.AttrSeq+" = :v")); err != nil {
+		return fmt.Errorf("put the low mark: %w", err)
+	}
+	return nil
+}
+
+// tombstoneExpiry is when a tombstone that is put now may vanish, in seconds since 1970.
+func (j *Journal) tombstoneExpiry() int64 {
+	return j.clock.wall().Add(j.config.FenceWindow).Unix() + 1
+}

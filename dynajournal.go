@@ -1,0 +1,311 @@
+package dynajournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/ids"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/snapshots"
+)
+
+// Journal is an open journal. It is safe for concurrent use; one serves a whole process. Close it at the end.
+type Journal struct {
+	config Config
+	client *dynamo.Client
+	store  *replay.Store
+	saved  *snapshots.Store
+	ids    *ids.Store
+	header layout.Header
+	// keyLimit is the smallest limit in bytes that applies to the attribute par.
+	keyLimit int
+	clock    clock
+	life     lifetime
+}
+
+// clock is where time is read: as the calendar has it, for what is stored, and as it passes. Either can stand still or jump
+// where the other does not (a suspended machine, a corrected clock), so a writer's idleness is the longer of both.
+type clock struct {
+	wall    func() time.Time
+	elapsed func() time.Duration
+}
+
+// moment is a point in time on both.
+type moment struct {
+	wall    time.Time
+	elapsed time.Duration
+}
+
+func (c clock) now() moment { return moment{c.wall(), c.elapsed()} }
+
+// since is the longer of the times that have passed.
+func (c clock) since(m moment) time.Duration {
+	now := c.now()
+	return max(now.wall.Sub(m.wall), now.elapsed-m.elapsed)
+}
+
+func systemClock() clock {
+	began := time.Now()
+	return clock{
+		wall:    func() time.Time { return time.Now().Round(0) },
+		elapsed: func() time.Duration { return time.Since(began) },
+	}
+}
+
+// Open opens a journal whose tables exist (see CreateTables). It reads the journal's header and the table's description,
+// and checks that they fit the configuration.
+//
+// Errors: ErrInvalidArgument, ErrTableNotFound, ErrTableSchema, ErrHeaderMismatch, and those of any request.
+func Open(ctx context.Context, config Config) (*Journal, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	client, err := config.client()
+	if err != nil {
+		return nil, err
+	}
+	j := &Journal{config: config, client: client, clock: systemClock()}
+	if err := j.inspect(ctx); err != nil {
+		client.Close()
+		return nil, fmt.Errorf("open journal %q in table %q: %w", config.JournalName, config.JournalTable, err)
+	}
+	j.store = &replay.Store{
+		Client:      client,
+		Table:       config.JournalTable,
+		Keys:        j.keys(),
+		IDsShards:   j.header.IDsShards,
+		Parallelism: config.ReplayParallelism,
+	}
+	j.ids = &ids.Store{
+		Client:    client,
+		Table:     config.JournalTable,
+		Keys:      j.keys(),
+		IDsShards: j.header.IDsShards,
+		Index:     config.IDsIndexName,
+	}
+	j.saved = &snapshots.Store{
+		Client:      client,
+		Table:       config.SnapshotTable,
+		Keys:        j.keys(),
+		MaxItemSize: config.MaxItemSize,
+		MaxBytes:    config.MaxSnapshotBytes,
+		Parallelism: config.ReplayParallelism,
+		Envelope:    config.SnapshotEnvelope,
+		Compress:    config.SnapshotCompression,
+	}
+	j.life.open()
+	if config.LogConfig {
+		j.logConfig(ctx)
+	}
+	return j, nil
+}
+
+// Close ends the journal: reading stops at once, appends that were sent are waited for, up to Config.OperationTimeout.
+// Everything that is called afterwards returns ErrClosed. Closing twice does nothing.
+func (j *Journal) Close() error {
+	j.life.close(j.config.OperationTimeout)
+	j.client.Close()
+	return nil
+}
+
+// Native says whether the journal is of the native kind, made by CreateTables for Go alone. The other kind is shared with a
+// JVM.
+func (j *Journal) Native() bool { return j.header.Kind == layout.KindNative }
+
+// SequenceShards is the number of shards of the marks in use.
+func (j *Journal) SequenceShards() int { return int(j.header.Shards) }
+
+func (j *Journal) keys() layout.Keys {
+	return layout.Keys{Journal: j.config.JournalName, Shards: j.header.Shards}
+}
+
+// inspect reads what the table and the journal's header say.
+func (j *Journal) inspect(ctx context.Context) error {
+	table, err := j.client.Describe(ctx, j.config.JournalTable)
+	switch {
+	case errors.Is(err, ErrDenied): // policies made for the JVM may lack DescribeTable: the strictest limit is always right
+		j.keyLimit = layout.MaxRangeKeyBytes
+	case err != nil:
+		return err
+	default:
+		if err := checkSchema(table, layout.AttrNum); err != nil {
+			return err
+		}
+		j.keyLimit = keyLimit(table)
+	}
+	j.header, err = j.config.readHeader(ctx, j.client)
+	return err
+}
+
+// headerOf is the header that an item says, or that holds where there is none, checked against the configuration.
+func (c *Config) headerOf(item layout.Attributes) (layout.Header, error) {
+	keys := layout.Keys{Journal: c.JournalName}
+	if item == nil {
+		h := layout.Header{Kind: layout.KindShared, Shards: int64(c.SequenceShards), Version: layout.HeaderVersion}
+		orDefault(&h.Shards, DefaultSequenceShards)
+		return h, nil
+	}
+	h, err := keys.DecodeHeader(item)
+	if err != nil {
+		return h, fmt.Errorf("%w: %w", ErrHeaderMismatch, itemError(c.JournalTable, err))
+	}
+	if h.Version != layout.HeaderVersion {
+		return h, fmt.Errorf("%w: it has format version %d, this program knows version %d: use a newer release",
+			ErrHeaderMismatch, h.Version, layout.HeaderVersion)
+	}
+	if c.SequenceShards != 0 && int64(c.SequenceShards) != h.Shards {
+		return h, fmt.Errorf("%w: it says %d sequence shards, Config.SequenceShards is %d: set it to %d or 0",
+			ErrHeaderMismatch, h.Shards, c.SequenceShards, h.Shards)
+	}
+	return h, nil
+}
+
+// checkSchema says whether a table has the key that its items need: par, a string, and a range key that is a number.
+func checkSchema(t *types.TableDescription, rangeKey string) error {
+	hash := layout.AttrPar
+	want := []types.KeySchemaElement{
+		{AttributeName: &hash, KeyType: types.KeyTypeHash},
+		{AttributeName: &rangeKey, KeyType: types.KeyTypeRange},
+	}
+	typed := map[string]types.ScalarAttributeType{hash: types.ScalarAttributeTypeS, rangeKey: types.ScalarAttributeTypeN}
+	same := slices.EqualFunc(t.KeySchema, want, func(a, b types.KeySchemaElement) bool {
+		return aws.ToString(a.AttributeName) == aws.ToString(b.AttributeName) && a.KeyType == b.KeyType
+	})
+	for _, d := range t.AttributeDefinitions {
+		if wanted, ok := typed[aws.ToString(d.AttributeName)]; ok && wanted != d.AttributeType {
+			same = false
+		}
+	}
+	if !same {
+		return fmt.Errorf("%w: table %q needs hash key %s (S) and range key %s (N), it has %s",
+			ErrTableSchema, aws.ToString(t.TableName), hash, rangeKey, describeSchema(t))
+	}
+	return nil
+}
+
+func describeSchema(t *types.TableDescription) string {
+	kinds := map[string]types.ScalarAttributeType{}
+	for _, d := range t.AttributeDefinitions {
+		kinds[aws.ToString(d.AttributeName)] = d.AttributeType
+	}
+	var parts []string
+	for _, k := range t.KeySchema {
+		name := aws.ToString(k.AttributeName)
+		parts = append(parts, fmt.Sprintf("%s key %s (%s)", strings.ToLower(string(k.KeyType)), name, kinds[name]))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// keyLimit is the smallest limit of the attribute par: a partition key's, or a sort key's where an index has it as that.
+func keyLimit(t *types.TableDescription) int {
+	for i := range t.GlobalSecondaryIndexes {
+		for _, k := range t.GlobalSecondaryIndexes[i].KeySchema {
+			if aws.ToString(k.AttributeName) == layout.AttrPar && k.KeyType == types.KeyTypeRange {
+				return layout.MaxRangeKeyBytes
+			}
+		}
+	}
+	return layout.MaxKeyBytes
+}
+
+// checkID says why a persistence id can't be stored in this journal, now or at its last sequence number.
+func (j *Journal) checkID(pid string) error {
+	err := j.store.Keys.CheckPersistenceID(pid, j.keyLimit)
+	if err == nil && j.Native() {
+		err = j.store.Keys.CheckIDsKey(pid)
+	}
+	if err != nil {
+		return &ArgumentError{"persistence id", pid, err.Error()}
+	}
+	return nil
+}
+
+func (j *Journal) logConfig(ctx context.Context) {
+	c := j.config
+	c.Logger.LogAttrs(ctx, slog.LevelInfo, "journal opened",
+		slog.String("journal_name", c.JournalName), slog.String("journal_table", c.JournalTable), slog.String("snapshot_table", c.SnapshotTable),
+		slog.String("kind", j.header.Kind), slog.Int64("sequence_shards", j.header.Shards), slog.String("endpoint", c.Endpoint),
+		slog.String("region", c.AWS.Region), slog.Int("max_connections", c.MaxConnections), slog.Int("max_item_size", c.MaxItemSize),
+		slog.Int("replay_parallelism", c.ReplayParallelism), slog.Int("retries", c.Retries),
+		slog.Duration("operation_timeout", c.OperationTimeout), slog.Duration("attempt_timeout", c.AttemptTimeout),
+		slog.Duration("fence_window", c.FenceWindow))
+}
+
+// lifetime counts what is under way in a journal, and ends it.
+type lifetime struct {
+	mu     sync.Mutex
+	closed bool
+	work   sync.WaitGroup
+
+	// reading ends at once when the journal is closed, writing when its time is up.
+	reading, writing         context.Context //nolint:containedctx // the journal's own, not a call's
+	stopReading, stopWriting context.CancelCauseFunc
+}
+
+func (l *lifetime) open() {
+	l.reading, l.stopReading = context.WithCancelCause(context.Background())
+	l.writing, l.stopWriting = context.WithCancelCause(context.Background())
+}
+
+// close refuses what is new, ends reading, waits for writing, and ends that too when it takes longer than patience.
+func (l *lifetime) close(patience time.Duration) {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.stopReading(ErrClosed)
+	timer := time.AfterFunc(patience, func() { l.stopWriting(ErrClosed) })
+	l.work.Wait()
+	timer.Stop()
+	l.stopWriting(ErrClosed)
+}
+
+// begin enters an operation; done must be called at its end.
+func (l *lifetime) begin() (done func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, ErrClosed
+	}
+	l.work.Add(1)
+	return l.work.Done, nil
+}
+
+// read enters an operation that ends with ctx, or when the journal is closed.
+func (l *lifetime) read(ctx context.Context) (context.Context, func(), error) {
+	done, err := l.begin()
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(l.reading, func() { cancel(ErrClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		done()
+	}, nil
+}
+
+// write enters the sending of a write. It goes on when ctx ends, as what was sent may have been done, but not longer than
+// patience, nor than the journal allows.
+func (l *lifetime) write(ctx context.Context, patience time.Duration) (context.Context, context.CancelCauseFunc) {
+	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(l.writing, func() { end(ErrClosed) })
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	return ctx, func(cause error) {
+		stop()
+		end(cause)
+		cancel()
+	}
+}

@@ -1,0 +1,211 @@
+package dynajournal
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/replay"
+)
+
+// Errors of a writer, for errors.Is. After each of them but ErrRejected and ErrClosed the writer has ended: what the caller
+// does is recover again, which tells what stands in the journal now.
+var (
+	// ErrWriterConflict: another writer has taken the sequence number. The error is a *ConflictError. It does not prove
+	// that nothing was written: members of an atomic write may have landed, which nobody will ever see.
+	ErrWriterConflict = errors.New("another writer has written to this persistence id")
+
+	// ErrOutcomeUnknown: the write may be done or not, or still come to be done. The error is an *OutcomeUnknownError.
+	// Recovery finds it, or makes sure that it never appears.
+	ErrOutcomeUnknown = errors.New("it is not known whether the events were written")
+
+	// ErrWriterEnded: the writer was used after it had ended.
+	ErrWriterEnded = errors.New("the writer has ended: recover the persistence id again")
+
+	// ErrRejected: the events can't be stored: they can't be serialized or are too large. The error is a *RejectedError.
+	// Nothing was written and no sequence number was used; the writer lives on.
+	ErrRejected = errors.New("the events are rejected")
+
+	// ErrSequenceExhausted: the persistence id has no sequence number left for the events. Nothing was written, the writer
+	// lives on.
+	ErrSequenceExhausted = errors.New("there are no sequence numbers left")
+)
+
+// Errors of a request to DynamoDB, for errors.Is. Returned by a writer's methods they mean that nothing was written, or only
+// parts of an atomic write, which nobody will ever see; where the writer may go on after one, its method says so.
+var (
+	// ErrThrottled: DynamoDB refused for want of capacity until the retries were used up. Try later, raise the table's
+	// capacity, or Config.Retries.
+	ErrThrottled = dynamo.ErrThrottled
+
+	// ErrUnavailable: there was no answer, or none that is DynamoDB's, until the retries were used up. Check the endpoint.
+	ErrUnavailable = dynamo.ErrUnavailable
+
+	// ErrDenied: credentials are missing, wrong or expired, or the policy lacks a permission. The text names it.
+	ErrDenied = dynamo.ErrDenied
+
+	// ErrTableNotFound: there is no such table in this Region or at this endpoint. Make it with CreateTables.
+	ErrTableNotFound = dynamo.ErrTableNotFound
+
+	// ErrInvalidRequest: DynamoDB finds the request wrong. If the table is not one of ours this says so; else it is a bug.
+	ErrInvalidRequest = dynamo.ErrInvalidRequest
+
+	// ErrCollectionFull: the partition of a table with a local index has reached 10 GB. It is permanent until items of the
+	// persistence id are removed.
+	ErrCollectionFull = dynamo.ErrCollectionFull
+)
+
+// Other errors, for errors.Is.
+var (
+	// ErrClosed: the journal is closed, or was closed while the operation was under way.
+	ErrClosed = errors.New("the journal is closed")
+
+	// ErrInvalidArgument: an argument or a field of Config is wrong. The error is an *ArgumentError. Nothing was sent.
+	ErrInvalidArgument = errors.New("invalid argument")
+
+	// ErrTableSchema: the table's key is not that of a journal (par, a string, and num, a number). It belongs to something
+	// else, or to an older layout.
+	ErrTableSchema = errors.New("the table is not a journal of this layout")
+
+	// ErrHeaderMismatch: the configuration contradicts the journal's header, or the header can't be understood.
+	ErrHeaderMismatch = errors.New("the journal's header does not fit")
+
+	// ErrIndex: the index of persistence ids can't be used: there is none of the configured name, it has another key, or it
+	// is still being filled. Make or mend it with UpdateTables, wait, or list by a scan.
+	ErrIndex = errors.New("the index of persistence ids can't be used")
+
+	// ErrCorruptItem: a stored item can't be read. The error is an *ItemError, which names key and attribute. Nothing behind
+	// the item was handed out.
+	ErrCorruptItem = errors.New("a stored item can't be read")
+
+	// ErrDeletedMeanwhile: while a recovery was handing out events, those that were to follow were deleted. Load the newest
+	// snapshot and recover again.
+	ErrDeletedMeanwhile = replay.ErrDeletedMeanwhile
+)
+
+// ConflictError says who has taken a sequence number. errors.Is ErrWriterConflict.
+type ConflictError struct {
+	PersistenceID string
+	// SequenceNumber is the one that was to be written.
+	SequenceNumber int64
+	// WriterUUID is the writer whose event stands there; empty if what stands there is no event but a deleted or sealed
+	// number.
+	WriterUUID string
+}
+
+func (e *ConflictError) Error() string {
+	by := "it is deleted or sealed"
+	if e.WriterUUID != "" {
+		by = fmt.Sprintf("writer %s has written it", e.WriterUUID)
+	}
+	return fmt.Sprintf("%v: %q, sequence number %d: %s: recover it again", ErrWriterConflict, e.PersistenceID, e.SequenceNumber, by)
+}
+
+// Is makes it ErrWriterConflict.
+func (e *ConflictError) Is(target error) bool { return target == ErrWriterConflict }
+
+// OutcomeUnknownError names a write of which the outcome is not known. errors.Is ErrOutcomeUnknown.
+type OutcomeUnknownError struct {
+	PersistenceID string
+	// First and Last are the sequence numbers that were to be written.
+	First, Last int64
+	// Err is why: a lost answer, or the context's end.
+	Err error
+}
+
+func (e *OutcomeUnknownError) Error() string {
+	return fmt.Sprintf("%v: %q, sequence numbers %d to %d: recover it again: %v", ErrOutcomeUnknown, e.PersistenceID, e.First, e.Last, e.Err)
+}
+
+// Is makes it ErrOutcomeUnknown.
+func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
+
+func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
+
+// RejectedError says why events can't be stored. errors.Is ErrRejected.
+type RejectedError struct {
+	PersistenceID string
+	// Index is the place of the event in the call, from 0; -1 if it is the atomic write as a whole.
+	Index int
+	// Size and Limit are in bytes, or in events for an atomic write of too many; both 0 if the size is not the reason.
+	Size, Limit int
+	// Err is why.
+	Err error
+}
+
+func (e *RejectedError) Error() string {
+	what := "the atomic write"
+	if e.Index >= 0 {
+		what = fmt.Sprintf("event %d of the call", e.Index)
+	}
+	if e.Limit > 0 {
+		return fmt.Sprintf("%v: %q: %s: %v: %d, the limit is %d", ErrRejected, e.PersistenceID, what, e.Err, e.Size, e.Limit)
+	}
+	return fmt.Sprintf("%v: %q: %s: %v", ErrRejected, e.PersistenceID, what, e.Err)
+}
+
+// Is makes it ErrRejected.
+func (e *RejectedError) Is(target error) bool { return target == ErrRejected }
+
+func (e *RejectedError) Unwrap() error { return e.Err }
+
+// ArgumentError names an argument that is wrong. errors.Is ErrInvalidArgument.
+type ArgumentError struct {
+	// Argument is its name, for a field of Config with Config before it.
+	Argument string
+	Value    any
+	Reason   string
+}
+
+func (e *ArgumentError) Error() string {
+	return fmt.Sprintf("%v: %s = %v: %s", ErrInvalidArgument, e.Argument, quoted(e.Value), e.Reason)
+}
+
+// Is makes it ErrInvalidArgument.
+func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
+
+// mustNotBeNegative is the reason that most arguments can be wrong for.
+const mustNotBeNegative = "it must not be negative"
+
+// quoted shows a string in quotes, cut where it is long, and anything else as it is.
+func quoted(v any) any {
+	const most = 60
+	s, ok := v.(string)
+	if !ok {
+		return v
+	}
+	if len(s) > most {
+		return fmt.Sprintf("%.*q… (%d bytes)", most, s, len(s))
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// ItemError names the stored item that can't be read. errors.Is ErrCorruptItem.
+type ItemError struct {
+	Table string
+	// Par and Num are the item's key.
+	Par string
+	Num int64
+	// Attribute is the one that can't be read.
+	Attribute string
+	// Err is why.
+	Err error
+}
+
+func (e *ItemError) Error() string {
+	return fmt.Sprintf("%v: table %q, par=%q num=%d: attribute %q: %v", ErrCorruptItem, e.Table, e.Par, e.Num, e.Attribute, e.Err)
+}
+
+// Is makes it ErrCorruptItem.
+func (e *ItemError) Is(target error) bool { return target == ErrCorruptItem }
+
+func (e *ItemError) Unwrap() error { return e.Err }
+
+// itemError gives an error of the layout its public form.
+func itemError(table string, err error) error {
+	if item, ok := errors.AsType[*layout.ItemError](err); ok {
+		return &ItemError{table, item.Key.Par, item.Key.Num, item.Attribute, item.Err}
+	}
+	return err
+}

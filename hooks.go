@@ -1,0 +1,61 @@
+package dynajournal
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// Hook is told what happens in a journal. It implements any of the hook interfaces below; calls come from many goroutines
+// at once, must not block, and must not use the journal that makes them.
+type Hook any
+
+// RequestHook is told of every request to DynamoDB.
+type RequestHook interface {
+	// OnRequest is called after each try of a request has ended. ctx is that of the operation the request serves.
+	OnRequest(ctx context.Context, request Request)
+}
+
+// Request is one try of a request to DynamoDB.
+type Request struct {
+	// Operation is DynamoDB's name of it, such as PutItem.
+	Operation string
+	Table     string
+	// Try is 1 for the first try.
+	Try      int
+	Duration time.Duration
+	// Cost is what DynamoDB said the try consumed; failed tries don't say.
+	Cost Cost
+	// Err is why the try failed, nil if it did not.
+	Err error
+}
+
+// Cost is what an operation used up: requests sent, retries included, and read and write capacity units, as DynamoDB counted
+// them.
+type Cost = dynamo.Cost
+
+// observer tells hooks and the trace of each try; nil where there is nobody to tell.
+func (c *Config) observer() func(context.Context, dynamo.Try) {
+	var hooks []RequestHook
+	for _, h := range c.Hooks {
+		if hook, ok := h.(RequestHook); ok {
+			hooks = append(hooks, hook)
+		}
+	}
+	if len(hooks) == 0 && !c.Tracing {
+		return nil
+	}
+	logger, tracing := c.Logger, c.Tracing
+	return func(ctx context.Context, t dynamo.Try) {
+		for _, h := range hooks {
+			h.OnRequest(ctx, Request{t.Operation, t.Table, t.Number, t.Duration, t.Cost, t.Err})
+		}
+		if tracing {
+			logger.LogAttrs(ctx, slog.LevelDebug, "request", slog.String("operation", t.Operation), slog.String("table", t.Table),
+				slog.Int("try", t.Number), slog.Duration("duration", t.Duration), slog.Float64("read_units", t.Cost.ReadUnits),
+				slog.Float64("write_units", t.Cost.WriteUnits), slog.Any("error", t.Err))
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package dynajournal_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const modulePath = "github.com/dynajournal/dynajournal"
+
+// dependencies are the packages that a program compiles which imports the one of a folder.
+func dependencies(t *testing.T, folder string) []string {
+	t.Helper()
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skipf("skipped: it asks the go command, which is not found: %v", err)
+	}
+	out, err := exec.CommandContext(t.Context(), tool, "list", "-deps", folder).Output()
+	if err != nil {
+		t.Fatalf("go list -deps %s: %v", folder, err)
+	}
+	return strings.Fields(string(out))
+}
+
+// within says whether a package is a path, or below it.
+func within(pkg, path string) bool { return pkg == path || strings.HasPrefix(pkg, path+"/") }
+
+func TestRootPackageCompilesNeitherStorageNorConfigurationOfAWS(t *testing.T) {
+	t.Parallel()
+	deps := dependencies(t, ".")
+	if !slices.Contains(deps, "github.com/aws/aws-sdk-go-v2/service/dynamodb") {
+		t.Fatalf("the list is not that of the root package: %v", deps)
+	}
+	for _, pkg := range deps {
+		for _, unwanted := range []string{
+			"github.com/cockroachdb",
+			"github.com/aws/aws-sdk-go-v2/config",
+			modulePath + "/embedded",
+			modulePath + "/cmd",
+			"testing",
+		} {
+			if within(pkg, unwanted) {
+				t.Errorf("it compiles %s", pkg)
+			}
+		}
+	}
+}
+
+func TestEngineDependsOnNothingOfTheProject(t *testing.T) {
+	t.Parallel()
+	for _, pkg := range dependencies(t, "./embedded") {
+		if within(pkg, modulePath) && !within(pkg, modulePath+"/embedded") {
+			t.Errorf("it compiles %s", pkg)
+		}
+	}
+}

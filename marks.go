@@ -1,0 +1,60 @@
+package dynajournal
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// raiseHighMark puts the high mark that seq needs. One that is already higher is as good.
+func (w *Writer) raiseHighMark(ctx context.Context, m *dynamo.Meter, seq int64) error {
+	return w.journal.store.RaiseHighMark(ctx, m, w.pid, seq, nil)
+}
+
+// putLowMark puts a low mark. errMarkMoved says that one as high stands there.
+func (w *Writer) putLowMark(ctx context.Context, m *dynamo.Meter, low layout.LowMark) error {
+	item := w.journal.store.Keys.EncodeLowMark(w.pid, low, w.journal.idsAttributes(w.pid), 0)
+	return w.putMark(ctx, m, item, replay.MarkMovesUp)
+}
+
+// renewMarks puts the marks of a purged id without their expiry.
+func (w *Writer) renewMarks(ctx context.Context, m *dynamo.Meter) error {
+	if w.low.Seq > 0 {
+		if err := w.journal.store.RaiseLowMark(ctx, m, w.pid, w.low); err != nil {
+			return err
+		}
+	}
+	if w.next-1 < layout.PartitionSize {
+		return nil
+	}
+	return w.raiseHighMark(ctx, m, w.next-1)
+}
+
+// errMarkMoved says that a mark is already where it was to be moved, or beyond.
+var errMarkMoved = errors.New("the mark is as high already")
+
+func ignoreMoved(err error) error {
+	if errors.Is(err, errMarkMoved) {
+		return nil
+	}
+	return err
+}
+
+// putMark puts a mark's item under a condition on its value, :v.
+func (w *Writer) putMark(ctx context.Context, m *dynamo.Meter, item layout.Attributes, condition string) error {
+	put := dynamo.Put{Table: w.journal.config.JournalTable, Item: item}
+	if safeguard.MarksRise {
+		put.Condition, put.Values = condition, map[string]types.AttributeValue{":v": item[layout.AttrSeq]}
+	}
+	err := w.journal.client.Put(ctx, m, put)
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		return errMarkMoved
+	}
+	return err
+}

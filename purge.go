@@ -1,0 +1,192 @@
+package dynajournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/replay"
+)
+
+// PurgeOptions say how a persistence id is purged.
+type PurgeOptions struct {
+	// Now removes every item at once. It needs that no other writer of the persistence id lives: one that was paused could
+	// write on as if nothing had happened. A journal that is shared with a JVM always does so.
+	Now bool
+}
+
+// PurgeResult says what a purge has removed.
+type PurgeResult struct {
+	// Removed is how many sequence numbers and snapshots were removed.
+	Removed int64
+	Cost    Cost
+}
+
+// errPurged is why a writer has ended that has purged its persistence id.
+var errPurged = errors.New("it has purged the persistence id")
+
+// Purge removes all trace of the persistence id: its snapshots, its events, its marks. The writer ends. What is left are
+// tombstones and marks that expire after Config.FenceWindow; until then the id can be used again, going on after its highest
+// sequence number, which the purge itself raises by one: it fences the writers that were there before. With
+// PurgeOptions.Now, and in a journal that is shared with a JVM, nothing is left, and the id begins again at 1.
+//
+// ErrWriterConflict says that another writer has written, before the purge began or after it had fenced the others: then what
+// that one has written stays. Other errors leave a part removed: call it again, with a new writer.
+func (w *Writer) Purge(ctx context.Context, opts PurgeOptions) (PurgeResult, error) {
+	ctx, done, err := w.journal.life.read(ctx)
+	if err != nil {
+		return PurgeResult{}, err
+	}
+	defer done()
+	if err := w.enter(ctx); err != nil {
+		return PurgeResult{}, err
+	}
+	defer w.leave()
+	var m dynamo.Meter
+	removed, err := w.purge(ctx, &m, opts.Now || !w.journal.Native())
+	result := PurgeResult{Removed: removed, Cost: m.Cost()}
+	if err != nil {
+		return result, fmt.Errorf("purge %q: %w", w.pid, itemError(w.journal.config.JournalTable, err))
+	}
+	w.end(errPurged)
+	return result, nil
+}
+
+func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, error) {
+	if err := w.refresh(ctx, m); err != nil {
+		return 0, err
+	}
+	switch {
+	case now:
+		return w.erase(ctx, m)
+	case w.next == 1: // there is nothing that a writer of before could know
+		return w.journal.removeSnapshots(ctx, m, w.pid, MaxSequenceNumber)
+	}
+	return w.retire(ctx, m)
+}
+
+// retire leaves nothing of the persistence id but tombstones and marks that expire. The order is what keeps it safe:
+//
+//   - first the next number is fenced: from then on no writer of before can write, and one that recovers raises the low mark
+//     itself, to what the fence says, before it goes on;
+//   - then the low mark is raised beyond the fence, with an expiry. A writer that recovers now puts it anew, without, before
+//     it writes; so whatever of this purge comes late after that finds its condition not met;
+//   - only then is anything removed.
+func (w *Writer) retire(ctx context.Context, m *dynamo.Meter) (int64, error) {
+	j, expires := w.journal, w.journal.tombstoneExpiry()
+	marks, err := j.store.Marks(ctx, m, w.pid)
+	if err != nil {
+		return 0, err
+	}
+	low := layout.LowMark{Seq: w.next, Removed: max(marks.Low.Removed, 1)}
+	if w.next <= MaxSequenceNumber {
+		low.Seq = w.next + 1
+		slot, err := j.store.Fence(ctx, m, w.pid, w.next, low.Seq, expires)
+		if err != nil {
+			return 0, err
+		}
+		if slot.Low != low.Seq || slot.Expires != expires {
+			conflict := w.conflict(slot)
+			w.end(conflict)
+			return 0, conflict
+		}
+	}
+	put := func(low layout.LowMark, condition string) error {
+		return w.putMark(ctx, m, j.store.Keys.EncodeLowMark(w.pid, low, nil, expires), condition)
+	}
+	if err := put(low, replay.MarkMovesUp); err != nil {
+		return 0, w.takenOver(err)
+	}
+	w.low, w.next, w.expiring = low, low.Seq, true
+	removed, err := w.remove(ctx, m, func(progress layout.LowMark) error { return w.takenOver(put(progress, stillExpiring)) })
+	if err != nil {
+		return removed, err
+	}
+	snapshots, err := j.removeSnapshots(ctx, m, w.pid, low.Seq-1)
+	if err != nil {
+		return removed, err
+	}
+	return removed + snapshots, w.expireRest(ctx, m, marks, expires)
+}
+
+// expireRest lets the other marks expire: high marks are hints, which a writer that has recovered meanwhile can do without,
+// and of the low marks in other shards the highest counts.
+func (w *Writer) expireRest(ctx context.Context, m *dynamo.Meter, marks layout.Marks, expires int64) error {
+	keys := w.journal.store.Keys
+	var items []layout.Attributes
+	for _, seq := range marks.HighMarks {
+		items = append(items, keys.EncodeHighMark(w.pid, seq, expires))
+	}
+	for _, seq := range marks.LowMarks {
+		if keys.LowMark(w.pid, seq) != keys.LowMark(w.pid, w.low.Seq) {
+			items = append(items, keys.EncodeLowMark(w.pid, layout.LowMark{Seq: seq, Removed: seq}, nil, expires))
+		}
+	}
+	for _, item := range items {
+		if err := ignoreMoved(w.putMark(ctx, m, item, layout.AttrSeq+" = :v")); err != nil {
+			return fmt.Errorf("let the marks expire: %w", err)
+		}
+	}
+	return nil
+}
+
+// stillExpiring is the condition under which a purge says on the low mark how far it has come: nobody has begun to use the
+// persistence id again.
+const stillExpiring = layout.AttrSeq + " = :v AND attribute_exists(" + layout.AttrExpires + ")"
+
+// takenOver says that another writer has begun to use the persistence id that is being purged.
+func (w *Writer) takenOver(err error) error {
+	if !errors.Is(err, errMarkMoved) {
+		return err
+	}
+	conflict := &ConflictError{PersistenceID: w.pid, SequenceNumber: w.next}
+	w.end(conflict)
+	return conflict
+}
+
+// removeSnapshots deletes the snapshots of a persistence id up to a sequence number. Where there is no snapshot table there
+// are none.
+func (j *Journal) removeSnapshots(ctx context.Context, m *dynamo.Meter, pid string, to int64) (int64, error) {
+	removed, err := j.saved.Erase(ctx, m, pid, to)
+	if errors.Is(err, ErrTableNotFound) {
+		return 0, nil
+	}
+	return removed, err
+}
+
+// erase deletes every item of the persistence id. The low mark is raised first and deleted last, so that what a crash leaves
+// half done looks deleted, not like a journal with holes.
+func (w *Writer) erase(ctx context.Context, m *dynamo.Meter) (int64, error) {
+	j := w.journal
+	if err := w.raiseLowMark(ctx, m, w.next); err != nil {
+		return 0, err
+	}
+	removed, err := j.removeSnapshots(ctx, m, w.pid, MaxSequenceNumber)
+	if err != nil {
+		return removed, err
+	}
+	for p := int64(0); p <= (w.next-1)/layout.PartitionSize; p++ {
+		slots, err := j.store.Partition(ctx, m, w.pid, p)
+		if err != nil {
+			return removed, err
+		}
+		keys := make([]dynamo.Attributes, len(slots))
+		for i, s := range slots {
+			keys[i] = j.store.Keys.Event(w.pid, s.SequenceNr).Attributes()
+		}
+		if err := j.client.BatchDelete(ctx, m, j.config.JournalTable, keys); err != nil {
+			return removed, fmt.Errorf("erase partition %d: %w", p, err)
+		}
+		removed += int64(len(slots))
+	}
+	var marks []dynamo.Attributes
+	for _, key := range append(j.store.Keys.HighMarks(w.pid), j.store.Keys.LowMarks(w.pid)...) {
+		marks = append(marks, key.Attributes())
+	}
+	if err := j.client.BatchDelete(ctx, m, j.config.JournalTable, marks); err != nil {
+		return removed, fmt.Errorf("erase the marks: %w", err)
+	}
+	return removed, nil
+}

@@ -1,0 +1,326 @@
+package dynajournal
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/ids"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/replay"
+)
+
+// IDsOptions say which persistence ids to list, and how. The zero value is all, by the journal's index if it has one.
+type IDsOptions struct {
+	// After is the id to go on after, the last one of an earlier listing in the same way.
+	After string
+	// Limit is how many to list at most; 0 is no limit.
+	Limit int
+	// Prefix is what the ids begin with.
+	Prefix string
+	// Sorted lists in the order of the ids' UTF-8 bytes. The index of a native journal is in that order anyway; in any other
+	// case all ids are held in memory.
+	Sorted bool
+	// Scan reads the whole table and needs no index. It sees what was written before, where an index may lag a moment.
+	Scan bool
+	// Segments is how many parts of a scan are read at the same time, at most 1000; 0 is one. A listing with more can't be gone on with
+	// by After.
+	Segments int
+}
+
+// maxScanSegments bounds the goroutines and requests of a scan; DynamoDB itself would allow more.
+const maxScanSegments = 1000
+
+func (o IDsOptions) check() error {
+	switch {
+	case o.Limit < 0:
+		return &ArgumentError{"IDsOptions.Limit", o.Limit, mustNotBeNegative}
+	case o.Segments < 0 || o.Segments > maxScanSegments:
+		return &ArgumentError{"IDsOptions.Segments", o.Segments, fmt.Sprintf("it must be from 0 to %d", maxScanSegments)}
+	case o.Segments > 1 && o.After != "" && !o.Sorted:
+		return &ArgumentError{"IDsOptions.After", o.After, "a scan in several segments has no order to go on in"}
+	}
+	return nil
+}
+
+// CurrentPersistenceIDs lists the persistence ids that have events, or had some that were deleted, each once; purged ones
+// are not among them. A native journal is listed by its sparse index, a shared one by the plug-ins' index, and where there
+// is none by a scan. The cost grows with the pages of the index, the memory does not (but see IDsOptions.Sorted). Ids whose
+// first event is written during the listing may be in it or not.
+//
+// Errors: ErrInvalidArgument, ErrIndex, ErrClosed, and those of any request. After an error the sequence ends.
+func (j *Journal) CurrentPersistenceIDs(ctx context.Context, opts IDsOptions) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if err := j.listIDs(ctx, opts, func(pid string) bool { return yield(pid, nil) }); err != nil {
+			yield("", fmt.Errorf("list the persistence ids of journal %q: %w", j.config.JournalName, itemError(j.config.JournalTable, err)))
+		}
+	}
+}
+
+func (j *Journal) listIDs(ctx context.Context, opts IDsOptions, emit func(string) bool) error {
+	if err := j.checkListing(opts); err != nil {
+		return err
+	}
+	ctx, done, err := j.life.read(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if j.tooLong(opts.Prefix) {
+		return nil
+	}
+	list, sorted, err := j.idsSource(ctx, opts)
+	if err != nil {
+		return err
+	}
+	listed := 0
+	limited := func(pid string) bool {
+		listed++
+		return emit(pid) && (opts.Limit == 0 || listed < opts.Limit)
+	}
+	var m dynamo.Meter
+	w := ids.Window{After: opts.After, Prefix: opts.Prefix}
+	if sorted || !opts.Sorted {
+		return list(ctx, &m, w, limited)
+	}
+	return sortIDs(ctx, &m, w, list, limited)
+}
+
+func (j *Journal) checkListing(opts IDsOptions) error {
+	if err := opts.check(); err != nil || opts.After == "" {
+		return err
+	}
+	return j.checkID(opts.After)
+}
+
+// tooLong says whether no id can begin with prefix, as it would be too long for the table or the index.
+func (j *Journal) tooLong(prefix string) bool {
+	return errors.Is(j.store.Keys.CheckPersistenceID(prefix, j.keyLimit), layout.ErrTooLong) || j.Native() && j.store.Keys.CheckIDsKey(prefix) != nil
+}
+
+// listing is a way to list ids.
+type listing func(context.Context, *dynamo.Meter, ids.Window, func(string) bool) error
+
+// sortIDs lists all ids in memory to sort them.
+func sortIDs(ctx context.Context, m *dynamo.Meter, w ids.Window, list listing, emit func(string) bool) error {
+	var all []string
+	if err := list(ctx, m, ids.Window{Prefix: w.Prefix}, func(pid string) bool {
+		if pid > w.After || w.After == "" {
+			all = append(all, pid)
+		}
+		return true
+	}); err != nil {
+		return err
+	}
+	slices.Sort(all)
+	for _, pid := range all {
+		if !emit(pid) {
+			break
+		}
+	}
+	return nil
+}
+
+// idsSource finds the way to list ids, and whether it sorts them.
+func (j *Journal) idsSource(ctx context.Context, opts IDsOptions) (listing, bool, error) {
+	scan := func(ctx context.Context, m *dynamo.Meter, w ids.Window, emit func(string) bool) error {
+		return j.ids.Scan(ctx, m, w, max(opts.Segments, 1), emit)
+	}
+	if opts.Scan {
+		return scan, false, nil
+	}
+	table, err := j.client.Describe(ctx, j.config.JournalTable)
+	if err != nil {
+		return nil, false, err
+	}
+	name, list := j.config.IDsIndexName, j.ids.SharedByIndex
+	hash, ranges := layout.AttrNum, []string{"", layout.AttrPar}
+	if j.Native() {
+		name, list = layout.NativeIDsIndex, j.ids.Native
+		hash, ranges = layout.AttrIDsShard, []string{layout.AttrIDsKey}
+	}
+	found, err := usableIndex(table, name, hash, ranges)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case found:
+		return list, j.Native(), nil
+	case !j.Native() && name != DefaultIDsIndexName:
+		return nil, false, fmt.Errorf("%w: table %q has no index %q, which Config.IDsIndexName names", ErrIndex, j.config.JournalTable, name)
+	}
+	return scan, false, nil
+}
+
+// usableIndex says whether a table has an index by that name. One with another key, or that is not yet filled, is ErrIndex.
+// ranges are the range keys it may have; an empty one is none.
+func usableIndex(table *types.TableDescription, name, hash string, ranges []string) (bool, error) {
+	for i := range table.GlobalSecondaryIndexes {
+		index := &table.GlobalSecondaryIndexes[i]
+		if aws.ToString(index.IndexName) != name {
+			continue
+		}
+		schema := map[types.KeyType]string{}
+		for _, k := range index.KeySchema {
+			schema[k.KeyType] = aws.ToString(k.AttributeName)
+		}
+		switch {
+		case schema[types.KeyTypeHash] != hash || !slices.Contains(ranges, schema[types.KeyTypeRange]):
+			return false, fmt.Errorf("%w: index %q has hash key %q and range key %q, not hash key %q and a range key of %q",
+				ErrIndex, name, schema[types.KeyTypeHash], schema[types.KeyTypeRange], hash, ranges)
+		case index.IndexStatus != types.IndexStatusActive || aws.ToBool(index.Backfilling):
+			return false, fmt.Errorf("%w: index %q is %s, it is still being filled or removed", ErrIndex, name, index.IndexStatus)
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// Poll says how a live query looks for what is new: with a pause that begins at Shortest, doubles while nothing comes, up to
+// Longest, and is none while there is more to read.
+type Poll struct {
+	// Shortest defaults to DefaultPollShortest, Longest to DefaultPollLongest; if only one is set, the other's default is moved
+	// to it where it would be on its wrong side. Shortest must not be above Longest, neither may be negative.
+	Shortest, Longest time.Duration
+}
+
+// Defaults of Poll.
+const (
+	DefaultPollShortest = 50 * time.Millisecond
+	DefaultPollLongest  = 3 * time.Second
+)
+
+// complete fills in the defaults.
+func (p *Poll) complete() error {
+	switch {
+	case p.Shortest < 0:
+		return &ArgumentError{"Poll.Shortest", p.Shortest, mustNotBeNegative}
+	case p.Longest < 0:
+		return &ArgumentError{"Poll.Longest", p.Longest, mustNotBeNegative}
+	case p.Longest == 0:
+		p.Longest = max(DefaultPollLongest, p.Shortest)
+	}
+	orDefault(&p.Shortest, min(DefaultPollShortest, p.Longest))
+	if p.Shortest > p.Longest {
+		return &ArgumentError{"Poll.Shortest", p.Shortest, fmt.Sprintf("it must not be above Poll.Longest, %v", p.Longest)}
+	}
+	return nil
+}
+
+// poll calls look again and again, until it or the context ends it. look says whether it found something. Throttling and
+// outages, and requests that hang until Config.OperationTimeout, count as nothing found: a live query outlives them.
+func (p Poll) poll(ctx context.Context, look func() (bool, error)) error {
+	if err := p.complete(); err != nil {
+		return err
+	}
+	pause := p.Shortest
+	for {
+		found, err := look()
+		switch {
+		case errors.Is(err, ErrThrottled), errors.Is(err, ErrUnavailable), err == nil && !found,
+			errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		case err != nil:
+			return err
+		default:
+			pause = p.Shortest
+			continue
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+		pause = min(2*pause, p.Longest)
+	}
+}
+
+// PersistenceIDs lists the persistence ids as CurrentPersistenceIDs does, and then new ones as they appear, until the
+// context ends or the loop is left. It remembers every id it has listed, by 16 bytes; each look for new ones costs a listing.
+func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		known, left, ended := map[[16]byte]bool{}, opts.Limit, false
+		all := opts
+		all.Limit = 0
+		look := func() (bool, error) {
+			found := false
+			err := j.listIDs(ctx, all, func(pid string) bool {
+				sum := sha256.Sum256([]byte(pid))
+				id := [16]byte(sum[:16])
+				if known[id] {
+					return true
+				}
+				known[id], found = true, true
+				left--
+				ended = !yield(pid, nil) || left == 0
+				return !ended
+			})
+			if ended {
+				err = replay.ErrStop
+			}
+			return found, err
+		}
+		err := opts.check()
+		if err == nil {
+			err = poll.poll(ctx, look)
+		}
+		if err != nil && !errors.Is(err, replay.ErrStop) {
+			yield("", fmt.Errorf("list the persistence ids of journal %q: %w", j.config.JournalName, itemError(j.config.JournalTable, err)))
+		}
+	}
+}
+
+// EventEnvelope is an event of the read journal. Its offset is its sequence number.
+type EventEnvelope struct {
+	// Offset is where to go on after this event: From of the next query is one more.
+	Offset int64
+	Event
+}
+
+// CurrentEventsByPersistenceID reads the events of a persistence id that are there now, from one sequence number to another,
+// both included; to 0 is the last there is. It is Events with offsets.
+func (j *Journal) CurrentEventsByPersistenceID(ctx context.Context, persistenceID string, from, to int64) iter.Seq2[EventEnvelope, error] {
+	return func(yield func(EventEnvelope, error) bool) {
+		for e, err := range j.Events(ctx, persistenceID, Range{From: from, To: to}) {
+			if !yield(EventEnvelope{e.SequenceNumber, e}, err) {
+				return
+			}
+		}
+	}
+}
+
+// EventsByPersistenceID reads the events of a persistence id from a sequence number on, and then new ones as they are
+// written, until the context ends or the loop is left; to 0 has no end, else it ends after that number. It never skips an
+// event, never repeats one, and never hands out part of an atomic write. Throttling and outages only delay it.
+func (j *Journal) EventsByPersistenceID(ctx context.Context, persistenceID string, from, to int64, poll Poll) iter.Seq2[EventEnvelope, error] {
+	return func(yield func(EventEnvelope, error) bool) {
+		next, ended := from, false
+		err := poll.poll(ctx, func() (bool, error) {
+			found := false
+			err := j.readEvents(ctx, persistenceID, Range{From: next, To: to}, func(e *layout.Event) error {
+				next, found = e.SequenceNr+1, true
+				return j.deliver(e, func(event Event) error {
+					if ended = !yield(EventEnvelope{event.SequenceNumber, event}, nil); ended {
+						return replay.ErrStop
+					}
+					return nil
+				})
+			})
+			if ended || err == nil && to != 0 && next > to {
+				err = replay.ErrStop
+			}
+			return found, err
+		})
+		if err != nil && !errors.Is(err, replay.ErrStop) {
+			yield(EventEnvelope{}, fmt.Errorf("read events of %q: %w", persistenceID, err))
+		}
+	}
+}

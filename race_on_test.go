@@ -1,0 +1,5 @@
+//go:build race
+
+package dynajournal_test
+
+const underRace = true

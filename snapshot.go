@@ -1,0 +1,229 @@
+package dynajournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/snapshots"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+// SnapshotMetadata names a snapshot.
+type SnapshotMetadata struct {
+	PersistenceID string
+	// SequenceNumber is that of the last event that the state contains, at least 1. Take it from that event: the writer's
+	// next number less one can be higher, where parts of an atomic write at the end are not, or not yet, there as a whole.
+	SequenceNumber int64
+	// Timestamp is when it was saved, to the millisecond. The zero time is now.
+	Timestamp time.Time
+}
+
+// Snapshot is a saved state of an entity. Its bytes are decoded on demand.
+type Snapshot struct {
+	SnapshotMetadata
+	// SerializerID, SerializerManifest and Bytes are the serialized state.
+	SerializerID       int32
+	SerializerManifest string
+	Bytes              []byte
+
+	registry *serialization.Registry
+}
+
+// Serialized is the state as stored. Saved again it is written as it is.
+func (s Snapshot) Serialized() serialization.Payload {
+	return serialization.Payload{SerializerID: s.SerializerID, Manifest: s.SerializerManifest, Bytes: s.Bytes}
+}
+
+// State decodes the state with the journal's serialization; errors as of Event.Payload.
+func (s Snapshot) State() (any, error) {
+	v, err := s.registry.Decode(s.Serialized())
+	if err != nil {
+		return nil, fmt.Errorf("decode the snapshot of %q at %d: %w", s.PersistenceID, s.SequenceNumber, err)
+	}
+	return v, nil
+}
+
+// DecodeState decodes the state of a snapshot as a T. A state of another type is an error.
+func DecodeState[T any](s Snapshot) (T, error) {
+	var none T
+	v, err := s.State()
+	if err != nil {
+		return none, err
+	}
+	t, ok := v.(T)
+	if !ok {
+		return t, fmt.Errorf("decode the snapshot of %q at %d: it is a %T, not a %T", s.PersistenceID, s.SequenceNumber, v, t)
+	}
+	return t, nil
+}
+
+// SnapshotCriteria bound the snapshots that are meant. All bounds are inclusive and count together; the zero value of a
+// field is no bound, the zero SnapshotCriteria means all snapshots.
+type SnapshotCriteria struct {
+	MinSequenceNumber, MaxSequenceNumber int64
+	// MinTimestamp and MaxTimestamp count to the millisecond.
+	MinTimestamp, MaxTimestamp time.Time
+}
+
+// bounds checks the criteria.
+func (c SnapshotCriteria) bounds() (snapshots.Criteria, error) {
+	b := snapshots.Everything()
+	switch {
+	case c.MinSequenceNumber < 0:
+		return b, &ArgumentError{"SnapshotCriteria.MinSequenceNumber", c.MinSequenceNumber, mustNotBeNegative}
+	case c.MaxSequenceNumber < 0:
+		return b, &ArgumentError{"SnapshotCriteria.MaxSequenceNumber", c.MaxSequenceNumber, mustNotBeNegative}
+	case c.MaxSequenceNumber != 0 && c.MaxSequenceNumber < c.MinSequenceNumber:
+		return b, &ArgumentError{"SnapshotCriteria.MaxSequenceNumber", c.MaxSequenceNumber, "it is below MinSequenceNumber"}
+	case !c.MaxTimestamp.IsZero() && c.MaxTimestamp.Before(c.MinTimestamp):
+		return b, &ArgumentError{"SnapshotCriteria.MaxTimestamp", c.MaxTimestamp, "it is before MinTimestamp"}
+	}
+	b.MinSeq = c.MinSequenceNumber
+	if c.MaxSequenceNumber != 0 {
+		b.MaxSeq = c.MaxSequenceNumber
+	}
+	if !c.MinTimestamp.IsZero() {
+		b.MinTS = c.MinTimestamp.UnixMilli()
+		if c.MinTimestamp.Sub(time.UnixMilli(b.MinTS)) > 0 {
+			b.MinTS++ // the millisecond it lies in began before it
+		}
+	}
+	if !c.MaxTimestamp.IsZero() {
+		b.MaxTS = c.MaxTimestamp.UnixMilli()
+	}
+	return b, nil
+}
+
+// SaveSnapshot saves a state. One of the same persistence id and sequence number is replaced. A state that does not fit into
+// an item is split over several: a reader sees it as a whole or not at all.
+//
+// Errors: ErrRejected (it can't be serialized, or is over Config.MaxSnapshotBytes), ErrInvalidArgument, ErrTableNotFound,
+// ErrCollectionFull, ErrClosed, and those of any request. After an error the snapshot may be saved or not; saving it again
+// does no harm.
+func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, state any) (Cost, error) {
+	if err := j.checkSnapshot(metadata); err != nil {
+		return Cost{}, err
+	}
+	p, err := j.config.Serialization.Encode(state)
+	if err != nil {
+		return Cost{}, &RejectedError{PersistenceID: metadata.PersistenceID, Index: 0, Err: err}
+	}
+	if metadata.Timestamp.IsZero() {
+		metadata.Timestamp = j.clock.wall()
+	}
+	ctx, done, err := j.life.read(ctx)
+	if err != nil {
+		return Cost{}, err
+	}
+	defer done()
+	var m dynamo.Meter
+	err = j.saved.Save(ctx, &m, &layout.Snapshot{
+		PersistenceID: metadata.PersistenceID,
+		SequenceNr:    metadata.SequenceNumber,
+		Timestamp:     metadata.Timestamp.UnixMilli(),
+		SerializerID:  p.SerializerID,
+		Manifest:      p.Manifest,
+		Bytes:         p.Bytes,
+	})
+	if errors.Is(err, snapshots.ErrTooLarge) {
+		err = &RejectedError{PersistenceID: metadata.PersistenceID, Index: 0, Err: err}
+	}
+	return m.Cost(), j.snapshotError("save a snapshot", metadata.PersistenceID, err)
+}
+
+func (j *Journal) checkSnapshot(m SnapshotMetadata) error {
+	if m.SequenceNumber < 1 || m.SequenceNumber > MaxSequenceNumber {
+		return &ArgumentError{"SnapshotMetadata.SequenceNumber", m.SequenceNumber, fmt.Sprintf("it must be from 1 to %d", MaxSequenceNumber)}
+	}
+	return j.checkID(m.PersistenceID)
+}
+
+// LoadSnapshot loads the snapshot that the criteria select: of those that meet them the one with the highest sequence
+// number, or with Config.SnapshotNewestByTimestamp the newest. It says false if there is none.
+func (j *Journal) LoadSnapshot(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (Snapshot, bool, error) {
+	var loaded *layout.Snapshot
+	err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, m *dynamo.Meter, c snapshots.Criteria) error {
+		if j.config.SnapshotNewestByTimestamp && criteria.MinSequenceNumber == 0 && criteria.MaxSequenceNumber == 0 {
+			var err error
+			loaded, err = j.saved.Newest(ctx, m, persistenceID, c)
+			return err
+		}
+		return j.saved.Each(ctx, m, persistenceID, c, 1, func(s layout.Snapshot) bool {
+			loaded = &s
+			return false
+		})
+	})
+	if err != nil || loaded == nil {
+		return Snapshot{}, false, j.snapshotError("load a snapshot", persistenceID, err)
+	}
+	return j.snapshot(loaded), true, nil
+}
+
+// Snapshots reads all snapshots that meet the criteria, those with the highest sequence numbers first. After an error the
+// sequence ends.
+func (j *Journal) Snapshots(ctx context.Context, persistenceID string, criteria SnapshotCriteria) iter.Seq2[Snapshot, error] {
+	return func(yield func(Snapshot, error) bool) {
+		err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, m *dynamo.Meter, c snapshots.Criteria) error {
+			return j.saved.Each(ctx, m, persistenceID, c, 0, func(s layout.Snapshot) bool { return yield(j.snapshot(&s), nil) })
+		})
+		if err != nil {
+			yield(Snapshot{}, j.snapshotError("read snapshots", persistenceID, err))
+		}
+	}
+}
+
+// DeleteSnapshots deletes all snapshots that meet the criteria, and returns how many there were. Deleting none is no error.
+// One snapshot is deleted by its sequence number as both bounds.
+func (j *Journal) DeleteSnapshots(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (int64, error) {
+	deleted := int64(0)
+	err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, m *dynamo.Meter, c snapshots.Criteria) error {
+		var err error
+		deleted, err = j.saved.Delete(ctx, m, persistenceID, c)
+		return err
+	})
+	return deleted, j.snapshotError("delete snapshots", persistenceID, err)
+}
+
+// withSnapshots checks the arguments, and enters an operation on snapshots.
+func (j *Journal) withSnapshots(ctx context.Context, pid string, criteria SnapshotCriteria, do func(context.Context, *dynamo.Meter, snapshots.Criteria) error) error {
+	bounds, err := criteria.bounds()
+	if err == nil {
+		err = j.checkID(pid)
+	}
+	if err != nil {
+		return err
+	}
+	ctx, done, err := j.life.read(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return do(ctx, &dynamo.Meter{}, bounds)
+}
+
+func (j *Journal) snapshotError(what, pid string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s of %q: %w", what, pid, itemError(j.config.SnapshotTable, err))
+}
+
+// snapshot gives a stored snapshot its public form.
+func (j *Journal) snapshot(s *layout.Snapshot) Snapshot {
+	return Snapshot{
+		SnapshotMetadata: SnapshotMetadata{
+			PersistenceID:  s.PersistenceID,
+			SequenceNumber: s.SequenceNr,
+			Timestamp:      time.UnixMilli(s.Timestamp).UTC(),
+		},
+		SerializerID:       s.SerializerID,
+		SerializerManifest: s.Manifest,
+		Bytes:              s.Bytes,
+		registry:           j.config.Serialization,
+	}
+}

@@ -1,0 +1,451 @@
+package dynajournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+// AppendResult says what an append has written.
+type AppendResult struct {
+	// First and Last are the sequence numbers of the events.
+	First, Last int64
+	// Cost is what it cost, retries included.
+	Cost Cost
+}
+
+// Append writes events as one atomic write: all of them or none is there for every reader, however many they are (bounded
+// by Config.MaxBatchEvents and MaxBatchBytes). It returns when they are durable. Values are serialized by
+// Config.Serialization; a serialization.Payload is written as it is.
+//
+// A context that ends before anything is sent changes nothing. One that ends later makes Append return ErrOutcomeUnknown at
+// once, while the journal goes on writing; the writer has ended then.
+//
+// Errors: ErrRejected, ErrSequenceExhausted and ErrInvalidArgument (no events) leave the writer alive, nothing is written;
+// so do errors of requests, if no part of the write was done. ErrWriterConflict and ErrOutcomeUnknown end it.
+func (w *Writer) Append(ctx context.Context, events ...any) (AppendResult, error) {
+	if len(events) == 0 {
+		return AppendResult{}, &ArgumentError{"events", 0, "there must be at least one"}
+	}
+	payloads := make([]payload, len(events))
+	for i, e := range events {
+		var err error
+		if payloads[i], err = w.encode(e, i); err != nil {
+			return AppendResult{}, err
+		}
+	}
+	done, err := w.journal.life.begin()
+	if err != nil {
+		return AppendResult{}, err
+	}
+	if err := w.enter(ctx); err != nil {
+		done()
+		return AppendResult{}, err
+	}
+	return w.append(ctx, payloads, 0, func() {
+		w.leave()
+		done()
+	})
+}
+
+// Outcome is what became of one event of AppendEach.
+type Outcome struct {
+	// SequenceNumber is the event's, 0 if it was not written.
+	SequenceNumber int64
+	// Err is why it was not written, or not acknowledged. ErrSkipped is an event that was not tried, because one before it
+	// failed.
+	Err error
+}
+
+// ErrSkipped is the outcome of an event that was not tried.
+var ErrSkipped = errors.New("not written, because an event before it failed")
+
+// AppendEach writes events one after the other, each on its own: the next only when the one before is durable. It returns an
+// outcome for each event, in order, and the first error. A rejected event is left out and uses up no sequence number, those
+// after it are written all the same; after any other error the rest is skipped. Errors are those of Append.
+func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]Outcome, error) {
+	outcomes := make([]Outcome, len(events))
+	var first error
+	for i, e := range events {
+		if first != nil && !errors.Is(first, ErrRejected) {
+			outcomes[i].Err = ErrSkipped
+			continue
+		}
+		var result AppendResult
+		result, outcomes[i].Err = w.appendOne(ctx, e, i)
+		outcomes[i].SequenceNumber = result.First
+		if err := outcomes[i].Err; err != nil && (first == nil || !errors.Is(err, ErrRejected)) {
+			first = err
+		}
+	}
+	return outcomes, first
+}
+
+func (w *Writer) appendOne(ctx context.Context, event any, index int) (AppendResult, error) {
+	p, err := w.encode(event, index)
+	if err != nil {
+		return AppendResult{}, err
+	}
+	done, err := w.journal.life.begin()
+	if err != nil {
+		return AppendResult{}, err
+	}
+	if err := w.enter(ctx); err != nil {
+		done()
+		return AppendResult{}, err
+	}
+	return w.append(ctx, []payload{p}, index, func() {
+		w.leave()
+		done()
+	})
+}
+
+// payload is an event as it is going to be stored, with the event adapter's manifest.
+type payload struct {
+	serialization.Payload
+	adapterManifest string
+}
+
+func (w *Writer) encode(event any, index int) (payload, error) {
+	stored, manifest, err := w.journal.adapt(event)
+	var p serialization.Payload
+	if err == nil {
+		p, err = w.journal.config.Serialization.Encode(stored)
+	}
+	if err != nil {
+		return payload{}, &RejectedError{PersistenceID: w.pid, Index: index, Err: err}
+	}
+	return payload{p, manifest}, nil
+}
+
+// append writes one atomic write; index is the place of its first event in the call. It holds the writer's turn, which
+// release gives back: after the write itself, which may be after append has returned.
+func (w *Writer) append(ctx context.Context, payloads []payload, index int, release func()) (AppendResult, error) {
+	a, err := w.prepare(ctx, payloads, index)
+	if err != nil {
+		release()
+		return AppendResult{}, err
+	}
+	// A caller that goes before anything was sent takes the write back; one that goes later leaves it to the journal.
+	outcome, gone := make(chan error), make(chan struct{})
+	writing, cancel := w.journal.life.write(ctx, w.journal.config.OperationTimeout)
+	go func() {
+		defer release()
+		defer cancel(nil)
+		err := a.write(writing)
+		select {
+		case outcome <- err:
+		case <-gone:
+		}
+	}()
+	select {
+	case err = <-outcome:
+	case <-ctx.Done():
+		if a.takeBack() {
+			cancel(context.Cause(ctx))
+			if err = <-outcome; err == nil { // nothing was sent, so it has failed
+				break
+			}
+			err = fmt.Errorf("write to %q: nothing was sent: %w", w.pid, context.Cause(ctx))
+			break
+		}
+		err = a.unknown(context.Cause(ctx))
+		w.end(err)
+		close(gone)
+	}
+	if err != nil {
+		return AppendResult{}, err
+	}
+	return AppendResult{First: a.first(), Last: a.last(), Cost: a.meter.Cost()}, nil
+}
+
+// prepare makes the items, and checks all that can be checked before anything is sent: what is refused here uses up no
+// sequence number, so it leaves no hole.
+func (w *Writer) prepare(ctx context.Context, payloads []payload, index int) (*appending, error) {
+	config := &w.journal.config
+	if len(payloads) > config.MaxBatchEvents {
+		return nil, &RejectedError{w.pid, -1, len(payloads), config.MaxBatchEvents, errTooManyEvents}
+	}
+	a := &appending{writer: w}
+	if err := w.refresh(ctx, &a.meter); err != nil {
+		return nil, err
+	}
+	if int64(len(payloads)) > w.remaining() {
+		return nil, fmt.Errorf("append %d events to %q after sequence number %d: %w", len(payloads), w.pid, w.next-1, ErrSequenceExhausted)
+	}
+	a.events = make([]*layout.Event, len(payloads))
+	a.items = make([]layout.Attributes, len(payloads))
+	var batch layout.Batch
+	if len(payloads) > 1 {
+		batch = layout.Batch{Start: w.next, Last: w.next + int64(len(payloads)) - 1, WriterUUID: w.uuid}
+	}
+	total := 0
+	for i, p := range payloads {
+		a.events[i] = &layout.Event{
+			PersistenceID:      w.pid,
+			SequenceNr:         w.next + int64(i),
+			Bytes:              p.Bytes,
+			SerializerID:       p.SerializerID,
+			SerializerManifest: p.Manifest,
+			Manifest:           p.adapterManifest,
+			WriterUUID:         w.uuid,
+			Batch:              batch,
+		}
+		a.items[i] = w.journal.encodeEvent(a.events[i])
+		size := layout.Size(a.items[i])
+		if size > config.MaxItemSize {
+			return nil, &RejectedError{w.pid, index + i, size, config.MaxItemSize, errItemTooLarge}
+		}
+		total += size
+	}
+	if len(payloads) > 1 && total > config.MaxBatchBytes {
+		return nil, &RejectedError{w.pid, -1, total, config.MaxBatchBytes, errBatchTooLarge}
+	}
+	return a, nil
+}
+
+// Reasons of a rejection.
+var (
+	errItemTooLarge  = errors.New("its item has too many bytes")
+	errBatchTooLarge = errors.New("it has too many bytes")
+	errTooManyEvents = errors.New("it has too many events")
+)
+
+// encodeEvent makes an event's item. In a native journal the first event enters its persistence id into the ids index.
+func (j *Journal) encodeEvent(e *layout.Event) layout.Attributes {
+	item := j.store.Keys.EncodeEvent(e)
+	if e.SequenceNr == 1 {
+		maps.Copy(item, j.idsAttributes(e.PersistenceID))
+	}
+	return item
+}
+
+// idsAttributes are the attributes that list a persistence id, nil in a shared journal.
+func (j *Journal) idsAttributes(pid string) layout.Attributes {
+	if !j.Native() {
+		return nil
+	}
+	return j.store.Keys.IDsAttributes(pid, j.header.IDsShards)
+}
+
+// appending is one atomic write on its way.
+type appending struct {
+	writer *Writer
+	events []*layout.Event
+	items  []layout.Attributes
+	meter  dynamo.Meter
+	// state is whether a request has been sent, or the write was taken back before.
+	state atomic.Int32
+	// failed says that a member has failed: what is not yet sent is spared, what is under way is waited for, as cancelling it
+	// would leave its outcome unknown.
+	failed atomic.Bool
+}
+
+// The states of a write.
+const (
+	waiting int32 = iota
+	sent
+	takenBack
+)
+
+// send says that a member is going to be sent; false if the write was taken back.
+func (a *appending) send() bool {
+	return a.state.CompareAndSwap(waiting, sent) || a.state.Load() == sent
+}
+
+// takeBack takes the write back; false if a member has been sent already.
+func (a *appending) takeBack() bool { return a.state.CompareAndSwap(waiting, takenBack) }
+
+func (a *appending) first() int64 { return a.events[0].SequenceNr }
+func (a *appending) last() int64  { return a.events[len(a.events)-1].SequenceNr }
+
+// write puts all members and the high mark at the same time, each event under the condition that nothing stands at its key.
+// The write is committed when its last missing member lands, and acknowledged when the high mark, if it needs one, stands as
+// well: a reader that trusts the mark must not miss what was acknowledged.
+func (a *appending) write(ctx context.Context) error {
+	w := a.writer
+	began := w.journal.clock.now()
+	puts := len(a.items)
+	marks := layout.CrossesBlock(a.first(), a.last())
+	if marks {
+		puts++
+	}
+	results := make([]error, puts)
+	one := func(i int) {
+		if i < len(a.items) {
+			results[i] = a.put(ctx, i)
+		} else if err := w.journal.store.RaiseHighMark(ctx, &a.meter, w.pid, a.last(), a.send); safeguard.HighMark {
+			results[i] = err
+		}
+		if results[i] != nil {
+			a.failed.Store(true)
+		}
+	}
+	a.inParallel(puts, one)
+	err := a.settle(results)
+	if err == nil {
+		w.next, w.last = a.last()+1, w.uuid
+		w.active = began
+	}
+	return err
+}
+
+// inParallel does n things at the same time, as many as connections allow.
+func (a *appending) inParallel(n int, one func(i int)) {
+	if n == 1 {
+		one(0)
+		return
+	}
+	slots := make(chan struct{}, a.writer.journal.client.MaxInFlight())
+	var all sync.WaitGroup
+	for i := range n {
+		slots <- struct{}{}
+		all.Go(func() {
+			one(i)
+			<-slots
+		})
+	}
+	all.Wait()
+}
+
+// put puts one member. It returns nil if the event is durable, a *ConflictError if something else stands there, an error
+// with MaybeApplied if that is not known, and any other if the event is not there.
+func (a *appending) put(ctx context.Context, i int) error {
+	w, e := a.writer, a.events[i]
+	put := dynamo.Put{Table: w.journal.config.JournalTable, Item: a.items[i], Begin: a.send}
+	if fenced := safeguard.Conditional && (safeguard.ConditionalMembers || len(a.items) == 1); fenced {
+		put.Condition = replay.NotExists
+	}
+	err := w.journal.client.Put(ctx, &a.meter, put)
+	if !errors.Is(err, dynamo.ErrConditionFailed) {
+		return err
+	}
+	slot, readErr := w.journal.store.Standing(ctx, &a.meter, w.pid, e.SequenceNr, dynamo.OldItem(err))
+	switch {
+	case readErr != nil:
+		return a.unknown(readErr)
+	case safeguard.OwnItem && layout.SameEvent(slot, e): // an earlier try of this very put
+		return nil
+	default:
+		return w.conflict(slot)
+	}
+}
+
+// settle decides from the results of all puts what became of the write, and whether the writer lives on.
+func (a *appending) settle(results []error) error {
+	w := a.writer
+	written := 0
+	var failed, unknown error
+	for i, err := range results {
+		var conflict *ConflictError
+		switch {
+		case err == nil && i < len(a.items):
+			written++
+		case err == nil: // the high mark stands
+		case errors.As(err, &conflict):
+			w.end(conflict)
+			return conflict
+		case dynamo.MaybeApplied(err) || errors.Is(err, ErrOutcomeUnknown):
+			unknown = err
+		default:
+			failed = err
+		}
+	}
+	switch {
+	case unknown == nil && failed == nil:
+		return nil
+	case unknown != nil:
+		if _, ok := errors.AsType[*OutcomeUnknownError](unknown); !ok {
+			unknown = a.unknown(unknown)
+		}
+		w.end(unknown)
+		return unknown
+	case written == len(a.items): // all but the high mark: it is there, but not acknowledged
+		failed = a.unknown(failed)
+		w.end(failed)
+		return failed
+	}
+	failed = fmt.Errorf("append to %q at sequence number %d: %w", w.pid, a.first(), failed)
+	if written > 0 { // nobody will ever see these members, but their numbers are taken
+		w.end(failed)
+	}
+	return failed
+}
+
+func (a *appending) unknown(cause error) error {
+	return &OutcomeUnknownError{a.writer.pid, a.first(), a.last(), cause}
+}
+
+// conflict is the error of a write that met something at its key.
+func (w *Writer) conflict(slot layout.Slot) *ConflictError {
+	err := &ConflictError{PersistenceID: w.pid, SequenceNumber: slot.SequenceNr}
+	if slot.Event != nil {
+		err.WriterUUID = slot.Event.WriterUUID
+	}
+	return err
+}
+
+// lookAgain looks whether the writer is still the last. If not, it ends with a *ConflictError.
+func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) error {
+	j, began := w.journal, w.journal.clock.now()
+	marks, err := j.store.Marks(ctx, m, w.pid)
+	if err != nil {
+		return err
+	}
+	highest, err := j.store.Highest(ctx, m, w.pid, marks)
+	if err != nil {
+		return err
+	}
+	same := highest == w.next-1 && marks.Low.Seq == w.low.Seq
+	if same && j.clock.since(w.active) > j.config.FenceWindow {
+		if same, err = w.stillLast(ctx, m); err != nil {
+			return err
+		}
+	}
+	if !same {
+		conflict := &ConflictError{PersistenceID: w.pid, SequenceNumber: w.next}
+		w.end(conflict)
+		return conflict
+	}
+	w.low, w.expiring, w.active = marks.Low, marks.Expiring, began
+	return nil
+}
+
+// stillLast says whether the event before the next is the one that the writer knows. After the whole fence window the same
+// numbers can be those of another life: the id was purged, all trace of that has vanished, and it has grown anew.
+func (w *Writer) stillLast(ctx context.Context, m *dynamo.Meter) (bool, error) {
+	if w.next == 1 {
+		return true, nil
+	}
+	slot, err := w.journal.store.Standing(ctx, m, w.pid, w.next-1, nil)
+	return err == nil && w.last != "" && slot.Event != nil && slot.Event.WriterUUID == w.last, err
+}
+
+// refresh does what has to be done before a write. A writer that was idle for more than half the fence window looks whether
+// it is still the last: after the whole window the tombstones that would stop it may be gone. The marks of a purged id are
+// put anew, or they would vanish under a live entity.
+func (w *Writer) refresh(ctx context.Context, m *dynamo.Meter) error {
+	j := w.journal
+	if safeguard.IdleLook && j.clock.since(w.active) > j.config.FenceWindow/2 {
+		if err := w.lookAgain(ctx, m); err != nil {
+			return fmt.Errorf("look at %q again after a pause: %w", w.pid, itemError(j.config.JournalTable, err))
+		}
+	}
+	if !w.expiring {
+		return nil
+	}
+	if err := w.renewMarks(ctx, m); err != nil {
+		return fmt.Errorf("renew the marks of %q: %w", w.pid, err)
+	}
+	w.expiring = false
+	return nil
+}
