@@ -1,0 +1,176 @@
+package explore_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// A deletion is killed before its n-th request, for every n. The events are wholly deleted or not at all for every reader,
+// and the next deletion finishes what was left.
+func TestDeletionKilledAtEveryRequest(t *testing.T) {
+	for n, finished := 0, false; !finished; n++ {
+		inWorld(t, func(w *world) {
+			dead, live := w.journal("dead"), w.journal("live")
+			r := w.recovered(dead)
+			w.fill(r, 120)
+			w.append(r, "121", "122", "123")
+			w.append(r, "124")
+			w.net.Hold("dead")
+			wait := do(func() (dynajournal.DeleteResult, error) { return r.DeleteTo(w.Context(), 121) })
+			marked := false
+			for range n {
+				synctest.Wait()
+				pending := w.net.Pending()
+				if len(pending) == 0 {
+					break
+				}
+				marked = marked || strings.HasPrefix(pending[0].Label, "PutItem mark 122 ")
+				w.net.Deliver(pending[0])
+			}
+			synctest.Wait()
+			finished = len(w.net.Pending()) == 0
+			w.net.Crash("dead")
+			if _, err := wait(); err == nil != finished {
+				w.Errorf("killed after %d requests: %v", n, err)
+			}
+			want := []string{"122", "123", "124"}
+			if marked {
+				w.wantStands(live, 1, want...)
+			} else if got := w.stands(live, 1); len(got) != 124 {
+				w.Errorf("killed after %d requests, before the low mark, %d events stand", n, len(got))
+			}
+			next := w.recovered(live)
+			if _, err := next.DeleteTo(w.Context(), 121); err != nil {
+				w.Fatal(err)
+			}
+			w.wantStands(live, 1, want...)
+			listing, err := live.List(w.Context(), pid)
+			if err != nil {
+				w.Fatal(err)
+			}
+			if len(listing.Tombstones) != 121 || len(listing.SequenceNumbers) != 3 {
+				w.Errorf("killed after %d requests and finished, there are %d tombstones and %d events", n, len(listing.Tombstones), len(listing.SequenceNumbers))
+			}
+			for _, late := range w.net.Late() {
+				w.net.Deliver(late)
+			}
+			w.append(next, "125")
+			w.wantStands(live, 1, append(want, "125")...)
+		})
+	}
+}
+
+// A stale writer writes at a number that was written and deleted meanwhile.
+func TestStaleWriterMeetsTombstones(t *testing.T) {
+	for _, events := range [][]string{{"stale"}, {"stale", "stale", "stale"}} {
+		inWorld(t, func(w *world) {
+			stale, live := w.journal("stale"), w.journal("live")
+			r := w.recovered(stale)
+			w.append(r, "1")
+			next := w.recovered(live)
+			w.append(next, "2", "3")
+			w.append(next, "4")
+			if _, err := next.DeleteTo(w.Context(), 4); err != nil {
+				w.Fatal(err)
+			}
+			w.wantConflict(appendTo(w.Context(), r, events...))
+			w.wantStands(live, 1)
+			again := w.recovered(live)
+			w.append(again, "next")
+			w.wantStands(live, 1, "next")
+		})
+	}
+}
+
+// The same after the tombstones have expired, by a writer that was paused, or that was idle in the midst of its work.
+func TestPausedWriterMeetsNoTombstonesAndStillStops(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stale, live := w.journal("stale"), w.journal("live")
+		r := w.recovered(stale)
+		w.append(r, "1")
+		next := w.recovered(live)
+		w.append(next, "2")
+		if _, err := next.DeleteTo(w.Context(), 2); err != nil {
+			w.Fatal(err)
+		}
+		w.pass(afterExpiry)
+		w.wantConflict(appendTo(w.Context(), r, "stale"))
+		w.append(w.recovered(live), "next")
+		w.wantStands(live, 1, "next")
+	})
+}
+
+// A writer that is idle for less than half the fence window is stopped by the tombstones at the latest moment.
+func TestWriterJustInsideTheWindowMeetsTombstones(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stale, live := w.journal("stale"), w.journal("live")
+		r := w.recovered(stale)
+		next := w.recovered(live)
+		w.append(next, "1")
+		if _, err := next.DeleteTo(w.Context(), 1); err != nil {
+			w.Fatal(err)
+		}
+		w.pass(fenceWindow / 2)
+		w.wantConflict(appendTo(w.Context(), r, "stale"))
+	})
+}
+
+// A service that leaves a part of every batch over for ever: the deletion ends with an error, what it deleted stays deleted,
+// and it can be called again.
+func TestLeftOversForEver(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j, reader := w.journal("writer"), w.journal("reader")
+		r := w.recovered(j)
+		w.fill(r, 30)
+		w.net.Hold("writer")
+		wait := do(func() (dynajournal.DeleteResult, error) { return r.DeleteTo(w.Context(), 29) })
+		ended := make(chan error, 1)
+		go func() {
+			_, err := wait()
+			ended <- err
+		}()
+		for done := false; !done; {
+			synctest.Wait()
+			pending := w.net.Pending()
+			for _, put := range pending {
+				if put.Operation != "BatchWriteItem" {
+					w.net.Deliver(put)
+					continue
+				}
+				var body struct{ RequestItems map[string]any }
+				if err := json.Unmarshal(put.Body, &body); err != nil {
+					w.Fatal(err)
+				}
+				all, err := json.Marshal(map[string]any{"UnprocessedItems": body.RequestItems})
+				if err != nil {
+					w.Fatal(err)
+				}
+				w.net.Answer(put, all)
+			}
+			if len(pending) == 0 {
+				time.Sleep(time.Microsecond)
+			}
+			select {
+			case err := <-ended:
+				if !errors.Is(err, dynajournal.ErrThrottled) {
+					w.Errorf("got %v, want %v", err, dynajournal.ErrThrottled)
+				}
+				done = true
+			default:
+			}
+		}
+		w.wantStands(reader, 1, "filling")
+		w.net.Free("writer")
+		if result, err := r.DeleteTo(w.Context(), 29); err != nil || result.Removed != 29 {
+			w.Errorf("the second deletion removed %d: %v", result.Removed, err)
+		}
+		w.append(r, "31")
+		w.wantStands(reader, 1, "filling", "31")
+	})
+}

@@ -1,0 +1,94 @@
+package explore
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// value is an attribute value as the protocol has it.
+type value struct {
+	S string `json:"S"`
+	N string `json:"N"`
+}
+
+type item map[string]value
+
+// body is what the bodies of the operations of a journal hold.
+type body struct {
+	Item, Key                 item
+	ConditionExpression       string
+	ExpressionAttributeValues item
+	Limit                     int
+	RequestItems              map[string]json.RawMessage
+}
+
+// describe names the operation of a request, and says in one line what it asks for, without what differs from run to run.
+func describe(message *http.Request, content []byte) (operation, label string) {
+	_, operation, _ = strings.Cut(message.Header.Get("X-Amz-Target"), ".")
+	var b body
+	if err := json.Unmarshal(content, &b); err != nil {
+		return operation, operation
+	}
+	switch operation {
+	case "PutItem":
+		label = b.Item.kind() + " " + b.Item.key()
+	case "GetItem":
+		label = b.Key.key()
+	case "Query":
+		label = b.ExpressionAttributeValues[":p"].S + " " + b.ExpressionAttributeValues[":lo"].N + " to " + b.ExpressionAttributeValues[":hi"].N
+		if b.Limit > 0 {
+			label += fmt.Sprintf(", %d", b.Limit)
+		}
+	case "BatchGetItem", "BatchWriteItem":
+		label = batchLabel(b.RequestItems)
+	}
+	return operation, strings.TrimSpace(operation + " " + label)
+}
+
+func (i item) key() string { return i["par"].S + "/" + i["num"].N }
+
+// kind says what an item is by its shape.
+func (i item) kind() string {
+	switch {
+	case i["event"] != value{} || i["writer_uuid"].S != "":
+		return "event"
+	case i["idx"].N != "" && i["expires"].N != "":
+		return "tombstone"
+	case i["idx"].N != "":
+		return "seal"
+	case i["expires"].N != "":
+		return "expiring mark " + i["seq"].N
+	}
+	return "mark " + i["seq"].N
+}
+
+// batchLabel lists what a batch reads or writes.
+func batchLabel(tables map[string]json.RawMessage) string {
+	var all []string
+	for _, raw := range tables {
+		var reads struct{ Keys []item }
+		var writes []struct {
+			PutRequest    struct{ Item item }
+			DeleteRequest struct{ Key item }
+		}
+		if json.Unmarshal(raw, &reads) == nil {
+			for _, k := range reads.Keys {
+				all = append(all, k.key())
+			}
+		}
+		if json.Unmarshal(raw, &writes) == nil {
+			for _, w := range writes {
+				if w.PutRequest.Item != nil {
+					all = append(all, w.PutRequest.Item.kind()+" "+w.PutRequest.Item.key())
+				} else {
+					all = append(all, "delete "+w.DeleteRequest.Key.key())
+				}
+			}
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,400 @@
+package explore
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Event is a number with the text of the event that stands there.
+type Event struct {
+	Number int64
+	Text   string
+}
+
+// Acknowledged is an event with those that its writer knew when it wrote it.
+type Acknowledged struct {
+	Event
+	knew []Event
+}
+
+// Ledger is what stands in the table for one persistence id of a native journal by the default name, learned from the writes
+// that succeeded, and what was said to the writers. It decides by the rules of the protocol alone, knowing everything at
+// once, and shares no code with the journal. It is safe for concurrent use.
+type Ledger struct {
+	pid string
+
+	mu    sync.Mutex
+	items map[int64]standing
+	low   lowMark
+	acked []Acknowledged
+	// closed are what recoveries knew: up to the last event that one knew, nothing may appear any more.
+	closed [][]Event
+	// buried are the events that were put below the low mark: parts of dead batches may be, what is acknowledged may not.
+	buried map[Event]bool
+	// refused are the texts of events that can never be visible, as their writer was told so.
+	refused map[string]bool
+	// seen are the events that are visible, ever those that were at any time.
+	seen     []Event
+	ever     map[Event]bool
+	problems []string
+}
+
+// standing is what stands at a number: a member of the batch start to last (start = last: a single event) with its text, or a
+// seal or tombstone.
+type standing struct {
+	closed  bool
+	expires int64
+	batch
+	text string
+}
+
+// batch names an atomic write.
+type batch struct {
+	writer      string
+	start, last int64
+}
+
+type lowMark struct {
+	seq, expires int64
+	cut          batch
+}
+
+// NewLedger makes an empty ledger.
+func NewLedger(pid string) *Ledger {
+	return &Ledger{pid: pid, items: map[int64]standing{}, buried: map[Event]bool{}, refused: map[string]bool{}, ever: map[Event]bool{}}
+}
+
+type storedItem map[string]struct{ S, N, B string }
+
+func (i storedItem) number(name string) int64 {
+	n, err := strconv.ParseInt(i[name].N, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Wrote takes note of a write that the service has done, whosever.
+func (l *Ledger) Wrote(body []byte) error {
+	var b struct {
+		Item         storedItem
+		RequestItems map[string][]struct {
+			PutRequest    struct{ Item storedItem }
+			DeleteRequest struct{ Key storedItem }
+		}
+	}
+	if err := json.Unmarshal(body, &b); err != nil {
+		return fmt.Errorf("read a write: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.put(b.Item)
+	for _, writes := range b.RequestItems {
+		for _, w := range writes {
+			l.put(w.PutRequest.Item)
+			l.remove(w.DeleteRequest.Key)
+		}
+	}
+	return nil
+}
+
+// number is the sequence number of a key, if it is one of an event of this persistence id.
+func (l *Ledger) number(key storedItem) (int64, bool) {
+	partition, ok := strings.CutPrefix(key["par"].S, "journal-P-"+l.pid+"-")
+	if !ok {
+		return 0, false
+	}
+	p, err := strconv.ParseInt(partition, 10, 64)
+	return p*100 + key.number("num"), err == nil
+}
+
+func (l *Ledger) put(i storedItem) {
+	if n, ok := l.number(i); ok {
+		l.putEvent(n, i)
+		return
+	}
+	if i["par"].S != "journal-SL-"+l.pid+"-0" {
+		return
+	}
+	low := lowMark{seq: i.number("seq"), expires: i.number("expires")}
+	if i["cut_writer"].S != "" {
+		start := i.number("cut_start")
+		low.cut = batch{i["cut_writer"].S, start, start + i.number("cut_cnt")}
+	}
+	if low.seq < l.low.seq {
+		l.problem("the low mark went down from %d to %d", l.low.seq, low.seq)
+	}
+	l.low = low
+}
+
+func (l *Ledger) putEvent(n int64, i storedItem) {
+	s := standing{closed: i["writer_uuid"].S == "", expires: i.number("expires")}
+	if !s.closed {
+		s.batch = batch{i["writer_uuid"].S, n, n}
+		text, err := base64.StdEncoding.DecodeString(i["event"].B)
+		if err != nil {
+			l.problem("the bytes of the event at %d: %v", n, err)
+		}
+		s.text = string(text)
+	}
+	if i["cnt"].N != "" && !s.closed {
+		s.start = n - i.number("idx")
+		s.last = s.start + i.number("cnt")
+	}
+	old, taken := l.items[n]
+	switch {
+	case taken && !s.closed:
+		l.problem("an event was put at %d, where something stood", n)
+	case taken && n >= l.low.seq && !old.closed:
+		l.problem("the event at %d, not below the low mark %d, was overwritten", n, l.low.seq)
+	case n < l.low.seq && !s.closed:
+		l.buried[Event{n, s.text}] = true
+	}
+	l.items[n] = s
+}
+
+func (l *Ledger) remove(key storedItem) {
+	if n, ok := l.number(key); ok {
+		delete(l.items, n)
+	}
+	if key["par"].S == "journal-SL-"+l.pid+"-0" {
+		l.low = lowMark{}
+	}
+}
+
+// Expired removes what has expired, as the service does by time to live. Deleted events that nothing tells of any more are
+// forgotten: their numbers can be used anew, if it returns true.
+func (l *Ledger) Expired(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	expired := func(at int64) bool { return at != 0 && at < now.Unix() }
+	maps.DeleteFunc(l.items, func(_ int64, s standing) bool { return expired(s.expires) })
+	if !expired(l.low.expires) {
+		return false
+	}
+	l.acked = slices.DeleteFunc(l.acked, func(a Acknowledged) bool { return a.Number < l.low.seq })
+	l.seen = l.live(l.seen)
+	l.closed = nil
+	l.low = lowMark{}
+	return true
+}
+
+func (l *Ledger) problem(format string, args ...any) {
+	l.problems = append(l.problems, fmt.Sprintf(format, args...))
+}
+
+// Visible are the events that every reader must see: the members of whole batches from the low mark on. A member below it
+// counts as there if the low mark says that it cut this very batch.
+func (l *Ledger) Visible() []Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.visible()
+}
+
+func (l *Ledger) visible() []Event {
+	whole := map[batch]bool{}
+	var all []Event
+	for n, s := range l.items {
+		if s.closed || n < l.low.seq {
+			continue
+		}
+		is, known := whole[s.batch]
+		if !known {
+			is = l.whole(s.batch)
+			whole[s.batch] = is
+		}
+		if is {
+			all = append(all, Event{n, s.text})
+		}
+	}
+	slices.SortFunc(all, func(a, b Event) int { return int(a.Number - b.Number) })
+	return all
+}
+
+func (l *Ledger) whole(b batch) bool {
+	for n := b.start; n <= b.last; n++ {
+		if there, ok := l.items[n]; ok && !there.closed && there.batch == b {
+			continue
+		}
+		if n >= l.low.seq || b != l.low.cut {
+			return false
+		}
+	}
+	return true
+}
+
+// Low is the first number that is not deleted, 0 if nothing is.
+func (l *Ledger) Low() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.low.seq
+}
+
+// Highest is the highest number that is taken.
+func (l *Ledger) Highest() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	highest := max(l.low.seq-1, 0)
+	for n := range l.items {
+		highest = max(highest, n)
+	}
+	return highest
+}
+
+// Acknowledged are the events that were acknowledged until now.
+func (l *Ledger) Acknowledged() []Acknowledged {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.acked)
+}
+
+// Acknowledge takes note of the events of an atomic write that were acknowledged, which their writer had decided on by those
+// it knew.
+func (l *Ledger) Acknowledge(knew, events []Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, e := range events {
+		before := append(slices.Clone(knew), events[:i]...)
+		l.acked = append(l.acked, Acknowledged{e, before})
+	}
+}
+
+// Refuse takes note of the texts of events of which their writer was told that they are not written, and never will be.
+func (l *Ledger) Refuse(texts []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range texts {
+		l.refused[t] = true
+	}
+}
+
+// Check says what is wrong, if anything is.
+func (l *Ledger) Check() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	visible := l.visible()
+	there := make(map[Event]bool, len(visible))
+	for _, e := range visible {
+		there[e] = true
+		l.ever[e] = true
+		if l.refused[e.Text] {
+			l.problem("the event %v is visible, which its writer was told is not written", e)
+		}
+	}
+	for _, a := range l.acked {
+		if l.buried[a.Event] {
+			l.problem("C: the acknowledged event %v was put below the low mark", a.Event)
+		}
+		if a.Number >= l.low.seq {
+			l.checkAcknowledged(a, visible, there)
+		}
+	}
+	for _, knew := range l.closed {
+		last := knew[len(knew)-1].Number
+		i, _ := slices.BinarySearchFunc(visible, last+1, func(e Event, n int64) int { return int(e.Number - n) })
+		if knew = l.live(knew); !slices.Equal(visible[:i], knew) {
+			l.problem("E: a recovery knew %v, and now stand %v", knew, visible[:i])
+		}
+	}
+	for _, e := range l.live(l.seen) {
+		if !there[e] {
+			l.problem("the event %v was visible, and is no more", e)
+		}
+	}
+	l.seen = visible
+	if len(l.problems) > 0 {
+		return errors.New(strings.Join(l.problems, "\n"))
+	}
+	return nil
+}
+
+func (l *Ledger) checkAcknowledged(a Acknowledged, visible []Event, there map[Event]bool) {
+	if !there[a.Event] {
+		l.problem("A: the acknowledged event %v is not visible", a.Event)
+		return
+	}
+	i, _ := slices.BinarySearchFunc(visible, a.Number, func(e Event, n int64) int { return int(e.Number - n) })
+	if knew := l.live(a.knew); !slices.Equal(visible[:i], knew) {
+		l.problem("B: the event %v was decided on %v, before it now stand %v", a.Event, knew, visible[:i])
+	}
+}
+
+// Recovered judges a recovery, before which everything below deleted was deleted. It was handed events, and knows of those
+// and of others before them: that must be all there ever is up to the last of them.
+func (l *Ledger) Recovered(deleted int64, handed, knows []Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range handed {
+		if e.Number < deleted {
+			l.problem("D: a recovery returned %v, deleted before it began", e)
+		}
+	}
+	if len(knows) > 0 {
+		l.closed = append(l.closed, slices.Clone(knows))
+	}
+}
+
+// Read judges what a reader from a number on was given, who began when the events of due were acknowledged: all of them that
+// are not deleted, none left out below what was given, each once, in order.
+func (l *Ledger) Read(from int64, due []Acknowledged, got []Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	given := make(map[Event]bool, len(got))
+	last := int64(0)
+	visible := l.visible()
+	for _, e := range visible {
+		l.ever[e] = true
+	}
+	for _, e := range got {
+		given[e] = true
+		if e.Number <= last {
+			l.problem("a reader was given %v after %d", e, last)
+		}
+		last = e.Number
+		if !l.ever[e] {
+			l.problem("a reader was given %v, which was never there", e)
+		}
+	}
+	for _, a := range due {
+		if a.Number >= max(l.low.seq, from) && !given[a.Event] {
+			l.problem("a reader was not given %v, acknowledged before it began: %v", a.Event, got)
+		}
+	}
+	for _, e := range visible {
+		if e.Number >= from && e.Number < last && !given[e] {
+			l.problem("a reader was not given %v, but what stands behind it: %v", e, got)
+		}
+	}
+}
+
+// live are those of events that are not deleted.
+func (l *Ledger) live(events []Event) []Event {
+	var live []Event
+	for _, e := range events {
+		if e.Number >= l.low.seq {
+			live = append(live, e)
+		}
+	}
+	return live
+}
+
+// Digest is what stands in the table in one line, for telling whether two runs have come to the same point.
+func (l *Ledger) Digest() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var b strings.Builder
+	fmt.Fprint(&b, l.low.seq, l.low.cut)
+	for _, n := range slices.Sorted(maps.Keys(l.items)) {
+		s := l.items[n]
+		fmt.Fprint(&b, n, s.closed, s.batch, s.text)
+	}
+	return b.String()
+}

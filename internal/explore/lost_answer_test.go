@@ -1,0 +1,140 @@
+package explore_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+func TestPutWhoseAnswerWasLostIsAcknowledgedOnce(t *testing.T) {
+	for name, events := range map[string][]string{
+		"alone":                       {"1"},
+		"in a batch":                  {"1", "2", "3"},
+		"in a batch of many requests": make([]string, 60),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				j, reader := w.journal("writer"), w.journal("reader")
+				for i := range events {
+					events[i] = fmt.Sprint("event ", i+1)
+				}
+				r := w.recovered(j)
+				w.net.Hold("writer")
+				wait := w.appending(r, events...)
+				synctest.Wait()
+				for _, put := range w.net.Pending() {
+					w.net.LoseAnswer(put)
+				}
+				time.Sleep(time.Microsecond) // the pause before the second try
+				w.net.Free("writer")
+				if err := wait(); err != nil {
+					w.Errorf("append: %v", err)
+				}
+				w.wantStands(reader, 1, events...)
+				w.append(r, "next")
+				w.wantStands(reader, 1, append(events, "next")...)
+			})
+		})
+	}
+}
+
+func TestPutThatWasLostIsSentAgain(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("writer")
+		r := w.recovered(j)
+		w.net.Hold("writer")
+		wait := w.appending(r, "1", "2")
+		w.net.Lose(w.await("writer", "PutItem event "+key("0/2")))
+		time.Sleep(time.Microsecond)
+		w.net.Free("writer")
+		if err := wait(); err != nil {
+			w.Errorf("append: %v", err)
+		}
+		w.wantStands(j, 1, "1", "2")
+	})
+}
+
+// The first try is under way for long, the second succeeds: the first must do nothing when it lands, not even after the
+// event was deleted.
+func TestFirstTryThatLandsLateDoesNothing(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("writer")
+		r := w.recovered(j)
+		w.net.Hold("writer")
+		wait := w.appending(r, "1")
+		late := w.await("writer", "PutItem event")
+		w.net.Delay(late)
+		time.Sleep(time.Microsecond)
+		w.net.Free("writer")
+		if err := wait(); err != nil {
+			w.Fatal(err)
+		}
+		w.append(r, "2")
+		if _, err := r.DeleteTo(w.Context(), 1); err != nil {
+			w.Fatal(err)
+		}
+		if status, _ := w.net.Deliver(late); status == http.StatusOK {
+			w.Error("the put succeeded at the number of a deleted event")
+		}
+		w.wantStands(j, 1, "2")
+	})
+}
+
+// A writer whose every answer is lost does not know, and must not go on.
+func TestUnknownOutcomeEndsTheWriterAndRecoveryTells(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j, other := w.journal("writer"), w.journal("other")
+		r := w.recovered(j)
+		w.net.Hold("writer")
+		wait := w.appending(r, "1")
+		w.net.LoseAnswer(w.await("writer", "PutItem event"))
+		w.net.Crash("writer")
+		if err := wait(); !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
+			w.Errorf("got %v, want %v", err, dynajournal.ErrOutcomeUnknown)
+		}
+		w.net.Restart("writer")
+		w.net.Free("writer")
+		if err := appendTo(w.Context(), r, "2"); !errors.Is(err, dynajournal.ErrWriterEnded) {
+			w.Errorf("got %v, want %v", err, dynajournal.ErrWriterEnded)
+		}
+		w.wantStands(other, 1, "1")
+		w.append(w.recovered(j), "2")
+		w.wantStands(other, 1, "1", "2")
+	})
+}
+
+// Throttling for ten seconds is no reason to lose, double or reorder anything: the writer lives, and goes on.
+func TestThrottlingForTenSecondsThenFine(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("writer")
+		r := w.recovered(j)
+		w.net.Hold("writer")
+		until := time.Now().Add(10 * time.Second)
+		wait := do(func() (int, error) {
+			for failed := 0; ; failed++ {
+				if err := appendTo(w.Context(), r, "1", "2"); !errors.Is(err, dynajournal.ErrThrottled) {
+					return failed, err
+				}
+				time.Sleep(time.Second)
+			}
+		})
+		for time.Now().Before(until) {
+			synctest.Wait()
+			for _, put := range w.net.Pending() {
+				w.net.Refuse(put, http.StatusBadRequest, "ProvisionedThroughputExceededException")
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		w.net.Free("writer")
+		failed, err := wait()
+		if err != nil || failed == 0 {
+			w.Errorf("after %d appends that were throttled: %v", failed, err)
+		}
+		w.wantStands(j, 1, "1", "2")
+	})
+}

@@ -1,0 +1,280 @@
+package explore
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// ErrReset is what a sender sees of a request that was lost, or whose answer was: it can't tell which.
+var ErrReset = errors.New("connection reset by peer")
+
+// Network stands between journals and the service. Requests of a process that is held wait for their fate; those of any
+// other process are delivered at once. It is safe for concurrent use.
+type Network struct {
+	service http.RoundTripper
+
+	mu      sync.Mutex
+	held    map[string]bool
+	crashed map[string]bool
+	pending []*Request
+	late    []*Request
+	sent    int
+}
+
+// Request is a request that was sent and not yet answered.
+type Request struct {
+	// Process is who sent it, Operation DynamoDB's name of it, Body its body.
+	Process, Operation string
+	Body               []byte
+	// Label says what it asks for, in one line, the same for the same request of another run.
+	Label string
+
+	order   int
+	message *http.Request
+	answer  chan answer
+}
+
+func (r *Request) String() string { return r.Process + ": " + r.Label }
+
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	err    error
+}
+
+// NewNetwork makes a network in front of a service, all of whose processes are free.
+func NewNetwork(service http.RoundTripper) *Network {
+	return &Network{service: service, held: map[string]bool{}, crashed: map[string]bool{}}
+}
+
+// Serve puts another service behind the network, as after a restart.
+func (n *Network) Serve(service http.RoundTripper) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.service = service
+}
+
+// Client is the HTTP client of a process.
+func (n *Network) Client(process string) aws.HTTPClient { return client{n, process} }
+
+type client struct {
+	network *Network
+	process string
+}
+
+// Do sends a request and waits for its fate, or for the end of its context: then the request stays under way.
+func (c client) Do(message *http.Request) (*http.Response, error) {
+	n := c.network
+	r, err := n.send(c.process, message)
+	if err != nil {
+		return nil, err
+	}
+	if r.answer == nil {
+		return n.do(r).response(message)
+	}
+	select {
+	case a := <-r.answer:
+		return a.response(message)
+	case <-message.Context().Done():
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if i := slices.Index(n.pending, r); i >= 0 {
+			n.pending = slices.Delete(n.pending, i, i+1)
+			n.late = append(n.late, r)
+		}
+		return nil, message.Context().Err()
+	}
+}
+
+func (n *Network) send(process string, message *http.Request) (*Request, error) {
+	r := &Request{Process: process, message: message}
+	if message.Body != nil {
+		var err error
+		if r.Body, err = io.ReadAll(message.Body); err != nil {
+			return nil, fmt.Errorf("read the request: %w", err)
+		}
+		if err := message.Body.Close(); err != nil {
+			return nil, fmt.Errorf("close the request: %w", err)
+		}
+	}
+	r.Operation, r.Label = describe(message, r.Body)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.crashed[process] {
+		return nil, ErrReset
+	}
+	if n.held[process] {
+		r.answer = make(chan answer, 1)
+		n.sent++
+		r.order = n.sent
+		n.pending = append(n.pending, r)
+	}
+	return r, nil
+}
+
+// do lets the service do what a request asks for.
+func (n *Network) do(r *Request) answer {
+	message := r.message.Clone(context.WithoutCancel(r.message.Context()))
+	message.Body = io.NopCloser(bytes.NewReader(r.Body))
+	message.ContentLength = int64(len(r.Body))
+	n.mu.Lock()
+	service := n.service
+	n.mu.Unlock()
+	response, err := service.RoundTrip(message)
+	if err != nil {
+		return answer{err: err}
+	}
+	body, err := io.ReadAll(response.Body)
+	return answer{response.StatusCode, response.Header, body, errors.Join(err, response.Body.Close())}
+}
+
+func (a answer) response(message *http.Request) (*http.Response, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
+	return &http.Response{
+		Status:        http.StatusText(a.status),
+		StatusCode:    a.status,
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        a.header,
+		Body:          io.NopCloser(bytes.NewReader(a.body)),
+		ContentLength: int64(len(a.body)),
+		Request:       message,
+	}, nil
+}
+
+// Hold makes the requests of a process wait for their fate from now on.
+func (n *Network) Hold(process string) { n.set(n.held, process, true) }
+
+// Free lets the requests of a process pass from now on, and delivers those that wait.
+func (n *Network) Free(process string) {
+	n.set(n.held, process, false)
+	for _, r := range n.Pending() {
+		if r.Process == process {
+			n.Deliver(r)
+		}
+	}
+}
+
+// Crash ends a process: whatever it has sent stays under way, nobody waits for the answers, and it sends nothing any more.
+func (n *Network) Crash(process string) {
+	n.set(n.crashed, process, true)
+	for _, r := range n.Pending() {
+		if r.Process == process {
+			n.Delay(r)
+		}
+	}
+}
+
+// Restart lets a process that has crashed send again.
+func (n *Network) Restart(process string) { n.set(n.crashed, process, false) }
+
+func (n *Network) set(of map[string]bool, process string, value bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	of[process] = value
+}
+
+// Pending are the requests that wait for their fate, in the order of their processes and labels.
+func (n *Network) Pending() []*Request { return n.sorted(&n.pending) }
+
+// Late are the requests under way that nobody waits for any more, in the order of their processes and labels.
+func (n *Network) Late() []*Request { return n.sorted(&n.late) }
+
+func (n *Network) sorted(list *[]*Request) []*Request {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all := slices.Clone(*list)
+	slices.SortStableFunc(all, func(a, b *Request) int {
+		return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.Label, b.Label), cmp.Compare(a.order, b.order))
+	})
+	return all
+}
+
+// take removes a request from where it is, and says whether its sender still waits.
+func (n *Network) take(r *Request) (waiting bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if i := slices.Index(n.pending, r); i >= 0 {
+		n.pending = slices.Delete(n.pending, i, i+1)
+		return true
+	}
+	if i := slices.Index(n.late, r); i >= 0 {
+		n.late = slices.Delete(n.late, i, i+1)
+	}
+	return false
+}
+
+// Deliver does what a request asks for, and answers if anybody waits. It returns the answer's status and body.
+func (n *Network) Deliver(r *Request) (int, []byte) {
+	waiting := n.take(r)
+	a := n.do(r)
+	if waiting {
+		r.answer <- a
+	}
+	return a.status, a.body
+}
+
+// LoseAnswer does what a request asks for; its sender sees ErrReset. It returns the answer that was lost.
+func (n *Network) LoseAnswer(r *Request) (int, []byte) {
+	waiting := n.take(r)
+	a := n.do(r)
+	if waiting {
+		r.answer <- answer{err: ErrReset}
+	}
+	return a.status, a.body
+}
+
+// Lose loses a request; its sender sees ErrReset.
+func (n *Network) Lose(r *Request) {
+	if n.take(r) {
+		r.answer <- answer{err: ErrReset}
+	}
+}
+
+// Delay leaves a request under way, for Deliver at any later time; its sender sees ErrReset.
+func (n *Network) Delay(r *Request) {
+	if n.take(r) {
+		r.answer <- answer{err: ErrReset}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.late = append(n.late, r)
+}
+
+// Refuse answers a request with an error of DynamoDB's, without doing anything.
+func (n *Network) Refuse(r *Request, status int, code string) {
+	if n.take(r) {
+		r.answer <- answer{
+			status: status,
+			header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+			body:   fmt.Appendf(nil, `{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":"refused"}`, code),
+		}
+	}
+}
+
+// Answer answers a request with what the caller says the service answered.
+func (n *Network) Answer(r *Request, body []byte) {
+	if n.take(r) {
+		r.answer <- answer{status: http.StatusOK, header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, body: body}
+	}
+}
+
+// Forget drops what is under way.
+func (n *Network) Forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.late = nil
+}

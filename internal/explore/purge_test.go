@@ -1,0 +1,132 @@
+package explore_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+const afterExpiry = fenceWindow + time.Minute
+
+func purge(w *world, j *dynajournal.Journal) {
+	w.Helper()
+	if _, err := w.recovered(j).Purge(w.Context(), dynajournal.PurgeOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// A writer that was there before the purge meets free numbers above the purged ones. What it is acknowledged must stay,
+// also after the marks have expired.
+func TestEventOfWriterOlderThanPurgeOutlivesTheMarks(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stale, purger := w.journal("stale"), w.journal("purger")
+		r := w.recovered(stale)
+		w.fill(r, 250)
+		purge(w, purger)
+		if appendTo(w.Context(), r, "251") != nil {
+			return // fenced
+		}
+		w.pass(afterExpiry)
+		if again := w.recovered(purger); len(again.seen) != 1 {
+			next, _ := again.NextSequenceNumber(w.Context())
+			w.Errorf("the acknowledged event 251 is lost: recovery sees %q and goes on at %d", again.seen, next)
+		}
+	})
+}
+
+func TestEventOfWriterOlderThanPurgeIsListed(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stale, purger := w.journal("stale"), w.journal("purger")
+		r := w.recovered(stale)
+		w.append(r, "1")
+		purge(w, purger)
+		if appendTo(w.Context(), r, "2") != nil {
+			return // fenced
+		}
+		w.wantListed(purger, true)
+	})
+}
+
+// A recovery that began before a purge and ends after it reads the low mark again; that it expires must not be missed.
+func TestRecoveryAcrossPurgeRenewsTheMarks(t *testing.T) {
+	inWorld(t, func(w *world) {
+		reader, purger := w.journal("reader"), w.journal("purger")
+		w.fill(w.recovered(purger), 250)
+		w.net.Hold("reader")
+		wait := w.recovering(reader, dynajournal.RecoverOptions{})
+		marks := w.await("reader", "BatchGetItem")
+		w.net.Deliver(marks)
+		synctest.Wait()
+		purge(w, purger)
+		w.net.Free("reader")
+		r, err := wait()
+		if err != nil {
+			w.Fatal(err)
+		}
+		if appendTo(w.Context(), r, "251") != nil {
+			return // fenced
+		}
+		w.pass(afterExpiry)
+		if again := w.recovered(purger); len(again.seen) != 1 {
+			next, _ := again.NextSequenceNumber(w.Context())
+			w.Errorf("the acknowledged event 251 is lost: recovery sees %q and goes on at %d", again.seen, next)
+		}
+	})
+}
+
+// The last put of a purge is under way when the id is recovered: it must not take the mark of a live entity, which keeps the
+// id listed.
+func TestLatePutOfPurgeDoesNotTakeTheMarkOfTheNextLife(t *testing.T) {
+	inWorld(t, func(w *world) {
+		dead, live := w.journal("dead"), w.journal("live")
+		w.append(w.recovered(live), "1")
+		r := w.recovered(dead)
+		w.net.Hold("dead")
+		wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
+		expiring := w.deliverUntil("dead", "PutItem expiring mark")
+		w.net.Crash("dead")
+		if _, err := wait(); err == nil {
+			w.Fatal("the purge of a dead process succeeded")
+		}
+		next := w.recovered(live)
+		w.append(next, "2")
+		w.net.Deliver(expiring)
+		w.wantListed(live, true)
+		w.pass(afterExpiry)
+		w.wantListed(live, true)
+		w.wantStands(live, 1, "2")
+	})
+}
+
+// Time to live removes expired items in any order: the low mark may go before the tombstones. An event that is written then
+// must be listed.
+func TestEventWrittenWhileTombstonesOutliveTheLowMarkIsListed(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("one")
+		w.append(w.recovered(j), "1", "2")
+		purge(w, j)
+		time.Sleep(afterExpiry)
+		w.remove("journal-SL-"+pid+"-0", 0)
+		w.append(w.recovered(j), "next")
+		w.wantListed(j, true)
+	})
+}
+
+// After the fence window a purged id can have grown anew to the very number at which a writer was paused. It was another
+// life: the writer must not go on.
+func TestPausedWriterDoesNotGoOnInAnotherLife(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stale, live := w.journal("stale"), w.journal("live")
+		r := w.recovered(stale)
+		w.append(r, "old 1")
+		w.append(r, "old 2")
+		purge(w, live)
+		w.pass(afterExpiry)
+		again := w.recovered(live)
+		w.append(again, "new 1")
+		w.append(again, "new 2")
+		w.wantConflict(appendTo(w.Context(), r, "decided on old 1, old 2"))
+	})
+}

@@ -1,0 +1,63 @@
+package explore_test
+
+import (
+	"testing"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// A batch that is still under way ends at the highest number: its first members are there, the last is not. A recovery
+// leaves it out, and its caller saves a snapshot of the last event that it saw. The batch is completed afterwards: recovery
+// from the snapshot must show it as a whole.
+func TestBatchUnderWayAtTheEndIsWholeBehindASnapshot(t *testing.T) {
+	inWorld(t, func(w *world) {
+		dead, live := w.journal("dead"), w.journal("live")
+		r := w.recovered(dead)
+		w.append(r, "1")
+		w.net.Hold("dead")
+		wait := w.appending(r, "batch a", "batch b", "batch c")
+		w.await("dead", "PutItem event "+key("0/2"))
+		for _, r := range w.net.Pending() {
+			if r.Label != "PutItem event "+key("0/4") {
+				w.net.Deliver(r)
+			}
+		}
+		last := w.await("dead", "PutItem event "+key("0/4"))
+		w.net.Crash("dead")
+		if wait() == nil {
+			w.Fatal("the append of a dead process succeeded")
+		}
+		again := w.recovered(live)
+		snapshot := dynajournal.SnapshotMetadata{PersistenceID: pid, SequenceNumber: 1}
+		if _, err := live.SaveSnapshot(w.Context(), snapshot, again.seen[0]); err != nil {
+			w.Fatal(err)
+		}
+		w.net.Deliver(last)
+		after, err := recoverIt(w.Context(), live, dynajournal.RecoverOptions{After: 1})
+		if err != nil {
+			w.Fatal(err)
+		}
+		if len(after.seen) != 3 {
+			w.Errorf("recovered from the snapshot at 1, an entity sees %q of the batch", after.seen)
+		}
+	})
+}
+
+// Who goes on after a snapshot that is newer than the journal raises the low mark over numbers that nobody has written. A
+// recovery that runs meanwhile, and knows nothing of the snapshot, must not be acknowledged an event there.
+func TestGoingOnAfterASnapshotHidesNoEvent(t *testing.T) {
+	inWorld(t, func(w *world) {
+		restored, other := w.journal("restored"), w.journal("other")
+		w.append(w.recovered(other), "1")
+		w.net.Hold("restored")
+		wait := w.recovering(restored, dynajournal.RecoverOptions{After: 10})
+		w.deliverUntil("restored", "PutItem mark 11 journal-SL")
+		meanwhile := w.recovered(other)
+		acknowledged := appendTo(w.Context(), meanwhile, "acknowledged") == nil
+		w.net.Free("restored")
+		_, err := wait()
+		if seen := w.stands(other, 1); acknowledged && err == nil && len(seen) == 0 {
+			w.Errorf("the acknowledged event is gone, below the low mark 11: there stand %q", seen)
+		}
+	})
+}

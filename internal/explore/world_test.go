@@ -1,0 +1,268 @@
+package explore_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/explore"
+)
+
+// world is an engine, a network in front of it, and journals, all in the test's bubble.
+type world struct {
+	*testing.T
+	engine *embedded.Engine
+	net    *explore.Network
+	config dynajournal.Config
+}
+
+// fenceWindow is that of every journal here: short, as the engine does its own work while the bubble's time passes.
+const fenceWindow = 10 * time.Minute
+
+// inWorld runs a test in a bubble with an empty native journal.
+func inWorld(t *testing.T, test func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = engine.Close() }()
+		w := &world{T: t, engine: engine, net: explore.NewNetwork(engine.Transport())}
+		w.config = dynajournal.Config{AWS: engine.AWSConfig(), FenceWindow: fenceWindow, BackoffBase: 1, BackoffCap: 1}
+		if err := dynajournal.CreateTables(t.Context(), w.config, dynajournal.TableOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		test(w)
+	})
+}
+
+// journal opens the journal in a process of its own.
+func (w *world) journal(process string) *dynajournal.Journal {
+	w.Helper()
+	config := w.config
+	config.AWS.HTTPClient = w.net.Client(process)
+	j, err := dynajournal.Open(w.Context(), config)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() {
+		w.net.Free(process)
+		if err := j.Close(); err != nil {
+			w.Error(err)
+		}
+	})
+	return j
+}
+
+const pid = "a"
+
+// recovery is a writer with what its recovery was handed, a number and a text each.
+type recovery struct {
+	*dynajournal.Writer
+	seen []string
+}
+
+func text(e dynajournal.Event) string { return string(e.Bytes) }
+
+func recoverIt(ctx context.Context, j *dynajournal.Journal, opts dynajournal.RecoverOptions) (recovery, error) {
+	var r recovery
+	w, err := j.Recover(ctx, pid, opts, func(e dynajournal.Event) error {
+		r.seen = append(r.seen, text(e))
+		return nil
+	})
+	r.Writer = w
+	return r, err
+}
+
+// recovered recovers everything.
+func (w *world) recovered(j *dynajournal.Journal) recovery {
+	w.Helper()
+	for {
+		r, err := recoverIt(w.Context(), j, dynajournal.RecoverOptions{})
+		if errors.Is(err, dynajournal.ErrDeletedMeanwhile) {
+			continue // what a host does
+		}
+		if err != nil {
+			w.Fatal(err)
+		}
+		return r
+	}
+}
+
+// append writes events that must be acknowledged.
+func (w *world) append(r recovery, events ...string) {
+	w.Helper()
+	if err := appendTo(w.Context(), r, events...); err != nil {
+		w.Fatalf("append %v: %v", events, err)
+	}
+}
+
+// fill writes single events 1, 2, … up to n, acknowledged.
+func (w *world) fill(r recovery, n int) {
+	w.Helper()
+	events := make([]any, n)
+	for i := range events {
+		events[i] = "filling"
+	}
+	if _, err := r.AppendEach(w.Context(), events...); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func appendTo(ctx context.Context, r recovery, events ...string) error {
+	values := make([]any, len(events))
+	for i, e := range events {
+		values[i] = e
+	}
+	_, err := r.Append(ctx, values...)
+	return err
+}
+
+// stands is what a reader sees from a number on.
+func (w *world) stands(j *dynajournal.Journal, from int64) []string {
+	w.Helper()
+	var seen []string
+	for e, err := range j.Events(w.Context(), pid, dynajournal.Range{From: from}) {
+		if err != nil {
+			w.Fatal(err)
+		}
+		seen = append(seen, text(e))
+	}
+	return seen
+}
+
+func (w *world) wantStands(j *dynajournal.Journal, from int64, want ...string) {
+	w.Helper()
+	if got := w.stands(j, from); !slices.Equal(got, want) {
+		w.Errorf("from %d stand %q, want %q", from, got, want)
+	}
+}
+
+func (w *world) wantConflict(err error) {
+	w.Helper()
+	if !errors.Is(err, dynajournal.ErrWriterConflict) {
+		w.Errorf("got %v, want %v", err, dynajournal.ErrWriterConflict)
+	}
+}
+
+// wantListed checks whether the id is listed, by the index and by a scan.
+func (w *world) wantListed(j *dynajournal.Journal, want bool) {
+	w.Helper()
+	for _, scan := range []bool{false, true} {
+		listed := false
+		for id, err := range j.CurrentPersistenceIDs(w.Context(), dynajournal.IDsOptions{Scan: scan}) {
+			if err != nil {
+				w.Fatal(err)
+			}
+			listed = listed || id == pid
+		}
+		if listed != want {
+			w.Errorf("listed = %v (scan: %v), want %v", listed, scan, want)
+		}
+	}
+}
+
+// pass lets time pass, and removes what has expired.
+func (w *world) pass(d time.Duration) {
+	w.Helper()
+	time.Sleep(d)
+	if _, err := w.engine.SweepExpired(); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// await waits until everybody waits, and returns the request of a process whose label begins with a text.
+func (w *world) await(process, label string) *explore.Request {
+	w.Helper()
+	synctest.Wait()
+	for _, r := range w.net.Pending() {
+		if r.Process == process && strings.HasPrefix(r.Label, label) {
+			return r
+		}
+	}
+	w.Fatalf("%s has not sent %q; under way are %v", process, label, w.net.Pending())
+	return nil
+}
+
+// deliverUntil delivers what a process sends, until it sends a request whose label begins with a text: that one waits.
+func (w *world) deliverUntil(process, label string) *explore.Request {
+	w.Helper()
+	for {
+		synctest.Wait()
+		var others []*explore.Request
+		for _, r := range w.net.Pending() {
+			if r.Process != process {
+				continue
+			}
+			if strings.HasPrefix(r.Label, label) {
+				return r
+			}
+			others = append(others, r)
+		}
+		if len(others) == 0 {
+			w.Fatalf("%s has not sent %q", process, label)
+		}
+		w.net.Deliver(others[0])
+	}
+}
+
+// do runs a call in the background; the function it returns waits for its end.
+func do[T any](call func() (T, error)) func() (T, error) {
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		v, err := call()
+		done <- outcome{v, err}
+	}()
+	return func() (T, error) {
+		o := <-done
+		return o.value, o.err
+	}
+}
+
+// appending appends in the background.
+func (w *world) appending(r recovery, events ...string) func() error {
+	wait := do(func() (struct{}, error) { return struct{}{}, appendTo(w.Context(), r, events...) })
+	return func() error {
+		_, err := wait()
+		return err
+	}
+}
+
+// recovering recovers in the background.
+func (w *world) recovering(j *dynajournal.Journal, opts dynajournal.RecoverOptions) func() (recovery, error) {
+	return do(func() (recovery, error) { return recoverIt(w.Context(), j, opts) })
+}
+
+// key is the label of the key of a number.
+func key(seq string) string { return "journal-P-" + pid + "-" + seq }
+
+// remove deletes an item behind the journal's back.
+func (w *world) remove(par string, num int) {
+	w.Helper()
+	_, err := dynamodb.NewFromConfig(w.engine.AWSConfig()).DeleteItem(w.Context(), &dynamodb.DeleteItemInput{
+		TableName: aws.String(dynajournal.DefaultJournalTable),
+		Key: map[string]types.AttributeValue{
+			"par": &types.AttributeValueMemberS{Value: par},
+			"num": &types.AttributeValueMemberN{Value: strconv.Itoa(num)},
+		},
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+}

@@ -1,0 +1,56 @@
+package journaltest
+
+import (
+	"context"
+	"iter"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// AdaptReadJournal makes a *dynajournal.Journal a read journal of the suite, which lists ids in the way that options say
+// (Scan, Segments) and polls as poll says.
+func AdaptReadJournal(j *dynajournal.Journal, way dynajournal.IDsOptions, poll dynajournal.Poll) ReadJournal {
+	return readAdapter{j, way, poll}
+}
+
+type readAdapter struct {
+	journal *dynajournal.Journal
+	way     dynajournal.IDsOptions
+	poll    dynajournal.Poll
+}
+
+func (a readAdapter) options(opts IDs) dynajournal.IDsOptions {
+	o := a.way
+	o.After, o.Limit, o.Prefix, o.Sorted = opts.After, opts.Limit, opts.Prefix, opts.Sorted
+	return o
+}
+
+// CurrentIDs lists persistence ids.
+func (a readAdapter) CurrentIDs(ctx context.Context, opts IDs) iter.Seq2[string, error] {
+	return a.journal.CurrentPersistenceIDs(ctx, a.options(opts))
+}
+
+// IDs lists persistence ids, new ones included.
+func (a readAdapter) IDs(ctx context.Context, opts IDs) iter.Seq2[string, error] {
+	return a.journal.PersistenceIDs(ctx, a.options(opts), a.poll)
+}
+
+// CurrentEvents reads events.
+func (a readAdapter) CurrentEvents(ctx context.Context, persistenceID string, from, to int64) iter.Seq2[Event, error] {
+	return withoutOffsets(a.journal.CurrentEventsByPersistenceID(ctx, persistenceID, from, to))
+}
+
+// Events reads events, new ones included.
+func (a readAdapter) Events(ctx context.Context, persistenceID string, from, to int64) iter.Seq2[Event, error] {
+	return withoutOffsets(a.journal.EventsByPersistenceID(ctx, persistenceID, from, to, a.poll))
+}
+
+func withoutOffsets(envelopes iter.Seq2[dynajournal.EventEnvelope, error]) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for e, err := range envelopes {
+			if !yield(eventOf(e.Event), err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package journaltest
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// ReadJournalSuite says what is tested of a read journal. Open is required; the zero values of the others are those of
+// dynajournal's own journals.
+type ReadJournalSuite struct {
+	// Open makes a store with nothing in it. Each case has one of its own; what has to be closed is left to tb.Cleanup.
+	// Cases run in parallel.
+	Open func(tb testing.TB) ReadStore
+
+	// IsInvalid recognizes the error of wrong arguments, IsConflict that of a writer that lost to another.
+	IsInvalid, IsConflict func(error) bool
+
+	// Many is how many persistence ids the largest listing has; 0 is 10,000.
+	Many int
+
+	// Skip names the cases that the read journal can't pass, each with the reason, which the test prints.
+	Skip map[string]string
+}
+
+// ReadStore is an empty store of one case.
+type ReadStore struct {
+	// Connect opens a journal by name on the store, and what reads it. The same name opens the same journal.
+	Connect func(tb testing.TB, journalName string) ReadSide
+
+	// Table is the table behind the journal named DefaultName, nil if it is not to be touched.
+	Table *Table
+}
+
+// DefaultName is the name of the journal that most cases play in.
+const DefaultName = "journal"
+
+// ReadSide is a journal and what reads it.
+type ReadSide struct {
+	Journal Journal
+	// Ways are the ways to list ids, by name. All must list the same ones. The first also reads the events.
+	Ways []Way
+}
+
+// Way is a way to list ids.
+type Way struct {
+	Name string
+	Read ReadJournal
+	// Unordered says that a listing can't be gone on with after an id.
+	Unordered bool
+}
+
+// readCase is one rule of the suite.
+type readCase struct {
+	name string
+	// table: the case plants damage in the table.
+	table bool
+	run   func(s *readScene)
+}
+
+// RunReadJournal runs every case of the suite as a subtest.
+func RunReadJournal(t *testing.T, suite ReadJournalSuite) {
+	t.Helper()
+	if suite.IsInvalid == nil {
+		suite.IsInvalid = func(err error) bool { return errors.Is(err, dynajournal.ErrInvalidArgument) }
+	}
+	if suite.IsConflict == nil {
+		suite.IsConflict = func(err error) bool { return errors.Is(err, dynajournal.ErrWriterConflict) }
+	}
+	if suite.Many == 0 {
+		suite.Many = 10_000
+	}
+	cases := slices.Concat(listingCases(), livingListCases(), readEventsCases(), liveEventsCases())
+	for name := range suite.Skip {
+		if !slices.ContainsFunc(cases, func(c readCase) bool { return c.name == name }) {
+			t.Errorf("ReadJournalSuite.Skip names %q, which is no case", name)
+		}
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if reason, skipped := suite.Skip[c.name]; skipped {
+				t.Skip(reason)
+			}
+			store := suite.Open(t)
+			if c.table && store.Table == nil {
+				t.Skip("the table behind the journal is not to be touched, so no damage can be planted")
+			}
+			side := store.Connect(t, DefaultName)
+			c.run(&readScene{
+				scene: &scene{T: t, suite: &Suite{IsConflict: suite.IsConflict}, store: Store{Table: store.Table}, journal: side.Journal},
+				suite: &suite, store: store, ways: side.Ways, read: side.Ways[0].Read,
+			})
+		})
+	}
+}
