@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+type appendCommand struct {
+	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
+	String        values `placeholder:"S" help:"Event that is a string (serializer 20)."`
+	BytesBase64   values `name:"bytes-base64" placeholder:"B" help:"Event that is bytes, in base64 (serializer 4)."`
+	JSON          values `name:"json" placeholder:"FILE" help:"Event that is a JSON value, in a file; - is standard input (serializer 31, as Jackson's)."`
+	Manifest      string `placeholder:"CLASS" help:"Manifest of the JSON events: what a JVM needs to read them, the class. Default: none."`
+	Atomic        bool   `help:"Write all events as one: all of them or none. Default: one after the other."`
+	Expect        *int64 `placeholder:"N" help:"Write nothing unless the next sequence number is N."`
+}
+
+// values are what a flag that can be repeated was given, taken as it stands: with commas, and with a hyphen at the start.
+type values []string
+
+// Decode takes the next word of the command line.
+func (v *values) Decode(c *kong.DecodeContext) error {
+	word := c.Scan.Pop()
+	if word.IsEOL() {
+		return errors.New("a value is missing")
+	}
+	*v = append(*v, word.String())
+	return nil
+}
+
+// Help is shown below the flags' help.
+func (*appendCommand) Help() string {
+	return "Events are written in the order in which their flags stand, after a recovery, which fences all other writers. On an embedded engine " +
+		"without tables, those of a native journal are made first."
+}
+
+// appendedResult is an event that was written.
+type appendedResult struct {
+	PersistenceID string `json:"persistence_id"`
+	SequenceNr    int64  `json:"sequence_nr"`
+	WriterUUID    string `json:"writer_uuid"`
+}
+
+func (r appendedResult) text() string {
+	return fmt.Sprintf("%s: wrote event %d", printable(r.PersistenceID), r.SequenceNr)
+}
+
+// Run runs the command.
+func (c *appendCommand) Run(ctx context.Context, s *session, line *kong.Context) error {
+	events, err := c.events(s.in, line)
+	if err != nil {
+		return err
+	}
+	if s.where.Layout == layoutPay {
+		return usagef("events can't be written in --layout %s yet, only in %s", layoutPay, layoutCurrent)
+	}
+	return s.journal(ctx, appending, func(j *dynajournal.Journal) error {
+		w, err := j.Recover(ctx, c.PersistenceID, dynajournal.RecoverOptions{}, nil)
+		if err != nil {
+			return err //nolint:wrapcheck // says what it is
+		}
+		if err := c.checkExpected(ctx, w); err != nil {
+			return err
+		}
+		if c.Atomic {
+			written, err := w.Append(ctx, events...)
+			if err != nil {
+				return err //nolint:wrapcheck // says what it is
+			}
+			for seq := written.First; seq <= written.Last; seq++ {
+				if err := s.result.write(appendedResult{c.PersistenceID, seq, w.WriterUUID()}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		outcomes, err := w.AppendEach(ctx, events...)
+		for _, o := range outcomes {
+			if o.Err == nil {
+				err = errors.Join(err, s.result.write(appendedResult{c.PersistenceID, o.SequenceNumber, w.WriterUUID()}))
+			}
+		}
+		return err
+	})
+}
+
+func (c *appendCommand) checkExpected(ctx context.Context, w *dynajournal.Writer) error {
+	if c.Expect == nil {
+		return nil
+	}
+	next, err := w.NextSequenceNumber(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // says what it is
+	}
+	if next != *c.Expect {
+		return fmt.Errorf("%q: sequence number %d was expected to be the next, but %d is; nothing was written", c.PersistenceID, *c.Expect, next)
+	}
+	return nil
+}
+
+// events are what the flags name, in the order in which they stand on the command line.
+func (c *appendCommand) events(stdin io.Reader, line *kong.Context) ([]any, error) {
+	var events []any
+	given := map[string]int{}
+	for _, step := range line.Path {
+		if step.Flag == nil {
+			continue
+		}
+		name := step.Flag.Name
+		var event any
+		var err error
+		switch i := given[name]; name {
+		case "string":
+			event = c.String[i]
+		case "bytes-base64":
+			event, err = base64.StdEncoding.DecodeString(c.BytesBase64[i])
+		case "json":
+			event, err = readJSON(stdin, c.JSON[i], c.Manifest)
+		default:
+			continue
+		}
+		if err != nil {
+			return nil, usagef("--%s, number %d: %w", name, given[name]+1, err)
+		}
+		given[name]++
+		events = append(events, event)
+	}
+	if len(events) == 0 {
+		return nil, usagef("there is no event: give --string, --bytes-base64 or --json")
+	}
+	return events, nil
+}

@@ -1,0 +1,359 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
+	clean(t)
+	const appended, table = "persistence_id sequence_nr writer_uuid", "indexes kind shards status table"
+	const snapshot = "payload payload_base64 persistence_id sequence_nr serializer_id serializer_manifest timestamp"
+	const event = "manifest payload payload_base64 persistence_id sequence_nr serializer_id serializer_manifest writer_uuid"
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{"tables create", []string{table, table}},
+		{"tables describe", []string{table, table}},
+		{"tables update", []string{table, table}},
+		{"append a --string x --bytes-base64 eA== --string y", []string{appended, appended, appended}},
+		{"append a --string x --string y --atomic", []string{appended, appended}},
+		{"events a", []string{event, event, event, event, event}},
+		{"events a --from 2 --to 4 --max 2", []string{event, event}},
+		{"events a --max 0", nil},
+		{"events never-written", nil},
+		{"highest a", []string{"highest lowest persistence_id"}},
+		{"list a", []string{"high_marks low_marks persistence_id seals sequence_nrs tombstones"}},
+		{"ids", []string{"persistence_id"}},
+		{"snapshot save a --seq 2 --string s", []string{snapshot}},
+		{"snapshot save a --seq 5 --string s", []string{snapshot}},
+		{"snapshots a", []string{snapshot, snapshot}},
+		{"snapshot load a", []string{snapshot}},
+		{"snapshot delete a --max-seq 2", []string{snapshot}},
+		{"verify --all", nil},
+		{"repair --all", nil},
+		{"delete a --to 2", []string{"highest lowest persistence_id removed"}},
+		{"purge a --yes", []string{"persistence_id removed"}},
+		{"tables delete --yes", []string{table, table}},
+		{"version", []string{"commit go version"}},
+	} {
+		found := must(t, append(strings.Fields(c.args), "--output", "json")...)
+		var got []string
+		for _, r := range found {
+			got = append(got, keys(r))
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: keys %q, want %q", c.args, got, c.want)
+		}
+	}
+}
+
+func TestOutputIsJSONWhereItIsNoTerminal(t *testing.T) {
+	clean(t)
+	must(t, "append", "a", "--string", "x")
+	if got := must(t, "highest", "a"); len(got) != 1 || got[0]["highest"] != 1.0 {
+		t.Errorf("highest: %v", got)
+	}
+	if o := invoke(t.Context(), "", "highest", "a", "--output", "text"); o.out != "a: lowest 0, highest 1\n" {
+		t.Errorf("text: %q", o.out)
+	}
+}
+
+func TestWhatCommandsDo(t *testing.T) {
+	clean(t)
+	o := invoke(t.Context(), `{ "n": [1, 2.50] }`, "append", "a", "--string", "s,t", "--json", "-", "--bytes-base64", "AP8=", "--manifest", "bank.Opened")
+	if o.status != statusDone {
+		t.Fatal(o.err)
+	}
+	found := must(t, "events", "a")
+	for i, want := range []map[string]any{
+		{"sequence_nr": 1.0, "serializer_id": 20.0, "payload": "s,t", "payload_base64": "cyx0", "serializer_manifest": ""},
+		{
+			"sequence_nr": 2.0, "serializer_id": 31.0, "payload": map[string]any{"n": []any{1.0, 2.5}}, "payload_base64": "eyJuIjpbMSwyLjUwXX0=",
+			"serializer_manifest": "bank.Opened",
+		},
+		{"sequence_nr": 3.0, "serializer_id": 4.0, "payload": "AP8=", "payload_base64": "AP8=", "serializer_manifest": ""},
+	} {
+		for key, value := range want {
+			if !reflect.DeepEqual(found[i][key], value) {
+				t.Errorf("event %d: %s is %v, want %v", i+1, key, found[i][key], value)
+			}
+		}
+	}
+	if got := must(t, "delete", "a", "--to", "2")[0]; got["lowest"] != 3.0 || got["highest"] != 3.0 || got["removed"] != 2.0 {
+		t.Errorf("delete: %v", got)
+	}
+	if got := must(t, "highest", "a")[0]; got["lowest"] != 3.0 || got["highest"] != 3.0 {
+		t.Errorf("highest: %v", got)
+	}
+	want := map[string]any{
+		"persistence_id": "a", "low_marks": []any{3.0}, "high_marks": []any{}, "sequence_nrs": []any{3.0}, "tombstones": []any{1.0, 2.0}, "seals": []any{},
+	}
+	if got := must(t, "list", "a")[0]; !reflect.DeepEqual(got, want) {
+		t.Errorf("list: %v, want %v", got, want)
+	}
+	if got := must(t, "purge", "a", "--yes", "--now")[0]; got["removed"] != 3.0 {
+		t.Errorf("purge: %v", got)
+	}
+	if got := must(t, "append", "a", "--string", "again")[0]; got["sequence_nr"] != 1.0 {
+		t.Errorf("append after a purge: %v", got)
+	}
+}
+
+func TestAppendExpects(t *testing.T) {
+	clean(t)
+	must(t, "append", "a", "--string", "x", "--expect", "1")
+	o := invoke(t.Context(), "", "append", "a", "--string", "y", "--expect", "7")
+	if o.status != statusFailed || !strings.Contains(o.err, "sequence number 7 was expected") || !strings.Contains(o.err, "but 2 is") || o.out != "" {
+		t.Errorf("%+v", o)
+	}
+	if got := numbers(t, must(t, "events", "a"), "sequence_nr"); !reflect.DeepEqual(got, []int64{1}) {
+		t.Errorf("events %v were written", got)
+	}
+}
+
+func TestAtomicIsOneWrite(t *testing.T) {
+	clean(t)
+	large := strings.Repeat("x", 400_001)
+	o := invoke(t.Context(), `"`+large+`"`, "append", "a", "--string", "x", "--json", "-", "--atomic")
+	if o.status != statusFailed || !strings.Contains(o.err, "rejected") {
+		t.Errorf("%d, %.300s", o.status, o.err)
+	}
+	if got := must(t, "highest", "a")[0]["highest"]; got != 0.0 {
+		t.Errorf("highest %v after a rejected write", got)
+	}
+	o = invoke(t.Context(), `"`+large+`"`, "append", "a", "--string", "x", "--json", "-", "--string", "z")
+	if got := numbers(t, results(t, o.out), "sequence_nr"); o.status != statusFailed || !reflect.DeepEqual(got, []int64{1, 2}) {
+		t.Errorf("one by one: %d, %v", o.status, got)
+	}
+}
+
+func TestTablesCreate(t *testing.T) {
+	for name, c := range map[string]struct {
+		args   []string
+		kind   string
+		shards float64
+	}{
+		"is native with 1 shard":        {nil, "native", 1},
+		"takes the number of shards":    {[]string{"--sequence-shards", "3"}, "native", 3},
+		"is shared with 10 shards":      {[]string{"--shared-with-jvm"}, "shared", 10},
+		"is shared with as many as set": {[]string{"--shared-with-jvm", "--sequence-shards", "20"}, "shared", 20},
+		"has provisioned capacity":      {[]string{"--billing", "provisioned", "--rcu", "5", "--wcu", "6"}, "native", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clean(t)
+			got := must(t, append([]string{"tables", "create"}, c.args...)...)
+			if got[0]["table"] != "pekko-persistence" || got[0]["kind"] != c.kind || got[0]["shards"] != c.shards || got[0]["status"] != "ACTIVE" {
+				t.Errorf("journal table: %v", got[0])
+			}
+			if got[1]["table"] != "pekko-persistence-snapshot" {
+				t.Errorf("snapshot table: %v", got[1])
+			}
+		})
+	}
+}
+
+func TestTablesUpdateSaysWhatItAddedAndWhatItCosts(t *testing.T) {
+	clean(t)
+	must(t, "tables", "create")
+	must(t, "append", "a", "--string", "x")
+	touch(t, func(c *dynamodb.Client) error {
+		_, err := c.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{
+			TableName:                   new("pekko-persistence"),
+			GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Delete: &types.DeleteGlobalSecondaryIndexAction{IndexName: new("ids-idx")}}},
+		})
+		return err
+	})
+	o := invoke(t.Context(), "", "tables", "update")
+	if o.status != statusDone || !strings.Contains(o.err, "added index ids-idx; it costs a write unit") {
+		t.Errorf("%+v", o)
+	}
+	if got := results(t, o.out); !reflect.DeepEqual(got[0]["indexes"], []any{"ids-idx"}) {
+		t.Errorf("%v", got)
+	}
+	if got := must(t, "ids"); len(got) != 1 || got[0]["persistence_id"] != "a" {
+		t.Errorf("the new index lists %v", got)
+	}
+	if o := invoke(t.Context(), "", "tables", "update"); o.status != statusDone || o.err != "nothing was lacking\n" {
+		t.Errorf("again: %+v", o)
+	}
+}
+
+func TestFailuresAreOneLineAndAStatus(t *testing.T) {
+	clean(t)
+	must(t, "tables", "create")
+	folder := t.TempDir()
+	conf := filepath.Join(folder, "application.conf")
+	if err := os.WriteFile(conf, []byte("dynamodb-journal {"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	noTables := []string{"--data", filepath.Join(folder, "none")}
+	for name, c := range map[string]struct {
+		args   []string
+		status int
+		want   string
+	}{
+		"no command":                          {nil, statusUsage, "dynajournal: command line: expected one of"},
+		"an unknown command":                  {[]string{"nope"}, statusUsage, "dynajournal: command line: unexpected argument nope"},
+		"an unknown flag":                     {[]string{"events", "a", "--nope"}, statusUsage, "dynajournal: command line: unknown flag --nope"},
+		"no persistence id":                   {[]string{"events"}, statusUsage, "<pid>"},
+		"a flag without its value":            {[]string{"append", "a", "--string"}, statusUsage, "--string"},
+		"a number that is none":               {[]string{"events", "a", "--from", "x"}, statusUsage, "--from"},
+		"no event":                            {[]string{"append", "a"}, statusUsage, "dynajournal: append: there is no event"},
+		"bytes that are not base64":           {[]string{"append", "a", "--bytes-base64", "%"}, statusUsage, "--bytes-base64, number 1"},
+		"JSON that is none":                   {[]string{"append", "a", "--json", "-"}, statusUsage, "- is no JSON value"},
+		"a file that does not exist":          {[]string{"append", "a", "--json", "/does/not/exist"}, statusUsage, "no such file"},
+		"an empty persistence id":             {[]string{"events", ""}, statusUsage, "persistence id"},
+		"a persistence id that is too long":   {[]string{"events", strings.Repeat("x", 3000)}, statusUsage, "persistence id"},
+		"a negative sequence number":          {[]string{"events", "a", "--from", "-1"}, statusUsage, "must not be negative"},
+		"delete without a number":             {[]string{"delete", "a"}, statusUsage, "--to"},
+		"purge without yes":                   {[]string{"purge", "a"}, statusUsage, "dynajournal: purge: it removes"},
+		"tables delete without yes":           {[]string{"tables", "delete"}, statusUsage, "dynajournal: tables delete: it deletes"},
+		"provisioned without capacity":        {[]string{"tables", "create", "--billing", "provisioned"}, statusUsage, "--rcu"},
+		"capacity on demand":                  {[]string{"tables", "create", "--rcu", "1"}, statusUsage, "--billing provisioned"},
+		"tail without an id":                  {[]string{"tail"}, statusUsage, "or --all"},
+		"tail of one and of all":              {[]string{"tail", "a", "--all"}, statusUsage, "or --all"},
+		"a prefix without all":                {[]string{"tail", "a", "--prefix", "a"}, statusUsage, "--all"},
+		"following nothing":                   {[]string{"tail", "--all", "--max-ids", "0"}, statusUsage, "--max-ids"},
+		"listing nothing":                     {[]string{"ids", "--limit", "0"}, statusUsage, "--limit"},
+		"going on in segments":                {[]string{"ids", "--scan", "--segments", "2", "--after", "a"}, statusUsage, "IDsOptions.After"},
+		"a snapshot without a state":          {[]string{"snapshot", "save", "a", "--seq", "1"}, statusUsage, "--string"},
+		"a snapshot of two states":            {[]string{"snapshot", "save", "a", "--seq", "1", "--string", "s", "--json", "-"}, statusUsage, "can't be used together"},
+		"a snapshot of no number":             {[]string{"snapshot", "save", "a", "--seq", "0", "--string", "s"}, statusUsage, "SequenceNumber"},
+		"a state that is not base64":          {[]string{"snapshot", "save", "a", "--seq", "1", "--bytes-base64", "%"}, statusUsage, "--bytes-base64"},
+		"a state that is no JSON":             {[]string{"snapshot", "save", "a", "--seq", "1", "--json", "-"}, statusUsage, "no JSON value"},
+		"bounds that are no numbers":          {[]string{"snapshot", "delete", "a", "--max-seq", "0"}, statusUsage, "--max-seq"},
+		"bounds the wrong way round":          {[]string{"snapshots", "a", "--min-seq", "2", "--max-seq", "1"}, statusUsage, "MaxSequenceNumber"},
+		"a time that is none":                 {[]string{"snapshots", "a", "--min-ts", "yesterday"}, statusUsage, "yesterday"},
+		"repair of nothing":                   {[]string{"repair"}, statusUsage, "or --all"},
+		"verify of some and of all":           {[]string{"verify", "a", "--all"}, statusUsage, "or --all"},
+		"a negative read capacity":            {[]string{"verify", "--all", "--read-units", "-1"}, statusUsage, "ReadUnitsPerSecond"},
+		"a fault that there is not":           {[]string{"serve", "--memory", "--fault", "nope"}, statusUsage, "--fault"},
+		"a feature that there is not":         {[]string{"serve", "--memory", "--without", "nope"}, statusUsage, "--without"},
+		"an unknown output":                   {[]string{"--output", "xml", "highest", "a"}, statusUsage, "--output"},
+		"an unknown layout":                   {[]string{"--layout", "x", "highest", "a"}, statusUsage, "--layout"},
+		"a layout that is not supported":      {[]string{"--layout", "naive", "highest", "a"}, statusUsage, "current and pay are"},
+		"writing the layout pay":              {[]string{"--layout", "pay", "append", "a", "--string", "x"}, statusUsage, "only in current"},
+		"two places":                          {[]string{"--memory", "--aws", "highest", "a"}, statusUsage, "can't be used together"},
+		"another number of shards":            {[]string{"--sequence-shards", "7", "highest", "a"}, statusUsage, "1 sequence shards"},
+		"shards that are no number":           {[]string{"--sequence-shards", "x", "highest", "a"}, statusUsage, "number of sequence shards"},
+		"a journal name that is refused":      {[]string{"--journal-name", "a-SH", "highest", "a"}, statusUsage, "Config.JournalName"},
+		"an endpoint that is no URL":          {[]string{"--endpoint", "nowhere", "highest", "a"}, statusUsage, "Config.Endpoint"},
+		"a configuration that does not exist": {[]string{"--config", "/does/not/exist", "highest", "a"}, statusUsage, "no such file"},
+		"a configuration that is wrong":       {[]string{"--config", conf, "highest", "a"}, statusUsage, "a } is missing"},
+		"no tables to read":                   {append([]string{"highest", "a"}, noTables...), statusFailed, "`dynajournal append` or `dynajournal tables create`"},
+		"no tables to describe":               {append([]string{"tables", "describe"}, noTables...), statusFailed, "tables create"},
+		"no tables to update":                 {append([]string{"tables", "update"}, noTables...), statusFailed, "table"},
+		"no tables to verify":                 {append([]string{"verify"}, noTables...), statusFailed, "tables create"},
+		"no tables to delete":                 {append([]string{"tables", "delete", "--yes"}, noTables...), statusFailed, "neither of them exists"},
+		"serving another's endpoint":          {[]string{"serve", "--endpoint", "http://localhost:1"}, statusUsage, "embedded engine only"},
+		"the demo at another's endpoint":      {[]string{"demo", "--endpoint", "http://localhost:1"}, statusUsage, "embedded engine only"},
+		"an address that can't be had":        {[]string{"serve", "--memory", "--addr", "127.0.0.1:99999"}, statusFailed, "listen on"},
+		"a folder that is none":               {[]string{"--data", conf, "highest", "a"}, statusFailed, "application.conf"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := invoke(t.Context(), "", c.args...)
+			if o.status != c.status || !strings.Contains(o.err, c.want) || o.out != "" {
+				t.Errorf("status %d, want %d; %q, want %q in it; stdout %q", o.status, c.status, o.err, c.want, o.out)
+			}
+			if !strings.HasPrefix(o.err, "dynajournal: ") || strings.Count(o.err, "\n") != 1 || !strings.HasSuffix(o.err, "\n") {
+				t.Errorf("not one line that begins with the command: %q", o.err)
+			}
+		})
+	}
+}
+
+func TestAnEndpointThatRefusesIsAFailure(t *testing.T) {
+	clean(t)
+	o := invoke(t.Context(), "", "--endpoint", "http://127.0.0.1:1", "highest", "a")
+	if o.status != statusFailed || !strings.HasPrefix(o.err, "dynajournal: highest: ") || strings.Count(o.err, "\n") != 1 {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestAFolderInUseIsAFailure(t *testing.T) {
+	clean(t)
+	w := where{Layout: layoutCurrent}
+	p, err := w.open(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if o := invoke(t.Context(), "", "append", "a", "--string", "x"); o.status != statusFailed || !strings.Contains(o.err, "in use") {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestAnInterruptIsAFailureOnOneLine(t *testing.T) {
+	clean(t)
+	must(t, "append", "a", "--string", "x")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, args := range [][]string{{"append", "a", "--string", "y"}, {"events", "a"}, {"delete", "a", "--to", "1"}} {
+		o := invoke(ctx, "", args...)
+		if o.status != statusFailed || !strings.Contains(o.err, "interrupted") || strings.Count(o.err, "\n") != 1 || o.out != "" {
+			t.Errorf("%q: %+v", args, o)
+		}
+	}
+	if got := must(t, "highest", "a")[0]; got["highest"] != 1.0 || got["lowest"] != 0.0 {
+		t.Errorf("an interrupted command has changed something: %v", got)
+	}
+}
+
+func TestAnOutputThatFailsIsAFailure(t *testing.T) {
+	clean(t)
+	var errs strings.Builder
+	if status := run(t.Context(), []string{"version"}, streams{strings.NewReader(""), failing{}, &errs}); status != statusFailed {
+		t.Errorf("status %d, %s", status, errs.String())
+	}
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
+
+func TestMessagesStayOnOneLine(t *testing.T) {
+	var w strings.Builder
+	fail(&w, "append", errors.Join(errors.New("a\x1b[31m"), errors.New("b\r\nc")))
+	if got, want := w.String(), "dynajournal: append: a [31m; b; c\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	clean(t)
+	for _, args := range [][]string{{"--help"}, {"append", "-h"}, {"tables", "create", "--help"}} {
+		if o := invoke(t.Context(), "", args...); o.status != statusDone || !strings.HasPrefix(o.out, "Usage: dynajournal") || o.err != "" {
+			t.Errorf("%q: %+v", args, o)
+		}
+	}
+}
+
+func TestHelpSaysTheExitStatuses(t *testing.T) {
+	clean(t)
+	if o := invoke(t.Context(), "", "--help"); !strings.Contains(o.out, "Exit status: 0 done; 1 it failed, or something was found; 2 wrong usage") {
+		t.Error(o.out)
+	}
+}
+
+func TestDemo(t *testing.T) {
+	clean(t)
+	for _, args := range [][]string{{"demo"}, {"demo", "--data", t.TempDir()}} {
+		if o := invoke(t.Context(), "", args...); o.status != statusDone || !strings.HasSuffix(o.out, "\ndemo: ok\n") || strings.Contains(o.out, "\x1b") {
+			t.Errorf("%q: %+v", args, o)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+type deleteCommand struct {
+	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
+	To            int64  `required:"" placeholder:"N" help:"Last sequence number to delete; one beyond the highest stands for that."`
+}
+
+// Help is shown below the flags' help.
+func (*deleteCommand) Help() string {
+	return "It recovers the persistence id, which fences all other writers, and deletes. The highest sequence number stays."
+}
+
+// deletedResult is what a deletion has done.
+type deletedResult struct {
+	PersistenceID string `json:"persistence_id"`
+	Lowest        int64  `json:"lowest"`
+	Highest       int64  `json:"highest"`
+	Removed       int64  `json:"removed"`
+}
+
+func (r deletedResult) text() string {
+	return fmt.Sprintf("%s: removed %d, lowest %d, highest %d", printable(r.PersistenceID), r.Removed, r.Lowest, r.Highest)
+}
+
+// Run runs the command.
+func (c *deleteCommand) Run(ctx context.Context, s *session) error {
+	return s.journal(ctx, removing, func(j *dynajournal.Journal) error {
+		w, err := j.Recover(ctx, c.PersistenceID, dynajournal.RecoverOptions{}, nil)
+		if err != nil {
+			return err //nolint:wrapcheck // says what it is
+		}
+		deleted, err := w.DeleteTo(ctx, c.To)
+		if err != nil {
+			return err //nolint:wrapcheck // says what it is
+		}
+		next, err := w.NextSequenceNumber(ctx)
+		if err != nil {
+			return err //nolint:wrapcheck // says what it is
+		}
+		return s.result.write(deletedResult{c.PersistenceID, deleted.Lowest, next - 1, deleted.Removed})
+	})
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+
+	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/demo"
+)
+
+type demoCommand struct{}
+
+// Help is shown below the flags' help.
+func (demoCommand) Help() string {
+	return "It plays on the embedded engine, in memory unless --data says where, checks all that it shows, and ends with `demo: ok`."
+}
+
+// Run runs the command.
+func (demoCommand) Run(ctx context.Context, s *session) (err error) {
+	options := demo.Options{Out: s.out, Color: isTerminal(s.out)}
+	if s.where.Data != "" {
+		options.IDSuffix = "-" + rand.Text()[:6]
+	} else if !s.where.placed() {
+		s.where.Memory = true
+	}
+	engine, err := s.where.openEngine(ctx, s.err)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	options.AWS = engine.AWSConfig()
+	return demo.Run(ctx, options)
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// Exit statuses.
+const (
+	statusDone   = 0
+	statusFailed = 1
+	statusUsage  = 2
+)
+
+// usageError is a wrong command line or configuration.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// fail says on one line what failed and why, and returns the exit status.
+func fail(w io.Writer, what string, err error) int {
+	why := err.Error()
+	if errors.Is(err, context.Canceled) {
+		why = "interrupted: " + why
+	}
+	// A last attempt to say something: if this fails, the status still tells.
+	_, _ = fmt.Fprintf(w, "dynajournal: %s: %s\n", what, oneLine(why))
+	usage := new(usageError)
+	if errors.As(err, &usage) || errors.Is(err, dynajournal.ErrInvalidArgument) || errors.Is(err, dynajournal.ErrHeaderMismatch) {
+		return statusUsage
+	}
+	return statusFailed
+}
+
+// oneLine puts a text on one line that no terminal takes for a command.
+func oneLine(text string) string {
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+// maxJSON bounds what is read, far above what an event may have.
+const maxJSON = 16 << 20
+
+// readJSON reads a JSON value from a file, or from standard input if its name is -, as a payload of a class.
+func readJSON(stdin io.Reader, name, class string) (payload serialization.Payload, err error) {
+	in := stdin
+	if name != "-" {
+		f, err := os.Open(name) //nolint:gosec // the file that the user names
+		if err != nil {
+			return payload, fmt.Errorf("read the value: %w", err)
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxJSON+1))
+	if err != nil {
+		return payload, fmt.Errorf("read the value: %w", err)
+	}
+	if len(text) > maxJSON {
+		return payload, fmt.Errorf("read the value: %s has more than %d bytes", name, maxJSON)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil {
+		return payload, fmt.Errorf("%s is no JSON value: %w", name, err)
+	}
+	return serialization.Payload{SerializerID: serialization.IDJacksonJSON, Manifest: class, Bytes: compact.Bytes()}, nil
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+type idsCommand struct {
+	After    string `placeholder:"PID" help:"Go on after this one, the last of an earlier list."`
+	Limit    *int   `placeholder:"N" help:"List N at most."`
+	Prefix   string `placeholder:"P" help:"List those that begin with P."`
+	Sorted   bool   `help:"Sort them by their bytes. The index of a native journal is sorted anyway; else all are held in memory."`
+	Scan     bool   `help:"Read the whole table instead of the index."`
+	Segments int    `placeholder:"N" help:"Read N parts of the table at the same time, where it is read as a whole; their order is not one to go on in. Default: 1."`
+}
+
+// Help is shown below the flags' help.
+func (*idsCommand) Help() string {
+	return "Each is listed once, those too whose events are all deleted, but no purged ones. The index may lag a moment; --scan does not."
+}
+
+// idResult is a persistence id.
+type idResult struct {
+	PersistenceID string `json:"persistence_id"`
+}
+
+func (r idResult) text() string { return printable(r.PersistenceID) }
+
+// Run runs the command.
+func (c *idsCommand) Run(ctx context.Context, s *session) error {
+	opts := dynajournal.IDsOptions{After: c.After, Prefix: c.Prefix, Sorted: c.Sorted, Scan: c.Scan, Segments: c.Segments}
+	if c.Limit != nil {
+		if *c.Limit < 1 {
+			return usagef("--limit must be at least 1")
+		}
+		opts.Limit = *c.Limit
+	}
+	return s.journal(ctx, reading, func(j *dynajournal.Journal) error {
+		for pid, err := range j.CurrentPersistenceIDs(ctx, opts) {
+			if err != nil {
+				return err
+			}
+			if err := s.result.write(idResult{pid}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,155 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// crash kills the process in the middle of two writes, and recovers in another one.
+func (s *stage) crash(ctx context.Context) error {
+	anna := s.accounts[0]
+	acknowledged, events := anna.balance, anna.events
+	if err := s.loseAnswer(ctx, anna); err != nil {
+		return err
+	}
+	legs, err := s.cutTransfer(ctx)
+	if err != nil {
+		return err
+	}
+	s.screen.say("The process is killed here. Its state, its writers and its wire are gone.")
+	died := s.wire
+	died.die()
+	if err := s.journal.Close(); err != nil {
+		return fmt.Errorf("close the journal: %w", err)
+	}
+
+	s.screen.say("Another process starts, and recovers everything from the journal.")
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	unharmed := 0
+	for i, before := range s.accounts {
+		after, err := recoverAccount(ctx, s.journal, before.id)
+		if err != nil {
+			return err
+		}
+		s.accounts[i] = after
+		if after.balance == before.balance && after.events == before.events {
+			unharmed++
+		}
+	}
+	anna = s.accounts[0]
+	s.spent(fmt.Sprintf("recover an entity with %d events", anna.events), anna.writer.RecoveryCost())
+	if s.ledger, err = recoverLedger(ctx, s.journal, s.ledger.id); err != nil {
+		return err
+	}
+	s.spent("recover the ledger, sealing what the crash left open", s.ledger.writer.RecoveryCost())
+	const lost = 1_00
+	return errors.Join(
+		s.check(anna.balance == acknowledged+lost && anna.events == events+1,
+			"%s has %s: all that was acknowledged, and the deposit whose answer was lost", anna.id, money(anna.balance)),
+		s.check(unharmed == len(s.accounts)-1, "the other %d accounts have what they had", unharmed),
+		s.check(s.ledger.legs == legs && s.ledger.sum() == 0,
+			"of the transfer that was cut in half nothing is there: %d bookings, which add up to %s", legs, money(s.ledger.sum())),
+		s.arriveLate(ctx, died),
+	)
+}
+
+// loseAnswer deposits something, of which the answer never comes.
+func (s *stage) loseAnswer(ctx context.Context, a *account) error {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	s.wire.decide(func(p put) fate {
+		if !strings.Contains(p.partition, a.id) {
+			return delivered
+		}
+		giveUp()
+		return answerLost
+	})
+	defer s.wire.decide(nil)
+	s.screen.say("%s deposits 1.00. The event is stored, but the answer gets lost:", a.id)
+	const lost = 1_00
+	_, err := a.move(ctx, lost)
+	if !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
+		return fmt.Errorf("a lost answer gave %w", orNone(err))
+	}
+	s.screen.failed(err)
+	return nil
+}
+
+// cutTransfer makes two transfers, and a third of which one leg only reaches the engine. It returns the number of legs that
+// were acknowledged.
+func (s *stage) cutTransfer(ctx context.Context) (int, error) {
+	l, err := recoverLedger(ctx, s.journal, "ledger"+s.idSuffix)
+	if err != nil {
+		return 0, err
+	}
+	s.ledger = l
+	for _, t := range []transfer{{"anna", "boris", 10_00}, {"boris", "clara", 5_00}} {
+		written, err := l.book(ctx, t)
+		if err != nil {
+			return 0, fmt.Errorf("book a transfer: %w", err)
+		}
+		if t.from == "boris" {
+			s.spent("persist a transfer, 2 events as one", written.Cost)
+		}
+	}
+	next, err := l.writer.NextSequenceNumber(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("book a transfer: %w", err)
+	}
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	arrived, held := make(chan struct{}), make(chan struct{})
+	s.wire.decide(func(p put) fate {
+		if p.number == next {
+			close(held)
+			return heldBack
+		}
+		close(arrived)
+		return answerLost
+	})
+	go func() {
+		<-held
+		<-arrived
+		giveUp()
+	}()
+	s.screen.say("A transfer of 7.00 is written. Of its two events one is stored, the other is still under way:")
+	_, err = l.book(ctx, transfer{"clara", "anna", 7_00})
+	if !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
+		return 0, fmt.Errorf("half a transfer gave %w", orNone(err))
+	}
+	s.screen.failed(err)
+	return l.legs, nil
+}
+
+// arriveLate delivers the event that was under way when the process died.
+func (s *stage) arriveLate(ctx context.Context, died *wire) error {
+	s.screen.say("Now the event that was under way arrives after all, from the dead process:")
+	kind, err := died.deliverLate()
+	if err != nil {
+		return err
+	}
+	s.screen.failed(fmt.Errorf("the engine answers %s", kind))
+	again, err := recoverLedger(ctx, s.journal, s.ledger.id)
+	if err != nil {
+		return err
+	}
+	s.ledger = again
+	return s.check(kind == "ConditionalCheckFailedException" && again.sum() == 0,
+		"it is refused, as recovery has sealed its number: what was decided stays decided")
+}
+
+var errNone = errors.New("no error")
+
+// orNone names the absence of an error that was to be expected.
+func orNone(err error) error {
+	if err == nil {
+		return errNone
+	}
+	return err
+}

@@ -1,0 +1,76 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// snapshot is the state of an account, as it is saved.
+type snapshot struct {
+	Balance int64 `json:"balance"`
+	Events  int   `json:"events"`
+}
+
+// saveState saves the state of an account, and recovers it from there.
+func (s *stage) saveState(ctx context.Context) error {
+	a := s.accounts[0]
+	saved := dynajournal.SnapshotMetadata{PersistenceID: a.id, SequenceNumber: int64(a.events)}
+	cost, err := s.journal.SaveSnapshot(ctx, saved, snapshot{a.balance, a.events})
+	if err != nil {
+		return fmt.Errorf("save a snapshot: %w", err)
+	}
+	s.spent("save a snapshot", cost)
+	s.screen.say("The state of %s after %d events is saved. Then three more deposits are made.", a.id, a.events)
+	const after = 3
+	for range after {
+		if _, err := a.move(ctx, 1_00); err != nil {
+			return fmt.Errorf("deposit after the snapshot: %w", err)
+		}
+	}
+	s.screen.say("It is recovered: first the snapshot is read, then what follows it.")
+	again, replayed, err := s.recoverSaved(ctx, a.id)
+	if err != nil {
+		return err
+	}
+	s.accounts[0] = again
+	return errors.Join(
+		s.check(replayed == after, "of its %d events %d were replayed", again.events, replayed),
+		s.check(again.balance == a.balance && again.events == a.events, "its balance is %s, as before", money(again.balance)),
+	)
+}
+
+// recoverSaved recovers an account from its newest snapshot, in two round trips: both requests of each have to be under way
+// before one of them is answered. It returns how many events were replayed.
+func (s *stage) recoverSaved(ctx context.Context, id string) (*account, int, error) {
+	const together, patience = 2, 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	s.wire.assemble(together)
+	loaded, found, err := s.journal.LoadSnapshot(ctx, id, dynajournal.SnapshotCriteria{})
+	if err != nil {
+		return nil, 0, fmt.Errorf("load the snapshot: %w", err)
+	}
+	if !found {
+		return nil, 0, fmt.Errorf("%s has no snapshot", id)
+	}
+	state, err := dynajournal.DecodeState[snapshot](loaded)
+	if err != nil {
+		return nil, 0, err
+	}
+	a, replayed := &account{id: id, balance: state.Balance, events: state.Events}, 0
+	requests := s.wire.assemble(together)
+	a.writer, err = s.journal.Recover(ctx, id, dynajournal.RecoverOptions{After: loaded.SequenceNumber}, func(e dynajournal.Event) error {
+		replayed++
+		return a.apply(e)
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("recover the account after its snapshot: %w", err)
+	}
+	requests += s.wire.assemble(0)
+	s.spent("recover from a snapshot: what follows it", a.writer.RecoveryCost())
+	return a, replayed, s.check(requests == 2*together, "that takes two round trips, of %d requests each", together)
+}

@@ -1,0 +1,254 @@
+package hocon
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Bounds of what a look-up may take: values looked at, substitutions within each other, and bytes of a string.
+const (
+	maxSteps = 100_000
+	maxDepth = 200
+	maxText  = 1 << 16
+)
+
+var errTooComplicated = errors.New("its substitutions are too complicated")
+
+// Document is a configuration.
+type Document struct {
+	root *object
+}
+
+// Text returns what is set at a path, such as "a.b": a string, a number or a boolean as it was written. It says false if
+// nothing is set there, or null.
+func (d *Document) Text(path string) (string, bool, error) {
+	v, err := d.last(path)
+	if err != nil || v == nil {
+		return "", false, err
+	}
+	s, ok := v.(scalar)
+	if !ok {
+		return "", false, fmt.Errorf("%s is %s instead of a single value", path, kind(v))
+	}
+	if s.null {
+		return "", false, nil
+	}
+	return s.text, true, nil
+}
+
+// List returns the single values of the array that is set at a path.
+func (d *Document) List(path string) ([]string, bool, error) {
+	v, err := d.last(path)
+	if err != nil || v == nil || v == (scalar{text: "null", null: true}) {
+		return nil, false, err
+	}
+	a, ok := v.(*array)
+	if !ok {
+		return nil, false, fmt.Errorf("%s is %s instead of an array", path, kind(v))
+	}
+	texts := make([]string, len(a.items))
+	e := &evaluation{document: d, reading: map[*field]int{}}
+	for i, item := range a.items {
+		found, err := e.flatten(item)
+		if err != nil {
+			return nil, false, fmt.Errorf("%s: %w", path, err)
+		}
+		s, ok := single(found).(scalar)
+		if !ok {
+			return nil, false, fmt.Errorf("%s: item %d is not a single value", path, i)
+		}
+		texts[i] = s.text
+	}
+	return texts, true, nil
+}
+
+// Has says whether an object is set at a path.
+func (d *Document) Has(path string) bool {
+	v, err := d.last(path)
+	_, isObject := v.(*object)
+	return err == nil && isObject
+}
+
+// last is the value at a path, or one of several objects, or nil.
+func (d *Document) last(path string) (value, error) {
+	p := &parser{source: source{text: path + "="}}
+	keys, err := p.key("=")
+	if err != nil {
+		return nil, fmt.Errorf("path %q: %w", path, err)
+	}
+	e := &evaluation{document: d, reading: map[*field]int{}}
+	found, err := e.find(keys)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return single(found), nil
+}
+
+func single(found []value) value {
+	if len(found) == 0 {
+		return nil
+	}
+	return found[len(found)-1]
+}
+
+func kind(v value) string {
+	switch v.(type) {
+	case *object:
+		return "an object"
+	case *array:
+		return "an array"
+	default:
+		return "a single value"
+	}
+}
+
+// evaluation is one look-up. A set value is a list: of one scalar or array, or of objects to be merged, later ones winning.
+type evaluation struct {
+	document     *Document
+	steps, depth int
+	// reading has for each field that is being evaluated the definition that is: a reference to the field from there means
+	// its earlier definitions. So no evaluation goes round in circles.
+	reading map[*field]int
+}
+
+// find is what is set at a path, nothing if nothing is.
+func (e *evaluation) find(path []string) ([]value, error) {
+	found := []value{e.document.root}
+	for _, key := range path {
+		var next []value
+		for _, v := range found {
+			o, ok := v.(*object)
+			if !ok || o.fields[key] == nil {
+				continue
+			}
+			var err error
+			if next, err = e.read(o.fields[key], next); err != nil {
+				return nil, err
+			}
+		}
+		found = next
+	}
+	return found, nil
+}
+
+// read adds a field's definitions to what other objects have set under the same key.
+func (e *evaluation) read(f *field, found []value) ([]value, error) {
+	end := len(f.definitions)
+	outer, nested := e.reading[f]
+	if nested {
+		end = outer
+	}
+	defer func() {
+		if delete(e.reading, f); nested {
+			e.reading[f] = outer
+		}
+	}()
+	for i := range end {
+		e.reading[f] = i
+		values, err := e.flatten(f.definitions[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range values {
+			if _, merges := v.(*object); !merges || !objects(found) {
+				found = nil
+			}
+			found = append(found, v)
+		}
+	}
+	return found, nil
+}
+
+func objects(found []value) bool {
+	_, ok := single(found).(*object)
+	return ok || len(found) == 0
+}
+
+// flatten resolves the references of a value itself, not those within it.
+func (e *evaluation) flatten(v value) ([]value, error) {
+	e.depth++
+	defer func() { e.depth-- }()
+	if e.steps++; e.steps > maxSteps || e.depth > maxDepth {
+		return nil, errTooComplicated
+	}
+	switch v := v.(type) {
+	case *reference:
+		return e.resolve(v)
+	case *concat:
+		return e.join(v)
+	default:
+		return []value{v}, nil
+	}
+}
+
+func (e *evaluation) resolve(r *reference) ([]value, error) {
+	if len(r.within) > 0 {
+		found, err := e.find(slices.Concat(r.within, r.path))
+		if err != nil || len(found) > 0 {
+			return found, err
+		}
+	}
+	found, err := e.find(r.path)
+	if err != nil || len(found) > 0 {
+		e.steps += len(found)
+		return found, err
+	}
+	name := strings.Join(r.path, ".")
+	if text, set := os.LookupEnv(name); set {
+		return []value{scalar{text: text}}, nil
+	}
+	if r.optional {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("${%s} is not set, neither in the file nor in the environment", name)
+}
+
+// join makes one value of several: merged objects, one array, or one string.
+func (e *evaluation) join(c *concat) ([]value, error) {
+	var text strings.Builder
+	var merged, items []value
+	var scalars, arrays, before int
+	pending := ""
+	for _, part := range c.parts {
+		if between, ok := part.(blank); ok {
+			pending = string(between)
+			continue
+		}
+		found, err := e.flatten(part)
+		if err != nil {
+			return nil, err
+		}
+		if before++; before > 1 {
+			text.WriteString(pending)
+		}
+		pending = ""
+		for _, v := range found {
+			switch v := v.(type) {
+			case scalar:
+				scalars++
+				text.WriteString(v.text)
+			case *array:
+				arrays++
+				items = append(items, v.items...)
+			default:
+				merged = append(merged, v)
+			}
+		}
+		if e.steps += len(items) + len(merged); text.Len() > maxText || e.steps > maxSteps {
+			return nil, errTooComplicated
+		}
+	}
+	switch {
+	case scalars == 0 && arrays == 0:
+		return merged, nil
+	case scalars > 0 && arrays == 0 && merged == nil:
+		return []value{scalar{text: text.String()}}, nil
+	case scalars == 0 && merged == nil:
+		return []value{&array{items: items}}, nil
+	default:
+		return nil, errors.New("different kinds of values stand in a row")
+	}
+}

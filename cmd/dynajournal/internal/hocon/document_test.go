@@ -1,0 +1,192 @@
+package hocon_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/hocon"
+)
+
+// load reads files of a folder, of which main.conf is the one that is loaded.
+func load(t testing.TB, defaults string, files map[string]string) (*hocon.Document, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return hocon.Load(filepath.Join(dir, "main.conf"), defaults)
+}
+
+func TestText(t *testing.T) {
+	t.Setenv("HOCON_TEST_SET", "from the environment")
+	for name, c := range map[string]struct {
+		text, path, want string
+		unset            bool
+	}{
+		"JSON is HOCON":                               {`{"a": {"b": "c\u0041\n"}}`, "a.b", "cA\n", false},
+		"keys are paths":                              {"a.b.c = 1", "a.b.c", "1", false},
+		"quoted keys are not":                         {`a."b.c" = 1`, `a."b.c"`, "1", false},
+		"keys can have blanks":                        {"a b . c = 1", "a b .c", "1", false},
+		"a brace needs no sign before it":             {"a { b = 1 }", "a.b", "1", false},
+		"strings need no quotes":                      {"a = b c  d # comment", "a", "b c  d", false},
+		"comments end with the line":                  {"// one\na = 1 // two\n# three\nb = 2", "b", "2", false},
+		"quoted strings can have signs of comments":   {`a = "http://x:1#y"`, "a", "http://x:1#y", false},
+		"three quotes keep what is in them":           {"a = \"\"\"x\\n\"y\"\"\"\"", "a", `x\n"y"`, false},
+		"commas separate on a line":                   {"a { b = 1, c = 2 }", "a.c", "2", false},
+		"the last definition wins":                    {"a = 1\na = 2", "a", "2", false},
+		"objects are merged":                          {"a { b = 1, c = 1 }\na { c = 2 }", "a.b", "1", false},
+		"a scalar ends an object":                     {"a { b = 1 }\na = 2\na { c = 3 }", "a.b", "", true},
+		"null unsets":                                 {"a = 1\na = null", "a", "", true},
+		"a reference is what is set in the end":       {"a = ${b}\nb = 1\nb = 2", "a", "2", false},
+		"references stand within strings":             {"b = 1\na = x${b} y", "a", "x1 y", false},
+		"a reference to itself is what was before":    {"a = 1\na = ${a}2", "a", "12", false},
+		"an object is extended by what follows":       {"b { x = 1, y = 1 }\na = ${b} { y = 2 }", "a.y", "2", false},
+		"and has what it extends":                     {"b { x = 1, y = 1 }\na = ${b} { y = 2 }", "a.x", "1", false},
+		"an object is extended by itself":             {"a { x = 1 }\na = ${a} { y = 2 }", "a.x", "1", false},
+		"the environment is the last resort":          {"a = ${HOCON_TEST_SET}", "a", "from the environment", false},
+		"the file comes before the environment":       {"HOCON_TEST_SET = 1\na = ${HOCON_TEST_SET}", "a", "1", false},
+		"an optional reference can be unset":          {"a = ${?HOCON_TEST_UNSET}", "a", "", true},
+		"and leaves what was set":                     {"a = 1\na = ${?HOCON_TEST_UNSET}", "a", "1", false},
+		"what is not asked for need not make sense":   {"a = ${nowhere}\nb = 1", "b", "1", false},
+		"a byte order mark is skipped":                {"\ufeffa = 1", "a", "1", false},
+		"included files are part of the object":       {"x { include \"other\" }", "x.o", "1", false},
+		"references in them look there first":         {"q = 1\nx { include \"other\" }", "x.r", "2", false},
+		"and then at the top":                         {"q = 1\nx { include \"other\" }", "x.s", "1", false},
+		"files are included by name":                  {"include file(\"other.conf\")", "o", "1", false},
+		"required files are included":                 {"include required(file(\"other.conf\"))", "o", "1", false},
+		"what is not found is not included":           {"include \"nothing\"\na = 1", "a", "1", false},
+		"nor what is elsewhere":                       {"include classpath(\"other.conf\")\ninclude url(\"http://x/\")\na = 1", "a", "1", false},
+		"a key can begin with include":                {"include-dir = 1", "include-dir", "1", false},
+		"defaults hold where nothing is set":          {"a = 1", "default", "d", false},
+		"references find defaults":                    {"a = ${default}", "a", "d", false},
+		"what is set comes before defaults":           {"default = 1", "default", "1", false},
+		"optional references in a row can be unset":   {"a = ${?x}${?y}", "a", "", true},
+		"a path through a scalar leads nowhere":       {"a = 1", "a.b", "", true},
+		"an empty file has the defaults":              {"", "default", "d", false},
+		"braces can stand around everything":          {"{ a = 1 }\n", "a", "1", false},
+		"a value can stand on the line after its key": {"a =\n 1", "a", "1", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, err := load(t, "default = d", map[string]string{"main.conf": c.text, "other.conf": "o = 1\nq0 = 2\nr = ${q0}\ns = ${q}"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, set, err := d.Text(c.path)
+			if err != nil || got != c.want || set == c.unset {
+				t.Errorf("%s = %q, %v, %v; want %q", c.path, got, set, err, c.want)
+			}
+		})
+	}
+}
+
+func TestList(t *testing.T) {
+	d, err := load(t, "", map[string]string{"main.conf": "b = [ 1, 2 ]\na = ${b} [ ${c}\n\"y z\" ]\na += 5\nc = x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, set, err := d.List("a")
+	if want := "1|2|x|y z|5"; err != nil || !set || strings.Join(got, "|") != want {
+		t.Errorf("a = %q, %v, %v; want %s", got, set, err, want)
+	}
+	if _, set, err := d.List("nothing"); set || err != nil {
+		t.Errorf("nothing: %v, %v", set, err)
+	}
+}
+
+func TestHas(t *testing.T) {
+	d, err := load(t, "", map[string]string{"main.conf": "a { b = 1 }"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !d.Has("a") || d.Has("a.b") || d.Has("c") {
+		t.Errorf("Has: a %v, a.b %v, c %v", d.Has("a"), d.Has("a.b"), d.Has("c"))
+	}
+}
+
+func TestFilesThatAreRefused(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"an object that does not end":      {"a {\n b = 1", "line 2: a } is missing"},
+		"an array that does not end":       {"a = [1, 2", "a ] is missing"},
+		"a string that does not end":       {"\na = \"x\nb = 1", "line 2: a string does not end"},
+		"a brace too many":                 {"a = 1\n}", "line 2: unexpected '}'"},
+		"a key without a value":            {"a =\n", "a value is missing"},
+		"a key alone":                      {"a\nb = 1", "unexpected '\\n'"},
+		"a value without a key":            {"= 3", "a key is missing"},
+		"a part of a key that is missing":  {"a..b = 3", "unexpected '.'"},
+		"a sign that needs quotes":         {"a = http://x", "unexpected ':'"},
+		"a reference that does not end":    {"a = ${b", "it ends in a key"},
+		"an escape that there is not":      {`a = "\q"`, "a string is wrong"},
+		"nesting without end":              {strings.Repeat("a{", 1000), "nested deeper"},
+		"arrays in arrays without end":     {"a = " + strings.Repeat("[", 1000), "nested deeper"},
+		"a required file that is missing":  {`include required("nothing")`, "there is no"},
+		"a required file of a class path":  {`include required(classpath("x"))`, "only files"},
+		"a file that includes itself":      {`include "main"`, "nested deeper than 10"},
+		"too many bytes":                   {strings.Repeat("#", 1<<20+1), "more than 1048576 bytes"},
+		"what is not text":                 {"a = \xff", "not UTF-8"},
+		"an include that has no file name": {"include file(x)", "unexpected 'x'"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := load(t, "", map[string]string{"main.conf": c.text})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q in it", err, c.want)
+			}
+		})
+	}
+	if _, err := hocon.Load(filepath.Join(t.TempDir(), "main.conf"), ""); err == nil {
+		t.Error("a file that does not exist was loaded")
+	}
+}
+
+func TestLookUpsThatFail(t *testing.T) {
+	doubling, chain := "x0 = 1\n", ""
+	for i := range 500 {
+		doubling += fmt.Sprintf("x%d = ${x%d}${x%d}\n", i+1, i, i)
+		chain += fmt.Sprintf("y%d = ${y%d}\n", i, i+1)
+	}
+	for name, c := range map[string]struct{ text, path, want string }{
+		"a reference to nothing":       {"a = ${b}", "a", "${b} is not set"},
+		"references in a circle":       {"a = ${b}\nb = ${a}", "a", "is not set"},
+		"a reference to itself":        {"a = ${a}", "a", "${a} is not set"},
+		"an object for a single value": {"a { b = 1 }", "a", "an object instead of a single value"},
+		"an array for a single value":  {"a = []", "a", "an array instead of a single value"},
+		"an object beside a string":    {"a = x { b = 1 }", "a", "different kinds of values"},
+		"doubling without end":         {doubling, "x60", "too complicated"},
+		"a path that is none":          {"a = 1", "a..b", "path"},
+		"a chain without end":          {chain, "y0", "too complicated"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, err := load(t, "", map[string]string{"main.conf": c.text})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _, err = d.Text(c.path)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	for _, seed := range []string{
+		"a = 1", "{\"a\":[1,{\"b\":null}]}", "a = ${b} { c = 1 }\nb { c += ${?d} }", "a = ${a}\na += ${a}", "include \"x\"", "a.\"b c\".d : \"\"\"x\"\"\"",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := load(t, "a = ${?b}", map[string]string{"main.conf": text})
+		if err != nil {
+			return
+		}
+		for _, path := range []string{"a", "a.b", "b.c"} {
+			_, _, _ = d.Text(path)
+			_, _, _ = d.List(path)
+			_ = d.Has(path)
+		}
+	})
+}

@@ -1,0 +1,102 @@
+package hocon
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Bounds of what a document may consist of.
+const (
+	maxBytes        = 1 << 20
+	maxIncludes     = 100
+	maxIncludeDepth = 10
+	maxNesting      = 64
+)
+
+// Load reads the defaults, a HOCON text, and then the file at path, whose settings win. What the file includes is found
+// beside it, with or without the extension .conf or .json; an include that is not found, or that names a URL or a class
+// path, is left out, unless it is required.
+func Load(path, defaults string) (*Document, error) {
+	l := &loader{root: newObject()}
+	if err := l.parse(source{name: "defaults", text: defaults}, l.root); err != nil {
+		return nil, err
+	}
+	text, err := l.read(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.parse(source{name: path, text: text}, l.root); err != nil {
+		return nil, err
+	}
+	return &Document{root: l.root}, nil
+}
+
+// loader counts what a document consists of.
+type loader struct {
+	root            *object
+	bytes, includes int
+}
+
+// source is a text, and where it stands in the document.
+type source struct {
+	name, text string
+	// within is the path of the object that includes it.
+	within []string
+	depth  int
+}
+
+func (l *loader) read(path string) (string, error) {
+	f, err := os.Open(path) //nolint:gosec // the file that the user names
+	if err != nil {
+		return "", fmt.Errorf("read the configuration: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("read the configuration: %w", err)
+	}
+	if l.bytes += len(text); l.bytes > maxBytes {
+		return "", fmt.Errorf("read the configuration: %s: it has more than %d bytes, with what it includes", path, maxBytes)
+	}
+	return string(text), nil
+}
+
+func (l *loader) parse(s source, into *object) error {
+	p := &parser{loader: l, source: s, line: 1, path: s.within}
+	if err := p.document(into); err != nil {
+		return fmt.Errorf("%s, line %d: %w", s.name, p.line, err)
+	}
+	return nil
+}
+
+// include adds what the file called name has, as seen from s, to an object.
+func (l *loader) include(s source, name string, required bool, into *object, at []string) error {
+	if l.includes++; l.includes > maxIncludes || s.depth >= maxIncludeDepth {
+		return fmt.Errorf("there are more than %d includes, or they are nested deeper than %d", maxIncludes, maxIncludeDepth)
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(s.name), name)
+	}
+	candidates := []string{name}
+	if ext := filepath.Ext(name); ext != ".conf" && ext != ".json" {
+		candidates = []string{name + ".conf", name + ".json", name}
+	}
+	for _, path := range candidates {
+		text, err := l.read(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return l.parse(source{name: path, text: text, within: at, depth: s.depth + 1}, into)
+	}
+	if required {
+		return fmt.Errorf("there is no %s to include", strings.Join(candidates, " or "))
+	}
+	return nil
+}

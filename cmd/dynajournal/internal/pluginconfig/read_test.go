@@ -1,0 +1,126 @@
+package pluginconfig_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/pluginconfig"
+)
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "application.conf")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestReadTakesThePlugInsKeys(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want pluginconfig.Settings
+	}{
+		"an empty file sets nothing": {"", pluginconfig.Settings{}},
+		"every key of the journal": {`
+			dynamodb-journal {
+			  endpoint = "http://localhost:8000"
+			  region = eu-west-1
+			  journal-table = events
+			  journal-name = bank
+			  sequence-shards = 7
+			  aws-access-key-id = AK
+			  aws-secret-access-key = SK
+			  replay-parallelism = 3
+			  tracing = on
+			  log-config = on
+			  replay-dispatcher = "x"
+			  aws-api-limits { max-batch-get = 10, max-batch-write = 5, max-item-size = 1000 }
+			}
+			dynamodb-snapshot-store.snapshot-table = snaps
+			dynamodb-read-journal.persistence-ids-index-name = idx`,
+			pluginconfig.Settings{Region: "eu-west-1", Config: dynajournal.Config{
+				Endpoint: "http://localhost:8000", JournalTable: "events", JournalName: "bank", SequenceShards: 7, AccessKeyID: "AK", SecretAccessKey: "SK",
+				ReplayParallelism: 3, Tracing: true, LogConfig: true, MaxBatchGet: 10, MaxBatchWrite: 5, MaxItemSize: 1000,
+				SnapshotTable: "snaps", IDsIndexName: "idx",
+			}}},
+		"every key of the client": {`
+			dynamodb-journal.aws-client-config {
+			  client-execution-timeout = 5000, connection-max-idle-millis = 6000, connection-timeout = 700, connection-ttl = default
+			  local-address = "127.0.0.1", max-connections = 9, max-error-retry = 4, request-timeout = 800, socket-timeout = "2 seconds"
+			  socket-buffer-size-hints = [ 1024, 2048 ], use-tcp-keepalive = false, user-agent = bank
+			  proxy-host = proxy, proxy-port = 3128, proxy-username = u, proxy-password = "p@"
+			}`,
+			pluginconfig.Settings{Config: dynajournal.Config{
+				OperationTimeout: 5 * time.Second, AttemptTimeout: 800 * time.Millisecond, MaxConnections: 9, Retries: 4, UserAgent: "bank",
+				HTTP: dynajournal.HTTPConfig{
+					IdleTimeout: 6 * time.Second, ConnectTimeout: 700 * time.Millisecond, ResponseTimeout: 2 * time.Second, LocalAddress: "127.0.0.1",
+					WriteBuffer: 1024, ReadBuffer: 2048, KeepAlive: -1, Proxy: "http://u:p%40@proxy:3128",
+				},
+			}}},
+		"the word default sets nothing": {
+			"dynamodb-journal.aws-client-config { max-connections = default, socket-buffer-size-hints = default, request-timeout = default }",
+			pluginconfig.Settings{}},
+		"no retries": {"dynamodb-journal.aws-client-config.max-error-retry = 0", pluginconfig.Settings{Config: dynajournal.Config{Retries: -1}}},
+		"a section of another name": {`
+			pekko.persistence.journal.plugin = "bank.journal"
+			bank.journal = ${dynamodb-journal}
+			bank.journal { journal-table = other }
+			dynamodb-journal.journal-name = shared`,
+			pluginconfig.Settings{Config: dynajournal.Config{JournalTable: "other", JournalName: "shared"}}},
+		"Akka's section, with Akka's tables": {`
+			akka.persistence.journal.plugin = "my-journal"
+			akka.persistence.snapshot-store.plugin = "my-snapshots"
+			my-journal = ${dynamodb-journal} { journal-name = x }
+			my-snapshots = ${dynamodb-snapshot-store} { journal-name = x }`,
+			pluginconfig.Settings{Config: dynajournal.Config{JournalName: "x", JournalTable: "akka-persistence", SnapshotTable: "akka-persistence-snapshot"}}},
+		"an endpoint without a scheme": {
+			`dynamodb-journal.endpoint = "dynamodb.eu-west-1.amazonaws.com"`,
+			pluginconfig.Settings{Config: dynajournal.Config{Endpoint: "https://dynamodb.eu-west-1.amazonaws.com"}}},
+		"an endpoint without a scheme, and a protocol": {
+			`dynamodb-journal { endpoint = "localhost:8000", aws-client-config.protocol = HTTP }`,
+			pluginconfig.Settings{Config: dynajournal.Config{Endpoint: "http://localhost:8000"}}},
+		"what refers to an application's class path": {
+			"app.port = ${akka.http.port}\ndynamodb-journal.journal-table = t",
+			pluginconfig.Settings{Config: dynajournal.Config{JournalTable: "t"}}},
+		"the oldest generation's time-out": {
+			"dynamodb-journal { operation-timeout = 10 seconds }",
+			pluginconfig.Settings{Config: dynajournal.Config{OperationTimeout: 10 * time.Second}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := pluginconfig.Read(write(t, c.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got  %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"a number that is none":               {"dynamodb-journal.sequence-shards = many", `sequence-shards is "many", not a whole number`},
+		"a flag that is none":                 {"dynamodb-journal.tracing = perhaps", `tracing is "perhaps", not on or off`},
+		"a time that is none":                 {"dynamodb-journal.operation-timeout = 3 fortnights", "not a length of time"},
+		"a time before now":                   {"dynamodb-journal.operation-timeout = -3s", "not a length of time"},
+		"one buffer size":                     {"dynamodb-journal.aws-client-config.socket-buffer-size-hints = [1]", "two sizes"},
+		"a plug-in without a section":         {"pekko.persistence.journal.plugin = nowhere", "no section of that name"},
+		"a snapshot store at another place":   {`dynamodb-snapshot-store.endpoint = "http://other"`, "both must be the same"},
+		"a snapshot store of another journal": {"dynamodb-snapshot-store.journal-name = other", "both must be the same"},
+		"a file that makes no sense":          {"dynamodb-journal {", "a } is missing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := pluginconfig.Read(write(t, c.text))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q in it", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+// payloadDecoder makes JSON of stored payloads: of strings, numbers and booleans, of bytes in base64, and of what Jackson
+// wrote, whatever its class. The zero value is ready for use.
+type payloadDecoder struct {
+	plain *serialization.Registry
+	// documents has a registry for each manifest of Jackson's that was met, as in one a class has one type and a type one
+	// class.
+	documents map[string]*serialization.Registry
+}
+
+// maxManifests bounds the registries that are kept.
+const maxManifests = 1000
+
+// decode returns nil for what is of no known kind, or damaged.
+func (d *payloadDecoder) decode(p serialization.Payload) json.RawMessage {
+	registry, err := d.registry(p)
+	if err != nil {
+		return nil
+	}
+	value, err := registry.Decode(p)
+	if err != nil {
+		return nil
+	}
+	switch value := value.(type) {
+	case document:
+		return value.json
+	case string, []byte, serialization.ByteString, int32, int64, bool:
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil
+		}
+		return text
+	default: // messages of the JVM have no form in JSON
+		return nil
+	}
+}
+
+func (d *payloadDecoder) registry(p serialization.Payload) (*serialization.Registry, error) {
+	switch p.SerializerID {
+	case serialization.IDJacksonJSON, serialization.IDJacksonCBOR, serialization.IDJacksonOldCBOR:
+	default:
+		if d.plain == nil {
+			d.plain = serialization.NewRegistry()
+		}
+		return d.plain, nil
+	}
+	class, _, _ := strings.Cut(p.Manifest, "#")
+	if known := d.documents[class]; known != nil {
+		return known, nil
+	}
+	registry := serialization.NewRegistry()
+	if err := serialization.JSON[document](registry, class); err != nil {
+		return nil, fmt.Errorf("read class %q: %w", class, err)
+	}
+	if d.documents == nil || len(d.documents) >= maxManifests {
+		d.documents = map[string]*serialization.Registry{}
+	}
+	d.documents[class] = registry
+	return registry, nil
+}
+
+// document is any value that Jackson wrote, as JSON.
+type document struct{ json json.RawMessage }
+
+// UnmarshalJSON keeps the text.
+func (d *document) UnmarshalJSON(text []byte) error { //nolint:unparam // an interface of encoding/json
+	d.json = append(json.RawMessage(nil), text...)
+	return nil
+}
+
+// UnmarshalCBOR turns CBOR into JSON.
+func (d *document) UnmarshalCBOR(data []byte) error {
+	var value any
+	if err := objectsByName.Unmarshal(data, &value); err != nil {
+		return fmt.Errorf("read CBOR: %w", err)
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("turn CBOR into JSON: %w", err)
+	}
+	d.json = text
+	return nil
+}
+
+// objectsByName decodes objects as JSON has them, with strings as keys.
+var objectsByName = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{DefaultMapType: reflect.TypeFor[map[string]any]()}.DecMode()
+	if err != nil {
+		panic(err) // the options are constant
+	}
+	return mode
+}()
+
+// payloadText is a payload on a line of text, with its serializer.
+func payloadText(serializer int32, manifest string, decoded json.RawMessage, base64 string) string {
+	kind := fmt.Sprintf("serializer %d", serializer)
+	if manifest != "" {
+		kind += " " + printable(manifest)
+	}
+	if decoded == nil {
+		return kind + "  base64 " + base64
+	}
+	return kind + "  " + string(decoded)
+}

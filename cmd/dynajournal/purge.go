@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+type purgeCommand struct {
+	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
+	Yes           bool   `help:"Really do it: events and snapshots are gone."`
+	Now           bool   `help:"Remove every item at once, which needs that no other writer lives. Default: what is left expires after the fence window."`
+}
+
+// purgedResult is what a purge has done.
+type purgedResult struct {
+	PersistenceID string `json:"persistence_id"`
+	Removed       int64  `json:"removed"`
+}
+
+func (r purgedResult) text() string {
+	return fmt.Sprintf("%s: removed %d", printable(r.PersistenceID), r.Removed)
+}
+
+// Run runs the command.
+func (c *purgeCommand) Run(ctx context.Context, s *session) error {
+	if !c.Yes {
+		return usagef("it removes all events and snapshots of %q: say --yes", c.PersistenceID)
+	}
+	return s.journal(ctx, removing, func(j *dynajournal.Journal) error {
+		w, err := j.Recover(ctx, c.PersistenceID, dynajournal.RecoverOptions{}, nil)
+		if err != nil {
+			return err //nolint:wrapcheck // says what it is
+		}
+		purged, err := w.Purge(ctx, dynajournal.PurgeOptions{Now: c.Now})
+		if err != nil {
+			return err //nolint:wrapcheck // says what it is
+		}
+		return s.result.write(purgedResult{c.PersistenceID, purged.Removed})
+	})
+}

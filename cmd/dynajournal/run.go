@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// commands is the grammar of the command line.
+type commands struct {
+	Help   help `help:"Show what there is, and what it does." short:"h"`
+	where  `embed:"" group:"Where it works"`
+	Output string `enum:"text,json," default:"" help:"text, or json: one JSON object a line. Default: text on a terminal, json elsewhere." placeholder:"text|json"`
+
+	Demo      demoCommand      `cmd:"" help:"Show the main job end to end: entities that persist, crash and recover."`
+	Serve     serveCommand     `cmd:"" help:"Serve the embedded engine as a DynamoDB endpoint for any SDK."`
+	Tables    tablesCommand    `cmd:"" help:"Create, update, describe and delete a journal's tables."`
+	Append    appendCommand    `cmd:"" help:"Append events to a persistence id."`
+	Events    eventsCommand    `cmd:"" help:"Replay the events of a persistence id."`
+	Tail      tailCommand      `cmd:"" help:"Show events as they are written, until it is interrupted."`
+	Highest   highestCommand   `cmd:"" help:"Show the lowest and the highest sequence number of a persistence id."`
+	IDs       idsCommand       `cmd:"" name:"ids" help:"List the persistence ids."`
+	List      listCommand      `cmd:"" help:"Show what stands in the tables for a persistence id."`
+	Snapshots snapshotsCommand `cmd:"" help:"Show the snapshots of a persistence id, newest first."`
+	Snapshot  snapshotCommand  `cmd:"" help:"Load, save and delete snapshots."`
+	Delete    deleteCommand    `cmd:"" help:"Delete the events of a persistence id up to a sequence number."`
+	Purge     purgeCommand     `cmd:"" help:"Remove all trace of a persistence id."`
+	Verify    verifyCommand    `cmd:"" help:"Check what is stored, and name what is not as it should be."`
+	Repair    repairCommand    `cmd:"" help:"Repair what can be repaired without losing an event."`
+	Version   versionCommand   `cmd:"" help:"Show the version of this program."`
+}
+
+// description is the head of the help.
+const description = `Event sourcing on DynamoDB: a journal that two writers can't break.
+
+Without --endpoint or --aws, commands work on an embedded engine whose data is in a folder (--data), by default one of the user's state directory.
+
+Exit status: 0 done; 1 it failed, or something was found; 2 wrong usage or configuration. A failure is one line on stderr.`
+
+// help prints the help in place of what the command does.
+type help bool
+
+// errHelped ends the command line after the help.
+var errHelped = errors.New("help was shown")
+
+// BeforeReset is called where the flag is given.
+func (help) BeforeReset(c *kong.Context) error {
+	if err := c.PrintUsage(false); err != nil {
+		return fmt.Errorf("print the help: %w", err)
+	}
+	return errHelped
+}
+
+// IgnoreDefault makes the flag do nothing where it is not given.
+func (help) IgnoreDefault() {}
+
+// streams are what the process reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// session is what a command works with.
+type session struct {
+	streams
+	where  *where
+	result *output
+}
+
+// message writes a line that is no result to stderr.
+func (s *session) message(format string, args ...any) error {
+	if _, err := fmt.Fprintf(s.err, format+"\n", args...); err != nil {
+		return fmt.Errorf("write a message: %w", err)
+	}
+	return nil
+}
+
+// run runs one command line, and returns the exit status.
+func run(ctx context.Context, args []string, s streams) (status int) {
+	what := "command line"
+	defer func() {
+		if cause := recover(); cause != nil {
+			status = fail(s.err, what, fmt.Errorf("internal error: %v", cause))
+		}
+	}()
+	var c commands
+	parser, err := kong.New(&c, kong.Name("dynajournal"), kong.Description(description), kong.Writers(s.out, s.err),
+		kong.NoDefaultHelp(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
+		kong.Vars{"enum_layouts": strings.Join(layouts, ","), "layouts": strings.Join(layouts, ", ")},
+		kong.WithHyphenPrefixedParameters(true), kong.BindTo(ctx, (*context.Context)(nil)))
+	if err != nil {
+		return fail(s.err, what, err)
+	}
+	line, err := parser.Parse(args)
+	if errors.Is(err, errHelped) {
+		return statusDone
+	}
+	if err != nil {
+		return fail(s.err, what, &usageError{err})
+	}
+	what = selected(line)
+	result := newOutput(s.out, c.Output)
+	err = line.Run(&session{streams: s, where: &c.where, result: result})
+	if err = errors.Join(err, result.flush()); err != nil {
+		return fail(s.err, what, err)
+	}
+	return statusDone
+}
+
+// selected is the name of the command on the command line.
+func selected(line *kong.Context) string {
+	var names []string
+	for _, step := range line.Path {
+		if step.Command != nil {
+			names = append(names, step.Command.Name)
+		}
+	}
+	return strings.Join(names, " ")
+}

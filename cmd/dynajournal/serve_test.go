@@ -1,0 +1,278 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// process makes a command of a command line of ours, in a process of its own.
+func process(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(binary, args...)
+	c.Env = append(os.Environ(), asCommand+"=1")
+	return c
+}
+
+// server is a running `dynajournal serve`.
+type server struct {
+	*exec.Cmd
+	url    string
+	stderr *bytes.Buffer
+}
+
+func serve(t *testing.T, args ...string) *server {
+	t.Helper()
+	s := &server{Cmd: process(t, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...), stderr: &bytes.Buffer{}}
+	s.Stderr = s.stderr
+	out, err := s.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if s.ProcessState == nil { // the test has failed before it ended the server
+			_ = s.Process.Kill()
+			_ = s.Wait()
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	url, ready := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "listening on ")
+	if err != nil || !ready {
+		t.Fatalf("the server said %q, %v", line, err)
+	}
+	s.url = url
+	return s
+}
+
+// terminate ends the server in the way that it should be ended.
+func (s *server) terminate(t *testing.T) {
+	t.Helper()
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Wait(); err != nil || s.stderr.Len() > 0 {
+		t.Errorf("the server ended with %v, %s", err, s.stderr)
+	}
+}
+
+func TestServeEndsCleanlyAndKeepsItsData(t *testing.T) {
+	clean(t)
+	folder := t.TempDir()
+	s := serve(t, "--data", folder)
+	must(t, "--endpoint", s.url, "tables", "create")
+	must(t, "--endpoint", s.url, "append", "a", "--string", "x")
+	s.terminate(t)
+	if got := must(t, "--data", folder, "events", "a"); len(got) != 1 || got[0]["payload"] != "x" {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestServeMakesRequestsGoWrong(t *testing.T) {
+	clean(t)
+	s := serve(t, "--memory", "--seed", "7", "--without", "partiql,transactions", "--throughput",
+		"--fault", "expired-token,operation=PutItem,key=journal-P-a-*", "--fault", "throttling,operation=PutItem,key=journal-P-b-*,nth=1")
+	must(t, "--endpoint", s.url, "tables", "create")
+	if o := invoke(t.Context(), "", "--endpoint", s.url, "append", "a", "--string", "x"); o.status != statusFailed || !strings.Contains(o.err, "ExpiredToken") {
+		t.Errorf("%+v", o)
+	}
+	must(t, "--endpoint", s.url, "append", "b", "--string", "x") // tried again after the throttling
+	client := dynamodb.New(dynamodb.Options{BaseEndpoint: &s.url, Region: "us-east-1", Credentials: aws.CredentialsProviderFunc(dummyCredentials)})
+	_, err := client.ExecuteStatement(t.Context(), &dynamodb.ExecuteStatementInput{Statement: new(`SELECT * FROM "pekko-persistence"`)})
+	if err == nil || !strings.Contains(err.Error(), "UnknownOperation") {
+		t.Errorf("PartiQL: %v", err)
+	}
+	s.terminate(t)
+}
+
+func TestServeAnswersOthers(t *testing.T) {
+	clean(t)
+	s := serve(t, "--memory")
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusOK {
+		t.Errorf("%s, %v", answer.Status, err)
+	}
+	s.terminate(t)
+}
+
+func TestServeWarnsWhereOthersCanReachIt(t *testing.T) {
+	clean(t)
+	c := process(t, "serve", "--memory", "--addr", "0.0.0.0:0")
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.HasPrefix(line, "listening on http://") {
+		t.Errorf("%q, %v", line, err)
+	}
+	if err := c.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil || !strings.Contains(errs.String(), "no authentication") {
+		t.Errorf("%v, %s", err, errs.String())
+	}
+}
+
+// appender is a process that appends.
+type appender struct {
+	*exec.Cmd
+	out, err bytes.Buffer
+}
+
+func startAppender(t *testing.T, url, name string, round, events int) *appender {
+	t.Helper()
+	args := []string{"--endpoint", url, "append", "account-1"}
+	for i := range events {
+		args = append(args, "--string", fmt.Sprintf("%s-%d-%d", name, round, i))
+	}
+	a := &appender{Cmd: process(t, args...)}
+	a.Stdout, a.Stderr = &a.out, &a.err
+	if err := a.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// Two processes write to one persistence id at once. A round in which one of them was done before the other began proves
+// nothing, so it goes on until they have met.
+func TestTwoProcessesNeverBothSucceed(t *testing.T) {
+	clean(t)
+	s := serve(t, "--memory")
+	must(t, "--endpoint", s.url, "tables", "create")
+	const events, enough, most = 20, 5, 60
+	type key struct {
+		seq    int64
+		writer string
+	}
+	acknowledged := map[int64]key{}
+	conflicts := 0
+	for round := 0; conflicts < enough; round++ {
+		if round == most {
+			t.Fatalf("after %d rounds there were %d conflicts", round, conflicts)
+		}
+		pair := []*appender{startAppender(t, s.url, "left", round, events), startAppender(t, s.url, "right", round, events)}
+		for _, a := range pair {
+			err := a.Wait()
+			exit := new(exec.ExitError)
+			switch {
+			case err == nil:
+			case errors.As(err, &exit) && exit.ExitCode() == statusFailed:
+				conflicts++
+				if !strings.Contains(a.err.String(), dynajournal.ErrWriterConflict.Error()) || strings.Count(a.err.String(), "\n") != 1 {
+					t.Errorf("the loser does not name the conflict: %s", a.err.String())
+				}
+			default:
+				t.Fatalf("%v: %s", err, a.err.String())
+			}
+			for _, r := range results(t, a.out.String()) {
+				k := key{numbers(t, []map[string]any{r}, "sequence_nr")[0], fmt.Sprint(r["writer_uuid"])}
+				if other, taken := acknowledged[k.seq]; taken {
+					t.Errorf("sequence number %d was acknowledged to %s and to %s", k.seq, other.writer, k.writer)
+				}
+				acknowledged[k.seq] = k
+			}
+		}
+	}
+	standing := map[int64]string{}
+	for _, r := range must(t, "--endpoint", s.url, "events", "account-1") {
+		standing[numbers(t, []map[string]any{r}, "sequence_nr")[0]] = fmt.Sprint(r["writer_uuid"])
+	}
+	for seq, k := range acknowledged {
+		if standing[seq] != k.writer {
+			t.Errorf("event %d of writer %s was acknowledged, but %q stands there", seq, k.writer, standing[seq])
+		}
+	}
+	if len(standing) < len(acknowledged) {
+		t.Errorf("%d events stand, %d were acknowledged", len(standing), len(acknowledged))
+	}
+	s.terminate(t)
+}
+
+// The server is killed while clients write. What they were told is there afterwards, in order; of each at most one more
+// event, of which the answer was lost.
+func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
+	clean(t)
+	folder := t.TempDir()
+	s := serve(t, "--data", folder)
+	must(t, "--endpoint", s.url, "tables", "create")
+	config := dynajournal.Config{Endpoint: s.url, AWS: aws.Config{Credentials: aws.CredentialsProviderFunc(dummyCredentials)}, Retries: -1}
+	j, err := dynajournal.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const clients, enough = 4, 200
+	var acknowledged [clients]int
+	tokens := make(chan struct{}, enough)
+	var group sync.WaitGroup
+	for i := range clients {
+		w, err := j.Recover(t.Context(), fmt.Sprintf("client-%d", i), dynajournal.RecoverOptions{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		group.Go(func() {
+			for {
+				if _, err := w.Append(t.Context(), fmt.Sprintf("event %d", acknowledged[i]+1)); err != nil {
+					return
+				}
+				acknowledged[i]++
+				select {
+				case tokens <- struct{}{}:
+				default: // enough have been written, the kill is under way
+				}
+			}
+		})
+	}
+	for range enough {
+		<-tokens
+	}
+	if err := s.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	group.Wait()
+	_ = s.Wait() // it was killed
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i, told := range acknowledged {
+		found := must(t, "--data", folder, "events", fmt.Sprintf("client-%d", i))
+		if len(found) < told || len(found) > told+1 {
+			t.Errorf("client %d was told of %d events, and %d are there", i, told, len(found))
+		}
+		for n, r := range found {
+			if r["sequence_nr"] != float64(n+1) || r["payload"] != fmt.Sprintf("event %d", n+1) {
+				t.Errorf("client %d: event %d is %v", i, n+1, r)
+			}
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+type snapshotCommand struct {
+	Load   snapshotLoadCommand   `cmd:"" help:"Show the snapshot that a recovery would take: the one with the highest sequence number."`
+	Save   snapshotSaveCommand   `cmd:"" help:"Save a snapshot."`
+	Delete snapshotDeleteCommand `cmd:"" help:"Delete snapshots; without bounds all of them."`
+}
+
+type snapshotLoadCommand struct {
+	criteria
+
+	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
+}
+
+// Run runs the command.
+func (c *snapshotLoadCommand) Run(ctx context.Context, s *session) error {
+	bounds, err := c.bounds()
+	if err != nil {
+		return err
+	}
+	return s.journal(ctx, reading, func(j *dynajournal.Journal) error {
+		snapshot, found, err := j.LoadSnapshot(ctx, c.PersistenceID, bounds)
+		if err != nil {
+			return err //nolint:wrapcheck // says what it is
+		}
+		if !found {
+			return s.message("%s has no such snapshot", printable(c.PersistenceID))
+		}
+		return s.result.write(newSnapshotResult(snapshot, &payloadDecoder{}))
+	})
+}
+
+type snapshotSaveCommand struct {
+	PersistenceID string  `arg:"" name:"pid" help:"Persistence id."`
+	Seq           int64   `required:"" placeholder:"N" help:"Sequence number of the last event that the state contains."`
+	String        *string `xor:"state" required:"" placeholder:"S" help:"State that is a string (serializer 20)."`
+	BytesBase64   *string `xor:"state" required:"" name:"bytes-base64" placeholder:"B" help:"State that is bytes, in base64 (serializer 4)."`
+	JSON          *string `xor:"state" required:"" name:"json" placeholder:"FILE" help:"State that is a JSON value, in a file; - is standard input (serializer 31, as Jackson's)."`
+	Manifest      string  `placeholder:"CLASS" help:"Manifest of the JSON state: what a JVM needs to read it, the class. Default: none."`
+}
+
+// Help is shown below the flags' help.
+func (*snapshotSaveCommand) Help() string {
+	return "One of the same sequence number is replaced. A snapshot beyond the last event is taken for the truth by the next recovery, which goes on " +
+		"after it. On an embedded engine without tables, those of a native journal are made first."
+}
+
+// Run runs the command.
+func (c *snapshotSaveCommand) Run(ctx context.Context, s *session) error {
+	state, err := c.state(s)
+	if err != nil {
+		return err
+	}
+	return s.journal(ctx, appending, func(j *dynajournal.Journal) error {
+		bounds, err := j.Bounds(ctx, c.PersistenceID)
+		if err != nil {
+			return err //nolint:wrapcheck // says what it is
+		}
+		metadata := dynajournal.SnapshotMetadata{PersistenceID: c.PersistenceID, SequenceNumber: c.Seq, Timestamp: time.Now()}
+		if _, err := j.SaveSnapshot(ctx, metadata, state); err != nil {
+			return err //nolint:wrapcheck // says what it is
+		}
+		if c.Seq > bounds.Highest {
+			err = s.message("warning: the last event of %s is %d: the next recovery from this snapshot goes on after %d",
+				printable(c.PersistenceID), bounds.Highest, c.Seq)
+		}
+		saved := dynajournal.Snapshot{SnapshotMetadata: metadata, SerializerID: state.SerializerID, SerializerManifest: state.Manifest, Bytes: state.Bytes}
+		return errors.Join(err, s.result.write(newSnapshotResult(saved, &payloadDecoder{})))
+	})
+}
+
+// state is what the flags name, as it is stored.
+func (c *snapshotSaveCommand) state(s *session) (serialization.Payload, error) {
+	var state any
+	switch {
+	case c.String != nil:
+		state = *c.String
+	case c.BytesBase64 != nil:
+		bytes, err := base64.StdEncoding.DecodeString(*c.BytesBase64)
+		if err != nil {
+			return serialization.Payload{}, usagef("--bytes-base64: %w", err)
+		}
+		state = bytes
+	default:
+		payload, err := readJSON(s.in, *c.JSON, c.Manifest)
+		if err != nil {
+			return payload, usagef("--json: %w", err)
+		}
+		return payload, nil
+	}
+	return serialization.NewRegistry().Encode(state)
+}
+
+type snapshotDeleteCommand struct {
+	criteria
+
+	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
+}
+
+// Help is shown below the flags' help.
+func (*snapshotDeleteCommand) Help() string {
+	return "It shows each snapshot that it has deleted. What can't be read is deleted too, and counted on stderr."
+}
+
+// Run runs the command.
+func (c *snapshotDeleteCommand) Run(ctx context.Context, s *session) error {
+	bounds, err := c.bounds()
+	if err != nil {
+		return err
+	}
+	return s.journal(ctx, removing, func(j *dynajournal.Journal) error {
+		if err := c.deleteReadable(ctx, s, j, bounds); err != nil && !errors.Is(err, dynajournal.ErrCorruptItem) {
+			return err
+		}
+		rest, err := j.DeleteSnapshots(ctx, c.PersistenceID, bounds)
+		if err != nil || rest == 0 {
+			return err //nolint:wrapcheck // says what it is
+		}
+		return s.message("deleted %d more that can't be read, or were saved meanwhile", rest)
+	})
+}
+
+// deleteReadable deletes snapshots one by one, so that it shows exactly those that it has deleted.
+func (c *snapshotDeleteCommand) deleteReadable(ctx context.Context, s *session, j *dynajournal.Journal, bounds dynajournal.SnapshotCriteria) error {
+	var payloads payloadDecoder
+	for snapshot, err := range j.Snapshots(ctx, c.PersistenceID, bounds) {
+		if err != nil {
+			return err
+		}
+		one := bounds
+		one.MinSequenceNumber, one.MaxSequenceNumber = snapshot.SequenceNumber, snapshot.SequenceNumber
+		deleted, err := j.DeleteSnapshots(ctx, c.PersistenceID, one)
+		if err != nil {
+			return err //nolint:wrapcheck // says what it is
+		}
+		if deleted == 0 { // another was faster
+			continue
+		}
+		if err := s.result.write(newSnapshotResult(snapshot, &payloads)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

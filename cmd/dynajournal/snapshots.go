@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// criteria are the flags that say which snapshots are meant. All bounds are inclusive and count together.
+type criteria struct {
+	MinSeq *int64  `placeholder:"N" help:"Lowest sequence number."`
+	MaxSeq *int64  `placeholder:"N" help:"Highest sequence number."`
+	MinTS  instant `name:"min-ts" placeholder:"T" help:"Earliest time: milliseconds since 1970, or as 2026-01-31T12:00:00Z."`
+	MaxTS  instant `name:"max-ts" placeholder:"T" help:"Latest time."`
+}
+
+// instant is a point in time on the command line.
+type instant struct{ time.Time }
+
+// Decode takes the next word of the command line.
+func (i *instant) Decode(c *kong.DecodeContext) error {
+	var word string
+	if err := c.Scan.PopValueInto("time", &word); err != nil {
+		return err //nolint:wrapcheck // kong's own, for kong
+	}
+	if ms, err := strconv.ParseInt(word, 10, 64); err == nil {
+		i.Time = time.UnixMilli(ms)
+		return nil
+	}
+	var err error
+	if i.Time, err = time.Parse(time.RFC3339, word); err != nil {
+		return fmt.Errorf("%q is neither a number of milliseconds nor a time as 2026-01-31T12:00:00Z", word)
+	}
+	return nil
+}
+
+// bounds are the criteria as the journal has them, in which 0 is no bound.
+func (c *criteria) bounds() (dynajournal.SnapshotCriteria, error) {
+	b := dynajournal.SnapshotCriteria{MinTimestamp: c.MinTS.Time, MaxTimestamp: c.MaxTS.Time}
+	for _, bound := range []struct {
+		flag  string
+		given *int64
+		field *int64
+	}{{"--min-seq", c.MinSeq, &b.MinSequenceNumber}, {"--max-seq", c.MaxSeq, &b.MaxSequenceNumber}} {
+		if bound.given == nil {
+			continue
+		}
+		if *bound.given < 1 {
+			return b, usagef("%s must be at least 1", bound.flag)
+		}
+		*bound.field = *bound.given
+	}
+	return b, nil
+}
+
+// snapshotResult is a snapshot.
+type snapshotResult struct {
+	PersistenceID      string          `json:"persistence_id"`
+	SequenceNr         int64           `json:"sequence_nr"`
+	Timestamp          int64           `json:"timestamp"` // in milliseconds since 1970
+	SerializerID       int32           `json:"serializer_id"`
+	SerializerManifest string          `json:"serializer_manifest"`
+	PayloadBase64      string          `json:"payload_base64"`
+	Payload            json.RawMessage `json:"payload,omitempty"`
+}
+
+func newSnapshotResult(s dynajournal.Snapshot, payloads *payloadDecoder) snapshotResult {
+	return snapshotResult{
+		PersistenceID:      s.PersistenceID,
+		SequenceNr:         s.SequenceNumber,
+		Timestamp:          s.Timestamp.UnixMilli(),
+		SerializerID:       s.SerializerID,
+		SerializerManifest: s.SerializerManifest,
+		PayloadBase64:      base64.StdEncoding.EncodeToString(s.Bytes),
+		Payload:            payloads.decode(s.Serialized()),
+	}
+}
+
+func (r snapshotResult) text() string {
+	saved := time.UnixMilli(r.Timestamp).UTC().Format("2006-01-02T15:04:05.000Z")
+	return fmt.Sprintf("%8d  %s  %s", r.SequenceNr, saved, payloadText(r.SerializerID, r.SerializerManifest, r.Payload, r.PayloadBase64))
+}
+
+type snapshotsCommand struct {
+	criteria
+
+	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
+}
+
+// Run runs the command.
+func (c *snapshotsCommand) Run(ctx context.Context, s *session) error {
+	bounds, err := c.bounds()
+	if err != nil {
+		return err
+	}
+	return s.journal(ctx, reading, func(j *dynajournal.Journal) error {
+		var payloads payloadDecoder
+		for snapshot, err := range j.Snapshots(ctx, c.PersistenceID, bounds) {
+			if err != nil {
+				return err
+			}
+			if err := s.result.write(newSnapshotResult(snapshot, &payloads)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+type tailCommand struct {
+	PersistenceID string `arg:"" optional:"" name:"pid" help:"Persistence id."`
+	All           bool   `help:"Follow all persistence ids, new ones too."`
+	Prefix        string `placeholder:"P" help:"With --all: those that begin with P."`
+	MaxIDs        int    `name:"max-ids" default:"1000" placeholder:"N" help:"With --all: end with a failure if there are more than N. Default: ${default}."`
+	From          int64  `placeholder:"N" help:"First sequence number. Default: the first there is."`
+}
+
+// Help is shown below the flags' help.
+func (*tailCommand) Help() string {
+	return "It shows what is there and then what comes, of one persistence id in its order, each event once, until an interrupt or SIGTERM, which is " +
+		"no failure. Each persistence id is looked at again after a pause of 3 seconds at most; with --all each look for new ones costs a list of them all."
+}
+
+// Run runs the command.
+func (c *tailCommand) Run(ctx context.Context, s *session) error {
+	switch {
+	case c.All == (c.PersistenceID != ""):
+		return usagef("give a persistence id, or --all")
+	case !c.All && c.Prefix != "":
+		return usagef("--prefix needs --all")
+	case c.MaxIDs < 1:
+		return usagef("--max-ids must be at least 1")
+	}
+	return s.journal(ctx, reading, func(j *dynajournal.Journal) error {
+		f := &follower{session: s, journal: j, from: c.From, named: c.All}
+		var err error
+		if c.All {
+			err = f.all(ctx, c.Prefix, c.MaxIDs)
+		} else {
+			err = f.follow(ctx, c.PersistenceID)
+		}
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return nil
+		}
+		return err
+	})
+}
+
+// follower shows events as they are written.
+type follower struct {
+	*session
+
+	journal *dynajournal.Journal
+	from    int64
+	// named shows the persistence id beside each event.
+	named bool
+
+	mu       sync.Mutex // guards what follows and the output
+	payloads payloadDecoder
+}
+
+// all follows every persistence id that there is or will be, up to a number of them.
+func (f *follower) all(ctx context.Context, prefix string, most int) error {
+	group, ctx := errgroup.WithContext(ctx)
+	followed := 0
+	for pid, err := range f.journal.PersistenceIDs(ctx, dynajournal.IDsOptions{Prefix: prefix}, dynajournal.Poll{}) {
+		if followed++; err == nil && followed > most {
+			err = fmt.Errorf("there are more than %d persistence ids: raise --max-ids, or narrow them by --prefix", most)
+		}
+		if err != nil {
+			group.Go(func() error { return err })
+			break
+		}
+		group.Go(func() error { return f.follow(ctx, pid) })
+	}
+	return group.Wait()
+}
+
+// follow follows one persistence id.
+func (f *follower) follow(ctx context.Context, pid string) error {
+	for e, err := range f.journal.EventsByPersistenceID(ctx, pid, f.from, 0, dynajournal.Poll{}) {
+		if err != nil {
+			return err
+		}
+		if err := f.show(e.Event); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show shows an event at once: the next one may be long in coming.
+func (f *follower) show(e dynajournal.Event) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.result.write(followedResult{newEventResult(e, &f.payloads), f.named}); err != nil {
+		return err
+	}
+	return f.result.flush()
+}
+
+// followedResult is an event among those of one persistence id, or of all.
+type followedResult struct {
+	eventResult
+
+	named bool
+}
+
+func (r followedResult) text() string {
+	if !r.named {
+		return r.eventResult.text()
+	}
+	return printable(r.PersistenceID) + r.eventResult.text()
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"strings"
+	"testing"
+)
+
+// tailing is a tail that runs in this process.
+type tailing struct {
+	stop  context.CancelFunc
+	lines *bufio.Scanner
+	ended chan int
+	err   strings.Builder
+}
+
+func startTail(t *testing.T, args ...string) *tailing {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	in, out := io.Pipe()
+	tail := &tailing{stop: stop, lines: bufio.NewScanner(in), ended: make(chan int, 1)}
+	go func() {
+		status := run(ctx, append([]string{"tail"}, args...), streams{strings.NewReader(""), out, &tail.err})
+		_ = out.Close() // never fails
+		tail.ended <- status
+	}()
+	t.Cleanup(stop)
+	return tail
+}
+
+// next is the next event, by persistence id and payload.
+func (tail *tailing) next(t *testing.T) string {
+	t.Helper()
+	if !tail.lines.Scan() {
+		t.Fatalf("the tail has ended with %d: %s", <-tail.ended, tail.err.String())
+	}
+	r := results(t, tail.lines.Text())[0]
+	return r["persistence_id"].(string) + " " + r["payload"].(string)
+}
+
+func (tail *tailing) interrupt(t *testing.T) {
+	t.Helper()
+	tail.stop()
+	if status := <-tail.ended; status != statusDone || tail.err.Len() > 0 {
+		t.Errorf("the tail ended with %d: %s", status, tail.err.String())
+	}
+}
+
+func TestTailFollowsAPersistenceID(t *testing.T) {
+	clean(t)
+	s := serve(t, "--memory")
+	must(t, "--endpoint", s.url, "tables", "create")
+	must(t, "--endpoint", s.url, "append", "a", "--string", "1", "--string", "2")
+	all, rest := startTail(t, "a", "--endpoint", s.url), startTail(t, "a", "--endpoint", s.url, "--from", "2")
+	for _, want := range []string{"a 1", "a 2"} {
+		if got := all.next(t); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	must(t, "--endpoint", s.url, "append", "b", "--string", "x")
+	must(t, "--endpoint", s.url, "append", "a", "--string", "3")
+	if got := all.next(t); got != "a 3" {
+		t.Errorf("then %s", got)
+	}
+	if first, second := rest.next(t), rest.next(t); first != "a 2" || second != "a 3" {
+		t.Errorf("from 2: %s, %s", first, second)
+	}
+	all.interrupt(t)
+	rest.interrupt(t)
+	s.terminate(t)
+}
+
+func TestTailFollowsAllAndNewOnes(t *testing.T) {
+	clean(t)
+	s := serve(t, "--memory")
+	must(t, "--endpoint", s.url, "tables", "create")
+	must(t, "--endpoint", s.url, "append", "a", "--string", "1")
+	must(t, "--endpoint", s.url, "append", "other", "--string", "x")
+	tail := startTail(t, "--all", "--prefix", "a", "--endpoint", s.url)
+	if got := tail.next(t); got != "a 1" {
+		t.Errorf("first %s", got)
+	}
+	must(t, "--endpoint", s.url, "append", "a-new", "--string", "2")
+	if got := tail.next(t); got != "a-new 2" {
+		t.Errorf("then %s", got)
+	}
+	tail.interrupt(t)
+	s.terminate(t)
+}
+
+func TestTailEndsWhereThereAreTooManyPersistenceIDs(t *testing.T) {
+	clean(t)
+	must(t, "append", "a", "--string", "1")
+	must(t, "append", "b", "--string", "1")
+	if o := invoke(t.Context(), "", "tail", "--all", "--max-ids", "1"); o.status != statusFailed || !strings.Contains(o.err, "--max-ids") {
+		t.Errorf("%+v", o)
+	}
+}

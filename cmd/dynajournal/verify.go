@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// checked are the flags that say what to check, and how fast.
+type checked struct {
+	PersistenceIDs []string `arg:"" optional:"" name:"pid" help:"Persistence ids."`
+	All            bool     `help:"All persistence ids, found by a scan of the table."`
+	ReadUnits      float64  `placeholder:"N" help:"Use up N read capacity units a second at most, on average. Default: no limit."`
+	Parallel       int      `placeholder:"N" help:"With --all: check N persistence ids at the same time. Default: 10."`
+}
+
+// usage says whether the flags go together.
+func (c *checked) usage() error {
+	if c.All && len(c.PersistenceIDs) > 0 {
+		return usagef("give persistence ids, or --all")
+	}
+	return nil
+}
+
+// findingResult is something in the stored data that is not as it should be.
+type findingResult struct {
+	PersistenceID string                  `json:"persistence_id"`
+	Kind          dynajournal.FindingKind `json:"kind"`
+	SequenceNr    int64                   `json:"sequence_nr"`
+	Detail        string                  `json:"detail"`
+	Repairable    bool                    `json:"repairable"`
+}
+
+func newFindingResult(f dynajournal.Finding) findingResult {
+	return findingResult{f.PersistenceID, f.Kind, f.SequenceNumber, f.Detail, f.Repairable}
+}
+
+func (r findingResult) line(state string) string {
+	return fmt.Sprintf("%s: %s at %d: %s (%s)", printable(r.PersistenceID), r.Kind, r.SequenceNr, oneLine(r.Detail), state)
+}
+
+func (r findingResult) text() string {
+	if r.Repairable {
+		return r.line("repairable")
+	}
+	return r.line("not repairable")
+}
+
+// findings are what the checking of one persistence id or of all of them gives.
+type findings struct {
+	one func(context.Context, string, dynajournal.VerifyOptions) iter.Seq2[dynajournal.Finding, error]
+	all func(context.Context, dynajournal.VerifyOptions) iter.Seq2[dynajournal.Finding, error]
+}
+
+// check checks what the flags name, gives each finding to found, and returns how many persistence ids were checked.
+func (c *checked) check(ctx context.Context, s *session, f findings, opts dynajournal.VerifyOptions, found func(dynajournal.Finding) error) (int, error) {
+	shown := newProgress(s.err, "persistence ids checked")
+	defer shown.stop()
+	count := 0
+	opts.ReadUnitsPerSecond, opts.Parallelism = c.ReadUnits, c.Parallel
+	over := func(string) {
+		count++
+		shown.count()
+	}
+	each := func(all iter.Seq2[dynajournal.Finding, error]) error {
+		for finding, err := range all {
+			if err != nil {
+				return err
+			}
+			if err := found(finding); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(c.PersistenceIDs) == 0 {
+		opts.Progress = over
+		err := each(f.all(ctx, opts))
+		return count, err
+	}
+	for _, pid := range c.PersistenceIDs {
+		if err := each(f.one(ctx, pid, opts)); err != nil {
+			return count, err
+		}
+		over(pid)
+	}
+	return count, nil
+}
+
+type verifyCommand struct{ checked }
+
+// Help is shown below the flags' help.
+func (*verifyCommand) Help() string {
+	return "Without persistence ids it checks all. It changes nothing. Exit status 1 says that something was found; what is being written meanwhile can look " +
+		"like damage, so check again before believing it."
+}
+
+// Run runs the command.
+func (c *verifyCommand) Run(ctx context.Context, s *session) error {
+	if err := c.usage(); err != nil {
+		return err
+	}
+	return s.journal(ctx, checking, func(j *dynajournal.Journal) error {
+		all, repairable := 0, 0
+		count, err := c.check(ctx, s, findings{j.Verify, j.VerifyAll}, dynajournal.VerifyOptions{}, func(f dynajournal.Finding) error {
+			all++
+			if f.Repairable {
+				repairable++
+			}
+			return s.result.write(newFindingResult(f))
+		})
+		switch {
+		case err != nil:
+			return err
+		case all > 0:
+			return fmt.Errorf("found %d in %d persistence ids, of which `dynajournal repair` can repair %d", all, count, repairable)
+		}
+		return s.message("checked %d persistence ids, found nothing", count)
+	})
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+type versionCommand struct{}
+
+// versionResult is what this program was built from. What the build does not know is unknown.
+type versionResult struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit"`
+	Go      string `json:"go"`
+}
+
+func (r versionResult) text() string {
+	return fmt.Sprintf("dynajournal %s, commit %s, %s", r.Version, r.Commit, r.Go)
+}
+
+const unknown = "unknown"
+
+// Run runs the command.
+func (versionCommand) Run(s *session) error {
+	r := versionResult{Version: unknown, Commit: unknown, Go: runtime.Version()}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		r.Version = first(info.Main.Version, unknown)
+		for _, setting := range info.Settings {
+			if setting.Key == "vcs.revision" {
+				r.Commit = setting.Value
+			}
+		}
+	}
+	return s.result.write(r)
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestWhereACommandWorks(t *testing.T) {
+	conf := filepath.Join(t.TempDir(), "application.conf")
+	text := `dynamodb-journal { endpoint = "http://file:1", journal-table = file-table, journal-name = file-name, sequence-shards = 5 }`
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const endpoint, endpointAWS, folder = "DYNAJOURNAL_ENDPOINT", "AWS_ENDPOINT_URL_DYNAMODB", "DYNAJOURNAL_DATA"
+	type variables map[string]string
+	for name, c := range map[string]struct {
+		given       where
+		environment variables
+		endpoint    string
+		data        string
+	}{
+		"by default in the folder of the user's state": {data: "/state/dynajournal"},
+		"in the folder of the environment":             {environment: variables{folder: "/env"}, data: "/env"},
+		"at the endpoint of the environment":           {environment: variables{endpoint: "http://env", folder: "/env"}, endpoint: "http://env"},
+		"at the endpoint of the AWS environment":       {environment: variables{endpointAWS: "http://aws"}, endpoint: "http://aws"},
+		"ours before that of AWS":                      {environment: variables{endpointAWS: "http://aws", endpoint: "http://env"}, endpoint: "http://env"},
+		"a folder that is given before an environment": {given: where{Data: "/flag"}, environment: variables{endpoint: "http://env"}, data: "/flag"},
+		"memory that is asked for":                     {given: where{Memory: true}, environment: variables{endpoint: "http://env"}},
+		"an endpoint that is given":                    {given: where{Endpoint: "http://flag"}, environment: variables{folder: "/env"}, endpoint: "http://flag"},
+		"at the endpoint of the file":                  {given: where{Config: conf}, endpoint: "http://file:1"},
+		"a flag before the file":                       {given: where{Config: conf, Data: "/flag"}, data: "/flag"},
+		"the environment before the file":              {environment: variables{"DYNAJOURNAL_CONFIG": conf, folder: "/env"}, data: "/env"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clean(t)
+			t.Setenv("XDG_STATE_HOME", "/state")
+			for key, value := range c.environment {
+				t.Setenv(key, value)
+			}
+			w := c.given
+			w.Layout = layoutCurrent
+			config, err := w.settle()
+			if err != nil || config.Endpoint != c.endpoint || w.Data != c.data {
+				t.Errorf("endpoint %q, folder %q, %v; want %q, %q", config.Endpoint, w.Data, err, c.endpoint, c.data)
+			}
+		})
+	}
+	t.Run("names are taken from flag, environment and file in this order", func(t *testing.T) {
+		clean(t)
+		t.Setenv("DYNAJOURNAL_JOURNAL_NAME", "env-name")
+		t.Setenv("DYNAJOURNAL_SEQUENCE_SHARDS", "6")
+		t.Setenv("DYNAJOURNAL_SNAPSHOT_TABLE", "env-snapshots")
+		w := where{Layout: layoutCurrent, Config: conf, JournalName: "flag-name"}
+		c, err := w.settle()
+		if err != nil || c.JournalName != "flag-name" || c.SequenceShards != 6 || c.SnapshotTable != "env-snapshots" || c.JournalTable != "file-table" {
+			t.Errorf("%+v, %v", c, err)
+		}
+	})
+	t.Run("without a state folder below the home", func(t *testing.T) {
+		clean(t)
+		t.Setenv("XDG_STATE_HOME", "relative")
+		t.Setenv("HOME", "/home/someone")
+		if got, err := defaultFolder(); err != nil || got != "/home/someone/.local/state/dynajournal" {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
+}
+
+func TestCredentialsAndRegion(t *testing.T) {
+	type variables map[string]string
+	mine := variables{"AWS_ACCESS_KEY_ID": "mine", "AWS_SECRET_ACCESS_KEY": "s"}
+	for name, c := range map[string]struct {
+		endpoint    string
+		given       where
+		environment variables
+		region, key string
+	}{
+		"an endpoint without credentials gets dummies": {endpoint: "http://localhost:8000", region: "us-east-1", key: "dummy"},
+		"the region of a flag":                         {endpoint: "http://localhost:8000", given: where{Region: "eu-west-3"}, region: "eu-west-3", key: "dummy"},
+		"credentials of the environment":               {endpoint: "http://localhost:8000", environment: mine, region: "us-east-1", key: "mine"},
+		"an endpoint of AWS says its region":           {endpoint: "https://dynamodb.eu-west-1.amazonaws.com", environment: mine, region: "eu-west-1", key: "mine"},
+		"AWS takes the SDK's own":                      {given: where{Region: "eu-west-2"}, environment: mine, region: "eu-west-2", key: "mine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clean(t)
+			t.Setenv("AWS_CONFIG_FILE", "/does/not/exist")
+			t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/does/not/exist")
+			for key, value := range c.environment {
+				t.Setenv(key, value)
+			}
+			got, err := c.given.aws(t.Context(), c.endpoint)
+			if err != nil {
+				t.Fatal(err)
+			}
+			credentials, err := got.Credentials.Retrieve(t.Context())
+			if err != nil || got.Region != c.region || credentials.AccessKeyID != c.key {
+				t.Errorf("region %q, key %q, %v; want %q, %q", got.Region, credentials.AccessKeyID, err, c.region, c.key)
+			}
+		})
+	}
+}
+
+func TestAConfigurationOfThePlugInIsUsed(t *testing.T) {
+	clean(t)
+	conf := filepath.Join(t.TempDir(), "application.conf")
+	text := "dynamodb-journal { journal-table = theirs, sequence-shards = 4 }\ndynamodb-snapshot-store.snapshot-table = snaps"
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := must(t, "--config", conf, "tables", "create", "--shared-with-jvm")
+	if got[0]["table"] != "theirs" || got[0]["shards"] != 4.0 || got[1]["table"] != "snaps" {
+		t.Errorf("%v", got)
+	}
+	must(t, "--config", conf, "append", "a", "--string", "x")
+	if got := must(t, "--journal-table", "theirs", "highest", "a")[0]; got["highest"] != 1.0 {
+		t.Errorf("%v", got)
+	}
+}
