@@ -1,0 +1,44 @@
+package bench_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// statements is how many INSERTs one BatchExecuteStatement holds.
+const statements = 25
+
+func insertBatch(client *dynamodb.Client) func(context.Context, int64) error {
+	text := aws.String(`INSERT INTO "` + tableName + `" VALUE {'pk':?,'sk':?,'payload':?}`)
+	return func(ctx context.Context, n int64) error {
+		batch := make([]types.BatchStatementRequest, statements)
+		for i := range batch {
+			// These are other items than PutItem writes, as an INSERT wants new ones.
+			fresh := item(1<<40 + n*statements + int64(i))
+			batch[i] = types.BatchStatementRequest{Statement: text, Parameters: []types.AttributeValue{fresh["pk"], fresh["sk"], fresh["payload"]}}
+		}
+		done, err := client.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: batch})
+		if err != nil {
+			return err
+		}
+		for _, response := range done.Responses {
+			if response.Error != nil {
+				return fmt.Errorf("a statement: %s", aws.ToString(response.Error.Message))
+			}
+		}
+		return nil
+	}
+}
+
+// BenchmarkInsertsInBatches compares the items per second of BatchExecuteStatement with those of PutItem, over loopback.
+func BenchmarkInsertsInBatches(b *testing.B) {
+	client := overLoopback(b, openTable(b, memory))
+	race(b, callers,
+		&contender{name: "batched", do: insertBatch(client), items: statements},
+		&contender{name: "single", do: put(client), items: 1})
+}

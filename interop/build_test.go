@@ -1,0 +1,81 @@
+//go:build interop
+
+package interop_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// needJVM skips a test where Java or Maven is not there.
+func needJVM(tb testing.TB) {
+	tb.Helper()
+	for _, tool := range []string{"java", "mvn"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			tb.Skipf("%s is not on the path: nothing is tested against the real plug-in", tool)
+		}
+	}
+}
+
+// builtProgram is the folder with the Java program and its libraries. It is built once for each state of the sources, in
+// the user's cache.
+var builtProgram = sync.OnceValues(func() (string, error) {
+	sum, err := sourcesSum()
+	if err != nil {
+		return "", err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find the cache: %w", err)
+	}
+	parent := filepath.Join(cache, "dynajournal")
+	built := filepath.Join(parent, fmt.Sprintf("interop-%x", sum[:8]))
+	if _, err := os.Stat(built); err == nil {
+		return built, nil
+	}
+	if err := os.MkdirAll(parent, 0o750); err != nil {
+		return "", fmt.Errorf("make the cache: %w", err)
+	}
+	target, err := os.MkdirTemp(parent, "building-*")
+	if err != nil {
+		return "", fmt.Errorf("make a folder to build in: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(target) }() // it is gone where all went well
+	maven := exec.CommandContext(context.Background(), "mvn", "-q", "-B", "-Dinterop.target="+target, "package")
+	if out, err := maven.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the Java program: %w\n%s", err, out)
+	}
+	if err := os.Rename(target, built); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("put the Java program into the cache: %w", err)
+	}
+	return built, nil
+})
+
+// sourcesSum is the hash of all that the Java program is built from.
+func sourcesSum() ([sha256.Size]byte, error) {
+	hash := sha256.New()
+	add := func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path) //nolint:gosec // our own sources
+		if err == nil {
+			_, err = fmt.Fprintf(hash, "%s %d\n%s", path, len(data), data)
+		}
+		return err
+	}
+	for _, root := range []string{"pom.xml", "src"} {
+		if err := filepath.WalkDir(root, add); err != nil {
+			return [sha256.Size]byte{}, fmt.Errorf("read the sources of the Java program: %w", err)
+		}
+	}
+	return [sha256.Size]byte(hash.Sum(nil)), nil
+}

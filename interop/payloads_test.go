@@ -1,0 +1,205 @@
+//go:build interop
+
+package interop_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+// kinds are values of every kind that both sides have a type for.
+func kinds() []any {
+	return []any{
+		"text", "", "Grüße 漢字 😀 \"quoted\"", []byte{0, 1, 0xff}, []byte{}, serialization.ByteString("bytes"),
+		int64(1), int64(-1 << 63), int32(-7), true, false,
+		wrapperspb.String("protobuf"),
+		orderPlaced{"a-1", 1 << 40, "note\n\u2028 é"}, orderShipped{"a-1", -5, "by sea"},
+		remark{"stored as a string, with a manifest"},
+	}
+}
+
+func TestGoReadsEveryKindThatTheJVMWrites(t *testing.T) {
+	s := sharedService(t)
+	for name, atomically := range map[string]bool{"one by one": false, "as one atomic write": true} {
+		t.Run(name, func(t *testing.T) {
+			pid, j := newPID(t), s.open(t)
+			s.writeJVM(t, pid, atomically, kinds()...)
+			checkSeen(t, "Go", readGo(t, j, pid, dynajournal.Range{}), numbered(t, 1, kinds()...))
+			checkSeen(t, "Go, recovering,", recoverGo(t, j, pid, 0).events, numbered(t, 1, kinds()...))
+		})
+	}
+}
+
+func TestJVMReadsEveryKindThatGoWrites(t *testing.T) {
+	s := sharedService(t)
+	for name, atomically := range map[string]bool{"one by one": false, "as one atomic write": true} {
+		t.Run(name, func(t *testing.T) {
+			pid := newPID(t)
+			recoverGo(t, s.open(t), pid, 0).appendAll(t, atomically, kinds()...)
+			checkSeen(t, "the plug-in", seenJVM(s.replayJVM(t, pid)), numbered(t, 1, kinds()...))
+			checkSeen(t, "a persistent actor", seenJVM(s.startJVM(t, pid)), numbered(t, 1, kinds()...))
+			s.stopJVM(t, pid)
+		})
+	}
+}
+
+func TestItemsOfBothSidesAreTheSameBytes(t *testing.T) {
+	s := sharedService(t)
+	for name, atomically := range map[string]bool{"one by one": false, "as one atomic write": true} {
+		t.Run(name, func(t *testing.T) {
+			byGo, byJVM := newPID(t), newPID(t)
+			recoverGo(t, s.open(t), byGo, 0).appendAll(t, atomically, kinds()...)
+			s.writeJVM(t, byJVM, atomically, kinds()...)
+			checkSameItems(t, s, byGo, byJVM)
+		})
+	}
+}
+
+// checkSameItems compares the items of two persistence ids, their names and writers aside.
+func checkSameItems(tb testing.TB, s *service, pid, twin string) {
+	tb.Helper()
+	got, want := anonymous(s.journalItems(tb, pid), pid), anonymous(s.journalItems(tb, twin), twin)
+	for key := range got {
+		if want[key] == nil {
+			tb.Errorf("only one side has an item %s", key)
+		}
+	}
+	for key, item := range want {
+		if !reflect.DeepEqual(got[key], item) {
+			tb.Errorf("at %s stands\n%s\nwant\n%s", key, show(got[key]), show(item))
+		}
+	}
+}
+
+// anonymous are items without the name of their persistence id and their writer.
+func anonymous(items map[string]map[string]types.AttributeValue, pid string) map[string]map[string]types.AttributeValue {
+	renamed := map[string]map[string]types.AttributeValue{}
+	for key, item := range items {
+		for name, v := range item {
+			if text, ok := v.(*types.AttributeValueMemberS); ok {
+				item[name] = &types.AttributeValueMemberS{Value: strings.ReplaceAll(text.Value, pid, "PID")}
+			}
+		}
+		if item["writer_uuid"] != nil {
+			item["writer_uuid"] = &types.AttributeValueMemberS{Value: "WRITER"}
+		}
+		renamed[strings.ReplaceAll(key, pid, "PID")] = item
+	}
+	return renamed
+}
+
+func show(item map[string]types.AttributeValue) string {
+	var text strings.Builder
+	for name, v := range item {
+		text.WriteString(name + "=")
+		switch v := v.(type) {
+		case *types.AttributeValueMemberS:
+			text.WriteString(v.Value)
+		case *types.AttributeValueMemberN:
+			text.WriteString(v.Value)
+		case *types.AttributeValueMemberB:
+			text.WriteString(strings.ToValidUTF8(string(v.Value), "?"))
+		}
+		text.WriteString(" ")
+	}
+	return text.String()
+}
+
+func TestCompressedPayloads(t *testing.T) {
+	s := sharedService(t)
+	long := strings.Repeat("compressible ", 5000)
+	orders := []any{orderPlaced{"a", 1, long}, orderShipped{"a", 2, long}}
+	plain := s.open(t)
+
+	t.Run("what the JVM wrote as gzip and LZ4", func(t *testing.T) {
+		pid := newPID(t)
+		s.writeJVM(t, pid, false, orders...)
+		var starts []byte
+		for e, err := range plain.Events(t.Context(), pid, dynajournal.Range{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			starts = append(starts, e.Bytes[0])
+		}
+		if want := []byte{gzipByte, lz4Byte}; string(starts) != string(want) {
+			t.Fatalf("the JVM's payloads begin with % x, want % x: they are not compressed as this test wants", starts, want)
+		}
+		checkSeen(t, "Go", readGo(t, plain, pid, dynajournal.Range{}), numbered(t, 1, orders...))
+	})
+
+	for name, with := range map[string]struct {
+		compression serialization.Compression
+		first       byte
+	}{"gzip": {serialization.Gzip, gzipByte}, "LZ4": {serialization.LZ4, lz4Byte}} {
+		t.Run("what Go wrote as "+name, func(t *testing.T) {
+			compress := []serialization.JacksonOption{serialization.Compress(with.compression, 0)}
+			j, pid := s.open(t, withRegistry(registry(t, compress, compress))), newPID(t)
+			recoverGo(t, j, pid, 0).appendAll(t, true, orders...)
+			for e, err := range j.Events(t.Context(), pid, dynajournal.Range{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e.Bytes[0] != with.first {
+					t.Errorf("the payload of event %d begins with %x, want %x", e.SequenceNumber, e.Bytes[0], with.first)
+				}
+			}
+			checkSeen(t, "the plug-in", seenJVM(s.replayJVM(t, pid)), numbered(t, 1, orders...))
+		})
+	}
+}
+
+// First bytes of compressed payloads.
+const (
+	gzipByte = 0x1f
+	lz4Byte  = 0x87
+)
+
+func TestOlderVersionsAreMigratedOnBothSides(t *testing.T) {
+	s := sharedService(t)
+	pid, j := newPID(t), s.open(t)
+	recoverGo(t, j, pid, 0).appendAll(t, false, serialization.Payload{
+		SerializerID: serialization.IDJacksonJSON, Manifest: classPlaced, Bytes: []byte(`{"id":"old","amount":3}`),
+	})
+	want := numbered(t, 1, orderPlaced{"old", 3, "from version 1"})
+	checkSeen(t, "Go", readGo(t, j, pid, dynajournal.Range{}), want)
+	checkSeen(t, "the plug-in", seenJVM(s.replayJVM(t, pid)), want)
+}
+
+func TestJavaSerializationPassesThroughGoUnharmed(t *testing.T) {
+	s := sharedService(t)
+	original, duplicate, j := newPID(t), newPID(t), s.open(t)
+	events := []typed{
+		{Type: "cancelled", Value: []byte(`{"id":"a-1"}`)},
+		{Type: "tagged", Value: []byte(`"an event with tags"`)},
+	}
+	s.startJVM(t, original)
+	s.jvm.do(t, request{Op: "persist", PID: original, Events: events})
+	s.stopJVM(t, original)
+
+	var payloads []any
+	var classes []string
+	for e, err := range j.Events(t.Context(), original, dynajournal.Range{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, err := dynajournal.Decode[serialization.JavaObject](e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		classes = append(classes, object.Class)
+		payloads = append(payloads, e.Serialized())
+	}
+	want := []string{"interop.Values$OrderCancelled", "org.apache.pekko.persistence.journal.Tagged"}
+	if !reflect.DeepEqual(classes, want) {
+		t.Errorf("Go sees classes %q, want %q", classes, want)
+	}
+	recoverGo(t, j, duplicate, 0).appendAll(t, true, payloads...)
+	checkSeen(t, "the plug-in", seenJVM(s.replayJVM(t, duplicate)), []seen{{1, events[0]}, {2, events[1]}})
+}

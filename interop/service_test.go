@@ -1,0 +1,289 @@
+//go:build interop
+
+package interop_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+// service is a journal that both sides work on.
+type service struct {
+	config dynajournal.Config
+	client *dynamodb.Client
+	jvm    *program
+}
+
+// sharedService is a journal made to be shared, with everything by default on both sides.
+func sharedService(tb testing.TB) *service {
+	tb.Helper()
+	s := newService(tb, dynajournal.Config{}, dynajournal.TableOptions{SharedWithJVM: true})
+	s.jvm = jvm(tb)
+	return s
+}
+
+// newService makes tables, unless they are there. It has no JVM yet.
+func newService(tb testing.TB, config dynajournal.Config, tables dynajournal.TableOptions) *service {
+	tb.Helper()
+	config.Endpoint, config.AccessKeyID, config.SecretAccessKey = endpoint(tb), "interop", "interop"
+	config.Serialization, config.Adapter = registry(tb, nil, nil), remarks{}
+	if err := dynajournal.CreateTables(tb.Context(), config, tables); err != nil {
+		tb.Fatalf("create the tables: %v", err)
+	}
+	client := dynamodb.New(dynamodb.Options{
+		BaseEndpoint: &config.Endpoint,
+		Region:       "us-east-1",
+		Credentials: aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "interop", SecretAccessKey: "interop"}, ctx.Err()
+		}),
+	})
+	return &service{config: config, client: client}
+}
+
+// open opens the journal in Go, with changes to its configuration.
+func (s *service) open(tb testing.TB, change ...func(*dynajournal.Config)) *dynajournal.Journal {
+	tb.Helper()
+	config := s.config
+	for _, c := range change {
+		c(&config)
+	}
+	j, err := dynajournal.Open(tb.Context(), config)
+	if err != nil {
+		tb.Fatalf("open the journal: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := j.Close(); err != nil {
+			tb.Errorf("close the journal: %v", err)
+		}
+	})
+	return j
+}
+
+var pids atomic.Int64
+
+// newPID is a persistence id that nobody has used.
+func newPID(tb testing.TB) string {
+	tb.Helper()
+	return fmt.Sprintf("%s|%d", tb.Name(), pids.Add(1))
+}
+
+// recovered is a Go entity after its recovery.
+type recovered struct {
+	*dynajournal.Writer
+	events []seen
+}
+
+// seen is an event as a reader sees it.
+type seen struct {
+	seq   int64
+	event typed
+}
+
+func (e seen) String() string { return fmt.Sprintf("%d: %v", e.seq, e.event) }
+
+// recoverGo recovers a persistence id after a snapshot's number, 0 for none.
+func recoverGo(tb testing.TB, j *dynajournal.Journal, pid string, after int64) recovered {
+	tb.Helper()
+	r := recovered{}
+	var err error
+	r.Writer, err = j.Recover(tb.Context(), pid, dynajournal.RecoverOptions{After: after}, func(e dynajournal.Event) error {
+		r.events = append(r.events, see(tb, e))
+		return nil
+	})
+	if err != nil {
+		tb.Fatalf("recover in Go: %v", err)
+	}
+	return r
+}
+
+func see(tb testing.TB, e dynajournal.Event) seen {
+	tb.Helper()
+	value, err := e.Payload()
+	if err != nil {
+		tb.Fatalf("event %d of %q: %v", e.SequenceNumber, e.PersistenceID, err)
+	}
+	return seen{e.SequenceNumber, typedOf(tb, value)}
+}
+
+// appendAll appends values, as one atomic write or one by one.
+func (r recovered) appendAll(tb testing.TB, atomically bool, values ...any) {
+	tb.Helper()
+	var err error
+	if atomically {
+		_, err = r.Append(tb.Context(), values...)
+	} else {
+		_, err = r.AppendEach(tb.Context(), values...)
+	}
+	if err != nil {
+		tb.Fatalf("append in Go: %v", err)
+	}
+}
+
+// readGo reads events in Go, without a writer.
+func readGo(tb testing.TB, j *dynajournal.Journal, pid string, window dynajournal.Range) []seen {
+	tb.Helper()
+	var events []seen
+	for e, err := range j.Events(tb.Context(), pid, window) {
+		if err != nil {
+			tb.Fatalf("read in Go: %v", err)
+		}
+		events = append(events, see(tb, e))
+	}
+	return events
+}
+
+// seenJVM are the events of an answer.
+func seenJVM(a answer) []seen {
+	var events []seen
+	for _, e := range a.Events {
+		events = append(events, seen{e.Seq, e.Event})
+	}
+	return events
+}
+
+// checkSeen compares what a side sees with what it should.
+func checkSeen(tb testing.TB, side string, got, want []seen) {
+	tb.Helper()
+	equal := len(got) == len(want)
+	for i := 0; equal && i < len(got); i++ {
+		equal = got[i].seq == want[i].seq && got[i].event.same(want[i].event)
+	}
+	if !equal {
+		tb.Errorf("%s sees\n%s\nwant\n%s", side, lines(got), lines(want))
+	}
+}
+
+func lines(events []seen) string {
+	text := make([]string, len(events))
+	for i, e := range events {
+		text[i] = e.String()
+	}
+	return strings.Join(text, "\n")
+}
+
+// numbered are values with the numbers from first on.
+func numbered(tb testing.TB, first int64, values ...any) []seen {
+	tb.Helper()
+	events := make([]seen, len(values))
+	for i, v := range values {
+		events[i] = seen{first + int64(i), typedOf(tb, v)}
+	}
+	return events
+}
+
+// texts are n values that differ.
+func texts(prefix string, n int) []any {
+	values := make([]any, n)
+	for i := range values {
+		values[i] = fmt.Sprintf("%s-%d", prefix, i+1)
+	}
+	return values
+}
+
+// items are all items of a table whose partition key begins with one of the prefixes, in the form par/num → attributes.
+func (s *service) items(tb testing.TB, table, sortKey string, prefixes ...string) map[string]map[string]types.AttributeValue {
+	tb.Helper()
+	found := map[string]map[string]types.AttributeValue{}
+	pages := dynamodb.NewScanPaginator(s.client, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(tb.Context())
+		if err != nil {
+			tb.Fatalf("scan table %s: %v", table, err)
+		}
+		for _, item := range page.Items {
+			par, _ := item["par"].(*types.AttributeValueMemberS)
+			num, _ := item[sortKey].(*types.AttributeValueMemberN)
+			if par == nil || num == nil {
+				tb.Fatalf("an item of table %s has no key", table)
+			}
+			for _, prefix := range prefixes {
+				if strings.HasPrefix(par.Value, prefix) {
+					found[par.Value+"/"+num.Value] = item
+				}
+			}
+		}
+	}
+	return found
+}
+
+// journalItems are the items of a persistence id in the journal table. Ids of tests don't begin with each other.
+func (s *service) journalItems(tb testing.TB, pid string) map[string]map[string]types.AttributeValue {
+	tb.Helper()
+	return s.items(tb, s.journalTable(), "num", "journal-P-"+pid+"-", "journal-SH-"+pid+"-", "journal-SL-"+pid+"-")
+}
+
+func (s *service) journalTable() string {
+	if s.config.JournalTable != "" {
+		return s.config.JournalTable
+	}
+	return dynajournal.DefaultJournalTable
+}
+
+// lose deletes events behind the journal's back.
+func (s *service) lose(tb testing.TB, pid string, numbers ...int64) {
+	tb.Helper()
+	for _, n := range numbers {
+		_, err := s.client.DeleteItem(tb.Context(), &dynamodb.DeleteItemInput{
+			TableName: aws.String(s.journalTable()),
+			Key: map[string]types.AttributeValue{
+				"par": &types.AttributeValueMemberS{Value: fmt.Sprintf("journal-P-%s-%d", pid, n/100)},
+				"num": &types.AttributeValueMemberN{Value: fmt.Sprint(n % 100)},
+			},
+		})
+		if err != nil {
+			tb.Fatalf("lose %d of %q: %v", n, pid, err)
+		}
+	}
+}
+
+// startJVM starts a persistent actor, and returns how it recovered.
+func (s *service) startJVM(tb testing.TB, pid string) answer {
+	tb.Helper()
+	return s.jvm.do(tb, request{Op: "start", PID: pid})
+}
+
+// stopJVM stops it.
+func (s *service) stopJVM(tb testing.TB, pid string) {
+	tb.Helper()
+	s.jvm.do(tb, request{Op: "stop", PID: pid})
+}
+
+// persistJVM has a persistent actor that runs persist values.
+func (s *service) persistJVM(tb testing.TB, pid string, atomically bool, values ...any) {
+	tb.Helper()
+	s.jvm.do(tb, request{Op: "persist", PID: pid, Events: typedAll(tb, values...), Atomic: atomically})
+}
+
+// writeJVM starts a persistent actor, has it persist values, and stops it.
+func (s *service) writeJVM(tb testing.TB, pid string, atomically bool, values ...any) {
+	tb.Helper()
+	s.startJVM(tb, pid)
+	s.persistJVM(tb, pid, atomically, values...)
+	s.stopJVM(tb, pid)
+}
+
+// replayJVM is all that the JVM replays.
+func (s *service) replayJVM(tb testing.TB, pid string) answer {
+	tb.Helper()
+	return s.jvm.do(tb, request{Op: "replay", PID: pid})
+}
+
+// withRegistry writes with other options than the service's.
+func withRegistry(r *serialization.Registry) func(*dynajournal.Config) {
+	return func(c *dynajournal.Config) { c.Serialization = r }
+}
+
+// eventKey is the name of an event's item among the items of its persistence id.
+func eventKey(pid string, seq int64) string {
+	return fmt.Sprintf("journal-P-%s-%d/%d", pid, seq/100, seq%100)
+}
