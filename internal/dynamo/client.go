@@ -35,6 +35,8 @@ type Options struct {
 	AttemptTimeout, OperationTimeout time.Duration
 	// MaxBatchGet and MaxBatchWrite bound the keys and the items of one batch request.
 	MaxBatchGet, MaxBatchWrite int
+	// SDKDecoding leaves the decoding of all answers to the SDK.
+	SDKDecoding bool
 	// Observe is called after each try, if set, from the goroutine that made it.
 	Observe func(ctx context.Context, try Try)
 }
@@ -84,6 +86,9 @@ func New(opts Options) (*Client, error) {
 		o.HTTPClient = transport{inner}
 		o.DisableValidateResponseChecksum = true // checked by transport
 		o.Retryer = aws.NopRetryer{}             // retries are decided here
+		if !opts.SDKDecoding {
+			o.Protocol = protocol{o.Protocol}
+		}
 		o.EndpointDiscovery.EnableEndpointDiscovery = aws.EndpointDiscoveryDisabled
 	})
 	return c, nil
@@ -150,7 +155,7 @@ func checkSum(answer *http.Response) error {
 	if stated != strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10) {
 		return errWrongSum
 	}
-	answer.Body = io.NopCloser(bytes.NewReader(body))
+	answer.Body = newWholeBody(body)
 	return nil
 }
 

@@ -38,7 +38,8 @@ type entry struct {
 func (s *Store) entryOf(key layout.Key) (entry, bool) {
 	switch key.Num {
 	case 1:
-		if rest, ok := strings.CutPrefix(key.Par, s.Keys.Journal+"-P-"); ok {
+		rest, ok := strings.CutPrefix(key.Par, s.Keys.Journal)
+		if rest, of := strings.CutPrefix(rest, "-P-"); ok && of {
 			if pid, ok := strings.CutSuffix(rest, "-0"); ok && pid != "" {
 				return entry{pid: pid, key: key, shard: -1, ambiguous: s.ambiguous(pid)}, true
 			}
@@ -55,10 +56,12 @@ func (s *Store) entryOf(key layout.Key) (entry, bool) {
 	return entry{}, false
 }
 
-// ambiguous says whether the keys of an id could be read in another way: as those of another journal.
+// ambiguous says whether the keys of an id could be read in another way, as those of another journal: what stands between the
+// two parts of a key could begin in the journal's name, or in the id.
 func (s *Store) ambiguous(pid string) bool {
 	for _, kind := range []string{"-P-", "-SL-", "-SH-"} {
-		if strings.Contains("-"+pid, kind) || strings.Contains(s.Keys.Journal+"-", kind) {
+		if strings.Contains(pid, kind) || strings.HasPrefix(pid, kind[1:]) ||
+			strings.Contains(s.Keys.Journal, kind) || strings.HasSuffix(s.Keys.Journal, kind[:len(kind)-1]) {
 			return true
 		}
 	}
@@ -224,7 +227,7 @@ func (s *Store) pages(ctx context.Context, m *dynamo.Meter, w Window, emit func(
 		if err != nil {
 			return false, err
 		}
-		var entries []entry
+		entries := make([]entry, 0, len(page.Items))
 		for _, item := range page.Items {
 			key, err := layout.DecodeKey(item)
 			if err != nil {

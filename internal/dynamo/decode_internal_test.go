@@ -1,0 +1,136 @@
+package dynamo
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/schemas"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
+)
+
+// bySDK decodes an answer of Query as the SDK does.
+func bySDK(tb testing.TB, body []byte) (*dynamodb.QueryOutput, error) {
+	tb.Helper()
+	out := &dynamodb.QueryOutput{}
+	answer := &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusOK, Body: newWholeBody(body)}}
+	operation := smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput)
+	err := awsjson.New10(schemas.DynamoDB_20120810).DeserializeResponse(tb.Context(), operation, dynamodb.TypeRegistry, answer, out)
+	return out, err
+}
+
+// compare decodes a body in both ways, and says whether it was plain.
+func compare(tb testing.TB, body []byte) bool {
+	tb.Helper()
+	before := bytes.Clone(body)
+	got, plain := decodePage(body)
+	if !bytes.Equal(body, before) {
+		tb.Fatalf("decodePage changed %q to %q", before, body)
+	}
+	if !plain {
+		return false
+	}
+	want, err := bySDK(tb, body)
+	if err != nil {
+		tb.Fatalf("decodePage took %q, of which the SDK says: %v", body, err)
+	}
+	out := &dynamodb.QueryOutput{
+		Items: got.items, Count: got.count, ScannedCount: got.scanned, LastEvaluatedKey: got.next, ConsumedCapacity: got.capacity,
+	}
+	if !reflect.DeepEqual(out, want) {
+		tb.Fatalf("decodePage made\n%#v of %q, the SDK\n%#v", out, body, want)
+	}
+	return true
+}
+
+// The answers that are plain, and those that are not: only the SDK says what they mean.
+func answers() (plain, others []string) {
+	in := func(value string) string { return `{"Items":[{"par":` + value + `}]}` }
+	return []string{
+			`{}`, ` { } `, `{"Items":[],"Count":0,"ScannedCount":0}`, `{"Items":[{}]}`,
+			eventPage(3), `{"Items":[{"num":{"N":"1"}}],"LastEvaluatedKey":{"par":{"S":"journal-P-a-0"},"num":{"N":"1"}}}`,
+			`{"Count" : 12 , "ConsumedCapacity" : {"TableName":"t", "CapacityUnits" : 0.5}}`, `{"ConsumedCapacity":{}}`,
+			in(`{"S":""}`), in(`{"S":"é€😀"}`), in(`{"B":""}`), in(`{"B":"AA=="}`), in(`{"B":"AAA="}`), in(`{"B":"AAAA"}`), in(`{"N":"-1e5"}`),
+			`{"Items":[{"a":{"S":"1"},"a":{"S":"2"}}]}`,
+		}, []string{
+			``, `[]`, `null`, `{"Items":null}`, `{"Items":[null]}`, `{"Items":[{}],}`, `{"Items":[{}]} x`, `{"Items":[{}]`, `{"Other":1}`,
+			in(`{"BOOL":true}`), in(`{"NULL":true}`), in(`{"L":[]}`), in(`{"M":{}}`), in(`{"SS":["a"]}`), in(`null`), in(`{}`), in(`{"S":null}`),
+			in(`{"S":"a\"b"}`), in(`{"S":"\u0041"}`), in(`{"S":"a","N":"1"}`), in("{\"S\":\"\xff\"}"), in("{\"S\":\"a\nb\"}"), in(`{"S":1}`),
+			in(`{"B":"A"}`), in(`{"B":"AA="}`), in("{\"B\":\"AA\nA\"}"), in("{\"B\":\"AAA\n\"}"), in("{\"B\":\"\n\n\n\n\"}"), in(`{"B":"\/\/\/\/"}`), in(`{"B":"===="}`),
+			`{"Count":1.5}`, `{"Count":01}`, `{"Count":-1}`, `{"Count":99999999999}`, `{"Count":"1"}`, `{"Count":1`,
+			`{"ConsumedCapacity":{"CapacityUnits":.5}}`, `{"ConsumedCapacity":{"Table":{"CapacityUnits":1}}}`,
+		}
+}
+
+func TestDecodePage(t *testing.T) {
+	t.Parallel()
+	plain, others := answers()
+	for _, body := range plain {
+		if !compare(t, []byte(body)) {
+			t.Errorf("decodePage(%q) left it to the SDK", body)
+		}
+	}
+	for _, body := range others {
+		if compare(t, []byte(body)) {
+			t.Errorf("decodePage(%q) took it", body)
+		}
+	}
+}
+
+// TestDecodePageCutShort cuts an answer everywhere: no part of it is plain.
+func TestDecodePageCutShort(t *testing.T) {
+	t.Parallel()
+	whole := []byte(eventPage(2))
+	for n := range whole {
+		if compare(t, whole[:n:n]) {
+			t.Fatalf("decodePage(%q) took it", whole[:n])
+		}
+	}
+}
+
+func FuzzDecodePage(f *testing.F) {
+	plain, others := answers()
+	for _, body := range append(plain, others...) {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body) })
+}
+
+// eventPage is an answer with n events of 512 bytes.
+func eventPage(n int) string {
+	items := make([]string, n)
+	for i := range items {
+		items[i] = fmt.Sprintf(`{"par":{"S":"journal-P-entity-1-0"},"num":{"N":"%d"},"persistence_id":{"S":"entity-1"},"seq":{"N":"%d"},`+
+			`"event":{"B":"%s"},"writer_uuid":{"S":"0f3f9d10-6f0c-4c5c-8a7f-0123456789ab"},"ev_ser_id":{"N":"4"}}`,
+			i, i, strings.Repeat("AbCd", 170)+"AA==")
+	}
+	return fmt.Sprintf(`{"Items":[%s],"Count":%d,"ScannedCount":%d,"ConsumedCapacity":{"TableName":"pekko-persistence","CapacityUnits":8.5}}`,
+		strings.Join(items, ","), n, n)
+}
+
+// BenchmarkDecodePage decodes a partition of 100 events of 512 bytes, as the SDK does and as the journal does.
+func BenchmarkDecodePage(b *testing.B) {
+	body := []byte(eventPage(100)) //nolint:mnd // a partition
+	b.Run("SDK", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := bySDK(b, body); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("own", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, ok := decodePage(body); !ok {
+				b.Fatal("the page was not plain")
+			}
+		}
+	})
+}
