@@ -49,23 +49,31 @@ func TestJournalConforms(t *testing.T) {
 			t.Run(kind+" "+transport, func(t *testing.T) {
 				standsForAll(t, kind+" "+transport)
 				t.Parallel()
-				journaltest.Run(t, journaltest.Suite{
-					Open: func(tb testing.TB) journaltest.Store {
-						tb.Helper()
-						return store(tb, dynajournal.Config{AWS: connect(tb, openEngine(tb))}, options)
-					},
-					LargestEvent:  func(pid string, seq int64) int { return largestEvent(pid, seq, !options.SharedWithJVM) },
-					PurgeRestarts: options.SharedWithJVM,
-				})
+				journaltest.Run(t, journalSuite(options, func(tb testing.TB) dynajournal.Config {
+					tb.Helper()
+					return dynajournal.Config{AWS: connect(tb, openEngine(tb))}
+				}))
 			})
 		}
 	}
 }
 
+// journalSuite is the suite of a kind of journal; configure says where one without tables is.
+func journalSuite(options dynajournal.TableOptions, configure func(testing.TB) dynajournal.Config) journaltest.Suite {
+	return journaltest.Suite{
+		Open: func(tb testing.TB) journaltest.Store {
+			tb.Helper()
+			return store(tb, configure(tb), options)
+		},
+		LargestEvent:  func(pid string, seq int64) int { return largestEvent(pid, seq, !options.SharedWithJVM) },
+		PurgeRestarts: options.SharedWithJVM,
+	}
+}
+
 // openEngine opens an empty engine.
-func openEngine(tb testing.TB) *embedded.Engine {
+func openEngine(tb testing.TB, options ...embedded.Option) *embedded.Engine {
 	tb.Helper()
-	engine, err := embedded.OpenMemory()
+	engine, err := embedded.OpenMemory(options...)
 	if err != nil {
 		tb.Fatalf("open an engine: %v", err)
 	}
@@ -108,13 +116,17 @@ func store(tb testing.TB, config dynajournal.Config, options dynajournal.TableOp
 	if options.SharedWithJVM {
 		shards = dynajournal.DefaultSequenceShards
 	}
+	name := config.JournalTable
+	if name == "" {
+		name = dynajournal.DefaultJournalTable
+	}
 	client := dynamodb.NewFromConfig(config.AWS)
 	return journaltest.Store{
 		Connect: func(tb testing.TB) journaltest.Journal {
 			tb.Helper()
 			return journaltest.Adapt(openJournal(tb, config))
 		},
-		Table: &journaltest.Table{Client: client, Name: dynajournal.DefaultJournalTable, JournalName: dynajournal.DefaultJournalName, Shards: shards},
+		Table: &journaltest.Table{Client: client, Name: name, JournalName: dynajournal.DefaultJournalName, Shards: shards},
 	}
 }
 

@@ -11,15 +11,17 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/dynajournal/dynajournal/internal/dynoxide"
 )
 
 // TestScriptsGetTheSameAnswersFromAnIndependentImplementation sends the scripts to the engine and to dynoxide.
 func TestScriptsGetTheSameAnswersFromAnIndependentImplementation(t *testing.T) {
-	binary := dynoxide(t)
+	binary := dynoxide.Find(t)
 	for _, file := range scripts(t) {
 		t.Run(title(file), func(t *testing.T) {
 			s := readScript(t, file)
-			engine, other := serveEngine(t), serveDynoxide(t, binary)
+			engine, other := serveEngine(t), dynoxide.Serve(t, binary)
 			for _, step := range s.steps {
 				compare(t, engine, other, step.operation, step.body)
 			}
@@ -32,7 +34,7 @@ const sequencesVariable = "DYNAJOURNAL_SEQUENCES"
 
 // TestGeneratedRequestsGetTheSameAnswersFromAnIndependentImplementation sends seeded sequences of requests to both.
 func TestGeneratedRequestsGetTheSameAnswersFromAnIndependentImplementation(t *testing.T) {
-	binary := dynoxide(t)
+	binary := dynoxide.Find(t)
 	sequences := uint64(20)
 	if given := os.Getenv(sequencesVariable); given != "" {
 		var err error
@@ -42,7 +44,7 @@ func TestGeneratedRequestsGetTheSameAnswersFromAnIndependentImplementation(t *te
 	}
 	for seed := range sequences {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			engine, other := serveEngine(t), serveDynoxide(t, binary)
+			engine, other := serveEngine(t), dynoxide.Serve(t, binary)
 			g := generator{rand.New(rand.NewPCG(seed, 1))}
 			for _, table := range generatedTables {
 				compare(t, engine, other, "CreateTable", table)
