@@ -57,6 +57,39 @@ func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
 	}
 }
 
+func TestBenchHasTheKeysOfTheContract(t *testing.T) {
+	clean(t)
+	t.Setenv(asCommand, "1") // for the engine, which it starts as a process of its own
+	found := must(t, "bench", "--quick", "--only", "recover-5")
+	var names []string
+	for _, r := range found {
+		if got := keys(r); got != "base name ratio unit value" {
+			t.Errorf("keys %q", got)
+		}
+		if value, base := r["value"].(float64), r["base"].(float64); r["ratio"] != value/base {
+			t.Errorf("%v: the ratio is not %v / %v", r, value, base)
+		}
+		names = append(names, r["name"].(string))
+	}
+	if got := strings.Join(names, " "); got != "recover-5/p50 recover-5/p99 recover-5/requests recover-5/read-units" {
+		t.Errorf("figures %q", got)
+	}
+}
+
+func TestBenchRefusesWhatItDoesNotKnow(t *testing.T) {
+	clean(t)
+	t.Setenv(asCommand, "1")
+	for args, want := range map[string]string{
+		"bench --only wirte": `dynajournal: bench: --only: there is no such workload: "wirte"; there are write-1,`,
+		"bench --events -1":  "dynajournal: bench: --events and --entities must not be negative",
+	} {
+		o := invoke(t.Context(), "", strings.Fields(args)...)
+		if o.status == statusDone || !strings.HasPrefix(o.err, want) || strings.Count(o.err, "\n") != 1 || o.out != "" {
+			t.Errorf("%s: %+v", args, o)
+		}
+	}
+}
+
 func TestOutputIsJSONWhereItIsNoTerminal(t *testing.T) {
 	clean(t)
 	must(t, "append", "a", "--string", "x")

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/dynajournal/dynajournal/bench"
 )
 
 // commands is the grammar of the command line.
@@ -31,6 +33,7 @@ type commands struct {
 	Purge     purgeCommand     `cmd:"" help:"Remove all trace of a persistence id."`
 	Verify    verifyCommand    `cmd:"" help:"Check what is stored, and name what is not as it should be."`
 	Repair    repairCommand    `cmd:"" help:"Repair what can be repaired without losing an event."`
+	Bench     benchCommand     `cmd:"" help:"Measure a journal beside what the bare AWS SDK needs for the same."`
 	Version   versionCommand   `cmd:"" help:"Show the version of this program."`
 }
 
@@ -90,7 +93,7 @@ func run(ctx context.Context, args []string, s streams) (status int) {
 	var c commands
 	parser, err := kong.New(&c, kong.Name("dynajournal"), kong.Description(description), kong.Writers(s.out, s.err),
 		kong.NoDefaultHelp(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
-		kong.Vars{"enum_layouts": strings.Join(layouts, ","), "layouts": strings.Join(layouts, ", ")},
+		kong.Vars{"enum_layouts": strings.Join(layouts, ","), "layouts": strings.Join(layouts, ", "), "workloads": strings.Join(bench.Workloads(), ", ")},
 		kong.WithHyphenPrefixedParameters(true), kong.BindTo(ctx, (*context.Context)(nil)))
 	if err != nil {
 		return fail(s.err, what, err)

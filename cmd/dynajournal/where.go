@@ -58,8 +58,17 @@ func (p *place) close() error {
 }
 
 // settle fills in what is not set by a flag, first from the environment, then from the file, whose other settings it
-// returns.
+// returns. If nobody says where, it is in the default folder.
 func (w *where) settle() (dynajournal.Config, error) {
+	c, err := w.named()
+	if err == nil && !w.placed() {
+		w.Data, err = defaultFolder()
+	}
+	return c, err
+}
+
+// named is settle without a default of where.
+func (w *where) named() (dynajournal.Config, error) {
 	var file pluginconfig.Settings
 	if path := first(w.Config, os.Getenv("DYNAJOURNAL_CONFIG")); path != "" {
 		var err error
@@ -78,12 +87,6 @@ func (w *where) settle() (dynajournal.Config, error) {
 	}
 	if !w.placed() {
 		w.Endpoint = file.Config.Endpoint
-	}
-	if !w.placed() {
-		var err error
-		if w.Data, err = defaultFolder(); err != nil {
-			return file.Config, err
-		}
 	}
 	w.Region = first(w.Region, os.Getenv("AWS_REGION"), file.Region)
 	c := file.Config

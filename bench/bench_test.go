@@ -1,0 +1,115 @@
+package bench_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"go.uber.org/goleak"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/bench"
+)
+
+// TestMain checks that no goroutine outlives what it belongs to.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// figures measures workloads quickly on an engine, and returns what was reported.
+func figures(ctx context.Context, t *testing.T, config dynajournal.Config, only ...string) (map[string]bench.Figure, error) {
+	t.Helper()
+	found := map[string]bench.Figure{}
+	err := bench.Run(ctx, bench.Options{Config: config, Quick: true, Only: only, Events: 1000, Entities: 100, Report: func(f bench.Figure) error {
+		found[f.Name] = f
+		return nil
+	}})
+	return found, err
+}
+
+// tables are the names of all tables of an engine.
+func tables(t *testing.T, config aws.Config) string {
+	t.Helper()
+	out, err := dynamodb.NewFromConfig(config).ListTables(t.Context(), &dynamodb.ListTablesInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(out.TableNames, " ")
+}
+
+func TestFiguresStandBesideTheirBase(t *testing.T) {
+	engine := openTable(t, memory)
+	found, err := figures(t.Context(), t, dynajournal.Config{AWS: engine.AWSConfig()}, "write-1", "write-batch", "recover-5", "recover-snapshot", "scale")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range found {
+		if f.Name != name || f.Unit == "" || f.Value <= 0 || f.Base <= 0 || f.Ratio != f.Value/f.Base {
+			t.Errorf("%+v", f)
+		}
+	}
+	// What is counted is exact.
+	for name, want := range map[string][2]float64{
+		"recover-5/requests":             {2, 1},
+		"recover-5/read-units":           {3, 1},
+		"recover-snapshot-5/requests":    {4, 2},
+		"recover-snapshot-5/read-units":  {5, 2},
+		"scale-events/1000/requests":     {1, 1},
+		"scale-events/1000/write-units":  {1, 1},
+		"scale-entities/100/write-units": {1, 1},
+		"scale-entities/100/requests":    {1, 1},
+	} {
+		got, reported := found[name]
+		if !reported || got.Value < want[0] || got.Value > want[0]*1.02 || got.Base != want[1] { // a high mark in 100 events
+			t.Errorf("%s: %+v (reported: %v), want about %v", name, got, reported, want)
+		}
+	}
+	for _, name := range []string{"write-1/p50", "write-1/cpu", "write-batch-10/p50", "write-batch-10/p50-to-serial", "write-1024/events", "write-1024/p99", "recover-5/p50"} {
+		if _, reported := found[name]; !reported {
+			t.Errorf("%s is not reported", name)
+		}
+	}
+	if got := tables(t, engine.AWSConfig()); got != tableName {
+		t.Errorf("tables %q are left, want %q alone", got, tableName)
+	}
+}
+
+func TestTablesAreDeletedWhateverHappens(t *testing.T) {
+	engine := openTable(t, memory)
+	config := dynajournal.Config{AWS: engine.AWSConfig()}
+	ctx, cancel := context.WithCancel(t.Context())
+	for name, fail := range map[string]func() error{
+		"the report fails": func() error { return errors.New("no space left") },
+		"it is interrupted": func() error {
+			cancel()
+			return nil
+		},
+	} {
+		err := bench.Run(ctx, bench.Options{Config: config, Quick: true, Only: []string{"write-1", "recover-5"}, Report: func(bench.Figure) error { return fail() }})
+		if err == nil {
+			t.Errorf("%s: it ended without an error", name)
+		}
+		if got := tables(t, engine.AWSConfig()); got != tableName {
+			t.Errorf("%s: tables %q are left, want %q alone", name, got, tableName)
+		}
+	}
+}
+
+func TestOnlyKnownWorkloads(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"wirte", ""} {
+		if _, err := figures(t.Context(), t, dynajournal.Config{}, "write-1", name); !errors.Is(err, bench.ErrUnknownWorkload) {
+			t.Errorf("workload %q: error %v, want %v", name, err, bench.ErrUnknownWorkload)
+		}
+	}
+}
+
+func TestWorkloadsAreNamed(t *testing.T) {
+	t.Parallel()
+	want := "write-1 write-64 write-256 write-1024 write-batch-10 replay-10000 replay-64x1000 recover-new recover-5 recover-snapshot-5 recover-250 " +
+		"recover-250-deleted-1000 scale-events scale-entities"
+	if got := strings.Join(bench.Workloads(), " "); got != want {
+		t.Errorf("workloads %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,101 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// replays are one long entity alone, and 64 shorter ones at the same time.
+func replays() []workload {
+	const two = 2
+	return []workload{
+		{"replay-10000", two, func(ctx context.Context, s *session) error { return s.replay(ctx, 1, 10_000) }},
+		{"replay-64x1000", two, func(ctx context.Context, s *session) error { return s.replay(ctx, 64, 1000) }},
+	}
+}
+
+// replay compares reading all events with the Queries of the same partitions, one after the other for each entity.
+func (s *session) replay(ctx context.Context, entities int, events int64) error {
+	pids := names(s.workload, entities)
+	if err := s.load(ctx, pids, events); err != nil {
+		return fmt.Errorf("store the events: %w", err)
+	}
+	ours := &contender{name: "journal", do: func(ctx context.Context, caller int) (int, error) {
+		n := 0
+		for _, err := range s.journal.Events(ctx, pids[caller], dynajournal.Range{}) {
+			if err != nil {
+				return n, err
+			}
+			n++
+		}
+		return n, expectEvents(n, int(events))
+	}}
+	base := &contender{name: "Query", do: func(ctx context.Context, caller int) (int, error) {
+		n, _, err := s.query(ctx, pids[caller], 1, events)
+		if err != nil {
+			return n, err
+		}
+		return n, expectEvents(n, int(events))
+	}}
+	if err := s.race(ctx, entities, 0, ours, base); err != nil {
+		return err
+	}
+	if err := s.reportRates(ours, base); err != nil {
+		return err
+	}
+	return s.reportCPU(ours, base)
+}
+
+func expectEvents(got, want int) error {
+	if got != want {
+		return fmt.Errorf("%d events were read, %d are stored", got, want)
+	}
+	return nil
+}
+
+// query reads events of an entity by the bare SDK, partition by partition, one after the other, and returns how many items
+// there are, and what DynamoDB says it cost.
+func (s *session) query(ctx context.Context, pid string, from, to int64) (items int, cost dynajournal.Cost, err error) {
+	for p := from / layout.PartitionSize; p <= to/layout.PartitionSize; p++ {
+		number := max(from-p*layout.PartitionSize, 0)
+		n, c, err := s.queryKey(ctx, s.place.config.JournalTable, s.place.keys.Partition(pid, p), layout.AttrNum, number)
+		items, cost = items+n, cost.Add(c)
+		if err != nil {
+			return items, cost, err
+		}
+	}
+	return items, cost, nil
+}
+
+// queryKey reads all items of a key whose number, in the attribute so named, is at least so much.
+func (s *session) queryKey(ctx context.Context, table, key, attribute string, number int64) (items int, cost dynajournal.Cost, err error) {
+	pages := dynamodb.NewQueryPaginator(s.bare, &dynamodb.QueryInput{
+		TableName: &table, ConsistentRead: aws.Bool(true),
+		KeyConditionExpression: aws.String(layout.AttrPar + " = :p AND " + attribute + " >= :n"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":p": &types.AttributeValueMemberS{Value: key},
+			":n": &types.AttributeValueMemberN{Value: strconv.FormatInt(number, 10)},
+		},
+		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return items, cost, fmt.Errorf("query: %w", err)
+		}
+		items += len(page.Items)
+		cost.Requests++
+		if page.ConsumedCapacity != nil {
+			cost.ReadUnits += aws.ToFloat64(page.ConsumedCapacity.CapacityUnits)
+		}
+	}
+	return items, cost, nil
+}

@@ -1,0 +1,8 @@
+//go:build unix
+
+package main
+
+import "syscall"
+
+// apart puts a process into a group of its own: an interrupt from the keyboard, which goes to the group, does not reach it.
+func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
