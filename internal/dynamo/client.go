@@ -142,20 +142,22 @@ func checkSum(answer *http.Response) error {
 	if answer.ContentLength > maxAnswer {
 		return errAnswerTooLarge
 	}
-	var buffer bytes.Buffer
+	buffer := buffers.Get().(*bytes.Buffer) //nolint:forcetypeassert // the pool has nothing else
+	body := newWholeBody(buffer)
 	buffer.Grow(int(max(answer.ContentLength, 0)) + bytes.MinRead)
 	_, err := buffer.ReadFrom(io.LimitReader(answer.Body, maxAnswer+1))
 	if err = errors.Join(err, answer.Body.Close()); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+		err = fmt.Errorf("read the answer: %w", err)
+	} else if buffer.Len() > maxAnswer {
+		err = errAnswerTooLarge
+	} else if stated != strconv.FormatUint(uint64(crc32.ChecksumIEEE(buffer.Bytes())), 10) {
+		err = errWrongSum
 	}
-	body := buffer.Bytes()
-	if len(body) > maxAnswer {
-		return errAnswerTooLarge
+	if err != nil {
+		return errors.Join(err, body.Close())
 	}
-	if stated != strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10) {
-		return errWrongSum
-	}
-	answer.Body = newWholeBody(body)
+	body.Reset(buffer.Bytes())
+	answer.Body = body
 	return nil
 }
 

@@ -6,7 +6,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -24,43 +27,125 @@ type protocol struct{ smithyhttp.ClientProtocol }
 func (p protocol) DeserializeResponse(
 	ctx context.Context, schema *smithy.OperationSchema, registry *smithy.TypeRegistry, answer *smithyhttp.Response, out smithy.Deserializable,
 ) error {
-	if body, ok := answer.Body.(*wholeBody); ok && answer.StatusCode == http.StatusOK {
-		switch out := out.(type) {
-		case *dynamodb.QueryOutput:
-			if page, ok := decodePage(body.whole); ok {
-				out.Items, out.Count, out.ScannedCount = page.items, page.count, page.scanned
-				out.LastEvaluatedKey, out.ConsumedCapacity = page.next, page.capacity
-				return nil
-			}
-		case *dynamodb.ScanOutput:
-			if page, ok := decodePage(body.whole); ok {
-				out.Items, out.Count, out.ScannedCount = page.items, page.count, page.scanned
-				out.LastEvaluatedKey, out.ConsumedCapacity = page.next, page.capacity
-				return nil
-			}
-		}
+	wanted, _ := ctx.Value(wantsItems{}).(*[]Item)
+	if wanted != nil {
+		*wanted = nil // of an earlier try
+	}
+	if body, ok := answer.Body.(*wholeBody); ok && answer.StatusCode == http.StatusOK && decodeInto(body.whole.Bytes(), out, wanted) {
+		return nil
 	}
 	return p.ClientProtocol.DeserializeResponse(ctx, schema, registry, answer, out) //nolint:wrapcheck // it stands for the SDK's own
 }
 
-// wholeBody is a body that has been read, and can be had at once.
+// decodeInto decodes an answer into the SDK's form of it, but the items of a Query into wanted, if that is not nil.
+func decodeInto(body []byte, out smithy.Deserializable, wanted *[]Item) bool {
+	switch out := out.(type) {
+	case *dynamodb.QueryOutput:
+		page, ok := decodePage(body)
+		if !ok {
+			return false
+		}
+		out.Count, out.ScannedCount, out.LastEvaluatedKey, out.ConsumedCapacity = page.count, page.scanned, page.next, page.capacity
+		if wanted != nil {
+			*wanted = page.items
+		} else {
+			out.Items = page.maps()
+		}
+		return true
+	case *dynamodb.ScanOutput:
+		page, ok := decodePage(body)
+		if !ok {
+			return false
+		}
+		out.Count, out.ScannedCount, out.LastEvaluatedKey, out.ConsumedCapacity = page.count, page.scanned, page.next, page.capacity
+		out.Items = page.maps()
+		return true
+	}
+	return false
+}
+
+// wantsItems is the key of a context's value that takes the items of a Query: a *[]Item.
+type wantsItems struct{}
+
+// Item is an item as it came: a list of its attributes. It takes a fraction of what a map of them takes.
+type Item struct{ attributes []attribute }
+
+type attribute struct {
+	name  string
+	value types.AttributeValue
+}
+
+// Get is the value of an attribute; false if there is none.
+func (i *Item) Get(name string) (types.AttributeValue, bool) {
+	for j := len(i.attributes) - 1; j >= 0; j-- { // of several by one name the last counts
+		if i.attributes[j].name == name {
+			return i.attributes[j].value, true
+		}
+	}
+	return nil, false
+}
+
+func (i *Item) attributeMap() Attributes {
+	m := make(Attributes, len(i.attributes))
+	for _, a := range i.attributes {
+		m[a.name] = a.value
+	}
+	return m
+}
+
+// itemOf is an item that the SDK has decoded.
+func itemOf(m Attributes) Item {
+	var i Item
+	for name, v := range m {
+		i.attributes = append(i.attributes, attribute{name, v})
+	}
+	return i
+}
+
+// wholeBody is a body that has been read, and can be had at once. Its buffer is used again when it has been closed.
 type wholeBody struct {
 	*bytes.Reader
 
-	whole []byte
+	whole *bytes.Buffer
 }
 
-func newWholeBody(b []byte) *wholeBody { return &wholeBody{bytes.NewReader(b), b} }
+// buffers are those of answers. What is decoded keeps nothing of them.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// Close does nothing: nothing is left to be read.
-func (*wholeBody) Close() error { return nil }
+func newWholeBody(whole *bytes.Buffer) *wholeBody { return &wholeBody{bytes.NewReader(whole.Bytes()), whole} }
+
+// maxKept is the capacity of a buffer that is kept for another answer: a page of 1 MB in base64, and what is around it.
+const maxKept = 2 << 20
+
+// Close gives the buffer back. The body is empty then.
+func (b *wholeBody) Close() error {
+	if b.whole != nil && b.whole.Cap() <= maxKept {
+		b.whole.Reset()
+		buffers.Put(b.whole)
+	}
+	b.whole = nil
+	b.Reset(nil)
+	return nil
+}
 
 // page is what the answers of Query and Scan say.
 type page struct {
-	items          []Attributes
+	items          []Item
 	count, scanned int32
 	next           Attributes
 	capacity       *types.ConsumedCapacity
+}
+
+// maps are the items as the SDK has them.
+func (p *page) maps() []Attributes {
+	if p.items == nil {
+		return nil
+	}
+	maps := make([]Attributes, len(p.items))
+	for i := range p.items {
+		maps[i] = p.items[i].attributeMap()
+	}
+	return maps
 }
 
 // decodePage decodes an answer of Query or Scan. False says that it is not plain, or no such answer at all.
@@ -77,7 +162,9 @@ func decodePage(b []byte) (page, bool) {
 		case "ScannedCount":
 			p.scanned, ok = d.count()
 		case "LastEvaluatedKey":
-			p.next, ok = d.item(keyAttributes)
+			var key Item
+			key, ok = d.item()
+			p.next = key.attributeMap()
 		case "ConsumedCapacity":
 			p.capacity, ok = d.capacity()
 		}
@@ -87,21 +174,24 @@ func decodePage(b []byte) (page, bool) {
 	return p, ok && len(d.rest) == 0
 }
 
-const (
-	// knownTexts is how many texts of an answer are kept to be used again, knownLength how long they are at most: attribute
-	// names, and what all events of a persistence id have in common.
-	knownTexts, knownLength = 32, 64
-	// keyAttributes and eventAttributes are how many attributes a key and an event have, more or less.
-	keyAttributes, eventAttributes = 4, 8
-)
+// knownTexts is how many texts of an answer are kept to be used again, knownLength how long they are at most: attribute names,
+// and what all events of a persistence id have in common.
+const knownTexts, knownLength = 32, 64
+
+// attributesTogether is how many attributes are allocated at once.
+const attributesTogether = 256
 
 // decoder takes an answer apart, from the front. Its methods say false at what is not plain; what they have taken is lost then.
 type decoder struct {
 	rest  []byte
 	known map[string]string
-	s     slab[types.AttributeValueMemberS]
-	n     slab[types.AttributeValueMemberN]
-	b     slab[types.AttributeValueMemberB]
+	// numbers has the texts of all numbers.
+	numbers strings.Builder
+	// attributes are handed out item by item, of a chunk of so many.
+	attributes []attribute
+	s          slab[types.AttributeValueMemberS]
+	n          slab[types.AttributeValueMemberN]
+	b          slab[types.AttributeValueMemberB]
 }
 
 // slab hands out values of which many are allocated at once.
@@ -244,38 +334,39 @@ func (d *decoder) capacity() (*types.ConsumedCapacity, bool) {
 	return c, ok
 }
 
-func (d *decoder) items() ([]Attributes, bool) {
+func (d *decoder) items() ([]Item, bool) {
 	if !d.take('[') {
 		return nil, false
 	}
-	items := []Attributes{}
+	items := []Item{}
 	if d.take(']') {
 		return items, true
 	}
-	attributes := eventAttributes
 	for {
-		item, ok := d.item(attributes)
+		item, ok := d.item()
 		if !ok {
 			return nil, false
 		}
 		items = append(items, item)
-		attributes = len(item) // the next one is most likely the same
 		if !d.take(',') {
 			return items, d.take(']')
 		}
 	}
 }
 
-func (d *decoder) item(attributes int) (Attributes, bool) {
-	item := make(Attributes, attributes)
+func (d *decoder) item() (Item, bool) {
+	begin := len(d.attributes)
 	ok := d.object(func(name []byte) bool {
-		v, ok := d.value()
-		if ok {
-			item[d.str(name)] = v
+		if len(d.attributes) == cap(d.attributes) {
+			d.attributes = append(make([]attribute, 0, len(d.attributes)-begin+attributesTogether), d.attributes[begin:]...)
+			begin = 0
 		}
+		n := d.str(name)
+		v, ok := d.value()
+		d.attributes = append(d.attributes, attribute{n, v})
 		return ok
 	})
-	return item, ok
+	return Item{slices.Clip(d.attributes[begin:])}, ok
 }
 
 // value takes the value of an attribute.
@@ -298,7 +389,9 @@ func (d *decoder) value() (types.AttributeValue, bool) {
 		var text []byte
 		text, ok = d.text()
 		v := d.n.next()
-		v.Value, value = string(text), v
+		begin := d.numbers.Len()
+		d.numbers.Write(text)
+		v.Value, value = d.numbers.String()[begin:], v
 	case "B":
 		v := d.b.next()
 		v.Value, ok = d.bytes()

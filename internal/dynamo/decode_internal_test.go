@@ -19,7 +19,7 @@ import (
 func bySDK(tb testing.TB, body []byte) (*dynamodb.QueryOutput, error) {
 	tb.Helper()
 	out := &dynamodb.QueryOutput{}
-	answer := &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusOK, Body: newWholeBody(body)}}
+	answer := &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusOK, Body: newWholeBody(bytes.NewBuffer(body))}}
 	operation := smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput)
 	err := awsjson.New10(schemas.DynamoDB_20120810).DeserializeResponse(tb.Context(), operation, dynamodb.TypeRegistry, answer, out)
 	return out, err
@@ -41,7 +41,7 @@ func compare(tb testing.TB, body []byte) bool {
 		tb.Fatalf("decodePage took %q, of which the SDK says: %v", body, err)
 	}
 	out := &dynamodb.QueryOutput{
-		Items: got.items, Count: got.count, ScannedCount: got.scanned, LastEvaluatedKey: got.next, ConsumedCapacity: got.capacity,
+		Items: got.maps(), Count: got.count, ScannedCount: got.scanned, LastEvaluatedKey: got.next, ConsumedCapacity: got.capacity,
 	}
 	if !reflect.DeepEqual(out, want) {
 		tb.Fatalf("decodePage made\n%#v of %q, the SDK\n%#v", out, body, want)

@@ -153,6 +153,16 @@ func (c *Client) Query(ctx context.Context, m *Meter, in *dynamodb.QueryInput) (
 	})
 }
 
+// QueryItems reads one page as Query does, without making maps of its items. next is where the next page begins, nil after
+// the last.
+func (c *Client) QueryItems(ctx context.Context, m *Meter, in *dynamodb.QueryInput) (items []Item, next Attributes, err error) {
+	page, err := c.Query(context.WithValue(ctx, wantsItems{}, &items), m, in)
+	for _, item := range page.Items { // of an answer that the SDK has decoded
+		items = append(items, itemOf(item))
+	}
+	return items, page.Next, err
+}
+
 // Scan reads one page. The input's ReturnConsumedCapacity is set.
 func (c *Client) Scan(ctx context.Context, m *Meter, in *dynamodb.ScanInput) (Page, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal

@@ -43,7 +43,7 @@ func (k Keys) EncodeHeader(h Header) Attributes {
 // DecodeHeader reads the header's item. The version is checked first: what an unknown version means by the others can't be
 // known, so they are only read if it is this one. Errors are *ItemError.
 func (k Keys) DecodeHeader(item Attributes) (Header, error) {
-	r := reader{item: item, key: k.Header()}
+	r := reader{item: mapped(item), key: k.Header()}
 	h := Header{Version: r.number(AttrVersion)}
 	if r.err != nil || h.Version != HeaderVersion {
 		return h, r.err

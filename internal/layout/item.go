@@ -152,8 +152,27 @@ func (k Keys) EncodeFence(pid string, seq, low, expires int64) Attributes {
 	return item
 }
 
+// Item is where the attributes of an item are found by their names.
+type Item interface {
+	Get(name string) (types.AttributeValue, bool)
+}
+
+// mapped is an item in DynamoDB's form.
+type mapped Attributes
+
+// Get is the value of an attribute; false if there is none.
+func (m mapped) Get(name string) (types.AttributeValue, bool) {
+	v, ok := m[name]
+	return v, ok
+}
+
 // DecodeSlot reads the item of persistence id pid in partition p. Errors are *ItemError.
 func (k Keys) DecodeSlot(pid string, p int64, item Attributes) (Slot, error) {
+	return k.DecodeSlotOf(pid, p, mapped(item))
+}
+
+// DecodeSlotOf is DecodeSlot of an item in any form.
+func (k Keys) DecodeSlotOf(pid string, p int64, item Item) (Slot, error) {
 	r := reader{item: item, key: Key{Par: k.Partition(pid, p)}}
 	r.key.Num = r.number(AttrNum)
 	slot := Slot{SequenceNr: p*PartitionSize + r.key.Num}
@@ -176,7 +195,7 @@ func (k Keys) DecodeSlot(pid string, p int64, item Attributes) (Slot, error) {
 
 // DecodeKey reads the key of an item. Errors are *ItemError.
 func DecodeKey(item Attributes) (Key, error) {
-	r := reader{item: item}
+	r := reader{item: mapped(item)}
 	r.key.Par = r.text(AttrPar)
 	r.key.Num = r.number(AttrNum)
 	return r.key, r.err
@@ -294,7 +313,7 @@ func isUTF8(s string) bool { return utf8.ValidString(s) }
 
 // reader takes attributes out of an item and keeps the first failure.
 type reader struct {
-	item Attributes
+	item Item
 	key  Key
 	err  error
 }
@@ -306,13 +325,13 @@ func (r *reader) fail(attribute string, err error) {
 }
 
 func (r *reader) has(attribute string) bool {
-	_, ok := r.item[attribute]
+	_, ok := r.item.Get(attribute)
 	return ok
 }
 
 // attribute takes a value of type T; a missing one is a failure.
 func attribute[T types.AttributeValue](r *reader, name string) (T, bool) {
-	v, ok := r.item[name]
+	v, ok := r.item.Get(name)
 	if !ok {
 		var none T
 		r.fail(name, ErrMissing)

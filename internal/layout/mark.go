@@ -49,7 +49,7 @@ func (k Keys) DecodeMarks(pid string, items []Attributes) (Marks, error) {
 	}
 	var m Marks
 	for _, item := range items {
-		r := reader{item: item}
+		r := reader{item: mapped(item)}
 		r.key.Par = r.text(AttrPar)
 		seq := r.number(AttrSeq)
 		if r.err == nil && seq < 0 {
@@ -77,7 +77,7 @@ func (k Keys) DecodeMarks(pid string, items []Attributes) (Marks, error) {
 
 // DecodeMark reads the key and the value of a mark. Errors are *ItemError.
 func DecodeMark(item Attributes) (Key, int64, error) {
-	r := reader{item: item}
+	r := reader{item: mapped(item)}
 	r.key.Par = r.text(AttrPar)
 	r.key.Num = r.number(AttrNum)
 	seq := r.number(AttrSeq)

@@ -220,7 +220,7 @@ func (k Keys) DecodeSplitParts(pid string, item Attributes) (seq, token, parts i
 
 // snapshotReader reads an item of the snapshot table; the number of a part, which no int64 holds, stays 0 in errors.
 func (k Keys) snapshotReader(pid string, item Attributes) *reader {
-	r := &reader{item: item, key: Key{Par: k.Snapshots(pid)}}
+	r := &reader{item: mapped(item), key: Key{Par: k.Snapshots(pid)}}
 	if v, ok := item[AttrSnapshotSeq].(*types.AttributeValueMemberN); ok {
 		r.key.Num, _ = strconv.ParseInt(v.Value, 10, 64) // for messages only
 	}

@@ -126,17 +126,17 @@ func (s *Store) partitionQuery(pid string, lo, hi int64) *dynamodb.QueryInput {
 
 // page reads one page of a partition query.
 func (s *Store) page(ctx context.Context, m *dynamo.Meter, pid string, p int64, in *dynamodb.QueryInput) ([]layout.Slot, dynamo.Attributes, error) {
-	page, err := s.Client.Query(ctx, m, in)
+	items, next, err := s.Client.QueryItems(ctx, m, in)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read partition %d: %w", p, err)
 	}
-	slots := make([]layout.Slot, len(page.Items))
-	for i, item := range page.Items {
-		if slots[i], err = s.Keys.DecodeSlot(pid, p, item); err != nil {
+	slots := make([]layout.Slot, len(items))
+	for i := range items {
+		if slots[i], err = s.Keys.DecodeSlotOf(pid, p, &items[i]); err != nil {
 			return nil, nil, fmt.Errorf("table %q: %w", s.Table, err)
 		}
 	}
-	return slots, page.Next, nil
+	return slots, next, nil
 }
 
 // Partition reads what stands in a partition.
