@@ -112,7 +112,9 @@ type wholeBody struct {
 // buffers are those of answers. What is decoded keeps nothing of them.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-func newWholeBody(whole *bytes.Buffer) *wholeBody { return &wholeBody{bytes.NewReader(whole.Bytes()), whole} }
+func newWholeBody(whole *bytes.Buffer) *wholeBody {
+	return &wholeBody{bytes.NewReader(whole.Bytes()), whole}
+}
 
 // maxKept is the capacity of a buffer that is kept for another answer: a page of 1 MB in base64, and what is around it.
 const maxKept = 2 << 20
@@ -150,7 +152,7 @@ func (p *page) maps() []Attributes {
 
 // decodePage decodes an answer of Query or Scan. False says that it is not plain, or no such answer at all.
 func decodePage(b []byte) (page, bool) {
-	d := decoder{rest: b, known: make(map[string]string, knownTexts)}
+	d := decoder{answer: b, known: make(map[string]string, knownTexts)}
 	var p page
 	ok := d.object(func(field []byte) bool {
 		var ok bool
@@ -171,7 +173,7 @@ func decodePage(b []byte) (page, bool) {
 		return ok
 	})
 	d.space()
-	return p, ok && len(d.rest) == 0
+	return p, ok && d.at == len(b)
 }
 
 // knownTexts is how many texts of an answer are kept to be used again, knownLength how long they are at most: attribute names,
@@ -183,8 +185,9 @@ const attributesTogether = 256
 
 // decoder takes an answer apart, from the front. Its methods say false at what is not plain; what they have taken is lost then.
 type decoder struct {
-	rest  []byte
-	known map[string]string
+	answer []byte
+	at     int // what is before it has been taken
+	known  map[string]string
 	// numbers has the texts of all numbers.
 	numbers strings.Builder
 	// attributes are handed out item by item, of a chunk of so many.
@@ -208,18 +211,18 @@ func (s *slab[T]) next() *T {
 }
 
 func (d *decoder) space() {
-	for len(d.rest) > 0 && (d.rest[0] == ' ' || d.rest[0] == '\n' || d.rest[0] == '\r' || d.rest[0] == '\t') {
-		d.rest = d.rest[1:]
+	for d.at < len(d.answer) && (d.answer[d.at] == ' ' || d.answer[d.at] == '\n' || d.answer[d.at] == '\r' || d.answer[d.at] == '\t') {
+		d.at++
 	}
 }
 
 // take takes c, which may stand after white space.
 func (d *decoder) take(c byte) bool {
 	d.space()
-	if len(d.rest) == 0 || d.rest[0] != c {
+	if d.at == len(d.answer) || d.answer[d.at] != c {
 		return false
 	}
-	d.rest = d.rest[1:]
+	d.at++
 	return true
 }
 
@@ -247,12 +250,12 @@ func (d *decoder) quoted() ([]byte, bool) {
 	if !d.take('"') {
 		return nil, false
 	}
-	end := bytes.IndexByte(d.rest, '"')
-	if end < 0 {
+	length := bytes.IndexByte(d.answer[d.at:], '"')
+	if length < 0 {
 		return nil, false
 	}
-	text := d.rest[:end]
-	d.rest = d.rest[end+1:]
+	text := d.answer[d.at : d.at+length]
+	d.at += length + 1
 	return text, true
 }
 
@@ -305,13 +308,13 @@ func (d *decoder) count() (int32, bool) {
 // number takes a number that is not negative, and has no exponent. What is none is an empty text.
 func (d *decoder) number() string {
 	d.space()
-	end := bytes.IndexAny(d.rest, ",} ")
-	if end < 0 || !json.Valid(d.rest[:end]) || bytes.ContainsAny(d.rest[:end], "-+eE") {
+	rest := d.answer[d.at:]
+	end := bytes.IndexAny(rest, ",} ")
+	if end < 0 || !json.Valid(rest[:end]) || bytes.ContainsAny(rest[:end], "-+eE") {
 		return ""
 	}
-	number := string(d.rest[:end])
-	d.rest = d.rest[end:]
-	return number
+	d.at += end
+	return string(rest[:end])
 }
 
 // capacity takes what an answer without indexes says of its capacity.
