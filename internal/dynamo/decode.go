@@ -19,8 +19,8 @@ import (
 )
 
 // protocol is the SDK's, but for the answers of Query and Scan, of which a replay has many and large ones: what is plain in
-// them it decodes itself, in one pass over the bytes. Whatever is not plain (another type than S, N and B, an escape, a field
-// it does not know) it leaves, with the whole answer, to the SDK, whose decoder says what an answer means.
+// them it decodes itself, in one pass over the bytes. Whatever is not plain (another type than S, N and B, a field it does
+// not know) it leaves, with the whole answer, to the SDK, whose decoder says what an answer means.
 type protocol struct{ smithyhttp.ClientProtocol }
 
 // DeserializeResponse decodes an answer.
@@ -259,17 +259,37 @@ func (d *decoder) quoted() ([]byte, bool) {
 	return text, true
 }
 
-// text takes a string that says what it means: without escapes.
+// text takes a string. One with escapes, as the ids index has in its keys, is made anew.
 func (d *decoder) text() ([]byte, bool) {
+	d.space()
+	begin := d.at
 	text, ok := d.quoted()
-	ascii := true
+	ascii, plain := true, true
 	for _, c := range text {
-		if c < ' ' || c == '\\' {
-			return nil, false
-		}
-		ascii = ascii && c < utf8.RuneSelf
+		ascii, plain = ascii && c < utf8.RuneSelf, plain && c >= ' ' && c != '\\'
+	}
+	if !plain {
+		d.at = begin
+		return d.escaped()
 	}
 	return text, ok && (ascii || utf8.Valid(text))
+}
+
+// escaped takes a string with escapes.
+func (d *decoder) escaped() ([]byte, bool) {
+	rest := d.answer[d.at:]
+	for end := 1; end < len(rest); end++ {
+		switch rest[end] {
+		case '\\':
+			end++
+		case '"':
+			d.at += end + 1
+			var s string
+			err := json.Unmarshal(rest[:end+1], &s)
+			return []byte(s), err == nil && !strings.ContainsRune(s, utf8.RuneError) // of what is no Unicode, the SDK decides
+		}
+	}
+	return nil, false
 }
 
 // str is a text of its own, which does not keep the answer.
