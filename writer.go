@@ -10,7 +10,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/replay"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -184,6 +183,7 @@ func (w *Writer) prepare(ctx context.Context, payloads []payload, index int) (*a
 	}
 	a.events = make([]*layout.Event, len(payloads))
 	a.items = make([]layout.Attributes, len(payloads))
+	a.sizes = make([]int, len(payloads))
 	var batch layout.Batch
 	if len(payloads) > 1 {
 		batch = layout.Batch{Start: w.next, Last: w.next + int64(len(payloads)) - 1, WriterUUID: w.uuid}
@@ -205,6 +205,7 @@ func (w *Writer) prepare(ctx context.Context, payloads []payload, index int) (*a
 		if size > config.MaxItemSize {
 			return nil, &RejectedError{w.pid, index + i, size, config.MaxItemSize, errItemTooLarge}
 		}
+		a.sizes[i] = size
 		total += size
 	}
 	if len(payloads) > 1 && total > config.MaxBatchBytes {
@@ -243,11 +244,10 @@ type appending struct {
 	events []*layout.Event
 	items  []layout.Attributes
 	meter  dynamo.Meter
+	// sizes are those of the items in bytes.
+	sizes []int
 	// state is whether a request has been sent, or the write was taken back before.
 	state atomic.Int32
-	// failed says that a member has failed: what is not yet sent is spared, what is under way is waited for, as cancelling it
-	// would leave its outcome unknown.
-	failed atomic.Bool
 }
 
 // The states of a write.
@@ -274,24 +274,19 @@ func (a *appending) last() int64  { return a.events[len(a.events)-1].SequenceNr 
 func (a *appending) write(ctx context.Context) error {
 	w := a.writer
 	began := w.journal.clock.now()
-	puts := len(a.items)
-	marks := layout.CrossesBlock(a.first(), a.last())
-	if marks {
-		puts++
+	var mark error
+	var together sync.WaitGroup
+	if layout.CrossesBlock(a.first(), a.last()) {
+		together.Go(func() {
+			if err := w.journal.store.RaiseHighMark(ctx, &a.meter, w.pid, a.last(), a.send); safeguard.HighMark {
+				mark = err
+			}
+		})
 	}
-	results := make([]error, puts)
-	one := func(i int) {
-		if i < len(a.items) {
-			results[i] = a.put(ctx, i)
-		} else if err := w.journal.store.RaiseHighMark(ctx, &a.meter, w.pid, a.last(), a.send); safeguard.HighMark {
-			results[i] = err
-		}
-		if results[i] != nil {
-			a.failed.Store(true)
-		}
-	}
-	a.inParallel(puts, one)
-	err := a.settle(results)
+	results := a.insert(ctx)
+	together.Wait()
+	a.meet(ctx, results)
+	err := a.settle(results, mark)
 	if err == nil {
 		w.next, w.last = a.last()+1, w.uuid
 		w.active = began
@@ -299,53 +294,59 @@ func (a *appending) write(ctx context.Context) error {
 	return err
 }
 
-// inParallel does n things at the same time, as many as connections allow.
-func (a *appending) inParallel(n int, one func(i int)) {
-	if n == 1 {
-		one(0)
-		return
+// insert inserts all members, each where nothing stands.
+func (a *appending) insert(ctx context.Context) []error {
+	w := a.writer
+	if safeguard.Conditional && (safeguard.ConditionalMembers || len(a.items) == 1) {
+		return w.journal.group.Insert(ctx, &a.meter, dynamo.Insert{ID: w.pid, Items: a.items, Sizes: a.sizes, Begin: a.send})
 	}
-	slots := make(chan struct{}, a.writer.journal.client.MaxInFlight())
+	results := make([]error, len(a.items))
 	var all sync.WaitGroup
-	for i := range n {
-		slots <- struct{}{}
+	for i := range a.items {
 		all.Go(func() {
-			one(i)
-			<-slots
+			results[i] = w.journal.client.Put(ctx, &a.meter, dynamo.Put{Table: w.journal.config.JournalTable, Item: a.items[i], Begin: a.send})
 		})
 	}
 	all.Wait()
+	return results
 }
 
-// put puts one member. It returns nil if the event is durable, a *ConflictError if something else stands there, an error
-// with MaybeApplied if that is not known, and any other if the event is not there.
-func (a *appending) put(ctx context.Context, i int) error {
-	w, e := a.writer, a.events[i]
-	put := dynamo.Put{Table: w.journal.config.JournalTable, Item: a.items[i], Begin: a.send}
-	if fenced := safeguard.Conditional && (safeguard.ConditionalMembers || len(a.items) == 1); fenced {
-		put.Condition = replay.NotExists
+// meet looks at what stands where a member was not inserted because something does: the member itself, put by an earlier try
+// whose answer was lost, which is a success; or what makes it a *ConflictError.
+func (a *appending) meet(ctx context.Context, results []error) {
+	w := a.writer
+	old := map[int64]layout.Attributes{}
+	for i, err := range results {
+		if errors.Is(err, dynamo.ErrConditionFailed) {
+			old[a.events[i].SequenceNr] = dynamo.OldItem(err)
+		}
 	}
-	err := w.journal.client.Put(ctx, &a.meter, put)
-	if !errors.Is(err, dynamo.ErrConditionFailed) {
-		return err
+	if len(old) == 0 {
+		return
 	}
-	slot, readErr := w.journal.store.Standing(ctx, &a.meter, w.pid, e.SequenceNr, dynamo.OldItem(err))
-	switch {
-	case readErr != nil:
-		return a.unknown(readErr)
-	case safeguard.OwnItem && layout.SameEvent(slot, e): // an earlier try of this very put
-		return nil
-	default:
-		return w.conflict(slot)
+	standing, err := w.journal.store.AllStanding(ctx, &a.meter, w.pid, old)
+	for i, e := range a.events {
+		if _, met := old[e.SequenceNr]; !met {
+			continue
+		}
+		switch slot := standing[e.SequenceNr]; {
+		case err != nil:
+			results[i] = a.unknown(err)
+		case safeguard.OwnItem && layout.SameEvent(slot, e):
+			results[i] = nil
+		default:
+			results[i] = w.conflict(slot)
+		}
 	}
 }
 
-// settle decides from the results of all puts what became of the write, and whether the writer lives on.
-func (a *appending) settle(results []error) error {
+// settle decides from the results of all puts, the high mark's included, what became of the write, and whether the writer
+// lives on.
+func (a *appending) settle(results []error, mark error) error {
 	w := a.writer
 	written := 0
 	var failed, unknown error
-	for i, err := range results {
+	for i, err := range append(results, mark) {
 		var conflict *ConflictError
 		switch {
 		case err == nil && i < len(a.items):

@@ -42,6 +42,8 @@ type Options struct {
 // Try is one request as it was sent: what the observer sees.
 type Try struct {
 	Operation, Table string
+	// Statements is how many statements a BatchExecuteStatement had, 0 for any other operation.
+	Statements int
 	// Number is 1 for the first try.
 	Number   int
 	Duration time.Duration
@@ -204,8 +206,10 @@ type request struct {
 type tries struct {
 	client *Client
 	request
-	sent int // tries sent in all
-	used int // retries used since the last progress
+
+	statements int // in the last try, of PartiQL
+	sent       int // tries sent in all
+	used       int // retries used since the last progress
 	// refused counts the answers that said that the signature or the token is bad.
 	refused int
 	maybe   bool
@@ -213,7 +217,7 @@ type tries struct {
 	reason, err error
 }
 
-// attempt sends one try.
+// attempt sends one try. A nil meter says that send itself says who is charged.
 func attempt[T any](ctx context.Context, t *tries, m *Meter, send func(context.Context) (T, Cost, error)) (T, error) {
 	var none T
 	select {
@@ -234,9 +238,11 @@ func attempt[T any](ctx context.Context, t *tries, m *Meter, send func(context.C
 	out, cost, err := send(tryCtx)
 	cancel()
 	cost.Requests = 1
-	m.add(cost)
+	if m != nil {
+		m.add(cost)
+	}
 	if t.client.opts.Observe != nil {
-		t.client.opts.Observe(ctx, Try{t.operation, t.table, t.sent, time.Since(began), cost, err})
+		t.client.opts.Observe(ctx, Try{t.operation, t.table, t.statements, t.sent, time.Since(began), cost, err})
 	}
 	return out, err
 }
