@@ -108,11 +108,10 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 	}
 	j.life.open()
 	j.group = client.NewGroup(dynamo.GroupOptions{
-		Table:     config.JournalTable,
-		Condition: replay.NotExists,
-		Context:   j.life.writing,
-		Off:       config.GroupCommit == GroupCommitOff,
-		Refused:   j.logGroupCommitOff,
+		Table:   config.JournalTable,
+		Context: j.life.writing,
+		Off:     config.GroupCommit == GroupCommitOff,
+		Refused: j.logGroupCommitOff,
 	})
 	if config.LogConfig {
 		j.logConfig(ctx)
@@ -310,6 +309,16 @@ func (l *lifetime) read(ctx context.Context) (context.Context, func(), error) {
 		cancel(nil)
 		done()
 	}, nil
+}
+
+// look gives a read that belongs to a write its context: it ends with ctx, or when the journal lets no write go on.
+func (l *lifetime) look(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(l.writing, func() { cancel(ErrClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
 }
 
 // write enters the sending of a write. It goes on when ctx ends, as what was sent may have been done, but not longer than

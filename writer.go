@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"sync"
 	"sync/atomic"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/replay"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -134,36 +134,27 @@ func (w *Writer) append(ctx context.Context, payloads []payload, index int, rele
 		release()
 		return AppendResult{}, err
 	}
+	a.start(ctx)
 	// A caller that goes before anything was sent takes the write back; one that goes later leaves it to the journal.
-	outcome, gone := make(chan error), make(chan struct{})
-	writing, cancel := w.journal.life.write(ctx, w.journal.config.OperationTimeout)
-	go func() {
-		defer release()
-		defer cancel(nil)
-		err := a.write(writing)
-		select {
-		case outcome <- err:
-		case <-gone:
-		}
-	}()
-	select {
-	case err = <-outcome:
-	case <-ctx.Done():
+	if !a.sentWhile(ctx) {
 		if a.takeBack() {
-			cancel(context.Cause(ctx))
-			if err = <-outcome; err == nil { // nothing was sent, so it has failed
-				break
-			}
-			err = fmt.Errorf("write to %q: nothing was sent: %w", w.pid, context.Cause(ctx))
-			break
+			a.forget()
+			release()
+			return AppendResult{}, fmt.Errorf("write to %q: nothing was sent: %w", w.pid, context.Cause(ctx))
 		}
 		err = a.unknown(context.Cause(ctx))
 		w.end(err)
-		close(gone)
-	}
-	if err != nil {
+		go func() {
+			a.sentWhile(context.Background())
+			release()
+		}()
 		return AppendResult{}, err
 	}
+	defer release()
+	if err := a.settle(ctx); err != nil {
+		return AppendResult{}, err
+	}
+	w.next, w.last, w.active = a.last()+1, w.uuid, a.began
 	return AppendResult{First: a.first(), Last: a.last(), Cost: a.meter.Cost()}, nil
 }
 
@@ -243,11 +234,23 @@ type appending struct {
 	writer *Writer
 	events []*layout.Event
 	items  []layout.Attributes
-	meter  dynamo.Meter
 	// sizes are those of the items in bytes.
 	sizes []int
+	meter dynamo.Meter
 	// state is whether a request has been sent, or the write was taken back before.
 	state atomic.Int32
+	began moment
+
+	members *dynamo.Insertion
+	// mark is the high mark on its way, nil if the write needs none.
+	mark *markPut
+}
+
+// markPut is the put of a high mark.
+type markPut struct {
+	done   chan struct{}
+	err    error
+	cancel context.CancelCauseFunc
 }
 
 // The states of a write.
@@ -268,62 +271,76 @@ func (a *appending) takeBack() bool { return a.state.CompareAndSwap(waiting, tak
 func (a *appending) first() int64 { return a.events[0].SequenceNr }
 func (a *appending) last() int64  { return a.events[len(a.events)-1].SequenceNr }
 
-// write puts all members and the high mark at the same time, each event under the condition that nothing stands at its key.
+// start puts all members and the high mark at the same time, each event under the condition that nothing stands at its key.
 // The write is committed when its last missing member lands, and acknowledged when the high mark, if it needs one, stands as
 // well: a reader that trusts the mark must not miss what was acknowledged.
-func (a *appending) write(ctx context.Context) error {
+func (a *appending) start(ctx context.Context) {
 	w := a.writer
-	began := w.journal.clock.now()
-	var mark error
-	var together sync.WaitGroup
+	a.began = w.journal.clock.now()
 	if layout.CrossesBlock(a.first(), a.last()) {
-		together.Go(func() {
-			if err := w.journal.store.RaiseHighMark(ctx, &a.meter, w.pid, a.last(), a.send); safeguard.HighMark {
-				mark = err
+		a.mark = &markPut{done: make(chan struct{})}
+		var writing context.Context
+		writing, a.mark.cancel = w.journal.life.write(ctx, w.journal.config.OperationTimeout)
+		go func() {
+			defer close(a.mark.done)
+			defer a.mark.cancel(nil)
+			if err := w.journal.store.RaiseHighMark(writing, &a.meter, w.pid, a.last(), a.send); safeguard.HighMark {
+				a.mark.err = err
 			}
-		})
+		}()
 	}
-	results := a.insert(ctx)
-	together.Wait()
-	a.meet(ctx, results)
-	err := a.settle(results, mark)
-	if err == nil {
-		w.next, w.last = a.last()+1, w.uuid
-		w.active = began
+	in := dynamo.Insert{ID: w.pid, Items: a.items, Sizes: a.sizes, Begin: a.send}
+	if safeguard.Conditional && (safeguard.ConditionalMembers || len(a.items) == 1) {
+		in.Condition = replay.NotExists
 	}
-	return err
+	a.members = w.journal.group.Insert(ctx, &a.meter, in)
 }
 
-// insert inserts all members, each where nothing stands.
-func (a *appending) insert(ctx context.Context) []error {
-	w := a.writer
-	if safeguard.Conditional && (safeguard.ConditionalMembers || len(a.items) == 1) {
-		return w.journal.group.Insert(ctx, &a.meter, dynamo.Insert{ID: w.pid, Items: a.items, Sizes: a.sizes, Begin: a.send})
+// sentWhile waits until everything is sent and answered; false if ctx ends before.
+func (a *appending) sentWhile(ctx context.Context) bool {
+	select {
+	case <-a.members.Done():
+	case <-ctx.Done():
+		return false
 	}
-	results := make([]error, len(a.items))
-	var all sync.WaitGroup
-	for i := range a.items {
-		all.Go(func() {
-			results[i] = w.journal.client.Put(ctx, &a.meter, dynamo.Put{Table: w.journal.config.JournalTable, Item: a.items[i], Begin: a.send})
-		})
+	if a.mark == nil {
+		return true
 	}
-	all.Wait()
-	return results
+	select {
+	case <-a.mark.done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// forget ends what was taken back.
+func (a *appending) forget() {
+	a.members.Withdraw()
+	if a.mark != nil {
+		a.mark.cancel(nil)
+		<-a.mark.done
+	}
 }
 
 // meet looks at what stands where a member was not inserted because something does: the member itself, put by an earlier try
 // whose answer was lost, which is a success; or what makes it a *ConflictError.
 func (a *appending) meet(ctx context.Context, results []error) {
 	w := a.writer
-	old := map[int64]layout.Attributes{}
+	var old map[int64]layout.Attributes
 	for i, err := range results {
 		if errors.Is(err, dynamo.ErrConditionFailed) {
+			if old == nil {
+				old = map[int64]layout.Attributes{}
+			}
 			old[a.events[i].SequenceNr] = dynamo.OldItem(err)
 		}
 	}
-	if len(old) == 0 {
+	if old == nil {
 		return
 	}
+	ctx, end := w.journal.life.look(ctx)
+	defer end()
 	standing, err := w.journal.store.AllStanding(ctx, &a.meter, w.pid, old)
 	for i, e := range a.events {
 		if _, met := old[e.SequenceNr]; !met {
@@ -340,25 +357,32 @@ func (a *appending) meet(ctx context.Context, results []error) {
 	}
 }
 
-// settle decides from the results of all puts, the high mark's included, what became of the write, and whether the writer
-// lives on.
-func (a *appending) settle(results []error, mark error) error {
+// settle decides from the results of all puts what became of the write, and whether the writer lives on.
+func (a *appending) settle(ctx context.Context) error {
 	w := a.writer
+	results := a.members.Outcomes()
+	a.meet(ctx, results)
 	written := 0
 	var failed, unknown error
-	for i, err := range append(results, mark) {
-		var conflict *ConflictError
-		switch {
-		case err == nil && i < len(a.items):
-			written++
-		case err == nil: // the high mark stands
-		case errors.As(err, &conflict):
+	for _, err := range results {
+		if conflict, ok := errors.AsType[*ConflictError](err); ok {
 			w.end(conflict)
 			return conflict
-		case dynamo.MaybeApplied(err) || errors.Is(err, ErrOutcomeUnknown):
+		}
+		switch {
+		case err == nil:
+			written++
+		case leftUnknown(err):
 			unknown = err
 		default:
 			failed = err
+		}
+	}
+	if a.mark != nil && a.mark.err != nil {
+		if leftUnknown(a.mark.err) {
+			unknown = a.mark.err
+		} else {
+			failed = a.mark.err
 		}
 	}
 	switch {
@@ -380,6 +404,10 @@ func (a *appending) settle(results []error, mark error) error {
 		w.end(failed)
 	}
 	return failed
+}
+
+func leftUnknown(err error) bool {
+	return dynamo.MaybeApplied(err) || errors.Is(err, ErrOutcomeUnknown)
 }
 
 func (a *appending) unknown(cause error) error {

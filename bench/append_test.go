@@ -185,6 +185,8 @@ func compare(b *testing.B, entities int, all ...*persister) {
 // eventBytes is the payload of an event.
 var eventBytes = []byte(strings.Repeat("e", 512))
 
+var hooks []dynajournal.Hook
+
 const benchConnections = 50
 
 // bare puts events as the journal does, under the same condition, by nothing but the SDK.
@@ -221,7 +223,7 @@ func bare(b *testing.B, config aws.Config) *persister {
 // journal persists events by a journal, so many in each atomic write.
 func journal(b *testing.B, config aws.Config, name string, events int, groupCommit dynajournal.GroupCommit) *persister {
 	b.Helper()
-	j, err := dynajournal.Open(b.Context(), dynajournal.Config{AWS: config, GroupCommit: groupCommit, MaxConnections: benchConnections})
+	j, err := dynajournal.Open(b.Context(), dynajournal.Config{AWS: config, GroupCommit: groupCommit, MaxConnections: benchConnections, Hooks: hooks})
 	if err != nil {
 		b.Fatal(err)
 	}

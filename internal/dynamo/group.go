@@ -24,9 +24,7 @@ const (
 // GroupOptions configure a Group. All fields are required, unless they say otherwise.
 type GroupOptions struct {
 	Table string
-	// Condition is the condition of a put of one item: that nothing stands at its key.
-	Condition string
-	// Context bounds the requests that several writers share.
+	// Context bounds all requests of the group: a writer that goes away does not end what was sent.
 	Context context.Context //nolint:containedctx // that of the owner's life, not of a call
 	// Off has every item put by a request of its own.
 	Off bool
@@ -43,152 +41,172 @@ type GroupOptions struct {
 //   - The items of one write stay together, as far as a request holds them; writes of one id never share a request, so no
 //     key stands twice in it.
 //   - Each item has an outcome of its own, and tries of its own within the request's.
-//   - A request of one write belongs to its writer's context, one that several share to the group's.
-//   - What gathers is bounded by the callers, each of which waits.
+//   - Requests are the group's: nobody's going away hurts another's item. Who goes before its items were sent takes them back.
+//   - What gathers is bounded by the callers, each of which has one write under way.
 type Group struct {
 	client     *Client
 	opts       GroupOptions
 	statements statements
 	off        atomic.Bool
-	work       sync.WaitGroup
+	// work are the group's goroutines: Busy senders that wait to be woken, and those that come and go.
+	work    sync.WaitGroup
+	wake    chan struct{}
+	closing sync.Once
 
 	mu sync.Mutex
 	// waiting are the writes that gather, items and bytes what they hold together; sending counts the requests under way.
 	waiting      []*write
 	items, bytes int
 	sending      int
+	senders      int // that wait to be woken, or were
 }
 
-// Insert is one write: items of one id, each to be inserted where nothing stands.
+// NewGroup makes a group. It must be closed when its last Insertion is done.
+func (c *Client) NewGroup(opts GroupOptions) *Group {
+	g := &Group{client: c, opts: opts, statements: statements{table: opts.Table}, wake: make(chan struct{}, Busy)}
+	g.off.Store(opts.Off)
+	return g
+}
+
+// Close ends the group's goroutines, when what they do is done. Closing twice does nothing.
+func (g *Group) Close() {
+	g.closing.Do(func() { close(g.wake) })
+	g.work.Wait()
+}
+
+// Insert is what is to be inserted: items of one id, each where nothing stands.
 type Insert struct {
 	// ID is whose items they are.
 	ID    string
 	Items []Attributes
 	// Sizes are those of the items in bytes.
 	Sizes []int
-	// Begin is asked before the first item is sent. Once it says false none is.
+	// Condition says of a PutItem what an INSERT says anyway: that nothing stands at the key. Empty puts an item whatever
+	// stands there, never shared.
+	Condition string
+	// Begin is asked before the first item is sent, and maybe again. Once it says false nothing is.
 	Begin func() bool
 }
 
-// write is an Insert, or as much of it as a request holds.
-type write struct {
+// Insertion is an Insert on its way.
+type Insertion struct {
 	Insert
 
-	ctx      context.Context //nolint:containedctx // the caller waits as long as the write exists
-	meter    *Meter
-	bytes    int
+	group *Group
+	ctx   context.Context //nolint:containedctx // its values are those of a request that serves nobody else
+	meter *Meter
+
 	outcomes []error
-	// left counts the items without outcome. done is closed when there is none.
-	left atomic.Int32
-	done chan struct{}
+	left     atomic.Int32 // items without outcome
+	done     chan struct{}
+	// whole is all of it, where one request holds it.
+	whole write
+	one   [1]error
 }
 
-func newWrite(ctx context.Context, m *Meter, in Insert, bytes int, outcomes []error) *write {
-	w := &write{Insert: in, ctx: ctx, meter: m, bytes: bytes, outcomes: outcomes, done: make(chan struct{})}
-	w.left.Store(int32(len(in.Items)))
-	return w
+// write is as much of an insertion as a request holds: the items from one to before another.
+type write struct {
+	*Insertion
+
+	from, to, bytes int
 }
+
+// Insert begins to insert. A request that serves several writers is charged to the meter of one of them, the units that an
+// item consumed always to its own; the cost is final when the insertion is done.
+func (g *Group) Insert(ctx context.Context, m *Meter, in Insert) *Insertion {
+	s := &Insertion{Insert: in, group: g, ctx: ctx, meter: m, done: make(chan struct{})}
+	if s.outcomes = s.one[:]; len(in.Items) > 1 {
+		s.outcomes = make([]error, len(in.Items))
+	}
+	s.left.Store(int32(len(in.Items)))
+	if g.off.Load() || in.Condition == "" {
+		g.work.Go(s.singly)
+	} else {
+		g.gather(s)
+	}
+	return s
+}
+
+// Done is closed when each item has its outcome.
+func (s *Insertion) Done() <-chan struct{} { return s.done }
+
+// Outcomes are what became of each item, once it is done: nil, or an error as of Put. One whose condition failed may lack the
+// OldItem.
+func (s *Insertion) Outcomes() []error { return s.outcomes }
 
 // finish gives an item its outcome.
-func (w *write) finish(i int, err error) {
-	w.outcomes[i] = err
-	if w.left.Add(-1) == 0 {
-		close(w.done)
+func (s *Insertion) finish(i int, err error) {
+	s.outcomes[i] = err
+	if s.left.Add(-1) == 0 {
+		close(s.done)
 	}
 }
 
-// fail gives all items one outcome.
-func (w *write) fail(err error) {
-	for i := range w.Items {
-		w.finish(i, err)
-	}
-}
-
-// NewGroup makes a group. It must be closed when its last Insert has returned.
-func (c *Client) NewGroup(opts GroupOptions) *Group {
-	g := &Group{client: c, opts: opts, statements: statements{table: opts.Table}}
-	g.off.Store(opts.Off)
-	return g
-}
-
-// Close waits for the group's goroutines.
-func (g *Group) Close() { g.work.Wait() }
-
-// Insert inserts items, and returns when each has its outcome: nil, or an error as of Put. The one whose condition failed may
-// lack the OldItem. A request that serves several writes is charged to one of them, the units that an item consumed always to
-// its own; m's cost is final when Insert returns.
-func (g *Group) Insert(ctx context.Context, m *Meter, in Insert) []error {
-	outcomes := make([]error, len(in.Items))
-	if g.off.Load() {
-		g.insertSingly(ctx, m, in, outcomes)
-		return outcomes
-	}
-	writes := split(ctx, m, in, outcomes)
-	if len(writes) == 1 && g.pass() {
-		r := g.request(writes)
-		left := r.first()
-		g.ended()
-		if left {
-			r.rest()
-		}
-		<-writes[0].done
-		return outcomes
-	}
-	g.gather(writes)
-	for _, w := range writes {
-		select {
-		case <-w.done:
-		case <-ctx.Done():
-			if g.withdraw(w) {
-				w.fail((&tries{request: request{operation: "BatchExecuteStatement", table: g.opts.Table}}).ended(contextReason(ctx), errNotSent))
-			}
-			<-w.done // what was not withdrawn is being sent, or will not be: its request tells
-		}
-	}
-	return outcomes
-}
-
-// split makes writes, each of as many items as a request holds.
-func split(ctx context.Context, m *Meter, in Insert, outcomes []error) []*write {
-	var all []*write
-	for from := 0; from < len(in.Items); {
-		to, bytes := from, 0
-		for to < len(in.Items) && to-from < maxStatements && (to == from || bytes+in.Sizes[to] <= maxGroupBytes) {
-			bytes += in.Sizes[to]
-			to++
-		}
-		part := Insert{ID: in.ID, Items: in.Items[from:to], Begin: in.Begin}
-		all = append(all, newWrite(ctx, m, part, bytes, outcomes[from:to]))
-		from = to
-	}
-	return all
-}
-
-// pass says whether a write may go at once, without a look at others. If so a request is under way from now on.
-func (g *Group) pass() bool {
+// Withdraw forgets what is not being sent yet. Begin must say false from before it on.
+func (s *Insertion) Withdraw() {
+	g := s.group
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.sending >= Busy || len(g.waiting) > 0 {
-		return false
-	}
-	g.sending++
-	return true
+	g.waiting = slices.DeleteFunc(g.waiting, func(w *write) bool {
+		mine := w.Insertion == s
+		if mine {
+			g.items -= w.to - w.from
+			g.bytes -= w.bytes
+		}
+		return mine
+	})
 }
 
-// gather lets writes wait, and sends what is to be sent: the parts of one write all at once.
-func (g *Group) gather(writes []*write) {
+// singly inserts each item by a request of its own.
+func (s *Insertion) singly() {
+	s.whole = write{s, 0, len(s.Items), 0}
+	r := s.group.request([]*write{&s.whole})
+	if len(r.members) > 1 {
+		r.singly(r.members, nil)
+		r.cancel()
+	} else if r.first() {
+		r.rest()
+	}
+}
+
+// gather lets an insertion wait, and sends what is to be sent. One that is more than a request goes all at once.
+func (g *Group) gather(s *Insertion) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, w := range writes {
-		g.waiting = append(g.waiting, w)
-		g.items += len(w.Items)
-		g.bytes += w.bytes
+	for ; g.senders < Busy; g.senders++ {
+		g.work.Go(g.serve)
 	}
-	for g.sending < g.client.opts.MaxInFlight && len(g.waiting) > 0 && (len(writes) > 1 || g.sending < Busy || g.full()) {
+	parts := g.enqueue(s)
+	if g.sending < Busy {
+		g.sending++
+		g.wake <- struct{}{}
+	}
+	for len(g.waiting) > 0 && g.sending < g.client.opts.MaxInFlight && (parts > 1 || g.full()) {
 		g.sending++
 		together := g.take()
 		g.work.Go(func() { g.send(together) })
 	}
+}
+
+// enqueue lets an insertion wait, in parts of as many items as a request holds, and returns how many parts that are.
+func (g *Group) enqueue(s *Insertion) int {
+	parts := 0
+	for from := 0; from < len(s.Items); parts++ {
+		w := &s.whole
+		if parts > 0 {
+			w = &write{}
+		}
+		*w = write{s, from, from + 1, s.Sizes[from]}
+		for w.to < len(s.Items) && w.to-from < maxStatements && w.bytes+s.Sizes[w.to] <= maxGroupBytes {
+			w.bytes += s.Sizes[w.to]
+			w.to++
+		}
+		g.waiting = append(g.waiting, w)
+		g.items += w.to - from
+		g.bytes += w.bytes
+		from = w.to
+	}
+	return parts
 }
 
 // full says whether a whole request has gathered.
@@ -196,13 +214,10 @@ func (g *Group) full() bool { return g.items >= maxStatements || g.bytes >= maxG
 
 // take takes what one request holds from those who wait, the longest waiting first.
 func (g *Group) take() []*write {
-	var taken []*write
+	taken := make([]*write, 0, min(len(g.waiting), maxStatements))
 	items, bytes := 0, 0
 	fits := func(w *write) bool {
-		if len(taken) == 0 {
-			return true
-		}
-		return items+len(w.Items) <= maxStatements && bytes+w.bytes <= maxGroupBytes &&
+		return len(taken) == 0 || items+w.to-w.from <= maxStatements && bytes+w.bytes <= maxGroupBytes &&
 			!slices.ContainsFunc(taken, func(t *write) bool { return t.ID == w.ID })
 	}
 	rest := g.waiting[:0]
@@ -216,7 +231,7 @@ func (g *Group) take() []*write {
 			continue
 		}
 		taken = append(taken, w)
-		items += len(w.Items)
+		items += w.to - w.from
 		bytes += w.bytes
 	}
 	clear(g.waiting[len(rest):])
@@ -226,18 +241,12 @@ func (g *Group) take() []*write {
 	return taken
 }
 
-// withdraw takes a write back that still waits; false if it does not any more.
-func (g *Group) withdraw(w *write) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	i := slices.Index(g.waiting, w)
-	if i < 0 {
-		return false
+// serve is a sender's life.
+func (g *Group) serve() {
+	for range g.wake {
+		runtime.Gosched() // who is about to write at the same time can come along
+		g.send(g.next())
 	}
-	g.waiting = slices.Delete(g.waiting, i, i+1)
-	g.items -= len(w.Items)
-	g.bytes -= w.bytes
-	return true
 }
 
 // send sends one request after the other, as long as there is something to send. What has to be tried again goes its own way:
@@ -253,14 +262,7 @@ func (g *Group) send(together []*write) {
 	}
 }
 
-// ended says that a request has ended: what has gathered meanwhile goes.
-func (g *Group) ended() {
-	if together := g.next(); together != nil {
-		g.work.Go(func() { g.send(together) })
-	}
-}
-
-// next takes what goes after a request that has ended. If that is nothing, one request less is under way.
+// next takes what goes when a request has ended. If that is nothing, one request less is under way.
 func (g *Group) next() []*write {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -269,17 +271,6 @@ func (g *Group) next() []*write {
 		return nil
 	}
 	return g.take()
-}
-
-// insertSingly inserts each item by a request of its own, as many at the same time as can be under way.
-func (g *Group) insertSingly(ctx context.Context, m *Meter, in Insert, outcomes []error) {
-	r := g.request([]*write{newWrite(ctx, m, in, 0, outcomes)})
-	if len(in.Items) > 1 {
-		r.singly(r.members, nil)
-		r.cancel()
-	} else if r.first() {
-		r.rest()
-	}
 }
 
 // refused turns the group off, as the service does not know or allow PartiQL.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -17,8 +18,8 @@ import (
 // groupRequest is a request of a group on its way: a PutItem for one item, else a BatchExecuteStatement.
 type groupRequest struct {
 	group *Group
-	// ctx ends with parent, or when the time of the operation is up; it is handed from the sender to whoever tries again.
-	ctx, parent context.Context //nolint:containedctx // a request's own
+	// ctx ends when the time of the operation is up, or the group's; it is handed from the sender to whoever tries again.
+	ctx, values context.Context //nolint:containedctx // a request's own
 	cancel      context.CancelFunc
 	tries       tries
 	begun       bool
@@ -31,7 +32,7 @@ type groupRequest struct {
 // member is an item of a request.
 type member struct {
 	write *write
-	// at is its place in the write.
+	// at is its place in the insertion.
 	at int
 	// maybe says that an earlier try may have inserted it, err is why the last one failed, reason what that means.
 	maybe       bool
@@ -40,21 +41,41 @@ type member struct {
 
 func (m *member) item() Attributes { return m.write.Items[m.at] }
 
-// request makes the request of some writes, under the context of the one, or the group's.
+// request makes the request of some writes. One that serves one writer has the values of its context.
 func (g *Group) request(writes []*write) *groupRequest {
-	ctx := g.opts.Context
-	if len(writes) == 1 {
-		ctx = writes[0].ctx
+	r := &groupRequest{group: g}
+	if r.values = g.opts.Context; len(writes) == 1 {
+		r.values = context.WithoutCancel(writes[0].ctx)
 	}
-	r := &groupRequest{group: g, parent: ctx}
-	r.ctx, r.cancel = context.WithTimeout(ctx, g.client.opts.OperationTimeout)
+	r.begins(time.Now().Add(g.client.opts.OperationTimeout))
 	r.tries = tries{client: g.client, request: request{table: g.opts.Table, write: true, begin: r.begin}}
+	items := 0
 	for _, w := range writes {
-		for i := range w.Items {
+		items += w.to - w.from
+	}
+	r.members = make([]member, 0, items)
+	for _, w := range writes {
+		for i := w.from; i < w.to; i++ {
 			r.members = append(r.members, member{write: w, at: i})
 		}
 	}
 	return r
+}
+
+// begins gives a request its context: with the values that it serves, until its time is up or the group's.
+func (r *groupRequest) begins(deadline time.Time) {
+	ctx, cancel := context.WithDeadline(r.values, deadline)
+	if r.values == r.group.opts.Context {
+		r.ctx, r.cancel = ctx, cancel
+		return
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(r.group.opts.Context, func() { end(context.Cause(r.group.opts.Context)) })
+	r.ctx, r.cancel = ctx, func() {
+		stop()
+		end(nil)
+		cancel()
+	}
 }
 
 // begin asks each writer before the first try whether to send, and leaves out those who don't want it any more.
@@ -224,9 +245,9 @@ func (r *groupRequest) singly(members []member, decide func(taken bool)) {
 	for _, m := range members {
 		slots <- struct{}{}
 		all.Go(func() {
-			single := &groupRequest{group: r.group, parent: r.parent, tries: r.tries, begun: r.begun, members: []member{m}, outcome: outcome}
+			single := &groupRequest{group: r.group, values: r.values, tries: r.tries, begun: r.begun, members: []member{m}, outcome: outcome}
 			single.tries.begin = single.begin
-			single.ctx, single.cancel = context.WithDeadline(r.parent, deadline)
+			single.begins(deadline)
 			if single.first() {
 				single.rest()
 			}
@@ -244,7 +265,7 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 	first.add(Cost{Requests: 1})
 	if len(r.members) == 1 {
 		r.tries.operation, r.tries.statements = "PutItem", 0
-		cost, err := r.group.client.putItem(ctx, &Put{Table: r.group.opts.Table, Item: r.members[0].item(), Condition: r.group.opts.Condition})
+		cost, err := r.group.client.putItem(ctx, &Put{Table: r.group.opts.Table, Item: r.members[0].item(), Condition: r.members[0].write.Condition})
 		first.add(cost.units())
 		return nil, cost, err
 	}
