@@ -223,7 +223,7 @@ func bare(b *testing.B, config aws.Config) *persister {
 // journal persists events by a journal, so many in each atomic write.
 func journal(b *testing.B, config aws.Config, name string, events int, groupCommit dynajournal.GroupCommit) *persister {
 	b.Helper()
-	j, err := dynajournal.Open(b.Context(), dynajournal.Config{AWS: config, GroupCommit: groupCommit, MaxConnections: benchConnections, Hooks: hooks})
+	j, err := dynajournal.Open(b.Context(), dynajournal.Config{AWS: config, GroupCommit: groupCommit, MaxConnections: benchConnections})
 	if err != nil {
 		b.Fatal(err)
 	}

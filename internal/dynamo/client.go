@@ -97,11 +97,25 @@ func (c *Client) Close() { c.idle() }
 // MaxInFlight is how many requests can be under way at once: more goroutines than that gain nothing.
 func (c *Client) MaxInFlight() int { return c.opts.MaxInFlight }
 
-// plainBody hides the WriteTo of request bodies from the transport. Smithy closes the body as soon as the head of the answer
-// is there, and WriteTo of a closed body says that the body has ended. The transport, which looks for a rest after what it
-// has written, takes that for a body that was cut short, and closes the connection under the answer: with answers as fast as
-// those over loopback, some requests fail. Read on a closed body says so, and the transport leaves the connection alone.
-type plainBody struct{ io.ReadCloser }
+// ownBody gives a request its body anew, from memory. The SDK's own is bad for the transport in two ways. Smithy closes it as
+// soon as the head of the answer is there, and WriteTo of a closed body says that the body has ended: the transport, which
+// looks for a rest after what it has written, takes that for a body that was cut short, and closes the connection under the
+// answer; with answers as fast as those over loopback, some requests fail. And the transport does not know it for one that is
+// in memory, so it sends the head on its own first: a second write, and a second time that the service wakes up for.
+func ownBody(r *http.Request) error {
+	if r.Body == nil || r.Body == http.NoBody || r.ContentLength <= 0 {
+		return nil
+	}
+	body := make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(r.Body, body); err != nil {
+		return fmt.Errorf("read the request: %w", err)
+	}
+	if err := r.Body.Close(); err != nil {
+		return fmt.Errorf("close the request: %w", err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
+}
 
 // transport is what the SDK sends requests by.
 type transport struct{ inner aws.HTTPClient }
@@ -109,8 +123,8 @@ type transport struct{ inner aws.HTTPClient }
 // Do sends a request, and checks the answer's checksum. The SDK checks it only when the answer is closed, and then tells
 // nobody: a damaged answer would be taken for an acknowledgement.
 func (t transport) Do(r *http.Request) (*http.Response, error) {
-	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = plainBody{r.Body}
+	if err := ownBody(r); err != nil {
+		return nil, err
 	}
 	answer, err := t.inner.Do(r)
 	if err != nil {

@@ -244,7 +244,6 @@ func (g *Group) take() []*write {
 // serve is a sender's life.
 func (g *Group) serve() {
 	for range g.wake {
-		runtime.Gosched() // who is about to write at the same time can come along
 		g.send(g.next())
 	}
 }
@@ -257,7 +256,9 @@ func (g *Group) send(together []*write) {
 		if r.first() {
 			g.work.Go(r.rest)
 		}
-		runtime.Gosched() // those who were just answered write again, and can come along
+		if len(together) > 1 {
+			runtime.Gosched() // those who were just answered may write again, and can come along
+		}
 		together = g.next()
 	}
 }
