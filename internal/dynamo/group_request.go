@@ -278,7 +278,7 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 		k, parameters := r.group.statements.of(r.members[i].item())
 		in.Statements[i] = types.BatchStatementRequest{Statement: &k.text, Parameters: parameters}
 	}
-	out, err := r.group.client.api.BatchExecuteStatement(ctx, in)
+	out, err := r.group.client.api.BatchExecuteStatement(context.WithValue(ctx, bodyKey{}, &keptBody{}), in)
 	if err != nil {
 		return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by settle
 	}
