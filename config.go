@@ -75,6 +75,9 @@ type Config struct {
 	// paused for longer than half of it; deleted events take storage that long. Defaults to DefaultFenceWindow.
 	FenceWindow time.Duration
 
+	// GroupCommit says whether writers may share requests. Defaults to GroupCommitAuto.
+	GroupCommit GroupCommit
+
 	// Hooks are told what happens. Each may implement any of the hook interfaces of this package.
 	Hooks []Hook
 
@@ -130,9 +133,10 @@ type Config struct {
 	// never. Defaults to DefaultRetries.
 	Retries int
 
-	// SDKDecoding leaves the decoding of all answers to the SDK. Without it the journal decodes the plain answers of Query and
-	// Scan itself, which costs a third; what the two make of an answer is the same.
-	SDKDecoding bool
+	// SDKCodec leaves the encoding of all requests and the decoding of all answers to the SDK. Without it the journal itself
+	// encodes requests that several writers share, and decodes plain pages of Query and Scan, which takes a third of the time;
+	// what the two make of either is the same.
+	SDKCodec bool
 
 	// SequenceShards is the number of shards of the high and low marks. 0 is what the journal's header says, or
 	// DefaultSequenceShards where there is none. Another number than the header's is an error, as with a wrong one
@@ -163,6 +167,19 @@ type Config struct {
 	UserAgent string
 }
 
+// GroupCommit says whether writers of different persistence ids may share requests when many write at the same time, and
+// whether an atomic write of several events is one request, by PartiQL's BatchExecuteStatement. Capacity, fencing and what is
+// stored are the same either way.
+type GroupCommit int
+
+const (
+	// GroupCommitAuto shares requests unless the service turns out to refuse it, because it lacks PartiQL or access is denied
+	// (dynamodb:PartiQLInsert): then the journal goes on with a PutItem for each event, and logs that once.
+	GroupCommitAuto GroupCommit = iota
+	// GroupCommitOff sends a PutItem for each event, always.
+	GroupCommitOff
+)
+
 // HTTPConfig configures connections. Zero values are the defaults named, else Go's and the SDK's.
 type HTTPConfig struct {
 	// ConnectTimeout bounds the making of a connection. Defaults to DefaultConnectTimeout.
@@ -176,7 +193,8 @@ type HTTPConfig struct {
 	// Proxy is the URL of an HTTP proxy, with user and password where it wants them. Defaults to that of the environment
 	// (HTTPS_PROXY and so on).
 	Proxy string
-	// ReadBuffer and WriteBuffer are the sizes in bytes of a connection's buffers.
+	// ReadBuffer and WriteBuffer are the sizes in bytes of a connection's buffers. WriteBuffer defaults to 32 KiB, so that a
+	// request that many writers share is one write.
 	ReadBuffer, WriteBuffer int
 	// ResponseTimeout bounds the wait for the beginning of an answer, beside AttemptTimeout.
 	ResponseTimeout time.Duration
@@ -252,6 +270,9 @@ func (c *Config) check() error {
 			return field
 		}
 	}
+	if c.GroupCommit != GroupCommitAuto && c.GroupCommit != GroupCommitOff {
+		return &ArgumentError{"Config.GroupCommit", int(c.GroupCommit), "it must be GroupCommitAuto or GroupCommitOff"}
+	}
 	if c.SequenceShards < 0 {
 		return &ArgumentError{"Config.SequenceShards", c.SequenceShards, mustNotBeNegative}
 	}
@@ -308,7 +329,7 @@ func (c *Config) client() (*dynamo.Client, error) {
 		OperationTimeout: c.OperationTimeout,
 		MaxBatchGet:      c.MaxBatchGet,
 		MaxBatchWrite:    c.MaxBatchWrite,
-		SDKDecoding:      c.SDKDecoding,
+		SDKCodec:         c.SDKCodec,
 		Observe:          c.observer(),
 	})
 	if err != nil {
@@ -326,7 +347,10 @@ func (h HTTPConfig) transport(t *http.Transport) {
 	if h.IdleTimeout != 0 {
 		t.IdleConnTimeout = h.IdleTimeout
 	}
-	t.ReadBufferSize, t.WriteBufferSize = h.ReadBuffer, h.WriteBuffer
+	if h.WriteBuffer != 0 {
+		t.WriteBufferSize = h.WriteBuffer
+	}
+	t.ReadBufferSize = h.ReadBuffer
 	t.ResponseHeaderTimeout = h.ResponseTimeout
 }
 

@@ -35,8 +35,8 @@ type Options struct {
 	AttemptTimeout, OperationTimeout time.Duration
 	// MaxBatchGet and MaxBatchWrite bound the keys and the items of one batch request.
 	MaxBatchGet, MaxBatchWrite int
-	// SDKDecoding leaves the decoding of all answers to the SDK.
-	SDKDecoding bool
+	// SDKCodec leaves the encoding of all requests and the decoding of all answers to the SDK.
+	SDKCodec bool
 	// Observe is called after each try, if set, from the goroutine that made it.
 	Observe func(ctx context.Context, try Try)
 }
@@ -44,6 +44,8 @@ type Options struct {
 // Try is one request as it was sent: what the observer sees.
 type Try struct {
 	Operation, Table string
+	// Statements is how many statements a BatchExecuteStatement had, 0 for any other operation.
+	Statements int
 	// Number is 1 for the first try.
 	Number   int
 	Duration time.Duration
@@ -86,7 +88,7 @@ func New(opts Options) (*Client, error) {
 		o.HTTPClient = transport{inner}
 		o.DisableValidateResponseChecksum = true // checked by transport
 		o.Retryer = aws.NopRetryer{}             // retries are decided here
-		if !opts.SDKDecoding {
+		if !opts.SDKCodec {
 			o.Protocol = protocol{o.Protocol}
 		}
 		o.EndpointDiscovery.EnableEndpointDiscovery = aws.EndpointDiscoveryDisabled
@@ -100,11 +102,30 @@ func (c *Client) Close() { c.idle() }
 // MaxInFlight is how many requests can be under way at once: more goroutines than that gain nothing.
 func (c *Client) MaxInFlight() int { return c.opts.MaxInFlight }
 
-// plainBody hides the WriteTo of request bodies from the transport. Smithy closes the body as soon as the head of the answer
-// is there, and WriteTo of a closed body says that the body has ended. The transport, which looks for a rest after what it
-// has written, takes that for a body that was cut short, and closes the connection under the answer: with answers as fast as
-// those over loopback, some requests fail. Read on a closed body says so, and the transport leaves the connection alone.
-type plainBody struct{ io.ReadCloser }
+// ownBody gives a request its body anew, from memory. The SDK's own is bad for the transport in two ways. Smithy closes it as
+// soon as the head of the answer is there, and WriteTo of a closed body says that the body has ended: the transport, which
+// looks for a rest after what it has written, takes that for a body that was cut short, and closes the connection under the
+// answer; with answers as fast as those over loopback, some requests fail. And the transport does not know it for one that is
+// in memory, so it sends the head on its own first: a second write, and a second time that the service wakes up for.
+func ownBody(r *http.Request) error {
+	if r.Body == nil || r.Body == http.NoBody || r.ContentLength <= 0 {
+		return nil
+	}
+	var body []byte
+	if kept, ok := r.Context().Value(bodyKey{}).(*keptBody); ok && int64(len(kept.bytes)) == r.ContentLength {
+		body = kept.bytes
+	} else {
+		body = make([]byte, r.ContentLength)
+		if _, err := io.ReadFull(r.Body, body); err != nil {
+			return fmt.Errorf("read the request: %w", err)
+		}
+	}
+	if err := r.Body.Close(); err != nil {
+		return fmt.Errorf("close the request: %w", err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
+}
 
 // transport is what the SDK sends requests by.
 type transport struct{ inner aws.HTTPClient }
@@ -112,8 +133,8 @@ type transport struct{ inner aws.HTTPClient }
 // Do sends a request, and checks the answer's checksum. The SDK checks it only when the answer is closed, and then tells
 // nobody: a damaged answer would be taken for an acknowledgement.
 func (t transport) Do(r *http.Request) (*http.Response, error) {
-	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = plainBody{r.Body}
+	if err := ownBody(r); err != nil {
+		return nil, err
 	}
 	answer, err := t.inner.Do(r)
 	if err != nil {
@@ -161,6 +182,9 @@ func checkSum(answer *http.Response) error {
 	return nil
 }
 
+// writeBuffer is the size in bytes of a connection's buffer: a request of 25 events of half a KB is one write.
+const writeBuffer = 32 << 10
+
 // buildHTTPClient makes the HTTP client with as many idle connections as requests can be under way.
 func buildHTTPClient(o HTTPOptions, pool int) (*http.Client, error) {
 	dialer := &awsDialer{keepAlive: o.KeepAlive, connectTimeout: o.ConnectTimeout}
@@ -172,6 +196,7 @@ func buildHTTPClient(o HTTPOptions, pool int) (*http.Client, error) {
 	transport.MaxConnsPerHost = pool
 	transport.MaxIdleConns = pool
 	transport.MaxIdleConnsPerHost = pool
+	transport.WriteBufferSize = writeBuffer
 	if o.Transport != nil {
 		o.Transport(transport)
 	}
@@ -211,8 +236,10 @@ type request struct {
 type tries struct {
 	client *Client
 	request
-	sent int // tries sent in all
-	used int // retries used since the last progress
+
+	statements int // in the last try, of PartiQL
+	sent       int // tries sent in all
+	used       int // retries used since the last progress
 	// refused counts the answers that said that the signature or the token is bad.
 	refused int
 	maybe   bool
@@ -220,7 +247,7 @@ type tries struct {
 	reason, err error
 }
 
-// attempt sends one try.
+// attempt sends one try. A nil meter says that send itself says who is charged.
 func attempt[T any](ctx context.Context, t *tries, m *Meter, send func(context.Context) (T, Cost, error)) (T, error) {
 	var none T
 	select {
@@ -241,9 +268,11 @@ func attempt[T any](ctx context.Context, t *tries, m *Meter, send func(context.C
 	out, cost, err := send(tryCtx)
 	cancel()
 	cost.Requests = 1
-	m.add(cost)
+	if m != nil {
+		m.add(cost)
+	}
 	if t.client.opts.Observe != nil {
-		t.client.opts.Observe(ctx, Try{t.operation, t.table, t.sent, time.Since(began), cost, err})
+		t.client.opts.Observe(ctx, Try{t.operation, t.table, t.statements, t.sent, time.Since(began), cost, err})
 	}
 	return out, err
 }

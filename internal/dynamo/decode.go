@@ -18,12 +18,8 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// protocol is the SDK's, but for the answers of Query and Scan, of which a replay has many and large ones: what is plain in
-// them it decodes itself, in one pass over the bytes. Whatever is not plain (another type than S, N and B, a field it does
-// not know) it leaves, with the whole answer, to the SDK, whose decoder says what an answer means.
-type protocol struct{ smithyhttp.ClientProtocol }
-
-// DeserializeResponse decodes an answer.
+// DeserializeResponse decodes an answer: a plain page in one pass over its bytes. One that is not plain (with another type than
+// S, N and B, or a field that is not known here) it leaves to the SDK, as a whole: its decoder says what an answer means.
 func (p protocol) DeserializeResponse(
 	ctx context.Context, schema *smithy.OperationSchema, registry *smithy.TypeRegistry, answer *smithyhttp.Response, out smithy.Deserializable,
 ) error {
