@@ -110,7 +110,7 @@ func (p plainBodies) Do(r *http.Request) (*http.Response, error) {
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = struct{ io.ReadCloser }{r.Body}
 	}
-	return p.inner.Do(r) //nolint:wrapcheck // a transport hands errors on as they are
+	return p.inner.Do(r)
 }
 
 func (s *session) createBareTable(ctx context.Context) error {
