@@ -75,6 +75,9 @@ type Config struct {
 	// paused for longer than half of it; deleted events take storage that long. Defaults to DefaultFenceWindow.
 	FenceWindow time.Duration
 
+	// GroupCommit says whether writers may share requests. Defaults to GroupCommitAuto.
+	GroupCommit GroupCommit
+
 	// Hooks are told what happens. Each may implement any of the hook interfaces of this package.
 	Hooks []Hook
 
@@ -158,6 +161,19 @@ type Config struct {
 	// UserAgent is added to the SDK's own.
 	UserAgent string
 }
+
+// GroupCommit says whether writers of different persistence ids may share requests when many write at the same time, and
+// whether an atomic write of several events is one request, by PartiQL's BatchExecuteStatement. Capacity, fencing and what is
+// stored are the same either way.
+type GroupCommit int
+
+const (
+	// GroupCommitAuto shares requests unless the service turns out to refuse it, because it lacks PartiQL or access is denied
+	// (dynamodb:PartiQLInsert): then the journal goes on with a PutItem for each event, and logs that once.
+	GroupCommitAuto GroupCommit = iota
+	// GroupCommitOff sends a PutItem for each event, always.
+	GroupCommitOff
+)
 
 // HTTPConfig configures connections. Zero values are the defaults named, else Go's and the SDK's.
 type HTTPConfig struct {
@@ -247,6 +263,9 @@ func (c *Config) check() error {
 		if field != nil {
 			return field
 		}
+	}
+	if c.GroupCommit != GroupCommitAuto && c.GroupCommit != GroupCommitOff {
+		return &ArgumentError{"Config.GroupCommit", int(c.GroupCommit), "it must be GroupCommitAuto or GroupCommitOff"}
 	}
 	if c.SequenceShards < 0 {
 		return &ArgumentError{"Config.SequenceShards", c.SequenceShards, mustNotBeNegative}

@@ -8,14 +8,17 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// openFresh opens a journal of its own on an engine in memory.
-func openFresh(t *testing.T, opts dynajournal.TableOptions) *dynajournal.Journal {
+// openFresh opens a journal of its own on an engine in memory; change changes its configuration.
+func openFresh(t *testing.T, opts dynajournal.TableOptions, change ...func(*dynajournal.Config)) *dynajournal.Journal {
 	t.Helper()
 	engine, err := embedded.OpenMemory()
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := dynajournal.Config{AWS: engine.AWSConfig()}
+	for _, f := range change {
+		f(&config)
+	}
 	if err := dynajournal.CreateTables(t.Context(), config, opts); err != nil {
 		t.Fatal(err)
 	}
@@ -131,28 +134,42 @@ func TestCostOfRecovery(t *testing.T) {
 
 func TestCostOfAppend(t *testing.T) {
 	for _, kind := range bothKinds {
-		t.Run(kind.name, func(t *testing.T) {
-			j := openFresh(t, kind.opts)
-			w := recoverWriter(t, j, "a", 0)
-			item := 1 + kind.index
-			for _, step := range []struct {
-				name     string
-				events   int
-				atomic   bool
-				requests int
-				units    float64
-			}{
-				{"the first event, which enters its id into the index", 1, false, 1, 2},
-				{"an event", 1, false, 1, item},
-				{"an atomic write of ten", 10, true, 10, 10 * item},
-				{"87 events", 87, false, 87, 87 * item},
-				{"the event at 100, with the high mark", 1, false, 2, 2 * item},
-				{"an atomic write of ten over 200 needs its mark", 110, true, 111, 111 * item},
-			} {
-				if got := appendStrings(t, w, step.events, step.atomic); got.Requests != step.requests || got.WriteUnits != step.units || got.ReadUnits != 0 {
-					t.Errorf("%s: cost %+v, want %d requests, %g write units", step.name, got, step.requests, step.units)
+		for name, groupCommit := range groupCommits {
+			t.Run(kind.name+", "+name, func(t *testing.T) {
+				j := openFresh(t, kind.opts, func(c *dynajournal.Config) { c.GroupCommit = groupCommit })
+				w := recoverWriter(t, j, "a", 0)
+				item := 1 + kind.index
+				for _, step := range []struct {
+					name   string
+					events int
+					atomic bool
+					// requests are those with group commit, singly those without.
+					requests, singly int
+					units            float64
+				}{
+					{"the first event, which enters its id into the index", 1, false, 1, 1, 2},
+					{"an event", 1, false, 1, 1, item},
+					{"an atomic write of ten", 10, true, 1, 10, 10 * item},
+					{"87 events", 87, false, 87, 87, 87 * item},
+					{"the event at 100, with the high mark", 1, false, 2, 2, 2 * item},
+					{"an atomic write of 25", 25, true, 1, 25, 25 * item},
+					{"an atomic write of 26", 26, true, 2, 26, 26 * item},
+					{"an atomic write over 200 needs its mark", 60, true, 4, 61, 61 * item},
+				} {
+					want := step.requests
+					if groupCommit == dynajournal.GroupCommitOff {
+						want = step.singly
+					}
+					if got := appendStrings(t, w, step.events, step.atomic); got.Requests != want || got.WriteUnits != step.units || got.ReadUnits != 0 {
+						t.Errorf("%s: cost %+v, want %d requests, %g write units", step.name, got, want, step.units)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
+}
+
+var groupCommits = map[string]dynajournal.GroupCommit{
+	"group commit":         dynajournal.GroupCommitAuto,
+	"without group commit": dynajournal.GroupCommitOff,
 }

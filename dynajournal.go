@@ -24,6 +24,7 @@ import (
 type Journal struct {
 	config Config
 	client *dynamo.Client
+	group  *dynamo.Group
 	store  *replay.Store
 	saved  *snapshots.Store
 	ids    *ids.Store
@@ -106,6 +107,12 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 		Compress:    config.SnapshotCompression,
 	}
 	j.life.open()
+	j.group = client.NewGroup(dynamo.GroupOptions{
+		Table:   config.JournalTable,
+		Context: j.life.writing,
+		Off:     config.GroupCommit == GroupCommitOff,
+		Refused: j.logGroupCommitOff,
+	})
 	if config.LogConfig {
 		j.logConfig(ctx)
 	}
@@ -116,6 +123,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 // Everything that is called afterwards returns ErrClosed. Closing twice does nothing.
 func (j *Journal) Close() error {
 	j.life.close(j.config.OperationTimeout)
+	j.group.Close()
 	j.client.Close()
 	return nil
 }
@@ -238,9 +246,15 @@ func (j *Journal) logConfig(ctx context.Context) {
 		slog.String("journal_name", c.JournalName), slog.String("journal_table", c.JournalTable), slog.String("snapshot_table", c.SnapshotTable),
 		slog.String("kind", j.header.Kind), slog.Int64("sequence_shards", j.header.Shards), slog.String("endpoint", c.Endpoint),
 		slog.String("region", c.AWS.Region), slog.Int("max_connections", c.MaxConnections), slog.Int("max_item_size", c.MaxItemSize),
-		slog.Int("replay_parallelism", c.ReplayParallelism), slog.Int("retries", c.Retries),
+		slog.Int("replay_parallelism", c.ReplayParallelism), slog.Int("retries", c.Retries), slog.Bool("group_commit", c.GroupCommit == GroupCommitAuto),
 		slog.Duration("operation_timeout", c.OperationTimeout), slog.Duration("attempt_timeout", c.AttemptTimeout),
 		slog.Duration("fence_window", c.FenceWindow))
+}
+
+// logGroupCommitOff logs that the service refuses what group commit needs, so that each event is put by a request of its own.
+func (j *Journal) logGroupCommitOff(why error) {
+	j.config.Logger.LogAttrs(context.Background(), slog.LevelWarn, "group commit is off: the service refuses PartiQL inserts, events go singly",
+		slog.String("journal_table", j.config.JournalTable), slog.Any("error", why))
 }
 
 // lifetime counts what is under way in a journal, and ends it.
@@ -295,6 +309,16 @@ func (l *lifetime) read(ctx context.Context) (context.Context, func(), error) {
 		cancel(nil)
 		done()
 	}, nil
+}
+
+// look gives a read that belongs to a write its context: it ends with ctx, or when the journal lets no write go on.
+func (l *lifetime) look(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(l.writing, func() { cancel(ErrClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
 }
 
 // write enters the sending of a write. It goes on when ctx ends, as what was sent may have been done, but not longer than

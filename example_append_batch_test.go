@@ -17,6 +17,6 @@ func ExampleWriter_Append() {
 
 	result, err := writer.Append(ctx, "created", "item added", "item added", "paid")
 	check(err)
-	fmt.Printf("events %d to %d, %d requests at the same time\n", result.First, result.Last, result.Cost.Requests)
-	// Output: events 1 to 4, 4 requests at the same time
+	fmt.Printf("events %d to %d, requests: %d\n", result.First, result.Last, result.Cost.Requests)
+	// Output: events 1 to 4, requests: 1
 }

@@ -14,7 +14,8 @@ type Hook any
 
 // RequestHook is told of every request to DynamoDB.
 type RequestHook interface {
-	// OnRequest is called after each try of a request has ended. ctx is that of the operation the request serves.
+	// OnRequest is called after each try of a request has ended. ctx is that of the operation the request serves; a request
+	// that several writers share (group commit) has one of its own, without their values.
 	OnRequest(ctx context.Context, request Request)
 }
 
@@ -23,6 +24,8 @@ type Request struct {
 	// Operation is DynamoDB's name of it, such as PutItem.
 	Operation string
 	Table     string
+	// Statements is how many events a BatchExecuteStatement inserts; 0 for any other operation.
+	Statements int
 	// Try is 1 for the first try.
 	Try      int
 	Duration time.Duration
@@ -50,11 +53,11 @@ func (c *Config) observer() func(context.Context, dynamo.Try) {
 	logger, tracing := c.Logger, c.Tracing
 	return func(ctx context.Context, t dynamo.Try) {
 		for _, h := range hooks {
-			h.OnRequest(ctx, Request{t.Operation, t.Table, t.Number, t.Duration, t.Cost, t.Err})
+			h.OnRequest(ctx, Request{t.Operation, t.Table, t.Statements, t.Number, t.Duration, t.Cost, t.Err})
 		}
 		if tracing {
 			logger.LogAttrs(ctx, slog.LevelDebug, "request", slog.String("operation", t.Operation), slog.String("table", t.Table),
-				slog.Int("try", t.Number), slog.Duration("duration", t.Duration), slog.Float64("read_units", t.Cost.ReadUnits),
+				slog.Int("statements", t.Statements), slog.Int("try", t.Number), slog.Duration("duration", t.Duration), slog.Float64("read_units", t.Cost.ReadUnits),
 				slog.Float64("write_units", t.Cost.WriteUnits), slog.Any("error", t.Err))
 		}
 	}

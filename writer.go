@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"sync"
 	"sync/atomic"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -135,36 +134,27 @@ func (w *Writer) append(ctx context.Context, payloads []payload, index int, rele
 		release()
 		return AppendResult{}, err
 	}
+	a.start(ctx)
 	// A caller that goes before anything was sent takes the write back; one that goes later leaves it to the journal.
-	outcome, gone := make(chan error), make(chan struct{})
-	writing, cancel := w.journal.life.write(ctx, w.journal.config.OperationTimeout)
-	go func() {
-		defer release()
-		defer cancel(nil)
-		err := a.write(writing)
-		select {
-		case outcome <- err:
-		case <-gone:
-		}
-	}()
-	select {
-	case err = <-outcome:
-	case <-ctx.Done():
+	if !a.sentWhile(ctx) {
 		if a.takeBack() {
-			cancel(context.Cause(ctx))
-			if err = <-outcome; err == nil { // nothing was sent, so it has failed
-				break
-			}
-			err = fmt.Errorf("write to %q: nothing was sent: %w", w.pid, context.Cause(ctx))
-			break
+			a.forget()
+			release()
+			return AppendResult{}, fmt.Errorf("write to %q: nothing was sent: %w", w.pid, context.Cause(ctx))
 		}
 		err = a.unknown(context.Cause(ctx))
 		w.end(err)
-		close(gone)
-	}
-	if err != nil {
+		go func() {
+			a.sentWhile(context.Background())
+			release()
+		}()
 		return AppendResult{}, err
 	}
+	defer release()
+	if err := a.settle(ctx); err != nil {
+		return AppendResult{}, err
+	}
+	w.next, w.last, w.active = a.last()+1, w.uuid, a.began
 	return AppendResult{First: a.first(), Last: a.last(), Cost: a.meter.Cost()}, nil
 }
 
@@ -184,6 +174,7 @@ func (w *Writer) prepare(ctx context.Context, payloads []payload, index int) (*a
 	}
 	a.events = make([]*layout.Event, len(payloads))
 	a.items = make([]layout.Attributes, len(payloads))
+	a.sizes = make([]int, len(payloads))
 	var batch layout.Batch
 	if len(payloads) > 1 {
 		batch = layout.Batch{Start: w.next, Last: w.next + int64(len(payloads)) - 1, WriterUUID: w.uuid}
@@ -205,6 +196,7 @@ func (w *Writer) prepare(ctx context.Context, payloads []payload, index int) (*a
 		if size > config.MaxItemSize {
 			return nil, &RejectedError{w.pid, index + i, size, config.MaxItemSize, errItemTooLarge}
 		}
+		a.sizes[i] = size
 		total += size
 	}
 	if len(payloads) > 1 && total > config.MaxBatchBytes {
@@ -242,12 +234,23 @@ type appending struct {
 	writer *Writer
 	events []*layout.Event
 	items  []layout.Attributes
-	meter  dynamo.Meter
+	// sizes are those of the items in bytes.
+	sizes []int
+	meter dynamo.Meter
 	// state is whether a request has been sent, or the write was taken back before.
 	state atomic.Int32
-	// failed says that a member has failed: what is not yet sent is spared, what is under way is waited for, as cancelling it
-	// would leave its outcome unknown.
-	failed atomic.Bool
+	began moment
+
+	members *dynamo.Insertion
+	// mark is the high mark on its way, nil if the write needs none.
+	mark *markPut
+}
+
+// markPut is the put of a high mark.
+type markPut struct {
+	done   chan struct{}
+	err    error
+	cancel context.CancelCauseFunc
 }
 
 // The states of a write.
@@ -268,96 +271,118 @@ func (a *appending) takeBack() bool { return a.state.CompareAndSwap(waiting, tak
 func (a *appending) first() int64 { return a.events[0].SequenceNr }
 func (a *appending) last() int64  { return a.events[len(a.events)-1].SequenceNr }
 
-// write puts all members and the high mark at the same time, each event under the condition that nothing stands at its key.
+// start puts all members and the high mark at the same time, each event under the condition that nothing stands at its key.
 // The write is committed when its last missing member lands, and acknowledged when the high mark, if it needs one, stands as
 // well: a reader that trusts the mark must not miss what was acknowledged.
-func (a *appending) write(ctx context.Context) error {
+func (a *appending) start(ctx context.Context) {
 	w := a.writer
-	began := w.journal.clock.now()
-	puts := len(a.items)
-	marks := layout.CrossesBlock(a.first(), a.last())
-	if marks {
-		puts++
+	a.began = w.journal.clock.now()
+	if layout.CrossesBlock(a.first(), a.last()) {
+		a.mark = &markPut{done: make(chan struct{})}
+		var writing context.Context
+		writing, a.mark.cancel = w.journal.life.write(ctx, w.journal.config.OperationTimeout)
+		go func() {
+			defer close(a.mark.done)
+			defer a.mark.cancel(nil)
+			if err := w.journal.store.RaiseHighMark(writing, &a.meter, w.pid, a.last(), a.send); safeguard.HighMark {
+				a.mark.err = err
+			}
+		}()
 	}
-	results := make([]error, puts)
-	one := func(i int) {
-		if i < len(a.items) {
-			results[i] = a.put(ctx, i)
-		} else if err := w.journal.store.RaiseHighMark(ctx, &a.meter, w.pid, a.last(), a.send); safeguard.HighMark {
-			results[i] = err
-		}
-		if results[i] != nil {
-			a.failed.Store(true)
-		}
+	in := dynamo.Insert{ID: w.pid, Items: a.items, Sizes: a.sizes, Begin: a.send}
+	if safeguard.Conditional && (safeguard.ConditionalMembers || len(a.items) == 1) {
+		in.Condition = replay.NotExists
 	}
-	a.inParallel(puts, one)
-	err := a.settle(results)
-	if err == nil {
-		w.next, w.last = a.last()+1, w.uuid
-		w.active = began
-	}
-	return err
+	a.members = w.journal.group.Insert(ctx, &a.meter, in)
 }
 
-// inParallel does n things at the same time, as many as connections allow.
-func (a *appending) inParallel(n int, one func(i int)) {
-	if n == 1 {
-		one(0)
+// sentWhile waits until everything is sent and answered; false if ctx ends before.
+func (a *appending) sentWhile(ctx context.Context) bool {
+	select {
+	case <-a.members.Done():
+	case <-ctx.Done():
+		return false
+	}
+	if a.mark == nil {
+		return true
+	}
+	select {
+	case <-a.mark.done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// forget ends what was taken back.
+func (a *appending) forget() {
+	a.members.Withdraw()
+	if a.mark != nil {
+		a.mark.cancel(nil)
+		<-a.mark.done
+	}
+}
+
+// meet looks at what stands where a member was not inserted because something does: the member itself, put by an earlier try
+// whose answer was lost, which is a success; or what makes it a *ConflictError.
+func (a *appending) meet(ctx context.Context, results []error) {
+	w := a.writer
+	var old map[int64]layout.Attributes
+	for i, err := range results {
+		if errors.Is(err, dynamo.ErrConditionFailed) {
+			if old == nil {
+				old = map[int64]layout.Attributes{}
+			}
+			old[a.events[i].SequenceNr] = dynamo.OldItem(err)
+		}
+	}
+	if old == nil {
 		return
 	}
-	slots := make(chan struct{}, a.writer.journal.client.MaxInFlight())
-	var all sync.WaitGroup
-	for i := range n {
-		slots <- struct{}{}
-		all.Go(func() {
-			one(i)
-			<-slots
-		})
-	}
-	all.Wait()
-}
-
-// put puts one member. It returns nil if the event is durable, a *ConflictError if something else stands there, an error
-// with MaybeApplied if that is not known, and any other if the event is not there.
-func (a *appending) put(ctx context.Context, i int) error {
-	w, e := a.writer, a.events[i]
-	put := dynamo.Put{Table: w.journal.config.JournalTable, Item: a.items[i], Begin: a.send}
-	if fenced := safeguard.Conditional && (safeguard.ConditionalMembers || len(a.items) == 1); fenced {
-		put.Condition = replay.NotExists
-	}
-	err := w.journal.client.Put(ctx, &a.meter, put)
-	if !errors.Is(err, dynamo.ErrConditionFailed) {
-		return err
-	}
-	slot, readErr := w.journal.store.Standing(ctx, &a.meter, w.pid, e.SequenceNr, dynamo.OldItem(err))
-	switch {
-	case readErr != nil:
-		return a.unknown(readErr)
-	case safeguard.OwnItem && layout.SameEvent(slot, e): // an earlier try of this very put
-		return nil
-	default:
-		return w.conflict(slot)
+	ctx, end := w.journal.life.look(ctx)
+	defer end()
+	standing, err := w.journal.store.AllStanding(ctx, &a.meter, w.pid, old)
+	for i, e := range a.events {
+		if _, met := old[e.SequenceNr]; !met {
+			continue
+		}
+		switch slot := standing[e.SequenceNr]; {
+		case err != nil:
+			results[i] = a.unknown(err)
+		case safeguard.OwnItem && layout.SameEvent(slot, e):
+			results[i] = nil
+		default:
+			results[i] = w.conflict(slot)
+		}
 	}
 }
 
 // settle decides from the results of all puts what became of the write, and whether the writer lives on.
-func (a *appending) settle(results []error) error {
+func (a *appending) settle(ctx context.Context) error {
 	w := a.writer
+	results := a.members.Outcomes()
+	a.meet(ctx, results)
 	written := 0
 	var failed, unknown error
-	for i, err := range results {
-		var conflict *ConflictError
-		switch {
-		case err == nil && i < len(a.items):
-			written++
-		case err == nil: // the high mark stands
-		case errors.As(err, &conflict):
+	for _, err := range results {
+		if conflict, ok := errors.AsType[*ConflictError](err); ok {
 			w.end(conflict)
 			return conflict
-		case dynamo.MaybeApplied(err) || errors.Is(err, ErrOutcomeUnknown):
+		}
+		switch {
+		case err == nil:
+			written++
+		case leftUnknown(err):
 			unknown = err
 		default:
 			failed = err
+		}
+	}
+	if a.mark != nil && a.mark.err != nil {
+		if leftUnknown(a.mark.err) {
+			unknown = a.mark.err
+		} else {
+			failed = a.mark.err
 		}
 	}
 	switch {
@@ -379,6 +404,10 @@ func (a *appending) settle(results []error) error {
 		w.end(failed)
 	}
 	return failed
+}
+
+func leftUnknown(err error) bool {
+	return dynamo.MaybeApplied(err) || errors.Is(err, ErrOutcomeUnknown)
 }
 
 func (a *appending) unknown(cause error) error {

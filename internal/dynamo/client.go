@@ -42,6 +42,8 @@ type Options struct {
 // Try is one request as it was sent: what the observer sees.
 type Try struct {
 	Operation, Table string
+	// Statements is how many statements a BatchExecuteStatement had, 0 for any other operation.
+	Statements int
 	// Number is 1 for the first try.
 	Number   int
 	Duration time.Duration
@@ -95,11 +97,25 @@ func (c *Client) Close() { c.idle() }
 // MaxInFlight is how many requests can be under way at once: more goroutines than that gain nothing.
 func (c *Client) MaxInFlight() int { return c.opts.MaxInFlight }
 
-// plainBody hides the WriteTo of request bodies from the transport. Smithy closes the body as soon as the head of the answer
-// is there, and WriteTo of a closed body says that the body has ended. The transport, which looks for a rest after what it
-// has written, takes that for a body that was cut short, and closes the connection under the answer: with answers as fast as
-// those over loopback, some requests fail. Read on a closed body says so, and the transport leaves the connection alone.
-type plainBody struct{ io.ReadCloser }
+// ownBody gives a request its body anew, from memory. The SDK's own is bad for the transport in two ways. Smithy closes it as
+// soon as the head of the answer is there, and WriteTo of a closed body says that the body has ended: the transport, which
+// looks for a rest after what it has written, takes that for a body that was cut short, and closes the connection under the
+// answer; with answers as fast as those over loopback, some requests fail. And the transport does not know it for one that is
+// in memory, so it sends the head on its own first: a second write, and a second time that the service wakes up for.
+func ownBody(r *http.Request) error {
+	if r.Body == nil || r.Body == http.NoBody || r.ContentLength <= 0 {
+		return nil
+	}
+	body := make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(r.Body, body); err != nil {
+		return fmt.Errorf("read the request: %w", err)
+	}
+	if err := r.Body.Close(); err != nil {
+		return fmt.Errorf("close the request: %w", err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
+}
 
 // transport is what the SDK sends requests by.
 type transport struct{ inner aws.HTTPClient }
@@ -107,8 +123,8 @@ type transport struct{ inner aws.HTTPClient }
 // Do sends a request, and checks the answer's checksum. The SDK checks it only when the answer is closed, and then tells
 // nobody: a damaged answer would be taken for an acknowledgement.
 func (t transport) Do(r *http.Request) (*http.Response, error) {
-	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = plainBody{r.Body}
+	if err := ownBody(r); err != nil {
+		return nil, err
 	}
 	answer, err := t.inner.Do(r)
 	if err != nil {
@@ -204,8 +220,10 @@ type request struct {
 type tries struct {
 	client *Client
 	request
-	sent int // tries sent in all
-	used int // retries used since the last progress
+
+	statements int // in the last try, of PartiQL
+	sent       int // tries sent in all
+	used       int // retries used since the last progress
 	// refused counts the answers that said that the signature or the token is bad.
 	refused int
 	maybe   bool
@@ -213,7 +231,7 @@ type tries struct {
 	reason, err error
 }
 
-// attempt sends one try.
+// attempt sends one try. A nil meter says that send itself says who is charged.
 func attempt[T any](ctx context.Context, t *tries, m *Meter, send func(context.Context) (T, Cost, error)) (T, error) {
 	var none T
 	select {
@@ -234,9 +252,11 @@ func attempt[T any](ctx context.Context, t *tries, m *Meter, send func(context.C
 	out, cost, err := send(tryCtx)
 	cancel()
 	cost.Requests = 1
-	m.add(cost)
+	if m != nil {
+		m.add(cost)
+	}
 	if t.client.opts.Observe != nil {
-		t.client.opts.Observe(ctx, Try{t.operation, t.table, t.sent, time.Since(began), cost, err})
+		t.client.opts.Observe(ctx, Try{t.operation, t.table, t.statements, t.sent, time.Since(began), cost, err})
 	}
 	return out, err
 }

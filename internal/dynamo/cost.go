@@ -19,6 +19,9 @@ func (c Cost) Add(other Cost) Cost {
 	return Cost{c.Requests + other.Requests, c.ReadUnits + other.ReadUnits, c.WriteUnits + other.WriteUnits}
 }
 
+// units is the cost without its requests.
+func (c Cost) units() Cost { return Cost{ReadUnits: c.ReadUnits, WriteUnits: c.WriteUnits} }
+
 // Meter adds up the cost of an operation's requests, which may run at the same time. The zero Meter is ready for use.
 type Meter struct {
 	mu   sync.Mutex

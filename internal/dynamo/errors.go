@@ -111,6 +111,15 @@ var verdicts = map[string]verdict{
 	"RequestExpired":            {reason: ErrDenied, retry: true},
 	"RequestInTheFuture":        {reason: ErrDenied, retry: true},
 	"RequestTimeTooSkewed":      {reason: ErrDenied, retry: true},
+	// Those of a statement inside the answer to a batch, where their names differ.
+	"ProvisionedThroughputExceeded":   {reason: ErrThrottled, retry: true},
+	"ThrottlingError":                 {reason: ErrThrottled, retry: true},
+	"TransactionConflict":             {reason: ErrThrottled, retry: true},
+	"ConditionalCheckFailed":          {reason: ErrConditionFailed},
+	"DuplicateItem":                   {reason: ErrConditionFailed},
+	"ResourceNotFound":                {reason: ErrTableNotFound},
+	"ItemCollectionSizeLimitExceeded": {reason: ErrCollectionFull},
+	"ValidationError":                 {reason: ErrInvalidRequest},
 }
 
 // lostAnswer is the verdict on a try that got no answer that could be understood.
@@ -182,6 +191,9 @@ func contextReason(ctx context.Context) error {
 func OldItem(err error) map[string]types.AttributeValue {
 	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return failed.Item
+	}
+	if failed, ok := errors.AsType[*statementError](err); ok {
+		return failed.item
 	}
 	return nil
 }

@@ -27,6 +27,15 @@ type Put struct {
 // Put puts one item. A condition that fails is ErrConditionFailed with the item that stands there (OldItem), and may be the
 // answer to a second try whose first was applied: MaybeApplied tells.
 func (c *Client) Put(ctx context.Context, m *Meter, p Put) error {
+	_, err := call(ctx, c, m, request{"PutItem", p.Table, true, p.Begin}, func(ctx context.Context) (struct{}, Cost, error) {
+		cost, err := c.putItem(ctx, &p)
+		return struct{}{}, cost, err
+	})
+	return err
+}
+
+// putItem sends one try.
+func (c *Client) putItem(ctx context.Context, p *Put) (Cost, error) {
 	in := &dynamodb.PutItemInput{
 		TableName:                 &p.Table,
 		Item:                      p.Item,
@@ -37,14 +46,11 @@ func (c *Client) Put(ctx context.Context, m *Meter, p Put) error {
 		in.ConditionExpression = &p.Condition
 		in.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 	}
-	_, err := call(ctx, c, m, request{"PutItem", p.Table, true, p.Begin}, func(ctx context.Context) (struct{}, Cost, error) {
-		out, err := c.api.PutItem(ctx, in)
-		if err != nil {
-			return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
-		}
-		return struct{}{}, capacity(true, out.ConsumedCapacity), nil
-	})
-	return err
+	out, err := c.api.PutItem(ctx, in)
+	if err != nil {
+		return Cost{}, err //nolint:wrapcheck // judged and wrapped by the callers
+	}
+	return capacity(true, out.ConsumedCapacity), nil
 }
 
 // Remove deletes the item whose key is p.Item, under p's condition. Errors are those of Put.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -23,6 +24,26 @@ type body struct {
 	ExpressionAttributeValues item
 	Limit                     int
 	RequestItems              map[string]json.RawMessage
+	Statements                []statement[value]
+}
+
+// statement is an INSERT with its parameters.
+type statement[V any] struct {
+	Statement  string
+	Parameters []V
+}
+
+var attributeName = regexp.MustCompile(`'([a-z_]+)':\?`)
+
+// item is what a statement inserts.
+func (s statement[V]) item() map[string]V {
+	inserted := map[string]V{}
+	for i, name := range attributeName.FindAllStringSubmatch(s.Statement, -1) {
+		if i < len(s.Parameters) {
+			inserted[name[1]] = s.Parameters[i]
+		}
+	}
+	return inserted
 }
 
 // describe names the operation of a request, and says in one line what it asks for, without what differs from run to run.
@@ -44,6 +65,14 @@ func describe(message *http.Request, content []byte) (operation, label string) {
 		}
 	case "BatchGetItem", "BatchWriteItem":
 		label = batchLabel(b.RequestItems)
+	case "BatchExecuteStatement":
+		var all []string
+		for _, s := range b.Statements {
+			inserted := item(s.item())
+			all = append(all, inserted.kind()+" "+inserted.key())
+		}
+		slices.Sort(all)
+		label = strings.Join(all, ", ")
 	}
 	return operation, strings.TrimSpace(operation + " " + label)
 }

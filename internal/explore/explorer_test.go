@@ -76,20 +76,25 @@ func TestExplore(t *testing.T) {
 	}
 	t.Logf("seed %d", chosen)
 	for _, s := range scenarios {
-		t.Run(s.name, func(t *testing.T) {
-			var late atomic.Bool // the clock inside the bubble is not the real one
-			defer time.AfterFunc(*exploreFor, func() { late.Store(true) }).Stop()
-			inWorld(t, func(w *world) {
-				x := newExplorer(w, s, &late)
-				if *replaying != "" {
-					x.replay(*replaying)
-					return
-				}
-				x.systematic()
-				x.random(rand.New(rand.NewPCG(chosen, 0)))
-				w.Logf("%d schedules, %d points, %d requests, %d schedules could not be repeated", x.runs, len(x.visited), x.steps, x.diverged)
+		for how, in := range map[string]func(*testing.T, func(*world)){
+			"singly":            inWorld,
+			"with group commit": func(t *testing.T, test func(*world)) { inGroupWorld(t, test) },
+		} {
+			t.Run(s.name+", "+how, func(t *testing.T) {
+				var late atomic.Bool // the clock inside the bubble is not the real one
+				defer time.AfterFunc(*exploreFor, func() { late.Store(true) }).Stop()
+				in(t, func(w *world) {
+					x := newExplorer(w, s, &late)
+					if *replaying != "" {
+						x.replay(*replaying)
+						return
+					}
+					x.systematic()
+					x.random(rand.New(rand.NewPCG(chosen, 0)))
+					w.Logf("%d schedules, %d points, %d requests, %d schedules could not be repeated", x.runs, len(x.visited), x.steps, x.diverged)
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -306,8 +311,8 @@ func (r *run) serve(process string) {
 // noted carries a request out, and takes note of what was written. It returns what was answered.
 func (r *run) noted(request *explore.Request, carry func(*explore.Request) (int, []byte)) string {
 	status, answer := carry(request)
-	if status == http.StatusOK && (request.Operation == "PutItem" || request.Operation == "BatchWriteItem") {
-		if err := r.ledger.Wrote(request.Body); err != nil {
+	if status == http.StatusOK && request.Writes() {
+		if err := r.ledger.Wrote(request.Body, answer); err != nil {
 			r.Fatal(err)
 		}
 	}
@@ -343,7 +348,7 @@ func (r *run) actions() []action {
 		return append([]action{{"nothing lands any more", r.net.Forget}}, all...)
 	}
 	for _, p := range pending {
-		if p.Operation != "PutItem" && p.Operation != "BatchWriteItem" {
+		if !p.Writes() {
 			continue
 		}
 		all = append(all, action{"answer lost: " + p.String(), func() {
@@ -385,7 +390,7 @@ func (r *run) running() bool {
 // crash ends a process; the writes it has sent may still land.
 func (r *run) crash(name string) {
 	for _, p := range r.net.Pending() {
-		if p.Process == name && p.Operation != "PutItem" && p.Operation != "BatchWriteItem" {
+		if p.Process == name && !p.Writes() {
 			r.net.Lose(p)
 		}
 	}

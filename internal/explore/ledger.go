@@ -72,7 +72,9 @@ func NewLedger(pid string) *Ledger {
 	return &Ledger{pid: pid, items: map[int64]standing{}, buried: map[Event]bool{}, refused: map[string]bool{}, ever: map[Event]bool{}}
 }
 
-type storedItem map[string]struct{ S, N, B string }
+type storedValue struct{ S, N, B string }
+
+type storedItem map[string]storedValue
 
 func (i storedItem) number(name string) int64 {
 	n, err := strconv.ParseInt(i[name].N, 10, 64)
@@ -82,17 +84,24 @@ func (i storedItem) number(name string) int64 {
 	return n
 }
 
-// Wrote takes note of a write that the service has done, whosever.
-func (l *Ledger) Wrote(body []byte) error {
+// Wrote takes note of a write that the service has done and answered, whosever.
+func (l *Ledger) Wrote(body, answer []byte) error {
 	var b struct {
 		Item         storedItem
 		RequestItems map[string][]struct {
 			PutRequest    struct{ Item storedItem }
 			DeleteRequest struct{ Key storedItem }
 		}
+		Statements []statement[storedValue]
 	}
 	if err := json.Unmarshal(body, &b); err != nil {
 		return fmt.Errorf("read a write: %w", err)
+	}
+	var a struct {
+		Responses []struct{ Error *struct{ Code string } }
+	}
+	if err := json.Unmarshal(answer, &a); len(b.Statements) > 0 && (err != nil || len(a.Responses) != len(b.Statements)) {
+		return fmt.Errorf("an answer with %d responses to %d statements: %w", len(a.Responses), len(b.Statements), err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,6 +110,11 @@ func (l *Ledger) Wrote(body []byte) error {
 		for _, w := range writes {
 			l.put(w.PutRequest.Item)
 			l.remove(w.DeleteRequest.Key)
+		}
+	}
+	for i, s := range b.Statements {
+		if a.Responses[i].Error == nil {
+			l.put(s.item())
 		}
 	}
 	return nil

@@ -45,6 +45,11 @@ type Request struct {
 
 func (r *Request) String() string { return r.Process + ": " + r.Label }
 
+// Writes says whether a request puts or removes items.
+func (r *Request) Writes() bool {
+	return r.Operation == "PutItem" || r.Operation == "BatchWriteItem" || r.Operation == "BatchExecuteStatement"
+}
+
 type answer struct {
 	status int
 	header http.Header

@@ -30,11 +30,21 @@ type world struct {
 // fenceWindow is that of every journal here: short, as the engine does its own work while the bubble's time passes.
 const fenceWindow = 10 * time.Minute
 
-// inWorld runs a test in a bubble with an empty native journal.
+// inWorld runs a test in a bubble with an empty native journal, without group commit: each member of an atomic write is a
+// request, with a fate of its own.
 func inWorld(t *testing.T, test func(w *world)) {
 	t.Helper()
+	inGroupWorld(t, func(w *world) {
+		w.config.GroupCommit = dynajournal.GroupCommitOff
+		test(w)
+	})
+}
+
+// inGroupWorld is inWorld with group commit.
+func inGroupWorld(t *testing.T, test func(w *world), opts ...embedded.Option) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
+		engine, err := embedded.OpenMemory(append(opts, embedded.WithSweepInterval(0))...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -100,6 +100,44 @@ func (s *Store) Standing(ctx context.Context, m *dynamo.Meter, pid string, seq i
 			return layout.Slot{}, fmt.Errorf("read %d: %w", seq, err)
 		}
 	}
+	return s.standing(pid, seq, item)
+}
+
+// AllStanding is Standing for several numbers, each with the item that its failure brought along: those that brought none are
+// read together.
+func (s *Store) AllStanding(ctx context.Context, m *dynamo.Meter, pid string, met map[int64]layout.Attributes) (map[int64]layout.Slot, error) {
+	items := map[layout.Key]layout.Attributes{}
+	var missing []dynamo.Attributes
+	for seq, item := range met {
+		if items[s.Keys.Event(pid, seq)] = item; item == nil {
+			missing = append(missing, s.Keys.Event(pid, seq).Attributes())
+		}
+	}
+	if len(missing) > 0 {
+		read, err := s.Client.BatchGet(ctx, m, s.Table, missing)
+		if err != nil {
+			return nil, fmt.Errorf("read %d numbers: %w", len(missing), err)
+		}
+		for _, item := range read {
+			key, err := layout.DecodeKey(item)
+			if err != nil {
+				return nil, fmt.Errorf("table %q: %w", s.Table, err)
+			}
+			items[key] = item
+		}
+	}
+	slots := make(map[int64]layout.Slot, len(met))
+	for seq := range met {
+		var err error
+		if slots[seq], err = s.standing(pid, seq, items[s.Keys.Event(pid, seq)]); err != nil {
+			return nil, err
+		}
+	}
+	return slots, nil
+}
+
+// standing decodes the item of a number, nil if there is none.
+func (s *Store) standing(pid string, seq int64, item layout.Attributes) (layout.Slot, error) {
 	if item == nil { // removed between: by its number it was taken, by whom can't be known
 		return layout.Slot{SequenceNr: seq}, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,6 +125,9 @@ func (g *game) open() {
 func (g *game) config(process string) dynajournal.Config {
 	config := dynajournal.Config{AWS: g.engine.AWSConfig(), FenceWindow: fenceWindow, BackoffBase: 1, BackoffCap: 1, Retries: 5}
 	config.AWS.HTTPClient = g.net.Client(process)
+	if !g.grouped {
+		config.GroupCommit = dynajournal.GroupCommitOff
+	}
 	return config
 }
 
@@ -191,14 +195,14 @@ func (g *game) check() {
 func (g *game) carry(r *explore.Request, how func(*explore.Request) (int, []byte)) {
 	g.sum.fates["done"]++
 	status, answer := how(r)
-	if status != http.StatusOK || r.Operation != "PutItem" && r.Operation != "BatchWriteItem" {
+	if status != http.StatusOK || !r.Writes() {
 		return
 	}
 	if left := leftOvers(answer); left {
 		g.Fatal("the engine left something over")
 	}
 	for _, l := range g.ledgers {
-		if err := l.Wrote(r.Body); err != nil {
+		if err := l.Wrote(r.Body, answer); err != nil {
 			g.Fatal(err)
 		}
 	}
@@ -244,8 +248,7 @@ func (g *game) fate(r *explore.Request) {
 	g.served[r.String()]++
 	fmt.Fprint(hash, g.seed, r, g.served[r.String()])
 	dice := int(hash.Sum64() >> 8 % 1000)
-	write := r.Operation == "PutItem" || r.Operation == "BatchWriteItem"
-	batch := r.Operation == "BatchWriteItem" || r.Operation == "BatchGetItem"
+	batch := strings.HasPrefix(r.Operation, "Batch")
 	upTo := 0
 	is := func(rate int) bool {
 		upTo += rate
@@ -258,7 +261,7 @@ func (g *game) fate(r *explore.Request) {
 	case is(g.rates.lose):
 		g.sum.fates["lost"]++
 		g.net.Lose(r)
-	case is(g.rates.delay) && write && len(g.net.Late()) < maxLate:
+	case is(g.rates.delay) && r.Writes() && len(g.net.Late()) < maxLate:
 		g.sum.fates["late"]++
 		g.net.Delay(r)
 	case is(g.rates.throttle):
@@ -277,13 +280,20 @@ func (g *game) fate(r *explore.Request) {
 
 // leaveOver answers a batch with all of it unprocessed.
 func (g *game) leaveOver(r *explore.Request) {
-	var b struct{ RequestItems json.RawMessage }
+	var b struct {
+		RequestItems json.RawMessage
+		Statements   []json.RawMessage
+	}
 	if err := json.Unmarshal(r.Body, &b); err != nil {
 		g.Fatal(err)
 	}
 	left := map[string]any{"UnprocessedItems": b.RequestItems}
 	if r.Operation == "BatchGetItem" {
 		left = map[string]any{"Responses": map[string]any{}, "UnprocessedKeys": b.RequestItems}
+	}
+	if r.Operation == "BatchExecuteStatement" {
+		throttled := map[string]any{"Error": map[string]string{"Code": "ThrottlingError", "Message": "left over"}}
+		left = map[string]any{"Responses": slices.Repeat([]any{throttled}, len(b.Statements))}
 	}
 	answer, err := json.Marshal(left)
 	if err != nil {

@@ -92,6 +92,7 @@ type history struct {
 	seed     uint64
 	rates    rates
 	used     int // sequence numbers used up before
+	grouped  bool
 	commands []command
 }
 
@@ -100,7 +101,7 @@ type rates struct{ loseAnswer, lose, delay, throttle, fail, leftOvers int }
 
 func (h history) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d, %d numbers used up before, rates of faults in 1000: %+v\n", h.seed, h.used, h.rates)
+	fmt.Fprintf(&b, "seed %d, %d numbers used up before, group commit %v, rates of faults in 1000: %+v\n", h.seed, h.used, h.grouped, h.rates)
 	for _, c := range h.commands {
 		if c.kind != nothing || c.steps > 0 {
 			fmt.Fprintln(&b, "\t", c)
@@ -118,8 +119,9 @@ const (
 func drawHistory(rt *rapid.T) history {
 	rate := func(name string) int { return rapid.SampledFrom([]int{0, 0, 10, 30, 100}).Draw(rt, name) }
 	h := history{
-		seed: rapid.Uint64().Draw(rt, "seed"),
-		used: rapid.SampledFrom([]int{0, 90, 97, 98, 99, 195}).Draw(rt, "used"),
+		seed:    rapid.Uint64().Draw(rt, "seed"),
+		grouped: rapid.Bool().Draw(rt, "grouped"),
+		used:    rapid.SampledFrom([]int{0, 90, 97, 98, 99, 195}).Draw(rt, "used"),
 		rates: rates{
 			loseAnswer: rate("answers lost"), lose: rate("requests lost"), delay: rate("late"),
 			throttle: rate("throttled"), fail: rate("failed"), leftOvers: rate("left over"),

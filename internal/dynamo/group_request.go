@@ -1,0 +1,326 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+)
+
+// groupRequest is a request of a group on its way: a PutItem for one item, else a BatchExecuteStatement.
+type groupRequest struct {
+	group *Group
+	// ctx ends when the time of the operation is up, or the group's; it is handed from the sender to whoever tries again.
+	ctx, values context.Context //nolint:containedctx // a request's own
+	cancel      context.CancelFunc
+	tries       tries
+	begun       bool
+	// members are the items that have no outcome yet.
+	members []member
+	// outcome takes the outcome of a member; nil gives it to the member's writer.
+	outcome func(m *member, err error)
+}
+
+// member is an item of a request.
+type member struct {
+	write *write
+	// at is its place in the insertion.
+	at int
+	// maybe says that an earlier try may have inserted it, err is why the last one failed, reason what that means.
+	maybe       bool
+	reason, err error
+}
+
+func (m *member) item() Attributes { return m.write.Items[m.at] }
+
+// request makes the request of some writes. One that serves one writer has the values of its context.
+func (g *Group) request(writes []*write) *groupRequest {
+	r := &groupRequest{group: g}
+	if r.values = g.opts.Context; len(writes) == 1 {
+		r.values = context.WithoutCancel(writes[0].ctx)
+	}
+	r.begins(time.Now().Add(g.client.opts.OperationTimeout))
+	r.tries = tries{client: g.client, request: request{table: g.opts.Table, write: true, begin: r.begin}}
+	items := 0
+	for _, w := range writes {
+		items += w.to - w.from
+	}
+	r.members = make([]member, 0, items)
+	for _, w := range writes {
+		for i := w.from; i < w.to; i++ {
+			r.members = append(r.members, member{write: w, at: i})
+		}
+	}
+	return r
+}
+
+// begins gives a request its context: with the values that it serves, until its time is up or the group's.
+func (r *groupRequest) begins(deadline time.Time) {
+	ctx, cancel := context.WithDeadline(r.values, deadline)
+	if r.values == r.group.opts.Context {
+		r.ctx, r.cancel = ctx, cancel
+		return
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(r.group.opts.Context, func() { end(context.Cause(r.group.opts.Context)) })
+	r.ctx, r.cancel = ctx, func() {
+		stop()
+		end(nil)
+		cancel()
+	}
+}
+
+// begin asks each writer before the first try whether to send, and leaves out those who don't want it any more.
+func (r *groupRequest) begin() bool {
+	if r.begun {
+		return true
+	}
+	r.begun = true
+	var asked *write
+	var wanted bool
+	r.members = slices.DeleteFunc(r.members, func(m member) bool {
+		if m.write != asked {
+			asked, wanted = m.write, m.write.Begin == nil || m.write.Begin()
+		}
+		if !wanted {
+			r.finish(&m, errNotSent, errNotSent)
+		}
+		return !wanted
+	})
+	return len(r.members) > 0
+}
+
+// finish gives a member its outcome, an error if there is a reason for one.
+func (r *groupRequest) finish(m *member, reason, err error) {
+	if reason != nil {
+		t := r.tries
+		t.maybe = m.maybe
+		err = t.ended(reason, err)
+	}
+	if r.outcome != nil {
+		r.outcome(m, err)
+		return
+	}
+	m.write.finish(m.at, err)
+}
+
+// first does the first try, and says whether some members are left for further ones.
+func (r *groupRequest) first() bool {
+	if len(r.members) > 1 && r.group.off.Load() {
+		r.group.work.Go(func() {
+			r.singly(r.members, nil)
+			r.cancel()
+		})
+		return false
+	}
+	if r.try() {
+		return true
+	}
+	r.cancel()
+	return false
+}
+
+// rest does the further tries, until every member has its outcome.
+func (r *groupRequest) rest() {
+	defer r.cancel()
+	for len(r.members) > 0 {
+		if !r.tries.pause(r.ctx) {
+			for i := range r.members {
+				r.finish(&r.members[i], contextReason(r.ctx), r.members[i].err)
+			}
+			return
+		}
+		r.try()
+	}
+}
+
+// try sends what is left. It says whether some is left even then.
+func (r *groupRequest) try() bool {
+	failures, err := attempt(r.ctx, &r.tries, nil, r.send)
+	if isNotSent(err) {
+		r.notSent(err)
+		return false
+	}
+	if err != nil {
+		failures = slices.Repeat([]error{err}, len(r.members))
+		r.note(judge(err))
+	}
+	left, refused, accepted := r.settle(failures)
+	r.members = left
+	if len(refused) > 0 {
+		why := refused[0].err
+		r.group.work.Go(func() {
+			r.singly(refused, func(taken bool) {
+				if taken && !accepted { // so what the service refuses is PartiQL
+					r.group.refused(why)
+				}
+			})
+		})
+	}
+	return len(left) > 0
+}
+
+// note takes note of what an answer says of the whole request.
+func (r *groupRequest) note(v verdict) {
+	if v.renew {
+		invalidate(r.group.client.opts.AWS.Credentials)
+	}
+	if errors.Is(v.reason, ErrDenied) {
+		r.tries.refused++
+	}
+}
+
+// settle gives each member its outcome that has one. The others are left for a further try, or refused as what they are: a
+// statement of PartiQL. It says whether the service has accepted any statement.
+func (r *groupRequest) settle(failures []error) (left, refused []member, accepted bool) {
+	together := len(r.members) > 1
+	for i := range r.members {
+		m := &r.members[i]
+		if failures == nil || failures[i] == nil {
+			accepted = true
+			r.finish(m, nil, nil)
+			continue
+		}
+		v := judge(failures[i])
+		m.maybe = m.maybe || v.ambiguous
+		m.reason, m.err = v.reason, failures[i]
+		refusal := !v.retry && isRefusal(v.reason)
+		accepted = accepted || !refusal
+		switch {
+		case r.ctx.Err() != nil && !errors.Is(v.reason, ErrConditionFailed):
+			r.finish(m, contextReason(r.ctx), m.err)
+		case v.retry && r.tries.used < r.tries.client.opts.Retries && r.tries.refused < maxRefusals:
+			left = append(left, *m)
+		case refusal && together:
+			refused = append(refused, *m)
+		default:
+			r.finish(m, v.reason, m.err)
+		}
+	}
+	return left, refused, accepted
+}
+
+// notSent ends a request that was not to be sent any more: each member with the failure of its last try, if there was one.
+func (r *groupRequest) notSent(err error) {
+	for i := range r.members {
+		m := &r.members[i]
+		switch {
+		case r.ctx.Err() != nil:
+			r.finish(m, contextReason(r.ctx), err)
+		case m.err != nil:
+			r.finish(m, m.reason, m.err)
+		default:
+			r.finish(m, errNotSent, err)
+		}
+	}
+	r.members = nil
+}
+
+// singly sends members by a request each, as many at the same time as can be under way. Before the last one has its outcome,
+// decide is told whether the service refused none of them for what it is.
+func (r *groupRequest) singly(members []member, decide func(taken bool)) {
+	var refusals atomic.Bool
+	var left atomic.Int32
+	left.Store(int32(len(members)))
+	outcome := func(m *member, err error) {
+		if isRefusal(err) {
+			refusals.Store(true)
+		}
+		if left.Add(-1) == 0 && decide != nil {
+			decide(!refusals.Load())
+		}
+		m.write.finish(m.at, err)
+	}
+	deadline, _ := r.ctx.Deadline()
+	slots := make(chan struct{}, r.group.client.opts.MaxInFlight)
+	var all sync.WaitGroup
+	for _, m := range members {
+		slots <- struct{}{}
+		all.Go(func() {
+			single := &groupRequest{group: r.group, values: r.values, tries: r.tries, begun: r.begun, members: []member{m}, outcome: outcome}
+			single.tries.begin = single.begin
+			single.begins(deadline)
+			if single.first() {
+				single.rest()
+			}
+			<-slots
+		})
+	}
+	all.Wait()
+}
+
+var errWrongNumber = errors.New("the answer does not have as many responses as the request has statements")
+
+// send sends one try. The request is charged to its first member; what each consumed, to its own.
+func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
+	first := r.members[0].write.meter
+	first.add(Cost{Requests: 1})
+	if len(r.members) == 1 {
+		r.tries.operation, r.tries.statements = "PutItem", 0
+		cost, err := r.group.client.putItem(ctx, &Put{Table: r.group.opts.Table, Item: r.members[0].item(), Condition: r.members[0].write.Condition})
+		first.add(cost.units())
+		return nil, cost, err
+	}
+	r.tries.operation, r.tries.statements = "BatchExecuteStatement", len(r.members)
+	in := &dynamodb.BatchExecuteStatementInput{
+		Statements:             make([]types.BatchStatementRequest, len(r.members)),
+		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	}
+	for i := range r.members {
+		k, parameters := r.group.statements.of(r.members[i].item())
+		in.Statements[i] = types.BatchStatementRequest{Statement: &k.text, Parameters: parameters}
+	}
+	out, err := r.group.client.api.BatchExecuteStatement(ctx, in)
+	if err != nil {
+		return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by settle
+	}
+	cost := consumed(true, out.ConsumedCapacity...)
+	r.charge(out.ConsumedCapacity, cost)
+	if len(out.Responses) != len(r.members) {
+		return nil, cost, fmt.Errorf("%w: %d of %d", errWrongNumber, len(out.Responses), len(r.members))
+	}
+	return failuresOf(out.Responses), cost, nil
+}
+
+// charge charges each member what its statement consumed; all of it to the first, where the answer does not say it of each.
+func (r *groupRequest) charge(capacity []types.ConsumedCapacity, all Cost) {
+	if len(capacity) != len(r.members) {
+		r.members[0].write.meter.add(all.units())
+		return
+	}
+	for i := range capacity {
+		r.members[i].write.meter.add(consumed(true, capacity[i]).units())
+	}
+}
+
+// failuresOf are the errors of statements, nil if there is none.
+func failuresOf(responses []types.BatchStatementResponse) []error {
+	var failures []error
+	for i := range responses {
+		if failed := responses[i].Error; failed != nil {
+			if failures == nil {
+				failures = make([]error, len(responses))
+			}
+			failures[i] = &statementError{
+				GenericAPIError: smithy.GenericAPIError{Code: string(failed.Code), Message: aws.ToString(failed.Message)},
+				item:            failed.Item,
+			}
+		}
+	}
+	return failures
+}
+
+// statementError is the error of one statement inside an answer with status 200.
+type statementError struct {
+	smithy.GenericAPIError
+
+	item Attributes
+}
