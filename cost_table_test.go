@@ -165,8 +165,8 @@ var costColumns = []struct {
 
 // costTable has what everything costs in each column: requests, read units, write units.
 var costTable = map[string][4]spent{
-	"an atomic write of 10":                      {{10, 0, 10}, {10, 0, 10}, {10, 0, 20}, {10, 0, 20}},
-	"an atomic write of 10 over 100":             {{11, 0, 11}, {11, 0, 11}, {11, 0, 22}, {11, 0, 22}},
+	"an atomic write of 10":                      {{1, 0, 10}, {1, 0, 10}, {1, 0, 20}, {1, 0, 20}},
+	"an atomic write of 10 over 100":             {{2, 0, 11}, {2, 0, 11}, {2, 0, 22}, {2, 0, 22}},
 	"an event":                                   {{1, 0, 1}, {1, 0, 1}, {1, 0, 2}, {1, 0, 2}},
 	"deletion of 1000 events of 1250":            {{55, 163, 1004}, {55, 172, 1004}, {55, 163, 1003}, {55, 172, 1003}},
 	"listing 1000 persistence ids":               {{9, 8, 0}, {9, 8, 0}, {4, 6, 0}, {4, 6, 0}},
