@@ -163,9 +163,10 @@ type session struct {
 	rounds  int
 	turn    time.Duration
 
-	place   *place
-	bare    *dynamodb.Client
-	journal *dynajournal.Journal
+	place *place
+	bare  *dynamodb.Client
+	// journal is as it is configured; ungrouped never shares requests among writers.
+	journal, ungrouped *dynajournal.Journal
 	// measured counts the requests of the journal.
 	measured *requestCount
 

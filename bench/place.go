@@ -56,7 +56,12 @@ func (s *session) open(ctx context.Context) error {
 		return err
 	}
 	var err error
-	s.journal, err = dynajournal.Open(ctx, s.place.config)
+	if s.journal, err = dynajournal.Open(ctx, s.place.config); err != nil {
+		return err
+	}
+	ungrouped := s.place.config
+	ungrouped.GroupCommit = dynajournal.GroupCommitOff
+	s.ungrouped, err = dynajournal.Open(ctx, ungrouped)
 	return err
 }
 
@@ -65,8 +70,10 @@ func (s *session) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tablePatience)
 	defer cancel()
 	var all []error
-	if s.journal != nil {
-		all = append(all, s.journal.Close())
+	for _, j := range []*dynajournal.Journal{s.journal, s.ungrouped} {
+		if j != nil {
+			all = append(all, j.Close())
+		}
 	}
 	if s.place != nil {
 		_, err := dynajournal.DeleteTables(ctx, s.place.config)
@@ -110,7 +117,7 @@ func (p plainBodies) Do(r *http.Request) (*http.Response, error) {
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = struct{ io.ReadCloser }{r.Body}
 	}
-	return p.inner.Do(r) //nolint:wrapcheck // a transport hands errors on as they are
+	return p.inner.Do(r)
 }
 
 func (s *session) createBareTable(ctx context.Context) error {

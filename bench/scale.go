@@ -49,7 +49,7 @@ func scaleStored(ctx context.Context, s *session) error {
 		if err := s.load(ctx, pids, scaleEvents); err != nil {
 			return fmt.Errorf("store %d events: %w", size, err)
 		}
-		writers, err := s.recoverWriters(ctx, fmt.Sprintf("scale-events-%d", size), scaleCallers)
+		writers, err := recoverWriters(ctx, s.journal, fmt.Sprintf("scale-events-%d", size), scaleCallers)
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func scaleStored(ctx context.Context, s *session) error {
 // scaleWriters measures with ever more entities that live and write in turn.
 func scaleWriters(ctx context.Context, s *session) error {
 	for _, size := range decades(fewestEntities, s.options.Entities) {
-		writers, err := s.recoverWriters(ctx, fmt.Sprintf("scale-entities-%d", size), size)
+		writers, err := recoverWriters(ctx, s.journal, fmt.Sprintf("scale-entities-%d", size), size)
 		if err == nil {
 			err = appendFirst(ctx, writers)
 		}

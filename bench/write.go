@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -32,20 +33,22 @@ var payload = func() []byte {
 	return p
 }()
 
-// writes are single events by 1, 64, 256 and 1,024 entities, each with one write under way, and atomic writes of ten.
+// writes are single events by 1, 64, 256 and 1,024 entities, each with one write under way, and atomic writes of ten; with and
+// without group commit, but for the first, where nobody is to share with.
 func writes() []workload {
-	all := []workload{{"write-1", 2, writeLatency}}
+	const two, three, four = 2, 3, 4
+	all := []workload{{"write-1", two, writeLatency}}
 	for _, entities := range []int{64, 256, mostCallers} {
-		all = append(all, workload{fmt.Sprintf("write-%d", entities), 2, func(ctx context.Context, s *session) error {
+		all = append(all, workload{fmt.Sprintf("write-%d", entities), three, func(ctx context.Context, s *session) error {
 			return s.writeRates(ctx, entities)
 		}})
 	}
-	return append(all, workload{"write-batch-10", 3, writeBatches})
+	return append(all, workload{"write-batch-10", four, writeBatches})
 }
 
 // writeLatency compares an event with an unconditional PutItem, as nobody needs less.
 func writeLatency(ctx context.Context, s *session) error {
-	writers, err := s.recoverWriters(ctx, s.workload, 1)
+	writers, err := recoverWriters(ctx, s.journal, s.workload, 1)
 	if err != nil {
 		return err
 	}
@@ -59,45 +62,52 @@ func writeLatency(ctx context.Context, s *session) error {
 	return s.reportCPU(ours, base)
 }
 
+// ungrouped ends the names of figures without group commit.
+const ungrouped = "-ungrouped"
+
 // writeRates compares events with conditional PutItems.
 func (s *session) writeRates(ctx context.Context, entities int) error {
-	writers, err := s.recoverWriters(ctx, s.workload, entities)
+	grouped, single, err := s.bothWriters(ctx, entities)
 	if err != nil {
 		return err
 	}
-	ours, base := appends(writers), s.puts(s.place.bare, s.workload, entities, conditional)
-	if err := s.race(ctx, entities, 0, ours, base); err != nil {
+	ours, alone, base := appends(grouped), appends(single), s.puts(s.place.bare, s.workload, entities, conditional)
+	if err := s.race(ctx, entities, 0, ours, alone, base); err != nil {
 		return err
 	}
-	if err := s.reportRates(ours, base); err != nil {
-		return err
+	return errors.Join(s.reportWrites("", ours, base), s.reportWrites(ungrouped, alone, base))
+}
+
+func (s *session) reportWrites(suffix string, ours, base *contender) error {
+	return errors.Join(
+		s.report("events"+suffix, perSecond, median(ours.rates), median(base.rates)),
+		s.report("p50"+suffix, microsecond, ours.percentile(50), base.percentile(50)),
+		s.report("p99"+suffix, microsecond, ours.percentile(99), base.percentile(99)),
+		s.report("cpu"+suffix, microsecond, median(ours.cpu), median(base.cpu)))
+}
+
+// bothWriters recovers entities with group commit, and others without.
+func (s *session) bothWriters(ctx context.Context, entities int) (grouped, single []*dynajournal.Writer, err error) {
+	if grouped, err = recoverWriters(ctx, s.journal, s.workload, entities); err != nil {
+		return nil, nil, err
 	}
-	if err := s.reportLatency(ours, base, 50, 99); err != nil {
-		return err
-	}
-	return s.reportCPU(ours, base)
+	single, err = recoverWriters(ctx, s.ungrouped, s.workload+ungrouped, entities)
+	return grouped, single, err
 }
 
 // writeBatches compares atomic writes with as many conditional PutItems, at the same time and one after the other.
 func writeBatches(ctx context.Context, s *session) error {
-	writers, err := s.recoverWriters(ctx, s.workload, 1)
+	grouped, single, err := s.bothWriters(ctx, 1)
 	if err != nil {
 		return err
 	}
-	events := make([]any, batchEvents)
-	for i := range events {
-		events[i] = payload
-	}
-	ours := &contender{name: "journal", do: func(ctx context.Context, caller int) (int, error) {
-		_, err := writers[caller].Append(ctx, events...)
-		return batchEvents, err
-	}}
-	single := s.puts(s.place.bare, s.workload, batchEvents, conditional)
+	ours, alone := appendsBatches(grouped), appendsBatches(single)
+	put := s.puts(s.place.bare, s.workload, batchEvents, conditional)
 	parallel := &contender{name: "PutItems at the same time", do: func(ctx context.Context, _ int) (int, error) {
 		group, ctx := errgroup.WithContext(ctx)
 		for caller := range batchEvents {
 			group.Go(func() error {
-				_, err := single.do(ctx, caller)
+				_, err := put.do(ctx, caller)
 				return err
 			})
 		}
@@ -105,32 +115,40 @@ func writeBatches(ctx context.Context, s *session) error {
 	}}
 	serial := &contender{name: "PutItems one after the other", do: func(ctx context.Context, _ int) (int, error) {
 		for range batchEvents {
-			if _, err := single.do(ctx, 0); err != nil {
+			if _, err := put.do(ctx, 0); err != nil {
 				return 0, err
 			}
 		}
 		return batchEvents, nil
 	}}
-	if err := s.race(ctx, 1, 0, ours, parallel, serial); err != nil {
+	if err := s.race(ctx, 1, 0, ours, alone, parallel, serial); err != nil {
 		return err
 	}
-	if err := s.reportLatency(ours, parallel, 50, 99); err != nil {
-		return err
+	return errors.Join(
+		s.reportWrites("", ours, parallel), s.reportWrites(ungrouped, alone, parallel),
+		s.report("p50-to-serial", microsecond, ours.percentile(50), serial.percentile(50)))
+}
+
+// appendsBatches is appending atomic writes of ten; each caller has a writer.
+func appendsBatches(writers []*dynajournal.Writer) *contender {
+	events := make([]any, batchEvents)
+	for i := range events {
+		events[i] = payload
 	}
-	if err := s.report("p50-to-serial", microsecond, ours.percentile(50), serial.percentile(50)); err != nil {
-		return err
-	}
-	return s.reportCPU(ours, parallel)
+	return &contender{name: "journal", do: func(ctx context.Context, caller int) (int, error) {
+		_, err := writers[caller].Append(ctx, events...)
+		return batchEvents, err
+	}}
 }
 
 // recoverWriters makes new entities, and recovers them, some at a time.
-func (s *session) recoverWriters(ctx context.Context, prefix string, n int) ([]*dynajournal.Writer, error) {
+func recoverWriters(ctx context.Context, j *dynajournal.Journal, prefix string, n int) ([]*dynajournal.Writer, error) {
 	writers := make([]*dynajournal.Writer, n)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(preparing)
 	for i := range writers {
 		group.Go(func() (err error) {
-			writers[i], err = s.journal.Recover(ctx, fmt.Sprintf("%s-%d", prefix, i), dynajournal.RecoverOptions{}, nil)
+			writers[i], err = j.Recover(ctx, fmt.Sprintf("%s-%d", prefix, i), dynajournal.RecoverOptions{}, nil)
 			return err
 		})
 	}

@@ -41,6 +41,7 @@ final class Operations {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final ActorSystem system;
+  private final Load load;
   private final ActorRef journal;
   private final ActorRef snapshots;
   private final BlockingQueue<Object> replies = new LinkedBlockingQueue<>();
@@ -63,6 +64,7 @@ final class Operations {
 
   Operations(ActorSystem system) {
     this.system = system;
+    load = new Load(system);
     Persistence persistence = (Persistence) Persistence.get(system);
     journal = persistence.journalFor("", ConfigFactory.empty());
     snapshots = persistence.snapshotStoreFor("", ConfigFactory.empty());
@@ -96,6 +98,14 @@ final class Operations {
         return ids(request.path("by").asText());
       case "list":
         return list(pid);
+      case "loadPersist":
+        return load.persist(request);
+      case "loadReplay":
+        return load.replay(request);
+      case "loadRecover":
+        return load.recover(request);
+      case "memory":
+        return Load.memory();
       case "purge":
         journal.tell(new Purge(pid, receiver), receiver);
         return answer().put("reply", reply().toString());

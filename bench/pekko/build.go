@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// build builds the command and the Java program into a folder, and returns how to start each.
+func build(ctx context.Context, folder string) (command string, java []string, err error) {
+	root, err := output(ctx, "", "go", "list", "-m", "-f", "{{.Dir}}")
+	if err != nil {
+		return "", nil, err
+	}
+	command = filepath.Join(folder, "dynajournal")
+	if _, err := output(ctx, root, "go", "build", "-o", command, "./cmd/dynajournal"); err != nil {
+		return "", nil, err
+	}
+	target := filepath.Join(folder, "interop")
+	if _, err := output(ctx, filepath.Join(root, "interop"), "mvn", "-q", "-B", "-Dinterop.target="+target, "package"); err != nil {
+		return "", nil, err
+	}
+	classes := filepath.Join(target, "interop.jar") + string(os.PathListSeparator) + filepath.Join(target, "lib", "*")
+	// The JVM's own choice of collector and compilers. Only its heap is bounded, as otherwise it takes a quarter of the machine.
+	return command, []string{"java", "-Xmx512m", "-Daws.java.v1.disableDeprecationAnnouncement=true", "-cp", classes}, nil
+}
+
+// output runs a program to its end.
+func output(ctx context.Context, folder, program string, args ...string) (string, error) {
+	process := exec.CommandContext(ctx, program, args...) //nolint:gosec // our own tools
+	process.Dir = folder
+	var errs strings.Builder
+	process.Stderr = &errs
+	out, err := process.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w\n%s%s", strings.Join(process.Args, " "), err, out, errs.String())
+	}
+	return strings.TrimSpace(string(out)), nil
+}

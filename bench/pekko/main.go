@@ -1,0 +1,60 @@
+// Command pekko measures the same work done by the real Pekko plug-in and by this journal: on one served engine, in one run, in
+// turns. It builds what it needs (Java 17 and Maven have to be there), and prints one table.
+//
+//	go run ./bench/pekko
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "pekko:", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // what was deferred is done
+	}
+}
+
+// options are the flags.
+type options struct {
+	rounds  int
+	seconds float64
+	json    bool
+
+	// service and endpoint make this process the journal's side of the race: it does what it is asked to on standard input.
+	service, endpoint string
+}
+
+func run(ctx context.Context) error {
+	var o options
+	flag.IntVar(&o.rounds, "rounds", 3, "how often each takes its turn")
+	flag.Float64Var(&o.seconds, "seconds", 3, "how long a turn of persisting is")
+	flag.BoolVar(&o.json, "json", false, "print a JSON object a line in place of the table")
+	flag.StringVar(&o.service, "service", "", "internal: be the service of this kind of journal")
+	flag.StringVar(&o.endpoint, "endpoint", "", "internal: the service's endpoint")
+	flag.Parse()
+	switch {
+	case o.service != "":
+		return serve(ctx, o.service, o.endpoint, os.Stdin, os.Stdout)
+	case o.rounds < 1 || o.seconds <= 0 || flag.NArg() > 0:
+		return errors.New("wrong usage: see -help")
+	}
+	race, err := prepare(ctx, o)
+	if err != nil {
+		return err
+	}
+	table, err := race.run(ctx)
+	if err = errors.Join(err, race.close()); err != nil {
+		return err
+	}
+	return table.print(os.Stdout, o.json)
+}

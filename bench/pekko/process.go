@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// request is what a service is asked for: the Java program of interop, or the journal's in this one.
+type request struct {
+	Op string `json:"op"`
+	// Prefix begins the persistence ids, which go on with a hyphen and a number from 0 to Entities-1.
+	Prefix   string `json:"prefix,omitempty"`
+	Entities int    `json:"entities,omitempty"`
+	// Seconds is how long to persist, Snapshots whether to load one first, Events how many to store in each entity.
+	Seconds   float64 `json:"seconds,omitempty"`
+	Snapshots bool    `json:"snapshots,omitempty"`
+	Events    int     `json:"events,omitempty"`
+}
+
+// answer is what it has come to.
+type answer struct {
+	Failure string `json:"failure,omitempty"`
+	// Count is how many events were persisted or replayed.
+	Count      float64 `json:"count"`
+	Seconds    float64 `json:"seconds"`
+	CPUSeconds float64 `json:"cpuSeconds"`
+	// P50 and P99 are in microseconds.
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+	// Resident and Peak are in bytes.
+	Resident float64 `json:"resident"`
+	Peak     float64 `json:"peak"`
+}
+
+// service is a process that answers requests, a JSON object a line.
+type service struct {
+	name    string
+	process *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
+}
+
+// start starts a process whose output is read line by line.
+func start(name string, args ...string) (*service, error) {
+	// Not bound to a context: it ends with its input, after what it is doing.
+	s := &service{name: name, process: exec.CommandContext(context.Background(), args[0], args[1:]...)} //nolint:gosec // our own
+	s.process.Stderr = os.Stderr
+	var err error
+	if s.in, err = s.process.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	out, err := s.process.StdoutPipe()
+	if err == nil {
+		err = s.process.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", name, err)
+	}
+	s.out = bufio.NewReader(out)
+	return s, nil
+}
+
+// ask waits for the answer.
+func (s *service) ask(ctx context.Context, r request) (answer, error) {
+	var a answer
+	if err := ctx.Err(); err != nil {
+		return a, context.Cause(ctx)
+	}
+	line, err := json.Marshal(r)
+	if err == nil {
+		_, err = s.in.Write(append(line, '\n'))
+	}
+	if err == nil {
+		line, err = s.out.ReadBytes('\n')
+	}
+	if err == nil {
+		err = json.Unmarshal(line, &a)
+	}
+	if err == nil && a.Failure != "" {
+		err = errors.New(a.Failure)
+	}
+	if err != nil {
+		return a, fmt.Errorf("%s: %s %s: %w", s.name, r.Op, r.Prefix, err)
+	}
+	return a, nil
+}
+
+// stopPatience is how long a process may take to end.
+const stopPatience = 20 * time.Second
+
+// stop ends a process by the end of its input, a server by a signal.
+func (s *service) stop(signal os.Signal) error {
+	timer := time.AfterFunc(stopPatience, func() { _ = s.process.Process.Kill() })
+	defer timer.Stop()
+	err := s.in.Close()
+	if signal != nil {
+		err = errors.Join(err, s.process.Process.Signal(signal))
+	}
+	if err = errors.Join(err, s.process.Wait()); err != nil {
+		return fmt.Errorf("stop %s: %w", s.name, err)
+	}
+	return nil
+}
+
+// startEngine serves an engine in memory, and returns its address.
+func startEngine(command string) (*service, string, error) {
+	s, err := start("the engine", command, "serve", "--memory", "--addr", "127.0.0.1:0", "--output", "text")
+	if err != nil {
+		return nil, "", err
+	}
+	line, err := s.out.ReadString('\n')
+	url, found := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if err != nil || !found {
+		return nil, "", fmt.Errorf("the engine says %q: %w", line, errors.Join(err, s.stop(syscall.SIGTERM)))
+	}
+	return s, url, nil
+}

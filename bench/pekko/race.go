@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// race has the services that do the same, on one engine.
+type race struct {
+	options options
+	folder  string
+	engine  *service
+	// pekko is the plug-in's, shared the journal's in the same tables, native the journal's in tables of its own.
+	pekko, shared, native *service
+}
+
+func prepare(ctx context.Context, o options) (r *race, err error) {
+	r = &race{options: o}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.close())
+		}
+	}()
+	if r.folder, err = os.MkdirTemp("", "dynajournal-pekko-*"); err != nil {
+		return r, fmt.Errorf("make a folder: %w", err)
+	}
+	say("building")
+	command, java, err := build(ctx, r.folder)
+	if err != nil {
+		return r, err
+	}
+	var url string
+	if r.engine, url, err = startEngine(command); err != nil {
+		return r, err
+	}
+	for _, kind := range []string{shared, native} {
+		config, opts := configOf(kind, url)
+		if err := dynajournal.CreateTables(ctx, config, opts); err != nil {
+			return r, fmt.Errorf("create tables: %w", err)
+		}
+	}
+	java = append(java, "-Ddynamodb-journal.endpoint="+url, "-Ddynamodb-read-journal.endpoint="+url, "interop.Program")
+	if r.pekko, err = start("pekko", java...); err != nil {
+		return r, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return r, fmt.Errorf("find this program: %w", err)
+	}
+	if r.shared, err = start(shared, program, "-service", shared, "-endpoint", url); err != nil {
+		return r, err
+	}
+	r.native, err = start(native, program, "-service", native, "-endpoint", url)
+	return r, err
+}
+
+func (r *race) close() error {
+	var all []error
+	for _, s := range r.services() {
+		if s != nil {
+			all = append(all, s.stop(nil))
+		}
+	}
+	if r.engine != nil {
+		all = append(all, r.engine.stop(syscall.SIGTERM))
+	}
+	if r.folder != "" {
+		all = append(all, os.RemoveAll(filepath.Clean(r.folder)))
+	}
+	return errors.Join(all...)
+}
+
+func (r *race) services() []*service { return []*service{r.pekko, r.shared, r.native} }
+
+func say(format string, args ...any) { fmt.Fprintf(os.Stderr, "… "+format+"\n", args...) }
+
+// measure is a figure taken from answers, of which goal says what is wanted of the ratio to Pekko's.
+type measure struct {
+	name, unit, goal string
+	of               func(answer) float64
+}
+
+func rate(a answer) float64 { return a.Count / a.Seconds }
+func cpu(a answer) float64  { return a.CPUSeconds * 1e6 / a.Count }
+func p50(a answer) float64  { return a.P50 }
+func p99(a answer) float64  { return a.P99 }
+
+const (
+	perSecond   = "1/s"
+	microsecond = "µs"
+	mebibyte    = "MiB"
+)
+
+// run warms all up, and measures everything.
+func (r *race) run(ctx context.Context) (*table, error) {
+	t := &table{}
+	steps := []func(context.Context, *table) error{r.warmUp}
+	for _, entities := range []int{1, 64, 256} {
+		steps = append(steps, r.persist(entities))
+	}
+	steps = append(steps, r.replay(1, 10_000), r.replay(64, 1000),
+		r.recover("new entities", 200, request{}),
+		r.recover("5 events", 200, request{Events: 5}),
+		r.recover("a snapshot and 5 events", 200, request{Events: 10, Snapshots: true}),
+		r.recover("250 events", 20, request{Events: 250}),
+		r.memory)
+	for _, step := range steps {
+		if err := step(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// warmUp lets the JVM compile what is measured.
+func (r *race) warmUp(ctx context.Context, _ *table) error {
+	const times = 4
+	for _, s := range r.services() {
+		say("warming up %s", s.name)
+		for i := range times {
+			q := request{Op: "loadPersist", Prefix: fmt.Sprintf("warm-%s-%d", s.name, i), Entities: 64, Seconds: r.options.seconds}
+			if _, err := s.ask(ctx, q); err != nil {
+				return err
+			}
+			for _, op := range []string{"loadReplay", "loadRecover"} {
+				q.Op = op
+				if _, err := s.ask(ctx, q); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// inTurns asks all services in turns, and adds the medians of the answers to the table.
+func (r *race) inTurns(ctx context.Context, t *table, ask func(s *service, round int) request, measures ...measure) error {
+	answers := make([][]answer, len(r.services()))
+	for round := range r.options.rounds {
+		for i := range answers {
+			n := (round + i) % len(answers)
+			s := r.services()[n]
+			a, err := s.ask(ctx, ask(s, round))
+			if err != nil {
+				return err
+			}
+			answers[n] = append(answers[n], a)
+		}
+	}
+	for _, m := range measures {
+		line := row{Name: m.name, Unit: m.unit, Goal: m.goal}
+		for i, values := range [...]*float64{&line.Pekko, &line.Shared, &line.Native} {
+			*values = median(answers[i], m.of)
+		}
+		t.rows = append(t.rows, line)
+	}
+	return nil
+}
+
+func median(answers []answer, of func(answer) float64) float64 {
+	var values []float64
+	for _, a := range answers {
+		values = append(values, of(a))
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+func (r *race) persist(entities int) func(context.Context, *table) error {
+	return func(ctx context.Context, t *table) error {
+		say("persisting: %d entities", entities)
+		what := fmt.Sprintf("persist, %d entities", entities)
+		return r.inTurns(ctx, t, func(s *service, round int) request {
+			return request{Op: "loadPersist", Prefix: fmt.Sprintf("persist-%d-%s-%d", entities, s.name, round), Entities: entities, Seconds: r.options.seconds}
+		},
+			measure{what + ": events", perSecond, "at least 3", rate}, measure{what + ": p50", microsecond, "", p50},
+			measure{what + ": p99", microsecond, "", p99}, measure{what + ": client CPU an event", microsecond, "", cpu})
+	}
+}
+
+// fill stores the same in both journals; the plug-in reads what the journal wrote.
+func (r *race) fill(ctx context.Context, q request) error {
+	q.Op = "fill"
+	for _, s := range []*service{r.shared, r.native} {
+		if _, err := s.ask(ctx, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *race) replay(entities, events int) func(context.Context, *table) error {
+	return func(ctx context.Context, t *table) error {
+		say("replaying: %d × %d events", entities, events)
+		prefix := fmt.Sprintf("replay-%d", entities)
+		if err := r.fill(ctx, request{Prefix: prefix, Entities: entities, Events: events}); err != nil {
+			return err
+		}
+		what := fmt.Sprintf("replay, %d × %d events", entities, events)
+		return r.inTurns(ctx, t, func(*service, int) request { return request{Op: "loadReplay", Prefix: prefix, Entities: entities} },
+			measure{what + ": events", perSecond, "at least 3", rate}, measure{what + ": client CPU an event", microsecond, "", cpu})
+	}
+}
+
+func (r *race) recover(what string, entities int, q request) func(context.Context, *table) error {
+	return func(ctx context.Context, t *table) error {
+		say("recovering: %s", what)
+		q.Prefix, q.Entities = fmt.Sprintf("recover-%d-%v", q.Events, q.Snapshots), entities
+		if q.Events > 0 {
+			if err := r.fill(ctx, q); err != nil {
+				return err
+			}
+		}
+		return r.inTurns(ctx, t, func(s *service, round int) request {
+			q := q
+			q.Op = "loadRecover"
+			if q.Events == 0 { // new ones each time
+				q.Prefix = fmt.Sprintf("recover-new-%s-%d", s.name, round)
+			}
+			return q
+		},
+			measure{"recovery, " + what + ": p50", microsecond, "at most 0.33", p50}, measure{"recovery, " + what + ": p99", microsecond, "", p99})
+	}
+}
+
+// memory is what all the work before has left.
+func (r *race) memory(ctx context.Context, t *table) error {
+	const bytes = 1 << 20
+	return r.inTurns(ctx, t, func(*service, int) request { return request{Op: "memory"} },
+		measure{"resident memory: now", mebibyte, "at most 0.2", func(a answer) float64 { return a.Resident / bytes }},
+		measure{"resident memory: peak", mebibyte, "at most 0.2", func(a answer) float64 { return a.Peak / bytes }})
+}
