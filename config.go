@@ -70,6 +70,10 @@ type Config struct {
 	// Endpoint is the URL of the service, for anything but AWS's own endpoint of the region. Defaults to AWS's.
 	Endpoint string
 
+	// EventEnvelope writes events in the form of Akka's plug-in 1.0 and 1.1, which these versions can read: all of an event in
+	// one serialized message. Everything else is as without it, and both forms are always read, also side by side.
+	EventEnvelope bool
+
 	// FenceWindow is how long a deleted event keeps its sequence number taken, so that a writer that was paused meanwhile
 	// can't write there. A writer that did nothing for half of it looks before it writes. Raise it if processes may be
 	// paused for longer than half of it; deleted events take storage that long. Defaults to DefaultFenceWindow.

@@ -199,6 +199,7 @@ func (w *Writer) prepare(ctx context.Context, payloads []payload, index int) (*a
 			Manifest:           p.adapterManifest,
 			WriterUUID:         w.uuid,
 			Batch:              batch,
+			Enveloped:          config.EventEnvelope,
 		}
 		a.items[i] = w.journal.encodeEvent(a.events[i])
 		size := layout.Size(a.items[i])

@@ -8,6 +8,27 @@ import (
 	"github.com/dynajournal/dynajournal/internal/persistentpb"
 )
 
+// envelope serializes everything but the batch as one message, as Akka's serializer did: fields in the order of their numbers,
+// empty manifests left out.
+func (e *Event) envelope() []byte {
+	message := &persistentpb.PersistentMessage{
+		Payload:       &persistentpb.PersistentPayload{SerializerId: &e.SerializerID, Payload: e.Bytes},
+		SequenceNr:    &e.SequenceNr,
+		PersistenceId: &e.PersistenceID,
+		WriterUuid:    &e.WriterUUID,
+	}
+	if e.Bytes == nil { // absent would not be empty
+		message.Payload.Payload = []byte{}
+	}
+	if e.SerializerManifest != "" {
+		message.Payload.PayloadManifest = []byte(e.SerializerManifest)
+	}
+	if e.Manifest != "" {
+		message.Manifest = &e.Manifest
+	}
+	return persistentpb.Encode(message)
+}
+
 // payEvent reads an event in the form of Akka 1.0 and 1.1: everything but the batch stands in one serialized message.
 func (r *reader) payEvent(pid string, seq int64) *Event {
 	var message persistentpb.PersistentMessage
@@ -26,6 +47,7 @@ func (r *reader) payEvent(pid string, seq int64) *Event {
 		SerializerManifest: string(payload.GetPayloadManifest()),
 		Manifest:           message.GetManifest(),
 		WriterUUID:         message.GetWriterUuid(),
+		Enveloped:          true,
 	}
 	e.Batch = r.batch(seq, e.WriterUUID)
 	return e

@@ -48,15 +48,28 @@ func (s *Store) Entomb(ctx context.Context, m *dynamo.Meter, pid string, seq, ex
 // SealMember turns an event of a batch that can't be completed any more into a seal, if it still stands there.
 func (s *Store) SealMember(ctx context.Context, m *dynamo.Meter, e *layout.Event) error {
 	item := s.Keys.EncodeSeal(e.PersistenceID, e.SequenceNr)
-	stored := s.Keys.EncodeEvent(e)
 	if e.SequenceNr == 1 && s.IDsShards > 0 {
 		maps.Copy(item, s.Keys.IDsAttributes(e.PersistenceID, s.IDsShards))
 	}
-	condition := layout.AttrIdx + " = :idx AND " + layout.AttrCnt + " = :cnt AND " + layout.AttrWriterUUID + " = :writer"
+	stored, writer := s.Keys.EncodeEvent(e), layout.AttrWriterUUID
+	if e.Enveloped {
+		// The writer stands in the envelope, which another program may serialize in another way: it is compared as it stands.
+		writer = layout.AttrPay
+		there, err := s.Client.Get(ctx, m, s.Table, s.Keys.Event(e.PersistenceID, e.SequenceNr).Attributes())
+		if err != nil || there == nil {
+			return err
+		}
+		slot, err := s.Keys.DecodeSlot(e.PersistenceID, e.SequenceNr/layout.PartitionSize, there)
+		if err != nil || !layout.SameEvent(slot, e) {
+			return err
+		}
+		stored = there
+	}
+	condition := layout.AttrIdx + " = :idx AND " + layout.AttrCnt + " = :cnt AND " + writer + " = :writer"
 	return s.putIf(ctx, m, dynamo.Put{Table: s.Table, Item: item}, condition, map[string]types.AttributeValue{
 		":idx":    stored[layout.AttrIdx],
 		":cnt":    stored[layout.AttrCnt],
-		":writer": stored[layout.AttrWriterUUID],
+		":writer": stored[writer],
 	})
 }
 
