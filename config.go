@@ -276,6 +276,17 @@ func (c *Config) checkAddresses() error {
 	return nil
 }
 
+// Connect fills in the defaults, checks the configuration, and makes the client that it describes. It is for the packages of
+// this module that read other layouts with the same configuration; the client's type is theirs alone. Close it at the end.
+func (c Config) Connect() (Config, *dynamo.Client, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return c, nil, err
+	}
+	client, err := c.client()
+	return c, client, err
+}
+
 // defaultRegion signs requests to an endpoint of one's own, which has no region.
 const defaultRegion = "us-east-1"
 

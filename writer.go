@@ -43,7 +43,7 @@ func (w *Writer) Append(ctx context.Context, events ...any) (AppendResult, error
 			return AppendResult{}, err
 		}
 	}
-	done, err := w.journal.life.begin()
+	done, err := w.journal.life.Begin()
 	if err != nil {
 		return AppendResult{}, err
 	}
@@ -95,7 +95,7 @@ func (w *Writer) appendOne(ctx context.Context, event any, index int) (AppendRes
 	if err != nil {
 		return AppendResult{}, err
 	}
-	done, err := w.journal.life.begin()
+	done, err := w.journal.life.Begin()
 	if err != nil {
 		return AppendResult{}, err
 	}
@@ -137,7 +137,7 @@ func (w *Writer) append(ctx context.Context, payloads []payload, index int, rele
 	}
 	// A caller that goes before anything was sent takes the write back; one that goes later leaves it to the journal.
 	outcome, gone := make(chan error), make(chan struct{})
-	writing, cancel := w.journal.life.write(ctx, w.journal.config.OperationTimeout)
+	writing, cancel := w.journal.life.Write(ctx, w.journal.config.OperationTimeout)
 	go func() {
 		defer release()
 		defer cancel(nil)
