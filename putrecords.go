@@ -45,7 +45,7 @@ func (j *Journal) PutRecords(ctx context.Context, persistenceID string, records 
 	if err := j.checkID(persistenceID); err != nil {
 		return PutRecordsResult{}, err
 	}
-	ctx, done, err := j.life.read(ctx)
+	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return PutRecordsResult{}, err
 	}
@@ -474,7 +474,7 @@ func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
 		}
 		return false, nil
 	}
-	ctx, done, err := j.life.read(ctx)
+	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return false, err
 	}

@@ -64,7 +64,7 @@ func (j *Journal) readRecords(ctx context.Context, pid string, r *recording) err
 	if r.opts.From < 0 {
 		return &ArgumentError{"RecordsOptions.From", r.opts.From, mustNotBeNegative}
 	}
-	ctx, done, err := j.life.read(ctx)
+	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (j *Journal) UpgradeEvents(ctx context.Context, persistenceID string, opts 
 	if err := j.checkID(persistenceID); err != nil {
 		return UpgradeResult{}, err
 	}
-	ctx, done, err := j.life.read(ctx)
+	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return UpgradeResult{}, err
 	}
