@@ -166,8 +166,11 @@ func TestAnArchiveIsGoneOnWith(t *testing.T) {
 	items := sample(500_000)
 	file := archived(t, items)
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 50 {
+	for i := range 50 {
 		cut := headerSize + random.IntN(len(file)-headerSize)
+		if i == 0 {
+			cut = len(file)
+		}
 		known := map[string]bool{}
 		begun, err := Scan(bytes.NewReader(file[:cut]), func(pid string) { known[pid] = true })
 		if err != nil || begun.Size > int64(cut) || int64(len(known)) != begun.PersistenceIDs {

@@ -341,7 +341,7 @@ type Beginning struct {
 }
 
 // Scan reads a file that was cut short, gives the persistence ids that are whole to known, and says where to go on: with
-// Continue, once the file is cut there. A file that is whole is ErrDamaged.
+// Continue, once the file is cut there. Of a file that is whole that is where its totals begin.
 func Scan(in io.Reader, known func(pid string)) (Beginning, error) {
 	r, err := NewReader(in, math.MaxInt64)
 	if err != nil {
@@ -354,7 +354,7 @@ func Scan(in io.Reader, known func(pid string)) (Beginning, error) {
 		item, err := r.Next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return begun, r.damaged("it is whole already")
+			return begun, nil
 		case err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, ErrDamaged):
 			return begun, err
 		case err != nil:

@@ -172,6 +172,12 @@ func (r *run) pace(ctx context.Context, used dynajournal.Cost) error {
 	return errors.Join(pay(ctx, r.read, used.ReadUnits), pay(ctx, r.write, used.WriteUnits))
 }
 
+// Pace bounds what is used up, in capacity units a second, by waiting: for whatever takes such a function. 0 is no bound.
+func Pace(readUnits, writeUnits float64) func(ctx context.Context, used dynajournal.Cost) error {
+	r := &run{read: limiter(readUnits), write: limiter(writeUnits)}
+	return r.pace
+}
+
 func pay(ctx context.Context, l *rate.Limiter, units float64) error {
 	if l == nil || units == 0 {
 		return nil
