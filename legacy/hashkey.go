@@ -135,34 +135,42 @@ func (s *hashKey) beyond(ctx context.Context, m *dynamo.Meter, pid string, mark 
 }
 
 func (s *hashKey) takeOver(ctx context.Context, m *dynamo.Meter, pid string, snapshot int64) (int64, error) {
-	high, err := s.readMarks(ctx, m, highKind, pid)
-	if err != nil {
-		return 0, err
-	}
-	mark := max(0, slices.Max(high))
-	highest, err := s.beyond(ctx, m, pid, mark)
-	if err != nil {
-		return 0, err
-	}
-	for seq := mark + 1; seq <= highest; seq++ {
-		if err := s.raise(ctx, m, highKind, pid, seq); err != nil {
+	for {
+		high, err := s.readMarks(ctx, m, highKind, pid)
+		if err != nil {
 			return 0, err
 		}
-	}
-	if snapshot <= highest {
-		return highest, nil
-	}
-	// A snapshot newer than the journal. A writer of before could write at the next number, below where this one goes on: so
-	// that number is taken first, as by an event that was written and removed.
-	for _, mark := range []struct {
-		kind string
-		seq  int64
-	}{{lowKind, highest + 1}, {highKind, highest + 1}, {highKind, snapshot}} {
-		if err := s.raise(ctx, m, mark.kind, pid, mark.seq); err != nil {
+		mark := max(0, slices.Max(high))
+		highest, err := s.beyond(ctx, m, pid, mark)
+		if err != nil {
 			return 0, err
 		}
+		for seq := mark + 1; seq <= highest; seq++ {
+			if err := s.raise(ctx, m, highKind, pid, seq); err != nil {
+				return 0, err
+			}
+		}
+		if snapshot <= highest {
+			return highest, nil
+		}
+		err = s.fence(ctx, m, pid, highest+1)
+		if errors.Is(err, dynamo.ErrConditionFailed) { // a writer was faster, or an earlier try of this put
+			continue
+		}
+		if err == nil {
+			err = s.raise(ctx, m, highKind, pid, snapshot)
+		}
+		return snapshot, err
 	}
-	return snapshot, nil
+}
+
+// fence takes the number behind the highest before a writer goes on after a snapshot beyond it, as by an event that was
+// written and removed: one of before that writes there has lost. dynamo.ErrConditionFailed says that one was faster.
+func (s *hashKey) fence(ctx context.Context, m *dynamo.Meter, pid string, seq int64) error {
+	if err := s.raise(ctx, m, lowKind, pid, seq); err != nil {
+		return err
+	}
+	return s.putMark(ctx, m, highKind, pid, seq)
 }
 
 // markMovesUp is the condition under which a mark is put.
