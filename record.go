@@ -33,9 +33,15 @@ const (
 type RecordsOptions struct {
 	// From is the first number wanted; 0 is the first there is.
 	From int64
+	// Live says that a JVM may be writing. It can have several writes of one persistence id under way, so that a later one is
+	// there before an earlier: the history then ends before the first number that holds no event among the last LiveWindow.
+	Live bool
 	// Pace is called with the cost of what was read since the last call, if set; it may wait, and ends the reading with an error.
 	Pace func(ctx context.Context, used Cost) error
 }
+
+// LiveWindow is how many of the last numbers of a persistence id may be on their way from a JVM: more than it has under way at once.
+const LiveWindow = 1000
 
 // Records reads the committed history of a persistence id as it stands: its low mark if it has one, then every number from
 // From, or from the low mark if that is higher, to the last that is decided for good, in order and without a gap. Events are
@@ -69,12 +75,25 @@ func (j *Journal) readRecords(ctx context.Context, pid string, r *recording) err
 		return err
 	}
 	defer done()
+	if r.opts.Live {
+		if r.highest, err = j.highest(ctx, &r.meter, pid); err != nil {
+			return err
+		}
+	}
 	req := replay.Request{PersistenceID: pid, From: r.next, To: math.MaxInt64, Limit: replay.Unlimited, Low: r.lowMark}
 	result, err := j.store.Run(ctx, &r.meter, req, func(e *layout.Event) error { return r.event(ctx, e) })
 	if err == nil && !r.stopped {
 		err = r.end(ctx, result.Decided)
 	}
 	return err
+}
+
+func (j *Journal) highest(ctx context.Context, m *dynamo.Meter, pid string) (int64, error) {
+	marks, err := j.store.Marks(ctx, m, pid)
+	if err != nil {
+		return 0, err
+	}
+	return j.store.Highest(ctx, m, pid, marks)
 }
 
 // recording turns what a reading hands out into records.
@@ -89,6 +108,8 @@ type recording struct {
 	low  *layout.LowMark
 	told layout.LowMark
 	next int64 // the number that the next record begins with
+	// highest is the highest number when a live reading began.
+	highest int64
 }
 
 func (r *recording) emit(record Record) error {
@@ -147,6 +168,10 @@ func (r *recording) before(ctx context.Context, last int64) error {
 	}
 	if last < r.next {
 		return nil
+	}
+	if r.opts.Live && r.highest-r.next < LiveWindow {
+		r.stopped = true
+		return replay.ErrStop
 	}
 	closed := Record{Kind: RecordClosed, SequenceNumber: r.next, Last: last}
 	r.next = last + 1

@@ -488,6 +488,31 @@ func TestASnapshotIsCopiedOnceWhateverItsSize(t *testing.T) {
 	}
 }
 
+// What is missing near the end of a history that a JVM writes may be on its way.
+func TestALiveHistoryEndsBeforeWhatMayBeOnItsWay(t *testing.T) {
+	t.Parallel()
+	d := openDamaged(t, dynajournal.TableOptions{SharedWithJVM: true}, false)
+	for seq := 1; seq <= 1010; seq++ {
+		if seq != 5 && seq != 900 {
+			d.event(seq, "w")
+		}
+	}
+	d.put("journal-SH-a-0", 0, map[string]any{"seq": 1000})
+	var live []dynajournal.Record
+	for r, err := range d.Records(t.Context(), "a", dynajournal.RecordsOptions{Live: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		live = append(live, r)
+	}
+	if got := told(live); !strings.HasPrefix(got, "1, 2, 3, 4, closed 5-5, 6, ") || !strings.HasSuffix(got, ", 898, 899") {
+		t.Errorf("it is %.60s … %s, want it with 5 closed, to 899", got, got[len(got)-20:])
+	}
+	if got := told(records(t, d.Journal, "a", 0)); !strings.HasSuffix(got, ", 1009, 1010") {
+		t.Errorf("of a journal at rest it ends with %s", got[len(got)-20:])
+	}
+}
+
 func TestACopyKeepsToItsPace(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)

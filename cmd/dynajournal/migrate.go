@@ -35,7 +35,7 @@ type migrateCommand struct {
 	ToProfile  string `placeholder:"NAME" help:"Profile of the AWS SDK for the target, which may be of another account."`
 
 	MarkedDeleted string  `enum:"skip,tombstones" default:"skip" help:"Events marked as deleted: skip leaves only their numbers taken, tombstones keeps those of a deleted prefix as tombstones besides."`
-	Live          bool    `help:"Programs still write to the source, which is of an older layout: what is missing near its end may come."`
+	Live          bool    `help:"A JVM still writes to the source: what is missing near the end of a persistence id may be on its way, and is left for a later run."`
 	CatchUp       bool    `help:"Copy what is new behind what the target has, without comparing all before it."`
 	State         string  `placeholder:"FILE" help:"Remember in this file what is copied; the same command passes over it. Default: what the target has is compared."`
 	Notes         string  `placeholder:"FILE" help:"Write a line of JSON for each event with confirmations, marked as deleted, or unreadable."`
@@ -169,7 +169,7 @@ func (m *migrating) openSource(ctx context.Context) error {
 			return lookedAt(ctx, c.FromLayout, m.from, err)
 		}
 		m.closers = append(m.closers, j.Close)
-		m.source = migration.Current{Journal: j, WithoutSnapshots: c.FromSnapshotTable == ""}
+		m.source = migration.Current{Journal: j, WithoutSnapshots: c.FromSnapshotTable == "", Live: c.Live}
 		return nil
 	}
 	layout, err := legacy.ParseLayout(c.FromLayout)

@@ -64,7 +64,9 @@ func (u *Usage) take() dynajournal.Cost {
 }
 
 // PersistenceIDs lists the ids by a scan.
-func (o Older) PersistenceIDs(ctx context.Context) iter.Seq2[string, error] { return o.Journal.PersistenceIDs(ctx, 1) }
+func (o Older) PersistenceIDs(ctx context.Context) iter.Seq2[string, error] {
+	return o.Journal.PersistenceIDs(ctx, 1)
+}
 
 // Snapshots gives nothing.
 func (Older) Snapshots(context.Context, string) iter.Seq2[dynajournal.Snapshot, error] {
@@ -89,10 +91,6 @@ func (o Older) Records(ctx context.Context, pid string, opts ReadOptions) iter.S
 
 // errEnough ends a reading of which no more is wanted.
 var errEnough = errors.New("enough was read")
-
-// unsettled is how near to the highest number a missing one may still be on its way, while programs write: more than they have
-// in flight for one persistence id.
-const unsettled = 1000
 
 // olderReading is one history that is being read.
 type olderReading struct {
@@ -149,7 +147,9 @@ func (r *olderReading) read(ctx context.Context) error {
 }
 
 // onItsWay says whether what is missing at a number may still come.
-func (r *olderReading) onItsWay(seq int64) bool { return r.Live && r.highest-seq < unsettled }
+func (r *olderReading) onItsWay(seq int64) bool {
+	return r.Live && r.highest-seq < dynajournal.LiveWindow
+}
 
 func (r *olderReading) note(n Note) {
 	if r.opts.Note != nil {

@@ -50,6 +50,8 @@ type Current struct {
 	Journal *dynajournal.Journal
 	// WithoutSnapshots leaves the snapshots out.
 	WithoutSnapshots bool
+	// Live says that a JVM may be writing, as of dynajournal.RecordsOptions.
+	Live bool
 }
 
 // PersistenceIDs lists the ids by a scan, which does not lag.
@@ -59,7 +61,7 @@ func (c Current) PersistenceIDs(ctx context.Context) iter.Seq2[string, error] {
 
 // Records reads the history of a persistence id.
 func (c Current) Records(ctx context.Context, pid string, opts ReadOptions) iter.Seq2[dynajournal.Record, error] {
-	return c.Journal.Records(ctx, pid, dynajournal.RecordsOptions{From: opts.From, Pace: opts.Pace})
+	return c.Journal.Records(ctx, pid, dynajournal.RecordsOptions{From: opts.From, Live: c.Live, Pace: opts.Pace})
 }
 
 // Snapshots reads the snapshots of a persistence id; there are none where there is no table for them.
