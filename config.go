@@ -70,6 +70,10 @@ type Config struct {
 	// Endpoint is the URL of the service, for anything but AWS's own endpoint of the region. Defaults to AWS's.
 	Endpoint string
 
+	// EventEnvelope writes events in the form of Akka's plug-in 1.0 and 1.1, which these versions can read: all of an event in
+	// one serialized message. Everything else is as without it, and both forms are always read, also side by side.
+	EventEnvelope bool
+
 	// FenceWindow is how long a deleted event keeps its sequence number taken, so that a writer that was paused meanwhile
 	// can't write there. A writer that did nothing for half of it looks before it writes. Raise it if processes may be
 	// paused for longer than half of it; deleted events take storage that long. Defaults to DefaultFenceWindow.
@@ -295,6 +299,17 @@ func (c *Config) checkAddresses() error {
 		return &ArgumentError{"Config.AWS.Region", "", "it must be set, as there is no Endpoint either: load it with the SDK's config module"}
 	}
 	return nil
+}
+
+// Connect fills in the defaults, checks the configuration, and makes the client that it describes. It is for the packages of
+// this module that read other layouts with the same configuration; the client's type is theirs alone. Close it at the end.
+func (c Config) Connect() (Config, *dynamo.Client, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return c, nil, err
+	}
+	client, err := c.client()
+	return c, client, err
 }
 
 // defaultRegion signs requests to an endpoint of one's own, which has no region.

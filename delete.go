@@ -33,7 +33,7 @@ func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64) (DeleteResu
 	if sequenceNumber < 0 {
 		return DeleteResult{}, &ArgumentError{"sequence number", sequenceNumber, mustNotBeNegative}
 	}
-	ctx, done, err := w.journal.life.read(ctx)
+	ctx, done, err := w.journal.life.Read(ctx)
 	if err != nil {
 		return DeleteResult{}, err
 	}

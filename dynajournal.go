@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -16,6 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/ids"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/replay"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
@@ -32,7 +32,7 @@ type Journal struct {
 	// keyLimit is the smallest limit in bytes that applies to the attribute par.
 	keyLimit int
 	clock    clock
-	life     lifetime
+	life     lifetime.Lifetime
 }
 
 // clock is where time is read: as the calendar has it, for what is stored, and as it passes. Either can stand still or jump
@@ -69,11 +69,7 @@ func systemClock() clock {
 //
 // Errors: ErrInvalidArgument, ErrTableNotFound, ErrTableSchema, ErrHeaderMismatch, and those of any request.
 func Open(ctx context.Context, config Config) (*Journal, error) {
-	config, err := config.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	client, err := config.client()
+	config, client, err := config.Connect()
 	if err != nil {
 		return nil, err
 	}
@@ -106,10 +102,10 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 		Envelope:    config.SnapshotEnvelope,
 		Compress:    config.SnapshotCompression,
 	}
-	j.life.open()
+	j.life.Open(ErrClosed)
 	j.group = client.NewGroup(dynamo.GroupOptions{
 		Table:   config.JournalTable,
-		Context: j.life.writing,
+		Context: j.life.Writing(),
 		Off:     config.GroupCommit == GroupCommitOff,
 		Refused: j.logGroupCommitOff,
 	})
@@ -122,7 +118,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 // Close ends the journal: reading stops at once, appends that were sent are waited for, up to Config.OperationTimeout.
 // Everything that is called afterwards returns ErrClosed. Closing twice does nothing.
 func (j *Journal) Close() error {
-	j.life.close(j.config.OperationTimeout)
+	j.life.Close(j.config.OperationTimeout)
 	j.group.Close()
 	j.client.Close()
 	return nil
@@ -255,81 +251,4 @@ func (j *Journal) logConfig(ctx context.Context) {
 func (j *Journal) logGroupCommitOff(why error) {
 	j.config.Logger.LogAttrs(context.Background(), slog.LevelWarn, "group commit is off: the service refuses PartiQL inserts, events go singly",
 		slog.String("journal_table", j.config.JournalTable), slog.Any("error", why))
-}
-
-// lifetime counts what is under way in a journal, and ends it.
-type lifetime struct {
-	mu     sync.Mutex
-	closed bool
-	work   sync.WaitGroup
-
-	// reading ends at once when the journal is closed, writing when its time is up.
-	reading, writing         context.Context //nolint:containedctx // the journal's own, not a call's
-	stopReading, stopWriting context.CancelCauseFunc
-}
-
-func (l *lifetime) open() {
-	l.reading, l.stopReading = context.WithCancelCause(context.Background())
-	l.writing, l.stopWriting = context.WithCancelCause(context.Background())
-}
-
-// close refuses what is new, ends reading, waits for writing, and ends that too when it takes longer than patience.
-func (l *lifetime) close(patience time.Duration) {
-	l.mu.Lock()
-	l.closed = true
-	l.mu.Unlock()
-	l.stopReading(ErrClosed)
-	timer := time.AfterFunc(patience, func() { l.stopWriting(ErrClosed) })
-	l.work.Wait()
-	timer.Stop()
-	l.stopWriting(ErrClosed)
-}
-
-// begin enters an operation; done must be called at its end.
-func (l *lifetime) begin() (done func(), err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return nil, ErrClosed
-	}
-	l.work.Add(1)
-	return l.work.Done, nil
-}
-
-// read enters an operation that ends with ctx, or when the journal is closed.
-func (l *lifetime) read(ctx context.Context) (context.Context, func(), error) {
-	done, err := l.begin()
-	if err != nil {
-		return nil, nil, err
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(l.reading, func() { cancel(ErrClosed) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-		done()
-	}, nil
-}
-
-// look gives a read that belongs to a write its context: it ends with ctx, or when the journal lets no write go on.
-func (l *lifetime) look(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(l.writing, func() { cancel(ErrClosed) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-	}
-}
-
-// write enters the sending of a write. It goes on when ctx ends, as what was sent may have been done, but not longer than
-// patience, nor than the journal allows.
-func (l *lifetime) write(ctx context.Context, patience time.Duration) (context.Context, context.CancelCauseFunc) {
-	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(l.writing, func() { end(ErrClosed) })
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	return ctx, func(cause error) {
-		stop()
-		end(cause)
-		cancel()
-	}
 }

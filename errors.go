@@ -79,6 +79,10 @@ var (
 	// the item was handed out.
 	ErrCorruptItem = errors.New("a stored item can't be read")
 
+	// ErrContentConflict: where a history was to be copied to, something else stands. The error is a *ContentConflictError.
+	// Nothing was written over; what was equal up to there stays. Copy to another journal, or purge the persistence id there.
+	ErrContentConflict = errors.New("other content stands in the target")
+
 	// ErrDeletedMeanwhile: while a recovery was handing out events, those that were to follow were deleted. Load the newest
 	// snapshot and recover again.
 	ErrDeletedMeanwhile = replay.ErrDeletedMeanwhile
@@ -149,6 +153,21 @@ func (e *RejectedError) Error() string {
 func (e *RejectedError) Is(target error) bool { return target == ErrRejected }
 
 func (e *RejectedError) Unwrap() error { return e.Err }
+
+// ContentConflictError names the first number at which the target of a copy holds something else. errors.Is ErrContentConflict.
+type ContentConflictError struct {
+	PersistenceID  string
+	SequenceNumber int64
+	// Detail says in words what stands there.
+	Detail string
+}
+
+func (e *ContentConflictError) Error() string {
+	return fmt.Sprintf("%v: %q, sequence number %d: %s", ErrContentConflict, e.PersistenceID, e.SequenceNumber, e.Detail)
+}
+
+// Is makes it ErrContentConflict.
+func (e *ContentConflictError) Is(target error) bool { return target == ErrContentConflict }
 
 // ArgumentError names an argument that is wrong. errors.Is ErrInvalidArgument.
 type ArgumentError struct {

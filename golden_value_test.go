@@ -17,9 +17,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/persistentpb"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -183,15 +185,30 @@ func loadGolden(tb testing.TB, name string) *goldenDeeds {
 	return &g
 }
 
-// stored is the item of a golden table with the given number in the attribute seq; nil if there is none.
+// stored is the item of a golden table with the given number in the attribute seq, or in the envelope; nil if there is none.
 func stored(tb testing.TB, items []map[string]goldenValue, pid string, seq int64) map[string]goldenValue {
 	tb.Helper()
 	for _, item := range items {
 		if item["seq"].N != nil && item["seq"].number(tb) == seq && strings.Contains(item["par"].text(), "-P-"+pid) {
 			return item
 		}
+		if item["num"].N != nil && item["pay"].B != nil {
+			if m := enveloped(tb, *item["pay"].B); m.GetPersistenceId() == pid && m.GetSequenceNr() == seq {
+				return item
+			}
+		}
 	}
 	return nil
+}
+
+// enveloped is the message of an event in the form of Akka 1.1.
+func enveloped(tb testing.TB, pay []byte) *persistentpb.PersistentMessage {
+	tb.Helper()
+	m := new(persistentpb.PersistentMessage)
+	if err := proto.Unmarshal(pay, m); err != nil {
+		tb.Fatalf("an event's envelope is no message: %v", err)
+	}
+	return m
 }
 
 // javaPayload is what Java serialization wrote in a golden item, nil if something else did.
@@ -203,6 +220,9 @@ func javaPayload(tb testing.TB, item map[string]goldenValue) any {
 		p = serialization.Payload{SerializerID: int32(item["ev_ser_id"].number(tb)), Bytes: *item["event"].B}
 	case item["pay_data"].B != nil:
 		p = serialization.Payload{SerializerID: int32(item["ser_id"].number(tb)), Bytes: *item["pay_data"].B}
+	case item["pay"].B != nil && item["num"].N != nil:
+		payload := enveloped(tb, *item["pay"].B).GetPayload()
+		p = serialization.Payload{SerializerID: payload.GetSerializerId(), Bytes: payload.GetPayload()}
 	case item["pay"].B != nil:
 		envelope, err := serialization.ParseSnapshot(*item["pay"].B)
 		if err != nil {
@@ -260,6 +280,10 @@ func withoutVariance(tb testing.TB, item map[string]types.AttributeValue) map[st
 		if ok && bytes.HasPrefix(b.Value, []byte{0x1f, 0x8b}) {
 			item[name] = &types.AttributeValueMemberB{Value: gunzip(tb, b.Value)}
 		}
+	}
+	if pay, ok := item["pay"].(*types.AttributeValueMemberB); ok && item["num"] != nil {
+		writer := []byte(enveloped(tb, pay.Value).GetWriterUuid())
+		item["pay"] = &types.AttributeValueMemberB{Value: bytes.ReplaceAll(pay.Value, writer, make([]byte, len(writer)))}
 	}
 	delete(item, "writer_uuid")
 	return item

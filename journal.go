@@ -71,7 +71,7 @@ func (j *Journal) readEvents(ctx context.Context, pid string, window Range, emit
 	if err != nil {
 		return err
 	}
-	ctx, done, err := j.life.read(ctx)
+	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (j *Journal) Bounds(ctx context.Context, persistenceID string) (Bounds, err
 	if err := j.checkID(persistenceID); err != nil {
 		return Bounds{}, err
 	}
-	ctx, done, err := j.life.read(ctx)
+	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return Bounds{}, err
 	}
@@ -128,7 +128,7 @@ func (j *Journal) List(ctx context.Context, persistenceID string) (Listing, erro
 	if err := j.checkID(persistenceID); err != nil {
 		return Listing{}, err
 	}
-	ctx, done, err := j.life.read(ctx)
+	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return Listing{}, err
 	}

@@ -70,6 +70,24 @@ func journalSuite(options dynajournal.TableOptions, configure func(testing.TB) d
 	}
 }
 
+// TestEnvelopedJournalConforms runs the suite for events in the form of Akka 1.1. What the suite plants is in today's form, so
+// both stand side by side.
+func TestEnvelopedJournalConforms(t *testing.T) {
+	t.Parallel()
+	for kind, options := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			standsForAll(t, "enveloped "+kind)
+			t.Parallel()
+			suite := journalSuite(options, func(tb testing.TB) dynajournal.Config {
+				tb.Helper()
+				return dynajournal.Config{AWS: openEngine(tb).AWSConfig(), EventEnvelope: true}
+			})
+			suite.LargestEvent = func(pid string, seq int64) int { return largestEnveloped(pid, seq, !options.SharedWithJVM) }
+			journaltest.Run(t, suite)
+		})
+	}
+}
+
 // openEngine opens an empty engine.
 func openEngine(tb testing.TB, options ...embedded.Option) *embedded.Engine {
 	tb.Helper()
@@ -138,6 +156,23 @@ func largestEvent(pid string, seq int64, native bool) int {
 	taken := len("par") + journalName + len("-P-") + len(pid) + len("-0") + len("num") + number(seq) +
 		len("persistence_id") + len(pid) + len("seq") + number(seq) + len("event") + len("writer_uuid") + uuid + len("ev_ser_id") + number(4)
 	if native && seq == 1 { // the entry in the index of persistence ids, of which the shard is one digit
+		taken += len("ids_shard") + number(1) + len("ids_key") + journalName + 1 + len(pid)
+	}
+	return dynajournal.DefaultMaxItemSize - taken
+}
+
+// largestEnveloped is how many bytes of an event fit into an envelope, as protobuf counts: a tag for each field, and lengths of
+// one byte for each seven bits. The suite's numbers and ids are small.
+func largestEnveloped(pid string, seq int64, native bool) int {
+	const journalName, uuid, lengthOfLong = len("journal"), 36, 3
+	number := func(n int64) int { return (len(strconv.FormatInt(n, 10))+1)/2 + 1 }
+	taken := len("par") + journalName + len("-P-") + len(pid) + len("-0") + len("num") + number(seq) + len("pay") +
+		1 + lengthOfLong + // the payload with its serializer
+		1 + 1 + 1 + lengthOfLong +
+		1 + 1 + // the sequence number
+		1 + 1 + len(pid) +
+		1 + 1 + uuid
+	if native && seq == 1 {
 		taken += len("ids_shard") + number(1) + len("ids_key") + journalName + 1 + len(pid)
 	}
 	return dynajournal.DefaultMaxItemSize - taken

@@ -37,7 +37,7 @@ const (
 var crowdTasks = map[string]func(t *testing.T, j *dynajournal.Journal){
 	"recoveries of large journals": func(t *testing.T, j *dynajournal.Journal) {
 		t.Helper()
-		each(t, crowdAtOnce, func(i int) error {
+		forEach(t, crowdAtOnce, func(i int) error {
 			n := 0
 			_, err := j.Recover(t.Context(), fmt.Sprintf("large-%d", i%crowdJournals), dynajournal.RecoverOptions{}, func(dynajournal.Event) error {
 				n++
@@ -52,20 +52,20 @@ var crowdTasks = map[string]func(t *testing.T, j *dynajournal.Journal){
 	"a flood of writers": func(t *testing.T, j *dynajournal.Journal) {
 		t.Helper()
 		writers := make([]*dynajournal.Writer, crowd)
-		each(t, crowdAtOnce, func(i int) (err error) {
+		forEach(t, crowdAtOnce, func(i int) (err error) {
 			writers[i], err = j.Recover(t.Context(), fmt.Sprintf("new-%d", i), dynajournal.RecoverOptions{}, nil)
 			return err
 		})
 		payload := bytes.Repeat([]byte{0xa5}, 512)
-		each(t, crowd, func(i int) error {
+		forEach(t, crowd, func(i int) error {
 			_, err := writers[i].Append(t.Context(), payload)
 			return err
 		})
 	},
 }
 
-// each does something for each entity of the crowd, for so many at a time.
-func each(t *testing.T, atOnce int, do func(i int) error) {
+// forEach does something for each entity of the crowd, for so many at a time.
+func forEach(t *testing.T, atOnce int, do func(i int) error) {
 	t.Helper()
 	var all errgroup.Group
 	all.SetLimit(atOnce)

@@ -35,7 +35,7 @@ var errPurged = errors.New("it has purged the persistence id")
 // ErrWriterConflict says that another writer has written, before the purge began or after it had fenced the others: then what
 // that one has written stays. Other errors leave a part removed: call it again, with a new writer.
 func (w *Writer) Purge(ctx context.Context, opts PurgeOptions) (PurgeResult, error) {
-	ctx, done, err := w.journal.life.read(ctx)
+	ctx, done, err := w.journal.life.Read(ctx)
 	if err != nil {
 		return PurgeResult{}, err
 	}

@@ -69,7 +69,7 @@ func (j *Journal) listIDs(ctx context.Context, opts IDsOptions, emit func(string
 	if err := j.checkListing(opts); err != nil {
 		return err
 	}
-	ctx, done, err := j.life.read(ctx)
+	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return err
 	}

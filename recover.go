@@ -56,7 +56,7 @@ func (j *Journal) Recover(ctx context.Context, persistenceID string, opts Recove
 	if err != nil {
 		return nil, err
 	}
-	ctx, done, err := j.life.read(ctx)
+	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (w *Writer) RecoveryCost() Cost { return w.recovery.Cost() }
 
 // NextSequenceNumber is the sequence number that the next event gets. It waits for the calls under way.
 func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
-	done, err := w.journal.life.begin()
+	done, err := w.journal.life.Begin()
 	if err != nil {
 		return 0, err
 	}

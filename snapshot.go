@@ -116,7 +116,7 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 	if metadata.Timestamp.IsZero() {
 		metadata.Timestamp = j.clock.wall()
 	}
-	ctx, done, err := j.life.read(ctx)
+	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return Cost{}, err
 	}
@@ -198,7 +198,7 @@ func (j *Journal) withSnapshots(ctx context.Context, pid string, criteria Snapsh
 	if err != nil {
 		return err
 	}
-	ctx, done, err := j.life.read(ctx)
+	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return err
 	}

@@ -195,14 +195,11 @@ func DeleteTables(ctx context.Context, config Config) ([]string, error) {
 }
 
 func (c Config) forTables() (Config, *dynamo.Client, error) {
-	c, err := c.withDefaults()
-	if err != nil {
-		return c, nil, err
-	}
-	if c.JournalTable == c.SnapshotTable {
+	c, client, err := c.Connect()
+	if err == nil && c.JournalTable == c.SnapshotTable {
+		client.Close()
 		return c, nil, &ArgumentError{"Config.SnapshotTable", c.SnapshotTable, "it must not be the journal table"}
 	}
-	client, err := c.client()
 	return c, client, err
 }
 

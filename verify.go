@@ -131,7 +131,7 @@ func (j *Journal) eachFinding(ctx context.Context, opts VerifyOptions, pids iter
 	if err := opts.check(); err != nil {
 		return err
 	}
-	ctx, done, err := j.life.read(ctx)
+	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return err
 	}

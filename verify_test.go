@@ -23,14 +23,14 @@ type damaged struct {
 	config dynajournal.Config
 }
 
-func openDamaged(t *testing.T, opts dynajournal.TableOptions) *damaged {
+func openDamaged(t *testing.T, opts dynajournal.TableOptions, enveloped bool) *damaged {
 	t.Helper()
 	now := new(time.Now())
 	engine, err := embedded.OpenMemory(embedded.WithClock(func() time.Time { return *now }))
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := dynajournal.Config{AWS: engine.AWSConfig()}
+	config := dynajournal.Config{AWS: engine.AWSConfig(), EventEnvelope: enveloped}
 	if err := dynajournal.CreateTables(t.Context(), config, opts); err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +122,13 @@ func collect(t *testing.T, findings func(yield func(dynajournal.Finding, error) 
 }
 
 func TestVerifyNamesEveryDamageAndRepairMendsWhatItSays(t *testing.T) {
+	for form, enveloped := range map[string]bool{"split": false, "enveloped": true} {
+		t.Run(form, func(t *testing.T) { checkRepairs(t, enveloped) })
+	}
+}
+
+func checkRepairs(t *testing.T, enveloped bool) {
+	t.Helper()
 	for _, tt := range []struct {
 		name   string
 		shared bool
@@ -170,7 +177,7 @@ func TestVerifyNamesEveryDamageAndRepairMendsWhatItSays(t *testing.T) {
 		{"a shared journal has no index of ours", true, func(d *damaged) { d.event(1, "w"); d.event(2, "w") }, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := openDamaged(t, dynajournal.TableOptions{SharedWithJVM: tt.shared})
+			d := openDamaged(t, dynajournal.TableOptions{SharedWithJVM: tt.shared}, enveloped)
 			tt.damage(d)
 			var before []int64
 			for e, err := range d.Events(t.Context(), "a", dynajournal.Range{}) {
@@ -221,7 +228,7 @@ func enterA(d *damaged) {
 func TestVerifyFindsExpiredTombstonesOnlyWhereTTLIsOff(t *testing.T) {
 	for _, ttl := range []bool{true, false} {
 		t.Run(fmt.Sprintf("ttl %t", ttl), func(t *testing.T) {
-			d := openDamaged(t, dynajournal.TableOptions{})
+			d := openDamaged(t, dynajournal.TableOptions{}, false)
 			if !ttl {
 				off := &dynamodb.UpdateTimeToLiveInput{
 					TableName:               new(dynajournal.DefaultJournalTable),
@@ -249,7 +256,7 @@ func TestVerifyFindsExpiredTombstonesOnlyWhereTTLIsOff(t *testing.T) {
 }
 
 func TestVerifyAllChecksEveryID(t *testing.T) {
-	d := openDamaged(t, dynajournal.TableOptions{})
+	d := openDamaged(t, dynajournal.TableOptions{}, false)
 	for i := range 30 {
 		appendStrings(t, recoverWriter(t, d.Journal, fmt.Sprintf("id-%d", i), 0), 3, false)
 	}

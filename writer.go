@@ -42,7 +42,7 @@ func (w *Writer) Append(ctx context.Context, events ...any) (AppendResult, error
 			return AppendResult{}, err
 		}
 	}
-	done, err := w.journal.life.begin()
+	done, err := w.journal.life.Begin()
 	if err != nil {
 		return AppendResult{}, err
 	}
@@ -94,7 +94,7 @@ func (w *Writer) appendOne(ctx context.Context, event any, index int) (AppendRes
 	if err != nil {
 		return AppendResult{}, err
 	}
-	done, err := w.journal.life.begin()
+	done, err := w.journal.life.Begin()
 	if err != nil {
 		return AppendResult{}, err
 	}
@@ -190,6 +190,7 @@ func (w *Writer) prepare(ctx context.Context, payloads []payload, index int) (*a
 			Manifest:           p.adapterManifest,
 			WriterUUID:         w.uuid,
 			Batch:              batch,
+			Enveloped:          config.EventEnvelope,
 		}
 		a.items[i] = w.journal.encodeEvent(a.events[i])
 		size := layout.Size(a.items[i])
@@ -280,7 +281,7 @@ func (a *appending) start(ctx context.Context) {
 	if layout.CrossesBlock(a.first(), a.last()) {
 		a.mark = &markPut{done: make(chan struct{})}
 		var writing context.Context
-		writing, a.mark.cancel = w.journal.life.write(ctx, w.journal.config.OperationTimeout)
+		writing, a.mark.cancel = w.journal.life.Write(ctx, w.journal.config.OperationTimeout)
 		go func() {
 			defer close(a.mark.done)
 			defer a.mark.cancel(nil)
@@ -339,7 +340,7 @@ func (a *appending) meet(ctx context.Context, results []error) {
 	if old == nil {
 		return
 	}
-	ctx, end := w.journal.life.look(ctx)
+	ctx, end := w.journal.life.Look(ctx)
 	defer end()
 	standing, err := w.journal.store.AllStanding(ctx, &a.meter, w.pid, old)
 	for i, e := range a.events {

@@ -11,7 +11,7 @@ func limitCases() []testCase {
 	return []testCase{
 		{name: "events of 0 bytes", run: emptyEvents},
 		{name: "events of the size limit, and one byte more is rejected and leaves no hole", sized: true, run: largestEvents},
-		{name: "an atomic write with an event over the limit is rejected whole", sized: true, run: rejectedWhole},
+		{name: "an atomic write with an event over the limit is rejected whole", atomic: true, sized: true, run: rejectedWhole},
 		{name: "an event over the limit among others is left out alone", sized: true, run: rejectedAlone},
 		{name: "the last sequence number", table: true, run: lastNumber},
 		{name: "deletion of the last sequence number", table: true, run: lastNumberDeleted},
@@ -23,10 +23,17 @@ func emptyEvents(s *scene) {
 	if _, _, err := w.Append(s.Context(), []byte{}); err != nil {
 		s.Fatalf("Append of an event of 0 bytes: %v", err)
 	}
+	if _, err := w.AppendEach(s.Context(), []byte{}, []byte("x")); err != nil {
+		s.Fatalf("AppendEach of events of 0 bytes: %v", err)
+	}
+	s.wantSizes("a", 0, 0, 1)
+	if s.suite.NoAtomicWrites != "" {
+		return
+	}
 	if _, _, err := w.Append(s.Context(), []byte{}, []byte("x"), []byte{}); err != nil {
 		s.Fatalf("Append of events of 0 bytes: %v", err)
 	}
-	s.wantSizes("a", 0, 0, 1, 0)
+	s.wantSizes("a", 0, 0, 1, 0, 1, 0)
 }
 
 // wantSizes checks the sizes of all events, which are from 1 on without a hole.

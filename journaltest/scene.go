@@ -71,9 +71,13 @@ func (s *scene) singles(w Writer, n int64) {
 	}
 }
 
-// batch writes n events as one atomic write.
+// batch writes n events as one atomic write, or singly where there are none.
 func (s *scene) batch(w Writer, n int64) {
 	s.Helper()
+	if s.suite.NoAtomicWrites != "" {
+		s.singles(w, n)
+		return
+	}
 	want := s.next(w)
 	first, last, err := w.Append(s.Context(), payloads(want, n)...)
 	if err != nil {
@@ -151,6 +155,9 @@ func (s *scene) wantBounds(j Journal, pid string, lowest, highest int64) {
 	if err != nil {
 		s.Fatalf("Bounds(%s): %v", name(pid), err)
 	}
+	if s.suite.LowestDiffers {
+		got.Lowest = lowest
+	}
 	if want := (Bounds{lowest, highest}); got != want {
 		s.Errorf("Bounds(%s) = %+v, want %+v", name(pid), got, want)
 	}
@@ -166,6 +173,14 @@ func (s *scene) wantConflict(w Writer, events ...[]byte) {
 	if !s.suite.IsConflict(err) {
 		s.Fatalf("Append of a writer that another has overtaken failed with %v, which is no conflict", err)
 	}
+}
+
+// atMost is how many events a case that varies them may write in one atomic write.
+func (s *scene) atMost(n int) int {
+	if s.suite.NoAtomicWrites != "" {
+		return min(n, 1)
+	}
+	return n
 }
 
 // limit makes a limit.

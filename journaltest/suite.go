@@ -23,6 +23,14 @@ type Suite struct {
 	// MaxSequenceNumber is the last sequence number that an event can have; 0 is dynajournal's.
 	MaxSequenceNumber int64
 
+	// LowestDiffers says that Bounds.Lowest is not the first number that is left, as in layouts that remember something else of
+	// deletions. It is not compared then.
+	LowestDiffers bool
+
+	// NoAtomicWrites is why the journal has no atomic writes of several events; empty if it has them. The cases that are about
+	// them are skipped with this reason; the others write single events where they would have written an atomic write.
+	NoAtomicWrites string
+
 	// PurgeRestarts says that a purged persistence id begins again at 1. Else it goes on after its highest number, and
 	// a writer of before the purge can't write.
 	PurgeRestarts bool
@@ -37,16 +45,16 @@ type Store struct {
 	// what is stored, as that of another process does.
 	Connect func(tb testing.TB) Journal
 
-	// Table is the table behind the journal, nil if it is not to be touched.
+	// Table is the table behind the journal, nil if it is not to be touched, or has another layout than the current one.
 	Table *Table
 }
 
 // testCase is one rule of the suite.
 type testCase struct {
 	name string
-	// table: the case plants damage in the table. sized: it needs a limit of events.
-	table, sized bool
-	run          func(s *scene)
+	// table: the case plants damage in the table. sized: it needs a limit of events. atomic: it is about atomic writes.
+	table, sized, atomic bool
+	run                  func(s *scene)
 }
 
 // Run runs every case of the suite as a subtest.
@@ -73,12 +81,14 @@ func Run(t *testing.T, suite Suite) {
 			switch reason, skipped := suite.Skip[c.name]; {
 			case skipped:
 				t.Skip(reason)
+			case c.atomic && suite.NoAtomicWrites != "":
+				t.Skip(suite.NoAtomicWrites)
 			case c.sized && suite.LargestEvent == nil:
 				t.Skip("the journal has no limit of the size of an event")
 			}
 			store := suite.Open(t)
 			if c.table && store.Table == nil {
-				t.Skip("the table behind the journal is not to be touched, so no damage can be planted")
+				t.Skip("the table behind the journal is not to be touched, or has another layout, so no damage can be planted")
 			}
 			c.run(&scene{T: t, suite: &suite, store: store, journal: store.Connect(t)})
 		})

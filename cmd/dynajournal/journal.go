@@ -16,6 +16,8 @@ const (
 	// checking is reading, and may be repairing; it shows a progress of its own.
 	checking
 	removing
+	// copying makes native tables as appending does, and shows a progress of its own.
+	copying
 	// appending makes native tables on an embedded engine that has none: nothing else can be meant, and nothing is lost.
 	appending
 )
@@ -27,7 +29,7 @@ func (s *session) journal(ctx context.Context, as access, work func(*dynajournal
 		return err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	if as != reading && as != checking { // results of reading come as it goes on, which shows progress enough
+	if as == removing || as == appending { // results of reading come as it goes on, which shows progress enough
 		shown := newProgress(s.err, "requests")
 		defer shown.stop()
 		p.config.Hooks = append(p.config.Hooks, shown)
@@ -48,7 +50,7 @@ func (s *session) withoutTables(ctx context.Context, as access, p *place, missin
 	switch {
 	case p.engine == nil:
 		return nil, fmt.Errorf("%w: make it with `dynajournal tables create`", missing)
-	case as != appending:
+	case as != appending && as != copying:
 		return nil, fmt.Errorf("%w: `dynajournal append` or `dynajournal tables create` makes it", missing)
 	}
 	if err := dynajournal.CreateTables(ctx, p.config, dynajournal.TableOptions{}); err != nil {

@@ -18,7 +18,9 @@ const patience = time.Second
 type progress struct {
 	w io.Writer
 	// what is counted, in words.
-	what  string
+	what string
+	// total is how much there is to do, about; -1 where nobody knows. With it the rate and the remaining time are shown.
+	total int64
 	began time.Time
 
 	mu   sync.Mutex
@@ -27,7 +29,14 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, what string) *progress {
-	return &progress{w: w, what: what, began: time.Now()}
+	return newProgressOf(w, what, unknownTotal)
+}
+
+// unknownTotal is the total of work of which nobody knows how much it is.
+const unknownTotal = -1
+
+func newProgressOf(w io.Writer, what string, total int64) *progress {
+	return &progress{w: w, what: what, total: total, began: time.Now()}
 }
 
 // OnRequest counts a request.
@@ -37,15 +46,33 @@ func (p *progress) OnRequest(context.Context, dynajournal.Request) { p.count() }
 func (p *progress) count() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.done++
+	p.show(p.done + 1)
+}
+
+// set says how much was done.
+func (p *progress) set(done int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.show(int(done))
+}
+
+func (p *progress) show(done int) {
+	p.done = done
 	if p.bar == nil {
 		if time.Since(p.began) < patience || !isTerminal(p.w) {
 			return
 		}
 		const throttle, ownGoroutine = 100 * time.Millisecond, 0
-		p.bar = progressbar.NewOptions64(-1, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(p.what),
+		if p.total >= 0 {
+			p.total = max(p.total, int64(done))
+		}
+		p.bar = progressbar.NewOptions64(p.total, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(p.what),
 			progressbar.OptionShowCount(), progressbar.OptionSetElapsedTime(false), progressbar.OptionThrottle(throttle), progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetSpinnerChangeInterval(ownGoroutine))
+			progressbar.OptionSetSpinnerChangeInterval(ownGoroutine), progressbar.OptionShowIts(), progressbar.OptionSetPredictTime(true))
+	}
+	if p.total >= 0 && int64(p.done) > p.total { // it was an estimate
+		p.total = int64(p.done)
+		p.bar.ChangeMax64(p.total + 1)
 	}
 	_ = p.bar.Set(p.done) // showing it is not worth failing for
 }

@@ -34,6 +34,9 @@ type commands struct {
 	Verify    verifyCommand    `cmd:"" help:"Check what is stored, and name what is not as it should be."`
 	Repair    repairCommand    `cmd:"" help:"Repair what can be repaired without losing an event."`
 	Bench     benchCommand     `cmd:"" help:"Measure a journal beside what the bare AWS SDK needs for the same."`
+	Export    exportCommand    `cmd:"" help:"Write persistence ids with their events and snapshots into a file."`
+	Import    importCommand    `cmd:"" help:"Write what a file has into a journal."`
+	Migrate   migrateCommand   `cmd:"" help:"Copy a journal from an older layout, another table or another endpoint."`
 	Version   versionCommand   `cmd:"" help:"Show the version of this program."`
 }
 

@@ -33,6 +33,8 @@ type where struct {
 	SequenceShards string `placeholder:"N" help:"Shards of the marks. Default: what the journal's header says, else 10 ($DYNAJOURNAL_SEQUENCE_SHARDS)."`
 	Layout         string `enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}. Today current works, and pay but for writing events."`
 	Config         string `placeholder:"FILE" help:"An application.conf with the plug-ins' keys; flags win over it ($DYNAJOURNAL_CONFIG)."`
+
+	profile string // of the AWS SDK; its default if it is empty
 }
 
 // Layouts that there are. Those after the first two are not supported yet.
@@ -176,13 +178,16 @@ func (w *where) aws(ctx context.Context, endpoint string) (aws.Config, error) {
 	if endpoint != "" {
 		host := hostOf(endpoint)
 		region = first(region, regionOf(host), defaultRegion)
-		if !ofAWS(host) && !credentialsSet() {
+		if !ofAWS(host) && w.profile == "" && !credentialsSet() {
 			return aws.Config{Region: region, Credentials: aws.CredentialsProviderFunc(dummyCredentials)}, nil
 		}
 	}
 	var options []func(*awsconfig.LoadOptions) error
 	if region != "" {
 		options = append(options, awsconfig.WithRegion(region))
+	}
+	if w.profile != "" {
+		options = append(options, awsconfig.WithSharedConfigProfile(w.profile))
 	}
 	c, err := awsconfig.LoadDefaultConfig(ctx, options...)
 	if err != nil {

@@ -22,6 +22,11 @@ func (c Cost) Add(other Cost) Cost {
 // units is the cost without its requests.
 func (c Cost) units() Cost { return Cost{ReadUnits: c.ReadUnits, WriteUnits: c.WriteUnits} }
 
+// Sub returns what was used up since an earlier cost of the same operation.
+func (c Cost) Sub(earlier Cost) Cost {
+	return Cost{c.Requests - earlier.Requests, c.ReadUnits - earlier.ReadUnits, c.WriteUnits - earlier.WriteUnits}
+}
+
 // Meter adds up the cost of an operation's requests, which may run at the same time. The zero Meter is ready for use.
 type Meter struct {
 	mu   sync.Mutex

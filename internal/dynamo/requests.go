@@ -17,8 +17,9 @@ type Attributes = map[string]types.AttributeValue
 type Put struct {
 	Table string
 	Item  Attributes
-	// Condition is a condition expression, empty for none, with its values.
+	// Condition is a condition expression, empty for none, with its names and values.
 	Condition string
+	Names     map[string]string
 	Values    Attributes
 	// Begin is asked before each try is sent, if set. Once it says false the item is not put, and Put fails.
 	Begin func() bool
@@ -39,6 +40,7 @@ func (c *Client) putItem(ctx context.Context, p *Put) (Cost, error) {
 	in := &dynamodb.PutItemInput{
 		TableName:                 &p.Table,
 		Item:                      p.Item,
+		ExpressionAttributeNames:  p.Names,
 		ExpressionAttributeValues: p.Values,
 		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
 	}
@@ -58,6 +60,7 @@ func (c *Client) Remove(ctx context.Context, m *Meter, p Put) error {
 	in := &dynamodb.DeleteItemInput{
 		TableName:                 &p.Table,
 		Key:                       p.Item,
+		ExpressionAttributeNames:  p.Names,
 		ExpressionAttributeValues: p.Values,
 		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
 	}
@@ -104,6 +107,36 @@ func (c *Client) SetAttributes(ctx context.Context, m *Meter, table string, key,
 		return struct{}{}, capacity(true, out.ConsumedCapacity), nil
 	})
 	return err
+}
+
+// Update changes attributes of one item.
+type Update struct {
+	Table string
+	Key   Attributes
+	// Expression is an update expression, Condition a condition expression; Values are those of both.
+	Expression, Condition string
+	Values                Attributes
+}
+
+// Update changes one item, and returns the attributes that it has changed, as they are now. A condition that fails is
+// ErrConditionFailed. The update must do the same when it is done twice.
+func (c *Client) Update(ctx context.Context, m *Meter, u Update) (Attributes, error) {
+	in := &dynamodb.UpdateItemInput{
+		TableName:                 &u.Table,
+		Key:                       u.Key,
+		UpdateExpression:          &u.Expression,
+		ConditionExpression:       &u.Condition,
+		ExpressionAttributeValues: u.Values,
+		ReturnValues:              types.ReturnValueUpdatedNew,
+		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
+	}
+	return call(ctx, c, m, request{operation: "UpdateItem", table: u.Table, write: true}, func(ctx context.Context) (Attributes, Cost, error) {
+		out, err := c.api.UpdateItem(ctx, in)
+		if err != nil {
+			return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+		}
+		return out.Attributes, capacity(true, out.ConsumedCapacity), nil
+	})
 }
 
 // Replace puts one item, and returns the one it has replaced, nil if there was none.

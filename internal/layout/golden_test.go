@@ -127,8 +127,8 @@ func checkHighMark(t *testing.T, keys layout.Keys, par string, item layout.Attri
 	return 1
 }
 
-// TestEventsOfAkkaAreRead decodes every event in the form of Akka 1.1.
-func TestEventsOfAkkaAreRead(t *testing.T) {
+// TestEventsOfAkkaAreReadAndWritten decodes every event in the form of Akka 1.1 and encodes it again: the very same item.
+func TestEventsOfAkkaAreReadAndWritten(t *testing.T) {
 	t.Parallel()
 	keys := layout.Keys{Journal: "journal", Shards: layout.DefaultShards}
 	events := 0
@@ -142,6 +142,10 @@ func TestEventsOfAkkaAreRead(t *testing.T) {
 		if err != nil || slot.Event == nil || slot.Event.PersistenceID != pid || slot.Event.SequenceNr != slot.SequenceNr ||
 			slot.Event.SerializerID == 0 || slot.Event.WriterUUID == "" || slot.Event.Batch.IsBatch() != (golden["idx"].N != nil) {
 			t.Errorf("decode %q %s: %+v, %v", *golden["par"].S, *golden["num"].N, slot.Event, err)
+			continue
+		}
+		if again := keys.EncodeEvent(slot.Event); !reflect.DeepEqual(again, item) {
+			t.Errorf("event %d of %q is encoded as %v, Akka wrote %v", slot.SequenceNr, pid, again, item)
 		}
 		events++
 	}

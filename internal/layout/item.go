@@ -54,6 +54,8 @@ type Event struct {
 	WriterUUID string
 	// Batch is the atomic write that the event belongs to, the zero Batch for a single event.
 	Batch Batch
+	// Enveloped says that the item is in the form of Akka 1.0 and 1.1 (see pay.go).
+	Enveloped bool
 }
 
 // Batch names an atomic write: two events are members of one batch when their Batches are equal. The zero Batch is none.
@@ -108,9 +110,23 @@ var (
 // Attributes is DynamoDB's form of an item.
 type Attributes = map[string]types.AttributeValue
 
-// EncodeEvent makes the item of an event, exactly as the Pekko plug-in writes it.
+// EncodeEvent makes the item of an event, exactly as the Pekko plug-in writes it, or where it is enveloped as Akka 1.1 did.
 func (k Keys) EncodeEvent(e *Event) Attributes {
 	item := k.Event(e.PersistenceID, e.SequenceNr).Attributes()
+	if e.Enveloped {
+		item[AttrPay] = binary(e.envelope())
+	} else {
+		e.putSplit(item)
+	}
+	if e.Batch.IsBatch() {
+		item[AttrIdx] = number(e.SequenceNr - e.Batch.Start)
+		item[AttrCnt] = number(e.Batch.Last - e.Batch.Start)
+	}
+	return item
+}
+
+// putSplit puts what an event says into attributes of their own.
+func (e *Event) putSplit(item Attributes) {
 	item[AttrPersistenceID] = &types.AttributeValueMemberS{Value: e.PersistenceID}
 	item[AttrSeq] = number(e.SequenceNr)
 	item[AttrEvent] = binary(e.Bytes)
@@ -122,11 +138,6 @@ func (k Keys) EncodeEvent(e *Event) Attributes {
 	if e.Manifest != "" {
 		item[AttrManifest] = &types.AttributeValueMemberS{Value: e.Manifest}
 	}
-	if e.Batch.IsBatch() {
-		item[AttrIdx] = number(e.SequenceNr - e.Batch.Start)
-		item[AttrCnt] = number(e.Batch.Last - e.Batch.Start)
-	}
-	return item
 }
 
 // EncodeTombstone makes the item that keeps a deleted sequence number taken until expires (seconds since 1970).

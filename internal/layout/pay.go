@@ -1,12 +1,35 @@
 package layout
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dynajournal/dynajournal/internal/persistentpb"
 )
+
+// envelope serializes everything but the batch as one message, as Akka's serializer did: fields in the order of their numbers,
+// empty manifests left out.
+func (e *Event) envelope() []byte {
+	message := &persistentpb.PersistentMessage{
+		Payload:       &persistentpb.PersistentPayload{SerializerId: &e.SerializerID, Payload: e.Bytes},
+		SequenceNr:    &e.SequenceNr,
+		PersistenceId: &e.PersistenceID,
+		WriterUuid:    &e.WriterUUID,
+	}
+	if e.Bytes == nil { // absent would not be empty
+		message.Payload.Payload = []byte{}
+	}
+	if e.SerializerManifest != "" {
+		message.Payload.PayloadManifest = []byte(e.SerializerManifest)
+	}
+	if e.Manifest != "" {
+		message.Manifest = &e.Manifest
+	}
+	return persistentpb.Encode(message)
+}
 
 // payEvent reads an event in the form of Akka 1.0 and 1.1: everything but the batch stands in one serialized message.
 func (r *reader) payEvent(pid string, seq int64) *Event {
@@ -26,6 +49,7 @@ func (r *reader) payEvent(pid string, seq int64) *Event {
 		SerializerManifest: string(payload.GetPayloadManifest()),
 		Manifest:           message.GetManifest(),
 		WriterUUID:         message.GetWriterUuid(),
+		Enveloped:          true,
 	}
 	e.Batch = r.batch(seq, e.WriterUUID)
 	return e
@@ -38,4 +62,66 @@ func payPersistenceID(b []byte) string {
 		return ""
 	}
 	return message.GetPersistenceId()
+}
+
+// Reasons why an enveloped event is left as it is.
+var (
+	ErrHasMore     = errors.New("its envelope says more than today's form can")
+	ErrSplitTooBig = errors.New("today's form of it would be over DynamoDB's limit")
+)
+
+// Unwrap gives the item of an enveloped event today's form, with every further attribute that it has; nil if it is not enveloped.
+// What would lose something is an error.
+func (k Keys) Unwrap(pid string, p int64, item Attributes) (seq int64, split Attributes, err error) {
+	if _, enveloped := item[AttrPay]; !enveloped {
+		return 0, nil, nil
+	}
+	slot, err := k.DecodeSlot(pid, p, item)
+	if err != nil || !slot.Event.Enveloped {
+		return slot.SequenceNr, nil, err
+	}
+	var message persistentpb.PersistentMessage
+	r := reader{item: mapped(item)}
+	if err := proto.Unmarshal(r.bytes(AttrPay), &message); err != nil {
+		return slot.SequenceNr, nil, fmt.Errorf("it is no PersistentMessage: %w", err)
+	}
+	var again persistentpb.PersistentMessage
+	if err := proto.Unmarshal(slot.Event.envelope(), &again); err != nil || !proto.Equal(plain(&message), plain(&again)) {
+		return slot.SequenceNr, nil, errors.Join(ErrHasMore, err)
+	}
+	split = maps.Clone(item)
+	delete(split, AttrPay)
+	event := *slot.Event
+	event.Enveloped = false
+	maps.Copy(split, k.EncodeEvent(&event))
+	if Size(split) > maxItem {
+		return slot.SequenceNr, nil, ErrSplitTooBig
+	}
+	return slot.SequenceNr, split, nil
+}
+
+// maxItem is DynamoDB's limit of an item, in bytes.
+const maxItem = 400 << 10
+
+// plain is a message without the fields that say nothing.
+func plain(m *persistentpb.PersistentMessage) *persistentpb.PersistentMessage {
+	if !m.GetDeleted() {
+		m.Deleted = nil
+	}
+	if m.GetManifest() == "" {
+		m.Manifest = nil
+	}
+	if m.GetSender() == "" {
+		m.Sender = nil
+	}
+	if m.GetWriterUuid() == "" {
+		m.WriterUuid = nil
+	}
+	if m.GetTimestamp() == 0 {
+		m.Timestamp = nil
+	}
+	if payload := m.GetPayload(); payload != nil && len(payload.GetPayloadManifest()) == 0 {
+		payload.PayloadManifest = nil
+	}
+	return m
 }

@@ -30,6 +30,9 @@ type Request struct {
 	Limit int64
 	// Recover reads on behind the window to the highest number, seals every gap, and hands out batches whole or not at all.
 	Recover bool
+	// Low is given the low mark by which the events that follow are judged, if set: before the first of them, and again when
+	// it has moved.
+	Low func(layout.LowMark)
 }
 
 // Result is what a recovery has found out.
@@ -39,6 +42,9 @@ type Result struct {
 	// Last is the writer of the event at Highest; empty if something else stands there, or nothing.
 	Last  string
 	Marks layout.Marks
+	// Decided is the last number that was decided for good, by an event that counts, a tombstone or a seal, of a reading that
+	// did not recover. What stands behind it, members of an atomic write that is not whole, may still come to count.
+	Decided int64
 }
 
 // Run reads the journal of one persistence id, and hands the events of the window to emit, in order, each once. It ends
@@ -55,11 +61,11 @@ func (s *Store) Run(ctx context.Context, m *dynamo.Meter, req Request, emit func
 		r.pages.close()
 		switch {
 		case errors.Is(err, ErrStop):
-			return Result{Marks: r.marks}, nil
+			return Result{Marks: r.marks, Decided: r.decided}, nil
 		case errors.Is(err, errLowMoved):
 			err = r.again(ctx)
 		case err == nil && !req.Recover:
-			return Result{Marks: r.marks}, nil
+			return Result{Marks: r.marks, Decided: r.decided}, nil
 		case err == nil:
 			var done bool
 			if done, err = r.settle(ctx); done && err == nil {
@@ -95,6 +101,7 @@ type run struct {
 	queue   []read
 	batch   pending
 
+	decided int64 // the last number decided for good
 	handed  int64
 	handing bool // false once a recovery's window is over
 }
@@ -103,6 +110,8 @@ type run struct {
 type read struct {
 	layout.Slot
 	at int64
+	// hole says that nothing stands there: a slot that only fills a gap.
+	hole bool
 }
 
 // begin reads the marks and the first partition at the same time: for most entities that is all there is.
@@ -133,6 +142,9 @@ func (r *run) start(from int64) {
 	r.began, r.want = from, from
 	r.queue = nil
 	r.batch.clear()
+	if r.req.Low != nil {
+		r.req.Low(r.marks.Low)
+	}
 }
 
 // needed is the last partition that has to be read whatever the others hold.
@@ -226,7 +238,7 @@ func (r *run) next() (read, bool, error) {
 			return read{}, false, p.err
 		}
 		for _, s := range p.slots {
-			r.queue = append(r.queue, read{s, p.read})
+			r.queue = append(r.queue, read{Slot: s, at: p.read})
 		}
 	}
 	slot := r.queue[0]
@@ -267,6 +279,9 @@ func (r *run) take(ctx context.Context, slot read) error {
 	case slot.Tombstone(), e == nil && slot.Low > 0: // above the low mark
 		return r.deleted(ctx, slot)
 	case e == nil: // sealed, or a hole
+		if !slot.hole {
+			r.decided = slot.SequenceNr
+		}
 		return nil
 	case !e.Batch.IsBatch():
 		return r.hand(e)
@@ -283,6 +298,9 @@ func (r *run) take(ctx context.Context, slot read) error {
 // nothing up to there counts any more.
 func (r *run) deleted(ctx context.Context, slot read) error {
 	if err := r.irregular(ctx, slot); err != nil || !r.req.Recover {
+		if err == nil {
+			r.decided = slot.SequenceNr
+		}
 		return err
 	}
 	low := layout.LowMark{Seq: max(slot.SequenceNr+1, slot.Low), Removed: max(r.marks.Low.Removed, 1)}
@@ -395,5 +413,6 @@ func (r *run) hand(e *layout.Event) error {
 		return nil
 	}
 	r.handed++
+	r.decided = e.SequenceNr
 	return r.emit(e)
 }

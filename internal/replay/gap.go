@@ -32,10 +32,10 @@ func (r *run) gap(ctx context.Context, slot read) error {
 	numbers := make([]read, hi-lo+1)
 	known := make([]bool, len(numbers))
 	for i := range numbers {
-		numbers[i] = read{layout.Slot{SequenceNr: lo + int64(i)}, at} // a hole
+		numbers[i] = read{layout.Slot{SequenceNr: lo + int64(i)}, at, true}
 	}
 	for _, s := range there {
-		numbers[s.SequenceNr-lo] = read{s, at}
+		numbers[s.SequenceNr-lo] = read{Slot: s, at: at}
 		known[s.SequenceNr-lo] = true
 	}
 	if r.req.Recover && safeguard.Seal {
@@ -57,7 +57,7 @@ func (r *run) seal(ctx context.Context, numbers []read, known []bool) error {
 		}
 		group.Go(func() error {
 			slot, err := r.store.Seal(ctx, r.meter, r.req.PersistenceID, numbers[i].SequenceNr)
-			numbers[i] = read{slot, r.clock.stamp()}
+			numbers[i] = read{Slot: slot, at: r.clock.stamp()}
 			return err
 		})
 	}

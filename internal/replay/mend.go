@@ -48,15 +48,28 @@ func (s *Store) Entomb(ctx context.Context, m *dynamo.Meter, pid string, seq, ex
 // SealMember turns an event of a batch that can't be completed any more into a seal, if it still stands there.
 func (s *Store) SealMember(ctx context.Context, m *dynamo.Meter, e *layout.Event) error {
 	item := s.Keys.EncodeSeal(e.PersistenceID, e.SequenceNr)
-	stored := s.Keys.EncodeEvent(e)
 	if e.SequenceNr == 1 && s.IDsShards > 0 {
 		maps.Copy(item, s.Keys.IDsAttributes(e.PersistenceID, s.IDsShards))
 	}
-	condition := layout.AttrIdx + " = :idx AND " + layout.AttrCnt + " = :cnt AND " + layout.AttrWriterUUID + " = :writer"
+	stored, writer := s.Keys.EncodeEvent(e), layout.AttrWriterUUID
+	if e.Enveloped {
+		// The writer stands in the envelope, which another program may serialize in another way: it is compared as it stands.
+		writer = layout.AttrPay
+		there, err := s.Client.Get(ctx, m, s.Table, s.Keys.Event(e.PersistenceID, e.SequenceNr).Attributes())
+		if err != nil || there == nil {
+			return err
+		}
+		slot, err := s.Keys.DecodeSlot(e.PersistenceID, e.SequenceNr/layout.PartitionSize, there)
+		if err != nil || !layout.SameEvent(slot, e) {
+			return err
+		}
+		stored = there
+	}
+	condition := layout.AttrIdx + " = :idx AND " + layout.AttrCnt + " = :cnt AND " + writer + " = :writer"
 	return s.putIf(ctx, m, dynamo.Put{Table: s.Table, Item: item}, condition, map[string]types.AttributeValue{
 		":idx":    stored[layout.AttrIdx],
 		":cnt":    stored[layout.AttrCnt],
-		":writer": stored[layout.AttrWriterUUID],
+		":writer": stored[writer],
 	})
 }
 
@@ -121,6 +134,10 @@ func (s *Store) EnterID(ctx context.Context, m *dynamo.Meter, pid string, low la
 
 // EachItem gives what stands in a partition to emit, item by item, with the error of one that can't be read.
 func (s *Store) EachItem(ctx context.Context, m *dynamo.Meter, pid string, p int64, emit func(layout.Slot, error) error) error {
+	return s.eachStored(ctx, m, pid, p, func(item layout.Attributes) error { return emit(s.Keys.DecodeSlot(pid, p, item)) })
+}
+
+func (s *Store) eachStored(ctx context.Context, m *dynamo.Meter, pid string, p int64, emit func(layout.Attributes) error) error {
 	first := p * layout.PartitionSize
 	for in := s.partitionQuery(pid, max(first, 1), partitionEnd(first)); ; {
 		page, err := s.Client.Query(ctx, m, in)
@@ -128,7 +145,7 @@ func (s *Store) EachItem(ctx context.Context, m *dynamo.Meter, pid string, p int
 			return fmt.Errorf("read partition %d: %w", p, err)
 		}
 		for _, item := range page.Items {
-			if err := emit(s.Keys.DecodeSlot(pid, p, item)); err != nil {
+			if err := emit(item); err != nil {
 				return err
 			}
 		}
@@ -137,4 +154,37 @@ func (s *Store) EachItem(ctx context.Context, m *dynamo.Meter, pid string, p int
 		}
 		in.ExclusiveStartKey = page.Next
 	}
+}
+
+// Unwrap gives the enveloped events of a partition today's form, each only if it still is what was read. done is told of each
+// such event: nil if it has today's form now, else why it was left as it is. It says whether the partition is full to its end,
+// so that another may follow.
+func (s *Store) Unwrap(ctx context.Context, m *dynamo.Meter, pid string, p int64, done func(seq int64, left error) error) (bool, error) {
+	full := false
+	err := s.eachStored(ctx, m, pid, p, func(item layout.Attributes) error {
+		if key, err := layout.DecodeKey(item); err == nil {
+			full = key.Num == layout.PartitionSize-1
+		}
+		seq, split, err := s.Keys.Unwrap(pid, p, item)
+		if err != nil || split == nil {
+			if err != nil {
+				err = done(seq, err)
+			}
+			return err
+		}
+		err = s.Client.Put(ctx, m, dynamo.Put{
+			Table:     s.Table,
+			Item:      split,
+			Condition: layout.AttrPay + " = :pay AND attribute_not_exists(" + layout.AttrEvent + ")",
+			Values:    layout.Attributes{":pay": item[layout.AttrPay]},
+		})
+		if errors.Is(err, dynamo.ErrConditionFailed) { // deleted or unwrapped meanwhile
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("unwrap %d: %w", seq, err)
+		}
+		return done(seq, nil)
+	})
+	return full, err
 }

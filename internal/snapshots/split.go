@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -39,7 +40,7 @@ func (s *Store) partSize(pid string) int {
 	return max(s.MaxItemSize-partOverhead-len(s.Keys.Snapshots(pid)), 1)
 }
 
-func (s *Store) saveSplit(ctx context.Context, m *dynamo.Meter, snapshot *layout.Snapshot) error {
+func (s *Store) saveSplit(ctx context.Context, m *dynamo.Meter, snapshot *layout.Snapshot, token func(stored []byte) int64) error {
 	key := s.Keys.SnapshotKey(snapshot.PersistenceID, strconv.FormatInt(snapshot.SequenceNr, 10))
 	whole, err := s.Client.Get(ctx, m, s.Table, key)
 	if err != nil {
@@ -54,7 +55,7 @@ func (s *Store) saveSplit(ctx context.Context, m *dynamo.Meter, snapshot *layout
 	sum := sha256.Sum256(stored)
 	head := &layout.SplitHead{
 		Snapshot: *snapshot,
-		Token:    rand.Int64N(layout.MaxSplitToken + 1), //nolint:gosec // tells saves apart, no secret
+		Token:    token(stored),
 		Stored:   int64(len(stored)),
 		Sum:      sum[:],
 		Zstd:     s.Compress,
@@ -78,6 +79,22 @@ func (s *Store) saveSplit(ctx context.Context, m *dynamo.Meter, snapshot *layout
 		_, err = s.removeIf(ctx, m, key, layout.AttrSnapshotTS, whole)
 	}
 	return err
+}
+
+// randomToken tells a save from every other.
+func randomToken([]byte) int64 {
+	return rand.Int64N(layout.MaxSplitToken + 1) //nolint:gosec // tells saves apart, no secret
+}
+
+// copyToken is the same for every try of one copy, which so writes the same parts again and leaves no others behind; size is how
+// many bytes a part holds.
+func copyToken(snapshot *layout.Snapshot, size int) func(stored []byte) int64 {
+	return func(stored []byte) int64 {
+		of := sha256.New()
+		fmt.Fprintf(of, "%d %d %d ", snapshot.SequenceNr, snapshot.Timestamp, size)
+		of.Write(stored)
+		return int64(binary.BigEndian.Uint64(of.Sum(nil)) % (layout.MaxSplitToken + 1))
+	}
 }
 
 // isHead says whether an item is the head of this very save: a second try finds that of the first, whose parts are its own.

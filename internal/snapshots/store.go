@@ -50,6 +50,15 @@ func (c Criteria) timed() bool { return c.MinTS != math.MinInt64 || c.MaxTS != m
 // of the same number in the other form, which was there before, is removed afterwards; of two saves at the same time neither
 // removes the other's.
 func (s *Store) Save(ctx context.Context, m *dynamo.Meter, snapshot *layout.Snapshot) error {
+	return s.save(ctx, m, snapshot, randomToken)
+}
+
+// Copy stores a snapshot that comes from elsewhere, as Save does. It may be called again after a crash: the items are the same.
+func (s *Store) Copy(ctx context.Context, m *dynamo.Meter, snapshot *layout.Snapshot) error {
+	return s.save(ctx, m, snapshot, copyToken(snapshot, s.partSize(snapshot.PersistenceID)))
+}
+
+func (s *Store) save(ctx context.Context, m *dynamo.Meter, snapshot *layout.Snapshot, token func(stored []byte) int64) error {
 	if len(snapshot.Bytes) > s.MaxBytes {
 		return fmt.Errorf("%w: %d, the limit is %d", ErrTooLarge, len(snapshot.Bytes), s.MaxBytes)
 	}
@@ -62,7 +71,7 @@ func (s *Store) Save(ctx context.Context, m *dynamo.Meter, snapshot *layout.Snap
 			return s.saveWhole(ctx, m, snapshot, item)
 		}
 	}
-	return s.saveSplit(ctx, m, snapshot)
+	return s.saveSplit(ctx, m, snapshot, token)
 }
 
 func (s *Store) encode(snapshot *layout.Snapshot) (layout.Attributes, error) {

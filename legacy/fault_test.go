@@ -1,0 +1,371 @@
+package legacy_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/legacy"
+)
+
+// inject lets requests go wrong until the returned function is called.
+func (b *bench) inject(f embedded.Fault) (stop func()) {
+	b.Helper()
+	stop, err := b.engine.Inject(f)
+	if err != nil {
+		b.Fatalf("inject %+v: %v", f, err)
+	}
+	return stop
+}
+
+// hook is told of every try.
+type hook func(dynajournal.Request)
+
+func (h hook) OnRequest(_ context.Context, r dynajournal.Request) { h(r) }
+
+// span is the numbers from first to last.
+func span(first, last int64) []int64 {
+	var all []int64
+	for n := first; n <= last; n++ {
+		all = append(all, n)
+	}
+	return all
+}
+
+// TestNothingIsLostToFaults writes, reads, deletes and recovers while requests go wrong in every way that a retry can mend.
+func TestNothingIsLostToFaults(t *testing.T) {
+	t.Parallel()
+	const events, deleted = 130, 40
+	for _, layout := range legacy.Layouts() {
+		for name, fault := range map[string]embedded.Fault{
+			"left-overs":   {Effect: embedded.EffectLeftOvers, Some: true, Every: 2},
+			"throttling":   {Effect: embedded.EffectThroughputExceeded, Every: 3},
+			"lost answers": {Effect: embedded.EffectReset, Applied: true, Operation: "BatchWriteItem", Every: 2},
+			"lost reads":   {Effect: embedded.EffectReset, Operation: "*Get*", Every: 3},
+			"lost queries": {Effect: embedded.EffectReset, Operation: "Query", Every: 2},
+			"errors":       {Effect: embedded.EffectInternalError, Operation: "*Get*", Every: 2},
+			"updates":      {Effect: embedded.EffectReset, Applied: true, Operation: "UpdateItem", Every: 2},
+			"truncated":    {Effect: embedded.EffectTruncated, Operation: "*Get*", Every: 4},
+		} {
+			t.Run(layout.String()+" "+name, func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t, layout)
+				b.config.Journal.SequenceShards = 150 // two requests of marks
+				b.config.Journal.Retries, b.config.Journal.BackoffCap = 60, 2*time.Millisecond
+				j := b.open()
+				defer b.inject(fault)()
+				w := b.recovered(j, "a")
+				b.write(w, events)
+				if got := numbers(b.read(j, "a", legacy.Range{})); !slices.Equal(got, span(1, events)) {
+					t.Errorf("read %v, want 1 to %d", got, events)
+				}
+				if got := b.bounds(b.open(), "a"); got.Highest != events {
+					t.Errorf("the highest number is %d, want %d", got.Highest, events)
+				}
+				b.deleteTo(w, deleted, legacy.Permanent)
+				var seen []int64
+				again, err := b.open().Recover(t.Context(), "a", legacy.RecoverOptions{}, func(e legacy.Event) error {
+					seen = append(seen, e.SequenceNumber)
+					return nil
+				})
+				if err != nil || !slices.Equal(seen, span(deleted+1, events)) {
+					t.Errorf("recovered %v, %v; want %d to %d", seen, err, deleted+1, events)
+				}
+				b.write(again, 1)
+				if layout == legacy.Naive {
+					return
+				}
+				b.deleteTo(again, deleted+10, legacy.Mark)
+				marked := 0
+				for _, e := range b.read(j, "a", legacy.Range{}) {
+					if e.Deleted {
+						marked++
+					}
+				}
+				if marked != 10 {
+					t.Errorf("%d events are marked, want 10", marked)
+				}
+			})
+		}
+	}
+}
+
+// TestPutWhoseAnswerWasLostIsAcknowledgedOnce loses the answers of the event's put, of the mark's, and of both.
+func TestPutWhoseAnswerWasLostIsAcknowledgedOnce(t *testing.T) {
+	t.Parallel()
+	for _, layout := range legacy.Layouts() {
+		for _, nth := range []int{1, 2, 3} {
+			t.Run(fmt.Sprintf("%s put %d", layout, nth), func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t, layout)
+				j := b.open()
+				w := b.recovered(j, "a")
+				stop := b.inject(embedded.Fault{Effect: embedded.EffectReset, Applied: true, Operation: "PutItem", Nth: nth})
+				b.write(w, 3)
+				stop()
+				if got := numbers(b.read(b.open(), "a", legacy.Range{})); !slices.Equal(got, span(1, 3)) {
+					t.Errorf("read %v, want 1 to 3", got)
+				}
+			})
+		}
+	}
+}
+
+// TestSameEventOfAnotherWriterIsNotTakenForOnesOwn loses a put that was not done, and lets another writer write the very same
+// event before the put is tried again.
+func TestSameEventOfAnotherWriterIsNotTakenForOnesOwn(t *testing.T) {
+	t.Parallel()
+	for _, layout := range legacy.Layouts() {
+		t.Run(layout.String(), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, layout)
+			other := b.recovered(b.open(), "a")
+			var once atomic.Bool
+			slow := *b
+			slow.config.Journal.Hooks = []dynajournal.Hook{hook(func(r dynajournal.Request) {
+				if r.Operation == "PutItem" && r.Err != nil && once.CompareAndSwap(false, true) {
+					b.write(other, 1)
+				}
+			})}
+			w := slow.recovered(slow.open(), "a")
+			defer b.inject(embedded.Fault{Effect: embedded.EffectReset, Operation: "PutItem", Nth: 1})()
+			_, err := w.Append(t.Context(), []byte("event"))
+			if !errors.Is(err, dynajournal.ErrWriterConflict) && !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
+				t.Errorf("the writer whose put was lost is told %v, though the event is the other's", err)
+			}
+			if _, err := w.Append(t.Context(), []byte("event")); !errors.Is(err, dynajournal.ErrWriterEnded) {
+				t.Errorf("then it is told %v, want that it has ended", err)
+			}
+			b.write(other, 1)
+			if got := numbers(b.read(b.open(), "a", legacy.Range{})); !slices.Equal(got, span(1, 2)) {
+				t.Errorf("read %v, want 1 and 2", got)
+			}
+		})
+	}
+}
+
+// TestEventWithoutItsMarkIsFound refuses the high mark: the outcome is unknown, every reader finds the event, and a recovery
+// puts the mark.
+func TestEventWithoutItsMarkIsFound(t *testing.T) {
+	t.Parallel()
+	for _, layout := range []legacy.Layout{legacy.HashKey, legacy.HashKeyUnprefixed} {
+		t.Run(layout.String(), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, layout)
+			b.config.Journal.Retries = -1
+			j := b.open()
+			w := b.recovered(j, "a")
+			b.write(w, 2)
+			stop := b.inject(embedded.Fault{Effect: embedded.EffectThrottling, Operation: "PutItem", Key: "*SH-a-3"})
+			_, err := w.Append(t.Context(), []byte("event"))
+			stop()
+			if !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
+				t.Fatalf("Append without its mark is told %v, want that the outcome is unknown", err)
+			}
+			if got := b.bounds(j, "a"); got.Highest != 3 {
+				t.Errorf("the highest number is %d, want 3", got.Highest)
+			}
+			if got := numbers(b.read(j, "a", legacy.Range{})); !slices.Equal(got, span(1, 3)) {
+				t.Errorf("read %v, want 1 to 3", got)
+			}
+			l, err := j.List(t.Context(), "a")
+			if err != nil || !slices.Equal(l.HighMarks, span(1, 2)) {
+				t.Errorf("a reader has left the high marks at %v, %v; want 1 and 2", l.HighMarks, err)
+			}
+			again := b.recovered(j, "a")
+			if l, err = j.List(t.Context(), "a"); err != nil || !slices.Equal(l.HighMarks, span(1, 3)) {
+				t.Errorf("a recovery has left the high marks at %v, %v; want 1 to 3", l.HighMarks, err)
+			}
+			b.write(again, 1)
+			if got := numbers(b.read(j, "a", legacy.Range{})); !slices.Equal(got, span(1, 4)) {
+				t.Errorf("read %v, want 1 to 4", got)
+			}
+		})
+	}
+}
+
+// TestEventTakenOverByARecoveryIsAcknowledged lets another writer recover between the event's put and the mark's.
+func TestEventTakenOverByARecoveryIsAcknowledged(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, legacy.HashKey)
+	reader := b.open()
+	var other *legacy.Writer
+	slow := *b
+	slow.config.Journal.Hooks = []dynajournal.Hook{hook(func(r dynajournal.Request) {
+		if r.Operation == "PutItem" && other == nil {
+			other = b.recovered(reader, "a")
+		}
+	})}
+	w := slow.recovered(slow.open(), "a")
+	if _, err := w.Append(t.Context(), []byte("event")); err != nil {
+		t.Errorf("Append of an event that a recovery has found: %v", err)
+	}
+	if n, err := other.NextSequenceNumber(t.Context()); err != nil || n != 2 {
+		t.Errorf("the other goes on at %d, %v; want 2", n, err)
+	}
+	b.write(other, 1)
+	if _, err := w.Append(t.Context(), []byte("late")); !errors.Is(err, dynajournal.ErrWriterConflict) {
+		t.Errorf("the first writer is told %v, want a conflict", err)
+	}
+}
+
+// TestStaleWriterWhereEventsWereRemoved lets a writer wake up where events were written and removed meanwhile: it is told so,
+// and nothing of it stays.
+func TestStaleWriterWhereEventsWereRemoved(t *testing.T) {
+	t.Parallel()
+	for _, layout := range legacy.Layouts() {
+		for _, shards := range []int{1, 3, 1000} {
+			t.Run(fmt.Sprintf("%s %d shards", layout, shards), func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t, layout)
+				b.config.Journal.SequenceShards = shards
+				stale := b.recovered(b.open(), "a")
+				b.write(stale, 2)
+				w := b.recovered(b.open(), "a")
+				b.write(w, 5)
+				b.deleteTo(w, 6, legacy.Permanent)
+				before := b.items()
+				if _, err := stale.Append(t.Context(), []byte("late")); !errors.Is(err, dynajournal.ErrWriterConflict) {
+					t.Errorf("the stale writer is told %v, want a conflict", err)
+				}
+				if after := b.items(); len(after) != len(before) {
+					t.Errorf("the stale writer has left %d items where %d were", len(after), len(before))
+				}
+				if got := numbers(b.read(b.open(), "a", legacy.Range{})); !slices.Equal(got, []int64{7}) {
+					t.Errorf("read %v, want 7", got)
+				}
+				b.write(w, 1)
+			})
+		}
+	}
+}
+
+// TestStaleWriterWhoseEventWasMarked has a writer whose event a recovery has found and marked as deleted before it is told.
+func TestStaleWriterWhoseEventWasMarked(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, legacy.HashKey)
+	reader := b.open()
+	var once bool
+	slow := *b
+	slow.config.Journal.Hooks = []dynajournal.Hook{hook(func(r dynajournal.Request) {
+		if r.Operation == "PutItem" && !once {
+			once = true
+			other := b.recovered(reader, "a")
+			b.deleteTo(other, 1, legacy.Mark)
+		}
+	})}
+	w := slow.recovered(slow.open(), "a")
+	if _, err := w.Append(t.Context(), []byte("event")); !errors.Is(err, dynajournal.ErrWriterConflict) {
+		t.Errorf("Append of an event that was taken over and marked: %v, want a conflict", err)
+	}
+	if got := numbers(b.read(reader, "a", legacy.Range{})); !slices.Equal(got, []int64{-1}) {
+		t.Errorf("read %v, want the marked event 1: it was taken over, so it stays", got)
+	}
+}
+
+// TestSnapshotBeyondTheJournal recovers from a snapshot that is newer than the journal.
+func TestSnapshotBeyondTheJournal(t *testing.T) {
+	t.Parallel()
+	for _, layout := range legacy.Layouts() {
+		t.Run(layout.String(), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, layout)
+			stale := b.recovered(b.open(), "a")
+			b.write(stale, 3)
+			w, err := b.open().Recover(t.Context(), "a", legacy.RecoverOptions{After: 20}, func(legacy.Event) error { return errors.New("there is nothing to replay") })
+			if err != nil {
+				t.Fatalf("Recover: %v", err)
+			}
+			if layout == legacy.Naive || layout == legacy.NaiveProcessor { // nothing else remembers the snapshot there
+				b.write(w, 1)
+			}
+			if _, err := stale.Append(t.Context(), []byte("late")); !errors.Is(err, dynajournal.ErrWriterConflict) {
+				t.Errorf("the writer of before is told %v, want a conflict", err)
+			}
+			b.write(w, 1)
+			got := numbers(b.read(b.open(), "a", legacy.Range{From: 4}))
+			if len(got) == 0 || got[0] != 21 {
+				t.Errorf("behind the journal stands %v, want 21 and so on", got)
+			}
+		})
+	}
+}
+
+// TestDeletionCutShortIsFinishedByTheNext stops a deletion at each of its requests.
+func TestDeletionCutShortIsFinishedByTheNext(t *testing.T) {
+	t.Parallel()
+	for _, layout := range legacy.Layouts() {
+		for _, how := range []legacy.Deletion{legacy.Permanent, legacy.Mark} {
+			if how == legacy.Mark && layout == legacy.Naive {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s %d", layout, how), func(t *testing.T) {
+				t.Parallel()
+				for nth, cut := 1, true; cut; nth++ {
+					b := newBench(t, layout)
+					b.config.Journal.SequenceShards, b.config.Journal.Retries = 4, -1
+					w := b.recovered(b.open(), "a")
+					b.write(w, 11)
+					b.deleteTo(w, 5, how) // all shards have a low mark
+					stop := b.inject(embedded.Fault{Effect: embedded.EffectReset, Applied: nth%2 == 0, Nth: nth})
+					_, err := w.DeleteTo(t.Context(), 9, how)
+					stop()
+					cut = err != nil
+					again := b.recovered(b.open(), "a")
+					b.deleteTo(again, 9, how)
+					for _, e := range b.read(b.open(), "a", legacy.Range{}) {
+						if e.SequenceNumber <= 9 && !e.Deleted {
+							t.Fatalf("cut at request %d, event %d is left after the next deletion", nth, e.SequenceNumber)
+						}
+					}
+					if got := b.bounds(b.open(), "a").Highest; got != 11 {
+						t.Fatalf("cut at request %d, the highest number is %d, want 11", nth, got)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestCancelledAppend ends the context before the event is sent, and between two tries of its put.
+func TestCancelledAppend(t *testing.T) {
+	t.Parallel()
+	for _, layout := range legacy.Layouts() {
+		t.Run(layout.String(), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, layout)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			returned := make(chan struct{})
+			var once atomic.Bool
+			b.config.Journal.Hooks = []dynajournal.Hook{hook(func(r dynajournal.Request) {
+				if r.Operation == "PutItem" && r.Err != nil && once.CompareAndSwap(false, true) {
+					cancel()
+					<-returned // the next try comes when the caller has gone
+				}
+			})}
+			w := b.recovered(b.open(), "a")
+			ended, end := context.WithCancel(t.Context())
+			end()
+			if _, err := w.Append(ended, []byte("event")); !errors.Is(err, context.Canceled) || errors.Is(err, dynajournal.ErrOutcomeUnknown) {
+				t.Errorf("Append with a context that has ended: %v, want that nothing was sent", err)
+			}
+			b.write(w, 1)
+			defer b.inject(embedded.Fault{Effect: embedded.EffectReset, Operation: "PutItem", Nth: 1})()
+			_, err := w.Append(ctx, []byte("event"))
+			close(returned)
+			if !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
+				t.Errorf("Append whose context ends after it was sent: %v, want that the outcome is unknown", err)
+			}
+			if _, err := w.Append(t.Context(), []byte("event")); !errors.Is(err, dynajournal.ErrWriterEnded) {
+				t.Errorf("then Append says %v, want that the writer has ended", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,29 @@
+package migration
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestUnitsArePaidForBeforeMoreAreUsed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		l := limiter(10)
+		for range 21 {
+			if err := pay(t.Context(), l, 5); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(began).Round(time.Millisecond); took != 9500*time.Millisecond { // the first 10 of 105 are free
+			t.Errorf("105 units at 10 a second took %v, want 9.5 s", took)
+		}
+		if err := pay(t.Context(), l, 1000); err != nil { // more than fit at once
+			t.Error(err)
+		}
+		if err := pay(t.Context(), nil, 1e9); err != nil {
+			t.Error(err)
+		}
+	})
+}

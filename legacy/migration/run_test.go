@@ -1,0 +1,462 @@
+package migration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"go.uber.org/goleak"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/legacy/migration"
+)
+
+// TestMain checks that no goroutine outlives what it belongs to.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// place is a journal on an engine of its own.
+type place struct {
+	*dynajournal.Journal
+	engine *embedded.Engine
+	config dynajournal.Config
+	client *dynamodb.Client
+}
+
+func open(tb testing.TB, shared bool) *place {
+	tb.Helper()
+	engine, err := embedded.OpenMemory()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	config := dynajournal.Config{AWS: engine.AWSConfig(), Retries: -1}
+	if err := dynajournal.CreateTables(tb.Context(), config, dynajournal.TableOptions{SharedWithJVM: shared}); err != nil {
+		tb.Fatal(err)
+	}
+	j, err := dynajournal.Open(tb.Context(), config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := errors.Join(j.Close(), engine.Close()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return &place{j, engine, config, dynamodb.NewFromConfig(engine.AWSConfig())}
+}
+
+func (p *place) writer(tb testing.TB, pid string) *dynajournal.Writer {
+	tb.Helper()
+	w, err := p.Recover(tb.Context(), pid, dynajournal.RecoverOptions{}, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return w
+}
+
+func (p *place) write(tb testing.TB, pid string, n int, atomic bool) {
+	tb.Helper()
+	events := make([]any, n)
+	for i := range events {
+		events[i] = fmt.Sprintf("%s %d", pid, i)
+	}
+	var err error
+	if w := p.writer(tb, pid); atomic {
+		_, err = w.Append(tb.Context(), events...)
+	} else {
+		_, err = w.AppendEach(tb.Context(), events...)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func (p *place) delete(tb testing.TB, pid string, to int64) {
+	tb.Helper()
+	if _, err := p.writer(tb, pid).DeleteTo(tb.Context(), to); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func (p *place) save(tb testing.TB, pid string, seq int64, size int) {
+	tb.Helper()
+	at := dynajournal.SnapshotMetadata{PersistenceID: pid, SequenceNumber: seq, Timestamp: time.UnixMilli(1000 + seq)}
+	if _, err := p.SaveSnapshot(tb.Context(), at, strings.Repeat("s", size)); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// items are all items of both tables, by table and key; expiries depend on the time, and are only said to be there.
+func (p *place) items(tb testing.TB) map[string]map[string]any {
+	tb.Helper()
+	all := map[string]map[string]any{}
+	for table, number := range map[string]string{dynajournal.DefaultJournalTable: "num", dynajournal.DefaultSnapshotTable: "seq"} {
+		pages := dynamodb.NewScanPaginator(p.client, &dynamodb.ScanInput{TableName: &table})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(context.WithoutCancel(tb.Context()))
+			if err != nil {
+				tb.Fatal(err)
+			}
+			for _, item := range page.Items {
+				shown := map[string]any{}
+				for name, v := range item {
+					switch v := v.(type) {
+					case *types.AttributeValueMemberS:
+						shown[name] = v.Value
+					case *types.AttributeValueMemberN:
+						shown[name] = "N" + v.Value
+					case *types.AttributeValueMemberB:
+						shown[name] = "B" + string(v.Value)
+					default:
+						shown[name] = v
+					}
+				}
+				if _, ok := shown["expires"]; ok {
+					shown["expires"] = "some time"
+				}
+				all[fmt.Sprint(table, " ", shown["par"], " ", shown[number])] = shown
+			}
+		}
+	}
+	return all
+}
+
+func wantItems(tb testing.TB, got, want map[string]map[string]any) {
+	tb.Helper()
+	if reflect.DeepEqual(got, want) {
+		return
+	}
+	keys := maps.Clone(got)
+	maps.Copy(keys, want)
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if !reflect.DeepEqual(got[key], want[key]) {
+			tb.Errorf("item %q is %.300v, want %.300v", key, got[key], want[key])
+		}
+	}
+}
+
+// fill writes several ids of all kinds.
+func fill(t *testing.T, p *place) {
+	t.Helper()
+	for i := range 6 {
+		p.write(t, fmt.Sprintf("single-%d", i), 3+i*7, false)
+	}
+	p.write(t, "atomic", 97, true)
+	p.write(t, "atomic", 8, true)
+	p.delete(t, "atomic", 101)
+	p.write(t, "deleted", 5, false)
+	p.delete(t, "deleted", 5)
+	p.write(t, "saved", 4, false)
+	p.save(t, "saved", 2, 100)
+	p.save(t, "saved", 4, 900_000)
+}
+
+func run(tb testing.TB, from, to *place, opts migration.Options) migration.Summary {
+	tb.Helper()
+	s, err := migration.Run(tb.Context(), migration.Current{Journal: from.Journal}, to.Journal, opts)
+	if err != nil {
+		tb.Fatalf("Run: %v", err)
+	}
+	return s
+}
+
+func verify(tb testing.TB, from, to *place) migration.Comparison {
+	tb.Helper()
+	c, err := migration.Verify(tb.Context(), migration.Current{Journal: from.Journal}, to.Journal, migration.Options{})
+	if err != nil {
+		tb.Errorf("Verify: %v", err)
+	}
+	return c
+}
+
+func TestAMigrationCopiesAllAndTouchesNothing(t *testing.T) {
+	t.Parallel()
+	from, to := open(t, true), open(t, false)
+	fill(t, from)
+	before := from.items(t)
+	s := run(t, from, to, migration.Options{})
+	if s.PersistenceIDs != 9 || s.Written != s.Events || s.Events == 0 || s.Snapshots != 2 || s.SnapshotsWritten != 2 || s.Failed != 0 {
+		t.Errorf("%+v", s)
+	}
+	if c := verify(t, from, to); c.PersistenceIDs != 9 || c.Events != s.Events || c.Snapshots != 2 || c.Behind != 0 {
+		t.Errorf("%+v, want what was copied: %+v", c, s)
+	}
+	wantItems(t, from.items(t), before)
+	copied := to.items(t)
+	if again := run(t, from, to, migration.Options{}); again.Events != s.Events || again.Written != 0 || again.SnapshotsWritten != 0 {
+		t.Errorf("again: %+v", again)
+	}
+	wantItems(t, to.items(t), copied)
+	for f, err := range to.VerifyAll(t.Context(), dynajournal.VerifyOptions{}) {
+		t.Errorf("finding %+v, %v", f, err)
+	}
+}
+
+// mortal lets requests through until a number is used up, and then none. Of the last, the answer may be lost.
+type mortal struct {
+	inner aws.HTTPClient
+	left  atomic.Int64
+	late  bool
+}
+
+var errKilled = errors.New("killed")
+
+// Do sends a request, if it may.
+func (m *mortal) Do(r *http.Request) (*http.Response, error) {
+	left := m.left.Add(-1)
+	if left < 0 || left == 0 && !m.late {
+		return nil, errKilled
+	}
+	answer, err := m.inner.Do(r)
+	if left == 0 && err == nil {
+		_ = answer.Body.Close()
+		return nil, errKilled
+	}
+	return answer, err
+}
+
+// TestAMigrationThatIsKilledFiftyTimesEndsAsWithoutAKill kills migrations at random requests, with and without a state file, until
+// fifty are dead, and lets the last one live: every item of the target is that of an undisturbed run.
+func TestAMigrationThatIsKilledFiftyTimesEndsAsWithoutAKill(t *testing.T) {
+	t.Parallel()
+	const kills = 50
+	for name, stateful := range map[string]bool{"state in a file": true, "state in the target": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, to, undisturbed := open(t, true), open(t, false), open(t, false)
+			fill(t, from)
+			run(t, from, undisturbed, migration.Options{})
+			state := filepath.Join(t.TempDir(), "state")
+			random := rand.New(rand.NewPCG(3, 4))
+			dead := 0
+			for ; dead < kills; dead++ {
+				if runUntilKilled(t, from, to, state, stateful, 3+random.Int64N(60)) {
+					to = open(t, false) // it came through before: begin anew
+					state = filepath.Join(t.TempDir(), "state")
+				}
+			}
+			if !runUntilKilled(t, from, to, state, stateful, 1<<40) {
+				t.Fatal("the last run was killed")
+			}
+			wantItems(t, to.items(t), undisturbed.items(t))
+			verify(t, from, to)
+		})
+	}
+}
+
+// runUntilKilled runs a migration of which the target is dead after so many requests, and says whether it came through.
+func runUntilKilled(t *testing.T, from, to *place, path string, stateful bool, requests int64) bool {
+	t.Helper()
+	config := to.config
+	m := &mortal{inner: config.AWS.HTTPClient, late: requests%2 == 0}
+	m.left.Store(1 << 40)
+	config.AWS.HTTPClient = m
+	j, err := dynajournal.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = j.Close() }()
+	opts := migration.Options{Retries: -1, Parallelism: 3}
+	if stateful {
+		if opts.State, err = migration.OpenState(path, "test"); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = opts.State.Close() }()
+	}
+	m.left.Store(requests)
+	_, err = migration.Run(t.Context(), migration.Current{Journal: from.Journal}, j, opts)
+	if err != nil && !errors.Is(err, dynajournal.ErrUnavailable) && !errors.Is(err, context.Canceled) {
+		t.Fatalf("Run: %v", err)
+	}
+	return err == nil
+}
+
+func TestCatchingUpCopiesOnlyWhatIsNew(t *testing.T) {
+	t.Parallel()
+	from, to := open(t, true), open(t, false)
+	from.write(t, "long", 350, false)
+	from.write(t, "cut", 3, false)
+	from.write(t, "cut", 8, true)
+	run(t, from, to, migration.Options{})
+	from.write(t, "long", 2, false)
+	from.write(t, "new", 2, true)
+	from.delete(t, "cut", 6)
+	s := run(t, from, to, migration.Options{CatchUp: true})
+	if s.Written != 4 || s.Events > 15 {
+		t.Errorf("%+v, want 4 written and hardly more gone through", s)
+	}
+	verify(t, from, to)
+	if s := run(t, from, to, migration.Options{CatchUp: true}); s.Written != 0 {
+		t.Errorf("again: %+v", s)
+	}
+}
+
+// A copy that was killed within an atomic write over two blocks leaves parts of it; catching up finishes it all the same.
+func TestCatchingUpFinishesAnAtomicWriteThatAKillHasCut(t *testing.T) {
+	t.Parallel()
+	from, to := open(t, false), open(t, false)
+	from.write(t, "a", 98, false)
+	from.write(t, "a", 210, true)
+	run(t, from, to, migration.Options{})
+	for _, seq := range []int{99, 150, 205, 308} { // as if they had never landed
+		if _, err := to.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+			TableName: new(dynajournal.DefaultJournalTable),
+			Key: map[string]types.AttributeValue{
+				"par": &types.AttributeValueMemberS{Value: fmt.Sprintf("journal-P-a-%d", seq/100)},
+				"num": &types.AttributeValueMemberN{Value: fmt.Sprint(seq % 100)},
+			},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := run(t, from, to, migration.Options{CatchUp: true}); s.Written != 4 {
+		t.Errorf("%+v, want 4 written", s)
+	}
+	verify(t, from, to)
+}
+
+func TestOtherContentInTheTargetFailsAloneAndIsFound(t *testing.T) {
+	t.Parallel()
+	from, to := open(t, false), open(t, false)
+	for _, pid := range []string{"a", "b", "c"} {
+		from.write(t, pid, 3, false)
+	}
+	to.write(t, "b", 2, false)
+	before := to.items(t)
+	s, err := migration.Run(t.Context(), migration.Current{Journal: from.Journal}, to.Journal, migration.Options{})
+	conflict := new(dynajournal.ContentConflictError)
+	if !errors.Is(err, migration.ErrIncomplete) || !errors.As(err, &conflict) || conflict.PersistenceID != "b" || conflict.SequenceNumber != 1 {
+		t.Errorf("error %v, want a conflict of b at 1", err)
+	}
+	if s.PersistenceIDs != 2 || s.Failed != 1 || len(s.Failures) != 1 || s.Failures[0].PersistenceID != "b" {
+		t.Errorf("%+v", s)
+	}
+	after := to.items(t)
+	for key, item := range before {
+		if !reflect.DeepEqual(after[key], item) {
+			t.Errorf("%q is %v, was %v", key, after[key], item)
+		}
+	}
+	c, err := migration.Verify(t.Context(), migration.Current{Journal: from.Journal}, to.Journal, migration.Options{})
+	if !errors.Is(err, migration.ErrDifferent) || c.Different != 1 || c.Differences[0].PersistenceID != "b" || c.Differences[0].SequenceNumber != 1 || c.PersistenceIDs != 2 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+func TestVerifySaysWhatIsBehindAndWhatDiffers(t *testing.T) {
+	t.Parallel()
+	from, to := open(t, false), open(t, false)
+	for _, pid := range []string{"behind", "ahead", "deleted", "unsaved", "same"} {
+		from.write(t, pid, 3, false)
+	}
+	run(t, from, to, migration.Options{})
+	from.write(t, "behind", 1, false)
+	to.write(t, "ahead", 1, false)
+	to.delete(t, "deleted", 1)
+	from.save(t, "unsaved", 3, 10)
+	c, err := migration.Verify(t.Context(), migration.Current{Journal: from.Journal}, to.Journal, migration.Options{Parallelism: 1})
+	if !errors.Is(err, migration.ErrDifferent) || c.Behind != 1 || c.PersistenceIDs != 2 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	got := map[string]string{}
+	for _, d := range c.Differences {
+		got[d.PersistenceID] = fmt.Sprint(d.SequenceNumber, " ", d.Detail)
+	}
+	for pid, want := range map[string]string{
+		"ahead": "4 the source has nothing, the target event 4", "deleted": "1 the source has event 1", "unsaved": "3 the target has no snapshot there",
+	} {
+		if !strings.HasPrefix(got[pid], want) {
+			t.Errorf("%s: %q, want %q", pid, got[pid], want)
+		}
+	}
+}
+
+func TestAStateFileIsOfOneMigration(t *testing.T) {
+	t.Parallel()
+	from, to := open(t, false), open(t, false)
+	from.write(t, "a", 2, false)
+	path := filepath.Join(t.TempDir(), "state")
+	state, err := migration.OpenState(path, "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, from, to, migration.Options{State: state})
+	from.write(t, "b", 2, false)
+	if s := run(t, from, to, migration.Options{State: state}); s.Skipped != 1 || s.PersistenceIDs != 1 {
+		t.Errorf("%+v, want one skipped", s)
+	}
+	if s := run(t, from, to, migration.Options{State: state, CatchUp: true}); s.Skipped != 0 || s.PersistenceIDs != 2 {
+		t.Errorf("catching up: %+v, want none skipped", s)
+	}
+	if err := state.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := migration.OpenState(path, "other"); err == nil || !strings.Contains(err.Error(), "another migration: one") {
+		t.Errorf("the state of another migration: %v", err)
+	}
+}
+
+// A source that refuses most of its requests is copied all the same: what its own tries don't bring, the next try of the id does.
+func TestASourceThatIsThrottledHardIsCopied(t *testing.T) {
+	t.Parallel()
+	from, to := open(t, false), open(t, false)
+	from.write(t, "a", 120, false)
+	remove, err := from.engine.Inject(embedded.Fault{Effect: embedded.EffectThrottling, Probability: 0.7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer remove()
+	s, err := migration.Run(t.Context(), migration.Current{Journal: from.Journal, WithoutSnapshots: true}, to.Journal,
+		migration.Options{PersistenceIDs: []string{"a"}, Retries: 1000, Pause: time.Nanosecond})
+	if err != nil || s.Written == 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	remove()
+	verify(t, from, to)
+	if _, err = from.engine.Inject(embedded.Fault{Effect: embedded.EffectThrottling, Probability: 1}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = migration.Run(t.Context(), migration.Current{Journal: from.Journal}, to.Journal, migration.Options{Retries: 2, Pause: time.Nanosecond})
+	if !errors.Is(err, dynajournal.ErrThrottled) {
+		t.Errorf("a source that gives nothing: %v, want %v", err, dynajournal.ErrThrottled)
+	}
+}
+
+// With a bound that the context's end can't be waited for, the first request that is to be paid for ends the copy.
+func TestAMigrationKeepsToItsCapacity(t *testing.T) {
+	t.Parallel()
+	from, to := open(t, false), open(t, false)
+	from.write(t, "a", 10, false)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	const unitADay = 1.0 / 86400
+	for _, opts := range []migration.Options{{WriteUnitsPerSecond: unitADay}, {ReadUnitsPerSecond: unitADay}} {
+		s, err := migration.Run(ctx, migration.Current{Journal: from.Journal}, to.Journal, opts)
+		if err == nil || !strings.Contains(err.Error(), "keep to the capacity") || s.Failed != 1 {
+			t.Errorf("%+v: %+v, %v", opts, s, err)
+		}
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	from, to := open(t, false), open(t, false)
+	for _, opts := range []migration.Options{{Parallelism: -1}, {ReadUnitsPerSecond: -1}, {WriteUnitsPerSecond: -1}, {Pause: -1}} {
+		if _, err := migration.Run(t.Context(), migration.Current{Journal: from.Journal}, to.Journal, opts); !errors.Is(err, dynajournal.ErrInvalidArgument) {
+			t.Errorf("%+v: %v", opts, err)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package migration
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+// State is a file that remembers which persistence ids are copied: a line of JSON for each, behind one that says what was copied
+// where. A line that a kill has cut is passed over, and its persistence id is compared again.
+type State struct {
+	mu     sync.Mutex
+	file   *os.File
+	copied map[string]bool
+}
+
+// errState is an error of the file.
+var errState = errors.New("the state file")
+
+type stateLine struct {
+	// Migration is set in the first line only.
+	Migration     string `json:"migration,omitempty"`
+	PersistenceID string `json:"persistence_id,omitempty"`
+	Highest       int64  `json:"highest,omitempty"`
+}
+
+// OpenState opens a state file, or makes it. migration says what is copied where; a file of another one is refused. Close it at
+// the end.
+func OpenState(path, migration string) (_ *State, err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the file that the user names
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errState, err)
+	}
+	s := &State{file: file, copied: map[string]bool{}}
+	if err := s.read(migration); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w %s: %w", errState, path, err), file.Close())
+	}
+	return s, nil
+}
+
+// read reads the lines that are whole, and leaves the file to be written behind them.
+func (s *State) read(migration string) error {
+	in := bufio.NewReader(s.file)
+	whole := int64(0)
+	for first := true; ; first = false {
+		line, err := in.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read it: %w", err)
+		}
+		if err != nil { // nothing, or a line that was cut
+			break
+		}
+		var l stateLine
+		if err := json.Unmarshal(bytes.TrimSpace(line), &l); err != nil || first != (l.Migration != "") || first == (l.PersistenceID != "") {
+			return fmt.Errorf("it is no state of a migration: at byte %d", whole) //nolint:err113 // wrapped by OpenState
+		}
+		if first && l.Migration != migration {
+			return fmt.Errorf("it is of another migration: %s", l.Migration) //nolint:err113 // wrapped by OpenState
+		}
+		s.copied[l.PersistenceID] = true
+		whole += int64(len(line))
+	}
+	if err := s.file.Truncate(whole); err != nil {
+		return fmt.Errorf("cut it: %w", err)
+	}
+	if _, err := s.file.Seek(whole, io.SeekStart); err != nil {
+		return fmt.Errorf("write to it: %w", err)
+	}
+	if whole == 0 {
+		return s.write(stateLine{Migration: migration})
+	}
+	return nil
+}
+
+func (s *State) write(l stateLine) error {
+	line, err := json.Marshal(l)
+	if err == nil {
+		_, err = s.file.Write(append(line, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("write to it: %w", err)
+	}
+	return nil
+}
+
+// done says whether a persistence id is copied.
+func (s *State) done(pid string) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.copied[pid]
+}
+
+// add remembers that a persistence id is copied.
+func (s *State) add(pid string, highest int64) error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.copied[pid] {
+		return nil
+	}
+	if err := s.write(stateLine{PersistenceID: pid, Highest: highest}); err != nil {
+		return fmt.Errorf("%w: %w", errState, err)
+	}
+	s.copied[pid] = true
+	return nil
+}
+
+// Close closes the file.
+func (s *State) Close() error { return s.file.Close() }

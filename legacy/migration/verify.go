@@ -1,0 +1,185 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// Comparison is what a comparison has found.
+type Comparison struct {
+	// PersistenceIDs, Events and Snapshots are how many were compared, and are the same in source and target.
+	PersistenceIDs, Events, Snapshots int64
+	// Behind is how many persistence ids have newer events in the source: run again to catch up.
+	Behind int64
+	// Differences are where source and target differ, at most MaxFailures of them, one for each persistence id; Different is
+	// how many.
+	Differences []Difference
+	Different   int64
+}
+
+// Difference is the first place where a persistence id in the target is not that of the source.
+type Difference struct {
+	PersistenceID  string
+	SequenceNumber int64
+	Detail         string
+}
+
+// ErrDifferent: source and target differ; the error is a *DifferentError.
+var ErrDifferent = errors.New("the target is not the same as the source")
+
+// DifferentError says how many persistence ids differ, and where the first of them does. errors.Is ErrDifferent.
+type DifferentError struct {
+	Different int64
+	First     Difference
+}
+
+func (e *DifferentError) Error() string {
+	return fmt.Sprintf("%v: %d persistence ids differ, the first: %q at %d: %s",
+		ErrDifferent, e.Different, e.First.PersistenceID, e.First.SequenceNumber, e.First.Detail)
+}
+
+// Is makes it ErrDifferent.
+func (e *DifferentError) Is(target error) bool { return target == ErrDifferent }
+
+// Verify compares source and target, event by event and snapshot by snapshot: numbers, bytes, serializers, manifests, writers,
+// atomic writes, numbers that hold nothing, low marks. It changes nothing. Options that concern writing have no meaning.
+//
+// Errors: *DifferentError, and those of Run.
+func Verify(ctx context.Context, source Source, target *dynajournal.Journal, opts Options) (Comparison, error) {
+	r, err := newRun(source, target, opts)
+	if err != nil {
+		return Comparison{}, err
+	}
+	var c Comparison
+	err = r.each(ctx, func(ctx context.Context, pid string) error {
+		return r.tried(ctx, pid, func(ctx context.Context, pid string) error { return r.compare(ctx, pid, &c) })
+	})
+	if err = errors.Join(err, r.incomplete()); c.Different > 0 {
+		err = errors.Join(err, &DifferentError{c.Different, c.Differences[0]})
+	}
+	return c, err
+}
+
+// compare compares one persistence id.
+func (r *run) compare(ctx context.Context, pid string, c *Comparison) error {
+	events, behind, difference, err := r.compareEvents(ctx, pid)
+	snapshots := int64(0)
+	if err == nil && difference == nil {
+		snapshots, difference, err = r.compareSnapshots(ctx, pid)
+	}
+	if err != nil {
+		return err
+	}
+	r.count(func(s *Summary) {
+		s.PersistenceIDs++
+		s.Events += events
+		switch {
+		case difference != nil:
+			if c.Different++; len(c.Differences) < MaxFailures {
+				c.Differences = append(c.Differences, *difference)
+			}
+			return
+		case behind:
+			c.Behind++
+		}
+		c.PersistenceIDs++
+		c.Events += events
+		c.Snapshots += snapshots
+	})
+	return nil
+}
+
+func (r *run) compareEvents(ctx context.Context, pid string) (events int64, behind bool, _ *Difference, _ error) {
+	want, stopWant := iter.Pull2(live(r.source.Records(ctx, pid, ReadOptions{Pace: r.pace})))
+	defer stopWant()
+	got, stopGot := iter.Pull2(live(r.target.Records(ctx, pid, dynajournal.RecordsOptions{Pace: r.pace})))
+	defer stopGot()
+	for {
+		w, wErr, wOK := want()
+		g, gErr, gOK := got()
+		if err := errors.Join(wErr, gErr); err != nil {
+			return events, false, nil, err
+		}
+		switch {
+		case !wOK && !gOK:
+			return events, false, nil, nil
+		case !gOK && w.Kind != dynajournal.RecordLowMark:
+			return events, true, nil, nil
+		case !wOK || !gOK || !same(w, g):
+			return events, false, &Difference{pid, at(w, g, wOK, gOK), differs(w, g, wOK, gOK)}, nil
+		}
+		if w.Kind == dynajournal.RecordEvent {
+			events++
+		}
+	}
+}
+
+// live are the records of a history that a reader can see: deleted numbers are kept taken by nothing that lasts.
+func live(records iter.Seq2[dynajournal.Record, error]) iter.Seq2[dynajournal.Record, error] {
+	return func(yield func(dynajournal.Record, error) bool) {
+		for r, err := range records {
+			if (err != nil || r.Kind != dynajournal.RecordDeleted) && !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+func same(a, b dynajournal.Record) bool {
+	return a.Kind == b.Kind && a.SequenceNumber == b.SequenceNumber && a.Last == b.Last && a.WriterUUID == b.WriterUUID &&
+		a.Manifest == b.Manifest && a.SerializerID == b.SerializerID && a.SerializerManifest == b.SerializerManifest &&
+		a.BatchFirst == b.BatchFirst && a.BatchLast == b.BatchLast && slices.Equal(a.Bytes, b.Bytes)
+}
+
+func at(w, g dynajournal.Record, wOK, gOK bool) int64 {
+	if !wOK || gOK && g.SequenceNumber < w.SequenceNumber {
+		return g.SequenceNumber
+	}
+	return w.SequenceNumber
+}
+
+func differs(w, g dynajournal.Record, wOK, gOK bool) string {
+	return "the source has " + describe(w, wOK) + ", the target " + describe(g, gOK)
+}
+
+func describe(r dynajournal.Record, ok bool) string {
+	switch {
+	case !ok:
+		return "nothing"
+	case r.Kind == dynajournal.RecordLowMark:
+		return fmt.Sprintf("a low mark of %d", r.SequenceNumber)
+	case r.Kind == dynajournal.RecordClosed:
+		return fmt.Sprintf("no event at %d to %d", r.SequenceNumber, r.Last)
+	}
+	return fmt.Sprintf("event %d of writer %s, serializer %d, %d bytes", r.SequenceNumber, r.WriterUUID, r.SerializerID, len(r.Bytes))
+}
+
+func (r *run) compareSnapshots(ctx context.Context, pid string) (int64, *Difference, error) {
+	compared := int64(0)
+	for s, err := range r.source.Snapshots(ctx, pid) {
+		if err != nil {
+			return compared, nil, err
+		}
+		only := dynajournal.SnapshotCriteria{MinSequenceNumber: s.SequenceNumber, MaxSequenceNumber: s.SequenceNumber}
+		there, ok, err := r.target.LoadSnapshot(ctx, pid, only)
+		if err == nil {
+			err = r.pace(ctx, dynajournal.Cost{ReadUnits: 2 * float64(len(s.Bytes)/readUnit+1)})
+		}
+		switch {
+		case err != nil:
+			return compared, nil, err
+		case !ok:
+			return compared, &Difference{pid, s.SequenceNumber, "the target has no snapshot there"}, nil
+		case there.Timestamp.UnixMilli() != s.Timestamp.UnixMilli() || there.SerializerID != s.SerializerID ||
+			there.SerializerManifest != s.SerializerManifest || !slices.Equal(there.Bytes, s.Bytes):
+			return compared, &Difference{pid, s.SequenceNumber, "the target has another snapshot there"}, nil
+		}
+		compared++
+	}
+	return compared, nil, nil
+}

@@ -1,0 +1,93 @@
+package legacy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// What a put can come to, beside success and the errors of requests.
+var (
+	errTaken  = errors.New("another writer has come first")
+	errUnsure = errors.New("the event may stand or not")
+)
+
+// unsure is an error after which nobody knows whether the event counts.
+func unsure(cause error) error { return fmt.Errorf("%w: %w", errUnsure, cause) }
+
+// putEvent puts an event where nothing stands. ours says that the put is known to have been this writer's: where an answer was
+// lost and the very same event stands there, another writer may have put the same.
+func putEvent(ctx context.Context, m *dynamo.Meter, client *dynamo.Client, table, keyName string, e *newEvent) (ours bool, err error) {
+	err = client.Put(ctx, m, dynamo.Put{
+		Table:     table,
+		Item:      e.item,
+		Condition: "attribute_not_exists(#key)",
+		Names:     map[string]string{"#key": keyName},
+		Begin:     e.send,
+	})
+	switch {
+	case err == nil:
+		return true, nil
+	case !errors.Is(err, dynamo.ErrConditionFailed):
+		return false, err
+	case !dynamo.MaybeApplied(err): // no try of this one was done
+		return false, errTaken
+	}
+	standing := dynamo.OldItem(err)
+	if standing == nil {
+		key := dynamo.Attributes{}
+		for _, name := range []string{keyName, attrSequence} {
+			if v := e.item[name]; v != nil {
+				key[name] = v
+			}
+		}
+		if standing, err = client.Get(ctx, m, table, key); err != nil {
+			return false, unsure(err)
+		}
+	}
+	if !samePayload(standing, e.item) {
+		return false, errTaken
+	}
+	return false, nil
+}
+
+// marked says whether an event is marked as deleted.
+func marked(item dynamo.Attributes) bool {
+	v, ok := item[attrDeleted].(*types.AttributeValueMemberS)
+	return ok && v.Value == isDeleted
+}
+
+// markDeleted marks events as deleted, where they still are, and says how many. Marking one that is not there would make an
+// item without a payload.
+func markDeleted(ctx context.Context, m *dynamo.Meter, client *dynamo.Client, table string, keys []dynamo.Attributes, parallelism int) (int64, error) {
+	var done atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallelism)
+	for _, key := range keys {
+		group.Go(func() error {
+			_, err := client.Update(ctx, m, dynamo.Update{
+				Table:      table,
+				Key:        key,
+				Expression: "SET " + attrDeleted + " = :true",
+				Condition:  "attribute_exists(" + attrPayload + ")",
+				Values:     dynamo.Attributes{":true": text(isDeleted)},
+			})
+			switch {
+			case errors.Is(err, dynamo.ErrConditionFailed):
+				return nil
+			case err != nil:
+				return fmt.Errorf("mark %s: %w", keyText(key), err)
+			}
+			done.Add(1)
+			return nil
+		})
+	}
+	err := group.Wait()
+	return done.Load(), err
+}

@@ -1,0 +1,159 @@
+package legacy
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/google/uuid"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// RecoverOptions say what a recovery replays. The zero value is everything.
+type RecoverOptions struct {
+	// After is the sequence number of the snapshot that the state was loaded from: replay begins behind it. 0 is no snapshot.
+	// One that lies beyond the journal's highest sequence number is taken for the truth: the writer goes on after it.
+	After int64
+	// To is the last sequence number to replay; 0 is the last there is.
+	To int64
+	// Limit is how many events to replay at most, marked ones counted; nil is no limit, 0 replays none.
+	Limit *int64
+}
+
+// Recover replays the events of a persistence id to the handler, in order, each once, those marked as deleted, too, and then
+// hands out the Writer that goes on from there. A nil handler replays nothing. What an earlier writer had put without coming
+// to mark it is found, marked, and replayed.
+//
+// Two writers for one id can exist; only one of them can write, the other gets dynajournal.ErrWriterConflict and recovers
+// again. docs/layouts.md says how far each layout can keep that.
+//
+// Recover ends with the first error of the handler, which it returns. Other errors: dynajournal.ErrInvalidArgument,
+// ErrCorruptItem, ErrClosed, and those of any request.
+func (j *Journal) Recover(ctx context.Context, persistenceID string, opts RecoverOptions, handler func(Event) error) (*Writer, error) {
+	window, err := opts.window()
+	if err != nil {
+		return nil, err
+	}
+	if handler == nil {
+		window.limit = 0
+	}
+	ctx, done, err := j.begin(ctx, persistenceID)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	w := &Writer{journal: j, pid: persistenceID, uuid: uuid.NewString(), turn: make(chan struct{}, 1)}
+	highest, err := j.store.takeOver(ctx, &w.recovery, persistenceID, opts.After)
+	if err == nil {
+		w.next = highest + 1
+		window.to = min(window.to, highest)
+		err = j.replay(ctx, &w.recovery, persistenceID, window, handler)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("recover %q: %w", persistenceID, j.named(err))
+	}
+	return w, nil
+}
+
+func (o RecoverOptions) window() (window, error) {
+	if o.After < 0 || o.After > dynajournal.MaxSequenceNumber {
+		return window{}, &dynajournal.ArgumentError{
+			Argument: "RecoverOptions.After", Value: o.After, Reason: fmt.Sprintf("it must be from 0 to %d", dynajournal.MaxSequenceNumber),
+		}
+	}
+	w, err := Range{From: o.After + 1, To: o.To, Limit: o.Limit}.window()
+	if argument, ok := err.(*dynajournal.ArgumentError); ok { //nolint:errorlint // window makes it itself
+		argument.Argument = strings.Replace(argument.Argument, "Range.", "RecoverOptions.", 1)
+	}
+	return w, err
+}
+
+// Writer appends to one persistence id, and deletes from it. Recover hands it out; it belongs to that recovery. It is safe
+// for concurrent use: its calls queue, in the order they come, so that a later event is only written when the earlier one is
+// durable.
+//
+// A writer ends with the first error that leaves its picture of the journal in doubt (dynajournal.ErrWriterConflict,
+// ErrOutcomeUnknown); from then on every call returns dynajournal.ErrWriterEnded, and the caller recovers again. It holds no
+// resources: one that is no longer needed is just dropped.
+type Writer struct {
+	journal *Journal
+	pid     string
+	uuid    string
+	// recovery is what the recovery cost.
+	recovery dynamo.Meter
+
+	// ended is why the writer has ended, nil while it lives.
+	ended atomic.Pointer[error]
+
+	// turn is held by the call under way. It guards next.
+	turn chan struct{}
+	next int64
+}
+
+// PersistenceID is the id that the writer writes to.
+func (w *Writer) PersistenceID() string { return w.pid }
+
+// WriterUUID is the UUID that stands in every event of this writer in the naive layouts; the others have no place for it.
+func (w *Writer) WriterUUID() string { return w.uuid }
+
+// RecoveryCost is what the recovery cost that handed the writer out.
+func (w *Writer) RecoveryCost() dynajournal.Cost { return w.recovery.Cost() }
+
+// NextSequenceNumber is the sequence number that the next event gets. It waits for the calls under way.
+func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
+	release, err := w.enter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	return w.next, nil
+}
+
+// enter waits for the writer's turn; release gives it back. A context that ends before changes nothing.
+func (w *Writer) enter(ctx context.Context) (release func(), err error) {
+	done, err := w.journal.life.Begin()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.await(ctx); err != nil {
+		done()
+		return nil, err
+	}
+	return func() {
+		<-w.turn
+		done()
+	}, nil
+}
+
+func (w *Writer) await(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("write to %q: %w", w.pid, err)
+	}
+	if err := w.alive(); err != nil {
+		return err
+	}
+	select {
+	case w.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("write to %q: %w", w.pid, context.Cause(ctx))
+	}
+	err := w.alive()
+	if err != nil {
+		<-w.turn
+	}
+	return err
+}
+
+// alive is the error of a call on a writer that has ended.
+func (w *Writer) alive() error {
+	if cause := w.ended.Load(); cause != nil {
+		return fmt.Errorf("%w: %q: it ended with: %w", dynajournal.ErrWriterEnded, w.pid, *cause)
+	}
+	return nil
+}
+
+// end ends the writer; the first cause stays.
+func (w *Writer) end(cause error) { w.ended.CompareAndSwap(nil, &cause) }

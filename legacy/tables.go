@@ -1,0 +1,137 @@
+package legacy
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// schema is a table's key: names and types of the hash key and, if there is one, the range key.
+type schema struct {
+	hash, rng         string
+	hashType, rngType types.ScalarAttributeType
+}
+
+// schemas are those of each layout by the name that the command has for it, the current one among them.
+var schemas = []struct {
+	layout string
+	schema schema
+}{
+	{"current", schema{layout.AttrPar, layout.AttrNum, types.ScalarAttributeTypeS, types.ScalarAttributeTypeN}},
+	{HashKey.String(), schema{hash: attrKey, hashType: types.ScalarAttributeTypeS}},
+	{HashKeyUnprefixed.String(), schema{hash: attrKey, hashType: types.ScalarAttributeTypeS}},
+	{Naive.String(), schema{attrPersistenceID, attrSequence, types.ScalarAttributeTypeS, types.ScalarAttributeTypeN}},
+	{NaiveProcessor.String(), schema{attrProcessorID, attrSequence, types.ScalarAttributeTypeS, types.ScalarAttributeTypeN}},
+}
+
+func (l Layout) schema() schema {
+	for _, s := range schemas {
+		if s.layout == l.String() {
+			return s.schema
+		}
+	}
+	return schema{}
+}
+
+func (s schema) String() string {
+	text := fmt.Sprintf("hash key %s (%s)", s.hash, s.hashType)
+	if s.rng != "" {
+		text += fmt.Sprintf(" and range key %s (%s)", s.rng, s.rngType)
+	}
+	return text
+}
+
+// schemaOf is the key of a table.
+func schemaOf(t *types.TableDescription) schema {
+	var s schema
+	kinds := map[string]types.ScalarAttributeType{}
+	for _, d := range t.AttributeDefinitions {
+		kinds[aws.ToString(d.AttributeName)] = d.AttributeType
+	}
+	for _, k := range t.KeySchema {
+		if name := aws.ToString(k.AttributeName); k.KeyType == types.KeyTypeHash {
+			s.hash, s.hashType = name, kinds[name]
+		} else {
+			s.rng, s.rngType = name, kinds[name]
+		}
+	}
+	return s
+}
+
+// checkTable says whether the table has the layout's key, and if not, of which layouts it looks.
+func (c *Config) checkTable(ctx context.Context, client *dynamo.Client) error {
+	table, err := client.Describe(ctx, c.Journal.JournalTable)
+	if err != nil {
+		return err
+	}
+	want, got := c.Layout.schema(), schemaOf(table)
+	if got == want {
+		return nil
+	}
+	var looks []string
+	for _, s := range schemas {
+		if s.schema == got {
+			looks = append(looks, "--layout "+s.layout)
+		}
+	}
+	hint := "it looks like no journal"
+	if len(looks) > 0 {
+		hint = "it looks like " + strings.Join(looks, " or ")
+	}
+	return fmt.Errorf("%w: the layout %s needs %s, the table has %s: %s", dynajournal.ErrTableSchema, c.Layout, want, got, hint)
+}
+
+// CreateTable makes the table of a journal, on demand, and waits until it can be used. One that exists is kept.
+//
+// Errors: dynajournal.ErrInvalidArgument, ErrTableSchema (there is a table of that name with another key), and those of any
+// request.
+func CreateTable(ctx context.Context, config Config) error {
+	config, client, err := config.connect()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	s := config.Layout.schema()
+	in := &dynamodb.CreateTableInput{
+		TableName:            &config.Journal.JournalTable,
+		KeySchema:            []types.KeySchemaElement{{AttributeName: &s.hash, KeyType: types.KeyTypeHash}},
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: &s.hash, AttributeType: s.hashType}},
+		BillingMode:          types.BillingModePayPerRequest,
+	}
+	if s.rng != "" {
+		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: &s.rng, KeyType: types.KeyTypeRange})
+		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: &s.rng, AttributeType: s.rngType})
+	}
+	if _, err = client.Create(ctx, in); err == nil {
+		err = config.checkTable(ctx, client)
+	}
+	if err != nil {
+		return fmt.Errorf("create the table %q of a %s journal: %w", config.Journal.JournalTable, config.Layout, err)
+	}
+	return nil
+}
+
+// DeleteTable deletes the table of a journal with everything in it. One that has another layout's key is left: that is
+// dynajournal.ErrTableSchema; there being none is dynajournal.ErrTableNotFound.
+func DeleteTable(ctx context.Context, config Config) error {
+	config, client, err := config.connect()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err = config.checkTable(ctx, client); err == nil {
+		err = client.Delete(ctx, config.Journal.JournalTable)
+	}
+	if err != nil {
+		return fmt.Errorf("delete the table %q of a %s journal: %w", config.Journal.JournalTable, config.Layout, err)
+	}
+	return nil
+}

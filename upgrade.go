@@ -1,0 +1,77 @@
+package dynajournal
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// UpgradeOptions say how to upgrade events in place.
+type UpgradeOptions struct {
+	// Left is called with each event that is left as it is, and why, if set: its item can't be read, or says what today's form
+	// can't.
+	Left func(persistenceID string, sequenceNumber int64, reason error)
+	// Pace is called with what the requests before have used up, if set; it may wait, and ends the upgrade with an error.
+	Pace func(ctx context.Context, used Cost) error
+}
+
+// UpgradeResult says what an upgrade has done.
+type UpgradeResult struct {
+	// Upgraded is how many events have got today's form, Left how many keep that of Akka 1.0 and 1.1, in which they are read
+	// as well as ever.
+	Upgraded, Left int64
+	Cost           Cost
+}
+
+// UpgradeEvents gives the events of a persistence id that are in the form of Akka 1.0 and 1.1 today's form, in place. Each is
+// replaced in one write, under the condition that it still is what was read, so nothing can be lost at any point, and both forms
+// stand side by side meanwhile; marks and snapshots are not touched. Readers and writers need not be stopped, but a JVM of 1.1
+// or older can't read what has today's form. What would lose something is left. It can be called again.
+func (j *Journal) UpgradeEvents(ctx context.Context, persistenceID string, opts UpgradeOptions) (UpgradeResult, error) {
+	if err := j.checkID(persistenceID); err != nil {
+		return UpgradeResult{}, err
+	}
+	ctx, done, err := j.life.Read(ctx)
+	if err != nil {
+		return UpgradeResult{}, err
+	}
+	defer done()
+	var m dynamo.Meter
+	result, err := j.upgrade(ctx, &m, persistenceID, opts)
+	result.Cost = m.Cost()
+	if err != nil {
+		return result, fmt.Errorf("upgrade the events of %q: %w", persistenceID, itemError(j.config.JournalTable, err))
+	}
+	return result, nil
+}
+
+func (j *Journal) upgrade(ctx context.Context, m *dynamo.Meter, pid string, opts UpgradeOptions) (UpgradeResult, error) {
+	var result UpgradeResult
+	marks, err := j.store.Marks(ctx, m, pid)
+	if err != nil {
+		return result, err
+	}
+	var paid Cost
+	for p, full := int64(0), true; full || p <= max(marks.High, marks.Low.Seq)/layout.PartitionSize; p++ {
+		full, err = j.store.Unwrap(ctx, m, pid, p, func(seq int64, left error) error {
+			if left == nil {
+				result.Upgraded++
+			} else {
+				result.Left++
+				if opts.Left != nil {
+					opts.Left(pid, seq, itemError(j.config.JournalTable, left))
+				}
+			}
+			return paced(ctx, m, &paid, opts.Pace)
+		})
+		if err == nil {
+			err = paced(ctx, m, &paid, opts.Pace)
+		}
+		if err != nil {
+			return result, err
+		}
+	}
+	return result, nil
+}
