@@ -158,8 +158,14 @@ func (j *Journal) removeSnapshots(ctx context.Context, m *dynamo.Meter, pid stri
 
 // erase deletes every item of the persistence id. The low mark is raised first and deleted last, so that what a crash leaves
 // half done looks deleted, not like a journal with holes.
+//
+// No other writer lives, but one may have written since this one recovered: what it was acknowledged is not for this one to
+// erase.
 func (w *Writer) erase(ctx context.Context, m *dynamo.Meter) (int64, error) {
 	j := w.journal
+	if err := w.lookAgain(ctx, m); err != nil {
+		return 0, err
+	}
 	if err := w.raiseLowMark(ctx, m, w.next); err != nil {
 		return 0, err
 	}

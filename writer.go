@@ -317,8 +317,8 @@ func (a *appending) inParallel(n int, one func(i int)) {
 	all.Wait()
 }
 
-// put puts one member. It returns nil if the event is durable, a *ConflictError if something else stands there, an error
-// with MaybeApplied if that is not known, and any other if the event is not there.
+// put puts one member. It returns nil if the event is durable, a *ConflictError if something else stands there and the event
+// never did, an error with MaybeApplied if that is not known, and any other if the event is not there.
 func (a *appending) put(ctx context.Context, i int) error {
 	w, e := a.writer, a.events[i]
 	put := dynamo.Put{Table: w.journal.config.JournalTable, Item: a.items[i], Begin: a.send}
@@ -335,6 +335,9 @@ func (a *appending) put(ctx context.Context, i int) error {
 		return a.unknown(readErr)
 	case safeguard.OwnItem && layout.SameEvent(slot, e): // an earlier try of this very put
 		return nil
+	case safeguard.DeletedSince && slot.Event == nil && dynamo.MaybeApplied(err):
+		// An earlier try may have written it, another seen it and deleted it since.
+		return a.unknown(err)
 	default:
 		return w.conflict(slot)
 	}

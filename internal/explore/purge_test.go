@@ -130,3 +130,16 @@ func TestPausedWriterDoesNotGoOnInAnotherLife(t *testing.T) {
 		w.wantConflict(appendTo(w.Context(), r, "decided on old 1, old 2"))
 	})
 }
+
+// A purge that leaves nothing fences nobody, but a writer that others have overtaken must not erase what they wrote.
+func TestPurgeNowOfOvertakenWriterErasesNothing(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stale, live := w.journal("stale"), w.journal("live")
+		r := w.recovered(stale)
+		w.append(r, "1")
+		w.append(w.recovered(live), "2")
+		_, err := r.Purge(w.Context(), dynajournal.PurgeOptions{Now: true})
+		w.wantConflict(err)
+		w.wantStands(live, 1, "1", "2")
+	})
+}
