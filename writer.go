@@ -409,7 +409,7 @@ func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) error {
 		return err
 	}
 	same := highest == w.next-1 && marks.Low.Seq == w.low.Seq
-	if same && j.clock.since(w.active) > j.config.FenceWindow {
+	if safeguard.StillLast && same && j.clock.since(w.active) > j.config.FenceWindow {
 		if same, err = w.stillLast(ctx, m); err != nil {
 			return err
 		}

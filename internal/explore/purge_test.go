@@ -76,28 +76,34 @@ func TestRecoveryAcrossPurgeRenewsTheMarks(t *testing.T) {
 	})
 }
 
-// The last put of a purge is under way when the id is recovered: it must not take the mark of a live entity, which keeps the
-// id listed.
+// A put of a purge's low mark is under way when the id is recovered: it must not take the mark of a live entity, which keeps
+// the id listed. There are three: the one that hides the events, the one that says how far removal has come, the last one.
 func TestLatePutOfPurgeDoesNotTakeTheMarkOfTheNextLife(t *testing.T) {
-	inWorld(t, func(w *world) {
-		dead, live := w.journal("dead"), w.journal("live")
-		w.append(w.recovered(live), "1")
-		r := w.recovered(dead)
-		w.net.Hold("dead")
-		wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
-		expiring := w.deliverUntil("dead", "PutItem expiring mark")
-		w.net.Crash("dead")
-		if _, err := wait(); err == nil {
-			w.Fatal("the purge of a dead process succeeded")
-		}
-		next := w.recovered(live)
-		w.append(next, "2")
-		w.net.Deliver(expiring)
-		w.wantListed(live, true)
-		w.pass(afterExpiry)
-		w.wantListed(live, true)
-		w.wantStands(live, 1, "2")
-	})
+	for n := range 3 {
+		inWorld(t, func(w *world) {
+			dead, live := w.journal("dead"), w.journal("live")
+			w.append(w.recovered(live), "1")
+			r := w.recovered(dead)
+			w.net.Hold("dead")
+			wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
+			expiring := w.deliverUntil("dead", "PutItem expiring mark")
+			for range n {
+				w.net.Deliver(expiring)
+				expiring = w.deliverUntil("dead", "PutItem expiring mark")
+			}
+			w.net.Crash("dead")
+			if _, err := wait(); err == nil {
+				w.Fatal("the purge of a dead process succeeded")
+			}
+			next := w.recovered(live)
+			w.append(next, "2")
+			w.net.Deliver(expiring)
+			w.wantListed(live, true)
+			w.pass(afterExpiry)
+			w.wantListed(live, true)
+			w.wantStands(live, 1, "2")
+		})
+	}
 }
 
 // Time to live removes expired items in any order: the low mark may go before the tombstones. An event that is written then
@@ -141,5 +147,52 @@ func TestPurgeNowOfOvertakenWriterErasesNothing(t *testing.T) {
 		_, err := r.Purge(w.Context(), dynajournal.PurgeOptions{Now: true})
 		w.wantConflict(err)
 		w.wantStands(live, 1, "1", "2")
+	})
+}
+
+// A purge dies before it has removed the events, and nobody comes back to the id until after the fence window. What readers
+// saw deleted stays so: the low mark must not vanish before the events.
+func TestEventsOfAPurgeThatDiedStayPurged(t *testing.T) {
+	inWorld(t, func(w *world) {
+		dead, live := w.journal("dead"), w.journal("live")
+		w.append(w.recovered(live), "1", "2", "3")
+		r := w.recovered(dead)
+		w.net.Hold("dead")
+		wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
+		w.deliverUntil("dead", "BatchWriteItem tombstone")
+		w.net.Crash("dead")
+		if _, err := wait(); err == nil {
+			w.Fatal("the purge of a dead process succeeded")
+		}
+		w.net.Forget()
+		w.wantStands(live, 1)
+		w.pass(afterExpiry)
+		w.wantStands(live, 1)
+		again := w.recovered(live)
+		if len(again.seen) > 0 {
+			w.Errorf("a recovery is given %q, which was purged", again.seen)
+		}
+		purge(w, live)
+		w.pass(afterExpiry)
+		if l, err := live.List(w.Context(), pid); err != nil || len(l.LowMarks)+len(l.SequenceNumbers)+len(l.Tombstones) > 0 {
+			w.Errorf("after another purge %+v is left (%v)", l, err)
+		}
+	})
+}
+
+// A snapshot that is newer than the journal hides events without removing them. The purge removes those, too: nothing would
+// hide them when the low mark has vanished.
+func TestPurgeRemovesWhatASnapshotHid(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("one")
+		w.append(w.recovered(j), "1", "2", "3")
+		after, err := recoverIt(w.Context(), j, dynajournal.RecoverOptions{After: 250})
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.append(after, "251")
+		purge(w, j)
+		w.pass(afterExpiry)
+		w.wantStands(j, 1)
 	})
 }

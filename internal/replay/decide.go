@@ -282,7 +282,7 @@ func (r *run) take(ctx context.Context, slot read) error {
 // vanished (of a purged id, whose items vanish in any order), or has not been put yet: who is going to write puts it, as
 // nothing up to there counts any more.
 func (r *run) deleted(ctx context.Context, slot read) error {
-	if err := r.irregular(ctx, slot); err != nil || !r.req.Recover {
+	if err := r.irregular(ctx, slot); err != nil || !r.req.Recover || !safeguard.FenceRaises {
 		return err
 	}
 	low := layout.LowMark{Seq: max(slot.SequenceNr+1, slot.Low), Removed: max(r.marks.Low.Removed, 1)}
@@ -336,7 +336,7 @@ func (r *run) confirmLow(ctx context.Context, after int64) error {
 	}
 	known, low := r.marks.Low, marks.Low
 	r.marks.Low, r.lowRead = low, began
-	r.marks.Expiring = r.marks.Expiring || marks.Expiring
+	r.marks.Expiring = r.marks.Expiring || marks.Expiring && safeguard.ExpiringReread
 	if low.Seq != known.Seq || low.Cut != known.Cut || low.JVM != known.JVM {
 		return errLowMoved
 	}

@@ -343,7 +343,7 @@ func (g *game) sleep(d time.Duration) {
 // tally counts what an engine has injected.
 func (g *game) tally() {
 	for _, i := range g.engine.Injected() {
-		i.Fault.Times = 0
+		i.Fault.Times, i.Fault.Probability = 0, 0
 		g.sum.injected[i.Fault.String()]++
 	}
 }

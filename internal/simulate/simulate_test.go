@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
 )
 
 var (
@@ -200,13 +201,17 @@ func drawHistory(rt *rapid.T) history {
 	}
 	for i, f := range fates {
 		h.rates[i] = rapid.SampledFrom([]int{0, 0, 0, 5, 20, 50}).Draw(rt, f.String())
+		if f.Effect == embedded.EffectLeftOvers || f.Effect == embedded.EffectTransactionConflict {
+			h.rates[i] *= 4 // few requests can meet these
+		}
 	}
 	weighted := []kind{
 		nothing,
 		recoverEntity, recoverEntity, recoverEntity, recoverEntity, recoverFromSnapshot, recoverFromSnapshot,
 		appendBatch, appendBatch, appendBatch, appendBatch, appendBatch, appendSingles, appendSingles, appendSingles,
 		deletePrefix, deletePrefix, readEvents, readEvents, cancelCall, pauseProcess, passTime, restartEngine,
-		saveSnapshot, saveSnapshot, loadSnapshot, deleteSnapshots, verifyEntity, repairEntity, repairEntity, listIDs, lagIndexes,
+		saveSnapshot, saveSnapshot, loadSnapshot, deleteSnapshots, verifyEntity, repairEntity, repairEntity,
+		listIDs, listIDs, listIDs, lagIndexes, lagIndexes,
 	}
 	if *purges {
 		weighted = append(weighted, purgeEntity)
