@@ -156,6 +156,13 @@ func TestVerifyNamesEveryDamageAndRepairMendsWhatItSays(t *testing.T) {
 			[]foundAt{{dynajournal.FindingHole, 3, false}}},
 		{"a deleted event that is still there", false, func(d *damaged) { d.write(6, false); d.deleteTo(4); d.event(2, "w") },
 			[]foundAt{{dynajournal.FindingOrphanBelowLowMark, 2, true}}},
+		{"parts of a dead batch that a snapshot newer than the journal has hidden", false, func(d *damaged) {
+			d.write(2, false)
+			d.deleteTo(2)
+			d.event(4, "w", 1, 3) // of 3 to 6
+			d.event(5, "w", 2, 3)
+			recoverWriter(d.t, d.Journal, "a", 50)
+		}, []foundAt{{dynajournal.FindingOrphanBelowLowMark, 4, true}, {dynajournal.FindingOrphanBelowLowMark, 5, true}}},
 		{"a writer that goes on after another", false, func(d *damaged) { d.event(1, "A"); d.event(2, "B"); d.event(3, "A"); enterA(d) },
 			[]foundAt{{dynajournal.FindingForeignWriter, 3, false}}},
 		{"an item that can't be read", false, func(d *damaged) {

@@ -196,3 +196,38 @@ func TestPurgeRemovesWhatASnapshotHid(t *testing.T) {
 		w.wantStands(j, 1)
 	})
 }
+
+// A purged id vanishes item by item. A recovery sees the last tombstone, and is going to raise the low mark over it; it
+// vanishes before that, and another recovery sees nothing at all. That one begins at 1: what it is acknowledged must not be
+// hidden by the low mark.
+func TestTombstoneThatVanishesBeforeTheLowMarkIsRaised(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		inWorld(t, func(w *world) {
+			slow, other := w.journal("slow"), w.journal("other")
+			w.append(w.recovered(other), "1")
+			purge(w, other)
+			time.Sleep(afterExpiry)
+			w.remove("journal-P-"+pid+"-0", 1)
+			w.remove("journal-SL-"+pid+"-0", 0)
+			w.net.Hold("slow")
+			wait := w.recovering(slow, dynajournal.RecoverOptions{})
+			w.deliverUntil("slow", "PutItem")
+			w.remove("journal-P-"+pid+"-0", 2)
+			r := w.recovered(other)
+			if before {
+				w.append(r, "acknowledged")
+			}
+			w.net.Free("slow")
+			again, err := wait()
+			if err != nil {
+				w.Fatal(err)
+			}
+			if before && len(again.seen) != 1 {
+				w.Errorf("the recovery was given %q, before it one event was acknowledged", again.seen)
+			}
+			if before || appendTo(w.Context(), r, "acknowledged") == nil {
+				w.wantStands(other, 1, "acknowledged")
+			}
+		})
+	}
+}

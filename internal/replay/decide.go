@@ -201,7 +201,7 @@ func (r *run) pass(ctx context.Context) error {
 		switch {
 		case slot.SequenceNr < r.want:
 			continue
-		case slot.SequenceNr > r.want && r.req.Recover && slot.Tombstone():
+		case slot.SequenceNr > r.want && r.req.Recover && (slot.Tombstone() || slot.Low > 0):
 			err = r.deleted(ctx, slot) // what is missing before it was deleted, too
 		case slot.SequenceNr > r.want:
 			err = r.gap(ctx, slot)
@@ -280,9 +280,14 @@ func (r *run) take(ctx context.Context, slot read) error {
 
 // deleted decides on a tombstone or a fence above the low mark that is known. If the low mark still is not above it, it has
 // vanished (of a purged id, whose items vanish in any order), or has not been put yet: who is going to write puts it, as
-// nothing up to there counts any more.
+// nothing up to there counts any more. It holds the tombstone first: when that has vanished as well another recovery sees
+// nothing at all, and begins at a number that the raised low mark would hide.
 func (r *run) deleted(ctx context.Context, slot read) error {
+	first := min(r.want, slot.SequenceNr)
 	if err := r.irregular(ctx, slot); err != nil || !r.req.Recover || !safeguard.FenceRaises {
+		if err != nil {
+			r.want = first
+		}
 		return err
 	}
 	low := layout.LowMark{Seq: max(slot.SequenceNr+1, slot.Low), Removed: max(r.marks.Low.Removed, 1)}
@@ -292,8 +297,18 @@ func (r *run) deleted(ctx context.Context, slot read) error {
 		}
 		low.Seq = max(next.SequenceNr+1, next.Low)
 	}
-	if !slot.Tombstone() {
+	switch {
+	case !slot.Tombstone():
 		low.Removed = low.Seq // a snapshot is newer than the journal: what stands below stays, for verify to name
+	case safeguard.Hold:
+		held, err := r.store.Hold(ctx, r.meter, r.req.PersistenceID, slot.Slot, low.Seq)
+		if err != nil {
+			return err
+		}
+		if !held {
+			r.want = first // where somebody may have begun anew since
+			return errLowMoved
+		}
 	}
 	if err := r.store.RaiseLowMark(ctx, r.meter, r.req.PersistenceID, low); err != nil {
 		return err

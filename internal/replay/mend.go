@@ -40,6 +40,21 @@ func (s *Store) RaiseLowMark(ctx context.Context, m *dynamo.Meter, pid string, l
 	return s.putIf(ctx, m, dynamo.Put{Table: s.Table, Item: item}, MarkMovesUp, map[string]types.AttributeValue{":v": item[layout.AttrSeq]})
 }
 
+// Hold makes the tombstone that stands in a slot stay for good, as a fence that says to what the low mark is going to be raised.
+// It says false if the tombstone has vanished, or somebody else has put something there.
+func (s *Store) Hold(ctx context.Context, m *dynamo.Meter, pid string, slot layout.Slot, low int64) (bool, error) {
+	err := s.Client.Put(ctx, m, dynamo.Put{
+		Table:     s.Table,
+		Item:      s.Keys.EncodeFence(pid, slot.SequenceNr, low, 0),
+		Condition: layout.AttrExpires + " = :expires",
+		Values:    dynamo.Attributes{":expires": &types.AttributeValueMemberN{Value: strconv.FormatInt(slot.Expires, 10)}},
+	})
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Entomb puts a tombstone at a number below the low mark.
 func (s *Store) Entomb(ctx context.Context, m *dynamo.Meter, pid string, seq, expires int64) error {
 	return s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: s.Keys.EncodeTombstone(pid, seq, expires)})

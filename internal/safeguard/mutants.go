@@ -14,7 +14,7 @@ const Variable = "DYNAJOURNAL_WITHOUT"
 var Names = []string{
 	"Conditional", "ConditionalMembers", "Seal", "OwnItem", "LeftOvers", "TailChase", "GapReread", "LowReread", "Tombstones",
 	"Cut", "MarksRise", "HighMark", "LowMarkFirst", "IdleLook",
-	"DeletedSince", "Fence", "FenceRaises", "RenewMarks", "ExpiringReread", "StillLast",
+	"DeletedSince", "Fence", "FenceRaises", "Hold", "RenewMarks", "ExpiringReread", "StillLast",
 	"TakenOver", "PurgeLasts",
 }
 
@@ -45,6 +45,7 @@ var (
 	IdleLook           = on("IdleLook")
 	DeletedSince       = on("DeletedSince")
 	Fence              = on("Fence")
+	Hold               = on("Hold")
 	FenceRaises        = on("FenceRaises")
 	RenewMarks         = on("RenewMarks")
 	ExpiringReread     = on("ExpiringReread")

@@ -38,6 +38,8 @@ const (
 	Fence = true
 	// FenceRaises: a recovery that meets a fence above the low mark raises that.
 	FenceRaises = true
+	// Hold: a tombstone that a recovery raises the low mark over can't vanish before.
+	Hold = true
 	// RenewMarks: who uses a purged persistence id again puts its marks anew.
 	RenewMarks = true
 	// ExpiringReread: that marks expire is noticed also when the low mark is read again.
