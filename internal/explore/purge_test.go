@@ -231,3 +231,26 @@ func TestTombstoneThatVanishesBeforeTheLowMarkIsRaised(t *testing.T) {
 		})
 	}
 }
+
+// A writer recovers a purged id whose low mark is the last that is left of it, and the mark vanishes before it has been put
+// anew. Another recovery sees nothing, and begins at 1: what it is acknowledged must not be hidden by the low mark.
+func TestLowMarkThatVanishesBeforeItIsRenewed(t *testing.T) {
+	inWorld(t, func(w *world) {
+		first, second := w.journal("first"), w.journal("second")
+		w.append(w.recovered(first), "1")
+		purge(w, first)
+		time.Sleep(afterExpiry)
+		w.remove("journal-P-"+pid+"-0", 1)
+		w.remove("journal-P-"+pid+"-0", 2)
+		slow := w.recovered(first)
+		w.remove("journal-SL-"+pid+"-0", 0)
+		r := w.recovered(second)
+		if err := appendTo(w.Context(), slow, "3"); err == nil {
+			w.Error("the writer went on after numbers that nothing tells of any more")
+		} else {
+			w.wantConflict(err)
+		}
+		w.append(r, "acknowledged")
+		w.wantStands(second, 1, "acknowledged")
+	})
+}

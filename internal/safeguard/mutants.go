@@ -14,7 +14,7 @@ const Variable = "DYNAJOURNAL_WITHOUT"
 var Names = []string{
 	"Conditional", "ConditionalMembers", "Seal", "OwnItem", "LeftOvers", "TailChase", "GapReread", "LowReread", "Tombstones",
 	"Cut", "MarksRise", "HighMark", "LowMarkFirst", "IdleLook",
-	"DeletedSince", "Fence", "FenceRaises", "Hold", "RenewMarks", "ExpiringReread", "StillLast",
+	"DeletedSince", "Fence", "FenceRaises", "Hold", "RenewMarks", "RenewExisting", "ExpiringReread", "StillLast",
 	"TakenOver", "PurgeLasts",
 }
 
@@ -47,6 +47,7 @@ var (
 	Fence              = on("Fence")
 	Hold               = on("Hold")
 	FenceRaises        = on("FenceRaises")
+	RenewExisting      = on("RenewExisting")
 	RenewMarks         = on("RenewMarks")
 	ExpiringReread     = on("ExpiringReread")
 	StillLast          = on("StillLast")

@@ -42,6 +42,8 @@ const (
 	Hold = true
 	// RenewMarks: who uses a purged persistence id again puts its marks anew.
 	RenewMarks = true
+	// RenewExisting: it does so only while they are there.
+	RenewExisting = true
 	// ExpiringReread: that marks expire is noticed also when the low mark is read again.
 	ExpiringReread = true
 	// StillLast: after the whole fence window a writer looks whether the last event is still the one it knows.
