@@ -23,9 +23,23 @@ func (w *Writer) putLowMark(ctx context.Context, m *dynamo.Meter, low layout.Low
 	return w.putMark(ctx, m, item, replay.MarkMovesUp)
 }
 
-// renewMarks puts the marks of a purged id without their expiry.
+// renewMarks puts the marks of a purged id without their expiry. If the low mark has vanished since it was read, another writer
+// may have begun anew below it, and this one ends with a *ConflictError: raising it again would hide what that one writes.
 func (w *Writer) renewMarks(ctx context.Context, m *dynamo.Meter) error {
-	if w.low.Seq > 0 {
+	if !safeguard.RenewMarks {
+		return nil
+	}
+	if w.low.Seq > 0 && safeguard.RenewExisting {
+		there, err := w.journal.store.RenewLowMark(ctx, m, w.pid, w.low)
+		if err != nil {
+			return err
+		}
+		if !there {
+			conflict := &ConflictError{PersistenceID: w.pid, SequenceNumber: w.next}
+			w.end(conflict)
+			return conflict
+		}
+	} else if w.low.Seq > 0 {
 		if err := w.journal.store.RaiseLowMark(ctx, m, w.pid, w.low); err != nil {
 			return err
 		}

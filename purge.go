@@ -8,6 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // PurgeOptions say how a persistence id is purged.
@@ -71,9 +72,11 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 //
 //   - first the next number is fenced: from then on no writer of before can write, and one that recovers raises the low mark
 //     itself, to what the fence says, before it goes on;
-//   - then the low mark is raised beyond the fence, with an expiry. A writer that recovers now puts it anew, without, before
-//     it writes; so whatever of this purge comes late after that finds its condition not met;
-//   - only then is anything removed.
+//   - then the low mark is raised beyond the fence, with an expiry that never comes. A writer that recovers now puts it anew,
+//     without, before it writes; so whatever of this purge comes late after that finds its condition not met;
+//   - only then is anything removed;
+//   - when all is, the low mark is put with the expiry that counts. Had it one before, what a purge that was cut short left
+//     would be seen again, without what it had removed.
 func (w *Writer) retire(ctx context.Context, m *dynamo.Meter) (int64, error) {
 	j, expires := w.journal, w.journal.tombstoneExpiry()
 	marks, err := j.store.Marks(ctx, m, w.pid)
@@ -83,6 +86,8 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter) (int64, error) {
 	low := layout.LowMark{Seq: w.next, Removed: max(marks.Low.Removed, 1)}
 	if w.next <= MaxSequenceNumber {
 		low.Seq = w.next + 1
+	}
+	if safeguard.Fence && w.next <= MaxSequenceNumber {
 		slot, err := j.store.Fence(ctx, m, w.pid, w.next, low.Seq, expires)
 		if err != nil {
 			return 0, err
@@ -93,22 +98,63 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter) (int64, error) {
 			return 0, conflict
 		}
 	}
-	put := func(low layout.LowMark, condition string) error {
-		return w.putMark(ctx, m, j.store.Keys.EncodeLowMark(w.pid, low, nil, expires), condition)
+	put := func(low layout.LowMark, condition string, expires int64) error {
+		if condition == stillExpiring && !safeguard.TakenOver {
+			condition = layout.AttrSeq + " = :v"
+		}
+		return w.takenOver(w.putMark(ctx, m, j.store.Keys.EncodeLowMark(w.pid, low, nil, expires), condition))
 	}
-	if err := put(low, replay.MarkMovesUp); err != nil {
-		return 0, w.takenOver(err)
+	during := int64(neverExpires)
+	if !safeguard.PurgeLasts {
+		during = expires
+	}
+	if err := put(low, replay.MarkMovesUp, during); err != nil {
+		return 0, err
 	}
 	w.low, w.next, w.expiring = low, low.Seq, true
-	removed, err := w.remove(ctx, m, func(progress layout.LowMark) error { return w.takenOver(put(progress, stillExpiring)) })
+	orphans, err := w.removeOrphans(ctx, m)
+	if err != nil {
+		return orphans, err
+	}
+	removed, err := w.remove(ctx, m, func(progress layout.LowMark) error { return put(progress, stillExpiring, during) })
+	removed += orphans
 	if err != nil {
 		return removed, err
 	}
 	snapshots, err := j.removeSnapshots(ctx, m, w.pid, low.Seq-1)
+	removed += snapshots
 	if err != nil {
 		return removed, err
 	}
-	return removed + snapshots, w.expireRest(ctx, m, marks, expires)
+	if err := w.expireRest(ctx, m, marks, expires); err != nil {
+		return removed, err
+	}
+	return removed, put(w.low, stillExpiring, j.tombstoneExpiry())
+}
+
+// neverExpires is the expiry of a low mark while its persistence id is being purged: the end of the year 9999.
+const neverExpires = 253_402_300_799
+
+// removeOrphans turns events into tombstones that stand below where removal has come: a snapshot newer than the journal has
+// raised the low mark over them. Nothing would hide them any more when that has vanished.
+func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter) (int64, error) {
+	j, removed := w.journal, int64(0)
+	for p := int64(0); p*layout.PartitionSize < w.low.Removed; p++ {
+		slots, err := j.store.Partition(ctx, m, w.pid, p)
+		if err != nil {
+			return removed, err
+		}
+		for _, s := range slots {
+			if s.Event == nil || s.SequenceNr >= w.low.Removed {
+				continue
+			}
+			if err := w.entomb(ctx, m, s.SequenceNr, s.SequenceNr+1); err != nil {
+				return removed, err
+			}
+			removed++
+		}
+	}
+	return removed, nil
 }
 
 // expireRest lets the other marks expire: high marks are hints, which a writer that has recovered meanwhile can do without,
@@ -158,8 +204,14 @@ func (j *Journal) removeSnapshots(ctx context.Context, m *dynamo.Meter, pid stri
 
 // erase deletes every item of the persistence id. The low mark is raised first and deleted last, so that what a crash leaves
 // half done looks deleted, not like a journal with holes.
+//
+// No other writer lives, but one may have written since this one recovered: what it was acknowledged is not for this one to
+// erase.
 func (w *Writer) erase(ctx context.Context, m *dynamo.Meter) (int64, error) {
 	j := w.journal
+	if err := w.lookAgain(ctx, m); err != nil {
+		return 0, err
+	}
 	if err := w.raiseLowMark(ctx, m, w.next); err != nil {
 		return 0, err
 	}

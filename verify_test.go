@@ -147,10 +147,29 @@ func checkRepairs(t *testing.T, enveloped bool) {
 			d.remove("journal-P-a-0", 5)
 			recoverWriter(d.t, d.Journal, "a", 0)
 		}, []foundAt{{dynajournal.FindingIncompleteBatch, 3, true}}},
+		{"batches at whose members' numbers another has written", true, func(d *damaged) {
+			d.event(1, "A", 0, 3) // of 1 to 4 there are 1 and 2
+			d.event(2, "A", 1, 3)
+			d.event(3, "B")
+			d.event(4, "B")
+			d.event(5, "C", 1, 2) // of 4 to 6 there is 5
+			d.event(6, "D")
+		}, []foundAt{
+			{dynajournal.FindingIncompleteBatch, 1, true}, {dynajournal.FindingIncompleteBatch, 4, true},
+		}},
+		{"a batch that is still on its way", true, func(d *damaged) { d.event(1, "A", 0, 3); d.event(2, "A", 1, 3); d.event(4, "A", 3, 3) },
+			[]foundAt{{dynajournal.FindingIncompleteBatch, 1, false}, {dynajournal.FindingHole, 3, false}, {dynajournal.FindingIncompleteBatch, 1, false}}},
 		{"a hole", false, func(d *damaged) { d.write(6, false); d.remove("journal-P-a-0", 3) },
 			[]foundAt{{dynajournal.FindingHole, 3, false}}},
 		{"a deleted event that is still there", false, func(d *damaged) { d.write(6, false); d.deleteTo(4); d.event(2, "w") },
 			[]foundAt{{dynajournal.FindingOrphanBelowLowMark, 2, true}}},
+		{"parts of a dead batch that a snapshot newer than the journal has hidden", false, func(d *damaged) {
+			d.write(2, false)
+			d.deleteTo(2)
+			d.event(4, "w", 1, 3) // of 3 to 6
+			d.event(5, "w", 2, 3)
+			recoverWriter(d.t, d.Journal, "a", 50)
+		}, []foundAt{{dynajournal.FindingOrphanBelowLowMark, 4, true}, {dynajournal.FindingOrphanBelowLowMark, 5, true}}},
 		{"a writer that goes on after another", false, func(d *damaged) { d.event(1, "A"); d.event(2, "B"); d.event(3, "A"); enterA(d) },
 			[]foundAt{{dynajournal.FindingForeignWriter, 3, false}}},
 		{"an item that can't be read", false, func(d *damaged) {

@@ -352,6 +352,9 @@ func (a *appending) meet(ctx context.Context, results []error) {
 			results[i] = a.unknown(err)
 		case safeguard.OwnItem && layout.SameEvent(slot, e):
 			results[i] = nil
+		case safeguard.DeletedSince && slot.Event == nil && dynamo.MaybeApplied(results[i]):
+			// An earlier try may have written it, another seen it and deleted it since.
+			results[i] = a.unknown(results[i])
 		default:
 			results[i] = w.conflict(slot)
 		}
@@ -436,7 +439,7 @@ func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) error {
 		return err
 	}
 	same := highest == w.next-1 && marks.Low.Seq == w.low.Seq
-	if same && j.clock.since(w.active) > j.config.FenceWindow {
+	if safeguard.StillLast && same && j.clock.since(w.active) > j.config.FenceWindow {
 		if same, err = w.stillLast(ctx, m); err != nil {
 			return err
 		}

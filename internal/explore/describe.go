@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -56,7 +57,7 @@ func describe(message *http.Request, content []byte) (operation, label string) {
 	switch operation {
 	case "PutItem":
 		label = b.Item.kind() + " " + b.Item.key()
-	case "GetItem":
+	case "GetItem", "DeleteItem", "UpdateItem":
 		label = b.Key.key()
 	case "Query":
 		label = b.ExpressionAttributeValues[":p"].S + " " + b.ExpressionAttributeValues[":lo"].N + " to " + b.ExpressionAttributeValues[":hi"].N
@@ -77,11 +78,23 @@ func describe(message *http.Request, content []byte) (operation, label string) {
 	return operation, strings.TrimSpace(operation + " " + label)
 }
 
-func (i item) key() string { return i["par"].S + "/" + i["num"].N }
+// longestNumber is the most digits of a sequence number: the key of a snapshot's part has more, some of them drawn at random.
+const longestNumber = 20
+
+// key is the item's key; one of a snapshot has seq in the place of num.
+func (i item) key() string {
+	number := cmp.Or(i["num"].N, i["seq"].N)
+	if len(number) > longestNumber {
+		number = "part " + strings.TrimLeft(number[len(number)-5:], "0")
+	}
+	return i["par"].S + "/" + number
+}
 
 // kind says what an item is by its shape.
 func (i item) kind() string {
 	switch {
+	case i["num"].N == "":
+		return "snapshot"
 	case i["event"] != value{} || i["writer_uuid"].S != "":
 		return "event"
 	case i["idx"].N != "" && i["expires"].N != "":

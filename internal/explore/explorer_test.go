@@ -526,7 +526,7 @@ func (r *run) program(i int) {
 
 // read reads as those do who never write.
 func (r *run) read(j *dynajournal.Journal) {
-	due := r.ledger.Acknowledged()
+	began := r.ledger.Begin()
 	var got []explore.Event
 	for e, err := range j.Events(context.WithoutCancel(r.Context()), r.pid, dynajournal.Range{}) {
 		if err != nil {
@@ -534,7 +534,7 @@ func (r *run) read(j *dynajournal.Journal) {
 		}
 		got = append(got, explore.Event{Number: e.SequenceNumber, Text: text(e)})
 	}
-	r.ledger.Read(0, due, got)
+	r.ledger.Read(0, began, got)
 }
 
 // size is the number in a step, 1 if there is none.
@@ -551,7 +551,7 @@ var errPurged = errors.New("purged")
 // life is one life of a writer: one recovery, and what it does until it ends. It begins with the next step of its program.
 func (r *run) life(j *dynajournal.Journal, name string, program []string, next *int) error {
 	ctx := context.WithoutCancel(r.Context())
-	deleted := r.ledger.Low()
+	began := r.ledger.Begin()
 	var knows []explore.Event
 	var opts dynajournal.RecoverOptions
 	if program[0][0] == 'S' {
@@ -568,7 +568,7 @@ func (r *run) life(j *dynajournal.Journal, name string, program []string, next *
 	r.mu.Lock()
 	r.names[w.WriterUUID()] = name
 	r.mu.Unlock()
-	r.ledger.Recovered(deleted, knows, knows)
+	r.ledger.Recovered(began, knows, knows)
 	for ; *next < len(program); *next++ {
 		step := program[*next]
 		switch step[0] {

@@ -23,17 +23,22 @@ type Event struct {
 type Acknowledged struct {
 	Event
 	knew []Event
+	life int
 }
 
-// Ledger is what stands in the table for one persistence id of a native journal by the default name, learned from the writes
-// that succeeded, and what was said to the writers. It decides by the rules of the protocol alone, knowing everything at
-// once, and shares no code with the journal. It is safe for concurrent use.
+// Ledger is what stands in the table for one persistence id of a journal by the default name, learned from the writes that
+// succeeded, and what was said to the writers. It decides by the rules of the protocol alone, knowing everything at once,
+// and shares no code with the journal. It is safe for concurrent use.
 type Ledger struct {
 	pid string
 
 	mu    sync.Mutex
 	items map[int64]standing
-	low   lowMark
+	// low is the low mark that counts, the highest of those of all shards.
+	low  lowMark
+	lows map[string]lowMark
+	// life counts how often the low mark vanished, after which numbers are used anew.
+	life  int
 	acked []Acknowledged
 	// closed are what recoveries knew: up to the last event that one knew, nothing may appear any more.
 	closed [][]Event
@@ -69,7 +74,7 @@ type lowMark struct {
 
 // NewLedger makes an empty ledger.
 func NewLedger(pid string) *Ledger {
-	return &Ledger{pid: pid, items: map[int64]standing{}, buried: map[Event]bool{}, refused: map[string]bool{}, ever: map[Event]bool{}}
+	return &Ledger{pid: pid, items: map[int64]standing{}, lows: map[string]lowMark{}, buried: map[Event]bool{}, refused: map[string]bool{}, ever: map[Event]bool{}}
 }
 
 type storedValue struct{ S, N, B string }
@@ -120,6 +125,28 @@ func (l *Ledger) Wrote(body, answer []byte) error {
 	return nil
 }
 
+// Stands takes note of what stands at a key of the journal's table, as it was read: the item, or null.
+func (l *Ledger) Stands(key, item []byte) error {
+	var k, i storedItem
+	if err := errors.Join(json.Unmarshal(key, &k), json.Unmarshal(item, &i)); err != nil {
+		return fmt.Errorf("read what stands: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i == nil {
+		l.remove(k)
+		return nil
+	}
+	if n, ok := l.number(k); ok && l.items[n] == l.standing(n, i) {
+		return nil
+	}
+	if shard, ok := l.shard(k); ok && l.lows[shard] == lowMarkOf(i) {
+		return nil
+	}
+	l.put(i)
+	return nil
+}
+
 // number is the sequence number of a key, if it is one of an event of this persistence id.
 func (l *Ledger) number(key storedItem) (int64, bool) {
 	partition, ok := strings.CutPrefix(key["par"].S, "journal-P-"+l.pid+"-")
@@ -130,44 +157,65 @@ func (l *Ledger) number(key storedItem) (int64, bool) {
 	return p*100 + key.number("num"), err == nil
 }
 
+// shard is the shard of a low mark of this persistence id.
+func (l *Ledger) shard(key storedItem) (string, bool) {
+	return strings.CutPrefix(key["par"].S, "journal-SL-"+l.pid+"-")
+}
+
 func (l *Ledger) put(i storedItem) {
 	if n, ok := l.number(i); ok {
 		l.putEvent(n, i)
 		return
 	}
-	if i["par"].S != "journal-SL-"+l.pid+"-0" {
+	shard, ok := l.shard(i)
+	if !ok {
 		return
 	}
+	low := lowMarkOf(i)
+	if before := l.lows[shard]; low.seq < before.seq {
+		l.problem("the low mark in shard %s went down from %d to %d", shard, before.seq, low.seq)
+	}
+	l.lows[shard] = low
+	if low.seq >= l.low.seq {
+		l.low = low
+	}
+}
+
+func lowMarkOf(i storedItem) lowMark {
 	low := lowMark{seq: i.number("seq"), expires: i.number("expires")}
 	if i["cut_writer"].S != "" {
 		start := i.number("cut_start")
 		low.cut = batch{i["cut_writer"].S, start, start + i.number("cut_cnt")}
 	}
-	if low.seq < l.low.seq {
-		l.problem("the low mark went down from %d to %d", l.low.seq, low.seq)
-	}
-	l.low = low
+	return low
 }
 
-func (l *Ledger) putEvent(n int64, i storedItem) {
+// standing is what an item says of a number.
+func (l *Ledger) standing(n int64, i storedItem) standing {
 	s := standing{closed: i["writer_uuid"].S == "", expires: i.number("expires")}
-	if !s.closed {
-		s.batch = batch{i["writer_uuid"].S, n, n}
-		text, err := base64.StdEncoding.DecodeString(i["event"].B)
-		if err != nil {
-			l.problem("the bytes of the event at %d: %v", n, err)
-		}
-		s.text = string(text)
+	if s.closed {
+		return s
 	}
-	if i["cnt"].N != "" && !s.closed {
+	s.batch = batch{i["writer_uuid"].S, n, n}
+	text, err := base64.StdEncoding.DecodeString(i["event"].B)
+	if err != nil {
+		l.problem("the bytes of the event at %d: %v", n, err)
+	}
+	s.text = string(text)
+	if i["cnt"].N != "" {
 		s.start = n - i.number("idx")
 		s.last = s.start + i.number("cnt")
 	}
+	return s
+}
+
+func (l *Ledger) putEvent(n int64, i storedItem) {
+	s := l.standing(n, i)
 	old, taken := l.items[n]
 	switch {
 	case taken && !s.closed:
 		l.problem("an event was put at %d, where something stood", n)
-	case taken && n >= l.low.seq && !old.closed:
+	case taken && n >= l.low.seq && !old.closed && !l.dead(old.batch):
 		l.problem("the event at %d, not below the low mark %d, was overwritten", n, l.low.seq)
 	case n < l.low.seq && !s.closed:
 		l.buried[Event{n, s.text}] = true
@@ -175,30 +223,76 @@ func (l *Ledger) putEvent(n int64, i storedItem) {
 	l.items[n] = s
 }
 
+// dead says whether an atomic write can never become whole, as something else stands at the number of a member.
+func (l *Ledger) dead(b batch) bool {
+	for n := max(b.start, l.low.seq); n <= b.last; n++ {
+		if there, taken := l.items[n]; taken && (there.closed || there.batch != b) {
+			return true
+		}
+	}
+	return b.start < l.low.seq && b != l.low.cut
+}
+
 func (l *Ledger) remove(key storedItem) {
 	if n, ok := l.number(key); ok {
 		delete(l.items, n)
 	}
-	if key["par"].S == "journal-SL-"+l.pid+"-0" {
-		l.low = lowMark{}
+	if shard, ok := l.shard(key); ok {
+		delete(l.lows, shard)
+		l.lowVanished()
 	}
 }
 
 // Expired removes what has expired, as the service does by time to live. Deleted events that nothing tells of any more are
-// forgotten: their numbers can be used anew, if it returns true.
-func (l *Ledger) Expired(now time.Time) bool {
+// forgotten: their numbers can be used anew.
+func (l *Ledger) Expired(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	expired := func(at int64) bool { return at != 0 && at < now.Unix() }
 	maps.DeleteFunc(l.items, func(_ int64, s standing) bool { return expired(s.expires) })
-	if !expired(l.low.expires) {
-		return false
-	}
-	l.acked = slices.DeleteFunc(l.acked, func(a Acknowledged) bool { return a.Number < l.low.seq })
-	l.seen = l.live(l.seen)
-	l.closed = nil
+	maps.DeleteFunc(l.lows, func(_ string, low lowMark) bool { return expired(low.expires) })
+	l.lowVanished()
+}
+
+// lowVanished decides which of the low marks left counts. If it is lower than before another life begins, in which nothing
+// of the old one may be seen.
+func (l *Ledger) lowVanished() {
+	before := l.low
 	l.low = lowMark{}
-	return true
+	for _, low := range l.lows {
+		if low.seq > l.low.seq {
+			l.low = low
+		}
+	}
+	if l.low.seq >= before.seq {
+		return
+	}
+	for n, s := range l.items {
+		if n < before.seq && !s.closed {
+			l.problem("the event at %d, below the low mark %d, is still there when that vanishes", n, before.seq)
+		}
+	}
+	l.acked = slices.DeleteFunc(l.acked, func(a Acknowledged) bool { return a.Number < before.seq })
+	l.seen = slices.DeleteFunc(l.seen, func(e Event) bool { return e.Number < before.seq })
+	l.closed = nil
+	l.life++
+	for i := range l.acked {
+		l.acked[i].life = l.life
+	}
+}
+
+// Life counts the lives of the persistence id: a new one begins when a purge has taken all trace of the old one.
+func (l *Ledger) Life() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.life
+}
+
+// Listed says whether the persistence id must be listed: something is visible, or was and is deleted, but not purged.
+func (l *Ledger) Listed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.visible()) > 0 || l.low.seq > 0 && l.low.expires == 0
 }
 
 func (l *Ledger) problem(format string, args ...any) {
@@ -263,11 +357,18 @@ func (l *Ledger) Highest() int64 {
 	return highest
 }
 
-// Acknowledged are the events that were acknowledged until now.
-func (l *Ledger) Acknowledged() []Acknowledged {
+// Beginning is what holds when somebody begins to read: those who read must be given what is due, and nothing deleted.
+type Beginning struct {
+	due  []Acknowledged
+	low  int64
+	life int
+}
+
+// Begin is to be called when somebody begins to read.
+func (l *Ledger) Begin() Beginning {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.acked)
+	return Beginning{slices.Clone(l.acked), l.low.seq, l.life}
 }
 
 // Acknowledge takes note of the events of an atomic write that were acknowledged, which their writer had decided on by those
@@ -277,7 +378,7 @@ func (l *Ledger) Acknowledge(knew, events []Event) {
 	defer l.mu.Unlock()
 	for i, e := range events {
 		before := append(slices.Clone(knew), events[:i]...)
-		l.acked = append(l.acked, Acknowledged{e, before})
+		l.acked = append(l.acked, Acknowledged{e, before, l.life})
 	}
 }
 
@@ -341,13 +442,16 @@ func (l *Ledger) checkAcknowledged(a Acknowledged, visible []Event, there map[Ev
 	}
 }
 
-// Recovered judges a recovery, before which everything below deleted was deleted. It was handed events, and knows of those
-// and of others before them: that must be all there ever is up to the last of them.
-func (l *Ledger) Recovered(deleted int64, handed, knows []Event) {
+// Recovered judges a recovery. It was handed events, and knows of those and of others before them: that must be all there
+// ever is up to the last of them.
+func (l *Ledger) Recovered(began Beginning, handed, knows []Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.life != began.life {
+		return
+	}
 	for _, e := range handed {
-		if e.Number < deleted {
+		if e.Number < began.low {
 			l.problem("D: a recovery returned %v, deleted before it began", e)
 		}
 	}
@@ -356,9 +460,9 @@ func (l *Ledger) Recovered(deleted int64, handed, knows []Event) {
 	}
 }
 
-// Read judges what a reader from a number on was given, who began when the events of due were acknowledged: all of them that
-// are not deleted, none left out below what was given, each once, in order.
-func (l *Ledger) Read(from int64, due []Acknowledged, got []Event) {
+// Read judges what a reader from a number on was given: all events that were acknowledged when it began and are not deleted,
+// none left out below what was given, each once, in order.
+func (l *Ledger) Read(from int64, began Beginning, got []Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	given := make(map[Event]bool, len(got))
@@ -377,7 +481,10 @@ func (l *Ledger) Read(from int64, due []Acknowledged, got []Event) {
 			l.problem("a reader was given %v, which was never there", e)
 		}
 	}
-	for _, a := range due {
+	if l.life != began.life {
+		return
+	}
+	for _, a := range began.due {
 		if a.Number >= max(l.low.seq, from) && !given[a.Event] {
 			l.problem("a reader was not given %v, acknowledged before it began: %v", a.Event, got)
 		}
@@ -411,4 +518,11 @@ func (l *Ledger) Digest() string {
 		fmt.Fprint(&b, n, s.closed, s.batch, s.text)
 	}
 	return b.String()
+}
+
+// Items is at how many numbers something stands.
+func (l *Ledger) Items() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.items)
 }

@@ -138,3 +138,37 @@ func TestThrottlingForTenSecondsThenFine(t *testing.T) {
 		w.wantStands(j, 1, "1", "2")
 	})
 }
+
+// The first try of a put is done, and its answer lost. Before the second somebody sees the event, and deletes it. What the
+// second meets tells nothing of that: its writer must not be told that the event was never there, all the less if it is a
+// member of an atomic write of which others still stand.
+func TestPutWhoseEventWasDeletedSinceIsUnknown(t *testing.T) {
+	for name, events := range map[string][]string{"alone": {"1"}, "in a batch": {"1", "2", "3"}} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				j, other := w.journal("writer"), w.journal("other")
+				r := w.recovered(j)
+				w.net.Hold("writer")
+				wait := w.appending(r, events...)
+				w.await("writer", "PutItem event "+key("0/1"))
+				for _, put := range w.net.Pending() {
+					if put.Label == "PutItem event "+key("0/1") {
+						w.net.LoseAnswer(put)
+					} else {
+						w.net.Deliver(put)
+					}
+				}
+				if _, err := w.recovered(other).DeleteTo(w.Context(), 1); err != nil {
+					w.Fatal(err)
+				}
+				w.wantStands(other, 1, events[1:]...)
+				time.Sleep(time.Microsecond)
+				w.net.Free("writer")
+				if err := wait(); !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
+					w.Errorf("got %v, want %v", err, dynajournal.ErrOutcomeUnknown)
+				}
+				w.wantStands(other, 1, events[1:]...)
+			})
+		})
+	}
+}

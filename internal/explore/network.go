@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"testing/iotest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -54,7 +55,9 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	err    error
+	// cut is why the body ends before its end, if it does.
+	cut error
+	err error
 }
 
 // NewNetwork makes a network in front of a service, all of whose processes are free.
@@ -127,9 +130,13 @@ func (n *Network) send(process string, message *http.Request) (*Request, error) 
 	return r, nil
 }
 
-// do lets the service do what a request asks for.
+// do lets the service do what a request asks for, whatever becomes of its sender.
 func (n *Network) do(r *Request) answer {
-	message := r.message.Clone(context.WithoutCancel(r.message.Context()))
+	return n.doFor(context.WithoutCancel(r.message.Context()), r)
+}
+
+func (n *Network) doFor(ctx context.Context, r *Request) answer {
+	message := r.message.Clone(ctx)
 	message.Body = io.NopCloser(bytes.NewReader(r.Body))
 	message.ContentLength = int64(len(r.Body))
 	n.mu.Lock()
@@ -139,13 +146,17 @@ func (n *Network) do(r *Request) answer {
 	if err != nil {
 		return answer{err: err}
 	}
-	body, err := io.ReadAll(response.Body)
-	return answer{response.StatusCode, response.Header, body, errors.Join(err, response.Body.Close())}
+	body, cut := io.ReadAll(response.Body)
+	return answer{response.StatusCode, response.Header, body, cut, response.Body.Close()}
 }
 
 func (a answer) response(message *http.Request) (*http.Response, error) {
 	if a.err != nil {
 		return nil, a.err
+	}
+	body := io.Reader(bytes.NewReader(a.body))
+	if a.cut != nil {
+		body = io.MultiReader(body, iotest.ErrReader(a.cut))
 	}
 	return &http.Response{
 		Status:        http.StatusText(a.status),
@@ -154,7 +165,7 @@ func (a answer) response(message *http.Request) (*http.Response, error) {
 		ProtoMajor:    1,
 		ProtoMinor:    1,
 		Header:        a.header,
-		Body:          io.NopCloser(bytes.NewReader(a.body)),
+		Body:          io.NopCloser(body),
 		ContentLength: int64(len(a.body)),
 		Request:       message,
 	}, nil
@@ -240,6 +251,15 @@ func (n *Network) LoseAnswer(r *Request) (int, []byte) {
 		r.answer <- answer{err: ErrReset}
 	}
 	return a.status, a.body
+}
+
+// Submit leaves a request to the service, which may take its time, or never answer: its sender waits until it does, or gives
+// up. The request is neither pending nor late any more.
+func (n *Network) Submit(r *Request) {
+	if !n.take(r) {
+		return
+	}
+	go func() { r.answer <- n.doFor(r.message.Context(), r) }()
 }
 
 // Lose loses a request; its sender sees ErrReset.

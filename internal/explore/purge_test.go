@@ -76,28 +76,34 @@ func TestRecoveryAcrossPurgeRenewsTheMarks(t *testing.T) {
 	})
 }
 
-// The last put of a purge is under way when the id is recovered: it must not take the mark of a live entity, which keeps the
-// id listed.
+// A put of a purge's low mark is under way when the id is recovered: it must not take the mark of a live entity, which keeps
+// the id listed. There are three: the one that hides the events, the one that says how far removal has come, the last one.
 func TestLatePutOfPurgeDoesNotTakeTheMarkOfTheNextLife(t *testing.T) {
-	inWorld(t, func(w *world) {
-		dead, live := w.journal("dead"), w.journal("live")
-		w.append(w.recovered(live), "1")
-		r := w.recovered(dead)
-		w.net.Hold("dead")
-		wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
-		expiring := w.deliverUntil("dead", "PutItem expiring mark")
-		w.net.Crash("dead")
-		if _, err := wait(); err == nil {
-			w.Fatal("the purge of a dead process succeeded")
-		}
-		next := w.recovered(live)
-		w.append(next, "2")
-		w.net.Deliver(expiring)
-		w.wantListed(live, true)
-		w.pass(afterExpiry)
-		w.wantListed(live, true)
-		w.wantStands(live, 1, "2")
-	})
+	for n := range 3 {
+		inWorld(t, func(w *world) {
+			dead, live := w.journal("dead"), w.journal("live")
+			w.append(w.recovered(live), "1")
+			r := w.recovered(dead)
+			w.net.Hold("dead")
+			wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
+			expiring := w.deliverUntil("dead", "PutItem expiring mark")
+			for range n {
+				w.net.Deliver(expiring)
+				expiring = w.deliverUntil("dead", "PutItem expiring mark")
+			}
+			w.net.Crash("dead")
+			if _, err := wait(); err == nil {
+				w.Fatal("the purge of a dead process succeeded")
+			}
+			next := w.recovered(live)
+			w.append(next, "2")
+			w.net.Deliver(expiring)
+			w.wantListed(live, true)
+			w.pass(afterExpiry)
+			w.wantListed(live, true)
+			w.wantStands(live, 1, "2")
+		})
+	}
 }
 
 // Time to live removes expired items in any order: the low mark may go before the tombstones. An event that is written then
@@ -128,5 +134,123 @@ func TestPausedWriterDoesNotGoOnInAnotherLife(t *testing.T) {
 		w.append(again, "new 1")
 		w.append(again, "new 2")
 		w.wantConflict(appendTo(w.Context(), r, "decided on old 1, old 2"))
+	})
+}
+
+// A purge that leaves nothing fences nobody, but a writer that others have overtaken must not erase what they wrote.
+func TestPurgeNowOfOvertakenWriterErasesNothing(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stale, live := w.journal("stale"), w.journal("live")
+		r := w.recovered(stale)
+		w.append(r, "1")
+		w.append(w.recovered(live), "2")
+		_, err := r.Purge(w.Context(), dynajournal.PurgeOptions{Now: true})
+		w.wantConflict(err)
+		w.wantStands(live, 1, "1", "2")
+	})
+}
+
+// A purge dies before it has removed the events, and nobody comes back to the id until after the fence window. What readers
+// saw deleted stays so: the low mark must not vanish before the events.
+func TestEventsOfAPurgeThatDiedStayPurged(t *testing.T) {
+	inWorld(t, func(w *world) {
+		dead, live := w.journal("dead"), w.journal("live")
+		w.append(w.recovered(live), "1", "2", "3")
+		r := w.recovered(dead)
+		w.net.Hold("dead")
+		wait := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
+		w.deliverUntil("dead", "BatchWriteItem tombstone")
+		w.net.Crash("dead")
+		if _, err := wait(); err == nil {
+			w.Fatal("the purge of a dead process succeeded")
+		}
+		w.net.Forget()
+		w.wantStands(live, 1)
+		w.pass(afterExpiry)
+		w.wantStands(live, 1)
+		again := w.recovered(live)
+		if len(again.seen) > 0 {
+			w.Errorf("a recovery is given %q, which was purged", again.seen)
+		}
+		purge(w, live)
+		w.pass(afterExpiry)
+		if l, err := live.List(w.Context(), pid); err != nil || len(l.LowMarks)+len(l.SequenceNumbers)+len(l.Tombstones) > 0 {
+			w.Errorf("after another purge %+v is left (%v)", l, err)
+		}
+	})
+}
+
+// A snapshot that is newer than the journal hides events without removing them. The purge removes those, too: nothing would
+// hide them when the low mark has vanished.
+func TestPurgeRemovesWhatASnapshotHid(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("one")
+		w.append(w.recovered(j), "1", "2", "3")
+		after, err := recoverIt(w.Context(), j, dynajournal.RecoverOptions{After: 250})
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.append(after, "251")
+		purge(w, j)
+		w.pass(afterExpiry)
+		w.wantStands(j, 1)
+	})
+}
+
+// A purged id vanishes item by item. A recovery sees the last tombstone, and is going to raise the low mark over it; it
+// vanishes before that, and another recovery sees nothing at all. That one begins at 1: what it is acknowledged must not be
+// hidden by the low mark.
+func TestTombstoneThatVanishesBeforeTheLowMarkIsRaised(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		inWorld(t, func(w *world) {
+			slow, other := w.journal("slow"), w.journal("other")
+			w.append(w.recovered(other), "1")
+			purge(w, other)
+			time.Sleep(afterExpiry)
+			w.remove("journal-P-"+pid+"-0", 1)
+			w.remove("journal-SL-"+pid+"-0", 0)
+			w.net.Hold("slow")
+			wait := w.recovering(slow, dynajournal.RecoverOptions{})
+			w.deliverUntil("slow", "PutItem")
+			w.remove("journal-P-"+pid+"-0", 2)
+			r := w.recovered(other)
+			if before {
+				w.append(r, "acknowledged")
+			}
+			w.net.Free("slow")
+			again, err := wait()
+			if err != nil {
+				w.Fatal(err)
+			}
+			if before && len(again.seen) != 1 {
+				w.Errorf("the recovery was given %q, before it one event was acknowledged", again.seen)
+			}
+			if before || appendTo(w.Context(), r, "acknowledged") == nil {
+				w.wantStands(other, 1, "acknowledged")
+			}
+		})
+	}
+}
+
+// A writer recovers a purged id whose low mark is the last that is left of it, and the mark vanishes before it has been put
+// anew. Another recovery sees nothing, and begins at 1: what it is acknowledged must not be hidden by the low mark.
+func TestLowMarkThatVanishesBeforeItIsRenewed(t *testing.T) {
+	inWorld(t, func(w *world) {
+		first, second := w.journal("first"), w.journal("second")
+		w.append(w.recovered(first), "1")
+		purge(w, first)
+		time.Sleep(afterExpiry)
+		w.remove("journal-P-"+pid+"-0", 1)
+		w.remove("journal-P-"+pid+"-0", 2)
+		slow := w.recovered(first)
+		w.remove("journal-SL-"+pid+"-0", 0)
+		r := w.recovered(second)
+		if err := appendTo(w.Context(), slow, "3"); err == nil {
+			w.Error("the writer went on after numbers that nothing tells of any more")
+		} else {
+			w.wantConflict(err)
+		}
+		w.append(r, "acknowledged")
+		w.wantStands(second, 1, "acknowledged")
 	})
 }

@@ -213,7 +213,7 @@ func (r *run) pass(ctx context.Context) error {
 		switch {
 		case slot.SequenceNr < r.want:
 			continue
-		case slot.SequenceNr > r.want && r.req.Recover && slot.Tombstone():
+		case slot.SequenceNr > r.want && r.req.Recover && (slot.Tombstone() || slot.Low > 0):
 			err = r.deleted(ctx, slot) // what is missing before it was deleted, too
 		case slot.SequenceNr > r.want:
 			err = r.gap(ctx, slot)
@@ -295,13 +295,17 @@ func (r *run) take(ctx context.Context, slot read) error {
 
 // deleted decides on a tombstone or a fence above the low mark that is known. If the low mark still is not above it, it has
 // vanished (of a purged id, whose items vanish in any order), or has not been put yet: who is going to write puts it, as
-// nothing up to there counts any more.
+// nothing up to there counts any more. It holds the tombstone first: when that has vanished as well another recovery sees
+// nothing at all, and begins at a number that the raised low mark would hide.
 func (r *run) deleted(ctx context.Context, slot read) error {
-	if err := r.irregular(ctx, slot); err != nil || !r.req.Recover {
-		if err == nil {
-			r.decided = slot.SequenceNr
-		}
+	first := min(r.want, slot.SequenceNr)
+	if err := r.irregular(ctx, slot); err != nil {
+		r.want = first
 		return err
+	}
+	if !r.req.Recover || !safeguard.FenceRaises {
+		r.decided = slot.SequenceNr
+		return nil
 	}
 	low := layout.LowMark{Seq: max(slot.SequenceNr+1, slot.Low), Removed: max(r.marks.Low.Removed, 1)}
 	for _, next := range r.queue {
@@ -310,8 +314,18 @@ func (r *run) deleted(ctx context.Context, slot read) error {
 		}
 		low.Seq = max(next.SequenceNr+1, next.Low)
 	}
-	if !slot.Tombstone() {
+	switch {
+	case !slot.Tombstone():
 		low.Removed = low.Seq // a snapshot is newer than the journal: what stands below stays, for verify to name
+	case safeguard.Hold:
+		held, err := r.store.Hold(ctx, r.meter, r.req.PersistenceID, slot.Slot, low.Seq)
+		if err != nil {
+			return err
+		}
+		if !held {
+			r.want = first // where somebody may have begun anew since
+			return errLowMoved
+		}
 	}
 	if err := r.store.RaiseLowMark(ctx, r.meter, r.req.PersistenceID, low); err != nil {
 		return err
@@ -354,7 +368,7 @@ func (r *run) confirmLow(ctx context.Context, after int64) error {
 	}
 	known, low := r.marks.Low, marks.Low
 	r.marks.Low, r.lowRead = low, began
-	r.marks.Expiring = r.marks.Expiring || marks.Expiring
+	r.marks.Expiring = r.marks.Expiring || marks.Expiring && safeguard.ExpiringReread
 	if low.Seq != known.Seq || low.Cut != known.Cut || low.JVM != known.JVM {
 		return errLowMoved
 	}

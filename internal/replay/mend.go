@@ -29,15 +29,47 @@ func (s *Store) RaiseHighMark(ctx context.Context, m *dynamo.Meter, pid string, 
 	return s.putIf(ctx, m, put, MarkMovesUp, map[string]types.AttributeValue{":v": item[layout.AttrSeq]})
 }
 
-// RaiseLowMark puts a low mark that does not expire, unless one as high stands there. ids are the attributes that list the
-// persistence id, nil in a shared journal.
-func (s *Store) RaiseLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) error {
-	var ids layout.Attributes
-	if s.IDsShards > 0 {
-		ids = s.Keys.IDsAttributes(pid, s.IDsShards)
+// ids are the attributes that list a persistence id, nil in a shared journal.
+func (s *Store) ids(pid string) layout.Attributes {
+	if s.IDsShards == 0 {
+		return nil
 	}
-	item := s.Keys.EncodeLowMark(pid, low, ids, 0)
+	return s.Keys.IDsAttributes(pid, s.IDsShards)
+}
+
+// RaiseLowMark puts a low mark that does not expire, unless one as high stands there.
+func (s *Store) RaiseLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) error {
+	item := s.Keys.EncodeLowMark(pid, low, s.ids(pid), 0)
 	return s.putIf(ctx, m, dynamo.Put{Table: s.Table, Item: item}, MarkMovesUp, map[string]types.AttributeValue{":v": item[layout.AttrSeq]})
+}
+
+// RenewLowMark puts a low mark of a purged id anew, without its expiry. It says false if the mark does not stand there any more:
+// it has vanished, or was moved.
+func (s *Store) RenewLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) (bool, error) {
+	item := s.Keys.EncodeLowMark(pid, low, s.ids(pid), 0)
+	put := dynamo.Put{Table: s.Table, Item: item, Values: dynamo.Attributes{":v": item[layout.AttrSeq]}}
+	put.Condition = layout.AttrSeq + " = :v AND attribute_exists(" + layout.AttrExpires + ")"
+	err := s.Client.Put(ctx, m, put)
+	if err == nil || !errors.Is(err, dynamo.ErrConditionFailed) {
+		return err == nil, err
+	}
+	marks, err := s.LowMark(ctx, m, pid) // an earlier try may have put it, or another writer
+	return marks.Low.Seq == low.Seq && marks.Low.Cut == low.Cut && !marks.Expiring, err
+}
+
+// Hold makes the tombstone that stands in a slot stay for good, as a fence that says to what the low mark is going to be raised.
+// It says false if the tombstone has vanished, or somebody else has put something there.
+func (s *Store) Hold(ctx context.Context, m *dynamo.Meter, pid string, slot layout.Slot, low int64) (bool, error) {
+	err := s.Client.Put(ctx, m, dynamo.Put{
+		Table:     s.Table,
+		Item:      s.Keys.EncodeFence(pid, slot.SequenceNr, low, 0),
+		Condition: layout.AttrExpires + " = :expires",
+		Values:    dynamo.Attributes{":expires": &types.AttributeValueMemberN{Value: strconv.FormatInt(slot.Expires, 10)}},
+	})
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Entomb puts a tombstone at a number below the low mark.

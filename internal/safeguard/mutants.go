@@ -14,6 +14,8 @@ const Variable = "DYNAJOURNAL_WITHOUT"
 var Names = []string{
 	"Conditional", "ConditionalMembers", "Seal", "OwnItem", "LeftOvers", "TailChase", "GapReread", "LowReread", "Tombstones",
 	"Cut", "MarksRise", "HighMark", "LowMarkFirst", "IdleLook",
+	"DeletedSince", "Fence", "FenceRaises", "Hold", "RenewMarks", "RenewExisting", "ExpiringReread", "StillLast",
+	"TakenOver", "PurgeLasts",
 }
 
 var without = os.Getenv(Variable)
@@ -41,4 +43,14 @@ var (
 	HighMark           = on("HighMark")
 	LowMarkFirst       = on("LowMarkFirst")
 	IdleLook           = on("IdleLook")
+	DeletedSince       = on("DeletedSince")
+	Fence              = on("Fence")
+	Hold               = on("Hold")
+	FenceRaises        = on("FenceRaises")
+	RenewExisting      = on("RenewExisting")
+	RenewMarks         = on("RenewMarks")
+	ExpiringReread     = on("ExpiringReread")
+	StillLast          = on("StillLast")
+	TakenOver          = on("TakenOver")
+	PurgeLasts         = on("PurgeLasts")
 )

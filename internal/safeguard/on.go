@@ -32,4 +32,24 @@ const (
 	LowMarkFirst = true
 	// IdleLook: a writer that was idle for long looks at the journal before it writes.
 	IdleLook = true
+	// DeletedSince: a put that meets a deleted number after an earlier try without an answer does not say that it was never done.
+	DeletedSince = true
+	// Fence: the number after the highest is taken before the low mark is raised beyond it.
+	Fence = true
+	// FenceRaises: a recovery that meets a fence above the low mark raises that.
+	FenceRaises = true
+	// Hold: a tombstone that a recovery raises the low mark over can't vanish before.
+	Hold = true
+	// RenewMarks: who uses a purged persistence id again puts its marks anew.
+	RenewMarks = true
+	// RenewExisting: it does so only while they are there.
+	RenewExisting = true
+	// ExpiringReread: that marks expire is noticed also when the low mark is read again.
+	ExpiringReread = true
+	// StillLast: after the whole fence window a writer looks whether the last event is still the one it knows.
+	StillLast = true
+	// TakenOver: a purge goes on only while nobody has begun to use the persistence id again.
+	TakenOver = true
+	// PurgeLasts: the low mark of a purge does not expire before all is removed.
+	PurgeLasts = true
 )

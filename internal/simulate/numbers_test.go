@@ -17,6 +17,8 @@ type numbers struct {
 	mu    sync.Mutex
 	clock int
 	cells map[int64][]porcupine.Operation
+	// forgotten is when the numbers were forgotten last.
+	forgotten int
 	// members are the numbers that were seen to hold a member of an atomic write.
 	members map[int64]bool
 }
@@ -73,6 +75,9 @@ func (n *numbers) perhaps(began int, number int64, text string) {
 func (n *numbers) deleted(began int, to int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if began <= n.forgotten {
+		return
+	}
 	for number := range n.cells {
 		if number <= to {
 			n.add(began, number, input{what: remove}, "", never)
@@ -85,12 +90,17 @@ func (n *numbers) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cells, n.members = nil, nil
+	n.clock++
+	n.forgotten = n.clock
 }
 
 func (n *numbers) read(began int, from, to int64, got []explore.Event) {
 	ended := n.now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if began <= n.forgotten {
+		return
+	}
 	given := map[int64]string{}
 	if n.members == nil {
 		n.members = map[int64]bool{}

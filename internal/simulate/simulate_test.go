@@ -3,17 +3,24 @@ package simulate_test
 import (
 	"flag"
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
 )
 
 var (
 	duration = flag.Duration("simulate.duration", 0, "how long to play; 0 is a short, fixed number of histories")
+	tracing  = flag.Bool("simulate.trace", false, "print every step, for a failure")
 	purges   = flag.Bool("simulate.purges", true, "let histories purge persistence ids while other writers live")
 )
 
@@ -22,36 +29,85 @@ const short = 15
 
 // totals are what all histories of a run have done together.
 type totals struct {
-	histories, commands, calls, acknowledged int
-	fates                                    map[string]int
+	histories, commands, requests, acknowledged int
+	landed, restarts, erasures                  int
+	calls                                       map[kind]int
+	injected                                    map[string]int
+	repaired                                    map[dynajournal.FindingKind]int
 }
 
-// TestSimulate plays random histories until one breaks a promise, or enough were played. The seed of a failure is printed by
-// rapid.
-func TestSimulate(t *testing.T) {
-	sum := totals{fates: map[string]int{}}
-	var over atomic.Bool
-	if *duration > 0 {
-		defer time.AfterFunc(*duration, func() { over.Store(true) }).Stop()
+func newTotals() *totals {
+	return &totals{calls: map[kind]int{}, injected: map[string]int{}, repaired: map[dynajournal.FindingKind]int{}}
+}
+
+func (s *totals) String() string {
+	var b strings.Builder
+	all := 0
+	for _, n := range s.calls {
+		all += n
 	}
-	for {
+	fmt.Fprintf(&b, "%d histories, %d operations, %d events acknowledged, %d requests without a fault, %d that landed late, %d restarts, %d purges that leave nothing\n",
+		s.histories, all, s.acknowledged, s.requests, s.landed, s.restarts, s.erasures)
+	fmt.Fprintln(&b, "operations:")
+	for _, k := range slices.Sorted(maps.Keys(s.calls)) {
+		fmt.Fprintf(&b, "  %8d %s\n", s.calls[k], kinds[k])
+	}
+	fmt.Fprintln(&b, "faults injected:")
+	for _, name := range slices.Sorted(maps.Keys(s.injected)) {
+		fmt.Fprintf(&b, "  %8d %s\n", s.injected[name], name)
+	}
+	fmt.Fprintln(&b, "findings repaired:")
+	for _, name := range slices.Sorted(maps.Keys(s.repaired)) {
+		fmt.Fprintf(&b, "  %8d %s\n", s.repaired[name], name)
+	}
+	return b.String()
+}
+
+// seedFlag is rapid's flag for the seed of what it draws.
+const seedFlag = "rapid.seed"
+
+// TestSimulate plays random histories until one breaks a promise, or enough were played. It prints the seed, with which the
+// same histories are played again: -rapid.seed.
+func TestSimulate(t *testing.T) {
+	given := flag.Lookup(seedFlag).Value.String()
+	seed, err := strconv.ParseUint(given, 0, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seed == 0 {
+		seed = rand.Uint64()>>1 | 1
+	}
+	defer func() { _ = flag.Set(seedFlag, given) }()
+	t.Logf("-%s=%d", seedFlag, seed)
+	sum := newTotals()
+	for began := time.Now(); ; seed++ {
+		if err := flag.Set(seedFlag, strconv.FormatUint(seed, 10)); err != nil {
+			t.Fatal(err)
+		}
 		rapid.Check(t, func(rt *rapid.T) {
-			if *duration > 0 && over.Load() || *duration == 0 && sum.histories >= short && !t.Failed() {
+			if over(began, sum) && !t.Failed() {
 				return
 			}
 			h := drawHistory(rt)
 			var wrong error
-			synctest.Test(t, func(t *testing.T) { wrong = play(t, h, &sum) })
+			synctest.Test(t, func(t *testing.T) { wrong = play(t, h, sum) })
 			if wrong != nil {
 				rt.Fatalf("%v\n%v", wrong, h)
 			}
 		})
-		if *duration == 0 || over.Load() || t.Failed() {
+		if t.Failed() || over(began, sum) {
 			break
 		}
 	}
-	t.Logf("%d histories, %d commands, %d calls, %d events acknowledged; requests: %v",
-		sum.histories, sum.commands, sum.calls, sum.acknowledged, sum.fates)
+	t.Logf("-%s up to %d: %v", seedFlag, seed, sum)
+}
+
+// over says whether enough was played.
+func over(began time.Time, sum *totals) bool {
+	if *duration > 0 {
+		return time.Since(began) > *duration
+	}
+	return sum.histories >= short
 }
 
 // kind is what a command does.
@@ -66,13 +122,23 @@ const (
 	deletePrefix
 	purgeEntity
 	readEvents
+	listIDs
+	saveSnapshot
+	loadSnapshot
+	deleteSnapshots
+	verifyEntity
+	repairEntity
 	cancelCall
 	pauseProcess
 	passTime
 	restartEngine
+	lagIndexes
 )
 
-var kinds = []string{"nothing", "recover", "recover from snapshot", "append", "append each", "delete", "purge", "read", "cancel", "pause", "pass time", "restart"}
+var kinds = []string{
+	"nothing", "recover", "recover from snapshot", "append", "append each", "delete", "purge", "read", "list ids", "save snapshot",
+	"load snapshot", "delete snapshots", "verify", "repair", "cancel", "pause", "pass time", "restart", "lag indexes",
+}
 
 // command is one thing that an actor does, and how many requests are served afterwards.
 type command struct {
@@ -89,19 +155,28 @@ func (c command) String() string {
 
 // history is what is played.
 type history struct {
-	seed     uint64
-	rates    rates
+	seed uint64
+	// lateness is how many requests of 1000 are late, rates how many meet each of the fates.
+	lateness int
+	rates    []int
 	used     int // sequence numbers used up before
 	grouped  bool
+	// shared is a journal shared with a JVM, with 10 shards of marks.
+	shared   bool
+	maxItem  int
 	commands []command
 }
 
-// rates are how many requests of 1000 meet a fate.
-type rates struct{ loseAnswer, lose, delay, throttle, fail, leftOvers int }
-
 func (h history) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d, %d numbers used up before, group commit %v, rates of faults in 1000: %+v\n", h.seed, h.used, h.grouped, h.rates)
+	fmt.Fprintf(&b, "seed %d, %d numbers used up before, shared with a JVM: %v, group commit: %v, largest item: %d, in 1000 requests: late %d",
+		h.seed, h.used, h.shared, h.grouped, h.maxItem, h.lateness)
+	for i, rate := range h.rates {
+		if rate > 0 {
+			fmt.Fprintf(&b, ", %v %d", fates[i], rate)
+		}
+	}
+	fmt.Fprintln(&b)
 	for _, c := range h.commands {
 		if c.kind != nothing || c.steps > 0 {
 			fmt.Fprintln(&b, "\t", c)
@@ -117,21 +192,28 @@ const (
 )
 
 func drawHistory(rt *rapid.T) history {
-	rate := func(name string) int { return rapid.SampledFrom([]int{0, 0, 10, 30, 100}).Draw(rt, name) }
 	h := history{
-		seed:    rapid.Uint64().Draw(rt, "seed"),
-		grouped: rapid.Bool().Draw(rt, "grouped"),
-		used:    rapid.SampledFrom([]int{0, 90, 97, 98, 99, 195}).Draw(rt, "used"),
-		rates: rates{
-			loseAnswer: rate("answers lost"), lose: rate("requests lost"), delay: rate("late"),
-			throttle: rate("throttled"), fail: rate("failed"), leftOvers: rate("left over"),
-		},
+		seed:     rapid.Uint64().Draw(rt, "seed"),
+		grouped:  rapid.Bool().Draw(rt, "grouped"),
+		used:     rapid.SampledFrom([]int{0, 90, 97, 98, 99, 195}).Draw(rt, "used"),
+		shared:   rapid.IntRange(0, 3).Draw(rt, "shared") == 3,
+		maxItem:  rapid.SampledFrom([]int{0, 0, 1000}).Draw(rt, "largest item"),
+		lateness: rapid.SampledFrom([]int{0, 0, 10, 30, 100}).Draw(rt, "late"),
+		rates:    make([]int, len(fates)),
+	}
+	for i, f := range fates {
+		h.rates[i] = rapid.SampledFrom([]int{0, 0, 0, 5, 20, 50}).Draw(rt, f.String())
+		if f.Effect == embedded.EffectLeftOvers || f.Effect == embedded.EffectTransactionConflict {
+			h.rates[i] *= 4 // few requests can meet these
+		}
 	}
 	weighted := []kind{
 		nothing,
-		recoverEntity, recoverEntity, recoverEntity, recoverEntity, recoverFromSnapshot,
+		recoverEntity, recoverEntity, recoverEntity, recoverEntity, recoverFromSnapshot, recoverFromSnapshot,
 		appendBatch, appendBatch, appendBatch, appendBatch, appendBatch, appendSingles, appendSingles, appendSingles,
 		deletePrefix, deletePrefix, readEvents, readEvents, cancelCall, pauseProcess, passTime, restartEngine,
+		saveSnapshot, saveSnapshot, loadSnapshot, deleteSnapshots, verifyEntity, repairEntity, repairEntity,
+		listIDs, listIDs, listIDs, lagIndexes, lagIndexes,
 	}
 	if *purges {
 		weighted = append(weighted, purgeEntity)

@@ -112,9 +112,11 @@ type check struct {
 	writers map[string]bool // writers that another has followed
 	writer  string          // that of the last event
 
+	taken  int64        // the last live number at which an event or a seal stands, before the one being checked
+	by     layout.Batch // the atomic write of what stands there, if it is one
 	batch  layout.Batch
 	events []*layout.Event // members of batch that are there
-	sealed bool            // a member of batch is sealed
+	dead   bool            // something else stands at a member's number, or it was deleted: batch can never become whole
 }
 
 func (k *check) found(kind Kind, seq int64, repair func(context.Context, *dynamo.Meter) error, format string, args ...any) error {
@@ -245,6 +247,14 @@ func (k *check) slot(s layout.Slot) error {
 		}
 	}
 	k.want = s.SequenceNr + 1
+	if !s.Tombstone() {
+		defer func() {
+			k.taken, k.by = s.SequenceNr, layout.Batch{}
+			if s.Event != nil {
+				k.by = s.Event.Batch
+			}
+		}()
+	}
 	switch {
 	case s.Event == nil && s.Expires != 0:
 		if err := k.batchOver(); err != nil {
@@ -253,7 +263,7 @@ func (k *check) slot(s layout.Slot) error {
 		return k.found(Hole, s.SequenceNr, nil, "a tombstone stands above the low mark %d", k.marks.Low.Seq)
 	case s.Event == nil:
 		k.live = true
-		k.sealed = k.sealed || len(k.events) > 0 && s.SequenceNr <= k.batch.Last
+		k.dead = k.dead || len(k.events) > 0 && s.SequenceNr <= k.batch.Last
 		return nil
 	}
 	k.live = true
@@ -305,6 +315,7 @@ func (k *check) event(e *layout.Event) error {
 // member follows an atomic write.
 func (k *check) member(e *layout.Event) error {
 	if len(k.events) > 0 && e.Batch != k.batch {
+		k.dead = k.dead || e.SequenceNr <= k.batch.Last
 		if err := k.batchOver(); err != nil {
 			return err
 		}
@@ -313,6 +324,8 @@ func (k *check) member(e *layout.Event) error {
 		return nil
 	}
 	if len(k.events) == 0 {
+		k.dead = k.dead && e.Batch == k.batch || k.taken >= k.first(e.Batch) && k.by != e.Batch ||
+			e.Batch.Start < k.first(e.Batch) && !k.marks.Low.CutCompletes(e.Batch)
 		k.batch = e.Batch
 	}
 	k.events = append(k.events, e)
@@ -322,18 +335,14 @@ func (k *check) member(e *layout.Event) error {
 	return nil
 }
 
+// first is the first number at which a member of an atomic write has to stand: those below the low mark were deleted.
+func (k *check) first(b layout.Batch) int64 { return max(b.Start, k.marks.Low.First()) }
+
 // batchOver decides on the atomic write that was followed, now that no further member comes.
 func (k *check) batchOver() error {
-	events, b, sealed := k.events, k.batch, k.sealed
-	k.events, k.sealed = nil, false
-	if len(events) == 0 {
-		return nil
-	}
-	first := b.Start
-	if low := k.marks.Low; b.Start < low.First() && low.CutCompletes(b) {
-		first = low.First()
-	}
-	if int64(len(events)) == b.Last-first+1 {
+	events, b, dead := k.events, k.batch, k.dead
+	k.events = nil
+	if len(events) == 0 || !dead && int64(len(events)) == b.Last-k.first(b)+1 {
 		return nil
 	}
 	var numbers []int64
@@ -341,8 +350,13 @@ func (k *check) batchOver() error {
 		numbers = append(numbers, e.SequenceNr)
 	}
 	var repair func(context.Context, *dynamo.Meter) error
-	if sealed {
+	if dead {
 		repair = func(ctx context.Context, m *dynamo.Meter) error {
+			// A deletion that cuts a whole atomic write looks the same to who knows the low mark of before. It puts the mark
+			// first, so what is decided on a mark read afterwards is right.
+			if marks, err := k.Store.LowMark(ctx, m, k.pid); err != nil || marks.Low.Seq != k.marks.Low.Seq {
+				return err
+			}
 			for _, e := range events {
 				if err := k.Store.SealMember(ctx, m, e); err != nil {
 					return err
