@@ -86,7 +86,7 @@ func New(opts Options) (*Client, error) {
 		o.HTTPClient = transport{inner}
 		o.DisableValidateResponseChecksum = true // checked by transport
 		o.Protocol = protocol{o.Protocol}
-		o.Retryer = aws.NopRetryer{}             // retries are decided here
+		o.Retryer = aws.NopRetryer{} // retries are decided here
 		o.EndpointDiscovery.EnableEndpointDiscovery = aws.EndpointDiscoveryDisabled
 	})
 	return c, nil

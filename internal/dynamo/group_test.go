@@ -129,7 +129,7 @@ func TestStatementsHaveOneTextForEachSetOfAttributes(t *testing.T) {
 		insert(t, g, 5, 1, "it's")
 	}
 	want := map[string]bool{
-		`INSERT INTO "ta""ble" VALUE {'num':?,'par':?}`:            true,
+		`INSERT INTO "ta""ble" VALUE {'num':?,'par':?}`:           true,
 		`INSERT INTO "ta""ble" VALUE {'it''s':?,'num':?,'par':?}`: true,
 	}
 	if len(s.texts) != len(want) {
