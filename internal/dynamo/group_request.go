@@ -184,14 +184,18 @@ func (r *groupRequest) settle(failures []error) (left, refused []member, accepte
 	together := len(r.members) > 1
 	for i := range r.members {
 		m := &r.members[i]
-		if failures == nil || failures[i] == nil {
+		var failure error
+		if i < len(failures) { // there are none where nothing failed
+			failure = failures[i]
+		}
+		if failure == nil {
 			accepted = true
 			r.finish(m, nil, nil)
 			continue
 		}
-		v := judge(failures[i])
+		v := judge(failure)
 		m.maybe = m.maybe || v.ambiguous
-		m.reason, m.err = v.reason, failures[i]
+		m.reason, m.err = v.reason, failure
 		refusal := !v.retry && isRefusal(v.reason)
 		accepted = accepted || !refusal
 		switch {
