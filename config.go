@@ -75,8 +75,10 @@ type Config struct {
 	EventEnvelope bool
 
 	// FenceWindow is how long a deleted event keeps its sequence number taken, so that a writer that was paused meanwhile
-	// can't write there. A writer that did nothing for half of it looks before it writes. Raise it if processes may be
-	// paused for longer than half of it; deleted events take storage that long. Defaults to DefaultFenceWindow.
+	// can't write there. A writer that did nothing for half of it looks before it writes. It must be the same in all
+	// processes that write to the journal, as who deletes says how long the number stays taken, and who was paused when he
+	// looks; and at least an hour, as a request can be under way for 15 minutes. Deleted events take storage that long.
+	// Defaults to DefaultFenceWindow.
 	FenceWindow time.Duration
 
 	// GroupCommit says whether writers may share requests. Defaults to GroupCommitAuto.

@@ -13,11 +13,12 @@ import (
 // does is recover again, which tells what stands in the journal now.
 var (
 	// ErrWriterConflict: another writer has taken the sequence number. The error is a *ConflictError. It does not prove
-	// that nothing was written: members of an atomic write may have landed, which nobody will ever see.
+	// that nothing was written: of an atomic write members may have landed, which nobody will ever see. It does prove that
+	// nobody has seen or will see any of the events.
 	ErrWriterConflict = errors.New("another writer has written to this persistence id")
 
-	// ErrOutcomeUnknown: the write may be done or not, or still come to be done. The error is an *OutcomeUnknownError.
-	// Recovery finds it, or makes sure that it never appears.
+	// ErrOutcomeUnknown: the write may be done or not, or still come to be done; another may even have seen it and deleted
+	// it. The error is an *OutcomeUnknownError. Recovery finds it, or makes sure that it never appears.
 	ErrOutcomeUnknown = errors.New("it is not known whether the events were written")
 
 	// ErrWriterEnded: the writer was used after it had ended.

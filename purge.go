@@ -13,8 +13,10 @@ import (
 
 // PurgeOptions say how a persistence id is purged.
 type PurgeOptions struct {
-	// Now removes every item at once. It needs that no other writer of the persistence id lives: one that was paused could
-	// write on as if nothing had happened. A journal that is shared with a JVM always does so.
+	// Now removes every item at once. It needs that no other writer of the persistence id lives, and no repair of it runs:
+	// one that was paused could write on as if nothing had happened. Nor may the id be used again while anything of the
+	// purge can be under way, which is 15 minutes after a request of it had no answer. A journal that is shared with a JVM
+	// always does so.
 	Now bool
 }
 
@@ -31,7 +33,8 @@ var errPurged = errors.New("it has purged the persistence id")
 // Purge removes all trace of the persistence id: its snapshots, its events, its marks. The writer ends. What is left are
 // tombstones and marks that expire after Config.FenceWindow; until then the id can be used again, going on after its highest
 // sequence number, which the purge itself raises by one: it fences the writers that were there before. With
-// PurgeOptions.Now, and in a journal that is shared with a JVM, nothing is left, and the id begins again at 1.
+// PurgeOptions.Now, and in a journal that is shared with a JVM, nothing is left, and the id begins again at 1. Snapshots are
+// not fenced: one that is saved while the id is purged, or later from a state of before, outlives the purge.
 //
 // ErrWriterConflict says that another writer has written, before the purge began or after it had fenced the others: then what
 // that one has written stays. Other errors leave a part removed: call it again, with a new writer.

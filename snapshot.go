@@ -100,7 +100,8 @@ func (c SnapshotCriteria) bounds() (snapshots.Criteria, error) {
 }
 
 // SaveSnapshot saves a state. One of the same persistence id and sequence number is replaced. A state that does not fit into
-// an item is split over several: a reader sees it as a whole or not at all.
+// an item is split over several: a reader sees it as a whole or not at all. Saving is not fenced: a state of a writer that
+// has ended is as right as any, unless the persistence id was purged since.
 //
 // Errors: ErrRejected (it can't be serialized, or is over Config.MaxSnapshotBytes), ErrInvalidArgument, ErrTableNotFound,
 // ErrCollectionFull, ErrClosed, and those of any request. After an error the snapshot may be saved or not; saving it again

@@ -27,6 +27,7 @@ import (
 var (
 	exploreFor = flag.Duration("explore.duration", 0, "how long to explore each scenario; 0 is a short, fixed number of schedules")
 	deviations = flag.Int("explore.deviations", 2, "explore every schedule with so many deviations from the straight one")
+	schedules  = flag.Int("explore.schedules", 20, "without a duration, how many schedules of each scenario to explore")
 	seed       = flag.Uint64("explore.seed", 0, "the seed of the random schedules; 0 draws one")
 	replaying  = flag.String("explore.schedule", "", "run just this schedule, as a failure prints it")
 )
@@ -125,12 +126,6 @@ func newExplorer(w *world, s scenario, late *atomic.Bool) *explorer {
 
 func process(i int) string { return fmt.Sprint("p", i) }
 
-// Bounds of the short form, in schedules of each scenario.
-const (
-	shortSystematic = 50
-	shortRandom     = 20
-)
-
 // over says whether it is enough: after the time given, or without one after so many schedules.
 func (x *explorer) over(short int) bool {
 	if *exploreFor > 0 {
@@ -145,7 +140,7 @@ func (x *explorer) systematic() {
 	for most := 0; most <= *deviations; most++ {
 		var next [][]int
 		for len(todo) > 0 {
-			if x.over(shortSystematic) || x.Failed() {
+			if x.over(*schedules*2/3) || x.Failed() {
 				return
 			}
 			prefix := todo[len(todo)-1]
@@ -185,7 +180,7 @@ func deviating(choices []int) int {
 
 // random runs schedules that deviate at random.
 func (x *explorer) random(r *rand.Rand) {
-	for !x.over(shortSystematic+shortRandom) && !x.Failed() {
+	for !x.over(*schedules) && !x.Failed() {
 		straight := r.Float64()
 		x.run(func(_, n int) int {
 			if n == 0 || r.Float64() < straight {

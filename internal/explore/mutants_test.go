@@ -25,7 +25,7 @@ func TestEveryMutantIsCaught(t *testing.T) {
 		t.Run("without "+name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
-			run := exec.CommandContext(ctx, program, "-test.skip=^TestEveryMutantIsCaught$", "-test.failfast", "-explore.seed=1")
+			run := exec.CommandContext(ctx, program, "-test.skip=^TestEveryMutantIsCaught$", "-test.failfast", "-explore.seed=1", "-explore.schedules=70")
 			run.Env = append(os.Environ(), safeguard.Variable+"="+name)
 			output, err := run.CombinedOutput()
 			if caught := err != nil; caught != (name != "") {
