@@ -188,7 +188,8 @@ type HTTPConfig struct {
 	// Proxy is the URL of an HTTP proxy, with user and password where it wants them. Defaults to that of the environment
 	// (HTTPS_PROXY and so on).
 	Proxy string
-	// ReadBuffer and WriteBuffer are the sizes in bytes of a connection's buffers.
+	// ReadBuffer and WriteBuffer are the sizes in bytes of a connection's buffers. WriteBuffer defaults to 32 KiB, so that a
+	// request that many writers share is one write.
 	ReadBuffer, WriteBuffer int
 	// ResponseTimeout bounds the wait for the beginning of an answer, beside AttemptTimeout.
 	ResponseTimeout time.Duration
@@ -340,7 +341,10 @@ func (h HTTPConfig) transport(t *http.Transport) {
 	if h.IdleTimeout != 0 {
 		t.IdleConnTimeout = h.IdleTimeout
 	}
-	t.ReadBufferSize, t.WriteBufferSize = h.ReadBuffer, h.WriteBuffer
+	if h.WriteBuffer != 0 {
+		t.WriteBufferSize = h.WriteBuffer
+	}
+	t.ReadBufferSize = h.ReadBuffer
 	t.ResponseHeaderTimeout = h.ResponseTimeout
 }
 

@@ -145,7 +145,7 @@ func (w *Writer) append(ctx context.Context, payloads []payload, index int, rele
 		err = a.unknown(context.Cause(ctx))
 		w.end(err)
 		go func() {
-			a.sentWhile(context.Background())
+			a.answered()
 			release()
 		}()
 		return AppendResult{}, err
@@ -311,6 +311,14 @@ func (a *appending) sentWhile(ctx context.Context) bool {
 		return true
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// answered waits until everything is sent and answered.
+func (a *appending) answered() {
+	<-a.members.Done()
+	if a.mark != nil {
+		<-a.mark.done
 	}
 }
 

@@ -31,6 +31,9 @@ import (
 // told from what the server takes.
 const asServer = "DYNAJOURNAL_BENCH_SERVE"
 
+// farAway is the environment variable that makes the server answer so much later, as 3ms: as if it were not beside us.
+const farAway = "DYNAJOURNAL_BENCH_DELAY"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asServer) == "" {
 		os.Exit(m.Run())
@@ -44,7 +47,15 @@ func TestMain(m *testing.M) {
 
 // serveMemory serves an engine in memory, and prints where.
 func serveMemory(ctx context.Context) error {
-	engine, err := embedded.OpenMemory()
+	far, err := time.ParseDuration(os.Getenv(farAway) + "0ms")
+	if err != nil {
+		return err
+	}
+	var opts []embedded.Option
+	if far > 0 {
+		opts = append(opts, embedded.WithFaults(embedded.Fault{Effect: embedded.EffectSlow, Delay: far}))
+	}
+	engine, err := embedded.OpenMemory(opts...)
 	if err != nil {
 		return err
 	}
@@ -185,8 +196,6 @@ func compare(b *testing.B, entities int, all ...*persister) {
 // eventBytes is the payload of an event.
 var eventBytes = []byte(strings.Repeat("e", 512))
 
-var hooks []dynajournal.Hook
-
 const benchConnections = 50
 
 // bare puts events as the journal does, under the same condition, by nothing but the SDK.
@@ -260,7 +269,7 @@ func persistTables(b *testing.B) aws.Config {
 // BenchmarkAppend compares single events of 512 bytes with the SDK's own conditional PutItem: one write in flight for each
 // entity, over loopback, the server in another process. A unit of b.N is a call of each.
 func BenchmarkAppend(b *testing.B) {
-	for _, entities := range []int{1, 64, 256, 1024} {
+	for _, entities := range []int{1, 8, 64, 256, 1024} {
 		b.Run(fmt.Sprintf("entities=%d", entities), func(b *testing.B) {
 			config := persistTables(b)
 			compare(b, entities,

@@ -17,7 +17,7 @@ const (
 	// and a request that takes long to send is one that all its writers wait for.
 	maxGroupBytes = 1 << 20
 	// Busy is how many requests of a group are under way when further writes begin to gather. With fewer, every write goes
-	// at once and alone. docs/decisions/0008-group-commit.md has the measurements.
+	// at once and alone; docs/decisions/0008-group-commit.md has the measurements.
 	Busy = 2
 )
 

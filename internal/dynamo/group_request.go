@@ -184,14 +184,18 @@ func (r *groupRequest) settle(failures []error) (left, refused []member, accepte
 	together := len(r.members) > 1
 	for i := range r.members {
 		m := &r.members[i]
-		if failures == nil || failures[i] == nil {
+		var failure error
+		if i < len(failures) { // there are none where nothing failed
+			failure = failures[i]
+		}
+		if failure == nil {
 			accepted = true
 			r.finish(m, nil, nil)
 			continue
 		}
-		v := judge(failures[i])
+		v := judge(failure)
 		m.maybe = m.maybe || v.ambiguous
-		m.reason, m.err = v.reason, failures[i]
+		m.reason, m.err = v.reason, failure
 		refusal := !v.retry && isRefusal(v.reason)
 		accepted = accepted || !refusal
 		switch {
@@ -278,7 +282,7 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 		k, parameters := r.group.statements.of(r.members[i].item())
 		in.Statements[i] = types.BatchStatementRequest{Statement: &k.text, Parameters: parameters}
 	}
-	out, err := r.group.client.api.BatchExecuteStatement(ctx, in)
+	out, err := r.group.client.api.BatchExecuteStatement(context.WithValue(ctx, bodyKey{}, &keptBody{}), in)
 	if err != nil {
 		return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by settle
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -415,6 +414,8 @@ type records struct {
 	slog.Handler
 }
 
+func (r *records) Enabled(context.Context, slog.Level) bool { return true }
+
 func (r *records) Handle(context.Context, slog.Record) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -429,7 +430,7 @@ func (r *records) logged() int {
 }
 
 func (w *world) logs() *records {
-	r := &records{Handler: slog.NewTextHandler(io.Discard, nil)}
+	r := &records{Handler: slog.DiscardHandler}
 	w.config.Logger = slog.New(r)
 	return r
 }

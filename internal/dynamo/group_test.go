@@ -1,0 +1,242 @@
+package dynamo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// answerAll answers every request as done, whatever it is.
+func answerAll(r *http.Request) (*http.Response, error) { return ok(`{}`)(r) }
+
+func groupOn(t *testing.T, c *dynamo.Client, change ...func(*dynamo.GroupOptions)) *dynamo.Group {
+	t.Helper()
+	opts := dynamo.GroupOptions{Table: table, Context: context.Background(), Refused: func(err error) { t.Errorf("refused: %v", err) }}
+	for _, f := range change {
+		f(&opts)
+	}
+	g := c.NewGroup(opts)
+	t.Cleanup(g.Close)
+	return g
+}
+
+// insert inserts so many items of a size each, and returns their outcomes.
+func insert(t *testing.T, g *dynamo.Group, items, size int, more ...string) []error {
+	t.Helper()
+	in := dynamo.Insert{ID: "p", Condition: "attribute_not_exists(par)"}
+	for i := range items {
+		item := key(i)
+		for _, name := range more {
+			item[name] = &types.AttributeValueMemberS{Value: name}
+		}
+		in.Items, in.Sizes = append(in.Items, item), append(in.Sizes, size)
+	}
+	s := g.Insert(t.Context(), &dynamo.Meter{}, in)
+	<-s.Done()
+	return s.Outcomes()
+}
+
+// done answers a BatchExecuteStatement that all its statements were done; the size of the request is the script's to count.
+func done(statements int) step {
+	return ok(`{"Responses":[` + strings.TrimSuffix(strings.Repeat("{},", statements), ",") + `]}`)
+}
+
+// sizes are how many statements each request had, rising.
+func sizes(s *script) []int {
+	var all []int
+	for _, try := range s.tries() {
+		statements, _ := try.body["Statements"].([]any)
+		all = append(all, len(statements))
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestRequestHoldsNoMoreThanItsBounds(t *testing.T) {
+	for _, c := range []struct {
+		items, size int
+		want        []int
+	}{
+		{1, 1, []int{0}},
+		{2, 1, []int{2}},
+		{25, 1, []int{25}},
+		{50, 1, []int{25, 25}},
+		{25, 100_000, []int{5, 10, 10}},
+		{4, 400_000, []int{2, 2}},
+		{3, 2 << 20, []int{0, 0, 0}},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			s := &counting{}
+			g := groupOn(t, newClient(t, options(s)))
+			for _, err := range insert(t, g, c.items, c.size) {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			if got := s.sizes(); !slices.Equal(got, c.want) {
+				t.Errorf("requests of %v statements, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// counting is an HTTP client that answers each request with as many responses as it has statements.
+type counting struct {
+	mu    sync.Mutex
+	seen  []int
+	texts map[string]bool
+}
+
+// Do answers a request.
+func (c *counting) Do(r *http.Request) (*http.Response, error) {
+	s := play(answerAll)
+	if _, err := s.Do(r); err != nil {
+		return nil, err
+	}
+	statements, _ := s.tries()[0].body["Statements"].([]any)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = append(c.seen, len(statements))
+	for _, statement := range statements {
+		if c.texts == nil {
+			c.texts = map[string]bool{}
+		}
+		c.texts[statement.(map[string]any)["Statement"].(string)] = true
+	}
+	return done(len(statements))(r)
+}
+
+func (c *counting) sizes() []int {
+	slices.Sort(c.seen)
+	return c.seen
+}
+
+func TestStatementsHaveOneTextForEachSetOfAttributes(t *testing.T) {
+	s := &counting{}
+	g := groupOn(t, newClient(t, options(s)), func(o *dynamo.GroupOptions) { o.Table = `ta"ble` })
+	for range 3 {
+		insert(t, g, 5, 1)
+		insert(t, g, 5, 1, "it's")
+	}
+	want := map[string]bool{
+		`INSERT INTO "ta""ble" VALUE {'num':?,'par':?}`:           true,
+		`INSERT INTO "ta""ble" VALUE {'it''s':?,'num':?,'par':?}`: true,
+	}
+	if len(s.texts) != len(want) {
+		t.Errorf("statements %v, want %v", s.texts, want)
+	}
+	for text := range want {
+		if !s.texts[text] {
+			t.Errorf("no statement %s in %v", text, s.texts)
+		}
+	}
+}
+
+func TestMoreSetsOfAttributesThanAreKept(t *testing.T) {
+	g := groupOn(t, newClient(t, options(&counting{})))
+	for i := range 100 {
+		for _, err := range insert(t, g, 2, 1, fmt.Sprint("a", i)) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestGroupThatIsOffPutsEachItem(t *testing.T) {
+	s := play(answerAll)
+	for _, err := range insert(t, groupOn(t, client(t, s), func(o *dynamo.GroupOptions) { o.Off = true }), 7, 1) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if got := sizes(s); !slices.Equal(got, make([]int, 7)) {
+		t.Errorf("requests of %v statements, want 7 without any", got)
+	}
+}
+
+// What the failures of a whole request mean for each of its items is what they mean for a put.
+func TestFailureOfASharedRequestIsJudgedAsAPuts(t *testing.T) {
+	for name, f := range failures {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := client(t, play(f.fail))
+				g := c.NewGroup(dynamo.GroupOptions{Table: table, Context: context.Background(), Refused: func(error) {}})
+				defer g.Close()
+				for _, err := range insert(t, g, 3, 1) {
+					if err == nil || dynamo.MaybeApplied(err) != f.ambiguous {
+						t.Errorf("MaybeApplied is %v, want %v: %v", !f.ambiguous, f.ambiguous, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// An item whose answer was once lost stays unknown, whatever the later tries say of it.
+func TestItemOfASharedRequestStaysUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lost := ok(`{"Responses":[{"Error":{"Code":"InternalServerError"}},{"Error":{"Code":"ThrottlingError"}}]}`)
+		g := groupOn(t, client(t, play(lost, throttle())))
+		outcomes := insert(t, g, 2, 1)
+		for i, want := range []bool{true, false} {
+			if err := outcomes[i]; !errors.Is(err, dynamo.ErrThrottled) || dynamo.MaybeApplied(err) != want {
+				t.Errorf("item %d: MaybeApplied %v, want %v: %v", i, !want, want, err)
+			}
+		}
+	})
+}
+
+func TestObserverSeesASharedRequestOnce(t *testing.T) {
+	var seen []dynamo.Try
+	c := newClient(t, options(&counting{}, func(o *dynamo.Options) {
+		o.Observe = func(_ context.Context, try dynamo.Try) { seen = append(seen, try) }
+	}))
+	insert(t, groupOn(t, c), 10, 1)
+	if len(seen) != 1 || seen[0].Operation != "BatchExecuteStatement" || seen[0].Statements != 10 || seen[0].Table != table {
+		t.Errorf("seen %+v, want one BatchExecuteStatement of 10 statements on %s", seen, table)
+	}
+}
+
+// The units of each item are charged to its own meter, where the answer says them of each; else all to the first.
+func TestUnitsOfASharedRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		answer := func(r *http.Request) (*http.Response, error) {
+			<-gate
+			return ok(`{"Responses":[{},{}],"ConsumedCapacity":[{"CapacityUnits":3},{"CapacityUnits":5}]}`)(r)
+		}
+		hold := func(r *http.Request) (*http.Response, error) {
+			<-gate
+			return answerAll(r)
+		}
+		steps := append(slices.Repeat([]step{hold}, dynamo.Busy), answer)
+		g := groupOn(t, client(t, play(steps...)))
+		meters := make([]dynamo.Meter, dynamo.Busy+2)
+		var all []*dynamo.Insertion
+		for i := range meters {
+			all = append(all, g.Insert(t.Context(), &meters[i], dynamo.Insert{
+				ID: fmt.Sprint(i), Items: []dynamo.Attributes{key(i)}, Sizes: []int{1}, Condition: "c",
+			}))
+			synctest.Wait()
+		}
+		close(gate)
+		for _, s := range all {
+			<-s.Done()
+		}
+		a, b := meters[dynamo.Busy].Cost(), meters[dynamo.Busy+1].Cost()
+		if a != (dynamo.Cost{Requests: 1, WriteUnits: 3}) || b != (dynamo.Cost{WriteUnits: 5}) {
+			t.Errorf("costs %+v and %+v, want one request and 3 units, and 5 units", a, b)
+		}
+	})
+}
