@@ -39,7 +39,7 @@ type Step struct {
 type Options struct {
 	// Config is the journal's. The names of its tables do not count: a run makes tables of its own, and deletes them.
 	Config dynajournal.Config
-	// Only has the names of workloads, or beginnings of them. Empty is all.
+	// Only has the names of workloads, or beginnings of several. Empty is all.
 	Only []string
 	// Quick measures for a shorter time, and with less data where the workload does not name its size.
 	Quick bool
@@ -102,18 +102,20 @@ func (o Options) selected() ([]workload, error) {
 	if len(o.Only) == 0 {
 		return all, nil
 	}
-	var wanted []workload
-	for _, prefix := range o.Only {
-		if prefix == "" || !slices.ContainsFunc(all, func(w workload) bool { return strings.HasPrefix(w.name, prefix) }) {
-			return nil, fmt.Errorf("%w: %q; there are %s", ErrUnknownWorkload, prefix, strings.Join(Workloads(), ", "))
+	chosen := map[string]bool{}
+	for _, name := range o.Only {
+		begins := func(w workload) bool { return strings.HasPrefix(w.name, name) }
+		if slices.ContainsFunc(all, func(w workload) bool { return w.name == name }) {
+			begins = func(w workload) bool { return w.name == name }
+		}
+		if name == "" || !slices.ContainsFunc(all, begins) {
+			return nil, fmt.Errorf("%w: %q; there are %s", ErrUnknownWorkload, name, strings.Join(Workloads(), ", "))
+		}
+		for _, w := range all {
+			chosen[w.name] = chosen[w.name] || begins(w)
 		}
 	}
-	for _, w := range all {
-		if slices.ContainsFunc(o.Only, func(prefix string) bool { return strings.HasPrefix(w.name, prefix) }) {
-			wanted = append(wanted, w)
-		}
-	}
-	return wanted, nil
+	return slices.DeleteFunc(all, func(w workload) bool { return !chosen[w.name] }), nil
 }
 
 // Run measures. It makes tables with names that nothing else has, and deletes them at the end, also after a failure or when

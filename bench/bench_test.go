@@ -38,7 +38,7 @@ func tables(t *testing.T, config aws.Config) string {
 func TestFiguresStandBesideTheirBase(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t) }) // after the engine is closed
 	engine := openTable(t, memory)
-	found, err := figures(t.Context(), t, dynajournal.Config{AWS: engine.AWSConfig()}, "write-1", "write-batch", "recover-5", "recover-snapshot", "scale")
+	found, err := figures(t.Context(), t, dynajournal.Config{AWS: engine.AWSConfig()}, "write-1", "write-102", "write-batch", "recover-5", "recover-snapshot", "scale")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,6 +100,23 @@ func TestOnlyKnownWorkloads(t *testing.T) {
 		if _, err := figures(t.Context(), t, dynajournal.Config{}, "write-1", name); !errors.Is(err, bench.ErrUnknownWorkload) {
 			t.Errorf("workload %q: error %v, want %v", name, err, bench.ErrUnknownWorkload)
 		}
+	}
+}
+
+func TestOnlyTheWorkloadOfThatName(t *testing.T) {
+	t.Parallel()
+	engine := openTable(t, memory)
+	found, err := figures(t.Context(), t, dynajournal.Config{AWS: engine.AWSConfig()}, "recover-250")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range found {
+		if !strings.HasPrefix(name, "recover-250/") {
+			t.Errorf("%s is measured", name)
+		}
+	}
+	if len(found) == 0 {
+		t.Error("nothing is measured")
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 
 type benchCommand struct {
 	Quick    bool     `help:"Measure for less time and with less data: under a minute."`
-	Only     []string `placeholder:"NAME" help:"Measure only this workload, or those that begin so; can be repeated. There are ${workloads}."`
+	Only     []string `placeholder:"NAME" help:"Measure only this workload, or those whose names begin so; can be repeated. There are ${workloads}."`
 	Events   int      `placeholder:"N" help:"Stored events that scale-events goes up to. Default: 100000, quick 10000."`
 	Entities int      `placeholder:"N" help:"Entities that scale-entities goes up to. Default: 10000, quick 1000."`
 }
