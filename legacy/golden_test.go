@@ -302,7 +302,7 @@ func redo(b *bench, j *legacy.Journal, s scenario, step goldenStep) {
 		b.deleteTo(w, step.To, how)
 	case "delete": // of single events, which the API here has no word for
 		for _, seq := range step.Seqs {
-			markOne(b, step.Pid, seq)
+			markOne(b, step.Pid, seq, legacy.DefaultSequenceShards)
 		}
 	}
 }
@@ -328,7 +328,7 @@ func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{V
 func number(n int64) types.AttributeValue { return &types.AttributeValueMemberN{Value: fmt.Sprint(n)} }
 
 // markOne marks a single event, as the plug-in does.
-func markOne(b *bench, pid string, seq int64) {
+func markOne(b *bench, pid string, seq, shards int64) {
 	b.Helper()
 	_, err := b.table.UpdateItem(b.Context(), &dynamodb.UpdateItemInput{
 		TableName:                 aws.String(dynajournal.DefaultJournalTable),
@@ -339,5 +339,5 @@ func markOne(b *bench, pid string, seq int64) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.put(attributes{"key": text(fmt.Sprintf("journal-SL-%s-%d", pid, seq%1000)), "sequenceNr": number(seq)})
+	b.put(attributes{"key": text(fmt.Sprintf("journal-SL-%s-%d", pid, seq%shards)), "sequenceNr": number(seq)})
 }
