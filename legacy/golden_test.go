@@ -3,6 +3,7 @@ package legacy_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -144,10 +145,7 @@ func keyOf(item attributes) string {
 func unprefixed(items []attributes) []attributes {
 	var all []attributes
 	for _, item := range items {
-		other := attributes{}
-		for name, v := range item {
-			other[name] = v
-		}
+		other := maps.Clone(item)
 		other["key"] = &types.AttributeValueMemberS{Value: strings.TrimPrefix(keyOf(item), "journal-")}
 		all = append(all, other)
 	}
@@ -304,7 +302,7 @@ func redo(b *bench, j *legacy.Journal, s scenario, step goldenStep) {
 		b.deleteTo(w, step.To, how)
 	case "delete": // of single events, which the API here has no word for
 		for _, seq := range step.Seqs {
-			markOne(b, step.Pid, seq)
+			markOne(b, step.Pid, seq, legacy.DefaultSequenceShards)
 		}
 	}
 }
@@ -330,7 +328,7 @@ func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{V
 func number(n int64) types.AttributeValue { return &types.AttributeValueMemberN{Value: fmt.Sprint(n)} }
 
 // markOne marks a single event, as the plug-in does.
-func markOne(b *bench, pid string, seq int64) {
+func markOne(b *bench, pid string, seq, shards int64) {
 	b.Helper()
 	_, err := b.table.UpdateItem(b.Context(), &dynamodb.UpdateItemInput{
 		TableName:                 aws.String(dynajournal.DefaultJournalTable),
@@ -341,5 +339,5 @@ func markOne(b *bench, pid string, seq int64) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.put(attributes{"key": text(fmt.Sprintf("journal-SL-%s-%d", pid, seq%1000)), "sequenceNr": number(seq)})
+	b.put(attributes{"key": text(fmt.Sprintf("journal-SL-%s-%d", pid, seq%shards)), "sequenceNr": number(seq)})
 }

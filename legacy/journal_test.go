@@ -278,24 +278,26 @@ func TestLastEventOfTheNaiveLayouts(t *testing.T) {
 	}
 }
 
-// TestDeletionBeginsWhereSingleEventsWereDeleted has low marks of single events, as the old plug-in leaves them.
-func TestDeletionBeginsWhereSingleEventsWereDeleted(t *testing.T) {
+// TestDeletionBeginsBeforeSingleEventsThatWereDeleted has low marks of single events, as the old plug-in leaves them: in one
+// shard, and in all.
+func TestDeletionBeginsBeforeSingleEventsThatWereDeleted(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, legacy.HashKey)
-	b.config.Journal.SequenceShards = 1000
-	j := b.open()
-	w := b.recovered(j, "a")
-	b.write(w, 9)
-	markOne(b, "a", 6)
-	if got := b.bounds(j, "a"); got != (legacy.Bounds{Lowest: 6, Highest: 9}) {
-		t.Errorf("the bounds are %+v, want 6 and 9", got)
-	}
-	b.deleteTo(w, 8, legacy.Permanent)
-	if got := numbers(b.read(j, "a", legacy.Range{})); !slices.Equal(got, []int64{9}) {
-		t.Errorf("read %v, want 9", got)
-	}
-	if got := b.bounds(j, "a"); got != (legacy.Bounds{Lowest: 1, Highest: 9}) {
-		t.Errorf("the bounds are %+v, want 1 and 9", got)
+	for shards, singles := range map[int64][]int64{1000: {6}, 3: {4, 6, 8}} {
+		b := newBench(t, legacy.HashKey)
+		b.config.Journal.SequenceShards = int(shards)
+		j := b.open()
+		w := b.recovered(j, "a")
+		b.write(w, 9)
+		for _, seq := range singles {
+			markOne(b, "a", seq, shards)
+		}
+		if got := b.bounds(j, "a"); got != (legacy.Bounds{Lowest: singles[0], Highest: 9}) {
+			t.Errorf("%d shards: the bounds are %+v, want %d and 9", shards, got, singles[0])
+		}
+		b.deleteTo(w, 8, legacy.Permanent)
+		if got := numbers(b.read(j, "a", legacy.Range{})); !slices.Equal(got, []int64{9}) {
+			t.Errorf("%d shards: read %v, want 9", shards, got)
+		}
 	}
 }
 
