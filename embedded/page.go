@@ -268,7 +268,6 @@ func (in *readInput) constrain(c *constraints, filterMember string) {
 	c.requiredName(in.tableName, "tableName")
 	c.conditionalOperator(in.operator)
 	in.projectionInput.constrain(c, "attributesToGet")
-	c.atLeast(in.limit, "limit", 1)
 }
 
 // bindFilter makes the filter ready; nil if there is none.
@@ -277,14 +276,6 @@ func (in *readInput) bindFilter(e *Engine, p *expression.Parameters) (*expressio
 		return in.plainFilter.filter(in.operator)
 	}
 	return bindCondition(e.parser.Filter, in.filter, p)
-}
-
-// checkStartValues reports an attribute value of the starting key that breaks a rule.
-func (in *readInput) checkStartValues() error {
-	if in.start.invalid != nil {
-		return invalid("%s", badStart+": "+in.start.invalid.Message)
-	}
-	return nil
 }
 
 // target finds the index that is read, nil for the table.

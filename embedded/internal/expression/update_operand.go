@@ -129,7 +129,9 @@ func (o SetDelete) compute(s scope) (attribute.Value, error) {
 }
 
 func union(left, right attribute.Value) attribute.Value {
-	return attribute.Value{Kind: left.Kind, Set: slices.Concat(left.Set, difference(right, left).Set)}
+	both := attribute.Value{Kind: left.Kind, Set: slices.Concat(left.Set, difference(right, left).Set)}
+	both.SortMembers()
+	return both
 }
 
 func difference(left, right attribute.Value) attribute.Value {
@@ -169,6 +171,11 @@ func (c checker) checkUpdate(o Operand) error {
 		}
 		return c.checkOperands(operator, attribute.N, o.Left, o.Right)
 	case ListAppend:
+		for _, operand := range []Operand{o.Left, o.Right} {
+			if _, nested := operand.(ListAppend); nested {
+				return c.kind.invalid("The function is not allowed to be used this way in an expression; function: list_append")
+			}
+		}
 		return c.checkOperands("list_append", attribute.L, o.Left, o.Right)
 	case IfNotExists:
 		if _, is := o.Path.(Path); !is {
