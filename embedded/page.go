@@ -321,17 +321,16 @@ func (in *readInput) checkSelect(t *table, i *index, p projector) (whole bool, e
 
 // needsWhole tells whether reading the attributes from the index takes the items too, which only local indexes can do.
 func (t *table) needsWhole(i *index, attributes []string) (bool, error) {
-	whole := false
+	var missing []string
 	for _, name := range attributes {
-		if t.projected(i, name) {
-			continue
+		if !t.projected(i, name) {
+			missing = append(missing, name)
 		}
-		if !i.Local {
-			return false, invalid(invalidParameters+"Global secondary index %s does not project %s", i.Name, listed([]string{name}))
-		}
-		whole = true
 	}
-	return whole, nil
+	if len(missing) > 0 && !i.Local {
+		return false, invalid(invalidParameters+"Global secondary index %s does not project %s", i.Name, listed(missing))
+	}
+	return len(missing) > 0, nil
 }
 
 func (in *readInput) projectionName() string {

@@ -312,6 +312,9 @@ func (c *BoundCondition) Eval(item attribute.Item) bool {
 	return c.test.holds(scope{bindings: c.bindings, item: item})
 }
 
+// LooksAt tells whether the condition looks at the top-level attribute.
+func (c *BoundCondition) LooksAt(name string) bool { return setContains(c.Attributes(), name) }
+
 // Attributes lists the top-level attributes the condition looks at, in the order of their first use.
 func (c *BoundCondition) Attributes() []string {
 	var names []string
