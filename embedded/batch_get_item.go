@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
@@ -40,7 +41,9 @@ func (in *keysInput) read(name string, r *request) {
 }
 
 type batchGetItemInput struct {
-	tables       map[string]*keysInput
+	tables map[string]*keysInput
+	// raw is RequestItems as it came.
+	raw          []byte
 	showCapacity *string
 }
 
@@ -48,6 +51,8 @@ func (in *batchGetItemInput) read(name string, r *request) {
 	switch name {
 	case "RequestItems":
 		tables := map[string]*keysInput{}
+		r.peek()
+		all := r.pos
 		given := r.mapping("com.amazonaws.dynamodb.v20120810.KeysAndAttributes", func(table string) {
 			keys := new(keysInput)
 			r.peek()
@@ -57,7 +62,7 @@ func (in *batchGetItemInput) read(name string, r *request) {
 			tables[table] = keys
 		})
 		if given {
-			in.tables = tables
+			in.tables, in.raw = tables, r.src[all:r.pos]
 		}
 	case "ReturnConsumedCapacity":
 		in.showCapacity = r.text()
@@ -70,19 +75,21 @@ func (in *batchGetItemInput) read(name string, r *request) {
 func (in *batchGetItemInput) names() []string { return slices.Sorted(maps.Keys(in.tables)) }
 
 func (in *batchGetItemInput) check() error {
-	if len(in.tables) == 0 {
+	if in.tables == nil {
 		return invalid("The requestItems parameter is required for BatchGetItem")
 	}
 	var c constraints
-	c.consumedCapacity(in.showCapacity)
-	c.length(len(in.tables), counted(len(in.tables), "tables"), "requestItems", 1, maxBatchGet)
+	c.memberLength(len(in.tables), "RequestItems", maxBatchGet)
 	for _, name := range in.names() {
-		c.mapKey(name, "requestItems")
+		c.mapKey(name, "requestItems", func() string { return string(in.raw) })
+	}
+	c.consumedCapacity(in.showCapacity)
+	for _, name := range in.names() {
 		keys := in.tables[name]
 		member := "requestItems." + name + ".member."
 		c.required(keys.keys != nil, member+"keys")
 		if keys.keys != nil {
-			c.length(len(keys.keys), counted(len(keys.keys), "keys"), member+"keys", 1, maxBatchGet)
+			c.memberLength(len(keys.keys), "RequestItems."+name+".member.Keys", maxBatchGet)
 		}
 		keys.constrain(&c, member+"attributesToGet")
 	}
@@ -127,11 +134,21 @@ func (in *keysInput) check() error {
 	return nil
 }
 
-// mapKey checks a key of a map that is the name of a table.
-func (c *constraints) mapKey(name, member string) {
+// memberLength checks how many members a list or map has, without showing them.
+func (c *constraints) memberLength(length int, member string, most int) {
+	switch {
+	case length < 1:
+		c.brokenMember(member, "Member must have length greater than or equal to 1")
+	case length > most:
+		c.brokenMember(member, "Member must have length less than or equal to "+strconv.Itoa(most))
+	}
+}
+
+// mapKey checks a key of a map that is the name of a table; shown is the map as messages have it.
+func (c *constraints) mapKey(name, member string, shown func() string) {
 	plain := tableName(name)
 	if n := len(plain); n < minNameLength || n > maxNameLength || !isName(plain) {
-		c.broken("'{"+name+"=...}'", member, "Map keys must satisfy constraint: [Member must have length less than or equal "+
+		c.broken(quote(shown()), member, "Map keys must satisfy constraint: [Member must have length less than or equal "+
 			"to 255, Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: "+
 			namePattern+"]")
 	}

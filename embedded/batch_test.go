@@ -34,7 +34,7 @@ func TestBatchesAreChecked(t *testing.T) {
 			"ValidationException: The provided key element does not match the schema"},
 		{"GetItem", `{"TableName":"tab","Key":{"pk":{"S":"fresh"}}}`, `{}`},
 		{"BatchWriteItem", `{"RequestItems":{"none":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}}]}}`, "ResourceNotFoundException: Requested resource not found"},
-		{"BatchGetItem", keys(101), "ValidationException: 1 validation error detected: Value '[101 keys]' at 'requestItems.tab.member.keys' failed to " +
+		{"BatchGetItem", keys(101), "ValidationException: 1 validation error detected: Value at 'RequestItems.tab.member.Keys' failed to " +
 			"satisfy constraint: Member must have length less than or equal to 100"},
 		{"BatchGetItem", `{"RequestItems":{"tab":{"Keys":[{"pk":{"S":"a"}},{"pk":{"S":"a"}}]}}}`, "ValidationException: Provided list of item keys contains duplicates"},
 		{"BatchGetItem", `{"RequestItems":{"none":{"Keys":[{"pk":{"S":"a"}}]}}}`, "ResourceNotFoundException: Requested resource not found"},

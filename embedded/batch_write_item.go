@@ -5,6 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
 const maxBatchWrite = 25
@@ -79,9 +82,12 @@ func (in *batchWriteItemInput) check() error {
 	c.consumedCapacity(in.showCapacity)
 	c.length(len(in.tables), counted(len(in.tables), "tables"), "requestItems", 1, maxBatchWrite)
 	c.collectionMetrics(in.showMetrics)
+	if err := c.err(); err != nil {
+		return err
+	}
 	count := 0
 	for _, name := range in.names() {
-		c.mapKey(name, "requestItems")
+		c.mapKey(name, "requestItems", in.shown)
 		requests := in.tables[name]
 		if n := len(requests); n < 1 || n > maxBatchWrite {
 			c.broken("'{"+name+"="+counted(n, "requests")+"}'", "requestItems", "Map value must satisfy constraint: "+
@@ -107,6 +113,34 @@ func (in *batchWriteItemInput) check() error {
 	return in.checkRequests()
 }
 
+// shown is RequestItems as messages have it.
+func (in *batchWriteItemInput) shown() string {
+	tables := make([]string, 0, len(in.tables))
+	for _, name := range in.names() {
+		requests := make([]string, len(in.tables[name]))
+		for i, w := range in.tables[name] {
+			put, remove := "null", "null"
+			if w.puts {
+				put = "PutRequest(item=" + shownItem(w.item.item) + ")"
+			}
+			if w.deletes {
+				remove = "DeleteRequest(key=" + shownItem(w.key.item) + ")"
+			}
+			requests[i] = "WriteRequest(putRequest=" + put + ", deleteRequest=" + remove + ")"
+		}
+		tables = append(tables, name+"="+listed(requests))
+	}
+	return "{" + strings.Join(tables, ", ") + "}"
+}
+
+func shownItem(item attribute.Item) string {
+	members := make([]string, 0, len(item))
+	for _, name := range slices.Sorted(maps.Keys(item)) {
+		members = append(members, name+"=AttributeValue("+string(attribute.AppendValue(nil, item[name]))+")")
+	}
+	return "{" + strings.Join(members, ", ") + "}"
+}
+
 func (in *batchWriteItemInput) checkRequests() error {
 	for _, name := range in.names() {
 		for _, w := range in.tables[name] {
@@ -117,9 +151,9 @@ func (in *batchWriteItemInput) checkRequests() error {
 			case !w.puts && !w.deletes:
 				return invalid("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
 			case w.item.invalid != nil:
-				return w.item.invalid
+				return w.item.invalid.InOlderWords()
 			case w.key.invalid != nil:
-				return w.key.invalid
+				return w.key.invalid.InOlderWords()
 			case w.puts && w.item.item.Size() > maxItem:
 				return invalid(itemTooLarge)
 			}
@@ -173,10 +207,15 @@ func (e *Engine) batchWriteItem(c *call) error {
 }
 
 func (t *table) requested(w writeRequest) (*change, error) {
-	if w.puts {
-		return t.putting(w.item.item)
+	if !w.puts {
+		return t.deleting(w.key.item)
 	}
-	return t.deleting(w.key.item)
+	for _, name := range t.Key.names() {
+		if w.item.item[name].Kind != t.Kinds[name] {
+			return nil, invalid(keyMismatch)
+		}
+	}
+	return t.putting(w.item.item)
 }
 
 // commitChanges makes unconditional changes of different items durable together, but for those that are left out or get

@@ -37,11 +37,11 @@ func (e *Engine) deleteItem(c *call) error {
 		return err
 	}
 	if err := in.check(); err != nil {
-		return err
+		return framed(err)
 	}
 	condition, err := in.bindCondition(e)
 	if err != nil {
-		return err
+		return framed(err)
 	}
 	t, err := e.share(*in.tableName)
 	if err != nil {

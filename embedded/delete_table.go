@@ -29,5 +29,11 @@ func (e *Engine) deleteTable(c *call) error {
 	e.tablesLock.Lock()
 	delete(e.tables, t.Name)
 	e.tablesLock.Unlock()
-	return c.answerWith(object{"TableDescription": t.describe(statusDeleting)})
+	description := t.describe(statusDeleting)
+	for _, gone := range []string{
+		"CreationDateTime", "KeySchema", "AttributeDefinitions", "LocalSecondaryIndexes", "GlobalSecondaryIndexes",
+	} {
+		delete(description, gone)
+	}
+	return c.answerWith(object{"TableDescription": description})
 }

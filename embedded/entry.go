@@ -90,13 +90,15 @@ func (s *schema) projection(i *index, item attribute.Item) attribute.Item {
 	return part
 }
 
-// indexes tells whether the item has an entry in the index: it has all its key attributes, of their types.
+// indexes tells whether the item has an entry in the index: it has all its key attributes, of their types, and such as a
+// key can have. Items written before there was the index may have others, which keep them out of it.
 func (s *schema) indexes(i *index, item attribute.Item) bool {
 	if item == nil {
 		return false
 	}
 	for _, name := range i.Key.names() {
-		if value, ok := item[name]; !ok || value.Kind != s.Kinds[name] {
+		value, ok := item[name]
+		if !ok || value.Kind != s.Kinds[name] || value.Text == "" || checkSize(value, name == i.Key.Hash) != nil {
 			return false
 		}
 	}

@@ -51,7 +51,13 @@ func (e *Engine) executeTransaction(c *call) error {
 	for i, statement := range in.statements {
 		var err error
 		if bound[i], err = e.prepare(statement); err != nil {
-			return err
+			if _, bad := plainValues(statement.parameters); bad != nil && inOlderWords(bad).Error() == err.Error() {
+				return err
+			}
+			return ofStatement(i, err)
+		}
+		if bound[i].Returning != partiql.ReturnNothing {
+			return ofStatement(i, invalid("RETURNING clause is not supported in ExecuteTransaction."))
 		}
 		names[i] = bound[i].Table
 		if reads(bound[i]) {
@@ -76,9 +82,12 @@ func (e *Engine) readStatements(c *call, bound []*partiql.Bound, tables map[stri
 	targets := make([]*change, len(bound))
 	filters := make([]func(attribute.Item) bool, len(bound))
 	for i, b := range bound {
+		if b.Index != "" {
+			return ofStatement(i, invalid("Reads on indices are not supported within transactions."))
+		}
 		var err error
 		if targets[i], filters[i], err = tables[b.Table].single(b, "ExecuteTransaction"); err != nil {
-			return err
+			return ofStatement(i, err)
 		}
 	}
 	if err := distinct(targets); err != nil {
@@ -112,6 +121,8 @@ func (e *Engine) writeStatements(c *call, bound []*partiql.Bound, tables map[str
 		ch, err := tables[b.Table].stated(b, in.statements[i])
 		if err == nil {
 			changes[i] = ch
+		} else if b.Verb == partiql.Check {
+			return ofStatement(i, err)
 		} else if err = why.note(i, err); err != nil {
 			return err
 		}
@@ -126,8 +137,16 @@ func (e *Engine) writeStatements(c *call, bound []*partiql.Bound, tables map[str
 			return err
 		}
 	}
-	c.answerStatements(make([]attribute.Item, len(bound)), used, in.showCapacity)
+	c.answerStatements(nil, used, in.showCapacity)
 	return nil
+}
+
+// ofStatement words what is wrong with a statement of a transaction. What is wrong with its parameters is told as it is.
+func ofStatement(i int, err error) error {
+	if api := asAPIError(err); api.name() == "ValidationException" {
+		return invalid("Validation failed in TransactStatements[%d]: %s", i, api.message)
+	}
+	return err
 }
 
 func (c *call) answerStatements(items []attribute.Item, used []consumption, show *string) {

@@ -20,9 +20,20 @@ func (p placeholders) allowed(withValues []parameter, projections ...parameter) 
 		return invalid("ExpressionAttributeNames can only be specified when using expressions")
 	}
 	if p.values.given() && len(givenNames(withValues...)) == 0 {
-		return invalid("ExpressionAttributeValues can only be specified when using expressions%s", nullList(withValues))
+		return invalid("%s", valuesAlone+nullList(withValues))
 	}
 	return nil
+}
+
+const valuesAlone = "ExpressionAttributeValues can only be specified when using expressions"
+
+// allowedInWrite is allowed for the operations that write one item, which do not say what expressions there are none of.
+func (p placeholders) allowedInWrite(expressions []parameter) error {
+	err := p.allowed(expressions)
+	if api, is := err.(*apiError); is && strings.HasPrefix(api.message, valuesAlone) { //nolint:errorlint // it is bare
+		return invalid(valuesAlone)
+	}
+	return err
 }
 
 // nullList says which expressions were not given.

@@ -1,44 +1,32 @@
 package embedded
 
-import "strings"
+import (
+	"strings"
 
-// framedProblems are how the messages begin about what is wrong with the parameters of a PutItem or UpdateItem.
-var framedProblems = []string{
-	"Invalid ConditionExpression: ",
-	"Invalid UpdateExpression: ",
-	"Can not use both expression and non-expression parameters",
-	"ReturnValues can only be",
-	"ExpressionAttributeValues can only be specified",
-	invalidParameters + "An string set ",
-	invalidParameters + "An number set ",
-	invalidParameters + "Binary sets ",
-	invalidParameters + "Input collection ",
-	invalidParameters + "Null attribute value types ",
-	"Input collection contains duplicates",
-}
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+)
 
-// framed words an error of a PutItem or UpdateItem as DynamoDB does for these two: what is wrong with the parameters reads
-// as a violation of the service's model. What names and values of expressions alone, numbers, keys, and the item there is
-// are wrong about stays as it is, as does an expression without a text.
+const unusedPlaceholder = "Value provided in ExpressionAttribute"
+
+// framed words what is wrong with the parameters of a PutItem, UpdateItem or DeleteItem as DynamoDB does for these three:
+// as one violation of the service's model. What several violations say reads so already; placeholders that no expression
+// uses are told of as they are.
 func framed(err error) error {
 	if err == nil {
 		return nil
 	}
 	api := asAPIError(err)
-	if api.name() != "ValidationException" || strings.HasSuffix(api.message, "Expression: The expression can not be empty;") {
+	if api.name() != "ValidationException" || strings.HasPrefix(api.message, unusedPlaceholder) ||
+		strings.Contains(api.message, " detected: ") {
 		return err
 	}
-	message := api.message
-	// Of a value of an expression, only the rule that it breaks is told.
-	if rest, is := strings.CutPrefix(message, "ExpressionAttributeValues contains invalid value: "); is {
-		if at := strings.LastIndex(rest, " for key :"); at >= 0 {
-			message = rest[:at]
-		}
-	}
-	for _, problem := range framedProblems {
-		if strings.HasPrefix(message, problem) {
-			return invalid("%s", "1 validation error detected: "+message)
-		}
+	return invalid("%s", "1 validation error detected: "+api.message)
+}
+
+// inOlderWords words an error about a value as the operations do that read values the older way.
+func inOlderWords(err error) error {
+	if rule, is := err.(*attribute.ValidationError); is { //nolint:errorlint // the errors of values are bare
+		return rule.InOlderWords()
 	}
 	return err
 }

@@ -36,7 +36,8 @@ func (e *Engine) listTagsOfResource(c *call) error {
 	}
 	t, err := e.share(name)
 	if err != nil {
-		return notFound("Requested resource not found: ResourcArn: " + *in.arn + " not found")
+		// Who may see no tags of a table does not learn whether there is one.
+		return serviceError("AccessDeniedException", "User is not authorized to perform: dynamodb:ListTagsOfResource on resource: "+*in.arn)
 	}
 	defer t.lock.RUnlock()
 	return c.answerWith(object{"Tags": describeTags(t.Tags)})

@@ -268,7 +268,6 @@ func (in *readInput) constrain(c *constraints, filterMember string) {
 	c.requiredName(in.tableName, "tableName")
 	c.conditionalOperator(in.operator)
 	in.projectionInput.constrain(c, "attributesToGet")
-	c.atLeast(in.limit, "limit", 1)
 }
 
 // bindFilter makes the filter ready; nil if there is none.
@@ -277,14 +276,6 @@ func (in *readInput) bindFilter(e *Engine, p *expression.Parameters) (*expressio
 		return in.plainFilter.filter(in.operator)
 	}
 	return bindCondition(e.parser.Filter, in.filter, p)
-}
-
-// checkStartValues reports an attribute value of the starting key that breaks a rule.
-func (in *readInput) checkStartValues() error {
-	if in.start.invalid != nil {
-		return invalid("%s", badStart+": "+in.start.invalid.Message)
-	}
-	return nil
 }
 
 // target finds the index that is read, nil for the table.
@@ -330,17 +321,16 @@ func (in *readInput) checkSelect(t *table, i *index, p projector) (whole bool, e
 
 // needsWhole tells whether reading the attributes from the index takes the items too, which only local indexes can do.
 func (t *table) needsWhole(i *index, attributes []string) (bool, error) {
-	whole := false
+	var missing []string
 	for _, name := range attributes {
-		if t.projected(i, name) {
-			continue
+		if !t.projected(i, name) {
+			missing = append(missing, name)
 		}
-		if !i.Local {
-			return false, invalid(invalidParameters+"Global secondary index %s does not project %s", i.Name, listed([]string{name}))
-		}
-		whole = true
 	}
-	return whole, nil
+	if len(missing) > 0 && !i.Local {
+		return false, invalid(invalidParameters+"Global secondary index %s does not project %s", i.Name, listed(missing))
+	}
+	return len(missing) > 0, nil
 }
 
 func (in *readInput) projectionName() string {

@@ -28,13 +28,7 @@ func (in *putItemInput) check() error {
 	if in.item.invalid != nil {
 		return in.item.invalid
 	}
-	if err := in.checkReturnValues(); err != nil {
-		return err
-	}
-	if in.item.item.Size() > maxItem {
-		return invalid(itemTooLarge)
-	}
-	return nil
+	return in.checkReturnValues()
 }
 
 func (e *Engine) putItem(c *call) error {
@@ -48,6 +42,9 @@ func (e *Engine) putItem(c *call) error {
 	condition, err := in.bindCondition(e)
 	if err != nil {
 		return framed(err)
+	}
+	if in.item.item.Size() > maxItem {
+		return invalid(itemTooLarge)
 	}
 	t, err := e.share(*in.tableName)
 	if err != nil {

@@ -31,8 +31,14 @@ func (in *queryInput) read(name string, r *request) {
 }
 
 func (in *queryInput) check() error {
+	if len(in.plainFilter) > 1 && !slices.Contains([]string{"AND", "OR"}, or(in.operator, "AND")) {
+		return invalid("Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]")
+	}
 	var c constraints
 	in.constrain(&c, "queryFilter")
+	if or(in.limit, 1) < 1 {
+		c.brokenMember("Limit", "Member must have value greater than or equal to 1")
+	}
 	in.keyConditions.constrain(&c, "keyConditions", true)
 	if err := c.err(); err != nil {
 		return err
@@ -54,8 +60,8 @@ func (in *queryInput) check() error {
 	if err := uniqueNames(in.attributesToGet); err != nil {
 		return err
 	}
-	if err := in.checkStartValues(); err != nil {
-		return err
+	if in.start.invalid != nil {
+		return in.start.invalid
 	}
 	if in.keyCondition == nil && in.keyConditions == nil {
 		return invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")

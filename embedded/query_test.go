@@ -129,7 +129,7 @@ func TestQueriesAreChecked(t *testing.T) {
 		{"Query", `{"TableName":"rich"}`,
 			"ValidationException: Either the KeyConditions or KeyConditionExpression parameter must be specified in the request."},
 		{"Query", query(`,"Limit":0`),
-			"ValidationException: 1 validation error detected: Value '0' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1"},
+			"ValidationException: 1 validation error detected: Value at 'Limit' failed to satisfy constraint: Member must have value greater than or equal to 1"},
 		{"Query", query(`,"IndexName":"none"`), "ValidationException: The table does not have the specified index: none"},
 		{"Query", `{"TableName":"rich","IndexName":"group","ConsistentRead":true,"KeyConditionExpression":"grp = :p","ExpressionAttributeValues":{":p":{"S":"a"}}}`,
 			"ValidationException: Consistent reads are not supported on global secondary indexes"},

@@ -27,6 +27,7 @@ func (in *scanInput) read(name string, r *request) {
 func (in *scanInput) check() error {
 	var c constraints
 	in.constrain(&c, "scanFilter")
+	c.atLeast(in.limit, "limit", 1)
 	c.atLeast(in.segments, "totalSegments", 1)
 	c.atMost(in.segments, "totalSegments", maxSegments)
 	c.atLeast(in.segment, "segment", 0)
@@ -48,8 +49,8 @@ func (in *scanInput) check() error {
 	if err := uniqueNames(in.attributesToGet); err != nil {
 		return err
 	}
-	if err := in.checkStartValues(); err != nil {
-		return err
+	if in.start.invalid != nil {
+		return invalid("%s", badStart+": "+in.start.invalid.InOlderWords().Message)
 	}
 	return in.checkSegments()
 }
@@ -92,7 +93,7 @@ func (e *Engine) scan(c *call) error {
 	}
 	bound, err := in.bindAll(e)
 	if err != nil {
-		return err
+		return inOlderWords(err)
 	}
 	t, err := e.share(*in.tableName)
 	if err != nil {

@@ -23,17 +23,18 @@ type partBounds struct{ lower, upper []byte }
 
 // selecting finds out what a SELECT has to read.
 func (t *table) selecting(b *partiql.Bound, consistent bool) (*selection, error) {
-	in := readInput{consistent: &consistent}
-	if b.Index != "" {
-		in.indexName = &b.Index
-	}
-	i, err := in.target(t)
+	i, err := t.selected(b, consistent)
 	if err != nil {
 		return nil, err
 	}
 	way, err := b.Selection(t.expressionSchema(i))
 	if err != nil {
 		return nil, err
+	}
+	if i != nil && len(way.Keys) > 0 {
+		if err := t.checkProjected(i, way.Filter.Attributes()); err != nil {
+			return nil, err
+		}
 	}
 	s := &selection{statement: b, read: pageRead{table: t, index: i, consistent: consistent, backward: way.Backward}}
 	s.read.filter = evaluator(way.Filter)
@@ -52,6 +53,34 @@ func (t *table) selecting(b *partiql.Bound, consistent bool) (*selection, error)
 		s.parts = []partBounds{{lower, upper}}
 	}
 	return s, nil
+}
+
+// selected finds the index that a SELECT reads, nil for the table.
+func (t *table) selected(b *partiql.Bound, consistent bool) (*index, error) {
+	if b.Index == "" {
+		return nil, nil //nolint:nilnil // no index means the table
+	}
+	if t.index(b.Index) == nil {
+		return nil, invalid("The table does not have the specified index")
+	}
+	if consistent && !t.index(b.Index).Local {
+		return nil, invalid("Strongly consistent read is not supported on Global Secondary Indexes")
+	}
+	return (&readInput{indexName: &b.Index}).target(t)
+}
+
+// checkProjected refuses conditions on attributes that the index does not hold, besides the key that is read by.
+func (t *table) checkProjected(i *index, attributes []string) error {
+	var missing []string
+	for _, name := range attributes {
+		if !t.projected(i, name) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return invalid(invalidParameters+"Secondary index %s does not project one or more filter attributes: %s", i.Name, listed(missing))
+	}
+	return nil
 }
 
 // continuation is where a page of a SELECT ended: in which part, and behind which entry of it. NextToken is its

@@ -83,7 +83,7 @@ func (e *Engine) prepare(in *statementInput) (*partiql.Bound, error) {
 	}
 	values, err := plainValues(in.parameters)
 	if err != nil {
-		return nil, err
+		return nil, inOlderWords(err)
 	}
 	return parsed.Bind(values)
 }

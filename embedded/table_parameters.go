@@ -183,6 +183,9 @@ func (c *constraints) index(i indexParameter, member string) {
 		c.oneOf(i.projection.kind, member+".projection.projectionType", projectAll, projectInclude, projectKeys)
 		if i.projection.include != nil {
 			c.length(len(i.projection.include), listed(i.projection.include), member+".projection.nonKeyAttributes", 1, 20)
+			for n, name := range i.projection.include {
+				c.length(len(name), name, member+".projection.nonKeyAttributes."+strconv.Itoa(n+1)+".member", 1, maxNameLength)
+			}
 		}
 	}
 	c.throughput(i.throughput, member+".provisionedThroughput")
@@ -265,6 +268,11 @@ func (d definitions) index(p indexParameter) (*index, error) {
 		return nil, invalid(invalidParameters+"ProjectionType is %s, but NonKeyAttributes is specified", kind)
 	case kind == projectInclude && len(p.projection.include) == 0:
 		return nil, invalid(invalidParameters + "ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
+	}
+	for n, name := range p.projection.include {
+		if slices.Contains(p.projection.include[:n], name) {
+			return nil, invalid(invalidParameters+"Duplicate attribute name in NonKeyAttributes: %s", name)
+		}
 	}
 	return &index{
 		Name: *p.name, Key: key, Projection: kind, Include: p.projection.include, Status: statusActive,

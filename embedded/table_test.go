@@ -225,7 +225,7 @@ func TestTags(t *testing.T) {
 		{"TagResource", `{` + arn + `,"Tags":[]}`, "ValidationException: Atleast one Tag needs to be provided as Input."},
 		{"ListTagsOfResource", `{"ResourceArn":"tab"}`, "ValidationException: Invalid TableArn: Invalid ResourceArn provided as input tab"},
 		{"ListTagsOfResource", `{"ResourceArn":"arn:aws:dynamodb:us-east-1:000000000000:table/none"}`,
-			"ResourceNotFoundException: Requested resource not found: ResourcArn: arn:aws:dynamodb:us-east-1:000000000000:table/none not found"},
+			"AccessDeniedException: User is not authorized to perform: dynamodb:ListTagsOfResource on resource: arn:aws:dynamodb:us-east-1:000000000000:table/none"},
 	})
 }
 

@@ -4,6 +4,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 const (
@@ -41,11 +44,11 @@ func (c *constraints) tags(tags []tagParameter) {
 		member := "tags." + strconv.Itoa(i+1) + ".member."
 		c.required(has(t.value), member+"value")
 		if t.value != nil {
-			c.length(len(*t.value), *t.value, member+"value", 0, maxTagContents)
+			c.length(utf8.RuneCountInString(*t.value), *t.value, member+"value", 0, maxTagContents)
 		}
 		c.required(has(t.key), member+"key")
 		if t.key != nil {
-			c.length(len(*t.key), *t.key, member+"key", 1, maxTagKey)
+			c.length(utf8.RuneCountInString(*t.key), *t.key, member+"key", 1, maxTagKey)
 		}
 	}
 }
@@ -62,12 +65,27 @@ func mergeTags(present map[string]string, added []tagParameter) (map[string]stri
 			return nil, invalid("Duplicate tag key found: %s", *t.key)
 		}
 		given[*t.key] = true
+		switch {
+		case strings.HasPrefix(*t.key, "aws:"):
+			return nil, invalid(invalidParameters+"The tag key '%s' begins with aws:, which is reserved", *t.key)
+		case !isTagText(*t.key), !isTagText(*t.value):
+			return nil, invalid(invalidParameters + "Tag keys and values can only contain letters, white space, numbers and " +
+				"the characters + - = . _ : / @")
+		}
 		merged[*t.key] = *t.value
 	}
 	if len(merged) > maxTags {
 		return nil, invalid("One of the provided tags exceeds the limit of %d tags of a resource", maxTags)
 	}
 	return merged, nil
+}
+
+// isTagText tells whether the text has only characters that tags can have.
+func isTagText(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsSpace(r) && !unicode.IsMark(r) &&
+			!strings.ContainsRune("+-=._:/@", r)
+	})
 }
 
 func describeTags(tags map[string]string) []object {

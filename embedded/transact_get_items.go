@@ -77,7 +77,7 @@ func (in *transactGetItemsInput) check() error {
 			return err
 		}
 		if a.key.invalid != nil {
-			return a.key.invalid
+			return a.key.invalid.InOlderWords()
 		}
 	}
 	return nil

@@ -86,15 +86,7 @@ func (in *transactWriteItemsInput) check() error {
 	for i, a := range in.actions {
 		a.constrain(&c, "transactItems."+strconv.Itoa(i+1)+".member.")
 	}
-	if err := c.err(); err != nil {
-		return err
-	}
-	for _, a := range in.actions {
-		if err := a.check(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.err()
 }
 
 func (a *writeAction) constrain(c *constraints, member string) {
@@ -128,19 +120,39 @@ func (a *writeAction) check() error {
 	if a.kind == "Update" {
 		expressions = append([]parameter{{"UpdateExpression", has(a.update)}}, expressions...)
 	}
-	if err := a.allowed(expressions); err != nil {
-		return err
-	}
-	if a.item.invalid != nil {
+	return a.allowed(expressions)
+}
+
+// checkItem checks the item or its key, which comes after the expressions.
+func (a *writeAction) checkItem() error {
+	switch {
+	case a.item.invalid != nil:
 		return a.item.invalid
+	case a.kind == "Put" && a.item.item.Size() > maxItem:
+		return invalid(itemTooLarge)
 	}
 	return nil
 }
+
+// size is what the action adds to the size of the request.
+func (a *writeAction) size() int { return a.item.item.Size() + a.values.item.Size() }
 
 // boundAction is an action with its expressions ready.
 type boundAction struct {
 	condition func(attribute.Item) bool
 	update    *expression.BoundUpdate
+}
+
+// prepare checks the action and makes its expressions ready. Of several actions, the first that is wrong is told of.
+func (a *writeAction) prepare(e *Engine) (boundAction, error) {
+	if err := a.check(); err != nil {
+		return boundAction{}, err
+	}
+	b, err := a.bindAll(e)
+	if err == nil {
+		err = a.checkItem()
+	}
+	return b, err
 }
 
 func (a *writeAction) bindAll(e *Engine) (boundAction, error) {
@@ -176,11 +188,16 @@ func (e *Engine) transactWriteItems(c *call) error {
 	}
 	bound := make([]boundAction, len(in.actions))
 	names := make([]string, len(in.actions))
+	size := 0
 	for i, a := range in.actions {
-		if bound[i], err = a.bindAll(e); err != nil {
-			return err
+		if bound[i], err = a.prepare(e); err != nil {
+			return inOlderWords(err)
 		}
 		names[i] = *a.tableName
+		size += a.size()
+	}
+	if size > maxTransaction {
+		return invalid(requestTooLarge)
 	}
 	tables, release, err := e.shareAll(names)
 	if err != nil {
@@ -200,6 +217,8 @@ func (e *Engine) transactWriteItems(c *call) error {
 			if err = why.note(i, err); err != nil {
 				return err
 			}
+			// The actions behind the first invalid one are not looked at.
+			return why.err()
 		}
 	}
 	used := doubledConsumption(tables)

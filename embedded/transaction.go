@@ -9,10 +9,12 @@ import (
 
 const (
 	maxActions = 100
-	// maxTransaction is how many bytes the items of one transaction may have altogether.
+	// maxTransaction is how many bytes a transaction may have: the items read, or the items, keys and values of the
+	// request to write.
 	maxTransaction = 4 << 20
 
 	repeatedItem     = "Transaction request cannot include multiple operations on one item"
+	requestTooLarge  = "Transaction payload size cannot exceed 4MB"
 	tooMuchInOneTurn = "Transaction request size exceeds the limit: the aggregate size of the items in the transaction " +
 		"cannot exceed 4 MB"
 
@@ -136,7 +138,6 @@ func (e *Engine) commitTransaction(
 
 func (e *Engine) stageAll(batch *storage.Batch, changes []*change, why reasons, used []consumption) ([]outcome, error) {
 	done := make([]outcome, len(changes))
-	size := 0
 	for i, ch := range changes {
 		if ch == nil {
 			continue
@@ -148,13 +149,9 @@ func (e *Engine) stageAll(batch *storage.Batch, changes []*change, why reasons, 
 				return nil, err
 			}
 		}
-		size += max(done[i].oldSize, done[i].newSize)
 	}
 	if err := why.err(); err != nil {
 		return nil, err
-	}
-	if size > maxTransaction {
-		return nil, invalid(tooMuchInOneTurn)
 	}
 	return done, nil
 }

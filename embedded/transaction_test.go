@@ -58,7 +58,7 @@ func TestTransactionsAreChecked(t *testing.T) {
 		{"TransactWriteItems", write(putAction("a", ""), `{"Delete":{"TableName":"tab","Key":{"pk":{"S":"a"}}}}`),
 			"ValidationException: Transaction request cannot include multiple operations on one item"},
 		{"TransactWriteItems", write(`{}`), "ValidationException: TransactItems can only contain one of Check, Put, Update or Delete"},
-		{"TransactWriteItems", write(big...), "ValidationException: Transaction request size exceeds the limit…"},
+		{"TransactWriteItems", write(big...), "ValidationException: Transaction payload size cannot exceed 4MB"},
 		{"TransactWriteItems", `{"TransactItems":[{"Put":{"TableName":"none","Item":{"pk":{"S":"a"}}}}]}`, "ResourceNotFoundException: Requested resource not found"},
 		{"TransactWriteItems", write(`{"Update":{"TableName":"tab","Key":{"pk":{"S":"a"}}}}`),
 			"ValidationException: 1 validation error detected: Value null at 'transactItems.1.member.update.updateExpression' failed to satisfy constraint: " +

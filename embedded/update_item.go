@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
@@ -30,6 +31,11 @@ func (in *updateItemInput) read(name string, r *request) {
 
 func (in *updateItemInput) check() error {
 	var c constraints
+	if in.key.given() && has(in.tableName) && in.unknownReturnValues() {
+		// With nothing missing, this is told alone, and not by the names that the values have.
+		return invalid("Failed to satisfy constraint: Member must satisfy enum value set: " +
+			"[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]")
+	}
 	in.constrain(&c, "key", in.key)
 	in.legacy.constrain(&c)
 	if err := c.err(); err != nil {
@@ -45,6 +51,10 @@ func (in *updateItemInput) check() error {
 		return in.key.invalid
 	}
 	return nil
+}
+
+func (in *updateItemInput) unknownReturnValues() bool {
+	return *in.tableName != "" && !slices.Contains([]string{allNew, updatedOld, allOld, none, updatedNew}, or(in.returnValues, none))
 }
 
 // bindAll makes the update and the condition ready; each nil if there is none.
@@ -119,6 +129,9 @@ func (t *table) updating(key attribute.Item, update *expression.BoundUpdate) (*c
 	ch.apply = func(old attribute.Item) (attribute.Item, error) {
 		updated := old
 		if update != nil {
+			if old == nil && update.OnlyRemoves() {
+				return nil, nil //nolint:nilnil // there is nothing to remove
+			}
 			var err error
 			if updated, err = update.Apply(old); err != nil {
 				return nil, err

@@ -302,7 +302,9 @@ func (s *schema) define(d definitions, key keySchema) error {
 	s.Attributes = slices.Clone(s.Attributes)
 	for _, name := range key.names() {
 		if present := kinds[name]; present != 0 && present != d.kinds[name] {
-			return invalid(invalidParameters+"Attribute %s is defined as %s already", name, present)
+			return invalid(invalidParameters+"Attributes cannot be redefined. Please check that your attribute has the same type "+
+				"as previously defined. Existing schema: Schema:[SchemaElement: key{%[1]s:%[2]s}] New schema: "+
+				"Schema:[SchemaElement: key{%[1]s:%[3]s}]", name, present, d.kinds[name])
 		}
 		if kinds[name] == 0 {
 			s.Attributes = append(s.Attributes, name)

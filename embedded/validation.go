@@ -22,6 +22,13 @@ func (c *constraints) broken(value, member, rule string) {
 	}
 }
 
+// brokenMember adds a violation that is told without the value.
+func (c *constraints) brokenMember(member, rule string) {
+	if len(c.failures) < maxFailures {
+		c.failures = append(c.failures, "Value at '"+member+"' failed to satisfy constraint: "+rule)
+	}
+}
+
 func (c *constraints) err() error {
 	switch n := len(c.failures); n {
 	case 0:

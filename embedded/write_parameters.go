@@ -55,6 +55,11 @@ func (in *writeInput) read(name string, r *request) {
 
 // constrain checks the parameters one by one, with the one that holds the item or its key.
 func (in *writeInput) constrain(c *constraints, member string, item itemParameter) {
+	if item.given() && or(in.tableName, "-") == "" {
+		// With nothing missing, the other parameters are not looked at.
+		c.name(in.tableName, "tableName")
+		return
+	}
 	c.consumedCapacity(in.showCapacity)
 	c.requiredName(in.tableName, "tableName")
 	c.required(item.given(), member)
@@ -72,7 +77,7 @@ func (in *writeInput) checkParameters(expressions []parameter, plain ...paramete
 	if err := exclusive(givenNames(plain...), givenNames(expressions...)); err != nil {
 		return err
 	}
-	return in.allowed(expressions)
+	return in.allowedInWrite(expressions)
 }
 
 // checkReturnValues refuses what only UpdateItem can return.

@@ -6,12 +6,24 @@ import "fmt"
 // ValidationException, with its message.
 type ValidationError struct {
 	Message string
+	// Older is the message of the operations that check values as DynamoDB did before (see InOlderWords); empty if it is
+	// the same.
+	Older string
 	// Attribute is the name of the outermost attribute that holds the bad value, when an item was decoded.
 	Attribute string
 }
 
 // Error is the message as DynamoDB words it.
 func (e *ValidationError) Error() string { return e.Message }
+
+// InOlderWords is the error as DynamoDB words it where it reads values the older way: in Scan, in batches that write, in
+// transactions and in PartiQL. There a number is read as Java reads a BigDecimal, and a value of an expression is named.
+func (e *ValidationError) InOlderWords() *ValidationError {
+	if e.Older == "" {
+		return e
+	}
+	return &ValidationError{Message: e.Older, Attribute: e.Attribute}
+}
 
 // Invalid makes a ValidationError.
 func Invalid(format string, args ...any) *ValidationError {

@@ -3,6 +3,7 @@ package attribute
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,10 +12,15 @@ import (
 // members of a list there on the second.
 const MaxDepth = 32
 
+// maxName is the first number of bytes that the name of an attribute cannot have.
+const maxName = 1 << 16
+
 const (
 	emptyValue  = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
 	mixedValue  = "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
 	tooDeep     = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
+	emptyName   = "Empty attribute name"
+	longName    = "One or more parameter values were invalid: Attribute name is too large, must be less than 65536 bytes"
 	badNull     = "One or more parameter values were invalid: Null attribute value types must have the value of true"
 	emptySS     = "One or more parameter values were invalid: An string set  may not be empty"
 	emptyNS     = "One or more parameter values were invalid: An number set  may not be empty"
@@ -30,14 +36,26 @@ const (
 func DecodeItem(data []byte) (Item, error) {
 	// One copy that all texts of the item share.
 	r := jsonReader{src: string(data)}
+	item, err := r.whole()
+	if err != nil {
+		return nil, err
+	}
+	return item, nil
+}
+
+// DecodeNamed is DecodeItem for values by names that are not those of attributes, which are not checked. With a
+// *ValidationError comes what was decoded.
+func DecodeNamed(data []byte) (Item, error) {
+	r := jsonReader{src: string(data), anyName: true}
+	return r.whole()
+}
+
+func (r *jsonReader) whole() (Item, error) {
 	item, err := r.item(0)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.end(); err != nil {
-		return nil, err
-	}
-	return item, nil
+	return item, r.end()
 }
 
 // DecodeValue reads one value in DynamoDB's JSON, an object with the type as its only name. Errors are those of
@@ -80,6 +98,10 @@ type jsonReader struct {
 	src     string
 	pos     int
 	invalid *ValidationError
+	// ownName and memberName are what is wrong with the names of attributes and of the members of maps.
+	ownName, memberName *ValidationError
+	// anyName does without the check of the outermost names.
+	anyName bool
 }
 
 func (r *jsonReader) reject(err *ValidationError) {
@@ -93,8 +115,10 @@ func (r *jsonReader) end() error {
 	if r.peek() != 0 || r.pos < len(r.src) {
 		return errSyntax()
 	}
-	if r.invalid != nil {
-		return r.invalid
+	for _, rule := range []*ValidationError{r.ownName, r.invalid, r.memberName} {
+		if rule != nil {
+			return rule
+		}
 	}
 	return nil
 }
@@ -120,6 +144,9 @@ func (r *jsonReader) item(depth int) (Item, error) {
 		if !more {
 			return item, nil
 		}
+		if name == "" || len(name) >= maxName {
+			r.misnamed(name, depth)
+		}
 		clean := r.invalid == nil
 		if item[name], err = r.value(depth); err != nil {
 			return nil, err
@@ -127,6 +154,21 @@ func (r *jsonReader) item(depth int) (Item, error) {
 		if clean && r.invalid != nil && depth == 0 {
 			r.invalid.Attribute = name
 		}
+	}
+}
+
+// misnamed refuses the name of an attribute. An item's own name that is empty outranks all rules that values break; the
+// name of a map's member gives way to them.
+func (r *jsonReader) misnamed(name string, depth int) {
+	rule := Invalid(emptyName)
+	if name != "" {
+		rule = Invalid(longName)
+	}
+	switch {
+	case depth > 0 && r.memberName == nil:
+		r.memberName = rule
+	case depth == 0 && r.ownName == nil && !r.anyName:
+		r.ownName = rule
 	}
 }
 
@@ -240,7 +282,7 @@ func (r *jsonReader) typed(v *Value, name string, depth int) (bool, error) {
 	case BOOL:
 		v.Bool, err = r.boolean()
 	case NULL:
-		v.Bool, err = r.boolean()
+		v.Bool, err = r.truth()
 		if !v.Bool {
 			r.reject(Invalid(badNull))
 		}
@@ -255,8 +297,11 @@ func (r *jsonReader) typed(v *Value, name string, depth int) (bool, error) {
 	case M:
 		v.Map, err = r.item(depth + 1)
 	}
-	if err == nil && isSet(kind) && hasDuplicates(v.Set) {
-		r.reject(duplicateMembers(*v))
+	if err == nil && isSet(kind) {
+		if hasDuplicates(v.Set) {
+			r.reject(duplicateMembers(*v))
+		}
+		v.SortMembers()
 	}
 	return true, err
 }
@@ -293,16 +338,50 @@ func duplicateMembers(v Value) *ValidationError {
 	const problem = "One or more parameter values were invalid: Input collection "
 	switch v.Kind {
 	case SS:
-		return Invalid("%s[%s] contains duplicates.", problem, strings.Join(v.Set, ", "))
-	case BS:
-		coded := make([]string, len(v.Set))
-		for i, member := range v.Set {
-			coded[i] = string(appendBase64(nil, member))
+		quoted := make([]string, len(v.Set))
+		for i, member := range upToRepeat(v.Set) {
+			quoted[i] = `"` + member + `"`
 		}
-		return Invalid("%s[%s]of type BS contains duplicates.", problem, strings.Join(coded, ", "))
+		return &ValidationError{
+			Message: problem + "[" + strings.Join(quoted, ", ") + "] contains duplicates.",
+			Older:   problem + "[" + strings.Join(v.Set, ", ") + "] contains duplicates.",
+		}
+	case BS:
+		coded, quoted := make([]string, len(v.Set)), make([]string, len(v.Set))
+		for i, member := range upToRepeat(v.Set) {
+			coded[i] = string(appendBase64(nil, v.Set[i]))
+			quoted[i] = `"` + string(appendBase64(nil, member)) + `"`
+		}
+		return &ValidationError{
+			Message: problem + "[" + strings.Join(quoted, ",") + "]of type BS contains duplicates.",
+			Older:   problem + "[" + strings.Join(coded, ", ") + "]of type BS contains duplicates.",
+		}
 	case S, N, B, BOOL, NULL, M, L, NS:
 	}
-	return Invalid("Input collection contains duplicates")
+	return &ValidationError{Message: problem + "contains duplicates.", Older: "Input collection contains duplicates"}
+}
+
+// upToRepeat has the members before the first that repeats one in their order, and the others as they are.
+func upToRepeat(members []string) []string {
+	shown := slices.Clone(members)
+	for i, member := range shown {
+		if slices.Contains(members[:i], member) {
+			slices.Sort(shown[:i])
+			break
+		}
+	}
+	return shown
+}
+
+// SortMembers puts the members of a set in the order that DynamoDB shows them in: numbers by value, others by bytes.
+func (v *Value) SortMembers() {
+	order := strings.Compare
+	if v.Kind == NS {
+		order = CompareNumbers
+	}
+	if !slices.IsSortedFunc(v.Set, order) {
+		slices.SortFunc(v.Set, order)
+	}
 }
 
 func (r *jsonReader) text() (string, error) {
@@ -318,18 +397,31 @@ func (r *jsonReader) number() (string, error) {
 		return text, err
 	}
 	normal, err := NormalizeNumber(text)
-	if err != nil {
-		r.reject(Invalid("%s", err))
+	if rule, broken := errors.AsType[*ValidationError](err); broken {
+		r.reject(rule)
 	}
 	return normal, nil
 }
 
 func (r *jsonReader) binary() (string, error) {
+	if c := r.peek(); c == 't' || c == 'f' || c == '-' || c >= '0' && c <= '9' {
+		return "", &SerializationError{Message: "only base-64-encoded strings are convertible to bytes"}
+	}
 	coded, err := r.text()
 	if err != nil {
 		return "", err
 	}
 	return decodeBase64(coded)
+}
+
+// truth reads a boolean that may be a word in quotes.
+func (r *jsonReader) truth() (bool, error) {
+	for _, word := range []string{`"true"`, `"yes"`, `"1"`, `"false"`, `"no"`, `"0"`} {
+		if r.peek() == '"' && strings.HasPrefix(r.src[r.pos:], word) {
+			return word != `"false"` && word != `"no"` && word != `"0"`, r.literal(word)
+		}
+	}
+	return r.boolean()
 }
 
 func (r *jsonReader) boolean() (bool, error) {
@@ -436,6 +528,13 @@ func (r *jsonReader) notConvertible(target string) error {
 		token = "FALSE_VALUE"
 	case c == '-' || c >= '0' && c <= '9':
 		token = "NUMBER_VALUE"
+		start := r.pos
+		if err := r.skipNumber(); err != nil {
+			return err
+		}
+		if strings.ContainsAny(r.src[start:r.pos], ".eE") {
+			token = "DECIMAL_VALUE"
+		}
 	default:
 		return errSyntax()
 	}

@@ -103,20 +103,21 @@ func TestValuesThatBreakTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
 	many := `"` + strings.Join(strings.Split(strings.Repeat("a", 17), ""), `","`) + `"`
 	for in, want := range map[string]string{
 		`{}`: empty, `null`: empty, `{"S":null}`: empty, `{"x":"a"}`: empty, `{"L":[null]}`: empty, `{"M":{"a":{}}}`: empty,
-		`{"S":"a","N":"1"}`:      mixed,
-		`{"NULL":false}`:         wrong + "Null attribute value types must have the value of true",
-		`{"SS":[]}`:              wrong + "An string set  may not be empty",
-		`{"NS":[]}`:              wrong + "An number set  may not be empty",
-		`{"BS":[]}`:              wrong + "Binary sets should not be empty",
-		`{"SS":["a","a"]}`:       wrong + "Input collection [a, a] contains duplicates.",
-		`{"NS":["1","1.0"]}`:     "Input collection contains duplicates",
-		`{"BS":["YQ==","YQ=="]}`: wrong + "Input collection [YQ==, YQ==]of type BS contains duplicates.",
-		`{"SS":[` + many + `]}`:  wrong + "Input collection [" + strings.ReplaceAll(strings.Trim(many, `"`), `","`, ", ") + "] contains duplicates.",
-		`{"N":"x"}`:              "The parameter cannot be converted to a numeric value: x",
-		`{"N":""}`:               "The parameter cannot be converted to a numeric value",
-		nested("L", 32):          deep,
-		nested("M", 32):          deep,
-		nested("L", 500):         deep,
+		`{"S":"a","N":"1"}`:             mixed,
+		`{"NULL":false}`:                wrong + "Null attribute value types must have the value of true",
+		`{"SS":[]}`:                     wrong + "An string set  may not be empty",
+		`{"NS":[]}`:                     wrong + "An number set  may not be empty",
+		`{"BS":[]}`:                     wrong + "Binary sets should not be empty",
+		`{"NULL":"no"}`:                 wrong + "Null attribute value types must have the value of true",
+		`{"SS":["b","a","b","c"]}`:      wrong + `Input collection ["a", "b", "b", "c"] contains duplicates.`,
+		`{"NS":["1","1.0"]}`:            wrong + "Input collection contains duplicates.",
+		`{"BS":["/w==","AA==","AA=="]}`: wrong + `Input collection ["AA==","/w==","AA=="]of type BS contains duplicates.`,
+		`{"SS":[` + many + `]}`:         wrong + "Input collection [" + strings.ReplaceAll(many, ",", ", ") + "] contains duplicates.",
+		`{"N":"x"}`:                     "The parameter cannot be converted to a numeric value: x",
+		`{"N":""}`:                      "The parameter cannot be converted to a numeric value: ",
+		nested("L", 32):                 deep,
+		nested("M", 32):                 deep,
+		nested("L", 500):                deep,
 	} {
 		_, err := attribute.DecodeValue([]byte(in))
 		var invalid *attribute.ValidationError
@@ -128,6 +129,62 @@ func TestValuesThatBreakTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
 		if _, err := attribute.DecodeValue([]byte(nested(kind, 31))); err != nil {
 			t.Errorf("32 levels of %s: %v", kind, err)
 		}
+	}
+}
+
+func TestTheOlderWordsOfRules(t *testing.T) {
+	const wrong = "One or more parameter values were invalid: "
+	for in, want := range map[string]string{
+		`{"SS":["b","a","b"]}`:          wrong + "Input collection [b, a, b] contains duplicates.",
+		`{"BS":["/w==","AA==","AA=="]}`: wrong + "Input collection [/w==, AA==, AA==]of type BS contains duplicates.",
+		`{"NS":["2","1","2"]}`:          "Input collection contains duplicates",
+		`{"SS":[]}`:                     wrong + "An string set  may not be empty",
+		`{"N":""}`:                      "The parameter cannot be converted to a numeric value",
+	} {
+		_, err := attribute.DecodeValue([]byte(in))
+		var invalid *attribute.ValidationError
+		if !errors.As(err, &invalid) || invalid.InOlderWords().Message != want {
+			t.Errorf("%s: %v; want %q", in, err, want)
+		}
+	}
+}
+
+func TestSetsHaveDynamoDBsOrder(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"SS":["b","","a"]}`:         `{"SS":["","a","b"]}`,
+		`{"NS":["10","9","-1"]}`:      `{"NS":["-1","9","10"]}`,
+		`{"BS":["/w==","","AA=="]}`:   `{"BS":["","AA==","/w=="]}`,
+		`{"L":[{"S":"b"},{"S":"a"}]}`: `{"L":[{"S":"b"},{"S":"a"}]}`,
+	} {
+		v, err := attribute.DecodeValue([]byte(in))
+		if got := string(attribute.AppendValue(nil, v)); err != nil || got != want {
+			t.Errorf("%s: got %s, %v; want %s", in, got, err, want)
+		}
+	}
+}
+
+func TestNamesOfAttributesHaveALengthWithinBounds(t *testing.T) {
+	deep := strings.Repeat(`{"M":{"n":`, 40) + `{"S":"a"}` + strings.Repeat(`}}`, 40)
+	long := strings.Repeat("a", 65536)
+	const tooDeep = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
+	for in, want := range map[string]string{
+		`{"":{"S":"a"}}`:                              "Empty attribute name",
+		`{"d":` + deep + `,"":{"S":"a"}}`:             "Empty attribute name",
+		`{"m":{"M":{"":{"S":"a"}}}}`:                  "Empty attribute name",
+		`{"m":{"M":{"":{"S":"a"}}},"d":` + deep + `}`: tooDeep,
+		`{"` + long + `":{"S":"a"}}`:                  "One or more parameter values were invalid: Attribute name is too large, must be less than 65536 bytes",
+	} {
+		_, err := attribute.DecodeItem([]byte(in))
+		var invalid *attribute.ValidationError
+		if !errors.As(err, &invalid) || invalid.Message != want {
+			t.Errorf("%.60s: %v; want %q", in, err, want)
+		}
+	}
+	if _, err := attribute.DecodeItem([]byte(`{"` + long[1:] + `":{"S":"a"}}`)); err != nil {
+		t.Errorf("65535 bytes: %v", err)
+	}
+	if _, err := attribute.DecodeNamed([]byte(`{"":{"S":"a"}}`)); err != nil {
+		t.Errorf("a name that is no attribute's: %v", err)
 	}
 }
 
@@ -144,6 +201,8 @@ func TestJSONOfTheWrongTypesIsASerializationError(t *testing.T) {
 		`{"x":` + strings.Repeat("[", 100000): syntax,
 		`{"S":1}`:                             "NUMBER_VALUE cannot be converted to String",
 		`{"N":1}`:                             "NUMBER_VALUE cannot be converted to String",
+		`{"N":1.5}`:                           "DECIMAL_VALUE cannot be converted to String",
+		`{"B":1}`:                             "only base-64-encoded strings are convertible to bytes",
 		`{"S":true}`:                          "TRUE_VALUE cannot be converted to String",
 		`{"S":false}`:                         "FALSE_VALUE cannot be converted to String",
 		`{"BOOL":"a"}`:                        "STRING_VALUE cannot be converted to Boolean",

@@ -2,6 +2,7 @@ package attribute
 
 import (
 	"math/big"
+	"strconv"
 	"strings"
 )
 
@@ -11,8 +12,8 @@ const (
 	// maxExponent and minExponent bound the exponent of a number in scientific notation.
 	maxExponent = 125
 	minExponent = -130
-	// exponentClamp stands for every exponent too large to matter, so that reading one cannot overflow.
-	exponentClamp = 1 << 40
+	// farExponent stands for every exponent that is larger: calculations with it cannot overflow.
+	farExponent = 1 << 60
 )
 
 const (
@@ -40,12 +41,30 @@ func NormalizeNumber(s string) (string, error) {
 	}
 	d, ok := parseDecimal(s)
 	if !ok {
-		if s == "" {
-			return "", Invalid(notNumeric)
-		}
-		return "", Invalid("%s: %s", notNumeric, s)
+		return "", &ValidationError{Message: notNumeric + ": " + s, Older: olderProblem(s, d)}
 	}
-	return d.normalForm()
+	text, err := d.normalForm()
+	if err != nil {
+		return "", &ValidationError{Message: err.Message, Older: olderProblem(s, d)}
+	}
+	return text, nil
+}
+
+// olderProblem is what the older way of reading says of text that is no number within the limits: that of Java's
+// BigDecimal, whose exponent and scale have 32 bits, and whose magnitude wraps around.
+func olderProblem(text string, d decimal) string {
+	scale := int64(d.fraction) - d.written
+	switch {
+	case text == "":
+		return notNumeric
+	case !d.parsed, int64(int32(d.written)) != d.written, int64(int32(scale)) != scale:
+		return notNumeric + ": " + text
+	case len(d.digits) > maxDigits && d.exponent-1 <= maxExponent && d.exponent > minExponent:
+		return tooManyDigits
+	case int32(int64(max(d.precision, 1))-scale) > maxExponent+1:
+		return numberOverflow
+	}
+	return numberUnderflow
 }
 
 // plainInteger tells whether s is certainly in normal form: the numbers met most need no further work.
@@ -73,6 +92,12 @@ type decimal struct {
 	negative bool
 	digits   string
 	exponent int
+	// written is the exponent as it was written; fraction is how many digits were written behind the point, precision
+	// how many digits from the first that is not 0.
+	written             int64
+	fraction, precision int
+	// parsed is false if it is not a number at all.
+	parsed bool
 }
 
 // parseDecimal reads a number in any notation. Its digits are not yet limited in number.
@@ -83,10 +108,9 @@ func parseDecimal(s string) (decimal, bool) {
 		d.negative = mantissa[0] == '-'
 		mantissa = mantissa[1:]
 	}
-	exponent := 0
 	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {
 		var ok bool
-		if exponent, ok = parseExponent(mantissa[i+1:]); !ok {
+		if d.written, ok = parseExponent(mantissa[i+1:]); !ok {
 			return decimal{}, false
 		}
 		mantissa = mantissa[:i]
@@ -95,6 +119,7 @@ func parseDecimal(s string) (decimal, bool) {
 	if !allDigits(whole) || !allDigits(fraction) || whole == "" && fraction == "" {
 		return decimal{}, false
 	}
+	d.parsed, d.fraction = true, len(fraction)
 	switch {
 	case fraction == "":
 		d.digits = whole
@@ -104,12 +129,13 @@ func parseDecimal(s string) (decimal, bool) {
 	default:
 		d.digits = whole + fraction
 	}
-	d.exponent = len(whole) + exponent
+	d.exponent = len(whole) + int(d.written)
 	trimmed := strings.TrimLeft(d.digits, "0")
 	d.exponent -= len(d.digits) - len(trimmed)
+	d.precision = len(trimmed)
 	d.digits = strings.TrimRight(trimmed, "0")
 	if d.digits == "" {
-		return decimal{}, true
+		d.negative, d.exponent = false, 0
 	}
 	return d, true
 }
@@ -123,28 +149,30 @@ func allDigits(s string) bool {
 	return true
 }
 
-func parseExponent(s string) (int, bool) {
-	negative := false
-	if s != "" && (s[0] == '-' || s[0] == '+') {
-		negative = s[0] == '-'
-		s = s[1:]
-	}
-	if s == "" || !allDigits(s) {
+// parseExponent reads an exponent that fits into 64 bits, with room for the digits of a request.
+func parseExponent(s string) (int64, bool) {
+	if strings.ContainsRune(s, '_') {
 		return 0, false
 	}
-	exponent := 0
-	for i := range len(s) {
-		exponent = min(exponent*10+int(s[i]-'0'), exponentClamp)
-	}
-	if negative {
-		exponent = -exponent
+	exponent, err := strconv.ParseInt(s, 10, 64)
+	switch {
+	case err != nil:
+		return 0, false
+	case exponent > farExponent:
+		return farExponent, true
+	case exponent < -farExponent:
+		return -farExponent, true
 	}
 	return exponent, true
 }
 
 // normalForm checks the limits and prints the number.
-func (d decimal) normalForm() (string, error) {
+func (d decimal) normalForm() (string, *ValidationError) {
 	switch {
+	case d.digits == "" && d.written > maxExponent:
+		return "", Invalid(numberOverflow)
+	case d.digits == "" && d.written < minExponent:
+		return "", Invalid(numberUnderflow)
 	case d.digits == "":
 		return "0", nil
 	case d.exponent-1 > maxExponent:
@@ -218,8 +246,8 @@ func wholeLength(s string) int {
 	return len(s)
 }
 
-// AddNumbers is a + b of two numbers in normal form, in normal form. A result outside the range of numbers, or with
-// more than 38 significant digits, is a *ValidationError.
+// AddNumbers is a + b of two numbers in normal form, in normal form. A result outside the range of numbers is a
+// *ValidationError, as is one with more than 38 significant digits, which DynamoDB calls an overflow too.
 func AddNumbers(a, b string) (string, error) { return addDecimals(a, b, false) }
 
 // SubtractNumbers is a - b of two numbers in normal form, with the errors of AddNumbers.
@@ -241,7 +269,14 @@ func addDecimals(a, b string, subtract bool) (string, error) {
 	text := sum.Abs(sum).String()
 	result.exponent = len(text) + scale
 	result.digits = strings.TrimRight(text, "0")
-	return result.normalForm()
+	normal, err := result.normalForm()
+	switch {
+	case err == nil:
+		return normal, nil
+	case err.Message == tooManyDigits:
+		return "", Invalid(numberOverflow)
+	}
+	return "", err
 }
 
 // scaled is the number divided by 10^scale.

@@ -14,7 +14,7 @@ import (
 func TestNumbersHaveOneNormalForm(t *testing.T) {
 	nines := strings.Repeat("9", 38)
 	for in, want := range map[string]string{
-		"0": "0", "-0": "0", "+0": "0", "0.000": "0", "-0e5": "0", "0e999999999999999999999": "0",
+		"0": "0", "-0": "0", "+0": "0", "0.000": "0", "-0e5": "0", "0e125": "0", "0e-130": "0",
 		"1": "1", "-1": "-1", "+1": "1", "007": "7", "-007": "-7", "100": "100", "1.500": "1.5", "0001.50": "1.5",
 		".5": "0.5", "-.5": "-0.5", "5.": "5", "1e2": "100", "1E+2": "100", "1e-2": "0.01", "12.34e1": "123.4",
 		"12.34e-3": "0.01234", "0.00012e2": "0.012", "1e00000000000000000000002": "100",
@@ -40,16 +40,35 @@ func TestNumbersOutsideTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
 	const overflow = "Number overflow. Attempting to store a number with magnitude larger than supported range"
 	const underflow = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
 	for in, want := range map[string]string{
-		"": notNumeric, "abc": notNumeric + ": abc", ".": notNumeric + ": .", "-": notNumeric + ": -", "1e": notNumeric + ": 1e",
+		"": notNumeric + ": ", "abc": notNumeric + ": abc", ".": notNumeric + ": .", "-": notNumeric + ": -", "1e": notNumeric + ": 1e",
 		" 1": notNumeric + ":  1", "1 ": notNumeric + ": 1 ", "0x1": notNumeric + ": 0x1", "1.2.3": notNumeric + ": 1.2.3",
 		"--1": notNumeric + ": --1", "NaN": notNumeric + ": NaN", "Infinity": notNumeric + ": Infinity", "1_0": notNumeric + ": 1_0",
-		"1e126": overflow, "-1e126": overflow, "1e99999999999999999999999": overflow,
-		"1e-131": underflow, "-1e-131": underflow, "1e-99999999999999999999999": underflow,
+		"1e126": overflow, "-1e126": overflow, "1e99999999999": overflow, "1e2147483648": overflow, "0e126": overflow,
+		"1e-131": underflow, "-1e-131": underflow, "1e-99999999999": underflow, "0e-131": underflow,
+		"1e9223372036854775808": notNumeric + ": 1e9223372036854775808",
 		strings.Repeat("1", 39): "Attempting to store more than 38 significant digits in a Number",
 	} {
 		_, err := attribute.NormalizeNumber(in)
 		var invalid *attribute.ValidationError
 		if !errors.As(err, &invalid) || invalid.Message != want {
+			t.Errorf("NormalizeNumber(%q): %v; want %q", in, err, want)
+		}
+	}
+}
+
+func TestTheOlderWayReadsNumbersAsABigDecimal(t *testing.T) {
+	const notNumeric = "The parameter cannot be converted to a numeric value"
+	const overflow = "Number overflow. Attempting to store a number with magnitude larger than supported range"
+	const underflow = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
+	for in, want := range map[string]string{
+		"": notNumeric, "abc": notNumeric + ": abc", "1e126": overflow, "-1e126": overflow, "1e-131": underflow, "1e2147483647": underflow,
+		"1e99999999999": notNumeric + ": 1e99999999999", "1e2147483648": notNumeric + ": 1e2147483648",
+		"1e-2147483648": notNumeric + ": 1e-2147483648", "1.5e-2147483647": notNumeric + ": 1.5e-2147483647",
+		strings.Repeat("1", 39): "Attempting to store more than 38 significant digits in a Number",
+	} {
+		_, err := attribute.NormalizeNumber(in)
+		var invalid *attribute.ValidationError
+		if !errors.As(err, &invalid) || invalid.InOlderWords().Message != want {
 			t.Errorf("NormalizeNumber(%q): %v; want %q", in, err, want)
 		}
 	}

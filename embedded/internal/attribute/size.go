@@ -48,7 +48,7 @@ func (v Value) Size() int {
 	return 0
 }
 
-// numberSize is a byte for two significant digits, one more, and one for a minus sign.
+// numberSize is a byte for two significant digits, on either side of the point, one more, and one for a minus sign.
 func numberSize(s string) int {
 	size := 1
 	digits := s
@@ -60,7 +60,7 @@ func numberSize(s string) int {
 		if whole == "0" {
 			return size + (len(strings.TrimLeft(fraction, "0"))+1)/2
 		}
-		return size + (len(digits))/2
+		return size + (len(whole)+1)/2 + (len(fraction)+1)/2
 	}
 	return size + (len(strings.TrimRight(digits, "0"))+1)/2
 }

@@ -14,6 +14,33 @@ type checker struct {
 
 const wrongType = "Incorrect operand type for operator or function; operator or function: %s, operand type: %s"
 
+// CheckOrder refuses comparisons that ask for the order of a value whose type has none, in a condition built elsewhere;
+// values[n] is the value of Parameter(n).
+func CheckOrder(test Test, values []attribute.Value) error {
+	c := checker{bindings: positional(values)}
+	switch t := test.(type) {
+	case And:
+		if err := CheckOrder(t.Left, values); err != nil {
+			return err
+		}
+		return CheckOrder(t.Right, values)
+	case Or:
+		if err := CheckOrder(t.Left, values); err != nil {
+			return err
+		}
+		return CheckOrder(t.Right, values)
+	case Not:
+		return CheckOrder(t.Test, values)
+	case Comparison:
+		if t.Operator != Equal && t.Operator != NotEqual {
+			return c.ordered(t.Operator.String(), t.Left, t.Right)
+		}
+	case Between:
+		return c.ordered("BETWEEN", t.Operand, t.Low, t.High)
+	}
+	return nil
+}
+
 // distinct refuses an operation on two equal paths.
 func (c checker) distinct(operator string, left, right Operand) error {
 	a, aIs := left.(Path)

@@ -232,12 +232,65 @@ type BoundCondition struct {
 func (c *Condition) Bind(p *Parameters) (*BoundCondition, error) {
 	bindings, err := p.bind(c.kind, c.placeholders)
 	if err != nil {
-		return nil, err
+		return nil, c.earlierProblem(p, err)
 	}
 	if err := c.test.check(checker{kind: c.kind, bindings: bindings}); err != nil {
 		return nil, err
 	}
 	return &BoundCondition{test: c.test, bindings: bindings}, nil
+}
+
+// earlierProblem is what is wrong with a key condition before the placeholder that is not defined, or else that: the
+// conditions joined by AND are looked at one by one, in their order.
+func (c *Condition) earlierProblem(p *Parameters, undefined error) error {
+	if c.kind != KeyConditionExpression {
+		return undefined
+	}
+	bindings := make([]binding, len(c.placeholders))
+	defined := make([]bool, len(c.placeholders))
+	for i, placeholder := range c.placeholders {
+		if placeholder[0] == '#' {
+			bindings[i].name, defined[i] = p.names[placeholder]
+		} else {
+			bindings[i].value, defined[i] = p.values[placeholder]
+		}
+	}
+	check := checker{kind: c.kind, bindings: bindings}
+	for _, test := range conjuncts(c.test) {
+		complete := true
+		test.operands(func(o Operand) { complete = complete && isDefined(o, defined) })
+		if !complete {
+			return undefined
+		}
+		if err := test.check(check); err != nil {
+			return err
+		}
+	}
+	return undefined
+}
+
+func conjuncts(test Test) []Test {
+	if and, is := test.(And); is {
+		return append(conjuncts(and.Left), conjuncts(and.Right)...)
+	}
+	return []Test{test}
+}
+
+// isDefined tells whether all placeholders of an operand are.
+func isDefined(o Operand, defined []bool) bool {
+	switch o := o.(type) {
+	case Parameter:
+		return defined[o]
+	case Size:
+		return isDefined(o.Of, defined)
+	case Path:
+		for _, step := range o {
+			if step.kind == placeholderStep && !defined[step.index] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // NewCondition makes a condition of a tree built elsewhere, which has no placeholders of names; values[n] is the value
@@ -258,6 +311,9 @@ func positional(values []attribute.Value) []binding {
 func (c *BoundCondition) Eval(item attribute.Item) bool {
 	return c.test.holds(scope{bindings: c.bindings, item: item})
 }
+
+// LooksAt tells whether the condition looks at the top-level attribute.
+func (c *BoundCondition) LooksAt(name string) bool { return setContains(c.Attributes(), name) }
 
 // Attributes lists the top-level attributes the condition looks at, in the order of their first use.
 func (c *BoundCondition) Attributes() []string {

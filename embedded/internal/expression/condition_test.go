@@ -1,6 +1,7 @@
 package expression_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -150,7 +151,7 @@ func TestConditionsThatBreakTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
 		"a BETWEEN :b AND :n":                    "The BETWEEN operator requires same data type for lower and upper bounds; lower bound operand: AttributeValue: {B:YWJj}, upper bound operand: AttributeValue: {N:5}",
 		"a IN (" + list + ")":                    "The IN operator is provided with too many operands; number of operands: 101",
 		"a[99999999999999999999] = :s":           "List index is not within the allowable range; index: [99999999999999999999]",
-		strings.Repeat("a.", 32) + "a = :s":      "The document path has too many nesting elements; nesting level: 33",
+		strings.Repeat("a.", 32) + "a = :s":      "The document path has too many nesting levels; nesting levels: 33",
 		strings.Repeat("a=:s OR ", 300) + "a=:s": "The expression contains too many operators; operator count: 301",
 		strings.Repeat("a", 4095) + "=":          "Syntax error; token: \"<EOF>\", near: \"=\"",
 		strings.Repeat("a", 4096) + "=":          "Expression size has exceeded the maximum allowed size; expression size: 4097",
@@ -249,8 +250,12 @@ func TestParametersMustBeWellFormedAndUsed(t *testing.T) {
 	}
 
 	_, err = expression.DecodeValues([]byte(`{":a":{"S":"a"},":b":{"N":"x"}}`))
-	wantMessage(t, "bad value", err, "ExpressionAttributeValues contains invalid value: "+
-		"The parameter cannot be converted to a numeric value: x for key :b")
+	const notNumeric = "The parameter cannot be converted to a numeric value: x"
+	wantMessage(t, "bad value", err, notNumeric)
+	if invalid, is := errors.AsType[*attribute.ValidationError](err); is {
+		wantMessage(t, "bad value in older words", invalid.InOlderWords(),
+			"ExpressionAttributeValues contains invalid value: "+notNumeric+" for key :b")
+	}
 }
 
 func TestConditionsTellWhichAttributesTheyLookAt(t *testing.T) {

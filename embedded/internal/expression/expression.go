@@ -35,7 +35,10 @@ const (
 	UpdateExpression       Kind = "UpdateExpression"
 )
 
-// invalid makes the error for an expression of the kind.
+// invalid makes the error for an expression of the kind. What is in no such parameter has no kind.
 func (k Kind) invalid(format string, args ...any) error {
+	if k == "" {
+		return attribute.Invalid(format, args...)
+	}
 	return attribute.Invalid("Invalid "+string(k)+": "+format, args...)
 }

@@ -46,6 +46,14 @@ func (c *BoundCondition) Key(schema KeySchema) (KeyCondition, error) {
 	if err := c.keyTests(c.test, &tests); err != nil {
 		return KeyCondition{}, err
 	}
+	attributes := 1
+	if schema.Range != "" {
+		attributes = 2
+	}
+	if len(tests) > 2 {
+		return KeyCondition{}, attribute.Invalid("The number of query conditions (%d) exceeds the number of key attributes "+
+			"defined in the schema (%d)", len(tests), attributes)
+	}
 	return NewKeyCondition(tests, schema)
 }
 
@@ -139,7 +147,7 @@ func (c *BoundCondition) keyTests(test Test, tests *[]KeyTest) error {
 	}
 	for _, other := range *tests {
 		if other.Attribute == found.Attribute {
-			return attribute.Invalid("KeyConditionExpressions must only contain one condition per key")
+			return KeyConditionExpression.invalid("KeyConditionExpressions must only contain one condition per key")
 		}
 	}
 	*tests = append(*tests, found)

@@ -53,7 +53,7 @@ func nextToken(text string, start int) token {
 	t := token{kind: symbolToken, start: start}
 	end := start + 1
 	switch c := text[start]; {
-	case isLetter(c):
+	case isLetter(c) && c != '_':
 		t.kind = wordToken
 		end = skipWord(text, end)
 	case c == '#':

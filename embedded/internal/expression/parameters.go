@@ -2,6 +2,7 @@ package expression
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -48,12 +49,16 @@ func badPlaceholder[V any](keys map[string]V, sign byte) (string, bool) {
 	return worst, bad
 }
 
-// DecodeValues reads ExpressionAttributeValues; a value that breaks a rule is reported with its placeholder.
+// DecodeValues reads ExpressionAttributeValues; in its older words, a value that breaks a rule is reported with its placeholder. The values
+// come with that error too, for their placeholders to be checked.
 func DecodeValues(data []byte) (attribute.Item, error) {
-	values, err := attribute.DecodeItem(data)
+	values, err := attribute.DecodeNamed(data)
 	if invalid, ok := errors.AsType[*attribute.ValidationError](err); ok {
-		return nil, attribute.Invalid("ExpressionAttributeValues contains invalid value: %s for key %s",
-			invalid.Message, invalid.Attribute)
+		return values, &attribute.ValidationError{
+			Message: invalid.Message,
+			Older: fmt.Sprintf("ExpressionAttributeValues contains invalid value: %s for key %s",
+				invalid.InOlderWords().Message, invalid.Attribute),
+		}
 	}
 	return values, err
 }

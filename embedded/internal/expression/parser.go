@@ -170,7 +170,7 @@ func (p *parser) restOfPath(path Path) Path {
 			path = append(path, p.element())
 		default:
 			if len(path) > maxPathDepth {
-				p.report(limitExceeded, "The document path has too many nesting elements; nesting level: %d", len(path))
+				p.report(limitExceeded, "The document path has too many nesting levels; nesting levels: %d", len(path))
 			}
 			return path
 		}

@@ -49,6 +49,8 @@ type BoundUpdate struct {
 	bindings []binding
 	// mismatch is the error when the value of Add or Delete does not fit what it is added to or deleted from.
 	mismatch error
+	// removes is set if there are actions, all of them Remove or Delete.
+	removes bool
 }
 
 // Bind joins the update with names and values and checks its paths and operands.
@@ -57,7 +59,7 @@ func (u *Update) Bind(p *Parameters) (*BoundUpdate, error) {
 	if err != nil {
 		return nil, err
 	}
-	bound := &BoundUpdate{bindings: bindings, mismatch: errOperandType}
+	bound := &BoundUpdate{bindings: bindings, mismatch: errOperandType, removes: onlyRemove(u.actions)}
 	for _, action := range u.actions {
 		action.Path = action.Path.resolve(bindings)
 		if err := bound.tree.add(UpdateExpression, action.Path, action); err != nil {
@@ -71,6 +73,15 @@ func (u *Update) Bind(p *Parameters) (*BoundUpdate, error) {
 		}
 	}
 	return bound, nil
+}
+
+func onlyRemove(actions []Action) bool {
+	for _, action := range actions {
+		if action.Verb != Remove && action.Verb != Delete {
+			return false
+		}
+	}
+	return len(actions) > 0
 }
 
 func (c checker) checkAction(action Action) error {
@@ -115,7 +126,7 @@ func NewUpdate(actions []Action, values []attribute.Value, mismatch error) (*Bou
 	if mismatch == nil {
 		mismatch = errOperandType
 	}
-	bound := &BoundUpdate{bindings: positional(values), mismatch: mismatch}
+	bound := &BoundUpdate{bindings: positional(values), mismatch: mismatch, removes: onlyRemove(actions)}
 	for _, action := range actions {
 		if err := bound.tree.add(UpdateExpression, action.Path, action); err != nil {
 			return nil, err
@@ -123,6 +134,9 @@ func NewUpdate(actions []Action, values []attribute.Value, mismatch error) (*Bou
 	}
 	return bound, nil
 }
+
+// OnlyRemoves tells whether the update does no more than remove and delete: of an item that does not exist it makes none.
+func (u *BoundUpdate) OnlyRemoves() bool { return u.removes }
 
 // Attributes lists the top-level attributes that the update changes.
 func (u *BoundUpdate) Attributes() []string { return u.tree.attributes() }

@@ -99,37 +99,10 @@ func appendLists(left, right attribute.Value) (attribute.Value, error) {
 	return attribute.List(slices.Concat(left.List, right.List)...), nil
 }
 
-// SetAdd is the union of two sets of one type.
-type SetAdd struct{ Left, Right Operand }
-
-func (o SetAdd) compute(s scope) (attribute.Value, error) {
-	left, right, err := both(o.Left, o.Right, s)
-	if err != nil {
-		return attribute.Value{}, err
-	}
-	if left.Kind != right.Kind || memberKind(left.Kind) == 0 {
-		return attribute.Value{}, errOperandType
-	}
-	return union(left, right), nil
-}
-
-// SetDelete is the first set without the members of the second. A set that gets empty has no value: what it is
-// assigned to is removed.
-type SetDelete struct{ Left, Right Operand }
-
-func (o SetDelete) compute(s scope) (attribute.Value, error) {
-	left, right, err := both(o.Left, o.Right, s)
-	if err != nil {
-		return attribute.Value{}, err
-	}
-	if left.Kind != right.Kind || memberKind(left.Kind) == 0 {
-		return attribute.Value{}, errOperandType
-	}
-	return difference(left, right), nil
-}
-
 func union(left, right attribute.Value) attribute.Value {
-	return attribute.Value{Kind: left.Kind, Set: slices.Concat(left.Set, difference(right, left).Set)}
+	both := attribute.Value{Kind: left.Kind, Set: slices.Concat(left.Set, difference(right, left).Set)}
+	both.SortMembers()
+	return both
 }
 
 func difference(left, right attribute.Value) attribute.Value {
@@ -149,8 +122,6 @@ func difference(left, right attribute.Value) attribute.Value {
 func (o Sum) value(s scope) (attribute.Value, bool)         { return computedValue(o, s) }
 func (o IfNotExists) value(s scope) (attribute.Value, bool) { return computedValue(o, s) }
 func (o ListAppend) value(s scope) (attribute.Value, bool)  { return computedValue(o, s) }
-func (o SetAdd) value(s scope) (attribute.Value, bool)      { return computedValue(o, s) }
-func (o SetDelete) value(s scope) (attribute.Value, bool)   { return computedValue(o, s) }
 
 func computedValue(o computed, s scope) (attribute.Value, bool) {
 	v, err := o.compute(s)
@@ -169,6 +140,11 @@ func (c checker) checkUpdate(o Operand) error {
 		}
 		return c.checkOperands(operator, attribute.N, o.Left, o.Right)
 	case ListAppend:
+		for _, operand := range []Operand{o.Left, o.Right} {
+			if _, nested := operand.(ListAppend); nested {
+				return c.kind.invalid("The function is not allowed to be used this way in an expression; function: list_append")
+			}
+		}
 		return c.checkOperands("list_append", attribute.L, o.Left, o.Right)
 	case IfNotExists:
 		if _, is := o.Path.(Path); !is {

@@ -5,7 +5,7 @@ package expression
 //	update  = section {section}
 //	section = "SET" path "=" sum {"," path "=" sum} | "REMOVE" path {"," path}
 //	        | "ADD" path value {"," path value} | "DELETE" path value {"," path value}
-//	sum     = term {("+" | "-") term}
+//	sum     = term [("+" | "-") term]
 //	term    = path | value | function "(" term {"," term} ")" | "(" sum ")"
 //
 // Each section may stand once, in any order.
@@ -79,16 +79,14 @@ func (p *parser) updateValue() Operand {
 // sum reads a sum and tells whether it is no more than a term in parentheses.
 func (p *parser) sum() (Operand, bool) {
 	x, parenthesized := p.term()
-	for {
-		minus := p.peek().is("-")
-		if !minus && !p.peek().is("+") {
-			return x, parenthesized
-		}
-		p.take()
-		p.operators++
-		right, _ := p.term()
-		x, parenthesized = Sum{Left: x, Right: right, Minus: minus}, false
+	minus := p.peek().is("-")
+	if !minus && !p.peek().is("+") {
+		return x, parenthesized
 	}
+	p.take()
+	p.operators++
+	right, _ := p.term()
+	return Sum{Left: x, Right: right, Minus: minus}, false
 }
 
 // term reads a term and tells whether it stands in parentheses.

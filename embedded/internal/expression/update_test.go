@@ -34,8 +34,8 @@ func TestUpdatesChangeWhatTheySay(t *testing.T) {
 		{"set #a=:n", `{"a":{"N":"5"}}`, nil},
 		{"SET b = a, a = n, n = a", `{"b":{"S":"abc"},"a":{"N":"5"},"n":{"S":"abc"}}`, nil},
 		{"SET n = n + :one", `{"n":{"N":"6"}}`, nil},
-		{"SET n = n - :ten - n", `{"n":{"N":"-10"}}`, nil},
-		{"SET n = n - (:ten - n)", `{"n":{"N":"0"}}`, nil},
+		{"SET n = n - :ten", `{"n":{"N":"-5"}}`, nil},
+		{"SET n = (n - (:ten - n))", `{"n":{"N":"0"}}`, nil},
 		{"SET n = :ten + :one", `{"n":{"N":"11"}}`, nil},
 		{"SET c = if_not_exists(c, :one) + :one", `{"c":{"N":"2"}}`, nil},
 		{"SET n = if_not_exists(n, :one)", `{"n":{"N":"5"}}`, nil},
@@ -179,8 +179,12 @@ func TestUpdatesThatBreakTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
 		"ADD a :l":                         "Incorrect operand type for operator or function; operator: ADD, operand type: LIST, typeSet: ALLOWED_FOR_ADD_OPERAND",
 		"ADD a :t":                         "Incorrect operand type for operator or function; operator: ADD, operand type: BOOLEAN, typeSet: ALLOWED_FOR_ADD_OPERAND",
 		"DELETE a :n":                      "Incorrect operand type for operator or function; operator: DELETE, operand type: NUMBER, typeSet: ALLOWED_FOR_DELETE_OPERAND",
-		"SET a = " + strings.Repeat(":n+", 301) + ":n": "The expression contains too many operators; operator count: 301",
-		"SET a = " + strings.Repeat("(", 4000):         `Syntax error; token: "<EOF>", near: "("`,
+		"SET a = :n + :n + :n":             `Syntax error; token: "+", near: ":n + :n"`,
+		"SET _a = :n":                      `Syntax error; token: "_", near: "SET _a"`,
+		"SET a = _f(b)":                    `Syntax error; token: "_", near: "= _f"`,
+		"SET a = list_append(list_append(b, c), d)":                                "The function is not allowed to be used this way in an expression; function: list_append",
+		"SET a = " + strings.Repeat("(:n+", 301) + ":n" + strings.Repeat(")", 301): "The expression contains too many operators; operator count: 301",
+		"SET a = " + strings.Repeat("(", 4000):                                     `Syntax error; token: "<EOF>", near: "("`,
 	} {
 		_, err := bindUpdate(t, text)
 		wantMessage(t, fmt.Sprintf("%.80s", text), err, "Invalid UpdateExpression: "+want)

@@ -139,7 +139,9 @@ func (c Condition) test(name string) (expression.Test, error) {
 	case "CONTAINS":
 		return expression.Contains{Operand: path, Member: values[0]}, nil
 	case "NOT_CONTAINS":
-		return expression.Not{Test: expression.Contains{Operand: path, Member: values[0]}}, nil
+		// Of an attribute that does not exist, neither CONTAINS nor NOT_CONTAINS holds.
+		without := expression.Not{Test: expression.Contains{Operand: path, Member: values[0]}}
+		return expression.And{Left: expression.Exists{Operand: path}, Right: without}, nil
 	case "BEGINS_WITH":
 		return expression.BeginsWith{Operand: path, Prefix: values[0]}, nil
 	case "IN":

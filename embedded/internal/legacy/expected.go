@@ -67,6 +67,8 @@ func (e Expectation) presence(name string) (Condition, error) {
 	}
 	var problem string
 	switch {
+	case e.AttributeValueList != nil && e.Value != nil:
+		problem = "Value and AttributeValueList cannot be used together"
 	case e.AttributeValueList != nil:
 		problem = "AttributeValueList can only be used with a ComparisonOperator"
 	case e.Exists != nil && !*e.Exists && e.Value != nil:

@@ -66,7 +66,7 @@ func TestFiltersHoldAsDocumented(t *testing.T) {
 		{"n", condition(t, "GE", nine), false}, {"n", condition(t, "BETWEEN", one, nine), true}, {"n", condition(t, "IN", one, nine), false},
 		{"s", condition(t, "BEGINS_WITH", s), true}, {"n", condition(t, "BEGINS_WITH", s), false},
 		{"s", condition(t, "CONTAINS", s), true}, {"ss", condition(t, "CONTAINS", s), true}, {"l", condition(t, "CONTAINS", yes), true},
-		{"s", condition(t, "NOT_CONTAINS", s), false}, {"none", condition(t, "NOT_CONTAINS", s), true},
+		{"s", condition(t, "NOT_CONTAINS", s), false}, {"none", condition(t, "NOT_CONTAINS", s), false},
 		{"none", condition(t, "NULL"), true}, {"s", condition(t, "NULL"), false}, {"s", condition(t, "NOT_NULL"), true},
 	} {
 		filter, err := legacy.Filter(map[string]legacy.Condition{c.name: c.condition}, "")

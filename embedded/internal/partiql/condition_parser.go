@@ -1,6 +1,8 @@
 package partiql
 
 import (
+	"strings"
+
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
@@ -13,11 +15,12 @@ import (
 //	= operand comparator operand
 //	          | operand "BETWEEN" operand "AND" operand
 //	          | operand ["NOT"] "IN" ("(" operand {"," operand} ")" | "[" operand {"," operand} "]")
-//	          | path "IS" ["NOT"] ("MISSING" | "NULL")
-//	          | function
+//	          | path "IS" ["NOT"] ("MISSING" | type)
+//	          | function ["=" ("TRUE" | "FALSE")]
 func (p *parser) condition() expression.Test {
 	x := p.and()
 	for p.takeKeyword("OR") {
+		p.expectRight()
 		x = expression.Or{Left: x, Right: p.and()}
 	}
 	return x
@@ -26,6 +29,7 @@ func (p *parser) condition() expression.Test {
 func (p *parser) and() expression.Test {
 	x := p.not()
 	for p.takeKeyword("AND") {
+		p.expectRight()
 		x = expression.And{Left: x, Right: p.not()}
 	}
 	return x
@@ -56,12 +60,16 @@ func comparator(t token) expression.Operator {
 }
 
 func (p *parser) test() expression.Test {
+	if t := p.peek(); t.isKeyword("EXISTS") && p.next().is("(") {
+		p.unrecognized(t)
+	}
 	if p.isCall() && !p.peek().isKeyword("SIZE") {
-		return p.function()
+		return p.compared(p.function())
 	}
 	left := p.operand()
 	if operator := comparator(p.peek()); operator != 0 {
 		p.take()
+		p.expectRight()
 		return expression.Comparison{Operator: operator, Left: left, Right: p.operand()}
 	}
 	switch {
@@ -81,14 +89,61 @@ func (p *parser) test() expression.Test {
 	return expression.Not{}
 }
 
+// compared reads the comparison of a condition with a truth value, if one follows.
+func (p *parser) compared(test expression.Test) expression.Test {
+	if !p.takeSymbol("=") {
+		return test
+	}
+	if p.takeKeyword("FALSE") {
+		return expression.Not{Test: test}
+	}
+	p.expectKeyword("TRUE")
+	return test
+}
+
+func (p *parser) unrecognized(t token) {
+	p.refuse(attribute.Invalid("Unrecognized function: %s at %s", strings.ToLower(t.text), p.position(t)))
+}
+
+// typeNames are the types that IS takes, and what they are of DynamoDB's.
+var typeNames = map[string][]attribute.Kind{
+	"NULL": {attribute.NULL}, "BOOL": {attribute.BOOL}, "BOOLEAN": {attribute.BOOL},
+	"SMALLINT": {attribute.N}, "INT": {attribute.N}, "INT2": {attribute.N}, "INT4": {attribute.N}, "INT8": {attribute.N},
+	"INTEGER": {attribute.N}, "INTEGER2": {attribute.N}, "INTEGER4": {attribute.N}, "INTEGER8": {attribute.N},
+	"BIGINT": {attribute.N}, "FLOAT": {attribute.N}, "REAL": {attribute.N}, "DOUBLE PRECISION": {attribute.N},
+	"DECIMAL": {attribute.N}, "NUMERIC": {attribute.N}, "NUMBER": {attribute.N},
+	"STRING": {attribute.S}, "SYMBOL": {attribute.S}, "CHAR": {attribute.S}, "CHARACTER": {attribute.S},
+	"CHARACTER VARYING": {attribute.S}, "VARCHAR": {attribute.S}, "BINARY": {attribute.B}, "BLOB": {attribute.B}, "CLOB": {attribute.B},
+	"LIST": {attribute.L}, "MAP": {attribute.M}, "STRUCT": {attribute.M}, "TUPLE": {attribute.M},
+	"BAG": {attribute.SS, attribute.NS, attribute.BS}, "STRINGSET": {attribute.SS}, "NUMBERSET": {attribute.NS},
+	"BINARYSET": {attribute.BS},
+}
+
 func (p *parser) is(operand expression.Operand) expression.Test {
 	not := p.takeKeyword("NOT")
-	var test expression.Test
 	if p.takeKeyword("MISSING") {
 		return expression.Exists{Operand: operand, Not: !not}
 	}
-	p.expectKeyword("NULL")
-	test = expression.TypeIs{Operand: operand, Type: expression.Literal{Value: attribute.String(attribute.NULL.String())}}
+	name := strings.ToUpper(p.peek().text)
+	if second := strings.ToUpper(p.next().text); name == "DOUBLE" && second == "PRECISION" || name == "CHARACTER" && second == "VARYING" {
+		name += " " + second
+		p.take()
+	}
+	kinds, known := typeNames[name]
+	if !known {
+		p.refuse(malformed("Expected type name"))
+		return expression.Not{}
+	}
+	p.take()
+	var test expression.Test
+	for _, kind := range kinds {
+		of := expression.TypeIs{Operand: operand, Type: expression.Literal{Value: attribute.String(kind.String())}}
+		if test == nil {
+			test = of
+		} else {
+			test = expression.Or{Left: test, Right: of}
+		}
+	}
 	if not {
 		test = expression.Not{Test: test}
 	}
@@ -121,7 +176,7 @@ func (p *parser) operand() expression.Operand {
 	switch {
 	case p.isCall():
 		if name := p.call(); name != "size" {
-			p.refuse(malformed("Unexpected function: %s", name))
+			p.unrecognized(t)
 		}
 		size := expression.Size{Of: p.operand()}
 		p.expect(")")
@@ -134,22 +189,38 @@ func (p *parser) operand() expression.Operand {
 
 // function reads a call that is a condition.
 func (p *parser) function() expression.Test {
+	at := p.peek()
 	name := p.call()
-	operands := p.operands(")")
-	if len(operands) != 2 {
-		p.refuse(malformed("Incorrect number of operands of function: %s", name))
+	wanted := 2
+	switch name {
+	case "attribute_exists", "attribute_not_exists":
+		wanted = 1
+	case "attribute_type", "begins_with", "contains":
+	default:
+		p.unrecognized(at)
+		return expression.Not{}
+	}
+	var operands []expression.Operand
+	if !p.takeSymbol(")") {
+		operands = p.operands(")")
+	}
+	if len(operands) != wanted {
+		p.refuse(attribute.Invalid("Incorrect number of operands for operator or function; operator or function: %s, "+
+			"number of operands: %d", name, len(operands)))
 		return expression.Not{}
 	}
 	switch name {
+	case "attribute_exists", "attribute_not_exists":
+		if _, is := operands[0].(expression.Path); !is {
+			p.refuse(attribute.Invalid("Operator or function requires a document path; operator or function: %s", name))
+		}
+		return expression.Exists{Operand: operands[0], Not: name == "attribute_not_exists"}
 	case "attribute_type":
 		return expression.TypeIs{Operand: operands[0], Type: operands[1]}
 	case "begins_with":
 		return expression.BeginsWith{Operand: operands[0], Prefix: operands[1]}
-	case "contains":
-		return expression.Contains{Operand: operands[0], Member: operands[1]}
 	}
-	p.refuse(malformed("Unexpected function: %s", name))
-	return expression.Not{}
+	return expression.Contains{Operand: operands[0], Member: operands[1]}
 }
 
 // sum reads what a SET assigns: operands of an update, added and subtracted.
@@ -172,19 +243,13 @@ func (p *parser) term() expression.Operand {
 		}
 		return p.valueOperand()
 	}
-	name := p.call()
+	t := p.peek()
+	if p.call() != "list_append" {
+		p.unrecognized(t)
+	}
 	left := p.term()
 	p.expect(",")
 	right := p.term()
 	p.expect(")")
-	switch name {
-	case "list_append":
-		return expression.ListAppend{Left: left, Right: right}
-	case "set_add":
-		return expression.SetAdd{Left: left, Right: right}
-	case "set_delete":
-		return expression.SetDelete{Left: left, Right: right}
-	}
-	p.refuse(malformed("Unexpected function: %s", name))
-	return left
+	return expression.ListAppend{Left: left, Right: right}
 }

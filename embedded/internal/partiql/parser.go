@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
@@ -17,7 +18,10 @@ type parser struct {
 	tokens    []token
 	at        int
 	err       error
+	text      string
 	statement *Statement
+	// under is where in a value the parser stands, as messages about its numbers say.
+	under string
 }
 
 // Parse reads a statement:
@@ -26,7 +30,9 @@ type parser struct {
 //	select    = "SELECT" ("*" | path {"," path}) "FROM" table ["WHERE" condition] ["ORDER" "BY" order {"," order}]
 //	insert    = "INSERT" "INTO" table "VALUE" map
 //	update    = "UPDATE" table change {change} "WHERE" condition [returning]
-//	change    = "SET" path "=" sum {"," path "=" sum} | "REMOVE" path {"," path}
+//	          | "FROM" table ["WHERE" condition] change {change} [returning]
+//	change    = "SET" assignment {"," assignment} | "REMOVE" path {"," path}
+//	assignment = path "=" (sum | ("set_add" | "set_delete") "(" path "," value ")")
 //	delete    = "DELETE" "FROM" table "WHERE" condition [returning]
 //	table     = name ["." name]
 //	order     = name ["ASC" | "DESC"]
@@ -35,7 +41,11 @@ func Parse(text string) (*Statement, error) {
 	if len(text) > MaxLength {
 		return nil, malformed("The statement is longer than %d bytes", MaxLength)
 	}
-	p := &parser{tokens: tokenize(text), statement: &Statement{}}
+	tokens, ok := tokenize(text)
+	if !ok {
+		return nil, malformed("")
+	}
+	p := &parser{tokens: tokens, text: text, statement: &Statement{}, under: "root"}
 	switch {
 	case p.takeKeyword("SELECT"):
 		p.selection(Select)
@@ -45,6 +55,13 @@ func Parse(text string) (*Statement, error) {
 		p.updating()
 	case p.takeKeyword("DELETE"):
 		p.deletion()
+	case p.takeKeyword("FROM"):
+		p.updatingFrom()
+	case p.next().isKeyword("IS") && !isKeyword(p.peek()):
+		operand := p.operand()
+		p.take()
+		p.is(operand)
+		p.refuse(attribute.Invalid("Unsupported operation: IsType"))
 	case p.takeKeyword("EXISTS"):
 		p.expect("(")
 		p.expectKeyword("SELECT")
@@ -55,13 +72,15 @@ func Parse(text string) (*Statement, error) {
 	}
 	p.takeSymbol(";")
 	if p.peek().kind != endToken {
-		p.fail()
+		p.refuse(malformed(leftOver))
 	}
 	if p.err != nil {
 		return nil, p.err
 	}
 	return p.statement, nil
 }
+
+const leftOver = "Unexpected token after expression"
 
 func malformed(format string, args ...any) error {
 	return attribute.Invalid("Statement wasn't well formed, can't be processed: %s", fmt.Sprintf(format, args...))
@@ -86,11 +105,37 @@ func (p *parser) fail() {
 	}
 }
 
+// noTerm refuses the current token, where a term should begin.
+func (p *parser) noTerm() {
+	switch t := p.peek(); {
+	case slices.ContainsFunc([]string{"IS", "LIKE", "IN", "BETWEEN", "AND", "OR"}, t.isKeyword), comparator(t) != 0:
+		p.refuse(malformed("Unexpected operator"))
+	case isKeyword(t):
+		p.refuse(malformed("Unexpected keyword"))
+	default:
+		p.refuse(malformed("Unexpected term"))
+	}
+}
+
+// expectRight refuses the end of the statement behind an operator.
+func (p *parser) expectRight() {
+	if p.peek().kind == endToken || p.peek().is(";") {
+		p.refuse(malformed("Missing right-hand side expression of infix operator"))
+	}
+}
+
+// position is where the token stands, as messages have it: the line, the column and a length, in characters.
+func (p *parser) position(t token) string {
+	before := p.text[:t.at]
+	column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
+	return fmt.Sprintf("%d:%d:%d", strings.Count(before, "\n")+1, column, utf8.RuneCountInString(t.text))
+}
+
 // isKeyword tells whether a word is part of the grammar and so a name only in quotes.
 func isKeyword(t token) bool {
 	return slices.ContainsFunc([]string{
 		"SELECT", "FROM", "WHERE", "ORDER", "BY", "INSERT", "INTO", "VALUE", "VALUES", "UPDATE", "SET", "REMOVE", "DELETE",
-		"RETURNING", "AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "MISSING", "TRUE", "FALSE", "EXISTS",
+		"RETURNING", "AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "MISSING", "TRUE", "FALSE", "EXISTS", "AS", "LIKE",
 	}, t.isKeyword)
 }
 
@@ -140,7 +185,11 @@ func (p *parser) selection(verb Verb) {
 		p.columns()
 	}
 	p.expectKeyword("FROM")
+	if t := p.peek(); t.kind != nameToken && t.kind != wordToken {
+		p.noTerm()
+	}
 	p.table()
+	p.noAlias()
 	if p.takeKeyword("WHERE") {
 		p.statement.where = p.condition()
 	}
@@ -152,6 +201,9 @@ func (p *parser) selection(verb Verb) {
 
 func (p *parser) columns() {
 	for {
+		if p.isCall() {
+			p.refuse(attribute.Invalid("Unexpected path component at %s", p.position(p.peek())))
+		}
 		path := p.path()
 		name := "_" + strconv.Itoa(len(p.statement.columns)+1)
 		if last, isMember := path.LastMember(); isMember {
@@ -181,22 +233,42 @@ func (p *parser) insertion() {
 	p.statement.Verb = Insert
 	p.expectKeyword("INTO")
 	p.table()
-	p.expectKeyword("VALUE")
+	if !p.takeKeyword("VALUE") {
+		p.refuse(malformed(leftOver))
+	}
 	if !p.peek().is("{") {
 		p.fail()
 	}
-	p.statement.item = p.value()
+	p.take()
+	p.statement.item = p.mapping(func(string) string { return "root" })
 }
 
 func (p *parser) updating() {
 	p.statement.Verb = Update
 	p.table()
-	for p.err == nil && len(p.statement.actions) == 0 || p.peek().isKeyword("SET") || p.peek().isKeyword("REMOVE") {
-		p.change()
-	}
+	p.noAlias()
+	p.changes()
 	p.expectKeyword("WHERE")
 	p.statement.where = p.condition()
 	p.returning()
+}
+
+// updatingFrom reads the form of UPDATE that begins with FROM.
+func (p *parser) updatingFrom() {
+	p.statement.Verb = Update
+	p.table()
+	p.noAlias()
+	if p.takeKeyword("WHERE") {
+		p.statement.where = p.condition()
+	}
+	p.changes()
+	p.returning()
+}
+
+func (p *parser) changes() {
+	for p.err == nil && len(p.statement.actions) == 0 || p.peek().isKeyword("SET") || p.peek().isKeyword("REMOVE") {
+		p.change()
+	}
 }
 
 func (p *parser) change() {
@@ -210,7 +282,11 @@ func (p *parser) change() {
 		action := expression.Action{Verb: verb, Path: p.path()}
 		if verb == expression.Set {
 			p.expect("=")
-			action.Value = p.sum()
+			if p.isSetFunction() {
+				p.setFunction(&action)
+			} else {
+				action.Value = p.sum()
+			}
 		}
 		p.statement.actions = append(p.statement.actions, action)
 		if !p.takeSymbol(",") {
@@ -219,10 +295,48 @@ func (p *parser) change() {
 	}
 }
 
+// isSetFunction tells whether set_add or set_delete is called now.
+func (p *parser) isSetFunction() bool {
+	return p.isCall() && (strings.EqualFold(p.peek().text, "set_add") || strings.EqualFold(p.peek().text, "set_delete"))
+}
+
+// setFunction reads the call of set_add or set_delete that is assigned to the action's path, which it must name.
+func (p *parser) setFunction(action *expression.Action) {
+	at := p.peek()
+	action.Verb = expression.Add
+	name := strings.ToUpper(p.call())
+	if name == "SET_DELETE" {
+		action.Verb = expression.Delete
+	}
+	first := p.peek()
+	var operands []expression.Operand
+	for more := !p.takeSymbol(")"); more; {
+		operands = append(operands, p.term())
+		if more = p.takeSymbol(","); !more {
+			p.expect(")")
+		}
+	}
+	if len(operands) != 2 {
+		p.refuse(attribute.Invalid("%s must have exactly two arguments at %s", name, p.position(at)))
+		return
+	}
+	if path, is := operands[0].(expression.Path); !is || !slices.Equal(path, action.Path) {
+		p.refuse(attribute.Invalid("The first argument to %s must equal the assignment value at %s", name, p.position(at)))
+	}
+	if literal, is := operands[1].(expression.Literal); is && literal.Value.Set == nil {
+		p.refuse(attribute.Invalid("The second argument to %s must be a value with type SET at %s", name, p.position(first)))
+	}
+	action.Value = operands[1]
+}
+
 func (p *parser) deletion() {
 	p.statement.Verb = Delete
 	p.expectKeyword("FROM")
+	if t := p.peek(); t.kind != nameToken && (t.kind != wordToken || isKeyword(t)) {
+		p.refuse(malformed("Expected identifier for simple path"))
+	}
 	p.table()
+	p.noAlias()
 	if p.takeKeyword("WHERE") {
 		p.statement.where = p.condition()
 	}
@@ -265,12 +379,29 @@ func (p *parser) returning() {
 }
 
 func (p *parser) table() {
-	p.statement.Table = p.name()
+	p.statement.Table = p.tableName()
 	if p.takeSymbol(".") {
-		p.statement.Index = p.name()
+		p.statement.Index = p.tableName()
+	}
+	if p.peek().is(".") {
+		p.refuse(attribute.Invalid("A path may contain at most 2 components in the FROM clause"))
 	}
 	if p.statement.Index != "" && p.statement.Verb != Select {
 		p.refuse(malformed("An index can only be selected from"))
+	}
+}
+
+func (p *parser) tableName() string {
+	if t := p.peek(); t.kind == nameToken && t.text == "" {
+		p.refuse(attribute.Invalid("Path component cannot be an empty string"))
+	}
+	return p.name()
+}
+
+// noAlias refuses another name for the table.
+func (p *parser) noAlias() {
+	if t := p.peek(); t.isKeyword("AS") || t.kind == nameToken || t.kind == wordToken && !isKeyword(t) {
+		p.refuse(attribute.Invalid("Aliasing is not supported"))
 	}
 }
 
@@ -285,11 +416,17 @@ func (p *parser) name() string {
 	return t.text
 }
 
+// joinWords are keywords of joins, which have no part in this grammar.
+var joinWords = []string{"INNER", "OUTER", "LEFT", "RIGHT", "FULL", "CROSS", "JOIN", "ON"}
+
 func (p *parser) path() expression.Path {
 	path := expression.Path{expression.Member(p.name())}
 	for {
 		switch {
 		case p.takeSymbol("."):
+			if t := p.peek(); isKeyword(t) || slices.ContainsFunc(joinWords, t.isKeyword) {
+				p.refuse(malformed("Invalid path dot component"))
+			}
 			path = append(path, expression.Member(p.name()))
 		case p.takeSymbol("["):
 			t := p.peek()
@@ -308,6 +445,9 @@ func (p *parser) path() expression.Path {
 
 // value reads a value: a string, number, true, false, null, parameter, list, map or set.
 func (p *parser) value() template {
+	if t := p.peek(); p.isCall() {
+		p.refuse(attribute.Invalid("Unsupported data type: %s under key %s at %s", t.text, p.under, p.position(t)))
+	}
 	start := p.at
 	t := p.take()
 	switch {
@@ -331,16 +471,19 @@ func (p *parser) value() template {
 		members := p.members(">>")
 		return p.fold(setTemplate(members), members)
 	case t.is("{"):
-		return p.mapping()
+		under := p.under
+		return p.mapping(func(name string) string { return under + "." + name })
 	}
 	p.at = start
-	p.fail()
+	p.noTerm()
 	return constant{}
 }
 
 func (p *parser) number(text string) template {
 	v, err := attribute.Number(text)
-	p.refuse(err)
+	if err != nil {
+		p.refuse(attribute.Invalid("%s under %s", err, p.under))
+	}
 	return constant(v)
 }
 
@@ -356,7 +499,10 @@ func (p *parser) members(closing string) []template {
 	if p.takeSymbol(closing) {
 		return nil
 	}
+	under := p.under
+	defer func() { p.under = under }()
 	for {
+		p.under = under + "[" + strconv.Itoa(len(members)) + "]"
 		members = append(members, p.value())
 		if !p.takeSymbol(",") {
 			p.expect(closing)
@@ -365,7 +511,10 @@ func (p *parser) members(closing string) []template {
 	}
 }
 
-func (p *parser) mapping() template {
+// mapping reads the rest of a map; under tells where the value of a name is.
+func (p *parser) mapping(under func(name string) string) template {
+	around := p.under
+	defer func() { p.under = around }()
 	var pairs mapTemplate
 	var members []template
 	for !p.takeSymbol("}") {
@@ -379,6 +528,7 @@ func (p *parser) mapping() template {
 		}
 		p.take()
 		p.expect(":")
+		p.under = under(key.text)
 		member := p.value()
 		pairs = append(pairs, memberTemplate{name: key.text, member: member})
 		members = append(members, member)

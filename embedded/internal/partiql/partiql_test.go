@@ -107,7 +107,7 @@ func TestAStatementCanBeBoundAgainAndAgain(t *testing.T) {
 func TestUpdatesNameTheirItemAndChangeIt(t *testing.T) {
 	old := item(t, `{"h":{"S":"a"},"r":{"N":"1"},"n":{"N":"5"},"l":{"L":[{"N":"1"}]},"ss":{"SS":["a","b"]},"m":{"M":{"k":{"N":"1"},"j":{"N":"2"}}},"gone":{"N":"1"}}`)
 	bound := bind(t, `UPDATE "t" SET n = n + ? SET "m"."k" = 'new', l[0] = - 3 REMOVE gone REMOVE m.j SET l2 = list_append(l, [?, 'x'])
-		SET ss = set_delete(ss, <<'a'>>), s2 = SET_ADD(ss, <<?>>) WHERE r = 1 AND "h" = ? AND n > 4 RETURNING MODIFIED NEW *`,
+		SET ss = set_delete(ss, <<'a'>>), s2 = SET_ADD(s2, <<?>>) WHERE r = 1 AND "h" = ? AND n > 4 RETURNING MODIFIED NEW *`,
 		`{"N":"2"}`, `{"S":"p"}`, `{"S":"c"}`, `{"S":"a"}`)
 	if bound.Verb != partiql.Update || bound.Table != "t" || bound.Returning != partiql.ReturnModifiedNew || bound.Parameters != 4 {
 		t.Errorf("%+v", bound.Statement)
@@ -121,7 +121,7 @@ func TestUpdatesNameTheirItemAndChangeIt(t *testing.T) {
 	}
 	updated, err := bound.Change.Apply(old)
 	want := item(t, `{"h":{"S":"a"},"r":{"N":"1"},"n":{"N":"7"},"l":{"L":[{"N":"-3"}]},"l2":{"L":[{"N":"1"},{"S":"p"},{"S":"x"}]},
-		"ss":{"SS":["b"]},"s2":{"SS":["a","b","c"]},"m":{"M":{"k":{"S":"new"}}}}`)
+		"ss":{"SS":["b"]},"s2":{"SS":["c"]},"m":{"M":{"k":{"S":"new"}}}}`)
 	if err != nil || !attribute.EqualItems(updated, want) {
 		t.Errorf("%s, %v", attribute.AppendItem(nil, updated), err)
 	}
@@ -282,58 +282,141 @@ func TestChecksRequireTheirItemAndConditions(t *testing.T) {
 }
 
 func TestStatementsThatAreNotWellFormedAreRefused(t *testing.T) {
+	const leftOver, noTerm, noRight = "Unexpected token after expression", "Unexpected term", "Missing right-hand side expression of infix operator"
 	for text, want := range map[string]string{
-		"":                                                   "Expected data manipulation",
-		"CREATE TABLE t":                                     "Expected data manipulation",
-		"SELECT":                                             "Unexpected end of statement",
-		"SELECT * FROM":                                      "Unexpected end of statement",
-		"SELECT * FROM t WHERE":                              "Unexpected end of statement",
-		"SELECT * t":                                         "Unexpected token: t",
-		"SELECT FROM t":                                      "Unexpected keyword",
-		"SELECT * FROM t WHERE a":                            "Unexpected end of statement",
-		"SELECT * FROM t x":                                  "Unexpected token: x",
-		"SELECT * FROM t; SELECT":                            "Unexpected keyword",
-		"SELECT * FROM t WHERE a = 'x":                       "Unexpected token: 'x",
-		"SELECT * FROM Payment-x":                            "Unexpected token: -",
-		"SELECT * FROM ?":                                    "Unexpected token: ?",
-		`SELECT * FROM ""`:                                   "Unexpected token: ",
-		"SELECT * FROM t WHERE MISSING":                      "Unexpected keyword",
-		"SELECT * FROM t WHERE foo(a, b)":                    "Unexpected function: foo",
-		"SELECT * FROM t WHERE a = foo(b)":                   "Unexpected function: foo",
-		"SELECT * FROM t WHERE begins_with(a)":               "Incorrect number of operands of function: begins_with",
-		"SELECT a[x] FROM t":                                 "Unexpected token: x",
-		"INSERT INTO t VALUES {}":                            "Unexpected keyword",
-		"INSERT INTO t VALUE ?":                              "Unexpected token: ?",
-		"INSERT INTO t VALUE {a: 1}":                         "Unexpected token: a",
-		"INSERT INTO t VALUE {'a': b}":                       "Unexpected token: b",
-		"INSERT INTO t VALUE {'a': 1":                        "Unexpected end of statement",
-		"INSERT INTO t VALUE {'a': 1,}":                      "Unexpected token: }",
-		"INSERT INTO t VALUE {'a': [1,]}":                    "Unexpected token: ]",
-		"INSERT INTO t.i VALUE {}":                           "An index can only be selected from",
-		"UPDATE t WHERE a = 1":                               "Unexpected keyword",
-		"UPDATE t SET a = 1":                                 "Unexpected end of statement",
-		"UPDATE t SET a WHERE b=1":                           "Unexpected keyword",
-		"UPDATE t SET a = foo(1,2) WHERE b=1":                "Unexpected function: foo",
-		"DELETE t":                                           "Unexpected token: t",
-		"DELETE FROM t WHERE a=1 RETURNING OLD *":            "Unexpected token: OLD",
-		"EXISTS SELECT * FROM t":                             "Unexpected keyword",
-		"SELECT * FROM t WHERE " + strings.Repeat("(", 8000): "Unexpected end of statement",
-		"INSERT INTO t VALUE {'a':" + strings.Repeat("[", 8000): "Unexpected end of statement",
+		"":                                                      "Expected data manipulation",
+		"CREATE TABLE t":                                        "Expected data manipulation",
+		"SELECT":                                                "Unexpected end of statement",
+		"SELECT * FROM":                                         noTerm,
+		"SELECT * t":                                            "Unexpected token: t",
+		"SELECT FROM t":                                         "Unexpected keyword",
+		"SELECT * FROM t WHERE":                                 noTerm,
+		"SELECT * FROM t WHERE;":                                noTerm,
+		"SELECT * FROM t WHERE NOT":                             noTerm,
+		"SELECT * FROM t WHERE (":                               noTerm,
+		"SELECT * FROM t WHERE a":                               "Unexpected end of statement",
+		"SELECT * FROM t WHERE a = ":                            noRight,
+		"SELECT * FROM t WHERE a=1 AND":                         noRight,
+		"SELECT * FROM t WHERE a=1 OR;":                         noRight,
+		"SELECT * FROM t WHERE ORDER BY a":                      "Unexpected keyword",
+		"SELECT * FROM t WHERE IS NULL":                         "Unexpected operator",
+		"SELECT * FROM t WHERE a = LIKE":                        "Unexpected operator",
+		"SELECT * FROM t WHERE a IS FOO":                        "Expected type name",
+		"SELECT * FROM t WHERE a = 1 e5":                        leftOver,
+		"SELECT * FROM t WHERE a = 1)":                          leftOver,
+		"SELECT * FROM t ORDER BY a WHERE b = 1":                leftOver,
+		"SELECT * FROM t; SELECT":                               leftOver,
+		"SELECT * FROM Payment-x":                               leftOver,
+		"SELECT * FROM t WHERE a = 'x":                          "",
+		"SELECT * FROM t WHERE a = 1 # x":                       "",
+		"SELECT * FROM t WHERE a = 1 /* x":                      "",
+		"SELECT * FROM t WHERE a = 1e2147483648":                "",
+		"SELECT * FROM t WHERE a = 1.5e-2147483647":             "",
+		"SELECT * FROM ?":                                       noTerm,
+		"SELECT * FROM t WHERE MISSING":                         "Unexpected keyword",
+		"SELECT * FROM t WHERE a.inner = 1":                     "Invalid path dot component",
+		"SELECT a[x] FROM t":                                    "Unexpected token: x",
+		"INSERT INTO t VALUES {}":                               leftOver,
+		"INSERT INTO t x VALUE {}":                              leftOver,
+		"INSERT INTO t VALUE {'a': 1} x":                        leftOver,
+		"INSERT INTO t VALUE ?":                                 "Unexpected token: ?",
+		"INSERT INTO t VALUE {a: 1}":                            "Unexpected token: a",
+		"INSERT INTO t VALUE {'a': b}":                          noTerm,
+		"INSERT INTO t VALUE {'a': 1":                           "Unexpected end of statement",
+		"INSERT INTO t VALUE {'a': 1,}":                         "Unexpected token: }",
+		"INSERT INTO t VALUE {'a': [1,]}":                       noTerm,
+		"INSERT INTO t.i VALUE {}":                              "An index can only be selected from",
+		"UPDATE t WHERE a = 1":                                  "Unexpected keyword",
+		"UPDATE t SET a = 1":                                    "Unexpected end of statement",
+		"UPDATE t SET a WHERE b=1":                              "Unexpected keyword",
+		"FROM t SET a = 1 WHERE b = 1":                          leftOver,
+		"FROM t WHERE b = 1":                                    "Unexpected end of statement",
+		"DELETE t":                                              "Unexpected token: t",
+		"DELETE FROM":                                           "Expected identifier for simple path",
+		"DELETE FROM WHERE a = 1":                               "Expected identifier for simple path",
+		"DELETE FROM t WHERE a=1 ORDER BY a":                    leftOver,
+		"DELETE FROM t WHERE a=1 RETURNING OLD *":               "Unexpected token: OLD",
+		"EXISTS SELECT * FROM t":                                "Unexpected keyword",
+		"SELECT * FROM t WHERE " + strings.Repeat("(", 8000):    noTerm,
+		"INSERT INTO t VALUE {'a':" + strings.Repeat("[", 8000): noTerm,
 		strings.Repeat("x", 8193):                               "The statement is longer than 8192 bytes",
 	} {
 		_, err := partiql.Parse(text)
 		wantMessage(t, fmt.Sprintf("%.60s", text), err, notWellFormed+want)
 	}
+	const overflow = "Number overflow. Attempting to store a number with magnitude larger than supported range under root"
+	const first, second = "The first argument to SET_ADD must equal the assignment value at ", "The second argument to SET_DELETE must be a value with type SET at "
 	for text, want := range map[string]string{
-		"INSERT INTO t VALUE {'a': <<>>}":               "One or more parameter values were invalid: An string set  may not be empty",
-		"INSERT INTO t VALUE {'a': <<1, 1.0>>}":         "Input collection contains duplicates",
-		"INSERT INTO t VALUE {'a': <<1, 'a'>>}":         "One or more parameter values were invalid: A set must have members of one of the types S, N and B",
-		"INSERT INTO t VALUE {'a': <<[]>>}":             "One or more parameter values were invalid: A set must have members of one of the types S, N and B",
-		"INSERT INTO t VALUE {'a': 1e126}":              "Number overflow. Attempting to store a number with magnitude larger than supported range",
-		"DELETE FROM t WHERE a = 1 RETURNING ALL NEW *": "Invalid returning clause: RETURNING ALL NEW *. Only RETURNING ALL OLD * is allowed in DELETE statements.",
+		"INSERT INTO t VALUE {'a': <<>>}":                  "Empty bags are not supported",
+		"INSERT INTO t VALUE {'a': <<1, 1.0>>}":            "Input collection contains duplicates",
+		"INSERT INTO t VALUE {'a': <<'x', 'x'>>}":          "One or more parameter values were invalid: Input collection [x, x] contains duplicates.",
+		"INSERT INTO t VALUE {'a': <<1, 'a'>>}":            "One or more parameter values were invalid: A set must have members of one of the types S, N and B",
+		"INSERT INTO t VALUE {'a': <<[]>>}":                "One or more parameter values were invalid: A set must have members of one of the types S, N and B",
+		"INSERT INTO t VALUE {'a': 1e126}":                 overflow,
+		"INSERT INTO t VALUE {'a': {'x': 1e126}}":          overflow + ".x",
+		"INSERT INTO t VALUE {'a': [1, {'x': 1e126}]}":     overflow + "[1].x",
+		"INSERT INTO t VALUE {'a': f(1)}":                  "Unsupported data type: f under key root at 1:27:1",
+		"SELECT * FROM t WHERE a = 1e126":                  overflow,
+		"DELETE FROM t WHERE a = 1 RETURNING ALL NEW *":    "Invalid returning clause: RETURNING ALL NEW *. Only RETURNING ALL OLD * is allowed in DELETE statements.",
+		"SELECT * FROM t x":                                "Aliasing is not supported",
+		"SELECT * FROM t AS x WHERE a = 1":                 "Aliasing is not supported",
+		"UPDATE t x SET a = 1 WHERE b = 1":                 "Aliasing is not supported",
+		"DELETE FROM t x WHERE b = 1":                      "Aliasing is not supported",
+		`SELECT * FROM ""`:                                 "Path component cannot be an empty string",
+		`SELECT * FROM t.""`:                               "Path component cannot be an empty string",
+		`SELECT * FROM a.b.c`:                              "A path may contain at most 2 components in the FROM clause",
+		"SELECT attribute_exists(a) FROM t":                "Unexpected path component at 1:8:16",
+		"SELECT * FROM t\nWHERE 'é' = a AND foo(a, b)":     "Unrecognized function: foo at 2:19:3",
+		"SELECT * FROM t WHERE a = foo(b)":                 "Unrecognized function: foo at 1:27:3",
+		"SELECT * FROM t WHERE EXISTS(a)":                  "Unrecognized function: exists at 1:23:6",
+		"SELECT * FROM t WHERE begins_with(a)":             "Incorrect number of operands for operator or function; operator or function: begins_with, number of operands: 1",
+		"SELECT * FROM t WHERE attribute_exists()":         "Incorrect number of operands for operator or function; operator or function: attribute_exists, number of operands: 0",
+		"SELECT * FROM t WHERE attribute_not_exists(?)":    "Operator or function requires a document path; operator or function: attribute_not_exists",
+		"UPDATE t SET a = foo(1,2) WHERE b=1":              "Unrecognized function: foo at 1:18:3",
+		"UPDATE t SET a = set_add(b, <<1>>) WHERE b=1":     first + "1:18:7",
+		"UPDATE t SET a = set_add(<<1>>, <<1>>) WHERE b=1": first + "1:18:7",
+		"UPDATE t SET a = set_add(a) WHERE b=1":            "SET_ADD must have exactly two arguments at 1:18:7",
+		"UPDATE t SET a = SET_DELETE(a, [1]) WHERE b=1":    second + "1:29:1",
+		"x IS DOUBLE PRECISION":                            "Unsupported operation: IsType",
 	} {
 		_, err := partiql.Parse(text)
 		wantMessage(t, text, err, want)
+	}
+}
+
+func TestCommentsAreBlank(t *testing.T) {
+	for _, text := range []string{
+		"-- a note\nSELECT * FROM t WHERE h = 'a'", "SELECT * FROM t -- a note\nWHERE h = 'a'", "SELECT * FROM t /* ' */ WHERE h = 'a' /**/",
+		"SELECT * FROM t WHERE h = 'a' -- a note",
+	} {
+		if selection, err := bind(t, text).Selection(schema); err != nil || len(selection.Keys) != 1 {
+			t.Errorf("%s: %+v, %v", text, selection, err)
+		}
+	}
+}
+
+func TestBranchesThatOverlapAreRefused(t *testing.T) {
+	const overlap = "Overlapping conditions with range keys are not supported in where clause"
+	for where, want := range map[string]string{
+		"h = 'a' AND r = 1 OR h = 'a' AND r = 2":              "",
+		"h = 'a' AND r < 2 OR h = 'a' AND r >= 2":             "",
+		"h = 'a' AND NOT r = 1 OR h = 'a' AND r = 2":          "",
+		"h = 'a' AND r <> 1 OR h = 'a' AND r = 2":             "",
+		"h = 'a' OR h = 'a' AND NOT r IN [1, 2]":              "",
+		"h = 'a' OR h = 'b'":                                  "",
+		"n = 1 OR n = 1":                                      "",
+		"h = 'a' AND r <= 2 OR h = 'a' AND r BETWEEN 2 AND 3": overlap,
+		"h = 'a' AND n = 1 OR h = 'a' AND r = 2":              overlap,
+		"h = 'a' AND n <> 1 OR h = 'a' AND r = 2":             overlap,
+		"h = 'a' OR h = 'b' OR h = 'a'":                       overlap,
+	} {
+		_, err := bind(t, "SELECT * FROM t WHERE "+where).Selection(schema)
+		if want == "" && err != nil {
+			t.Errorf("%s: %v", where, err)
+		}
+		if want != "" {
+			wantMessage(t, where, err, want)
+		}
 	}
 }
 

@@ -102,6 +102,9 @@ func (s *Statement) Bind(parameters []attribute.Value) (*Bound, error) {
 			return nil, err
 		}
 	}
+	if err := expression.CheckOrder(s.where, bound.values); err != nil {
+		return nil, err
+	}
 	switch s.Verb {
 	case Insert:
 		v, err := s.item.value(parameters)

@@ -25,6 +25,9 @@ func (b *Bound) Target(schema expression.KeySchema) (attribute.Item, *expression
 	if _, found := key[schema.Hash]; !found || schema.Range != "" && len(key) < 2 {
 		return nil, nil, attribute.Invalid("Where clause does not contain a mandatory equality on all key attributes")
 	}
+	if b.Verb == Check && len(rest) == 0 {
+		return nil, nil, attribute.Invalid("EXISTS() must contain a single item read with additional condition")
+	}
 	hash := expression.Path{expression.Member(schema.Hash)}
 	if b.Verb != Delete {
 		return key, expression.NewCondition(all(expression.Exists{Operand: hash}, rest), b.values), nil
@@ -135,6 +138,9 @@ func (b *Bound) Selection(schema expression.KeySchema) (Selection, error) {
 	var s Selection
 	if b.where != nil {
 		s.Filter = expression.NewCondition(b.where, b.values)
+	}
+	if err := b.checkOverlap(schema); err != nil {
+		return Selection{}, err
 	}
 	var hashes []attribute.Value
 	var rangeTest *expression.KeyTest

@@ -2,6 +2,7 @@ package partiql
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
@@ -68,7 +69,7 @@ func (t setTemplate) value(parameters []attribute.Value) (attribute.Value, error
 		return attribute.Value{}, err
 	}
 	if len(members) == 0 {
-		return attribute.Value{}, attribute.Invalid("One or more parameter values were invalid: An string set  may not be empty")
+		return attribute.Value{}, attribute.Invalid("Empty bags are not supported")
 	}
 	kinds := map[attribute.Kind]attribute.Kind{attribute.S: attribute.SS, attribute.N: attribute.NS, attribute.B: attribute.BS}
 	set := attribute.Value{Kind: kinds[members[0].Kind]}
@@ -80,10 +81,15 @@ func (t setTemplate) value(parameters []attribute.Value) (attribute.Value, error
 		set.Set = append(set.Set, v.Text)
 	}
 	sorted := slices.Sorted(slices.Values(set.Set))
-	if len(slices.Compact(sorted)) < len(set.Set) {
-		return attribute.Value{}, attribute.Invalid("Input collection contains duplicates")
+	switch {
+	case len(slices.Compact(sorted)) == len(set.Set):
+		set.SortMembers()
+		return set, nil
+	case set.Kind == attribute.SS:
+		return attribute.Value{}, attribute.Invalid("One or more parameter values were invalid: Input collection [%s] contains duplicates.",
+			strings.Join(set.Set, ", "))
 	}
-	return set, nil
+	return attribute.Value{}, attribute.Invalid("Input collection contains duplicates")
 }
 
 // fold takes a template for its value, if no parameter is in it.
