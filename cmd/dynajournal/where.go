@@ -31,13 +31,14 @@ type where struct {
 	SnapshotTable  string `placeholder:"NAME" help:"Table of snapshots. Default: pekko-persistence-snapshot ($DYNAJOURNAL_SNAPSHOT_TABLE)."`
 	JournalName    string `placeholder:"NAME" help:"Name of the journal, the first part of its keys. Default: journal ($DYNAJOURNAL_JOURNAL_NAME)."`
 	SequenceShards string `placeholder:"N" help:"Shards of the marks. Default: what the journal's header says, else 10 ($DYNAJOURNAL_SEQUENCE_SHARDS)."`
-	Layout         string `enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}. Today current works, and pay but for writing events."`
+	Layout         string `enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}. In all but the first two: append, events, highest, ids, list, delete, confirm, tables create and delete."`
 	Config         string `placeholder:"FILE" help:"An application.conf with the plug-ins' keys; flags win over it ($DYNAJOURNAL_CONFIG)."`
 
-	profile string // of the AWS SDK; its default if it is empty
+	profile    string // of the AWS SDK; its default if it is empty
+	allowOlder bool   // the command works on the older layouts
 }
 
-// Layouts that there are. Those after the first two are not supported yet.
+// Layouts that there are. Those after the first two are older ones.
 const (
 	layoutCurrent = "current"
 	layoutPay     = "pay"
@@ -69,8 +70,9 @@ func (w *where) settle() (dynajournal.Config, error) {
 			return file.Config, &usageError{err}
 		}
 	}
-	if w.Layout != layoutCurrent && w.Layout != layoutPay {
-		return file.Config, usagef("--layout %s is not supported yet; %s and %s are", w.Layout, layoutCurrent, layoutPay)
+	if w.isOlder() && !w.allowOlder {
+		return file.Config, usagef("it does not work on --layout %s: migrate the journal first, or use append, events, highest, ids, list, delete, confirm or tables",
+			w.Layout)
 	}
 	if !w.placed() {
 		w.Endpoint = first(os.Getenv("DYNAJOURNAL_ENDPOINT"), os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"))
@@ -90,7 +92,7 @@ func (w *where) settle() (dynajournal.Config, error) {
 	w.Region = first(w.Region, os.Getenv("AWS_REGION"), file.Region)
 	c := file.Config
 	c.Endpoint = w.Endpoint
-	c.SnapshotEnvelope = w.Layout == layoutPay
+	c.SnapshotEnvelope, c.EventEnvelope = w.Layout == layoutPay, w.Layout == layoutPay
 	c.JournalTable = first(w.JournalTable, os.Getenv("DYNAJOURNAL_JOURNAL_TABLE"), c.JournalTable)
 	c.SnapshotTable = first(w.SnapshotTable, os.Getenv("DYNAJOURNAL_SNAPSHOT_TABLE"), c.SnapshotTable)
 	c.JournalName = first(w.JournalName, os.Getenv("DYNAJOURNAL_JOURNAL_NAME"), c.JournalName)
