@@ -85,7 +85,7 @@ func (c *appendCommand) write(ctx context.Context, s *session, w eventWriter, ev
 	if c.Atomic {
 		written, err := w.Append(ctx, events...)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		for seq := written.First; seq <= written.Last; seq++ {
 			if err := s.result.write(appendedResult{c.PersistenceID, seq, w.WriterUUID()}); err != nil {
@@ -109,7 +109,7 @@ func (c *appendCommand) checkExpected(ctx context.Context, w eventWriter) error 
 	}
 	next, err := w.NextSequenceNumber(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // says what it is
+		return err
 	}
 	if next != *c.Expect {
 		return fmt.Errorf("%q: sequence number %d was expected to be the next, but %d is; nothing was written", c.PersistenceID, *c.Expect, next)

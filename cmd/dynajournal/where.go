@@ -31,7 +31,7 @@ type where struct {
 	SnapshotTable  string `placeholder:"NAME" help:"Table of snapshots. Default: pekko-persistence-snapshot ($DYNAJOURNAL_SNAPSHOT_TABLE)."`
 	JournalName    string `placeholder:"NAME" help:"Name of the journal, the first part of its keys. Default: journal ($DYNAJOURNAL_JOURNAL_NAME)."`
 	SequenceShards string `placeholder:"N" help:"Shards of the marks. Default: what the journal's header says, else 10 ($DYNAJOURNAL_SEQUENCE_SHARDS)."`
-	Layout         string `enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}. In all but the first two: append, events, highest, ids, list, delete, confirm, tables create and delete."`
+	Layout         string `enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}. The help of migrate says what is possible on the older ones."`
 	Config         string `placeholder:"FILE" help:"An application.conf with the plug-ins' keys; flags win over it ($DYNAJOURNAL_CONFIG)."`
 
 	profile    string // of the AWS SDK; its default if it is empty
@@ -106,6 +106,11 @@ func (w *where) settle() (dynajournal.Config, error) {
 }
 
 func (w *where) placed() bool { return w.Endpoint != "" || w.Data != "" || w.Memory || w.AWS }
+
+// named is the place in words, once it is settled.
+func (w *where) named() string {
+	return first(w.Endpoint, w.Data, "AWS") + " " + first(w.profile, w.Region, "default")
+}
 
 func first(values ...string) string {
 	for _, v := range values {
