@@ -58,46 +58,58 @@ func (c *appendCommand) Run(ctx context.Context, s *session, line *kong.Context)
 	if err != nil {
 		return err
 	}
-	if s.where.Layout == layoutPay {
-		return usagef("events can't be written in --layout %s yet, only in %s", layoutPay, layoutCurrent)
+	if s.where.isOlder() {
+		return c.older(ctx, s, events)
 	}
 	return s.journal(ctx, appending, func(j *dynajournal.Journal) error {
 		w, err := j.Recover(ctx, c.PersistenceID, dynajournal.RecoverOptions{}, nil)
 		if err != nil {
 			return err //nolint:wrapcheck // says what it is
 		}
-		if err := c.checkExpected(ctx, w); err != nil {
-			return err
-		}
-		if c.Atomic {
-			written, err := w.Append(ctx, events...)
-			if err != nil {
-				return err //nolint:wrapcheck // says what it is
-			}
-			for seq := written.First; seq <= written.Last; seq++ {
-				if err := s.result.write(appendedResult{c.PersistenceID, seq, w.WriterUUID()}); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		outcomes, err := w.AppendEach(ctx, events...)
-		for _, o := range outcomes {
-			if o.Err == nil {
-				err = errors.Join(err, s.result.write(appendedResult{c.PersistenceID, o.SequenceNumber, w.WriterUUID()}))
-			}
-		}
-		return err
+		return c.write(ctx, s, w, events)
 	})
 }
 
-func (c *appendCommand) checkExpected(ctx context.Context, w *dynajournal.Writer) error {
+// eventWriter is what writes events, of today's layout or an older one.
+type eventWriter interface {
+	Append(ctx context.Context, events ...any) (dynajournal.AppendResult, error)
+	AppendEach(ctx context.Context, events ...any) ([]dynajournal.Outcome, error)
+	NextSequenceNumber(ctx context.Context) (int64, error)
+	WriterUUID() string
+}
+
+func (c *appendCommand) write(ctx context.Context, s *session, w eventWriter, events []any) error {
+	if err := c.checkExpected(ctx, w); err != nil {
+		return err
+	}
+	if c.Atomic {
+		written, err := w.Append(ctx, events...)
+		if err != nil {
+			return err
+		}
+		for seq := written.First; seq <= written.Last; seq++ {
+			if err := s.result.write(appendedResult{c.PersistenceID, seq, w.WriterUUID()}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	outcomes, err := w.AppendEach(ctx, events...)
+	for _, o := range outcomes {
+		if o.Err == nil {
+			err = errors.Join(err, s.result.write(appendedResult{c.PersistenceID, o.SequenceNumber, w.WriterUUID()}))
+		}
+	}
+	return err
+}
+
+func (c *appendCommand) checkExpected(ctx context.Context, w eventWriter) error {
 	if c.Expect == nil {
 		return nil
 	}
 	next, err := w.NextSequenceNumber(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // says what it is
+		return err
 	}
 	if next != *c.Expect {
 		return fmt.Errorf("%q: sequence number %d was expected to be the next, but %d is; nothing was written", c.PersistenceID, *c.Expect, next)

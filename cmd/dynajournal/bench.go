@@ -78,7 +78,7 @@ func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
 
 // benchPlace is where the flags say, or a served engine of its own, which stop ends.
 func (s *session) benchPlace(ctx context.Context) (config dynajournal.Config, stop func() error, err error) {
-	config, err = s.where.named()
+	config, err = s.where.settleGiven()
 	if err != nil {
 		return config, nil, err
 	}

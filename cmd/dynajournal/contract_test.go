@@ -16,6 +16,8 @@ import (
 func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
 	clean(t)
 	const appended, table = "persistence_id sequence_nr writer_uuid", "indexes kind shards status table"
+	const copied = "events persistence_ids snapshots"
+	file := filepath.Join(t.TempDir(), "archive")
 	const snapshot = "payload payload_base64 persistence_id sequence_nr serializer_id serializer_manifest timestamp"
 	const event = "manifest payload payload_base64 persistence_id sequence_nr serializer_id serializer_manifest writer_uuid"
 	for _, c := range []struct {
@@ -41,6 +43,10 @@ func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
 		{"snapshot delete a --max-seq 2", []string{snapshot}},
 		{"verify --all", nil},
 		{"repair --all", nil},
+		{"export --all " + file, []string{copied}},
+		{"import " + file, []string{copied}},
+		{"migrate --from-layout current --from-table pekko-persistence --to-data " + filepath.Join(t.TempDir(), "target"), []string{copied}},
+		{"migrate --from-layout pay --from-table pekko-persistence", []string{copied}},
 		{"delete a --to 2", []string{"highest lowest persistence_id removed"}},
 		{"purge a --yes", []string{"persistence_id removed"}},
 		{"tables delete --yes", []string{table, table}},
@@ -274,8 +280,13 @@ func TestFailuresAreOneLineAndAStatus(t *testing.T) {
 		"a feature that there is not":         {[]string{"serve", "--memory", "--without", "nope"}, statusUsage, "--without"},
 		"an unknown output":                   {[]string{"--output", "xml", "highest", "a"}, statusUsage, "--output"},
 		"an unknown layout":                   {[]string{"--layout", "x", "highest", "a"}, statusUsage, "--layout"},
-		"a layout that is not supported":      {[]string{"--layout", "naive", "highest", "a"}, statusUsage, "current and pay are"},
-		"writing the layout pay":              {[]string{"--layout", "pay", "append", "a", "--string", "x"}, statusUsage, "only in current"},
+		"a command of today's layout":         {[]string{"--layout", "naive", "purge", "a", "--yes"}, statusUsage, "does not work on --layout naive"},
+		"marking in today's layout":           {[]string{"delete", "a", "--to", "1", "--mark"}, statusUsage, "can't mark events"},
+		"confirming in today's layout":        {[]string{"confirm", "a", "--seq", "1", "--channel", "c"}, statusUsage, "has no confirmations"},
+		"an export without ids":               {[]string{"export", "file"}, statusUsage, "or --all"},
+		"an export of some and of all":        {[]string{"export", "a", "file", "--all"}, statusUsage, "or --all"},
+		"an import of nothing":                {[]string{"import", "/does/not/exist"}, statusFailed, "no such file"},
+		"a migration from nowhere":            {[]string{"migrate", "--from-layout", "naive"}, statusUsage, "--from-table"},
 		"two places":                          {[]string{"--memory", "--aws", "highest", "a"}, statusUsage, "can't be used together"},
 		"another number of shards":            {[]string{"--sequence-shards", "7", "highest", "a"}, statusUsage, "1 sequence shards"},
 		"shards that are no number":           {[]string{"--sequence-shards", "x", "highest", "a"}, statusUsage, "number of sequence shards"},

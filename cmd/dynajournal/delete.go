@@ -10,6 +10,7 @@ import (
 type deleteCommand struct {
 	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
 	To            int64  `required:"" placeholder:"N" help:"Last sequence number to delete; one beyond the highest stands for that."`
+	Mark          bool   `help:"Only mark the events as deleted, in the older layouts that can."`
 }
 
 // Help is shown below the flags' help.
@@ -31,6 +32,12 @@ func (r deletedResult) text() string {
 
 // Run runs the command.
 func (c *deleteCommand) Run(ctx context.Context, s *session) error {
+	if s.where.isOlder() {
+		return c.older(ctx, s)
+	}
+	if c.Mark {
+		return usagef("--layout %s can't mark events as deleted", s.where.Layout)
+	}
 	return s.journal(ctx, removing, func(j *dynajournal.Journal) error {
 		w, err := j.Recover(ctx, c.PersistenceID, dynajournal.RecoverOptions{}, nil)
 		if err != nil {

@@ -47,6 +47,9 @@ func (r eventResult) text() string {
 
 // Run runs the command.
 func (c *eventsCommand) Run(ctx context.Context, s *session) error {
+	if s.where.isOlder() {
+		return c.older(ctx, s)
+	}
 	return s.journal(ctx, reading, func(j *dynajournal.Journal) error {
 		var payloads payloadDecoder
 		for e, err := range j.Events(ctx, c.PersistenceID, dynajournal.Range{From: c.From, To: c.To, Limit: c.Max}) {

@@ -142,7 +142,10 @@ func (e *export) file(ctx context.Context, name, partial string, pids iter.Seq2[
 		}
 		return totals, nil
 	}
-	return totals, os.Remove(partial)
+	if err := os.Remove(partial); err != nil {
+		return totals, fmt.Errorf("remove the part: %w", err)
+	}
+	return totals, nil
 }
 
 // begin begins the archive, or goes on with what of it is whole.
@@ -218,9 +221,7 @@ func (e *export) one(ctx context.Context, pid string) error {
 	events := int64(0)
 	for r, err := range e.journal.Records(ctx, pid, dynajournal.RecordsOptions{}) {
 		if errors.Is(err, dynajournal.ErrCorruptItem) && !writing {
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			e.unreadable = append(e.unreadable, err)
+			e.leaveOut(err)
 			return nil
 		}
 		if err != nil {
@@ -249,6 +250,13 @@ func (e *export) one(ctx context.Context, pid string) error {
 	e.events += events
 	e.shown.set(e.events)
 	return e.out.End()
+}
+
+// leaveOut remembers a persistence id that can't be read.
+func (e *export) leaveOut(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.unreadable = append(e.unreadable, err)
 }
 
 // recordOverhead is about what a record takes in memory besides its bytes.

@@ -24,6 +24,9 @@ func (r boundsResult) text() string {
 
 // Run runs the command.
 func (c *highestCommand) Run(ctx context.Context, s *session) error {
+	if s.where.isOlder() {
+		return c.older(ctx, s)
+	}
 	return s.journal(ctx, reading, func(j *dynajournal.Journal) error {
 		b, err := j.Bounds(ctx, c.PersistenceID)
 		if err != nil {

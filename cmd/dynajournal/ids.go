@@ -36,6 +36,9 @@ func (c *idsCommand) Run(ctx context.Context, s *session) error {
 		}
 		opts.Limit = *c.Limit
 	}
+	if s.where.isOlder() {
+		return c.older(ctx, s)
+	}
 	return s.journal(ctx, reading, func(j *dynajournal.Journal) error {
 		for pid, err := range j.CurrentPersistenceIDs(ctx, opts) {
 			if err != nil {

@@ -186,7 +186,7 @@ func (i *importing) write(ctx context.Context, p *portion) error {
 func (i *importing) save(ctx context.Context, snapshots []dynajournal.Snapshot) error {
 	for _, s := range snapshots {
 		if _, err := i.journal.CopySnapshot(ctx, s); err != nil {
-			return err
+			return err //nolint:wrapcheck // says what it is
 		}
 	}
 	return nil

@@ -52,6 +52,9 @@ func runs(numbers []int64) string {
 
 // Run runs the command.
 func (c *listCommand) Run(ctx context.Context, s *session) error {
+	if s.where.isOlder() {
+		return c.older(ctx, s)
+	}
 	return s.journal(ctx, reading, func(j *dynajournal.Journal) error {
 		l, err := j.List(ctx, c.PersistenceID)
 		if err != nil {

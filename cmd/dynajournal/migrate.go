@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,7 +35,7 @@ type migrateCommand struct {
 	ToRegion   string `placeholder:"R" help:"Region of the target. Default: the source's."`
 	ToProfile  string `placeholder:"NAME" help:"Profile of the AWS SDK for the target, which may be of another account."`
 
-	MarkedDeleted string  `enum:"skip,tombstones" default:"skip" help:"Events marked as deleted: skip leaves only their numbers taken, tombstones keeps those of a deleted prefix as tombstones besides."`
+	MarkedDeleted string  `enum:"skip,tombstones" default:"skip" help:"Events marked as deleted: skip leaves their numbers taken, tombstones makes tombstones of a prefix besides."`
 	Live          bool    `help:"A JVM still writes to the source: what is missing near the end of a persistence id may be on its way, and is left for a later run."`
 	CatchUp       bool    `help:"Copy what is new behind what the target has, without comparing all before it."`
 	State         string  `placeholder:"FILE" help:"Remember in this file what is copied; the same command passes over it. Default: what the target has is compared."`
@@ -50,7 +51,8 @@ type migrateCommand struct {
 func (*migrateCommand) Help() string {
 	return "The flags of where it works say where the source is, and but for --to-… where the target is, whose tables are --journal-table and " +
 		"--snapshot-table. The source is only read. It can be interrupted at any point and called again; a persistence id that has other content in the target " +
-		"fails, and nothing of it is written over. With --from-layout pay and the table of the target, events are given today's form in place. On an embedded " +
+		"fails, and nothing of it is written over. Besides this, append, events, highest, ids, list, delete, confirm, and tables create and delete work on the older " +
+		"layouts, with --layout. With --from-layout pay and the table of the target, events are given today's form in place. On an embedded " +
 		"engine without tables, those of a native journal are made first."
 }
 
@@ -87,6 +89,7 @@ type migrating struct {
 	command *migrateCommand
 	session *session
 	closers []func() error // in the order of opening
+	place   *where         // of the target
 
 	from, to  dynajournal.Config
 	elsewhere bool // the target is at another place than the source
@@ -96,8 +99,8 @@ type migrating struct {
 
 func (m *migrating) close() error {
 	var err error
-	for i := len(m.closers) - 1; i >= 0; i-- {
-		err = errors.Join(err, m.closers[i]())
+	for _, closing := range slices.Backward(m.closers) {
+		err = errors.Join(err, closing())
 	}
 	return err
 }
@@ -106,6 +109,7 @@ func (m *migrating) close() error {
 func (m *migrating) open(ctx context.Context) error {
 	c, s := m.command, m.session
 	to := *s.where
+	m.place = s.where
 	from, err := s.where.open(ctx, s.err)
 	if err != nil {
 		return err
@@ -121,6 +125,7 @@ func (m *migrating) open(ctx context.Context) error {
 			return err
 		}
 		m.closers = append(m.closers, target.close)
+		m.place = &to
 	}
 	m.to, m.from = target.config, from.config
 	m.to.JournalTable = first(m.to.JournalTable, dynajournal.DefaultJournalTable)
@@ -174,7 +179,7 @@ func (m *migrating) openSource(ctx context.Context) error {
 	}
 	layout, err := legacy.ParseLayout(c.FromLayout)
 	if err != nil {
-		return err //nolint:wrapcheck // says what it is
+		return err
 	}
 	usage := &migration.Usage{}
 	m.from.Hooks = append(m.from.Hooks, usage)
@@ -222,8 +227,8 @@ func (m *migrating) options(shown *progress, notes *noteFile) (migration.Options
 		Note:                notes.note,
 	}
 	if c.State != "" {
-		of := fmt.Sprintf("%s %s %q at %q to %q %q at %q", c.FromLayout, m.from.JournalTable, m.from.JournalName, m.from.Endpoint,
-			m.to.JournalTable, m.to.JournalName, m.to.Endpoint)
+		of := fmt.Sprintf("%s %s %s at %s to %s %s at %s", c.FromLayout, m.from.JournalTable, first(m.from.JournalName, dynajournal.DefaultJournalName),
+			m.session.where.named(), m.to.JournalTable, first(m.to.JournalName, dynajournal.DefaultJournalName), m.place.named())
 		state, err := migration.OpenState(c.State, of)
 		if err != nil {
 			return opts, err //nolint:wrapcheck // says what it is
@@ -353,7 +358,7 @@ func (m *migrating) upgrade(ctx context.Context) error {
 				ids++
 				shown.count()
 			}
-			return err
+			return err //nolint:wrapcheck // says what it is
 		})
 	}
 	var listing error

@@ -30,6 +30,7 @@ type commands struct {
 	Snapshots snapshotsCommand `cmd:"" help:"Show the snapshots of a persistence id, newest first."`
 	Snapshot  snapshotCommand  `cmd:"" help:"Load, save and delete snapshots."`
 	Delete    deleteCommand    `cmd:"" help:"Delete the events of a persistence id up to a sequence number."`
+	Confirm   confirmCommand   `cmd:"" help:"Confirm an event, in the older layouts that have confirmations."`
 	Purge     purgeCommand     `cmd:"" help:"Remove all trace of a persistence id."`
 	Verify    verifyCommand    `cmd:"" help:"Check what is stored, and name what is not as it should be."`
 	Repair    repairCommand    `cmd:"" help:"Repair what can be repaired without losing an event."`

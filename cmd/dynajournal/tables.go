@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/legacy"
 )
 
 type tablesCommand struct {
@@ -79,6 +82,12 @@ func (c *tablesCreateCommand) Run(ctx context.Context, s *session) error {
 	if !provisioned && (c.RCU != 0 || c.WCU != 0) {
 		return usagef("--rcu and --wcu need --billing provisioned")
 	}
+	if s.where.isOlder() {
+		if c.SharedWithJVM || provisioned {
+			return usagef("tables of --layout %s are made on demand, as they are", s.where.Layout)
+		}
+		return s.olderTable(ctx, string(types.TableStatusActive), legacy.CreateTable)
+	}
 	return s.tables(ctx, func(config dynajournal.Config) error {
 		opts := dynajournal.TableOptions{SharedWithJVM: c.SharedWithJVM, ReadUnits: c.RCU, WriteUnits: c.WCU}
 		if err := dynajournal.CreateTables(ctx, config, opts); err != nil {
@@ -131,6 +140,9 @@ const statusDeleted = "DELETED"
 func (c *tablesDeleteCommand) Run(ctx context.Context, s *session) error {
 	if !c.Yes {
 		return usagef("it deletes the tables with all journals in them: say --yes")
+	}
+	if s.where.isOlder() {
+		return s.olderTable(ctx, statusDeleted, legacy.DeleteTable)
 	}
 	return s.tables(ctx, func(config dynajournal.Config) error {
 		names, err := dynajournal.DeleteTables(ctx, config)

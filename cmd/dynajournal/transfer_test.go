@@ -183,7 +183,8 @@ func TestMigrateToAnotherPlace(t *testing.T) {
 	}
 	must(t, "append", "c", "--string", "new")
 	o := invoke(t.Context(), "", append(args, "--catch-up")...)
-	if o.status != statusDone || !strings.Contains(o.err, "of which 1 were not there") || !strings.Contains(o.err, "compared: 3 persistence ids, 6 events and 1 snapshots are the same") {
+	if o.status != statusDone || !strings.Contains(o.err, "of which 1 were not there") ||
+		!strings.Contains(o.err, "compared: 3 persistence ids, 6 events and 1 snapshots are the same") {
 		t.Errorf("catching up: %+v", o)
 	}
 	must(t, "append", "a", "--string", "there", "--data", target)

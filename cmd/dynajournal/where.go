@@ -31,13 +31,14 @@ type where struct {
 	SnapshotTable  string `placeholder:"NAME" help:"Table of snapshots. Default: pekko-persistence-snapshot ($DYNAJOURNAL_SNAPSHOT_TABLE)."`
 	JournalName    string `placeholder:"NAME" help:"Name of the journal, the first part of its keys. Default: journal ($DYNAJOURNAL_JOURNAL_NAME)."`
 	SequenceShards string `placeholder:"N" help:"Shards of the marks. Default: what the journal's header says, else 10 ($DYNAJOURNAL_SEQUENCE_SHARDS)."`
-	Layout         string `enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}. Today current works, and pay but for writing events."`
+	Layout         string `enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}. The help of migrate says what is possible on the older ones."`
 	Config         string `placeholder:"FILE" help:"An application.conf with the plug-ins' keys; flags win over it ($DYNAJOURNAL_CONFIG)."`
 
-	profile string // of the AWS SDK; its default if it is empty
+	profile    string // of the AWS SDK; its default if it is empty
+	allowOlder bool   // the command works on the older layouts
 }
 
-// Layouts that there are. Those after the first two are not supported yet.
+// Layouts that there are. Those after the first two are older ones.
 const (
 	layoutCurrent = "current"
 	layoutPay     = "pay"
@@ -62,15 +63,15 @@ func (p *place) close() error {
 // settle fills in what is not set by a flag, first from the environment, then from the file, whose other settings it
 // returns. If nobody says where, it is in the default folder.
 func (w *where) settle() (dynajournal.Config, error) {
-	c, err := w.named()
+	c, err := w.settleGiven()
 	if err == nil && !w.placed() {
 		w.Data, err = defaultFolder()
 	}
 	return c, err
 }
 
-// named is settle without a default of where.
-func (w *where) named() (dynajournal.Config, error) {
+// settleGiven is settle without a default of where.
+func (w *where) settleGiven() (dynajournal.Config, error) {
 	var file pluginconfig.Settings
 	if path := first(w.Config, os.Getenv("DYNAJOURNAL_CONFIG")); path != "" {
 		var err error
@@ -78,8 +79,9 @@ func (w *where) named() (dynajournal.Config, error) {
 			return file.Config, &usageError{err}
 		}
 	}
-	if w.Layout != layoutCurrent && w.Layout != layoutPay {
-		return file.Config, usagef("--layout %s is not supported yet; %s and %s are", w.Layout, layoutCurrent, layoutPay)
+	if w.isOlder() && !w.allowOlder {
+		return file.Config, usagef("it does not work on --layout %s: migrate the journal first, or use append, events, highest, ids, list, delete, confirm or tables",
+			w.Layout)
 	}
 	if !w.placed() {
 		w.Endpoint = first(os.Getenv("DYNAJOURNAL_ENDPOINT"), os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"))
@@ -93,7 +95,7 @@ func (w *where) named() (dynajournal.Config, error) {
 	w.Region = first(w.Region, os.Getenv("AWS_REGION"), file.Region)
 	c := file.Config
 	c.Endpoint = w.Endpoint
-	c.SnapshotEnvelope = w.Layout == layoutPay
+	c.SnapshotEnvelope, c.EventEnvelope = w.Layout == layoutPay, w.Layout == layoutPay
 	c.JournalTable = first(w.JournalTable, os.Getenv("DYNAJOURNAL_JOURNAL_TABLE"), c.JournalTable)
 	c.SnapshotTable = first(w.SnapshotTable, os.Getenv("DYNAJOURNAL_SNAPSHOT_TABLE"), c.SnapshotTable)
 	c.JournalName = first(w.JournalName, os.Getenv("DYNAJOURNAL_JOURNAL_NAME"), c.JournalName)
@@ -107,6 +109,11 @@ func (w *where) named() (dynajournal.Config, error) {
 }
 
 func (w *where) placed() bool { return w.Endpoint != "" || w.Data != "" || w.Memory || w.AWS }
+
+// named is the place in words, once it is settled.
+func (w *where) named() string {
+	return first(w.Endpoint, w.Data, "AWS") + " " + first(w.profile, w.Region, "default")
+}
 
 func first(values ...string) string {
 	for _, v := range values {

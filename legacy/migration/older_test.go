@@ -98,7 +98,7 @@ func TestHistoriesOfTheHashKeyLayout(t *testing.T) {
 	t.Parallel()
 	p := open(t, false)
 	j := openOlder(t, p, legacy.HashKey)
-	for _, pid := range []string{"hole", "tail", "marked", "within", "all", "gone"} {
+	for _, pid := range []string{"hole", "tail", "marked", "within", "all", "gone", "unmarked"} {
 		writeOlder(t, j, pid, 6)
 	}
 	remove(t, p, "journal-P-hole-3")
@@ -108,6 +108,9 @@ func TestHistoriesOfTheHashKeyLayout(t *testing.T) {
 	mark(t, p, "journal-P-marked-2")
 	remove(t, p, "journal-P-marked-3")
 	mark(t, p, "journal-P-within-4")
+	for shard := range 10 {
+		remove(t, p, fmt.Sprint("journal-SH-unmarked-", shard))
+	}
 	for seq := 1; seq <= 6; seq++ {
 		mark(t, p, fmt.Sprint("journal-P-all-", seq))
 		remove(t, p, fmt.Sprint("journal-P-gone-", seq))
@@ -132,6 +135,7 @@ func TestHistoriesOfTheHashKeyLayout(t *testing.T) {
 		{tombstones, "all", 0, "low 7, deleted 1-6"},
 		{skip, "gone", 0, "low 7"},
 		{live, "gone", 0, ""},
+		{skip, "unmarked", 0, "1, 2, 3, 4, 5, 6"},
 		{skip, "never", 0, ""},
 	} {
 		if got := tell(t, c.source, c.pid, c.from); got != c.want {
@@ -141,10 +145,10 @@ func TestHistoriesOfTheHashKeyLayout(t *testing.T) {
 	to := open(t, false)
 	var notes []migration.Note
 	s, err := migration.Run(t.Context(), tombstones, to.Journal, migration.Options{Note: func(n migration.Note) { notes = append(notes, n) }})
-	if err != nil || s.MarkedDeleted != 9 || s.Confirmed != 9 || s.Confirmations != 18 || len(notes) != 9 || s.PersistenceIDs != 6 {
+	if err != nil || s.MarkedDeleted != 9 || s.Confirmed != 9 || s.Confirmations != 18 || len(notes) != 9 || s.PersistenceIDs != 7 {
 		t.Errorf("%+v, %v, %d notes", s, err, len(notes))
 	}
-	if c, err := migration.Verify(t.Context(), tombstones, to.Journal, migration.Options{}); err != nil || c.PersistenceIDs != 6 {
+	if c, err := migration.Verify(t.Context(), tombstones, to.Journal, migration.Options{}); err != nil || c.PersistenceIDs != 7 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	copied := to.items(t)
@@ -186,7 +190,7 @@ func TestAMigrationOfAnOlderLayoutThatIsKilledFiftyTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(5, 6))
-	for dead := 0; dead < 50; dead++ {
+	for range 50 {
 		if killedRun(t, source, to, 3+random.Int64N(120)) == nil {
 			to = open(t, false)
 		}

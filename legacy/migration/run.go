@@ -100,8 +100,13 @@ type Failure struct {
 	Err           error
 }
 
-// ErrIncomplete: some persistence ids could not be copied; the error is an *IncompleteError. The others are.
-var ErrIncomplete = errors.New("not everything was copied")
+// Errors of this package, for errors.Is. Those of package dynajournal are returned besides, with the same meaning.
+var (
+	// ErrIncomplete: some persistence ids could not be copied; the error is an *IncompleteError. The others are.
+	ErrIncomplete = errors.New("not everything was copied")
+	// ErrDifferent: source and target differ; the error is a *DifferentError.
+	ErrDifferent = errors.New("the target is not the same as the source")
+)
 
 // IncompleteError says how many persistence ids could not be copied, and why the first of them. errors.Is ErrIncomplete.
 type IncompleteError struct {
@@ -321,7 +326,7 @@ func (r *run) copy(ctx context.Context, pid string) error {
 	}
 	copied, err := r.target.PutRecords(ctx, pid, r.counted(records), dynajournal.PutRecordsOptions{Pace: r.pace})
 	if err != nil {
-		return err
+		return err //nolint:wrapcheck // says what it is
 	}
 	snapshots, written, err := r.snapshots(ctx, pid)
 	if err != nil {
@@ -366,7 +371,7 @@ func (r *run) counted(records iter.Seq2[dynajournal.Record, error]) iter.Seq2[dy
 func (r *run) new(ctx context.Context, pid string, opts ReadOptions) (iter.Seq2[dynajournal.Record, error], error) {
 	bounds, err := r.target.Bounds(ctx, pid)
 	if err != nil {
-		return nil, err
+		return nil, err //nolint:wrapcheck // says what it is
 	}
 	if opts.From, err = r.last(ctx, pid, bounds); err != nil {
 		return nil, err

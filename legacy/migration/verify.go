@@ -29,9 +29,6 @@ type Difference struct {
 	Detail         string
 }
 
-// ErrDifferent: source and target differ; the error is a *DifferentError.
-var ErrDifferent = errors.New("the target is not the same as the source")
-
 // DifferentError says how many persistence ids differ, and where the first of them does. errors.Is ErrDifferent.
 type DifferentError struct {
 	Different int64
