@@ -48,9 +48,10 @@ type Group struct {
 	opts       GroupOptions
 	statements statements
 	off        atomic.Bool
-	// work are the group's goroutines: Busy senders that wait to be woken, and those that come and go.
+	// work are the group's goroutines. Those that have sent a request stay for further ones, as their stacks have grown: wake
+	// gives them what to send, nil for what waits then.
 	work    sync.WaitGroup
-	wake    chan struct{}
+	wake    chan []*write
 	closing sync.Once
 
 	mu sync.Mutex
@@ -58,12 +59,12 @@ type Group struct {
 	waiting      []*write
 	items, bytes int
 	sending      int
-	senders      int // that wait to be woken, or were
+	idle         int // goroutines that wait to be woken
 }
 
 // NewGroup makes a group. It must be closed when its last Insertion is done.
 func (c *Client) NewGroup(opts GroupOptions) *Group {
-	g := &Group{client: c, opts: opts, statements: statements{table: opts.Table}, wake: make(chan struct{}, Busy)}
+	g := &Group{client: c, opts: opts, statements: statements{table: opts.Table}, wake: make(chan []*write, c.opts.MaxInFlight)}
 	g.off.Store(opts.Off)
 	return g
 }
@@ -119,11 +120,7 @@ func (g *Group) Insert(ctx context.Context, m *Meter, in Insert) *Insertion {
 		s.outcomes = make([]error, len(in.Items))
 	}
 	s.left.Store(int32(len(in.Items)))
-	if g.off.Load() || in.Condition == "" {
-		g.work.Go(s.singly)
-	} else {
-		g.gather(s)
-	}
+	g.gather(s)
 	return s
 }
 
@@ -157,47 +154,56 @@ func (s *Insertion) Withdraw() {
 	})
 }
 
-// singly inserts each item by a request of its own.
-func (s *Insertion) singly() {
-	s.whole = write{s, 0, len(s.Items), 0}
-	r := s.group.request([]*write{&s.whole})
-	if len(r.members) > 1 {
-		r.singly(r.members, nil)
-		r.cancel()
-	} else if r.first() {
-		r.rest()
-	}
-}
-
 // gather lets an insertion wait, and sends what is to be sent. One that is more than a request goes all at once.
 func (g *Group) gather(s *Insertion) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for ; g.senders < Busy; g.senders++ {
-		g.work.Go(g.serve)
-	}
 	parts := g.enqueue(s)
-	if g.sending < Busy {
-		g.sending++
-		g.wake <- struct{}{}
+	if g.sending < min(Busy, g.client.opts.MaxInFlight) {
+		g.start(nil)
 	}
 	for len(g.waiting) > 0 && g.sending < g.client.opts.MaxInFlight && (parts > 1 || g.full()) {
-		g.sending++
-		together := g.take()
-		g.work.Go(func() { g.send(together) })
+		g.start(g.take())
 	}
+}
+
+// start has a request sent: an idle goroutine sends it, or a new one; nil is what waits then.
+func (g *Group) start(together []*write) {
+	g.sending++
+	if g.idle > 0 {
+		g.idle--
+		g.wake <- together
+		return
+	}
+	g.work.Go(func() {
+		g.send(together)
+		for together := range g.wake {
+			g.send(together)
+		}
+	})
+}
+
+// holds is how many items a request holds: one, when the group is off.
+func (g *Group) holds() int {
+	if g.off.Load() {
+		return 1
+	}
+	return maxStatements
 }
 
 // enqueue lets an insertion wait, in parts of as many items as a request holds, and returns how many parts that are.
 func (g *Group) enqueue(s *Insertion) int {
-	parts := 0
+	parts, most := 0, g.holds()
+	if s.Condition == "" {
+		most = 1
+	}
 	for from := 0; from < len(s.Items); parts++ {
 		w := &s.whole
 		if parts > 0 {
 			w = &write{}
 		}
 		*w = write{s, from, from + 1, s.Sizes[from]}
-		for w.to < len(s.Items) && w.to-from < maxStatements && w.bytes+s.Sizes[w.to] <= maxGroupBytes {
+		for w.to < len(s.Items) && w.to-from < most && w.bytes+s.Sizes[w.to] <= maxGroupBytes {
 			w.bytes += s.Sizes[w.to]
 			w.to++
 		}
@@ -210,19 +216,19 @@ func (g *Group) enqueue(s *Insertion) int {
 }
 
 // full says whether a whole request has gathered.
-func (g *Group) full() bool { return g.items >= maxStatements || g.bytes >= maxGroupBytes }
+func (g *Group) full() bool { return g.items >= g.holds() || g.bytes >= maxGroupBytes }
 
 // take takes what one request holds from those who wait, the longest waiting first.
 func (g *Group) take() []*write {
 	taken := make([]*write, 0, min(len(g.waiting), maxStatements))
-	items, bytes := 0, 0
+	items, bytes, most := 0, 0, g.holds()
 	fits := func(w *write) bool {
-		return len(taken) == 0 || items+w.to-w.from <= maxStatements && bytes+w.bytes <= maxGroupBytes &&
-			!slices.ContainsFunc(taken, func(t *write) bool { return t.ID == w.ID })
+		return len(taken) == 0 || items+w.to-w.from <= most && bytes+w.bytes <= maxGroupBytes && w.Condition != "" &&
+			taken[0].Condition != "" && !slices.ContainsFunc(taken, func(t *write) bool { return t.ID == w.ID })
 	}
 	rest := g.waiting[:0]
 	for i, w := range g.waiting {
-		if items == maxStatements {
+		if items >= most {
 			rest = append(rest, g.waiting[i:]...)
 			break
 		}
@@ -241,16 +247,12 @@ func (g *Group) take() []*write {
 	return taken
 }
 
-// serve is a sender's life.
-func (g *Group) serve() {
-	for range g.wake {
-		g.send(g.next())
-	}
-}
-
 // send sends one request after the other, as long as there is something to send. What has to be tried again goes its own way:
 // a pause is no request under way, and others need not wait for it.
 func (g *Group) send(together []*write) {
+	if together == nil {
+		together = g.next()
+	}
 	for together != nil {
 		r := g.request(together)
 		if r.first() {
@@ -263,12 +265,13 @@ func (g *Group) send(together []*write) {
 	}
 }
 
-// next takes what goes when a request has ended. If that is nothing, one request less is under way.
+// next takes what goes when a request has ended. If that is nothing, one request less is under way, and its sender idle.
 func (g *Group) next() []*write {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.waiting) == 0 || g.sending > Busy && !g.full() {
 		g.sending--
+		g.idle++
 		return nil
 	}
 	return g.take()

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -18,8 +17,8 @@ import (
 // groupRequest is a request of a group on its way: a PutItem for one item, else a BatchExecuteStatement.
 type groupRequest struct {
 	group *Group
-	// ctx ends when the time of the operation is up, or the group's; it is handed from the sender to whoever tries again.
-	ctx, values context.Context //nolint:containedctx // a request's own
+	// ctx ends with parent, or when the time of the operation is up; it is handed from the sender to whoever tries again.
+	ctx, parent context.Context //nolint:containedctx // a request's own
 	cancel      context.CancelFunc
 	tries       tries
 	begun       bool
@@ -43,11 +42,11 @@ func (m *member) item() Attributes { return m.write.Items[m.at] }
 
 // request makes the request of some writes. One that serves one writer has the values of its context.
 func (g *Group) request(writes []*write) *groupRequest {
-	r := &groupRequest{group: g}
-	if r.values = g.opts.Context; len(writes) == 1 {
-		r.values = context.WithoutCancel(writes[0].ctx)
+	r := &groupRequest{group: g, parent: g.opts.Context}
+	if len(writes) == 1 {
+		r.parent = valued{g.opts.Context, writes[0].ctx}
 	}
-	r.begins(time.Now().Add(g.client.opts.OperationTimeout))
+	r.ctx, r.cancel = context.WithTimeout(r.parent, g.client.opts.OperationTimeout)
 	r.tries = tries{client: g.client, request: request{table: g.opts.Table, write: true, begin: r.begin}}
 	items := 0
 	for _, w := range writes {
@@ -62,20 +61,20 @@ func (g *Group) request(writes []*write) *groupRequest {
 	return r
 }
 
-// begins gives a request its context: with the values that it serves, until its time is up or the group's.
-func (r *groupRequest) begins(deadline time.Time) {
-	ctx, cancel := context.WithDeadline(r.values, deadline)
-	if r.values == r.group.opts.Context {
-		r.ctx, r.cancel = ctx, cancel
-		return
+// valued is a group's context with the values of a writer's, which it does not end with.
+type valued struct {
+	context.Context //nolint:containedctx // it is a context
+
+	values context.Context //nolint:containedctx // as above
+}
+
+// Value is the group's value of a key, else the writer's. The group's has none but those by which the package context finds
+// what ends it, and these must not be the writer's.
+func (v valued) Value(key any) any {
+	if value := v.Context.Value(key); value != nil {
+		return value
 	}
-	ctx, end := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(r.group.opts.Context, func() { end(context.Cause(r.group.opts.Context)) })
-	r.ctx, r.cancel = ctx, func() {
-		stop()
-		end(nil)
-		cancel()
-	}
+	return v.values.Value(key)
 }
 
 // begin asks each writer before the first try whether to send, and leaves out those who don't want it any more.
@@ -249,9 +248,9 @@ func (r *groupRequest) singly(members []member, decide func(taken bool)) {
 	for _, m := range members {
 		slots <- struct{}{}
 		all.Go(func() {
-			single := &groupRequest{group: r.group, values: r.values, tries: r.tries, begun: r.begun, members: []member{m}, outcome: outcome}
+			single := &groupRequest{group: r.group, parent: r.parent, tries: r.tries, begun: r.begun, members: []member{m}, outcome: outcome}
 			single.tries.begin = single.begin
-			single.begins(deadline)
+			single.ctx, single.cancel = context.WithDeadline(r.parent, deadline)
 			if single.first() {
 				single.rest()
 			}
