@@ -3,6 +3,7 @@ package dynajournal_test
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/dynajournal/dynajournal"
@@ -198,5 +199,20 @@ func TestCostTable(t *testing.T) {
 				t.Errorf("%d costs are counted, the table has %d", len(got), len(costTable))
 			}
 		})
+	}
+}
+
+// Its last column, the plug-in's, is tested with the plug-in itself.
+func TestCostTableOfTheDocumentation(t *testing.T) {
+	t.Parallel()
+	page := readFile(t, "docs/benchmarks.md")
+	for what, costs := range costTable {
+		row := "| " + what
+		for _, c := range costs {
+			row += fmt.Sprintf(" | %d / %g / %g", c.requests, c.read, c.write)
+		}
+		if !strings.Contains(page, "\n"+row+" | ") {
+			t.Errorf("docs/benchmarks.md has no row %q", row)
+		}
 	}
 }

@@ -156,7 +156,7 @@ const (
 	fullRounds  = 7
 	fullTurn    = time.Second
 	quickRounds = 3
-	quickTurn   = 200 * time.Millisecond
+	quickTurn   = 150 * time.Millisecond
 )
 
 // session is one run.

@@ -140,18 +140,23 @@ func (r *race) warmUp(ctx context.Context, _ *table) error {
 	return nil
 }
 
-// inTurns asks all services in turns, and adds the medians of the answers to the table.
-func (r *race) inTurns(ctx context.Context, t *table, ask func(s *service, round int) request, measures ...measure) error {
+// inTurns asks all services in turns, so many times in each turn, and adds the medians of the turns to the table.
+func (r *race) inTurns(ctx context.Context, t *table, times int, ask func(s *service, round int) request, measures ...measure) error {
 	answers := make([][]answer, len(r.services()))
 	for round := range r.options.rounds {
 		for i := range answers {
 			n := (round + i) % len(answers)
 			s := r.services()[n]
-			a, err := s.ask(ctx, ask(s, round))
-			if err != nil {
-				return err
+			var sum answer
+			for range times {
+				a, err := s.ask(ctx, ask(s, round))
+				if err != nil {
+					return err
+				}
+				a.Count, a.Seconds, a.CPUSeconds = sum.Count+a.Count, sum.Seconds+a.Seconds, sum.CPUSeconds+a.CPUSeconds
+				sum = a
 			}
-			answers[n] = append(answers[n], a)
+			answers[n] = append(answers[n], sum)
 		}
 	}
 	for _, m := range measures {
@@ -163,6 +168,12 @@ func (r *race) inTurns(ctx context.Context, t *table, ask func(s *service, round
 	}
 	return nil
 }
+
+const (
+	once = 1
+	// replaysATurn is how many entities are replayed in a turn, or all once, so that a turn is not over in a moment.
+	replaysATurn = 8
+)
 
 func median(answers []answer, of func(answer) float64) float64 {
 	var values []float64
@@ -177,7 +188,7 @@ func (r *race) persist(entities int) func(context.Context, *table) error {
 	return func(ctx context.Context, t *table) error {
 		say("persisting: %d entities", entities)
 		what := fmt.Sprintf("persist, %d entities", entities)
-		return r.inTurns(ctx, t, func(s *service, round int) request {
+		return r.inTurns(ctx, t, once, func(s *service, round int) request {
 			return request{Op: "loadPersist", Prefix: fmt.Sprintf("persist-%d-%s-%d", entities, s.name, round), Entities: entities, Seconds: r.options.seconds}
 		},
 			measure{what + ": events", perSecond, "at least 3", rate}, measure{what + ": p50", microsecond, "", p50},
@@ -204,7 +215,7 @@ func (r *race) replay(entities, events int) func(context.Context, *table) error 
 			return err
 		}
 		what := fmt.Sprintf("replay, %d × %d events", entities, events)
-		return r.inTurns(ctx, t, func(*service, int) request { return request{Op: "loadReplay", Prefix: prefix, Entities: entities} },
+		return r.inTurns(ctx, t, replaysATurn/entities+1, func(*service, int) request { return request{Op: "loadReplay", Prefix: prefix, Entities: entities} },
 			measure{what + ": events", perSecond, "at least 3", rate}, measure{what + ": client CPU an event", microsecond, "", cpu})
 	}
 }
@@ -218,7 +229,7 @@ func (r *race) recover(what string, entities int, q request) func(context.Contex
 				return err
 			}
 		}
-		return r.inTurns(ctx, t, func(s *service, round int) request {
+		return r.inTurns(ctx, t, once, func(s *service, round int) request {
 			q := q
 			q.Op = "loadRecover"
 			if q.Events == 0 { // new ones each time
@@ -233,7 +244,7 @@ func (r *race) recover(what string, entities int, q request) func(context.Contex
 // memory is what all the work before has left.
 func (r *race) memory(ctx context.Context, t *table) error {
 	const bytes = 1 << 20
-	return r.inTurns(ctx, t, func(*service, int) request { return request{Op: "memory"} },
+	return r.inTurns(ctx, t, once, func(*service, int) request { return request{Op: "memory"} },
 		measure{"resident memory: now", mebibyte, "at most 0.2", func(a answer) float64 { return a.Resident / bytes }},
 		measure{"resident memory: peak", mebibyte, "at most 0.2", func(a answer) float64 { return a.Peak / bytes }})
 }
