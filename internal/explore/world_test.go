@@ -33,6 +33,12 @@ const fenceWindow = 10 * time.Minute
 // inWorld runs a test in a bubble with an empty native journal.
 func inWorld(t *testing.T, test func(w *world)) {
 	t.Helper()
+	inWorldOf(t, dynajournal.TableOptions{}, test)
+}
+
+// inWorldOf runs a test in a bubble with an empty journal.
+func inWorldOf(t *testing.T, options dynajournal.TableOptions, test func(w *world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
 		if err != nil {
@@ -41,7 +47,7 @@ func inWorld(t *testing.T, test func(w *world)) {
 		defer func() { _ = engine.Close() }()
 		w := &world{T: t, engine: engine, net: explore.NewNetwork(engine.Transport())}
 		w.config = dynajournal.Config{AWS: engine.AWSConfig(), FenceWindow: fenceWindow, BackoffBase: 1, BackoffCap: 1}
-		if err := dynajournal.CreateTables(t.Context(), w.config, dynajournal.TableOptions{}); err != nil {
+		if err := dynajournal.CreateTables(t.Context(), w.config, options); err != nil {
 			t.Fatal(err)
 		}
 		test(w)
