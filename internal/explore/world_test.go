@@ -34,7 +34,13 @@ const fenceWindow = 10 * time.Minute
 // request, with a fate of its own.
 func inWorld(t *testing.T, test func(w *world)) {
 	t.Helper()
-	inGroupWorld(t, func(w *world) {
+	inWorldOf(t, dynajournal.TableOptions{}, test)
+}
+
+// inWorldOf is inWorld with tables of any kind.
+func inWorldOf(t *testing.T, tables dynajournal.TableOptions, test func(w *world)) {
+	t.Helper()
+	inBubble(t, tables, func(w *world) {
 		w.config.GroupCommit = dynajournal.GroupCommitOff
 		test(w)
 	})
@@ -42,6 +48,12 @@ func inWorld(t *testing.T, test func(w *world)) {
 
 // inGroupWorld is inWorld with group commit.
 func inGroupWorld(t *testing.T, test func(w *world), opts ...embedded.Option) {
+	t.Helper()
+	inBubble(t, dynajournal.TableOptions{}, test, opts...)
+}
+
+// inBubble runs a test in a bubble with an empty journal.
+func inBubble(t *testing.T, tables dynajournal.TableOptions, test func(w *world), opts ...embedded.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		engine, err := embedded.OpenMemory(append(opts, embedded.WithSweepInterval(0))...)
@@ -51,7 +63,7 @@ func inGroupWorld(t *testing.T, test func(w *world), opts ...embedded.Option) {
 		defer func() { _ = engine.Close() }()
 		w := &world{T: t, engine: engine, net: explore.NewNetwork(engine.Transport())}
 		w.config = dynajournal.Config{AWS: engine.AWSConfig(), FenceWindow: fenceWindow, BackoffBase: 1, BackoffCap: 1}
-		if err := dynajournal.CreateTables(t.Context(), w.config, dynajournal.TableOptions{}); err != nil {
+		if err := dynajournal.CreateTables(t.Context(), w.config, tables); err != nil {
 			t.Fatal(err)
 		}
 		test(w)

@@ -168,7 +168,7 @@ func (g *game) learn(r *explore.Request) {
 	for chunk := range slices.Chunk(keys, 100) {
 		var get struct{ TransactItems []map[string]any }
 		for _, k := range chunk {
-			get.TransactItems = append(get.TransactItems, map[string]any{"Get": map[string]any{"TableName": k.table, "Key": json.RawMessage(k.key)}})
+			get.TransactItems = append(get.TransactItems, map[string]any{"Get": map[string]any{"TableName": k.table, "Key": k.key}})
 		}
 		var got struct {
 			Responses []struct{ Item json.RawMessage }

@@ -654,8 +654,7 @@ func (g *game) appendEach(ctx context.Context, a *actor, n int) error {
 
 // failed takes note of a single event that was not acknowledged.
 func (g *game) failed(a *actor, began int, err error, text string) {
-	var unknown *dynajournal.OutcomeUnknownError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*dynajournal.OutcomeUnknownError](err); ok {
 		g.numbers[a.entity].perhaps(began, unknown.First, text)
 		return
 	}

@@ -1,0 +1,49 @@
+package explore_test
+
+import (
+	"testing"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// A repair has read the marks, and a deletion then cuts an atomic write of which the last member is still under way. In a
+// shared journal the deletion leaves a seal at the highest number: to who knows only the low mark of before it looks as if
+// the write could never become whole. Its rest must stay.
+func TestRepairLeavesTheRestOfABatchThatIsBeingCut(t *testing.T) {
+	inWorldOf(t, dynajournal.TableOptions{SharedWithJVM: true}, func(w *world) {
+		dead, other, repairer := w.journal("dead"), w.journal("other"), w.journal("repairer")
+		r := w.recovered(dead)
+		w.net.Hold("dead")
+		wait := w.appending(r, "1", "2", "3")
+		last := w.await("dead", "PutItem event "+key("0/3"))
+		for _, put := range w.net.Pending() {
+			if put.Label != last.Label {
+				w.net.Deliver(put)
+			}
+		}
+		w.net.Crash("dead")
+		if wait() == nil {
+			w.Fatal("the append of a dead process succeeded")
+		}
+		w.net.Hold("repairer")
+		repaired := do(func() (struct{}, error) {
+			for _, err := range repairer.Repair(w.Context(), pid, dynajournal.VerifyOptions{}) {
+				if err != nil {
+					return struct{}{}, err
+				}
+			}
+			return struct{}{}, nil
+		})
+		w.deliverUntil("repairer", "Query")
+		if _, err := w.recovered(other).DeleteTo(w.Context(), 2); err != nil {
+			w.Fatal(err)
+		}
+		w.net.Deliver(last)
+		w.wantStands(other, 1, "3")
+		w.net.Free("repairer")
+		if _, err := repaired(); err != nil {
+			w.Fatal(err)
+		}
+		w.wantStands(other, 1, "3")
+	})
+}
