@@ -310,13 +310,14 @@ func TestDeletionCutShortIsFinishedByTheNext(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s %d", layout, how), func(t *testing.T) {
 				t.Parallel()
-				for nth, cut := 1, true; cut; nth++ {
+				for try, cut := 2, true; cut; try++ { // each request once undone, once done and its answer lost
+					nth, applied := try/2, try%2 == 1
 					b := newBench(t, layout)
 					b.config.Journal.SequenceShards, b.config.Journal.Retries = 4, -1
 					w := b.recovered(b.open(), "a")
 					b.write(w, 11)
 					b.deleteTo(w, 2, how)
-					stop := b.inject(embedded.Fault{Effect: embedded.EffectReset, Applied: nth%2 == 0, Nth: nth})
+					stop := b.inject(embedded.Fault{Effect: embedded.EffectReset, Applied: applied, Nth: nth})
 					_, err := w.DeleteTo(t.Context(), 9, how)
 					stop()
 					cut = err != nil
