@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/legacy"
@@ -307,13 +310,14 @@ func TestDeletionCutShortIsFinishedByTheNext(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s %d", layout, how), func(t *testing.T) {
 				t.Parallel()
-				for nth, cut := 1, true; cut; nth++ {
+				for try, cut := 2, true; cut; try++ { // each request once undone, once done and its answer lost
+					nth, applied := try/2, try%2 == 1
 					b := newBench(t, layout)
 					b.config.Journal.SequenceShards, b.config.Journal.Retries = 4, -1
 					w := b.recovered(b.open(), "a")
 					b.write(w, 11)
 					b.deleteTo(w, 2, how)
-					stop := b.inject(embedded.Fault{Effect: embedded.EffectReset, Applied: nth%2 == 0, Nth: nth})
+					stop := b.inject(embedded.Fault{Effect: embedded.EffectReset, Applied: applied, Nth: nth})
 					_, err := w.DeleteTo(t.Context(), 9, how)
 					stop()
 					cut = err != nil
@@ -367,5 +371,49 @@ func TestCancelledAppend(t *testing.T) {
 				t.Errorf("then Append says %v, want that the writer has ended", err)
 			}
 		})
+	}
+}
+
+// TestSameEventOfAnotherWriterIsAConflict has two writers that write the very same event, and no fault.
+func TestSameEventOfAnotherWriterIsAConflict(t *testing.T) {
+	t.Parallel()
+	for _, layout := range legacy.Layouts() {
+		b := newBench(t, layout)
+		b.config.Journal.SequenceShards = 10
+		j := b.open()
+		w, other := b.recovered(j, "a"), b.recovered(j, "a")
+		b.write(other, 1)
+		if _, err := w.Append(t.Context(), []byte("event")); !errors.Is(err, dynajournal.ErrWriterConflict) {
+			t.Errorf("%s: the second writer of an event is told %v, want a conflict", layout, err)
+		}
+	}
+}
+
+// TestMarkingAnEventThatIsRemovedMeanwhileLeavesNothing removes an event between the reading and the marking of a deletion.
+func TestMarkingAnEventThatIsRemovedMeanwhileLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for _, layout := range []legacy.Layout{legacy.HashKey, legacy.NaiveProcessor} {
+		b := newBench(t, layout)
+		var armed atomic.Bool
+		b.config.Journal.SequenceShards, b.config.Journal.ReplayParallelism = 10, 1
+		b.config.Journal.Hooks = []dynajournal.Hook{hook(func(r dynajournal.Request) {
+			if r.Operation == "UpdateItem" && armed.CompareAndSwap(true, false) { // event 1 is marked, event 2 was read
+				_, err := b.table.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+					TableName: aws.String(dynajournal.DefaultJournalTable), Key: eventKey(layout, "a", 2),
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})}
+		j := b.open()
+		w := b.recovered(j, "a")
+		b.write(w, 3)
+		armed.Store(true)
+		b.deleteTo(w, 2, legacy.Mark)
+		l, err := j.List(t.Context(), "a")
+		if err != nil || len(l.WithoutPayload) > 0 || !slices.Equal(l.SequenceNumbers, []int64{1, 3}) || !slices.Equal(l.Deleted, []int64{1}) {
+			t.Errorf("%s: List gives %+v, %v; want event 1, marked, and 3", layout, l, err)
+		}
 	}
 }
