@@ -78,6 +78,9 @@ func loadThrottled(t *testing.T, config dynajournal.Config, opts dynajournal.Tab
 			all.Go(func() error {
 				for time.Since(began) < length {
 					_, err := w.Append(t.Context(), payload)
+					if errors.Is(err, dynajournal.ErrWriterEnded) { // with its event written, its high mark refused
+						w, err = j.Recover(t.Context(), w.PersistenceID(), dynajournal.RecoverOptions{}, nil)
+					}
 					switch {
 					case errors.Is(err, dynajournal.ErrThrottled):
 						gaveUp.Add(1)

@@ -24,6 +24,7 @@ type createTableInput struct {
 	protected  *bool
 	class      *string
 	tags       []tagParameter
+	settings   settingsParameter
 }
 
 func (in *createTableInput) read(name string, r *request) {
@@ -49,7 +50,9 @@ func (in *createTableInput) read(name string, r *request) {
 	case "Tags":
 		in.tags = r.tags()
 	default:
-		r.skip()
+		if !in.settings.readMember(name, r) {
+			r.skip()
+		}
 	}
 }
 
@@ -131,6 +134,9 @@ func newUUID() string {
 func (in *createTableInput) schema() (*schema, error) {
 	s := &schema{Name: tableName(*in.tableName), Protected: or(in.protected, false), Class: or(in.class, ""), NextIndex: 1}
 	if err := in.setBilling(s); err != nil {
+		return nil, err
+	}
+	if err := in.settings.apply(&s.Settings); err != nil {
 		return nil, err
 	}
 	d, err := makeDefinitions(in.attributes)

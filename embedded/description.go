@@ -44,6 +44,7 @@ func (t *table) describe(status string) object {
 	if t.Class != "" {
 		description["TableClassSummary"] = object{"TableClass": t.Class}
 	}
+	t.Settings.describe(description)
 	local, global := t.describeIndexes(status)
 	if len(local) > 0 {
 		description["LocalSecondaryIndexes"] = local

@@ -18,6 +18,9 @@
 // A Scan shows items in an order that stays the same but has no meaning, as in DynamoDB; a Query in the order of the
 // sort key.
 //
+// Requests are checked in DynamoDB's order and refused in its words. Where its regions have different words, as after a
+// change of the service that has not reached all of them, the engine has the newer ones.
+//
 // # Where it differs from the service
 //
 // Tables can be used and dropped at once; only an index added to a table takes time, as it is filled in the

@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -19,6 +20,7 @@ import (
 const (
 	targetPrefix = "DynamoDB_20120810."
 	contentType  = "application/x-amz-json-1.0"
+	plainContent = "application/json"
 	// maxBody is the largest request, unpacked as well as packed.
 	maxBody = 16 << 20
 )
@@ -79,7 +81,7 @@ func (e *Engine) answer(request *http.Request) (*reply, error) {
 		return nil, err
 	}
 	defer e.leave()
-	if request.Method == http.MethodGet {
+	if request.Method == http.MethodGet && request.URL.Path == "/" {
 		return fixed(http.StatusOK, "text/plain", "healthy: dynamodb.us-east-1.amazonaws.com \n"), nil
 	}
 	if request.Method != http.MethodPost {
@@ -97,13 +99,20 @@ func (e *Engine) answer(request *http.Request) (*reply, error) {
 	case !jsonContent(request.Header.Get("Content-Type")) && len(body) > 0:
 		return fixed(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
 	}
-	return e.dispatch(request.Context(), request, body), nil
+	reply := e.dispatch(request.Context(), request, body)
+	if contentKind(request.Header.Get("Content-Type")) == plainContent {
+		reply.contentType = plainContent
+	}
+	return reply, nil
 }
 
 func (e *Engine) dispatch(ctx context.Context, request *http.Request, body []byte) *reply {
 	name, prefixed := strings.CutPrefix(request.Header.Get("X-Amz-Target"), targetPrefix)
 	operation, known := operations[name]
 	if !prefixed || !known || e.options.lacks(name) {
+		if len(body) > 0 && !json.Valid(body) {
+			return failed(serviceError("SerializationException", ""))
+		}
 		return failed(serviceError("UnknownOperationException", ""))
 	}
 	if !signed(request) {
@@ -157,10 +166,15 @@ func fixed(status int, kind, body string) *reply {
 // newRequestID is 52 letters and digits, as DynamoDB's are.
 func newRequestID() string { return rand.Text() + rand.Text() }
 
-func jsonContent(header string) bool {
+// contentKind is the type of a body without its parameters.
+func contentKind(header string) string {
 	kind, _, _ := strings.Cut(header, ";")
-	kind = strings.TrimSpace(kind)
-	return kind == contentType || kind == "application/json"
+	return strings.TrimSpace(kind)
+}
+
+func jsonContent(header string) bool {
+	kind := contentKind(header)
+	return kind == contentType || kind == plainContent
 }
 
 func signed(request *http.Request) bool {

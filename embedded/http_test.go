@@ -14,8 +14,8 @@ import (
 
 // rawRequest is a request as no SDK would send it.
 type rawRequest struct {
-	method, target, body, contentType, encoding string
-	unsigned                                    bool
+	method, path, target, body, contentType, encoding string
+	unsigned                                          bool
 }
 
 type rawAnswer struct {
@@ -30,7 +30,7 @@ func send(t *testing.T, server *httptest.Server, raw rawRequest) rawAnswer {
 	if method == "" {
 		method = http.MethodPost
 	}
-	request, err := http.NewRequestWithContext(t.Context(), method, server.URL, strings.NewReader(raw.body))
+	request, err := http.NewRequestWithContext(t.Context(), method, server.URL+raw.path, strings.NewReader(raw.body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +75,8 @@ func TestMalformedRequestsGetTheRightErrorAndHarmNothing(t *testing.T) {
 		want string
 	}{
 		{"a GET tells that the engine is healthy", rawRequest{method: http.MethodGet}, 200, "healthy: dynamodb."},
+		{"a GET of anything else tells nothing", rawRequest{method: http.MethodGet, path: "/health"}, 404, "<UnknownOperationException/>"},
+		{"no JSON for an unknown operation", rawRequest{target: prefix + "Nothing", body: "hello"}, 400, serialization},
 		{"other methods are unknown", rawRequest{method: http.MethodPut, body: "{}"}, 404, "<UnknownOperationException/>"},
 		{"other content types are unknown", rawRequest{target: prefix + "ListTables", body: "{}", contentType: "text/plain"}, 404, "<UnknownOperationException/>"},
 		{"no target", rawRequest{body: "{}"}, 400, "com.amazon.coral.service#UnknownOperationException"},
@@ -123,6 +125,19 @@ func TestMalformedRequestsGetTheRightErrorAndHarmNothing(t *testing.T) {
 	}
 	if answer := send(t, server, rawRequest{target: prefix + "ListTables", body: "{}"}); answer.body != `{"TableNames":[]}` {
 		t.Errorf("afterwards: %v", answer)
+	}
+}
+
+func TestAnAnswerHasTheContentTypeOfItsRequest(t *testing.T) {
+	server := httptest.NewServer(openMemory(t))
+	defer server.Close()
+	for asked, want := range map[string]string{
+		"application/x-amz-json-1.0": "application/x-amz-json-1.0", "application/json": "application/json", "application/json; charset=x": "application/json",
+	} {
+		answer := send(t, server, rawRequest{target: "DynamoDB_20120810.ListTables", body: "{}", contentType: asked})
+		if got := answer.header.Get("Content-Type"); answer.status != http.StatusOK || got != want {
+			t.Errorf("%s: got %d, %s; want %s", asked, answer.status, got, want)
+		}
 	}
 }
 

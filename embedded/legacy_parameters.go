@@ -185,6 +185,9 @@ func (p updatesParameter) constrain(c *constraints) {
 func (p updatesParameter) bind() (*expression.BoundUpdate, error) {
 	updates := make(map[string]legacy.AttributeUpdate, len(p))
 	for _, name := range slices.Sorted(maps.Keys(p)) {
+		if err := attribute.CheckName(name); err != nil {
+			return nil, err
+		}
 		value, err := p[name].value.plain()
 		if err != nil {
 			return nil, err

@@ -71,18 +71,19 @@ func (in *queryInput) check() error {
 
 // boundRead is a Query or Scan with its expressions ready.
 type boundRead struct {
-	key     *expression.BoundCondition
-	keys    []expression.KeyTest
-	filter  *expression.BoundCondition
-	project projector
+	// keys are the conditions on the key, of a KeyConditionExpression if expressed is set.
+	keys      []expression.KeyTest
+	expressed bool
+	filter    *expression.BoundCondition
+	project   projector
 }
 
 // selection is what the key condition, of either kind, selects.
 func (b boundRead) selection(schema expression.KeySchema) (expression.KeyCondition, error) {
-	if b.key == nil {
-		return expression.NewKeyCondition(b.keys, schema)
+	if b.expressed {
+		return expression.KeyOf(b.keys, schema)
 	}
-	return b.key.Key(schema)
+	return expression.NewKeyCondition(b.keys, schema)
 }
 
 func (in *queryInput) bindAll(e *Engine) (boundRead, error) {
@@ -91,12 +92,10 @@ func (in *queryInput) bindAll(e *Engine) (boundRead, error) {
 	if err != nil {
 		return b, err
 	}
-	if b.keys, err = in.bindKeyConditions(); err != nil {
+	if b.keys, err = in.bindKeys(e, parameters); err != nil {
 		return b, err
 	}
-	if b.key, err = bindCondition(e.parser.KeyCondition, in.keyCondition, parameters); err != nil {
-		return b, err
-	}
+	b.expressed = in.keyCondition != nil
 	if b.filter, err = in.bindFilter(e, parameters); err != nil {
 		return b, err
 	}
@@ -106,7 +105,14 @@ func (in *queryInput) bindAll(e *Engine) (boundRead, error) {
 	return b, parameters.Unused()
 }
 
-func (in *queryInput) bindKeyConditions() ([]expression.KeyTest, error) {
+func (in *queryInput) bindKeys(e *Engine, parameters *expression.Parameters) ([]expression.KeyTest, error) {
+	if in.keyCondition != nil {
+		condition, err := bindCondition(e.parser.KeyCondition, in.keyCondition, parameters)
+		if err != nil {
+			return nil, err
+		}
+		return condition.KeyTests()
+	}
 	conditions, err := in.keyConditions.conditions()
 	if err != nil {
 		return nil, err

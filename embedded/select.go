@@ -161,7 +161,7 @@ func (t *table) single(b *partiql.Bound, where string) (*change, func(attribute.
 	if err != nil {
 		return nil, nil, err
 	}
-	pinned := len(way.Keys) == 1 && b.Index == "" && (t.Key.Range == "" || way.Keys[0].Range == expression.RangeEqual)
+	pinned := len(way.Keys) == 1 && !b.TestsExistence() && b.Index == "" && (t.Key.Range == "" || way.Keys[0].Range == expression.RangeEqual)
 	if !pinned {
 		return nil, nil, invalid("Select statements within %s must specify the primary key in the where clause.", where)
 	}

@@ -58,9 +58,10 @@ type schema struct {
 	Class      string                    `json:"class,omitempty"`
 	Tags       map[string]string         `json:"tags,omitempty"`
 	// TimeToLive is the attribute with the second at which an item expires, empty if items don't.
-	TimeToLive string `json:"timeToLive,omitempty"`
-	Items      int64  `json:"items"`
-	Bytes      int64  `json:"bytes"`
+	TimeToLive string   `json:"timeToLive,omitempty"`
+	Settings   settings `json:"settings,omitzero"`
+	Items      int64    `json:"items"`
+	Bytes      int64    `json:"bytes"`
 }
 
 // keySchema names the attributes of a key; Range is empty if there is none.

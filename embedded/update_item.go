@@ -8,6 +8,10 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
+// smallUpdate is a number of bytes so small that no update in such a request is charged more than an item may have, however
+// often its expression names its values.
+const smallUpdate = 300
+
 type updateItemInput struct {
 	writeInput
 
@@ -108,6 +112,9 @@ func (e *Engine) updateItem(c *call) error {
 	ch, err := t.updating(in.key.item, update)
 	if err != nil {
 		return err
+	}
+	if update != nil && len(c.body) > smallUpdate && update.Charge() > maxItem {
+		return invalid(updateTooLarge)
 	}
 	return e.write(c, ch, condition, &in.writeInput, update)
 }

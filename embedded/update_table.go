@@ -24,6 +24,7 @@ type updateTableInput struct {
 	indexes    []indexUpdate
 	protected  *bool
 	class      *string
+	settings   settingsParameter
 }
 
 func (in *updateTableInput) read(name string, r *request) {
@@ -43,7 +44,9 @@ func (in *updateTableInput) read(name string, r *request) {
 	case "TableClass":
 		in.class = r.text()
 	default:
-		r.skip()
+		if !in.settings.readMember(name, r) {
+			r.skip()
+		}
 	}
 }
 
@@ -107,7 +110,8 @@ func (in *updateTableInput) check() error {
 }
 
 func (in *updateTableInput) checkUpdates() error {
-	if in.billing == nil && in.throughput == nil && len(in.indexes) == 0 && in.protected == nil && in.class == nil {
+	if in.billing == nil && in.throughput == nil && len(in.indexes) == 0 && in.protected == nil && in.class == nil &&
+		!in.settings.given() {
 		return invalid("At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates " +
 			"or SSESpecification or ReplicaUpdates is required")
 	}
@@ -186,6 +190,9 @@ func (in *updateTableInput) apply(t *table, now int64) (*schema, error) {
 		next.Class = *in.class
 	}
 	if err := in.setBilling(&next, now); err != nil {
+		return nil, err
+	}
+	if err := in.settings.apply(&next.Settings); err != nil {
 		return nil, err
 	}
 	for _, u := range in.indexes {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
 // constraints gathers the parameters that break the rules of the service's model; they are reported together, before
@@ -172,6 +174,9 @@ func uniqueNames(names []string) error {
 			return invalid(invalidParameters+"Duplicate value in attribute name: %s", name)
 		}
 		seen[name] = true
+		if err := attribute.CheckName(name); err != nil {
+			return err
+		}
 	}
 	return nil
 }

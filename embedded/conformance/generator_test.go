@@ -110,7 +110,8 @@ func (g generator) update() (update, values string) {
 	case 4:
 		return "ADD v :u", `":u":{"SS":["q","r"]}`
 	case 5:
-		return "DELETE v :u", `":u":{"SS":["p","q"]}`
+		// With a SET, since an update that only deletes makes no item, which dynoxide does not know.
+		return "SET w = :w DELETE v :u", `":u":{"SS":["p","q"]},":w":` + number
 	case 6:
 		return "SET doc.k = :u", `":u":` + value
 	case 7:

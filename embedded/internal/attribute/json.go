@@ -157,6 +157,14 @@ func (r *jsonReader) item(depth int) (Item, error) {
 	}
 }
 
+// CheckName refuses a name that is longer than those of attributes are.
+func CheckName(name string) error {
+	if len(name) >= maxName {
+		return Invalid(longName)
+	}
+	return nil
+}
+
 // misnamed refuses the name of an attribute. An item's own name that is empty outranks all rules that values break; the
 // name of a map's member gives way to them.
 func (r *jsonReader) misnamed(name string, depth int) {

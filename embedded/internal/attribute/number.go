@@ -54,6 +54,7 @@ func NormalizeNumber(s string) (string, error) {
 // BigDecimal, whose exponent and scale have 32 bits, and whose magnitude wraps around.
 func olderProblem(text string, d decimal) string {
 	scale := int64(d.fraction) - d.written
+	magnitude := int64(int32(int64(max(d.precision, 1)) - scale))
 	switch {
 	case text == "":
 		return notNumeric
@@ -61,7 +62,7 @@ func olderProblem(text string, d decimal) string {
 		return notNumeric + ": " + text
 	case len(d.digits) > maxDigits && d.exponent-1 <= maxExponent && d.exponent > minExponent:
 		return tooManyDigits
-	case int32(int64(max(d.precision, 1))-scale) > maxExponent+1:
+	case magnitude > maxExponent+1:
 		return numberOverflow
 	}
 	return numberUnderflow

@@ -295,6 +295,8 @@ func FuzzParseCondition(f *testing.F) {
 		condition.Eval(item(t, conditionItem))
 		condition.Eval(nil)
 		condition.Attributes()
-		_, _ = condition.Key(expression.KeySchema{Hash: "a", HashKind: attribute.S})
+		if tests, err := condition.KeyTests(); err == nil {
+			_, _ = expression.KeyOf(tests, expression.KeySchema{Hash: "a", HashKind: attribute.S})
+		}
 	})
 }

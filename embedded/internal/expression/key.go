@@ -1,6 +1,8 @@
 package expression
 
 import (
+	"slices"
+
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
@@ -23,6 +25,8 @@ const (
 	RangeGreaterOrEqual
 	RangeBetween
 	RangeBeginsWith
+	// NoRange is an operator that keys cannot be selected by.
+	NoRange
 )
 
 // KeyCondition selects the items of one hash key whose range key satisfies Range: compared with Low; or, for
@@ -40,12 +44,15 @@ type KeyTest struct {
 	Low, High attribute.Value
 }
 
-// Key takes the condition, parsed as a KeyConditionExpression, as a selection by the schema's key.
-func (c *BoundCondition) Key(schema KeySchema) (KeyCondition, error) {
+// KeyTests takes the condition, parsed as a KeyConditionExpression, as conditions on single attributes.
+func (c *BoundCondition) KeyTests() ([]KeyTest, error) {
 	var tests []KeyTest
-	if err := c.keyTests(c.test, &tests); err != nil {
-		return KeyCondition{}, err
-	}
+	err := c.keyTests(c.test, &tests)
+	return tests, err
+}
+
+// KeyOf joins the conditions of a KeyConditionExpression as a selection by the schema's key.
+func KeyOf(tests []KeyTest, schema KeySchema) (KeyCondition, error) {
 	attributes := 1
 	if schema.Range != "" {
 		attributes = 2
@@ -61,6 +68,9 @@ func (c *BoundCondition) Key(schema KeySchema) (KeyCondition, error) {
 func NewKeyCondition(tests []KeyTest, schema KeySchema) (KeyCondition, error) {
 	if len(tests) == 0 || len(tests) > 2 {
 		return KeyCondition{}, attribute.Invalid("Conditions can be of length 1 or 2 only")
+	}
+	if slices.ContainsFunc(tests, func(t KeyTest) bool { return t.Operator == NoRange }) {
+		return KeyCondition{}, attribute.Invalid("Attempted conditional constraint is not an indexable operation")
 	}
 	var hash, rng *KeyTest
 	for i := range tests {

@@ -17,7 +17,11 @@ func bindKey(t *testing.T, text string, schema expression.KeySchema) (expression
 	if err != nil {
 		return expression.KeyCondition{}, err
 	}
-	return bound.Key(schema)
+	tests, err := bound.KeyTests()
+	if err != nil {
+		return expression.KeyCondition{}, err
+	}
+	return expression.KeyOf(tests, schema)
 }
 
 func TestKeyConditionsSelectByHashAndRange(t *testing.T) {

@@ -26,6 +26,11 @@ func NewParameters(names map[string]string, values attribute.Item) (*Parameters,
 	if key, bad := badPlaceholder(names, '#'); bad {
 		return nil, attribute.Invalid("ExpressionAttributeNames contains invalid key: Syntax error; key: \"%s\"", key)
 	}
+	for _, name := range names {
+		if err := attribute.CheckName(name); err != nil {
+			return nil, err
+		}
+	}
 	if values != nil && len(values) == 0 {
 		return nil, attribute.Invalid("ExpressionAttributeValues must not be empty")
 	}

@@ -51,6 +51,8 @@ type BoundUpdate struct {
 	mismatch error
 	// removes is set if there are actions, all of them Remove or Delete.
 	removes bool
+	// actions are those of the text, for Charge; nil if there was none.
+	actions []Action
 }
 
 // Bind joins the update with names and values and checks its paths and operands.
@@ -59,7 +61,7 @@ func (u *Update) Bind(p *Parameters) (*BoundUpdate, error) {
 	if err != nil {
 		return nil, err
 	}
-	bound := &BoundUpdate{bindings: bindings, mismatch: errOperandType, removes: onlyRemove(u.actions)}
+	bound := &BoundUpdate{bindings: bindings, mismatch: errOperandType, removes: onlyRemove(u.actions), actions: u.actions}
 	for _, action := range u.actions {
 		action.Path = action.Path.resolve(bindings)
 		if err := bound.tree.add(UpdateExpression, action.Path, action); err != nil {

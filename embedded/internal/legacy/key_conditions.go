@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
@@ -23,9 +22,12 @@ func KeyConditions(conditions map[string]Condition) ([]expression.KeyTest, error
 		}
 		operator, found := operators[condition.ComparisonOperator]
 		if !found {
-			return nil, attribute.Invalid("Attempted conditional constraint is not an indexable operation")
+			operator = expression.NoRange
 		}
-		test := expression.KeyTest{Attribute: name, Operator: operator, Low: condition.AttributeValueList[0]}
+		test := expression.KeyTest{Attribute: name, Operator: operator}
+		if len(condition.AttributeValueList) > 0 {
+			test.Low = condition.AttributeValueList[0]
+		}
 		if operator == expression.RangeBetween {
 			test.High = condition.AttributeValueList[1]
 		}

@@ -123,7 +123,11 @@ func TestKeyConditionsSelectByHashAndRange(t *testing.T) {
 		t.Errorf("%+v, %v", key, err)
 	}
 	for _, operator := range []string{"NE", "CONTAINS", "NOT_CONTAINS", "IN"} {
-		_, err = legacy.KeyConditions(map[string]legacy.Condition{"h": condition(t, operator, s)})
+		tests, err := legacy.KeyConditions(map[string]legacy.Condition{"h": condition(t, operator, s)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = expression.NewKeyCondition(tests, schema)
 		wantMessage(t, operator, err, "Attempted conditional constraint is not an indexable operation")
 	}
 	_, err = legacy.KeyConditions(map[string]legacy.Condition{"h": condition(t, "EQ")})

@@ -39,6 +39,14 @@ func (b *Bound) Target(schema expression.KeySchema) (attribute.Item, *expression
 	return key, expression.NewCondition(condition, b.values), nil
 }
 
+// TestsExistence tells whether the condition is, among others, that attributes exist or do not.
+func (b *Bound) TestsExistence() bool {
+	return slices.ContainsFunc(conjuncts(b.where), func(test expression.Test) bool {
+		_, is := test.(expression.Exists)
+		return is
+	})
+}
+
 // all joins conditions that all must hold.
 func all(first expression.Test, rest []expression.Test) expression.Test {
 	for _, test := range rest {

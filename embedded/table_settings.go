@@ -1,0 +1,104 @@
+package embedded
+
+// Settings of a table that the engine keeps and shows, without any effect: encryption is that of the disk, and requests
+// on demand have no limit.
+
+// settings are those of a table.
+type settings struct {
+	// KeyARN is the key that encrypts the table, empty for the one of the service.
+	KeyARN string `json:"keyARN,omitempty"`
+	// OnDemandRead and OnDemandWrite are how many request units a table on demand may use in a second; nil is no limit.
+	OnDemandRead  *int64 `json:"onDemandRead,omitempty"`
+	OnDemandWrite *int64 `json:"onDemandWrite,omitempty"`
+}
+
+const managedKeyARN = "arn:aws:kms:us-east-1:000000000000:key/alias/aws/dynamodb"
+
+// settingsParameter are the settings in a request; what is not given stays as it is.
+type settingsParameter struct {
+	encrypted     *bool
+	key           *string
+	onDemand      bool
+	read, write   *int64
+	streams       *bool
+	streamChooses *string
+}
+
+// readMember reads a member of the request; false if it is none of the settings.
+func (p *settingsParameter) readMember(name string, r *request) bool {
+	switch name {
+	case "SSESpecification":
+		r.structure("SSESpecification", func(name string) {
+			switch name {
+			case "Enabled":
+				p.encrypted = r.flag()
+			case "KMSMasterKeyId":
+				p.key = r.text()
+			default:
+				r.skip()
+			}
+		})
+	case "OnDemandThroughput":
+		p.onDemand = r.structure("OnDemandThroughput", func(name string) {
+			switch name {
+			case "MaxReadRequestUnits":
+				p.read = r.whole("Long")
+			case "MaxWriteRequestUnits":
+				p.write = r.whole("Long")
+			default:
+				r.skip()
+			}
+		})
+	case "StreamSpecification":
+		r.structure("StreamSpecification", func(name string) {
+			switch name {
+			case "StreamEnabled":
+				p.streams = r.flag()
+			case "StreamViewType":
+				p.streamChooses = r.text()
+			default:
+				r.skip()
+			}
+		})
+	default:
+		return false
+	}
+	return true
+}
+
+// given tells whether there is a setting to be kept.
+func (p *settingsParameter) given() bool { return p.encrypted != nil || p.onDemand }
+
+// apply changes the settings. Streams are not part of the engine, but what is asked of them must make sense.
+func (p *settingsParameter) apply(s *settings) error {
+	if !or(p.streams, true) && p.streamChooses != nil {
+		return invalid(invalidParameters + "StreamViewType can only be specified when StreamEnabled is true")
+	}
+	if p.encrypted != nil {
+		s.KeyARN = ""
+		if *p.encrypted {
+			s.KeyARN = or(p.key, managedKeyARN)
+		}
+	}
+	if p.onDemand {
+		s.OnDemandRead, s.OnDemandWrite = p.read, p.write
+	}
+	return nil
+}
+
+// describe adds the settings to the description of a table.
+func (s settings) describe(description object) {
+	if s.KeyARN != "" {
+		description["SSEDescription"] = object{"Status": "ENABLED", "SSEType": "KMS", "KMSMasterKeyArn": s.KeyARN}
+	}
+	limits := object{}
+	if s.OnDemandRead != nil {
+		limits["MaxReadRequestUnits"] = *s.OnDemandRead
+	}
+	if s.OnDemandWrite != nil {
+		limits["MaxWriteRequestUnits"] = *s.OnDemandWrite
+	}
+	if len(limits) > 0 {
+		description["OnDemandThroughput"] = limits
+	}
+}
