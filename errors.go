@@ -94,12 +94,12 @@ type ConflictError struct {
 	// SequenceNumber is the one that was to be written.
 	SequenceNumber int64
 	// WriterUUID is the writer whose event stands there; empty if what stands there is no event but a deleted or sealed
-	// number.
+	// number, or names no writer, as in older layouts.
 	WriterUUID string
 }
 
 func (e *ConflictError) Error() string {
-	by := "it is deleted or sealed"
+	by := "it is deleted or sealed, or what stands there names no writer"
 	if e.WriterUUID != "" {
 		by = fmt.Sprintf("writer %s has written it", e.WriterUUID)
 	}

@@ -47,6 +47,21 @@ func TestRootPackageCompilesNeitherStorageNorConfigurationOfAWS(t *testing.T) {
 	}
 }
 
+func TestLegacyCompilesNeitherTheEngineNorTheCommand(t *testing.T) {
+	t.Parallel()
+	deps := dependencies(t, "./legacy")
+	if !slices.Contains(deps, modulePath) {
+		t.Fatalf("the list is not that of the package: %v", deps)
+	}
+	for _, pkg := range deps {
+		for _, unwanted := range []string{"github.com/cockroachdb", modulePath + "/embedded", modulePath + "/cmd", modulePath + "/journaltest"} {
+			if within(pkg, unwanted) {
+				t.Errorf("it compiles %s", pkg)
+			}
+		}
+	}
+}
+
 func TestEngineDependsOnNothingOfTheProject(t *testing.T) {
 	t.Parallel()
 	for _, pkg := range dependencies(t, "./embedded") {

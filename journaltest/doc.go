@@ -4,7 +4,8 @@
 //
 // A journal is tested through the small interfaces Journal and Writer; Adapt makes them from a *dynajournal.Journal. Cases
 // that plant damage (a crashed deletion, a hole, a lost mark) need the table behind the journal, and are skipped, by name
-// and with the reason, where there is none:
+// and with the reason, where there is none. A journal that has no atomic writes of several events says so in
+// Suite.NoAtomicWrites; any other case that it can't have is named in Suite.Skip, with the reason:
 //
 //	func TestJournal(t *testing.T) {
 //		journaltest.Run(t, journaltest.Suite{

@@ -35,7 +35,7 @@ func (c Config) connect() (Config, *dynamo.Client, error) {
 	var client *dynamo.Client
 	var err error
 	if c.Journal, client, err = c.Journal.Connect(); err != nil {
-		return c, nil, err
+		return c, nil, err //nolint:wrapcheck // an *ArgumentError names the field
 	}
 	if c.Journal.SequenceShards == 0 {
 		c.Journal.SequenceShards = DefaultSequenceShards

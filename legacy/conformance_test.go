@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"strconv"
 	"testing"
 
@@ -30,9 +31,7 @@ func TestJournalConforms(t *testing.T) {
 		"a stale writer can't write after a purge":                     noPurge,
 	}
 	with := func(more map[string]string) map[string]string {
-		for name, reason := range purges {
-			more[name] = reason
-		}
+		maps.Copy(more, purges)
 		return more
 	}
 	for _, run := range []struct {

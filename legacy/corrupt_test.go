@@ -3,6 +3,7 @@ package legacy_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -30,9 +31,7 @@ func eventKey(l legacy.Layout, pid string, seq int64) attributes {
 
 // with adds attributes to an item.
 func with(item, more attributes) attributes {
-	for name, v := range more {
-		item[name] = v
-	}
+	maps.Copy(item, more)
 	return item
 }
 

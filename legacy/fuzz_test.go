@@ -79,8 +79,8 @@ func FuzzDecode(f *testing.F) {
 			f.Fatal(err)
 		}
 		parts := strings.Split(key.Key.S, "-") // journal-P-s-name-number
-		f.Add(strings.Join(parts[2:len(parts)-1], "-"), int64(len(parts[len(parts)-1])), []byte(item))
-		f.Add("s-one", int64(1), []byte(item))
+		f.Add(strings.Join(parts[2:len(parts)-1], "-"), int64(len(parts[len(parts)-1])), item)
+		f.Add("s-one", int64(1), item)
 	}
 	f.Add("pid", int64(1), []byte(`{"payload":{"B":""},"deleted":{"N":"1"}}`))
 	f.Add("pid", int64(1), []byte(`{"payload":{"S":""},"confirmations":{"S":"c"}}`))

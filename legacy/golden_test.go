@@ -3,6 +3,7 @@ package legacy_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -144,10 +145,7 @@ func keyOf(item attributes) string {
 func unprefixed(items []attributes) []attributes {
 	var all []attributes
 	for _, item := range items {
-		other := attributes{}
-		for name, v := range item {
-			other[name] = v
-		}
+		other := maps.Clone(item)
 		other["key"] = &types.AttributeValueMemberS{Value: strings.TrimPrefix(keyOf(item), "journal-")}
 		all = append(all, other)
 	}

@@ -69,7 +69,7 @@ func (j *Journal) listIDs(ctx context.Context, segments int, emit func(string) b
 			cancel(errStop)
 			for range found { // until the last segment has ended
 			}
-			<-ended
+			<-ended //nolint:errcheck // who has left the loop is told nothing more
 			return nil
 		}
 	}

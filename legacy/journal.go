@@ -133,7 +133,7 @@ func (j *Journal) replay(ctx context.Context, m *dynamo.Meter, pid string, w win
 		e.Event = e.WithSerialization(j.config.Journal.Serialization)
 		if j.config.Journal.DecodeEagerly {
 			if _, err := e.Payload(); err != nil {
-				return err
+				return err //nolint:wrapcheck // it names the event
 			}
 		}
 		if err := emit(e); err != nil {

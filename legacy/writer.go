@@ -87,7 +87,9 @@ func (w *Writer) append(ctx context.Context, event any, index int) (dynajournal.
 	case <-ctx.Done():
 		if a.takeBack() {
 			cancel(context.Cause(ctx))
-			<-outcome // nothing was sent, so it has failed
+			if err = <-outcome; err == nil { // nothing was sent, so it has failed
+				break
+			}
 			err = fmt.Errorf("write to %q: nothing was sent: %w", w.pid, context.Cause(ctx))
 			break
 		}
