@@ -78,8 +78,12 @@ func loadThrottled(t *testing.T, config dynajournal.Config, opts dynajournal.Tab
 			all.Go(func() error {
 				for time.Since(began) < length {
 					_, err := w.Append(t.Context(), payload)
-					if errors.Is(err, dynajournal.ErrWriterEnded) { // with its event written, its high mark refused
-						w, err = j.Recover(t.Context(), w.PersistenceID(), dynajournal.RecoverOptions{}, nil)
+					if errors.Is(err, dynajournal.ErrWriterEnded) { // with its event written, and its high mark refused
+						var again *dynajournal.Writer
+						if again, err = j.Recover(t.Context(), w.PersistenceID(), dynajournal.RecoverOptions{}, nil); err == nil {
+							w = again
+							continue
+						}
 					}
 					switch {
 					case errors.Is(err, dynajournal.ErrThrottled):

@@ -186,7 +186,7 @@ func (m *migrating) openSource(ctx context.Context) error {
 	m.from.Adapter = nil
 	j, err := legacy.Open(ctx, legacy.Config{Layout: layout, Journal: m.from})
 	if err != nil {
-		return err //nolint:wrapcheck // says what it is
+		return err
 	}
 	m.closers = append(m.closers, j.Close)
 	marked := migration.MarkedSkip
@@ -231,7 +231,7 @@ func (m *migrating) options(shown *progress, notes *noteFile) (migration.Options
 			m.session.where.named(), m.to.JournalTable, first(m.to.JournalName, dynajournal.DefaultJournalName), m.place.named())
 		state, err := migration.OpenState(c.State, of)
 		if err != nil {
-			return opts, err //nolint:wrapcheck // says what it is
+			return opts, err
 		}
 		m.closers = append(m.closers, state.Close)
 		opts.State = state

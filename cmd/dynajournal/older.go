@@ -16,7 +16,7 @@ func (w *where) isOlder() bool { return w.Layout != layoutCurrent && w.Layout !=
 func (s *session) olderConfig(ctx context.Context) (legacy.Config, *place, error) {
 	layout, err := legacy.ParseLayout(s.where.Layout)
 	if err != nil {
-		return legacy.Config{}, nil, err //nolint:wrapcheck // says what it is
+		return legacy.Config{}, nil, err
 	}
 	s.where.allowOlder = true
 	p, err := s.where.open(ctx, s.err)
