@@ -54,7 +54,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := dynajournal.CreateTables(ctx, dynajournal.Config{AWS: o.AWS}, dynajournal.TableOptions{}); err != nil {
 		return fmt.Errorf("make the tables: %w", err)
 	}
-	if err := s.start(ctx); err != nil {
+	if err := s.start(ctx, dynajournal.GroupCommitOff); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.journal.Close()) }()
@@ -93,10 +93,11 @@ type costLine struct {
 
 func (s *stage) spent(what string, c dynajournal.Cost) { s.costs = append(s.costs, costLine{what, c}) }
 
-// start starts a process: a journal with a wire of its own, and no state.
-func (s *stage) start(ctx context.Context) error {
+// start starts a process: a journal with a wire of its own, and no state. The one that is going to die puts each event by a
+// request of its own, so that one leg of a transfer can get lost.
+func (s *stage) start(ctx context.Context, groupCommit dynajournal.GroupCommit) error {
 	w := newWire(s.engine.HTTPClient)
-	config := dynajournal.Config{AWS: s.engine, Serialization: s.registry, Retries: -1} // what dies does not try again
+	config := dynajournal.Config{AWS: s.engine, Serialization: s.registry, GroupCommit: groupCommit, Retries: -1} // what dies does not try again
 	config.AWS.HTTPClient = w
 	j, err := dynajournal.Open(ctx, config)
 	if err != nil {

@@ -28,7 +28,7 @@ func (s *stage) crash(ctx context.Context) error {
 	}
 
 	s.screen.say("Another process starts, and recovers everything from the journal.")
-	if err := s.start(ctx); err != nil {
+	if err := s.start(ctx, dynajournal.GroupCommitAuto); err != nil {
 		return err
 	}
 	unharmed := 0

@@ -63,7 +63,7 @@ func (s *stage) openBank(ctx context.Context) error {
 	s.spent(fmt.Sprintf("persist %d events, one by one", events), total)
 	return errors.Join(
 		s.check(stored == events && same, "every command that was acknowledged is in the journal, %d events, and none that was refused", events),
-		s.check(total.Requests > 0 && total.Requests <= events, "an event is one request at most: entities that write at once share them"),
+		s.check(total.Requests == events, "an event is one request"),
 		s.check(total.WriteUnits == float64(events+len(names)), "and one write unit; the first of an entity one more, for the list of entities"),
 	)
 }
