@@ -149,7 +149,10 @@ func (j *Journal) inspect(ctx context.Context) error {
 		}
 		j.keyLimit = keyLimit(table)
 	}
-	j.header, err = j.config.readHeader(ctx, j.client)
+	var found bool
+	if j.header, found, err = j.config.readHeader(ctx, j.client); err == nil && !found && table != nil && hasIndex(table, layout.NativeIDsIndex) {
+		return ErrNoHeader
+	}
 	return err
 }
 

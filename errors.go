@@ -72,6 +72,10 @@ var (
 	// ErrHeaderMismatch: the configuration contradicts the journal's header, or the header can't be understood.
 	ErrHeaderMismatch = errors.New("the journal's header does not fit")
 
+	// ErrNoHeader: the table was made for native journals, and has no header of this one: its making was cut short, or it is
+	// another journal's table. CreateTables finishes the making, and makes one of that name.
+	ErrNoHeader = errors.New("the table is of native journals, and has no header of this one: make it with CreateTables")
+
 	// ErrIndex: the index of persistence ids can't be used: there is none of the configured name, it has another key, or it
 	// is still being filled. Make or mend it with UpdateTables, wait, or list by a scan.
 	ErrIndex = errors.New("the index of persistence ids can't be used")

@@ -64,14 +64,21 @@ func CreateTables(ctx context.Context, config Config, opts TableOptions) error {
 	if err == nil {
 		err = config.enableTTL(ctx, client)
 	}
+	var header *layout.Header
 	if err == nil {
-		err = config.putHeader(ctx, client, opts, made)
+		header, err = config.missingHeader(ctx, client, opts, made)
 	}
 	if err != nil {
 		return fmt.Errorf("create journal table %q: %w", config.JournalTable, err)
 	}
 	if err := config.createSnapshotTable(ctx, client, opts); err != nil {
 		return fmt.Errorf("create snapshot table %q: %w", config.SnapshotTable, err)
+	}
+	if header == nil {
+		return nil
+	}
+	if err := config.putHeader(ctx, client, *header); err != nil { // last: a journal with a header has all that it needs
+		return fmt.Errorf("create journal table %q: %w", config.JournalTable, err)
 	}
 	return nil
 }
@@ -128,7 +135,7 @@ func (c *Config) update(ctx context.Context, client *dynamo.Client) ([]TableChan
 	if err := checkSchema(table, layout.AttrNum); err != nil {
 		return nil, err
 	}
-	header, err := c.readHeader(ctx, client)
+	header, _, err := c.readHeader(ctx, client)
 	if err != nil {
 		return nil, err
 	}
@@ -279,10 +286,10 @@ func (c *Config) enableTTL(ctx context.Context, client *dynamo.Client) error {
 	return client.EnableTTL(ctx, c.JournalTable, layout.AttrExpires)
 }
 
-// putHeader writes the journal's header, or checks the one that is there. On a table that another made without a header
-// there may be a JVM's journal already, with a number of shards that only its configuration knows: there a header is only
-// written if Config says that number.
-func (c *Config) putHeader(ctx context.Context, client *dynamo.Client, opts TableOptions, made bool) error {
+// missingHeader is the header that a journal table lacks, nil if it lacks none; one that is there is checked. On a table that
+// another made without a header there may be a JVM's journal already, with a number of shards that only its configuration
+// knows: there a header is only missing if Config says that number.
+func (c *Config) missingHeader(ctx context.Context, client *dynamo.Client, opts TableOptions, made bool) (*layout.Header, error) {
 	want := layout.Header{Kind: layout.KindNative, Shards: 1, IDsShards: nativeIDsShards, Version: layout.HeaderVersion}
 	if opts.SharedWithJVM {
 		want = layout.Header{Kind: layout.KindShared, Shards: layout.DefaultShards, Version: layout.HeaderVersion}
@@ -292,40 +299,45 @@ func (c *Config) putHeader(ctx context.Context, client *dynamo.Client, opts Tabl
 	}
 	d, err := client.Describe(ctx, c.JournalTable)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := checkSchema(d, layout.AttrNum); err != nil {
-		return err
+		return nil, err
 	}
 	keys := layout.Keys{Journal: c.JournalName}
 	item, err := client.Get(ctx, &dynamo.Meter{}, c.JournalTable, keys.Header().Attributes())
-	if err != nil {
-		return err
-	}
-	if item != nil {
-		return c.sameHeader(item, want)
-	}
-	if !made && !opts.SharedWithJVM && !hasIndex(d, layout.NativeIDsIndex) {
-		return fmt.Errorf("%w: the table exists without index %s, so it is a JVM's: share it with the JVM, or take another table and migrate",
+	switch {
+	case err != nil:
+		return nil, err
+	case item != nil:
+		return nil, c.sameHeader(item, want)
+	case !made && !opts.SharedWithJVM && !hasIndex(d, layout.NativeIDsIndex):
+		return nil, fmt.Errorf("%w: the table exists without index %s, so it is a JVM's: share it with the JVM, or take another table and migrate",
 			ErrHeaderMismatch, layout.NativeIDsIndex)
+	case !made && opts.SharedWithJVM && c.SequenceShards == 0 && !hasIndex(d, layout.NativeIDsIndex):
+		return nil, nil //nolint:nilnil // none is a result
 	}
-	if !made && opts.SharedWithJVM && c.SequenceShards == 0 {
-		return nil
-	}
-	err = client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: c.JournalTable, Item: keys.EncodeHeader(want), Condition: replay.NotExists})
-	if errors.Is(err, dynamo.ErrConditionFailed) { // another has just created it, or an earlier try of ours
-		return c.sameHeader(dynamo.OldItem(err), want)
+	return &want, nil
+}
+
+// putHeader puts the journal's header, unless one that says the same was put meanwhile.
+func (c *Config) putHeader(ctx context.Context, client *dynamo.Client, header layout.Header) error {
+	keys := layout.Keys{Journal: c.JournalName}
+	err := client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: c.JournalTable, Item: keys.EncodeHeader(header), Condition: replay.NotExists})
+	if errors.Is(err, dynamo.ErrConditionFailed) { // another has just put it, or an earlier try of ours
+		return c.sameHeader(dynamo.OldItem(err), header)
 	}
 	return err
 }
 
 // readHeader reads the journal's header, or what holds where there is none.
-func (c *Config) readHeader(ctx context.Context, client *dynamo.Client) (layout.Header, error) {
+func (c *Config) readHeader(ctx context.Context, client *dynamo.Client) (header layout.Header, found bool, err error) {
 	item, err := client.Get(ctx, &dynamo.Meter{}, c.JournalTable, layout.Keys{Journal: c.JournalName}.Header().Attributes())
 	if err != nil {
-		return layout.Header{}, fmt.Errorf("read the header: %w", err)
+		return layout.Header{}, false, fmt.Errorf("read the header: %w", err)
 	}
-	return c.headerOf(item)
+	header, err = c.headerOf(item)
+	return header, item != nil, err
 }
 
 func (c *Config) sameHeader(item layout.Attributes, want layout.Header) error {

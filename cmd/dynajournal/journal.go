@@ -35,7 +35,7 @@ func (s *session) journal(ctx context.Context, as access, work func(*dynajournal
 		p.config.Hooks = append(p.config.Hooks, shown)
 	}
 	j, err := dynajournal.Open(ctx, p.config)
-	if errors.Is(err, dynajournal.ErrTableNotFound) {
+	if errors.Is(err, dynajournal.ErrTableNotFound) || errors.Is(err, dynajournal.ErrNoHeader) {
 		j, err = s.withoutTables(ctx, as, p, err)
 	}
 	if err != nil {

@@ -87,7 +87,7 @@ func (c *highestCommand) older(ctx context.Context, s *session) error {
 	return s.older(ctx, reading, func(j *legacy.Journal) error {
 		b, err := j.Bounds(ctx, c.PersistenceID)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		return s.result.write(boundsResult{c.PersistenceID, b.Lowest, b.Highest})
 	})
@@ -98,7 +98,7 @@ func (c *listCommand) older(ctx context.Context, s *session) error {
 	return s.older(ctx, reading, func(j *legacy.Journal) error {
 		l, err := j.List(ctx, c.PersistenceID)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		return s.result.write(listResult{
 			PersistenceID: c.PersistenceID,
@@ -133,7 +133,7 @@ func (c *deleteCommand) older(ctx context.Context, s *session) error {
 	return s.older(ctx, removing, func(j *legacy.Journal) error {
 		w, err := j.Recover(ctx, c.PersistenceID, legacy.RecoverOptions{}, nil)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		how := legacy.Permanent
 		if c.Mark {
@@ -141,11 +141,11 @@ func (c *deleteCommand) older(ctx context.Context, s *session) error {
 		}
 		deleted, err := w.DeleteTo(ctx, c.To, how)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		b, err := j.Bounds(ctx, c.PersistenceID)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		return s.result.write(deletedResult{c.PersistenceID, b.Lowest, b.Highest, deleted.Deleted})
 	})
@@ -155,7 +155,7 @@ func (c *appendCommand) older(ctx context.Context, s *session, events []any) err
 	return s.older(ctx, appending, func(j *legacy.Journal) error {
 		w, err := j.Recover(ctx, c.PersistenceID, legacy.RecoverOptions{}, nil)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		return c.write(ctx, s, w, events)
 	})
@@ -191,11 +191,11 @@ func (c *confirmCommand) Run(ctx context.Context, s *session) error {
 	return s.older(ctx, removing, func(j *legacy.Journal) error {
 		w, err := j.Recover(ctx, c.PersistenceID, legacy.RecoverOptions{}, nil)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		channels, err := w.Confirm(ctx, c.Seq, c.Channel)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		return s.result.write(confirmedResult{c.PersistenceID, c.Seq, channels})
 	})

@@ -39,7 +39,8 @@ func Find(tb testing.TB) string {
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
-	install := exec.CommandContext(tb.Context(), npm, "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", npmPackage) //nolint:gosec // npm as the path has it
+	args := []string{"install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", npmPackage}
+	install := exec.CommandContext(tb.Context(), npm, args...) //nolint:gosec // npm as the path has it
 	if out, err := install.CombinedOutput(); err != nil {
 		tb.Skipf("skipped: npm cannot bring %s: %v\n%s", npmPackage, err, out)
 	}
