@@ -17,10 +17,18 @@ type numbers struct {
 	mu    sync.Mutex
 	clock int
 	cells map[int64][]porcupine.Operation
+	// deletions are all that there were: what they have emptied may be told of only later, by a call that goes on.
+	deletions []deletion
 	// forgotten is when the numbers were forgotten last.
 	forgotten int
 	// members are the numbers that were seen to hold a member of an atomic write.
 	members map[int64]bool
+}
+
+// deletion is one of all numbers up to one.
+type deletion struct {
+	began int
+	to    int64
 }
 
 // member begins the text of every member of an atomic write.
@@ -78,18 +86,14 @@ func (n *numbers) deleted(began int, to int64) {
 	if began <= n.forgotten {
 		return
 	}
-	for number := range n.cells {
-		if number <= to {
-			n.add(began, number, input{what: remove}, "", never)
-		}
-	}
+	n.deletions = append(n.deletions, deletion{began, to})
 }
 
 // forget begins anew: nothing tells of the numbers any more, they can be used again.
 func (n *numbers) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.cells, n.members = nil, nil
+	n.cells, n.members, n.deletions = nil, nil, nil
 	n.clock++
 	n.forgotten = n.clock
 }
@@ -146,6 +150,13 @@ func (n *numbers) linearizable() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for number, operations := range n.cells {
+		for _, d := range n.deletions {
+			if number <= d.to {
+				operations = append(operations, porcupine.Operation{
+					ClientId: len(operations), Input: input{what: remove}, Call: int64(d.began), Output: "", Return: never,
+				})
+			}
+		}
 		if !n.members[number] && !porcupine.CheckOperations(cell, operations) {
 			return fmt.Errorf("the history of number %d is not linearizable: %v", number, operations)
 		}
