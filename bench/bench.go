@@ -22,7 +22,7 @@ type Figure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
-	// Base is what the bare SDK needs, or does, in the same unit.
+	// Base is what the bare SDK needs, or does, in the same unit; in the workload layouts what a native journal does.
 	Base  float64 `json:"base"`
 	Ratio float64 `json:"ratio"`
 }
@@ -79,7 +79,7 @@ func Workloads() []string {
 }
 
 func workloads(o Options) []workload {
-	return slices.Concat(writes(), replays(), recoveries(), scales(o))
+	return slices.Concat(writes(), replays(), recoveries(), layouts(), scales(o))
 }
 
 func (o Options) withDefaults() Options {
