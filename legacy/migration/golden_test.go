@@ -200,7 +200,7 @@ func checkGoldenMigration(t *testing.T, source migration.Source, want map[string
 
 func sameNote(a, b migration.Note) bool {
 	return a.PersistenceID == b.PersistenceID && a.SequenceNumber == b.SequenceNumber && a.MarkedDeleted == b.MarkedDeleted &&
-		slices.Equal(a.Confirmations, b.Confirmations) && a.Unreadable == b.Unreadable
+		slices.Equal(a.Confirmations, b.Confirmations) && a.Unreadable == nil && b.Unreadable == nil
 }
 
 func checkGoldenHistory(t *testing.T, to *place, pid string, want *goldenHistory) {
