@@ -1,6 +1,7 @@
-// Package bench measures a journal. Every figure stands beside its base: what the bare AWS SDK needs for the same, on the same
-// endpoint, in the same run. The two take turns, several rounds of them, so that what else the machine does slows both; a
-// figure is the median of the rounds, a percentile is that of all operations of all rounds.
+// Package bench measures a journal. Every figure stands beside its base: what the bare AWS SDK needs for the same, or for a layout
+// what today's does, on the same endpoint, in the same run. Those that are compared take turns, several rounds of them, so that
+// what else the machine does slows all; a figure is the median of the rounds, a percentile is that of all operations of all
+// rounds.
 package bench
 
 import (
