@@ -179,7 +179,7 @@ func hotKeys(figures []figure, path string) error {
 	p.X.Label.Text, p.Y.Label.Text = "busy entities", "events a second"
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.Y.Tick.Marker = plot.LogTicks{Prec: -1}
-	p.Legend.Top, p.Legend.Left = true, true
+	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(3)
 	var lines []any
 	var ticks plot.ConstantTicks
 	for i, kind := range []struct{ layout, name string }{
