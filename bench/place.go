@@ -52,7 +52,7 @@ func (s *session) open(ctx context.Context) error {
 	if err := dynajournal.CreateTables(ctx, s.place.config, dynajournal.TableOptions{}); err != nil {
 		return err
 	}
-	if err := s.createBareTable(ctx); err != nil {
+	if err := createTable(ctx, s.bare, s.place.bare); err != nil {
 		return err
 	}
 	var err error
@@ -120,9 +120,10 @@ func (p plainBodies) Do(r *http.Request) (*http.Response, error) {
 	return p.inner.Do(r)
 }
 
-func (s *session) createBareTable(ctx context.Context) error {
-	_, err := s.bare.CreateTable(ctx, &dynamodb.CreateTableInput{
-		TableName: &s.place.bare, BillingMode: types.BillingModePayPerRequest,
+// createTable makes a table with the key of a journal and no index.
+func createTable(ctx context.Context, client *dynamodb.Client, name string) error {
+	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName: &name, BillingMode: types.BillingModePayPerRequest,
 		KeySchema: []types.KeySchemaElement{
 			{AttributeName: aws.String(layout.AttrPar), KeyType: types.KeyTypeHash},
 			{AttributeName: aws.String(layout.AttrNum), KeyType: types.KeyTypeRange},
@@ -133,10 +134,10 @@ func (s *session) createBareTable(ctx context.Context) error {
 		},
 	})
 	if err == nil {
-		err = dynamodb.NewTableExistsWaiter(s.bare).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &s.place.bare}, tablePatience)
+		err = dynamodb.NewTableExistsWaiter(client).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name}, tablePatience)
 	}
 	if err != nil {
-		return fmt.Errorf("create table %q: %w", s.place.bare, err)
+		return fmt.Errorf("create table %q: %w", name, err)
 	}
 	return nil
 }

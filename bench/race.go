@@ -119,6 +119,7 @@ func median(values []float64) float64 {
 const (
 	perSecond   = "1/s"
 	microsecond = "µs"
+	millisecond = "ms"
 	requests    = "requests"
 	readUnits   = "read units"
 	writeUnits  = "write units"

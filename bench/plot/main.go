@@ -1,5 +1,5 @@
-// Command plot draws the plots of docs/benchmarks.md from the figures beside it, which `dynajournal bench` and bench/pekko have
-// printed as JSON. It is a module of its own, which knows nothing of the journal: what it draws with stays out of the journal's
+// Command plot draws the plots of docs/benchmarks.md and docs/layouts.md from the figures beside it, which `dynajournal bench`,
+// bench/pekko and the test of hot keys have printed as JSON. It is a module of its own, which knows nothing of the journal: what it draws with stays out of the journal's
 // dependencies, and nothing has to be replaced.
 //
 //	cd bench/plot && go run . -figures ../figures -out ../../docs/plots
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// figure is a line of `dynajournal bench`, compared one of bench/pekko.
+// figure is a line of `dynajournal bench` or of the test of hot keys, compared one of bench/pekko.
 type figure struct {
 	Name               string
 	Value, Base, Ratio float64
@@ -53,6 +53,10 @@ func draw(figures, out string) error {
 	if err := read(filepath.Join(figures, "pekko.jsonl"), &pekko); err != nil {
 		return err
 	}
+	var keys []figure
+	if err := read(filepath.Join(figures, "hot-key.jsonl"), &keys); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return fmt.Errorf("make the folder: %w", err)
 	}
@@ -60,7 +64,8 @@ func draw(figures, out string) error {
 		scale(measured, "scale-events", "stored events", filepath.Join(out, "scale-events.png")),
 		scale(measured, "scale-entities", "entities that write in turn", filepath.Join(out, "scale-entities.png")),
 		writes(measured, filepath.Join(out, "writes.png")),
-		beside(pekko, filepath.Join(out, "pekko.png")))
+		beside(pekko, filepath.Join(out, "pekko.png")),
+		hotKeys(keys, filepath.Join(out, "hot-key.png")))
 }
 
 // read reads a JSON object a line.
@@ -163,6 +168,47 @@ func beside(figures []compared, path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	p.NominalX(labels...)
+	return p.Save(width, height, path)
+}
+
+// hotKeys draws events a second by how many entities are busy at once, for each layout. Layouts that write as much lie on one
+// line, so they are drawn as one.
+func hotKeys(figures []figure, path string) error {
+	p := plot.New()
+	p.Title.Text = "Events of 20 KB a second, 1,000 write units a second for a partition key"
+	p.X.Label.Text, p.Y.Label.Text = "busy entities", "events a second"
+	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
+	p.Y.Tick.Marker = plot.LogTicks{Prec: -1}
+	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(3)
+	var lines []any
+	var ticks plot.ConstantTicks
+	for i, kind := range []struct{ layout, name string }{
+		{"hash-key", "hash-key: no events share a key"},
+		{"native", "current (native, shared) and pay: a hundred do"},
+		{"naive", "naive: all of an entity do"},
+	} {
+		var points plotter.XYs
+		for _, f := range figures {
+			entities, found := strings.CutPrefix(f.Name, "hot-key/"+kind.layout+"/")
+			n, err := strconv.ParseFloat(entities, 64)
+			if !found || err != nil { // another layout, or new entities
+				continue
+			}
+			points = append(points, plotter.XY{X: n, Y: f.Value})
+			if i == 0 {
+				ticks = append(ticks, plot.Tick{Value: n, Label: entities})
+			}
+		}
+		if len(points) == 0 {
+			return fmt.Errorf("there are no figures of hot-key/%s", kind.layout)
+		}
+		lines = append(lines, kind.name, points)
+	}
+	if err := plotutil.AddLinePoints(p, lines...); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	p.X.Tick.Marker = ticks
+	p.Y.Min, p.Y.Max = 10, 100_000 // so that the legend has room
 	return p.Save(width, height, path)
 }
 

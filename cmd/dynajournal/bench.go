@@ -27,8 +27,9 @@ type benchCommand struct {
 
 // Help is shown below the flags' help.
 func (*benchCommand) Help() string {
-	return "Each figure stands beside its base, what the bare AWS SDK needs for the same at the same place; the two take turns. ratio is value / base. Figures are " +
-		"medians of rounds, percentiles those of all operations. cpu is the processor time of this process for an event.\n\n" +
+	return "Each figure stands beside its base, what the bare AWS SDK needs for the same at the same place; the two take turns. In layouts, which compares the older ones " +
+		"as well, the base is a native journal. ratio is value / base. Figures are medians of rounds, percentiles those of all operations. cpu is the processor time " +
+		"of this process for an event.\n\n" +
 		"Without --endpoint or --aws it starts an embedded engine in a process of its own, in memory or with --data in a folder, and reaches it over loopback. " +
 		"It makes tables whose names begin with dynajournal-bench-, and deletes them at the end: nothing else is touched. At AWS it costs money: some million " +
 		"write units, a tenth with --quick."

@@ -1,0 +1,121 @@
+package bench
+
+import (
+	"context"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/legacy"
+)
+
+// storage is a layout with the kind of tables that it is measured in.
+type storage struct {
+	name string
+	// lastStays says that the last event can't be deleted.
+	lastStays bool
+	create    func(ctx context.Context, config dynajournal.Config) error
+	remove    func(ctx context.Context, config dynajournal.Config) error
+	open      func(ctx context.Context, config dynajournal.Config) (store, error)
+}
+
+// store is an open journal of any layout.
+type store interface {
+	// recover hands out the writer of a persistence id, and says how many events were replayed before.
+	recover(ctx context.Context, pid string) (entity, int, error)
+	Close() error
+}
+
+// entity is a writer of any layout.
+type entity interface {
+	Append(ctx context.Context, events ...any) (dynajournal.AppendResult, error)
+	// remove deletes all events up to a number for good, and says how many.
+	remove(ctx context.Context, to int64) (int64, error)
+}
+
+// storages are all layouts. The first is the base of the others.
+func storages() []storage {
+	all := []storage{
+		ofToday("native", false, func(ctx context.Context, config dynajournal.Config) error {
+			return dynajournal.CreateTables(ctx, config, dynajournal.TableOptions{})
+		}),
+		ofToday("shared", false, func(ctx context.Context, config dynajournal.Config) error {
+			return dynajournal.CreateTables(ctx, config, dynajournal.TableOptions{SharedWithJVM: true})
+		}),
+		// As the plug-ins of that time had it: without an index, and without our header.
+		ofToday("pay", true, func(ctx context.Context, config dynajournal.Config) error {
+			return createTable(ctx, bareClient(config), config.JournalTable)
+		}),
+	}
+	for _, l := range legacy.Layouts() {
+		all = append(all, older(l))
+	}
+	return all
+}
+
+func ofToday(name string, envelope bool, create func(context.Context, dynajournal.Config) error) storage {
+	return storage{
+		name:   name,
+		create: create,
+		remove: func(ctx context.Context, config dynajournal.Config) error {
+			_, err := dynajournal.DeleteTables(ctx, config)
+			return err
+		},
+		open: func(ctx context.Context, config dynajournal.Config) (store, error) {
+			config.EventEnvelope = envelope
+			j, err := dynajournal.Open(ctx, config)
+			return todayStore{j}, err
+		},
+	}
+}
+
+type todayStore struct{ *dynajournal.Journal }
+
+func (s todayStore) recover(ctx context.Context, pid string) (entity, int, error) {
+	n := 0
+	w, err := s.Recover(ctx, pid, dynajournal.RecoverOptions{}, func(dynajournal.Event) error {
+		n++
+		return nil
+	})
+	return todayEntity{w}, n, err
+}
+
+type todayEntity struct{ *dynajournal.Writer }
+
+func (e todayEntity) remove(ctx context.Context, to int64) (int64, error) {
+	result, err := e.DeleteTo(ctx, to)
+	return result.Removed, err
+}
+
+func older(l legacy.Layout) storage {
+	return storage{
+		name:      l.String(),
+		lastStays: l == legacy.Naive,
+		create: func(ctx context.Context, config dynajournal.Config) error {
+			return legacy.CreateTable(ctx, legacy.Config{Layout: l, Journal: config})
+		},
+		remove: func(ctx context.Context, config dynajournal.Config) error {
+			return legacy.DeleteTable(ctx, legacy.Config{Layout: l, Journal: config})
+		},
+		open: func(ctx context.Context, config dynajournal.Config) (store, error) {
+			j, err := legacy.Open(ctx, legacy.Config{Layout: l, Journal: config})
+			return olderStore{j}, err
+		},
+	}
+}
+
+type olderStore struct{ *legacy.Journal }
+
+func (s olderStore) recover(ctx context.Context, pid string) (entity, int, error) {
+	n := 0
+	w, err := s.Recover(ctx, pid, legacy.RecoverOptions{}, func(legacy.Event) error {
+		n++
+		return nil
+	})
+	return olderEntity{w}, n, err
+}
+
+type olderEntity struct{ *legacy.Writer }
+
+func (e olderEntity) remove(ctx context.Context, to int64) (int64, error) {
+	result, err := e.DeleteTo(ctx, to, legacy.Permanent)
+	return result.Deleted, err
+}
