@@ -18,6 +18,11 @@ type request struct {
 	src []byte
 	pos int
 	err error
+
+	// repeated is the last text with escapes as it stood in the body, and meaning what it says: the statements of a batch are
+	// mostly the same.
+	repeated []byte
+	meaning  string
 }
 
 // itemParameter is an item of a request. A broken rule of the data model is kept with it, since other checks of the
@@ -130,26 +135,40 @@ func (r *request) quoted() string {
 
 func (r *request) escaped() string {
 	raw := r.skipString()
+	if raw != nil && bytes.Equal(raw, r.repeated) {
+		return r.meaning
+	}
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
 		r.syntax()
+		return ""
 	}
+	r.repeated, r.meaning = raw, text
 	return text
 }
 
 func (r *request) skipString() []byte {
 	start := r.pos
-	for i := start + 1; i < len(r.src); i++ {
-		switch r.src[i] {
-		case '"':
-			r.pos = i + 1
-			return r.src[start:r.pos]
-		case '\\':
-			i++
+	quote := start
+	for at := start + 1; ; {
+		if quote < at { // else a backslash stood before it
+			next := -1
+			if at < len(r.src) {
+				next = bytes.IndexByte(r.src[at:], '"')
+			}
+			if next < 0 {
+				r.syntax()
+				return nil
+			}
+			quote = at + next
 		}
+		escape := bytes.IndexByte(r.src[at:quote], '\\')
+		if escape < 0 {
+			r.pos = quote + 1
+			return r.src[start:r.pos]
+		}
+		at += escape + len(`\"`)
 	}
-	r.syntax()
-	return nil
 }
 
 // raw returns the bytes of the value that begins here. Only its end is looked for; whoever decodes it checks it.

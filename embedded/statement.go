@@ -137,9 +137,17 @@ func verbName(verb partiql.Verb) string {
 
 // returned is what a RETURNING asks for, nil for nothing.
 func returned(b *partiql.Bound, done outcome) attribute.Item {
-	values := map[partiql.Returning]string{
-		partiql.ReturnAllOld: allOld, partiql.ReturnModifiedOld: updatedOld,
-		partiql.ReturnAllNew: allNew, partiql.ReturnModifiedNew: updatedNew,
+	which := ""
+	switch b.Returning {
+	case partiql.ReturnNothing:
+	case partiql.ReturnAllOld:
+		which = allOld
+	case partiql.ReturnModifiedOld:
+		which = updatedOld
+	case partiql.ReturnAllNew:
+		which = allNew
+	case partiql.ReturnModifiedNew:
+		which = updatedNew
 	}
-	return done.shown(values[b.Returning], b.Change)
+	return done.shown(which, b.Change)
 }
