@@ -41,6 +41,14 @@ type valueParameter struct {
 	invalid *attribute.ValidationError
 }
 
+// valuesParameter is a list of values of a request.
+type valuesParameter struct {
+	// values is nil if the parameter was not given.
+	values []attribute.Value
+	// invalid is the first rule that one of them breaks.
+	invalid *attribute.ValidationError
+}
+
 // decode reads the members of the body by field, which is called with each name and must read or skip its value.
 func decode(body []byte, field func(name string, r *request)) error {
 	r := &request{src: body}
@@ -460,13 +468,23 @@ func (r *request) values() itemParameter {
 	return itemParameter{item: values, invalid: r.broken(err)}
 }
 
-// valueList reads an array of attribute values, nil if not given.
-func (r *request) valueList() []valueParameter {
-	values := []valueParameter{}
-	if !r.list(func() { values = append(values, r.value()) }) {
-		return nil
+// fewValues is how many values there is room for in a list at first: an event has eight.
+const fewValues = 8
+
+// valueList reads an array of attribute values.
+func (r *request) valueList() valuesParameter {
+	p := valuesParameter{values: make([]attribute.Value, 0, fewValues)}
+	given := r.list(func() {
+		v := r.value()
+		p.values = append(p.values, v.value)
+		if p.invalid == nil {
+			p.invalid = v.invalid
+		}
+	})
+	if !given {
+		return valuesParameter{}
 	}
-	return values
+	return p
 }
 
 // broken separates the errors of the data model, which come later, from those that end the reading.
