@@ -114,7 +114,7 @@ func (r *groupRequest) finish(m *member, reason, err error) {
 func (r *groupRequest) first() bool {
 	if len(r.members) > 1 && r.group.off.Load() {
 		r.group.work.Go(func() {
-			r.singly(r.members, nil)
+			r.singly(r.members, r.tries, nil)
 			r.tries.end()
 		})
 		return false
@@ -154,9 +154,9 @@ func (r *groupRequest) try() bool {
 	left, refused, accepted := r.settle(failures)
 	r.members = left
 	if len(refused) > 0 {
-		why := refused[0].err
+		why, spent := refused[0].err, r.tries // as they are now: the members that are left go on meanwhile
 		r.group.work.Go(func() {
-			r.singly(refused, func(taken bool) {
+			r.singly(refused, spent, func(taken bool) {
 				if taken && !accepted { // so what the service refuses is PartiQL
 					r.group.refused(why)
 				}
@@ -227,8 +227,8 @@ func (r *groupRequest) notSent(err error) {
 }
 
 // singly sends members by a request each, as many at the same time as can be under way. Before the last one has its outcome,
-// decide is told whether the service refused none of them for what it is.
-func (r *groupRequest) singly(members []member, decide func(taken bool)) {
+// decide is told whether the service refused none of them for what it is. spent is what the request has used of its tries.
+func (r *groupRequest) singly(members []member, spent tries, decide func(taken bool)) {
 	var refusals atomic.Bool
 	var left atomic.Int32
 	left.Store(int32(len(members)))
@@ -246,7 +246,7 @@ func (r *groupRequest) singly(members []member, decide func(taken bool)) {
 	for _, m := range members {
 		slots <- struct{}{}
 		all.Go(func() {
-			single := &groupRequest{group: r.group, parent: r.parent, tries: r.tries, begun: r.begun, members: []member{m}, outcome: outcome}
+			single := &groupRequest{group: r.group, parent: r.parent, tries: spent, begun: r.begun, members: []member{m}, outcome: outcome}
 			single.tries.begin = single.begin
 			single.tries.within(r.parent)
 			if single.first() {
