@@ -127,8 +127,8 @@ type Config struct {
 	// does not see. Defaults to DefaultMaxSnapshotBytes.
 	MaxSnapshotBytes int
 
-	// OperationTimeout bounds a request with all its tries, and an append from the moment when it is sent. Defaults to
-	// DefaultOperationTimeout.
+	// OperationTimeout bounds a request with all its tries, and an append, from the moment when it is sent. Waiting for one of
+	// MaxConnections before that is bounded by the caller's context alone. Defaults to DefaultOperationTimeout.
 	OperationTimeout time.Duration
 
 	// ReplayParallelism is how many partitions (100 sequence numbers each) of one persistence id are read ahead at most,

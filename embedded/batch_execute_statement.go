@@ -144,7 +144,7 @@ func (s *batchStatement) resolve() {
 
 // checkTargets refuses batches that name an item twice.
 func checkTargets(batch []*batchStatement) error {
-	seen := map[string]bool{}
+	seen := make(map[string]bool, len(batch))
 	for _, s := range batch {
 		if s.err != nil {
 			continue

@@ -51,7 +51,7 @@ func (e *Engine) executeTransaction(c *call) error {
 	for i, statement := range in.statements {
 		var err error
 		if bound[i], err = e.prepare(statement); err != nil {
-			if _, bad := plainValues(statement.parameters); bad != nil && inOlderWords(bad).Error() == err.Error() {
+			if _, bad := statement.parameters.plain(); bad != nil && inOlderWords(bad).Error() == err.Error() {
 				return err
 			}
 			return ofStatement(i, err)

@@ -14,7 +14,7 @@ import (
 // conditionParameter is one condition of KeyConditions, QueryFilter, ScanFilter or Expected.
 type conditionParameter struct {
 	operator *string
-	values   []valueParameter
+	values   valuesParameter
 	exists   *bool
 	value    *valueParameter
 }
@@ -71,7 +71,7 @@ func (p conditionsParameter) constrain(c *constraints, member string, operatorRe
 func (p conditionsParameter) conditions() (map[string]legacy.Condition, error) {
 	conditions := make(map[string]legacy.Condition, len(p))
 	for _, name := range slices.Sorted(maps.Keys(p)) {
-		values, err := plainValues(p[name].values)
+		values, err := p[name].values.plain()
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (p conditionsParameter) conditions() (map[string]legacy.Condition, error) {
 func (p conditionsParameter) expectations() (map[string]legacy.Expectation, error) {
 	expectations := make(map[string]legacy.Expectation, len(p))
 	for _, name := range slices.Sorted(maps.Keys(p)) {
-		values, err := plainValues(p[name].values)
+		values, err := p[name].values.plain()
 		if err != nil {
 			return nil, err
 		}
@@ -98,18 +98,11 @@ func (p conditionsParameter) expectations() (map[string]legacy.Expectation, erro
 	return expectations, nil
 }
 
-func plainValues(parameters []valueParameter) ([]attribute.Value, error) {
-	if parameters == nil {
-		return nil, nil
+func (p valuesParameter) plain() ([]attribute.Value, error) {
+	if p.invalid != nil {
+		return nil, p.invalid
 	}
-	values := make([]attribute.Value, len(parameters))
-	for i, p := range parameters {
-		if p.invalid != nil {
-			return nil, p.invalid
-		}
-		values[i] = p.value
-	}
-	return values, nil
+	return p.values, nil
 }
 
 // plain is the value, nil if not given.

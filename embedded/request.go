@@ -18,6 +18,11 @@ type request struct {
 	src []byte
 	pos int
 	err error
+
+	// repeated is the last text with escapes as it stood in the body, and meaning what it says: the statements of a batch are
+	// mostly the same.
+	repeated []byte
+	meaning  string
 }
 
 // itemParameter is an item of a request. A broken rule of the data model is kept with it, since other checks of the
@@ -33,6 +38,14 @@ func (p itemParameter) given() bool { return p.item != nil || p.invalid != nil }
 // valueParameter is a value of a request, with the rule it breaks, if it does.
 type valueParameter struct {
 	value   attribute.Value
+	invalid *attribute.ValidationError
+}
+
+// valuesParameter is a list of values of a request.
+type valuesParameter struct {
+	// values is nil if the parameter was not given.
+	values []attribute.Value
+	// invalid is the first rule that one of them breaks.
 	invalid *attribute.ValidationError
 }
 
@@ -130,26 +143,40 @@ func (r *request) quoted() string {
 
 func (r *request) escaped() string {
 	raw := r.skipString()
+	if raw != nil && bytes.Equal(raw, r.repeated) {
+		return r.meaning
+	}
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
 		r.syntax()
+		return ""
 	}
+	r.repeated, r.meaning = raw, text
 	return text
 }
 
 func (r *request) skipString() []byte {
 	start := r.pos
-	for i := start + 1; i < len(r.src); i++ {
-		switch r.src[i] {
-		case '"':
-			r.pos = i + 1
-			return r.src[start:r.pos]
-		case '\\':
-			i++
+	quote := start
+	for at := start + 1; ; {
+		if quote < at { // else a backslash stood before it
+			next := -1
+			if at < len(r.src) {
+				next = bytes.IndexByte(r.src[at:], '"')
+			}
+			if next < 0 {
+				r.syntax()
+				return nil
+			}
+			quote = at + next
 		}
+		escape := bytes.IndexByte(r.src[at:quote], '\\')
+		if escape < 0 {
+			r.pos = quote + 1
+			return r.src[start:r.pos]
+		}
+		at += escape + len(`\"`)
 	}
-	r.syntax()
-	return nil
 }
 
 // raw returns the bytes of the value that begins here. Only its end is looked for; whoever decodes it checks it.
@@ -441,13 +468,23 @@ func (r *request) values() itemParameter {
 	return itemParameter{item: values, invalid: r.broken(err)}
 }
 
-// valueList reads an array of attribute values, nil if not given.
-func (r *request) valueList() []valueParameter {
-	values := []valueParameter{}
-	if !r.list(func() { values = append(values, r.value()) }) {
-		return nil
+// fewValues is how many values there is room for in a list at first: an event has eight.
+const fewValues = 8
+
+// valueList reads an array of attribute values.
+func (r *request) valueList() valuesParameter {
+	p := valuesParameter{values: make([]attribute.Value, 0, fewValues)}
+	given := r.list(func() {
+		v := r.value()
+		p.values = append(p.values, v.value)
+		if p.invalid == nil {
+			p.invalid = v.invalid
+		}
+	})
+	if !given {
+		return valuesParameter{}
 	}
-	return values
+	return p
 }
 
 // broken separates the errors of the data model, which come later, from those that end the reading.

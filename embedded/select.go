@@ -95,8 +95,8 @@ type continuation struct {
 func statementSum(in *statementInput) []byte {
 	sum := sha256.New()
 	_, _ = sum.Write([]byte(*in.text)) // never fails
-	for _, p := range in.parameters {
-		_, _ = sum.Write(attribute.AppendValue([]byte{0}, p.value))
+	for _, p := range in.parameters.values {
+		_, _ = sum.Write(attribute.AppendValue([]byte{0}, p))
 	}
 	return sum.Sum(nil)[:8]
 }

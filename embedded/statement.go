@@ -13,7 +13,7 @@ const keptStatements = 1000
 // statementInput is a PartiQL statement in a request.
 type statementInput struct {
 	text       *string
-	parameters []valueParameter
+	parameters valuesParameter
 	consistent *bool
 	onFailure  *string
 }
@@ -58,7 +58,7 @@ func (in *statementInput) constrain(c *constraints, member string) {
 	if in.text != nil {
 		c.length(len(*in.text), *in.text, member+"statement", 1, partiql.MaxLength)
 	}
-	if in.parameters != nil && len(in.parameters) == 0 {
+	if in.parameters.values != nil && len(in.parameters.values) == 0 {
 		c.length(0, "[]", member+"parameters", 1, 1)
 	}
 	c.onConditionFailure(in.onFailure, member+"returnValuesOnConditionCheckFailure")
@@ -81,7 +81,7 @@ func (e *Engine) prepare(in *statementInput) (*partiql.Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, err := plainValues(in.parameters)
+	values, err := in.parameters.plain()
 	if err != nil {
 		return nil, inOlderWords(err)
 	}
@@ -137,9 +137,17 @@ func verbName(verb partiql.Verb) string {
 
 // returned is what a RETURNING asks for, nil for nothing.
 func returned(b *partiql.Bound, done outcome) attribute.Item {
-	values := map[partiql.Returning]string{
-		partiql.ReturnAllOld: allOld, partiql.ReturnModifiedOld: updatedOld,
-		partiql.ReturnAllNew: allNew, partiql.ReturnModifiedNew: updatedNew,
+	which := ""
+	switch b.Returning {
+	case partiql.ReturnNothing:
+	case partiql.ReturnAllOld:
+		which = allOld
+	case partiql.ReturnModifiedOld:
+		which = updatedOld
+	case partiql.ReturnAllNew:
+		which = allNew
+	case partiql.ReturnModifiedNew:
+		which = updatedNew
 	}
-	return done.shown(values[b.Returning], b.Change)
+	return done.shown(which, b.Change)
 }

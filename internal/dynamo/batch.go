@@ -91,11 +91,11 @@ func (c *Client) BatchDelete(ctx context.Context, m *Meter, table string, keys [
 // any before gives the tries anew; one that did not uses up one, as a throttled request does, so a batch ends whatever the
 // service does.
 func (c *Client) drain(ctx context.Context, m *Meter, r request, left int, send func(context.Context) (int, Cost, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, c.opts.OperationTimeout)
-	defer cancel()
 	t := tries{client: c, request: r}
+	t.within(ctx)
+	defer func() { t.end() }()
 	for {
-		now, err := attempt(ctx, &t, m, send)
+		now, err := attempt(&t, m, send)
 		switch {
 		case err == nil && (now == 0 || !safeguard.LeftOvers):
 			return nil
@@ -105,7 +105,7 @@ func (c *Client) drain(ctx context.Context, m *Meter, r request, left int, send 
 			}
 			err = errLeftOver
 		}
-		if err = t.failed(ctx, err); err != nil {
+		if err = t.failed(err); err != nil {
 			return err
 		}
 	}

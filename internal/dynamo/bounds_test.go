@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
@@ -198,4 +200,40 @@ func TestWaitForAPlaceInThePoolEndsWithTheContext(t *testing.T) {
 		cancel()
 		<-hanging
 	})
+}
+
+func TestTimeOfARequestBeginsWithItsPlaceInThePool(t *testing.T) {
+	for name, send := range map[string]func(*testing.T, *dynamo.Client) error{
+		"a request": put,
+		"a batch": func(t *testing.T, c *dynamo.Client) error {
+			t.Helper()
+			return c.BatchWrite(t.Context(), &dynamo.Meter{}, table, []types.WriteRequest{{PutRequest: &types.PutRequest{Item: key(1)}}})
+		},
+		"a group's request": func(t *testing.T, c *dynamo.Client) error {
+			t.Helper()
+			return insert(t, groupOn(t, c), 1, 100)[0]
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := client(t, play(hang, hang, ok(`{}`)), func(o *dynamo.Options) {
+					o.MaxInFlight, o.Retries, o.AttemptTimeout, o.OperationTimeout = 1, 0, time.Minute, 10*time.Second
+				})
+				var hanging sync.WaitGroup
+				for range 2 {
+					hanging.Go(func() {
+						if err := put(t, c); !errors.Is(err, context.DeadlineExceeded) {
+							t.Errorf("a request that hangs: %v", err)
+						}
+					})
+					synctest.Wait() // one hangs, the other waits
+				}
+				began := time.Now()
+				if err := send(t, c); err != nil || time.Since(began) != 20*time.Second {
+					t.Errorf("after %v: %v", time.Since(began), err)
+				}
+				hanging.Wait()
+			})
+		})
+	}
 }

@@ -31,7 +31,7 @@ type Options struct {
 	// BackoffBase is the longest first pause, doubled for each further one up to BackoffCap; each pause is drawn evenly
 	// from zero to its longest (full jitter), so that writers that were throttled together don't come back together.
 	BackoffBase, BackoffCap time.Duration
-	// AttemptTimeout bounds one try, OperationTimeout a request with all its tries.
+	// AttemptTimeout bounds one try, OperationTimeout a request with all its tries, from the first on.
 	AttemptTimeout, OperationTimeout time.Duration
 	// MaxBatchGet and MaxBatchWrite bound the keys and the items of one batch request.
 	MaxBatchGet, MaxBatchWrite int
@@ -210,15 +210,15 @@ func buildHTTPClient(o HTTPOptions, pool int) (*http.Client, error) {
 // call sends one request until it succeeds, no further try can help, its tries are used up, or its time is. Errors are
 // *RequestError.
 func call[T any](ctx context.Context, c *Client, m *Meter, r request, send func(context.Context) (T, Cost, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.opts.OperationTimeout)
-	defer cancel()
 	t := tries{client: c, request: r}
+	t.within(ctx)
+	defer func() { t.end() }()
 	for {
-		out, err := attempt(ctx, &t, m, send)
+		out, err := attempt(&t, m, send)
 		if err == nil {
 			return out, nil
 		}
-		if err = t.failed(ctx, err); err != nil {
+		if err = t.failed(err); err != nil {
 			return out, err
 		}
 	}
@@ -237,6 +237,11 @@ type tries struct {
 	client *Client
 	request
 
+	// ctx bounds the request: the caller's, and with the first try, which sets until, the time of the operation besides.
+	ctx   context.Context //nolint:containedctx // a request's own
+	end   context.CancelFunc
+	until time.Time
+
 	statements int // in the last try, of PartiQL
 	sent       int // tries sent in all
 	used       int // retries used since the last progress
@@ -247,24 +252,42 @@ type tries struct {
 	reason, err error
 }
 
+// within makes the request end with ctx, and at the end of its time if that runs already.
+func (t *tries) within(ctx context.Context) {
+	t.ctx, t.end = ctx, func() {}
+	if !t.until.IsZero() {
+		t.ctx, t.end = context.WithDeadline(ctx, t.until)
+	}
+}
+
+// start begins the request's time with its first try. However long a request waits for its place in the pool before, the
+// service has had nothing to do with it.
+func (t *tries) start() {
+	if t.until.IsZero() {
+		t.until = time.Now().Add(t.client.opts.OperationTimeout)
+		t.within(t.ctx)
+	}
+}
+
 // attempt sends one try. A nil meter says that send itself says who is charged.
-func attempt[T any](ctx context.Context, t *tries, m *Meter, send func(context.Context) (T, Cost, error)) (T, error) {
+func attempt[T any](t *tries, m *Meter, send func(context.Context) (T, Cost, error)) (T, error) {
 	var none T
 	select {
 	case t.client.slots <- struct{}{}:
 		defer func() { <-t.client.slots }()
-	case <-ctx.Done():
+	case <-t.ctx.Done():
 		return none, errNotSent
 	}
-	if ctx.Err() != nil {
+	if t.ctx.Err() != nil {
 		return none, errNotSent
 	}
 	if t.begin != nil && !t.begin() {
 		return none, errNotSent
 	}
+	t.start()
 	t.sent++
 	began := time.Now()
-	tryCtx, cancel := context.WithTimeout(ctx, t.client.opts.AttemptTimeout)
+	tryCtx, cancel := context.WithTimeout(t.ctx, t.client.opts.AttemptTimeout)
 	out, cost, err := send(tryCtx)
 	cancel()
 	cost.Requests = 1
@@ -272,7 +295,7 @@ func attempt[T any](ctx context.Context, t *tries, m *Meter, send func(context.C
 		m.add(cost)
 	}
 	if t.client.opts.Observe != nil {
-		t.client.opts.Observe(ctx, Try{t.operation, t.table, t.statements, t.sent, time.Since(began), cost, err})
+		t.client.opts.Observe(t.ctx, Try{t.operation, t.table, t.statements, t.sent, time.Since(began), cost, err})
 	}
 	return out, err
 }
@@ -282,9 +305,9 @@ func attempt[T any](ctx context.Context, t *tries, m *Meter, send func(context.C
 const maxRefusals = 2
 
 // failed judges a failed try. It returns nil after the pause before the next try, or the error that ends the request.
-func (t *tries) failed(ctx context.Context, err error) error {
+func (t *tries) failed(err error) error {
 	if isNotSent(err) {
-		return t.notSent(ctx, err)
+		return t.notSent(err)
 	}
 	v := judge(err)
 	t.reason, t.err = v.reason, err
@@ -296,22 +319,22 @@ func (t *tries) failed(ctx context.Context, err error) error {
 		t.refused++
 	}
 	switch {
-	case ctx.Err() != nil:
-		return t.ended(contextReason(ctx), err)
+	case t.ctx.Err() != nil:
+		return t.ended(contextReason(t.ctx), err)
 	case !v.retry, t.used >= t.client.opts.Retries, t.refused >= maxRefusals:
 		return t.ended(v.reason, err)
 	}
-	if !t.pause(ctx) {
-		return t.ended(contextReason(ctx), err)
+	if !t.pause() {
+		return t.ended(contextReason(t.ctx), err)
 	}
 	return nil
 }
 
 // notSent ends a request that was not to be sent any more: with the failure of its last try, if there was one.
-func (t *tries) notSent(ctx context.Context, err error) error {
+func (t *tries) notSent(err error) error {
 	switch {
-	case ctx.Err() != nil:
-		return t.ended(contextReason(ctx), err)
+	case t.ctx.Err() != nil:
+		return t.ended(contextReason(t.ctx), err)
 	case t.err != nil:
 		return t.ended(t.reason, t.err)
 	}
@@ -322,7 +345,7 @@ func (t *tries) notSent(ctx context.Context, err error) error {
 const maxDoublings = 20
 
 // pause waits before the next try, and says whether there may be one.
-func (t *tries) pause(ctx context.Context) bool {
+func (t *tries) pause() bool {
 	longest := t.client.opts.BackoffBase << min(t.used, maxDoublings)
 	if longest <= 0 || longest > t.client.opts.BackoffCap {
 		longest = t.client.opts.BackoffCap
@@ -333,7 +356,7 @@ func (t *tries) pause(ctx context.Context) bool {
 	select {
 	case <-timer.C:
 		return true
-	case <-ctx.Done():
+	case <-t.ctx.Done():
 		return false
 	}
 }

@@ -17,11 +17,10 @@ import (
 // groupRequest is a request of a group on its way: a PutItem for one item, else a BatchExecuteStatement.
 type groupRequest struct {
 	group *Group
-	// ctx ends with parent, or when the time of the operation is up; it is handed from the sender to whoever tries again.
-	ctx, parent context.Context //nolint:containedctx // a request's own
-	cancel      context.CancelFunc
-	tries       tries
-	begun       bool
+	// parent is what the request ends with, besides its time, in tries. They are handed from the sender to whoever tries again.
+	parent context.Context //nolint:containedctx // a request's own
+	tries  tries
+	begun  bool
 	// members are the items that have no outcome yet.
 	members []member
 	// outcome takes the outcome of a member; nil gives it to the member's writer.
@@ -46,8 +45,8 @@ func (g *Group) request(writes []*write) *groupRequest {
 	if len(writes) == 1 {
 		r.parent = valued{g.opts.Context, writes[0].ctx}
 	}
-	r.ctx, r.cancel = context.WithTimeout(r.parent, g.client.opts.OperationTimeout)
 	r.tries = tries{client: g.client, request: request{table: g.opts.Table, write: true, begin: r.begin}}
+	r.tries.within(r.parent)
 	items := 0
 	for _, w := range writes {
 		items += w.to - w.from
@@ -115,25 +114,25 @@ func (r *groupRequest) finish(m *member, reason, err error) {
 func (r *groupRequest) first() bool {
 	if len(r.members) > 1 && r.group.off.Load() {
 		r.group.work.Go(func() {
-			r.singly(r.members, nil)
-			r.cancel()
+			r.singly(r.members, r.tries, nil)
+			r.tries.end()
 		})
 		return false
 	}
 	if r.try() {
 		return true
 	}
-	r.cancel()
+	r.tries.end()
 	return false
 }
 
 // rest does the further tries, until every member has its outcome.
 func (r *groupRequest) rest() {
-	defer r.cancel()
+	defer func() { r.tries.end() }()
 	for len(r.members) > 0 {
-		if !r.tries.pause(r.ctx) {
+		if !r.tries.pause() {
 			for i := range r.members {
-				r.finish(&r.members[i], contextReason(r.ctx), r.members[i].err)
+				r.finish(&r.members[i], contextReason(r.tries.ctx), r.members[i].err)
 			}
 			return
 		}
@@ -143,7 +142,7 @@ func (r *groupRequest) rest() {
 
 // try sends what is left. It says whether some is left even then.
 func (r *groupRequest) try() bool {
-	failures, err := attempt(r.ctx, &r.tries, nil, r.send)
+	failures, err := attempt(&r.tries, nil, r.send)
 	if isNotSent(err) {
 		r.notSent(err)
 		return false
@@ -155,9 +154,9 @@ func (r *groupRequest) try() bool {
 	left, refused, accepted := r.settle(failures)
 	r.members = left
 	if len(refused) > 0 {
-		why := refused[0].err
+		why, spent := refused[0].err, r.tries // as they are now: the members that are left go on meanwhile
 		r.group.work.Go(func() {
-			r.singly(refused, func(taken bool) {
+			r.singly(refused, spent, func(taken bool) {
 				if taken && !accepted { // so what the service refuses is PartiQL
 					r.group.refused(why)
 				}
@@ -198,8 +197,8 @@ func (r *groupRequest) settle(failures []error) (left, refused []member, accepte
 		refusal := !v.retry && isRefusal(v.reason)
 		accepted = accepted || !refusal
 		switch {
-		case r.ctx.Err() != nil && !errors.Is(v.reason, ErrConditionFailed):
-			r.finish(m, contextReason(r.ctx), m.err)
+		case r.tries.ctx.Err() != nil && !errors.Is(v.reason, ErrConditionFailed):
+			r.finish(m, contextReason(r.tries.ctx), m.err)
 		case v.retry && r.tries.used < r.tries.client.opts.Retries && r.tries.refused < maxRefusals:
 			left = append(left, *m)
 		case refusal && together:
@@ -216,8 +215,8 @@ func (r *groupRequest) notSent(err error) {
 	for i := range r.members {
 		m := &r.members[i]
 		switch {
-		case r.ctx.Err() != nil:
-			r.finish(m, contextReason(r.ctx), err)
+		case r.tries.ctx.Err() != nil:
+			r.finish(m, contextReason(r.tries.ctx), err)
 		case m.err != nil:
 			r.finish(m, m.reason, m.err)
 		default:
@@ -228,8 +227,8 @@ func (r *groupRequest) notSent(err error) {
 }
 
 // singly sends members by a request each, as many at the same time as can be under way. Before the last one has its outcome,
-// decide is told whether the service refused none of them for what it is.
-func (r *groupRequest) singly(members []member, decide func(taken bool)) {
+// decide is told whether the service refused none of them for what it is. spent is what the request has used of its tries.
+func (r *groupRequest) singly(members []member, spent tries, decide func(taken bool)) {
 	var refusals atomic.Bool
 	var left atomic.Int32
 	left.Store(int32(len(members)))
@@ -242,15 +241,14 @@ func (r *groupRequest) singly(members []member, decide func(taken bool)) {
 		}
 		m.write.finish(m.at, err)
 	}
-	deadline, _ := r.ctx.Deadline()
 	slots := make(chan struct{}, r.group.client.opts.MaxInFlight)
 	var all sync.WaitGroup
 	for _, m := range members {
 		slots <- struct{}{}
 		all.Go(func() {
-			single := &groupRequest{group: r.group, parent: r.parent, tries: r.tries, begun: r.begun, members: []member{m}, outcome: outcome}
+			single := &groupRequest{group: r.group, parent: r.parent, tries: spent, begun: r.begun, members: []member{m}, outcome: outcome}
 			single.tries.begin = single.begin
-			single.ctx, single.cancel = context.WithDeadline(r.parent, deadline)
+			single.tries.within(r.parent)
 			if single.first() {
 				single.rest()
 			}

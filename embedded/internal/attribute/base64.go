@@ -1,6 +1,7 @@
 package attribute
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"strings"
@@ -28,26 +29,38 @@ func decodeBase64(coded string) (string, error) {
 			"'%s' can not be converted to a Blob: Base64 encoded length is expected a multiple of 4 bytes but found: %d",
 			coded, len(coded))}
 	}
-	strict := base64.StdEncoding.Strict()
-	// The decoder skips line ends and would take padding at the end of any block; neither is part of a binary.
-	if i := strings.IndexByte(coded, '='); i >= 0 && i < len(coded)-2 || strings.ContainsAny(coded, "\r\n") {
+	text, ok := binaryText(coded)
+	if !ok {
 		return "", badBase64(coded)
 	}
+	return text, nil
+}
+
+// binaryText decodes base64; false if it is none.
+func binaryText[T string | []byte](coded T) (string, bool) {
+	if len(coded)%4 != 0 {
+		return "", false
+	}
+	strict := base64.StdEncoding.Strict()
 	var text strings.Builder
 	text.Grow(len(coded) / 4 * 3)
 	var block [codedBlock]byte
 	var plain [plainBlock]byte
-	for rest := coded; rest != ""; {
+	for rest := coded; len(rest) > 0; {
 		n := copy(block[:], rest)
+		rest = rest[n:]
 		decoded, err := strict.Decode(plain[:], block[:n])
-		if err != nil {
-			return "", badBase64(coded)
+		// The decoder skips line ends, which are no part of a binary, and takes padding at the end of any block.
+		if err != nil || decoded < n/4*3 && (len(rest) > 0 || !padded(block[:n], n/4*3-decoded)) {
+			return "", false
 		}
 		text.Write(plain[:decoded])
-		rest = rest[n:]
 	}
-	return text.String(), nil
+	return text.String(), true
 }
+
+// padded tells whether the last so many characters are the only padding.
+func padded(coded []byte, n int) bool { return n < 3 && bytes.IndexByte(coded, '=') == len(coded)-n }
 
 func badBase64(coded string) error {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxDepth is how many levels the values of an attribute may have: the value of the attribute itself is on the first, the
@@ -61,6 +62,9 @@ func (r *jsonReader) whole() (Item, error) {
 // DecodeValue reads one value in DynamoDB's JSON, an object with the type as its only name. Errors are those of
 // DecodeItem.
 func DecodeValue(data []byte) (Value, error) {
+	if v, plain := plainValue(data); plain {
+		return v, nil
+	}
 	r := jsonReader{src: string(data)}
 	v, err := r.value(0)
 	if err != nil {
@@ -70,6 +74,37 @@ func DecodeValue(data []byte) (Value, error) {
 		return Value{}, err
 	}
 	return v, nil
+}
+
+// plainValue reads an S, N or B as programs write nearly all of them: without white space, escapes, or anything but ASCII, and
+// a number in its normal form. False says that it is something else, and whoever asks has to look closer.
+func plainValue(data []byte) (Value, bool) {
+	const before, behind = `{"S":"`, `"}`
+	if len(data) < len(before)+len(behind) || data[0] != '{' || data[1] != '"' || data[3] != '"' || data[4] != ':' || data[5] != '"' ||
+		string(data[len(data)-len(behind):]) != behind {
+		return Value{}, false
+	}
+	text := data[len(before) : len(data)-len(behind)]
+	switch data[2] {
+	case 'S':
+		return Value{Kind: S, Text: string(text)}, plainText(text)
+	case 'N':
+		v := Value{Kind: N, Text: string(text)}
+		return v, plainInteger(v.Text)
+	case 'B':
+		binary, ok := binaryText(text)
+		return Value{Kind: B, Text: binary}, ok
+	}
+	return Value{}, false
+}
+
+func plainText(text []byte) bool {
+	for _, c := range text {
+		if c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // UnmarshalJSON is DecodeItem.

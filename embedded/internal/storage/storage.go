@@ -32,6 +32,8 @@ func OpenMemory() (*Store, error) {
 	options := settings(vfs.NewMem(), memoryCacheBytes)
 	// Nothing outlives the process, so the log would only cost time and memory.
 	options.DisableWAL = true
+	// Nor does it fill a disk; what is compressed would only be read again at once.
+	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone })
 	db, err := open("store", options)
 	if err != nil {
 		return nil, err
