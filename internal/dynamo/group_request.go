@@ -155,9 +155,9 @@ func (r *groupRequest) try() bool {
 	left, refused, accepted := r.settle(failures)
 	r.members = left
 	if len(refused) > 0 {
-		why := refused[0].err
+		why, apart := refused[0].err, *r // as it is now: those that are left go on counting its tries
 		r.group.work.Go(func() {
-			r.singly(refused, func(taken bool) {
+			apart.singly(refused, func(taken bool) {
 				if taken && !accepted { // so what the service refuses is PartiQL
 					r.group.refused(why)
 				}
