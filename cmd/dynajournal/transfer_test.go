@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -162,6 +164,30 @@ func TestAnExportIsGoneOnWith(t *testing.T) {
 	}
 	if got := must(t, "import", file, "--data", t.TempDir()); got[0]["persistence_ids"] != 4.0 {
 		t.Errorf("%v", got)
+	}
+}
+
+// A part that another release has left is named, as its name is not one that the user has given.
+func TestAPartThatCannotBeGoneOnWithIsNamed(t *testing.T) {
+	clean(t)
+	history(t)
+	file := filepath.Join(t.TempDir(), "f")
+	w := &where{Layout: layoutCurrent}
+	if _, err := w.settle(); err != nil {
+		t.Fatal(err)
+	}
+	partial := w.partial(file, nil)
+	newer := append([]byte("DYNAJRNL"), 2, 0, 0, 0)
+	newer = binary.LittleEndian.AppendUint32(newer, crc32.Checksum(newer, crc32.MakeTable(crc32.Castagnoli)))
+	if err := os.WriteFile(partial, newer, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := invoke(t.Context(), "", "export", "--all", file)
+	if o.status != statusFailed || !strings.Contains(o.err, partial) || !strings.Contains(o.err, "another format version") {
+		t.Errorf("%+v, want that %s is of another version", o, partial)
+	}
+	if left, err := os.ReadFile(partial); err != nil || !bytes.Equal(left, newer) {
+		t.Errorf("the part has become %q, %v", left, err)
 	}
 }
 

@@ -208,10 +208,12 @@ func TestAMigrationOfAnOlderLayoutThatIsKilledFiftyTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(5, 6))
-	for range 50 {
+	for dead := 0; dead < 50; {
 		if killedRun(t, source, to, 3+random.Int64N(120)) == nil {
-			to = open(t, false)
+			to = open(t, false) // it came through before: begin anew
+			continue
 		}
+		dead++
 	}
 	if err := killedRun(t, source, to, 1<<40); err != nil {
 		t.Fatal(err)
