@@ -140,7 +140,7 @@ func (j *Journal) inspect(ctx context.Context) error {
 	table, err := j.client.Describe(ctx, j.config.JournalTable)
 	switch {
 	case errors.Is(err, ErrDenied): // policies made for the JVM may lack DescribeTable: the strictest limit is always right
-		j.keyLimit = layout.MaxRangeKeyBytes
+		table, j.keyLimit = nil, layout.MaxRangeKeyBytes
 	case err != nil:
 		return err
 	default:
@@ -149,7 +149,7 @@ func (j *Journal) inspect(ctx context.Context) error {
 		}
 		j.keyLimit = keyLimit(table)
 	}
-	j.header, err = j.config.readHeader(ctx, j.client)
+	j.header, err = j.config.readHeader(ctx, j.client, table)
 	return err
 }
 

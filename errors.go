@@ -69,7 +69,8 @@ var (
 	// else, or to an older layout.
 	ErrTableSchema = errors.New("the table is not a journal of this layout")
 
-	// ErrHeaderMismatch: the configuration contradicts the journal's header, or the header can't be understood.
+	// ErrHeaderMismatch: the configuration contradicts the journal's header, or the header can't be understood, or a native
+	// journal lacks it, as making it is not finished: finish it with CreateTables.
 	ErrHeaderMismatch = errors.New("the journal's header does not fit")
 
 	// ErrIndex: the index of persistence ids can't be used: there is none of the configured name, it has another key, or it

@@ -47,7 +47,7 @@ type Table struct {
 
 // CreateTables makes the journal table with the journal's header, and the snapshot table, and waits until they can be used.
 // Those that exist are kept; a journal table of a JVM only becomes part of a native journal by migration. Several journals,
-// by different names, can share the tables.
+// by different names, can share the tables. If it is cut short, a native journal can't be opened; call it again.
 //
 // Errors: ErrInvalidArgument, ErrTableSchema, ErrHeaderMismatch (there is a journal of that name, of another kind or with
 // another number of shards), and those of any request.
@@ -64,14 +64,19 @@ func CreateTables(ctx context.Context, config Config, opts TableOptions) error {
 	if err == nil {
 		err = config.enableTTL(ctx, client)
 	}
+	var header layout.Attributes
 	if err == nil {
-		err = config.putHeader(ctx, client, opts, made)
+		header, err = config.newHeader(ctx, client, opts, made)
 	}
 	if err != nil {
 		return fmt.Errorf("create journal table %q: %w", config.JournalTable, err)
 	}
 	if err := config.createSnapshotTable(ctx, client, opts); err != nil {
 		return fmt.Errorf("create snapshot table %q: %w", config.SnapshotTable, err)
+	}
+	// The header is last: without it nobody opens a native journal, so none is used that is not whole.
+	if err := config.putHeader(ctx, client, opts, header); err != nil {
+		return fmt.Errorf("put the header into table %q: %w", config.JournalTable, err)
 	}
 	return nil
 }
@@ -128,7 +133,7 @@ func (c *Config) update(ctx context.Context, client *dynamo.Client) ([]TableChan
 	if err := checkSchema(table, layout.AttrNum); err != nil {
 		return nil, err
 	}
-	header, err := c.readHeader(ctx, client)
+	header, err := c.readHeader(ctx, client, table)
 	if err != nil {
 		return nil, err
 	}
@@ -279,10 +284,10 @@ func (c *Config) enableTTL(ctx context.Context, client *dynamo.Client) error {
 	return client.EnableTTL(ctx, c.JournalTable, layout.AttrExpires)
 }
 
-// putHeader writes the journal's header, or checks the one that is there. On a table that another made without a header
-// there may be a JVM's journal already, with a number of shards that only its configuration knows: there a header is only
-// written if Config says that number.
-func (c *Config) putHeader(ctx context.Context, client *dynamo.Client, opts TableOptions, made bool) error {
+// newHeader is the header that the journal lacks, nil if it lacks none; one that is there is checked. On a table that another
+// made without a header there may be a JVM's journal already, with a number of shards that only its configuration knows: there
+// a header is only written if Config says that number.
+func (c *Config) newHeader(ctx context.Context, client *dynamo.Client, opts TableOptions, made bool) (layout.Attributes, error) {
 	want := layout.Header{Kind: layout.KindNative, Shards: 1, IDsShards: nativeIDsShards, Version: layout.HeaderVersion}
 	if opts.SharedWithJVM {
 		want = layout.Header{Kind: layout.KindShared, Shards: layout.DefaultShards, Version: layout.HeaderVersion}
@@ -292,48 +297,62 @@ func (c *Config) putHeader(ctx context.Context, client *dynamo.Client, opts Tabl
 	}
 	d, err := client.Describe(ctx, c.JournalTable)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := checkSchema(d, layout.AttrNum); err != nil {
-		return err
+		return nil, err
 	}
 	keys := layout.Keys{Journal: c.JournalName}
 	item, err := client.Get(ctx, &dynamo.Meter{}, c.JournalTable, keys.Header().Attributes())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if item != nil {
-		return c.sameHeader(item, want)
+		return nil, c.sameHeader(item, opts)
 	}
 	if !made && !opts.SharedWithJVM && !hasIndex(d, layout.NativeIDsIndex) {
-		return fmt.Errorf("%w: the table exists without index %s, so it is a JVM's: share it with the JVM, or take another table and migrate",
+		return nil, fmt.Errorf("%w: the table exists without index %s, so it is a JVM's: share it with the JVM, or take another table and migrate",
 			ErrHeaderMismatch, layout.NativeIDsIndex)
 	}
 	if !made && opts.SharedWithJVM && c.SequenceShards == 0 {
+		return nil, nil //nolint:nilnil // none is to be put
+	}
+	return keys.EncodeHeader(want), nil
+}
+
+// putHeader puts the journal's header, unless there is one.
+func (c *Config) putHeader(ctx context.Context, client *dynamo.Client, opts TableOptions, header layout.Attributes) error {
+	if header == nil {
 		return nil
 	}
-	err = client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: c.JournalTable, Item: keys.EncodeHeader(want), Condition: replay.NotExists})
+	err := client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: c.JournalTable, Item: header, Condition: replay.NotExists})
 	if errors.Is(err, dynamo.ErrConditionFailed) { // another has just created it, or an earlier try of ours
-		return c.sameHeader(dynamo.OldItem(err), want)
+		return c.sameHeader(dynamo.OldItem(err), opts)
 	}
 	return err
 }
 
-// readHeader reads the journal's header, or what holds where there is none.
-func (c *Config) readHeader(ctx context.Context, client *dynamo.Client) (layout.Header, error) {
+// readHeader reads the journal's header, or what holds where there is none: the journal is a JVM's then. One in a table with the
+// index of native journals is no JVM's, but not whole: taken for shared, it would get marks where nobody looks for them. t is nil
+// where the table can't be described.
+func (c *Config) readHeader(ctx context.Context, client *dynamo.Client, t *types.TableDescription) (layout.Header, error) {
 	item, err := client.Get(ctx, &dynamo.Meter{}, c.JournalTable, layout.Keys{Journal: c.JournalName}.Header().Attributes())
 	if err != nil {
 		return layout.Header{}, fmt.Errorf("read the header: %w", err)
 	}
+	if item == nil && c.SequenceShards == 0 && t != nil && hasIndex(t, layout.NativeIDsIndex) {
+		return layout.Header{}, fmt.Errorf("%w: there is none, though index %s says that the journal is native: its making is under way or was cut short; finish it with CreateTables (`dynajournal tables create`)",
+			ErrHeaderMismatch, layout.NativeIDsIndex)
+	}
 	return c.headerOf(item)
 }
 
-func (c *Config) sameHeader(item layout.Attributes, want layout.Header) error {
+func (c *Config) sameHeader(item layout.Attributes, opts TableOptions) error {
 	h, err := c.headerOf(item)
 	if err != nil {
 		return err
 	}
-	if h.Kind != want.Kind {
+	if (h.Kind == layout.KindShared) != opts.SharedWithJVM {
 		return fmt.Errorf("%w: there is a %s journal %q in the table", ErrHeaderMismatch, h.Kind, c.JournalName)
 	}
 	return nil

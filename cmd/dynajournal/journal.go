@@ -34,15 +34,22 @@ func (s *session) journal(ctx context.Context, as access, work func(*dynajournal
 		defer shown.stop()
 		p.config.Hooks = append(p.config.Hooks, shown)
 	}
-	j, err := dynajournal.Open(ctx, p.config)
-	if errors.Is(err, dynajournal.ErrTableNotFound) {
-		j, err = s.withoutTables(ctx, as, p, err)
-	}
+	j, err := s.open(ctx, as, p)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
 	return work(j)
+}
+
+// open opens the journal, and makes its tables where a command may, also if an earlier one was killed while it did.
+func (s *session) open(ctx context.Context, as access, p *place) (*dynajournal.Journal, error) {
+	j, err := dynajournal.Open(ctx, p.config)
+	makes := p.engine != nil && (as == appending || as == copying)
+	if errors.Is(err, dynajournal.ErrTableNotFound) || makes && errors.Is(err, dynajournal.ErrHeaderMismatch) {
+		return s.withoutTables(ctx, as, p, err)
+	}
+	return j, err //nolint:wrapcheck // says what it is
 }
 
 // withoutTables makes the tables where a command may, and says how to make them elsewhere.

@@ -153,11 +153,10 @@ func sameName(a, b string) bool {
 
 // openTarget opens the target, and makes its tables on an embedded engine, unless the source's table is it.
 func (m *migrating) openTarget(ctx context.Context, p *place) (*dynajournal.Journal, error) {
-	j, err := dynajournal.Open(ctx, p.config)
-	if errors.Is(err, dynajournal.ErrTableNotFound) && !m.command.VerifyOnly && !m.inPlace() {
-		return m.session.withoutTables(ctx, copying, p, err)
+	if m.command.VerifyOnly || m.inPlace() {
+		return dynajournal.Open(ctx, p.config) //nolint:wrapcheck // says what it is
 	}
-	return j, err //nolint:wrapcheck // says what it is
+	return m.session.open(ctx, copying, p)
 }
 
 // inPlace says whether events are to be given today's form where they stand.

@@ -234,7 +234,7 @@ func TestMigrateRemembersInAFile(t *testing.T) {
 	if o.status != statusDone || !strings.Contains(o.err, "passed over 3 persistence ids") {
 		t.Errorf("%+v", o)
 	}
-	other := append(append([]string{}, args...), "--from-journal-name", "other")
+	other := append(append([]string{}, args...), "--journal-name", "other", "--from-journal-name", dynajournal.DefaultJournalName)
 	if o := invoke(t.Context(), "", other...); o.status != statusFailed || !strings.Contains(o.err, "another migration") {
 		t.Errorf("%+v", o)
 	}
