@@ -341,8 +341,8 @@ func (c *Config) readHeader(ctx context.Context, client *dynamo.Client, t *types
 		return layout.Header{}, fmt.Errorf("read the header: %w", err)
 	}
 	if item == nil && c.SequenceShards == 0 && t != nil && hasIndex(t, layout.NativeIDsIndex) {
-		return layout.Header{}, fmt.Errorf("%w: there is none, though index %s says that the journal is native: its making is under way or was cut short; finish it with CreateTables (`dynajournal tables create`)",
-			ErrHeaderMismatch, layout.NativeIDsIndex)
+		return layout.Header{}, fmt.Errorf("%w: there is none, though index %s says that the journal is native: its making is under way or was cut "+
+			"short; finish it with CreateTables (`dynajournal tables create`)", ErrHeaderMismatch, layout.NativeIDsIndex)
 	}
 	return c.headerOf(item)
 }

@@ -87,7 +87,7 @@ func (c *highestCommand) older(ctx context.Context, s *session) error {
 	return s.older(ctx, reading, func(j *legacy.Journal) error {
 		b, err := j.Bounds(ctx, c.PersistenceID)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		return s.result.write(boundsResult{c.PersistenceID, b.Lowest, b.Highest})
 	})
@@ -98,7 +98,7 @@ func (c *listCommand) older(ctx context.Context, s *session) error {
 	return s.older(ctx, reading, func(j *legacy.Journal) error {
 		l, err := j.List(ctx, c.PersistenceID)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		return s.result.write(listResult{
 			PersistenceID: c.PersistenceID,
@@ -133,7 +133,7 @@ func (c *deleteCommand) older(ctx context.Context, s *session) error {
 	return s.older(ctx, removing, func(j *legacy.Journal) error {
 		w, err := j.Recover(ctx, c.PersistenceID, legacy.RecoverOptions{}, nil)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		how := legacy.Permanent
 		if c.Mark {

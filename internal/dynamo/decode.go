@@ -73,9 +73,9 @@ type attribute struct {
 
 // Get is the value of an attribute; false if there is none.
 func (i *Item) Get(name string) (types.AttributeValue, bool) {
-	for j := len(i.attributes) - 1; j >= 0; j-- { // of several by one name the last counts
-		if i.attributes[j].name == name {
-			return i.attributes[j].value, true
+	for _, a := range slices.Backward(i.attributes) { // of several by one name the last counts
+		if a.name == name {
+			return a.value, true
 		}
 	}
 	return nil, false
