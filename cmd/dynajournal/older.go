@@ -141,11 +141,11 @@ func (c *deleteCommand) older(ctx context.Context, s *session) error {
 		}
 		deleted, err := w.DeleteTo(ctx, c.To, how)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		b, err := j.Bounds(ctx, c.PersistenceID)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		return s.result.write(deletedResult{c.PersistenceID, b.Lowest, b.Highest, deleted.Deleted})
 	})
@@ -155,7 +155,7 @@ func (c *appendCommand) older(ctx context.Context, s *session, events []any) err
 	return s.older(ctx, appending, func(j *legacy.Journal) error {
 		w, err := j.Recover(ctx, c.PersistenceID, legacy.RecoverOptions{}, nil)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		return c.write(ctx, s, w, events)
 	})
@@ -191,11 +191,11 @@ func (c *confirmCommand) Run(ctx context.Context, s *session) error {
 	return s.older(ctx, removing, func(j *legacy.Journal) error {
 		w, err := j.Recover(ctx, c.PersistenceID, legacy.RecoverOptions{}, nil)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		channels, err := w.Confirm(ctx, c.Seq, c.Channel)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		return s.result.write(confirmedResult{c.PersistenceID, c.Seq, channels})
 	})
