@@ -140,7 +140,7 @@ func (j *Journal) inspect(ctx context.Context) error {
 	table, err := j.client.Describe(ctx, j.config.JournalTable)
 	switch {
 	case errors.Is(err, ErrDenied): // policies made for the JVM may lack DescribeTable: the strictest limit is always right
-		j.keyLimit = layout.MaxRangeKeyBytes
+		table, j.keyLimit = nil, layout.MaxRangeKeyBytes
 	case err != nil:
 		return err
 	default:
@@ -149,10 +149,7 @@ func (j *Journal) inspect(ctx context.Context) error {
 		}
 		j.keyLimit = keyLimit(table)
 	}
-	var found bool
-	if j.header, found, err = j.config.readHeader(ctx, j.client); err == nil && !found && table != nil && hasIndex(table, layout.NativeIDsIndex) {
-		return ErrNoHeader
-	}
+	j.header, err = j.config.readHeader(ctx, j.client, table)
 	return err
 }
 

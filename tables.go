@@ -47,7 +47,7 @@ type Table struct {
 
 // CreateTables makes the journal table with the journal's header, and the snapshot table, and waits until they can be used.
 // Those that exist are kept; a journal table of a JVM only becomes part of a native journal by migration. Several journals,
-// by different names, can share the tables.
+// by different names, can share the tables. If it is cut short, a native journal can't be opened; call it again.
 //
 // Errors: ErrInvalidArgument, ErrTableSchema, ErrHeaderMismatch (there is a journal of that name, of another kind or with
 // another number of shards), and those of any request.
@@ -135,7 +135,7 @@ func (c *Config) update(ctx context.Context, client *dynamo.Client) ([]TableChan
 	if err := checkSchema(table, layout.AttrNum); err != nil {
 		return nil, err
 	}
-	header, _, err := c.readHeader(ctx, client)
+	header, err := c.readHeader(ctx, client, table)
 	if err != nil {
 		return nil, err
 	}
@@ -330,14 +330,18 @@ func (c *Config) putHeader(ctx context.Context, client *dynamo.Client, header la
 	return err
 }
 
-// readHeader reads the journal's header, or what holds where there is none.
-func (c *Config) readHeader(ctx context.Context, client *dynamo.Client) (header layout.Header, found bool, err error) {
+// readHeader reads the journal's header, or what holds where there is none: the journal is a JVM's then. One in a table with
+// the index of native journals is no JVM's, unless the configuration says its number of shards: taken for one, it would get
+// marks where nobody looks for them. t is nil where the table can't be described.
+func (c *Config) readHeader(ctx context.Context, client *dynamo.Client, t *types.TableDescription) (layout.Header, error) {
 	item, err := client.Get(ctx, &dynamo.Meter{}, c.JournalTable, layout.Keys{Journal: c.JournalName}.Header().Attributes())
 	if err != nil {
-		return layout.Header{}, false, fmt.Errorf("read the header: %w", err)
+		return layout.Header{}, fmt.Errorf("read the header: %w", err)
 	}
-	header, err = c.headerOf(item)
-	return header, item != nil, err
+	if item == nil && c.SequenceShards == 0 && t != nil && hasIndex(t, layout.NativeIDsIndex) {
+		return layout.Header{}, ErrNoHeader
+	}
+	return c.headerOf(item)
 }
 
 func (c *Config) sameHeader(item layout.Attributes, want layout.Header) error {

@@ -74,17 +74,21 @@ func TestFiguresStandBesideTheirBase(t *testing.T) {
 func TestTablesAreDeletedWhateverHappens(t *testing.T) {
 	engine := openTable(t, memory)
 	config := dynajournal.Config{AWS: engine.AWSConfig()}
-	ctx, cancel := context.WithCancel(t.Context())
-	for name, fail := range map[string]func() error{
-		"the report fails": func() error { return errors.New("no space left") },
-		"it is interrupted": func() error {
-			cancel()
-			return nil
-		},
+	full := errors.New("no space left")
+	for name, end := range map[string]struct{ report, want error }{
+		"the report fails":  {full, full},
+		"it is interrupted": {nil, context.Canceled},
 	} {
-		err := bench.Run(ctx, bench.Options{Config: config, Quick: true, Only: []string{"write-1", "recover-5"}, Report: func(bench.Figure) error { return fail() }})
-		if err == nil {
-			t.Errorf("%s: it ended without an error", name)
+		ctx, cancel := context.WithCancel(t.Context())
+		err := bench.Run(ctx, bench.Options{Config: config, Quick: true, Only: []string{"write-1", "recover-5"}, Report: func(bench.Figure) error {
+			if end.report == nil {
+				cancel()
+			}
+			return end.report
+		}})
+		cancel()
+		if !errors.Is(err, end.want) {
+			t.Errorf("%s: it ended with %v, want %v", name, err, end.want)
 		}
 		if got := tables(t, engine.AWSConfig()); got != tableName {
 			t.Errorf("%s: tables %q are left, want %q alone", name, got, tableName)

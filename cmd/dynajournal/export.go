@@ -123,7 +123,7 @@ func (e *export) file(ctx context.Context, name, partial string, pids iter.Seq2[
 	}()
 	buffered := bufio.NewWriterSize(f, 1<<20)
 	if e.out, err = e.begin(f, buffered); err != nil {
-		return archive.Totals{}, err
+		return archive.Totals{}, fmt.Errorf("go on with %s: %w: remove it to begin anew", partial, err)
 	}
 	err = e.all(ctx, pids, parallel)
 	if err != nil { // what is whole is gone on with
@@ -159,10 +159,10 @@ func (e *export) begin(f *os.File, out io.Writer) (*archive.Writer, error) {
 		begun.Size = 0
 	}
 	if err := f.Truncate(begun.Size); err != nil {
-		return nil, fmt.Errorf("write the archive: %w", err)
+		return nil, fmt.Errorf("cut it: %w", err)
 	}
 	if _, err := f.Seek(begun.Size, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("write the archive: %w", err)
+		return nil, fmt.Errorf("write behind it: %w", err)
 	}
 	if fresh {
 		return archive.NewWriter(out)

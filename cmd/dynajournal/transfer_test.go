@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -165,6 +167,30 @@ func TestAnExportIsGoneOnWith(t *testing.T) {
 	}
 }
 
+// A part that another release has left is named, as its name is not one that the user has given.
+func TestAPartThatCannotBeGoneOnWithIsNamed(t *testing.T) {
+	clean(t)
+	history(t)
+	file := filepath.Join(t.TempDir(), "f")
+	w := &where{Layout: layoutCurrent}
+	if _, err := w.settle(); err != nil {
+		t.Fatal(err)
+	}
+	partial := w.partial(file, nil)
+	newer := append([]byte("DYNAJRNL"), 2, 0, 0, 0)
+	newer = binary.LittleEndian.AppendUint32(newer, crc32.Checksum(newer, crc32.MakeTable(crc32.Castagnoli)))
+	if err := os.WriteFile(partial, newer, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := invoke(t.Context(), "", "export", "--all", file)
+	if o.status != statusFailed || !strings.Contains(o.err, partial) || !strings.Contains(o.err, "another format version") {
+		t.Errorf("%+v, want that %s is of another version", o, partial)
+	}
+	if left, err := os.ReadFile(partial); err != nil || !bytes.Equal(left, newer) {
+		t.Errorf("the part has become %q, %v", left, err)
+	}
+}
+
 func TestMigrateToAnotherPlace(t *testing.T) {
 	clean(t)
 	history(t)
@@ -208,7 +234,7 @@ func TestMigrateRemembersInAFile(t *testing.T) {
 	if o.status != statusDone || !strings.Contains(o.err, "passed over 3 persistence ids") {
 		t.Errorf("%+v", o)
 	}
-	other := append(append([]string{}, args...), "--from-journal-name", "other")
+	other := append(append([]string{}, args...), "--journal-name", "other", "--from-journal-name", dynajournal.DefaultJournalName)
 	if o := invoke(t.Context(), "", other...); o.status != statusFailed || !strings.Contains(o.err, "another migration") {
 		t.Errorf("%+v", o)
 	}

@@ -240,3 +240,21 @@ func TestUnitsOfASharedRequest(t *testing.T) {
 		}
 	})
 }
+
+// Of one answer some items may be tried again while others, which the service refuses as PartiQL, go singly: each way has a
+// count of its tries of its own. What this shows is that they share nothing, so it is the race detector's to judge.
+func TestItemsOfOneAnswerGoTheirWaysApart(t *testing.T) {
+	mixed := ok(`{"Responses":[{"Error":{"Code":"ThrottlingError"}},{"Error":{"Code":"ValidationError"}},{}]}`)
+	for range 20 {
+		s := play(mixed, throttle(), answerAll)
+		g := groupOn(t, client(t, s, func(o *dynamo.Options) { o.BackoffBase, o.BackoffCap = 1, 1 }))
+		for i, err := range insert(t, g, 3, 1) {
+			if err != nil {
+				t.Errorf("item %d: %v", i, err)
+			}
+		}
+		if got := len(s.tries()); got != 4 {
+			t.Errorf("%d requests, want one for all three, a throttled one, and one for each of the two that were left", got)
+		}
+	}
+}

@@ -115,11 +115,21 @@ func (r *olderReading) read(ctx context.Context) error {
 	}
 	r.highest = bounds.Highest
 	last := r.next - 1 // the last number at which something stands
+	// stands takes the next number at which something stands. The history ends before what may be missing only for now.
+	stands := func(seq int64) error {
+		if last+1 < seq && r.onItsWay(last+1) {
+			return errors.Join(r.end(last), errEnough)
+		}
+		last = seq
+		return nil
+	}
 	corrupt := func(item *legacy.ItemError) error {
 		if len(item.Raw) == 0 {
 			return item
 		}
-		last = item.SequenceNumber
+		if err := stands(item.SequenceNumber); err != nil {
+			return err
+		}
 		r.note(Note{PersistenceID: r.pid, SequenceNumber: item.SequenceNumber, Unreadable: item})
 		return r.event(dynajournal.Record{
 			Kind: dynajournal.RecordEvent, SequenceNumber: item.SequenceNumber, SerializerID: serialization.IDMessage, Bytes: item.Raw,
@@ -129,13 +139,12 @@ func (r *olderReading) read(ctx context.Context) error {
 		if err == nil && r.opts.Pace != nil {
 			err = r.opts.Pace(ctx, r.Usage.take())
 		}
+		if err == nil {
+			err = stands(e.SequenceNumber)
+		}
 		if err != nil {
 			return err
 		}
-		if last+1 < e.SequenceNumber && r.onItsWay(last+1) {
-			return r.end(last)
-		}
-		last = e.SequenceNumber
 		if err := r.stored(&e); err != nil {
 			return err
 		}

@@ -241,12 +241,13 @@ func TestAMigrationThatIsKilledFiftyTimesEndsAsWithoutAKill(t *testing.T) {
 			run(t, from, undisturbed, migration.Options{})
 			state := filepath.Join(t.TempDir(), "state")
 			random := rand.New(rand.NewPCG(3, 4))
-			dead := 0
-			for ; dead < kills; dead++ {
+			for dead := 0; dead < kills; {
 				if runUntilKilled(t, from, to, state, stateful, 3+random.Int64N(60)) {
 					to = open(t, false) // it came through before: begin anew
 					state = filepath.Join(t.TempDir(), "state")
+					continue
 				}
+				dead++
 			}
 			if !runUntilKilled(t, from, to, state, stateful, 1<<40) {
 				t.Fatal("the last run was killed")
