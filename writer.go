@@ -299,18 +299,23 @@ func (a *appending) start(ctx context.Context) {
 
 // sentWhile waits until everything is sent and answered; false if ctx ends before.
 func (a *appending) sentWhile(ctx context.Context) bool {
-	select {
-	case <-a.members.Done():
-	case <-ctx.Done():
+	if !endsWhile(ctx, a.members.Done()) {
 		return false
 	}
-	if a.mark == nil {
-		return true
-	}
+	return a.mark == nil || endsWhile(ctx, a.mark.done)
+}
+
+// endsWhile waits until done; false if ctx ends before. Of both at once, done counts: what is known is not to be called unknown.
+func endsWhile(ctx context.Context, done <-chan struct{}) bool {
 	select {
-	case <-a.mark.done:
+	case <-done:
 		return true
 	case <-ctx.Done():
+	}
+	select {
+	case <-done:
+		return true
+	default:
 		return false
 	}
 }
