@@ -48,8 +48,10 @@ type game struct {
 	// purges counts the purges of each persistence id that have begun, erasing says that one leaves nothing.
 	purges  []int
 	erasing []bool
-	served  map[string]int
-	inside  []inside
+	// left is when a call about a persistence id last ended without its outcome being known: the journal may go on writing.
+	left   []time.Time
+	served map[string]int
+	inside []inside
 	// unlag removes the faults that make indexes answer from the past.
 	unlag []func()
 	// fair has everything delivered.
@@ -98,7 +100,7 @@ func pid(entity int) string { return fmt.Sprint("entity", entity) }
 func play(t *testing.T, h history, sum *totals) error {
 	t.Helper()
 	g := &game{T: t, history: h, sum: sum, files: vfs.NewCrashableMem(), rand: rand.New(rand.NewPCG(h.seed, 1)), served: map[string]int{}}
-	g.lives, g.purges, g.erasing = make([]int, entities), make([]int, entities), make([]bool, entities)
+	g.lives, g.purges, g.erasing, g.left = make([]int, entities), make([]int, entities), make([]bool, entities), make([]time.Time, entities)
 	g.open()
 	defer func() { _ = g.engine.Close() }()
 	g.net = explore.NewNetwork(g.engine.Transport())
@@ -397,6 +399,9 @@ func (g *game) call(a *actor, c command) {
 		if ended(err) {
 			a.writer = nil
 		}
+		if errors.Is(err, dynajournal.ErrOutcomeUnknown) {
+			g.tell(func() { g.left[on] = time.Now() })
+		}
 		g.trace(a.name+" ended", err)
 	}()
 }
@@ -422,6 +427,9 @@ func (g *game) writing(a *actor, c command) func(ctx context.Context) error {
 	panic(kinds[c.kind])
 }
 
+// patience is longer than a journal goes on with what nobody waits for: its writes wait for connections, each put has its time.
+const patience = 10 * dynajournal.DefaultOperationTimeout
+
 // purging begins a purge, if it may be. One that leaves nothing fences nobody: no other writer may live, nothing of one may be
 // under way, and nobody may begin to use the id before the purge has ended, and all that it has sent.
 func (g *game) purging(a *actor, now bool) func(context.Context) error {
@@ -430,7 +438,7 @@ func (g *game) purging(a *actor, now bool) func(context.Context) error {
 			return nil
 		}
 	}
-	if now && g.underWay(a.entity) || g.snapshotsUnderWay(a.entity) {
+	if now && (g.underWay(a.entity) || time.Since(g.left[a.entity]) < patience) || g.snapshotsUnderWay(a.entity) {
 		return nil
 	}
 	if now {
