@@ -311,13 +311,20 @@ func (s *Store) told(ctx context.Context, m *dynamo.Meter, entries []entry) ([]s
 		return nil, err
 	}
 	pids := make([]string, 0, len(entries))
+	var before map[string]bool // of a page with low marks: the item at number 1 may have gone since the page was read
+	if len(deciding) > 0 {
+		before = make(map[string]bool, len(entries))
+	}
 	for _, e := range entries {
 		tells, err := s.tells(ctx, m, there, e)
 		if err != nil {
 			return nil, err
 		}
-		if tells {
+		if tells && !before[e.pid] {
 			pids = append(pids, e.pid)
+			if before != nil {
+				before[e.pid] = true
+			}
 		}
 	}
 	return pids, nil
