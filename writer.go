@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"sync/atomic"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/replay"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/serialization"
@@ -137,7 +137,7 @@ func (w *Writer) append(ctx context.Context, payloads []payload, index int, rele
 	a.start(ctx)
 	// A caller that goes before anything was sent takes the write back; one that goes later leaves it to the journal.
 	if !a.sentWhile(ctx) {
-		if a.takeBack() {
+		if a.sending.TakeBack() {
 			a.forget()
 			release()
 			return AppendResult{}, fmt.Errorf("write to %q: nothing was sent: %w", w.pid, context.Cause(ctx))
@@ -236,11 +236,10 @@ type appending struct {
 	events []*layout.Event
 	items  []layout.Attributes
 	// sizes are those of the items in bytes.
-	sizes []int
-	meter dynamo.Meter
-	// state is whether a request has been sent, or the write was taken back before.
-	state atomic.Int32
-	began moment
+	sizes   []int
+	meter   dynamo.Meter
+	sending lifetime.Sending
+	began   moment
 
 	members *dynamo.Insertion
 	// mark is the high mark on its way, nil if the write needs none.
@@ -253,21 +252,6 @@ type markPut struct {
 	err    error
 	cancel context.CancelCauseFunc
 }
-
-// The states of a write.
-const (
-	waiting int32 = iota
-	sent
-	takenBack
-)
-
-// send says that a member is going to be sent; false if the write was taken back.
-func (a *appending) send() bool {
-	return a.state.CompareAndSwap(waiting, sent) || a.state.Load() == sent
-}
-
-// takeBack takes the write back; false if a member has been sent already.
-func (a *appending) takeBack() bool { return a.state.CompareAndSwap(waiting, takenBack) }
 
 func (a *appending) first() int64 { return a.events[0].SequenceNr }
 func (a *appending) last() int64  { return a.events[len(a.events)-1].SequenceNr }
@@ -285,12 +269,12 @@ func (a *appending) start(ctx context.Context) {
 		go func() {
 			defer close(a.mark.done)
 			defer a.mark.cancel(nil)
-			if err := w.journal.store.RaiseHighMark(writing, &a.meter, w.pid, a.last(), a.send); safeguard.HighMark {
+			if err := w.journal.store.RaiseHighMark(writing, &a.meter, w.pid, a.last(), a.sending.Send); safeguard.HighMark {
 				a.mark.err = err
 			}
 		}()
 	}
-	in := dynamo.Insert{ID: w.pid, Items: a.items, Sizes: a.sizes, Begin: a.send}
+	in := dynamo.Insert{ID: w.pid, Items: a.items, Sizes: a.sizes, Begin: a.sending.Send}
 	if safeguard.Conditional && (safeguard.ConditionalMembers || len(a.items) == 1) {
 		in.Condition = replay.NotExists
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -85,7 +85,7 @@ func (w *Writer) append(ctx context.Context, event any, index int) (dynajournal.
 	select {
 	case err = <-outcome:
 	case <-ctx.Done():
-		if a.takeBack() {
+		if a.sending.TakeBack() {
 			cancel(context.Cause(ctx))
 			if err = <-outcome; err == nil { // nothing was sent, so it has failed
 				break
@@ -124,33 +124,17 @@ func (w *Writer) prepare(p serialization.Payload, index int) (*appending, error)
 		return nil, &dynajournal.RejectedError{PersistenceID: w.pid, Index: index, Size: size, Limit: config.Journal.MaxItemSize, Err: errItemTooLarge}
 	}
 	a := &appending{writer: w}
-	a.event = newEvent{pid: w.pid, seq: w.next, item: item, send: a.send}
+	a.event = newEvent{pid: w.pid, seq: w.next, item: item, send: a.sending.Send}
 	return a, nil
 }
 
 // appending is an event on its way.
 type appending struct {
-	writer *Writer
-	event  newEvent
-	meter  dynamo.Meter
-	// state is whether the event has been sent, or was taken back before.
-	state atomic.Int32
+	writer  *Writer
+	event   newEvent
+	meter   dynamo.Meter
+	sending lifetime.Sending
 }
-
-// The states of an event.
-const (
-	waiting int32 = iota
-	sent
-	takenBack
-)
-
-// send says that the event is going to be sent; false if it was taken back.
-func (a *appending) send() bool {
-	return a.state.CompareAndSwap(waiting, sent) || a.state.Load() == sent
-}
-
-// takeBack takes the event back; false if it has been sent already.
-func (a *appending) takeBack() bool { return a.state.CompareAndSwap(waiting, takenBack) }
 
 // write puts the event, and decides whether the writer lives on.
 func (a *appending) write(ctx context.Context) error {
