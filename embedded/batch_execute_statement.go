@@ -243,7 +243,7 @@ func (s *batchStatement) append(dst []byte) []byte {
 	}
 	if s.bound != nil {
 		dst = appendName(dst, "TableName")
-		dst = appendText(dst, s.bound.Table)
+		dst = attribute.AppendText(dst, s.bound.Table)
 	}
 	if s.item != nil && s.err == nil {
 		dst = appendName(dst, "Item")
@@ -270,9 +270,9 @@ func appendStatementError(dst []byte, e *apiError) []byte {
 		code = e.name()
 	}
 	dst = append(dst, `{"Code":`...)
-	dst = appendText(dst, code)
+	dst = attribute.AppendText(dst, code)
 	dst = appendName(dst, "Message")
-	dst = appendText(dst, e.message)
+	dst = attribute.AppendText(dst, e.message)
 	if e.item != nil {
 		dst = appendName(dst, "Item")
 		dst = attribute.AppendItem(dst, e.item)

@@ -199,7 +199,7 @@ func (e *Engine) batchGetItem(c *call) error {
 	c.out = append(c.out, `{"Responses":{`...)
 	for i, name := range in.names() {
 		c.out = separate(c.out, i)
-		c.out = appendText(c.out, name)
+		c.out = attribute.AppendText(c.out, name)
 		c.out = append(c.out, ":["...)
 		if c.out, err = b.appendItems(c.out, name, projectors[name]); err != nil {
 			return err
@@ -286,7 +286,7 @@ func (b *batchGet) finish(c *call) error {
 			continue
 		}
 		c.out = separate(c.out, n)
-		c.out = appendText(c.out, name)
+		c.out = attribute.AppendText(c.out, name)
 		c.out = append(c.out, ':')
 		var err error
 		if c.out, err = appendUnprocessed(c.out, b.in.tables[name].raw, b.left[name]); err != nil {

@@ -2,6 +2,8 @@ package embedded
 
 import (
 	"strconv"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
 const (
@@ -106,7 +108,7 @@ func appendUnits(dst []byte, half int) []byte {
 func (c *consumption) append(dst []byte, show string) []byte {
 	read, write := c.total()
 	dst = append(dst, `{"TableName":`...)
-	dst = appendText(dst, c.table.Name)
+	dst = attribute.AppendText(dst, c.table.Name)
 	dst = appendName(dst, "CapacityUnits")
 	dst = appendUnits(dst, read+write)
 	dst = c.appendSplit(dst, read, write)
@@ -153,7 +155,7 @@ func (c *consumption) appendIndexes(dst []byte, name string, local bool) []byte 
 			dst = append(dst, '{')
 		}
 		dst = separate(dst, n)
-		dst = appendText(dst, i.index.Name)
+		dst = attribute.AppendText(dst, i.index.Name)
 		dst = append(dst, ':')
 		dst = c.appendOne(dst, i.read, i.write)
 		n++

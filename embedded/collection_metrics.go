@@ -84,7 +84,7 @@ func (e *Engine) appendAllMetrics(c *call, changes []*change, show *string) erro
 	c.out = append(c.out, '{')
 	for i, name := range slices.Sorted(maps.Keys(byTable)) {
 		c.out = separate(c.out, i)
-		c.out = appendText(c.out, name)
+		c.out = attribute.AppendText(c.out, name)
 		c.out = append(c.out, ':', '[')
 		for j, ch := range byTable[name] {
 			c.out = separate(c.out, j)

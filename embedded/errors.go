@@ -103,15 +103,15 @@ func asAPIError(err error) *apiError {
 // appendError appends the body of an answer that tells of the error.
 func appendError(dst []byte, e *apiError) []byte {
 	dst = append(dst, `{"__type":`...)
-	dst = appendText(dst, e.kind)
+	dst = attribute.AppendText(dst, e.kind)
 	switch {
 	case e.message == "":
 	case e.kind == serviceErrors+"SerializationException" || e.reasons != nil:
 		dst = append(dst, `,"Message":`...)
-		dst = appendText(dst, e.message)
+		dst = attribute.AppendText(dst, e.message)
 	default:
 		dst = append(dst, `,"message":`...)
-		dst = appendText(dst, e.message)
+		dst = attribute.AppendText(dst, e.message)
 	}
 	if e.item != nil {
 		dst = append(dst, `,"Item":`...)
@@ -130,10 +130,10 @@ func appendError(dst []byte, e *apiError) []byte {
 
 func appendReason(dst []byte, reason cancellationReason) []byte {
 	dst = append(dst, `{"Code":`...)
-	dst = appendText(dst, reason.code)
+	dst = attribute.AppendText(dst, reason.code)
 	if reason.message != "" {
 		dst = append(dst, `,"Message":`...)
-		dst = appendText(dst, reason.message)
+		dst = attribute.AppendText(dst, reason.message)
 	}
 	if reason.item != nil {
 		dst = append(dst, `,"Item":`...)

@@ -110,7 +110,7 @@ func (e *Engine) answerSelection(c *call, s *selection, in *executeStatementInpu
 			return err
 		}
 		c.out = appendName(c.out, "NextToken")
-		c.out = appendText(c.out, token)
+		c.out = attribute.AppendText(c.out, token)
 		if end.Last != nil {
 			c.out = appendName(c.out, "LastEvaluatedKey")
 			c.out = attribute.AppendItem(c.out, end.Last)

@@ -33,7 +33,7 @@ func (in *batchWriteItemInput) appendLeft(dst []byte, changes []*change) []byte 
 			}
 			if n == 0 {
 				dst = separate(dst, tables)
-				dst = appendText(dst, name)
+				dst = attribute.AppendText(dst, name)
 				dst = append(dst, ":["...)
 				tables++
 			}

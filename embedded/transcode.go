@@ -62,7 +62,7 @@ func (t *transcoder) byte() byte {
 func (t *transcoder) text(text []byte) {
 	for _, c := range text {
 		if c < ' ' || c == '"' || c == '\\' {
-			t.dst = appendText(t.dst, string(text))
+			t.dst = attribute.AppendText(t.dst, string(text))
 			return
 		}
 	}

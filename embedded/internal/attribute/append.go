@@ -11,7 +11,7 @@ func AppendItem(dst []byte, item Item) []byte {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = appendQuoted(dst, name)
+		dst = AppendText(dst, name)
 		dst = append(dst, ':')
 		dst = AppendValue(dst, value)
 	}
@@ -25,7 +25,7 @@ func AppendValue(dst []byte, v Value) []byte {
 	dst = append(dst, '"', ':')
 	switch v.Kind {
 	case S:
-		dst = appendQuoted(dst, v.Text)
+		dst = AppendText(dst, v.Text)
 	case N:
 		dst = append(dst, '"')
 		dst = append(dst, v.Text...)
@@ -68,14 +68,14 @@ func appendSet(dst []byte, v Value) []byte {
 			dst = appendBase64(dst, member)
 			dst = append(dst, '"')
 		} else {
-			dst = appendQuoted(dst, member)
+			dst = AppendText(dst, member)
 		}
 	}
 	return append(dst, ']')
 }
 
-// appendQuoted appends a JSON string. Bytes that are not UTF-8 become the replacement character.
-func appendQuoted(dst []byte, text string) []byte {
+// AppendText appends a JSON string. Bytes that are not UTF-8 become the replacement character.
+func AppendText(dst []byte, text string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	written := 0
