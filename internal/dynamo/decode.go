@@ -23,79 +23,120 @@ import (
 func (p protocol) DeserializeResponse(
 	ctx context.Context, schema *smithy.OperationSchema, registry *smithy.TypeRegistry, answer *smithyhttp.Response, out smithy.Deserializable,
 ) error {
-	wanted, _ := ctx.Value(wantsItems{}).(*[]Item)
-	if wanted != nil {
-		*wanted = nil // of an earlier try
+	taker, _ := ctx.Value(takesItems{}).(Taker)
+	if taker != nil {
+		taker.Start()
 	}
-	if body, ok := answer.Body.(*wholeBody); ok && answer.StatusCode == http.StatusOK && decodeInto(body.whole.Bytes(), out, wanted) {
+	if body, ok := answer.Body.(*wholeBody); ok && answer.StatusCode == http.StatusOK && decodeInto(body.whole.Bytes(), out, taker) {
 		return nil
 	}
 	return p.ClientProtocol.DeserializeResponse(ctx, schema, registry, answer, out) //nolint:wrapcheck // it stands for the SDK's own
 }
 
-// decodeInto decodes an answer into the SDK's form of it, but the items of a Query into wanted, if that is not nil.
-func decodeInto(body []byte, out smithy.Deserializable, wanted *[]Item) bool {
+// decodeInto decodes an answer into the SDK's form of it. The items of a Query are given to taker instead, if there is one.
+func decodeInto(body []byte, out smithy.Deserializable, taker Taker) bool {
 	switch out := out.(type) {
 	case *dynamodb.QueryOutput:
-		page, ok := decodePage(body)
-		if !ok {
-			return false
+		page, ok := decodePage(body, taker)
+		if ok {
+			out.Items, out.Count, out.ScannedCount = page.items, page.count, page.scanned
+			out.LastEvaluatedKey, out.ConsumedCapacity = page.next, page.capacity
 		}
-		out.Count, out.ScannedCount, out.LastEvaluatedKey, out.ConsumedCapacity = page.count, page.scanned, page.next, page.capacity
-		if wanted != nil {
-			*wanted = page.items
-		} else {
-			out.Items = page.maps()
-		}
-		return true
+		return ok
 	case *dynamodb.ScanOutput:
-		page, ok := decodePage(body)
-		if !ok {
-			return false
+		page, ok := decodePage(body, nil)
+		if ok {
+			out.Items, out.Count, out.ScannedCount = page.items, page.count, page.scanned
+			out.LastEvaluatedKey, out.ConsumedCapacity = page.next, page.capacity
 		}
-		out.Count, out.ScannedCount, out.LastEvaluatedKey, out.ConsumedCapacity = page.count, page.scanned, page.next, page.capacity
-		out.Items = page.maps()
-		return true
+		return ok
 	}
 	return false
 }
 
-// wantsItems is the key of a context's value that takes the items of a Query: a *[]Item.
-type wantsItems struct{}
-
-// Item is an item as it came: a list of its attributes. It takes a fraction of what a map of them takes.
-type Item struct{ attributes []attribute }
-
-type attribute struct {
-	name  string
-	value types.AttributeValue
+// Taker takes the items of a page as they are decoded.
+type Taker interface {
+	// Start begins the page, also anew: what was taken before does not count.
+	Start()
+	// Take takes the next item. It is valid, with what Get returns, until Take returns; the bytes and texts in it stay.
+	Take(item Item)
 }
 
+// Item is where the attributes of an item are found by their names.
+type Item interface {
+	Get(name string) (types.AttributeValue, bool)
+}
+
+// takesItems is the key of a context's value that takes the items of a Query: a Taker.
+type takesItems struct{}
+
+// mapped is an item that the SDK has decoded.
+type mapped Attributes
+
 // Get is the value of an attribute; false if there is none.
-func (i *Item) Get(name string) (types.AttributeValue, bool) {
+func (m mapped) Get(name string) (types.AttributeValue, bool) {
+	v, ok := m[name]
+	return v, ok
+}
+
+// listed is an item as it came: a list of its attributes.
+type listed struct{ attributes []*attribute }
+
+// attribute is an attribute of an item, with room for a value of every type that is plain.
+type attribute struct {
+	name string
+	kind kind
+	s    types.AttributeValueMemberS
+	n    types.AttributeValueMemberN
+	b    types.AttributeValueMemberB
+	// literal is how it stands in the answer, from the quote before its name to the brace behind its value; head is what of
+	// that comes before the value.
+	literal, head []byte
+}
+
+// kind is the type of a value: a letter of DynamoDB's JSON.
+type kind byte
+
+const (
+	text   kind = 'S'
+	number kind = 'N'
+	binary kind = 'B'
+)
+
+// Get is the value of an attribute; false if there is none.
+func (i *listed) Get(name string) (types.AttributeValue, bool) {
 	for _, a := range slices.Backward(i.attributes) { // of several by one name the last counts
 		if a.name == name {
-			return a.value, true
+			return a.value(), true
 		}
 	}
 	return nil, false
 }
 
-func (i *Item) attributeMap() Attributes {
-	m := make(Attributes, len(i.attributes))
-	for _, a := range i.attributes {
-		m[a.name] = a.value
+func (a *attribute) value() types.AttributeValue {
+	switch a.kind {
+	case text:
+		return &a.s
+	case number:
+		return &a.n
 	}
-	return m
+	return &a.b
 }
 
-// itemOf is an item that the SDK has decoded.
-func itemOf(m Attributes) Item {
-	var i Item
-	for name, v := range m {
-		i.attributes = append(i.attributes, attribute{name, v})
+// attributeMap is the item as the SDK has it. It keeps nothing of the item itself.
+func (i *listed) attributeMap() Attributes {
+	m := make(Attributes, len(i.attributes))
+	for _, a := range i.attributes {
+		switch a.kind {
+		case text:
+			m[a.name] = &types.AttributeValueMemberS{Value: a.s.Value}
+		case number:
+			m[a.name] = &types.AttributeValueMemberN{Value: a.n.Value}
+		case binary:
+			m[a.name] = &types.AttributeValueMemberB{Value: a.b.Value}
+		}
 	}
-	return i
+	return m
 }
 
 // wholeBody is a body that has been read, and can be had at once. Its buffer is used again when it has been closed.
@@ -128,41 +169,29 @@ func (b *wholeBody) Close() error {
 
 // page is what the answers of Query and Scan say.
 type page struct {
-	items          []Item
+	items          []Attributes // nil if they were given to a Taker
 	count, scanned int32
 	next           Attributes
 	capacity       *types.ConsumedCapacity
 }
 
-// maps are the items as the SDK has them.
-func (p *page) maps() []Attributes {
-	if p.items == nil {
-		return nil
-	}
-	maps := make([]Attributes, len(p.items))
-	for i := range p.items {
-		maps[i] = p.items[i].attributeMap()
-	}
-	return maps
-}
-
-// decodePage decodes an answer of Query or Scan. False says that it is not plain, or no such answer at all.
-func decodePage(b []byte) (page, bool) {
+// decodePage decodes an answer of Query or Scan, and gives its items to taker, if there is one. False says that it is not plain,
+// or no such answer at all.
+func decodePage(b []byte, taker Taker) (page, bool) {
 	d := decoder{answer: b, known: make(map[string]string, knownTexts)}
 	var p page
 	ok := d.object(func(field []byte) bool {
 		var ok bool
 		switch string(field) {
 		case "Items":
-			p.items, ok = d.items()
+			p.items, ok = d.items(taker)
 		case "Count":
 			p.count, ok = d.count()
 		case "ScannedCount":
 			p.scanned, ok = d.count()
 		case "LastEvaluatedKey":
-			var key Item
-			key, ok = d.item()
-			p.next = key.attributeMap()
+			ok = d.item()
+			p.next = d.last.attributeMap()
 		case "ConsumedCapacity":
 			p.capacity, ok = d.capacity()
 		}
@@ -176,9 +205,6 @@ func decodePage(b []byte) (page, bool) {
 // and what all events of a persistence id have in common.
 const knownTexts, knownLength = 32, 64
 
-// attributesTogether is how many attributes are allocated at once.
-const attributesTogether = 256
-
 // decoder takes an answer apart, from the front. Its methods say false at what is not plain; what they have taken is lost then.
 type decoder struct {
 	answer []byte
@@ -186,24 +212,10 @@ type decoder struct {
 	known  map[string]string
 	// numbers has the texts of all numbers.
 	numbers strings.Builder
-	// attributes are handed out item by item, of a chunk of so many.
-	attributes []attribute
-	s          slab[types.AttributeValueMemberS]
-	n          slab[types.AttributeValueMemberN]
-	b          slab[types.AttributeValueMemberB]
-}
-
-// slab hands out values of which many are allocated at once.
-type slab[T any] []T
-
-func (s *slab[T]) next() *T {
-	const together = 64
-	if len(*s) == 0 {
-		*s = make([]T, together)
-	}
-	v := &(*s)[0]
-	*s = (*s)[1:]
-	return v
+	// last is the item that was taken last. It has the first of the places, of which all have been some item's attribute: the
+	// next one mostly has the same ones, and many to the letter.
+	last   listed
+	places []*attribute
 }
 
 func (d *decoder) space() {
@@ -353,70 +365,131 @@ func (d *decoder) capacity() (*types.ConsumedCapacity, bool) {
 	return c, ok
 }
 
-func (d *decoder) items() ([]Item, bool) {
+// items takes a list of items. Where they are given to a taker there is nothing to return.
+func (d *decoder) items(taker Taker) ([]Attributes, bool) {
 	if !d.take('[') {
 		return nil, false
 	}
-	items := []Item{}
+	var items []Attributes
+	if taker == nil {
+		items = []Attributes{}
+	}
 	if d.take(']') {
 		return items, true
 	}
 	for {
-		item, ok := d.item()
-		if !ok {
+		if !d.item() {
 			return nil, false
 		}
-		items = append(items, item)
+		if taker == nil {
+			items = append(items, d.last.attributeMap())
+		} else {
+			taker.Take(&d.last)
+		}
 		if !d.take(',') {
 			return items, d.take(']')
 		}
 	}
 }
 
-func (d *decoder) item() (Item, bool) {
-	begin := len(d.attributes)
-	ok := d.object(func(name []byte) bool {
-		if len(d.attributes) == cap(d.attributes) {
-			d.attributes = append(make([]attribute, 0, len(d.attributes)-begin+attributesTogether), d.attributes[begin:]...)
-			begin = 0
+// item takes an item: last.
+func (d *decoder) item() bool {
+	if !d.take('{') {
+		return false
+	}
+	if d.take('}') {
+		d.last.attributes = nil
+		return true
+	}
+	for n := 0; ; n++ {
+		if !d.attribute(d.place(n)) {
+			return false
 		}
-		n := d.str(name)
-		v, ok := d.value()
-		d.attributes = append(d.attributes, attribute{n, v})
-		return ok
-	})
-	return Item{slices.Clip(d.attributes[begin:])}, ok
+		if !d.take(',') {
+			d.last.attributes = d.places[:n+1]
+			return d.take('}')
+		}
+	}
+}
+
+// placesLooked bounds how many places are looked at for an attribute's, placesKept how many there are for items with fewer
+// attributes.
+const placesLooked, placesKept = 16, 64
+
+// place makes place n that of the next attribute: one of the places from n on which had it before, or a new one.
+func (d *decoder) place(n int) *attribute {
+	d.space()
+	rest := d.answer[d.at:]
+	for k := n; k < min(n+placesLooked, len(d.places)); k++ {
+		if bytes.HasPrefix(rest, d.places[k].head) {
+			d.places[n], d.places[k] = d.places[k], d.places[n]
+			return d.places[n]
+		}
+	}
+	if n < len(d.places) && len(d.places) >= placesKept {
+		d.places[n].head = nil
+		return d.places[n]
+	}
+	d.places = append(d.places, &attribute{})
+	last := len(d.places) - 1
+	d.places[n], d.places[last] = d.places[last], d.places[n]
+	return d.places[n]
+}
+
+// attribute takes an attribute into its place. What stands there to the letter as before has been read already.
+func (d *decoder) attribute(a *attribute) bool {
+	begin := d.at
+	rest := d.answer[begin:]
+	switch {
+	case a.head == nil:
+		if !d.head(a) {
+			return false
+		}
+	case a.kind != binary && bytes.HasPrefix(rest, a.literal):
+		d.at += len(a.literal)
+		return true
+	default:
+		d.at += len(a.head)
+	}
+	if !d.value(a) || !d.take('}') {
+		return false
+	}
+	a.literal = d.answer[begin:d.at]
+	return true
+}
+
+// head takes an attribute's name and the type of its value.
+func (d *decoder) head(a *attribute) bool {
+	begin := d.at
+	name, ok := d.text()
+	if !ok || !d.take(':') || !d.take('{') {
+		return false
+	}
+	a.name = d.str(name)
+	letter, ok := d.text()
+	if !ok || len(letter) != 1 || !d.take(':') {
+		return false
+	}
+	a.kind, a.head = kind(letter[0]), d.answer[begin:d.at]
+	return true
 }
 
 // value takes the value of an attribute.
-func (d *decoder) value() (types.AttributeValue, bool) {
-	if !d.take('{') {
-		return nil, false
-	}
-	kind, ok := d.text()
-	if !ok || !d.take(':') {
-		return nil, false
-	}
-	var value types.AttributeValue
-	switch string(kind) {
-	case "S":
-		var text []byte
-		text, ok = d.text()
-		v := d.s.next()
-		v.Value, value = d.str(text), v
-	case "N":
-		var text []byte
-		text, ok = d.text()
-		v := d.n.next()
+func (d *decoder) value(a *attribute) bool {
+	ok := false
+	switch a.kind {
+	case text:
+		var s []byte
+		s, ok = d.text()
+		a.s.Value = d.str(s)
+	case number:
+		var n []byte
+		n, ok = d.text()
 		begin := d.numbers.Len()
-		d.numbers.Write(text)
-		v.Value, value = d.numbers.String()[begin:], v
-	case "B":
-		v := d.b.next()
-		v.Value, ok = d.bytes()
-		value = v
-	default:
-		return nil, false
+		d.numbers.Write(n)
+		a.n.Value = d.numbers.String()[begin:]
+	case binary:
+		a.b.Value, ok = d.bytes()
 	}
-	return value, ok && d.take('}')
+	return ok
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/schemas"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
@@ -29,7 +30,7 @@ func bySDK(tb testing.TB, body []byte) (*dynamodb.QueryOutput, error) {
 func compare(tb testing.TB, body []byte) bool {
 	tb.Helper()
 	before := bytes.Clone(body)
-	got, plain := decodePage(body)
+	got, plain := decodePage(body, nil)
 	if !bytes.Equal(body, before) {
 		tb.Fatalf("decodePage changed %q to %q", before, body)
 	}
@@ -41,13 +42,48 @@ func compare(tb testing.TB, body []byte) bool {
 		tb.Fatalf("decodePage took %q, of which the SDK says: %v", body, err)
 	}
 	out := &dynamodb.QueryOutput{
-		Items: got.maps(), Count: got.count, ScannedCount: got.scanned, LastEvaluatedKey: got.next, ConsumedCapacity: got.capacity,
+		Items: got.items, Count: got.count, ScannedCount: got.scanned, LastEvaluatedKey: got.next, ConsumedCapacity: got.capacity,
 	}
 	if !reflect.DeepEqual(out, want) {
 		tb.Fatalf("decodePage made\n%#v of %q, the SDK\n%#v", out, body, want)
 	}
+	var taken kept
+	if _, ok := decodePage(body, &taken); !ok || len(taken.items) != len(want.Items) {
+		tb.Fatalf("decodePage gave %d items of %q to its taker, the SDK has %d", len(taken.items), body, len(want.Items))
+	}
+	for i, item := range taken.items {
+		if !reflect.DeepEqual(item, want.Items[i]) {
+			tb.Fatalf("decodePage gave\n%#v of %q to its taker, the SDK has\n%#v", item, body, want.Items[i])
+		}
+	}
 	return true
 }
+
+// kept takes items, and copies them.
+type kept struct{ items []Attributes }
+
+func (k *kept) Start() { k.items = nil }
+
+func (k *kept) Take(item Item) {
+	copied := Attributes{}
+	for _, a := range item.(*listed).attributes {
+		switch v, _ := item.Get(a.name); v := v.(type) {
+		case *types.AttributeValueMemberS:
+			copied[a.name] = new(*v)
+		case *types.AttributeValueMemberN:
+			copied[a.name] = new(*v)
+		case *types.AttributeValueMemberB:
+			copied[a.name] = new(*v)
+		}
+	}
+	k.items = append(k.items, copied)
+}
+
+// ignored takes items, and does nothing with them.
+type ignored struct{}
+
+func (ignored) Start()    {}
+func (ignored) Take(Item) {}
 
 // The answers that are plain, and those that are not: only the SDK says what they mean.
 func answers() (plain, others []string) {
@@ -58,11 +94,15 @@ func answers() (plain, others []string) {
 			`{"Count" : 12 , "ConsumedCapacity" : {"TableName":"t", "CapacityUnits" : 0.5}}`, `{"ConsumedCapacity":{}}`,
 			in(`{"S":""}`), in(`{"S":"é€😀"}`), in(`{"B":""}`), in(`{"B":"AA=="}`), in(`{"B":"AAA="}`), in(`{"B":"AAAA"}`), in(`{"N":"-1e5"}`),
 			`{"Items":[{"a":{"S":"1"},"a":{"S":"2"}}]}`, `{"Items":[{"a\"b":{"S":"1"}}]}`,
+			`{"Items":[{"a":{"S":"x"},"b":{"N":"1"}},{"a":{"S":"x"},"b":{"N":"1"}},{"a":{"S":"y"},"b":{"N":"2"}},{"b":{"N":"2"},"a":{"S":"y"}}]}`,
+			`{"Items":[{"a":{"S":"x"},"b":{"B":"AA=="}},{"a":{"S":"x"}},{"a":{"B":"AA=="},"b":{"S":"x"}},{},{"a":{"B":"AA=="}, "b" :{"S":"x"}}]}`,
+			`{"Items":[{"a":{"S":"x"}},{"a":{"S":"x"},"b":{"S":"1"}},{"a":{"S":"x"},"a":{"S":"z"},"b":{"S":"1"}}]}`,
 			in(`{"S":"a\"b"}`), in(`{"S":"\u0041"}`), in(`{"S":"journal\u0000entity-1"}`), in(`{"S":"\\"}`), in(`{"S":"\ud83d\ude00"}`),
 		}, []string{
 			``, `[]`, `null`, `{"Items":null}`, `{"Items":[null]}`, `{"Items":[{}],}`, `{"Items":[{}]} x`, `{"Items":[{}]`, `{"Other":1}`,
 			in(`{"BOOL":true}`), in(`{"NULL":true}`), in(`{"L":[]}`), in(`{"M":{}}`), in(`{"SS":["a"]}`), in(`null`), in(`{}`), in(`{"S":null}`),
 			in(`{"S":"\ud83d"}`), in(`{"S":"\x"}`), in(`{"S":"\u00"}`), in(`{"S":"\`), in(`{"S":"\"`), in(`{"S":"a","N":"1"}`), in("{\"S\":\"\xff\"}"), in("{\"S\":\"a\nb\"}"), in(`{"S":1}`),
+			`{"Items":[{"a":{"S":"x"}},{"a":{"S":"x"}]}`, `{"Items":[{"a":{"S":"x"}},{"a":{"S":null}}]}`, `{"Items":[{"a":{"S":"x"}},{"a":{"SS":"x"}}]}`,
 			in(`{"B":"A"}`), in(`{"B":"AA="}`), in("{\"B\":\"AA\nA\"}"), in("{\"B\":\"AAA\n\"}"), in("{\"B\":\"\n\n\n\n\"}"), in(`{"B":"\/\/\/\/"}`), in(`{"B":"===="}`),
 			`{"Count":1.5}`, `{"Count":01}`, `{"Count":-1}`, `{"Count":99999999999}`, `{"Count":"1"}`, `{"Count":1`,
 			`{"ConsumedCapacity":{"CapacityUnits":.5}}`, `{"ConsumedCapacity":{"Table":{"CapacityUnits":1}}}`,
@@ -129,7 +169,7 @@ func BenchmarkDecodePage(b *testing.B) {
 	b.Run("own", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, ok := decodePage(body); !ok {
+			if _, ok := decodePage(body, ignored{}); !ok {
 				b.Fatal("the page was not plain")
 			}
 		}

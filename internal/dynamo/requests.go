@@ -192,14 +192,20 @@ func (c *Client) Query(ctx context.Context, m *Meter, in *dynamodb.QueryInput) (
 	})
 }
 
-// QueryItems reads one page as Query does, without making maps of its items. next is where the next page begins, nil after
-// the last.
-func (c *Client) QueryItems(ctx context.Context, m *Meter, in *dynamodb.QueryInput) (items []Item, next Attributes, err error) {
-	page, err := c.Query(context.WithValue(ctx, wantsItems{}, &items), m, in)
-	for _, item := range page.Items { // of an answer that the SDK has decoded
-		items = append(items, itemOf(item))
+// QueryItems reads one page as Query does, and gives its items to taker instead of making maps of them. next is where the next
+// page begins, nil after the last. After an error, what was taken does not count.
+func (c *Client) QueryItems(ctx context.Context, m *Meter, in *dynamodb.QueryInput, taker Taker) (next Attributes, err error) {
+	page, err := c.Query(context.WithValue(ctx, takesItems{}, taker), m, in)
+	if err != nil {
+		return nil, err
 	}
-	return items, page.Next, err
+	if len(page.Items) > 0 { // the SDK has decoded the answer
+		taker.Start()
+	}
+	for _, item := range page.Items {
+		taker.Take(mapped(item))
+	}
+	return page.Next, nil
 }
 
 // Scan reads one page. The input's ReturnConsumedCapacity is set.

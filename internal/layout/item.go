@@ -179,25 +179,34 @@ func (m mapped) Get(name string) (types.AttributeValue, bool) {
 
 // DecodeSlot reads the item of persistence id pid in partition p. Errors are *ItemError.
 func (k Keys) DecodeSlot(pid string, p int64, item Attributes) (Slot, error) {
-	return k.DecodeSlotOf(pid, p, mapped(item))
+	return k.Within(pid, p).DecodeSlot(mapped(item))
 }
 
-// DecodeSlotOf is DecodeSlot of an item in any form.
-func (k Keys) DecodeSlotOf(pid string, p int64, item Item) (Slot, error) {
-	r := reader{item: item, key: Key{Par: k.Partition(pid, p)}}
+// Partition is one of a persistence id, for those who decode many of its items.
+type Partition struct {
+	key, pid string
+	number   int64
+}
+
+// Within is partition p of a persistence id.
+func (k Keys) Within(pid string, p int64) Partition { return Partition{k.Partition(pid, p), pid, p} }
+
+// DecodeSlot reads an item of the partition. Errors are *ItemError.
+func (p Partition) DecodeSlot(item Item) (Slot, error) {
+	r := reader{item: item, key: Key{Par: p.key}}
 	r.key.Num = r.number(AttrNum)
-	slot := Slot{SequenceNr: p*PartitionSize + r.key.Num}
+	slot := Slot{SequenceNr: p.number*PartitionSize + r.key.Num}
 	if r.err == nil && (r.key.Num < 0 || r.key.Num >= PartitionSize || slot.SequenceNr < 0 || slot.SequenceNr > MaxSequenceNumber) {
 		r.fail(AttrNum, ErrRange)
 	}
 	switch {
 	case r.has(AttrEvent):
 		slot.Event = r.event(slot.SequenceNr)
-		if r.err == nil && slot.Event.PersistenceID != pid {
+		if r.err == nil && slot.Event.PersistenceID != p.pid {
 			r.fail(AttrPersistenceID, ErrMismatch)
 		}
 	case r.has(AttrPay):
-		slot.Event = r.payEvent(pid, slot.SequenceNr)
+		slot.Event = r.payEvent(p.pid, slot.SequenceNr)
 	default:
 		slot.Expires, slot.Low = r.optionalNumber(AttrExpires), r.optionalNumber(AttrLow)
 	}

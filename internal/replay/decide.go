@@ -99,6 +99,7 @@ type run struct {
 	writer  string // of the event at written, the last one that was read
 	written int64
 	queue   []read
+	room    []read // for the queue of a page
 	batch   pending
 
 	decided int64 // the last number decided for good
@@ -237,9 +238,11 @@ func (r *run) next() (read, bool, error) {
 		if !ok {
 			return read{}, false, p.err
 		}
+		r.room = r.room[:0]
 		for _, s := range p.slots {
-			r.queue = append(r.queue, read{Slot: s, at: p.read})
+			r.room = append(r.room, read{Slot: s, at: p.read})
 		}
+		r.queue = r.room
 	}
 	slot := r.queue[0]
 	r.queue = r.queue[1:]

@@ -164,17 +164,35 @@ func (s *Store) partitionQuery(pid string, lo, hi int64) *dynamodb.QueryInput {
 
 // page reads one page of a partition query.
 func (s *Store) page(ctx context.Context, m *dynamo.Meter, pid string, p int64, in *dynamodb.QueryInput) ([]layout.Slot, dynamo.Attributes, error) {
-	items, next, err := s.Client.QueryItems(ctx, m, in)
+	taken := slots{partition: s.Keys.Within(pid, p)}
+	next, err := s.Client.QueryItems(ctx, m, in, &taken)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read partition %d: %w", p, err)
 	}
-	slots := make([]layout.Slot, len(items))
-	for i := range items {
-		if slots[i], err = s.Keys.DecodeSlotOf(pid, p, &items[i]); err != nil {
-			return nil, nil, fmt.Errorf("table %q: %w", s.Table, err)
-		}
+	if taken.err != nil {
+		return nil, nil, fmt.Errorf("table %q: %w", s.Table, taken.err)
 	}
-	return slots, next, nil
+	return taken.all, next, nil
+}
+
+// slots takes the items of a partition.
+type slots struct {
+	partition layout.Partition
+	all       []layout.Slot
+	// err is that of the first item that can't be read.
+	err error
+}
+
+// Start begins a page.
+func (t *slots) Start() { t.all, t.err = make([]layout.Slot, 0, layout.PartitionSize), nil }
+
+// Take takes an item.
+func (t *slots) Take(item dynamo.Item) {
+	slot, err := t.partition.DecodeSlot(item)
+	if t.err == nil {
+		t.err = err
+	}
+	t.all = append(t.all, slot)
 }
 
 // Partition reads what stands in a partition.
