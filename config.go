@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -139,9 +138,10 @@ type Config struct {
 	// never. Defaults to DefaultRetries.
 	Retries int
 
-	// SDKCodec leaves the encoding of all requests and the decoding of all answers to the SDK. Without it the journal itself
-	// encodes requests that several writers share, and decodes plain pages of Query and Scan, which takes a third of the time;
-	// what the two make of either is the same.
+	// SDKCodec leaves everything about requests to the AWS SDK. Without it the journal itself encodes, signs (with the SDK's signer)
+	// and sends its most frequent requests, as it has seen the SDK do it, and decodes plain answers, which takes a fraction of the
+	// processor time; what the two make of requests and answers is the same. The SDK also sends everything where AWS has middlewares
+	// (APIOptions), interceptors, service options or a ClientLogMode, so that they see every request.
 	SDKCodec bool
 
 	// SequenceShards is the number of shards of the high and low marks. 0 is what the journal's header says, or
@@ -327,11 +327,9 @@ func (c *Config) client() (*dynamo.Client, error) {
 	if c.AccessKeyID != "" && c.SecretAccessKey != "" {
 		awsConfig.Credentials = aws.NewCredentialsCache(staticCredentials{c.AccessKeyID, c.SecretAccessKey})
 	}
-	if c.UserAgent != "" {
-		awsConfig.APIOptions = append(awsConfig.APIOptions, middleware.AddUserAgentKey(c.UserAgent))
-	}
 	client, err := dynamo.New(dynamo.Options{
-		AWS: awsConfig,
+		AWS:       awsConfig,
+		UserAgent: c.UserAgent,
 		HTTP: dynamo.HTTPOptions{
 			Transport:      c.HTTP.transport,
 			ConnectTimeout: c.HTTP.ConnectTimeout,

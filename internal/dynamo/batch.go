@@ -42,12 +42,12 @@ func (c *Client) batchGet(ctx context.Context, m *Meter, table string, keys []At
 	var found []Attributes
 	pending := map[string]types.KeysAndAttributes{table: {Keys: keys, ConsistentRead: aws.Bool(true)}}
 	err := c.drain(ctx, m, request{operation: "BatchGetItem", table: table, write: false}, len(keys), func(ctx context.Context) (int, Cost, error) {
-		out, err := c.api.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
+		out, err := ask(ctx, c, "BatchGetItem", &dynamodb.BatchGetItemInput{
 			RequestItems:           pending,
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-		})
+		}, c.api.BatchGetItem)
 		if err != nil {
-			return 0, Cost{}, err //nolint:wrapcheck // judged and wrapped by drain
+			return 0, Cost{}, err
 		}
 		found = append(found, out.Responses[table]...)
 		pending = out.UnprocessedKeys

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
@@ -22,6 +23,8 @@ import (
 // Options configure a Client. All fields are required, unless they say otherwise.
 type Options struct {
 	AWS aws.Config
+	// UserAgent is added to what the SDK says of itself; empty for nothing.
+	UserAgent string
 	// HTTP makes the HTTP client, where AWS has none of its own.
 	HTTP HTTPOptions
 	// MaxInFlight bounds the requests under way at once.
@@ -35,7 +38,7 @@ type Options struct {
 	AttemptTimeout, OperationTimeout time.Duration
 	// MaxBatchGet and MaxBatchWrite bound the keys and the items of one batch request.
 	MaxBatchGet, MaxBatchWrite int
-	// SDKCodec leaves the encoding of all requests and the decoding of all answers to the SDK.
+	// SDKCodec leaves the sending and encoding of all requests and the decoding of all answers to the SDK.
 	SDKCodec bool
 	// Observe is called after each try, if set, from the goroutine that made it.
 	Observe func(ctx context.Context, try Try)
@@ -66,10 +69,12 @@ type HTTPOptions struct {
 
 // Client sends requests. It is safe for concurrent use.
 type Client struct {
-	api   *dynamodb.Client
-	opts  Options
-	slots chan struct{}
-	idle  func()
+	api *dynamodb.Client
+	// direct is nil where the SDK sends everything.
+	direct *direct
+	opts   Options
+	slots  chan struct{}
+	idle   func()
 }
 
 // New makes a client. It sends nothing.
@@ -84,10 +89,14 @@ func New(opts Options) (*Client, error) {
 		inner = built
 		c.idle = built.CloseIdleConnections
 	}
+	c.direct = newDirect(&opts, inner)
 	c.api = dynamodb.NewFromConfig(opts.AWS, func(o *dynamodb.Options) {
-		o.HTTPClient = transport{inner}
+		o.HTTPClient = transport{inner, c.direct}
 		o.DisableValidateResponseChecksum = true // checked by transport
 		o.Retryer = aws.NopRetryer{}             // retries are decided here
+		if opts.UserAgent != "" {
+			o.APIOptions = append(o.APIOptions, middleware.AddUserAgentKey(opts.UserAgent))
+		}
 		if !opts.SDKCodec {
 			o.Protocol = protocol{o.Protocol}
 		}
@@ -111,14 +120,9 @@ func ownBody(r *http.Request) error {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength <= 0 {
 		return nil
 	}
-	var body []byte
-	if kept, ok := r.Context().Value(bodyKey{}).(*keptBody); ok && int64(len(kept.bytes)) == r.ContentLength {
-		body = kept.bytes
-	} else {
-		body = make([]byte, r.ContentLength)
-		if _, err := io.ReadFull(r.Body, body); err != nil {
-			return fmt.Errorf("read the request: %w", err)
-		}
+	body := make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(r.Body, body); err != nil {
+		return fmt.Errorf("read the request: %w", err)
 	}
 	if err := r.Body.Close(); err != nil {
 		return fmt.Errorf("close the request: %w", err)
@@ -128,14 +132,30 @@ func ownBody(r *http.Request) error {
 }
 
 // transport is what the SDK sends requests by.
-type transport struct{ inner aws.HTTPClient }
+type transport struct {
+	inner aws.HTTPClient
+	// direct learns from what is sent here, if it is set.
+	direct *direct
+}
 
-// Do sends a request, and checks the answer's checksum. The SDK checks it only when the answer is closed, and then tells
-// nobody: a damaged answer would be taken for an acknowledgement.
+// Do sends a request of the SDK, unless it has been sent and answered already.
 func (t transport) Do(r *http.Request) (*http.Response, error) {
 	if err := ownBody(r); err != nil {
 		return nil, err
 	}
+	if sent, ok := r.Context().Value(repliedKey{}).(*reply); ok {
+		return sent.answer, sent.err
+	}
+	answer, err := t.send(r)
+	if err == nil && t.direct != nil {
+		t.direct.learn(r, answer)
+	}
+	return answer, err
+}
+
+// send sends a request, and checks the answer's checksum. The SDK checks it only when the answer is closed, and then tells
+// nobody: a damaged answer would be taken for an acknowledgement.
+func (t transport) send(r *http.Request) (*http.Response, error) {
 	answer, err := t.inner.Do(r)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // a transport hands errors on as they are

@@ -23,18 +23,24 @@ import (
 func (p protocol) DeserializeResponse(
 	ctx context.Context, schema *smithy.OperationSchema, registry *smithy.TypeRegistry, answer *smithyhttp.Response, out smithy.Deserializable,
 ) error {
-	taker, _ := ctx.Value(takesItems{}).(Taker)
-	if taker != nil {
-		taker.Start()
-	}
-	if body, ok := answer.Body.(*wholeBody); ok && answer.StatusCode == http.StatusOK && decodeInto(body.whole.Bytes(), out, taker) {
+	if answer.StatusCode == http.StatusOK && decodePlain(ctx, answer.Response, out) {
 		return nil
 	}
 	return p.ClientProtocol.DeserializeResponse(ctx, schema, registry, answer, out) //nolint:wrapcheck // it stands for the SDK's own
 }
 
+// decodePlain decodes an answer that has been read, if it is plain.
+func decodePlain(ctx context.Context, answer *http.Response, out any) bool {
+	taker, _ := ctx.Value(takesItems{}).(Taker)
+	if taker != nil {
+		taker.Start()
+	}
+	body, ok := answer.Body.(*wholeBody)
+	return ok && decodeInto(body.whole.Bytes(), out, taker)
+}
+
 // decodeInto decodes an answer into the SDK's form of it. The items of a Query are given to taker instead, if there is one.
-func decodeInto(body []byte, out smithy.Deserializable, taker Taker) bool {
+func decodeInto(body []byte, out any, taker Taker) bool {
 	switch out := out.(type) {
 	case *dynamodb.QueryOutput:
 		page, ok := decodePage(body, taker)
@@ -50,8 +56,91 @@ func decodeInto(body []byte, out smithy.Deserializable, taker Taker) bool {
 			out.LastEvaluatedKey, out.ConsumedCapacity = page.next, page.capacity
 		}
 		return ok
+	case *dynamodb.BatchGetItemOutput:
+		return decodeBatchGet(body, out)
+	case *dynamodb.BatchExecuteStatementOutput:
+		return decodeBatch(body, out)
+	case *dynamodb.PutItemOutput:
+		return decodePut(body, out)
 	}
 	return false
+}
+
+// decodeBatchGet decodes an answer of BatchGetItem that leaves nothing over.
+func decodeBatchGet(body []byte, out *dynamodb.BatchGetItemOutput) bool {
+	var got dynamodb.BatchGetItemOutput
+	ok := decodeWhole(body, func(d *decoder, field []byte) (ok bool) {
+		switch string(field) {
+		case "Responses":
+			got.Responses = map[string][]Attributes{}
+			return d.object(func(table []byte) (ok bool) {
+				got.Responses[string(table)], ok = d.items(nil)
+				return ok
+			})
+		case "UnprocessedKeys":
+			got.UnprocessedKeys = map[string]types.KeysAndAttributes{}
+			return d.take('{') && d.take('}')
+		case "ConsumedCapacity":
+			got.ConsumedCapacity, ok = d.capacities()
+		}
+		return ok
+	})
+	if ok {
+		*out = got
+	}
+	return ok
+}
+
+// decodeBatch decodes an answer of BatchExecuteStatement whose statements have all succeeded and return nothing.
+func decodeBatch(body []byte, out *dynamodb.BatchExecuteStatementOutput) bool {
+	var got dynamodb.BatchExecuteStatementOutput
+	ok := decodeWhole(body, func(d *decoder, field []byte) (ok bool) {
+		switch string(field) {
+		case "Responses":
+			got.Responses = []types.BatchStatementResponse{}
+			return d.list(func() bool {
+				var r types.BatchStatementResponse
+				ok := d.object(func(field []byte) (ok bool) {
+					if string(field) == "TableName" {
+						r.TableName, ok = d.name()
+					}
+					return ok
+				})
+				got.Responses = append(got.Responses, r)
+				return ok
+			})
+		case "ConsumedCapacity":
+			got.ConsumedCapacity, ok = d.capacities()
+		}
+		return ok
+	})
+	if ok {
+		*out = got
+	}
+	return ok
+}
+
+// decodePut decodes an answer of PutItem that returns no item.
+func decodePut(body []byte, out *dynamodb.PutItemOutput) bool {
+	var got dynamodb.PutItemOutput
+	ok := decodeWhole(body, func(d *decoder, field []byte) (ok bool) {
+		if string(field) == "ConsumedCapacity" {
+			got.ConsumedCapacity, ok = d.capacity()
+		}
+		return ok
+	})
+	if ok {
+		*out = got
+	}
+	return ok
+}
+
+// decodeWhole decodes an answer: an object, of which member takes the values.
+func decodeWhole(body []byte, member func(d *decoder, field []byte) bool) bool {
+	d := decoder{answer: body}
+	ok := d.object(func(field []byte) bool { return member(&d, field) })
+	d.space()
+	return ok && d.at == len(body)
 }
 
 // Taker takes the items of a page as they are decoded.
@@ -178,10 +267,8 @@ type page struct {
 // decodePage decodes an answer of Query or Scan, and gives its items to taker, if there is one. False says that it is not plain,
 // or no such answer at all.
 func decodePage(b []byte, taker Taker) (page, bool) {
-	d := decoder{answer: b, known: make(map[string]string, knownTexts)}
 	var p page
-	ok := d.object(func(field []byte) bool {
-		var ok bool
+	ok := decodeWhole(b, func(d *decoder, field []byte) (ok bool) {
 		switch string(field) {
 		case "Items":
 			p.items, ok = d.items(taker)
@@ -197,8 +284,7 @@ func decodePage(b []byte, taker Taker) (page, bool) {
 		}
 		return ok
 	})
-	d.space()
-	return p, ok && d.at == len(b)
+	return p, ok
 }
 
 // knownTexts is how many texts of an answer are kept to be used again, knownLength how long they are at most: attribute names,
@@ -306,6 +392,9 @@ func (d *decoder) str(text []byte) string {
 		return known
 	}
 	s := string(text)
+	if d.known == nil {
+		d.known = make(map[string]string, knownTexts)
+	}
 	if len(d.known) < knownTexts && len(s) <= knownLength {
 		d.known[s] = s
 	}
@@ -345,51 +434,75 @@ func (d *decoder) number() string {
 	return string(rest[:end])
 }
 
+// name takes a string of its own.
+func (d *decoder) name() (*string, bool) {
+	text, ok := d.text()
+	name := string(text)
+	return &name, ok
+}
+
 // capacity takes what an answer without indexes says of its capacity.
 func (d *decoder) capacity() (*types.ConsumedCapacity, bool) {
 	c := &types.ConsumedCapacity{}
-	ok := d.object(func(field []byte) bool {
+	ok := d.object(func(field []byte) (ok bool) {
 		switch string(field) {
 		case "TableName":
-			name, ok := d.text()
-			s := string(name)
-			c.TableName = &s
-			return ok
+			c.TableName, ok = d.name()
 		case "CapacityUnits":
 			units, err := strconv.ParseFloat(d.number(), 64)
-			c.CapacityUnits = &units
-			return err == nil
+			c.CapacityUnits, ok = &units, err == nil
 		}
-		return false
+		return ok
 	})
 	return c, ok
 }
 
+func (d *decoder) capacities() ([]types.ConsumedCapacity, bool) {
+	all := []types.ConsumedCapacity{}
+	ok := d.list(func() bool {
+		c, ok := d.capacity()
+		all = append(all, *c)
+		return ok
+	})
+	return all, ok
+}
+
+// list takes a list, whose elements element takes.
+func (d *decoder) list(element func() bool) bool {
+	if !d.take('[') {
+		return false
+	}
+	if d.take(']') {
+		return true
+	}
+	for {
+		if !element() {
+			return false
+		}
+		if !d.take(',') {
+			return d.take(']')
+		}
+	}
+}
+
 // items takes a list of items. Where they are given to a taker there is nothing to return.
 func (d *decoder) items(taker Taker) ([]Attributes, bool) {
-	if !d.take('[') {
-		return nil, false
-	}
 	var items []Attributes
 	if taker == nil {
 		items = []Attributes{}
 	}
-	if d.take(']') {
-		return items, true
-	}
-	for {
+	ok := d.list(func() bool {
 		if !d.item() {
-			return nil, false
+			return false
 		}
 		if taker == nil {
 			items = append(items, d.last.attributeMap())
 		} else {
 			taker.Take(&d.last)
 		}
-		if !d.take(',') {
-			return items, d.take(']')
-		}
-	}
+		return true
+	})
+	return items, ok
 }
 
 // item takes an item: last.

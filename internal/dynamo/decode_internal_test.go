@@ -124,6 +124,89 @@ func TestDecodePage(t *testing.T) {
 	}
 }
 
+// compareAnswer decodes a body in both ways, and says whether it was plain.
+func compareAnswer[T any, O interface {
+	*T
+	smithy.Deserializable
+}](tb testing.TB, body []byte) bool {
+	tb.Helper()
+	var got, want T
+	if !decodeInto(body, &got, nil) {
+		if !reflect.DeepEqual(got, want) {
+			tb.Fatalf("decodeInto left %q to the SDK, and made %#v of it", body, got)
+		}
+		return false
+	}
+	answer := &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusOK, Body: newWholeBody(bytes.NewBuffer(body))}}
+	operation := smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput) // an answer does not depend on it
+	err := awsjson.New10(schemas.DynamoDB_20120810).DeserializeResponse(tb.Context(), operation, dynamodb.TypeRegistry, answer, O(&want))
+	if err != nil {
+		tb.Fatalf("decodeInto took %q, of which the SDK says: %v", body, err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		tb.Fatalf("decodeInto made\n%#v of %q, the SDK\n%#v", got, body, want)
+	}
+	return true
+}
+
+const capacityOfTwo = `"ConsumedCapacity":[{"TableName":"t","CapacityUnits":1.5},{"TableName":"u"}]`
+
+// The answers of the other operations that are decoded here, and those that only the SDK decodes.
+var (
+	plainAnswers = map[string]func(testing.TB, []byte) bool{
+		`{"Responses":{"t":[{"par":{"S":"a"},"num":{"N":"0"}},{}],"u":[]},"UnprocessedKeys":{},` + capacityOfTwo + `}`: compareAnswer[dynamodb.BatchGetItemOutput],
+		`{"Responses":{}}`: compareAnswer[dynamodb.BatchGetItemOutput],
+		`{"Responses":[{"TableName":"t"},{}],` + capacityOfTwo + `}`: compareAnswer[dynamodb.BatchExecuteStatementOutput],
+		`{"Responses":[]}`: compareAnswer[dynamodb.BatchExecuteStatementOutput],
+		`{"ConsumedCapacity":{"TableName":"t","CapacityUnits":2.0}}`: compareAnswer[dynamodb.PutItemOutput],
+		`{}`: compareAnswer[dynamodb.PutItemOutput],
+	}
+	otherAnswers = map[string]func(testing.TB, []byte) bool{
+		`{"Responses":{"t":[{"par":{"S":"a"}}]},"UnprocessedKeys":{"t":{"Keys":[{"par":{"S":"b"}}]}}}`: compareAnswer[dynamodb.BatchGetItemOutput],
+		`{"Responses":{"t":null}}`: compareAnswer[dynamodb.BatchGetItemOutput],
+		`{"Responses":[{"TableName":"t"},{"Error":{"Code":"ConditionalCheckFailed","Message":"m"}}]}`: compareAnswer[dynamodb.BatchExecuteStatementOutput],
+		`{"Responses":[{"Item":{"par":{"S":"a"}}}]}`:                                                  compareAnswer[dynamodb.BatchExecuteStatementOutput],
+		`{"Responses":[null]}`:                                compareAnswer[dynamodb.BatchExecuteStatementOutput],
+		`{"Attributes":{"par":{"S":"a"}}}`:                    compareAnswer[dynamodb.PutItemOutput],
+		`{"ConsumedCapacity":{"Table":{"CapacityUnits":1}}}`:  compareAnswer[dynamodb.PutItemOutput],
+		`{"ConsumedCapacity":null}`:                           compareAnswer[dynamodb.PutItemOutput],
+		`{"ConsumedCapacity":{"CapacityUnits":1},"Other":{}}`: compareAnswer[dynamodb.PutItemOutput],
+	}
+)
+
+func TestDecodeAnswers(t *testing.T) {
+	t.Parallel()
+	for body, decoded := range plainAnswers {
+		if !decoded(t, []byte(body)) {
+			t.Errorf("%q was left to the SDK", body)
+		}
+		for n := range body {
+			if decoded(t, []byte(body[:n])) {
+				t.Errorf("%q was taken", body[:n])
+			}
+		}
+	}
+	for body, decoded := range otherAnswers {
+		if decoded(t, []byte(body)) {
+			t.Errorf("%q was taken", body)
+		}
+	}
+}
+
+func FuzzDecodeAnswers(f *testing.F) {
+	for body := range plainAnswers {
+		f.Add([]byte(body))
+	}
+	for body := range otherAnswers {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		compareAnswer[dynamodb.BatchGetItemOutput](t, body)
+		compareAnswer[dynamodb.BatchExecuteStatementOutput](t, body)
+		compareAnswer[dynamodb.PutItemOutput](t, body)
+	})
+}
+
 // TestDecodePageCutShort cuts an answer everywhere: no part of it is plain.
 func TestDecodePageCutShort(t *testing.T) {
 	t.Parallel()

@@ -279,9 +279,10 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 		k, parameters := r.group.statements.of(r.members[i].item())
 		in.Statements[i] = types.BatchStatementRequest{Statement: &k.text, Parameters: parameters}
 	}
-	out, err := r.group.client.api.BatchExecuteStatement(context.WithValue(ctx, bodyKey{}, &keptBody{}), in)
+	c := r.group.client
+	out, err := ask(ctx, c, "BatchExecuteStatement", in, c.api.BatchExecuteStatement)
 	if err != nil {
-		return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by settle
+		return nil, Cost{}, err
 	}
 	cost := consumed(true, out.ConsumedCapacity...)
 	r.charge(out.ConsumedCapacity, cost)

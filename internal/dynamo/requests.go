@@ -48,9 +48,9 @@ func (c *Client) putItem(ctx context.Context, p *Put) (Cost, error) {
 		in.ConditionExpression = &p.Condition
 		in.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 	}
-	out, err := c.api.PutItem(ctx, in)
+	out, err := ask(ctx, c, "PutItem", in, c.api.PutItem)
 	if err != nil {
-		return Cost{}, err //nolint:wrapcheck // judged and wrapped by the callers
+		return Cost{}, err
 	}
 	return capacity(true, out.ConsumedCapacity), nil
 }
@@ -184,9 +184,9 @@ type Page struct {
 func (c *Client) Query(ctx context.Context, m *Meter, in *dynamodb.QueryInput) (Page, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	return call(ctx, c, m, request{operation: "Query", table: aws.ToString(in.TableName), write: false}, func(ctx context.Context) (Page, Cost, error) {
-		out, err := c.api.Query(ctx, in)
+		out, err := ask(ctx, c, "Query", in, c.api.Query)
 		if err != nil {
-			return Page{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+			return Page{}, Cost{}, err
 		}
 		return Page{out.Items, out.LastEvaluatedKey}, capacity(false, out.ConsumedCapacity), nil
 	})
