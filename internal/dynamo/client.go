@@ -144,7 +144,7 @@ func (t transport) Do(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if sent, ok := r.Context().Value(repliedKey{}).(*reply); ok {
-		return sent.answer, sent.err
+		return sent.take()
 	}
 	answer, err := t.send(r)
 	if err == nil && t.direct != nil {

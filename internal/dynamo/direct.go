@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -125,7 +126,7 @@ func (d *direct) ask(ctx context.Context, operation string, in, out any) (contex
 	case decodePlain(ctx, answer, out):
 		return ctx, answer.Body.Close() == nil
 	}
-	return context.WithValue(ctx, repliedKey{}, &reply{answer, err}), false
+	return context.WithValue(ctx, repliedKey{}, &reply{answer: answer, err: err}), false
 }
 
 // request makes a request like the example; false if that can't be done, and the SDK will say why.
@@ -148,9 +149,20 @@ func (d *direct) request(ctx context.Context, e *example, body []byte) (*http.Re
 type reply struct {
 	answer *http.Response
 	err    error
+	// taken is set when the SDK has come to it.
+	taken bool
 }
 
 type repliedKey struct{}
+
+func (r *reply) take() (*http.Response, error) {
+	r.taken = true
+	return r.answer, r.err
+}
+
+// errUnseen is the error of a request that was sent, and of whose answer the SDK would have told what it means. It stands in the
+// place of an error of the SDK's that says that nothing was sent.
+var errUnseen = errors.New("the request was sent, but what came of it could not be judged")
 
 // ask sends a request directly, or else through the SDK.
 func ask[In, Out any](
@@ -162,5 +174,12 @@ func ask[In, Out any](
 	if done {
 		return out, nil
 	}
-	return bySDK(ctx, in)
+	out, err := bySDK(ctx, in)
+	if sent, ok := ctx.Value(repliedKey{}).(*reply); ok && !sent.taken {
+		if sent.answer != nil {
+			_ = sent.answer.Body.Close()
+		}
+		return nil, errUnseen
+	}
+	return out, err
 }

@@ -208,6 +208,35 @@ func TestErrorsAreTheSDKs(t *testing.T) {
 	}
 }
 
+// TestSentRequestIsNotCalledUnsent has the credentials vanish while a request is on its way: the SDK, which is asked what came of
+// it, then says that there is nothing to sign with.
+func TestSentRequestIsNotCalledUnsent(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]step{"a lost connection": reset, "an answer": summed(refuse(500, "InternalServerError"))} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			gone := false
+			s := play(summed(ok(`{}`)), func(r *http.Request) (*http.Response, error) {
+				gone = true
+				return answer(r)
+			})
+			c := client(t, s, func(o *dynamo.Options) {
+				o.Retries = 0
+				o.AWS.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+					if gone {
+						return aws.Credentials{}, errors.New("no credentials any more")
+					}
+					return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
+				})
+			})
+			puts(t, c, 1)
+			if err := put(t, c); !errors.Is(err, dynamo.ErrUnavailable) || !dynamo.MaybeApplied(err) || len(s.tries()) != 2 {
+				t.Errorf("%d requests, error %v", len(s.tries()), err)
+			}
+		})
+	}
+}
+
 func TestAnswersThatAreNotPlainAreDecodedBySDK(t *testing.T) {
 	t.Parallel()
 	s := play(summed(ok(`{"Items":[]}`)), summed(ok(`{"Items":[{"par":{"S":"p"},"flag":{"BOOL":true}}],"Count":1}`)))
