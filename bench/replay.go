@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -15,14 +16,15 @@ import (
 
 // replays are one long entity alone, and 64 shorter ones at the same time.
 func replays() []workload {
-	const two = 2
+	const two, three = 2, 3
 	return []workload{
 		{"replay-10000", two, func(ctx context.Context, s *session) error { return s.replay(ctx, 1, 10_000) }},
-		{"replay-64x1000", two, func(ctx context.Context, s *session) error { return s.replay(ctx, 64, 1000) }},
+		{"replay-64x1000", three, func(ctx context.Context, s *session) error { return s.replay(ctx, 64, 1000) }},
 	}
 }
 
-// replay compares reading all events with the Queries of the same partitions, one after the other for each entity.
+// replay compares reading all events with the Queries of the same partitions, one after the other for each entity. With several
+// entities it is compared twice: with as many callers of the bare SDK, and with a single one, which queries entity after entity.
 func (s *session) replay(ctx context.Context, entities int, events int64) error {
 	pids := names(s.workload, entities)
 	if err := s.load(ctx, pids, events); err != nil {
@@ -45,11 +47,26 @@ func (s *session) replay(ctx context.Context, entities int, events int64) error 
 		}
 		return n, expectEvents(n, int(events))
 	}}
-	if err := s.race(ctx, entities, 0, ours, base); err != nil {
+	var turn sync.Mutex
+	sequential := &contender{name: "sequential Query", do: func(ctx context.Context, caller int) (int, error) {
+		turn.Lock()
+		defer turn.Unlock()
+		return base.do(ctx, caller)
+	}}
+	contenders := []*contender{ours, base}
+	if entities > 1 {
+		contenders = append(contenders, sequential)
+	}
+	if err := s.race(ctx, entities, 0, contenders...); err != nil {
 		return err
 	}
 	if err := s.reportRates(ours, base); err != nil {
 		return err
+	}
+	if entities > 1 {
+		if err := s.report("events-sequential", perSecond, median(ours.rates), median(sequential.rates)); err != nil {
+			return err
+		}
 	}
 	return s.reportCPU(ours, base)
 }
