@@ -3,7 +3,6 @@ package snapshots_test
 import (
 	"context"
 	"fmt"
-	"math"
 	"testing"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -130,8 +129,10 @@ func TestDeletionKilledAnywhereIsFinishedByTheNext(t *testing.T) {
 			_, err := s.Delete(ctx, &dynamo.Meter{}, "a", snapshots.Everything())
 			return err
 		},
-		"erase": func(ctx context.Context, s *snapshots.Store) error {
-			_, err := s.Erase(ctx, &dynamo.Meter{}, "a", math.MaxInt64)
+		"delete up to a number": func(ctx context.Context, s *snapshots.Store) error {
+			c := snapshots.Everything()
+			c.MaxSeq = 4
+			_, err := s.Delete(ctx, &dynamo.Meter{}, "a", c)
 			return err
 		},
 	}
