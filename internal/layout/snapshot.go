@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -69,13 +70,20 @@ const (
 // Snapshots is the partition key of a persistence id's snapshots.
 func (k Keys) Snapshots(pid string) string { return k.Journal + "-P-" + pid }
 
+// What the numbers of heads and parts begin with, and how many digits follow: first those of the sequence number, and in a
+// part's those of token and part.
+const (
+	splitHeadPrefix, splitSeqDigits  = "1", 19
+	splitPartPrefix, splitPartDigits = "-1", splitSeqDigits + 12 + 5
+)
+
 // SplitHeadNumber is the range key of a head: above all numbers of 64 bits, in the order of sequence numbers.
-func SplitHeadNumber(seq int64) string { return fmt.Sprintf("1%019d", seq) }
+func SplitHeadNumber(seq int64) string { return fmt.Sprintf(splitHeadPrefix+"%019d", seq) }
 
 // SplitPartNumber is the range key of a part: below zero, those of one snapshot and save next to each other. It has 37 digits
 // of the 38 that a number can have.
 func SplitPartNumber(seq, token, part int64) string {
-	return fmt.Sprintf("-1%019d%012d%05d", seq, token, part)
+	return fmt.Sprintf(splitPartPrefix+"%019d%012d%05d", seq, token, part)
 }
 
 // SnapshotForm is what an item of the snapshot table is of a snapshot.
@@ -95,22 +103,24 @@ func SnapshotItem(item Attributes) (SnapshotForm, int64) {
 	if !ok {
 		return WholeSnapshotItem, math.MaxInt64
 	}
-	form, digits := WholeSnapshotItem, v.Value
-	switch {
-	case len(digits) == len("-1")+splitPartDigits && digits[0] == '-':
-		form, digits = SplitPartItem, digits[len("-1"):len("-1")+splitSeqDigits]
-	case len(digits) == len("1")+splitSeqDigits && digits[0] == '1':
-		form, digits = SplitHeadItem, digits[len("1"):]
+	number := v.Value
+	for _, split := range []struct {
+		form   SnapshotForm
+		prefix string
+		digits int
+	}{{SplitHeadItem, splitHeadPrefix, splitSeqDigits}, {SplitPartItem, splitPartPrefix, splitPartDigits}} {
+		if digits, ok := strings.CutPrefix(number, split.prefix); ok && len(digits) == split.digits {
+			if seq, err := strconv.ParseUint(digits[:splitSeqDigits], 10, 63); err == nil {
+				return split.form, int64(seq)
+			}
+		}
 	}
-	seq, err := strconv.ParseInt(digits, 10, 64)
+	seq, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return WholeSnapshotItem, math.MaxInt64
+		seq = math.MaxInt64
 	}
-	return form, seq
+	return WholeSnapshotItem, seq
 }
-
-// The digits of a part's number behind its first, and of the sequence number, which are the first of them.
-const splitPartDigits, splitSeqDigits = 36, 19
 
 // SnapshotTimestamp is the timestamp of a whole snapshot's item or of a head; false if it has none.
 func SnapshotTimestamp(item Attributes) (int64, bool) {

@@ -24,7 +24,7 @@ func (s *Store) Delete(ctx context.Context, m *dynamo.Meter, pid string, c Crite
 	}
 	d := &deletion{
 		store: s, meter: m, criteria: c,
-		heads: map[int64]layout.Attributes{}, standing: map[int64]bool{}, deleted: map[int64]bool{},
+		heads: map[int64]layout.Attributes{}, deleted: map[int64]bool{},
 	}
 	err := s.eachKey(ctx, m, pid, c, d.down)
 	if err == nil {
@@ -74,10 +74,9 @@ type deletion struct {
 	meter    *dynamo.Meter
 	criteria Criteria
 
-	// heads are those of which it is open whether a whole snapshot hides them, standing the numbers of those that are left.
-	heads    map[int64]layout.Attributes
-	standing map[int64]bool
-	deleted  map[int64]bool
+	// heads are those of which it is open whether a whole snapshot hides them, deleted the numbers of what was deleted.
+	heads   map[int64]layout.Attributes
+	deleted map[int64]bool
 }
 
 func (d *deletion) down(ctx context.Context, items []layout.Attributes) error {
@@ -97,8 +96,6 @@ func (d *deletion) down(ctx context.Context, items []layout.Attributes) error {
 				if hides {
 					hidden = append(hidden, head)
 				}
-			} else if hides {
-				d.standing[seq] = true
 			}
 		}
 	}
@@ -120,8 +117,6 @@ func (d *deletion) past(ctx context.Context) error {
 	for _, seq := range slices.Sorted(maps.Keys(d.heads)) {
 		if d.criteria.timely(d.heads[seq]) {
 			heads = append(heads, d.heads[seq])
-		} else {
-			d.standing[seq] = true
 		}
 	}
 	clear(d.heads)
@@ -140,10 +135,10 @@ func (d *deletion) drop(ctx context.Context, items []layout.Attributes) error {
 	return nil
 }
 
-// named says whether a head names a part, or may be about to.
+// named says whether a head that is left may name a part: there is none where every timestamp meets the criteria.
 func (d *deletion) named(part layout.Attributes) bool {
 	_, seq := layout.SnapshotItem(part)
-	return d.standing[seq] || d.criteria.timed() && !d.deleted[seq]
+	return d.criteria.timed() && !d.deleted[seq]
 }
 
 func (d *deletion) remove(ctx context.Context, items []layout.Attributes) error {
