@@ -91,6 +91,8 @@ func TestCostOfSnapshots(t *testing.T) {
 		"delete all":                               {wholes, remove(snapshots.Everything()), "2 / 1 / 3"},
 		"delete up to a number":                    {wholes, remove(upTo(2)), "3 / 2 / 2"},
 		"delete one by its number":                 {wholes, remove(snapshots.Criteria{MinSeq: 2, MaxSeq: 2, MinTS: snapshots.Everything().MinTS, MaxTS: snapshots.Everything().MaxTS}), "4 / 3 / 1"},
+		"delete by a time":                         {wholes, remove(until(200)), "2 / 1 / 2"},
+		"delete by a time, with a split one":       {splits, remove(until(100)), "3 / 1 / 8"},
 		"delete all, with split ones":              {splits, remove(snapshots.Everything()), "3 / 3 / 16"},
 	} {
 		t.Run(name, func(t *testing.T) {

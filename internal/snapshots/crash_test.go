@@ -288,30 +288,41 @@ func TestSavesOfOneNumberCrossEachOther(t *testing.T) {
 	}
 }
 
-// A deletion by time crosses the save of a split snapshot that it does not mean, at every point: that stays whole.
+// A deletion by time crosses the save of a split snapshot that it does not mean, at every point: that stays whole, also where
+// an older one of its number goes.
 func TestDeletionByTimeSparesASaveUnderWay(t *testing.T) {
 	t.Parallel()
-	b := openBase(t)
-	other := b.store(nil, nil)
-	tillDone(t, func(n int) int {
-		b.empty()
-		b.save(other, snapshot(1, split))
-		saved := snapshot(2, split)
-		c := snapshots.Everything()
-		c.MaxTS = saved.Timestamp - 1
-		w := &wire{}
-		w.judge = func(i int, _ string) fate {
-			if i == n {
-				if _, err := other.Delete(t.Context(), &dynamo.Meter{}, "a", c); err != nil {
-					t.Error(err)
+	for name, standing := range map[string][]layout.Snapshot{
+		"of another number": {snapshot(1, split)}, "of its number": {snapshot(1, split), snapshot(2, split)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := openBase(t)
+			other := b.store(nil, nil)
+			tillDone(t, func(n int) int {
+				b.empty()
+				for _, s := range standing {
+					b.save(other, s)
 				}
-			}
-			return arrives
-		}
-		b.save(b.store(w, nil), saved)
-		if got := b.load(other); !same(got, &saved) {
-			t.Errorf("crossed at request %d: selected is %s, want the new one", n, describe(got))
-		}
-		return w.sent()
-	})
+				saved := snapshot(2, split+1)
+				saved.Timestamp++
+				c := snapshots.Everything()
+				c.MaxTS = saved.Timestamp - 1
+				w := &wire{}
+				w.judge = func(i int, _ string) fate {
+					if i == n {
+						if _, err := other.Delete(t.Context(), &dynamo.Meter{}, "a", c); err != nil {
+							t.Error(err)
+						}
+					}
+					return arrives
+				}
+				b.save(b.store(w, nil), saved)
+				if got := b.load(other); !same(got, &saved) {
+					t.Errorf("crossed at request %d: selected is %s, want the new one", n, describe(got))
+				}
+				return w.sent()
+			})
+		})
+	}
 }

@@ -2,11 +2,13 @@ package snapshots
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -15,17 +17,14 @@ import (
 )
 
 // Delete deletes the snapshots that meet the criteria, all of them, and returns how many they were. Of a number that stands
-// in both forms the whole one decides, and both go. Parts go with their heads; also those that a crash has left, where no head
-// stands any more that names them: all of the criteria's numbers, but with bounds on the timestamp, which such parts don't
-// say, only of the numbers that are deleted.
+// in both forms the whole one decides, and both go. Without bounds on the timestamp all parts of the criteria's numbers go,
+// also those that a crash has left; with such, only those that the deleted heads name: others may be of a save under way. One
+// of the same number that is saved meanwhile may go, too.
 func (s *Store) Delete(ctx context.Context, m *dynamo.Meter, pid string, c Criteria) (int64, error) {
 	if c.none() {
 		return 0, nil
 	}
-	d := &deletion{
-		store: s, meter: m, criteria: c,
-		heads: map[int64]layout.Attributes{}, deleted: map[int64]bool{},
-	}
+	d := &deletion{store: s, meter: m, pid: pid, criteria: c, heads: map[int64]layout.Attributes{}}
 	err := s.eachKey(ctx, m, pid, c, d.down)
 	if err == nil {
 		err = d.past(ctx)
@@ -33,27 +32,32 @@ func (s *Store) Delete(ctx context.Context, m *dynamo.Meter, pid string, c Crite
 	if err != nil {
 		err = fmt.Errorf("delete the snapshots of %q: %w", pid, err)
 	}
-	return int64(len(d.deleted)), err
+	return d.deleted, err
 }
 
-// eachKey reads the keys and timestamps of all items of the criteria's numbers, page after page, in the order of falling keys:
-// heads, whole snapshots, parts. What stands between these are numbers that the criteria leave out; where they leave out none
-// it is one range.
+// eachKey reads of all items of the criteria's numbers what a deletion must know, page after page, in the order of falling keys:
+// heads, whole snapshots, and parts if no timestamp is bounded. What stands between these are numbers that the criteria leave
+// out; where they leave out none it is one range.
 func (s *Store) eachKey(ctx context.Context, m *dynamo.Meter, pid string, c Criteria, page func(context.Context, []layout.Attributes) error) error {
 	lo, hi := max(c.MinSeq, 0), c.MaxSeq
 	heads := [2]string{layout.SplitHeadNumber(hi), layout.SplitHeadNumber(lo)}
 	wholes := [2]string{strconv.FormatInt(hi, 10), strconv.FormatInt(lo, 10)}
 	parts := [2]string{layout.SplitPartNumber(lo, 0, 0), layout.SplitPartNumber(hi, layout.MaxSplitToken, layout.MaxSplitParts)}
-	ranges := [][2]string{heads, wholes, parts}
-	switch {
-	case lo == 0 && hi == math.MaxInt64:
-		ranges = [][2]string{{heads[0], parts[1]}}
-	case lo == 0:
-		ranges = [][2]string{heads, {wholes[0], parts[1]}}
+	if !c.timed() && lo == 0 {
+		wholes[1] = parts[1]
+	}
+	ranges := [][2]string{heads, wholes}
+	if lo == 0 && hi == math.MaxInt64 {
+		ranges = [][2]string{{heads[0], wholes[1]}}
+	}
+	if !c.timed() && lo > 0 {
+		ranges = append(ranges, parts)
 	}
 	for _, r := range ranges {
 		q := s.rangeQuery(pid, r[0], r[1])
-		q.ProjectionExpression = aws.String(layout.AttrPar + ", " + layout.AttrSnapshotSeq + ", " + layout.AttrSnapshotTS + ", " + layout.AttrSplitTS)
+		q.ProjectionExpression = aws.String(strings.Join([]string{
+			layout.AttrPar, layout.AttrSnapshotSeq, layout.AttrSnapshotTS, layout.AttrSplitTS, layout.AttrSplitToken, layout.AttrSplitParts,
+		}, ", "))
 		for more := true; more; more = q.ExclusiveStartKey != nil {
 			got, err := s.Client.Query(ctx, m, q)
 			if err == nil {
@@ -72,11 +76,11 @@ func (s *Store) eachKey(ctx context.Context, m *dynamo.Meter, pid string, c Crit
 type deletion struct {
 	store    *Store
 	meter    *dynamo.Meter
+	pid      string
 	criteria Criteria
-
-	// heads are those of which it is open whether a whole snapshot hides them, deleted the numbers of what was deleted.
-	heads   map[int64]layout.Attributes
-	deleted map[int64]bool
+	deleted  int64
+	// heads are those of which it is open whether a whole snapshot hides them.
+	heads map[int64]layout.Attributes
 }
 
 func (d *deletion) down(ctx context.Context, items []layout.Attributes) error {
@@ -99,13 +103,16 @@ func (d *deletion) down(ctx context.Context, items []layout.Attributes) error {
 			}
 		}
 	}
-	err := d.remove(ctx, hidden)
+	err := d.removeHeads(ctx, hidden)
 	if err == nil {
-		err = d.drop(ctx, wholes)
+		err = d.remove(ctx, wholes)
+	}
+	if err == nil {
+		d.deleted += int64(len(wholes))
 	}
 	if err == nil && len(parts) > 0 {
 		if err = d.past(ctx); err == nil {
-			err = d.remove(ctx, slices.DeleteFunc(parts, d.named))
+			err = d.remove(ctx, parts)
 		}
 	}
 	return err
@@ -120,25 +127,23 @@ func (d *deletion) past(ctx context.Context) error {
 		}
 	}
 	clear(d.heads)
-	return d.drop(ctx, heads)
+	err := d.removeHeads(ctx, heads)
+	if err == nil {
+		d.deleted += int64(len(heads))
+	}
+	return err
 }
 
-// drop removes items that count.
-func (d *deletion) drop(ctx context.Context, items []layout.Attributes) error {
-	if err := d.remove(ctx, items); err != nil {
-		return err
+// removeHeads removes heads, and their parts if these don't go with all others.
+func (d *deletion) removeHeads(ctx context.Context, heads []layout.Attributes) error {
+	err := d.remove(ctx, heads)
+	for i := 0; d.criteria.timed() && err == nil && i < len(heads); i++ {
+		err = d.store.deleteParts(ctx, d.meter, d.pid, heads[i])
+		if _, unreadable := errors.AsType[*layout.ItemError](err); unreadable {
+			err = nil // nobody knows its parts
+		}
 	}
-	for _, item := range items {
-		_, seq := layout.SnapshotItem(item)
-		d.deleted[seq] = true
-	}
-	return nil
-}
-
-// named says whether a head that is left may name a part: there is none where every timestamp meets the criteria.
-func (d *deletion) named(part layout.Attributes) bool {
-	_, seq := layout.SnapshotItem(part)
-	return d.criteria.timed() && !d.deleted[seq]
+	return err
 }
 
 func (d *deletion) remove(ctx context.Context, items []layout.Attributes) error {
