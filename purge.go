@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/replay"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
+	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
 
 // PurgeOptions say how a persistence id is purged.
@@ -66,7 +68,7 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 	case now:
 		return w.erase(ctx, m)
 	case w.next == 1: // there is nothing that a writer of before could know
-		return w.journal.removeSnapshots(ctx, m, w.pid, MaxSequenceNumber)
+		return w.journal.removeSnapshots(ctx, m, w.pid, math.MaxInt64)
 	}
 	return w.retire(ctx, m)
 }
@@ -124,8 +126,8 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter) (int64, error) {
 	if err != nil {
 		return removed, err
 	}
-	snapshots, err := j.removeSnapshots(ctx, m, w.pid, low.Seq-1)
-	removed += snapshots
+	saved, err := j.removeSnapshots(ctx, m, w.pid, low.Seq-1)
+	removed += saved
 	if err != nil {
 		return removed, err
 	}
@@ -198,7 +200,9 @@ func (w *Writer) takenOver(err error) error {
 // removeSnapshots deletes the snapshots of a persistence id up to a sequence number. Where there is no snapshot table there
 // are none.
 func (j *Journal) removeSnapshots(ctx context.Context, m *dynamo.Meter, pid string, to int64) (int64, error) {
-	removed, err := j.saved.Erase(ctx, m, pid, to)
+	c := snapshots.Everything()
+	c.MaxSeq = to
+	removed, err := j.saved.Delete(ctx, m, pid, c)
 	if errors.Is(err, ErrTableNotFound) {
 		return 0, nil
 	}
@@ -218,7 +222,7 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter) (int64, error) {
 	if err := w.raiseLowMark(ctx, m, w.next); err != nil {
 		return 0, err
 	}
-	removed, err := j.removeSnapshots(ctx, m, w.pid, MaxSequenceNumber)
+	removed, err := j.removeSnapshots(ctx, m, w.pid, math.MaxInt64)
 	if err != nil {
 		return removed, err
 	}

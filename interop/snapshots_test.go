@@ -4,6 +4,7 @@ package interop_test
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -108,7 +109,7 @@ func TestJVMPassesOverSnapshotsThatOnlyGoReads(t *testing.T) {
 
 			saveGo(t, plain, pid, 2, "an older state")
 			for _, by := range []request{
-				{}, {MaxSeq: new(int64(9))}, {MinSeq: new(int64(1)), MaxSeq: new(int64(9))},
+				{}, {MaxSeq: new(int64(9))}, {MinSeq: new(int64(1)), MaxSeq: new(int64(9))}, {MaxSeq: new(int64(math.MaxInt64 - 1))},
 				{MaxTS: new(time.Now().Add(time.Hour).UnixMilli())}, {MinTS: new(int64(1))},
 			} {
 				by.Op, by.PID = "load", pid
@@ -128,6 +129,28 @@ func TestJVMPassesOverSnapshotsThatOnlyGoReads(t *testing.T) {
 			}
 			checkSeen(t, "Go, after the JVM's deletion,", []seen{loadGo(t, plain, pid, dynajournal.SnapshotCriteria{})}, []seen{{4, typedOf(t, test.state)}})
 		})
+	}
+}
+
+// A JVM saves at the number of a snapshot that it can't see: its own counts for Go too, whatever the clocks say.
+func TestSnapshotOfTheJVMCountsOverASplitOne(t *testing.T) {
+	s := sharedService(t)
+	j, pid := s.open(t, func(c *dynajournal.Config) { c.SnapshotCompression = true }), newPID(t)
+	recoverGo(t, j, pid, 0).appendAll(t, false, texts("event", 3)...)
+	ahead := dynajournal.SnapshotMetadata{PersistenceID: pid, SequenceNumber: 3, Timestamp: time.Now().Add(time.Hour)}
+	if _, err := j.SaveSnapshot(t.Context(), ahead, "a state of Go"); err != nil {
+		t.Fatal(err)
+	}
+	s.startJVM(t, pid)
+	state := typedOf(t, "a state of the JVM")
+	s.jvm.do(t, request{Op: "save", PID: pid, State: &state})
+	s.stopJVM(t, pid)
+	checkSeen(t, "Go", []seen{loadGo(t, j, pid, dynajournal.SnapshotCriteria{})}, []seen{{3, state}})
+	if deleted, err := j.DeleteSnapshots(t.Context(), pid, dynajournal.SnapshotCriteria{}); err != nil || deleted != 1 {
+		t.Errorf("Go deletes %d snapshots (%v), want the one of number 3", deleted, err)
+	}
+	if _, found, err := j.LoadSnapshot(t.Context(), pid, dynajournal.SnapshotCriteria{}); err != nil || found {
+		t.Errorf("after its deletion a snapshot is found: %t (%v)", found, err)
 	}
 }
 

@@ -309,6 +309,37 @@ func TestListingCostsPages(t *testing.T) {
 	}
 }
 
+// By the plug-ins' index the low marks of ids that the first page has told of are not looked up, and no id is told twice, also
+// of those that later pages tell of.
+func TestLowMarksOfIDsOfTheFirstPageCostNothing(t *testing.T) {
+	t.Parallel()
+	b := openBase(t, "par")
+	for _, pid := range letters {
+		b.event(pid, 1)
+		b.deleted(pid, 2)
+	}
+	for limit, want := range map[int]string{
+		0: "2 / 1",
+		// Two pages of ids and one that ends them, as many of low marks; the first events of half the ids are looked up.
+		4: "7 / 7",
+	} {
+		var m dynamo.Meter
+		var got []string
+		if err := b.store(limit, nil).SharedByIndex(t.Context(), &m, ids.Window{}, func(pid string) bool {
+			got = append(got, pid)
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if cost := fmt.Sprintf("%d / %g", m.Cost().Requests, m.Cost().ReadUnits); cost != want {
+			t.Errorf("on pages of %d: requests / read units are %s, want %s", limit, cost, want)
+		}
+		if !slices.Equal(got, letters) {
+			t.Errorf("on pages of %d: %q, want %q", limit, got, letters)
+		}
+	}
+}
+
 // A sealed number 1 says of no journal that it is its own: where its key could be that of two, the events behind it decide.
 func TestSealedFirstNumberOfAnIDThatLooksLikeAKey(t *testing.T) {
 	t.Parallel()

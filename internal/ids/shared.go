@@ -18,8 +18,9 @@ import (
 )
 
 // An id is known by the item at its number 1, be it event, seal or tombstone, or where none is there, by a low mark. Both are
-// told from the key alone: the plug-ins' index has nothing else. So each id is emitted once, without remembering any: for a
-// low mark it is looked up whether the item at number 1, or a low mark in an earlier shard, tells of it. A deletion leaves the
+// told from the key alone: the plug-ins' index has nothing else. So each id is emitted once, without remembering all: for a
+// low mark it is looked up whether the item at number 1, or a low mark in an earlier shard, tells of it. A listing by index
+// remembers the ids of its first page, which for most journals is all: their low marks need no looking up. A deletion leaves the
 // item that tells where it is. A tombstone tells of an id only if that has a low mark that stays: else the id was purged.
 
 // entry is an item that tells of an id.
@@ -75,6 +76,7 @@ func (s *Store) SharedByIndex(ctx context.Context, m *dynamo.Meter, w Window, em
 	if err != nil {
 		return err
 	}
+	known := map[string]bool{}
 	for _, num := range []int64{1, 0} {
 		if after != nil && after.Num != num {
 			continue // the listing had come past this half
@@ -89,7 +91,17 @@ func (s *Store) SharedByIndex(ctx context.Context, m *dynamo.Meter, w Window, em
 			q.ExclusiveStartKey = after.Attributes()
 			after = nil
 		}
-		more, err := s.pages(ctx, m, w, each(emit), func(ctx context.Context) (dynamo.Page, error) {
+		firstPage := num == 1
+		emitPage := func(pids []string) bool {
+			if firstPage {
+				firstPage = false
+				for _, pid := range pids {
+					known[pid] = true
+				}
+			}
+			return each(emit)(pids)
+		}
+		more, err := s.pages(ctx, m, w, known, emitPage, func(ctx context.Context) (dynamo.Page, error) {
 			page, err := s.Client.Query(ctx, m, q)
 			q.ExclusiveStartKey = page.Next
 			return page, err
@@ -112,7 +124,7 @@ func (s *Store) Scan(ctx context.Context, m *dynamo.Meter, w Window, segments in
 		if after != nil {
 			in.ExclusiveStartKey = after.Attributes()
 		}
-		_, err := s.pages(ctx, m, w, emit, func(ctx context.Context) (dynamo.Page, error) {
+		_, err := s.pages(ctx, m, w, nil, emit, func(ctx context.Context) (dynamo.Page, error) {
 			page, err := s.Client.Scan(ctx, m, in)
 			in.ExclusiveStartKey = page.Next
 			return page, err
@@ -215,8 +227,11 @@ func (s *Store) position(ctx context.Context, m *dynamo.Meter, pid string) (*lay
 	return &first, nil // also if it is gone since: the listing goes on where it stood
 }
 
-// pages reads pages until there is none left, and emits the ids of each. It says false when emit did.
-func (s *Store) pages(ctx context.Context, m *dynamo.Meter, w Window, emit func([]string) bool, read func(context.Context) (dynamo.Page, error)) (bool, error) {
+// pages reads pages until there is none left, and emits the ids of each, without those that are known. It says false when
+// emit did.
+func (s *Store) pages(
+	ctx context.Context, m *dynamo.Meter, w Window, known map[string]bool, emit func([]string) bool, read func(context.Context) (dynamo.Page, error),
+) (bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var reader sync.WaitGroup
 	defer reader.Wait()
@@ -233,7 +248,7 @@ func (s *Store) pages(ctx context.Context, m *dynamo.Meter, w Window, emit func(
 			if err != nil {
 				return false, fmt.Errorf("table %q: %w", s.Table, err)
 			}
-			if e, ok := s.entryOf(key); ok && strings.HasPrefix(e.pid, w.Prefix) {
+			if e, ok := s.entryOf(key); ok && strings.HasPrefix(e.pid, w.Prefix) && !known[e.pid] {
 				_, e.tombstone = item[layout.AttrExpires]
 				entries = append(entries, e)
 			}

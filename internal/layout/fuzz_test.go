@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
@@ -125,6 +127,29 @@ func FuzzDecodeMarks(f *testing.F) {
 		again, err := shared.DecodeMarks(pid, []layout.Attributes{shared.EncodeLowMark(pid, marks.Low, nil, 0)})
 		if err != nil || again.Low != marks.Low {
 			t.Fatalf("%+v is encoded and read as %+v, %v", marks.Low, again.Low, err)
+		}
+	})
+}
+
+// FuzzSnapshotItem reads any number as the key of an item of the snapshot table: who made it gets it back, in his form.
+func FuzzSnapshotItem(f *testing.F) {
+	for _, n := range []string{"", "-", "7", "-7", "1.5", "9223372036854775807", "9223372036854775808", "10000000000000000007", "19223372036854775808",
+		"1-000000000000000007", "20000000000000000007", "-1000000000000000000700000000004200001", "-1+00000000000000000700000000004200001"} {
+		f.Add(n)
+	}
+	f.Fuzz(func(t *testing.T, number string) {
+		form, seq := layout.SnapshotItem(layout.Attributes{layout.AttrSnapshotSeq: &types.AttributeValueMemberN{Value: number}})
+		switch form {
+		case layout.SplitHeadItem:
+			if again := layout.SplitHeadNumber(seq); again != number {
+				t.Fatalf("%q is the head of %d, which stands at %q", number, seq, again)
+			}
+		case layout.SplitPartItem:
+			const digits = len("-1") + 19
+			if again := layout.SplitPartNumber(seq, 0, 0); len(again) != len(number) || again[:digits] != number[:digits] {
+				t.Fatalf("%q is a part of %d, whose first stands at %q", number, seq, again)
+			}
+		case layout.WholeSnapshotItem:
 		}
 	})
 }

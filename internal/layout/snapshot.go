@@ -42,9 +42,9 @@ type Snapshot struct {
 	Bytes        []byte
 }
 
-// SplitHead is the item of a snapshot in the split form, which stands apart from the plug-ins' snapshots: at a negative
-// number, where no plug-in looks, and without their index's attribute. It is written after its parts, and only what it
-// names counts.
+// SplitHead is the item of a snapshot in the split form, which stands apart from the plug-ins' snapshots: above every number
+// that a plug-in can ask for, and without their index's attribute. It is written after its parts, and only what it names
+// counts.
 type SplitHead struct {
 	Snapshot // Bytes are set when Parts is 0
 	// Token tells the parts of this save from those of another save of the same number.
@@ -70,32 +70,71 @@ const (
 // Snapshots is the partition key of a persistence id's snapshots.
 func (k Keys) Snapshots(pid string) string { return k.Journal + "-P-" + pid }
 
-// SplitPartNumber is the range key of a part: below all heads, those of one snapshot and save next to each other. It has 37
-// digits of the 38 that a number can have.
+// What the numbers of heads and parts begin with, and how many digits follow: first those of the sequence number, and in a
+// part's those of token and part.
+const (
+	splitHeadPrefix, splitSeqDigits  = "1", 19
+	splitPartPrefix, splitPartDigits = "-1", splitSeqDigits + 12 + 5
+)
+
+// SplitHeadNumber is the range key of a head: above all numbers of 64 bits, in the order of sequence numbers.
+func SplitHeadNumber(seq int64) string { return fmt.Sprintf(splitHeadPrefix+"%019d", seq) }
+
+// SplitPartNumber is the range key of a part: below zero, those of one snapshot and save next to each other. It has 37 digits
+// of the 38 that a number can have.
 func SplitPartNumber(seq, token, part int64) string {
-	return fmt.Sprintf("-1%019d%012d%05d", seq, token, part)
+	return fmt.Sprintf(splitPartPrefix+"%019d%012d%05d", seq, token, part)
 }
 
-// SnapshotNumber is the sequence number of the snapshot that an item belongs to: a snapshot, a head or a part. What is none
-// of these is beyond all.
-func SnapshotNumber(item Attributes) int64 {
+// SnapshotForm is what an item of the snapshot table is of a snapshot.
+type SnapshotForm int
+
+// The forms, in the order of rising keys: a part, a whole snapshot, the head of a split one.
+const (
+	SplitPartItem SnapshotForm = iota
+	WholeSnapshotItem
+	SplitHeadItem
+)
+
+// SnapshotItem says by its key what an item is, and of the snapshot with which sequence number. What is none of these counts
+// as a whole one, with a number beyond all.
+func SnapshotItem(item Attributes) (SnapshotForm, int64) {
 	v, ok := item[AttrSnapshotSeq].(*types.AttributeValueMemberN)
 	if !ok {
-		return math.MaxInt64
+		return WholeSnapshotItem, math.MaxInt64
 	}
-	number, negative := strings.CutPrefix(v.Value, "-")
-	if negative && len(number) == splitPartDigits {
-		number = number[1 : 1+splitSeqDigits]
+	number := v.Value
+	for _, split := range []struct {
+		form   SnapshotForm
+		prefix string
+		digits int
+	}{{SplitHeadItem, splitHeadPrefix, splitSeqDigits}, {SplitPartItem, splitPartPrefix, splitPartDigits}} {
+		if digits, ok := strings.CutPrefix(number, split.prefix); ok && len(digits) == split.digits {
+			if seq, err := strconv.ParseUint(digits[:splitSeqDigits], 10, 63); err == nil {
+				return split.form, int64(seq)
+			}
+		}
 	}
 	seq, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return math.MaxInt64
+		seq = math.MaxInt64
 	}
-	return seq
+	return WholeSnapshotItem, seq
 }
 
-// The digits of a part's number, and of the sequence number in it.
-const splitPartDigits, splitSeqDigits = 37, 19
+// SnapshotTimestamp is the timestamp of a whole snapshot's item or of a head; false if it has none.
+func SnapshotTimestamp(item Attributes) (int64, bool) {
+	name := AttrSnapshotTS
+	if form, _ := SnapshotItem(item); form == SplitHeadItem {
+		name = AttrSplitTS
+	}
+	v, ok := item[name].(*types.AttributeValueMemberN)
+	if !ok {
+		return 0, false
+	}
+	ts, err := strconv.ParseInt(v.Value, 10, 64)
+	return ts, err == nil
+}
 
 // SnapshotKey is the key of an item of the snapshot table.
 func (k Keys) SnapshotKey(pid, number string) Attributes {
@@ -137,7 +176,7 @@ func (k Keys) bareSnapshot(s *Snapshot) Attributes {
 
 // EncodeSplitHead makes the item of a snapshot in the split form.
 func (k Keys) EncodeSplitHead(h *SplitHead) Attributes {
-	item := k.SnapshotKey(h.PersistenceID, strconv.FormatInt(-h.SequenceNr, 10))
+	item := k.SnapshotKey(h.PersistenceID, SplitHeadNumber(h.SequenceNr))
 	item[AttrSplitVersion] = number(splitVersion)
 	item[AttrSplitTS] = number(h.Timestamp)
 	item[AttrSplitToken] = number(h.Token)
@@ -187,7 +226,7 @@ func (k Keys) DecodeSplitHead(pid string, item Attributes) (SplitHead, error) {
 	h := SplitHead{
 		Snapshot: Snapshot{
 			PersistenceID: pid,
-			SequenceNr:    -r.number(AttrSnapshotSeq),
+			SequenceNr:    r.headNumber(item),
 			Timestamp:     r.number(AttrSplitTS),
 			SerializerID:  r.serializer(AttrSnapshotID),
 			Manifest:      r.optionalText(AttrSnapshotManifest),
@@ -214,17 +253,23 @@ func (k Keys) DecodeSplitPart(pid string, item Attributes) ([]byte, error) {
 // DecodeSplitParts reads of a head only what names its parts. Errors are *ItemError.
 func (k Keys) DecodeSplitParts(pid string, item Attributes) (seq, token, parts int64, err error) {
 	r := k.snapshotReader(pid, item)
-	seq, token, parts = -r.number(AttrSnapshotSeq), r.ranged(AttrSplitToken, MaxSplitToken), r.ranged(AttrSplitParts, MaxSplitParts)
+	seq, token, parts = r.headNumber(item), r.ranged(AttrSplitToken, MaxSplitToken), r.ranged(AttrSplitParts, MaxSplitParts)
 	return seq, token, parts, r.err
 }
 
-// snapshotReader reads an item of the snapshot table; the number of a part, which no int64 holds, stays 0 in errors.
+// snapshotReader reads an item of the snapshot table. Its errors say the snapshot's sequence number.
 func (k Keys) snapshotReader(pid string, item Attributes) *reader {
-	r := &reader{item: mapped(item), key: Key{Par: k.Snapshots(pid)}}
-	if v, ok := item[AttrSnapshotSeq].(*types.AttributeValueMemberN); ok {
-		r.key.Num, _ = strconv.ParseInt(v.Value, 10, 64) // for messages only
+	_, seq := SnapshotItem(item)
+	return &reader{item: mapped(item), key: Key{Par: k.Snapshots(pid), Num: seq}}
+}
+
+// headNumber is the sequence number that the key of a head says.
+func (r *reader) headNumber(item Attributes) int64 {
+	form, seq := SnapshotItem(item)
+	if form != SplitHeadItem {
+		r.fail(AttrSnapshotSeq, ErrRange)
 	}
-	return r
+	return seq
 }
 
 func (r *reader) serializer(name string) int32 {

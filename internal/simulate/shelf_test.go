@@ -18,17 +18,51 @@ type shelf struct {
 
 	mu    sync.Mutex
 	clock int
-	// since is when the snapshots that stand came to stand, gone when others vanished.
-	since, gone map[int64]int
-	// heads are the split ones that stood at any time.
-	heads map[int64]bool
+	// wholes and heads are what stands in each form.
+	wholes, heads row
+	// put is when the whole snapshots that stand were last put, content what they say.
+	put     map[int64]int
+	content map[int64]string
 	// states are those that somebody wanted to save, by number.
 	states map[int64]map[string]bool
 }
 
+// row is since when snapshots stand, by number, and when others vanished.
+type row struct{ since, gone map[int64]int }
+
+func newRow() row { return row{map[int64]int{}, map[int64]int{}} }
+
+// note says that at a number something stands, or nothing.
+func (r row) note(number int64, there bool, now int) {
+	switch {
+	case !there:
+		if r.since[number] > 0 {
+			r.gone[number] = now
+		}
+		delete(r.since, number)
+	case r.since[number] == 0:
+		r.since[number] = now
+	}
+}
+
+// stood says whether something stood at a number at any time since.
+func (r row) stood(number int64, since int) bool {
+	return r.since[number] > 0 || r.gone[number] > since
+}
+
+// left are the numbers up to most where something has stood since before a time.
+func (r row) left(most int64, before int) (left []string) {
+	for n, since := range r.since {
+		if n <= most && since <= before {
+			left = append(left, fmt.Sprint(n))
+		}
+	}
+	return left
+}
+
 func newShelf(entity int) *shelf {
 	return &shelf{
-		pid: pid(entity), since: map[int64]int{}, gone: map[int64]int{}, heads: map[int64]bool{}, states: map[int64]map[string]bool{},
+		pid: pid(entity), wholes: newRow(), heads: newRow(), put: map[int64]int{}, content: map[int64]string{}, states: map[int64]map[string]bool{},
 	}
 }
 
@@ -71,7 +105,12 @@ func (s *shelf) stands(key, item json.RawMessage) error {
 	if err := json.Unmarshal(item, &i); err != nil {
 		return fmt.Errorf("read an item: %w", err)
 	}
-	number, err := strconv.ParseInt(k.Seq.N, 10, 64)
+	// A head stands at its number plus 10^19, which has 20 digits.
+	digits, head := k.Seq.N, false
+	if len(digits) == 20 {
+		digits, head = strings.CutPrefix(digits, "1")
+	}
+	number, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || k.Par.S != "journal-P-"+s.pid {
 		return nil // another's, or a part
 	}
@@ -79,22 +118,18 @@ func (s *shelf) stands(key, item json.RawMessage) error {
 	defer s.mu.Unlock()
 	s.clock++
 	there := string(item) != "null"
-	switch {
-	case number < 0:
-		s.heads[-number] = s.heads[-number] || there
-	case !there:
-		if s.since[number] > 0 {
-			s.gone[number] = s.clock
-		}
-		delete(s.since, number)
-	case s.since[number] == 0:
-		s.since[number] = s.clock
+	if head {
+		s.heads.note(number, there, s.clock)
+		return nil
 	}
-	if there && number > 0 && i.PayData != nil {
+	s.wholes.note(number, there, s.clock)
+	s.put[number], s.content[number] = s.clock, ""
+	if there && i.PayData != nil {
 		state, err := base64.StdEncoding.DecodeString(i.PayData.B)
 		if err != nil || !s.states[number][string(state)] {
 			return fmt.Errorf("at %d stands a snapshot that nobody has saved: %q (%w)", number, state, err)
 		}
+		s.content[number] = string(state)
 	}
 	return nil
 }
@@ -113,11 +148,14 @@ func (s *shelf) loaded(began int, most, number int64, state string) error {
 		if number > most || !s.states[number][state] {
 			return fmt.Errorf("of the snapshots up to %d of %s one at %d was loaded that nobody has saved: %s", most, s.pid, number, state)
 		}
-		if s.since[number] == 0 && s.gone[number] <= began && !s.heads[number] {
+		if !s.wholes.stood(number, began) && !s.heads.stood(number, began) {
 			return fmt.Errorf("the snapshot of %s at %d was loaded, which was deleted before", s.pid, number)
 		}
+		if s.wholes.since[number] > 0 && s.put[number] <= began && s.content[number] != state {
+			return fmt.Errorf("the snapshot of %s at %d was loaded that another has replaced", s.pid, number)
+		}
 	}
-	for n, since := range s.since {
+	for n, since := range s.wholes.since {
 		if n > number && n <= most && since <= began {
 			return fmt.Errorf("of the snapshots up to %d of %s that at %d was loaded, not that at %d", most, s.pid, number, n)
 		}
@@ -129,13 +167,7 @@ func (s *shelf) loaded(began int, most, number int64, state string) error {
 func (s *shelf) deleted(began int, most int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var left []string
-	for n, since := range s.since {
-		if n <= most && since <= began {
-			left = append(left, fmt.Sprint(n))
-		}
-	}
-	if len(left) > 0 {
+	if left := append(s.wholes.left(most, began), s.heads.left(most, began)...); len(left) > 0 {
 		return fmt.Errorf("the snapshots of %s up to %d were deleted, and left are %s", s.pid, most, strings.Join(left, ", "))
 	}
 	return nil

@@ -3,7 +3,6 @@ package snapshots_test
 import (
 	"context"
 	"fmt"
-	"math"
 	"testing"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -130,8 +129,10 @@ func TestDeletionKilledAnywhereIsFinishedByTheNext(t *testing.T) {
 			_, err := s.Delete(ctx, &dynamo.Meter{}, "a", snapshots.Everything())
 			return err
 		},
-		"erase": func(ctx context.Context, s *snapshots.Store) error {
-			_, err := s.Erase(ctx, &dynamo.Meter{}, "a", math.MaxInt64)
+		"delete up to a number": func(ctx context.Context, s *snapshots.Store) error {
+			c := snapshots.Everything()
+			c.MaxSeq = 4
+			_, err := s.Delete(ctx, &dynamo.Meter{}, "a", c)
 			return err
 		},
 	}
@@ -143,6 +144,8 @@ func TestDeletionKilledAnywhereIsFinishedByTheNext(t *testing.T) {
 				tillDone(t, func(n int) int {
 					b.empty()
 					reader := b.store(nil, nil)
+					b.save(reader, snapshot(1, split)) // hidden by the small ones of their numbers
+					b.save(reader, snapshot(3, split))
 					standing := []layout.Snapshot{snapshot(1, small), snapshot(2, split), snapshot(3, small), snapshot(4, 3*split)}
 					for _, s := range standing {
 						b.save(reader, s)
@@ -191,33 +194,68 @@ func TestSaveRepeatedAfterAFailureLeavesNoLitter(t *testing.T) {
 	})
 }
 
-// While a reader stands between the head and the parts, the snapshot is replaced by another of its number: one of the two is
-// what it must find, as there always was one. Events that the snapshot holds may be deleted.
-func TestLoadWhileTheNumberIsSavedAnewFindsOne(t *testing.T) {
+// While a reader stands anywhere, the snapshot is replaced by another of its number, in any form: one of those is what it must
+// find, as there always was one. Events that the snapshot holds may be deleted.
+func TestLoadCrossedByASaveOfTheNumberFindsOne(t *testing.T) {
 	t.Parallel()
-	for name, size := range map[string]int{"by a split one": split, "by a small one": small} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := openBase(t)
-			writer := b.store(nil, nil)
-			older, first, second := snapshot(1, small), snapshot(2, split+1), snapshot(2, size)
-			second.Timestamp++
-			b.save(writer, older)
-			b.save(writer, first)
-			queries := 0
-			w := &wire{}
-			w.judge = func(_ int, operation string) fate {
-				if operation == "Query" {
-					if queries++; queries == 3 { // the two searches, then the parts
-						b.save(writer, second)
-					}
-				}
-				return arrives
+	upTo2 := snapshots.Everything()
+	upTo2.MaxSeq = 2
+	timed := snapshots.Everything()
+	timed.MinTS = 0
+	newest := func(b *base, s *snapshots.Store) *layout.Snapshot {
+		got, err := s.Newest(b.Context(), &dynamo.Meter{}, "a", snapshots.Everything())
+		if err != nil {
+			b.Fatal(err)
+		}
+		return got
+	}
+	highest := func(c snapshots.Criteria) func(*base, *snapshots.Store) *layout.Snapshot {
+		return func(b *base, s *snapshots.Store) *layout.Snapshot { return b.highest(s, c) }
+	}
+	compressing := func(s *snapshots.Store) { s.Compress = true }
+	for loading, load := range map[string]struct {
+		by   func(*base, *snapshots.Store) *layout.Snapshot
+		with func(*snapshots.Store)
+	}{
+		"any": {highest(snapshots.Everything()), nil}, "any, of a store that compresses": {highest(snapshots.Everything()), compressing},
+		"up to 2": {highest(upTo2), nil}, "within times": {highest(timed), nil}, "newest": {newest, nil},
+	} {
+		for _, sizes := range [][]int{
+			{small, split}, {split, small}, {split + 1, split}, {small, small + 1}, {split, small, split + 1}, {small, split, small + 1},
+		} {
+			for _, olderSize := range []int{small, split} {
+				t.Run(fmt.Sprintf("%s, %v after an older one of %d", loading, sizes, olderSize), func(t *testing.T) {
+					t.Parallel()
+					b := openBase(t)
+					writer := b.store(nil, nil)
+					tillDone(t, func(n int) int {
+						b.empty()
+						b.save(writer, snapshot(1, olderSize))
+						var saved []layout.Snapshot
+						for i, size := range sizes {
+							s := snapshot(2, size)
+							s.Timestamp += int64(i)
+							saved = append(saved, s)
+						}
+						crossing := len(saved) - 1
+						for _, s := range saved[:crossing] {
+							b.save(writer, s)
+						}
+						w := &wire{}
+						w.judge = func(i int, _ string) fate {
+							if i == n {
+								b.save(writer, saved[crossing])
+							}
+							return arrives
+						}
+						if got := load.by(b, b.store(w, load.with)); !isOneOf(got, saved[crossing-1:]...) {
+							t.Errorf("crossed at request %d: selected is %s, want one of the last two of number 2", n, describe(got))
+						}
+						return w.sent()
+					})
+				})
 			}
-			if got := b.load(b.store(w, nil)); !isOneOf(got, first, second) {
-				t.Errorf("selected is %s, want one of those of number 2", describe(got))
-			}
-		})
+		}
 	}
 }
 
@@ -243,6 +281,45 @@ func TestSavesOfOneNumberCrossEachOther(t *testing.T) {
 				b.save(b.store(w, nil), first)
 				if got := b.load(other); !isOneOf(got, first, second) {
 					t.Errorf("crossed at request %d: selected is %s", n, describe(got))
+				}
+				return w.sent()
+			})
+		})
+	}
+}
+
+// A deletion by time crosses the save of a split snapshot that it does not mean, at every point: that stays whole, also where
+// an older one of its number goes.
+func TestDeletionByTimeSparesASaveUnderWay(t *testing.T) {
+	t.Parallel()
+	for name, standing := range map[string][]layout.Snapshot{
+		"of another number": {snapshot(1, split)}, "of its number": {snapshot(1, split), snapshot(2, split)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := openBase(t)
+			other := b.store(nil, nil)
+			tillDone(t, func(n int) int {
+				b.empty()
+				for _, s := range standing {
+					b.save(other, s)
+				}
+				saved := snapshot(2, split+1)
+				saved.Timestamp++
+				c := snapshots.Everything()
+				c.MaxTS = saved.Timestamp - 1
+				w := &wire{}
+				w.judge = func(i int, _ string) fate {
+					if i == n {
+						if _, err := other.Delete(t.Context(), &dynamo.Meter{}, "a", c); err != nil {
+							t.Error(err)
+						}
+					}
+					return arrives
+				}
+				b.save(b.store(w, nil), saved)
+				if got := b.load(other); !same(got, &saved) {
+					t.Errorf("crossed at request %d: selected is %s, want the new one", n, describe(got))
 				}
 				return w.sent()
 			})

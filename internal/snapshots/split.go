@@ -10,9 +10,6 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
 
@@ -20,11 +17,16 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// The split form, version 1. A snapshot at sequence number s is a head at number -s and its parts far below zero, all in the
-// partition of the plug-ins' snapshots. The parts are written first, then the head, which says how many they are, their
-// length and SHA-256; every save has its own parts, by a random token. So until the head stands the older snapshot is the
-// newest there is, two saves of one number don't mix, and a head whose parts are not all there is as good as none. No plug-in
-// looks below zero, and the heads lack the attribute of its index.
+// The split form, version 1. A snapshot at sequence number s is a head at 10^19 + s, above every number that a plug-in can ask
+// for, and its parts far below zero, all in the partition of the plug-ins' snapshots. The parts are written first, then the
+// head, which says how many they are, their length and SHA-256; every save has its own parts, by a random token. So until the
+// head stands the older snapshot is the newest there is, two saves of one number don't mix, and a head whose parts are not all
+// there is as good as none. The heads lack the attribute of the plug-ins' index.
+//
+// Where a whole snapshot and a head of one number stand, the whole one counts: a split save removes the whole one that it
+// replaces, when its head stands; so one that stands beside a head was saved later, or the head's save was never finished.
+// That lets a whole one be saved by a single put, whatever the clocks say. The hidden head stays until both are deleted, the
+// head first: it must not come back.
 
 // ErrTooLarge says that a snapshot is over the limit, before anything is written.
 var ErrTooLarge = errors.New("the snapshot has too many bytes")
@@ -76,7 +78,21 @@ func (s *Store) saveSplit(ctx context.Context, m *dynamo.Meter, snapshot *layout
 		err = s.deleteParts(ctx, m, snapshot.PersistenceID, replaced)
 	}
 	if err == nil && whole != nil {
-		_, err = s.removeIf(ctx, m, key, layout.AttrSnapshotTS, whole)
+		err = s.removeUnchanged(ctx, m, key, whole)
+	}
+	return err
+}
+
+// removeUnchanged removes a whole snapshot, unless it was saved anew since it was seen: then that one counts.
+func (s *Store) removeUnchanged(ctx context.Context, m *dynamo.Meter, key, seen layout.Attributes) error {
+	err := s.Client.Remove(ctx, m, dynamo.Put{
+		Table:     s.Table,
+		Item:      key,
+		Condition: layout.AttrSnapshotTS + " = :seen",
+		Values:    dynamo.Attributes{":seen": seen[layout.AttrSnapshotTS]},
+	})
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		return nil
 	}
 	return err
 }
@@ -149,7 +165,8 @@ func (s *Store) assemble(ctx context.Context, m *dynamo.Meter, f *found) (layout
 }
 
 func (s *Store) readParts(ctx context.Context, m *dynamo.Meter, head *layout.SplitHead) ([]byte, error) {
-	q := s.partsQuery(head.PersistenceID, head.SequenceNr, head.Token)
+	first, last := layout.SplitPartNumber(head.SequenceNr, head.Token, 0), layout.SplitPartNumber(head.SequenceNr, head.Token, layout.MaxSplitParts)
+	q := s.rangeQuery(head.PersistenceID, first, last) // the first part has the highest number
 	stored := make([]byte, 0, head.Stored)
 	for {
 		page, err := s.Client.Query(ctx, m, q)
@@ -183,35 +200,6 @@ func (s *Store) deleteParts(ctx context.Context, m *dynamo.Meter, pid string, he
 		keys[part] = s.Keys.SnapshotKey(pid, layout.SplitPartNumber(seq, token, part))
 	}
 	return s.Client.BatchDelete(ctx, m, s.Table, keys)
-}
-
-// partsQuery asks for the parts of one save, the first part first: it has the highest number.
-func (s *Store) partsQuery(pid string, seq, token int64) *dynamodb.QueryInput {
-	return &dynamodb.QueryInput{
-		TableName:              &s.Table,
-		ConsistentRead:         aws.Bool(true),
-		ScanIndexForward:       aws.Bool(false),
-		KeyConditionExpression: aws.String(layout.AttrPar + " = :p AND " + layout.AttrSnapshotSeq + " BETWEEN :lo AND :hi"),
-		ExpressionAttributeValues: dynamo.Attributes{
-			":p":  &types.AttributeValueMemberS{Value: s.Keys.Snapshots(pid)},
-			":lo": &types.AttributeValueMemberN{Value: layout.SplitPartNumber(seq, token, layout.MaxSplitParts)},
-			":hi": &types.AttributeValueMemberN{Value: layout.SplitPartNumber(seq, token, 0)},
-		},
-	}
-}
-
-// bothNext begins both searches at the same time: a load is one round trip.
-func bothNext(ctx context.Context, searches [2]*search) ([2]*found, error) {
-	var heads [2]*found
-	group, ctx := errgroup.WithContext(ctx)
-	for i := range searches {
-		group.Go(func() error {
-			var err error
-			heads[i], err = searches[i].next(ctx)
-			return err
-		})
-	}
-	return heads, group.Wait()
 }
 
 func compress(data []byte) ([]byte, error) {

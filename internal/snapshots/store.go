@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -46,9 +45,20 @@ func Everything() Criteria {
 // timed says whether the criteria bound the timestamp.
 func (c Criteria) timed() bool { return c.MinTS != math.MinInt64 || c.MaxTS != math.MaxInt64 }
 
-// Save stores a snapshot: as the plug-ins do if it fits into an item and is not to be compressed, else in the split form. One
-// of the same number in the other form, which was there before, is removed afterwards; of two saves at the same time neither
-// removes the other's.
+// none says whether nothing can meet the criteria.
+func (c Criteria) none() bool { return max(c.MinSeq, 0) > c.MaxSeq || c.MinTS > c.MaxTS }
+
+// timely says whether the timestamp of a whole snapshot or a head meets the criteria.
+func (c Criteria) timely(item layout.Attributes) bool {
+	if !c.timed() {
+		return true
+	}
+	ts, ok := layout.SnapshotTimestamp(item)
+	return ok && c.MinTS <= ts && ts <= c.MaxTS
+}
+
+// Save stores a snapshot: as the plug-ins do if it fits into an item and is not to be compressed, else in the split form. It
+// replaces one of the same number; of two saves at the same time one counts.
 func (s *Store) Save(ctx context.Context, m *dynamo.Meter, snapshot *layout.Snapshot) error {
 	return s.save(ctx, m, snapshot, randomToken)
 }
@@ -68,7 +78,7 @@ func (s *Store) save(ctx context.Context, m *dynamo.Meter, snapshot *layout.Snap
 			return err
 		}
 		if layout.Size(item) <= s.MaxItemSize {
-			return s.saveWhole(ctx, m, snapshot, item)
+			return s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: item}) // it counts from now on, also over a head
 		}
 	}
 	return s.saveSplit(ctx, m, snapshot, token)
@@ -81,113 +91,75 @@ func (s *Store) encode(snapshot *layout.Snapshot) (layout.Attributes, error) {
 	return s.Keys.EncodeSnapshot(snapshot), nil
 }
 
-// saveWhole stores a snapshot in the plug-ins' form.
-func (s *Store) saveWhole(ctx context.Context, m *dynamo.Meter, snapshot *layout.Snapshot, item layout.Attributes) error {
-	key := s.Keys.SnapshotKey(snapshot.PersistenceID, strconv.FormatInt(-snapshot.SequenceNr, 10))
-	head, err := s.Client.Get(ctx, m, s.Table, key)
-	if err != nil {
-		return err
-	}
-	if err := s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: item}); err != nil || head == nil {
-		return err
-	}
-	if removed, err := s.removeIf(ctx, m, key, layout.AttrSplitToken, head); err != nil || !removed {
-		return err
-	}
-	return s.deleteParts(ctx, m, snapshot.PersistenceID, head)
-}
-
-// removeIf removes an item that has not changed: one of its attributes, which every save gives another value, tells. It says
-// whether it was removed.
-func (s *Store) removeIf(ctx context.Context, m *dynamo.Meter, key layout.Attributes, attribute string, seen layout.Attributes) (bool, error) {
-	err := s.Client.Remove(ctx, m, dynamo.Put{
-		Table:     s.Table,
-		Item:      key,
-		Condition: attribute + " = :seen",
-		Values:    dynamo.Attributes{":seen": seen[attribute]},
-	})
-	if errors.Is(err, dynamo.ErrConditionFailed) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // found is a snapshot that a search has come across: whole, or the head of one whose parts are read when it is chosen.
 type found struct {
 	layout.Snapshot
 	head *layout.SplitHead
 }
 
-// search reads the snapshots that meet criteria in one of the two forms, those with the highest sequence number first.
+// search goes down through the items of a range of keys.
 type search struct {
-	store    *Store
-	meter    *dynamo.Meter
-	pid      string
-	criteria Criteria
-	split    bool
-	query    *dynamodb.QueryInput
-	page     []layout.Attributes
-	done     bool
+	store *Store
+	meter *dynamo.Meter
+	query *dynamodb.QueryInput
+	page  []layout.Attributes
+	done  bool
+
+	// item is where it has come to, nil before the first and after the last; form and seq are what its key says.
+	item layout.Attributes
+	form layout.SnapshotForm
+	seq  int64
 }
 
-// search begins a search. first is how many snapshots the first page is to hold, 0 for as many as it can.
-func (s *Store) search(m *dynamo.Meter, pid string, c Criteria, split bool, first int32) *search {
-	lo, hi, ts := max(c.MinSeq, 0), c.MaxSeq, layout.AttrSnapshotTS
-	if split {
-		lo, hi, ts = -max(c.MaxSeq, 0), -max(c.MinSeq, 1), layout.AttrSplitTS
-	}
-	q := &dynamodb.QueryInput{
-		TableName:              &s.Table,
-		ConsistentRead:         aws.Bool(true),
-		ScanIndexForward:       aws.Bool(split), // heads stand at their number below zero
-		KeyConditionExpression: aws.String(layout.AttrPar + " = :p AND " + layout.AttrSnapshotSeq + " BETWEEN :lo AND :hi"),
-		ExpressionAttributeValues: dynamo.Attributes{
-			":p":  &types.AttributeValueMemberS{Value: s.Keys.Snapshots(pid)},
-			":lo": number(lo),
-			":hi": number(hi),
-		},
-	}
-	if c.timed() {
-		q.FilterExpression = aws.String(ts + " BETWEEN :min AND :max")
-		q.ExpressionAttributeValues[":min"], q.ExpressionAttributeValues[":max"] = number(c.MinTS), number(c.MaxTS)
-	} else if first > 0 {
+// search begins a search from one number down to another. first is how many items the first page is to hold, 0 for as many
+// as it can.
+func (s *Store) search(m *dynamo.Meter, pid, from, to string, first int32) *search {
+	q := s.rangeQuery(pid, from, to)
+	if first > 0 {
 		q.Limit = &first
 	}
-	return &search{store: s, meter: m, pid: pid, criteria: c, split: split, query: q, done: lo > hi || c.MinTS > c.MaxTS}
+	return &search{store: s, meter: m, query: q}
 }
 
-// next is the next snapshot, nil after the last. It follows pages until there is one.
-func (q *search) next(ctx context.Context) (*found, error) {
-	for len(q.page) == 0 {
-		if q.done {
-			return nil, nil //nolint:nilnil // none is a result
-		}
+// next goes to the next item. It follows pages until there is one.
+func (q *search) next(ctx context.Context) error {
+	for len(q.page) == 0 && !q.done {
 		page, err := q.store.Client.Query(ctx, q.meter, q.query)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		q.page, q.query.ExclusiveStartKey, q.query.Limit = page.Items, page.Next, nil
 		q.done = page.Next == nil
 	}
-	item := q.page[0]
-	q.page = q.page[1:]
-	if !q.split {
-		s, err := q.store.Keys.DecodeSnapshot(q.pid, item)
-		return &found{Snapshot: s}, err
+	if len(q.page) == 0 {
+		q.item = nil
+		return nil
 	}
-	head, err := q.store.Keys.DecodeSplitHead(q.pid, item)
-	return &found{Snapshot: head.Snapshot, head: &head}, err
+	q.item, q.page = q.page[0], q.page[1:]
+	q.form, q.seq = layout.SnapshotItem(q.item)
+	return nil
+}
+
+// rangeQuery asks for the items from one number down to another.
+func (s *Store) rangeQuery(pid, from, to string) *dynamodb.QueryInput {
+	return &dynamodb.QueryInput{
+		TableName:              &s.Table,
+		ConsistentRead:         aws.Bool(true),
+		ScanIndexForward:       aws.Bool(false),
+		KeyConditionExpression: aws.String(layout.AttrPar + " = :p AND " + layout.AttrSnapshotSeq + " BETWEEN :to AND :from"),
+		ExpressionAttributeValues: dynamo.Attributes{
+			":p":    &types.AttributeValueMemberS{Value: s.Keys.Snapshots(pid)},
+			":to":   &types.AttributeValueMemberN{Value: to},
+			":from": &types.AttributeValueMemberN{Value: from},
+		},
+	}
 }
 
 // Each gives every snapshot that meets the criteria to emit, those with the highest sequence number first, until emit says
 // false. One whose parts are not all there is left out. first is as in search.
 func (s *Store) Each(ctx context.Context, m *dynamo.Meter, pid string, c Criteria, first int32, emit func(layout.Snapshot) bool) error {
-	last := int64(-1)
 	for {
 		err := s.merge(ctx, m, pid, c, first, func(f *found) (bool, error) {
-			if f.SequenceNr == last { // the other form of the number just given
-				return true, nil
-			}
 			snapshot, whole, err := s.assemble(ctx, m, f)
 			if err == nil && !whole {
 				c.MaxSeq = f.SequenceNr
@@ -196,7 +168,6 @@ func (s *Store) Each(ctx context.Context, m *dynamo.Meter, pid string, c Criteri
 			if err != nil {
 				return false, err
 			}
-			last = f.SequenceNr
 			return emit(snapshot), nil
 		})
 		if !errors.Is(err, errReplaced) {
@@ -210,7 +181,7 @@ var errReplaced = errors.New("the snapshot was replaced")
 
 // unlessReplaced is errReplaced if the head of a snapshot whose parts are not all there is no longer the one that was read.
 func (s *Store) unlessReplaced(ctx context.Context, m *dynamo.Meter, f *found) error {
-	item, err := s.Client.Get(ctx, m, s.Table, s.Keys.SnapshotKey(f.PersistenceID, strconv.FormatInt(-f.SequenceNr, 10)))
+	item, err := s.Client.Get(ctx, m, s.Table, s.Keys.SnapshotKey(f.PersistenceID, layout.SplitHeadNumber(f.SequenceNr)))
 	if err != nil {
 		return err
 	}
@@ -263,21 +234,29 @@ func (s *Store) Highest(ctx context.Context, m *dynamo.Meter, pid string) (int64
 	return highest, err
 }
 
-// merge gives the snapshots of both forms to emit in the order of falling sequence numbers; of two with the same number the
-// one that was saved later first.
+// merge gives the snapshots that meet the criteria to emit, in the order of falling sequence numbers. Of two with the same
+// number the whole one counts, whatever its timestamp.
 func (s *Store) merge(ctx context.Context, m *dynamo.Meter, pid string, c Criteria, first int32, emit func(*found) (bool, error)) error {
-	searches := [2]*search{s.search(m, pid, c, false, first), s.search(m, pid, c, true, first)}
-	heads, err := bothNext(ctx, searches)
-	for more := true; err == nil && more; {
-		pick := 0
-		switch a, b := heads[0], heads[1]; {
-		case a == nil && b == nil:
-			return nil
-		case a == nil, b != nil && (b.SequenceNr > a.SequenceNr || b.SequenceNr == a.SequenceNr && b.Timestamp > a.Timestamp):
-			pick = 1
+	if c.none() {
+		return nil
+	}
+	wholes, heads, err := s.begin(ctx, m, pid, c, first)
+	for more := true; err == nil && more && (wholes.item != nil || heads.item != nil); {
+		from, hidden := wholes, false
+		if heads.item != nil {
+			hidden = wholes.item != nil && wholes.seq == heads.seq
+			if hidden || wholes.item == nil || heads.seq > wholes.seq {
+				from = heads
+			}
 		}
-		if more, err = emit(heads[pick]); err == nil && more {
-			heads[pick], err = searches[pick].next(ctx)
+		if !hidden && c.timely(from.item) {
+			var f *found
+			if f, err = s.decode(pid, from); err == nil {
+				more, err = emit(f)
+			}
+		}
+		if err == nil && more {
+			err = from.next(ctx)
 		}
 	}
 	if err != nil {
@@ -286,110 +265,31 @@ func (s *Store) merge(ctx context.Context, m *dynamo.Meter, pid string, c Criter
 	return nil
 }
 
-// Delete deletes the snapshots that meet the criteria, all of them, and returns how many they were. With the criteria's
-// numbers also parts that a crash has left are deleted, where no head stands any more that names them.
-func (s *Store) Delete(ctx context.Context, m *dynamo.Meter, pid string, c Criteria) (int64, error) {
-	deleted := map[int64]bool{} // numbers; one that stands in both forms is one snapshot
-	for _, split := range []bool{false, true} {
-		q := s.search(m, pid, c, split, 0)
-		q.query.ProjectionExpression = aws.String(layout.AttrPar + ", " + layout.AttrSnapshotSeq)
-		for !q.done {
-			page, err := s.Client.Query(ctx, m, q.query)
-			if err == nil {
-				err = s.Client.BatchDelete(ctx, m, s.Table, page.Items)
-			}
-			if err != nil {
-				return int64(len(deleted)), fmt.Errorf("delete the snapshots of %q: %w", pid, err)
-			}
-			for _, item := range page.Items {
-				deleted[layout.SnapshotNumber(item)] = true
-			}
-			q.query.ExclusiveStartKey = page.Next
-			q.done = page.Next == nil
+// begin begins the searches for whole snapshots and for heads. As heads stand above all whole ones, one search over both
+// tells where there are no heads, which is nearly always. Where there may be some, whole ones are searched first: the other
+// way round a snapshot that is just being replaced by a split one could be found in neither place.
+func (s *Store) begin(ctx context.Context, m *dynamo.Meter, pid string, c Criteria, first int32) (wholes, heads *search, err error) {
+	lowest, highest := strconv.FormatInt(max(c.MinSeq, 0), 10), strconv.FormatInt(c.MaxSeq, 10)
+	lowestHead, highestHead := layout.SplitHeadNumber(max(c.MinSeq, 0)), layout.SplitHeadNumber(c.MaxSeq)
+	if c.MaxSeq == math.MaxInt64 && !s.Compress { // else whole ones stand between, or heads are what there is
+		wholes = s.search(m, pid, highestHead, lowest, first)
+		if err := wholes.next(ctx); err != nil || wholes.item == nil || wholes.form != layout.SplitHeadItem {
+			return wholes, &search{}, err
 		}
 	}
-	if err := s.deleteLitter(ctx, m, pid, c); err != nil {
-		return int64(len(deleted)), fmt.Errorf("delete the parts of snapshots of %q: %w", pid, err)
+	wholes, heads = s.search(m, pid, highest, lowest, first), s.search(m, pid, highestHead, lowestHead, first)
+	if err = wholes.next(ctx); err == nil {
+		err = heads.next(ctx)
 	}
-	return int64(len(deleted)), nil
+	return wholes, heads, err
 }
 
-// deleteLitter deletes the parts of the criteria's numbers at which no head stands.
-func (s *Store) deleteLitter(ctx context.Context, m *dynamo.Meter, pid string, c Criteria) error {
-	lo, hi := max(c.MinSeq, 1), min(c.MaxSeq, math.MaxInt64-1)
-	if lo > hi {
-		return nil
+// decode reads what a search has come to.
+func (s *Store) decode(pid string, at *search) (*found, error) {
+	if at.form == layout.SplitHeadItem {
+		head, err := s.Keys.DecodeSplitHead(pid, at.item)
+		return &found{head.Snapshot, &head}, err
 	}
-	heads := map[int64]bool{}
-	err := s.eachKey(ctx, m, pid, strconv.FormatInt(-hi, 10), strconv.FormatInt(-lo, 10), func(keys []layout.Attributes) error {
-		for _, key := range keys {
-			heads[layout.SnapshotNumber(key)] = true
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	first := layout.SplitPartNumber(hi, layout.MaxSplitToken, layout.MaxSplitParts)
-	return s.eachKey(ctx, m, pid, first, layout.SplitPartNumber(lo, 0, 0), func(keys []layout.Attributes) error {
-		litter := slices.DeleteFunc(keys, func(key layout.Attributes) bool { return heads[layout.SnapshotNumber(key)] })
-		return s.Client.BatchDelete(ctx, m, s.Table, litter)
-	})
-}
-
-// eachKey reads the keys of the items between two numbers, page after page.
-func (s *Store) eachKey(ctx context.Context, m *dynamo.Meter, pid, lo, hi string, page func([]layout.Attributes) error) error {
-	q := &dynamodb.QueryInput{
-		TableName:              &s.Table,
-		ConsistentRead:         aws.Bool(true),
-		KeyConditionExpression: aws.String(layout.AttrPar + " = :p AND " + layout.AttrSnapshotSeq + " BETWEEN :lo AND :hi"),
-		ProjectionExpression:   aws.String(layout.AttrPar + ", " + layout.AttrSnapshotSeq),
-		ExpressionAttributeValues: dynamo.Attributes{
-			":p":  &types.AttributeValueMemberS{Value: s.Keys.Snapshots(pid)},
-			":lo": &types.AttributeValueMemberN{Value: lo},
-			":hi": &types.AttributeValueMemberN{Value: hi},
-		},
-	}
-	for {
-		got, err := s.Client.Query(ctx, m, q)
-		if err == nil {
-			err = page(got.Items)
-		}
-		if err != nil || got.Next == nil {
-			return err
-		}
-		q.ExclusiveStartKey = got.Next
-	}
-}
-
-// Erase deletes every item of a persistence id that belongs to a snapshot up to a sequence number: also parts that a crash
-// has left without a head.
-func (s *Store) Erase(ctx context.Context, m *dynamo.Meter, pid string, to int64) (int64, error) {
-	erased := int64(0)
-	q := &dynamodb.QueryInput{
-		TableName:                 &s.Table,
-		ConsistentRead:            aws.Bool(true),
-		KeyConditionExpression:    aws.String(layout.AttrPar + " = :p"),
-		ProjectionExpression:      aws.String(layout.AttrPar + ", " + layout.AttrSnapshotSeq),
-		ExpressionAttributeValues: dynamo.Attributes{":p": &types.AttributeValueMemberS{Value: s.Keys.Snapshots(pid)}},
-	}
-	for {
-		page, err := s.Client.Query(ctx, m, q)
-		if err == nil {
-			keys := slices.DeleteFunc(page.Items, func(item layout.Attributes) bool { return layout.SnapshotNumber(item) > to })
-			erased += int64(len(keys))
-			err = s.Client.BatchDelete(ctx, m, s.Table, keys)
-		}
-		if err != nil {
-			return erased, fmt.Errorf("erase the snapshots of %q: %w", pid, err)
-		}
-		if page.Next == nil {
-			return erased, nil
-		}
-		q.ExclusiveStartKey = page.Next
-	}
-}
-
-func number(n int64) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+	snapshot, err := s.Keys.DecodeSnapshot(pid, at.item)
+	return &found{snapshot, nil}, err
 }

@@ -148,8 +148,14 @@ func (b *base) save(s *snapshots.Store, snapshot layout.Snapshot) {
 // load gives the snapshot with the highest sequence number, nil if there is none.
 func (b *base) load(s *snapshots.Store) *layout.Snapshot {
 	b.Helper()
+	return b.highest(s, snapshots.Everything())
+}
+
+// highest gives of the snapshots that meet criteria the one with the highest sequence number, nil if there is none.
+func (b *base) highest(s *snapshots.Store, c snapshots.Criteria) *layout.Snapshot {
+	b.Helper()
 	var found *layout.Snapshot
-	err := s.Each(b.Context(), &dynamo.Meter{}, "a", snapshots.Everything(), 1, func(snapshot layout.Snapshot) bool {
+	err := s.Each(b.Context(), &dynamo.Meter{}, "a", c, 1, func(snapshot layout.Snapshot) bool {
 		found = &snapshot
 		return false
 	})
