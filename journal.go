@@ -71,14 +71,27 @@ func (j *Journal) readEvents(ctx context.Context, pid string, window Range, emit
 	if err != nil {
 		return err
 	}
+	if !some {
+		_, done, err := j.life.Read(ctx)
+		if err == nil {
+			done()
+		}
+		return err
+	}
+	if req.Begun, err = j.entry.enter(ctx, j.life.Reading()); err != nil {
+		return err
+	}
+	defer req.Begun()
+	return j.replay(ctx, req, emit)
+}
+
+// replay hands out events; it has entered.
+func (j *Journal) replay(ctx context.Context, req replay.Request, emit func(*layout.Event) error) error {
 	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if !some {
-		return nil
-	}
 	_, err = j.store.Run(ctx, &dynamo.Meter{}, req, emit)
 	return itemError(j.config.JournalTable, err)
 }

@@ -33,6 +33,9 @@ type Request struct {
 	// Low is given the low mark by which the events that follow are judged, if set: before the first of them, and again when
 	// it has moved.
 	Low func(layout.LowMark)
+	// Begun is called when the marks and a page are there, if set, before anything of the page is handed out: the first time
+	// and every further time. It is not called where reading ends before.
+	Begun func()
 }
 
 // Result is what a recovery has found out.
@@ -123,6 +126,7 @@ func (r *run) begin(ctx context.Context) error {
 	from = max(from, 1)
 	r.lowRead = r.clock.stamp()
 	r.pages = openPartitions(ctx, r, from, 0)
+	r.pages.begin()
 	var err error
 	if r.marks, err = r.store.Marks(ctx, r.meter, r.req.PersistenceID); err != nil {
 		r.pages.close()
@@ -233,7 +237,11 @@ func (r *run) pass(ctx context.Context) error {
 // next is the next slot, of those that closed a gap or of the pages.
 func (r *run) next() (read, bool, error) {
 	for len(r.queue) == 0 {
+		r.queue = nil // what was handed out is not held while the next page is waited for
 		p, ok := r.pages.next()
+		if r.req.Begun != nil {
+			r.req.Begun()
+		}
 		if !ok {
 			return read{}, false, p.err
 		}
