@@ -109,19 +109,33 @@ func (j *Journal) Bounds(ctx context.Context, persistenceID string) (Bounds, err
 	if err := j.checkID(persistenceID); err != nil {
 		return Bounds{}, err
 	}
+	leave, err := j.entry.enter(ctx, j.life.Reading())
+	if err != nil {
+		return Bounds{}, boundsError(persistenceID, err)
+	}
+	defer leave()
+	return j.bounds(ctx, persistenceID)
+}
+
+func boundsError(pid string, err error) error {
+	return fmt.Errorf("read the highest sequence number of %q: %w", pid, err)
+}
+
+// bounds does what Bounds says; it has entered.
+func (j *Journal) bounds(ctx context.Context, pid string) (Bounds, error) {
 	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return Bounds{}, err
 	}
 	defer done()
 	var m dynamo.Meter
-	marks, err := j.store.Marks(ctx, &m, persistenceID)
+	marks, err := j.store.Marks(ctx, &m, pid)
 	var highest int64
 	if err == nil {
-		highest, err = j.store.Highest(ctx, &m, persistenceID, marks)
+		highest, err = j.store.Highest(ctx, &m, pid, marks)
 	}
 	if err != nil {
-		return Bounds{}, fmt.Errorf("read the highest sequence number of %q: %w", persistenceID, itemError(j.config.JournalTable, err))
+		return Bounds{}, boundsError(pid, itemError(j.config.JournalTable, err))
 	}
 	return Bounds{Lowest: marks.Low.Seq, Highest: highest}, nil
 }

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -102,6 +103,7 @@ type run struct {
 	writer  string // of the event at written, the last one that was read
 	written int64
 	queue   []read
+	page    []read // the room of the queue that a page makes, used for each
 	batch   pending
 
 	decided int64 // the last number decided for good
@@ -237,7 +239,8 @@ func (r *run) pass(ctx context.Context) error {
 // next is the next slot, of those that closed a gap or of the pages.
 func (r *run) next() (read, bool, error) {
 	for len(r.queue) == 0 {
-		r.queue = nil // what was handed out is not held while the next page is waited for
+		clear(r.page) // what was handed out is not held while the next page is waited for
+		r.queue = nil
 		p, ok := r.pages.next()
 		if r.req.Begun != nil {
 			r.req.Begun()
@@ -245,9 +248,11 @@ func (r *run) next() (read, bool, error) {
 		if !ok {
 			return read{}, false, p.err
 		}
+		r.page = slices.Grow(r.page[:0], len(p.slots))
 		for _, s := range p.slots {
-			r.queue = append(r.queue, read{Slot: s, at: p.read})
+			r.page = append(r.page, read{Slot: s, at: p.read})
 		}
+		r.queue = r.page
 	}
 	slot := r.queue[0]
 	r.queue = r.queue[1:]
