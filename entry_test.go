@@ -94,6 +94,14 @@ func (n *narrow) hold() (release func()) {
 	}
 }
 
+// patient ends a test in the bubble whose calls wait for each other for ever: an hour passes at once there.
+func patient(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 // next is the entity that the handler of another one recovers.
 var next = map[string]string{"a": "b", "b": "c"}
 
@@ -126,15 +134,15 @@ func (n *narrow) nested(ctx context.Context, pid string) error {
 }
 
 // A handler may recover other entities, however many recoveries there are at once, and however few can begin: nobody holds
-// what the others wait for while it waits for them. In the bubble a deadlock is a failure.
+// what the others wait for while it waits for them.
 func TestHandlersThatRecoverOthersNeverWaitForEachOther(t *testing.T) {
 	for _, connections := range []int{1, 2} {
 		t.Run(fmt.Sprint(connections), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n := openNarrow(t, connections)
+				n, ctx := openNarrow(t, connections), patient(t)
 				var all errgroup.Group
 				for range 5 * connections {
-					all.Go(func() error { return n.nested(t.Context(), "a") })
+					all.Go(func() error { return n.nested(ctx, "a") })
 				}
 				if err := all.Wait(); err != nil {
 					t.Error(err)
@@ -147,16 +155,16 @@ func TestHandlersThatRecoverOthersNeverWaitForEachOther(t *testing.T) {
 // Consumers of iterators hold nothing either: all of them are in the middle of their events, and one more reads all of its.
 func TestConsumersHoldNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := openNarrow(t, 1)
+		n, ctx := openNarrow(t, 1), patient(t)
 		for range 3 {
-			next, stop := iter.Pull2(n.Events(t.Context(), "a", dynajournal.Range{}))
+			next, stop := iter.Pull2(n.Events(ctx, "a", dynajournal.Range{}))
 			defer stop()
 			if e, err, ok := next(); err != nil || !ok || e.SequenceNumber != 1 {
 				t.Fatalf("the first event is %d, %v, %v", e.SequenceNumber, err, ok)
 			}
 		}
-		if got := numbersText(numbersOf(readEvents(t, n.Journal, "b", dynajournal.Range{}))); got != "1-5" {
-			t.Errorf("events %s, want 1-5", got)
+		if err := readError(ctx, n.Journal, "b", dynajournal.Range{}); err != nil {
+			t.Error(err)
 		}
 	})
 }
@@ -257,18 +265,18 @@ func TestEndedWaitingToBegin(t *testing.T) {
 // What fails gives its room back: at its first request, in the caller's code, and in the middle.
 func TestFailedReadingsGiveTheirRoomBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := openNarrow(t, 1)
+		n, ctx := openNarrow(t, 1), patient(t)
 		for range 2 {
 			for name, read := range readers {
 				n.fails = true
-				wantError(t, name, read(t.Context(), n.Journal), dynajournal.ErrDenied)
+				wantError(t, name, read(ctx, n.Journal), dynajournal.ErrDenied)
 				n.fails = false
-				if err := read(t.Context(), n.Journal); err != nil {
+				if err := read(ctx, n.Journal); err != nil {
 					t.Errorf("%s after it had failed: %v", name, err)
 				}
 			}
 			failed := errors.New("the handler fails")
-			_, err := n.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, func(dynajournal.Event) error { return failed })
+			_, err := n.Recover(ctx, "a", dynajournal.RecoverOptions{}, func(dynajournal.Event) error { return failed })
 			wantError(t, "Recover with a handler that fails", err, failed)
 		}
 	})
