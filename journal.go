@@ -46,7 +46,8 @@ func (r Range) request(pid string) (replay.Request, bool, error) {
 // that the window cuts, the part inside is returned. An id that was never written has no events, which is no error.
 //
 // After an error the sequence ends. Reading stops when the loop is left. Memory is bounded by Config.ReplayParallelism
-// megabytes and the largest atomic write.
+// megabytes and the largest atomic write; where requests wait for Config.MaxConnections, by one megabyte and that. The loop may
+// read and recover others.
 func (j *Journal) Events(ctx context.Context, persistenceID string, window Range) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		err := j.readEvents(ctx, persistenceID, window, func(e *layout.Event) error {

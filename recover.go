@@ -37,6 +37,9 @@ type RecoverOptions struct {
 // whatever part was to be replayed. Two writers for one id can exist; only one of them can write, the other gets
 // ErrWriterConflict and recovers again.
 //
+// Any number of recoveries may be started at once: as many as Config.MaxConnections begin, the others wait their turn, with
+// hardly any memory, until their context ends. The handler may recover other persistence ids; nobody waits for it meanwhile.
+//
 // Recover ends with the first error of the handler, which it returns. Other errors: ErrInvalidArgument, ErrCorruptItem,
 // ErrDeletedMeanwhile, ErrClosed, and those of any request.
 func (j *Journal) Recover(ctx context.Context, persistenceID string, opts RecoverOptions, handler func(Event) error) (*Writer, error) {
