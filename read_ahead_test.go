@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"go.uber.org/goleak"
+
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 )
@@ -153,4 +155,29 @@ func TestCrowdOfReplaysReadsNothingAhead(t *testing.T) {
 			t.Errorf("%d partitions were read, want %d", read, replays*partitions)
 		}
 	})
+}
+
+// A consumer that panics, or ends its goroutine in the middle of its events, leaves no reader behind.
+func TestReadersEndWithAConsumerThatPanics(t *testing.T) {
+	j := openFresh(t, dynajournal.TableOptions{})
+	w := recoverWriter(t, j, "a", 0)
+	for range 5 {
+		appendStrings(t, w, 100, true)
+	}
+	before := goleak.IgnoreCurrent()
+	for name, end := range map[string]func(){"panics": func() { panic("the consumer's") }, "ends": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			var consumer sync.WaitGroup
+			consumer.Go(func() {
+				defer func() { _ = recover() }()
+				for range j.Events(t.Context(), "a", dynajournal.Range{}) {
+					end()
+				}
+			})
+			consumer.Wait()
+		})
+	}
+	if err := goleak.Find(before); err != nil {
+		t.Error(err)
+	}
 }

@@ -56,6 +56,7 @@ type Result struct {
 // no event can appear there later that was not handed out (or left out by the window).
 func (s *Store) Run(ctx context.Context, m *dynamo.Meter, req Request, emit func(*layout.Event) error) (Result, error) {
 	r := &run{store: s, meter: m, req: req, emit: emit, handing: true}
+	defer func() { r.pages.close() }() // also where emit panics
 	if err := r.begin(ctx); err != nil {
 		return Result{}, err
 	}

@@ -76,10 +76,12 @@ func openPartitions(ctx context.Context, r *run, from, needed int64) *partitions
 // begin has the first page read while the caller does something else.
 func (p *partitions) begin() { p.first = p.order(order{p.current, false}) }
 
-// close ends what is being read, and waits for it.
+// close ends what is being read, if there is anything, and waits for it.
 func (p *partitions) close() {
-	p.cancel()
-	p.dismiss()
+	if p != nil {
+		p.cancel()
+		p.dismiss()
+	}
 }
 
 // wait waits for what is being read, if there is anything.
@@ -98,6 +100,7 @@ func (p *partitions) dismiss() {
 	for _, r := range slices.Concat(p.ahead, p.idle) {
 		close(r.orders)
 	}
+	p.first, p.ahead, p.idle = nil, nil, nil
 	p.wg.Wait()
 }
 
