@@ -114,7 +114,9 @@ type Config struct {
 	// the defaults, more is refused.
 	MaxBatchGet, MaxBatchWrite int
 
-	// MaxConnections is how many requests can be under way at once, and how many connections are kept. Further ones wait.
+	// MaxConnections is how many requests can be under way at once, and how many connections are kept. Further ones wait. It is
+	// also how many recoveries and readings of one persistence id (Recover, Events, Records, Bounds, LoadSnapshot) can be
+	// beginning at once, up to their first events; further ones wait their turn, bounded by their context alone.
 	// Defaults to DefaultMaxConnections.
 	MaxConnections int
 
@@ -130,8 +132,9 @@ type Config struct {
 	// MaxConnections before that is bounded by the caller's context alone. Defaults to DefaultOperationTimeout.
 	OperationTimeout time.Duration
 
-	// ReplayParallelism is how many partitions (100 sequence numbers each) of one persistence id are read ahead at most,
-	// and how many requests a deletion has under way. Defaults to DefaultReplayParallelism.
+	// ReplayParallelism is how many partitions (100 sequence numbers each) of one persistence id are read ahead at most, as
+	// long as there are free ones of MaxConnections, and how many requests a deletion has under way. Defaults to
+	// DefaultReplayParallelism.
 	ReplayParallelism int
 
 	// Retries is how often a request is tried again after throttling, a lost connection or an internal error; negative is

@@ -33,6 +33,7 @@ type Journal struct {
 	keyLimit int
 	clock    clock
 	life     lifetime.Lifetime
+	entry    entry
 }
 
 // clock is where time is read: as the calendar has it, for what is stored, and as it passes. Either can stand still or jump
@@ -103,6 +104,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 		Compress:    config.SnapshotCompression,
 	}
 	j.life.Open(ErrClosed)
+	j.entry = newEntry(client.MaxInFlight())
 	j.group = client.NewGroup(dynamo.GroupOptions{
 		Table:   config.JournalTable,
 		Context: j.life.Writing(),

@@ -46,7 +46,8 @@ func (r Range) request(pid string) (replay.Request, bool, error) {
 // that the window cuts, the part inside is returned. An id that was never written has no events, which is no error.
 //
 // After an error the sequence ends. Reading stops when the loop is left. Memory is bounded by Config.ReplayParallelism
-// megabytes and the largest atomic write.
+// megabytes and the largest atomic write; where requests wait for Config.MaxConnections, by one megabyte and that. The loop may
+// read and recover others.
 func (j *Journal) Events(ctx context.Context, persistenceID string, window Range) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		err := j.readEvents(ctx, persistenceID, window, func(e *layout.Event) error {
@@ -71,14 +72,27 @@ func (j *Journal) readEvents(ctx context.Context, pid string, window Range, emit
 	if err != nil {
 		return err
 	}
+	if !some {
+		_, done, err := j.life.Read(ctx)
+		if err == nil {
+			done()
+		}
+		return err
+	}
+	if req.Begun, err = j.entry.enter(ctx, j.life.Reading()); err != nil {
+		return err
+	}
+	defer req.Begun()
+	return j.replay(ctx, req, emit)
+}
+
+// replay hands out events; it has entered.
+func (j *Journal) replay(ctx context.Context, req replay.Request, emit func(*layout.Event) error) error {
 	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if !some {
-		return nil
-	}
 	_, err = j.store.Run(ctx, &dynamo.Meter{}, req, emit)
 	return itemError(j.config.JournalTable, err)
 }
@@ -96,19 +110,33 @@ func (j *Journal) Bounds(ctx context.Context, persistenceID string) (Bounds, err
 	if err := j.checkID(persistenceID); err != nil {
 		return Bounds{}, err
 	}
+	leave, err := j.entry.enter(ctx, j.life.Reading())
+	if err != nil {
+		return Bounds{}, boundsError(persistenceID, err)
+	}
+	defer leave()
+	return j.bounds(ctx, persistenceID)
+}
+
+func boundsError(pid string, err error) error {
+	return fmt.Errorf("read the highest sequence number of %q: %w", pid, err)
+}
+
+// bounds does what Bounds says; it has entered.
+func (j *Journal) bounds(ctx context.Context, pid string) (Bounds, error) {
 	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return Bounds{}, err
 	}
 	defer done()
 	var m dynamo.Meter
-	marks, err := j.store.Marks(ctx, &m, persistenceID)
+	marks, err := j.store.Marks(ctx, &m, pid)
 	var highest int64
 	if err == nil {
-		highest, err = j.store.Highest(ctx, &m, persistenceID, marks)
+		highest, err = j.store.Highest(ctx, &m, pid, marks)
 	}
 	if err != nil {
-		return Bounds{}, fmt.Errorf("read the highest sequence number of %q: %w", persistenceID, itemError(j.config.JournalTable, err))
+		return Bounds{}, boundsError(pid, itemError(j.config.JournalTable, err))
 	}
 	return Bounds{Lowest: marks.Low.Seq, Highest: highest}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,11 +22,9 @@ import (
 // What a process with little memory does, and how much it may take.
 const (
 	crowd = 10_000
-	// crowdAtOnce is how many recoveries a service has under way at once.
-	crowdAtOnce = 256
-	// Each of crowdJournals is read by more than one of the crowd; together they read many times the limit.
-	crowdJournals, crowdEvents, crowdEventBytes = 100, 5, 8 << 10
-	memoryLimit                                 = 64 << 20
+	// Each of crowdJournals is read by more than one of the crowd, a large one by fewer; together they read many times the limit.
+	crowdJournals, readersOfLarge = 100, 20
+	memoryLimit                   = 64 << 20
 	// memoryPeak is the most resident memory that is allowed: the limit is one of Go's heap, which the program itself and what
 	// the collector has not given back yet come on top of.
 	memoryPeak = 2 * memoryLimit
@@ -33,18 +32,40 @@ const (
 	endpointOfCrowd = "DYNAJOURNAL_TEST_CROWD"
 )
 
+// crowdJournal says how many events a journal has, and their size: most have 40 KB, every fifth more than a megabyte, of which
+// half in a few large events (two pages of one partition), and half in many of usual size (a page of each of six partitions).
+func crowdJournal(journal int) (events, eventBytes int) {
+	switch {
+	case journal%10 == 0:
+		return 5, 240 << 10
+	case journal%5 == 0:
+		return 550, 2 << 10
+	}
+	return 5, 8 << 10
+}
+
+// journalOf is the journal that one of the crowd reads.
+func journalOf(entity int) int {
+	const every = crowd / crowdJournals / readersOfLarge
+	journal := entity % crowdJournals
+	if journal%5 == 0 && entity/crowdJournals%every != 0 {
+		journal++
+	}
+	return journal
+}
+
 // crowdTasks are what the entities of a crowd do.
 var crowdTasks = map[string]func(t *testing.T, j *dynajournal.Journal){
 	"recoveries of large journals": func(t *testing.T, j *dynajournal.Journal) {
 		t.Helper()
-		forEach(t, crowdAtOnce, func(i int) error {
-			n := 0
-			_, err := j.Recover(t.Context(), fmt.Sprintf("large-%d", i%crowdJournals), dynajournal.RecoverOptions{}, func(dynajournal.Event) error {
+		forEach(t, func(i int) error {
+			n, journal := 0, journalOf(i)
+			_, err := j.Recover(t.Context(), fmt.Sprintf("large-%d", journal), dynajournal.RecoverOptions{}, func(dynajournal.Event) error {
 				n++
 				return nil
 			})
-			if err == nil && n != crowdEvents {
-				err = fmt.Errorf("%d events are recovered, %d are stored", n, crowdEvents)
+			if events, _ := crowdJournal(journal); err == nil && n != events {
+				err = fmt.Errorf("%d events are recovered, %d are stored", n, events)
 			}
 			return err
 		})
@@ -52,23 +73,22 @@ var crowdTasks = map[string]func(t *testing.T, j *dynajournal.Journal){
 	"a flood of writers": func(t *testing.T, j *dynajournal.Journal) {
 		t.Helper()
 		writers := make([]*dynajournal.Writer, crowd)
-		forEach(t, crowdAtOnce, func(i int) (err error) {
+		forEach(t, func(i int) (err error) {
 			writers[i], err = j.Recover(t.Context(), fmt.Sprintf("new-%d", i), dynajournal.RecoverOptions{}, nil)
 			return err
 		})
 		payload := bytes.Repeat([]byte{0xa5}, 512)
-		forEach(t, crowd, func(i int) error {
+		forEach(t, func(i int) error {
 			_, err := writers[i].Append(t.Context(), payload)
 			return err
 		})
 	},
 }
 
-// forEach does something for each entity of the crowd, for so many at a time.
-func forEach(t *testing.T, atOnce int, do func(i int) error) {
+// forEach does something for all entities of the crowd at once.
+func forEach(t *testing.T, do func(i int) error) {
 	t.Helper()
 	var all errgroup.Group
-	all.SetLimit(atOnce)
 	for i := range crowd {
 		all.Go(func() error { return do(i) })
 	}
@@ -125,12 +145,10 @@ func TestMemoryIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := make([]any, crowdEvents)
-	for i := range events {
-		events[i] = bytes.Repeat([]byte{0xa5}, crowdEventBytes)
-	}
 	for i := range crowdJournals {
-		if _, err := recoverWriter(t, j, fmt.Sprintf("large-%d", i), 0).Append(t.Context(), events...); err != nil {
+		count, size := crowdJournal(i)
+		events := slices.Repeat([]any{bytes.Repeat([]byte{0xa5}, size)}, count)
+		if _, err := recoverWriter(t, j, fmt.Sprintf("large-%d", i), 0).AppendEach(t.Context(), events...); err != nil {
 			t.Fatal(err)
 		}
 	}

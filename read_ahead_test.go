@@ -1,11 +1,17 @@
 package dynajournal_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"runtime"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+
+	"go.uber.org/goleak"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
@@ -64,5 +70,114 @@ func TestReplayReadsNoFurtherAheadThanItMay(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// goroutinesHook collects which goroutines send requests.
+type goroutinesHook struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func (h *goroutinesHook) OnRequest(context.Context, dynajournal.Request) {
+	var stack [64]byte
+	_, name, _ := bytes.Cut(stack[:runtime.Stack(stack[:], false)], []byte(" "))
+	name, _, _ = bytes.Cut(name, []byte(" "))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seen[string(name)] = true
+}
+
+// A replay reads its pages by as many goroutines as it reads partitions ahead, and its own, however many pages there are: each
+// grows its stack once. A small entity takes two, for its marks and for its page.
+func TestReplayKeepsItsReaders(t *testing.T) {
+	const partitions, eventsOfPartition, parallelism = 20, 100, 3
+	hook := &goroutinesHook{seen: map[string]bool{}}
+	j := openFresh(t, dynajournal.TableOptions{}, func(c *dynajournal.Config) {
+		c.ReplayParallelism, c.Hooks = parallelism, []dynajournal.Hook{hook}
+	})
+	w := recoverWriter(t, j, "long", 0)
+	for range partitions {
+		appendStrings(t, w, eventsOfPartition, true)
+	}
+	appendStrings(t, recoverWriter(t, j, "short", 0), 1, false)
+	for pid, most := range map[string]int{"long": parallelism + 1, "short": 2} {
+		clear(hook.seen)
+		recoverWriter(t, j, pid, 0)
+		if got := len(hook.seen); got > most {
+			t.Errorf("%d goroutines read the %s journal, want at most %d", got, pid, most)
+		}
+	}
+}
+
+// Where requests wait for connections, nothing is read ahead: many replays at once, whose consumers are all at their first
+// event, hold the page of that event, and at most what there was a free connection for as it came. Afterwards they read on, each
+// partition once.
+func TestCrowdOfReplaysReadsNothingAhead(t *testing.T) {
+	const replays, partitions, connections = 20, 8, 2
+	synctest.Test(t, func(t *testing.T) {
+		engine := openEngine(t, embedded.WithSweepInterval(0))
+		queries := &queriesHook{}
+		config := dynajournal.Config{AWS: engine.AWSConfig(), MaxConnections: connections, Hooks: []dynajournal.Hook{queries}}
+		createTables(t, config, kinds["native"])
+		j := openJournal(t, config)
+		w := recoverWriter(t, j, "a", 0)
+		const events = partitions*100 - 50
+		if _, err := w.AppendEach(t.Context(), slices.Repeat([]any{"event"}, events)...); err != nil {
+			t.Fatal(err)
+		}
+		before := queries.ended.Load()
+		goOn := make(chan struct{})
+		var all sync.WaitGroup
+		for range replays {
+			all.Go(func() {
+				seen := 0
+				for _, err := range j.Events(t.Context(), "a", dynajournal.Range{}) {
+					if err != nil {
+						t.Error(err)
+					}
+					if seen++; seen == 1 {
+						<-goOn
+					}
+				}
+				if seen != events {
+					t.Errorf("%d events, want %d", seen, events)
+				}
+			})
+		}
+		synctest.Wait() // every consumer has its first event, and what is read ahead is there
+		if held := queries.ended.Load() - before; held > replays*(1+connections) {
+			t.Errorf("%d replays hold %d pages, want at most %d", replays, held, replays*(1+connections))
+		}
+		close(goOn)
+		all.Wait()
+		if read := queries.ended.Load() - before; read != replays*partitions {
+			t.Errorf("%d partitions were read, want %d", read, replays*partitions)
+		}
+	})
+}
+
+// A consumer that panics, or ends its goroutine in the middle of its events, leaves no reader behind.
+func TestReadersEndWithAConsumerThatPanics(t *testing.T) {
+	j := openFresh(t, dynajournal.TableOptions{})
+	w := recoverWriter(t, j, "a", 0)
+	for range 5 {
+		appendStrings(t, w, 100, true)
+	}
+	before := goleak.IgnoreCurrent()
+	for name, end := range map[string]func(){"panics": func() { panic("the consumer's") }, "ends": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			var consumer sync.WaitGroup
+			consumer.Go(func() {
+				defer func() { _ = recover() }()
+				for range j.Events(t.Context(), "a", dynajournal.Range{}) {
+					end()
+				}
+			})
+			consumer.Wait()
+		})
+	}
+	if err := goleak.Find(before); err != nil {
+		t.Error(err)
 	}
 }

@@ -70,6 +70,11 @@ func (j *Journal) readRecords(ctx context.Context, pid string, r *recording) err
 	if r.opts.From < 0 {
 		return &ArgumentError{"RecordsOptions.From", r.opts.From, mustNotBeNegative}
 	}
+	begun, err := j.entry.enter(ctx, j.life.Reading())
+	if err != nil {
+		return err
+	}
+	defer begun()
 	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return err
@@ -80,7 +85,7 @@ func (j *Journal) readRecords(ctx context.Context, pid string, r *recording) err
 			return err
 		}
 	}
-	req := replay.Request{PersistenceID: pid, From: r.next, To: math.MaxInt64, Limit: replay.Unlimited, Low: r.lowMark}
+	req := replay.Request{PersistenceID: pid, From: r.next, To: math.MaxInt64, Limit: replay.Unlimited, Low: r.lowMark, Begun: begun}
 	result, err := j.store.Run(ctx, &r.meter, req, func(e *layout.Event) error { return r.event(ctx, e) })
 	if err == nil && !r.stopped {
 		err = r.end(ctx, result.Decided)

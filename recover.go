@@ -37,14 +37,30 @@ type RecoverOptions struct {
 // whatever part was to be replayed. Two writers for one id can exist; only one of them can write, the other gets
 // ErrWriterConflict and recovers again.
 //
+// Any number of recoveries may be started at once: as many as Config.MaxConnections begin, the others wait their turn, with
+// hardly any memory, until their context ends. The handler may recover other persistence ids; nobody waits for it meanwhile.
+//
 // Recover ends with the first error of the handler, which it returns. Other errors: ErrInvalidArgument, ErrCorruptItem,
 // ErrDeletedMeanwhile, ErrClosed, and those of any request.
 func (j *Journal) Recover(ctx context.Context, persistenceID string, opts RecoverOptions, handler func(Event) error) (*Writer, error) {
+	req, err := j.recovery(persistenceID, &opts, handler)
+	if err != nil {
+		return nil, err
+	}
+	if req.Begun, err = j.entry.enter(ctx, j.life.Reading()); err != nil {
+		return nil, recoverError(persistenceID, err)
+	}
+	defer req.Begun()
+	return j.recover(ctx, req, handler)
+}
+
+// recovery checks the arguments of Recover.
+func (j *Journal) recovery(pid string, opts *RecoverOptions, handler func(Event) error) (*replay.Request, error) {
 	window := Range{To: opts.To, Limit: opts.Limit}
 	if handler == nil {
 		window.Limit = new(int64(0))
 	}
-	req, _, err := window.request(persistenceID)
+	req, _, err := window.request(pid)
 	if argument, ok := errors.AsType[*ArgumentError](err); ok {
 		argument.Argument = strings.Replace(argument.Argument, "Range.", "RecoverOptions.", 1)
 	}
@@ -52,27 +68,31 @@ func (j *Journal) Recover(ctx context.Context, persistenceID string, opts Recove
 		err = &ArgumentError{"RecoverOptions.After", opts.After, fmt.Sprintf("it must be from 0 to %d", MaxSequenceNumber)}
 	}
 	if err == nil {
-		err = j.checkID(persistenceID)
+		err = j.checkID(pid)
 	}
-	if err != nil {
-		return nil, err
-	}
+	req.From, req.Recover = opts.After+1, true
+	return &req, err
+}
+
+func recoverError(pid string, err error) error { return fmt.Errorf("recover %q: %w", pid, err) }
+
+// recover does what Recover says; it has entered.
+func (j *Journal) recover(ctx context.Context, req *replay.Request, handler func(Event) error) (*Writer, error) {
 	ctx, done, err := j.life.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	req.From, req.Recover = opts.After+1, true
-	w, err := j.recover(ctx, req, opts.After, handler)
+	w, err := j.recoverWriter(ctx, req, handler)
 	if err != nil {
-		return nil, fmt.Errorf("recover %q: %w", persistenceID, itemError(j.config.JournalTable, err))
+		return nil, recoverError(req.PersistenceID, itemError(j.config.JournalTable, err))
 	}
 	return w, nil
 }
 
-func (j *Journal) recover(ctx context.Context, req replay.Request, snapshot int64, handler func(Event) error) (*Writer, error) {
+func (j *Journal) recoverWriter(ctx context.Context, req *replay.Request, handler func(Event) error) (*Writer, error) {
 	w := &Writer{journal: j, pid: req.PersistenceID, uuid: uuid.NewString(), turn: make(chan struct{}, 1), active: j.clock.now()}
-	found, err := j.store.Run(ctx, &w.recovery, req, func(e *layout.Event) error { return j.deliver(e, handler) })
+	found, err := j.store.Run(ctx, &w.recovery, *req, func(e *layout.Event) error { return j.deliver(e, handler) })
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +102,7 @@ func (j *Journal) recover(ctx context.Context, req replay.Request, snapshot int6
 			return nil, err
 		}
 	}
-	if snapshot > found.Highest {
+	if snapshot := req.From - 1; snapshot > found.Highest {
 		if err := w.goOnAfterSnapshot(ctx, snapshot); err != nil {
 			return nil, err
 		}

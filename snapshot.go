@@ -147,6 +147,16 @@ func (j *Journal) checkSnapshot(m SnapshotMetadata) error {
 // LoadSnapshot loads the snapshot that the criteria select: of those that meet them the one with the highest sequence
 // number, or with Config.SnapshotNewestByTimestamp the newest. It says false if there is none.
 func (j *Journal) LoadSnapshot(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (Snapshot, bool, error) {
+	leave, err := j.entry.enter(ctx, j.life.Reading())
+	if err != nil {
+		return Snapshot{}, false, j.snapshotError("load a snapshot", persistenceID, err)
+	}
+	defer leave()
+	return j.loadSnapshot(ctx, persistenceID, criteria)
+}
+
+// loadSnapshot does what LoadSnapshot says; it has entered.
+func (j *Journal) loadSnapshot(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (Snapshot, bool, error) {
 	var loaded *layout.Snapshot
 	err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, m *dynamo.Meter, c snapshots.Criteria) error {
 		if j.config.SnapshotNewestByTimestamp && criteria.MinSequenceNumber == 0 && criteria.MaxSequenceNumber == 0 {

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -237,3 +239,44 @@ func TestTimeOfARequestBeginsWithItsPlaceInThePool(t *testing.T) {
 		})
 	}
 }
+
+// A place can be reserved only while one is free, is used by the first try of the request that it is for, and is free again
+// after that, whatever became of it.
+func TestReservedPlaceIsThatOfTheFirstTry(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, tt := range map[string]struct {
+		script *script
+		ctx    context.Context
+		err    error
+	}{
+		"answered":        {play(ok(`{}`)), t.Context(), nil},
+		"tried again":     {play(throttle(), ok(`{}`)), t.Context(), nil},
+		"refused":         {play(refuse(http.StatusBadRequest, "ValidationException")), t.Context(), dynamo.ErrInvalidRequest},
+		"ended before it": {play(ok(`{}`)), ended, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := client(t, tt.script, func(o *dynamo.Options) { o.MaxInFlight = 1 })
+			for range 2 {
+				if !c.Reserve() {
+					t.Fatal("a place is free, and was not reserved")
+				}
+				if c.Reserve() {
+					t.Fatal("a place was reserved that is not there")
+				}
+				if _, err := c.QueryItems(tt.ctx, &dynamo.Meter{}, &dynamodb.QueryInput{TableName: aws.String(table)}, nothingTaken{}, true); !errors.Is(err, tt.err) {
+					t.Errorf("error %v, want %v", err, tt.err)
+				}
+			}
+		})
+	}
+}
+
+// nothingTaken takes items, and does nothing with them.
+type nothingTaken struct{}
+
+// Start begins a page.
+func (nothingTaken) Start() {}
+
+// Take takes an item.
+func (nothingTaken) Take(dynamo.Item) {}

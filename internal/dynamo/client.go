@@ -111,6 +111,17 @@ func (c *Client) Close() { c.idle() }
 // MaxInFlight is how many requests can be under way at once: more goroutines than that gain nothing.
 func (c *Client) MaxInFlight() int { return c.opts.MaxInFlight }
 
+// Reserve takes a place among the requests under way for one that the caller sends at once, and says whether one was free: it
+// never is while other requests wait for theirs.
+func (c *Client) Reserve() bool {
+	select {
+	case c.slots <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
 // ownBody gives a request its body anew, from memory. The SDK's own is bad for the transport in two ways. Smithy closes it as
 // soon as the head of the answer is there, and WriteTo of a closed body says that the body has ended: the transport, which
 // looks for a rest after what it has written, takes that for a body that was cut short, and closes the connection under the
@@ -250,6 +261,8 @@ type request struct {
 	write            bool
 	// begin is asked before each try is sent, if set: false means that it must not be.
 	begin func() bool
+	// reserved says that the first try has its place already.
+	reserved bool
 }
 
 // tries is the budget of one request: it counts what was sent, and pauses between.
@@ -292,12 +305,15 @@ func (t *tries) start() {
 // attempt sends one try. A nil meter says that send itself says who is charged.
 func attempt[T any](t *tries, m *Meter, send func(context.Context) (T, Cost, error)) (T, error) {
 	var none T
-	select {
-	case t.client.slots <- struct{}{}:
-		defer func() { <-t.client.slots }()
-	case <-t.ctx.Done():
-		return none, errNotSent
+	if !t.reserved {
+		select {
+		case t.client.slots <- struct{}{}:
+		case <-t.ctx.Done():
+			return none, errNotSent
+		}
 	}
+	t.reserved = false
+	defer func() { <-t.client.slots }()
 	if t.ctx.Err() != nil {
 		return none, errNotSent
 	}

@@ -28,7 +28,7 @@ type Put struct {
 // Put puts one item. A condition that fails is ErrConditionFailed with the item that stands there (OldItem), and may be the
 // answer to a second try whose first was applied: MaybeApplied tells.
 func (c *Client) Put(ctx context.Context, m *Meter, p Put) error {
-	_, err := call(ctx, c, m, request{"PutItem", p.Table, true, p.Begin}, func(ctx context.Context) (struct{}, Cost, error) {
+	_, err := call(ctx, c, m, request{operation: "PutItem", table: p.Table, write: true, begin: p.Begin}, func(ctx context.Context) (struct{}, Cost, error) {
 		cost, err := c.putItem(ctx, &p)
 		return struct{}{}, cost, err
 	})
@@ -182,8 +182,13 @@ type Page struct {
 
 // Query reads one page. The input's ReturnConsumedCapacity is set.
 func (c *Client) Query(ctx context.Context, m *Meter, in *dynamodb.QueryInput) (Page, error) {
+	return c.query(ctx, m, in, false)
+}
+
+func (c *Client) query(ctx context.Context, m *Meter, in *dynamodb.QueryInput, reserved bool) (Page, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	return call(ctx, c, m, request{operation: "Query", table: aws.ToString(in.TableName), write: false}, func(ctx context.Context) (Page, Cost, error) {
+	r := request{operation: "Query", table: aws.ToString(in.TableName), write: false, reserved: reserved}
+	return call(ctx, c, m, r, func(ctx context.Context) (Page, Cost, error) {
 		out, err := ask(ctx, c, "Query", in, c.api.Query)
 		if err != nil {
 			return Page{}, Cost{}, err
@@ -193,9 +198,11 @@ func (c *Client) Query(ctx context.Context, m *Meter, in *dynamodb.QueryInput) (
 }
 
 // QueryItems reads one page as Query does, and gives its items to taker instead of making maps of them. next is where the next
-// page begins, nil after the last. After an error, what was taken does not count.
-func (c *Client) QueryItems(ctx context.Context, m *Meter, in *dynamodb.QueryInput, taker Taker) (next Attributes, err error) {
-	page, err := c.Query(context.WithValue(ctx, takesItems{}, taker), m, in)
+// page begins, nil after the last. After an error, what was taken does not count. A reserved one has its place by Reserve.
+func (c *Client) QueryItems(
+	ctx context.Context, m *Meter, in *dynamodb.QueryInput, taker Taker, reserved bool,
+) (next Attributes, err error) {
+	page, err := c.query(context.WithValue(ctx, takesItems{}, taker), m, in, reserved)
 	if err != nil {
 		return nil, err
 	}

@@ -64,6 +64,9 @@ func (l *Lifetime) Read(ctx context.Context) (context.Context, func(), error) {
 	}, nil
 }
 
+// Reading ends when the journal is closed.
+func (l *Lifetime) Reading() context.Context { return l.reading }
+
 // Writing ends when no write goes on any more.
 func (l *Lifetime) Writing() context.Context { return l.writing }
 

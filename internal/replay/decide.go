@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -33,6 +34,9 @@ type Request struct {
 	// Low is given the low mark by which the events that follow are judged, if set: before the first of them, and again when
 	// it has moved.
 	Low func(layout.LowMark)
+	// Begun is called when the marks and a page are there, if set, before anything of the page is handed out: the first time
+	// and every further time. It is not called where reading ends before.
+	Begun func()
 }
 
 // Result is what a recovery has found out.
@@ -52,6 +56,7 @@ type Result struct {
 // no event can appear there later that was not handed out (or left out by the window).
 func (s *Store) Run(ctx context.Context, m *dynamo.Meter, req Request, emit func(*layout.Event) error) (Result, error) {
 	r := &run{store: s, meter: m, req: req, emit: emit, handing: true}
+	defer func() { r.pages.close() }() // also where emit panics
 	if err := r.begin(ctx); err != nil {
 		return Result{}, err
 	}
@@ -99,7 +104,7 @@ type run struct {
 	writer  string // of the event at written, the last one that was read
 	written int64
 	queue   []read
-	room    []read // for the queue of a page
+	page    []read // the room of the queue that a page makes, used for each
 	batch   pending
 
 	decided int64 // the last number decided for good
@@ -124,6 +129,7 @@ func (r *run) begin(ctx context.Context) error {
 	from = max(from, 1)
 	r.lowRead = r.clock.stamp()
 	r.pages = openPartitions(ctx, r, from, 0)
+	r.pages.begin()
 	var err error
 	if r.marks, err = r.store.Marks(ctx, r.meter, r.req.PersistenceID); err != nil {
 		r.pages.close()
@@ -234,15 +240,20 @@ func (r *run) pass(ctx context.Context) error {
 // next is the next slot, of those that closed a gap or of the pages.
 func (r *run) next() (read, bool, error) {
 	for len(r.queue) == 0 {
+		clear(r.page) // what was handed out is not held while the next page is waited for
+		r.queue = nil
 		p, ok := r.pages.next()
+		if r.req.Begun != nil {
+			r.req.Begun()
+		}
 		if !ok {
 			return read{}, false, p.err
 		}
-		r.room = r.room[:0]
+		r.page = slices.Grow(r.page[:0], len(p.slots))
 		for _, s := range p.slots {
-			r.room = append(r.room, read{Slot: s, at: p.read})
+			r.page = append(r.page, read{Slot: s, at: p.read})
 		}
-		r.queue = r.room
+		r.queue = r.page
 	}
 	slot := r.queue[0]
 	r.queue = r.queue[1:]

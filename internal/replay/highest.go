@@ -46,7 +46,7 @@ func (s *Store) top(ctx context.Context, m *dynamo.Meter, pid string, p int64) (
 	in := s.partitionQuery(pid, max(first, 1), partitionEnd(first))
 	in.ScanIndexForward = aws.Bool(false)
 	in.Limit = aws.Int32(1)
-	slots, _, err := s.page(ctx, m, pid, p, in)
+	slots, _, err := s.page(ctx, m, pid, p, in, false)
 	if err != nil || len(slots) == 0 {
 		return 0, err
 	}

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -26,8 +27,9 @@ type page struct {
 }
 
 // partitions reads one partition after the other, in order, with the first pages of the following ones read ahead at the
-// same time. What is read ahead is bounded by the store's Parallelism, at most a megabyte each, and never reaches beyond
-// the last partition that is known to be needed. No partition is read twice.
+// same time. What is read ahead is bounded by the store's Parallelism, at most a megabyte each, never reaches beyond the last
+// partition that is known to be needed, and begins only while the client has a place to spare: where requests wait for places,
+// no page comes earlier for being asked for earlier, it would only be held longer. No partition is read twice.
 type partitions struct {
 	store *Store
 	meter *dynamo.Meter
@@ -38,55 +40,104 @@ type partitions struct {
 	// needed is the last partition that is read whatever the ones before it hold.
 	needed int64
 
-	ctx    context.Context //nolint:containedctx // bounds what is read ahead; ended by close
+	ctx    context.Context //nolint:containedctx // bounds what is read; ended by close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
 	current int64             // the partition that is being handed out
-	ahead   []chan page       // first pages of current, current+1, …
 	rest    dynamo.Attributes // where current goes on, once its first page was handed out
 	begun   bool              // the first page of current was handed out
 	full    bool              // current ends with its last number
+	first   *reader           // reads the first page of current; nil if who asks for it does
+	ahead   []*reader         // read those of current+1, current+2, …
+	idle    []*reader
+}
+
+// reader reads first pages for who asks for them, in a goroutine of its own. It lives as long as its partitions: the stack that
+// a request needs grows once, not for each page.
+type reader struct {
+	orders chan order
+	pages  chan page // has room for the page of the one order that is open
+}
+
+// order says what to read. reserved is that of dynamo.Client.QueryItems.
+type order struct {
+	number   int64
+	reserved bool
 }
 
 func openPartitions(ctx context.Context, r *run, from, needed int64) *partitions {
 	p := &partitions{store: r.store, meter: r.meter, clock: &r.clock, pid: r.req.PersistenceID, from: from, needed: needed}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.current = from / layout.PartitionSize
-	p.readAhead()
 	return p
 }
 
-// close ends what is read ahead, and waits for it.
+// begin has the first page read while the caller does something else.
+func (p *partitions) begin() { p.first = p.order(order{p.current, false}) }
+
+// close ends what is being read, if there is anything, and waits for it.
 func (p *partitions) close() {
-	p.cancel()
-	p.wg.Wait()
+	if p != nil {
+		p.cancel()
+		p.dismiss()
+	}
 }
 
-// wait waits for what is read ahead, if there is anything.
+// wait waits for what is being read, if there is anything.
 func (p *partitions) wait() {
 	if p != nil {
-		p.wg.Wait()
+		p.dismiss()
 		p.cancel()
 	}
 }
 
-// readAhead begins the reading of the current partition, and of as many behind it as are needed and may be.
+// dismiss ends the readers, each when it has read what it was told to: a place that is reserved has to be used.
+func (p *partitions) dismiss() {
+	if p.first != nil {
+		close(p.first.orders)
+	}
+	for _, r := range slices.Concat(p.ahead, p.idle) {
+		close(r.orders)
+	}
+	p.first, p.ahead, p.idle = nil, nil, nil
+	p.wg.Wait()
+}
+
+// order has a reader read, one that is idle or a new one.
+func (p *partitions) order(o order) *reader {
+	var r *reader
+	if last := len(p.idle) - 1; last >= 0 {
+		r, p.idle = p.idle[last], p.idle[:last]
+	} else {
+		r = &reader{make(chan order, 1), make(chan page, 1)}
+		p.wg.Go(func() {
+			for o := range r.orders {
+				r.pages <- p.read(o, nil)
+			}
+		})
+	}
+	r.orders <- o
+	return r
+}
+
+// readAhead has as many partitions behind the current one read as are needed, may be, and have a place.
 func (p *partitions) readAhead() {
-	for len(p.ahead) == 0 || len(p.ahead) < p.store.Parallelism && p.current+int64(len(p.ahead)) <= p.needed {
-		number := p.current + int64(len(p.ahead))
-		first := make(chan page, 1)
-		p.ahead = append(p.ahead, first)
-		p.wg.Go(func() { first <- p.read(number, nil) })
+	for len(p.ahead) < p.store.Parallelism-1 {
+		number := p.current + 1 + int64(len(p.ahead))
+		if number > p.needed || !p.store.Client.Reserve() {
+			return
+		}
+		p.ahead = append(p.ahead, p.order(order{number, true}))
 	}
 }
 
 // read reads a page of a partition.
-func (p *partitions) read(number int64, next dynamo.Attributes) page {
-	lo := max(number*layout.PartitionSize, p.from)
+func (p *partitions) read(o order, next dynamo.Attributes) page {
+	lo := max(o.number*layout.PartitionSize, p.from)
 	in := p.store.partitionQuery(p.pid, lo, partitionEnd(lo))
 	in.ExclusiveStartKey = next
-	slots, next, err := p.store.page(p.ctx, p.meter, p.pid, number, in)
+	slots, next, err := p.store.page(p.ctx, p.meter, p.pid, o.number, in, o.reserved)
 	return page{slots, p.clock.stamp(), next, err}
 }
 
@@ -99,20 +150,32 @@ func (p *partitions) next() (page, bool) {
 		}
 		p.current++
 		p.begun, p.full = false, false
-		p.ahead = p.ahead[1:]
+		if len(p.ahead) > 0 {
+			p.first, p.ahead = p.ahead[0], p.ahead[1:]
+		}
 	}
-	p.readAhead()
-	var got page
-	if !p.begun {
-		got = <-p.ahead[0]
-		p.begun = true
-	} else {
-		got = p.read(p.current, p.rest)
-	}
+	got := p.take()
+	p.begun = true
 	p.rest = got.next
 	if n := len(got.slots); n > 0 {
 		last := got.slots[n-1].SequenceNr
 		p.full = last == partitionEnd(last) && last < layout.MaxSequenceNumber
 	}
 	return got, got.err == nil
+}
+
+// take takes the page that comes next: from its reader, or it is read here, before anything behind it. Meanwhile there is
+// reading ahead.
+func (p *partitions) take() page {
+	if r := p.first; r != nil {
+		p.readAhead()
+		got := <-r.pages
+		p.first, p.idle = nil, append(p.idle, r)
+		return got
+	}
+	reserved := p.store.Client.Reserve()
+	if reserved {
+		p.readAhead()
+	}
+	return p.read(order{p.current, reserved}, p.rest)
 }

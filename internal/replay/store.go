@@ -162,10 +162,12 @@ func (s *Store) partitionQuery(pid string, lo, hi int64) *dynamodb.QueryInput {
 	}
 }
 
-// page reads one page of a partition query.
-func (s *Store) page(ctx context.Context, m *dynamo.Meter, pid string, p int64, in *dynamodb.QueryInput) ([]layout.Slot, dynamo.Attributes, error) {
+// page reads one page of a partition query. reserved is that of dynamo.Client.QueryItems.
+func (s *Store) page(
+	ctx context.Context, m *dynamo.Meter, pid string, p int64, in *dynamodb.QueryInput, reserved bool,
+) ([]layout.Slot, dynamo.Attributes, error) {
 	taken := slots{partition: s.Keys.Within(pid, p)}
-	next, err := s.Client.QueryItems(ctx, m, in, &taken)
+	next, err := s.Client.QueryItems(ctx, m, in, &taken, reserved)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read partition %d: %w", p, err)
 	}
@@ -205,7 +207,7 @@ func (s *Store) Partition(ctx context.Context, m *dynamo.Meter, pid string, p in
 func (s *Store) Span(ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64) ([]layout.Slot, error) {
 	var all []layout.Slot
 	for in := s.partitionQuery(pid, lo, hi); ; {
-		slots, next, err := s.page(ctx, m, pid, lo/layout.PartitionSize, in)
+		slots, next, err := s.page(ctx, m, pid, lo/layout.PartitionSize, in, false)
 		if err != nil {
 			return nil, err
 		}
