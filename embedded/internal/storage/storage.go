@@ -11,10 +11,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
+// The sizes of the cache of blocks, and of a table of what was written last, which is sorted into the others when it is full. What
+// is in memory anyway takes no more of it in a large table, and every write, which has to look whether its key is there, has fewer
+// tables to look through.
 const (
 	folderCacheBytes = 64 << 20
 	memoryCacheBytes = 16 << 20
-	memTableBytes    = 16 << 20
+	folderTableBytes = 16 << 20
+	memoryTableBytes = 64 << 20
 	bloomBitsPerKey  = 10
 )
 
@@ -29,7 +33,7 @@ type Store struct {
 
 // OpenMemory opens an empty store that lives as long as it is open.
 func OpenMemory() (*Store, error) {
-	options := settings(vfs.NewMem(), memoryCacheBytes)
+	options := settings(vfs.NewMem(), memoryCacheBytes, memoryTableBytes)
 	// Nothing outlives the process, so the log would only cost time and memory.
 	options.DisableWAL = true
 	// Nor does it fill a disk; what is compressed would only be read again at once.
@@ -60,16 +64,16 @@ func openClaimed(dir string, fs vfs.FS, lock *pebble.Lock) (*pebble.DB, error) {
 	if err := checkFormat(dir, fs); err != nil {
 		return nil, err
 	}
-	options := settings(fs, folderCacheBytes)
+	options := settings(fs, folderCacheBytes, folderTableBytes)
 	options.Lock = lock
 	return open(dir, options)
 }
 
-func settings(fs vfs.FS, cacheBytes int64) *pebble.Options {
+func settings(fs vfs.FS, cacheBytes int64, tableBytes uint64) *pebble.Options {
 	options := &pebble.Options{
 		FS:                          fs,
 		CacheSize:                   cacheBytes,
-		MemTableSize:                memTableBytes,
+		MemTableSize:                tableBytes,
 		MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold:       4,
 		FormatMajorVersion:          pebble.FormatNewest,
