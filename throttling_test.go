@@ -132,9 +132,10 @@ func TestThroughputGrowsWithTheEntities(t *testing.T) {
 			if want := int64(unitsASecond*length.Seconds()) / (eventBytes>>10 + 1); alone < want {
 				t.Fatalf("one entity wrote %d events, want at least %d", alone, want)
 			}
-			const entities = 4
-			if got := loadThrottled(t, config, dynajournal.TableOptions{}, entities, eventBytes, length).total(); got < alone*entities*9/10 {
-				t.Errorf("%d entities wrote %d events, one alone %d", entities, got, alone)
+			for _, entities := range []int{4, 16} {
+				if got := loadThrottled(t, config, dynajournal.TableOptions{}, entities, eventBytes, length).total(); got < alone*int64(entities)*9/10 {
+					t.Errorf("%d entities wrote %d events, one alone %d", entities, got, alone)
+				}
 			}
 		})
 	}
