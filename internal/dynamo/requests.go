@@ -48,7 +48,7 @@ func (c *Client) putItem(ctx context.Context, p *Put) (Cost, error) {
 		in.ConditionExpression = &p.Condition
 		in.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 	}
-	out, err := ask(ctx, c, "PutItem", in, c.api.PutItem)
+	out, err := ask(ctx, c, examined{"PutItem", p.Table}, in, c.api.PutItem)
 	if err != nil {
 		return Cost{}, err
 	}
@@ -184,7 +184,7 @@ type Page struct {
 func (c *Client) Query(ctx context.Context, m *Meter, in *dynamodb.QueryInput) (Page, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	return call(ctx, c, m, request{operation: "Query", table: aws.ToString(in.TableName), write: false}, func(ctx context.Context) (Page, Cost, error) {
-		out, err := ask(ctx, c, "Query", in, c.api.Query)
+		out, err := ask(ctx, c, examined{"Query", aws.ToString(in.TableName)}, in, c.api.Query)
 		if err != nil {
 			return Page{}, Cost{}, err
 		}
@@ -199,7 +199,7 @@ func (c *Client) QueryItems(ctx context.Context, m *Meter, in *dynamodb.QueryInp
 	if err != nil {
 		return nil, err
 	}
-	if len(page.Items) > 0 { // the SDK has decoded the answer
+	if page.Items != nil { // the SDK has decoded the answer
 		taker.Start()
 	}
 	for _, item := range page.Items {
