@@ -50,9 +50,11 @@ func newDirect(o *Options, inner aws.HTTPClient) *direct {
 // its own, it writes no log, and no code of the caller's says where each request goes. In AWS Lambda it gives them a trace, which
 // changes with what the process is asked.
 func alike(c *aws.Config) bool {
+	//nolint:staticcheck // resolvers of endpoints are deprecated, and the SDK still asks them
+	resolved := c.EndpointResolver != nil || c.EndpointResolverWithOptions != nil
 	_, lambda := os.LookupEnv("AWS_LAMBDA_FUNCTION_NAME")
 	return c.Credentials != nil && len(c.APIOptions) == 0 && len(c.ServiceOptions) == 0 && c.ClientLogMode == 0 &&
-		reflect.ValueOf(c.Interceptors).IsZero() && c.EndpointResolver == nil && c.EndpointResolverWithOptions == nil && !lambda
+		reflect.ValueOf(c.Interceptors).IsZero() && !resolved && !lambda
 }
 
 // examined is what there is an example of. The table is a part of it, as one that is named by its ARN can have an address of its
