@@ -98,6 +98,8 @@ var oddAnswers = map[string]step{
 		`{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"m"}`)),
 	"a failed condition": summed(respond(http.StatusBadRequest,
 		`{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"m","Item":{"par":{"S":"p"}}}`)),
+	"an expired token":  summed(refuse(http.StatusBadRequest, "ExpiredTokenException")),
+	"a wrong signature": summed(refuse(http.StatusBadRequest, "InvalidSignatureException", "Date", "Sat, 01 Jan 2000 01:00:00 GMT")),
 	"statements that failed": summed(ok(`{"Responses":[{"Error":{"Code":"DuplicateItem","Message":"m"}},{}],` +
 		`"ConsumedCapacity":[{"TableName":"events","CapacityUnits":1},{"TableName":"events","CapacityUnits":2}]}`)),
 	"too few responses": summed(ok(`{"Responses":[{}]}`)),

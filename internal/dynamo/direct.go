@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 // direct sends plain requests past the SDK's layers, which for a small request take more time than all the rest. It does nothing
@@ -54,7 +55,17 @@ func alike(c *aws.Config) bool {
 	resolved := c.EndpointResolver != nil || c.EndpointResolverWithOptions != nil
 	_, lambda := os.LookupEnv("AWS_LAMBDA_FUNCTION_NAME")
 	return c.Credentials != nil && len(c.APIOptions) == 0 && len(c.ServiceOptions) == 0 && c.ClientLogMode == 0 &&
-		reflect.ValueOf(c.Interceptors).IsZero() && !resolved && !lambda
+		!intercepted(c.Interceptors) && !resolved && !lambda
+}
+
+// intercepted says whether there is any interceptor. The SDK's loader of configs makes empty lists of all kinds of them.
+func intercepted(all smithyhttp.InterceptorRegistry) bool {
+	for _, kind := range reflect.ValueOf(all).Fields() {
+		if kind.Len() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // examined is what there is an example of. The table is a part of it, as one that is named by its ARN can have an address of its

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
@@ -328,6 +329,24 @@ func TestTraceOfLambdaGoesAlong(t *testing.T) {
 		if got := s.tries()[i]; !bySDK(got) || got.header.Get("X-Amzn-Trace-Id") != trace {
 			t.Errorf("request %d has the heads %v, want the trace %s", i, got.header, trace)
 		}
+	}
+}
+
+// TestLoadedConfigNeedsNoSDK has a config as the SDK's loader makes it: with lists of all kinds that have nothing in them.
+func TestLoadedConfigNeedsNoSDK(t *testing.T) {
+	t.Setenv("AWS_CA_BUNDLE", "")
+	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
+	s := play(summed(ok(`{}`)))
+	loaded, err := config.LoadDefaultConfig(t.Context(), config.WithRegion("us-east-1"),
+		config.WithCredentialsProvider(options(s).AWS.Credentials))
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded.HTTPClient = s
+	puts(t, client(t, s, func(o *dynamo.Options) { o.AWS = loaded }), 2)
+	if bySDK(s.tries()[1]) {
+		t.Error("the second request was the SDK's")
 	}
 }
 
