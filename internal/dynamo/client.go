@@ -136,14 +136,13 @@ type transport struct{ inner aws.HTTPClient }
 
 // Do sends a request of the SDK, unless it has been sent and answered already.
 func (t transport) Do(r *http.Request) (*http.Response, error) {
+	if sent, ok := r.Context().Value(replyKey{}).(*reply); ok {
+		return sent.take()
+	}
 	if err := ownBody(r); err != nil {
 		return nil, err
 	}
-	ctx := r.Context()
-	if sent, ok := ctx.Value(replyKey{}).(*reply); ok {
-		return sent.take()
-	}
-	wanted, ok := ctx.Value(lessonKey{}).(*lesson)
+	wanted, ok := r.Context().Value(lessonKey{}).(*lesson)
 	if !ok {
 		return t.send(r)
 	}
