@@ -79,6 +79,26 @@ func (k *kept) Take(item Item) {
 	k.items = append(k.items, copied)
 }
 
+// TestItemsShareNoBytes has items with the same bytes, which whoever has one of them may change.
+func TestItemsShareNoBytes(t *testing.T) {
+	t.Parallel()
+	body := []byte(`{"Items":[{"b":{"B":"AA=="}},{"b":{"B":"AA=="}},{"b":{"B":"AA=="}}]}`)
+	page, plain := decodePage(body, nil)
+	var taken kept
+	if _, ok := decodePage(body, &taken); !ok || !plain {
+		t.Fatal("the page was not plain")
+	}
+	for _, items := range [][]Attributes{page.items, taken.items} {
+		for i, item := range items {
+			b, ok := item["b"].(*types.AttributeValueMemberB)
+			if !ok || b.Value[0] != 0 {
+				t.Fatalf("item %d: %+v", i, item)
+			}
+			b.Value[0] = 1
+		}
+	}
+}
+
 // ignored takes items, and does nothing with them.
 type ignored struct{}
 
