@@ -196,17 +196,18 @@ func (r *reply) take() (*http.Response, error) {
 	return r.answer, r.err
 }
 
-// unseen is the error where the SDK has not come to a reply: it says so itself then, but as of a request that was not sent.
+// unseen is the error where the SDK has not come to a reply: it says so itself then, but as of a request that was not sent. Often
+// that is because the time of the try is over.
 func (r *reply) unseen() error {
 	if r.err != nil {
-		return fmt.Errorf("%w: %w", errUnseen, r.err)
+		return fmt.Errorf("send the request: %w", r.err)
 	}
 	_ = r.answer.Body.Close()
 	return errUnseen
 }
 
-// errUnseen is the error of a request that was sent, and of whose answer the SDK would have told what it means.
-var errUnseen = errors.New("the request was sent, but what came of it could not be judged")
+// errUnseen is the error of a request that was answered, and of whose answer the SDK would have told what it means.
+var errUnseen = errors.New("the request was answered, but what the answer means could not be told")
 
 // ask sends a request directly, or else through the SDK.
 func ask[In, Out any](
