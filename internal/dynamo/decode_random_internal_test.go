@@ -65,7 +65,7 @@ func randomPage(r *rand.Rand) []byte {
 func TestDecodePageOfRandomItems(t *testing.T) {
 	t.Parallel()
 	const pages = 5000
-	r := rand.New(rand.NewPCG(rand.Uint64(), 0)) //nolint:gosec // no secrecy is needed
+	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
 	plain := 0
 	for range pages {
 		if compare(t, randomPage(r)) { // which names the page, where it fails

@@ -196,8 +196,7 @@ func (r *reply) take() (*http.Response, error) {
 	return r.answer, r.err
 }
 
-// unseen is the error where the SDK has not come to a reply: it says so itself then, but as of a request that was not sent. Often
-// that is because the time of the try is over.
+// unseen is the error where the SDK has not come to a reply: it says so itself then, but as of a request that was not sent.
 func (r *reply) unseen() error {
 	if r.err != nil {
 		return fmt.Errorf("send the request: %w", r.err)
@@ -209,6 +208,10 @@ func (r *reply) unseen() error {
 // errUnseen is the error of a request that was answered, and of whose answer the SDK would have told what it means.
 var errUnseen = errors.New("the request was answered, but what the answer means could not be told")
 
+// judging bounds how long the SDK may take to tell what came of a request. It has all that it needs, unless the credentials have
+// just expired.
+const judging = time.Second
+
 // ask sends a request directly, or else through the SDK.
 func ask[In, Out any](
 	ctx context.Context, c *Client, of examined, in *In, bySDK func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error),
@@ -218,8 +221,15 @@ func ask[In, Out any](
 	if done {
 		return out, nil
 	}
+	sent, ok := ctx.Value(replyKey{}).(*reply)
+	if !ok {
+		return bySDK(ctx, in)
+	}
+	// What came is known, also if the caller goes, or the time of the try ends: the SDK looks at nothing then.
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), judging)
+	defer end()
 	out, err := bySDK(ctx, in)
-	if sent, ok := ctx.Value(replyKey{}).(*reply); ok && !sent.taken {
+	if !sent.taken {
 		return nil, sent.unseen()
 	}
 	return out, err

@@ -256,6 +256,65 @@ func TestSentRequestIsNotCalledUnsent(t *testing.T) {
 	}
 }
 
+// TestCredentialsThatHangHoldNobody has them hang when the SDK is asked what an answer means, which nobody waits for any more.
+func TestCredentialsThatHangHoldNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := play(summed(ok(`{}`)), func(r *http.Request) (*http.Response, error) {
+			cancel()
+			return summed(throttle())(r)
+		})
+		c := client(t, s, func(o *dynamo.Options) {
+			o.AWS.Credentials = aws.CredentialsProviderFunc(func(asked context.Context) (aws.Credentials, error) {
+				if ctx.Err() != nil {
+					<-asked.Done()
+					return aws.Credentials{}, asked.Err()
+				}
+				return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
+			})
+		})
+		puts(t, c, 1)
+		began := time.Now()
+		err := c.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1)})
+		if took := time.Since(began); !errors.Is(err, context.Canceled) || !dynamo.MaybeApplied(err) || took > 2*time.Second {
+			t.Errorf("after %v: error %v", took, err)
+		}
+	})
+}
+
+// TestAnswerThatComesAsTheCallerGoesIsKnown refuses a write, or says that a part of it failed, at the moment in which nobody waits for
+// it any more.
+func TestAnswerThatComesAsTheCallerGoesIsKnown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer step
+		maybe  bool
+	}{
+		"a condition that fails": {refuse(400, "ConditionalCheckFailedException"), false},
+		"a refusal":              {throttle(), false},
+		"an internal error":      {internalError(), true},
+		"a lost connection":      {reset, true},
+	} {
+		for _, sdk := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, SDKCodec %t", name, sdk), func(t *testing.T) {
+				t.Parallel()
+				ctx, cancel := context.WithCancelCause(t.Context())
+				why := errors.New("why")
+				s := play(summed(ok(`{}`)), func(r *http.Request) (*http.Response, error) {
+					cancel(why)
+					return summed(c.answer)(r)
+				})
+				client := client(t, s, func(o *dynamo.Options) { o.SDKCodec = sdk })
+				puts(t, client, 1)
+				err := client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1)})
+				if tries := s.tries(); !errors.Is(err, why) || dynamo.MaybeApplied(err) != c.maybe || len(tries) != 2 || bySDK(tries[1]) != sdk {
+					t.Errorf("%d requests, want 2, error %v, want MaybeApplied %t", len(tries), err, c.maybe)
+				}
+			})
+		}
+	}
+}
+
 func TestAnswersThatAreNotPlainAreDecodedBySDK(t *testing.T) {
 	t.Parallel()
 	s := play(summed(ok(`{"Items":[]}`)), summed(ok(`{"Items":[{"par":{"S":"p"},"flag":{"BOOL":true}}],"Count":1}`)))
