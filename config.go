@@ -144,7 +144,8 @@ type Config struct {
 	// SDKCodec leaves everything about requests to the AWS SDK. Without it the journal itself encodes, signs (with the SDK's signer)
 	// and sends its most frequent requests, as it has seen the SDK do it, and decodes plain answers, which takes a fraction of the
 	// processor time; what the two make of requests and answers is the same. The SDK also sends everything where AWS has middlewares
-	// (APIOptions), interceptors, service options or a ClientLogMode, so that they see every request.
+	// (APIOptions), interceptors, service options, a ClientLogMode or a resolver of endpoints, so that they see every request, and in
+	// AWS Lambda, so that every request has its trace.
 	SDKCodec bool
 
 	// SequenceShards is the number of shards of the high and low marks. 0 is what the journal's header says, or

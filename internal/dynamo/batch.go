@@ -42,7 +42,7 @@ func (c *Client) batchGet(ctx context.Context, m *Meter, table string, keys []At
 	var found []Attributes
 	pending := map[string]types.KeysAndAttributes{table: {Keys: keys, ConsistentRead: aws.Bool(true)}}
 	err := c.drain(ctx, m, request{operation: "BatchGetItem", table: table, write: false}, len(keys), func(ctx context.Context) (int, Cost, error) {
-		out, err := ask(ctx, c, "BatchGetItem", &dynamodb.BatchGetItemInput{
+		out, err := ask(ctx, c, examined{"BatchGetItem", table}, &dynamodb.BatchGetItemInput{
 			RequestItems:           pending,
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		}, c.api.BatchGetItem)

@@ -91,7 +91,7 @@ func New(opts Options) (*Client, error) {
 	}
 	c.direct = newDirect(&opts, inner)
 	c.api = dynamodb.NewFromConfig(opts.AWS, func(o *dynamodb.Options) {
-		o.HTTPClient = transport{inner, c.direct}
+		o.HTTPClient = transport{inner}
 		o.DisableValidateResponseChecksum = true // checked by transport
 		o.Retryer = aws.NopRetryer{}             // retries are decided here
 		if opts.UserAgent != "" {
@@ -143,23 +143,24 @@ func ownBody(r *http.Request) error {
 }
 
 // transport is what the SDK sends requests by.
-type transport struct {
-	inner aws.HTTPClient
-	// direct learns from what is sent here, if it is set.
-	direct *direct
-}
+type transport struct{ inner aws.HTTPClient }
 
 // Do sends a request of the SDK, unless it has been sent and answered already.
 func (t transport) Do(r *http.Request) (*http.Response, error) {
+	if sent, ok := r.Context().Value(replyKey{}).(*reply); ok {
+		return sent.take()
+	}
 	if err := ownBody(r); err != nil {
 		return nil, err
 	}
-	if sent, ok := r.Context().Value(repliedKey{}).(*reply); ok {
-		return sent.take()
+	wanted, ok := r.Context().Value(lessonKey{}).(*lesson)
+	if !ok {
+		return t.send(r)
 	}
+	e := exampleOf(r)
 	answer, err := t.send(r)
-	if err == nil && t.direct != nil {
-		t.direct.learn(r, answer)
+	if err == nil {
+		wanted.learn(e, answer)
 	}
 	return answer, err
 }
@@ -177,31 +178,26 @@ func (t transport) send(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// maxAnswer is more bytes than an answer of DynamoDB has, of which the largest hold 16 MB of items.
-const maxAnswer = 64 << 20
+// maxAnswer is more bytes than an answer of DynamoDB has, of which the largest hold 16 MB of items. trustedLength is how much
+// room is made for an answer that says that it is as long, before it has come.
+const maxAnswer, trustedLength = 64 << 20, 64 << 10
 
 var (
 	errAnswerTooLarge = errors.New("the answer is too large to be DynamoDB's")
 	errWrongSum       = errors.New("the answer does not have the checksum that it says")
 )
 
-// checkSum reads an answer that says its checksum, and checks it.
+// checkSum reads an answer that says its checksum, and checks it. After an error the answer's body is closed.
 func checkSum(answer *http.Response) error {
 	stated := answer.Header.Get("X-Amz-Crc32")
 	if stated == "" {
 		return nil
 	}
-	if answer.ContentLength > maxAnswer {
-		return errAnswerTooLarge
-	}
 	buffer := buffers.Get().(*bytes.Buffer) //nolint:forcetypeassert // the pool has nothing else
 	body := newWholeBody(buffer)
-	buffer.Grow(int(max(answer.ContentLength, 0)) + bytes.MinRead)
-	_, err := buffer.ReadFrom(io.LimitReader(answer.Body, maxAnswer+1))
+	err := readAll(buffer, answer.Body, answer.ContentLength)
 	if err = errors.Join(err, answer.Body.Close()); err != nil {
 		err = fmt.Errorf("read the answer: %w", err)
-	} else if buffer.Len() > maxAnswer {
-		err = errAnswerTooLarge
 	} else if stated != strconv.FormatUint(uint64(crc32.ChecksumIEEE(buffer.Bytes())), 10) {
 		err = errWrongSum
 	}
@@ -210,6 +206,27 @@ func checkSum(answer *http.Response) error {
 	}
 	body.Reset(buffer.Bytes())
 	answer.Body = body
+	return nil
+}
+
+// readAll reads a body of a stated length, -1 for one that is not known. The memory that it takes is bounded by what has come,
+// not by what was stated: many answers that state too much take little.
+func readAll(buffer *bytes.Buffer, body io.Reader, length int64) error {
+	if length > maxAnswer {
+		return errAnswerTooLarge
+	}
+	buffer.Grow(int(min(max(length, 0), trustedLength)) + bytes.MinRead)
+	n, err := buffer.ReadFrom(io.LimitReader(body, trustedLength))
+	if err != nil || n < trustedLength {
+		return err //nolint:wrapcheck // checkSum says what was read
+	}
+	buffer.Grow(max(int(min(length, maxKept))-buffer.Len(), 0) + bytes.MinRead)
+	if _, err := buffer.ReadFrom(io.LimitReader(body, maxAnswer+1-n)); err != nil {
+		return err //nolint:wrapcheck // as above
+	}
+	if buffer.Len() > maxAnswer {
+		return errAnswerTooLarge
+	}
 	return nil
 }
 

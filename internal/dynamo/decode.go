@@ -268,9 +268,14 @@ type page struct {
 // or no such answer at all.
 func decodePage(b []byte, taker Taker) (page, bool) {
 	var p page
+	given := false // to the taker: of several lists the last counts, which is for the SDK
 	ok := decodeWhole(b, func(d *decoder, field []byte) (ok bool) {
 		switch string(field) {
 		case "Items":
+			if given {
+				return false
+			}
+			given = true
 			p.items, ok = d.items(taker)
 		case "Count":
 			p.count, ok = d.count()
@@ -514,7 +519,7 @@ func (d *decoder) item() bool {
 		d.last.attributes = nil
 		return true
 	}
-	for n := 0; ; n++ {
+	for n := range attributesMost {
 		if !d.attribute(d.place(n)) {
 			return false
 		}
@@ -523,11 +528,15 @@ func (d *decoder) item() bool {
 			return d.take('}')
 		}
 	}
+	return false
 }
 
-// placesLooked bounds how many places are looked at for an attribute's, placesKept how many there are for items with fewer
-// attributes.
-const placesLooked, placesKept = 16, 64
+// attributesMost is more attributes than any item of ours has: each takes a place, until the answer has been decoded. An item
+// with more of them is left to the SDK.
+const attributesMost = 64
+
+// placesLooked bounds how many places are looked at for an attribute's.
+const placesLooked = 16
 
 // place makes place n that of the next attribute: one of the places from n on which had it before, or a new one.
 func (d *decoder) place(n int) *attribute {
@@ -539,7 +548,7 @@ func (d *decoder) place(n int) *attribute {
 			return d.places[n]
 		}
 	}
-	if n < len(d.places) && len(d.places) >= placesKept {
+	if len(d.places) == attributesMost {
 		d.places[n].head = nil
 		return d.places[n]
 	}

@@ -79,6 +79,26 @@ func (k *kept) Take(item Item) {
 	k.items = append(k.items, copied)
 }
 
+// TestItemsShareNoBytes has items with the same bytes, which whoever has one of them may change.
+func TestItemsShareNoBytes(t *testing.T) {
+	t.Parallel()
+	body := []byte(`{"Items":[{"b":{"B":"AA=="}},{"b":{"B":"AA=="}},{"b":{"B":"AA=="}}]}`)
+	page, plain := decodePage(body, nil)
+	var taken kept
+	if _, ok := decodePage(body, &taken); !ok || !plain {
+		t.Fatal("the page was not plain")
+	}
+	for _, items := range [][]Attributes{page.items, taken.items} {
+		for i, item := range items {
+			b, ok := item["b"].(*types.AttributeValueMemberB)
+			if !ok || b.Value[0] != 0 {
+				t.Fatalf("item %d: %+v", i, item)
+			}
+			b.Value[0] = 1
+		}
+	}
+}
+
 // ignored takes items, and does nothing with them.
 type ignored struct{}
 
@@ -97,9 +117,17 @@ func answers() (plain, others []string) {
 			`{"Items":[{"a":{"S":"x"},"b":{"N":"1"}},{"a":{"S":"x"},"b":{"N":"1"}},{"a":{"S":"y"},"b":{"N":"2"}},{"b":{"N":"2"},"a":{"S":"y"}}]}`,
 			`{"Items":[{"a":{"S":"x"},"b":{"B":"AA=="}},{"a":{"S":"x"}},{"a":{"B":"AA=="},"b":{"S":"x"}},{},{"a":{"B":"AA=="}, "b" :{"S":"x"}}]}`,
 			`{"Items":[{"a":{"S":"x"}},{"a":{"S":"x"},"b":{"S":"1"}},{"a":{"S":"x"},"a":{"S":"z"},"b":{"S":"1"}}]}`,
+			`{"LastEvaluatedKey":{}}`, `{"LastEvaluatedKey":{"a":{"S":"1"}},"LastEvaluatedKey":{"b":{"S":"1"}}}`, `{"Count":1,"Count":2}`,
+			`{"ConsumedCapacity":{"TableName":"t","TableName":"u"},"ConsumedCapacity":{"CapacityUnits":1}}`, in("{\"S\":\"\x7f\"}"),
+			`{"\u0049tems":[{"\u0061":{"\u0053":"1"}},{"a":{"S":"1"}},{"\u0061":{"\u0053":"1"}},{"\u0061":{"\u0053":"2"},"a":{"N":"1"}}]}`,
+			`{"Items":[{"a":{"S":"x"}},{"a":{"S":"xy"}},{"ab":{"S":"x"}},{"a":{"S" :"x"}},{ "a":{"S":"x" } }]}`,
+			wide(attributesMost, 3), `{"Items":[{"a":{"S":"x"}}],"LastEvaluatedKey":{"a":{"S":"x"}}}`,
 			in(`{"S":"a\"b"}`), in(`{"S":"\u0041"}`), in(`{"S":"journal\u0000entity-1"}`), in(`{"S":"\\"}`), in(`{"S":"\ud83d\ude00"}`),
 		}, []string{
 			``, `[]`, `null`, `{"Items":null}`, `{"Items":[null]}`, `{"Items":[{}],}`, `{"Items":[{}]} x`, `{"Items":[{}]`, `{"Other":1}`,
+			`{"Items":[{"a":{"S":"1"}}],"Items":[{"b":{"S":"1"}}]}`, `{"Items":[{"a":{"S":"1"}}],"Items":[]}`, `{"items":[{"a":{"S":"1"}}]}`,
+			wide(attributesMost+1, 1), `{"Items":[{"a":{"S":"x"}},{"a":{"S":"x}}]}`, `{"Items":[{"a":{"S":"x"}},{"a":{"S":"x"}"b":{"S":"x"}}]}`,
+			`{"Items":[{"a":{"N":"1"}},{"a":{"N":1}}]}`, `{"Items":[{"a":{"B":"AA=="}},{"a":{"B":"AA="}}]}`,
 			in(`{"BOOL":true}`), in(`{"NULL":true}`), in(`{"L":[]}`), in(`{"M":{}}`), in(`{"SS":["a"]}`), in(`null`), in(`{}`), in(`{"S":null}`),
 			in(`{"S":"\ud83d"}`), in(`{"S":"\x"}`), in(`{"S":"\u00"}`), in(`{"S":"\`), in(`{"S":"\"`), in(`{"S":"a","N":"1"}`), in("{\"S\":\"\xff\"}"), in("{\"S\":\"a\nb\"}"), in(`{"S":1}`),
 			`{"Items":[{"a":{"S":"x"}},{"a":{"S":"x"}]}`, `{"Items":[{"a":{"S":"x"}},{"a":{"S":null}}]}`, `{"Items":[{"a":{"S":"x"}},{"a":{"SS":"x"}}]}`,
@@ -107,6 +135,19 @@ func answers() (plain, others []string) {
 			`{"Count":1.5}`, `{"Count":01}`, `{"Count":-1}`, `{"Count":99999999999}`, `{"Count":"1"}`, `{"Count":1`,
 			`{"ConsumedCapacity":{"CapacityUnits":.5}}`, `{"ConsumedCapacity":{"Table":{"CapacityUnits":1}}}`,
 		}
+}
+
+// wide is an answer with items of so many attributes, each item in another order.
+func wide(attributes, items int) string {
+	all := make([]string, items)
+	for i := range all {
+		parts := make([]string, attributes)
+		for j := range parts {
+			parts[j] = fmt.Sprintf(`"a%d":{"N":"%d"}`, (j*7+i*5)%attributes, j%3)
+		}
+		all[i] = "{" + strings.Join(parts, ",") + "}"
+	}
+	return `{"Items":[` + strings.Join(all, ",") + `]}`
 }
 
 func TestDecodePage(t *testing.T) {
@@ -160,6 +201,9 @@ var (
 		`{"Responses":[]}`: compareAnswer[dynamodb.BatchExecuteStatementOutput],
 		`{"ConsumedCapacity":{"TableName":"t","CapacityUnits":2.0}}`: compareAnswer[dynamodb.PutItemOutput],
 		`{}`: compareAnswer[dynamodb.PutItemOutput],
+		`{"Responses":{"t":[{"a":{"S":"1"}}],"t":[]},"Responses":{"u":[]}}`:             compareAnswer[dynamodb.BatchGetItemOutput],
+		`{"Responses":[{}],"Responses":[{},{}],"ConsumedCapacity":[{}]}`:                compareAnswer[dynamodb.BatchExecuteStatementOutput],
+		`{"ConsumedCapacity":{"CapacityUnits":1},"ConsumedCapacity":{"TableName":"t"}}`: compareAnswer[dynamodb.PutItemOutput],
 	}
 	otherAnswers = map[string]func(testing.TB, []byte) bool{
 		`{"Responses":{"t":[{"par":{"S":"a"}}]},"UnprocessedKeys":{"t":{"Keys":[{"par":{"S":"b"}}]}}}`: compareAnswer[dynamodb.BatchGetItemOutput],

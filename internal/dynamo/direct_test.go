@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
@@ -125,6 +127,11 @@ type untouched struct{}
 // BeforeSigning does nothing.
 func (untouched) BeforeSigning(context.Context, *smithyhttp.InterceptorContext) error { return nil }
 
+// anywhere is a resolver that could give each request an endpoint of its own.
+func anywhere(string, string, ...any) (aws.Endpoint, error) { //nolint:staticcheck // callers may have one
+	return aws.Endpoint{URL: "http://node.invalid"}, nil //nolint:staticcheck // as above
+}
+
 // TestWhatTheSDKMustSee has the SDK send everything, where something of the caller's takes part in its requests, or answers
 // have no checksum.
 func TestWhatTheSDKMustSee(t *testing.T) {
@@ -137,6 +144,13 @@ func TestWhatTheSDKMustSee(t *testing.T) {
 		},
 		"service options": func(o *dynamo.Options) { o.AWS.ServiceOptions = []func(string, any){func(string, any) {}} },
 		"a log":           func(o *dynamo.Options) { o.AWS.ClientLogMode = aws.LogRequest },
+		"a resolver of endpoints": func(o *dynamo.Options) {
+			o.AWS.EndpointResolverWithOptions = aws.EndpointResolverWithOptionsFunc(anywhere) //nolint:staticcheck // callers may have one
+		},
+		"an old resolver of endpoints": func(o *dynamo.Options) {
+			o.AWS.EndpointResolver = aws.EndpointResolverFunc( //nolint:staticcheck // callers may have one
+				func(service, region string) (aws.Endpoint, error) { return anywhere(service, region) }) //nolint:staticcheck // as above
+		},
 		"an interceptor": func(o *dynamo.Options) {
 			o.AWS.Interceptors.BeforeSigning = append(o.AWS.Interceptors.BeforeSigning, untouched{})
 		},
@@ -212,15 +226,20 @@ func TestErrorsAreTheSDKs(t *testing.T) {
 // it, then says that there is nothing to sign with.
 func TestSentRequestIsNotCalledUnsent(t *testing.T) {
 	t.Parallel()
-	for name, answer := range map[string]step{"a lost connection": reset, "an answer": summed(refuse(500, "InternalServerError"))} {
+	for name, c := range map[string]struct {
+		answer step
+		maybe  bool
+	}{
+		"a lost connection": {reset, true}, "no connection": {noConnection, false}, "an answer": {summed(refuse(500, "InternalServerError")), true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			gone := false
 			s := play(summed(ok(`{}`)), func(r *http.Request) (*http.Response, error) {
 				gone = true
-				return answer(r)
+				return c.answer(r)
 			})
-			c := client(t, s, func(o *dynamo.Options) {
+			client := client(t, s, func(o *dynamo.Options) {
 				o.Retries = 0
 				o.AWS.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 					if gone {
@@ -229,11 +248,70 @@ func TestSentRequestIsNotCalledUnsent(t *testing.T) {
 					return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
 				})
 			})
-			puts(t, c, 1)
-			if err := put(t, c); !errors.Is(err, dynamo.ErrUnavailable) || !dynamo.MaybeApplied(err) || len(s.tries()) != 2 {
+			puts(t, client, 1)
+			if err := put(t, client); !errors.Is(err, dynamo.ErrUnavailable) || dynamo.MaybeApplied(err) != c.maybe || len(s.tries()) != 2 {
 				t.Errorf("%d requests, error %v", len(s.tries()), err)
 			}
 		})
+	}
+}
+
+// TestCredentialsThatHangHoldNobody has them hang when the SDK is asked what an answer means, which nobody waits for any more.
+func TestCredentialsThatHangHoldNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := play(summed(ok(`{}`)), func(r *http.Request) (*http.Response, error) {
+			cancel()
+			return summed(throttle())(r)
+		})
+		c := client(t, s, func(o *dynamo.Options) {
+			o.AWS.Credentials = aws.CredentialsProviderFunc(func(asked context.Context) (aws.Credentials, error) {
+				if ctx.Err() != nil {
+					<-asked.Done()
+					return aws.Credentials{}, asked.Err()
+				}
+				return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
+			})
+		})
+		puts(t, c, 1)
+		began := time.Now()
+		err := c.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1)})
+		if took := time.Since(began); !errors.Is(err, context.Canceled) || !dynamo.MaybeApplied(err) || took > 2*time.Second {
+			t.Errorf("after %v: error %v", took, err)
+		}
+	})
+}
+
+// TestAnswerThatComesAsTheCallerGoesIsKnown refuses a write, or says that a part of it failed, at the moment in which nobody waits for
+// it any more.
+func TestAnswerThatComesAsTheCallerGoesIsKnown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer step
+		maybe  bool
+	}{
+		"a condition that fails": {refuse(400, "ConditionalCheckFailedException"), false},
+		"a refusal":              {throttle(), false},
+		"an internal error":      {internalError(), true},
+		"a lost connection":      {reset, true},
+	} {
+		for _, sdk := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, SDKCodec %t", name, sdk), func(t *testing.T) {
+				t.Parallel()
+				ctx, cancel := context.WithCancelCause(t.Context())
+				why := errors.New("why")
+				s := play(summed(ok(`{}`)), func(r *http.Request) (*http.Response, error) {
+					cancel(why)
+					return summed(c.answer)(r)
+				})
+				client := client(t, s, func(o *dynamo.Options) { o.SDKCodec = sdk })
+				puts(t, client, 1)
+				err := client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1)})
+				if tries := s.tries(); !errors.Is(err, why) || dynamo.MaybeApplied(err) != c.maybe || len(tries) != 2 || bySDK(tries[1]) != sdk {
+					t.Errorf("%d requests, want 2, error %v, want MaybeApplied %t", len(tries), err, c.maybe)
+				}
+			})
+		}
 	}
 }
 
@@ -296,14 +374,147 @@ func TestDirectRequestsAreSignedByTheServersClock(t *testing.T) {
 	})
 }
 
-// TestTraceOfLambdaGoesAlong has the SDK send what has a head that changes with what the process is asked.
+// TestTraceOfLambdaGoesAlong has the SDK send what has a head that changes with what the process is asked. What it is asked comes
+// after its first requests.
 func TestTraceOfLambdaGoesAlong(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	t.Setenv("_X_AMZN_TRACE_ID", "Root=1")
 	s := play(summed(ok(`{}`)))
-	puts(t, client(t, s), 2)
-	if got := s.tries()[1]; !bySDK(got) || got.header.Get("X-Amzn-Trace-Id") != "Root=1" {
-		t.Errorf("the second request has the heads %v", got.header)
+	c := client(t, s)
+	puts(t, c, 1)
+	for i := 1; i < 3; i++ {
+		trace := fmt.Sprintf("Root=%d", i)
+		t.Setenv("_X_AMZN_TRACE_ID", trace)
+		puts(t, c, 1)
+		if got := s.tries()[i]; !bySDK(got) || got.header.Get("X-Amzn-Trace-Id") != trace {
+			t.Errorf("request %d has the heads %v, want the trace %s", i, got.header, trace)
+		}
+	}
+}
+
+// TestLoadedConfigNeedsNoSDK has a config as the SDK's loader makes it: with lists of all kinds that have nothing in them.
+func TestLoadedConfigNeedsNoSDK(t *testing.T) {
+	t.Setenv("AWS_CA_BUNDLE", "")
+	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
+	s := play(summed(ok(`{}`)))
+	loaded, err := config.LoadDefaultConfig(t.Context(), config.WithRegion("us-east-1"),
+		config.WithCredentialsProvider(options(s).AWS.Credentials))
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded.HTTPClient = s
+	puts(t, client(t, s, func(o *dynamo.Options) { o.AWS = loaded }), 2)
+	if bySDK(s.tries()[1]) {
+		t.Error("the second request was the SDK's")
+	}
+}
+
+// TestEveryFieldOfTheConfigIsJudged fails when a later version of the SDK has another field, which could make requests differ.
+func TestEveryFieldOfTheConfigIsJudged(t *testing.T) {
+	t.Parallel()
+	judged := []string{
+		// Where they are set the SDK sends everything.
+		"APIOptions", "ServiceOptions", "Interceptors", "ClientLogMode", "EndpointResolver", "EndpointResolverWithOptions",
+		// They are asked, or used, for each request here, too.
+		"Credentials", "HTTPClient",
+		// They make all requests of an operation on a table alike, as long as the credentials are the same.
+		"Region", "BaseEndpoint", "ConfigSources", "AppID", "DefaultsMode", "RuntimeEnvironment", "AccountIDEndpointMode",
+		"AuthSchemePreference", "DisableClockSkewCorrection",
+		// Their work is done by the client itself.
+		"RetryMaxAttempts", "RetryMode", "Retryer",
+		// They have nothing to do with DynamoDB's requests.
+		"BearerAuthTokenProvider", "DisableRequestCompression", "RequestMinCompressSizeBytes", "RequestChecksumCalculation",
+		"ResponseChecksumValidation", "RestrictFilePermissions",
+		// The SDK warns there of answers that it gets itself.
+		"Logger",
+	}
+	for field := range reflect.TypeFor[aws.Config]().Fields() {
+		if !slices.Contains(judged, field.Name) {
+			t.Errorf("aws.Config has a field %s: can it make one request differ from another?", field.Name)
+		}
+	}
+}
+
+// roundTripper is a step as a transport.
+type roundTripper struct{ at aws.HTTPClient }
+
+// RoundTrip sends a request.
+func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
+	return r.at.Do(request)
+}
+
+// TestNoRequestFollowsARedirect has an HTTP client that would follow one with all that it has of a request.
+func TestNoRequestFollowsARedirect(t *testing.T) {
+	t.Parallel()
+	redirect := respond(http.StatusTemporaryRedirect, "", "Location", "http://elsewhere.invalid/")
+	s := play(summed(ok(`{}`)), redirect, summed(ok(`{}`)))
+	c := client(t, s, func(o *dynamo.Options) {
+		o.AWS.HTTPClient = &http.Client{Transport: roundTripper{s}}
+		o.Retries = 0
+	})
+	puts(t, c, 1)
+	if err := put(t, c); err == nil || !dynamo.MaybeApplied(err) {
+		t.Errorf("error %v", err)
+	}
+	if tries := s.tries(); len(tries) != 2 || bySDK(tries[1]) {
+		t.Errorf("%d requests were sent, want 2, the second past the SDK", len(tries))
+	}
+}
+
+// meddling is an HTTP client that changes requests in place, as one does that sends them by way of another address.
+type meddling struct {
+	*script
+
+	came []string
+}
+
+// Do sends a request elsewhere.
+func (m *meddling) Do(r *http.Request) (*http.Response, error) {
+	m.came = append(m.came, fmt.Sprintf("to %s %q, by %q", r.URL, r.Host, r.Header["User-Agent"]))
+	r.Host, r.URL.Host = r.URL.Host, "proxy.invalid"
+	r.Header["User-Agent"][0] = "by the proxy"
+	r.Header.Add("User-Agent", "and more")
+	r.Header.Set("X-Forwarded-For", "somebody")
+	return m.script.Do(r)
+}
+
+func TestHTTPClientMayChangeRequests(t *testing.T) {
+	t.Parallel()
+	m := &meddling{script: play(summed(ok(`{}`)))}
+	puts(t, newClient(t, options(m)), 3)
+	for i, got := range m.came[1:] {
+		if bySDK(m.tries()[i+1]) {
+			t.Errorf("request %d was the SDK's", i+1)
+		}
+		if got != m.came[0] {
+			t.Errorf("request %d came %s, the SDK's %s", i+1, got, m.came[0])
+		}
+	}
+}
+
+// TestEveryTableHasAnExampleOfItsOwn has two tables of other accounts, which have other addresses.
+func TestEveryTableHasAnExampleOfItsOwn(t *testing.T) {
+	t.Parallel()
+	hosts := map[string]bool{}
+	s := play(func(r *http.Request) (*http.Response, error) {
+		hosts[r.URL.Host] = true
+		return summed(ok(`{}`))(r)
+	})
+	c := client(t, s, func(o *dynamo.Options) {
+		o.AWS.BaseEndpoint, o.AWS.AccountIDEndpointMode = nil, aws.AccountIDEndpointModePreferred
+	})
+	for i, account := range []string{"111111111111", "222222222222", "111111111111", "222222222222"} {
+		p := dynamo.Put{Table: "arn:aws:dynamodb:us-east-1:" + account + ":table/events", Item: key(1)}
+		clear(hosts)
+		if err := c.Put(t.Context(), &dynamo.Meter{}, p); err != nil {
+			t.Fatal(err)
+		}
+		if want := account + ".ddb.us-east-1.amazonaws.com"; !hosts[want] {
+			t.Errorf("request %d went to %v, want %s", i, hosts, want)
+		}
+		if got := bySDK(s.tries()[i]); got != (i < 2) {
+			t.Errorf("request %d by the SDK: %t", i, got)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -211,7 +212,7 @@ func batchLength(in *dynamodb.BatchExecuteStatementInput) int {
 	const perBatch, perStatement, perParameter = 64, 48, 10
 	n := perBatch
 	for i := range in.Statements {
-		n += perStatement + len(*in.Statements[i].Statement)
+		n += perStatement + len(aws.ToString(in.Statements[i].Statement))
 		for _, p := range in.Statements[i].Parameters {
 			n += perParameter + valueLength(p)
 		}

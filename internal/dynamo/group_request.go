@@ -280,7 +280,7 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 		in.Statements[i] = types.BatchStatementRequest{Statement: &k.text, Parameters: parameters}
 	}
 	c := r.group.client
-	out, err := ask(ctx, c, "BatchExecuteStatement", in, c.api.BatchExecuteStatement)
+	out, err := ask(ctx, c, examined{"BatchExecuteStatement", r.group.opts.Table}, in, c.api.BatchExecuteStatement)
 	if err != nil {
 		return nil, Cost{}, err
 	}

@@ -3,16 +3,23 @@ package dynamo_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
@@ -188,5 +195,69 @@ func TestProxyIsUsed(t *testing.T) {
 	})
 	if err := put(t, c); err != nil || host.Load() != "dynamodb.invalid" {
 		t.Errorf("the proxy was asked for %v, error %v", host.Load(), err)
+	}
+}
+
+// TestAnswersArePlainHoweverTheyCome sends requests past the SDK to a real server: whole, in pieces, and of lengths around those at
+// which more room is made for them. Connections are kept; how many of them net/http decides, which has little patience.
+func TestAnswersArePlainHoweverTheyCome(t *testing.T) {
+	const frame = len(`{"Items":[{"par":{"S":""}}]}`)
+	var opened, bySDK atomic.Int32
+	var answer string
+	var pieces int
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Amz-Sdk-Invocation-Id") != "" {
+			bySDK.Add(1)
+		}
+		w.Header().Set("X-Amz-Crc32", fmt.Sprint(crc32.ChecksumIEEE([]byte(answer))))
+		if pieces == 1 {
+			w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
+		}
+		for piece := range slices.Chunk([]byte(answer), len(answer)/pieces+1) {
+			_, _ = w.Write(piece)
+			_ = http.NewResponseController(w).Flush()
+		}
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	c := toAddress(t, server.URL)
+	for _, pieces = range []int{1, 2, 7} {
+		for _, length := range []int{frame, 64<<10 - 1, 64 << 10, 64<<10 + 1, 3 << 20} {
+			answer = `{"Items":[{"par":{"S":"` + strings.Repeat("x", length-frame) + `"}}]}`
+			page, err := c.Query(t.Context(), &dynamo.Meter{}, &dynamodb.QueryInput{TableName: aws.String(table)})
+			if err != nil || len(page.Items) != 1 {
+				t.Fatalf("%d bytes in %d pieces: %d items, error %v", length, pieces, len(page.Items), err)
+			}
+			if par, ok := page.Items[0]["par"].(*types.AttributeValueMemberS); !ok || len(par.Value) != length-frame {
+				t.Errorf("%d bytes in %d pieces: another item came", length, pieces)
+			}
+		}
+	}
+	if bySDK.Load() != 1 {
+		t.Errorf("%d requests by the SDK, want the first", bySDK.Load())
+	}
+	if opened.Load() > 5 { // of 15
+		t.Errorf("%d connections, want one or few", opened.Load())
+	}
+}
+
+// TestAnswerThatIsShorterThanItSays breaks off after what would have been a success: with its checksum, and without its length.
+func TestAnswerThatIsShorterThanItSays(t *testing.T) {
+	var tries atomic.Int32
+	c := overHTTP(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Amz-Crc32", fmt.Sprint(crc32.ChecksumIEEE([]byte(`{}`))))
+		if tries.Add(1) > 1 {
+			w.Header().Set("Content-Length", "3")
+		}
+		_, _ = w.Write([]byte(`{}`))
+	}, func(o *dynamo.Options) { o.Retries = 0 })
+	puts(t, c, 1)
+	if err := put(t, c); !errors.Is(err, io.ErrUnexpectedEOF) || !dynamo.MaybeApplied(err) || tries.Load() != 2 {
+		t.Errorf("%d tries, error %v", tries.Load(), err)
 	}
 }

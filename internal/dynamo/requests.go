@@ -48,7 +48,7 @@ func (c *Client) putItem(ctx context.Context, p *Put) (Cost, error) {
 		in.ConditionExpression = &p.Condition
 		in.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 	}
-	out, err := ask(ctx, c, "PutItem", in, c.api.PutItem)
+	out, err := ask(ctx, c, examined{"PutItem", p.Table}, in, c.api.PutItem)
 	if err != nil {
 		return Cost{}, err
 	}
@@ -189,7 +189,7 @@ func (c *Client) query(ctx context.Context, m *Meter, in *dynamodb.QueryInput, r
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	r := request{operation: "Query", table: aws.ToString(in.TableName), write: false, reserved: reserved}
 	return call(ctx, c, m, r, func(ctx context.Context) (Page, Cost, error) {
-		out, err := ask(ctx, c, "Query", in, c.api.Query)
+		out, err := ask(ctx, c, examined{"Query", aws.ToString(in.TableName)}, in, c.api.Query)
 		if err != nil {
 			return Page{}, Cost{}, err
 		}
@@ -206,7 +206,7 @@ func (c *Client) QueryItems(
 	if err != nil {
 		return nil, err
 	}
-	if len(page.Items) > 0 { // the SDK has decoded the answer
+	if page.Items != nil { // the SDK has decoded the answer
 		taker.Start()
 	}
 	for _, item := range page.Items {

@@ -1,0 +1,230 @@
+package dynamo_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// successes are answers of success to the operations whose requests are sent past the SDK.
+var successes = map[string]string{
+	"PutItem": `{"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`,
+	"Query": `{"Items":[{"par":{"S":"p"}},{"par":{"S":"q"}}],"LastEvaluatedKey":{"par":{"S":"q"}},` +
+		`"ConsumedCapacity":{"TableName":"events","CapacityUnits":0.5}}`,
+	"BatchGetItem": `{"Responses":{"events":[{"par":{"S":"p"},"num":{"N":"0"}}]},"UnprocessedKeys":{},` +
+		`"ConsumedCapacity":[{"TableName":"events","CapacityUnits":2}]}`,
+	"BatchExecuteStatement": `{"Responses":[{},{}],"ConsumedCapacity":[{"TableName":"events","CapacityUnits":1},{"TableName":"events","CapacityUnits":2}]}`,
+}
+
+// frequent are the requests that are sent past the SDK.
+var frequent = map[string]func(ctx context.Context, m *dynamo.Meter, c *dynamo.Client) (any, error){
+	"PutItem": func(ctx context.Context, m *dynamo.Meter, c *dynamo.Client) (any, error) {
+		return nil, c.Put(ctx, m, dynamo.Put{Table: table, Item: key(1), Condition: "attribute_not_exists(par)"})
+	},
+	"Query": func(ctx context.Context, m *dynamo.Meter, c *dynamo.Client) (any, error) {
+		page, err := c.Query(ctx, m, &dynamodb.QueryInput{TableName: aws.String(table)})
+		return []any{page.Items, page.Next}, err
+	},
+	"QueryItems": func(ctx context.Context, m *dynamo.Meter, c *dynamo.Client) (any, error) {
+		var taken taken
+		next, err := c.QueryItems(ctx, m, &dynamodb.QueryInput{TableName: aws.String(table)}, &taken, false)
+		if err != nil {
+			taken.Start() // what was taken does not count
+		}
+		return []any{taken.pars, next}, err
+	},
+	"BatchGetItem": func(ctx context.Context, m *dynamo.Meter, c *dynamo.Client) (any, error) {
+		return c.BatchGet(ctx, m, table, keys(2))
+	},
+	"BatchExecuteStatement": func(ctx context.Context, m *dynamo.Meter, c *dynamo.Client) (any, error) {
+		g := c.NewGroup(dynamo.GroupOptions{Table: table, Context: ctx, Refused: func(error) {}})
+		defer g.Close()
+		s := g.Insert(ctx, m, dynamo.Insert{ID: "p", Items: keys(2), Sizes: []int{1, 1}, Condition: "attribute_not_exists(par)"})
+		<-s.Done()
+		return nil, errors.Join(s.Outcomes()...)
+	},
+}
+
+// taken takes the partition of each item.
+type taken struct{ pars []string }
+
+// Start begins a page.
+func (t *taken) Start() { t.pars = nil }
+
+// Take takes an item.
+func (t *taken) Take(item dynamo.Item) {
+	v, _ := item.Get("par")
+	par, _ := v.(*types.AttributeValueMemberS)
+	t.pars = append(t.pars, fmt.Sprintf("%+v", par))
+}
+
+// oddAnswers are what a second request of each kind is answered with, besides what failures has.
+var oddAnswers = map[string]step{
+	"a truncated answer": truncated,
+	"a success without sum": func(r *http.Request) (*http.Response, error) {
+		answer, err := succeed(r)
+		answer.Header.Del("X-Amz-Crc32")
+		return answer, err
+	},
+	"an empty answer":         summed(ok(``)),
+	"an empty answer, unsum":  ok(``),
+	"an array":                summed(ok(`[]`)),
+	"a null":                  summed(ok(`null`)),
+	"an empty object":         summed(ok(`{}`)),
+	"an answer with a rest":   summed(ok(`{} x`)),
+	"no content":              summed(respond(http.StatusNoContent, ``)),
+	"created":                 summed(respond(http.StatusCreated, `{}`)),
+	"a redirect":              respond(http.StatusTemporaryRedirect, ``, "Location", "http://elsewhere.invalid/"),
+	"not modified":            summed(respond(http.StatusNotModified, ``)),
+	"a wrong sum":             respond(http.StatusOK, `{}`, "X-Amz-Crc32", "1"),
+	"a sum that is no number": respond(http.StatusOK, `{}`, "X-Amz-Crc32", "x"),
+	"an error with status 200": summed(ok(
+		`{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"m"}`)),
+	"a failed condition": summed(respond(http.StatusBadRequest,
+		`{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"m","Item":{"par":{"S":"p"}}}`)),
+	"an expired token":  summed(refuse(http.StatusBadRequest, "ExpiredTokenException")),
+	"a wrong signature": summed(refuse(http.StatusBadRequest, "InvalidSignatureException", "Date", "Sat, 01 Jan 2000 01:00:00 GMT")),
+	"statements that failed": summed(ok(`{"Responses":[{"Error":{"Code":"DuplicateItem","Message":"m"}},{}],` +
+		`"ConsumedCapacity":[{"TableName":"events","CapacityUnits":1},{"TableName":"events","CapacityUnits":2}]}`)),
+	"too few responses": summed(ok(`{"Responses":[{}]}`)),
+	"left-overs": summed(ok(`{"Responses":{"events":[]},"UnprocessedKeys":{"events":{"Keys":[{"par":{"S":"p"},"num":{"N":"0"}}],"ConsistentRead":true}},` +
+		`"ConsumedCapacity":[{"TableName":"events","CapacityUnits":1}]}`)),
+	"another type":   summed(ok(`{"Items":[{"par":{"S":"p"},"flag":{"BOOL":true}}]}`)),
+	"two lists":      summed(ok(`{"Items":[{"par":{"S":"p"}}],"Items":[]}`)),
+	"part of a list": summed(ok(`{"Items":[{"par":{"S":"p"}}],"Items":[],"Other":1}`)),
+	"units of an index": summed(ok(`{"Responses":[{},{}],"ConsumedCapacity":{"TableName":"events","CapacityUnits":3,` +
+		`"LocalSecondaryIndexes":{"i":{"CapacityUnits":1}}}}`)),
+	"too long": func(r *http.Request) (*http.Response, error) {
+		answer, err := respond(http.StatusOK, `{}`, "X-Amz-Crc32", "1")(r)
+		answer.ContentLength = 1 << 40
+		return answer, err
+	},
+	"an answer that hangs": func(r *http.Request) (*http.Response, error) {
+		answer, err := respond(http.StatusOK, `{}`, "X-Amz-Crc32", "1")(r)
+		answer.Body = hangingBody{r.Context()}
+		return answer, err
+	},
+	"an answer of unknown length": func(r *http.Request) (*http.Response, error) {
+		answer, err := summed(ok(`{"Responses":[{},{}]}`))(r)
+		answer.ContentLength = -1
+		return answer, err
+	},
+	"bytes of another encoding": summed(respond(http.StatusOK, "\x1f\x8b\x08\x00", "Content-Encoding", "gzip")),
+}
+
+// outcome is what a caller, a meter and an observer see of a request.
+type outcome struct {
+	got, failure string
+	cost         dynamo.Cost
+	tries        []string
+	// past says whether the second request went past the SDK.
+	past bool
+}
+
+// succeed answers every request with a success of its operation.
+func succeed(r *http.Request) (*http.Response, error) {
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	return summed(ok(successes[operation]))(r)
+}
+
+// played sends a request twice. The first one succeeds, the steps answer the tries of the second one.
+func played(t *testing.T, of string, sdk bool, steps ...step) outcome {
+	t.Helper()
+	var mu sync.Mutex
+	var o outcome
+	s := play(append([]step{succeed}, steps...)...)
+	c := client(t, s, func(opts *dynamo.Options) {
+		opts.SDKCodec = sdk
+		opts.Observe = func(_ context.Context, try dynamo.Try) {
+			mu.Lock()
+			defer mu.Unlock()
+			o.tries = append(o.tries, fmt.Sprintf("%s on %s with %d statements, try %d, %+v, %s",
+				try.Operation, try.Table, try.Statements, try.Number, try.Cost, failureOf(try.Err)))
+		}
+	})
+	send := frequent[of]
+	if _, err := send(t.Context(), &dynamo.Meter{}, c); err != nil {
+		t.Fatalf("the first request: %v", err)
+	}
+	var m dynamo.Meter
+	got, err := send(t.Context(), &m, c)
+	o.got, o.failure, o.cost, o.past = printed(got), failureOf(err), m.Cost(), !bySDK(s.tries()[1])
+	slices.Sort(o.tries) // the items of a group can be put singly in the end, at the same time
+	return o
+}
+
+// printed is a value, with what it points to.
+func printed(got any) string {
+	text, err := json.Marshal(got)
+	return fmt.Sprintf("%s %v", text, err)
+}
+
+// failureOf is what callers can tell of an error.
+func failureOf(err error) string {
+	if err == nil {
+		return "success"
+	}
+	var says []string
+	for _, reason := range []error{
+		dynamo.ErrThrottled, dynamo.ErrUnavailable, dynamo.ErrDenied, dynamo.ErrTableNotFound, dynamo.ErrInvalidRequest, dynamo.ErrConditionFailed,
+		dynamo.ErrCollectionFull, context.DeadlineExceeded, context.Canceled, io.ErrUnexpectedEOF,
+	} {
+		if errors.Is(err, reason) {
+			says = append(says, reason.Error())
+		}
+	}
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		says = append(says, "code "+api.ErrorCode())
+	}
+	if request, ok := errors.AsType[*dynamo.RequestError](err); ok {
+		says = append(says, fmt.Sprintf("%s on %s, tries %d, maybe applied %t", request.Operation, request.Table, request.Tries, request.MaybeApplied))
+	}
+	if !errors.Is(err, context.DeadlineExceeded) { // of which it is told in other words
+		says = append(says, err.Error())
+	}
+	return fmt.Sprintf("%s; old item %d", strings.Join(says, "; "), len(dynamo.OldItem(err)))
+}
+
+// TestBothWaysAreAlike sends requests by the SDK alone and past it: what callers, meters and observers see of every answer is
+// the same.
+func TestBothWaysAreAlike(t *testing.T) {
+	t.Parallel()
+	answers := maps.Clone(oddAnswers)
+	for name, f := range failures {
+		answers[name], answers[name+", with its sum"] = f.fail, summed(f.fail)
+	}
+	for of := range frequent {
+		for name, answer := range answers {
+			for end, steps := range map[string][]step{"once": {answer, succeed}, "for ever": {answer}} {
+				t.Run(of+"/"+name+"/"+end, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						want, got := played(t, of, true, steps...), played(t, of, false, steps...)
+						if want.past || !got.past {
+							t.Fatalf("past the SDK: %t, and %t with SDKCodec", got.past, want.past)
+						}
+						got.past = false
+						if g, w := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != w {
+							t.Errorf("past the SDK\n%s\nby the SDK\n%s", g, w)
+						}
+					})
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package dynamo
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// randomPage is an answer whose items are much alike, and differ in all that the decoder guesses by: the order of attributes, names
+// that begin like others, the same name in other words, types, white space.
+func randomPage(r *rand.Rand) []byte {
+	pick := func(from ...string) string { return from[r.IntN(len(from))] }
+	space := func() string {
+		if r.IntN(20) > 0 {
+			return ""
+		}
+		return pick(" ", "\n", "\t\r ")
+	}
+	names := []string{"a", "ab", "a\\u0062", "\\u0061", "abc", "", "\\\"", "a\\\\", "é"}
+	value := func() string {
+		switch r.IntN(12) {
+		case 0, 1, 2, 3:
+			return `"S"` + space() + `:` + space() + `"` + pick("", "x", "xy", "x\\\"", "\\u0078", "é", strings.Repeat("x", knownLength+1), `\"}`) + `"`
+		case 4, 5, 6, 7:
+			return `"N":` + space() + `"` + pick("0", "1", "12", "-1e5", "") + `"`
+		case 8, 9:
+			return `"B":"` + pick("", "AA==", "AAA=", "AAAA", "/+8=") + `"`
+		case 10:
+			return `"\u0053":"` + pick("x", "y") + `"`
+		}
+		if r.IntN(10) > 0 {
+			return `"S":"x"`
+		}
+		return pick(`"BOOL":true`, `"S":"x","N":"1"`, `"B":"AA"`, `"S":null`, `"L":[{"S":"x"}]`, `"M":{"a":{"S":"x"}}`, `"N":1`, `"":""`, `"SS":["x"]`)
+	}
+	var items []string
+	for range r.IntN(8) {
+		if len(items) > 0 && r.IntN(3) == 0 {
+			items = append(items, items[r.IntN(len(items))])
+			continue
+		}
+		var attributes []string
+		for range r.IntN(6) {
+			attributes = append(attributes, `"`+names[r.IntN(len(names))]+`"`+space()+`:`+space()+`{`+space()+value()+space()+`}`+space())
+		}
+		items = append(items, `{`+space()+strings.Join(attributes, ","+space())+`}`)
+	}
+	page := []byte(`{"Items":[` + strings.Join(items, space()+","+space()) + `],"Count":` + pick("0", "1", "7") + `}`)
+	if r.IntN(3) == 0 { // and break it
+		at := r.IntN(len(page))
+		switch r.IntN(3) {
+		case 0:
+			page = slices.Delete(page, at, at+1)
+		case 1:
+			page[at] = pick(`"`, `{`, `}`, `,`, `:`, `\`, "x", " ", "\x00", "\xff")[0]
+		case 2:
+			page = slices.Insert(page, at, pick(`"`, `{`, `}`, `,`, `:`, `\`, "x", " ", "[", "]")[0])
+		}
+	}
+	return page
+}
+
+// TestDecodePageOfRandomItems compares both decoders on pages of which fuzzing would make few.
+func TestDecodePageOfRandomItems(t *testing.T) {
+	t.Parallel()
+	const pages = 5000
+	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
+	plain := 0
+	for range pages {
+		if compare(t, randomPage(r)) { // which names the page, where it fails
+			plain++
+		}
+	}
+	if plain < pages*6/10 || plain > pages*8/10 { // 69% are
+		t.Errorf("%d of %d pages were plain, want about two thirds", plain, pages)
+	}
+}
