@@ -11,12 +11,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The sizes of the cache of blocks, and of a table of what was written last, which is sorted into the others when it is full. What
-// is in memory anyway takes no more of it in a large table, and every write, which has to look whether its key is there, has fewer
-// tables to look through.
+// The sizes of the cache of blocks, and of a table of what was written last, which is sorted into the others when it is full. Every
+// write has to look whether its key is there, and most keys that are looked for are not: what says so of the sorted tables has to
+// stay in the cache beside the blocks that are read. What is in memory anyway takes no more of it in a large table, and there are
+// fewer tables to look through.
 const (
-	folderCacheBytes = 64 << 20
-	memoryCacheBytes = 16 << 20
+	cacheBytes       = 64 << 20
 	folderTableBytes = 16 << 20
 	memoryTableBytes = 64 << 20
 	bloomBitsPerKey  = 10
@@ -33,7 +33,7 @@ type Store struct {
 
 // OpenMemory opens an empty store that lives as long as it is open.
 func OpenMemory() (*Store, error) {
-	options := settings(vfs.NewMem(), memoryCacheBytes, memoryTableBytes)
+	options := settings(vfs.NewMem(), memoryTableBytes)
 	// Nothing outlives the process, so the log would only cost time and memory.
 	options.DisableWAL = true
 	// Nor does it fill a disk; what is compressed would only be read again at once.
@@ -64,12 +64,12 @@ func openClaimed(dir string, fs vfs.FS, lock *pebble.Lock) (*pebble.DB, error) {
 	if err := checkFormat(dir, fs); err != nil {
 		return nil, err
 	}
-	options := settings(fs, folderCacheBytes, folderTableBytes)
+	options := settings(fs, folderTableBytes)
 	options.Lock = lock
 	return open(dir, options)
 }
 
-func settings(fs vfs.FS, cacheBytes int64, tableBytes uint64) *pebble.Options {
+func settings(fs vfs.FS, tableBytes uint64) *pebble.Options {
 	options := &pebble.Options{
 		FS:                          fs,
 		CacheSize:                   cacheBytes,
