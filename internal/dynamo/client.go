@@ -3,20 +3,14 @@
 package dynamo
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"hash/crc32"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/middleware"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
@@ -120,139 +114,6 @@ func (c *Client) Reserve() bool {
 	default:
 		return false
 	}
-}
-
-// ownBody gives a request its body anew, from memory. The SDK's own is bad for the transport in two ways. Smithy closes it as
-// soon as the head of the answer is there, and WriteTo of a closed body says that the body has ended: the transport, which
-// looks for a rest after what it has written, takes that for a body that was cut short, and closes the connection under the
-// answer; with answers as fast as those over loopback, some requests fail. And the transport does not know it for one that is
-// in memory, so it sends the head on its own first: a second write, and a second time that the service wakes up for.
-func ownBody(r *http.Request) error {
-	if r.Body == nil || r.Body == http.NoBody || r.ContentLength <= 0 {
-		return nil
-	}
-	body := make([]byte, r.ContentLength)
-	if _, err := io.ReadFull(r.Body, body); err != nil {
-		return fmt.Errorf("read the request: %w", err)
-	}
-	if err := r.Body.Close(); err != nil {
-		return fmt.Errorf("close the request: %w", err)
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return nil
-}
-
-// transport is what the SDK sends requests by.
-type transport struct{ inner aws.HTTPClient }
-
-// Do sends a request of the SDK, unless it has been sent and answered already.
-func (t transport) Do(r *http.Request) (*http.Response, error) {
-	if sent, ok := r.Context().Value(replyKey{}).(*reply); ok {
-		return sent.take()
-	}
-	if err := ownBody(r); err != nil {
-		return nil, err
-	}
-	wanted, ok := r.Context().Value(lessonKey{}).(*lesson)
-	if !ok {
-		return t.send(r)
-	}
-	e := exampleOf(r)
-	answer, err := t.send(r)
-	if err == nil {
-		wanted.learn(e, answer)
-	}
-	return answer, err
-}
-
-// send sends a request, and checks the answer's checksum. The SDK checks it only when the answer is closed, and then tells
-// nobody: a damaged answer would be taken for an acknowledgement.
-func (t transport) send(r *http.Request) (*http.Response, error) {
-	answer, err := t.inner.Do(r)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // a transport hands errors on as they are
-	}
-	if err := checkSum(answer); err != nil {
-		return nil, err
-	}
-	return answer, nil
-}
-
-// maxAnswer is more bytes than an answer of DynamoDB has, of which the largest hold 16 MB of items. trustedLength is how much
-// room is made for an answer that says that it is as long, before it has come.
-const maxAnswer, trustedLength = 64 << 20, 64 << 10
-
-var (
-	errAnswerTooLarge = errors.New("the answer is too large to be DynamoDB's")
-	errWrongSum       = errors.New("the answer does not have the checksum that it says")
-)
-
-// checkSum reads an answer that says its checksum, and checks it. After an error the answer's body is closed.
-func checkSum(answer *http.Response) error {
-	stated := answer.Header.Get("X-Amz-Crc32")
-	if stated == "" {
-		return nil
-	}
-	buffer := buffers.Get().(*bytes.Buffer) //nolint:forcetypeassert // the pool has nothing else
-	body := newWholeBody(buffer)
-	err := readAll(buffer, answer.Body, answer.ContentLength)
-	if err = errors.Join(err, answer.Body.Close()); err != nil {
-		err = fmt.Errorf("read the answer: %w", err)
-	} else if stated != strconv.FormatUint(uint64(crc32.ChecksumIEEE(buffer.Bytes())), 10) {
-		err = errWrongSum
-	}
-	if err != nil {
-		return errors.Join(err, body.Close())
-	}
-	body.Reset(buffer.Bytes())
-	answer.Body = body
-	return nil
-}
-
-// readAll reads a body of a stated length, -1 for one that is not known. The memory that it takes is bounded by what has come,
-// not by what was stated: many answers that state too much take little.
-func readAll(buffer *bytes.Buffer, body io.Reader, length int64) error {
-	if length > maxAnswer {
-		return errAnswerTooLarge
-	}
-	buffer.Grow(int(min(max(length, 0), trustedLength)) + bytes.MinRead)
-	n, err := buffer.ReadFrom(io.LimitReader(body, trustedLength))
-	if err != nil || n < trustedLength {
-		return err //nolint:wrapcheck // checkSum says what was read
-	}
-	buffer.Grow(max(int(min(length, maxKept))-buffer.Len(), 0) + bytes.MinRead)
-	if _, err := buffer.ReadFrom(io.LimitReader(body, maxAnswer+1-n)); err != nil {
-		return err //nolint:wrapcheck // as above
-	}
-	if buffer.Len() > maxAnswer {
-		return errAnswerTooLarge
-	}
-	return nil
-}
-
-// writeBuffer is the size in bytes of a connection's buffer: a request of 25 events of half a KB is one write.
-const writeBuffer = 32 << 10
-
-// buildHTTPClient makes the HTTP client with as many idle connections as requests can be under way.
-func buildHTTPClient(o HTTPOptions, pool int) (*http.Client, error) {
-	dialer := &awsDialer{keepAlive: o.KeepAlive, connectTimeout: o.ConnectTimeout}
-	if err := dialer.from(o.LocalAddress); err != nil {
-		return nil, err
-	}
-	transport := awshttp.NewBuildableClient().GetTransport()
-	transport.DialContext = dialer.dial
-	transport.MaxConnsPerHost = pool
-	transport.MaxIdleConns = pool
-	transport.MaxIdleConnsPerHost = pool
-	transport.WriteBufferSize = writeBuffer
-	if o.Transport != nil {
-		o.Transport(transport)
-	}
-	return &http.Client{
-		Transport: transport,
-		// DynamoDB never redirects; following one would send a signed request elsewhere.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, nil
 }
 
 // call sends one request until it succeeds, no further try can help, its tries are used up, or its time is. Errors are

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
@@ -46,3 +47,14 @@ type nothing struct{}
 
 // Serialize writes nothing down.
 func (nothing) Serialize(smithy.ShapeSerializer) {}
+
+// DeserializeResponse decodes an answer: a plain page in one pass over its bytes. One that is not plain (with another type than
+// S, N and B, or a field that is not known here) it leaves to the SDK, as a whole: its decoder says what an answer means.
+func (p protocol) DeserializeResponse(
+	ctx context.Context, schema *smithy.OperationSchema, registry *smithy.TypeRegistry, answer *smithyhttp.Response, out smithy.Deserializable,
+) error {
+	if answer.StatusCode == http.StatusOK && decodePlain(ctx, answer.Response, out) {
+		return nil
+	}
+	return p.ClientProtocol.DeserializeResponse(ctx, schema, registry, answer, out) //nolint:wrapcheck // it stands for the SDK's own
+}
