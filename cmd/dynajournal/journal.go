@@ -35,7 +35,7 @@ func (s *session) journal(ctx context.Context, as access, work func(*dynajournal
 		p.config.Hooks = append(p.config.Hooks, shown)
 	}
 	j, err := dynajournal.Open(ctx, p.config)
-	if errors.Is(err, dynajournal.ErrTableNotFound) || errors.Is(err, dynajournal.ErrNoHeader) {
+	if lacksTables(err) {
 		j, err = s.withoutTables(ctx, as, p, err)
 	}
 	if err != nil {
@@ -43,6 +43,11 @@ func (s *session) journal(ctx context.Context, as access, work func(*dynajournal
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
 	return work(j)
+}
+
+// lacksTables says whether a journal can't be opened because its tables have not been made, or not to the end.
+func lacksTables(err error) bool {
+	return errors.Is(err, dynajournal.ErrTableNotFound) || errors.Is(err, dynajournal.ErrNoHeader)
 }
 
 // withoutTables makes the tables where a command may, and says how to make them elsewhere.

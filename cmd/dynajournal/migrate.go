@@ -154,7 +154,7 @@ func sameName(a, b string) bool {
 // openTarget opens the target, and makes its tables on an embedded engine, unless the source's table is it.
 func (m *migrating) openTarget(ctx context.Context, p *place) (*dynajournal.Journal, error) {
 	j, err := dynajournal.Open(ctx, p.config)
-	if (errors.Is(err, dynajournal.ErrTableNotFound) || errors.Is(err, dynajournal.ErrNoHeader)) && !m.command.VerifyOnly && !m.inPlace() {
+	if lacksTables(err) && !m.command.VerifyOnly && !m.inPlace() {
 		return m.session.withoutTables(ctx, copying, p, err)
 	}
 	return j, err //nolint:wrapcheck // says what it is
