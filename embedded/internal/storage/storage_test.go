@@ -51,6 +51,52 @@ func openMemory(t *testing.T) *storage.Store {
 	return store
 }
 
+func TestGetFindsTheKeyAndNoneThatOnlyBeginsLikeIt(t *testing.T) {
+	store := openMemory(t)
+	commit(t, store, func(b *storage.Batch) {
+		b.Set([]byte("ab"), []byte("longer"))
+		b.Set([]byte("aba"), []byte("longest"))
+	})
+	for key, want := range map[string]string{"a": "", "ab": "longer", "aba": "longest", "abaa": "", "": "", "b": ""} {
+		if got := value(t, store.Reader, key); got != want {
+			t.Errorf("%q: %q, want %q", key, got, want)
+		}
+	}
+}
+
+// BenchmarkGet asks for keys of a store whose lowest level has many tables: every write does, and mostly for a key that is not
+// there.
+func BenchmarkGet(b *testing.B) {
+	store, err := storage.OpenMemory()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { store.Close() })
+	const streams, each = 64, 8000
+	key := func(dst []byte, stream, n int) []byte { return fmt.Appendf(dst[:0], "journal-%d-%08d", stream, n) }
+	value := make([]byte, 1000)
+	for n := range each {
+		batch := store.NewBatch()
+		for stream := range streams {
+			batch.Set(key(nil, stream, n), value)
+		}
+		if err := batch.Commit(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for what, first := range map[string]int{"there": 0, "missing": each} {
+		b.Run(what, func(b *testing.B) {
+			var k []byte
+			for i := 0; b.Loop(); i++ {
+				k = key(k, i%streams, first+i*7919%each)
+				if _, err := store.Get(k, func([]byte) error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func TestABatchChangesEverythingAtOnceOrNothing(t *testing.T) {
 	store := openMemory(t)
 	commit(t, store, func(b *storage.Batch) {
