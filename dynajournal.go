@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -28,7 +29,9 @@ type Journal struct {
 	store  *replay.Store
 	saved  *snapshots.Store
 	ids    *ids.Store
-	header layout.Header
+	// hasIndex says that the index of ids was found to be there, and filled.
+	hasIndex atomic.Bool
+	header   layout.Header
 	// keyLimit is the smallest limit in bytes that applies to the attribute par.
 	keyLimit int
 	clock    clock
@@ -152,6 +155,10 @@ func (j *Journal) inspect(ctx context.Context) error {
 		j.keyLimit = keyLimit(table)
 	}
 	j.header, err = j.config.readHeader(ctx, j.client, table)
+	if err == nil && table != nil {
+		found, unusable := j.findIndex(table)
+		j.hasIndex.Store(found && unusable == nil) // else a listing looks again, and says what it is
+	}
 	return err
 }
 

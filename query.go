@@ -77,21 +77,33 @@ func (j *Journal) listIDs(ctx context.Context, opts IDsOptions, emit func(string
 	if j.tooLong(opts.Prefix) {
 		return nil
 	}
-	list, sorted, err := j.idsSource(ctx, opts)
-	if err != nil {
-		return err
-	}
 	listed := 0
 	limited := func(pid string) bool {
 		listed++
 		return emit(pid) && (opts.Limit == 0 || listed < opts.Limit)
 	}
+	for {
+		known := !opts.Scan && j.hasIndex.Load()
+		err := j.listFrom(ctx, opts, known, limited)
+		if !known || listed > 0 || !errors.Is(err, ErrInvalidRequest) {
+			return err
+		}
+		j.hasIndex.Store(false) // it was there, and is there no more: the next turn finds what is
+	}
+}
+
+// listFrom lists ids by the index, of which it may be known that it is there, or by a scan.
+func (j *Journal) listFrom(ctx context.Context, opts IDsOptions, known bool, emit func(string) bool) error {
+	list, sorted, err := j.idsSource(ctx, opts, known)
+	if err != nil {
+		return err
+	}
 	var m dynamo.Meter
 	w := ids.Window{After: opts.After, Prefix: opts.Prefix}
 	if sorted || !opts.Sorted {
-		return list(ctx, &m, w, limited)
+		return list(ctx, &m, w, emit)
 	}
-	return sortIDs(ctx, &m, w, list, limited)
+	return sortIDs(ctx, &m, w, list, emit)
 }
 
 func (j *Journal) checkListing(opts IDsOptions) error {
@@ -130,33 +142,44 @@ func sortIDs(ctx context.Context, m *dynamo.Meter, w ids.Window, list listing, e
 }
 
 // idsSource finds the way to list ids, and whether it sorts them.
-func (j *Journal) idsSource(ctx context.Context, opts IDsOptions) (listing, bool, error) {
+func (j *Journal) idsSource(ctx context.Context, opts IDsOptions, known bool) (listing, bool, error) {
 	scan := func(ctx context.Context, m *dynamo.Meter, w ids.Window, emit func(string) bool) error {
 		return j.ids.Scan(ctx, m, w, max(opts.Segments, 1), emit)
 	}
 	if opts.Scan {
 		return scan, false, nil
 	}
-	table, err := j.client.Describe(ctx, j.config.JournalTable)
-	if err != nil {
-		return nil, false, err
+	if !known {
+		table, err := j.client.Describe(ctx, j.config.JournalTable)
+		if err != nil {
+			return nil, false, err
+		}
+		found, err := j.findIndex(table)
+		if err != nil {
+			return nil, false, err
+		}
+		if !found {
+			return scan, false, nil
+		}
+		j.hasIndex.Store(true)
 	}
-	name, list := j.config.IDsIndexName, j.ids.SharedByIndex
-	hash, ranges := layout.AttrNum, []string{"", layout.AttrPar}
 	if j.Native() {
-		name, list = layout.NativeIDsIndex, j.ids.Native
-		hash, ranges = layout.AttrIDsShard, []string{layout.AttrIDsKey}
+		return j.ids.Native, true, nil
 	}
-	found, err := usableIndex(table, name, hash, ranges)
-	switch {
-	case err != nil:
-		return nil, false, err
-	case found:
-		return list, j.Native(), nil
-	case !j.Native() && name != DefaultIDsIndexName:
-		return nil, false, fmt.Errorf("%w: table %q has no index %q, which Config.IDsIndexName names", ErrIndex, j.config.JournalTable, name)
+	return j.ids.SharedByIndex, false, nil
+}
+
+// findIndex says whether the table has the index of ids. One that can't be used is ErrIndex, as is none where one is configured.
+func (j *Journal) findIndex(table *types.TableDescription) (bool, error) {
+	if j.Native() {
+		return usableIndex(table, layout.NativeIDsIndex, layout.AttrIDsShard, []string{layout.AttrIDsKey})
 	}
-	return scan, false, nil
+	name := j.config.IDsIndexName
+	found, err := usableIndex(table, name, layout.AttrNum, []string{"", layout.AttrPar})
+	if err == nil && !found && name != DefaultIDsIndexName {
+		err = fmt.Errorf("%w: table %q has no index %q, which Config.IDsIndexName names", ErrIndex, j.config.JournalTable, name)
+	}
+	return found, err
 }
 
 // usableIndex says whether a table has an index by that name. One with another key, or that is not yet filled, is ErrIndex.

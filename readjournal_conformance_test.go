@@ -273,6 +273,63 @@ func TestIndexThatCannotBeUsed(t *testing.T) {
 	}
 }
 
+// An index that is removed while the journal is open, and made again, is missed by no listing.
+func TestIndexThatComesAndGoes(t *testing.T) {
+	t.Parallel()
+	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
+	createPlainTable(t, config, pluginIndex("par"))
+	j := openJournal(t, config)
+	writeFirst(t, j, "a", "b")
+	client, table := dynamodb.NewFromConfig(config.AWS), aws.String(dynajournal.DefaultJournalTable)
+	change := func(update types.GlobalSecondaryIndexUpdate) {
+		t.Helper()
+		if _, err := client.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{
+			TableName: table, GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{update},
+			AttributeDefinitions: []types.AttributeDefinition{
+				{AttributeName: aws.String("par"), AttributeType: types.ScalarAttributeTypeS},
+				{AttributeName: aws.String("num"), AttributeType: types.ScalarAttributeTypeN},
+			},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for status := types.IndexStatusCreating; status == types.IndexStatusCreating; {
+			out, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: table})
+			if err != nil {
+				t.Fatal(err)
+			}
+			status = types.IndexStatusActive
+			for _, index := range out.Table.GlobalSecondaryIndexes {
+				status = index.IndexStatus
+			}
+		}
+	}
+	index := pluginIndex("par")
+	for _, c := range []struct {
+		what   string
+		change func()
+	}{
+		{"with the index", func() {}},
+		{"with the index again", func() {}},
+		{"without", func() {
+			change(types.GlobalSecondaryIndexUpdate{Delete: &types.DeleteGlobalSecondaryIndexAction{IndexName: index.IndexName}})
+		}},
+		{"with one made anew", func() {
+			change(types.GlobalSecondaryIndexUpdate{Create: &types.CreateGlobalSecondaryIndexAction{
+				IndexName: index.IndexName, KeySchema: index.KeySchema, Projection: index.Projection,
+			}})
+		}},
+	} {
+		c.change()
+		for _, opts := range []dynajournal.IDsOptions{{Sorted: true}, {}} {
+			got := listIDs(t, j, opts)
+			slices.Sort(got)
+			if !slices.Equal(got, []string{"a", "b"}) {
+				t.Errorf("%s are listed %q", c.what, got)
+			}
+		}
+	}
+}
+
 // An index of the configured name is used; where the default's is not there, a scan lists.
 func TestIndexOfAnotherName(t *testing.T) {
 	t.Parallel()

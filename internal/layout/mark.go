@@ -41,7 +41,13 @@ func (l LowMark) First() int64 { return max(l.Seq, 1) }
 // are left decide.
 func (l LowMark) CutCompletes(b Batch) bool { return l.JVM || l.Cut == b }
 
-// DecodeMarks reads the items of the marks that exist, of all shards, in any order. Errors are *ItemError.
+// Judges says whether events are judged by l as by o: how far removal has come does not matter to them.
+func (l LowMark) Judges(o LowMark) bool {
+	l.Removed = o.Removed
+	return l == o
+}
+
+// DecodeMarks reads the items of the marks that exist, of all shards or of some, in any order. Errors are *ItemError.
 func (k Keys) DecodeMarks(pid string, items []Attributes) (Marks, error) {
 	high := map[string]bool{}
 	for _, key := range k.HighMarks(pid) {

@@ -101,6 +101,7 @@ type run struct {
 	began   int64  // the first number of this pass that counts
 	want    int64  // the next number to decide on
 	highest int64  // the highest number that something stands at
+	reach   int64  // the highest number that a fence says the low mark is raised to
 	writer  string // of the event at written, the last one that was read
 	written int64
 	queue   []read
@@ -213,7 +214,7 @@ func (r *run) pass(ctx context.Context) error {
 		if !ok {
 			return r.end(ctx)
 		}
-		r.highest = max(r.highest, slot.SequenceNr)
+		r.highest, r.reach = max(r.highest, slot.SequenceNr), max(r.reach, slot.Low)
 		if slot.Event != nil && slot.SequenceNr >= r.written {
 			r.written, r.writer = slot.SequenceNr, slot.Event.WriterUUID
 		}
@@ -341,6 +342,7 @@ func (r *run) deleted(ctx context.Context, slot read) error {
 			return errLowMoved
 		}
 	}
+	r.reach = max(r.reach, low.Seq)
 	if err := r.store.RaiseLowMark(ctx, r.meter, r.req.PersistenceID, low); err != nil {
 		return err
 	}
@@ -376,14 +378,14 @@ func (r *run) confirmLow(ctx context.Context, after int64) error {
 		return nil
 	}
 	began := r.clock.stamp()
-	marks, err := r.store.LowMark(ctx, r.meter, r.req.PersistenceID)
+	marks, err := r.store.LowMarkAgain(ctx, r.meter, r.req.PersistenceID, r.marks, max(r.highest+1, r.reach))
 	if err != nil {
 		return err
 	}
-	known, low := r.marks.Low, marks.Low
-	r.marks.Low, r.lowRead = low, began
+	known := r.marks.Low
+	r.marks.Low, r.lowRead = marks.Low, began
 	r.marks.Expiring = r.marks.Expiring || marks.Expiring && safeguard.ExpiringReread
-	if low.Seq != known.Seq || low.Cut != known.Cut || low.JVM != known.JVM {
+	if !marks.Low.Judges(known) {
 		return errLowMoved
 	}
 	return nil

@@ -41,17 +41,17 @@ func TestLowMarkMovesBeforeThePages(t *testing.T) {
 		"singles, by tombstones": {func(s *scene) { s.bury(1, layout.LowMark{Seq: 3, Removed: 3}) }, "3-9", 9},
 		"into an atomic write":   {func(s *scene) { s.bury(1, layout.LowMark{Seq: 5, Removed: 5, Cut: cut}) }, "5-9", 9},
 		"into an atomic write, not yet removed": {
-			func(s *scene) { s.put(keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 1, Cut: cut}, nil, 0)) },
+			func(s *scene) { s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 1, Cut: cut}, nil, 0)) },
 			"1-9", 9, // nothing looks irregular: as if all had been read before
 		},
 		"everything, by tombstones": {func(s *scene) { s.bury(1, layout.LowMark{Seq: 10, Removed: 10}) }, "", 9},
 		"everything, and it vanished": {func(s *scene) {
-			s.put(keys.EncodeLowMark(pid, layout.LowMark{Seq: 10, Removed: 10}, nil, 0))
+			s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 10, Removed: 10}, nil, 0))
 			s.vanish(1, 9)
 		}, "", 9},
-		"a JVM's deletion of singles":           {func(s *scene) { s.jvmDeletes(2) }, "3-9", 9},
-		"a JVM's deletion into an atomic write": {func(s *scene) { s.jvmDeletes(4) }, "5-9", 9},
-		"a JVM's deletion of everything":        {func(s *scene) { s.jvmDeletes(9) }, "", 9},
+		"a JVM's deletion of singles":           {func(s *scene) { s.jvmDeletes(1, 2) }, "3-9", 9},
+		"a JVM's deletion into an atomic write": {func(s *scene) { s.jvmDeletes(1, 4) }, "5-9", 9},
+		"a JVM's deletion of everything":        {func(s *scene) { s.jvmDeletes(1, 9) }, "", 9},
 	} {
 		for _, recover := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, recovering %v", name, recover), func(t *testing.T) {
@@ -67,13 +67,78 @@ func TestLowMarkMovesBeforeThePages(t *testing.T) {
 	}
 }
 
+// TestLowMarkMovesToAnotherShard deletes everything between the reading of the marks and that of the first page, up to a number
+// whose low mark stands in another shard than the one of before.
+func TestLowMarkMovesToAnotherShard(t *testing.T) {
+	t.Parallel()
+	shared := layout.Keys{Journal: keys.Journal, Shards: 10}
+	for name, c := range map[string]struct {
+		first, last int64
+		raised      int64 // beyond what is deleted, by who goes on after a snapshot
+	}{
+		"within the first block":        {1, 5, 0},
+		"to the end of the block":       {1, 99, 0},
+		"within the high mark's":        {1, 150, 0},
+		"to the end of the high mark's": {1, 199, 0},
+		"behind what was deleted":       {940, 1030, 0},
+		"behind a snapshot":             {5501, 5599, 0},
+		"after a snapshot":              {1, 5, 5501},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSceneOf(t, 10, shared)
+			s.singles(c.first, c.last)
+			if c.first > 1 {
+				s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: c.first, Removed: c.first}, nil, 0))
+			}
+			if c.first < 5000 && c.last >= layout.PartitionSize {
+				s.put(s.keys.EncodeHighMark(pid, layout.HighestBlock(c.last), 0))
+			}
+			s.afterMarks(func() {
+				s.jvmDeletes(c.first, c.last)
+				if c.raised > 0 {
+					s.put(s.keys.EncodeFence(pid, c.last+1, c.raised, 0))
+				}
+			})
+			s.want(replay.Request{Recover: true}, "", max(c.last, c.raised-1))
+		})
+	}
+}
+
+// TestLowMarkMovesToWhereAFenceSays lets another writer go on far behind what was there, after a snapshot.
+func TestLowMarkMovesToWhereAFenceSays(t *testing.T) {
+	t.Parallel()
+	for _, recover := range []bool{false, true} {
+		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {
+			t.Parallel()
+			s := newSceneOf(t, 10, layout.Keys{Journal: keys.Journal, Shards: 10})
+			s.afterMarks(func() {
+				s.put(s.keys.EncodeFence(pid, 1, 5501, 0), s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5501, Removed: 5501}, nil, 0))
+				s.singles(5501, 5503)
+			})
+			s.want(replay.Request{Recover: recover}, "5501-5503", 5503)
+		})
+	}
+}
+
+// TestFenceBehindTombstones recovers what was purged, of which the marks have vanished.
+func TestFenceBehindTombstones(t *testing.T) {
+	t.Parallel()
+	s := newSceneOf(t, 10, layout.Keys{Journal: keys.Journal, Shards: 10})
+	s.put(s.keys.EncodeTombstone(pid, 1, 4_000_000_000), s.keys.EncodeFence(pid, 2, 5501, 4_000_000_000))
+	s.want(replay.Request{Recover: true}, "", 5500)
+	if n := s.puts(); n != 2 {
+		t.Errorf("%d items were put; want one that holds a tombstone, and the low mark", n)
+	}
+}
+
 // jvmDeletes deletes as the plug-in does: it puts a mark that says nothing of a cut, and deletes the items.
-func (s *scene) jvmDeletes(to int64) {
+func (s *scene) jvmDeletes(from, to int64) {
 	s.Helper()
-	mark := keys.EncodeLowMark(pid, layout.LowMark{Seq: to + 1}, nil, 0)
+	mark := s.keys.EncodeLowMark(pid, layout.LowMark{Seq: to + 1}, nil, 0)
 	delete(mark, layout.AttrRemoved)
 	s.put(mark)
-	s.vanish(1, to)
+	s.vanish(from, to)
 }
 
 // TestDeletedMeanwhile deletes while a reading has handed out the first partition: a reader goes on behind what is deleted,
@@ -85,7 +150,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, 1)
 			s.singles(1, 230)
-			s.put(keys.EncodeHighMark(pid, 200, 0))
+			s.put(s.keys.EncodeHighMark(pid, 200, 0))
 			s.before = once(query(1), func() { s.bury(1, layout.LowMark{Seq: 151, Removed: 151}) })
 			got, result, err := s.read(replay.Request{Recover: recover})
 			if recover {
@@ -106,7 +171,7 @@ func TestDeletedMeanwhileOfWhatIsHandedOut(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 1)
 	s.singles(1, 150)
-	s.put(keys.EncodeHighMark(pid, 100, 0))
+	s.put(s.keys.EncodeHighMark(pid, 100, 0))
 	s.before = once(query(1), func() { s.bury(1, layout.LowMark{Seq: 60, Removed: 60}) })
 	s.want(replay.Request{Recover: true}, "1-150", 150)
 }
@@ -196,7 +261,7 @@ func TestOlderPageOfALaterPartition(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, 10)
 			s.singles(201, 203)
-			s.put(keys.EncodeHighMark(pid, 200, 0))
+			s.put(s.keys.EncodeHighMark(pid, 200, 0))
 			landed := make(chan struct{})
 			s.after = once(query(1), func() {
 				s.singles(1, 97)

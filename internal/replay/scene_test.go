@@ -31,8 +31,6 @@ type asked struct {
 	operation string
 	// partition is the one that a query reads, -1 for none.
 	partition int
-	// low says that a BatchGetItem reads the low mark alone, as it is confirmed.
-	low bool
 }
 
 // scene is a table on an engine, a store that reads it, and what is done in between.
@@ -42,6 +40,7 @@ type scene struct {
 	client *dynamodb.Client
 	inner  aws.HTTPClient
 	store  *replay.Store
+	keys   layout.Keys
 
 	mu   sync.Mutex
 	sent []asked
@@ -49,7 +48,9 @@ type scene struct {
 	before, after func(asked)
 }
 
-func newScene(t *testing.T, parallelism int) *scene {
+func newScene(t *testing.T, parallelism int) *scene { return newSceneOf(t, parallelism, keys) }
+
+func newSceneOf(t *testing.T, parallelism int, keys layout.Keys) *scene {
 	t.Helper()
 	engine, err := embedded.OpenMemory()
 	if err != nil {
@@ -61,7 +62,8 @@ func newScene(t *testing.T, parallelism int) *scene {
 		}
 	})
 	config := engine.AWSConfig()
-	s := &scene{T: t, client: dynamodb.NewFromConfig(config), inner: config.HTTPClient, before: func(asked) {}, after: func(asked) {}}
+	s := &scene{T: t, client: dynamodb.NewFromConfig(config), inner: config.HTTPClient, keys: keys,
+		before: func(asked) {}, after: func(asked) {}}
 	config.HTTPClient = &http.Client{Transport: s}
 	const operations = 10 * time.Second
 	client, err := dynamo.New(dynamo.Options{
@@ -117,7 +119,6 @@ func what(target string, body []byte) asked {
 			a.partition = p
 		}
 	}
-	a.low = operation == "BatchGetItem" && !bytes.Contains(body, []byte("-SH-"))
 	return a
 }
 
@@ -151,6 +152,19 @@ func (s *scene) queries() map[int]int {
 		}
 	}
 	return counts
+}
+
+// puts counts what was put.
+func (s *scene) puts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, a := range s.sent {
+		if a.operation == "PutItem" {
+			n++
+		}
+	}
+	return n
 }
 
 // put puts items behind the store's back.
@@ -201,7 +215,7 @@ func (s *scene) batch(first, last int64) {
 // bury deletes as a writer does: the low mark first, then tombstones.
 func (s *scene) bury(from int64, low layout.LowMark) {
 	s.Helper()
-	s.put(keys.EncodeLowMark(pid, low, nil, 0))
+	s.put(s.keys.EncodeLowMark(pid, low, nil, 0))
 	for seq := from; seq < low.Seq; seq++ {
 		s.put(keys.EncodeTombstone(pid, seq, 4_000_000_000))
 	}
