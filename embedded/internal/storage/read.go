@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -11,27 +12,20 @@ type Reader struct {
 	source pebble.Reader
 }
 
-// mayBeMissing is for reading a single key: what says that a key is not there is asked on every level, the lowest included,
-// where nearly all keys stand. Pebble's own Get leaves that one out, and reads a block of it for each key that is not there.
-var mayBeMissing = pebble.IterOptions{UseL6Filters: true}
-
 // Get hands the value of key to use, which must not keep it, and tells whether there is one.
 func (r Reader) Get(key []byte, use func(value []byte) error) (bool, error) {
-	it, err := r.source.NewIter(&mayBeMissing)
+	value, closer, err := r.source.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return false, nil
+	}
 	if err != nil {
 		return false, fmt.Errorf("reading a key: %w", err)
 	}
-	found := it.SeekPrefixGE(key)
-	if found {
-		var value []byte
-		if value, err = it.ValueAndErr(); err == nil {
-			err = use(value)
-		}
-	}
-	if closing := it.Close(); closing != nil && err == nil {
+	err = use(value)
+	if closing := closer.Close(); closing != nil && err == nil {
 		err = fmt.Errorf("reading a key: %w", closing)
 	}
-	return found, err
+	return true, err
 }
 
 // Iterate starts an iterator over the keys from lower, included, to upper, excluded, as they are now. It must be closed.

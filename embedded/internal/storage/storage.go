@@ -16,11 +16,14 @@ import (
 // stay in the cache beside the blocks that are read. What is in memory anyway takes no more of it in a large table, and there are
 // fewer tables to look through.
 const (
-	cacheBytes       = 64 << 20
+	blockBytes       = 64 << 20
 	folderTableBytes = 16 << 20
 	memoryTableBytes = 64 << 20
 	bloomBitsPerKey  = 10
 )
+
+// unsortedTables is how many tables of what was written last there are at most, the one that is being written among them.
+const unsortedTables = 4
 
 // Store is an open store. Its methods may be called from any goroutine; Close must come after the last other call.
 type Store struct {
@@ -69,12 +72,12 @@ func openClaimed(dir string, fs vfs.FS, lock *pebble.Lock) (*pebble.DB, error) {
 	return open(dir, options)
 }
 
-func settings(fs vfs.FS, tableBytes uint64) *pebble.Options {
+func settings(fs vfs.FS, tableBytes int64) *pebble.Options {
 	options := &pebble.Options{
 		FS:                          fs,
-		CacheSize:                   cacheBytes,
-		MemTableSize:                tableBytes,
-		MemTableStopWritesThreshold: 4,
+		CacheSize:                   blockBytes + unsortedTables*tableBytes, // Pebble takes the unsorted tables' room from the cache
+		MemTableSize:                uint64(tableBytes),
+		MemTableStopWritesThreshold: unsortedTables,
 		L0CompactionThreshold:       4,
 		FormatMajorVersion:          pebble.FormatNewest,
 		Logger:                      silent{},
