@@ -171,8 +171,9 @@ func (r *race) inTurns(ctx context.Context, t *table, times int, ask func(s *ser
 
 const (
 	once = 1
-	// replaysATurn is how many entities are replayed in a turn, or all once, so that a turn is not over in a moment.
-	replaysATurn = 8
+	// replayedATurn is how many events are replayed in a turn at least: a turn is not over in a moment, nor are its first
+	// requests much of it.
+	replayedATurn = 250_000
 )
 
 func median(answers []answer, of func(answer) float64) float64 {
@@ -218,7 +219,7 @@ func (r *race) replay(entities, events int) func(context.Context, *table) error 
 			return err
 		}
 		what := fmt.Sprintf("replay, %d × %d events", entities, events)
-		return r.inTurns(ctx, t, replaysATurn/entities+1, func(*service, int) request { return request{Op: "loadReplay", Prefix: prefix, Entities: entities} },
+		return r.inTurns(ctx, t, replayedATurn/(entities*events)+1, func(*service, int) request { return request{Op: "loadReplay", Prefix: prefix, Entities: entities} },
 			measure{what + ": events", perSecond, "at least 3", rate}, measure{what + ": client CPU an event", microsecond, "", cpu})
 	}
 }
