@@ -128,16 +128,16 @@ func (d *decoder) str(text []byte) string {
 // bytes takes a string in base64.
 func (d *decoder) bytes() ([]byte, bool) {
 	text, ok := d.quoted()
-	if !ok || len(text)%4 != 0 {
-		return nil, false
-	}
-	b := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
-	n, err := base64.StdEncoding.Decode(b, text)
 	padding := len(text) - len(bytes.TrimRight(text, "="))
-	if err != nil || n != len(b)-padding { // line breaks are skipped by the decoder, and are no JSON
+	if !ok || len(text)%4 != 0 || padding > 2 {
 		return nil, false
 	}
-	return b[:n], true
+	b := make([]byte, base64.StdEncoding.DecodedLen(len(text))-padding)
+	n, err := base64.StdEncoding.Decode(b, text)
+	if err != nil || n != len(b) { // line breaks are skipped by the decoder, and are no JSON
+		return nil, false
+	}
+	return b, true
 }
 
 // count takes a number of items.
