@@ -92,7 +92,8 @@ type run struct {
 	clock clock
 
 	marks   layout.Marks
-	lowRead int64 // when the reading of the low mark had begun
+	lowRead int64    // when the reading of the low mark had begun
+	seen    *lowSeen // the low mark as it was read behind the first page, if that was empty
 
 	pages *partitions
 	// inVain reads the first partition of an entity whose low mark turned out to lie behind it. It is waited for, not
@@ -104,6 +105,7 @@ type run struct {
 	reach   int64  // the highest number that a fence says the low mark is raised to
 	writer  string // of the event at written, the last one that was read
 	written int64
+	read    int64 // when the reading of the pages had ended, those that were handed out
 	queue   []read
 	page    []read // the room of the queue that a page makes, used for each
 	batch   pending
@@ -250,6 +252,10 @@ func (r *run) next() (read, bool, error) {
 		if !ok {
 			return read{}, false, p.err
 		}
+		r.read = max(r.read, p.read)
+		if p.low != nil {
+			r.seen = p.low
+		}
 		r.page = slices.Grow(r.page[:0], len(p.slots))
 		for _, s := range p.slots {
 			r.page = append(r.page, read{Slot: s, at: p.read})
@@ -276,7 +282,7 @@ func (r *run) end(ctx context.Context) error {
 		return r.abandon(ctx)
 	}
 	if r.highest == 0 {
-		return r.confirmLow(ctx, r.clock.stamp())
+		return r.confirmLow(ctx, r.read)
 	}
 	return nil
 }
@@ -369,25 +375,6 @@ func (r *run) abandon(ctx context.Context) error {
 		return err
 	}
 	r.batch.clear()
-	return nil
-}
-
-// confirmLow reads the low mark, if that was not done after the time given. If it moved, what was read before does not count.
-func (r *run) confirmLow(ctx context.Context, after int64) error {
-	if r.lowRead > after || !safeguard.LowReread {
-		return nil
-	}
-	began := r.clock.stamp()
-	marks, err := r.store.LowMarkAgain(ctx, r.meter, r.req.PersistenceID, r.marks, max(r.highest+1, r.reach))
-	if err != nil {
-		return err
-	}
-	known := r.marks.Low
-	r.marks.Low, r.lowRead = marks.Low, began
-	r.marks.Expiring = r.marks.Expiring || marks.Expiring && safeguard.ExpiringReread
-	if !marks.Low.Judges(known) {
-		return errLowMoved
-	}
 	return nil
 }
 

@@ -67,6 +67,30 @@ func TestLowMarkMovesBeforeThePages(t *testing.T) {
 	}
 }
 
+// TestNothingIsConfirmedWhileTheMarksAreRead lets the marks of a new persistence id come last: they are not waited for before the
+// low mark is asked for once more.
+func TestNothingIsConfirmedWhileTheMarksAreRead(t *testing.T) {
+	t.Parallel()
+	for _, shards := range []int64{1, 10} {
+		t.Run(fmt.Sprint(shards), func(t *testing.T) {
+			t.Parallel()
+			s := newSceneOf(t, 10, layout.Keys{Journal: keys.Journal, Shards: shards})
+			confirmed := make(chan struct{})
+			s.after = once(func(a asked) bool { return a.operation == "BatchGetItem" && !a.high }, func() { close(confirmed) })
+			s.before = func(a asked) {
+				if a.high {
+					<-confirmed
+				}
+			}
+			s.want(replay.Request{Recover: true}, "", 0)
+			if s.mu.Lock(); len(s.sent) != 3 {
+				t.Errorf("there were %d requests, want the marks, the first partition, and the low mark once more", len(s.sent))
+			}
+			s.mu.Unlock()
+		})
+	}
+}
+
 // TestLowMarkMovesToAnotherShard deletes everything between the reading of the marks and that of the first page, up to a number
 // whose low mark stands in another shard than the one of before.
 func TestLowMarkMovesToAnotherShard(t *testing.T) {

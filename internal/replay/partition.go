@@ -23,7 +23,9 @@ type page struct {
 	read int64
 	// next is where the partition goes on, nil at its end.
 	next dynamo.Attributes
-	err  error
+	// low is the low mark as it was read behind a page that shows nothing of the persistence id.
+	low *lowSeen
+	err error
 }
 
 // partitions reads one partition after the other, in order, with the first pages of the following ones read ahead at the
@@ -138,7 +140,14 @@ func (p *partitions) read(o order, next dynamo.Attributes) page {
 	in := p.store.partitionQuery(p.pid, lo, partitionEnd(lo))
 	in.ExclusiveStartKey = next
 	slots, next, err := p.store.page(p.ctx, p.meter, p.pid, o.number, in, o.reserved)
-	return page{slots, p.clock.stamp(), next, err}
+	got := page{slots: slots, read: p.clock.stamp(), next: next, err: err}
+	if lo == 1 && in.ExclusiveStartKey == nil && err == nil && len(slots) == 0 {
+		// A new persistence id, as it seems: the low mark is asked for while the marks may still be on their way.
+		if low, err := p.store.lowIn(p.ctx, p.meter, p.pid, p.clock, lowCanBe(layout.Marks{}, 1)); err == nil {
+			got.low = &low // else who needs it asks, and has the error
+		}
+	}
+	return got
 }
 
 // next hands out the next page; false after the last: that of the last needed partition, or of one behind it that does not

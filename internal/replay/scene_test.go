@@ -31,6 +31,8 @@ type asked struct {
 	operation string
 	// partition is the one that a query reads, -1 for none.
 	partition int
+	// high says that a BatchGetItem reads high marks.
+	high bool
 }
 
 // scene is a table on an engine, a store that reads it, and what is done in between.
@@ -119,6 +121,7 @@ func what(target string, body []byte) asked {
 			a.partition = p
 		}
 	}
+	a.high = operation == "BatchGetItem" && bytes.Contains(body, []byte("-SH-"))
 	return a
 }
 

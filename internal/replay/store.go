@@ -46,31 +46,6 @@ func (s *Store) LowMark(ctx context.Context, m *dynamo.Meter, pid string) (layou
 	return s.marks(ctx, m, pid, s.Keys.LowMarks(pid))
 }
 
-// LowMarkAgain reads the low mark for who has read the marks before, to tell whether it has moved, to reach at most where slots
-// that were seen since say so.
-//
-// With many shards it asks only where the mark can be. What was acknowledged when the marks were read stands in the block of the
-// high mark, or of what was deleted, at most, and a deletion of it moves the low mark at most to the first number behind. Who has
-// written more since, and deleted that too, has left tombstones, or is a JVM that still writes. If the answer is another than
-// before, all low marks are read.
-func (s *Store) LowMarkAgain(ctx context.Context, m *dynamo.Meter, pid string, known layout.Marks, reach int64) (layout.Marks, error) {
-	first := known.Low.Seq / layout.PartitionSize
-	last := max(max(known.High, known.Low.Seq-1)/layout.PartitionSize+1, reach/layout.PartitionSize)
-	last = min(last, math.MaxInt64/layout.PartitionSize)
-	if last-first+1 >= s.Keys.Shards {
-		return s.LowMark(ctx, m, pid)
-	}
-	var keys []layout.Key
-	for block := first; block <= last; block++ {
-		keys = append(keys, s.Keys.LowMark(pid, block*layout.PartitionSize))
-	}
-	marks, err := s.marks(ctx, m, pid, keys)
-	if err != nil || marks.Low.Judges(known.Low) {
-		return marks, err
-	}
-	return s.LowMark(ctx, m, pid)
-}
-
 func (s *Store) marks(ctx context.Context, m *dynamo.Meter, pid string, keys []layout.Key) (layout.Marks, error) {
 	wanted := make([]dynamo.Attributes, len(keys))
 	for i, k := range keys {

@@ -1,0 +1,81 @@
+package replay
+
+import (
+	"context"
+	"math"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// blocks are some in a row, of as many numbers each as a partition has. A low mark stands in the one of its value.
+type blocks struct{ first, last int64 }
+
+// everywhere are all blocks.
+var everywhere = blocks{0, math.MaxInt64 / layout.PartitionSize}
+
+func (b blocks) cover(o blocks) bool { return b.first <= o.first && b.last >= o.last }
+
+// lowCanBe says where the low mark can have been moved to since the marks were read, to reach at most where slots that were seen
+// since say so. What was acknowledged when the marks were read stands in the block of the high mark, or of what was deleted, at
+// most, and a deletion of it moves the low mark at most to the first number behind. Who has written more since, and deleted that
+// too, has left tombstones, or is a JVM that still writes.
+func lowCanBe(known layout.Marks, reach int64) blocks {
+	last := max(max(known.High, known.Low.Seq-1)/layout.PartitionSize+1, reach/layout.PartitionSize)
+	return blocks{known.Low.Seq / layout.PartitionSize, min(last, everywhere.last)}
+}
+
+// lowSeen is a low mark that was read after the marks.
+type lowSeen struct {
+	marks layout.Marks
+	began int64  // when the reading had begun
+	in    blocks // where was looked
+}
+
+// lowIn reads the low marks of some blocks, or of all where that is no more.
+func (s *Store) lowIn(ctx context.Context, m *dynamo.Meter, pid string, c *clock, in blocks) (lowSeen, error) {
+	seen := lowSeen{began: c.stamp(), in: everywhere}
+	var err error
+	if in.last-in.first+1 >= s.Keys.Shards {
+		seen.marks, err = s.LowMark(ctx, m, pid)
+		return seen, err
+	}
+	var keys []layout.Key
+	for block := in.first; block <= in.last; block++ {
+		keys = append(keys, s.Keys.LowMark(pid, block*layout.PartitionSize))
+	}
+	seen.in = in
+	seen.marks, err = s.marks(ctx, m, pid, keys)
+	return seen, err
+}
+
+// confirmLow reads the low mark, if that was not done after the time given. If it moved, what was read before does not count.
+func (r *run) confirmLow(ctx context.Context, after int64) error {
+	if r.lowRead > after || !safeguard.LowReread {
+		return nil
+	}
+	in := lowCanBe(r.marks, max(r.highest+1, r.reach))
+	seen := r.seen
+	if seen == nil || seen.began <= after || !seen.in.cover(in) {
+		anew, err := r.store.lowIn(ctx, r.meter, r.req.PersistenceID, &r.clock, in)
+		if err != nil {
+			return err
+		}
+		seen = &anew
+	}
+	if !seen.marks.Low.Judges(r.marks.Low) && seen.in != everywhere { // what it is now, only all low marks tell
+		anew, err := r.store.lowIn(ctx, r.meter, r.req.PersistenceID, &r.clock, everywhere)
+		if err != nil {
+			return err
+		}
+		seen = &anew
+	}
+	moved := !seen.marks.Low.Judges(r.marks.Low)
+	r.marks.Low, r.lowRead = seen.marks.Low, seen.began
+	r.marks.Expiring = r.marks.Expiring || seen.marks.Expiring && safeguard.ExpiringReread
+	if moved {
+		return errLowMoved
+	}
+	return nil
+}
