@@ -22,7 +22,7 @@ func appendPlain(in any) ([]byte, bool) {
 		e.json = make([]byte, 0, small)
 		e.query(in)
 	case *dynamodb.BatchGetItemInput:
-		e.json = make([]byte, 0, small)
+		e.json = make([]byte, 0, small+keysLength(in))
 		e.batchGetItem(in)
 	case *dynamodb.PutItemInput:
 		e.json = make([]byte, 0, small+valuesLength(in.Item))
@@ -215,6 +215,17 @@ func batchLength(in *dynamodb.BatchExecuteStatementInput) int {
 		n += perStatement + len(aws.ToString(in.Statements[i].Statement))
 		for _, p := range in.Statements[i].Parameters {
 			n += perParameter + valueLength(p)
+		}
+	}
+	return n
+}
+
+// keysLength is how long the JSON of a request's keys is, if all are as long as the first of their table.
+func keysLength(in *dynamodb.BatchGetItemInput) int {
+	n := 0
+	for _, wanted := range in.RequestItems {
+		if len(wanted.Keys) > 0 {
+			n += len(wanted.Keys) * valuesLength(wanted.Keys[0])
 		}
 	}
 	return n

@@ -49,11 +49,14 @@ func (l LowMark) Judges(o LowMark) bool {
 
 // DecodeMarks reads the items of the marks that exist, of all shards or of some, in any order. Errors are *ItemError.
 func (k Keys) DecodeMarks(pid string, items []Attributes) (Marks, error) {
+	var m Marks
+	if len(items) == 0 {
+		return m, nil
+	}
 	high := map[string]bool{}
 	for _, key := range k.HighMarks(pid) {
 		high[key.Par] = true
 	}
-	var m Marks
 	for _, item := range items {
 		r := reader{item: mapped(item)}
 		r.key.Par = r.text(AttrPar)

@@ -186,13 +186,16 @@ type slots struct {
 }
 
 // Start begins a page.
-func (t *slots) Start() { t.all, t.err = make([]layout.Slot, 0, layout.PartitionSize), nil }
+func (t *slots) Start() { t.all, t.err = nil, nil }
 
 // Take takes an item.
 func (t *slots) Take(item dynamo.Item) {
 	slot, err := t.partition.DecodeSlot(item)
 	if t.err == nil {
 		t.err = err
+	}
+	if t.all == nil { // many partitions are empty, or hold little less than they can
+		t.all = make([]layout.Slot, 0, layout.PartitionSize)
 	}
 	t.all = append(t.all, slot)
 }
