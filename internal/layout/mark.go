@@ -41,8 +41,8 @@ func (l LowMark) First() int64 { return max(l.Seq, 1) }
 // are left decide.
 func (l LowMark) CutCompletes(b Batch) bool { return l.JVM || l.Cut == b }
 
-// Judges says whether events are judged by l as by o: how far removal has come does not matter to them.
-func (l LowMark) Judges(o LowMark) bool {
+// JudgesLike says whether events are judged by l as by o: how far removal has come does not matter to them.
+func (l LowMark) JudgesLike(o LowMark) bool {
 	l.Removed = o.Removed
 	return l == o
 }

@@ -64,14 +64,14 @@ func (r *run) confirmLow(ctx context.Context, after int64) error {
 		}
 		seen = &anew
 	}
-	if !seen.marks.Low.Judges(r.marks.Low) && seen.in != everywhere { // what it is now, only all low marks tell
+	if !seen.marks.Low.JudgesLike(r.marks.Low) && seen.in != everywhere { // what it is now, only all low marks tell
 		anew, err := r.store.lowIn(ctx, r.meter, r.req.PersistenceID, &r.clock, everywhere)
 		if err != nil {
 			return err
 		}
 		seen = &anew
 	}
-	moved := !seen.marks.Low.Judges(r.marks.Low)
+	moved := !seen.marks.Low.JudgesLike(r.marks.Low)
 	r.marks.Low, r.lowRead = seen.marks.Low, seen.began
 	r.marks.Expiring = r.marks.Expiring || seen.marks.Expiring && safeguard.ExpiringReread
 	if moved {

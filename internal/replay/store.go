@@ -3,7 +3,7 @@
 //
 // The rules, each kept where its name says:
 //   - a batch counts when all its members are there, wherever a window or the low mark cuts it (batch.go);
-//   - what looks irregular is decided only on a low mark that was read after it (decide.go);
+//   - what looks irregular is decided only on a low mark that was read after it (low.go);
 //   - who is going to write seals every missing number before anything behind it is handed out (gap.go);
 //   - the high mark is a hint: reading follows a partition that ends in its last number, and looks back from an empty one
 //     (partition.go, highest.go).
