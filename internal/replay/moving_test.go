@@ -83,10 +83,26 @@ func TestNothingIsConfirmedWhileTheMarksAreRead(t *testing.T) {
 				}
 			}
 			s.want(replay.Request{Recover: true}, "", 0)
-			if s.mu.Lock(); len(s.sent) != 3 {
-				t.Errorf("there were %d requests, want the marks, the first partition, and the low mark once more", len(s.sent))
+			if n := s.requests(); n != 3 {
+				t.Errorf("there were %d requests, want the marks, the first partition, and the low mark once more", n)
 			}
-			s.mu.Unlock()
+		})
+	}
+}
+
+// TestFirstPartitionEmptied recovers what lies behind a first partition of which nothing is left.
+func TestFirstPartitionEmptied(t *testing.T) {
+	t.Parallel()
+	for _, shards := range []int64{1, 10} {
+		t.Run(fmt.Sprint(shards), func(t *testing.T) {
+			t.Parallel()
+			s := newSceneOf(t, 10, layout.Keys{Journal: keys.Journal, Shards: shards})
+			s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 301, Removed: 301}, nil, 0), s.keys.EncodeHighMark(pid, 300, 0))
+			s.singles(301, 305)
+			s.want(replay.Request{Recover: true}, "301-305", 305)
+			if n := s.requests(); n != 4 {
+				t.Errorf("there were %d requests, want the marks, two partitions, and the low mark of one that shows nothing", n)
+			}
 		})
 	}
 }

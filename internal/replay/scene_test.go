@@ -157,6 +157,13 @@ func (s *scene) queries() map[int]int {
 	return counts
 }
 
+// requests counts what was asked.
+func (s *scene) requests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sent)
+}
+
 // puts counts what was put.
 func (s *scene) puts() int {
 	s.mu.Lock()
