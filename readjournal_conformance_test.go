@@ -292,7 +292,7 @@ func TestIndexThatComesAndGoes(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		for status := types.IndexStatusCreating; status == types.IndexStatusCreating; {
+		for status := types.IndexStatusUpdating; status != types.IndexStatusActive; {
 			out, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: table})
 			if err != nil {
 				t.Fatal(err)
