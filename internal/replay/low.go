@@ -34,20 +34,21 @@ type lowSeen struct {
 }
 
 // lowIn reads the low marks of some blocks, or of all where that is no more.
-func (s *Store) lowIn(ctx context.Context, m *dynamo.Meter, pid string, c *clock, in blocks) (lowSeen, error) {
-	seen := lowSeen{began: c.stamp(), in: everywhere}
-	var err error
-	if in.last-in.first+1 >= s.Keys.Shards {
-		seen.marks, err = s.LowMark(ctx, m, pid)
-		return seen, err
-	}
+func (s *Store) lowIn(ctx context.Context, m *dynamo.Meter, pid string, c *clock, in blocks) (*lowSeen, error) {
 	var keys []layout.Key
-	for block := in.first; block <= in.last; block++ {
-		keys = append(keys, s.Keys.LowMark(pid, block*layout.PartitionSize))
+	if in.last-in.first+1 >= s.Keys.Shards {
+		in, keys = everywhere, s.Keys.LowMarks(pid)
+	} else {
+		for block := in.first; block <= in.last; block++ {
+			keys = append(keys, s.Keys.LowMark(pid, block*layout.PartitionSize))
+		}
 	}
-	seen.in = in
-	seen.marks, err = s.marks(ctx, m, pid, keys)
-	return seen, err
+	began := c.stamp()
+	marks, err := s.marks(ctx, m, pid, keys)
+	if err != nil {
+		return nil, err
+	}
+	return &lowSeen{marks, began, in}, nil
 }
 
 // confirmLow reads the low mark, if that was not done after the time given. If it moved, what was read before does not count.
@@ -57,19 +58,15 @@ func (r *run) confirmLow(ctx context.Context, after int64) error {
 	}
 	in := lowCanBe(r.marks, max(r.highest+1, r.reach))
 	seen := r.seen
+	var err error
 	if seen == nil || seen.began <= after || !seen.in.cover(in) {
-		anew, err := r.store.lowIn(ctx, r.meter, r.req.PersistenceID, &r.clock, in)
-		if err != nil {
-			return err
-		}
-		seen = &anew
+		seen, err = r.store.lowIn(ctx, r.meter, r.req.PersistenceID, &r.clock, in)
 	}
-	if !seen.marks.Low.JudgesLike(r.marks.Low) && seen.in != everywhere { // what it is now, only all low marks tell
-		anew, err := r.store.lowIn(ctx, r.meter, r.req.PersistenceID, &r.clock, everywhere)
-		if err != nil {
-			return err
-		}
-		seen = &anew
+	if err == nil && seen.in != everywhere && !seen.marks.Low.JudgesLike(r.marks.Low) { // what it is now, only all low marks tell
+		seen, err = r.store.lowIn(ctx, r.meter, r.req.PersistenceID, &r.clock, everywhere)
+	}
+	if err != nil {
+		return err
 	}
 	moved := !seen.marks.Low.JudgesLike(r.marks.Low)
 	r.marks.Low, r.lowRead = seen.marks.Low, seen.began

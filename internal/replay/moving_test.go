@@ -74,7 +74,7 @@ func TestNothingIsConfirmedWhileTheMarksAreRead(t *testing.T) {
 	for _, shards := range []int64{1, 10} {
 		t.Run(fmt.Sprint(shards), func(t *testing.T) {
 			t.Parallel()
-			s := newSceneOf(t, 10, layout.Keys{Journal: keys.Journal, Shards: shards})
+			s := newSceneOf(t, 10, shards)
 			confirmed := make(chan struct{})
 			s.after = once(func(a asked) bool { return a.operation == "BatchGetItem" && !a.high }, func() { close(confirmed) })
 			s.before = func(a asked) {
@@ -83,7 +83,7 @@ func TestNothingIsConfirmedWhileTheMarksAreRead(t *testing.T) {
 				}
 			}
 			s.want(replay.Request{Recover: true}, "", 0)
-			if n := s.requests(); n != 3 {
+			if n := s.count(anything); n != 3 {
 				t.Errorf("there were %d requests, want the marks, the first partition, and the low mark once more", n)
 			}
 		})
@@ -96,11 +96,11 @@ func TestFirstPartitionEmptied(t *testing.T) {
 	for _, shards := range []int64{1, 10} {
 		t.Run(fmt.Sprint(shards), func(t *testing.T) {
 			t.Parallel()
-			s := newSceneOf(t, 10, layout.Keys{Journal: keys.Journal, Shards: shards})
+			s := newSceneOf(t, 10, shards)
 			s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 301, Removed: 301}, nil, 0), s.keys.EncodeHighMark(pid, 300, 0))
 			s.singles(301, 305)
 			s.want(replay.Request{Recover: true}, "301-305", 305)
-			if n := s.requests(); n != 4 {
+			if n := s.count(anything); n != 4 {
 				t.Errorf("there were %d requests, want the marks, two partitions, and the low mark of one that shows nothing", n)
 			}
 		})
@@ -111,7 +111,6 @@ func TestFirstPartitionEmptied(t *testing.T) {
 // whose low mark stands in another shard than the one of before.
 func TestLowMarkMovesToAnotherShard(t *testing.T) {
 	t.Parallel()
-	shared := layout.Keys{Journal: keys.Journal, Shards: 10}
 	for name, c := range map[string]struct {
 		first, last int64
 		raised      int64 // beyond what is deleted, by who goes on after a snapshot
@@ -126,7 +125,7 @@ func TestLowMarkMovesToAnotherShard(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSceneOf(t, 10, shared)
+			s := newSceneOf(t, 10, 10)
 			s.singles(c.first, c.last)
 			if c.first > 1 {
 				s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: c.first, Removed: c.first}, nil, 0))
@@ -151,7 +150,7 @@ func TestLowMarkMovesToWhereAFenceSays(t *testing.T) {
 	for _, recover := range []bool{false, true} {
 		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {
 			t.Parallel()
-			s := newSceneOf(t, 10, layout.Keys{Journal: keys.Journal, Shards: 10})
+			s := newSceneOf(t, 10, 10)
 			s.afterMarks(func() {
 				s.put(s.keys.EncodeFence(pid, 1, 5501, 0), s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5501, Removed: 5501}, nil, 0))
 				s.singles(5501, 5503)
@@ -164,10 +163,10 @@ func TestLowMarkMovesToWhereAFenceSays(t *testing.T) {
 // TestFenceBehindTombstones recovers what was purged, of which the marks have vanished.
 func TestFenceBehindTombstones(t *testing.T) {
 	t.Parallel()
-	s := newSceneOf(t, 10, layout.Keys{Journal: keys.Journal, Shards: 10})
+	s := newSceneOf(t, 10, 10)
 	s.put(s.keys.EncodeTombstone(pid, 1, 4_000_000_000), s.keys.EncodeFence(pid, 2, 5501, 4_000_000_000))
 	s.want(replay.Request{Recover: true}, "", 5500)
-	if n := s.puts(); n != 2 {
+	if n := s.count(operation("PutItem")); n != 2 {
 		t.Errorf("%d items were put; want one that holds a tombstone, and the low mark", n)
 	}
 }

@@ -142,10 +142,9 @@ func (p *partitions) read(o order, next dynamo.Attributes) page {
 	slots, next, err := p.store.page(p.ctx, p.meter, p.pid, o.number, in, o.reserved)
 	got := page{slots: slots, read: p.clock.stamp(), next: next, err: err}
 	if lo == 1 && in.ExclusiveStartKey == nil && err == nil && len(slots) == 0 {
-		// A new persistence id, as it seems: the low mark is asked for while the marks may still be on their way.
-		if low, err := p.store.lowIn(p.ctx, p.meter, p.pid, p.clock, lowCanBe(layout.Marks{}, 1)); err == nil {
-			got.low = &low // else who needs it asks, and has the error
-		}
+		// A new persistence id, as it seems: the low mark is asked for while the marks may still be on their way. If that fails, who
+		// needs it asks again, and has the error.
+		got.low, _ = p.store.lowIn(p.ctx, p.meter, p.pid, p.clock, lowCanBe(layout.Marks{}, 1))
 	}
 	return got
 }

@@ -50,10 +50,11 @@ type scene struct {
 	before, after func(asked)
 }
 
-func newScene(t *testing.T, parallelism int) *scene { return newSceneOf(t, parallelism, keys) }
+func newScene(t *testing.T, parallelism int) *scene { return newSceneOf(t, parallelism, 1) }
 
-func newSceneOf(t *testing.T, parallelism int, keys layout.Keys) *scene {
+func newSceneOf(t *testing.T, parallelism int, shards int64) *scene {
 	t.Helper()
+	keys := layout.Keys{Journal: keys.Journal, Shards: shards}
 	engine, err := embedded.OpenMemory()
 	if err != nil {
 		t.Fatalf("open an engine: %v", err)
@@ -140,6 +141,8 @@ func query(partition int) func(asked) bool {
 	return func(a asked) bool { return a.operation == "Query" && a.partition == partition }
 }
 
+func anything(asked) bool { return true }
+
 func operation(name string) func(asked) bool {
 	return func(a asked) bool { return a.operation == name }
 }
@@ -157,20 +160,13 @@ func (s *scene) queries() map[int]int {
 	return counts
 }
 
-// requests counts what was asked.
-func (s *scene) requests() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.sent)
-}
-
-// puts counts what was put.
-func (s *scene) puts() int {
+// count counts the requests of which is tells.
+func (s *scene) count(is func(asked) bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
 	for _, a := range s.sent {
-		if a.operation == "PutItem" {
+		if is(a) {
 			n++
 		}
 	}
