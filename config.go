@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/serialization"
@@ -175,6 +176,9 @@ type Config struct {
 
 	// UserAgent is added to the SDK's own.
 	UserAgent string
+
+	// clock is the machine's, unless a test sets another.
+	clock *clock.Clock
 }
 
 // GroupCommit says whether writers of different persistence ids may share requests when many write at the same time, and
@@ -232,6 +236,9 @@ func (c Config) withDefaults() (Config, error) {
 	orDefault(&c.Retries, DefaultRetries)
 	orDefault(&c.SnapshotTable, DefaultSnapshotTable)
 	c.Retries = max(c.Retries, 0)
+	if c.clock == nil {
+		c.clock = clock.System()
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

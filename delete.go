@@ -201,5 +201,5 @@ func (w *Writer) putProgress(ctx context.Context, m *dynamo.Meter, low layout.Lo
 
 // tombstoneExpiry is when a tombstone that is put now may vanish, in seconds since 1970.
 func (j *Journal) tombstoneExpiry() int64 {
-	return j.clock.wall().Add(j.config.FenceWindow).Unix() + 1
+	return j.clock.Wall().Add(j.config.FenceWindow).Unix() + 1
 }

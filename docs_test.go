@@ -69,7 +69,7 @@ func TestEveryFieldOfTheConfigurationIsDocumented(t *testing.T) {
 		"HTTP.": reflect.TypeFor[dynajournal.HTTPConfig](),
 	} {
 		for field := range config.Fields() {
-			if name := prefix + field.Name; name != "HTTP" && !strings.Contains(page, "`"+name+"`") {
+			if name := prefix + field.Name; field.IsExported() && name != "HTTP" && !strings.Contains(page, "`"+name+"`") {
 				t.Errorf("docs/configuration.md does not name %s", name)
 			}
 		}

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/ids"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -34,38 +34,9 @@ type Journal struct {
 	header   layout.Header
 	// keyLimit is the smallest limit in bytes that applies to the attribute par.
 	keyLimit int
-	clock    clock
+	clock    *clock.Clock
 	life     lifetime.Lifetime
 	entry    entry
-}
-
-// clock is where time is read: as the calendar has it, for what is stored, and as it passes. Either can stand still or jump
-// where the other does not (a suspended machine, a corrected clock), so a writer's idleness is the longer of both.
-type clock struct {
-	wall    func() time.Time
-	elapsed func() time.Duration
-}
-
-// moment is a point in time on both.
-type moment struct {
-	wall    time.Time
-	elapsed time.Duration
-}
-
-func (c clock) now() moment { return moment{c.wall(), c.elapsed()} }
-
-// since is the longer of the times that have passed.
-func (c clock) since(m moment) time.Duration {
-	now := c.now()
-	return max(now.wall.Sub(m.wall), now.elapsed-m.elapsed)
-}
-
-func systemClock() clock {
-	began := time.Now()
-	return clock{
-		wall:    func() time.Time { return time.Now().Round(0) },
-		elapsed: func() time.Duration { return time.Since(began) },
-	}
 }
 
 // Open opens a journal whose tables exist (see CreateTables). It reads the journal's header and the table's description,
@@ -77,7 +48,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{config: config, client: client, clock: systemClock()}
+	j := &Journal{config: config, client: client, clock: config.clock}
 	if err := j.inspect(ctx); err != nil {
 		client.Close()
 		return nil, fmt.Errorf("open journal %q in table %q: %w", config.JournalName, config.JournalTable, err)

@@ -6,45 +6,59 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/clock"
 )
 
-// openIdle opens a native journal whose clock the test moves.
-func openIdle(t *testing.T) (j *Journal, engine *embedded.Engine, wall *time.Time, elapsed *time.Duration) {
+// hands are clocks that the test moves: those of the machine, and that of the engine.
+type hands struct {
+	wall, service time.Time
+	elapsed       time.Duration
+}
+
+// pass lets time pass on all of them.
+func (h *hands) pass(d time.Duration) {
+	h.wall, h.service, h.elapsed = h.wall.Add(d), h.service.Add(d), h.elapsed+d
+}
+
+func (h *hands) clock() *clock.Clock {
+	return clock.New(func() time.Time { return h.wall }, func() time.Duration { return h.elapsed })
+}
+
+// openIdle opens a native journal whose clocks the test moves.
+func openIdle(t *testing.T) (*Journal, *embedded.Engine, *hands) {
 	t.Helper()
-	wall, elapsed = new(time.Now()), new(time.Duration)
-	engine, err := embedded.OpenMemory(embedded.WithClock(func() time.Time { return *wall }))
+	now := time.Now()
+	h := &hands{wall: now, service: now}
+	engine, err := embedded.OpenMemory(embedded.WithClock(func() time.Time { return h.service }))
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := Config{AWS: engine.AWSConfig(), FenceWindow: time.Hour}
+	config := Config{AWS: engine.AWSConfig(), FenceWindow: time.Hour, clock: h.clock()}
 	if err := CreateTables(t.Context(), config, TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if j, err = Open(t.Context(), config); err != nil {
+	j, err := Open(t.Context(), config)
+	if err != nil {
 		t.Fatal(err)
 	}
-	j.clock = clock{wall: func() time.Time { return *wall }, elapsed: func() time.Duration { return *elapsed }}
 	t.Cleanup(func() {
 		_ = j.Close()
 		_ = engine.Close()
 	})
-	return j, engine, wall, elapsed
+	return j, engine, h
 }
 
 // A stale writer whose events were written by another, deleted, and whose tombstones have expired must not write below the
 // low mark: nothing stands at its key any more, so only the look after the pause stops it.
 func TestWriterLooksAgainAfterHalfTheFenceWindow(t *testing.T) {
-	for name, pass := range map[string]func(wall *time.Time, elapsed *time.Duration){
-		"both clocks moved": func(wall *time.Time, elapsed *time.Duration) {
-			*wall = wall.Add(3 * time.Hour)
-			*elapsed += 3 * time.Hour
-		},
-		"the machine slept":                  func(wall *time.Time, _ *time.Duration) { *wall = wall.Add(3 * time.Hour) },
-		"the wall clock was set back":        func(_ *time.Time, elapsed *time.Duration) { *elapsed += 3 * time.Hour },
-		"just over half of the fence window": func(_ *time.Time, elapsed *time.Duration) { *elapsed += 31 * time.Minute },
+	for name, pass := range map[string]func(h *hands){
+		"both clocks moved":                  func(h *hands) { h.pass(3 * time.Hour) },
+		"the machine slept":                  func(h *hands) { h.wall = h.wall.Add(3 * time.Hour) },
+		"the wall clock was set back":        func(h *hands) { h.elapsed += 3 * time.Hour },
+		"just over half of the fence window": func(h *hands) { h.elapsed += 31 * time.Minute },
 	} {
 		t.Run(name, func(t *testing.T) {
-			j, engine, wall, elapsed := openIdle(t)
+			j, engine, h := openIdle(t)
 			recoverIt := func() *Writer {
 				w, err := j.Recover(t.Context(), "a", RecoverOptions{}, nil)
 				if err != nil {
@@ -65,9 +79,8 @@ func TestWriterLooksAgainAfterHalfTheFenceWindow(t *testing.T) {
 			if _, err := live.DeleteTo(t.Context(), 3); err != nil {
 				t.Fatal(err)
 			}
-			pass(wall, elapsed)
-			*wall = wall.Add(100 * 24 * time.Hour) // for the engine: the tombstones are gone
-			j.clock.wall = func() time.Time { return wall.Add(-100 * 24 * time.Hour) }
+			pass(h)
+			h.service = h.service.Add(100 * 24 * time.Hour) // the tombstones are gone
 			if _, err := engine.SweepExpired(); err != nil {
 				t.Fatal(err)
 			}
@@ -85,12 +98,12 @@ func TestWriterLooksAgainAfterHalfTheFenceWindow(t *testing.T) {
 }
 
 func TestIdleWriterThatIsStillTheLastGoesOn(t *testing.T) {
-	j, _, _, elapsed := openIdle(t)
+	j, _, h := openIdle(t)
 	w, err := j.Recover(t.Context(), "a", RecoverOptions{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	*elapsed += 24 * time.Hour
+	h.elapsed += 24 * time.Hour
 	result, err := w.Append(t.Context(), "1")
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +116,7 @@ func TestIdleWriterThatIsStillTheLastGoesOn(t *testing.T) {
 // A purged id leaves marks that expire. A writer that uses the id again puts them anew before it writes, or they would vanish
 // under a live entity.
 func TestMarksOfAPurgedIDAreRenewedBeforeTheNextWrite(t *testing.T) {
-	j, engine, wall, _ := openIdle(t)
+	j, engine, h := openIdle(t)
 	w, err := j.Recover(t.Context(), "a", RecoverOptions{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +141,7 @@ func TestMarksOfAPurgedIDAreRenewedBeforeTheNextWrite(t *testing.T) {
 	if result, err := again.Append(t.Context(), "y"); err != nil || result.First != 122 {
 		t.Fatalf("wrote %d, %v; want 122, as the purge took 121", result.First, err)
 	}
-	*wall = wall.Add(100 * 24 * time.Hour)
+	h.service = h.service.Add(100 * 24 * time.Hour)
 	if _, err := engine.SweepExpired(); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +161,7 @@ func TestMarksOfAPurgedIDAreRenewedBeforeTheNextWrite(t *testing.T) {
 }
 
 func TestPurgedIDVanishesAfterTheFenceWindow(t *testing.T) {
-	j, engine, wall, _ := openIdle(t)
+	j, engine, h := openIdle(t)
 	w, err := j.Recover(t.Context(), "a", RecoverOptions{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +175,7 @@ func TestPurgedIDVanishesAfterTheFenceWindow(t *testing.T) {
 	if b, err := j.Bounds(t.Context(), "a"); err != nil || b.Highest != 3 {
 		t.Errorf("before: bounds %+v, %v; want highest 3, which the purge took", b, err)
 	}
-	*wall = wall.Add(100 * 24 * time.Hour)
+	h.service = h.service.Add(100 * 24 * time.Hour)
 	if _, err := engine.SweepExpired(); err != nil {
 		t.Fatal(err)
 	}

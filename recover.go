@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/replay"
@@ -91,7 +92,7 @@ func (j *Journal) recover(ctx context.Context, req *replay.Request, handler func
 }
 
 func (j *Journal) recoverWriter(ctx context.Context, req *replay.Request, handler func(Event) error) (*Writer, error) {
-	w := &Writer{journal: j, pid: req.PersistenceID, uuid: uuid.NewString(), turn: make(chan struct{}, 1), active: j.clock.now()}
+	w := &Writer{journal: j, pid: req.PersistenceID, uuid: uuid.NewString(), turn: make(chan struct{}, 1), active: j.clock.Now()}
 	found, err := j.store.Run(ctx, &w.recovery, *req, func(e *layout.Event) error { return j.deliver(e, handler) })
 	if err != nil {
 		return nil, err
@@ -158,8 +159,8 @@ type Writer struct {
 	next     int64
 	last     string // the writer of the event at next - 1, empty if there is none
 	low      layout.LowMark
-	expiring bool   // the id was purged: its marks vanish unless they are put anew
-	active   moment // when the last look at the journal, or write to it, began
+	expiring bool         // the id was purged: its marks vanish unless they are put anew
+	active   clock.Moment // when the last look at the journal, or write to it, began
 }
 
 // PersistenceID is the id that the writer writes to.

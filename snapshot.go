@@ -115,7 +115,7 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 		return Cost{}, &RejectedError{PersistenceID: metadata.PersistenceID, Index: 0, Err: err}
 	}
 	if metadata.Timestamp.IsZero() {
-		metadata.Timestamp = j.clock.wall()
+		metadata.Timestamp = j.clock.Wall()
 	}
 	ctx, done, err := j.life.Read(ctx)
 	if err != nil {

@@ -181,7 +181,7 @@ func (j *Journal) checker(ctx context.Context, opts VerifyOptions) (*verify.Chec
 		Store:           j.store,
 		Native:          j.Native(),
 		TTL:             ttl == layout.AttrExpires,
-		Now:             func() int64 { return j.clock.wall().Unix() },
+		Now:             func() int64 { return j.clock.Wall().Unix() },
 		TombstoneExpiry: j.tombstoneExpiry,
 		Decode:          j.undecodable,
 		NewestSnapshot:  j.newestSnapshot,

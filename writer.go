@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
@@ -239,7 +240,7 @@ type appending struct {
 	sizes   []int
 	meter   dynamo.Meter
 	sending lifetime.Sending
-	began   moment
+	began   clock.Moment
 
 	members *dynamo.Insertion
 	// mark is the high mark on its way, nil if the write needs none.
@@ -261,7 +262,7 @@ func (a *appending) last() int64  { return a.events[len(a.events)-1].SequenceNr 
 // well: a reader that trusts the mark must not miss what was acknowledged.
 func (a *appending) start(ctx context.Context) {
 	w := a.writer
-	a.began = w.journal.clock.now()
+	a.began = w.journal.clock.Now()
 	if layout.CrossesBlock(a.first(), a.last()) {
 		a.mark = &markPut{done: make(chan struct{})}
 		var writing context.Context
@@ -426,7 +427,7 @@ func (w *Writer) conflict(slot layout.Slot) *ConflictError {
 
 // lookAgain looks whether the writer is still the last. If not, it ends with a *ConflictError.
 func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) error {
-	j, began := w.journal, w.journal.clock.now()
+	j, began := w.journal, w.journal.clock.Now()
 	marks, err := j.store.Marks(ctx, m, w.pid)
 	if err != nil {
 		return err
@@ -436,7 +437,7 @@ func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) error {
 		return err
 	}
 	same := highest == w.next-1 && marks.Low.Seq == w.low.Seq
-	if safeguard.StillLast && same && j.clock.since(w.active) > j.config.FenceWindow {
+	if safeguard.StillLast && same && j.clock.Since(w.active) > j.config.FenceWindow {
 		if same, err = w.stillLast(ctx, m); err != nil {
 			return err
 		}
@@ -465,7 +466,7 @@ func (w *Writer) stillLast(ctx context.Context, m *dynamo.Meter) (bool, error) {
 // put anew, or they would vanish under a live entity.
 func (w *Writer) refresh(ctx context.Context, m *dynamo.Meter) error {
 	j := w.journal
-	if safeguard.IdleLook && j.clock.since(w.active) > j.config.FenceWindow/2 {
+	if safeguard.IdleLook && j.clock.Since(w.active) > j.config.FenceWindow/2 {
 		if err := w.lookAgain(ctx, m); err != nil {
 			return fmt.Errorf("look at %q again after a pause: %w", w.pid, itemError(j.config.JournalTable, err))
 		}

@@ -1,0 +1,114 @@
+// Package clock reads the time in three ways, because each of them alone can be wrong: the wall clock jumps when it is
+// corrected, the monotonic clock stops while the machine sleeps, and the service's time is known only from its answers.
+package clock
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Clock reads the time. It is safe for concurrent use.
+type Clock struct {
+	wall    func() time.Time
+	elapsed func() time.Duration
+	learned atomic.Pointer[learned]
+}
+
+// learned is the service's time as an answer stated it.
+type learned struct {
+	date time.Time
+	// wall and elapsed are what the local clocks showed when the answer arrived.
+	wall    time.Time
+	elapsed time.Duration
+	// number counts the answers, so that an answer after a moment is told from one before it.
+	number int64
+}
+
+// Moment is a point in time on all clocks. The zero Moment is older than any other.
+type Moment struct {
+	wall    time.Time
+	elapsed time.Duration
+	// service is zero if the service's time was not known.
+	service time.Time
+	number  int64
+}
+
+// System is the clock of the machine.
+func System() *Clock {
+	began := time.Now()
+	return New(func() time.Time { return time.Now().Round(0) }, func() time.Duration { return time.Since(began) })
+}
+
+// New makes a clock of a wall clock and a monotonic clock.
+func New(wall func() time.Time, elapsed func() time.Duration) *Clock {
+	return &Clock{wall: wall, elapsed: elapsed}
+}
+
+// Now is the present moment.
+func (c *Clock) Now() Moment {
+	l := c.learned.Load()
+	m := Moment{wall: c.wall(), elapsed: c.elapsed()}
+	if l != nil {
+		m.service, m.number = l.at(m.elapsed), l.number
+	}
+	return m
+}
+
+// Since is the longest of what the wall clock, the monotonic clock and the service's time say has passed since a moment.
+func (c *Clock) Since(m Moment) time.Duration {
+	now := c.Now()
+	passed := max(now.wall.Sub(m.wall), now.elapsed-m.elapsed)
+	if m.service.IsZero() || now.service.IsZero() {
+		return passed
+	}
+	return max(passed, now.service.Sub(m.service))
+}
+
+// Wall is the local wall clock.
+func (c *Clock) Wall() time.Time { return c.wall() }
+
+// Learn takes the service's time from an answer that has just arrived. The latest answer counts.
+func (c *Clock) Learn(date time.Time) {
+	next := &learned{date: date, wall: c.wall(), elapsed: c.elapsed()}
+	for {
+		last := c.learned.Load()
+		if last != nil {
+			next.number = last.number
+		}
+		next.number++
+		if c.learned.CompareAndSwap(last, next) {
+			return
+		}
+	}
+}
+
+// Service is the service's time now: what the last answer stated, and the monotonic time since. It reports false before the
+// first answer. A machine that slept since the last answer is behind by the time it slept.
+func (c *Clock) Service() (time.Time, bool) {
+	l := c.learned.Load()
+	if l == nil {
+		return time.Time{}, false
+	}
+	return l.at(c.elapsed()), true
+}
+
+// Latest is the later of the local wall clock and the service's time.
+func (c *Clock) Latest() time.Time {
+	wall := c.wall()
+	if service, ok := c.Service(); ok && service.After(wall) {
+		return service
+	}
+	return wall
+}
+
+// Compared gives what the wall clock and the service said at the same time, in the last answer since a moment. It reports
+// false if there was no answer since: an older comparison says nothing about a clock that was corrected in between.
+func (c *Clock) Compared(since Moment) (wall, service time.Time, ok bool) {
+	l := c.learned.Load()
+	if l == nil || l.number == since.number {
+		return time.Time{}, time.Time{}, false
+	}
+	return l.wall, l.date, true
+}
+
+func (l *learned) at(elapsed time.Duration) time.Time { return l.date.Add(elapsed - l.elapsed) }

@@ -1,0 +1,93 @@
+package clock_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/clock"
+)
+
+// hands are clocks that a test sets.
+type hands struct {
+	wall    time.Time
+	elapsed time.Duration
+}
+
+func newHands() (*hands, *clock.Clock) {
+	h := &hands{wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	return h, clock.New(func() time.Time { return h.wall }, func() time.Duration { return h.elapsed })
+}
+
+func TestLongestOfAllClocksCounts(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		pass func(h *hands, c *clock.Clock)
+		want time.Duration
+	}{
+		"the machine slept": {func(h *hands, _ *clock.Clock) { h.wall = h.wall.Add(time.Hour) }, time.Hour},
+		"the wall clock was set back": {func(h *hands, _ *clock.Clock) {
+			h.wall = h.wall.Add(-time.Hour)
+			h.elapsed += time.Minute
+		}, time.Minute},
+		"it slept and the wall clock was set back": {func(h *hands, c *clock.Clock) {
+			c.Learn(h.wall.Add(3 * time.Hour))
+			h.wall = h.wall.Add(-time.Hour)
+		}, 3 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, c := newHands()
+			c.Learn(h.wall)
+			m := c.Now()
+			test.pass(h, c)
+			if got := c.Since(m); got != test.want {
+				t.Errorf("%v have passed, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestZeroMomentIsOlderThanAnyOther(t *testing.T) {
+	t.Parallel()
+	_, c := newHands()
+	if got := c.Since(clock.Moment{}); got < 100*365*24*time.Hour {
+		t.Errorf("%v have passed since the zero moment", got)
+	}
+}
+
+func TestServiceTimeIsTheLastAnswersAndWhatHasElapsedSince(t *testing.T) {
+	t.Parallel()
+	h, c := newHands()
+	if _, ok := c.Service(); ok {
+		t.Error("the service's time is known before an answer")
+	}
+	if got := c.Latest(); !got.Equal(h.wall) {
+		t.Errorf("the latest time is %v, want the wall clock's %v", got, h.wall)
+	}
+	c.Learn(h.wall.Add(2 * time.Hour))
+	date := h.wall.Add(time.Hour)
+	c.Learn(date)
+	h.elapsed += time.Minute
+	want := date.Add(time.Minute)
+	if got, ok := c.Service(); !ok || !got.Equal(want) {
+		t.Errorf("the service's time is %v, want %v", got, want)
+	}
+	if got := c.Latest(); !got.Equal(want) {
+		t.Errorf("the latest time is %v, want the service's %v", got, want)
+	}
+}
+
+func TestOnlyAnswersSinceAMomentAreCompared(t *testing.T) {
+	t.Parallel()
+	h, c := newHands()
+	c.Learn(h.wall)
+	m := c.Now()
+	if _, _, ok := c.Compared(m); ok {
+		t.Error("an answer before the moment is compared")
+	}
+	c.Learn(h.wall.Add(time.Hour))
+	wall, service, ok := c.Compared(m)
+	if !ok || service.Sub(wall) != time.Hour {
+		t.Errorf("compared %v with %v, %v; want an hour", wall, service, ok)
+	}
+}
