@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
@@ -51,7 +52,20 @@ func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64) (DeleteResu
 	return result, nil
 }
 
+// deleteTo deletes, and begins anew where the writer's knowledge has become too old between two steps.
 func (w *Writer) deleteTo(ctx context.Context, m *dynamo.Meter, seq int64) (int64, error) {
+	began, removed := w.journal.clock.Now(), int64(0)
+	for {
+		n, err := w.deleteOnce(ctx, m, seq, began)
+		removed += n
+		if !errors.Is(err, ErrTooLate) {
+			return removed, err
+		}
+	}
+}
+
+// deleteOnce is a deletion that ends with ErrTooLate where it has to begin anew. began is when the whole deletion did.
+func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, began clock.Moment) (int64, error) {
 	if err := w.refresh(ctx, m); err != nil {
 		return 0, err
 	}
@@ -61,19 +75,25 @@ func (w *Writer) deleteTo(ctx context.Context, m *dynamo.Meter, seq int64) (int6
 			return 0, err
 		}
 	}
-	if err := w.raiseLowMark(ctx, m, target); err != nil {
+	if err := w.raiseLowMark(ctx, m, target, began); err != nil {
 		return 0, err
 	}
 	return w.remove(ctx, m, func(progress layout.LowMark) error { return w.putProgress(ctx, m, progress) })
 }
 
-// raiseLowMark puts the low mark, with the batch it cuts, unless it stands as high already.
-func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64) error {
+// raiseLowMark puts the low mark, with the batch it cuts, unless it stands as high already. It refuses to where the clock is
+// off: the answers since the operation began tell.
+func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64, began clock.Moment) error {
 	for {
+		seen := w.journal.clock.Now()
 		marks, err := w.journal.store.LowMark(ctx, m, w.pid)
 		if err != nil {
 			return err
 		}
+		if err := w.journal.checkClock(began); err != nil {
+			return err
+		}
+		w.lowSeen = seen
 		low := marks.Low
 		if w.low = low; target <= low.First() {
 			return nil
@@ -93,13 +113,14 @@ func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64
 				continue
 			}
 		}
+		seen = w.journal.clock.Now()
 		switch err = w.putLowMark(ctx, m, raised); {
 		case errors.Is(err, errMarkMoved):
 			continue
 		case err != nil:
 			return fmt.Errorf("put the low mark: %w", err)
 		}
-		w.low = raised
+		w.low, w.lowSeen = raised, seen
 		return nil
 	}
 }
@@ -153,32 +174,42 @@ func (w *Writer) remove(ctx context.Context, m *dynamo.Meter, put func(layout.Lo
 	return removed, nil
 }
 
-// entomb puts tombstones at the numbers lo up to hi - 1. They need no condition: below the low mark nothing counts.
+// entomb puts tombstones at the numbers lo up to hi - 1. They need no condition: below the low mark nothing counts. That the
+// low mark still stands is known since lowSeen: later than half the fence window the persistence id can have another life.
 func (w *Writer) entomb(ctx context.Context, m *dynamo.Meter, lo, hi int64) error {
-	expires := w.journal.tombstoneExpiry()
+	known := w.journal.fresh(w.lowSeen)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(w.journal.config.ReplayParallelism)
 	for first := lo; first < hi; {
 		n := min(int64(w.journal.config.MaxBatchWrite), hi-first)
 		batch := first
 		first += n
-		group.Go(func() error {
-			writes := make([]types.WriteRequest, n)
-			for i := range writes {
-				item := w.tombstone(batch+int64(i), expires)
-				if safeguard.Tombstones {
-					writes[i].PutRequest = &types.PutRequest{Item: item}
-				} else {
-					writes[i].DeleteRequest = &types.DeleteRequest{Key: w.journal.store.Keys.Event(w.pid, batch+int64(i)).Attributes()}
-				}
-			}
-			return w.journal.client.BatchWrite(ctx, m, w.journal.config.JournalTable, writes)
-		})
+		group.Go(func() error { return w.entombBatch(ctx, m, batch, n, known) })
 	}
 	if err := group.Wait(); err != nil {
 		return fmt.Errorf("remove %d to %d: %w", lo, hi-1, err)
 	}
 	return nil
+}
+
+// entombBatch puts n tombstones, with an expiry that is young at every attempt.
+func (w *Writer) entombBatch(ctx context.Context, m *dynamo.Meter, first, n int64, known func() error) error {
+	for {
+		expires, young := w.journal.expiry()
+		writes := make([]types.WriteRequest, n)
+		for i := range writes {
+			item := w.tombstone(first+int64(i), expires)
+			if safeguard.Tombstones {
+				writes[i].PutRequest = &types.PutRequest{Item: item}
+			} else {
+				writes[i].DeleteRequest = &types.DeleteRequest{Key: w.journal.store.Keys.Event(w.pid, first+int64(i)).Attributes()}
+			}
+		}
+		err := w.journal.client.BatchWrite(ctx, m, w.journal.config.JournalTable, writes, both(known, young))
+		if !errors.Is(err, errExpiryOld) {
+			return err
+		}
+	}
 }
 
 // tombstone is what a deleted number becomes. In a shared journal the highest number stays taken for good: a JVM looks for the
@@ -193,13 +224,13 @@ func (w *Writer) tombstone(seq, expires int64) layout.Attributes {
 // putProgress says on the low mark how far removal has come. A low mark that was raised meanwhile stays.
 func (w *Writer) putProgress(ctx context.Context, m *dynamo.Meter, low layout.LowMark) error {
 	item := w.journal.store.Keys.EncodeLowMark(w.pid, low, w.journal.idsAttributes(w.pid), 0)
-	if err := ignoreMoved(w.putMark(ctx, m, item, layout.AttrSeq+" = :v")); err != nil {
+	seen := w.journal.clock.Now()
+	switch err := w.putMark(ctx, m, item, layout.AttrSeq+" = :v", w.journal.fresh(w.lowSeen)); {
+	case errors.Is(err, errMarkMoved): // so it is not known to stand as it did
+		return nil
+	case err != nil:
 		return fmt.Errorf("put the low mark: %w", err)
 	}
+	w.lowSeen = seen
 	return nil
-}
-
-// tombstoneExpiry is when a tombstone that is put now may vanish, in seconds since 1970.
-func (j *Journal) tombstoneExpiry() int64 {
-	return j.clock.Wall().Add(j.config.FenceWindow).Unix() + 1
 }

@@ -59,6 +59,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 		Keys:        j.keys(),
 		IDsShards:   j.header.IDsShards,
 		Parallelism: config.ReplayParallelism,
+		Fresh:       j.freshFromNow,
 	}
 	j.ids = &ids.Store{
 		Client:    client,
@@ -80,10 +81,11 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 	j.life.Open(ErrClosed)
 	j.entry = newEntry(client.MaxInFlight())
 	j.group = client.NewGroup(dynamo.GroupOptions{
-		Table:   config.JournalTable,
-		Context: j.life.Writing(),
-		Off:     config.GroupCommit == GroupCommitOff,
-		Refused: j.logGroupCommitOff,
+		Table:    config.JournalTable,
+		Context:  j.life.Writing(),
+		Off:      config.GroupCommit == GroupCommitOff,
+		Refused:  j.logGroupCommitOff,
+		Accepted: j.logGroupCommitOn,
 	})
 	if config.LogConfig {
 		j.logConfig(ctx)
@@ -231,4 +233,10 @@ func (j *Journal) logConfig(ctx context.Context) {
 func (j *Journal) logGroupCommitOff(why error) {
 	j.config.Logger.LogAttrs(context.Background(), slog.LevelWarn, "group commit is off: the service refuses PartiQL inserts, events go singly",
 		slog.String("journal_table", j.config.JournalTable), slog.Any("error", why))
+}
+
+// logGroupCommitOn logs that the service accepts again what group commit needs.
+func (j *Journal) logGroupCommitOn() {
+	j.config.Logger.LogAttrs(context.Background(), slog.LevelInfo, "group commit is on again: the service accepts PartiQL inserts",
+		slog.String("journal_table", j.config.JournalTable))
 }

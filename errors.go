@@ -3,6 +3,7 @@ package dynajournal
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -88,6 +89,14 @@ var (
 	// Nothing was written over; what was equal up to there stays. Copy to another journal, or purge the persistence id there.
 	ErrContentConflict = errors.New("other content stands in the target")
 
+	// ErrTooLate: so much of the fence window has passed since the journal was read that nothing may be written by it any
+	// more, as after the machine slept. What was not sent yet was not sent. Recover again, or call the operation again.
+	ErrTooLate = errors.New("too much time has passed since the journal was read")
+
+	// ErrClock: this machine's clock and the service's are too far apart for a deletion, whose tombstones would vanish too
+	// early or too late. The error is a *ClockError. Nothing was written. Correct the clock.
+	ErrClock = errors.New("the clock is off")
+
 	// ErrDeletedMeanwhile: while a recovery was handing out events, those that were to follow were deleted. Load the newest
 	// snapshot and recover again.
 	ErrDeletedMeanwhile = replay.ErrDeletedMeanwhile
@@ -131,6 +140,22 @@ func (e *OutcomeUnknownError) Error() string {
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
+
+// ClockError says how far the clocks are apart. errors.Is ErrClock.
+type ClockError struct {
+	// Local is what this machine's clock showed when the service's showed Service.
+	Local, Service time.Time
+	// Offset is how far the local clock is ahead, Limit how far it may be off: a tenth of the fence window.
+	Offset, Limit time.Duration
+}
+
+func (e *ClockError) Error() string {
+	return fmt.Sprintf("%v by %v: this machine says %s, the service %s, and a deletion allows %v: correct the clock, and delete again",
+		ErrClock, e.Offset, e.Local.UTC().Format(time.RFC3339), e.Service.UTC().Format(time.RFC3339), e.Limit)
+}
+
+// Is makes it ErrClock.
+func (e *ClockError) Is(target error) bool { return target == ErrClock }
 
 // RejectedError says why events can't be stored. errors.Is ErrRejected.
 type RejectedError struct {

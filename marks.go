@@ -14,13 +14,13 @@ import (
 
 // raiseHighMark puts the high mark that seq needs. One that is already higher is as good.
 func (w *Writer) raiseHighMark(ctx context.Context, m *dynamo.Meter, seq int64) error {
-	return w.journal.store.RaiseHighMark(ctx, m, w.pid, seq, nil)
+	return w.journal.store.RaiseHighMark(ctx, m, w.pid, seq, w.journal.fresh(w.active))
 }
 
-// putLowMark puts a low mark. errMarkMoved says that one as high stands there.
+// putLowMark puts a low mark, by what the writer knows of the journal. errMarkMoved says that one as high stands there.
 func (w *Writer) putLowMark(ctx context.Context, m *dynamo.Meter, low layout.LowMark) error {
 	item := w.journal.store.Keys.EncodeLowMark(w.pid, low, w.journal.idsAttributes(w.pid), 0)
-	return w.putMark(ctx, m, item, replay.MarkMovesUp)
+	return w.putMark(ctx, m, item, replay.MarkMovesUp, w.journal.fresh(w.active))
 }
 
 // renewMarks puts the marks of a purged id without their expiry. If the low mark has vanished since it was read, another writer
@@ -29,8 +29,9 @@ func (w *Writer) renewMarks(ctx context.Context, m *dynamo.Meter) error {
 	if !safeguard.RenewMarks {
 		return nil
 	}
+	store := w.journal.store.While(w.journal.fresh(w.active))
 	if w.low.Seq > 0 && safeguard.RenewExisting {
-		there, err := w.journal.store.RenewLowMark(ctx, m, w.pid, w.low)
+		there, err := store.RenewLowMark(ctx, m, w.pid, w.low)
 		if err != nil {
 			return err
 		}
@@ -40,7 +41,7 @@ func (w *Writer) renewMarks(ctx context.Context, m *dynamo.Meter) error {
 			return conflict
 		}
 	} else if w.low.Seq > 0 {
-		if err := w.journal.store.RaiseLowMark(ctx, m, w.pid, w.low); err != nil {
+		if err := store.RaiseLowMark(ctx, m, w.pid, w.low); err != nil {
 			return err
 		}
 	}
@@ -60,9 +61,9 @@ func ignoreMoved(err error) error {
 	return err
 }
 
-// putMark puts a mark's item under a condition on its value, :v.
-func (w *Writer) putMark(ctx context.Context, m *dynamo.Meter, item layout.Attributes, condition string) error {
-	put := dynamo.Put{Table: w.journal.config.JournalTable, Item: item}
+// putMark puts a mark's item under a condition on its value, :v. before is that of dynamo.Put.
+func (w *Writer) putMark(ctx context.Context, m *dynamo.Meter, item layout.Attributes, condition string, before func() error) error {
+	put := dynamo.Put{Table: w.journal.config.JournalTable, Item: item, Before: before}
 	if safeguard.MarksRise {
 		put.Condition, put.Values = condition, map[string]types.AttributeValue{":v": item[layout.AttrSeq]}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/replay"
@@ -61,16 +62,17 @@ func (w *Writer) Purge(ctx context.Context, opts PurgeOptions) (PurgeResult, err
 }
 
 func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, error) {
+	began := w.journal.clock.Now()
 	if err := w.refresh(ctx, m); err != nil {
 		return 0, err
 	}
 	switch {
 	case now:
-		return w.erase(ctx, m)
+		return w.erase(ctx, m, began)
 	case w.next == 1: // there is nothing that a writer of before could know
 		return w.journal.removeSnapshots(ctx, m, w.pid, math.MaxInt64)
 	}
-	return w.retire(ctx, m)
+	return w.retire(ctx, m, began)
 }
 
 // retire leaves nothing of the persistence id but tombstones and marks that expire. The order is what keeps it safe:
@@ -82,46 +84,63 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 //   - only then is anything removed;
 //   - when all is, the low mark is put with the expiry that counts. Had it one before, what a purge that was cut short left
 //     would be seen again, without what it had removed.
-func (w *Writer) retire(ctx context.Context, m *dynamo.Meter) (int64, error) {
-	j, expires := w.journal, w.journal.tombstoneExpiry()
+//
+// No step is sent by knowledge that is too old: the low mark is known to stand since lowSeen, and is put anew where a step
+// would come close to that.
+func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
+	j, seen := w.journal, w.journal.clock.Now()
 	marks, err := j.store.Marks(ctx, m, w.pid)
 	if err != nil {
 		return 0, err
 	}
+	if err := j.checkClock(began); err != nil {
+		return 0, err
+	}
+	w.lowSeen = seen
 	low := layout.LowMark{Seq: w.next, Removed: max(marks.Low.Removed, 1)}
 	if w.next <= MaxSequenceNumber {
 		low.Seq = w.next + 1
 	}
 	if safeguard.Fence && w.next <= MaxSequenceNumber {
-		slot, err := j.store.Fence(ctx, m, w.pid, w.next, low.Seq, expires)
-		if err != nil {
+		if err := w.fenceNext(ctx, m, low.Seq); err != nil {
 			return 0, err
 		}
-		if slot.Low != low.Seq || slot.Expires != expires {
-			conflict := w.conflict(slot)
-			w.end(conflict)
-			return 0, conflict
-		}
 	}
-	put := func(low layout.LowMark, condition string, expires int64) error {
+	put := func(low layout.LowMark, condition string, expires int64, before func() error) error {
 		if condition == stillExpiring && !safeguard.TakenOver {
 			condition = layout.AttrSeq + " = :v"
 		}
-		return w.takenOver(w.putMark(ctx, m, j.store.Keys.EncodeLowMark(w.pid, low, nil, expires), condition))
+		seen := j.clock.Now()
+		item := j.store.Keys.EncodeLowMark(w.pid, low, nil, expires)
+		if err := w.takenOver(w.putMark(ctx, m, item, condition, before)); err != nil {
+			return err
+		}
+		w.lowSeen = seen
+		return nil
 	}
 	during := int64(neverExpires)
 	if !safeguard.PurgeLasts {
-		during = expires
+		during = j.tombstoneExpiry()
 	}
-	if err := put(low, replay.MarkMovesUp, during); err != nil {
+	if err := put(low, replay.MarkMovesUp, during, j.fresh(w.active)); err != nil {
 		return 0, err
 	}
 	w.low, w.next, w.expiring = low, low.Seq, true
-	orphans, err := w.removeOrphans(ctx, m)
+	progress := func(low layout.LowMark) error { return put(low, stillExpiring, during, j.fresh(w.lowSeen)) }
+	renew := func() error {
+		if j.clock.Since(w.lowSeen) < j.config.FenceWindow/(2*knowledgePart) {
+			return nil
+		}
+		return put(w.low, stillExpiring, during, nil) // the condition says whether it still stands
+	}
+	orphans, err := w.removeOrphans(ctx, m, renew)
 	if err != nil {
 		return orphans, err
 	}
-	removed, err := w.remove(ctx, m, func(progress layout.LowMark) error { return put(progress, stillExpiring, during) })
+	if err := renew(); err != nil {
+		return orphans, err
+	}
+	removed, err := w.remove(ctx, m, progress)
 	removed += orphans
 	if err != nil {
 		return removed, err
@@ -131,20 +150,45 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter) (int64, error) {
 	if err != nil {
 		return removed, err
 	}
-	if err := w.expireRest(ctx, m, marks, expires); err != nil {
+	if err := renew(); err != nil {
 		return removed, err
 	}
-	return removed, put(w.low, stillExpiring, j.tombstoneExpiry())
+	if err := w.expireRest(ctx, m, marks); err != nil {
+		return removed, err
+	}
+	return removed, whileYoung(j, func(expires int64, young func() error) error {
+		return put(w.low, stillExpiring, expires, both(j.fresh(w.lowSeen), young))
+	})
+}
+
+// fenceNext puts the fence of a purge at the next number, or fails with what stands there.
+func (w *Writer) fenceNext(ctx context.Context, m *dynamo.Meter, low int64) error {
+	return whileYoung(w.journal, func(expires int64, young func() error) error {
+		store := w.journal.store.While(both(w.journal.fresh(w.active), young))
+		slot, err := store.Fence(ctx, m, w.pid, w.next, low, expires)
+		if err != nil {
+			return err
+		}
+		if slot.Low != low || slot.Expires != expires {
+			conflict := w.conflict(slot)
+			w.end(conflict)
+			return conflict
+		}
+		return nil
+	})
 }
 
 // neverExpires is the expiry of a low mark while its persistence id is being purged: the end of the year 9999.
 const neverExpires = 253_402_300_799
 
 // removeOrphans turns events into tombstones that stand below where removal has come: a snapshot newer than the journal has
-// raised the low mark over them. Nothing would hide them any more when that has vanished.
-func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter) (int64, error) {
+// raised the low mark over them. Nothing would hide them any more when that has vanished. renew is called between two steps.
+func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter, renew func() error) (int64, error) {
 	j, removed := w.journal, int64(0)
 	for p := int64(0); p*layout.PartitionSize < w.low.Removed; p++ {
+		if err := renew(); err != nil {
+			return removed, err
+		}
 		slots, err := j.store.Partition(ctx, m, w.pid, p)
 		if err != nil {
 			return removed, err
@@ -164,8 +208,8 @@ func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter) (int64, err
 
 // expireRest lets the other marks expire: high marks are hints, which a writer that has recovered meanwhile can do without,
 // and of the low marks in other shards the highest counts.
-func (w *Writer) expireRest(ctx context.Context, m *dynamo.Meter, marks layout.Marks, expires int64) error {
-	keys := w.journal.store.Keys
+func (w *Writer) expireRest(ctx context.Context, m *dynamo.Meter, marks layout.Marks) error {
+	keys, expires := w.journal.store.Keys, w.journal.tombstoneExpiry()
 	var items []layout.Attributes
 	for _, seq := range marks.HighMarks {
 		items = append(items, keys.EncodeHighMark(w.pid, seq, expires))
@@ -176,7 +220,7 @@ func (w *Writer) expireRest(ctx context.Context, m *dynamo.Meter, marks layout.M
 		}
 	}
 	for _, item := range items {
-		if err := ignoreMoved(w.putMark(ctx, m, item, layout.AttrSeq+" = :v")); err != nil {
+		if err := ignoreMoved(w.putMark(ctx, m, item, layout.AttrSeq+" = :v", w.journal.fresh(w.lowSeen))); err != nil {
 			return fmt.Errorf("let the marks expire: %w", err)
 		}
 	}
@@ -214,12 +258,15 @@ func (j *Journal) removeSnapshots(ctx context.Context, m *dynamo.Meter, pid stri
 //
 // No other writer lives, but one may have written since this one recovered: what it was acknowledged is not for this one to
 // erase.
-func (w *Writer) erase(ctx context.Context, m *dynamo.Meter) (int64, error) {
+//
+// What is erased needs no condition: that the low mark still stands is known since lowSeen, and looked at again where a step
+// would come close to that.
+func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
 	j := w.journal
 	if err := w.lookAgain(ctx, m); err != nil {
 		return 0, err
 	}
-	if err := w.raiseLowMark(ctx, m, w.next); err != nil {
+	if err := w.raiseLowMark(ctx, m, w.next, began); err != nil {
 		return 0, err
 	}
 	removed, err := j.removeSnapshots(ctx, m, w.pid, math.MaxInt64)
@@ -227,6 +274,9 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter) (int64, error) {
 		return removed, err
 	}
 	for p := int64(0); p <= (w.next-1)/layout.PartitionSize; p++ {
+		if err := w.stillErasing(ctx, m); err != nil {
+			return removed, err
+		}
 		slots, err := j.store.Partition(ctx, m, w.pid, p)
 		if err != nil {
 			return removed, err
@@ -235,7 +285,7 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter) (int64, error) {
 		for i, s := range slots {
 			keys[i] = j.store.Keys.Event(w.pid, s.SequenceNr).Attributes()
 		}
-		if err := j.client.BatchDelete(ctx, m, j.config.JournalTable, keys); err != nil {
+		if err := j.client.BatchDelete(ctx, m, j.config.JournalTable, keys, j.fresh(w.lowSeen)); err != nil {
 			return removed, fmt.Errorf("erase partition %d: %w", p, err)
 		}
 		removed += int64(len(slots))
@@ -244,8 +294,28 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter) (int64, error) {
 	for _, key := range append(j.store.Keys.HighMarks(w.pid), j.store.Keys.LowMarks(w.pid)...) {
 		marks = append(marks, key.Attributes())
 	}
-	if err := j.client.BatchDelete(ctx, m, j.config.JournalTable, marks); err != nil {
+	if err := w.stillErasing(ctx, m); err != nil {
+		return removed, err
+	}
+	if err := j.client.BatchDelete(ctx, m, j.config.JournalTable, marks, j.fresh(w.lowSeen)); err != nil {
 		return removed, fmt.Errorf("erase the marks: %w", err)
 	}
 	return removed, nil
+}
+
+// stillErasing looks whether the low mark stands as this purge has raised it, where that is not known since a short time.
+func (w *Writer) stillErasing(ctx context.Context, m *dynamo.Meter) error {
+	j, seen := w.journal, w.journal.clock.Now()
+	if j.clock.Since(w.lowSeen) < j.config.FenceWindow/(2*knowledgePart) {
+		return nil
+	}
+	marks, err := j.store.LowMark(ctx, m, w.pid)
+	if err != nil {
+		return err
+	}
+	if marks.Low.Seq != w.low.Seq {
+		return w.takenOver(errMarkMoved)
+	}
+	w.lowSeen = seen
+	return nil
 }

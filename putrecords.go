@@ -186,7 +186,7 @@ func (p *putting) lowMark(ctx context.Context, r *Record) error {
 	if first <= last {
 		low.Removed = first
 	}
-	w := &Writer{journal: p.journal, pid: p.pid, next: max(stood+1, low.Seq)}
+	w := &Writer{journal: p.journal, pid: p.pid, lowSeen: p.journal.clock.Now(), next: max(stood+1, low.Seq)}
 	if low.Seq == p.low.Seq {
 		err = w.putProgress(ctx, &p.meter, low)
 	} else if err = p.journal.store.RaiseLowMark(ctx, &p.meter, p.pid, low); err != nil {
@@ -214,7 +214,7 @@ func (p *putting) deleted(ctx context.Context, first, last int64) error {
 	if last < first || last >= p.low.Seq || last-first >= maxSpan {
 		return p.invalid(first, "deleted numbers must lie below the low mark")
 	}
-	w := &Writer{journal: p.journal, pid: p.pid, next: p.low.Seq}
+	w := &Writer{journal: p.journal, pid: p.pid, lowSeen: p.journal.clock.Now(), next: p.low.Seq}
 	for seq := first; seq <= last; {
 		slot, there, err := p.at(ctx, seq)
 		if err != nil {

@@ -92,18 +92,24 @@ func (j *Journal) recover(ctx context.Context, req *replay.Request, handler func
 }
 
 func (j *Journal) recoverWriter(ctx context.Context, req *replay.Request, handler func(Event) error) (*Writer, error) {
-	w := &Writer{journal: j, pid: req.PersistenceID, uuid: uuid.NewString(), turn: make(chan struct{}, 1), active: j.clock.Now()}
+	w := &Writer{journal: j, pid: req.PersistenceID, uuid: uuid.NewString(), turn: make(chan struct{}, 1), over: make(chan struct{}), active: j.clock.Now()}
 	found, err := j.store.Run(ctx, &w.recovery, *req, func(e *layout.Event) error { return j.deliver(e, handler) })
 	if err != nil {
 		return nil, err
 	}
 	w.next, w.low, w.expiring, w.last = found.Highest+1, found.Marks.Low, found.Marks.Expiring, found.Last
 	if mark := layout.HighestBlock(found.Highest); mark > found.Marks.High {
+		if err := w.lookAfterPause(ctx, &w.recovery); err != nil { // the handler may have taken its time
+			return nil, err
+		}
 		if err := w.raiseHighMark(ctx, &w.recovery, found.Highest); err != nil {
 			return nil, err
 		}
 	}
 	if snapshot := req.From - 1; snapshot > found.Highest {
+		if err := w.lookAfterPause(ctx, &w.recovery); err != nil {
+			return nil, err
+		}
 		if err := w.goOnAfterSnapshot(ctx, snapshot); err != nil {
 			return nil, err
 		}
@@ -115,8 +121,9 @@ func (j *Journal) recoverWriter(ctx context.Context, req *replay.Request, handle
 // highest is fenced first, so that a writer who does not know of this can't write below the low mark, and one who recovers
 // now raises it; then the low mark is raised, so that the next recovery begins where this writer goes on.
 func (w *Writer) goOnAfterSnapshot(ctx context.Context, snapshot int64) error {
+	store := w.journal.store.While(w.journal.fresh(w.active))
 	if safeguard.Fence && w.next <= MaxSequenceNumber {
-		slot, err := w.journal.store.Fence(ctx, &w.recovery, w.pid, w.next, snapshot+1, 0)
+		slot, err := store.Fence(ctx, &w.recovery, w.pid, w.next, snapshot+1, 0)
 		if err != nil {
 			return err
 		}
@@ -130,7 +137,7 @@ func (w *Writer) goOnAfterSnapshot(ctx context.Context, snapshot int64) error {
 		}
 	}
 	low := layout.LowMark{Seq: snapshot + 1, Removed: snapshot + 1}
-	if err := w.journal.store.RaiseLowMark(ctx, &w.recovery, w.pid, low); err != nil {
+	if err := store.RaiseLowMark(ctx, &w.recovery, w.pid, low); err != nil {
 		return fmt.Errorf("go on after the snapshot at %d: %w", snapshot, err)
 	}
 	w.low, w.next, w.last = low, snapshot+1, ""
@@ -151,14 +158,17 @@ type Writer struct {
 	// recovery is what the recovery cost.
 	recovery dynamo.Meter
 
-	// ended is why the writer has ended, nil while it lives.
+	// ended is why the writer has ended, nil while it lives; over is closed then.
 	ended atomic.Pointer[error]
+	over  chan struct{}
 
 	// turn is held by the call under way. It guards what follows.
-	turn     chan struct{}
-	next     int64
-	last     string // the writer of the event at next - 1, empty if there is none
-	low      layout.LowMark
+	turn chan struct{}
+	next int64
+	last string // the writer of the event at next - 1, empty if there is none
+	low  layout.LowMark
+	// lowSeen is when the request began by which the low mark was last seen or put to stand as it is known here.
+	lowSeen  clock.Moment
 	expiring bool         // the id was purged: its marks vanish unless they are put anew
 	active   clock.Moment // when the last look at the journal, or write to it, began
 }
@@ -196,6 +206,8 @@ func (w *Writer) enter(ctx context.Context) error {
 	}
 	select {
 	case w.turn <- struct{}{}:
+	case <-w.over: // while a write of it may go on in the background
+		return w.alive()
 	case <-ctx.Done():
 		return fmt.Errorf("write to %q: %w", w.pid, context.Cause(ctx))
 	}
@@ -217,7 +229,11 @@ func (w *Writer) alive() error {
 }
 
 // end ends the writer; the first cause stays.
-func (w *Writer) end(cause error) { w.ended.CompareAndSwap(nil, &cause) }
+func (w *Writer) end(cause error) {
+	if w.ended.CompareAndSwap(nil, &cause) {
+		close(w.over)
+	}
+}
 
 // remaining is how many sequence numbers are left.
 func (w *Writer) remaining() int64 { return math.MaxInt64 - w.next }

@@ -128,9 +128,23 @@ func (w *Writer) encode(event any, index int) (payload, error) {
 }
 
 // append writes one atomic write; index is the place of its first event in the call. It holds the writer's turn, which
-// release gives back: after the write itself, which may be after append has returned.
+// release gives back: after the write itself, which may be after append has returned. A write of which nothing was sent
+// because the writer's knowledge had become too old begins anew, with a look at the journal.
 func (w *Writer) append(ctx context.Context, payloads []payload, index int, release func()) (AppendResult, error) {
-	a, err := w.prepare(ctx, payloads, index)
+	meter := &dynamo.Meter{}
+	for {
+		result, err := w.appendOnce(ctx, meter, payloads, index, release)
+		if !errors.Is(err, errAgain) {
+			return result, err
+		}
+	}
+}
+
+// errAgain says that nothing of a write was sent, as the writer has to look at the journal first. The turn is still held.
+var errAgain = errors.New("look at the journal first")
+
+func (w *Writer) appendOnce(ctx context.Context, meter *dynamo.Meter, payloads []payload, index int, release func()) (AppendResult, error) {
+	a, err := w.prepare(ctx, meter, payloads, index)
 	if err != nil {
 		release()
 		return AppendResult{}, err
@@ -151,25 +165,29 @@ func (w *Writer) append(ctx context.Context, payloads []payload, index int, rele
 		}()
 		return AppendResult{}, err
 	}
-	defer release()
 	if err := a.settle(ctx); err != nil {
+		if !errors.Is(err, errAgain) {
+			release()
+		}
 		return AppendResult{}, err
 	}
+	defer release()
 	w.next, w.last, w.active = a.last()+1, w.uuid, a.began
 	return AppendResult{First: a.first(), Last: a.last(), Cost: a.meter.Cost()}, nil
 }
 
 // prepare makes the items, and checks all that can be checked before anything is sent: what is refused here uses up no
 // sequence number, so it leaves no hole.
-func (w *Writer) prepare(ctx context.Context, payloads []payload, index int) (*appending, error) {
+func (w *Writer) prepare(ctx context.Context, meter *dynamo.Meter, payloads []payload, index int) (*appending, error) {
 	config := &w.journal.config
 	if len(payloads) > config.MaxBatchEvents {
 		return nil, &RejectedError{w.pid, -1, len(payloads), config.MaxBatchEvents, errTooManyEvents}
 	}
-	a := &appending{writer: w}
-	if err := w.refresh(ctx, &a.meter); err != nil {
+	a := &appending{writer: w, meter: meter}
+	if err := w.refresh(ctx, meter); err != nil {
 		return nil, err
 	}
+	a.known = w.active
 	if int64(len(payloads)) > w.remaining() {
 		return nil, fmt.Errorf("append %d events to %q after sequence number %d: %w", len(payloads), w.pid, w.next-1, ErrSequenceExhausted)
 	}
@@ -238,9 +256,10 @@ type appending struct {
 	items  []layout.Attributes
 	// sizes are those of the items in bytes.
 	sizes   []int
-	meter   dynamo.Meter
+	meter   *dynamo.Meter
 	sending lifetime.Sending
-	began   clock.Moment
+	// known is how old the knowledge is that the write relies on, began when the write did.
+	known, began clock.Moment
 
 	members *dynamo.Insertion
 	// mark is the high mark on its way, nil if the write needs none.
@@ -266,20 +285,28 @@ func (a *appending) start(ctx context.Context) {
 	if layout.CrossesBlock(a.first(), a.last()) {
 		a.mark = &markPut{done: make(chan struct{})}
 		var writing context.Context
-		writing, a.mark.cancel = w.journal.life.Write(ctx, w.journal.config.OperationTimeout)
+		writing, a.mark.cancel = w.journal.life.Write(ctx)
 		go func() {
 			defer close(a.mark.done)
 			defer a.mark.cancel(nil)
-			if err := w.journal.store.RaiseHighMark(writing, &a.meter, w.pid, a.last(), a.sending.Send); safeguard.HighMark {
+			if err := w.journal.store.RaiseHighMark(writing, a.meter, w.pid, a.last(), a.before); safeguard.HighMark {
 				a.mark.err = err
 			}
 		}()
 	}
-	in := dynamo.Insert{ID: w.pid, Items: a.items, Sizes: a.sizes, Begin: a.sending.Send}
+	in := dynamo.Insert{ID: w.pid, Items: a.items, Sizes: a.sizes, Before: a.before}
 	if safeguard.Conditional && (safeguard.ConditionalMembers || len(a.items) == 1) {
 		in.Condition = replay.NotExists
 	}
-	a.members = w.journal.group.Insert(ctx, &a.meter, in)
+	a.members = w.journal.group.Insert(ctx, a.meter, in)
+}
+
+// before is the check of every attempt: nothing is sent by knowledge that is too old, nor what was taken back.
+func (a *appending) before() error {
+	if err := a.writer.journal.checkAge(a.known); err != nil {
+		return err
+	}
+	return a.sending.Send()
 }
 
 // sentWhile waits until everything is sent and answered; false if ctx ends before.
@@ -340,7 +367,7 @@ func (a *appending) meet(ctx context.Context, results []error) {
 	}
 	ctx, end := w.journal.life.Look(ctx)
 	defer end()
-	standing, err := w.journal.store.AllStanding(ctx, &a.meter, w.pid, old)
+	standing, err := w.journal.store.AllStanding(ctx, a.meter, w.pid, old)
 	for i, e := range a.events {
 		if _, met := old[e.SequenceNr]; !met {
 			continue
@@ -387,6 +414,10 @@ func (a *appending) settle(ctx context.Context) error {
 			failed = a.mark.err
 		}
 	}
+	if unknown == nil && failed == nil {
+		// The answer brings the service's time: a wall clock that was set back hides a sleep from the check before the attempt.
+		unknown = w.journal.checkAge(a.known)
+	}
 	switch {
 	case unknown == nil && failed == nil:
 		return nil
@@ -400,6 +431,9 @@ func (a *appending) settle(ctx context.Context) error {
 		failed = a.unknown(failed)
 		w.end(failed)
 		return failed
+	}
+	if written == 0 && errors.Is(failed, ErrTooLate) {
+		return errAgain
 	}
 	failed = fmt.Errorf("append to %q at sequence number %d: %w", w.pid, a.first(), failed)
 	if written > 0 { // nobody will ever see these members, but their numbers are taken
@@ -465,11 +499,8 @@ func (w *Writer) stillLast(ctx context.Context, m *dynamo.Meter) (bool, error) {
 // it is still the last: after the whole window the tombstones that would stop it may be gone. The marks of a purged id are
 // put anew, or they would vanish under a live entity.
 func (w *Writer) refresh(ctx context.Context, m *dynamo.Meter) error {
-	j := w.journal
-	if safeguard.IdleLook && j.clock.Since(w.active) > j.config.FenceWindow/2 {
-		if err := w.lookAgain(ctx, m); err != nil {
-			return fmt.Errorf("look at %q again after a pause: %w", w.pid, itemError(j.config.JournalTable, err))
-		}
+	if err := w.lookAfterPause(ctx, m); err != nil {
+		return err
 	}
 	if !w.expiring {
 		return nil
@@ -478,5 +509,16 @@ func (w *Writer) refresh(ctx context.Context, m *dynamo.Meter) error {
 		return fmt.Errorf("renew the marks of %q: %w", w.pid, err)
 	}
 	w.expiring = false
+	return nil
+}
+
+// lookAfterPause looks at the journal again if what the writer knows of it is too old to write by.
+func (w *Writer) lookAfterPause(ctx context.Context, m *dynamo.Meter) error {
+	if !safeguard.IdleLook || w.journal.checkAge(w.active) == nil {
+		return nil
+	}
+	if err := w.lookAgain(ctx, m); err != nil {
+		return fmt.Errorf("look at %q again after a pause: %w", w.pid, itemError(w.journal.config.JournalTable, err))
+	}
 	return nil
 }

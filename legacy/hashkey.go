@@ -378,7 +378,7 @@ func (s *hashKey) deleteStep(ctx context.Context, m *dynamo.Meter, pid string, l
 			deleted++
 		}
 	}
-	if err := s.client.BatchDelete(ctx, m, s.table, keys); err != nil {
+	if err := s.client.BatchDelete(ctx, m, s.table, keys, nil); err != nil {
 		return 0, err
 	}
 	return deleted, nil

@@ -163,7 +163,7 @@ func (s *naive) deleteItems(ctx context.Context, m *dynamo.Meter, pid string, lo
 		if mark {
 			n, err = markDeleted(ctx, m, s.client, s.table, keys, s.parallelism)
 		} else {
-			err = s.client.BatchDelete(ctx, m, s.table, keys)
+			err = s.client.BatchDelete(ctx, m, s.table, keys, nil)
 		}
 		if err != nil {
 			return deleted, fmt.Errorf("delete events from %d to %d: %w", lo, hi, err)

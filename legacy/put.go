@@ -29,7 +29,7 @@ func putEvent(ctx context.Context, m *dynamo.Meter, client *dynamo.Client, table
 		Item:      e.item,
 		Condition: "attribute_not_exists(#key)",
 		Names:     map[string]string{"#key": keyName},
-		Begin:     e.send,
+		Before:    e.send,
 	})
 	switch {
 	case err == nil:

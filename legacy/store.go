@@ -40,5 +40,5 @@ type newEvent struct {
 	seq  int64
 	item dynamo.Attributes
 	// send is asked before each try is sent: false means that it must not be.
-	send func() bool
+	send func() error
 }

@@ -72,7 +72,7 @@ func (w *Writer) append(ctx context.Context, event any, index int) (dynajournal.
 	}
 	// A caller that goes before the event was sent takes it back; one that goes later leaves it to the journal.
 	outcome, gone := make(chan error), make(chan struct{})
-	writing, cancel := w.journal.life.Write(ctx, w.journal.config.Journal.OperationTimeout)
+	writing, cancel := w.journal.life.Write(ctx)
 	go func() {
 		defer release()
 		defer cancel(nil)

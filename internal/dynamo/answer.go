@@ -97,12 +97,13 @@ func (b *wholeBody) Close() error {
 
 // decodePlain decodes an answer that has been read, if it is plain.
 func decodePlain(ctx context.Context, answer *http.Response, out any) bool {
-	taker, _ := ctx.Value(takesItems{}).(Taker)
-	if taker != nil {
-		taker.Start()
-	}
 	body, ok := answer.Body.(*wholeBody)
-	return ok && decodeInto(body.whole.Bytes(), out, taker)
+	given, _ := ctx.Value(takesItems{}).(*taking)
+	if given == nil {
+		return ok && decodeInto(body.whole.Bytes(), out, nil)
+	}
+	given.Start()
+	return ok && decodeInto(body.whole.Bytes(), out, given)
 }
 
 // decodeInto decodes an answer into the SDK's form of it. The items of a Query are given to taker instead, if there is one.
@@ -220,6 +221,9 @@ func decodePage(b []byte, taker Taker) (page, bool) {
 				return false
 			}
 			given = true
+			if taking, ok := taker.(*taking); ok {
+				taking.given = true
+			}
 			p.items, ok = d.items(taker)
 		case "Count":
 			p.count, ok = d.count()

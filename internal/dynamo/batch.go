@@ -49,18 +49,27 @@ func (c *Client) batchGet(ctx context.Context, m *Meter, table string, keys []At
 		if err != nil {
 			return 0, Cost{}, err
 		}
+		left, cost := len(out.UnprocessedKeys[table].Keys), consumed(false, out.ConsumedCapacity...)
+		if left < len(pending[table].Keys) {
+			if out.Responses == nil {
+				return 0, cost, errNoItems
+			}
+			if err := c.endpoint.consumed("BatchGetItem", len(out.ConsumedCapacity) > 0); err != nil {
+				return 0, cost, err
+			}
+		}
 		found = append(found, out.Responses[table]...)
 		pending = out.UnprocessedKeys
-		return len(pending[table].Keys), consumed(false, out.ConsumedCapacity...), nil
+		return left, cost, nil
 	})
 	return found, err
 }
 
 // BatchWrite puts and deletes items without conditions, at most MaxBatchWrite of them. Left-overs are sent again, within
-// the tries of one request: when it returns nil, everything is done; when not, any part may be.
-func (c *Client) BatchWrite(ctx context.Context, m *Meter, table string, writes []types.WriteRequest) error {
+// the tries of one request: when it returns nil, everything is done; when not, any part may be. before is that of Put.
+func (c *Client) BatchWrite(ctx context.Context, m *Meter, table string, writes []types.WriteRequest, before func() error) error {
 	pending := map[string][]types.WriteRequest{table: writes}
-	return c.drain(ctx, m, request{operation: "BatchWriteItem", table: table, write: true}, len(writes), func(ctx context.Context) (int, Cost, error) {
+	return c.drain(ctx, m, request{operation: "BatchWriteItem", table: table, write: true, before: before}, len(writes), func(ctx context.Context) (int, Cost, error) {
 		out, err := c.api.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
 			RequestItems:           pending,
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
@@ -68,19 +77,25 @@ func (c *Client) BatchWrite(ctx context.Context, m *Meter, table string, writes 
 		if err != nil {
 			return 0, Cost{}, err //nolint:wrapcheck // judged and wrapped by drain
 		}
+		left, cost := len(out.UnprocessedItems[table]), consumed(true, out.ConsumedCapacity...)
+		if left < len(pending[table]) {
+			if err := c.endpoint.consumed("BatchWriteItem", len(out.ConsumedCapacity) > 0); err != nil {
+				return 0, cost, err
+			}
+		}
 		pending = out.UnprocessedItems
-		return len(pending[table]), consumed(true, out.ConsumedCapacity...), nil
+		return left, cost, nil
 	})
 }
 
-// BatchDelete deletes the items of keys, in as many requests as it takes, one after the other.
-func (c *Client) BatchDelete(ctx context.Context, m *Meter, table string, keys []Attributes) error {
+// BatchDelete deletes the items of keys, in as many requests as it takes, one after the other. before is that of Put.
+func (c *Client) BatchDelete(ctx context.Context, m *Meter, table string, keys []Attributes, before func() error) error {
 	for chunk := range slices.Chunk(keys, c.opts.MaxBatchWrite) {
 		writes := make([]types.WriteRequest, len(chunk))
 		for i, key := range chunk {
 			writes[i].DeleteRequest = &types.DeleteRequest{Key: key}
 		}
-		if err := c.BatchWrite(ctx, m, table, writes); err != nil {
+		if err := c.BatchWrite(ctx, m, table, writes, before); err != nil {
 			return err
 		}
 	}

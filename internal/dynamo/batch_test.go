@@ -152,7 +152,7 @@ func TestLeftOversOfABatchReadAreReadToo(t *testing.T) {
 func TestLeftOversOfABatchWriteAreWrittenToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBatchService(20, 0, 1, 25)
-		err := newClient(t, options(b)).BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(25))
+		err := newClient(t, options(b)).BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(25), nil)
 		if err != nil || !b.once(25) {
 			t.Errorf("served %v, error %v", b.served, err)
 		}
@@ -164,7 +164,7 @@ func TestFailedTryOfABatchLosesNoLeftOver(t *testing.T) {
 		b := newBatchService(10)
 		service := play(b.Do, throttle(), b.Do, reset, b.Do)
 		c := newClient(t, options(rawScript{service}))
-		if err := c.BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(25)); err != nil || !b.once(25) {
+		if err := c.BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(25), nil); err != nil || !b.once(25) {
 			t.Errorf("served %v, error %v", b.served, err)
 		}
 	})
@@ -178,7 +178,7 @@ func (s rawScript) Do(r *http.Request) (*http.Response, error) { return s.take(s
 func TestBatchThatMovesOnIsNotGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBatchService(1) // 25 tries, with 3 retries each
-		err := newClient(t, options(b)).BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(25))
+		err := newClient(t, options(b)).BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(25), nil)
 		if err != nil || !b.once(25) || len(b.sent) != 25 {
 			t.Errorf("%d tries, served %v, error %v", len(b.sent), b.served, err)
 		}
@@ -189,7 +189,7 @@ func TestBatchThatStandsStillUsesUpItsTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, send := range map[string]func(*dynamo.Client) error{
 			"write": func(c *dynamo.Client) error {
-				return c.BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(25))
+				return c.BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(25), nil)
 			},
 			"read": func(c *dynamo.Client) error {
 				_, err := c.BatchGet(t.Context(), &dynamo.Meter{}, table, keys(25))
@@ -210,7 +210,7 @@ func TestBatchWhoseLeftOversGoUpAndDownEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		leave := func(n int) step {
 			return func(r *http.Request) (*http.Response, error) {
-				return answer(r, map[string]any{"UnprocessedKeys": map[string]any{table: map[string]any{"Keys": make([]struct{}, n)}}})
+				return answer(r, map[string]any{"Responses": map[string]any{}, "UnprocessedKeys": map[string]any{table: map[string]any{"Keys": make([]struct{}, n)}}})
 			}
 		}
 		var steps []step
@@ -250,7 +250,7 @@ func TestBatchWriteMayBeAppliedAfterALostAnswer(t *testing.T) {
 			fail step
 			want bool
 		}{"lost": {reset, true}, "throttled": {throttle(), false}} {
-			err := client(t, play(c.fail)).BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(1))
+			err := client(t, play(c.fail)).BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(1), nil)
 			if err == nil || dynamo.MaybeApplied(err) != c.want {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -72,7 +72,7 @@ func TestOperationTimeoutBoundsABatchThatIsNeverDone(t *testing.T) {
 			o.Retries, o.BackoffBase, o.OperationTimeout = 1000, time.Second, 10*time.Second
 		})
 		began := time.Now()
-		err := c.BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(3))
+		err := c.BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(3), nil)
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 10*time.Second {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
@@ -209,7 +209,7 @@ func TestTimeOfARequestBeginsWithItsPlaceInThePool(t *testing.T) {
 		"a request": put,
 		"a batch": func(t *testing.T, c *dynamo.Client) error {
 			t.Helper()
-			return c.BatchWrite(t.Context(), &dynamo.Meter{}, table, []types.WriteRequest{{PutRequest: &types.PutRequest{Item: key(1)}}})
+			return c.BatchWrite(t.Context(), &dynamo.Meter{}, table, []types.WriteRequest{{PutRequest: &types.PutRequest{Item: key(1)}}}, nil)
 		},
 		"a group's request": func(t *testing.T, c *dynamo.Client) error {
 			t.Helper()
@@ -250,8 +250,8 @@ func TestReservedPlaceIsThatOfTheFirstTry(t *testing.T) {
 		ctx    context.Context
 		err    error
 	}{
-		"answered":        {play(ok(`{}`)), t.Context(), nil},
-		"tried again":     {play(throttle(), ok(`{}`)), t.Context(), nil},
+		"answered":        {play(ok(`{"Items":[]}`)), t.Context(), nil},
+		"tried again":     {play(throttle(), ok(`{"Items":[]}`)), t.Context(), nil},
 		"refused":         {play(refuse(http.StatusBadRequest, "ValidationException")), t.Context(), dynamo.ErrInvalidRequest},
 		"ended before it": {play(ok(`{}`)), ended, context.Canceled},
 	} {

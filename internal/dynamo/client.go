@@ -3,6 +3,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -12,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/dynajournal/dynajournal/internal/clock"
 )
 
 // Options configure a Client. All fields are required, unless they say otherwise.
@@ -34,6 +37,8 @@ type Options struct {
 	MaxBatchGet, MaxBatchWrite int
 	// SDKCodec leaves the sending and encoding of all requests and the decoding of all answers to the SDK.
 	SDKCodec bool
+	// Clock is the clock that learns the service's time from its answers. Without one it is the machine's.
+	Clock *clock.Clock
 	// Observe is called after each try, if set, from the goroutine that made it.
 	Observe func(ctx context.Context, try Try)
 }
@@ -65,15 +70,19 @@ type HTTPOptions struct {
 type Client struct {
 	api *dynamodb.Client
 	// direct is nil where the SDK sends everything.
-	direct *direct
-	opts   Options
-	slots  chan struct{}
-	idle   func()
+	direct   *direct
+	endpoint *endpoint
+	opts     Options
+	slots    chan struct{}
+	idle     func()
 }
 
 // New makes a client. It sends nothing.
 func New(opts Options) (*Client, error) {
-	c := &Client{opts: opts, slots: make(chan struct{}, opts.MaxInFlight), idle: func() {}}
+	if opts.Clock == nil {
+		opts.Clock = clock.System()
+	}
+	c := &Client{opts: opts, slots: make(chan struct{}, opts.MaxInFlight), idle: func() {}, endpoint: &endpoint{}}
 	inner := opts.AWS.HTTPClient
 	if inner == nil {
 		built, err := buildHTTPClient(opts.HTTP, opts.MaxInFlight)
@@ -83,9 +92,10 @@ func New(opts Options) (*Client, error) {
 		inner = built
 		c.idle = built.CloseIdleConnections
 	}
-	c.direct = newDirect(&opts, inner)
+	sending := transport{inner, c.endpoint, opts.Clock}
+	c.direct = newDirect(&opts, sending)
 	c.api = dynamodb.NewFromConfig(opts.AWS, func(o *dynamodb.Options) {
-		o.HTTPClient = transport{inner}
+		o.HTTPClient = sending
 		o.DisableValidateResponseChecksum = true // checked by transport
 		o.Retryer = aws.NopRetryer{}             // retries are decided here
 		if opts.UserAgent != "" {
@@ -101,6 +111,9 @@ func New(opts Options) (*Client, error) {
 
 // Close frees idle connections that the client itself opened. Requests under way are their callers' to end.
 func (c *Client) Close() { c.idle() }
+
+// Clock is the clock that learns the service's time from its answers.
+func (c *Client) Clock() *clock.Clock { return c.opts.Clock }
 
 // MaxInFlight is how many requests can be under way at once: more goroutines than that gain nothing.
 func (c *Client) MaxInFlight() int { return c.opts.MaxInFlight }
@@ -137,8 +150,8 @@ func call[T any](ctx context.Context, c *Client, m *Meter, r request, send func(
 type request struct {
 	operation, table string
 	write            bool
-	// begin is asked before each try is sent, if set: false means that it must not be.
-	begin func() bool
+	// before is called before every attempt, if set: an error means that it must not be sent.
+	before func() error
 	// reserved says that the first try has its place already.
 	reserved bool
 }
@@ -159,6 +172,9 @@ type tries struct {
 	// refused counts the answers that said that the signature or the token is bad.
 	refused int
 	maybe   bool
+	// patience bounds the next attempt where it is shorter than AttemptTimeout; hung reports that the last one was ended by it.
+	patience time.Duration
+	hung     bool
 	// reason and err are those of the last try that failed.
 	reason, err error
 }
@@ -195,14 +211,22 @@ func attempt[T any](t *tries, m *Meter, send func(context.Context) (T, Cost, err
 	if t.ctx.Err() != nil {
 		return none, errNotSent
 	}
-	if t.begin != nil && !t.begin() {
-		return none, errNotSent
+	// The moment is taken before the check, so that a machine that sleeps after the check is noticed by transport.send.
+	moment := t.client.opts.Clock.Now()
+	if t.before != nil {
+		if err := t.before(); err != nil {
+			return none, &refusedError{err}
+		}
 	}
 	t.start()
 	t.sent++
-	began := time.Now()
-	tryCtx, cancel := context.WithTimeout(t.ctx, t.client.opts.AttemptTimeout)
+	began, patience := time.Now(), t.client.opts.AttemptTimeout
+	if t.patience > 0 {
+		patience = t.patience
+	}
+	tryCtx, cancel := context.WithTimeout(context.WithValue(t.ctx, begunKey{}, moment), patience)
 	out, cost, err := send(tryCtx)
+	t.hung = err != nil && t.patience > 0 && tryCtx.Err() != nil && t.ctx.Err() == nil
 	cancel()
 	cost.Requests = 1
 	if m != nil {
@@ -244,8 +268,12 @@ func (t *tries) failed(err error) error {
 	return nil
 }
 
-// notSent ends a request that was not to be sent any more: with the failure of its last try, if there was one.
+// notSent ends a request that was not to be sent any more: with what its check says, or with the failure of its last attempt,
+// if there was one.
 func (t *tries) notSent(err error) error {
+	if refused, ok := errors.AsType[*refusedError](err); ok {
+		return t.ended(refused.reason, cmp.Or(t.err, refused.reason))
+	}
 	switch {
 	case t.ctx.Err() != nil:
 		return t.ended(contextReason(t.ctx), err)

@@ -14,8 +14,8 @@ import (
 )
 
 func TestCostIsWhatDynamoDBSaysAndEveryTry(t *testing.T) {
-	const one, batch = `{"ConsumedCapacity":{"TableName":"events","CapacityUnits":1.5}}`,
-		`{"ConsumedCapacity":[{"TableName":"events","CapacityUnits":1.5},{"TableName":"index","CapacityUnits":2}]}`
+	const one, batch = `{"Items":[],"ConsumedCapacity":{"TableName":"events","CapacityUnits":1.5}}`,
+		`{"Responses":{},"ConsumedCapacity":[{"TableName":"events","CapacityUnits":1.5},{"TableName":"index","CapacityUnits":2}]}`
 	for name, c := range map[string]struct {
 		answer string
 		send   func(context.Context, *dynamo.Client, *dynamo.Meter) error
@@ -41,7 +41,7 @@ func TestCostIsWhatDynamoDBSaysAndEveryTry(t *testing.T) {
 			return err
 		}, dynamo.Cost{Requests: 2, ReadUnits: 3.5}},
 		"batch write": {batch, func(ctx context.Context, c *dynamo.Client, m *dynamo.Meter) error {
-			return c.BatchWrite(ctx, m, table, writes(2))
+			return c.BatchWrite(ctx, m, table, writes(2), nil)
 		}, dynamo.Cost{Requests: 2, WriteUnits: 3.5}},
 		"put, where the service does not say": {`{}`, func(ctx context.Context, c *dynamo.Client, m *dynamo.Meter) error {
 			return c.Put(ctx, m, dynamo.Put{Table: table, Item: key(1)})

@@ -40,11 +40,11 @@ type direct struct {
 }
 
 // newDirect is nil where the SDK must have every request.
-func newDirect(o *Options, inner aws.HTTPClient) *direct {
+func newDirect(o *Options, sending transport) *direct {
 	if o.SDKCodec || !alike(&o.AWS) {
 		return nil
 	}
-	return &direct{transport: transport{inner}, credentials: o.AWS.Credentials, signer: v4.NewSigner()}
+	return &direct{transport: sending, credentials: o.AWS.Credentials, signer: v4.NewSigner()}
 }
 
 // alike says whether the SDK sends all requests of an operation on a table alike, and nobody else sees them: its layers are all

@@ -99,7 +99,7 @@ func TestOnlyTheFirstRequestTakesTheSDKsWay(t *testing.T) {
 
 func TestEveryOperationHasAnExampleOfItsOwn(t *testing.T) {
 	t.Parallel()
-	s := play(summed(ok(`{}`)))
+	s := play(summed(ok(`{"Items":[]}`)))
 	c := client(t, s)
 	query := func() {
 		if _, err := c.Query(t.Context(), &dynamo.Meter{}, &dynamodb.QueryInput{TableName: aws.String(table)}); err != nil {

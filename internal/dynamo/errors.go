@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -74,7 +73,8 @@ type verdict struct {
 	renew bool
 }
 
-// verdicts by error code. Throttled writes were not applied; internal errors may come after the write was done.
+// verdicts by error code: those of the operations used here, and those common to all services of AWS. Throttled writes were
+// not applied; internal errors may come after the write was done. A code that is not here says nothing of the write.
 var verdicts = map[string]verdict{
 	"ProvisionedThroughputExceededException":   {reason: ErrThrottled, retry: true},
 	"ThrottlingException":                      {reason: ErrThrottled, retry: true},
@@ -87,6 +87,7 @@ var verdicts = map[string]verdict{
 	"LimitExceededException":                   {reason: ErrThrottled, retry: true},
 	"InternalServerError":                      {reason: ErrUnavailable, retry: true, ambiguous: true},
 	"InternalFailure":                          {reason: ErrUnavailable, retry: true, ambiguous: true},
+	"RequestAbortedException":                  {reason: ErrUnavailable, retry: true, ambiguous: true},
 	"ServiceUnavailable":                       {reason: ErrUnavailable, retry: true, ambiguous: true},
 	"ServiceUnavailableException":              {reason: ErrUnavailable, retry: true, ambiguous: true},
 	"RequestTimeout":                           {reason: ErrUnavailable, retry: true, ambiguous: true},
@@ -97,9 +98,22 @@ var verdicts = map[string]verdict{
 	"ValidationException":                      {reason: ErrInvalidRequest},
 	"SerializationException":                   {reason: ErrInvalidRequest},
 	"UnknownOperationException":                {reason: ErrInvalidRequest},
+	"DuplicateItemException":                   {reason: ErrConditionFailed},
+	"IndexNotFoundException":                   {reason: ErrInvalidRequest},
+	"MalformedHttpRequestException":            {reason: ErrInvalidRequest},
+	"RequestEntityTooLargeException":           {reason: ErrInvalidRequest},
+	"ResourceInUseException":                   {reason: ErrInvalidRequest},
+	"TableAlreadyExistsException":              {reason: ErrInvalidRequest},
+	"TableInUseException":                      {reason: ErrInvalidRequest},
+	"TableNotFoundException":                   {reason: ErrTableNotFound},
+	"TransactionCanceledException":             {reason: ErrInvalidRequest},
 	"AccessDeniedException":                    {reason: ErrDenied},
 	"AccessDenied":                             {reason: ErrDenied},
 	"UnrecognizedClientException":              {reason: ErrDenied},
+	"InvalidClientTokenId":                     {reason: ErrDenied},
+	"MissingAuthenticationToken":               {reason: ErrDenied},
+	"NotAuthorized":                            {reason: ErrDenied},
+	"OptInRequired":                            {reason: ErrDenied},
 	"MissingAuthenticationTokenException":      {reason: ErrDenied},
 	"IncompleteSignature":                      {reason: ErrDenied},
 	"IncompleteSignatureException":             {reason: ErrDenied},
@@ -125,10 +139,15 @@ var verdicts = map[string]verdict{
 // lostAnswer is the verdict on a try that got no answer that could be understood.
 var lostAnswer = verdict{reason: ErrUnavailable, retry: true, ambiguous: true}
 
-// judge decides what a failed try means. What is not known to have left a write undone may have done it.
+// judge decides what a failed try means. What is not known to have left a write undone may have done it: only an error that
+// DynamoDB's protocol names says that nothing was written. A status alone says nothing, as whoever stands between can answer
+// with it after the service has done the write.
 func judge(err error) verdict {
+	if errors.Is(err, errSlept) {
+		return verdict{reason: ErrUnavailable, retry: true} // never sent
+	}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		return judgeCode(api.ErrorCode(), statusOf(err))
+		return judgeCode(api.ErrorCode())
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
@@ -146,18 +165,12 @@ func judge(err error) verdict {
 	return lostAnswer
 }
 
-func judgeCode(code string, status int) verdict {
+func judgeCode(code string) verdict {
 	if _, name, ok := strings.Cut(code, "#"); ok {
 		code = name
 	}
 	if v, ok := verdicts[code]; ok {
 		return v
-	}
-	switch {
-	case status == http.StatusTooManyRequests:
-		return verdict{reason: ErrThrottled, retry: true}
-	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
-		return verdict{reason: ErrInvalidRequest}
 	}
 	return lostAnswer
 }

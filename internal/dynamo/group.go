@@ -28,8 +28,10 @@ type GroupOptions struct {
 	Context context.Context //nolint:containedctx // that of the owner's life, not of a call
 	// Off has every item put by a request of its own.
 	Off bool
-	// Refused is told once, when the service turned out to refuse PartiQL; from then on the group is off.
-	Refused func(error)
+	// Refused is told when the service turned out to refuse PartiQL, and the group is off: for a while if access was denied,
+	// else for good. Accepted is told when the service accepts it again, if set.
+	Refused  func(error)
+	Accepted func()
 }
 
 // Group inserts items at keys where nothing stands, and lets writers share requests: group commit. It is safe for concurrent
@@ -47,7 +49,7 @@ type Group struct {
 	client     *Client
 	opts       GroupOptions
 	statements statements
-	off        atomic.Bool
+	sharing    sharing
 	// work are the group's goroutines. Those that have sent a request stay for further ones, as their stacks have grown: wake
 	// gives them what to send, nil for what waits then.
 	work    sync.WaitGroup
@@ -65,7 +67,9 @@ type Group struct {
 // NewGroup makes a group. It must be closed when its last Insertion is done.
 func (c *Client) NewGroup(opts GroupOptions) *Group {
 	g := &Group{client: c, opts: opts, statements: statements{table: opts.Table}, wake: make(chan []*write, c.opts.MaxInFlight)}
-	g.off.Store(opts.Off)
+	if opts.Off {
+		g.sharing.forbid()
+	}
 	return g
 }
 
@@ -85,8 +89,10 @@ type Insert struct {
 	// Condition says of a PutItem what an INSERT says anyway: that nothing stands at the key. Empty puts an item whatever
 	// stands there, never shared.
 	Condition string
-	// Begin is asked before the first item is sent, and maybe again. Once it says false nothing is.
-	Begin func() bool
+	// Before is called before every attempt, after the wait for a connection, if set. After an error the items of that attempt
+	// are not sent, and end with that error; what an earlier attempt may have done to them stays unknown. The other writers of
+	// the request go on.
+	Before func() error
 }
 
 // Insertion is an Insert on its way.
@@ -139,7 +145,7 @@ func (s *Insertion) finish(i int, err error) {
 	}
 }
 
-// Withdraw forgets what is not being sent yet. Begin must say false from before it on.
+// Withdraw forgets what is not being sent yet. Before must fail from before it on.
 func (s *Insertion) Withdraw() {
 	g := s.group
 	g.mu.Lock()
@@ -185,10 +191,10 @@ func (g *Group) start(together []*write) {
 
 // holds is how many items a request holds: one, when the group is off.
 func (g *Group) holds() int {
-	if g.off.Load() {
-		return 1
+	if g.sharing.allowed() {
+		return maxStatements
 	}
-	return maxStatements
+	return 1
 }
 
 // enqueue lets an insertion wait, in parts of as many items as a request holds, and returns how many parts that are.
@@ -278,9 +284,16 @@ func (g *Group) next() []*write {
 }
 
 // refused turns the group off, as the service does not know or allow PartiQL.
-func (g *Group) refused(err error) {
-	if g.off.CompareAndSwap(false, true) {
+func (g *Group) refused(reason, err error) {
+	if g.sharing.refused(reason) {
 		g.opts.Refused(err)
+	}
+}
+
+// accepted turns the group on again, as the service has accepted PartiQL.
+func (g *Group) accepted() {
+	if g.sharing.accepted() && g.opts.Accepted != nil {
+		g.opts.Accepted()
 	}
 }
 

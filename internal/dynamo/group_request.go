@@ -1,12 +1,14 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -20,7 +22,6 @@ type groupRequest struct {
 	// parent is what the request ends with, besides its time, in tries. They are handed from the sender to whoever tries again.
 	parent context.Context //nolint:containedctx // a request's own
 	tries  tries
-	begun  bool
 	// members are the items that have no outcome yet.
 	members []member
 	// outcome takes the outcome of a member; nil gives it to the member's writer.
@@ -45,7 +46,7 @@ func (g *Group) request(writes []*write) *groupRequest {
 	if len(writes) == 1 {
 		r.parent = valued{g.opts.Context, writes[0].ctx}
 	}
-	r.tries = tries{client: g.client, request: request{table: g.opts.Table, write: true, begin: r.begin}}
+	r.tries = tries{client: g.client, request: request{table: g.opts.Table, write: true, before: r.before}}
 	r.tries.within(r.parent)
 	items := 0
 	for _, w := range writes {
@@ -76,24 +77,27 @@ func (v valued) Value(key any) any {
 	return v.values.Value(key)
 }
 
-// begin asks each writer before the first try whether to send, and leaves out those who don't want it any more.
-func (r *groupRequest) begin() bool {
-	if r.begun {
-		return true
-	}
-	r.begun = true
+// before calls the check of each writer before an attempt, and leaves out the members of those whose check fails. If none is
+// left the attempt is not sent.
+func (r *groupRequest) before() error {
 	var asked *write
-	var wanted bool
+	var refusal error
 	r.members = slices.DeleteFunc(r.members, func(m member) bool {
 		if m.write != asked {
-			asked, wanted = m.write, m.write.Begin == nil || m.write.Begin()
+			asked, refusal = m.write, nil
+			if m.write.Before != nil {
+				refusal = m.write.Before()
+			}
 		}
-		if !wanted {
-			r.finish(&m, errNotSent, errNotSent)
+		if refusal != nil {
+			r.finish(&m, refusal, cmp.Or(m.err, refusal))
 		}
-		return !wanted
+		return refusal != nil
 	})
-	return len(r.members) > 0
+	if len(r.members) == 0 {
+		return errNotSent
+	}
+	return nil
 }
 
 // finish gives a member its outcome, an error if there is a reason for one.
@@ -112,7 +116,7 @@ func (r *groupRequest) finish(m *member, reason, err error) {
 
 // first does the first try, and says whether some members are left for further ones.
 func (r *groupRequest) first() bool {
-	if len(r.members) > 1 && r.group.off.Load() {
+	if len(r.members) > 1 && !r.group.sharing.allowed() {
 		r.group.work.Go(func() {
 			r.singly(r.members, r.tries, nil)
 			r.tries.end()
@@ -140,11 +144,30 @@ func (r *groupRequest) rest() {
 	}
 }
 
+// hangsAfter is the part of AttemptTimeout after which a request that hangs is no longer shared.
+const hangsAfter = 4
+
+// patience bounds an attempt that several writers share, 0 if that is not bounded more than any: one that hangs must not hold
+// up all of them as long as it would hold up one.
+func (r *groupRequest) patience() time.Duration {
+	opts := &r.group.client.opts
+	if r.members[0].write == r.members[len(r.members)-1].write || r.tries.used >= opts.Retries {
+		return 0
+	}
+	return max(opts.AttemptTimeout/hangsAfter, 1)
+}
+
 // try sends what is left. It says whether some is left even then.
 func (r *groupRequest) try() bool {
+	r.tries.patience = r.patience()
+	together := len(r.members) > 1
 	failures, err := attempt(&r.tries, nil, r.send)
 	if isNotSent(err) {
 		r.notSent(err)
+		return false
+	}
+	if err != nil && r.tries.hung {
+		r.part(err)
 		return false
 	}
 	if err != nil {
@@ -152,18 +175,47 @@ func (r *groupRequest) try() bool {
 		r.note(judge(err))
 	}
 	left, refused, accepted := r.settle(failures)
+	if together && accepted && err == nil {
+		r.group.accepted()
+	}
 	r.members = left
 	if len(refused) > 0 {
-		why, spent := refused[0].err, r.tries // as they are now: the members that are left go on meanwhile
+		first, spent := refused[0], r.tries // as they are now: the members that are left go on meanwhile
 		r.group.work.Go(func() {
 			r.singly(refused, spent, func(taken bool) {
 				if taken && !accepted { // so what the service refuses is PartiQL
-					r.group.refused(why)
+					r.group.refused(first.reason, first.err)
 				}
 			})
 		})
 	}
 	return len(left) > 0
+}
+
+// part sends the members of each writer by a request of its own, after a shared one has hung: it may have inserted each of
+// them, and a writer that meets its own item has succeeded.
+func (r *groupRequest) part(err error) {
+	v, spent := judge(err), r.tries
+	spent.used++
+	for i := range r.members {
+		m := &r.members[i]
+		m.maybe, m.reason, m.err = m.maybe || v.ambiguous, v.reason, err
+	}
+	for len(r.members) > 0 {
+		end := slices.IndexFunc(r.members, func(m member) bool { return m.write != r.members[0].write })
+		if end < 0 {
+			end = len(r.members)
+		}
+		own := &groupRequest{group: r.group, parent: r.parent, tries: spent, members: r.members[:end:end], outcome: r.outcome}
+		own.tries.before = own.before
+		own.tries.within(r.parent)
+		r.members = r.members[end:]
+		r.group.work.Go(func() {
+			if own.first() {
+				own.rest()
+			}
+		})
+	}
 }
 
 // note takes note of what an answer says of the whole request.
@@ -227,17 +279,20 @@ func (r *groupRequest) notSent(err error) {
 }
 
 // singly sends members by a request each, as many at the same time as can be under way. Before the last one has its outcome,
-// decide is told whether the service refused none of them for what it is. spent is what the request has used of its tries.
+// decide is told whether the service accepted some of them and refused none for what it is. spent is what the request has used of its tries.
 func (r *groupRequest) singly(members []member, spent tries, decide func(taken bool)) {
-	var refusals atomic.Bool
+	var refusals, accepted atomic.Bool
 	var left atomic.Int32
 	left.Store(int32(len(members)))
 	outcome := func(m *member, err error) {
-		if isRefusal(err) {
+		switch {
+		case isRefusal(err):
 			refusals.Store(true)
+		case err == nil, errors.Is(err, ErrConditionFailed):
+			accepted.Store(true)
 		}
 		if left.Add(-1) == 0 && decide != nil {
-			decide(!refusals.Load())
+			decide(accepted.Load() && !refusals.Load())
 		}
 		m.write.finish(m.at, err)
 	}
@@ -246,8 +301,8 @@ func (r *groupRequest) singly(members []member, spent tries, decide func(taken b
 	for _, m := range members {
 		slots <- struct{}{}
 		all.Go(func() {
-			single := &groupRequest{group: r.group, parent: r.parent, tries: spent, begun: r.begun, members: []member{m}, outcome: outcome}
-			single.tries.begin = single.begin
+			single := &groupRequest{group: r.group, parent: r.parent, tries: spent, members: []member{m}, outcome: outcome}
+			single.tries.before = single.before
 			single.tries.within(r.parent)
 			if single.first() {
 				single.rest()
@@ -289,7 +344,11 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 	if len(out.Responses) != len(r.members) {
 		return nil, cost, fmt.Errorf("%w: %d of %d", errWrongNumber, len(out.Responses), len(r.members))
 	}
-	return failuresOf(out.Responses), cost, nil
+	failures := failuresOf(out.Responses)
+	if slices.Contains(failures, nil) || failures == nil { // where nothing was written nothing need have been consumed
+		err = c.endpoint.consumed("BatchExecuteStatement", len(out.ConsumedCapacity) > 0)
+	}
+	return failures, cost, err
 }
 
 // charge charges each member what its statement consumed; all of it to the first, where the answer does not say it of each.

@@ -19,8 +19,21 @@ type Item interface {
 	Get(name string) (types.AttributeValue, bool)
 }
 
-// takesItems is the key of a context's value that takes the items of a Query: a Taker.
+// takesItems is the key of a context's value that takes the items of a Query: a *taking.
 type takesItems struct{}
+
+// taking is a Taker, and reports whether it was given a list of items.
+type taking struct {
+	Taker
+
+	given bool
+}
+
+// Start begins the page anew.
+func (t *taking) Start() {
+	t.given = false
+	t.Taker.Start()
+}
 
 // mapped is an item that the SDK has decoded.
 type mapped Attributes

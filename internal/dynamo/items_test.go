@@ -72,7 +72,7 @@ func TestEveryRequestNamesOperationAndTableInItsError(t *testing.T) {
 			return err
 		},
 		"BatchWriteItem": func(ctx context.Context, c *dynamo.Client) error {
-			return c.BatchWrite(ctx, &dynamo.Meter{}, table, writes(1))
+			return c.BatchWrite(ctx, &dynamo.Meter{}, table, writes(1), nil)
 		},
 		"DescribeTable": func(ctx context.Context, c *dynamo.Client) error {
 			_, err := c.Describe(ctx, table)

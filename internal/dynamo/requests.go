@@ -21,14 +21,15 @@ type Put struct {
 	Condition string
 	Names     map[string]string
 	Values    Attributes
-	// Begin is asked before each try is sent, if set. Once it says false the item is not put, and Put fails.
-	Begin func() bool
+	// Before is called before every attempt, after the wait for a connection, if set. After an error the attempt is not sent,
+	// and the request ends with that error; what an earlier attempt may have done stays unknown.
+	Before func() error
 }
 
 // Put puts one item. A condition that fails is ErrConditionFailed with the item that stands there (OldItem), and may be the
 // answer to a second try whose first was applied: MaybeApplied tells.
 func (c *Client) Put(ctx context.Context, m *Meter, p Put) error {
-	_, err := call(ctx, c, m, request{operation: "PutItem", table: p.Table, write: true, begin: p.Begin}, func(ctx context.Context) (struct{}, Cost, error) {
+	_, err := call(ctx, c, m, request{operation: "PutItem", table: p.Table, write: true, before: p.Before}, func(ctx context.Context) (struct{}, Cost, error) {
 		cost, err := c.putItem(ctx, &p)
 		return struct{}{}, cost, err
 	})
@@ -52,7 +53,7 @@ func (c *Client) putItem(ctx context.Context, p *Put) (Cost, error) {
 	if err != nil {
 		return Cost{}, err
 	}
-	return capacity(true, out.ConsumedCapacity), nil
+	return c.capacity("PutItem", true, out.ConsumedCapacity)
 }
 
 // Remove deletes the item whose key is p.Item, under p's condition. Errors are those of Put.
@@ -67,12 +68,13 @@ func (c *Client) Remove(ctx context.Context, m *Meter, p Put) error {
 	if p.Condition != "" {
 		in.ConditionExpression = &p.Condition
 	}
-	_, err := call(ctx, c, m, request{operation: "DeleteItem", table: p.Table, write: true}, func(ctx context.Context) (struct{}, Cost, error) {
+	_, err := call(ctx, c, m, request{operation: "DeleteItem", table: p.Table, write: true, before: p.Before}, func(ctx context.Context) (struct{}, Cost, error) {
 		out, err := c.api.DeleteItem(ctx, in)
 		if err != nil {
 			return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 		}
-		return struct{}{}, capacity(true, out.ConsumedCapacity), nil
+		cost, err := c.capacity("DeleteItem", true, out.ConsumedCapacity)
+		return struct{}{}, cost, err
 	})
 	return err
 }
@@ -104,7 +106,8 @@ func (c *Client) SetAttributes(ctx context.Context, m *Meter, table string, key,
 		if err != nil {
 			return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 		}
-		return struct{}{}, capacity(true, out.ConsumedCapacity), nil
+		cost, err := c.capacity("UpdateItem", true, out.ConsumedCapacity)
+		return struct{}{}, cost, err
 	})
 	return err
 }
@@ -135,7 +138,8 @@ func (c *Client) Update(ctx context.Context, m *Meter, u Update) (Attributes, er
 		if err != nil {
 			return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 		}
-		return out.Attributes, capacity(true, out.ConsumedCapacity), nil
+		cost, err := c.capacity("UpdateItem", true, out.ConsumedCapacity)
+		return out.Attributes, cost, err
 	})
 }
 
@@ -152,7 +156,8 @@ func (c *Client) Replace(ctx context.Context, m *Meter, table string, item Attri
 		if err != nil {
 			return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 		}
-		return out.Attributes, capacity(true, out.ConsumedCapacity), nil
+		cost, err := c.capacity("PutItem", true, out.ConsumedCapacity)
+		return out.Attributes, cost, err
 	})
 }
 
@@ -169,7 +174,8 @@ func (c *Client) Get(ctx context.Context, m *Meter, table string, key Attributes
 		if err != nil {
 			return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 		}
-		return out.Item, capacity(false, out.ConsumedCapacity), nil
+		cost, err := c.capacity("GetItem", false, out.ConsumedCapacity)
+		return out.Item, cost, err
 	})
 }
 
@@ -193,7 +199,11 @@ func (c *Client) query(ctx context.Context, m *Meter, in *dynamodb.QueryInput, r
 		if err != nil {
 			return Page{}, Cost{}, err
 		}
-		return Page{out.Items, out.LastEvaluatedKey}, capacity(false, out.ConsumedCapacity), nil
+		cost, err := c.capacity("Query", false, out.ConsumedCapacity)
+		if taking, _ := ctx.Value(takesItems{}).(*taking); err == nil && out.Items == nil && (taking == nil || !taking.given) {
+			err = errNoItems
+		}
+		return Page{out.Items, out.LastEvaluatedKey}, cost, err
 	})
 }
 
@@ -202,7 +212,7 @@ func (c *Client) query(ctx context.Context, m *Meter, in *dynamodb.QueryInput, r
 func (c *Client) QueryItems(
 	ctx context.Context, m *Meter, in *dynamodb.QueryInput, taker Taker, reserved bool,
 ) (next Attributes, err error) {
-	page, err := c.query(context.WithValue(ctx, takesItems{}, taker), m, in, reserved)
+	page, err := c.query(context.WithValue(ctx, takesItems{}, &taking{Taker: taker}), m, in, reserved)
 	if err != nil {
 		return nil, err
 	}
@@ -223,13 +233,10 @@ func (c *Client) Scan(ctx context.Context, m *Meter, in *dynamodb.ScanInput) (Pa
 		if err != nil {
 			return Page{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 		}
-		return Page{out.Items, out.LastEvaluatedKey}, capacity(false, out.ConsumedCapacity), nil
+		cost, err := c.capacity("Scan", false, out.ConsumedCapacity)
+		if err == nil && out.Items == nil {
+			err = errNoItems
+		}
+		return Page{out.Items, out.LastEvaluatedKey}, cost, err
 	})
-}
-
-func capacity(write bool, c *types.ConsumedCapacity) Cost {
-	if c == nil {
-		return Cost{Requests: 1}
-	}
-	return consumed(write, *c)
 }

@@ -2,12 +2,16 @@ package dynamo
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+
+	"github.com/dynajournal/dynajournal/internal/clock"
 )
 
 // ownBody gives a request its body anew, from memory. The SDK's own is bad for the transport in two ways. Smithy closes it as
@@ -31,7 +35,11 @@ func ownBody(r *http.Request) error {
 }
 
 // transport is what the SDK sends requests by.
-type transport struct{ inner aws.HTTPClient }
+type transport struct {
+	inner    aws.HTTPClient
+	endpoint *endpoint
+	clock    *clock.Clock
+}
 
 // Do sends a request of the SDK, unless it has been sent and answered already.
 func (t transport) Do(r *http.Request) (*http.Response, error) {
@@ -53,15 +61,37 @@ func (t transport) Do(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// send sends a request, and checks the answer's checksum. The SDK checks it only when the answer is closed, and then tells
+// begunKey is the key of the context's value that says when an attempt began: a clock.Moment.
+type begunKey struct{}
+
+// longestStart bounds the time between the check before an attempt and its sending.
+const longestStart = time.Minute
+
+// errSlept is the failure of an attempt that was not sent, as too much time had passed since the check that allowed it: the
+// machine slept. A later attempt is checked anew.
+var errSlept = errors.New("the machine slept before the request was sent")
+
+// send sends a request, and checks the answer. The SDK checks a checksum only when the answer is closed, and then tells
 // nobody: a damaged answer would be taken for an acknowledgement.
+//
+// A machine that sleeps between the check before an attempt and the signing would sign what the check no longer allows with
+// a fresh date, so the time is looked at once more here, behind the signing. After that the signature's age protects: the
+// service refuses one that is older than 15 minutes.
 func (t transport) send(r *http.Request) (*http.Response, error) {
+	begun, ok := r.Context().Value(begunKey{}).(clock.Moment)
+	if ok && t.clock.Since(begun) > longestStart {
+		return nil, errSlept
+	}
 	answer, err := t.inner.Do(r)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // a transport hands errors on as they are
 	}
-	if err := checkSum(answer); err != nil {
+	if err := t.endpoint.check(answer); err != nil {
 		return nil, err
+	}
+	// An answer that waited here while the machine slept states an old time.
+	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil && (!ok || t.clock.Since(begun) <= longestStart) {
+		t.clock.Learn(date)
 	}
 	return answer, nil
 }

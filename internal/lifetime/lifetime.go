@@ -80,15 +80,13 @@ func (l *Lifetime) Look(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// Write enters the sending of a write. It goes on when ctx ends, as what was sent may have been done, but not longer than
-// patience, nor than the journal allows.
-func (l *Lifetime) Write(ctx context.Context, patience time.Duration) (context.Context, context.CancelCauseFunc) {
+// Write enters the sending of a write. It goes on when ctx ends, as what was sent may have been done, but not longer than the
+// journal allows. Each of its requests has a time of its own, which does not run while it waits for a connection.
+func (l *Lifetime) Write(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(l.writing, func() { end(l.err) })
-	ctx, cancel := context.WithTimeout(ctx, patience)
 	return ctx, func(cause error) {
 		stop()
 		end(cause)
-		cancel()
 	}
 }

@@ -55,7 +55,7 @@ type Result struct {
 // when emit returns an error, which it returns. With Recover, everything up to Result.Highest is closed when it returns:
 // no event can appear there later that was not handed out (or left out by the window).
 func (s *Store) Run(ctx context.Context, m *dynamo.Meter, req Request, emit func(*layout.Event) error) (Result, error) {
-	r := &run{store: s, meter: m, req: req, emit: emit, handing: true}
+	r := &run{store: s.While(s.fresh()), meter: m, req: req, emit: emit, handing: true}
 	defer func() { r.pages.close() }() // also where emit panics
 	if err := r.begin(ctx); err != nil {
 		return Result{}, err

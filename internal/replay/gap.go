@@ -14,7 +14,7 @@ import (
 // still missing, no deletion explains it, and the reader is going to write, then they are sealed. A seal that meets an event
 // reads it. So nothing behind a gap is handed out before the gap is closed, and nothing has to be taken back.
 func (r *run) gap(ctx context.Context, slot read) error {
-	lo := r.want
+	lo, store := r.want, r.store.While(r.store.fresh())
 	hi := min(partitionEnd(lo), slot.SequenceNr-1)
 	var there []layout.Slot
 	if safeguard.GapReread {
@@ -39,7 +39,7 @@ func (r *run) gap(ctx context.Context, slot read) error {
 		known[s.SequenceNr-lo] = true
 	}
 	if r.req.Recover && safeguard.Seal {
-		if err := r.seal(ctx, numbers, known); err != nil {
+		if err := r.seal(ctx, store, numbers, known); err != nil {
 			return err
 		}
 	}
@@ -47,8 +47,8 @@ func (r *run) gap(ctx context.Context, slot read) error {
 	return nil
 }
 
-// seal closes the numbers that are not known, at the same time.
-func (r *run) seal(ctx context.Context, numbers []read, known []bool) error {
+// seal closes the numbers that are not known, at the same time, by a store that checks how old that knowledge is.
+func (r *run) seal(ctx context.Context, store *Store, numbers []read, known []bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(r.store.Parallelism)
 	for i := range numbers {
@@ -56,7 +56,7 @@ func (r *run) seal(ctx context.Context, numbers []read, known []bool) error {
 			continue
 		}
 		group.Go(func() error {
-			slot, err := r.store.Seal(ctx, r.meter, r.req.PersistenceID, numbers[i].SequenceNr)
+			slot, err := store.Seal(ctx, r.meter, r.req.PersistenceID, numbers[i].SequenceNr)
 			numbers[i] = read{Slot: slot, at: r.clock.stamp()}
 			return err
 		})

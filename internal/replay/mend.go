@@ -21,11 +21,14 @@ import (
 const MarkMovesUp = "attribute_not_exists(" + layout.AttrPar + ") OR " + layout.AttrSeq + " < :v OR (" +
 	layout.AttrSeq + " = :v AND attribute_exists(" + layout.AttrExpires + "))"
 
-// RaiseHighMark puts the high mark that a sequence number needs. One that is already higher is as good. begin is that of
-// dynamo.Put.
-func (s *Store) RaiseHighMark(ctx context.Context, m *dynamo.Meter, pid string, seq int64, begin func() bool) error {
+// RaiseHighMark puts the high mark that a sequence number needs. One that is already higher is as good. before is that of
+// dynamo.Put, nil for the store's own.
+func (s *Store) RaiseHighMark(ctx context.Context, m *dynamo.Meter, pid string, seq int64, before func() error) error {
+	if before == nil {
+		before = s.Before
+	}
 	item := s.Keys.EncodeHighMark(pid, layout.HighestBlock(seq), 0)
-	put := dynamo.Put{Table: s.Table, Item: item, Begin: begin}
+	put := dynamo.Put{Table: s.Table, Item: item, Before: before}
 	return s.putIf(ctx, m, put, MarkMovesUp, map[string]types.AttributeValue{":v": item[layout.AttrSeq]})
 }
 
@@ -40,14 +43,14 @@ func (s *Store) ids(pid string) layout.Attributes {
 // RaiseLowMark puts a low mark that does not expire, unless one as high stands there.
 func (s *Store) RaiseLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) error {
 	item := s.Keys.EncodeLowMark(pid, low, s.ids(pid), 0)
-	return s.putIf(ctx, m, dynamo.Put{Table: s.Table, Item: item}, MarkMovesUp, map[string]types.AttributeValue{":v": item[layout.AttrSeq]})
+	return s.putIf(ctx, m, dynamo.Put{Table: s.Table, Item: item, Before: s.Before}, MarkMovesUp, map[string]types.AttributeValue{":v": item[layout.AttrSeq]})
 }
 
 // RenewLowMark puts a low mark of a purged id anew, without its expiry. It says false if the mark does not stand there any more:
 // it has vanished, or was moved.
 func (s *Store) RenewLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) (bool, error) {
 	item := s.Keys.EncodeLowMark(pid, low, s.ids(pid), 0)
-	put := dynamo.Put{Table: s.Table, Item: item, Values: dynamo.Attributes{":v": item[layout.AttrSeq]}}
+	put := dynamo.Put{Table: s.Table, Item: item, Before: s.Before, Values: dynamo.Attributes{":v": item[layout.AttrSeq]}}
 	put.Condition = layout.AttrSeq + " = :v AND attribute_exists(" + layout.AttrExpires + ")"
 	err := s.Client.Put(ctx, m, put)
 	if err == nil || !errors.Is(err, dynamo.ErrConditionFailed) {
@@ -63,6 +66,7 @@ func (s *Store) Hold(ctx context.Context, m *dynamo.Meter, pid string, slot layo
 	err := s.Client.Put(ctx, m, dynamo.Put{
 		Table:     s.Table,
 		Item:      s.Keys.EncodeFence(pid, slot.SequenceNr, low, 0),
+		Before:    s.Before,
 		Condition: layout.AttrExpires + " = :expires",
 		Values:    dynamo.Attributes{":expires": &types.AttributeValueMemberN{Value: strconv.FormatInt(slot.Expires, 10)}},
 	})
@@ -74,7 +78,7 @@ func (s *Store) Hold(ctx context.Context, m *dynamo.Meter, pid string, slot layo
 
 // Entomb puts a tombstone at a number below the low mark.
 func (s *Store) Entomb(ctx context.Context, m *dynamo.Meter, pid string, seq, expires int64) error {
-	return s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: s.Keys.EncodeTombstone(pid, seq, expires)})
+	return s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: s.Keys.EncodeTombstone(pid, seq, expires), Before: s.Before})
 }
 
 // SealMember turns an event of a batch that can't be completed any more into a seal, if it still stands there.
@@ -98,7 +102,7 @@ func (s *Store) SealMember(ctx context.Context, m *dynamo.Meter, e *layout.Event
 		stored = there
 	}
 	condition := layout.AttrIdx + " = :idx AND " + layout.AttrCnt + " = :cnt AND " + writer + " = :writer"
-	return s.putIf(ctx, m, dynamo.Put{Table: s.Table, Item: item}, condition, map[string]types.AttributeValue{
+	return s.putIf(ctx, m, dynamo.Put{Table: s.Table, Item: item, Before: s.Before}, condition, map[string]types.AttributeValue{
 		":idx":    stored[layout.AttrIdx],
 		":cnt":    stored[layout.AttrCnt],
 		":writer": stored[writer],
@@ -122,6 +126,7 @@ func (s *Store) RemoveExpired(ctx context.Context, m *dynamo.Meter, pid string, 
 	err := s.Client.Remove(ctx, m, dynamo.Put{
 		Table:     s.Table,
 		Item:      s.Keys.Event(pid, seq).Attributes(),
+		Before:    s.Before,
 		Condition: layout.AttrExpires + " < :now",
 		Values:    dynamo.Attributes{":now": &types.AttributeValueMemberN{Value: strconv.FormatInt(now, 10)}},
 	})
@@ -156,7 +161,7 @@ func (s *Store) EnterID(ctx context.Context, m *dynamo.Meter, pid string, low la
 	ids := s.Keys.IDsAttributes(pid, s.IDsShards)
 	if low.Seq > 0 {
 		item := s.Keys.EncodeLowMark(pid, low, ids, 0)
-		return s.putIf(ctx, m, dynamo.Put{Table: s.Table, Item: item}, layout.AttrSeq+" = :v", dynamo.Attributes{":v": item[layout.AttrSeq]})
+		return s.putIf(ctx, m, dynamo.Put{Table: s.Table, Item: item, Before: s.Before}, layout.AttrSeq+" = :v", dynamo.Attributes{":v": item[layout.AttrSeq]})
 	}
 	if _, err := s.Seal(ctx, m, pid, 1); err != nil {
 		return err

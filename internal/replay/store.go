@@ -34,6 +34,26 @@ type Store struct {
 	IDsShards int64
 	// Parallelism bounds how many partitions of one persistence id are read ahead.
 	Parallelism int
+	// Fresh begins to watch how old what is read from now on becomes: the function that it returns fails when that is too old
+	// to write by. nil sets no bound.
+	Fresh func() func() error
+	// Before is the check of every attempt to write: that of dynamo.Put.
+	Before func() error
+}
+
+// While is the store whose writes are checked by before.
+func (s *Store) While(before func() error) *Store {
+	while := *s
+	while.Before = before
+	return &while
+}
+
+// fresh is the check of what is written by what is read from now on.
+func (s *Store) fresh() func() error {
+	if s.Fresh == nil {
+		return nil
+	}
+	return s.Fresh()
 }
 
 // Marks reads all marks of a persistence id, in one request where it can be one.
@@ -81,7 +101,7 @@ func (s *Store) close(ctx context.Context, m *dynamo.Meter, pid string, seq int6
 	if seq == 1 && s.IDsShards > 0 { // an id stays listed whose first number was sealed
 		maps.Copy(item, s.Keys.IDsAttributes(pid, s.IDsShards))
 	}
-	switch err := s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: item, Condition: NotExists}); {
+	switch err := s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: item, Condition: NotExists, Before: s.Before}); {
 	case err == nil:
 		return s.Keys.DecodeSlot(pid, seq/layout.PartitionSize, item)
 	case !errors.Is(err, dynamo.ErrConditionFailed):

@@ -151,5 +151,5 @@ func (d *deletion) remove(ctx context.Context, items []layout.Attributes) error 
 	for i, item := range items {
 		keys[i] = layout.Attributes{layout.AttrPar: item[layout.AttrPar], layout.AttrSnapshotSeq: item[layout.AttrSnapshotSeq]}
 	}
-	return d.store.Client.BatchDelete(ctx, d.meter, d.store.Table, keys)
+	return d.store.Client.BatchDelete(ctx, d.meter, d.store.Table, keys, nil)
 }

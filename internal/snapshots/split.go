@@ -199,7 +199,7 @@ func (s *Store) deleteParts(ctx context.Context, m *dynamo.Meter, pid string, he
 	for part := range parts {
 		keys[part] = s.Keys.SnapshotKey(pid, layout.SplitPartNumber(seq, token, part))
 	}
-	return s.Client.BatchDelete(ctx, m, s.Table, keys)
+	return s.Client.BatchDelete(ctx, m, s.Table, keys, nil)
 }
 
 func compress(data []byte) ([]byte, error) {
