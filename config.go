@@ -22,7 +22,7 @@ const (
 	DefaultBackoffBase       = time.Millisecond
 	DefaultBackoffCap        = time.Second
 	DefaultConnectTimeout    = 10 * time.Second
-	DefaultFenceWindow       = 24 * time.Hour
+	DefaultFenceWindow       = layout.DefaultFenceWindow * time.Second
 	DefaultIDsIndexName      = layout.SharedIDsIndex
 	DefaultJournalName       = "journal"
 	DefaultJournalTable      = "pekko-persistence"
@@ -77,8 +77,9 @@ type Config struct {
 	// FenceWindow is how long a deleted event keeps its sequence number taken, so that a writer that was paused meanwhile
 	// can't write there. A writer that did nothing for half of it looks before it writes. It must be the same in all
 	// processes that write to the journal, as who deletes says how long the number stays taken, and who was paused when he
-	// looks; and at least an hour, as a request can be under way for 15 minutes. Deleted events take storage that long.
-	// Defaults to DefaultFenceWindow.
+	// looks: CreateTables writes it into the journal's header, and 0 is what the header says. Another than the header's is an
+	// error. Of a journal without a header this is the only place that says it, and 0 is DefaultFenceWindow. It is at least
+	// MinFenceWindow, as a request can be under way for 15 minutes, and in whole seconds. Deleted events take storage that long.
 	FenceWindow time.Duration
 
 	// GroupCommit says whether writers may share requests. Defaults to GroupCommitAuto.
@@ -118,7 +119,7 @@ type Config struct {
 	// MaxConnections is how many requests can be under way at once, and how many connections are kept. Further ones wait. It is
 	// also how many recoveries and readings of one persistence id (Recover, Events, Records, Bounds, LoadSnapshot) can be
 	// beginning at once, up to their first events; further ones wait their turn, bounded by their context alone.
-	// Defaults to DefaultMaxConnections.
+	// Defaults to DefaultMaxConnections; more than MaxMaxConnections is refused.
 	MaxConnections int
 
 	// MaxItemSize is the largest item in bytes, as DynamoDB counts it: larger events are rejected, larger snapshots are
@@ -219,7 +220,6 @@ func (c Config) withDefaults() (Config, error) {
 	orDefault(&c.AttemptTimeout, DefaultAttemptTimeout)
 	orDefault(&c.BackoffBase, DefaultBackoffBase)
 	orDefault(&c.BackoffCap, DefaultBackoffCap)
-	orDefault(&c.FenceWindow, DefaultFenceWindow)
 	orDefault(&c.HTTP.ConnectTimeout, DefaultConnectTimeout)
 	orDefault(&c.IDsIndexName, DefaultIDsIndexName)
 	orDefault(&c.JournalName, DefaultJournalName)
@@ -255,6 +255,17 @@ func orDefault[T comparable](field *T, value T) {
 	}
 }
 
+// Bounds of Config.
+const (
+	// MinFenceWindow is the shortest fence window.
+	MinFenceWindow = layout.MinFenceWindow * time.Second
+	// MaxMaxConnections is the most connections that a journal takes.
+	MaxMaxConnections = 10_000
+)
+
+// maxBuffer bounds the buffers of a connection, in bytes.
+const maxBuffer = 64 << 20
+
 // maxDynamoItem is DynamoDB's limit of an item, in bytes.
 const maxDynamoItem = 400 << 10
 
@@ -270,22 +281,26 @@ func (c *Config) check() error {
 		positive("AttemptTimeout", int64(c.AttemptTimeout), anyDuration),
 		positive("BackoffBase", int64(c.BackoffBase), anyDuration),
 		positive("BackoffCap", int64(c.BackoffCap), anyDuration),
-		positive("FenceWindow", int64(c.FenceWindow), anyDuration),
 		positive("HTTP.ConnectTimeout", int64(c.HTTP.ConnectTimeout), anyDuration),
 		positive("MaxBatchBytes", int64(c.MaxBatchBytes), anyNumber),
 		positive("MaxBatchEvents", int64(c.MaxBatchEvents), anyNumber),
 		positive("MaxBatchGet", int64(c.MaxBatchGet), DefaultMaxBatchGet),
 		positive("MaxBatchWrite", int64(c.MaxBatchWrite), DefaultMaxBatchWrite),
-		positive("MaxConnections", int64(c.MaxConnections), anyNumber),
+		positive("MaxConnections", int64(c.MaxConnections), MaxMaxConnections),
 		positive("MaxItemSize", int64(c.MaxItemSize), maxDynamoItem),
 		positive("MaxSnapshotBytes", int64(c.MaxSnapshotBytes), anyNumber),
 		positive("OperationTimeout", int64(c.OperationTimeout), anyDuration),
-		positive("ReplayParallelism", int64(c.ReplayParallelism), anyNumber),
+		positive("ReplayParallelism", int64(c.ReplayParallelism), MaxMaxConnections),
+		positive("HTTP.ReadBuffer", max(int64(c.HTTP.ReadBuffer), 1), maxBuffer),
+		positive("HTTP.WriteBuffer", max(int64(c.HTTP.WriteBuffer), 1), maxBuffer),
 		positive("SequenceShards", max(int64(c.SequenceShards), 0)+1, layout.MaxShards+1),
 	} {
 		if field != nil {
 			return field
 		}
+	}
+	if w := c.FenceWindow; w != 0 && (w < MinFenceWindow || w > layout.MaxFenceWindow*time.Second || w%time.Second != 0) {
+		return &ArgumentError{"Config.FenceWindow", w, fmt.Sprintf("it must be from %v to ten years, in whole seconds", MinFenceWindow)}
 	}
 	if c.GroupCommit != GroupCommitAuto && c.GroupCommit != GroupCommitOff {
 		return &ArgumentError{"Config.GroupCommit", int(c.GroupCommit), "it must be GroupCommitAuto or GroupCommitOff"}
@@ -356,6 +371,7 @@ func (c *Config) client() (*dynamo.Client, error) {
 		MaxBatchGet:      c.MaxBatchGet,
 		MaxBatchWrite:    c.MaxBatchWrite,
 		SDKCodec:         c.SDKCodec,
+		Clock:            c.clock,
 		Observe:          c.observer(),
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -128,6 +129,7 @@ func (j *Journal) inspect(ctx context.Context) error {
 		j.keyLimit = keyLimit(table)
 	}
 	j.header, err = j.config.readHeader(ctx, j.client, table)
+	j.config.FenceWindow = time.Duration(j.header.FenceWindow) * time.Second
 	if err == nil && table != nil {
 		found, unusable := j.findIndex(table)
 		j.hasIndex.Store(found && unusable == nil) // else a listing looks again, and says what it is
@@ -140,7 +142,9 @@ func (c *Config) headerOf(item layout.Attributes) (layout.Header, error) {
 	keys := layout.Keys{Journal: c.JournalName}
 	if item == nil {
 		h := layout.Header{Kind: layout.KindShared, Shards: int64(c.SequenceShards), Version: layout.HeaderVersion}
+		h.FenceWindow = int64(c.FenceWindow / time.Second)
 		orDefault(&h.Shards, DefaultSequenceShards)
+		orDefault(&h.FenceWindow, layout.DefaultFenceWindow)
 		return h, nil
 	}
 	h, err := keys.DecodeHeader(item)
@@ -154,6 +158,10 @@ func (c *Config) headerOf(item layout.Attributes) (layout.Header, error) {
 	if c.SequenceShards != 0 && int64(c.SequenceShards) != h.Shards {
 		return h, fmt.Errorf("%w: it says %d sequence shards, Config.SequenceShards is %d: set it to %d or 0",
 			ErrHeaderMismatch, h.Shards, c.SequenceShards, h.Shards)
+	}
+	if window := time.Duration(h.FenceWindow) * time.Second; c.FenceWindow != 0 && c.FenceWindow != window {
+		return h, fmt.Errorf("%w: it says a fence window of %v, Config.FenceWindow is %v: set it to %v or 0",
+			ErrHeaderMismatch, window, c.FenceWindow, window)
 	}
 	return h, nil
 }

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -40,7 +42,15 @@ var answers = map[string]struct {
 		w.Header().Set("X-Amz-Crc32", "1")
 		answer(http.StatusOK, "application/x-amz-json-1.0", `{"Table":{},"Count":0,"Responses":{"pekko-persistence":[]}}`)(w, r)
 	}, dynajournal.ErrUnavailable, dynajournal.ErrOutcomeUnknown},
-	"answers HTML":               {answer(http.StatusOK, "text/html", "<html>welcome</html>"), dynajournal.ErrUnavailable, dynajournal.ErrOutcomeUnknown},
+	"answers HTML":            {answer(http.StatusOK, "text/html", "<html>welcome</html>"), dynajournal.ErrUnavailable, dynajournal.ErrOutcomeUnknown},
+	"answers an empty object": {answer(http.StatusOK, "application/x-amz-json-1.0", `{}`), dynajournal.ErrUnavailable, dynajournal.ErrOutcomeUnknown},
+	"answers nothing":         {answer(http.StatusOK, "application/x-amz-json-1.0", ``), dynajournal.ErrUnavailable, dynajournal.ErrOutcomeUnknown},
+	"answers for itself": {
+		answer(http.StatusBadRequest, "application/json", `{"error":"bad request"}`), dynajournal.ErrUnavailable, dynajournal.ErrOutcomeUnknown,
+	},
+	"answers not found without a body": {
+		answer(http.StatusNotFound, "text/plain", ""), dynajournal.ErrUnavailable, dynajournal.ErrOutcomeUnknown,
+	},
 	"answers HTML with an error": {answer(http.StatusBadGateway, "text/html", "<html>bad gateway</html>"), dynajournal.ErrUnavailable, dynajournal.ErrOutcomeUnknown},
 	"answers HTML with not found": {
 		answer(http.StatusNotFound, "text/html", "<html>not found</html>"), dynajournal.ErrUnavailable, dynajournal.ErrOutcomeUnknown,
@@ -49,14 +59,22 @@ var answers = map[string]struct {
 		http.Redirect(w, r, "https://example.invalid/", http.StatusFound)
 	},
 		dynajournal.ErrUnavailable, dynajournal.ErrOutcomeUnknown},
-	"answers an internal error": {answer(http.StatusInternalServerError, "application/x-amz-json-1.0", `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError"}`),
+	"answers an internal error": {dynamoAnswer(http.StatusInternalServerError, `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError"}`),
 		dynajournal.ErrUnavailable, dynajournal.ErrOutcomeUnknown},
-	"throttles": {answer(http.StatusBadRequest, "application/x-amz-json-1.0", `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}`),
+	"throttles": {dynamoAnswer(http.StatusBadRequest, `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}`),
 		dynajournal.ErrThrottled, dynajournal.ErrThrottled},
-	"denies": {answer(http.StatusBadRequest, "application/x-amz-json-1.0", `{"__type":"com.amazon.coral.service#AccessDeniedException","message":"not you"}`),
+	"denies": {dynamoAnswer(http.StatusBadRequest, `{"__type":"com.amazon.coral.service#AccessDeniedException","message":"not you"}`),
 		dynajournal.ErrDenied, dynajournal.ErrDenied},
-	"answers an unknown error": {answer(http.StatusBadRequest, "application/x-amz-json-1.0", `{"__type":"StrangeException","message":"?"}`),
-		dynajournal.ErrInvalidRequest, dynajournal.ErrInvalidRequest},
+	"answers an unknown error": {dynamoAnswer(http.StatusBadRequest, `{"__type":"StrangeException","message":"?"}`),
+		dynajournal.ErrUnavailable, dynajournal.ErrOutcomeUnknown},
+}
+
+// dynamoAnswer answers as DynamoDB does, with a checksum.
+func dynamoAnswer(status int, body string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(body))), 10))
+		answer(status, "application/x-amz-json-1.0", body)(w, r)
+	}
 }
 
 func answer(status int, contentType, body string) func(http.ResponseWriter, *http.Request) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -297,6 +298,7 @@ func (c *Config) missingHeader(ctx context.Context, client *dynamo.Client, opts 
 	if c.SequenceShards != 0 {
 		want.Shards = int64(c.SequenceShards)
 	}
+	want.FenceWindow = int64(c.FenceWindow / time.Second)
 	d, err := client.Describe(ctx, c.JournalTable)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"syscall"
+	"time"
 )
 
 // damage is what happens to an answer on its way.
@@ -40,7 +41,7 @@ func scramble(body []byte, random *rand.Rand) {
 }
 
 // hijackDamaged sends what there is of a damaged answer, and ends the connection.
-func (r *reply) hijackDamaged(w http.ResponseWriter) {
+func (r *reply) hijackDamaged(w http.ResponseWriter, now time.Time) {
 	connection, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		// The server's way to end the connection, for those that cannot be taken from it.
@@ -48,7 +49,7 @@ func (r *reply) hijackDamaged(w http.ResponseWriter) {
 	}
 	if r.damage == damageTruncated {
 		_, _ = fmt.Fprintf(buffered, "HTTP/1.1 %d %s\r\n", r.status, http.StatusText(r.status))
-		_ = r.header().Write(buffered)
+		_ = r.header(now).Write(buffered)
 		_, _ = buffered.WriteString("\r\n")
 		_, _ = buffered.Write(r.body[:len(r.body)/2])
 		_ = buffered.Flush()

@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 )
 
 const (
@@ -45,12 +46,13 @@ func (r *reply) release() {
 	}
 }
 
-func (r *reply) header() http.Header {
+func (r *reply) header(now time.Time) http.Header {
 	header := http.Header{}
 	// The names are in their canonical form already.
 	header["X-Amzn-Requestid"] = []string{r.requestID}
 	header["X-Amz-Crc32"] = []string{strconv.FormatUint(uint64(crc32.ChecksumIEEE(r.body)), 10)}
 	header["Content-Type"] = []string{r.contentType}
+	header["Date"] = []string{now.UTC().Format(http.TimeFormat)}
 	header["Content-Length"] = []string{strconv.Itoa(len(r.body))}
 	return header
 }
@@ -65,11 +67,11 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	defer answer.release()
 	if answer.damage == damageReset || answer.damage == damageTruncated {
-		answer.hijackDamaged(w)
+		answer.hijackDamaged(w, e.now())
 		return
 	}
 	header := w.Header()
-	maps.Copy(header, answer.header())
+	maps.Copy(header, answer.header(e.now()))
 	w.WriteHeader(answer.status)
 	// A client that went away needs no answer.
 	_, _ = w.Write(answer.body)

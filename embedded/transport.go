@@ -55,7 +55,7 @@ func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		Proto:         "HTTP/1.1",
 		ProtoMajor:    1,
 		ProtoMinor:    1,
-		Header:        answer.header(),
+		Header:        answer.header(t.engine.now()),
 		Body:          &replyBody{rest: answer.body, answer: answer},
 		ContentLength: int64(len(answer.body)),
 		Request:       request,

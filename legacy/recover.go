@@ -45,7 +45,7 @@ func (j *Journal) Recover(ctx context.Context, persistenceID string, opts Recove
 		return nil, err
 	}
 	defer done()
-	w := &Writer{journal: j, pid: persistenceID, uuid: uuid.NewString(), turn: make(chan struct{}, 1)}
+	w := &Writer{journal: j, pid: persistenceID, uuid: uuid.NewString(), turn: make(chan struct{}, 1), over: make(chan struct{})}
 	highest, err := j.store.takeOver(ctx, &w.recovery, persistenceID, opts.After)
 	if err == nil {
 		w.next = highest + 1
@@ -85,8 +85,9 @@ type Writer struct {
 	// recovery is what the recovery cost.
 	recovery dynamo.Meter
 
-	// ended is why the writer has ended, nil while it lives.
+	// ended is why the writer has ended, nil while it lives; over is closed then.
 	ended atomic.Pointer[error]
+	over  chan struct{}
 
 	// turn is held by the call under way. It guards next.
 	turn chan struct{}
@@ -137,6 +138,8 @@ func (w *Writer) await(ctx context.Context) error {
 	}
 	select {
 	case w.turn <- struct{}{}:
+	case <-w.over: // while a write of it may go on in the background
+		return w.alive()
 	case <-ctx.Done():
 		return fmt.Errorf("write to %q: %w", w.pid, context.Cause(ctx))
 	}
@@ -156,4 +159,8 @@ func (w *Writer) alive() error {
 }
 
 // end ends the writer; the first cause stays.
-func (w *Writer) end(cause error) { w.ended.CompareAndSwap(nil, &cause) }
+func (w *Writer) end(cause error) {
+	if w.ended.CompareAndSwap(nil, &cause) {
+		close(w.over)
+	}
+}

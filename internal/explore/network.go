@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"testing/iotest"
 
@@ -282,19 +284,22 @@ func (n *Network) Delay(r *Request) {
 // Refuse answers a request with an error of DynamoDB's, without doing anything.
 func (n *Network) Refuse(r *Request, status int, code string) {
 	if n.take(r) {
-		r.answer <- answer{
-			status: status,
-			header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-			body:   fmt.Appendf(nil, `{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":"refused"}`, code),
-		}
+		body := fmt.Appendf(nil, `{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":"refused"}`, code)
+		r.answer <- answer{status: status, header: headerOf(body), body: body}
 	}
 }
 
 // Answer answers a request with what the caller says the service answered.
 func (n *Network) Answer(r *Request, body []byte) {
 	if n.take(r) {
-		r.answer <- answer{status: http.StatusOK, header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, body: body}
+		r.answer <- answer{status: http.StatusOK, header: headerOf(body), body: body}
 	}
+}
+
+// headerOf is the header that DynamoDB gives a body: one without a checksum is not taken for its.
+func headerOf(body []byte) http.Header {
+	sum := strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10)
+	return http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amz-Crc32": {sum}}
 }
 
 // Forget drops what is under way.

@@ -28,7 +28,7 @@ type world struct {
 }
 
 // fenceWindow is that of every journal here: short, as the engine does its own work while the bubble's time passes.
-const fenceWindow = 10 * time.Minute
+const fenceWindow = time.Hour
 
 // inWorld runs a test in a bubble with an empty native journal, without group commit: each member of an atomic write is a
 // request, with a fate of its own.

@@ -28,7 +28,16 @@ type Header struct {
 	// Shards is the number of shards of the marks, IDsShards that of the sparse ids index (0 in a shared journal).
 	Shards, IDsShards int64
 	Version           int64
+	// FenceWindow is how long deleted numbers stay taken, in seconds. A header that does not say it means DefaultFenceWindow.
+	FenceWindow int64
 }
+
+// Fence windows in seconds: what a header means that does not say it, and the bounds of one that does.
+const (
+	DefaultFenceWindow = 24 * 60 * 60
+	MinFenceWindow     = 60 * 60
+	MaxFenceWindow     = 10 * 365 * 24 * 60 * 60
+)
 
 // EncodeHeader makes the header's item.
 func (k Keys) EncodeHeader(h Header) Attributes {
@@ -37,6 +46,9 @@ func (k Keys) EncodeHeader(h Header) Attributes {
 	item[AttrShards] = number(h.Shards)
 	item[AttrIDsShards] = number(h.IDsShards)
 	item[AttrVersion] = number(h.Version)
+	if h.FenceWindow != 0 && h.FenceWindow != DefaultFenceWindow {
+		item[AttrFenceWindow] = number(h.FenceWindow)
+	}
 	return item
 }
 
@@ -49,6 +61,12 @@ func (k Keys) DecodeHeader(item Attributes) (Header, error) {
 		return h, r.err
 	}
 	h.Kind, h.Shards, h.IDsShards = r.text(AttrKind), r.number(AttrShards), r.optionalNumber(AttrIDsShards)
+	if h.FenceWindow = DefaultFenceWindow; r.has(AttrFenceWindow) {
+		h.FenceWindow = r.number(AttrFenceWindow)
+	}
+	if r.err == nil && (h.FenceWindow < MinFenceWindow || h.FenceWindow > MaxFenceWindow) {
+		r.fail(AttrFenceWindow, ErrRange)
+	}
 	if r.err == nil && h.Kind != KindNative && h.Kind != KindShared {
 		r.fail(AttrKind, ErrRange)
 	}

@@ -35,6 +35,7 @@ const (
 	AttrShards        = "shards"
 	AttrIDsShards     = "ids_shards"
 	AttrVersion       = "version"
+	AttrFenceWindow   = "fence_window"
 )
 
 // tombstoneMember is what idx and cnt of tombstones and seals say: a member of a batch that can never be complete, so that

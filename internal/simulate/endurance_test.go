@@ -21,7 +21,9 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/explore"
+	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 var (
@@ -64,6 +66,9 @@ type load struct {
 	failed       atomic.Int64
 }
 
+// fast is how much faster than time the clocks of the journals and of the engine are: a fence window takes a minute.
+const fast = 60
+
 // TestEndurance loads many entities with writes, deletions, snapshots, reads and recoveries by two processes, while the engine
 // does everything it can do wrong, and prints memory and goroutines as a table. What a recovery finds must be what was
 // acknowledged.
@@ -81,12 +86,16 @@ func TestEndurance(t *testing.T) {
 		f.Probability, f.Delay = 0.003, min(f.Delay, 300*time.Millisecond)
 		faults = append(faults, f)
 	}
-	engine, err := embedded.Open(folder, embedded.WithSweepInterval(10*time.Second))
+	began := time.Now()
+	elapsed := func() time.Duration { return fast * time.Since(began) }
+	wall := func() time.Time { return began.Add(elapsed()).Round(0) }
+	engine, err := embedded.Open(folder, embedded.WithSweepInterval(10*time.Second), embedded.WithClock(wall))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = engine.Close() }()
-	config := dynajournal.Config{AWS: engine.AWSConfig(), FenceWindow: time.Minute, AttemptTimeout: time.Second}
+	config := dynajournal.Config{AWS: engine.AWSConfig(), FenceWindow: time.Hour, AttemptTimeout: time.Second}
+	private.SetClock(&config, clock.New(wall, elapsed))
 	if err := dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
