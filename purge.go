@@ -116,12 +116,13 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter) (int64, error) {
 	if err := put(low, replay.MarkMovesUp, during); err != nil {
 		return 0, err
 	}
+	fenced := w.next
 	w.low, w.next, w.expiring = low, low.Seq, true
-	orphans, err := w.removeOrphans(ctx, m)
+	orphans, err := w.removeOrphans(ctx, m, marks)
 	if err != nil {
 		return orphans, err
 	}
-	removed, err := w.remove(ctx, m, func(progress layout.LowMark) error { return put(progress, stillExpiring, during) })
+	removed, err := w.remove(ctx, m, fenced, func(progress layout.LowMark) error { return put(progress, stillExpiring, during) })
 	removed += orphans
 	if err != nil {
 		return removed, err
@@ -142,24 +143,26 @@ const neverExpires = 253_402_300_799
 
 // removeOrphans turns events into tombstones that stand below where removal has come: a snapshot newer than the journal has
 // raised the low mark over them. Nothing would hide them any more when that has vanished.
-func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter) (int64, error) {
+func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter, marks layout.Marks) (int64, error) {
 	j, removed := w.journal, int64(0)
-	for p := int64(0); p*layout.PartitionSize < w.low.Removed; p++ {
+	last := (w.low.Removed - 1) / layout.PartitionSize
+	err := j.store.EachExisting(ctx, m, w.pid, marks, 0, last, func(p int64) (bool, error) {
 		slots, err := j.store.Partition(ctx, m, w.pid, p)
 		if err != nil {
-			return removed, err
+			return false, err
 		}
 		for _, s := range slots {
 			if s.Event == nil || s.SequenceNr >= w.low.Removed {
 				continue
 			}
 			if err := w.entomb(ctx, m, s.SequenceNr, s.SequenceNr+1); err != nil {
-				return removed, err
+				return true, err
 			}
 			removed++
 		}
-	}
-	return removed, nil
+		return len(slots) > 0, nil
+	})
+	return removed, err
 }
 
 // expireRest lets the other marks expire: high marks are hints, which a writer that has recovered meanwhile can do without,
@@ -216,7 +219,8 @@ func (j *Journal) removeSnapshots(ctx context.Context, m *dynamo.Meter, pid stri
 // erase.
 func (w *Writer) erase(ctx context.Context, m *dynamo.Meter) (int64, error) {
 	j := w.journal
-	if err := w.lookAgain(ctx, m); err != nil {
+	marks, err := w.lookAgain(ctx, m)
+	if err != nil {
 		return 0, err
 	}
 	if err := w.raiseLowMark(ctx, m, w.next); err != nil {
@@ -226,25 +230,33 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter) (int64, error) {
 	if err != nil {
 		return removed, err
 	}
-	for p := int64(0); p <= (w.next-1)/layout.PartitionSize; p++ {
+	last := (w.next - 1) / layout.PartitionSize
+	err = j.store.EachExisting(ctx, m, w.pid, marks, 0, last, func(p int64) (bool, error) {
 		slots, err := j.store.Partition(ctx, m, w.pid, p)
 		if err != nil {
-			return removed, err
+			return false, err
 		}
-		keys := make([]dynamo.Attributes, len(slots))
+		keys, counted := make([]dynamo.Attributes, len(slots)), int64(0)
 		for i, s := range slots {
 			keys[i] = j.store.Keys.Event(w.pid, s.SequenceNr).Attributes()
+			if s.Event != nil || s.SequenceNr >= w.low.Removed { // what stands below else was removed by a deletion
+				counted++
+			}
 		}
 		if err := j.client.BatchDelete(ctx, m, j.config.JournalTable, keys); err != nil {
-			return removed, fmt.Errorf("erase partition %d: %w", p, err)
+			return true, fmt.Errorf("erase partition %d: %w", p, err)
 		}
-		removed += int64(len(slots))
+		removed += counted
+		return len(slots) > 0, nil
+	})
+	if err != nil {
+		return removed, err
 	}
-	var marks []dynamo.Attributes
+	var rest []dynamo.Attributes
 	for _, key := range append(j.store.Keys.HighMarks(w.pid), j.store.Keys.LowMarks(w.pid)...) {
-		marks = append(marks, key.Attributes())
+		rest = append(rest, key.Attributes())
 	}
-	if err := j.client.BatchDelete(ctx, m, j.config.JournalTable, marks); err != nil {
+	if err := j.client.BatchDelete(ctx, m, j.config.JournalTable, rest); err != nil {
 		return removed, fmt.Errorf("erase the marks: %w", err)
 	}
 	return removed, nil

@@ -97,6 +97,7 @@ func (j *Journal) recoverWriter(ctx context.Context, req *replay.Request, handle
 		return nil, err
 	}
 	w.next, w.low, w.expiring, w.last = found.Highest+1, found.Marks.Low, found.Marks.Expiring, found.Last
+	w.farMark = found.FarMark
 	if mark := layout.HighestBlock(found.Highest); mark > found.Marks.High {
 		if err := w.raiseHighMark(ctx, &w.recovery, found.Highest); err != nil {
 			return nil, err
@@ -158,6 +159,7 @@ type Writer struct {
 	next     int64
 	last     string // the writer of the event at next - 1, empty if there is none
 	low      layout.LowMark
+	farMark  int64  // a high mark that was found to be damaged, 0 if none
 	expiring bool   // the id was purged: its marks vanish unless they are put anew
 	active   moment // when the last look at the journal, or write to it, began
 }

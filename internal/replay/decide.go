@@ -190,7 +190,7 @@ func (r *run) skipEmpty(ctx context.Context) error {
 		return nil
 	}
 	if !r.ended {
-		end, err := r.store.End(ctx, r.meter, r.req.PersistenceID, r.marks)
+		end, err := r.store.End(ctx, r.meter, r.req.PersistenceID, r.marks, r.farMark)
 		if err != nil {
 			return err
 		}
@@ -245,11 +245,7 @@ func (r *run) settle(ctx context.Context) (bool, error) {
 		r.highest = max(r.highest, r.marks.Low.Seq-1)
 		return true, nil
 	}
-	marks := r.marks
-	if r.farMark != 0 {
-		marks = marks.WithoutHigh(r.farMark)
-	}
-	end, err := r.store.End(ctx, r.meter, r.req.PersistenceID, marks)
+	end, err := r.store.End(ctx, r.meter, r.req.PersistenceID, r.marks, r.farMark)
 	if err != nil {
 		return false, err
 	}

@@ -2,10 +2,7 @@ package replay
 
 import (
 	"context"
-	"fmt"
 	"slices"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -42,6 +39,32 @@ func (s *Store) EachExisting(
 	}
 	live := existing{store: s, meter: m, pid: pid, marks: marks}
 	return live.each(ctx, max(first, low), last, s.reach(), read)
+}
+
+// SkipHole gives the number to go on with at first, up to last: first itself, unless MaxHole numbers or more from there on hold
+// nothing; then the first number of the next partition that holds something, or last + 1. It asks nothing where fewer numbers
+// are left.
+func (s *Store) SkipHole(ctx context.Context, m *dynamo.Meter, pid string, first, last int64) (int64, error) {
+	if last-first < MaxHole {
+		return first, nil
+	}
+	p := first / layout.PartitionSize
+	for end := p + patience; p < end; p++ {
+		if top, err := s.top(ctx, m, pid, p); err != nil || top > 0 {
+			return first, err
+		}
+	}
+	e := existing{store: s, meter: m, pid: pid}
+	next, found, err := e.next(ctx, p-1, last/layout.PartitionSize)
+	switch {
+	case err != nil:
+		return first, err
+	case !found:
+		return last + 1, nil
+	case next*layout.PartitionSize-first < MaxHole:
+		return first, nil
+	}
+	return next * layout.PartitionSize, nil
 }
 
 // existing looks for what is there behind empty partitions.
@@ -170,14 +193,8 @@ func (e *existing) begin(ctx context.Context, empty, seed int64) (int64, error) 
 	return seed, nil
 }
 
-// holds reports whether a partition holds anything, even what can't be read.
+// holds reports whether a partition holds anything.
 func (e *existing) holds(ctx context.Context, p int64) (bool, error) {
-	first := p * layout.PartitionSize
-	in := e.store.partitionQuery(e.pid, max(first, 1), partitionEnd(first))
-	in.Limit, in.ProjectionExpression = aws.Int32(1), aws.String(layout.AttrNum)
-	page, err := e.store.Client.Query(ctx, e.meter, in)
-	if err != nil {
-		return false, fmt.Errorf("read partition %d: %w", p, err)
-	}
-	return len(page.Items) > 0, nil
+	top, err := e.store.top(ctx, e.meter, e.pid, p)
+	return top > 0, err
 }

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -22,7 +23,7 @@ type End struct {
 // Highest finds the highest sequence number that is taken, by an event, a tombstone, a seal or a deletion; 0 if none ever
 // was.
 func (s *Store) Highest(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks) (int64, error) {
-	end, err := s.End(ctx, m, pid, marks)
+	end, err := s.End(ctx, m, pid, marks, 0)
 	return end.Highest, err
 }
 
@@ -32,13 +33,17 @@ func (s *Store) Highest(ctx context.Context, m *dynamo.Meter, pid string, marks 
 // A writer puts a high mark together with the events that need it, so it lies beyond the last of them by one atomic write at
 // most. That is how far End looks back partition by partition: within it, every item counts. Where nothing is there, the mark
 // is damaged, and the number of partitions below it says nothing. What was acknowledged follows the low mark without holes
-// wider than an atomic write, so it is found from there (searchEnd).
-func (s *Store) End(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks) (End, error) {
+// wider than an atomic write, so it is found from there (searchEnd). farMark is a high mark that is known to be damaged, or 0.
+func (s *Store) End(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks, farMark int64) (End, error) {
 	deleted := max(marks.Low.Seq-1, 0)
 	first, last := marks.Low.First()/layout.PartitionSize, max(marks.High, deleted)/layout.PartitionSize
 	lowest := max(first, last-s.reach()+1)
 	end := End{Highest: deleted}
-	top, err := s.topDown(ctx, m, pid, last, lowest)
+	top := int64(0)
+	var err error
+	if farMark == 0 || marks.High != farMark {
+		top, err = s.topDown(ctx, m, pid, last, lowest)
+	}
 	if err == nil && top == 0 && lowest > first {
 		end.FarMark = marks.High
 		top, err = s.searchEnd(ctx, m, pid, marks, first, lowest-1)
@@ -110,15 +115,23 @@ func (s *Store) topDown(ctx context.Context, m *dynamo.Meter, pid string, last, 
 	return 0, nil
 }
 
-// top is the highest number taken in a partition, 0 if none is.
+// top is the highest number taken in a partition, 0 if none is, also by an item that can't be read.
 func (s *Store) top(ctx context.Context, m *dynamo.Meter, pid string, p int64) (int64, error) {
 	first := p * layout.PartitionSize
-	in := s.partitionQuery(pid, max(first, 1), partitionEnd(first))
+	in := s.partitionQuery(pid, max(first, 1), min(partitionEnd(first), layout.MaxSequenceNumber))
+	in.ProjectionExpression = aws.String(layout.AttrPar + ", " + layout.AttrNum)
 	in.ScanIndexForward = aws.Bool(false)
 	in.Limit = aws.Int32(1)
-	slots, _, err := s.page(ctx, m, pid, p, in, false)
-	if err != nil || len(slots) == 0 {
-		return 0, err
+	page, err := s.Client.Query(ctx, m, in)
+	if err != nil {
+		return 0, fmt.Errorf("read partition %d: %w", p, err)
 	}
-	return slots[0].SequenceNr, nil
+	if len(page.Items) == 0 {
+		return 0, nil
+	}
+	key, err := layout.DecodeKey(page.Items[0])
+	if err != nil {
+		return 0, fmt.Errorf("table %q: %w", s.Table, err)
+	}
+	return first + key.Num, nil
 }
