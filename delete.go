@@ -78,7 +78,7 @@ func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, beg
 	if err := w.raiseLowMark(ctx, m, target, began); err != nil {
 		return 0, err
 	}
-	return w.remove(ctx, m, func(progress layout.LowMark) error { return w.putProgress(ctx, m, progress) })
+	return w.remove(ctx, m, w.low.Seq, func(progress layout.LowMark) error { return w.putProgress(ctx, m, progress) })
 }
 
 // raiseLowMark puts the low mark, with the batch it cuts, unless it stands as high already. It refuses to where the clock is
@@ -154,16 +154,20 @@ func (w *Writer) cut(ctx context.Context, m *dynamo.Meter, last int64, low layou
 const progressStep = 1000
 
 // remove turns every number from where removal has come to the low mark into a tombstone: events, holes and parts of dead
-// batches alike. put says on the low mark how far it has come.
-func (w *Writer) remove(ctx context.Context, m *dynamo.Meter, put func(layout.LowMark) error) (int64, error) {
+// batches alike, and returns how many of them are below end. Holes wider than any that a writer leaves are left out: a damaged
+// low mark can be farther from the events than can ever be removed. put says on the low mark how far it has come.
+func (w *Writer) remove(ctx context.Context, m *dynamo.Meter, end int64, put func(layout.LowMark) error) (int64, error) {
 	removed := int64(0)
 	for w.low.Removed < w.low.Seq {
-		from := max(w.low.Removed, 1)
+		from, err := w.journal.store.SkipHole(ctx, m, w.pid, max(w.low.Removed, 1), w.low.Seq-1)
+		if err != nil {
+			return removed, err
+		}
 		to := from + min(progressStep, w.low.Seq-from)
 		if err := w.entomb(ctx, m, from, to); err != nil {
 			return removed, err
 		}
-		removed += to - from
+		removed += max(0, min(to, end)-from)
 		progress := w.low
 		progress.Removed = to
 		if err := put(progress); err != nil {

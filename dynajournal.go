@@ -55,12 +55,13 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 		return nil, fmt.Errorf("open journal %q in table %q: %w", config.JournalName, config.JournalTable, err)
 	}
 	j.store = &replay.Store{
-		Client:      client,
-		Table:       config.JournalTable,
-		Keys:        j.keys(),
-		IDsShards:   j.header.IDsShards,
-		Parallelism: config.ReplayParallelism,
-		Fresh:       j.freshFromNow,
+		Client:         client,
+		Table:          config.JournalTable,
+		Keys:           j.keys(),
+		IDsShards:      j.header.IDsShards,
+		MaxBatchEvents: config.MaxBatchEvents,
+		Parallelism:    config.ReplayParallelism,
+		Fresh:          j.freshFromNow,
 	}
 	j.ids = &ids.Store{
 		Client:    client,

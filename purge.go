@@ -125,6 +125,7 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 	if err := put(low, replay.MarkMovesUp, during, j.fresh(w.active)); err != nil {
 		return 0, err
 	}
+	fenced := w.next
 	w.low, w.next, w.expiring = low, low.Seq, true
 	progress := func(low layout.LowMark) error { return put(low, stillExpiring, during, j.fresh(w.lowSeen)) }
 	renew := func() error {
@@ -133,14 +134,14 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 		}
 		return put(w.low, stillExpiring, during, nil) // the condition says whether it still stands
 	}
-	orphans, err := w.removeOrphans(ctx, m, renew)
+	orphans, err := w.removeOrphans(ctx, m, marks, renew)
 	if err != nil {
 		return orphans, err
 	}
 	if err := renew(); err != nil {
 		return orphans, err
 	}
-	removed, err := w.remove(ctx, m, progress)
+	removed, err := w.remove(ctx, m, fenced, progress)
 	removed += orphans
 	if err != nil {
 		return removed, err
@@ -183,27 +184,29 @@ const neverExpires = 253_402_300_799
 
 // removeOrphans turns events into tombstones that stand below where removal has come: a snapshot newer than the journal has
 // raised the low mark over them. Nothing would hide them any more when that has vanished. renew is called between two steps.
-func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter, renew func() error) (int64, error) {
+func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter, marks layout.Marks, renew func() error) (int64, error) {
 	j, removed := w.journal, int64(0)
-	for p := int64(0); p*layout.PartitionSize < w.low.Removed; p++ {
+	last := (w.low.Removed - 1) / layout.PartitionSize
+	err := j.store.EachExisting(ctx, m, w.pid, marks, 0, last, func(p int64) (bool, error) {
 		if err := renew(); err != nil {
-			return removed, err
+			return false, err
 		}
 		slots, err := j.store.Partition(ctx, m, w.pid, p)
 		if err != nil {
-			return removed, err
+			return false, err
 		}
 		for _, s := range slots {
 			if s.Event == nil || s.SequenceNr >= w.low.Removed {
 				continue
 			}
 			if err := w.entomb(ctx, m, s.SequenceNr, s.SequenceNr+1); err != nil {
-				return removed, err
+				return true, err
 			}
 			removed++
 		}
-	}
-	return removed, nil
+		return len(slots) > 0, nil
+	})
+	return removed, err
 }
 
 // expireRest lets the other marks expire: high marks are hints, which a writer that has recovered meanwhile can do without,
@@ -263,7 +266,8 @@ func (j *Journal) removeSnapshots(ctx context.Context, m *dynamo.Meter, pid stri
 // would come close to that.
 func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
 	j := w.journal
-	if err := w.lookAgain(ctx, m); err != nil {
+	marks, err := w.lookAgain(ctx, m)
+	if err != nil {
 		return 0, err
 	}
 	if err := w.raiseLowMark(ctx, m, w.next, began); err != nil {
@@ -273,31 +277,39 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment)
 	if err != nil {
 		return removed, err
 	}
-	for p := int64(0); p <= (w.next-1)/layout.PartitionSize; p++ {
+	last := (w.next - 1) / layout.PartitionSize
+	err = j.store.EachExisting(ctx, m, w.pid, marks, 0, last, func(p int64) (bool, error) {
 		if err := w.stillErasing(ctx, m); err != nil {
-			return removed, err
+			return false, err
 		}
 		slots, err := j.store.Partition(ctx, m, w.pid, p)
 		if err != nil {
-			return removed, err
+			return false, err
 		}
-		keys := make([]dynamo.Attributes, len(slots))
+		keys, counted := make([]dynamo.Attributes, len(slots)), int64(0)
 		for i, s := range slots {
 			keys[i] = j.store.Keys.Event(w.pid, s.SequenceNr).Attributes()
+			if s.Event != nil || s.SequenceNr >= w.low.Removed { // what stands below else was removed by a deletion
+				counted++
+			}
 		}
 		if err := j.client.BatchDelete(ctx, m, j.config.JournalTable, keys, j.fresh(w.lowSeen)); err != nil {
-			return removed, fmt.Errorf("erase partition %d: %w", p, err)
+			return true, fmt.Errorf("erase partition %d: %w", p, err)
 		}
-		removed += int64(len(slots))
+		removed += counted
+		return len(slots) > 0, nil
+	})
+	if err != nil {
+		return removed, err
 	}
-	var marks []dynamo.Attributes
+	var rest []dynamo.Attributes
 	for _, key := range append(j.store.Keys.HighMarks(w.pid), j.store.Keys.LowMarks(w.pid)...) {
-		marks = append(marks, key.Attributes())
+		rest = append(rest, key.Attributes())
 	}
 	if err := w.stillErasing(ctx, m); err != nil {
 		return removed, err
 	}
-	if err := j.client.BatchDelete(ctx, m, j.config.JournalTable, marks, j.fresh(w.lowSeen)); err != nil {
+	if err := j.client.BatchDelete(ctx, m, j.config.JournalTable, rest, j.fresh(w.lowSeen)); err != nil {
 		return removed, fmt.Errorf("erase the marks: %w", err)
 	}
 	return removed, nil

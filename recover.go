@@ -98,6 +98,7 @@ func (j *Journal) recoverWriter(ctx context.Context, req *replay.Request, handle
 		return nil, err
 	}
 	w.next, w.low, w.expiring, w.last = found.Highest+1, found.Marks.Low, found.Marks.Expiring, found.Last
+	w.farMark = found.FarMark
 	if mark := layout.HighestBlock(found.Highest); mark > found.Marks.High {
 		if err := w.lookAfterPause(ctx, &w.recovery); err != nil { // the handler may have taken its time
 			return nil, err
@@ -167,6 +168,8 @@ type Writer struct {
 	next int64
 	last string // the writer of the event at next - 1, empty if there is none
 	low  layout.LowMark
+	// farMark is a high mark that was found to be damaged, 0 if none.
+	farMark int64
 	// lowSeen is when the request began by which the low mark was last seen or put to stand as it is known here.
 	lowSeen  clock.Moment
 	expiring bool         // the id was purged: its marks vanish unless they are put anew

@@ -53,9 +53,13 @@ func (j *Journal) upgrade(ctx context.Context, m *dynamo.Meter, pid string, opts
 	if err != nil {
 		return result, err
 	}
+	highest, err := j.store.Highest(ctx, m, pid, marks)
+	if err != nil {
+		return result, err
+	}
 	var paid Cost
-	for p, full := int64(0), true; full || p <= max(marks.High, marks.Low.Seq)/layout.PartitionSize; p++ {
-		full, err = j.store.Unwrap(ctx, m, pid, p, func(seq int64, left error) error {
+	err = j.store.EachExisting(ctx, m, pid, marks, 0, highest/layout.PartitionSize, func(p int64) (bool, error) {
+		there, err := j.store.Unwrap(ctx, m, pid, p, func(seq int64, left error) error {
 			if left == nil {
 				result.Upgraded++
 			} else {
@@ -69,9 +73,7 @@ func (j *Journal) upgrade(ctx context.Context, m *dynamo.Meter, pid string, opts
 		if err == nil {
 			err = paced(ctx, m, &paid, opts.Pace)
 		}
-		if err != nil {
-			return result, err
-		}
-	}
-	return result, nil
+		return there, err
+	})
+	return result, err
 }

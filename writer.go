@@ -459,30 +459,30 @@ func (w *Writer) conflict(slot layout.Slot) *ConflictError {
 	return err
 }
 
-// lookAgain looks whether the writer is still the last. If not, it ends with a *ConflictError.
-func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) error {
+// lookAgain looks whether the writer is still the last, and returns the marks. If not, it ends with a *ConflictError.
+func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) (layout.Marks, error) {
 	j, began := w.journal, w.journal.clock.Now()
 	marks, err := j.store.Marks(ctx, m, w.pid)
 	if err != nil {
-		return err
+		return marks, err
 	}
-	highest, err := j.store.Highest(ctx, m, w.pid, marks)
+	end, err := j.store.End(ctx, m, w.pid, marks, w.farMark)
 	if err != nil {
-		return err
+		return marks, err
 	}
-	same := highest == w.next-1 && marks.Low.Seq == w.low.Seq
+	same := end.Highest == w.next-1 && marks.Low.Seq == w.low.Seq
 	if safeguard.StillLast && same && j.clock.Since(w.active) > j.config.FenceWindow {
 		if same, err = w.stillLast(ctx, m); err != nil {
-			return err
+			return marks, err
 		}
 	}
 	if !same {
 		conflict := &ConflictError{PersistenceID: w.pid, SequenceNumber: w.next}
 		w.end(conflict)
-		return conflict
+		return marks, conflict
 	}
 	w.low, w.expiring, w.active = marks.Low, marks.Expiring, began
-	return nil
+	return marks, nil
 }
 
 // stillLast says whether the event before the next is the one that the writer knows. After the whole fence window the same
@@ -517,7 +517,7 @@ func (w *Writer) lookAfterPause(ctx context.Context, m *dynamo.Meter) error {
 	if !safeguard.IdleLook || w.journal.checkAge(w.active) == nil {
 		return nil
 	}
-	if err := w.lookAgain(ctx, m); err != nil {
+	if _, err := w.lookAgain(ctx, m); err != nil {
 		return fmt.Errorf("look at %q again after a pause: %w", w.pid, itemError(w.journal.config.JournalTable, err))
 	}
 	return nil

@@ -37,6 +37,8 @@ type Request struct {
 	// Begun is called when the marks and a page are there, if set, before anything of the page is handed out: the first time
 	// and every further time. It is not called where reading ends before.
 	Begun func()
+	// FarMark is a high mark that is known to be damaged, as an earlier Result says, or 0.
+	FarMark int64
 }
 
 // Result is what a recovery has found out.
@@ -49,6 +51,8 @@ type Result struct {
 	// Decided is the last number that was decided for good, by an event that counts, a tombstone or a seal, of a reading that
 	// did not recover. What stands behind it, members of an atomic write that is not whole, may still come to count.
 	Decided int64
+	// FarMark is the highest high mark if it was found to be damaged: End says what that is. It is 0 otherwise.
+	FarMark int64
 }
 
 // Run reads the journal of one persistence id, and hands the events of the window to emit, in order, each once. It ends
@@ -66,15 +70,15 @@ func (s *Store) Run(ctx context.Context, m *dynamo.Meter, req Request, emit func
 		r.pages.close()
 		switch {
 		case errors.Is(err, ErrStop):
-			return Result{Marks: r.marks, Decided: r.decided}, nil
+			return Result{Marks: r.marks, Decided: r.decided, FarMark: r.farMark}, nil
 		case errors.Is(err, errLowMoved):
 			err = r.again(ctx)
 		case err == nil && !req.Recover:
-			return Result{Marks: r.marks, Decided: r.decided}, nil
+			return Result{Marks: r.marks, Decided: r.decided, FarMark: r.farMark}, nil
 		case err == nil:
 			var done bool
 			if done, err = r.settle(ctx); done && err == nil {
-				return Result{Highest: r.highest, Last: r.last(), Marks: r.marks}, nil
+				return Result{Highest: r.highest, Last: r.last(), Marks: r.marks, FarMark: r.farMark}, nil
 			}
 		}
 		if err != nil {
@@ -94,6 +98,11 @@ type run struct {
 	marks   layout.Marks
 	lowRead int64    // when the reading of the low mark had begun
 	seen    *lowSeen // the low mark as it was read behind the first page, if that was empty
+
+	high    int64 // the number up to which partitions are read whatever they hold: the high mark, or where the journal ends
+	farMark int64 // a high mark that is damaged
+	ended   bool  // it was looked where the journal ends
+	behind  *existing
 
 	pages *partitions
 	// inVain reads the first partition of an entity whose low mark turned out to lie behind it. It is waited for, not
@@ -138,12 +147,16 @@ func (r *run) begin(ctx context.Context) error {
 		r.pages.close()
 		return err
 	}
+	if r.farMark = r.req.FarMark; r.farMark != 0 {
+		r.marks = r.marks.WithoutHigh(r.farMark)
+	}
+	r.high = r.marks.High
 	r.start(max(r.req.From, r.marks.Low.First()))
 	if r.began/layout.PartitionSize != from/layout.PartitionSize {
 		r.inVain = r.pages
 		r.pages = openPartitions(ctx, r, r.began, r.needed())
 	}
-	r.pages.needed = r.needed()
+	r.pages.needed, r.pages.high = r.needed(), r.marks.High
 	return nil
 }
 
@@ -160,9 +173,45 @@ func (r *run) start(from int64) {
 // needed is the last partition that has to be read whatever the others hold.
 func (r *run) needed() int64 {
 	if r.req.Recover {
-		return r.marks.High / layout.PartitionSize
+		return r.high / layout.PartitionSize
 	}
-	return min(r.marks.High, r.req.To) / layout.PartitionSize
+	return min(r.high, r.req.To) / layout.PartitionSize
+}
+
+// skipEmpty is called where a partition is empty. If the high mark says that many more have to be read, it looks where the journal
+// ends, as the mark may be damaged; and if the partition is one of many empty ones in a row, it goes on with the next one that holds
+// something. What is skipped is read once more before it is believed to hold nothing, as any gap is.
+//
+// A regular journal has no empty partition but behind its end, where an atomic write is under way, or one was cut short: the high
+// mark is within reach then.
+func (r *run) skipEmpty(ctx context.Context) error {
+	p := r.pages
+	if p.empty == 0 || p.needed-p.current <= r.store.reach() {
+		return nil
+	}
+	if !r.ended {
+		end, err := r.store.End(ctx, r.meter, r.req.PersistenceID, r.marks, r.farMark)
+		if err != nil {
+			return err
+		}
+		r.ended, r.high, r.farMark = true, end.Highest, end.FarMark
+		p.needed = r.needed()
+	}
+	if p.empty < lookFarther || p.needed-p.current <= r.store.reach() {
+		return nil
+	}
+	if r.behind == nil {
+		r.behind = &existing{store: r.store, meter: r.meter, pid: r.req.PersistenceID, marks: r.marks}
+	}
+	next, found, err := r.behind.next(ctx, p.current, p.needed)
+	if err != nil {
+		return err
+	}
+	if !found { // what was there was removed meanwhile
+		next = p.needed
+	}
+	p.skipTo(next)
+	return nil
 }
 
 // again begins anew with the low mark that has moved. What was handed out stays so; if something between that and the new
@@ -176,6 +225,7 @@ func (r *run) again(ctx context.Context) error {
 		return ErrDeletedMeanwhile
 	}
 	r.start(max(undecided, r.marks.Low.First()))
+	r.behind = nil
 	r.pages = openPartitions(ctx, r, r.began, r.needed())
 	return nil
 }
@@ -195,21 +245,22 @@ func (r *run) settle(ctx context.Context) (bool, error) {
 		r.highest = max(r.highest, r.marks.Low.Seq-1)
 		return true, nil
 	}
-	highest, err := r.store.Highest(ctx, r.meter, r.req.PersistenceID, r.marks)
+	end, err := r.store.End(ctx, r.meter, r.req.PersistenceID, r.marks, r.farMark)
 	if err != nil {
 		return false, err
 	}
-	if highest >= r.began {
+	r.farMark = max(r.farMark, end.FarMark)
+	if end.Highest >= r.began {
 		return false, r.again(ctx)
 	}
-	r.highest = highest
+	r.highest = end.Highest
 	return true, nil
 }
 
 // pass reads the pages to their end, and decides on every number.
 func (r *run) pass(ctx context.Context) error {
 	for {
-		slot, ok, err := r.next()
+		slot, ok, err := r.next(ctx)
 		if err != nil {
 			return err
 		}
@@ -223,7 +274,7 @@ func (r *run) pass(ctx context.Context) error {
 		switch {
 		case slot.SequenceNr < r.want:
 			continue
-		case slot.SequenceNr > r.want && r.req.Recover && (slot.Tombstone() || slot.Low > 0):
+		case slot.SequenceNr > r.want && (r.req.Recover || slot.SequenceNr-r.want > MaxHole) && (slot.Tombstone() || slot.Low > 0):
 			err = r.deleted(ctx, slot) // what is missing before it was deleted, too
 		case slot.SequenceNr > r.want:
 			err = r.gap(ctx, slot)
@@ -241,7 +292,7 @@ func (r *run) pass(ctx context.Context) error {
 }
 
 // next is the next slot, of those that closed a gap or of the pages.
-func (r *run) next() (read, bool, error) {
+func (r *run) next(ctx context.Context) (read, bool, error) {
 	for len(r.queue) == 0 {
 		clear(r.page) // what was handed out is not held while the next page is waited for
 		r.queue = nil
@@ -253,6 +304,9 @@ func (r *run) next() (read, bool, error) {
 			return read{}, false, p.err
 		}
 		r.read = max(r.read, p.read)
+		if err := r.skipEmpty(ctx); err != nil {
+			return read{}, false, err
+		}
 		if p.low != nil {
 			r.seen = p.low
 		}

@@ -15,6 +15,9 @@ import (
 // reads it. So nothing behind a gap is handed out before the gap is closed, and nothing has to be taken back.
 func (r *run) gap(ctx context.Context, slot read) error {
 	lo, store := r.want, r.store.While(r.store.fresh())
+	if last := slot.SequenceNr - 1; last-lo >= MaxHole {
+		return &HoleError{r.req.PersistenceID, lo, last, r.marks.High, r.marks.Low.Seq}
+	}
 	hi := min(partitionEnd(lo), slot.SequenceNr-1)
 	var there []layout.Slot
 	if safeguard.GapReread {

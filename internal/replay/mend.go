@@ -194,14 +194,11 @@ func (s *Store) eachStored(ctx context.Context, m *dynamo.Meter, pid string, p i
 }
 
 // Unwrap gives the enveloped events of a partition today's form, each only if it still is what was read. done is told of each
-// such event: nil if it has today's form now, else why it was left as it is. It says whether the partition is full to its end,
-// so that another may follow.
+// such event: nil if it has today's form now, else why it was left as it is. It reports whether the partition holds anything.
 func (s *Store) Unwrap(ctx context.Context, m *dynamo.Meter, pid string, p int64, done func(seq int64, left error) error) (bool, error) {
-	full := false
+	there := false
 	err := s.eachStored(ctx, m, pid, p, func(item layout.Attributes) error {
-		if key, err := layout.DecodeKey(item); err == nil {
-			full = key.Num == layout.PartitionSize-1
-		}
+		there = true
 		seq, split, err := s.Keys.Unwrap(pid, p, item)
 		if err != nil || split == nil {
 			if err != nil {
@@ -223,5 +220,5 @@ func (s *Store) Unwrap(ctx context.Context, m *dynamo.Meter, pid string, p int64
 		}
 		return done(seq, nil)
 	})
-	return full, err
+	return there, err
 }

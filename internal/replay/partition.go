@@ -8,7 +8,6 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // clock orders readings: what has a later stamp was read later.
@@ -41,6 +40,8 @@ type partitions struct {
 	from int64
 	// needed is the last partition that is read whatever the ones before it hold.
 	needed int64
+	// high is the high mark.
+	high int64
 
 	ctx    context.Context //nolint:containedctx // bounds what is read; ended by close
 	cancel context.CancelFunc
@@ -49,7 +50,9 @@ type partitions struct {
 	current int64             // the partition that is being handed out
 	rest    dynamo.Attributes // where current goes on, once its first page was handed out
 	begun   bool              // the first page of current was handed out
-	full    bool              // current ends with its last number
+	holds   bool              // something of current was handed out
+	top     int64             // the highest number that was handed out
+	empty   int64             // how many partitions in a row were empty, up to current
 	first   *reader           // reads the first page of current; nil if who asks for it does
 	ahead   []*reader         // read those of current+1, current+2, …
 	idle    []*reader
@@ -69,7 +72,7 @@ type order struct {
 }
 
 func openPartitions(ctx context.Context, r *run, from, needed int64) *partitions {
-	p := &partitions{store: r.store, meter: r.meter, clock: &r.clock, pid: r.req.PersistenceID, from: from, needed: needed}
+	p := &partitions{store: r.store, meter: r.meter, clock: &r.clock, pid: r.req.PersistenceID, from: from, needed: needed, high: r.marks.High}
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.current = from / layout.PartitionSize
 	return p
@@ -149,15 +152,15 @@ func (p *partitions) read(o order, next dynamo.Attributes) page {
 	return got
 }
 
-// next hands out the next page; false after the last: that of the last needed partition, or of one behind it that does not
-// end with its last number. A partition may be empty.
+// next hands out the next page; false after the last: that of the last needed partition, or of one behind it where nothing
+// leads farther. A partition may be empty.
 func (p *partitions) next() (page, bool) {
 	if p.begun && p.rest == nil {
-		if p.current >= p.needed && (!p.full || !safeguard.TailChase) {
+		if p.current >= p.needed && !p.leadsOn() {
 			return page{}, false
 		}
 		p.current++
-		p.begun, p.full = false, false
+		p.begun, p.holds = false, false
 		if len(p.ahead) > 0 {
 			p.first, p.ahead = p.ahead[0], p.ahead[1:]
 		}
@@ -166,10 +169,29 @@ func (p *partitions) next() (page, bool) {
 	p.begun = true
 	p.rest = got.next
 	if n := len(got.slots); n > 0 {
-		last := got.slots[n-1].SequenceNr
-		p.full = last == partitionEnd(last) && last < layout.MaxSequenceNumber
+		p.top, p.holds = got.slots[n-1].SequenceNr, true
+	}
+	switch {
+	case p.holds:
+		p.empty = 0
+	case got.next == nil:
+		p.empty++
 	}
 	return got, got.err == nil
+}
+
+// leadsOn reports whether something may follow that no high mark points to.
+func (p *partitions) leadsOn() bool {
+	return p.top > 0 && p.current < everywhere.last && p.current-p.top/layout.PartitionSize < p.store.looksBehind(p.top, p.high)
+}
+
+// skipTo makes a partition farther on the one that is read next.
+func (p *partitions) skipTo(number int64) {
+	for _, r := range p.ahead {
+		<-r.pages
+	}
+	p.idle, p.ahead = append(p.idle, p.ahead...), nil
+	p.current, p.empty = number-1, 0
 }
 
 // take takes the page that comes next: from its reader, or it is read here, before anything behind it. Meanwhile there is

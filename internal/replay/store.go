@@ -32,6 +32,8 @@ type Store struct {
 	Keys   layout.Keys
 	// IDsShards is the number of shards of the sparse ids index; 0 where there is none.
 	IDsShards int64
+	// MaxBatchEvents is how many events an atomic write can have, if it is more than the usual 10,000.
+	MaxBatchEvents int
 	// Parallelism bounds how many partitions of one persistence id are read ahead.
 	Parallelism int
 	// Fresh begins to watch how old what is read from now on becomes: the function that it returns fails when that is too old

@@ -86,10 +86,9 @@ func (c *Checker) Check(ctx context.Context, pid string, report func(Finding) er
 	if err := k.marksOf(ctx); err != nil {
 		return err
 	}
-	for p := int64(0); p <= max(k.highest, 0)/layout.PartitionSize; p++ {
-		if err := k.partition(ctx, p); err != nil {
-			return err
-		}
+	read := func(p int64) (bool, error) { return k.partition(ctx, p) }
+	if err := k.Store.EachExisting(ctx, &k.meter, pid, k.marks, 0, max(k.highest, 0)/layout.PartitionSize, read); err != nil {
+		return err
 	}
 	if err := k.batchOver(); err != nil {
 		return err
@@ -216,9 +215,11 @@ func (k *check) itemFound(err error) error {
 	return k.found(Undecodable, max(item.Key.Num, 0), nil, "%v", item)
 }
 
-// partition checks every number of a partition.
-func (k *check) partition(ctx context.Context, p int64) error {
+// partition checks every number of a partition. It reports whether anything is there.
+func (k *check) partition(ctx context.Context, p int64) (bool, error) {
+	there := false
 	err := k.Store.EachItem(ctx, &k.meter, k.pid, p, func(slot layout.Slot, err error) error {
+		there = true
 		if err != nil {
 			if err = k.itemFound(err); err == nil {
 				k.want = max(k.want, slot.SequenceNr+1)
@@ -228,9 +229,9 @@ func (k *check) partition(ctx context.Context, p int64) error {
 		return k.slot(slot)
 	})
 	if err != nil {
-		return err
+		return there, err
 	}
-	return k.pace(ctx)
+	return there, k.pace(ctx)
 }
 
 func (k *check) slot(s layout.Slot) error {
