@@ -225,6 +225,7 @@ func TestACopyKeepsDeletedPrefixesAndWhatTheyCut(t *testing.T) {
 				t.Errorf("bounds %+v, %v", bounds, err)
 			}
 			d.deleteTo(10) // all of it, after the first copy
+			to.deleteTo(10)
 			all = records(t, d.Journal, "a", 0)
 			if got := told(all); got != "low 11" {
 				t.Fatalf("the history is %s", got)
