@@ -294,7 +294,11 @@ func (p *copies) check(r *rapid.T) {
 		done, err := p.killed(to, all, requests)
 		if interrupted = !done && err == nil; interrupted {
 			p.kills++
+		}
+		if err == nil { // who calls it again reads what is to be copied again
 			p.keeps(r, visible, p.visible(to), written)
+			all, before = records(p.t, p.journal, from, 0), p.items(to)
+			want, events = told(all), p.visible(from)
 		}
 	}
 	_, err := p.journal.PutRecords(p.t.Context(), to, each(all), dynajournal.PutRecordsOptions{})
