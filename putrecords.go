@@ -139,6 +139,9 @@ func (p *putting) record(ctx context.Context, r *Record) error {
 	if r.SequenceNumber < 1 || r.SequenceNumber > MaxSequenceNumber && (r.Kind != RecordLowMark || r.SequenceNumber != MaxSequenceNumber+1) {
 		return p.invalid(r.SequenceNumber, "no such sequence number")
 	}
+	if !isText(r.WriterUUID, r.Manifest, r.SerializerManifest) {
+		return p.invalid(r.SequenceNumber, "its writer or a manifest is not valid UTF-8")
+	}
 	if len(p.batch) > 0 && r.Kind != RecordEvent {
 		return p.invalid(r.SequenceNumber, "an atomic write lacks members")
 	}
@@ -532,6 +535,9 @@ func (p *putting) invalid(seq int64, reason string) error {
 func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
 	if err := j.checkSnapshot(s.SnapshotMetadata); err != nil {
 		return false, err
+	}
+	if !isText(s.SerializerManifest) {
+		return false, &ArgumentError{"Snapshot.SerializerManifest", s.SerializerManifest, layout.ErrNotUTF8.Error()}
 	}
 	at := SnapshotCriteria{MinSequenceNumber: s.SequenceNumber, MaxSequenceNumber: s.SequenceNumber}
 	there, found, err := j.LoadSnapshot(ctx, s.PersistenceID, at)
