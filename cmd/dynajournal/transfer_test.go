@@ -50,7 +50,11 @@ func TestWhatIsExportedIsImported(t *testing.T) {
 	if got := must(t, "export", "--all", file); len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 		t.Errorf("export: %v, want %v", got, want)
 	}
-	for range 2 { // again changes nothing
+	for again := range 2 { // again changes nothing
+		want := map[string]any{"persistence_ids": 3.0, "events": 5.0, "snapshots": 1.0, "written": 5.0, "already_there": 0.0, "refused": 0.0}
+		if again > 0 {
+			want["written"], want["already_there"] = 0.0, 5.0
+		}
 		if got := must(t, append(other, "import", file)...); len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 			t.Errorf("import: %v, want %v", got, want)
 		}
