@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -310,6 +311,13 @@ func (c *Config) check() error {
 	}
 	if err := layout.CheckJournalName(c.JournalName); err != nil {
 		return &ArgumentError{"Config.JournalName", c.JournalName, err.Error()}
+	}
+	for name, text := range map[string]string{
+		"Config.JournalTable": c.JournalTable, "Config.SnapshotTable": c.SnapshotTable, "Config.IDsIndexName": c.IDsIndexName,
+	} {
+		if !utf8.ValidString(text) {
+			return &ArgumentError{name, text, layout.ErrNotUTF8.Error()}
+		}
 	}
 	return c.checkAddresses()
 }

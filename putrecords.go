@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/replay"
@@ -29,12 +30,18 @@ type PutRecordsResult struct {
 }
 
 // PutRecords writes a history, as Records of this or another journal reads it, to a persistence id under the same numbers and
-// with the writers of before. The id must be empty, or hold a beginning of the same history: what is there already is compared
-// and left alone, and anything else ends it with a *ContentConflictError; nothing is ever written over. So it can be called
-// again after a crash or an error at any point, and later again with what is new: records may begin anywhere up to the number
-// after the highest one here.
+// with the writers of before. The id must be empty, or hold a beginning of the same history. So it can be called again after a
+// crash or an error at any point, and later again with what is new: records may begin anywhere up to the number after the highest
+// one here.
 //
-// The order is that of a writer, and a reader meanwhile sees a beginning of the history: the low mark is first, then numbers
+// What the id holds is compared first, up to its highest number. Until all of it was found equal nothing is written, raised or
+// removed; anything else ends the call with a *ContentConflictError, and the id is as it was. A low mark of the records that lies
+// above events of the id removes them only where an event at or above them was compared equal: below it both are one history. So
+// a history that is deleted up to a number above everything that the id holds has nothing in common with it, and is refused: purge
+// the id first (with PurgeOptions.Now, so that its numbers are free at once), or copy to another journal. An id whose events are
+// all deleted takes any later history.
+//
+// Then the order is that of a writer, and a reader meanwhile sees a beginning of the history: the low mark is first, then numbers
 // rise, each event only when the one before is durable, the members of an atomic write at the same time, a high mark after the
 // event that needs it. Numbers that hold nothing are sealed before what follows them. No other writer may use the id until the
 // copy is whole: what it writes is found to be other content by the next call.
@@ -63,6 +70,8 @@ func (j *Journal) PutRecords(ctx context.Context, persistenceID string, records 
 
 // putting is one history on its way into the journal.
 type putting struct {
+	overlap
+
 	journal *Journal
 	pid     string
 	opts    PutRecordsOptions
@@ -70,14 +79,23 @@ type putting struct {
 	paid    Cost
 	result  PutRecordsResult
 
-	// low, high and highest are what stood here at the beginning; low and high follow what is written.
-	low     layout.LowMark
-	high    int64
-	highest int64
+	// low and highest are what was here at the beginning, high the high mark that is known to stay; low and high follow what is
+	// written. expiring reports that the id was purged: its marks vanish unless they are put again. hint leads to what is here.
+	low      layout.LowMark
+	expiring bool
+	high     int64
+	hint     int64
+	highest  int64
+	// tip is the highest number that is taken here, those included that this call has written.
+	tip int64
 
-	next  int64           // the number that the next record has to begin with; 0 before the first
+	next  int64           // the number that the next record must begin with; 0 where it may begin anywhere up to tip+1
+	ends  int64           // the last number that the records have told
 	batch []*layout.Event // the members so far of an atomic write that is not complete
 	bytes int             // of their items
+
+	// began is when the first request began: the answers since tell whether the clock is off.
+	began clock.Moment
 
 	block    int64 // the partition whose slots are known, -1 for none
 	standing map[int64]layout.Slot
@@ -85,6 +103,7 @@ type putting struct {
 
 func (p *putting) begin(ctx context.Context) error {
 	store := p.journal.store
+	p.began = p.journal.clock.Now()
 	marks, err := store.Marks(ctx, &p.meter, p.pid)
 	if err != nil {
 		return err
@@ -92,7 +111,10 @@ func (p *putting) begin(ctx context.Context) error {
 	if p.highest, err = store.Highest(ctx, &p.meter, p.pid, marks); err != nil {
 		return err
 	}
-	p.low, p.high, p.block = marks.Low, marks.High, -1
+	p.low, p.expiring, p.hint, p.tip, p.block = marks.Low, marks.Expiring, marks.High, p.highest, -1
+	if !p.expiring { // else every high mark is put again
+		p.high = marks.High
+	}
 	return p.pace(ctx)
 }
 
@@ -108,16 +130,22 @@ func (p *putting) all(ctx context.Context, records iter.Seq2[Record, error]) err
 	if len(p.batch) > 0 {
 		return p.invalid(p.next, "an atomic write lacks members")
 	}
-	p.result.Highest = max(p.next-1, 0)
-	if p.highest > p.result.Highest {
-		return p.conflict(p.result.Highest+1, "the history that is copied ends before it")
+	if p.highest > p.ends {
+		return p.conflict(p.ends+1, "the history that is copied ends before it")
 	}
-	return p.raiseHighMark(ctx, p.result.Highest)
+	if err := p.settle(ctx); err != nil {
+		return err
+	}
+	p.result.Highest = p.ends
+	return p.raiseHighMark(ctx, p.ends)
 }
 
 func (p *putting) record(ctx context.Context, r *Record) error {
 	if r.SequenceNumber < 1 || r.SequenceNumber > MaxSequenceNumber && (r.Kind != RecordLowMark || r.SequenceNumber != MaxSequenceNumber+1) {
 		return p.invalid(r.SequenceNumber, "no such sequence number")
+	}
+	if !isText(r.WriterUUID, r.Manifest, r.SerializerManifest) {
+		return p.invalid(r.SequenceNumber, "its writer or a manifest is not valid UTF-8")
 	}
 	if len(p.batch) > 0 && r.Kind != RecordEvent {
 		return p.invalid(r.SequenceNumber, "an atomic write lacks members")
@@ -143,103 +171,57 @@ func (p *putting) record(ctx context.Context, r *Record) error {
 
 // follows checks that a span begins where the record before has ended, and the first one not behind what is here.
 func (p *putting) follows(first, last int64) error {
+	lowest := p.lowest().First()
 	switch {
 	case last < first || last > MaxSequenceNumber || last-first >= maxSpan:
 		return p.invalid(first, fmt.Sprintf("it is a span that can't be, to %d", last))
-	case first < p.low.First():
+	case first < lowest:
 		return p.conflict(first, "it is deleted here")
 	case p.next != 0 && first != p.next:
 		return p.invalid(first, fmt.Sprintf("%d was to follow", p.next))
-	case p.next == 0 && first > max(p.highest+1, p.low.First()):
-		return p.invalid(first, fmt.Sprintf("the highest number here is %d, what lies between is missing", p.highest))
+	case p.next == 0 && first > max(p.tip+1, lowest):
+		return p.invalid(first, fmt.Sprintf("the highest number here is %d, what lies between is missing", p.tip))
 	}
-	p.next = last + 1
+	p.next, p.ends = last+1, last
 	return nil
 }
 
-// lowMark raises the low mark here, before anything behind it is written, and removes what it deletes.
+// lowMark takes a low mark. It is put when everything that is here was compared.
 func (p *putting) lowMark(ctx context.Context, r *Record) error {
-	low := layout.LowMark{Seq: r.SequenceNumber, Removed: r.SequenceNumber}
+	low := layout.LowMark{Seq: r.SequenceNumber}
 	if r.BatchFirst != 0 {
 		low.Cut = layout.Batch{Start: r.BatchFirst, Last: r.BatchLast, WriterUUID: r.WriterUUID}
 		if low.Cut.Start < 1 || low.Cut.Start >= low.Seq || low.Cut.Last < low.Seq {
 			return p.invalid(r.SequenceNumber, "it does not cut the atomic write that it says")
 		}
 	}
-	if r.SequenceNumber < p.low.Seq {
-		return p.conflict(r.SequenceNumber, fmt.Sprintf("it is deleted here, the low mark is %d", p.low.Seq))
+	known := p.lowest()
+	switch {
+	case low.Seq < known.Seq:
+		return p.conflict(low.Seq, fmt.Sprintf("it is deleted here, the low mark is %d", known.Seq))
+	case low.Seq > known.Seq: // the records go on there
+		p.next = max(p.next, low.Seq)
+	case !low.Cut.IsBatch(): // a reading that begins further on does not know what a JVM's low mark cuts
+		low.Cut, low.JVM = known.Cut, known.JVM
+	case known.Cut.IsBatch() && known.Cut != low.Cut:
+		return p.conflict(low.Seq, fmt.Sprintf("the low mark here cuts another atomic write, %d to %d", known.Cut.Start, known.Cut.Last))
 	}
-	if p.next < low.Seq {
-		p.next = low.Seq
+	p.ends = max(p.ends, low.Seq-1)
+	if low.Seq == p.low.Seq && low.Cut == p.low.Cut && p.low.Removed >= low.Seq && !p.expiring {
+		return nil
 	}
-	sameCut := low.Cut == p.low.Cut || !low.Cut.IsBatch()
-	if low.Seq == p.low.Seq && sameCut {
-		if low.Cut = p.low.Cut; p.low.Removed >= low.Seq {
-			return nil
-		}
-	}
-	stood, err := p.journal.store.Highest(ctx, &p.meter, p.pid, layout.Marks{High: p.high})
-	if err != nil {
+	if err := p.unseen(ctx, low.Seq); err != nil {
 		return err
 	}
-	first, last := max(p.low.Removed, 1), min(stood, low.Seq-1) // what stands here and is to be removed
-	if first <= last {
-		low.Removed = first
+	if p.pending = &low; p.settled {
+		return p.settle(ctx)
 	}
-	w := &Writer{journal: p.journal, pid: p.pid, lowSeen: p.journal.clock.Now(), next: max(stood+1, low.Seq)}
-	if low.Seq == p.low.Seq {
-		err = w.putProgress(ctx, &p.meter, low)
-	} else if err = p.journal.store.RaiseLowMark(ctx, &p.meter, p.pid, low); err != nil {
-		err = fmt.Errorf("put the low mark: %w", err)
-	}
-	for ; err == nil && low.Removed < low.Seq; first = low.Removed {
-		end := min(first+progressStep, last+1)
-		if err = w.entomb(ctx, &p.meter, first, end); err == nil {
-			if low.Removed = end; end > last {
-				low.Removed = low.Seq
-			}
-			err = errors.Join(w.putProgress(ctx, &p.meter, low), p.pace(ctx))
-		}
-	}
-	p.low, p.highest, p.block = low, max(p.highest, low.Seq-1), -1
-	return err
+	return nil
 }
 
 // maxSpan bounds the numbers of one record that is to be written item by item: no journal has as many holes in a row, and a
 // damaged archive must not keep anybody busy for ever.
 const maxSpan = 1 << 20
-
-// deleted puts tombstones at numbers below the low mark, where there are none.
-func (p *putting) deleted(ctx context.Context, first, last int64) error {
-	if last < first || last >= p.low.Seq || last-first >= maxSpan {
-		return p.invalid(first, "deleted numbers must lie below the low mark")
-	}
-	w := &Writer{journal: p.journal, pid: p.pid, lowSeen: p.journal.clock.Now(), next: p.low.Seq}
-	for seq := first; seq <= last; {
-		slot, there, err := p.at(ctx, seq)
-		if err != nil {
-			return err
-		}
-		if there && slot.Event == nil {
-			seq++
-			continue
-		}
-		end := seq + 1
-		for ; end <= last && end%layout.PartitionSize != 0; end++ { // those after it that lack theirs, too
-			if slot, there := p.standing[end]; there && slot.Event == nil {
-				break
-			}
-		}
-		if err := w.entomb(ctx, &p.meter, seq, end); err != nil {
-			return err
-		}
-		if err := p.pace(ctx); err != nil {
-			return err
-		}
-		seq = end
-	}
-	return nil
-}
 
 // event takes an event: a single one is written at once, a member of an atomic write when all are there.
 func (p *putting) event(ctx context.Context, r *Record) error {
@@ -278,17 +260,23 @@ func (p *putting) event(ctx context.Context, r *Record) error {
 	}
 	whole := p.batch
 	p.batch, p.bytes = nil, 0
-	if first := whole[0]; first.SequenceNr > first.Batch.Start && first.SequenceNr > p.low.First() {
-		if err := p.head(ctx, first); err != nil {
-			return err
-		}
+	if err := p.head(ctx, whole[0]); err != nil {
+		return err
 	}
 	return p.put(ctx, whole)
 }
 
-// head checks that the members of an atomic write before the first record are here: without them the rest would never count.
+// head checks that the members of an atomic write before its first record are here, or were cut off by the low mark: without
+// them the rest would never count.
 func (p *putting) head(ctx context.Context, first *layout.Event) error {
-	from := max(first.Batch.Start, p.low.First())
+	if first.SequenceNr == first.Batch.Start {
+		return nil
+	}
+	low := p.lowest()
+	if first.Batch.Start < low.First() && !low.CutCompletes(first.Batch) {
+		return p.invalid(first.SequenceNr, "its atomic write begins below the low mark, which does not cut it")
+	}
+	from := max(first.Batch.Start, low.First())
 	there, err := p.journal.store.Members(ctx, &p.meter, p.pid, first.Batch, from, first.SequenceNr-1)
 	if err == nil && !there {
 		err = p.invalid(first.SequenceNr, fmt.Sprintf("members of its atomic write from %d on are missing", from))
@@ -309,6 +297,7 @@ func (p *putting) put(ctx context.Context, events []*layout.Event) error {
 			if err := p.same(slot, e); err != nil {
 				return err
 			}
+			p.equal = e.SequenceNr
 			continue
 		}
 		item := p.journal.encodeEvent(e)
@@ -317,14 +306,24 @@ func (p *putting) put(ctx context.Context, events []*layout.Event) error {
 		}
 		items, missing = append(items, item), append(missing, e)
 	}
-	if err := p.writeAll(ctx, items, missing); err != nil {
+	first, last := events[0].SequenceNr, events[len(events)-1].SequenceNr
+	write := func(ctx context.Context) error {
+		if err := p.writeAll(ctx, items, missing); err != nil {
+			return err
+		}
+		p.tip, p.equal = max(p.tip, last), max(p.equal, last)
+		if layout.CrossesBlock(first, last) {
+			return p.raiseHighMark(ctx, last)
+		}
+		return nil
+	}
+	if p.compares(last) {
+		return p.hold(missing, write)
+	}
+	if err := p.settle(ctx); err != nil {
 		return err
 	}
-	p.result.Written += int64(len(missing))
-	if first, last := events[0].SequenceNr, events[len(events)-1].SequenceNr; layout.CrossesBlock(first, last) {
-		return p.raiseHighMark(ctx, last)
-	}
-	return nil
+	return write(ctx)
 }
 
 func (p *putting) writeAll(ctx context.Context, items []layout.Attributes, events []*layout.Event) error {
@@ -339,6 +338,7 @@ func (p *putting) writeAll(ctx context.Context, items []layout.Attributes, event
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	p.result.Written += int64(len(events))
 	return p.pace(ctx)
 }
 
@@ -369,44 +369,125 @@ func (p *putting) same(slot layout.Slot, e *layout.Event) error {
 
 // closed seals numbers, as far as they are not taken. What follows them is written when they are sealed.
 func (p *putting) closed(ctx context.Context, first, last int64) error {
-	for lo := first; lo <= last; {
-		hi := min(last, lo-lo%layout.PartitionSize+layout.PartitionSize-1)
-		if err := p.seal(ctx, lo, hi); err != nil {
+	missing, err := p.notTaken(ctx, first, last)
+	if err != nil {
+		return err
+	}
+	write := func(ctx context.Context) error {
+		for _, s := range missing {
+			if err := p.seal(ctx, s); err != nil {
+				return err
+			}
+		}
+		p.tip, p.equal = max(p.tip, last), max(p.equal, last)
+		if layout.CrossesBlock(first, last) {
+			return p.raiseHighMark(ctx, last)
+		}
+		return nil
+	}
+	if p.compares(last) {
+		return p.hold(nil, write)
+	}
+	if err := p.settle(ctx); err != nil {
+		return err
+	}
+	return write(ctx)
+}
+
+// span is some numbers in a row, all of one partition.
+type span struct{ first, last int64 }
+
+// notTaken finds the numbers at which nothing is here. At the others there must be no event.
+func (p *putting) notTaken(ctx context.Context, first, last int64) ([]span, error) {
+	var missing []span
+	for seq := first; seq <= last; seq++ {
+		slot, there, err := p.at(ctx, seq)
+		switch n := len(missing); {
+		case err != nil:
+			return nil, err
+		case there && slot.Event != nil:
+			return nil, p.conflict(seq, fmt.Sprintf("an event of writer %s is here, and none where it comes from", slot.Event.WriterUUID))
+		case there:
+		case n > 0 && missing[n-1].last == seq-1 && seq%layout.PartitionSize != 0:
+			missing[n-1].last = seq
+		default:
+			missing = append(missing, span{seq, seq})
+		}
+	}
+	return missing, nil
+}
+
+// seal seals numbers of one partition.
+func (p *putting) seal(ctx context.Context, s span) error {
+	return p.eachOf(ctx, s, func(ctx context.Context, seq int64) error {
+		slot, err := p.journal.store.Seal(ctx, &p.meter, p.pid, seq)
+		if err == nil && slot.Event != nil {
+			err = p.conflict(seq, fmt.Sprintf("writer %s has written it meanwhile", slot.Event.WriterUUID))
+		}
+		return err
+	})
+}
+
+// eachOf does something with every number of a span, with several at the same time.
+func (p *putting) eachOf(ctx context.Context, s span, do func(ctx context.Context, seq int64) error) error {
+	group, working := errgroup.WithContext(ctx)
+	group.SetLimit(p.journal.config.ReplayParallelism)
+	for seq := s.first; seq <= s.last && working.Err() == nil; seq++ {
+		group.Go(func() error { return do(working, seq) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return p.pace(ctx)
+}
+
+// deleted keeps numbers below the low mark taken by tombstones, where nothing is there.
+func (p *putting) deleted(ctx context.Context, first, last int64) error {
+	if last < first || last >= p.lowest().Seq || last-first >= maxSpan {
+		return p.invalid(first, "deleted numbers must lie below the low mark")
+	}
+	if p.settled {
+		return p.keepTaken(ctx, first, last)
+	}
+	// An event below this is none that the low mark is going to remove.
+	if _, err := p.notTaken(ctx, first, min(last, p.low.Removed-1)); err != nil {
+		return err
+	}
+	return p.hold(nil, func(ctx context.Context) error { return p.keepTaken(ctx, first, last) })
+}
+
+// keepTaken puts tombstones where nothing is there. Each is put under that condition: an event that nobody has removed is none
+// of this history.
+func (p *putting) keepTaken(ctx context.Context, first, last int64) error {
+	missing, err := p.notTaken(ctx, first, last)
+	if err != nil {
+		return err
+	}
+	w := &Writer{journal: p.journal, pid: p.pid, next: p.low.Seq}
+	for _, s := range missing {
+		if err := p.eachOf(ctx, s, func(ctx context.Context, seq int64) error {
+			return whileYoung(p.journal, func(expires int64, young func() error) error {
+				return p.tombstone(ctx, seq, w.tombstone(seq, expires), young)
+			})
+		}); err != nil {
 			return err
 		}
-		lo = hi + 1
-	}
-	if layout.CrossesBlock(first, last) {
-		return p.raiseHighMark(ctx, last)
 	}
 	return nil
 }
 
-// seal seals numbers of one partition.
-func (p *putting) seal(ctx context.Context, lo, hi int64) error {
-	group, sealing := errgroup.WithContext(ctx)
-	group.SetLimit(p.journal.config.ReplayParallelism)
-	var failed error
-	for seq := lo; seq <= hi && failed == nil; seq++ {
-		slot, there, err := p.at(ctx, seq)
-		if err == nil && there && slot.Event != nil {
-			err = p.conflict(seq, fmt.Sprintf("an event of writer %s stands here, and none where it comes from", slot.Event.WriterUUID))
-		}
-		if failed = err; err != nil || there {
-			continue
-		}
-		group.Go(func() error {
-			slot, err := p.journal.store.Seal(sealing, &p.meter, p.pid, seq)
-			if err == nil && slot.Event != nil {
-				err = p.conflict(seq, fmt.Sprintf("writer %s has written it meanwhile", slot.Event.WriterUUID))
-			}
-			return err
-		})
-	}
-	if err := errors.Join(failed, group.Wait()); err != nil {
+func (p *putting) tombstone(ctx context.Context, seq int64, item layout.Attributes, young func() error) error {
+	j := p.journal
+	put := dynamo.Put{Table: j.config.JournalTable, Item: item, Condition: replay.NotExists, Before: young}
+	err := j.client.Put(ctx, &p.meter, put)
+	if !errors.Is(err, dynamo.ErrConditionFailed) {
 		return err
 	}
-	return p.pace(ctx)
+	slot, err := j.store.Standing(ctx, &p.meter, p.pid, seq, dynamo.OldItem(err))
+	if err == nil && slot.Event != nil {
+		err = p.conflict(seq, fmt.Sprintf("writer %s has written it meanwhile", slot.Event.WriterUUID))
+	}
+	return err
 }
 
 // raiseHighMark puts the high mark that a number needs, unless one as high stands.
@@ -462,6 +543,9 @@ func (p *putting) invalid(seq int64, reason string) error {
 func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
 	if err := j.checkSnapshot(s.SnapshotMetadata); err != nil {
 		return false, err
+	}
+	if !isText(s.SerializerManifest) {
+		return false, &ArgumentError{"Snapshot.SerializerManifest", s.SerializerManifest, layout.ErrNotUTF8.Error()}
 	}
 	at := SnapshotCriteria{MinSequenceNumber: s.SequenceNumber, MaxSequenceNumber: s.SequenceNumber}
 	there, found, err := j.LoadSnapshot(ctx, s.PersistenceID, at)

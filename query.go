@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -107,8 +108,14 @@ func (j *Journal) listFrom(ctx context.Context, opts IDsOptions, known bool, emi
 }
 
 func (j *Journal) checkListing(opts IDsOptions) error {
-	if err := opts.check(); err != nil || opts.After == "" {
+	if err := opts.check(); err != nil {
 		return err
+	}
+	if !utf8.ValidString(opts.Prefix) {
+		return &ArgumentError{"IDsOptions.Prefix", opts.Prefix, layout.ErrNotUTF8.Error()}
+	}
+	if opts.After == "" {
+		return nil
 	}
 	return j.checkID(opts.After)
 }

@@ -225,6 +225,7 @@ func TestACopyKeepsDeletedPrefixesAndWhatTheyCut(t *testing.T) {
 				t.Errorf("bounds %+v, %v", bounds, err)
 			}
 			d.deleteTo(10) // all of it, after the first copy
+			to.deleteTo(10)
 			all = records(t, d.Journal, "a", 0)
 			if got := told(all); got != "low 11" {
 				t.Fatalf("the history is %s", got)
@@ -295,6 +296,9 @@ func TestNothingIsWrittenOverOtherContent(t *testing.T) {
 		"the rest of an atomic write": {[]dynajournal.Record{member(5, 4, 5)}, 0, dynajournal.ErrInvalidArgument},
 		"a member outside":            {[]dynajournal.Record{member(1, 2, 3)}, 0, dynajournal.ErrInvalidArgument},
 		"a low mark without a cut":    {[]dynajournal.Record{{Kind: dynajournal.RecordLowMark, SequenceNumber: 3, BatchFirst: 3, BatchLast: 4}}, 0, dynajournal.ErrInvalidArgument},
+		"a writer that is no text":    {[]dynajournal.Record{{Kind: dynajournal.RecordEvent, SequenceNumber: 5, WriterUUID: "\xff"}}, 0, dynajournal.ErrInvalidArgument},
+		"a manifest that is no text":  {[]dynajournal.Record{{Kind: dynajournal.RecordEvent, SequenceNumber: 5, Manifest: "\xff"}}, 0, dynajournal.ErrInvalidArgument},
+		"a serializer's manifest":     {[]dynajournal.Record{{Kind: dynajournal.RecordEvent, SequenceNumber: 5, SerializerManifest: "\xff"}}, 0, dynajournal.ErrInvalidArgument},
 		"deleted above the low mark":  {[]dynajournal.Record{low(1), {Kind: dynajournal.RecordDeleted, SequenceNumber: 1, Last: 1}}, 0, dynajournal.ErrInvalidArgument},
 	} {
 		t.Run(name, func(t *testing.T) {

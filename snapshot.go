@@ -111,6 +111,9 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 		return Cost{}, err
 	}
 	p, err := j.config.Serialization.Encode(state)
+	if err == nil && !isText(p.Manifest) {
+		err = errManifestNotText
+	}
 	if err != nil {
 		return Cost{}, &RejectedError{PersistenceID: metadata.PersistenceID, Index: 0, Err: err}
 	}

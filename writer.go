@@ -121,6 +121,9 @@ func (w *Writer) encode(event any, index int) (payload, error) {
 	if err == nil {
 		p, err = w.journal.config.Serialization.Encode(stored)
 	}
+	if err == nil && !isText(p.Manifest, manifest) {
+		err = errManifestNotText
+	}
 	if err != nil {
 		return payload{}, &RejectedError{PersistenceID: w.pid, Index: index, Err: err}
 	}

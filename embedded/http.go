@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 const (
@@ -112,7 +113,7 @@ func (e *Engine) dispatch(ctx context.Context, request *http.Request, body []byt
 	name, prefixed := strings.CutPrefix(request.Header.Get("X-Amz-Target"), targetPrefix)
 	operation, known := operations[name]
 	if !prefixed || !known || e.options.lacks(name) {
-		if len(body) > 0 && !json.Valid(body) {
+		if len(body) > 0 && !(utf8.Valid(body) && json.Valid(body)) {
 			return failed(serviceError("SerializationException", ""))
 		}
 		return failed(serviceError("UnknownOperationException", ""))
@@ -121,7 +122,7 @@ func (e *Engine) dispatch(ctx context.Context, request *http.Request, body []byt
 		return failed(serviceError("MissingAuthenticationTokenException", "Request is missing Authentication Token"))
 	}
 	e.count.request(name)
-	if len(body) == 0 {
+	if len(body) == 0 || !utf8.Valid(body) { // bytes that are no UTF-8 would all become one replacement character
 		return failed(serviceError("SerializationException", ""))
 	}
 	answer := fresh(http.StatusOK)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -89,6 +90,8 @@ func (w *Writer) Confirm(ctx context.Context, sequenceNumber int64, channel stri
 		return nil, &dynajournal.ArgumentError{Argument: "sequence number", Value: sequenceNumber, Reason: "the first is 1"}
 	case channel == "":
 		return nil, &dynajournal.ArgumentError{Argument: "channel", Value: channel, Reason: "it must not be empty"}
+	case !utf8.ValidString(channel):
+		return nil, &dynajournal.ArgumentError{Argument: "channel", Value: channel, Reason: "it is not valid UTF-8"}
 	}
 	ctx, release, err := w.begin(ctx)
 	if err != nil {

@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"unicode/utf8"
 
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
 // maxJSON bounds what is read, far above what an event may have.
 const maxJSON = 16 << 20
+
+var errNotUTF8 = errors.New("it is not valid UTF-8")
 
 // readJSON reads a JSON value from a file, or from standard input if its name is -, as a payload of a class.
 func readJSON(stdin io.Reader, name, class string) (payload serialization.Payload, err error) {
@@ -31,6 +34,9 @@ func readJSON(stdin io.Reader, name, class string) (payload serialization.Payloa
 	}
 	if len(text) > maxJSON {
 		return payload, fmt.Errorf("read the value: %s has more than %d bytes", name, maxJSON)
+	}
+	if !utf8.Valid(text) {
+		return payload, fmt.Errorf("%s is no JSON value: %w", name, errNotUTF8)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, text); err != nil {

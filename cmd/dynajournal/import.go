@@ -57,7 +57,8 @@ func (c *importCommand) Run(ctx context.Context, s *session) (err error) {
 		if err := i.all(ctx, c.Parallel); err != nil {
 			return fmt.Errorf("%s: %w", c.File, err)
 		}
-		if err := s.result.write(copiedResult{i.done.PersistenceIDs, i.done.Events, i.done.Snapshots}); err != nil {
+		copied := copiedResult{i.done.PersistenceIDs, i.done.Events, i.done.Snapshots}
+		if err := s.result.write(importedResult{copied, i.written, i.done.Events - i.written, int64(len(i.failed))}); err != nil {
 			return err
 		}
 		for _, err := range i.failed {
@@ -70,6 +71,21 @@ func (c *importCommand) Run(ctx context.Context, s *session) (err error) {
 		}
 		return nil
 	})
+}
+
+// importedResult is what was imported: how many of the events were written, how many were there already, and how many persistence
+// ids were refused.
+type importedResult struct {
+	copiedResult
+
+	Written      int64 `json:"written"`
+	AlreadyThere int64 `json:"already_there"`
+	Refused      int64 `json:"refused"`
+}
+
+func (r importedResult) text() string {
+	return fmt.Sprintf("%s: %d events were written, %d were there already, %d persistence ids were refused",
+		r.copiedResult.text(), r.Written, r.AlreadyThere, r.Refused)
 }
 
 // countedReader counts the bytes that were read.
@@ -92,9 +108,10 @@ type importing struct {
 	in       *archive.Reader
 	progress func()
 
-	mu     sync.Mutex
-	done   archive.Totals
-	failed []error
+	mu      sync.Mutex
+	done    archive.Totals
+	written int64
+	failed  []error
 }
 
 // portion is a persistence id, or the first part of one.
@@ -180,7 +197,7 @@ func (i *importing) write(ctx context.Context, p *portion) error {
 	if err == nil {
 		err = i.save(ctx, p.snapshots)
 	}
-	return i.ended(ctx, p.pid, result.Events, int64(len(p.snapshots)), err)
+	return i.ended(ctx, p.pid, result, int64(len(p.snapshots)), err)
 }
 
 func (i *importing) save(ctx context.Context, snapshots []dynajournal.Snapshot) error {
@@ -193,7 +210,7 @@ func (i *importing) save(ctx context.Context, snapshots []dynajournal.Snapshot) 
 }
 
 // ended counts a persistence id. An error that concerns it alone does not end the import.
-func (i *importing) ended(ctx context.Context, pid string, events, snapshots int64, err error) error {
+func (i *importing) ended(ctx context.Context, pid string, result dynajournal.PutRecordsResult, snapshots int64, err error) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	alone := errors.Is(err, dynajournal.ErrContentConflict) || errors.Is(err, dynajournal.ErrInvalidArgument) ||
@@ -201,7 +218,8 @@ func (i *importing) ended(ctx context.Context, pid string, events, snapshots int
 	switch {
 	case err == nil:
 		i.done.PersistenceIDs++
-		i.done.Events += events
+		i.done.Events += result.Events
+		i.written += result.Written
 		i.done.Snapshots += snapshots
 	case alone && ctx.Err() == nil:
 		i.failed = append(i.failed, fmt.Errorf("%q: %w", pid, err))
@@ -246,5 +264,5 @@ func (i *importing) large(ctx context.Context, p *portion, rest *archive.Item) e
 	if damage != nil {
 		return damage
 	}
-	return i.ended(ctx, p.pid, result.Events, snapshots, err)
+	return i.ended(ctx, p.pid, result, snapshots, err)
 }

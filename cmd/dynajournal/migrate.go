@@ -266,6 +266,7 @@ func (m *migrating) migrate(ctx context.Context) (err error) {
 	if c.Verify || c.VerifyOnly {
 		comparing := newProgressOf(s.err, "events compared", total)
 		defer comparing.stop()
+		opts.SourceLive = c.Live && !c.VerifyOnly
 		opts.Progress, opts.Note = func(p migration.Progress) { comparing.set(p.Events) }, nil
 		compared, err := migration.Verify(ctx, m.source, m.target, opts)
 		comparing.stop()
@@ -307,7 +308,7 @@ func (m *migrating) tellCompared(c *migration.Comparison) error {
 	s := m.session
 	err := s.message("compared: %d persistence ids, %d events and %d snapshots are the same", c.PersistenceIDs, c.Events, c.Snapshots)
 	if c.Behind > 0 {
-		err = errors.Join(err, s.message("%d persistence ids have newer events in the source: call it again with --catch-up", c.Behind))
+		err = errors.Join(err, s.message("%d persistence ids only lack what is newest in the source: call it again with --catch-up", c.Behind))
 	}
 	for _, d := range c.Differences {
 		err = errors.Join(err, s.message("different: %s at %d: %s", printable(d.PersistenceID), d.SequenceNumber, oneLine(d.Detail)))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -102,6 +103,9 @@ func run(ctx context.Context, args []string, s streams) (status int) {
 	if err != nil {
 		return fail(s.err, what, err)
 	}
+	if err := checkText(args); err != nil {
+		return fail(s.err, what, err)
+	}
 	line, err := parser.Parse(args)
 	if errors.Is(err, errHelped) {
 		return statusDone
@@ -116,6 +120,16 @@ func run(ctx context.Context, args []string, s streams) (status int) {
 		return fail(s.err, what, err)
 	}
 	return statusDone
+}
+
+// checkText refuses a command line that is not UTF-8. Its bytes would become replacement characters: two persistence ids one.
+func checkText(args []string) error {
+	for _, word := range args {
+		if !utf8.ValidString(word) {
+			return usagef("%+q is not valid UTF-8", word)
+		}
+	}
+	return nil
 }
 
 // selected is the name of the command on the command line.

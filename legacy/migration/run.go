@@ -36,6 +36,9 @@ type Options struct {
 	// CatchUp begins each persistence id at the last event that is in the target, instead of comparing all before it. What a
 	// program of an older layout has deleted since the first copy is not seen so.
 	CatchUp bool
+	// SourceLive says that programs write to the source while it is compared: what it has newer than the target is then no
+	// difference, and persistence ids that the source does not list are not looked for in the target.
+	SourceLive bool
 	// State remembers which persistence ids are copied, so that the next run passes over them, unless it catches up. Nil
 	// remembers nothing: what the target holds is compared, and the copy goes on there.
 	State *State
@@ -135,7 +138,7 @@ func Run(ctx context.Context, source Source, target *dynajournal.Journal, opts O
 	if err != nil {
 		return Summary{}, err
 	}
-	err = r.each(ctx, func(ctx context.Context, pid string) error {
+	err = r.each(ctx, r.listed(nil), func(ctx context.Context, pid string) error {
 		if !r.opts.CatchUp && r.opts.State.done(pid) {
 			r.count(func(s *Summary) { s.Skipped++ })
 			return nil
@@ -230,21 +233,37 @@ func (r *run) incomplete() error {
 	return &IncompleteError{r.summary.Failed, r.summary.Failures[0]}
 }
 
-// each does something with every persistence id, several at the same time.
-func (r *run) each(ctx context.Context, do func(context.Context, string) error) error {
-	group, working := errgroup.WithContext(ctx)
-	group.SetLimit(r.opts.Parallelism)
-	pids := r.source.PersistenceIDs(working)
-	if len(r.opts.PersistenceIDs) > 0 {
-		pids = func(yield func(string, error) bool) {
-			for _, pid := range r.opts.PersistenceIDs {
-				if !yield(pid, nil) {
+// listed lists the persistence ids that are meant: those of the options, else all of the source. seen is told of each, if set.
+func (r *run) listed(seen func(pid string)) func(context.Context) iter.Seq2[string, error] {
+	return func(ctx context.Context) iter.Seq2[string, error] {
+		pids := r.source.PersistenceIDs(ctx)
+		if len(r.opts.PersistenceIDs) > 0 {
+			pids = func(yield func(string, error) bool) {
+				for _, pid := range r.opts.PersistenceIDs {
+					if !yield(pid, nil) {
+						return
+					}
+				}
+			}
+		}
+		return func(yield func(string, error) bool) {
+			for pid, err := range pids {
+				if err == nil && seen != nil {
+					seen(pid)
+				}
+				if !yield(pid, err) {
 					return
 				}
 			}
 		}
 	}
-	for pid, err := range pids {
+}
+
+// each does something with every persistence id of a list, several at the same time.
+func (r *run) each(ctx context.Context, list func(context.Context) iter.Seq2[string, error], do func(context.Context, string) error) error {
+	group, working := errgroup.WithContext(ctx)
+	group.SetLimit(r.opts.Parallelism)
+	for pid, err := range list(working) {
 		if err != nil {
 			group.Go(func() error { return err })
 			break

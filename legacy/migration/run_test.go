@@ -357,30 +357,94 @@ func TestOtherContentInTheTargetFailsAloneAndIsFound(t *testing.T) {
 	}
 }
 
-func TestVerifySaysWhatIsBehindAndWhatDiffers(t *testing.T) {
+// Verified means equal: whatever the target lacks, or has besides, is a difference at its number.
+func TestVerifyFindsWhateverIsNotEqual(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)
-	for _, pid := range []string{"behind", "ahead", "deleted", "unsaved", "same"} {
+	for _, pid := range []string{"behind", "ahead", "deleted", "unsaved", "saved", "newer", "purged", "retired", "lost", "other", "same"} {
 		from.write(t, pid, 3, false)
+	}
+	from.write(t, "closed", 2, false)
+	from.delete(t, "closed", 2)
+	for _, pid := range []string{"saved", "newer"} {
+		from.save(t, pid, 2, 10)
 	}
 	run(t, from, to, migration.Options{})
 	from.write(t, "behind", 1, false)
+	from.write(t, "new", 1, false)
 	to.write(t, "ahead", 1, false)
+	to.write(t, "only here", 2, false)
 	to.delete(t, "deleted", 1)
 	from.save(t, "unsaved", 3, 10)
+	to.save(t, "saved", 1, 10)
+	to.save(t, "newer", 3, 10)
+	for _, pid := range []string{"other", "closed"} {
+		if _, err := to.writer(t, pid).Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	to.write(t, "other", 3, false)
+	for pid, now := range map[string]bool{"purged": true, "retired": false} {
+		if _, err := to.writer(t, pid).Purge(t.Context(), dynajournal.PurgeOptions{Now: now}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, seq := range []string{"3"} {
+		if _, err := to.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+			TableName: new(dynajournal.DefaultJournalTable),
+			Key:       map[string]types.AttributeValue{"par": &types.AttributeValueMemberS{Value: "journal-P-lost-0"}, "num": &types.AttributeValueMemberN{Value: seq}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wants := map[string]string{
+		"behind":    "4 the source has event 4 of writer ",
+		"new":       "1 the source has event 1 of writer ",
+		"ahead":     "4 the source has nothing, the target event 4 of writer ",
+		"only here": "1 the source has nothing, the target event 1 of writer ",
+		"deleted":   "1 the source has event 1 of writer ",
+		"unsaved":   "3 the target has no snapshot there",
+		"newer":     "3 the target has a snapshot that is newer",
+		"purged":    "1 the source has event 1 of writer ",
+		"retired":   "1 the source has event 1 of writer ",
+		"lost":      "3 the source has event 3 of writer ",
+		"other":     "1 the source has event 1 of writer ",
+		"closed":    "3 the source has a low mark of 3, the target nothing",
+	}
 	c, err := migration.Verify(t.Context(), migration.Current{Journal: from.Journal}, to.Journal, migration.Options{Parallelism: 1})
-	if !errors.Is(err, migration.ErrDifferent) || c.Behind != 1 || c.PersistenceIDs != 2 {
+	if !errors.Is(err, migration.ErrDifferent) || c.PersistenceIDs != 2 || c.Different != int64(len(wants)) || c.Behind != 4 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	got := map[string]string{}
-	for _, d := range c.Differences {
-		got[d.PersistenceID] = fmt.Sprint(d.SequenceNumber, " ", d.Detail)
+	wantDifferences(t, c, wants)
+
+	// While programs write to the source, what is newest there is no difference.
+	for _, pid := range []string{"behind", "new", "purged", "lost", "only here"} {
+		delete(wants, pid)
 	}
-	for pid, want := range map[string]string{
-		"ahead": "4 the source has nothing, the target event 4", "deleted": "1 the source has event 1", "unsaved": "3 the target has no snapshot there",
-	} {
-		if !strings.HasPrefix(got[pid], want) {
-			t.Errorf("%s: %q, want %q", pid, got[pid], want)
+	c, err = migration.Verify(t.Context(), migration.Current{Journal: from.Journal}, to.Journal, migration.Options{Parallelism: 1, SourceLive: true})
+	if !errors.Is(err, migration.ErrDifferent) || c.Different != int64(len(wants)) || c.Behind != 4 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	wantDifferences(t, c, wants)
+
+	// Only those that are named are compared.
+	c, err = migration.Verify(t.Context(), migration.Current{Journal: from.Journal}, to.Journal, migration.Options{PersistenceIDs: []string{"same", "saved"}})
+	if err != nil || c.PersistenceIDs != 2 || c.Events != 6 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	empty := open(t, false)
+	c, err = migration.Verify(t.Context(), migration.Current{Journal: from.Journal}, empty.Journal, migration.Options{})
+	if !errors.Is(err, migration.ErrDifferent) || c.PersistenceIDs != 0 {
+		t.Errorf("an empty target: %+v, %v", c, err)
+	}
+}
+
+func wantDifferences(t *testing.T, c migration.Comparison, wants map[string]string) {
+	t.Helper()
+	for _, d := range c.Differences {
+		got := fmt.Sprint(d.SequenceNumber, " ", d.Detail)
+		if want, ok := wants[d.PersistenceID]; !ok || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", d.PersistenceID, got, want)
 		}
 	}
 }

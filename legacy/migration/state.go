@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"unicode/utf8"
 )
 
 // State is a file that remembers which persistence ids are copied: a line of JSON for each, behind one that says what was copied
@@ -56,7 +57,7 @@ func (s *State) read(migration string) error {
 			break
 		}
 		var l stateLine
-		if err := json.Unmarshal(bytes.TrimSpace(line), &l); err != nil || first != (l.Migration != "") || first == (l.PersistenceID != "") {
+		if err := json.Unmarshal(bytes.TrimSpace(line), &l); err != nil || !utf8.Valid(line) || first != (l.Migration != "") || first == (l.PersistenceID != "") {
 			return fmt.Errorf("it is no state of a migration: at byte %d", whole) //nolint:err113 // wrapped by OpenState
 		}
 		if first && l.Migration != migration {

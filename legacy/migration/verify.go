@@ -2,6 +2,7 @@ package migration
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
@@ -14,7 +15,8 @@ import (
 type Comparison struct {
 	// PersistenceIDs, Events and Snapshots are how many were compared, and are the same in source and target.
 	PersistenceIDs, Events, Snapshots int64
-	// Behind is how many persistence ids have newer events in the source: run again to catch up.
+	// Behind is how many persistence ids only lack what is newest in the source: run again to catch up. They are among the
+	// Differences, unless Options.SourceLive says that this is no difference.
 	Behind int64
 	// Differences are where source and target differ, at most MaxFailures of them, one for each persistence id; Different is
 	// how many.
@@ -46,51 +48,95 @@ func (e *DifferentError) Is(target error) bool { return target == ErrDifferent }
 // Verify compares source and target, event by event and snapshot by snapshot: numbers, bytes, serializers, manifests, writers,
 // atomic writes, numbers that hold nothing, low marks. It changes nothing. Options that concern writing have no meaning.
 //
+// It returns nil only if they are equal: the target has everything that the source has, and no event besides. A persistence id
+// that the source does not list is a difference too, unless Options name the ids to compare. Older snapshots that the target has
+// besides are none, as nobody recovers from them; a snapshot newer than the newest of the source is one.
+//
 // Errors: *DifferentError, and those of Run.
 func Verify(ctx context.Context, source Source, target *dynajournal.Journal, opts Options) (Comparison, error) {
 	r, err := newRun(source, target, opts)
 	if err != nil {
 		return Comparison{}, err
 	}
-	var c Comparison
-	err = r.each(ctx, func(ctx context.Context, pid string) error {
-		return r.tried(ctx, pid, func(ctx context.Context, pid string) error { return r.compare(ctx, pid, &c) })
-	})
-	if err = errors.Join(err, r.incomplete()); c.Different > 0 {
-		err = errors.Join(err, &DifferentError{c.Different, c.Differences[0]})
+	v := &verification{run: r, seen: map[idHash]bool{}}
+	compare := func(ctx context.Context, pid string) error { return r.tried(ctx, pid, v.compare) }
+	err = r.each(ctx, r.listed(v.remember), compare)
+	if err == nil && len(r.opts.PersistenceIDs) == 0 && !r.opts.SourceLive {
+		err = r.each(ctx, v.others, compare)
 	}
-	return c, err
+	if err = errors.Join(err, r.incomplete()); v.Different > 0 {
+		err = errors.Join(err, &DifferentError{v.Different, v.Differences[0]})
+	}
+	return v.Comparison, err
+}
+
+// verification is a comparison under way.
+type verification struct {
+	Comparison
+
+	run *run
+	// seen are the persistence ids of the source.
+	seen map[idHash]bool
+}
+
+// idHash stands for a persistence id, in little memory.
+type idHash [sha256.Size / 2]byte
+
+func hashOf(pid string) idHash {
+	sum := sha256.Sum256([]byte(pid))
+	return idHash(sum[:sha256.Size/2])
+}
+
+func (v *verification) remember(pid string) { v.seen[hashOf(pid)] = true }
+
+// others lists the persistence ids of the target that the source has not listed. It reads the table, as an index may lag.
+func (v *verification) others(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for pid, err := range v.run.target.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{Scan: true}) {
+			if (err != nil || !v.seen[hashOf(pid)]) && !yield(pid, err) {
+				return
+			}
+		}
+	}
 }
 
 // compare compares one persistence id.
-func (r *run) compare(ctx context.Context, pid string, c *Comparison) error {
+func (v *verification) compare(ctx context.Context, pid string) error {
+	r := v.run
 	events, behind, difference, err := r.compareEvents(ctx, pid)
 	snapshots := int64(0)
-	if err == nil && difference == nil {
-		snapshots, difference, err = r.compareSnapshots(ctx, pid)
+	if err == nil && (difference == nil || behind) {
+		var other *Difference
+		if snapshots, other, err = r.compareSnapshots(ctx, pid); difference == nil {
+			difference = other
+		}
 	}
 	if err != nil {
 		return err
 	}
+	if behind && r.opts.SourceLive {
+		difference = nil
+	}
 	r.count(func(s *Summary) {
 		s.PersistenceIDs++
 		s.Events += events
-		switch {
-		case difference != nil:
-			if c.Different++; len(c.Differences) < MaxFailures {
-				c.Differences = append(c.Differences, *difference)
+		if behind {
+			v.Behind++
+		}
+		if difference != nil {
+			if v.Different++; len(v.Differences) < MaxFailures {
+				v.Differences = append(v.Differences, *difference)
 			}
 			return
-		case behind:
-			c.Behind++
 		}
-		c.PersistenceIDs++
-		c.Events += events
-		c.Snapshots += snapshots
+		v.PersistenceIDs++
+		v.Events += events
+		v.Snapshots += snapshots
 	})
 	return nil
 }
 
+// compareEvents finds the first difference of two histories. behind reports that the target only lacks the end.
 func (r *run) compareEvents(ctx context.Context, pid string) (events int64, behind bool, _ *Difference, _ error) {
 	want, stopWant := iter.Pull2(live(r.source.Records(ctx, pid, ReadOptions{Pace: r.pace})))
 	defer stopWant()
@@ -102,13 +148,12 @@ func (r *run) compareEvents(ctx context.Context, pid string) (events int64, behi
 		if err := errors.Join(wErr, gErr); err != nil {
 			return events, false, nil, err
 		}
-		switch {
-		case !wOK && !gOK:
+		if !wOK && !gOK {
 			return events, false, nil, nil
-		case !gOK && w.Kind != dynajournal.RecordLowMark:
-			return events, true, nil, nil
-		case !wOK || !gOK || !same(w, g):
-			return events, false, &Difference{pid, at(w, g, wOK, gOK), differs(w, g, wOK, gOK)}, nil
+		}
+		if !wOK || !gOK || !same(w, g) {
+			behind = !gOK && w.Kind != dynajournal.RecordLowMark
+			return events, behind, &Difference{pid, at(w, g, wOK, gOK), differs(w, g, wOK, gOK)}, nil
 		}
 		if w.Kind == dynajournal.RecordEvent {
 			events++
@@ -157,11 +202,12 @@ func describe(r dynajournal.Record, ok bool) string {
 }
 
 func (r *run) compareSnapshots(ctx context.Context, pid string) (int64, *Difference, error) {
-	compared := int64(0)
+	compared, newest := int64(0), int64(0)
 	for s, err := range r.source.Snapshots(ctx, pid) {
 		if err != nil {
 			return compared, nil, err
 		}
+		newest = max(newest, s.SequenceNumber)
 		only := dynajournal.SnapshotCriteria{MinSequenceNumber: s.SequenceNumber, MaxSequenceNumber: s.SequenceNumber}
 		there, ok, err := r.target.LoadSnapshot(ctx, pid, only)
 		if err == nil {
@@ -178,5 +224,12 @@ func (r *run) compareSnapshots(ctx context.Context, pid string) (int64, *Differe
 		}
 		compared++
 	}
-	return compared, nil, nil
+	if compared == 0 || newest == dynajournal.MaxSequenceNumber {
+		return compared, nil, nil
+	}
+	other, ok, err := r.target.LoadSnapshot(ctx, pid, dynajournal.SnapshotCriteria{MinSequenceNumber: newest + 1})
+	if err != nil || !ok {
+		return compared, nil, err
+	}
+	return compared, &Difference{pid, other.SequenceNumber, "the target has a snapshot that is newer than those of the source"}, nil
 }

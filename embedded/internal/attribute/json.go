@@ -595,8 +595,8 @@ func (r *jsonReader) quoted() (string, error) {
 		case c == '"':
 			text := r.src[start:r.pos]
 			r.pos++
-			if !ascii {
-				text = strings.ToValidUTF8(text, "\uFFFD")
+			if !ascii && !utf8.ValidString(text) {
+				return "", errSyntax()
 			}
 			return text, nil
 		case c == '\\':
@@ -642,7 +642,10 @@ func (r *jsonReader) escaped(start int) (string, error) {
 		}
 	}
 	r.pos = end + 1
-	return strings.ToValidUTF8(text.String(), "\uFFFD"), nil
+	if !utf8.Valid(text.Bytes()) {
+		return "", errSyntax()
+	}
+	return text.String(), nil
 }
 
 const surrogates, lowSurrogates, endOfSurrogates, supplementary = 0xD800, 0xDC00, 0xE000, 0x10000
