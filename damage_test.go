@@ -319,6 +319,11 @@ func checkDamage(t *testing.T, d *damaged, tt *storedDamage, seen behaviours) {
 			seen.of(f.Kind).unasked = true
 		}
 	}
+	for key, item := range stored {
+		if (item["event"] != nil || item["pay"] != nil) && attributeText(d.items()[key]["writer_uuid"]) != attributeText(item["writer_uuid"]) {
+			t.Errorf("unasked the repair removed the event at %s", key)
+		}
+	}
 	unasked := slices.DeleteFunc(slices.Clone(tt.want), func(f foundAt) bool { return f.repairable })
 	if tt.left != nil && tt.option == "" {
 		unasked = tt.left
@@ -403,6 +408,53 @@ func attributeText(v types.AttributeValue) string {
 		return fmt.Sprintf("%x", v.Value)
 	}
 	return fmt.Sprintf("%T", v)
+}
+
+// A JVM has used a native journal, and deleted the beginning of an atomic write: its low mark says nothing of the rest, which
+// counts as its last member is there. A repair enters the id into the index by that mark, and leaves all else that it says.
+func TestRepairKeepsTheRestOfABatchThatAJVMCut(t *testing.T) {
+	t.Parallel()
+	d := openDamaged(t, dynajournal.TableOptions{}, false)
+	d.write(4, true)
+	d.lowMark(4, nil)
+	for seq := 1; seq < 4; seq++ {
+		d.remove("journal-P-a-0", seq)
+	}
+	before := d.seen()
+	if !strings.HasPrefix(before, "4 ") {
+		t.Fatalf("before: %q", before)
+	}
+	all := dynajournal.VerifyOptions{RemoveOrphans: true, RemoveIncomplete: true, Archive: func(dynajournal.RemovedItem) error { return nil }}
+	for i, opts := range []dynajournal.VerifyOptions{{}, {}, all} {
+		got := collect(t, d.Repair(t.Context(), "a", opts))
+		if want := []foundAt{{dynajournal.FindingNotInIDsIndex, 1, true}}; i == 0 && !slices.Equal(got, want) || i > 0 && len(got) > 0 {
+			t.Errorf("repair %d found %v", i+1, got)
+		}
+		if after := d.seen(); after != before {
+			t.Errorf("after repair %d: %q, before %q", i+1, after, before)
+		}
+	}
+	recoverWriter(t, d.Journal, "a", 0)
+	if after := d.seen(); after != before {
+		t.Errorf("after a recovery: %q, before %q", after, before)
+	}
+}
+
+// What a repair uncovers is found by the same run: the tombstone in the place of the first event takes the id out of the index.
+func TestOneRunOfRepairIsEnough(t *testing.T) {
+	t.Parallel()
+	d := openDamaged(t, dynajournal.TableOptions{}, false)
+	d.write(3, false)
+	d.lowMark(3, map[string]any{"removed": 3})
+	opts := dynajournal.VerifyOptions{RemoveOrphans: true, Archive: func(dynajournal.RemovedItem) error { return nil }}
+	got := collect(t, d.Repair(t.Context(), "a", opts))
+	want := []foundAt{{dynajournal.FindingOrphanBelowLowMark, 1, true}, {dynajournal.FindingOrphanBelowLowMark, 2, true}, {dynajournal.FindingNotInIDsIndex, 1, true}}
+	if !slices.Equal(got, want) {
+		t.Errorf("found %v, want %v", got, want)
+	}
+	if left := collect(t, d.Verify(t.Context(), "a", dynajournal.VerifyOptions{})); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
 }
 
 func TestRepairThatRemovesNeedsAnArchive(t *testing.T) {

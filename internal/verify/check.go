@@ -271,7 +271,7 @@ func (k *check) illegible(seq int64, err error) error {
 		k.live = true
 		k.batches.illegible(seq)
 	} else {
-		findings[0].Detail += fmt.Sprintf("; it is below the low mark %d, so no reader meets it", k.marks.Low.Seq)
+		findings[0].Detail += fmt.Sprintf("; it is below the low mark %d, so no replay meets it", k.marks.Low.Seq)
 	}
 	return k.found(findings[0])
 }
