@@ -260,6 +260,26 @@ func (e *ItemError) Is(target error) bool { return target == ErrCorruptItem }
 
 func (e *ItemError) Unwrap() error { return e.Err }
 
+// DamagedSnapshotError names a snapshot that is stored and can't be read: its item, or a part of it, is missing or damaged.
+// errors.Is ErrCorruptItem. Restore its items from a backup. Or go on without it: load an older snapshot with
+// SnapshotCriteria.MaxSequenceNumber below it, if Bounds.Lowest is at most the number behind that one; then save anew, or delete
+// the damaged one.
+type DamagedSnapshotError struct {
+	PersistenceID  string
+	SequenceNumber int64
+	// Err is why; an *ItemError where an item can't be read.
+	Err error
+}
+
+func (e *DamagedSnapshotError) Error() string {
+	return fmt.Sprintf("the snapshot of %q at %d is damaged: %v", e.PersistenceID, e.SequenceNumber, e.Err)
+}
+
+// Is makes it ErrCorruptItem.
+func (e *DamagedSnapshotError) Is(target error) bool { return target == ErrCorruptItem }
+
+func (e *DamagedSnapshotError) Unwrap() error { return e.Err }
+
 // itemError gives an error of the layout its public form.
 func itemError(table string, err error) error {
 	if item, ok := errors.AsType[*layout.ItemError](err); ok {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"strings"
 	"sync/atomic"
@@ -107,6 +108,8 @@ func (j *Journal) recoverWriter(ctx context.Context, req *replay.Request, handle
 			return nil, err
 		}
 	}
+	w.deletedTo = max(found.Marks.Low.Seq-1, 0)
+	w.sayDeleted(ctx, req.From-1)
 	if snapshot := req.From - 1; snapshot > found.Highest {
 		if err := w.lookAfterPause(ctx, &w.recovery); err != nil {
 			return nil, err
@@ -116,6 +119,20 @@ func (j *Journal) recoverWriter(ctx context.Context, req *replay.Request, handle
 		}
 	}
 	return w, nil
+}
+
+// sayDeleted logs that a recovery began below the low mark: the caller's state lacks what the deleted events said. An entity
+// without a snapshot may not need them, one with a snapshot that is too old does.
+func (w *Writer) sayDeleted(ctx context.Context, after int64) {
+	if after >= w.deletedTo {
+		return
+	}
+	level := slog.LevelInfo
+	if after > 0 {
+		level = slog.LevelWarn
+	}
+	w.journal.config.Logger.Log(ctx, level, "recovered from below the first event that is not deleted",
+		"persistence_id", w.pid, "after", after, "deleted_to", w.deletedTo)
 }
 
 // goOnAfterSnapshot makes the writer go on after a snapshot that is newer than the journal. The number after the journal's
@@ -158,6 +175,8 @@ type Writer struct {
 	uuid    string
 	// recovery is what the recovery cost.
 	recovery dynamo.Meter
+	// deletedTo is the last number deleted when the writer recovered.
+	deletedTo int64
 
 	// ended is why the writer has ended, nil while it lives; over is closed then.
 	ended atomic.Pointer[error]
@@ -184,6 +203,11 @@ func (w *Writer) WriterUUID() string { return w.uuid }
 
 // RecoveryCost is what the recovery cost that handed the writer out.
 func (w *Writer) RecoveryCost() Cost { return w.recovery.Cost() }
+
+// DeletedTo is the last sequence number that was deleted when the writer recovered, 0 if none was. Where it is above
+// RecoverOptions.After, the recovery did not replay everything behind that: the events up to DeletedTo are gone, and a state
+// without the snapshot that contains them lacks what they said.
+func (w *Writer) DeletedTo() int64 { return w.deletedTo }
 
 // NextSequenceNumber is the sequence number that the next event gets. It waits for the calls under way.
 func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {

@@ -149,6 +149,9 @@ func (j *Journal) checkSnapshot(m SnapshotMetadata) error {
 
 // LoadSnapshot loads the snapshot that the criteria select: of those that meet them the one with the highest sequence
 // number, or with Config.SnapshotNewestByTimestamp the newest. It says false if there is none.
+//
+// One that is stored and can't be read is a *DamagedSnapshotError, and no older one is loaded in its place: the events between
+// them may be deleted. A caller that knows better bounds the criteria below it.
 func (j *Journal) LoadSnapshot(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (Snapshot, bool, error) {
 	leave, err := j.entry.enter(ctx, j.life.Reading())
 	if err != nil {
@@ -167,10 +170,12 @@ func (j *Journal) loadSnapshot(ctx context.Context, persistenceID string, criter
 			loaded, err = j.saved.Newest(ctx, m, persistenceID, c)
 			return err
 		}
-		return j.saved.Each(ctx, m, persistenceID, c, 1, func(s layout.Snapshot) bool {
-			loaded = &s
+		var damage error
+		err := j.saved.Each(ctx, m, persistenceID, c, 1, func(s layout.Snapshot, damaged error) bool {
+			loaded, damage = &s, damaged
 			return false
 		})
+		return errors.Join(err, damage)
 	})
 	if err != nil || loaded == nil {
 		return Snapshot{}, false, j.snapshotError("load a snapshot", persistenceID, err)
@@ -178,12 +183,14 @@ func (j *Journal) loadSnapshot(ctx context.Context, persistenceID string, criter
 	return j.snapshot(loaded), true, nil
 }
 
-// Snapshots reads all snapshots that meet the criteria, those with the highest sequence numbers first. After an error the
-// sequence ends.
+// Snapshots reads all snapshots that meet the criteria, those with the highest sequence numbers first. One that can't be read is
+// given without its state and with a *DamagedSnapshotError; the others follow. After any other error the sequence ends.
 func (j *Journal) Snapshots(ctx context.Context, persistenceID string, criteria SnapshotCriteria) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
 		err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, m *dynamo.Meter, c snapshots.Criteria) error {
-			return j.saved.Each(ctx, m, persistenceID, c, 0, func(s layout.Snapshot) bool { return yield(j.snapshot(&s), nil) })
+			return j.saved.Each(ctx, m, persistenceID, c, 0, func(s layout.Snapshot, damage error) bool {
+				return yield(j.snapshot(&s), j.snapshotError("read a snapshot", persistenceID, damage))
+			})
 		})
 		if err != nil {
 			yield(Snapshot{}, j.snapshotError("read snapshots", persistenceID, err))
@@ -223,6 +230,9 @@ func (j *Journal) withSnapshots(ctx context.Context, pid string, criteria Snapsh
 func (j *Journal) snapshotError(what, pid string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if damaged, ok := errors.AsType[*snapshots.DamagedError](err); ok {
+		err = &DamagedSnapshotError{pid, damaged.SequenceNr, itemError(j.config.SnapshotTable, damaged.Err)}
 	}
 	return fmt.Errorf("%s of %q: %w", what, pid, itemError(j.config.SnapshotTable, err))
 }

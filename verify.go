@@ -2,6 +2,7 @@ package dynajournal
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -13,6 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/snapshots"
 	"github.com/dynajournal/dynajournal/internal/verify"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -20,7 +22,7 @@ import (
 // FindingKind names what is wrong with stored data.
 type FindingKind = verify.Kind
 
-// The kinds of findings; docs/operations.md says what each means and what to do.
+// The kinds of findings; docs/operations.md says of each what makes it, what a reader sees, and what a repair does.
 const (
 	FindingMissingHighMark       = verify.MissingHighMark
 	FindingIncompleteBatch       = verify.IncompleteBatch
@@ -28,9 +30,11 @@ const (
 	FindingOrphanBelowLowMark    = verify.OrphanBelowLowMark
 	FindingForeignWriter         = verify.ForeignWriter
 	FindingUndecodable           = verify.Undecodable
+	FindingUnknownItem           = verify.UnknownItem
 	FindingMarkBeyondEvents      = verify.MarkBeyondEvents
 	FindingWrongShards           = verify.WrongShards
 	FindingSnapshotBeyondJournal = verify.SnapshotBeyondJournal
+	FindingDamagedSnapshot       = verify.DamagedSnapshot
 	FindingExpiredTombstone      = verify.ExpiredTombstone
 	FindingNotInIDsIndex         = verify.NotInIDsIndex
 )
@@ -43,11 +47,35 @@ type Finding struct {
 	SequenceNumber int64
 	// Detail says in words what was found.
 	Detail string
-	// Repairable says that Repair can mend it without losing an event, Repaired that it has.
+	// Repairable reports whether Repair mends it with the options given, Repaired whether it has.
 	Repairable, Repaired bool
+	// Option is the field of VerifyOptions that Repair needs before it mends the finding; empty where it needs none, or
+	// where nothing can be mended.
+	Option RepairOption
 }
 
-// VerifyOptions say how to verify or repair. The zero value takes all the capacity it gets.
+// RepairOption names a repair that is made only if it is asked for, as the command's flag does.
+type RepairOption = verify.Option
+
+// The options of a repair.
+const (
+	OptionRemoveOrphans    = verify.RemoveOrphans
+	OptionRemoveIncomplete = verify.RemoveIncomplete
+	OptionRestoreHighMark  = verify.RestoreHighMark
+)
+
+// RemovedItem is an item that Repair takes away: what it gives to VerifyOptions.Archive.
+type RemovedItem struct {
+	PersistenceID  string
+	Kind           FindingKind
+	SequenceNumber int64
+	Table          string
+	// Item is the whole item in DynamoDB's JSON, as `aws dynamodb put-item` takes it.
+	Item json.RawMessage
+}
+
+// VerifyOptions say how to verify or repair. The zero value takes all the capacity it gets, and repairs only what no reader can
+// ever show and nobody was told is stored.
 type VerifyOptions struct {
 	// ReadUnitsPerSecond bounds the read capacity used up, on average; 0 is no bound.
 	ReadUnitsPerSecond float64
@@ -58,6 +86,34 @@ type VerifyOptions struct {
 	Progress func(persistenceID string)
 	// DryRun makes a repair change nothing: it only says what it would repair.
 	DryRun bool
+
+	// RemoveOrphans makes a repair turn events below the low mark into tombstones. Make sure that the low mark is right: what
+	// is below it may be events that somebody was told are stored.
+	RemoveOrphans bool
+	// RemoveIncomplete makes a repair turn members of atomic writes that can never become whole into seals. They may be what
+	// is left of an atomic write that was acknowledged, and of which another writer overwrote a part.
+	RemoveIncomplete bool
+	// RestoreHighMark makes a repair put a high mark where a gap and its absence hide events from readers: these see them
+	// again.
+	RestoreHighMark bool
+	// Archive is called with each item before it is taken away, one call at a time. An error of it ends the repair, and
+	// leaves the item. Both options that remove need it. An item that has changed since stays, though it was archived.
+	Archive func(RemovedItem) error
+}
+
+// asked reports whether a repair that needs an option is to be made.
+func (o *VerifyOptions) asked(option RepairOption) bool {
+	switch option {
+	case "":
+		return true
+	case OptionRemoveOrphans:
+		return o.RemoveOrphans
+	case OptionRemoveIncomplete:
+		return o.RemoveIncomplete
+	case OptionRestoreHighMark:
+		return o.RestoreHighMark
+	}
+	return false
 }
 
 func (o VerifyOptions) check() error {
@@ -67,30 +123,36 @@ func (o VerifyOptions) check() error {
 	if o.Parallelism < 0 {
 		return &ArgumentError{"VerifyOptions.Parallelism", o.Parallelism, mustNotBeNegative}
 	}
+	if (o.RemoveOrphans || o.RemoveIncomplete) && o.Archive == nil && !o.DryRun {
+		return &ArgumentError{"VerifyOptions.Archive", nil, "what is removed has to be archived first"}
+	}
 	return nil
 }
 
-// Verify checks everything that stands for a persistence id, and returns what is not as it should be. It needs no writer and
+// Verify checks everything that is stored for a persistence id, and returns what is not as it should be. It needs no writer and
 // changes nothing. What is being written meanwhile can look like damage: check again before believing it.
 func (j *Journal) Verify(ctx context.Context, persistenceID string, opts VerifyOptions) iter.Seq2[Finding, error] {
-	return j.findings(ctx, opts, oneID(persistenceID), false)
+	opts.DryRun = true
+	return j.findings(ctx, opts, oneID(persistenceID))
 }
 
 // VerifyAll checks every persistence id of the journal, several at the same time, in no order; it finds them by a scan.
 func (j *Journal) VerifyAll(ctx context.Context, opts VerifyOptions) iter.Seq2[Finding, error] {
-	return j.findings(ctx, opts, j.allIDs(ctx), false)
+	opts.DryRun = true
+	return j.findings(ctx, opts, j.allIDs(ctx))
 }
 
-// Repair checks a persistence id as Verify does, and mends what can be mended without losing an event: missing high marks,
-// parts of atomic writes that can't be completed any more, deleted events that are still there, expired tombstones where the
-// table's TTL is off, missing entries in the ids index. It returns every finding. Writers need not be stopped.
+// Repair checks a persistence id as Verify does, and mends what no reader can ever show and nobody was told is stored: missing
+// high marks that readers do without, expired tombstones where the table's TTL is off, missing entries in the ids index. All
+// else needs an option. It returns every finding once, repeats its check until there is nothing left that it mends, and returns
+// what is left last. Writers need not be stopped, but for an option in a journal that is shared with a JVM.
 func (j *Journal) Repair(ctx context.Context, persistenceID string, opts VerifyOptions) iter.Seq2[Finding, error] {
-	return j.findings(ctx, opts, oneID(persistenceID), !opts.DryRun)
+	return j.findings(ctx, opts, oneID(persistenceID))
 }
 
 // RepairAll repairs every persistence id of the journal, as VerifyAll checks them.
 func (j *Journal) RepairAll(ctx context.Context, opts VerifyOptions) iter.Seq2[Finding, error] {
-	return j.findings(ctx, opts, j.allIDs(ctx), !opts.DryRun)
+	return j.findings(ctx, opts, j.allIDs(ctx))
 }
 
 func oneID(pid string) iter.Seq2[string, error] {
@@ -101,25 +163,22 @@ func (j *Journal) allIDs(ctx context.Context) iter.Seq2[string, error] {
 	return j.CurrentPersistenceIDs(ctx, IDsOptions{Scan: true})
 }
 
-// findings checks ids, and mends what it finds if it is to.
-func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], mend bool) iter.Seq2[Finding, error] {
+// findings checks ids, and mends what it finds unless it is a dry run.
+func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error]) iter.Seq2[Finding, error] {
 	return func(yield func(Finding, error) bool) {
 		var one sync.Mutex // yield takes one finding at a time, and none after it has said no
 		over := false
-		err := j.eachFinding(ctx, opts, pids, func(ctx context.Context, f *verify.Finding) error {
-			finding := Finding{f.PersistenceID, f.Kind, f.SequenceNr, f.Detail, f.Repairable, false}
-			if mend && f.Repairable {
-				if err := f.Repair(ctx, &dynamo.Meter{}); err != nil {
-					return err
+		err := j.eachID(ctx, opts, pids, func(ctx context.Context, c *verify.Checker, pid string) error {
+			r := &repair{checker: c, opts: &opts, journalTable: j.config.JournalTable, one: &one}
+			r.found = func(f Finding) error {
+				one.Lock()
+				defer one.Unlock()
+				if over = over || !yield(f, nil); over {
+					return replay.ErrStop
 				}
-				finding.Repaired = true
+				return nil
 			}
-			one.Lock()
-			defer one.Unlock()
-			if over = over || !yield(finding, nil); over {
-				return replay.ErrStop
-			}
-			return nil
+			return r.run(ctx, pid)
 		})
 		if err != nil && !errors.Is(err, replay.ErrStop) {
 			yield(Finding{}, fmt.Errorf("verify journal %q: %w", j.config.JournalName, err))
@@ -127,7 +186,82 @@ func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Se
 	}
 }
 
-func (j *Journal) eachFinding(ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], found func(context.Context, *verify.Finding) error) error {
+// repair is the repair, or only the check, of one persistence id.
+type repair struct {
+	checker      *verify.Checker
+	opts         *VerifyOptions
+	journalTable string
+	one          *sync.Mutex
+	found        func(Finding) error
+}
+
+// maxPasses bounds how often a persistence id is checked anew because something was mended.
+const maxPasses = 10
+
+// run checks a persistence id until a check mends nothing: what is mended can uncover more. What is left is returned by a last
+// check that mends nothing any more, so that every finding is returned once, as it is in the end.
+func (r *repair) run(ctx context.Context, pid string) error {
+	for pass := 0; !r.opts.DryRun && pass < maxPasses; pass++ {
+		mended, left, err := r.mend(ctx, pid)
+		if err != nil || mended+left == 0 {
+			return err
+		}
+		if mended == 0 {
+			break
+		}
+	}
+	return r.checker.Check(ctx, pid, func(f verify.Finding) error { return r.found(r.public(&f, false)) })
+}
+
+// mend checks a persistence id, and mends what it is to. It returns how many findings it has mended, and how many it has not.
+func (r *repair) mend(ctx context.Context, pid string) (mended, left int, err error) {
+	mender := &verify.Mender{Meter: &dynamo.Meter{}, Archive: r.archive}
+	err = r.checker.Check(ctx, pid, func(f verify.Finding) error {
+		if !f.Repairable() || !r.opts.asked(f.Option) {
+			left++
+			return nil
+		}
+		changed, err := f.Repair(ctx, mender)
+		if err != nil {
+			return err
+		}
+		if !changed { // it is no longer what it was: the next check decides
+			left++
+			return nil
+		}
+		mended++
+		return r.found(r.public(&f, true))
+	})
+	return mended, left, err
+}
+
+func (r *repair) public(f *verify.Finding, repaired bool) Finding {
+	return Finding{
+		PersistenceID:  f.PersistenceID,
+		Kind:           f.Kind,
+		SequenceNumber: f.SequenceNr,
+		Detail:         f.Detail,
+		Repairable:     f.Repairable() && r.opts.asked(f.Option),
+		Repaired:       repaired,
+		Option:         f.Option,
+	}
+}
+
+// archive gives an item that is going to be taken away to the caller.
+func (r *repair) archive(removed verify.Removed) error {
+	text, err := layout.JSON(removed.Item)
+	if err != nil {
+		return err
+	}
+	r.one.Lock()
+	defer r.one.Unlock()
+	return r.opts.Archive(RemovedItem{removed.PersistenceID, removed.Kind, removed.SequenceNr, r.journalTable, text})
+}
+
+// eachID checks ids at the same time.
+func (j *Journal) eachID(
+	ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], check func(context.Context, *verify.Checker, string) error,
+) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
@@ -157,8 +291,7 @@ func (j *Journal) eachFinding(ctx context.Context, opts VerifyOptions, pids iter
 			break
 		}
 		group.Go(func() error {
-			err := checker.Check(ctx, pid, func(f verify.Finding) error { return found(ctx, &f) })
-			if err != nil {
+			if err := check(ctx, checker, pid); err != nil {
 				return fmt.Errorf("check %q: %w", pid, err)
 			}
 			if opts.Progress != nil {
@@ -181,10 +314,10 @@ func (j *Journal) checker(ctx context.Context, opts VerifyOptions) (*verify.Chec
 		Store:           j.store,
 		Native:          j.Native(),
 		TTL:             ttl == layout.AttrExpires,
-		Now:             func() int64 { return j.clock.Wall().Unix() },
+		Now:             j.earliest,
 		TombstoneExpiry: j.tombstoneExpiry,
 		Decode:          j.undecodable,
-		NewestSnapshot:  j.newestSnapshot,
+		Snapshots:       j.eachSnapshot,
 	}
 	if opts.ReadUnitsPerSecond > 0 {
 		c.Paced = pace(opts.ReadUnitsPerSecond)
@@ -205,20 +338,49 @@ func pace(unitsPerSecond float64) func(context.Context, float64) error {
 	}
 }
 
-// undecodable says why the payload of an event can't be decoded. One whose serializer is not registered may be right.
+// earliest is the time in seconds since 1970 by the clock that is behind: a tombstone that one clock takes for expired may still
+// be needed.
+func (j *Journal) earliest() int64 {
+	now := j.clock.Wall().Unix()
+	if service, ok := j.clock.Service(); ok {
+		now = min(now, service.Unix())
+	}
+	return now
+}
+
+// undecodable says why the payload of an event can't be decoded. One whose serializer is not registered may be right, if its
+// bytes are well formed.
 func (j *Journal) undecodable(e *layout.Event) error {
-	_, err := j.event(e).Payload()
+	event := j.event(e)
+	_, err := event.Payload()
 	if errors.Is(err, serialization.ErrUnknownSerializer) {
-		return nil
+		return j.config.Serialization.WellFormed(event.Serialized())
 	}
 	return err
 }
 
-// newestSnapshot is the highest sequence number of a snapshot; 0 if there is none, or no table of snapshots.
-func (j *Journal) newestSnapshot(ctx context.Context, m *dynamo.Meter, pid string) (int64, error) {
-	newest, err := j.saved.Highest(ctx, m, pid)
+// eachSnapshot gives the sequence number of each snapshot to each, with why it can't be read. Where there is no table of
+// snapshots there are none.
+func (j *Journal) eachSnapshot(ctx context.Context, m *dynamo.Meter, pid string, each func(seq int64, damage error) error) error {
+	var stopped error
+	err := j.saved.Each(ctx, m, pid, snapshots.Everything(), 0, func(s layout.Snapshot, damage error) bool {
+		if damage == nil {
+			damage = j.undecodableState(j.snapshot(&s))
+		}
+		stopped = each(s.SequenceNr, damage)
+		return stopped == nil
+	})
 	if errors.Is(err, ErrTableNotFound) {
-		return 0, nil
+		return nil
 	}
-	return newest, err
+	return errors.Join(err, stopped)
+}
+
+// undecodableState says of a snapshot what undecodable says of an event.
+func (j *Journal) undecodableState(s Snapshot) error {
+	_, err := s.State()
+	if errors.Is(err, serialization.ErrUnknownSerializer) {
+		return j.config.Serialization.WellFormed(s.Serialized())
+	}
+	return err
 }

@@ -1,9 +1,13 @@
 package dynajournal_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +67,14 @@ func (d *damaged) remove(par string, num int) {
 func (d *damaged) put(par string, num int, attributes map[string]any) {
 	d.t.Helper()
 	item := eventKey(par, num)
+	addAttributes(item, attributes)
+	if _, err := d.table.PutItem(d.t.Context(), &dynamodb.PutItemInput{TableName: new(dynajournal.DefaultJournalTable), Item: item}); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// addAttributes gives an item strings, numbers and bytes.
+func addAttributes(item map[string]types.AttributeValue, attributes map[string]any) {
 	for name, v := range attributes {
 		switch v := v.(type) {
 		case string:
@@ -72,9 +84,6 @@ func (d *damaged) put(par string, num int, attributes map[string]any) {
 		case []byte:
 			item[name] = &types.AttributeValueMemberB{Value: v}
 		}
-	}
-	if _, err := d.table.PutItem(d.t.Context(), &dynamodb.PutItemInput{TableName: new(dynajournal.DefaultJournalTable), Item: item}); err != nil {
-		d.t.Fatal(err)
 	}
 }
 
@@ -100,6 +109,137 @@ func (d *damaged) deleteTo(seq int64) {
 	}
 }
 
+// highMark and lowMark put marks in their shards.
+func (d *damaged) highMark(seq int) {
+	d.t.Helper()
+	d.put(fmt.Sprintf("journal-SH-a-%d", seq/100%d.SequenceShards()), 0, map[string]any{"seq": seq})
+}
+
+func (d *damaged) lowMark(seq int, more map[string]any) {
+	d.t.Helper()
+	attributes := map[string]any{"seq": seq}
+	maps.Copy(attributes, more)
+	d.put(fmt.Sprintf("journal-SL-a-%d", seq/100%d.SequenceShards()), 0, attributes)
+}
+
+// payload puts an event of another serializer.
+func (d *damaged) payload(seq, serializer int, manifest string, bytes []byte) {
+	d.t.Helper()
+	d.put("journal-P-a-0", seq, map[string]any{
+		"persistence_id": "a", "seq": seq, "event": bytes, "writer_uuid": "w", "ev_ser_id": serializer, "ev_ser_manifest": manifest,
+	})
+}
+
+// saveSnapshot saves a snapshot of several parts, and returns the keys of its items, the head's first.
+func (d *damaged) saveSnapshot(seq int64, size int) []string {
+	d.t.Helper()
+	metadata := dynajournal.SnapshotMetadata{PersistenceID: "a", SequenceNumber: seq}
+	if _, err := d.SaveSnapshot(d.t.Context(), metadata, strings.Repeat("s", size)); err != nil {
+		d.t.Fatal(err)
+	}
+	out, err := d.table.Query(d.t.Context(), &dynamodb.QueryInput{
+		TableName:                 new(dynajournal.DefaultSnapshotTable),
+		ScanIndexForward:          new(false),
+		KeyConditionExpression:    new("par = :p"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":p": &types.AttributeValueMemberS{Value: "journal-P-a"}},
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var keys []string
+	for _, item := range out.Items {
+		keys = append(keys, item["seq"].(*types.AttributeValueMemberN).Value)
+	}
+	return keys
+}
+
+func (d *damaged) removeSnapshotItem(number string) {
+	d.t.Helper()
+	if _, err := d.table.DeleteItem(d.t.Context(), &dynamodb.DeleteItemInput{
+		TableName: new(dynajournal.DefaultSnapshotTable),
+		Key: map[string]types.AttributeValue{
+			"par": &types.AttributeValueMemberS{Value: "journal-P-a"},
+			"seq": &types.AttributeValueMemberN{Value: number},
+		},
+	}); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// putSnapshot puts an item of the snapshot table.
+func (d *damaged) putSnapshot(seq int, attributes map[string]any) {
+	d.t.Helper()
+	item := map[string]types.AttributeValue{
+		"par": &types.AttributeValueMemberS{Value: "journal-P-a"}, "seq": &types.AttributeValueMemberN{Value: strconv.Itoa(seq)},
+	}
+	addAttributes(item, attributes)
+	if _, err := d.table.PutItem(d.t.Context(), &dynamodb.PutItemInput{TableName: new(dynajournal.DefaultSnapshotTable), Item: item}); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// fraction puts an item between 2 and 3.
+func (d *damaged) fraction() {
+	d.t.Helper()
+	item := eventKey("journal-P-a-0", 2)
+	item["num"] = &types.AttributeValueMemberN{Value: "2.5"}
+	if _, err := d.table.PutItem(d.t.Context(), &dynamodb.PutItemInput{TableName: new(dynajournal.DefaultJournalTable), Item: item}); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func gzipped(t *testing.T, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// noTTL switches the expiry of the journal table off.
+func (d *damaged) noTTL() {
+	d.t.Helper()
+	if _, err := d.table.UpdateTimeToLive(d.t.Context(), &dynamodb.UpdateTimeToLiveInput{
+		TableName:               new(dynajournal.DefaultJournalTable),
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("expires"), Enabled: new(false)},
+	}); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// seen is what a reader is given: its events, and the error that ends it.
+func (d *damaged) seen() string {
+	d.t.Helper()
+	var all []string
+	for e, err := range d.Events(d.t.Context(), "a", dynajournal.Range{}) {
+		if err != nil {
+			all = append(all, err.Error())
+			break
+		}
+		all = append(all, fmt.Sprintf("%d %s %x", e.SequenceNumber, e.WriterUUID, e.Serialized().Bytes))
+	}
+	return strings.Join(all, "\n")
+}
+
+// items are all items of the journal table.
+func (d *damaged) items() map[string]map[string]types.AttributeValue {
+	d.t.Helper()
+	out, err := d.table.Scan(d.t.Context(), &dynamodb.ScanInput{TableName: new(dynajournal.DefaultJournalTable)})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	all := map[string]map[string]types.AttributeValue{}
+	for _, item := range out.Items {
+		all[item["par"].(*types.AttributeValueMemberS).Value+" "+item["num"].(*types.AttributeValueMemberN).Value] = item
+	}
+	return all
+}
+
 type foundAt struct {
 	kind       dynajournal.FindingKind
 	seq        int64
@@ -119,159 +259,6 @@ func collect(t *testing.T, findings func(yield func(dynajournal.Finding, error) 
 		all = append(all, foundAt{f.Kind, f.SequenceNumber, f.Repairable})
 	}
 	return all
-}
-
-func TestVerifyNamesEveryDamageAndRepairMendsWhatItSays(t *testing.T) {
-	for form, enveloped := range map[string]bool{"split": false, "enveloped": true} {
-		t.Run(form, func(t *testing.T) { checkRepairs(t, enveloped) })
-	}
-}
-
-func checkRepairs(t *testing.T, enveloped bool) {
-	t.Helper()
-	for _, tt := range []struct {
-		name   string
-		shared bool
-		damage func(d *damaged)
-		want   []foundAt
-	}{
-		{"nothing wrong", false, func(d *damaged) { d.write(120, true); d.write(3, false); d.deleteTo(50) }, nil},
-		{"a missing high mark", false, func(d *damaged) { d.write(105, false); d.remove("journal-SH-a-0", 0) },
-			[]foundAt{{dynajournal.FindingMissingHighMark, 100, true}}},
-		{"a batch whose member is missing", false, func(d *damaged) { d.write(2, false); d.write(5, true); d.write(1, false); d.remove("journal-P-a-0", 5) },
-			[]foundAt{{dynajournal.FindingIncompleteBatch, 3, false}, {dynajournal.FindingHole, 5, false}, {dynajournal.FindingIncompleteBatch, 3, false}}},
-		{"a batch whose member is sealed", false, func(d *damaged) {
-			d.write(2, false)
-			d.write(5, true)
-			d.write(1, false)
-			d.remove("journal-P-a-0", 5)
-			recoverWriter(d.t, d.Journal, "a", 0)
-		}, []foundAt{{dynajournal.FindingIncompleteBatch, 3, true}}},
-		{"batches at whose members' numbers another has written", true, func(d *damaged) {
-			d.event(1, "A", 0, 3) // of 1 to 4 there are 1 and 2
-			d.event(2, "A", 1, 3)
-			d.event(3, "B")
-			d.event(4, "B")
-			d.event(5, "C", 1, 2) // of 4 to 6 there is 5
-			d.event(6, "D")
-		}, []foundAt{
-			{dynajournal.FindingIncompleteBatch, 1, true}, {dynajournal.FindingIncompleteBatch, 4, true},
-		}},
-		{"a batch that is still on its way", true, func(d *damaged) { d.event(1, "A", 0, 3); d.event(2, "A", 1, 3); d.event(4, "A", 3, 3) },
-			[]foundAt{{dynajournal.FindingIncompleteBatch, 1, false}, {dynajournal.FindingHole, 3, false}, {dynajournal.FindingIncompleteBatch, 1, false}}},
-		{"a hole", false, func(d *damaged) { d.write(6, false); d.remove("journal-P-a-0", 3) },
-			[]foundAt{{dynajournal.FindingHole, 3, false}}},
-		{"a deleted event that is still there", false, func(d *damaged) { d.write(6, false); d.deleteTo(4); d.event(2, "w") },
-			[]foundAt{{dynajournal.FindingOrphanBelowLowMark, 2, true}}},
-		{"parts of a dead batch that a snapshot newer than the journal has hidden", false, func(d *damaged) {
-			d.write(2, false)
-			d.deleteTo(2)
-			d.event(4, "w", 1, 3) // of 3 to 6
-			d.event(5, "w", 2, 3)
-			recoverWriter(d.t, d.Journal, "a", 50)
-		}, []foundAt{{dynajournal.FindingOrphanBelowLowMark, 4, true}, {dynajournal.FindingOrphanBelowLowMark, 5, true}}},
-		{"a writer that goes on after another", false, func(d *damaged) { d.event(1, "A"); d.event(2, "B"); d.event(3, "A"); enterA(d) },
-			[]foundAt{{dynajournal.FindingForeignWriter, 3, false}}},
-		{"an item that can't be read", false, func(d *damaged) {
-			d.write(3, false)
-			d.put("journal-P-a-0", 2, map[string]any{"event": "no bytes"})
-		}, []foundAt{{dynajournal.FindingUndecodable, 2, false}}},
-		{"a high mark beyond the events", false, func(d *damaged) { d.write(3, false); d.put("journal-SH-a-0", 0, map[string]any{"seq": 700}) },
-			[]foundAt{{dynajournal.FindingMarkBeyondEvents, 700, false}}},
-		{"a mark of another number of shards", false, func(d *damaged) { d.write(3, false); d.put("journal-SH-a-4", 0, map[string]any{"seq": 400}) },
-			[]foundAt{{dynajournal.FindingWrongShards, 400, false}}},
-		{"a snapshot beyond the journal", false, func(d *damaged) {
-			d.write(3, false)
-			if _, err := d.SaveSnapshot(d.t.Context(), dynajournal.SnapshotMetadata{PersistenceID: "a", SequenceNumber: 9}, "s"); err != nil {
-				d.t.Fatal(err)
-			}
-		}, []foundAt{{dynajournal.FindingSnapshotBeyondJournal, 9, false}}},
-		{"an id that the index does not list", false, func(d *damaged) { d.event(1, "w"); d.event(2, "w") },
-			[]foundAt{{dynajournal.FindingNotInIDsIndex, 1, true}}},
-		{"an id that the index does not list, with a low mark", false, func(d *damaged) {
-			d.write(3, false)
-			d.deleteTo(2)
-			d.put("journal-SL-a-0", 0, map[string]any{"seq": 3, "removed": 3})
-		}, []foundAt{{dynajournal.FindingNotInIDsIndex, 1, true}}},
-		{"a shared journal has no index of ours", true, func(d *damaged) { d.event(1, "w"); d.event(2, "w") }, nil},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			d := openDamaged(t, dynajournal.TableOptions{SharedWithJVM: tt.shared}, enveloped)
-			tt.damage(d)
-			var before []int64
-			for e, err := range d.Events(t.Context(), "a", dynajournal.Range{}) {
-				if err == nil {
-					before = append(before, e.SequenceNumber)
-				}
-			}
-			want := tt.want
-			got := collect(t, d.Verify(t.Context(), "a", dynajournal.VerifyOptions{}))
-			if !slices.Equal(got, want) {
-				t.Fatalf("found %v, want %v", got, want)
-			}
-			if dry := collect(t, d.Repair(t.Context(), "a", dynajournal.VerifyOptions{DryRun: true})); !slices.Equal(dry, want) {
-				t.Errorf("a dry run found %v, want %v", dry, want)
-			}
-			for f, err := range d.Repair(t.Context(), "a", dynajournal.VerifyOptions{}) {
-				if err != nil || f.Repaired != f.Repairable {
-					t.Errorf("repair: %+v, %v", f, err)
-				}
-			}
-			want = slices.DeleteFunc(slices.Clone(want), func(f foundAt) bool { return f.repairable })
-			if left := collect(t, d.Verify(t.Context(), "a", dynajournal.VerifyOptions{})); !slices.Equal(left, want) {
-				t.Errorf("after the repair: found %v, want %v", left, want)
-			}
-			var after []int64
-			for e, err := range d.Events(t.Context(), "a", dynajournal.Range{}) {
-				if err == nil {
-					after = append(after, e.SequenceNumber)
-				}
-			}
-			if !slices.Equal(before, after) {
-				t.Errorf("events before the repair %v, after it %v", before, after)
-			}
-		})
-	}
-}
-
-// enterA makes the ids index list "a", whose events were put by hand.
-func enterA(d *damaged) {
-	d.t.Helper()
-	for _, err := range d.Repair(d.t.Context(), "a", dynajournal.VerifyOptions{}) {
-		if err != nil {
-			d.t.Fatal(err)
-		}
-	}
-}
-
-func TestVerifyFindsExpiredTombstonesOnlyWhereTTLIsOff(t *testing.T) {
-	for _, ttl := range []bool{true, false} {
-		t.Run(fmt.Sprintf("ttl %t", ttl), func(t *testing.T) {
-			d := openDamaged(t, dynajournal.TableOptions{}, false)
-			if !ttl {
-				off := &dynamodb.UpdateTimeToLiveInput{
-					TableName:               new(dynajournal.DefaultJournalTable),
-					TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("expires"), Enabled: new(false)},
-				}
-				if _, err := d.table.UpdateTimeToLive(t.Context(), off); err != nil {
-					t.Fatal(err)
-				}
-			}
-			d.write(3, false)
-			d.deleteTo(2)
-			d.put("journal-P-a-0", 1, map[string]any{"idx": 1000000000, "cnt": 1000000000, "expires": 1})
-			want := []foundAt{{dynajournal.FindingExpiredTombstone, 1, true}}
-			if ttl {
-				want = nil
-			}
-			if got := collect(t, d.Repair(t.Context(), "a", dynajournal.VerifyOptions{})); !slices.Equal(got, want) {
-				t.Fatalf("found %v, want %v", got, want)
-			}
-			if got := collect(t, d.Verify(t.Context(), "a", dynajournal.VerifyOptions{})); len(got) != 0 {
-				t.Errorf("after the repair: found %v", got)
-			}
-		})
-	}
 }
 
 func TestVerifyAllChecksEveryID(t *testing.T) {

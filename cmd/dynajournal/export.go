@@ -71,7 +71,7 @@ func (c *exportCommand) Run(ctx context.Context, s *session) error {
 			}
 		}
 		if len(e.unreadable) > 0 {
-			return fmt.Errorf("%d persistence ids can't be read and are left out, the first: %w", len(e.unreadable), e.unreadable[0])
+			return fmt.Errorf("%d persistence ids or snapshots can't be read and are left out, the first: %w", len(e.unreadable), e.unreadable[0])
 		}
 		return nil
 	})
@@ -252,7 +252,7 @@ func (e *export) one(ctx context.Context, pid string) error {
 	return e.out.End()
 }
 
-// leaveOut remembers a persistence id that can't be read.
+// leaveOut remembers a persistence id that can't be read, before it is its turn.
 func (e *export) leaveOut(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -266,6 +266,10 @@ func (e *export) snapshots(ctx context.Context, pid string) error {
 	for s, err := range e.journal.Snapshots(ctx, pid, dynajournal.SnapshotCriteria{}) {
 		if errors.Is(err, dynajournal.ErrTableNotFound) {
 			return nil
+		}
+		if damaged := new(dynajournal.DamagedSnapshotError); errors.As(err, &damaged) {
+			e.unreadable = append(e.unreadable, err)
+			continue
 		}
 		if err == nil {
 			err = e.out.Snapshot(&archive.Snapshot{

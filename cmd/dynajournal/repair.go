@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/dynajournal/dynajournal"
@@ -10,12 +11,17 @@ import (
 type repairCommand struct {
 	checked
 
-	DryRun bool `help:"Change nothing, only show what would be repaired."`
+	DryRun           bool   `help:"Change nothing, only show what would be repaired."`
+	RemoveOrphans    bool   `help:"Also turn events below the low mark into tombstones. Needs --archive. First make sure that the low mark is right."`
+	RemoveIncomplete bool   `help:"Also turn members of atomic writes that can't become whole into seals. Needs --archive."`
+	RestoreHighMark  bool   `help:"Also put a high mark where its absence hides events behind a gap. Readers then see them again."`
+	Archive          string `placeholder:"FILE" help:"Write each item that is taken away to this new file before, one JSON object a line."`
 }
 
 // Help is shown below the flags' help.
 func (*repairCommand) Help() string {
-	return "It shows every finding, repaired or not. Writers need not be stopped. Exit status 1 says that something is left."
+	return "Unasked it changes only what no reader can ever show and nobody was told is stored; all else needs a flag each. It shows every finding, repaired " +
+		"or not. Writers need not be stopped, but for a flag in a journal that is shared with a JVM. Exit status 1 says that something is left."
 }
 
 // repairResult is a finding, and what became of it.
@@ -32,31 +38,57 @@ func (r repairResult) text() string {
 	return r.findingResult.text()
 }
 
+// usage reports whether the flags go together.
+func (c *repairCommand) usage() error {
+	removes := c.RemoveOrphans || c.RemoveIncomplete
+	switch {
+	case !c.All && len(c.PersistenceIDs) == 0:
+		return usagef("give persistence ids, or --all")
+	case removes && c.Archive == "" && !c.DryRun:
+		return usagef("--remove-orphans and --remove-incomplete need --archive FILE: what is taken away is written there first")
+	case c.Archive != "" && !removes:
+		return usagef("--archive is for --remove-orphans and --remove-incomplete: nothing else is taken away")
+	}
+	return c.checked.usage()
+}
+
 // Run runs the command.
-func (c *repairCommand) Run(ctx context.Context, s *session) error {
+func (c *repairCommand) Run(ctx context.Context, s *session) (err error) {
 	if err := c.usage(); err != nil {
 		return err
 	}
-	if !c.All && len(c.PersistenceIDs) == 0 {
-		return usagef("give persistence ids, or --all")
+	opts := dynajournal.VerifyOptions{
+		DryRun:           c.DryRun,
+		RemoveOrphans:    c.RemoveOrphans,
+		RemoveIncomplete: c.RemoveIncomplete,
+		RestoreHighMark:  c.RestoreHighMark,
 	}
-	return s.journal(ctx, checking, func(j *dynajournal.Journal) error {
-		repaired, left := 0, 0
-		opts := dynajournal.VerifyOptions{DryRun: c.DryRun}
-		count, err := c.check(ctx, s, findings{j.Repair, j.RepairAll}, opts, func(f dynajournal.Finding) error {
-			if f.Repaired {
-				repaired++
-			} else {
-				left++
-			}
-			return s.result.write(repairResult{newFindingResult(f), f.Repaired})
-		})
-		switch {
-		case err != nil:
+	if c.Archive != "" && !c.DryRun {
+		removed, err := createRemovedItems(c.Archive)
+		if err != nil {
 			return err
-		case left > 0:
-			return fmt.Errorf("of %d findings in %d persistence ids %d are repaired, %d are left", repaired+left, count, repaired, left)
 		}
-		return s.message("checked %d persistence ids, repaired %d findings", count, repaired)
+		defer func() { err = errors.Join(err, removed.close()) }()
+		opts.Archive = removed.add
+	}
+	return s.journal(ctx, checking, func(j *dynajournal.Journal) error { return c.repair(ctx, s, j, opts) })
+}
+
+func (c *repairCommand) repair(ctx context.Context, s *session, j *dynajournal.Journal, opts dynajournal.VerifyOptions) error {
+	repaired, left := 0, 0
+	count, err := c.check(ctx, s, findings{j.Repair, j.RepairAll}, opts, func(f dynajournal.Finding) error {
+		if f.Repaired {
+			repaired++
+		} else {
+			left++
+		}
+		return s.result.write(repairResult{newFindingResult(f), f.Repaired})
 	})
+	switch {
+	case err != nil:
+		return err
+	case left > 0:
+		return fmt.Errorf("of %d findings in %d persistence ids %d are repaired, %d are left", repaired+left, count, repaired, left)
+	}
+	return s.message("checked %d persistence ids, repaired %d findings", count, repaired)
 }

@@ -119,7 +119,7 @@ func (c *snapshotDeleteCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return s.journal(ctx, removing, func(j *dynajournal.Journal) error {
-		if err := c.deleteReadable(ctx, s, j, bounds); err != nil && !errors.Is(err, dynajournal.ErrCorruptItem) {
+		if err := c.deleteReadable(ctx, s, j, bounds); err != nil {
 			return err
 		}
 		rest, err := j.DeleteSnapshots(ctx, c.PersistenceID, bounds)
@@ -134,6 +134,9 @@ func (c *snapshotDeleteCommand) Run(ctx context.Context, s *session) error {
 func (c *snapshotDeleteCommand) deleteReadable(ctx context.Context, s *session, j *dynajournal.Journal, bounds dynajournal.SnapshotCriteria) error {
 	var payloads payloadDecoder
 	for snapshot, err := range j.Snapshots(ctx, c.PersistenceID, bounds) {
+		if errors.Is(err, dynajournal.ErrCorruptItem) { // it can't be shown
+			continue
+		}
 		if err != nil {
 			return err
 		}

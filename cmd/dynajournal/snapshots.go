@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -102,7 +103,14 @@ func (c *snapshotsCommand) Run(ctx context.Context, s *session) error {
 	}
 	return s.journal(ctx, reading, func(j *dynajournal.Journal) error {
 		var payloads payloadDecoder
+		var damaged error // the first; those behind it are shown all the same
 		for snapshot, err := range j.Snapshots(ctx, c.PersistenceID, bounds) {
+			if errors.Is(err, dynajournal.ErrCorruptItem) {
+				if damaged == nil {
+					damaged = err
+				}
+				continue
+			}
 			if err != nil {
 				return err
 			}
@@ -110,6 +118,6 @@ func (c *snapshotsCommand) Run(ctx context.Context, s *session) error {
 				return err
 			}
 		}
-		return nil
+		return damaged
 	})
 }

@@ -31,10 +31,16 @@ type findingResult struct {
 	SequenceNr    int64                   `json:"sequence_nr"`
 	Detail        string                  `json:"detail"`
 	Repairable    bool                    `json:"repairable"`
+
+	option dynajournal.RepairOption
 }
 
 func newFindingResult(f dynajournal.Finding) findingResult {
-	return findingResult{f.PersistenceID, f.Kind, f.SequenceNumber, f.Detail, f.Repairable}
+	detail := f.Detail
+	if f.Option != "" && !f.Repairable {
+		detail += "; only by `repair --" + string(f.Option) + "`"
+	}
+	return findingResult{f.PersistenceID, f.Kind, f.SequenceNumber, detail, f.Repairable, f.Option}
 }
 
 func (r findingResult) line(state string) string {
@@ -42,8 +48,11 @@ func (r findingResult) line(state string) string {
 }
 
 func (r findingResult) text() string {
-	if r.Repairable {
+	switch {
+	case r.Repairable:
 		return r.line("repairable")
+	case r.option != "":
+		return r.line("repairable by flag")
 	}
 	return r.line("not repairable")
 }
@@ -103,11 +112,14 @@ func (c *verifyCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	return s.journal(ctx, checking, func(j *dynajournal.Journal) error {
-		all, repairable := 0, 0
+		all, repairable, byFlag := 0, 0, 0
 		count, err := c.check(ctx, s, findings{j.Verify, j.VerifyAll}, dynajournal.VerifyOptions{}, func(f dynajournal.Finding) error {
 			all++
-			if f.Repairable {
+			switch {
+			case f.Repairable:
 				repairable++
+			case f.Option != "":
+				byFlag++
 			}
 			return s.result.write(newFindingResult(f))
 		})
@@ -115,7 +127,8 @@ func (c *verifyCommand) Run(ctx context.Context, s *session) error {
 		case err != nil:
 			return err
 		case all > 0:
-			return fmt.Errorf("found %d in %d persistence ids, of which `dynajournal repair` can repair %d", all, count, repairable)
+			const text = "found %d in %d persistence ids, of which `dynajournal repair` can repair %d, and %d more by its flags"
+			return fmt.Errorf(text, all, count, repairable, byFlag)
 		}
 		return s.message("checked %d persistence ids, found nothing", count)
 	})

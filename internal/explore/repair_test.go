@@ -27,7 +27,8 @@ func TestRepairLeavesTheRestOfABatchThatIsBeingCut(t *testing.T) {
 		}
 		w.net.Hold("repairer")
 		repaired := do(func() (struct{}, error) {
-			for _, err := range repairer.Repair(w.Context(), pid, dynajournal.VerifyOptions{}) {
+			opts := dynajournal.VerifyOptions{RemoveIncomplete: true, RemoveOrphans: true, Archive: func(dynajournal.RemovedItem) error { return nil }}
+			for _, err := range repairer.Repair(w.Context(), pid, opts) {
 				if err != nil {
 					return struct{}{}, err
 				}

@@ -234,6 +234,16 @@ func BelongsTo(item Attributes, pid string) bool {
 	return stored.Value == pid
 }
 
+// IsClosed reports whether an item has the shape of a tombstone, seal or fence.
+func IsClosed(item Attributes) bool {
+	for _, name := range []string{AttrIdx, AttrCnt} {
+		if n, ok := item[name].(*types.AttributeValueMemberN); !ok || n.Value != strconv.Itoa(tombstoneMember) {
+			return false
+		}
+	}
+	return true
+}
+
 // IsLowMark says whether an item has a mark's shape, and not that of an event, tombstone or seal.
 func IsLowMark(item Attributes) bool {
 	for _, name := range []string{AttrEvent, AttrPay, AttrIdx} {

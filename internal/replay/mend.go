@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -76,37 +79,48 @@ func (s *Store) Hold(ctx context.Context, m *dynamo.Meter, pid string, slot layo
 	return err == nil, err
 }
 
-// Entomb puts a tombstone at a number below the low mark.
-func (s *Store) Entomb(ctx context.Context, m *dynamo.Meter, pid string, seq, expires int64) error {
-	return s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: s.Keys.EncodeTombstone(pid, seq, expires), Before: s.Before})
+// Stored reads the item of a number as it is stored; nil if there is none.
+func (s *Store) Stored(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (layout.Attributes, error) {
+	return s.Client.Get(ctx, m, s.Table, s.Keys.Event(pid, seq).Attributes())
 }
 
-// SealMember turns an event of a batch that can't be completed any more into a seal, if it still stands there.
-func (s *Store) SealMember(ctx context.Context, m *dynamo.Meter, e *layout.Event) error {
-	item := s.Keys.EncodeSeal(e.PersistenceID, e.SequenceNr)
-	if e.SequenceNr == 1 && s.IDsShards > 0 {
-		maps.Copy(item, s.Keys.IDsAttributes(e.PersistenceID, s.IDsShards))
-	}
-	stored, writer := s.Keys.EncodeEvent(e), layout.AttrWriterUUID
-	if e.Enveloped {
-		// The writer stands in the envelope, which another program may serialize in another way: it is compared as it stands.
-		writer = layout.AttrPay
-		there, err := s.Client.Get(ctx, m, s.Table, s.Keys.Event(e.PersistenceID, e.SequenceNr).Attributes())
-		if err != nil || there == nil {
-			return err
+// EntombUnchanged puts a tombstone in the place of an item. It reports whether the item was still as it is given here.
+func (s *Store) EntombUnchanged(ctx context.Context, m *dynamo.Meter, pid string, seq, expires int64, stored layout.Attributes) (bool, error) {
+	return s.replaceUnchanged(ctx, m, s.Keys.EncodeTombstone(pid, seq, expires), stored)
+}
+
+// SealUnchanged puts a seal in the place of an item, which keeps its entry in the ids index. It reports whether the item was
+// still as it is given here.
+func (s *Store) SealUnchanged(ctx context.Context, m *dynamo.Meter, pid string, seq int64, stored layout.Attributes) (bool, error) {
+	seal := s.Keys.EncodeSeal(pid, seq)
+	for _, name := range []string{layout.AttrIDsShard, layout.AttrIDsKey} {
+		if v, ok := stored[name]; ok {
+			seal[name] = v
 		}
-		slot, err := s.Keys.DecodeSlot(e.PersistenceID, e.SequenceNr/layout.PartitionSize, there)
-		if err != nil || !layout.SameEvent(slot, e) {
-			return err
-		}
-		stored = there
 	}
-	condition := layout.AttrIdx + " = :idx AND " + layout.AttrCnt + " = :cnt AND " + writer + " = :writer"
-	return s.putIf(ctx, m, dynamo.Put{Table: s.Table, Item: item, Before: s.Before}, condition, map[string]types.AttributeValue{
-		":idx":    stored[layout.AttrIdx],
-		":cnt":    stored[layout.AttrCnt],
-		":writer": stored[writer],
-	})
+	return s.replaceUnchanged(ctx, m, seal, stored)
+}
+
+// replaceUnchanged puts an item in the place of another, under the condition that every attribute of that is still the same.
+func (s *Store) replaceUnchanged(ctx context.Context, m *dynamo.Meter, item, stored layout.Attributes) (bool, error) {
+	put := dynamo.Put{Table: s.Table, Item: item, Names: map[string]string{}, Values: dynamo.Attributes{}, Before: s.Before}
+	var same []string
+	for i, name := range slices.Sorted(maps.Keys(stored)) {
+		at := strconv.Itoa(i)
+		put.Names["#n"+at], put.Values[":v"+at] = name, stored[name]
+		same = append(same, "#n"+at+" = :v"+at)
+	}
+	put.Condition = strings.Join(same, " AND ")
+	err := s.Client.Put(ctx, m, put)
+	if !errors.Is(err, dynamo.ErrConditionFailed) {
+		return err == nil, err
+	}
+	key, err := layout.DecodeKey(item)
+	if err != nil {
+		return false, err
+	}
+	now, err := s.Client.Get(ctx, m, s.Table, key.Attributes())
+	return reflect.DeepEqual(now, item), err // an earlier attempt, whose answer was lost, may have put it
 }
 
 // putIf puts an item if its condition holds. Otherwise nothing is to be done.
@@ -121,23 +135,24 @@ func (s *Store) putIf(ctx context.Context, m *dynamo.Meter, put dynamo.Put, cond
 	return err
 }
 
-// RemoveExpired removes a tombstone that expired before now.
-func (s *Store) RemoveExpired(ctx context.Context, m *dynamo.Meter, pid string, seq, now int64) error {
+// RemoveExpired removes a tombstone that expired before now. It reports whether there was one.
+func (s *Store) RemoveExpired(ctx context.Context, m *dynamo.Meter, pid string, seq, now int64) (bool, error) {
 	err := s.Client.Remove(ctx, m, dynamo.Put{
 		Table:     s.Table,
 		Item:      s.Keys.Event(pid, seq).Attributes(),
 		Before:    s.Before,
-		Condition: layout.AttrExpires + " < :now",
+		Condition: layout.AttrExpires + " < :now AND attribute_not_exists(" + layout.AttrEvent + ") AND attribute_not_exists(" + layout.AttrPay + ")",
 		Values:    dynamo.Attributes{":now": &types.AttributeValueMemberN{Value: strconv.FormatInt(now, 10)}},
 	})
 	if errors.Is(err, dynamo.ErrConditionFailed) {
-		return nil
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
-// Listed says whether the sparse ids index has an entry of the persistence id.
-func (s *Store) Listed(ctx context.Context, m *dynamo.Meter, pid string) (bool, error) {
+// Listed reports whether a persistence id is in the sparse ids index, or will be as soon as the index follows the table. low is
+// its low mark.
+func (s *Store) Listed(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) (bool, error) {
 	ids := s.Keys.IDsAttributes(pid, s.IDsShards)
 	page, err := s.Client.Query(ctx, m, &dynamodb.QueryInput{
 		TableName:              &s.Table,
@@ -149,34 +164,69 @@ func (s *Store) Listed(ctx context.Context, m *dynamo.Meter, pid string) (bool, 
 			":key":   ids[layout.AttrIDsKey],
 		},
 	})
-	if err != nil {
+	if err != nil || len(page.Items) > 0 {
+		return err == nil, err
+	}
+	item, err := s.Client.Get(ctx, m, s.Table, s.listing(pid, low).Attributes())
+	if err != nil || item == nil {
 		return false, err
 	}
-	return len(page.Items) > 0, nil
+	return reflect.DeepEqual(item[layout.AttrIDsShard], ids[layout.AttrIDsShard]) &&
+		reflect.DeepEqual(item[layout.AttrIDsKey], ids[layout.AttrIDsKey]), nil
 }
 
-// EnterID enters a persistence id into the sparse ids index: by its low mark if it has one, else by what stands at its first
-// number, which is sealed if nothing does.
-func (s *Store) EnterID(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) error {
-	ids := s.Keys.IDsAttributes(pid, s.IDsShards)
+// listing is the item by which a persistence id is listed: its low mark if it has one, else that of its first number.
+func (s *Store) listing(pid string, low layout.LowMark) layout.Key {
 	if low.Seq > 0 {
-		item := s.Keys.EncodeLowMark(pid, low, ids, 0)
-		return s.putIf(ctx, m, dynamo.Put{Table: s.Table, Item: item, Before: s.Before}, layout.AttrSeq+" = :v", dynamo.Attributes{":v": item[layout.AttrSeq]})
+		return s.Keys.LowMark(pid, low.Seq)
 	}
-	if _, err := s.Seal(ctx, m, pid, 1); err != nil {
-		return err
-	}
-	return s.Client.SetAttributes(ctx, m, s.Table, s.Keys.Event(pid, 1).Attributes(), ids)
+	return s.Keys.Event(pid, 1)
 }
 
-// EachItem gives what stands in a partition to emit, item by item, with the error of one that can't be read.
-func (s *Store) EachItem(ctx context.Context, m *dynamo.Meter, pid string, p int64, emit func(layout.Slot, error) error) error {
-	return s.eachStored(ctx, m, pid, p, func(item layout.Attributes) error { return emit(s.Keys.DecodeSlot(pid, p, item)) })
+// EnterID enters a persistence id into the sparse ids index: by its low mark if it has one, else by what is stored at its first
+// number, which is sealed if nothing is. All else that the item says stays: a low mark that a JVM wrote judges atomic writes in
+// another way than ours. It reports whether it has changed anything.
+func (s *Store) EnterID(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) (bool, error) {
+	ids := s.Keys.IDsAttributes(pid, s.IDsShards)
+	values := dynamo.Attributes{":shard": ids[layout.AttrIDsShard], ":key": ids[layout.AttrIDsKey]}
+	condition := "attribute_exists(" + layout.AttrPar + ")"
+	if low.Seq > 0 {
+		condition = layout.AttrSeq + " = :low"
+		values[":low"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(low.Seq, 10)}
+	} else {
+		seal := s.Keys.EncodeSeal(pid, 1)
+		err := s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: seal, Condition: NotExists, Before: s.Before})
+		if err != nil && !errors.Is(err, dynamo.ErrConditionFailed) {
+			return false, fmt.Errorf("seal 1: %w", err)
+		}
+	}
+	_, err := s.Client.Update(ctx, m, dynamo.Update{
+		Table:      s.Table,
+		Key:        s.listing(pid, low).Attributes(),
+		Expression: "SET " + layout.AttrIDsShard + " = :shard, " + layout.AttrIDsKey + " = :key",
+		Condition:  condition,
+		Values:     values,
+	})
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
-func (s *Store) eachStored(ctx context.Context, m *dynamo.Meter, pid string, p int64, emit func(layout.Attributes) error) error {
-	first := p * layout.PartitionSize
-	for in := s.partitionQuery(pid, max(first, 1), partitionEnd(first)); ; {
+// EachStored gives every item of a partition to emit as it is stored, in the order of their numbers, those that no reader asks
+// for included.
+func (s *Store) EachStored(ctx context.Context, m *dynamo.Meter, pid string, p int64, emit func(layout.Attributes) error) error {
+	return s.eachOf(ctx, m, p, &dynamodb.QueryInput{
+		TableName:                 &s.Table,
+		ConsistentRead:            aws.Bool(true),
+		KeyConditionExpression:    aws.String(layout.AttrPar + " = :p"),
+		ExpressionAttributeValues: dynamo.Attributes{":p": &types.AttributeValueMemberS{Value: s.Keys.Partition(pid, p)}},
+	}, emit)
+}
+
+// eachOf gives the items that a query of a partition finds to emit, page after page.
+func (s *Store) eachOf(ctx context.Context, m *dynamo.Meter, p int64, in *dynamodb.QueryInput, emit func(layout.Attributes) error) error {
+	for {
 		page, err := s.Client.Query(ctx, m, in)
 		if err != nil {
 			return fmt.Errorf("read partition %d: %w", p, err)
@@ -197,7 +247,8 @@ func (s *Store) eachStored(ctx context.Context, m *dynamo.Meter, pid string, p i
 // such event: nil if it has today's form now, else why it was left as it is. It reports whether the partition holds anything.
 func (s *Store) Unwrap(ctx context.Context, m *dynamo.Meter, pid string, p int64, done func(seq int64, left error) error) (bool, error) {
 	there := false
-	err := s.eachStored(ctx, m, pid, p, func(item layout.Attributes) error {
+	first := p * layout.PartitionSize
+	err := s.eachOf(ctx, m, p, s.partitionQuery(pid, max(first, 1), partitionEnd(first)), func(item layout.Attributes) error {
 		there = true
 		seq, split, err := s.Keys.Unwrap(pid, p, item)
 		if err != nil || split == nil {

@@ -583,13 +583,15 @@ func (g *game) list(ctx context.Context, j *dynajournal.Journal, scan bool) erro
 	return nil
 }
 
-// verify verifies an entity, or repairs it. What is found may be on its way, and is given to found.
+// verify verifies an entity, or repairs it with every option. What is found may be on its way, and is given to found.
 func (g *game) verify(ctx context.Context, j *dynajournal.Journal, entity int, repair bool, found func(dynajournal.Finding)) error {
-	check := j.Verify
+	check, opts := j.Verify, dynajournal.VerifyOptions{}
 	if repair {
 		check = j.Repair
+		opts.RemoveOrphans, opts.RemoveIncomplete = true, true
+		opts.Archive = func(dynajournal.RemovedItem) error { return nil }
 	}
-	for f, err := range check(ctx, pid(entity), dynajournal.VerifyOptions{}) {
+	for f, err := range check(ctx, pid(entity), opts) {
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func TestCostOfSnapshots(t *testing.T) {
 	}
 	load := func(c snapshots.Criteria) func(*base, *snapshots.Store, *dynamo.Meter) error {
 		return func(b *base, s *snapshots.Store, m *dynamo.Meter) error {
-			return s.Each(b.Context(), m, "a", c, 1, func(layout.Snapshot) bool { return false })
+			return s.Each(b.Context(), m, "a", c, 1, func(layout.Snapshot, error) bool { return false })
 		}
 	}
 	save := func(snapshot layout.Snapshot) func(*base, *snapshots.Store, *dynamo.Meter) error {
@@ -46,10 +46,6 @@ func TestCostOfSnapshots(t *testing.T) {
 			_, err := s.Delete(b.Context(), m, "a", c)
 			return err
 		}
-	}
-	highest := func(b *base, s *snapshots.Store, m *dynamo.Meter) error {
-		_, err := s.Highest(b.Context(), m, "a")
-		return err
 	}
 	newest := func(b *base, s *snapshots.Store, m *dynamo.Meter) error {
 		_, err := s.Newest(b.Context(), m, "a", snapshots.Everything())
@@ -79,7 +75,6 @@ func TestCostOfSnapshots(t *testing.T) {
 		"load, of a store that compresses":         {splits, compressing(load(snapshots.Everything())), "3 / 4 / 0"},
 		"save compressed":                          {none, compressing(save(snapshot(4, small))), "2 / 1 / 1"},
 		"delete all, of both forms":                {append(splits, snapshot(2, small)), remove(snapshots.Everything()), "5 / 3 / 17"},
-		"highest":                                  {wholes, highest, "1 / 1 / 0"},
 		"newest":                                   {wholes, newest, "1 / 1 / 0"},
 		"save":                                     {none, save(snapshot(4, small)), "1 / 0 / 1"},
 		"save, in the place of another":            {wholes, save(snapshot(3, small)), "1 / 0 / 1"},

@@ -152,8 +152,8 @@ func TestDeletionKilledAnywhereIsFinishedByTheNext(t *testing.T) {
 					}
 					w := dying(n, at)
 					_ = deletion(t.Context(), b.store(w, nil))
-					if err := reader.Each(t.Context(), &dynamo.Meter{}, "a", snapshots.Everything(), 0, func(s layout.Snapshot) bool {
-						if !isOneOf(&s, standing...) {
+					if err := reader.Each(t.Context(), &dynamo.Meter{}, "a", snapshots.Everything(), 0, func(s layout.Snapshot, damage error) bool {
+						if damage != nil || !isOneOf(&s, standing...) {
 							t.Errorf("killed at request %d: there is %s", n, describe(&s))
 						}
 						return true
@@ -256,6 +256,42 @@ func TestLoadCrossedByASaveOfTheNumberFindsOne(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// While a reader is anywhere, the snapshot is deleted: it finds that one, or the older one. What vanishes of it then is no
+// damage.
+func TestLoadCrossedByADeletionFindsNoDamage(t *testing.T) {
+	t.Parallel()
+	timed := snapshots.Everything()
+	timed.MinTS = 150
+	from2 := snapshots.Everything()
+	from2.MinSeq = 2
+	for deleting, c := range map[string]snapshots.Criteria{"by number": from2, "by time": timed} {
+		t.Run(deleting, func(t *testing.T) {
+			t.Parallel()
+			b := openBase(t)
+			writer := b.store(nil, nil)
+			tillDone(t, func(n int) int {
+				b.empty()
+				older, newer := snapshot(1, split), snapshot(2, split)
+				b.save(writer, older)
+				b.save(writer, newer)
+				w := &wire{}
+				w.judge = func(i int, _ string) fate {
+					if i == n {
+						if _, err := writer.Delete(t.Context(), &dynamo.Meter{}, "a", c); err != nil {
+							t.Error(err)
+						}
+					}
+					return arrives
+				}
+				if got := b.load(b.store(w, nil)); !isOneOf(got, older, newer) {
+					t.Errorf("crossed at request %d: selected is %s", n, describe(got))
+				}
+				return w.sent()
+			})
+		})
 	}
 }
 

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strconv"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
 
@@ -21,7 +23,7 @@ import (
 // for, and its parts far below zero, all in the partition of the plug-ins' snapshots. The parts are written first, then the
 // head, which says how many they are, their length and SHA-256; every save has its own parts, by a random token. So until the
 // head stands the older snapshot is the newest there is, two saves of one number don't mix, and a head whose parts are not all
-// there is as good as none. The heads lack the attribute of the plug-ins' index.
+// there is damaged. The heads lack the attribute of the plug-ins' index.
 //
 // Where a whole snapshot and a head of one number stand, the whole one counts: a split save removes the whole one that it
 // replaces, when its head stands; so one that stands beside a head was saved later, or the head's save was never finished.
@@ -30,6 +32,26 @@ import (
 
 // ErrTooLarge says that a snapshot is over the limit, before anything is written.
 var ErrTooLarge = errors.New("the snapshot has too many bytes")
+
+// DamagedError names a snapshot that is stored and can't be read.
+type DamagedError struct {
+	PersistenceID string
+	SequenceNr    int64
+	// Err is why: a *layout.ItemError, or what is wrong with its parts.
+	Err error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("the snapshot of %q at %d is damaged: %v", e.PersistenceID, e.SequenceNr, e.Err)
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// Reasons why the parts of a snapshot are not what its head says.
+var (
+	errPartMissing = errors.New("it is missing")
+	errChecksum    = errors.New("its bytes are not those that the head has the length and checksum of")
+)
 
 // partOverhead is more than a part's item has besides its bytes and the persistence id.
 const partOverhead = 256
@@ -133,60 +155,68 @@ func (s *Store) putParts(ctx context.Context, m *dynamo.Meter, head *layout.Spli
 	return group.Wait()
 }
 
-// assemble reads the parts of a snapshot, if it has any. It says false where they are not what the head says: a part is
-// missing or another's.
-func (s *Store) assemble(ctx context.Context, m *dynamo.Meter, f *found) (layout.Snapshot, bool, error) {
+// assemble reads the parts of a snapshot, if it has any. damage says which of them are not what the head says.
+func (s *Store) assemble(ctx context.Context, m *dynamo.Meter, f *found) (damage, err error) {
 	head := f.head
 	if head == nil {
-		return f.Snapshot, true, nil
+		return nil, nil
 	}
 	if head.Stored > int64(s.MaxBytes)+packedOverhead {
-		return f.Snapshot, false, fmt.Errorf("%w: %d, the limit is %d", ErrTooLarge, head.Stored, s.MaxBytes)
+		return nil, fmt.Errorf("%w: %d, the limit is %d", ErrTooLarge, head.Stored, s.MaxBytes)
 	}
 	stored := head.Bytes
 	if head.Parts > 0 {
-		var err error
-		if stored, err = s.readParts(ctx, m, head); err != nil {
-			return f.Snapshot, false, err
+		if stored, damage, err = s.readParts(ctx, m, head); err != nil || damage != nil {
+			return damage, err
 		}
 	}
 	sum := sha256.Sum256(stored)
 	if int64(len(stored)) != head.Stored || !bytes.Equal(sum[:], head.Sum) {
-		return f.Snapshot, false, nil
+		return errChecksum, nil
 	}
 	if head.Zstd {
-		var err error
 		if stored, err = decompress(stored, s.MaxBytes); err != nil {
-			return f.Snapshot, false, fmt.Errorf("snapshot %d of %q: %w", head.SequenceNr, head.PersistenceID, err)
+			return err, nil
 		}
 	}
 	f.Bytes = stored
-	return f.Snapshot, true, nil
+	return nil, nil
 }
 
-func (s *Store) readParts(ctx context.Context, m *dynamo.Meter, head *layout.SplitHead) ([]byte, error) {
+// readParts reads the parts of a head. damage says which is missing or can't be read.
+func (s *Store) readParts(ctx context.Context, m *dynamo.Meter, head *layout.SplitHead) (stored []byte, damage, err error) {
 	first, last := layout.SplitPartNumber(head.SequenceNr, head.Token, 0), layout.SplitPartNumber(head.SequenceNr, head.Token, layout.MaxSplitParts)
 	q := s.rangeQuery(head.PersistenceID, first, last) // the first part has the highest number
-	stored := make([]byte, 0, head.Stored)
+	stored = make([]byte, 0, head.Stored)
+	part := int64(0)
 	for {
 		page, err := s.Client.Query(ctx, m, q)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, item := range page.Items {
+			number := &types.AttributeValueMemberN{Value: layout.SplitPartNumber(head.SequenceNr, head.Token, part)}
+			if !reflect.DeepEqual(item[layout.AttrSnapshotSeq], number) {
+				return nil, fmt.Errorf("part %d of %d: %w", part+1, head.Parts, errPartMissing), nil
+			}
 			data, err := s.Keys.DecodeSplitPart(head.PersistenceID, item)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("part %d of %d: %w", part+1, head.Parts, err), nil
 			}
 			if stored = append(stored, data...); int64(len(stored)) > head.Stored {
-				return stored, nil // more than there can be: the checksum will tell
+				return nil, errChecksum, nil
 			}
+			part++
 		}
 		if page.Next == nil {
-			return stored, nil
+			break
 		}
 		q.ExclusiveStartKey = page.Next
 	}
+	if part < head.Parts {
+		return nil, fmt.Errorf("part %d of %d: %w", part+1, head.Parts, errPartMissing), nil
+	}
+	return stored, nil, nil
 }
 
 // deleteParts deletes the parts of a head, of which token and number of parts are given.

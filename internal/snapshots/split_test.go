@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -187,8 +188,9 @@ func TestSnapshotOverTheLimitWritesNothing(t *testing.T) {
 	}
 }
 
-// Whatever is damaged of a split snapshot, it is as good as none: the older one is selected.
-func TestDamagedSplitSnapshotIsNone(t *testing.T) {
+// Whatever is damaged of a split snapshot, it is named, and no older one is loaded in its place: what lies between them may be
+// deleted.
+func TestDamagedSplitSnapshotIsAnError(t *testing.T) {
 	t.Parallel()
 	type damage func(b *base, items []layout.Attributes)
 	flip := func(i int) damage {
@@ -236,16 +238,25 @@ func TestDamagedSplitSnapshotIsNone(t *testing.T) {
 			b := openBase(t)
 			s := b.store(nil, nil)
 			older, newer := snapshot(1, split), snapshot(2, split)
-			older.Timestamp = newer.Timestamp // of the same time: the choice by time has the older one left, too
 			b.save(s, newer)
 			d(b, b.items())
 			b.save(s, older)
-			if got := b.load(s); !same(got, &older) {
-				t.Errorf("selected is %s, want the older one", describe(got))
+			var seen []string
+			if err := s.Each(t.Context(), &dynamo.Meter{}, "a", snapshots.Everything(), 0, func(got layout.Snapshot, damage error) bool {
+				named := new(snapshots.DamagedError)
+				seen = append(seen, fmt.Sprint(got.SequenceNr, errors.As(damage, &named) && named.SequenceNr == got.SequenceNr))
+				return true
+			}); err != nil || !slices.Equal(seen, []string{"2 true", "1 false"}) {
+				t.Errorf("read %v, error %v, want number 2 damaged and number 1 whole", seen, err)
 			}
 			got, err := s.Newest(t.Context(), &dynamo.Meter{}, "a", snapshots.Everything())
-			if err != nil || !same(got, &older) {
-				t.Errorf("the newest is %s, error %v, want the older one", describe(got), err)
+			if named := new(snapshots.DamagedError); !errors.As(err, &named) {
+				t.Errorf("the newest is %s, error %v, want a DamagedError", describe(got), err)
+			}
+			below := snapshots.Everything()
+			below.MaxSeq = 1
+			if got := b.highest(s, below); !same(got, &older) {
+				t.Errorf("below it, selected is %s, want the older one", describe(got))
 			}
 			// It can be saved anew, and deleted.
 			b.save(s, newer)
@@ -269,9 +280,13 @@ func TestHeadOfANewerVersionIsAnError(t *testing.T) {
 			b.put(item)
 		}
 	}
-	err := s.Each(t.Context(), &dynamo.Meter{}, "a", snapshots.Everything(), 1, func(layout.Snapshot) bool { return false })
-	if _, ok := errors.AsType[*layout.ItemError](err); !ok {
-		t.Errorf("got %v, want an ItemError", err)
+	var damage error
+	err := s.Each(t.Context(), &dynamo.Meter{}, "a", snapshots.Everything(), 1, func(_ layout.Snapshot, damaged error) bool {
+		damage = damaged
+		return false
+	})
+	if _, ok := errors.AsType[*layout.ItemError](damage); !ok || err != nil {
+		t.Errorf("got %v, %v, want an ItemError", damage, err)
 	}
 }
 

@@ -95,6 +95,8 @@ func (s *Store) encode(snapshot *layout.Snapshot) (layout.Attributes, error) {
 type found struct {
 	layout.Snapshot
 	head *layout.SplitHead
+	// damage says why the item can't be read, if it can't.
+	damage error
 }
 
 // search goes down through the items of a range of keys.
@@ -156,19 +158,16 @@ func (s *Store) rangeQuery(pid, from, to string) *dynamodb.QueryInput {
 }
 
 // Each gives every snapshot that meets the criteria to emit, those with the highest sequence number first, until emit says
-// false. One whose parts are not all there is left out. first is as in search.
-func (s *Store) Each(ctx context.Context, m *dynamo.Meter, pid string, c Criteria, first int32, emit func(layout.Snapshot) bool) error {
+// false. One that can't be read is given with a *DamagedError. first is as in search.
+func (s *Store) Each(ctx context.Context, m *dynamo.Meter, pid string, c Criteria, first int32, emit func(layout.Snapshot, error) bool) error {
 	for {
 		err := s.merge(ctx, m, pid, c, first, func(f *found) (bool, error) {
-			snapshot, whole, err := s.assemble(ctx, m, f)
-			if err == nil && !whole {
-				c.MaxSeq = f.SequenceNr
-				return true, s.unlessReplaced(ctx, m, f)
-			}
+			snapshot, damage, err := s.read(ctx, m, f)
 			if err != nil {
+				c.MaxSeq = f.SequenceNr
 				return false, err
 			}
-			return emit(snapshot), nil
+			return emit(snapshot, damage), nil
 		})
 		if !errors.Is(err, errReplaced) {
 			return err
@@ -176,10 +175,27 @@ func (s *Store) Each(ctx context.Context, m *dynamo.Meter, pid string, c Criteri
 	}
 }
 
+// read reads what a search has found to its end. damage says why it can't be read, once it is known that it is not just being
+// saved anew or deleted; else the error is errReplaced.
+func (s *Store) read(ctx context.Context, m *dynamo.Meter, f *found) (snapshot layout.Snapshot, damage, err error) {
+	damage = f.damage
+	if damage == nil {
+		if damage, err = s.assemble(ctx, m, f); err == nil && damage != nil {
+			err = s.unlessReplaced(ctx, m, f)
+		}
+	}
+	if err != nil || damage == nil {
+		return f.Snapshot, nil, err
+	}
+	return f.Snapshot, &DamagedError{f.PersistenceID, f.SequenceNr, damage}, nil
+}
+
 // errReplaced says that a snapshot was saved anew while its parts were being read.
 var errReplaced = errors.New("the snapshot was replaced")
 
-// unlessReplaced is errReplaced if the head of a snapshot whose parts are not all there is no longer the one that was read.
+// unlessReplaced is errReplaced if the head of a snapshot whose parts are not all there is no longer the one that was read: a
+// save puts its head when its parts are stored, and a deletion removes the head before the parts, so a head that is still the
+// same has lost them.
 func (s *Store) unlessReplaced(ctx context.Context, m *dynamo.Meter, f *found) error {
 	item, err := s.Client.Get(ctx, m, s.Table, s.Keys.SnapshotKey(f.PersistenceID, layout.SplitHeadNumber(f.SequenceNr)))
 	if err != nil {
@@ -189,20 +205,20 @@ func (s *Store) unlessReplaced(ctx context.Context, m *dynamo.Meter, f *found) e
 		return errReplaced
 	}
 	_, token, _, err := s.Keys.DecodeSplitParts(f.PersistenceID, item)
-	if err == nil && token != f.head.Token {
-		err = errReplaced
+	if err != nil || token != f.head.Token {
+		return errReplaced // where it can't be read, it will be found so
 	}
-	return err
+	return nil
 }
 
 // Newest is the snapshot with the newest timestamp among those that meet the criteria, as the plug-ins choose; of several
-// with the same timestamp the one with the highest sequence number. It reads all of them.
+// with the same timestamp the one with the highest sequence number. It reads all of them. One that can't be read is a
+// *DamagedError: what an older one lacks may be deleted.
 func (s *Store) Newest(ctx context.Context, m *dynamo.Meter, pid string, c Criteria) (*layout.Snapshot, error) {
-	damaged := map[int64]bool{} // numbers of heads whose parts are not all there
 	for {
 		var best *found
 		err := s.merge(ctx, m, pid, c, 0, func(f *found) (bool, error) {
-			if (best == nil || f.Timestamp > best.Timestamp) && (f.head == nil || !damaged[f.SequenceNr]) {
+			if best == nil || f.Timestamp > best.Timestamp {
 				best = f
 			}
 			return true, nil
@@ -210,28 +226,17 @@ func (s *Store) Newest(ctx context.Context, m *dynamo.Meter, pid string, c Crite
 		if err != nil || best == nil {
 			return nil, err
 		}
-		snapshot, whole, err := s.assemble(ctx, m, best)
-		if err != nil || whole {
-			return &snapshot, err
+		snapshot, damage, err := s.read(ctx, m, best)
+		if err == nil {
+			err = damage
 		}
-		switch err := s.unlessReplaced(ctx, m, best); {
-		case errors.Is(err, errReplaced): // look again
-		case err != nil:
+		if err == nil {
+			return &snapshot, nil
+		}
+		if !errors.Is(err, errReplaced) {
 			return nil, err
-		default:
-			damaged[best.SequenceNr] = true
 		}
 	}
-}
-
-// Highest is the highest sequence number of a snapshot, 0 if there is none.
-func (s *Store) Highest(ctx context.Context, m *dynamo.Meter, pid string) (int64, error) {
-	highest := int64(0)
-	err := s.merge(ctx, m, pid, Everything(), 1, func(f *found) (bool, error) {
-		highest = f.SequenceNr
-		return false, nil
-	})
-	return highest, err
 }
 
 // merge gives the snapshots that meet the criteria to emit, in the order of falling sequence numbers. Of two with the same
@@ -284,12 +289,20 @@ func (s *Store) begin(ctx context.Context, m *dynamo.Meter, pid string, c Criter
 	return wholes, heads, err
 }
 
-// decode reads what a search has come to.
+// decode reads what a search has come to. An item that can't be read is found as damaged.
 func (s *Store) decode(pid string, at *search) (*found, error) {
+	f := &found{}
+	var err error
 	if at.form == layout.SplitHeadItem {
-		head, err := s.Keys.DecodeSplitHead(pid, at.item)
-		return &found{head.Snapshot, &head}, err
+		var head layout.SplitHead
+		head, err = s.Keys.DecodeSplitHead(pid, at.item)
+		f.Snapshot, f.head = head.Snapshot, &head
+	} else {
+		f.Snapshot, err = s.Keys.DecodeSnapshot(pid, at.item)
 	}
-	snapshot, err := s.Keys.DecodeSnapshot(pid, at.item)
-	return &found{snapshot, nil}, err
+	if item := new(layout.ItemError); errors.As(err, &item) {
+		saved, _ := layout.SnapshotTimestamp(at.item)
+		return &found{Snapshot: layout.Snapshot{PersistenceID: pid, SequenceNr: at.seq, Timestamp: saved}, damage: err}, nil
+	}
+	return f, err
 }

@@ -155,11 +155,12 @@ func (b *base) load(s *snapshots.Store) *layout.Snapshot {
 func (b *base) highest(s *snapshots.Store, c snapshots.Criteria) *layout.Snapshot {
 	b.Helper()
 	var found *layout.Snapshot
-	err := s.Each(b.Context(), &dynamo.Meter{}, "a", c, 1, func(snapshot layout.Snapshot) bool {
-		found = &snapshot
+	var damage error
+	err := s.Each(b.Context(), &dynamo.Meter{}, "a", c, 1, func(snapshot layout.Snapshot, damaged error) bool {
+		found, damage = &snapshot, damaged
 		return false
 	})
-	if err != nil {
+	if err = errors.Join(err, damage); err != nil {
 		b.Fatalf("load: %v", err)
 	}
 	return found

@@ -1,70 +1,32 @@
-// Package verify reads the journal of a persistence id as it stands, names what is not as it should be, and repairs what
-// can be repaired without losing an event.
+// Package verify reads what is stored for a persistence id, names what is not as it should be, and repairs what it may.
+//
+// A repair changes unasked only what no reader can ever show and nobody was told is stored: a high mark that readers do
+// without, tombstones that have expired, entries of the ids index. No stored item proves that an atomic write was never
+// acknowledged (a member may have been lost or overwritten since), nor that an event below the low mark was deleted (the mark
+// may be wrong). Taking these away needs an Option each, and what goes is archived first.
 package verify
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"math"
+	"strconv"
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/replay"
 )
 
-// Kind names what is wrong.
-type Kind string
-
-// The kinds of findings. Which can be repaired, Finding.Repairable says.
-const (
-	// MissingHighMark: the highest sequence number needs a high mark that is not there; the JVM plug-ins don't see what
-	// stands behind it.
-	MissingHighMark Kind = "missing-high-mark"
-	// IncompleteBatch: members of an atomic write are missing, so nobody sees the others.
-	IncompleteBatch Kind = "incomplete-batch"
-	// Hole: sequence numbers at which nothing stands, with something behind them.
-	Hole Kind = "hole"
-	// OrphanBelowLowMark: a deleted event whose item is still there.
-	OrphanBelowLowMark Kind = "orphan-below-low-mark"
-	// ForeignWriter: a writer goes on after another has written: two wrote at the same time, and one may have overwritten
-	// events of the other.
-	ForeignWriter Kind = "foreign-writer"
-	// Undecodable: an item, or the payload of an event whose serializer is known, can't be read.
-	Undecodable Kind = "undecodable"
-	// MarkBeyondEvents: a high mark lies behind the highest sequence number.
-	MarkBeyondEvents Kind = "mark-beyond-events"
-	// WrongShards: a mark stands in a shard where it does not belong: somebody writes with another number of shards.
-	WrongShards Kind = "wrong-shards"
-	// SnapshotBeyondJournal: a snapshot contains events that the journal does not have.
-	SnapshotBeyondJournal Kind = "snapshot-beyond-journal"
-	// ExpiredTombstone: a tombstone is over its time and nothing removes it, as the table's TTL is off.
-	ExpiredTombstone Kind = "expired-tombstone"
-	// NotInIDsIndex: the persistence id is not listed by the sparse ids index.
-	NotInIDsIndex Kind = "not-in-ids-index"
-)
-
-// Finding is something that is not as it should be.
-type Finding struct {
-	PersistenceID string
-	Kind          Kind
-	// SequenceNr is where it was found, the first of several.
-	SequenceNr int64
-	// Detail says what was found, in words.
-	Detail     string
-	Repairable bool
-
-	// repair mends it.
-	repair func(context.Context, *dynamo.Meter) error
-}
-
 // Checker checks persistence ids of one journal.
 type Checker struct {
 	Store *replay.Store
-	// Native says that the journal has the sparse ids index.
+	// Native reports whether the journal has the sparse ids index.
 	Native bool
-	// TTL says that expired items are removed by DynamoDB.
+	// TTL reports whether expired items are removed by DynamoDB.
 	TTL bool
 	// Now is the time in seconds since 1970.
 	Now func() int64
@@ -72,61 +34,79 @@ type Checker struct {
 	TombstoneExpiry func() int64
 	// Decode says why a payload can't be decoded; nil if it can be, or if its serializer is not known.
 	Decode func(*layout.Event) error
-	// NewestSnapshot is the highest sequence number of a snapshot, 0 if there is none.
-	NewestSnapshot func(ctx context.Context, m *dynamo.Meter, pid string) (int64, error)
+	// Snapshots gives the sequence number of each snapshot to each, the highest first, with why it can't be read.
+	Snapshots func(ctx context.Context, m *dynamo.Meter, pid string, each func(seq int64, damage error) error) error
 	// Paced is called after each request with the read units it cost, to keep to a limit; it may wait.
 	Paced func(ctx context.Context, units float64) error
 }
 
+// lookAhead is how many empty partitions in a row end the search for what is stored behind the highest sequence number.
+const lookAhead = 2
+
 // Check gives every finding of a persistence id to report, until report returns an error, which it returns. It holds one
-// partition and the parts of one atomic write in memory. What is written meanwhile may look like damage: a batch on its way
-// is incomplete.
+// page of a partition and one snapshot in memory. What is written meanwhile may look like damage: a batch on its way is
+// incomplete.
 func (c *Checker) Check(ctx context.Context, pid string, report func(Finding) error) error {
-	k := &check{Checker: c, pid: pid, report: report}
+	k := &check{Checker: c, pid: pid, report: report, writers: map[string]bool{}, trusted: true}
 	if err := k.marksOf(ctx); err != nil {
 		return err
 	}
+	last := max(k.highest, 0) / layout.PartitionSize
 	read := func(p int64) (bool, error) { return k.partition(ctx, p) }
-	if err := k.Store.EachExisting(ctx, &k.meter, pid, k.marks, 0, max(k.highest, 0)/layout.PartitionSize, read); err != nil {
+	if err := k.Store.EachExisting(ctx, &k.meter, pid, k.marks, 0, last, read); err != nil {
 		return err
 	}
-	if err := k.batchOver(); err != nil {
+	for p, empty := last+1, 0; empty < lookAhead && p <= lastPartition; p++ {
+		filled, err := read(p)
+		if err != nil {
+			return err
+		}
+		if empty++; filled {
+			empty = 0
+		}
+	}
+	if err := k.batchesOver(k.batches.rest()); err != nil {
 		return err
 	}
 	return k.whole(ctx)
 }
 
+// lastPartition is the one that holds the largest sequence number.
+const lastPartition = math.MaxInt64 / layout.PartitionSize
+
 // check is the check of one persistence id.
 type check struct {
 	*Checker
-	pid     string
-	report  func(Finding) error
-	meter   dynamo.Meter
-	paid    float64
-	marks   layout.Marks
-	highest int64
+	pid    string
+	report func(Finding) error
+	meter  dynamo.Meter
+	paid   float64
+	marks  layout.Marks
+	// trusted says that the marks are what they should be: each can be read, and is stored where it belongs. Where they are
+	// not, what is judged by them is not changed.
+	trusted bool
+	highest int64 // the highest sequence number, as a recovery finds it; at least what the marks say where it can't be found
+	legible bool  // the item at the highest sequence number can be read
+	stored  int64 // the highest number at or above the low mark that an item is stored at
 
 	want    int64           // the next number expected
 	live    bool            // something counts for the ids index
 	writers map[string]bool // writers that another has followed
 	writer  string          // that of the last event
-
-	taken  int64        // the last live number at which an event or a seal stands, before the one being checked
-	by     layout.Batch // the atomic write of what stands there, if it is one
-	batch  layout.Batch
-	events []*layout.Event // members of batch that are there
-	dead   bool            // something else stands at a member's number, or it was deleted: batch can never become whole
+	batches batches
 }
 
-func (k *check) found(kind Kind, seq int64, repair func(context.Context, *dynamo.Meter) error, format string, args ...any) error {
-	return k.report(Finding{
-		PersistenceID: k.pid,
-		Kind:          kind,
-		SequenceNr:    seq,
-		Detail:        fmt.Sprintf(format, args...),
-		Repairable:    repair != nil,
-		repair:        repair,
-	})
+// found reports a finding. Where the marks can't be trusted it can't be repaired.
+func (k *check) found(f Finding) error {
+	f.PersistenceID = k.pid
+	if !k.trusted {
+		f.Option, f.repair = "", nil
+	}
+	return k.report(f)
+}
+
+func (k *check) foundf(kind Kind, seq int64, format string, args ...any) error {
+	return k.found(Finding{Kind: kind, SequenceNr: seq, Detail: fmt.Sprintf(format, args...)})
 }
 
 // pace reports what was read since the last time.
@@ -139,163 +119,254 @@ func (k *check) pace(ctx context.Context) error {
 	return k.Paced(ctx, units-k.paid)
 }
 
-// marksOf reads the marks, those in shards that should not be there too.
+// marksOf reads the marks, those in shards that should not be there too, as far as the default number of shards reaches.
 func (k *check) marksOf(ctx context.Context) error {
-	var err error
-	if k.marks, err = k.Store.Marks(ctx, &k.meter, k.pid); err != nil {
-		return k.itemFound(err)
+	items, err := k.readMarks(ctx)
+	if err != nil {
+		return err
 	}
+	if k.marks, err = k.Store.Keys.DecodeMarks(k.pid, items); err != nil {
+		return err
+	}
+	k.want = k.marks.Low.First()
 	if k.highest, err = k.Store.Highest(ctx, &k.meter, k.pid, k.marks); err != nil {
-		if err = k.itemFound(err); err != nil {
+		if item := new(layout.ItemError); !errors.As(err, &item) {
 			return err
 		}
 		k.highest = max(k.marks.High, k.marks.Low.Seq-1)
+		return k.pace(ctx) // the item is found again, in its partition
 	}
-	k.want = k.marks.Low.First()
-	k.writers = map[string]bool{}
-	if err := k.shards(ctx); err != nil {
-		return err
-	}
+	k.legible = true
 	if need := layout.HighestBlock(k.highest); need > k.marks.High {
-		put := func(ctx context.Context, m *dynamo.Meter) error {
-			return k.Store.RaiseHighMark(ctx, m, k.pid, k.highest, nil)
-		}
-		if err := k.found(MissingHighMark, need, put, "the highest sequence number is %d, the high mark %d", k.highest, k.marks.High); err != nil {
+		f := Finding{Kind: MissingHighMark, SequenceNr: need}
+		f.Detail = fmt.Sprintf("the highest sequence number is %d, the high mark %d", k.highest, k.marks.High)
+		f.repair = func(ctx context.Context, m *Mender) (bool, error) { return k.raiseHighMark(ctx, m, k.highest) }
+		if err := k.found(f); err != nil {
 			return err
 		}
 	}
 	if k.marks.High > k.highest {
-		if err := k.found(MarkBeyondEvents, k.marks.High, nil, "the highest sequence number is %d, the high mark %d", k.highest, k.marks.High); err != nil {
+		if err := k.foundf(MarkBeyondEvents, k.marks.High, "the highest sequence number is %d, the high mark %d", k.highest, k.marks.High); err != nil {
 			return err
 		}
 	}
 	return k.pace(ctx)
 }
 
-// shards looks for marks in shards where they don't belong, as far as the default number of shards reaches.
-func (k *check) shards(ctx context.Context) error {
+func (k *check) raiseHighMark(ctx context.Context, m *Mender, seq int64) (bool, error) {
+	return true, k.Store.RaiseHighMark(ctx, m.Meter, k.pid, seq, nil)
+}
+
+// readMarks returns the items of the marks that count, and reports those that can't be read or don't belong where they are.
+func (k *check) readMarks(ctx context.Context) ([]layout.Attributes, error) {
 	wide := k.Store.Keys
 	wide.Shards = max(wide.Shards, layout.DefaultShards)
-	keys := append(wide.HighMarks(k.pid), wide.LowMarks(k.pid)...)
-	wanted := make([]dynamo.Attributes, len(keys))
-	for i, key := range keys {
-		wanted[i] = key.Attributes()
+	var wanted []dynamo.Attributes
+	for _, key := range append(wide.HighMarks(k.pid), wide.LowMarks(k.pid)...) {
+		wanted = append(wanted, key.Attributes())
+	}
+	own := map[string]bool{}
+	for _, key := range append(k.Store.Keys.HighMarks(k.pid), k.Store.Keys.LowMarks(k.pid)...) {
+		own[key.Par] = true
 	}
 	items, err := k.Store.Client.BatchGet(ctx, &k.meter, k.Store.Table, wanted)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var right []layout.Attributes
+	var findings []Finding
 	for _, item := range items {
 		key, seq, err := layout.DecodeMark(item)
+		if err == nil {
+			_, err = k.Store.Keys.DecodeMarks(k.pid, []layout.Attributes{item})
+		}
 		if err != nil {
-			if err = k.itemFound(err); err != nil {
-				return err
+			if err = k.itemFound(err, 0, &findings); err != nil {
+				return nil, err
 			}
 			continue
 		}
-		right := k.Store.Keys.HighMark(k.pid, seq)
-		if strings.HasPrefix(key.Par, k.Store.Keys.Journal+"-SL-") {
-			right = k.Store.Keys.LowMark(k.pid, seq)
+		if own[key.Par] {
+			right = append(right, item)
 		}
-		if right != key {
-			if err := k.found(WrongShards, seq, nil, "the mark at par=%q belongs to par=%q with %d shards", key.Par, right.Par, k.Store.Keys.Shards); err != nil {
-				return err
-			}
+		where := k.Store.Keys.HighMark(k.pid, seq)
+		if strings.HasPrefix(key.Par, k.Store.Keys.Journal+"-SL-") {
+			where = k.Store.Keys.LowMark(k.pid, seq)
+		}
+		if where != key {
+			detail := fmt.Sprintf("the mark at par=%q belongs to par=%q with %d shards", key.Par, where.Par, k.Store.Keys.Shards)
+			findings = append(findings, Finding{Kind: WrongShards, SequenceNr: seq, Detail: detail})
 		}
 	}
-	return nil
+	k.trusted = len(findings) == 0
+	for _, f := range findings {
+		if err := k.found(f); err != nil {
+			return nil, err
+		}
+	}
+	return right, nil
 }
 
-// itemFound turns an item that can't be read into a finding; other errors stay.
-func (k *check) itemFound(err error) error {
-	var item *layout.ItemError
+// itemFound makes a finding of an item that can't be read; other errors stay.
+func (k *check) itemFound(err error, seq int64, findings *[]Finding) error {
+	item := new(layout.ItemError)
 	if !errors.As(err, &item) {
 		return err
 	}
-	return k.found(Undecodable, max(item.Key.Num, 0), nil, "%v", item)
+	*findings = append(*findings, Finding{Kind: Undecodable, SequenceNr: seq, Detail: item.Error()})
+	return nil
 }
 
-// partition checks every number of a partition. It reports whether anything is there.
+// partition checks every item of a partition, and reports whether it holds any event, tombstone or seal.
 func (k *check) partition(ctx context.Context, p int64) (bool, error) {
-	there := false
-	err := k.Store.EachItem(ctx, &k.meter, k.pid, p, func(slot layout.Slot, err error) error {
-		there = true
-		if err != nil {
-			if err = k.itemFound(err); err == nil {
-				k.want = max(k.want, slot.SequenceNr+1)
-			}
-			return err
+	filled := false
+	err := k.Store.EachStored(ctx, &k.meter, k.pid, p, func(item layout.Attributes) error {
+		if where := outside(p, item); where != "" {
+			seq := p * layout.PartitionSize
+			return k.foundf(UnknownItem, seq, "the item at par=%q num=%s: no reader looks there", k.Store.Keys.Partition(k.pid, p), where)
 		}
-		return k.slot(slot)
+		filled = true
+		slot, err := k.Store.Keys.DecodeSlot(k.pid, p, item)
+		if err != nil {
+			return k.illegible(numberOf(p, item), err)
+		}
+		return k.slot(slot, item)
 	})
 	if err != nil {
-		return there, err
+		return filled, err
 	}
-	return there, k.pace(ctx)
+	return filled, k.pace(ctx)
 }
 
-func (k *check) slot(s layout.Slot) error {
-	if s.SequenceNr < k.marks.Low.First() {
-		return k.below(s)
+// outside returns the number of an item in a partition that no reader asks for; empty where readers ask for it.
+func outside(p int64, item layout.Attributes) string {
+	at := numInPartition(item)
+	if at < 0 || at > layout.PartitionSize-1 || p == 0 && at < 1 {
+		return item[layout.AttrNum].(*types.AttributeValueMemberN).Value //nolint:forcetypeassert // the type of a key
 	}
-	if s.SequenceNr > k.want {
-		if err := k.batchOver(); err != nil {
+	return ""
+}
+
+// numberOf returns the sequence number of an item by its key, or that below where the key lies between two.
+func numberOf(p int64, item layout.Attributes) int64 {
+	return p*layout.PartitionSize + int64(numInPartition(item))
+}
+
+// numInPartition returns the range key of an item, which may be no whole number.
+func numInPartition(item layout.Attributes) float64 {
+	n, ok := item[layout.AttrNum].(*types.AttributeValueMemberN)
+	if !ok {
+		return 0
+	}
+	at, _ := strconv.ParseFloat(n.Value, 64) // DynamoDB takes nothing else
+	return at
+}
+
+// illegible checks an item that can't be read. Nothing is known of its number but that it is taken.
+func (k *check) illegible(seq int64, err error) error {
+	var findings []Finding
+	if err := k.itemFound(err, seq, &findings); err != nil {
+		return err
+	}
+	if seq >= k.marks.Low.First() {
+		if err := k.holeBefore(seq); err != nil {
 			return err
 		}
-		last := s.SequenceNr - 1
-		if err := k.found(Hole, k.want, nil, "nothing stands at %d to %d; the next recovery seals them", k.want, last); err != nil {
-			return err
-		}
-	}
-	k.want = s.SequenceNr + 1
-	if !s.Tombstone() {
-		defer func() {
-			k.taken, k.by = s.SequenceNr, layout.Batch{}
-			if s.Event != nil {
-				k.by = s.Event.Batch
-			}
-		}()
-	}
-	switch {
-	case s.Event == nil && s.Expires != 0:
-		if err := k.batchOver(); err != nil {
-			return err
-		}
-		return k.found(Hole, s.SequenceNr, nil, "a tombstone stands above the low mark %d", k.marks.Low.Seq)
-	case s.Event == nil:
 		k.live = true
-		k.dead = k.dead || len(k.events) > 0 && s.SequenceNr <= k.batch.Last
+		k.batches.illegible(seq)
+	} else {
+		findings[0].Detail += fmt.Sprintf("; it is below the low mark %d, so no replay meets it", k.marks.Low.Seq)
+	}
+	return k.found(findings[0])
+}
+
+// holeBefore reports the numbers before seq at which nothing is stored, and goes on behind seq.
+func (k *check) holeBefore(seq int64) error {
+	if err := k.batchesOver(k.batches.reached(seq)); err != nil {
+		return err
+	}
+	hole := k.want
+	k.want, k.stored = seq+1, seq
+	if seq <= hole {
 		return nil
 	}
+	return k.foundf(Hole, hole, "nothing is stored at %s; the next recovery seals them", spans([]span{{hole, seq - 1}}))
+}
+
+func (k *check) slot(s layout.Slot, item layout.Attributes) error {
+	if s.Event == nil && !layout.IsClosed(item) {
+		const detail = "it is neither an event nor a tombstone or seal; readers take its number for a sealed or deleted one"
+		if err := k.foundf(UnknownItem, s.SequenceNr, detail); err != nil {
+			return err
+		}
+	}
+	if s.SequenceNr < k.marks.Low.First() {
+		return k.below(s, item)
+	}
+	if err := k.holeBefore(s.SequenceNr); err != nil {
+		return err
+	}
+	if s.Tombstone() || s.Low > 0 {
+		k.live = k.live || s.Seal()
+		detail := "a tombstone or fence is stored above the low mark %d; the next recovery raises that to %d"
+		return k.foundf(Hole, s.SequenceNr, detail, k.marks.Low.Seq, max(s.SequenceNr+1, s.Low))
+	}
 	k.live = true
+	if s.Event == nil {
+		k.batches.closed(s.SequenceNr)
+		return nil
+	}
 	if err := k.event(s.Event); err != nil {
 		return err
 	}
-	return k.member(s.Event)
+	b := s.Event.Batch
+	if !b.IsBatch() {
+		k.batches.closed(s.SequenceNr)
+		return nil
+	}
+	first := k.first(b)
+	k.batches.member(s.SequenceNr, b, first, b.Start < first && !k.marks.Low.CutCompletes(b))
+	return nil
 }
 
-// below checks what stands below the low mark.
-func (k *check) below(s layout.Slot) error {
+// below checks what is stored below the low mark.
+func (k *check) below(s layout.Slot, item layout.Attributes) error {
 	seq := s.SequenceNr
 	switch {
 	case s.Event != nil:
-		entomb := func(ctx context.Context, m *dynamo.Meter) error {
-			return k.Store.Entomb(ctx, m, k.pid, seq, k.TombstoneExpiry())
-		}
-		return k.found(OrphanBelowLowMark, seq, entomb, "the low mark is %d", k.marks.Low.Seq)
+		return k.found(Finding{
+			Kind: OrphanBelowLowMark, SequenceNr: seq, Option: RemoveOrphans,
+			Detail: fmt.Sprintf("the low mark is %d; no reader sees it", k.marks.Low.Seq),
+			repair: func(ctx context.Context, m *Mender) (bool, error) { return k.entomb(ctx, m, seq, item) },
+		})
 	case s.Expires != 0 && !k.TTL && s.Expires < k.Now():
-		remove := func(ctx context.Context, m *dynamo.Meter) error {
-			return k.Store.RemoveExpired(ctx, m, k.pid, seq, k.Now())
-		}
-		return k.found(ExpiredTombstone, seq, remove, "it expired %d seconds ago, and the table's TTL is off", k.Now()-s.Expires)
+		return k.found(Finding{
+			Kind: ExpiredTombstone, SequenceNr: seq,
+			Detail: fmt.Sprintf("it expired %d seconds ago, and the table's TTL is off", k.Now()-s.Expires),
+			repair: func(ctx context.Context, m *Mender) (bool, error) {
+				return k.Store.RemoveExpired(ctx, m.Meter, k.pid, seq, k.Now())
+			},
+		})
 	}
 	return nil
+}
+
+// entomb turns an event below the low mark into a tombstone.
+func (k *check) entomb(ctx context.Context, m *Mender, seq int64, item layout.Attributes) (bool, error) {
+	marks, err := k.Store.LowMark(ctx, m.Meter, k.pid)
+	if err != nil || marks.Low.Seq <= seq { // a purge has begun the persistence id anew
+		return false, err
+	}
+	if err := m.archive(Removed{k.pid, OrphanBelowLowMark, seq, item}); err != nil {
+		return false, err
+	}
+	return k.Store.EntombUnchanged(ctx, m.Meter, k.pid, seq, k.TombstoneExpiry(), item)
 }
 
 // event checks one event for itself, and its writer.
 func (k *check) event(e *layout.Event) error {
 	if err := k.Decode(e); err != nil {
-		if err := k.found(Undecodable, e.SequenceNr, nil, "%v", err); err != nil {
+		if err := k.foundf(Undecodable, e.SequenceNr, "%v", err); err != nil {
 			return err
 		}
 	}
@@ -310,121 +381,64 @@ func (k *check) event(e *layout.Event) error {
 	if !k.writers[e.WriterUUID] {
 		return nil
 	}
-	return k.found(ForeignWriter, e.SequenceNr, nil, "writer %s goes on after writer %s has written", e.WriterUUID, before)
-}
-
-// member follows an atomic write.
-func (k *check) member(e *layout.Event) error {
-	if len(k.events) > 0 && e.Batch != k.batch {
-		k.dead = k.dead || e.SequenceNr <= k.batch.Last
-		if err := k.batchOver(); err != nil {
-			return err
-		}
-	}
-	if !e.Batch.IsBatch() {
-		return nil
-	}
-	if len(k.events) == 0 {
-		k.dead = k.dead && e.Batch == k.batch || k.taken >= k.first(e.Batch) && k.by != e.Batch ||
-			e.Batch.Start < k.first(e.Batch) && !k.marks.Low.CutCompletes(e.Batch)
-		k.batch = e.Batch
-	}
-	k.events = append(k.events, e)
-	if e.SequenceNr == k.batch.Last {
-		return k.batchOver()
-	}
-	return nil
-}
-
-// first is the first number at which a member of an atomic write has to stand: those below the low mark were deleted.
-func (k *check) first(b layout.Batch) int64 { return max(b.Start, k.marks.Low.First()) }
-
-// batchOver decides on the atomic write that was followed, now that no further member comes.
-func (k *check) batchOver() error {
-	events, b, dead := k.events, k.batch, k.dead
-	k.events = nil
-	if len(events) == 0 || !dead && int64(len(events)) == b.Last-k.first(b)+1 {
-		return nil
-	}
-	var numbers []int64
-	for _, e := range events {
-		numbers = append(numbers, e.SequenceNr)
-	}
-	var repair func(context.Context, *dynamo.Meter) error
-	if dead {
-		repair = func(ctx context.Context, m *dynamo.Meter) error {
-			// A deletion that cuts a whole atomic write looks the same to who knows the low mark of before. It puts the mark
-			// first, so what is decided on a mark read afterwards is right.
-			if marks, err := k.Store.LowMark(ctx, m, k.pid); err != nil || marks.Low.Seq != k.marks.Low.Seq {
-				return err
-			}
-			for _, e := range events {
-				if err := k.Store.SealMember(ctx, m, e); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-	}
-	return k.found(IncompleteBatch, b.Start, repair, "of the atomic write %d to %d by %s only %s are there", b.Start, b.Last, b.WriterUUID, spans(numbers))
+	return k.foundf(ForeignWriter, e.SequenceNr, "writer %s goes on after writer %s has written", e.WriterUUID, before)
 }
 
 // whole checks what concerns the persistence id as a whole.
 func (k *check) whole(ctx context.Context) error {
-	newest, err := k.NewestSnapshot(ctx, &k.meter, k.pid)
-	if err != nil {
+	if err := k.hiddenTail(); err != nil {
 		return err
 	}
-	if newest > k.highest {
-		if err := k.found(SnapshotBeyondJournal, newest, nil, "the journal ends at %d; the next recovery after the snapshot goes on after it", k.highest); err != nil {
-			return err
-		}
+	if err := k.snapshots(ctx); err != nil {
+		return err
 	}
 	if !k.Native || !k.live && (k.marks.Low.Seq == 0 || k.marks.Expiring) {
 		return k.pace(ctx)
 	}
-	listed, err := k.Store.Listed(ctx, &k.meter, k.pid)
+	listed, err := k.Store.Listed(ctx, &k.meter, k.pid, k.marks.Low)
 	if err != nil {
 		return err
 	}
 	if !listed {
-		enter := func(ctx context.Context, m *dynamo.Meter) error { return k.Store.EnterID(ctx, m, k.pid, k.marks.Low) }
-		if err := k.found(NotInIDsIndex, 1, enter, "neither its first event nor a low mark is in index %s", layout.NativeIDsIndex); err != nil {
+		if err := k.found(Finding{
+			Kind: NotInIDsIndex, SequenceNr: 1,
+			Detail: "neither its first event nor a low mark is in index " + layout.NativeIDsIndex,
+			repair: func(ctx context.Context, m *Mender) (bool, error) {
+				return k.Store.EnterID(ctx, m.Meter, k.pid, k.marks.Low)
+			},
+		}); err != nil {
 			return err
 		}
 	}
 	return k.pace(ctx)
 }
 
-// spans shows rising numbers as spans.
-func spans(numbers []int64) string {
-	const most = 10
-	var parts []string
-	for i := 0; i < len(numbers); {
-		end := i
-		for end+1 < len(numbers) && numbers[end+1] == numbers[end]+1 {
-			end++
-		}
-		if end > i {
-			parts = append(parts, fmt.Sprintf("%d-%d", numbers[i], numbers[end]))
-		} else {
-			parts = append(parts, fmt.Sprint(numbers[i]))
-		}
-		i = end + 1
+// hiddenTail reports what is stored behind the highest number that a recovery finds. A high mark would show it again, which
+// changes what readers see.
+func (k *check) hiddenTail() error {
+	if !k.legible || k.stored <= k.highest {
+		return nil
 	}
-	if len(parts) > most {
-		parts = append(slices.Clone(parts[:most]), "…")
-	}
-	return strings.Join(parts, ",")
+	need := layout.HighestBlock(k.stored)
+	return k.found(Finding{
+		Kind: MissingHighMark, SequenceNr: need, Option: RestoreHighMark,
+		Detail: fmt.Sprintf("something is stored up to %d, and the high mark is %d: readers stop at %d", k.stored, k.marks.High, k.highest),
+		repair: func(ctx context.Context, m *Mender) (bool, error) { return k.raiseHighMark(ctx, m, k.stored) },
+	})
 }
 
-// Repair mends a finding. What cannot be repaired is an error.
-func (f *Finding) Repair(ctx context.Context, m *dynamo.Meter) error {
-	if f.repair == nil {
-		return fmt.Errorf("%s of %q at %d can't be repaired", f.Kind, f.PersistenceID, f.SequenceNr) //nolint:err113 // a misuse
+// snapshots checks that every snapshot can be read, and is one of what the journal has.
+func (k *check) snapshots(ctx context.Context) error {
+	newest := int64(0)
+	err := k.Snapshots(ctx, &k.meter, k.pid, func(seq int64, damage error) error {
+		newest = max(newest, seq)
+		if damage == nil {
+			return k.pace(ctx)
+		}
+		return k.foundf(DamagedSnapshot, seq, "%v", damage)
+	})
+	if highest := max(k.highest, k.stored); err == nil && newest > highest {
+		err = k.foundf(SnapshotBeyondJournal, newest, "the journal ends at %d; the next recovery after the snapshot goes on after it", highest)
 	}
-	if err := f.repair(ctx, m); err != nil {
-		return fmt.Errorf("repair %s of %q at %d: %w", f.Kind, f.PersistenceID, f.SequenceNr, err)
-	}
-	return nil
+	return err
 }

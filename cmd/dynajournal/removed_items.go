@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// removedItems is the file that keeps what a repair takes away: a line for each item, in DynamoDB's JSON.
+type removedItems struct{ file *os.File }
+
+// removedItem is a line of the file. docs/operations.md says how an item is put back.
+type removedItem struct {
+	Table         string                  `json:"table"`
+	PersistenceID string                  `json:"persistence_id"`
+	SequenceNr    int64                   `json:"sequence_nr"`
+	Kind          dynajournal.FindingKind `json:"kind"`
+	Item          json.RawMessage         `json:"item"`
+}
+
+// createRemovedItems makes the file. One that exists is not written over.
+func createRemovedItems(name string) (*removedItems, error) {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the file that the user names
+	if err != nil {
+		return nil, fmt.Errorf("write the archive: %w", err)
+	}
+	return &removedItems{file}, nil
+}
+
+// add writes an item to the disk.
+func (r *removedItems) add(i dynajournal.RemovedItem) error {
+	line, err := json.Marshal(removedItem{i.Table, i.PersistenceID, i.SequenceNumber, i.Kind, i.Item})
+	if err != nil {
+		return fmt.Errorf("write the archive: %w", err)
+	}
+	if _, err := r.file.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("write the archive: %w", err)
+	}
+	if err := r.file.Sync(); err != nil {
+		return fmt.Errorf("write the archive: %w", err)
+	}
+	return nil
+}
+
+// close closes the file, and removes it if nothing was taken away.
+func (r *removedItems) close() error {
+	info, err := r.file.Stat()
+	if err = errors.Join(err, r.file.Close()); err != nil {
+		return fmt.Errorf("close the archive: %w", err)
+	}
+	if info.Size() > 0 {
+		return nil
+	}
+	if err := os.Remove(r.file.Name()); err != nil {
+		return fmt.Errorf("remove the empty archive: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// span is some numbers in a row.
+type span struct{ first, last int64 }
+
+// members is an atomic write of which at least one member is stored, and what is known of the others.
+type members struct {
+	batch layout.Batch
+	// there are the numbers of the members that are stored.
+	there []span
+	count int64
+	// dead says that it can never become whole: something else is stored at a member's number, or its beginning was deleted
+	// and the low mark does not say that it was whole.
+	dead bool
+	// unreadable says that an item at a member's number can't be read: it may be the member.
+	unreadable bool
+}
+
+func (b *members) add(seq int64) {
+	b.count++
+	if n := len(b.there); n > 0 && b.there[n-1].last == seq-1 {
+		b.there[n-1].last = seq
+		return
+	}
+	b.there = append(b.there, span{seq, seq})
+}
+
+// batches follows the atomic writes whose last number has not been reached. They are many where writers have overwritten each
+// other: each is reported once, when all its numbers are known.
+type batches struct {
+	open []*members
+	// taken is the last live number at which an event or a seal is stored, unreadable the last at which an item can't be read.
+	taken, unreadable int64
+}
+
+// reached closes the atomic writes that end before a number, and returns them.
+func (b *batches) reached(seq int64) []*members {
+	var over []*members
+	b.open = slices.DeleteFunc(b.open, func(m *members) bool {
+		if m.batch.Last < seq {
+			over = append(over, m)
+			return true
+		}
+		return false
+	})
+	return over
+}
+
+// rest returns those that are open when nothing follows any more.
+func (b *batches) rest() []*members {
+	over := b.open
+	b.open = nil
+	return over
+}
+
+// closed says that a seal, or a single event, is stored at a number.
+func (b *batches) closed(seq int64) {
+	for _, m := range b.open {
+		m.dead = true
+	}
+	b.taken = seq
+}
+
+// illegible says that an item that can't be read is stored at a number.
+func (b *batches) illegible(seq int64) {
+	for _, m := range b.open {
+		m.unreadable = true
+	}
+	b.unreadable = seq
+}
+
+// member says that a member of an atomic write is stored at a number. first is the lowest number at which its members can be
+// stored, cut says that its beginning was deleted and the low mark does not say that it was whole.
+func (b *batches) member(seq int64, of layout.Batch, first int64, cut bool) {
+	var own *members
+	for _, m := range b.open {
+		if m.batch == of {
+			own = m
+		} else {
+			m.dead = true
+		}
+	}
+	if own == nil {
+		// What was stored before it, from its first number on, was no member of it: else it would be open.
+		own = &members{batch: of, dead: cut || b.taken >= first, unreadable: b.unreadable >= first}
+		b.open = append(b.open, own)
+	}
+	own.add(seq)
+	b.taken = seq
+}
+
+// batchesOver reports the atomic writes that are over and not whole.
+func (k *check) batchesOver(over []*members) error {
+	for _, m := range over {
+		if !m.dead && m.count == m.batch.Last-k.first(m.batch)+1 {
+			continue
+		}
+		b := m.batch
+		detail := fmt.Sprintf("of the atomic write %d to %d by %s only %s are there", b.Start, b.Last, b.WriterUUID, spans(m.there))
+		f := Finding{Kind: IncompleteBatch, SequenceNr: b.Start, Detail: detail}
+		switch {
+		case m.unreadable:
+			f.Detail += "; another may be the item that can't be read"
+		case !m.dead:
+			f.Detail += "; it may still become whole, until the next recovery"
+		default:
+			f.Detail += "; it can't become whole"
+			f.Option, f.repair = RemoveIncomplete, func(ctx context.Context, mender *Mender) (bool, error) { return k.sealMembers(ctx, mender, m) }
+		}
+		if err := k.found(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sealMembers turns what is left of a dead atomic write into seals.
+func (k *check) sealMembers(ctx context.Context, mender *Mender, of *members) (bool, error) {
+	// A deletion that cuts a whole atomic write looks the same to who knows only the low mark of before. It puts the mark
+	// first, so what is decided on a mark read afterwards is right.
+	marks, err := k.Store.LowMark(ctx, mender.Meter, k.pid)
+	if err != nil || !marks.Low.JudgesLike(k.marks.Low) {
+		return false, err
+	}
+	changed := false
+	for _, s := range of.there {
+		for seq := s.first; seq <= s.last; seq++ {
+			item, err := k.Store.Stored(ctx, mender.Meter, k.pid, seq)
+			if err != nil {
+				return changed, err
+			}
+			slot, err := k.Store.Keys.DecodeSlot(k.pid, seq/layout.PartitionSize, item)
+			if err != nil || slot.Event == nil || slot.Event.Batch != of.batch { // no longer what was judged
+				continue
+			}
+			if err := mender.archive(Removed{k.pid, IncompleteBatch, seq, item}); err != nil {
+				return changed, err
+			}
+			sealed, err := k.Store.SealUnchanged(ctx, mender.Meter, k.pid, seq, item)
+			if err != nil {
+				return changed, err
+			}
+			changed = changed || sealed
+		}
+	}
+	return changed, nil
+}
+
+// first is the first number at which a member of an atomic write has to be stored: those below the low mark were deleted.
+func (k *check) first(b layout.Batch) int64 { return max(b.Start, k.marks.Low.First()) }
+
+// spans shows spans of numbers, those of many only in part.
+func spans(all []span) string {
+	const most = 10
+	var parts []string
+	for i, s := range all {
+		if i == most {
+			parts = append(parts, "…")
+			break
+		}
+		if s.first == s.last {
+			parts = append(parts, fmt.Sprint(s.first))
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%d-%d", s.first, s.last))
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,61 @@
+package serialization
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// WellFormed reports why p can't be what its serializer wrote, as far as that
+// shows without its class: a document of Jackson must be valid JSON or
+// well-formed CBOR once it is decompressed, and a protobuf message must be a
+// row of whole fields. Every error is a *DecodeError. Nothing is known of
+// other serializers.
+func (r *Registry) WellFormed(p Payload) error {
+	var err error
+	switch p.SerializerID {
+	case IDJacksonJSON, IDJacksonCBOR, IDJacksonOldCBOR:
+		err = wellFormedDocument(p, r.maxDecompressed)
+	case IDProtobuf:
+		err = wellFormedFields(p.Bytes)
+	}
+	if err != nil {
+		return &DecodeError{SerializerID: p.SerializerID, Manifest: p.Manifest, Err: err}
+	}
+
+	return nil
+}
+
+func wellFormedDocument(p Payload, limit int64) error {
+	document, isCBOR, err := (&jacksonType{}).document(p, limit)
+	if err != nil {
+		return err
+	}
+	if isCBOR {
+		if err := cborDecoding.Wellformed(document); err != nil {
+			return fmt.Errorf("CBOR document: %w", err)
+		}
+
+		return nil
+	}
+	if !utf8.Valid(document) || !json.Valid(document) {
+		return errors.New("JSON document is not valid JSON")
+	}
+
+	return nil
+}
+
+func wellFormedFields(message []byte) error {
+	for len(message) > 0 {
+		_, _, n := protowire.ConsumeField(message)
+		if n < 0 {
+			return fmt.Errorf("protobuf message: %w", protowire.ParseError(n))
+		}
+		message = message[n:]
+	}
+
+	return nil
+}
