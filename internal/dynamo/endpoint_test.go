@@ -1,0 +1,314 @@
+package dynamo_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+const capacityOfOne = `{"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`
+
+// onBothPaths runs a test with requests that the SDK sends, and with direct ones, which begin with the second of a kind.
+func onBothPaths(t *testing.T, test func(t *testing.T, change func(*dynamo.Options))) {
+	t.Helper()
+	for _, sdk := range []bool{true, false} {
+		t.Run(map[bool]string{true: "SDK", false: "direct"}[sdk], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, func(o *dynamo.Options) { o.SDKCodec = sdk }) })
+		})
+	}
+}
+
+func TestAnswerWithoutAChecksumIsLostOnceTheServiceHasSentOne(t *testing.T) {
+	for name, c := range map[string]struct {
+		foreign step
+		lost    bool
+	}{
+		"an object":         {ok(`{}`), true},
+		"a success":         {ok(capacityOfOne), true},
+		"nothing":           {ok(``), true},
+		"a refusal":         {refuse(http.StatusBadRequest, "ValidationException"), true},
+		"a denial":          {refuse(http.StatusForbidden, "AccessDeniedException"), true},
+		"the service's own": {summed(refuse(http.StatusBadRequest, "ValidationException")), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBothPaths(t, func(t *testing.T, change func(*dynamo.Options)) {
+				first := summed(ok(capacityOfOne))
+				cl := client(t, play(first, first, c.foreign), change)
+				puts(t, cl, 2)
+				err := put(t, cl)
+				if dynamo.MaybeApplied(err) != c.lost || errors.Is(err, dynamo.ErrUnavailable) != c.lost || err == nil {
+					t.Errorf("error %v, want a lost answer: %v", err, c.lost)
+				}
+			})
+		})
+	}
+}
+
+func TestAnswerThatDoesNotSayWhatWasConsumedIsLostOnceTheServiceHasSaidIt(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, change func(*dynamo.Options)) {
+		first := summed(ok(capacityOfOne))
+		c := client(t, play(first, first, summed(ok(`{}`))), change)
+		puts(t, c, 2)
+		if err := put(t, c); !dynamo.MaybeApplied(err) {
+			t.Errorf("put: %v, want a lost answer", err)
+		}
+		if item, err := get(t, c); !errors.Is(err, dynamo.ErrUnavailable) {
+			t.Errorf("get: %v, %v, want a lost answer: there is nothing like an item, and nothing was consumed", item, err)
+		}
+	})
+}
+
+// Without checksums it is another service than DynamoDB, of which some operations may say what they consumed and others not.
+func TestOtherServiceSaysWhatWasConsumedByOperation(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, change func(*dynamo.Options)) {
+		c := client(t, play(ok(capacityOfOne), ok(`{}`)), change)
+		puts(t, c, 1)
+		if _, err := get(t, c); err != nil {
+			t.Errorf("get: %v", err)
+		}
+		if err := put(t, c); !dynamo.MaybeApplied(err) {
+			t.Errorf("put: %v, want a lost answer", err)
+		}
+	})
+}
+
+func TestServiceThatSendsNeitherChecksumNorCapacityIsBelieved(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, change func(*dynamo.Options)) {
+		c := client(t, play(ok(`{}`)), change)
+		puts(t, c, 3)
+		if _, err := get(t, c); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Where every statement failed nothing was consumed.
+func TestStatementsThatAllFailedNeedNotSayWhatWasConsumed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		taken := summed(ok(`{"Responses":[{"Error":{"Code":"DuplicateItem"}},{"Error":{"Code":"DuplicateItem"}}]}`))
+		c := client(t, play(summed(ok(capacityOfOne)), taken))
+		puts(t, c, 1)
+		for _, err := range insert(t, groupOn(t, c), 2, 1) {
+			if !errors.Is(err, dynamo.ErrConditionFailed) {
+				t.Errorf("error %v, want a failed condition", err)
+			}
+		}
+	})
+}
+
+func TestServiceTimeIsLearnedFromItsAnswersOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dated := func(body string, date time.Time) step {
+			return respond(http.StatusOK, body, "Date", date.UTC().Format(http.TimeFormat))
+		}
+		learns := clock.System()
+		now := time.Now()
+		c := client(t, play(summed(dated(capacityOfOne, now.Add(time.Hour))), dated(capacityOfOne, now.Add(9*time.Hour)), summed(ok(capacityOfOne))),
+			func(o *dynamo.Options) { o.Clock = learns })
+		puts(t, c, 1)
+		if service, ok := learns.Service(); !ok || !service.Equal(now.Add(time.Hour).Truncate(time.Second)) {
+			t.Errorf("the service's time is %v, %v; want an hour after %v", service, ok, now)
+		}
+		puts(t, c, 1) // the second answer is not the service's
+		if service, _ := learns.Service(); service.After(now.Add(2 * time.Hour)) {
+			t.Errorf("the time %v was learned from an answer that was not the service's", service)
+		}
+	})
+}
+
+var errCheck = errors.New("the check fails")
+
+// failsAt is a check that fails at its n-th call.
+func failsAt(n int) func() error {
+	calls := 0
+	return func() error {
+		if calls++; calls >= n {
+			return errCheck
+		}
+		return nil
+	}
+}
+
+func TestCheckIsCalledBeforeEveryAttempt(t *testing.T) {
+	for name, c := range map[string]struct {
+		fail  step
+		maybe bool
+	}{"throttled": {throttle(), false}, "lost": {reset, true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := play(c.fail)
+				err := client(t, s).Put(t.Context(), &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1), Before: failsAt(3)})
+				if !errors.Is(err, errCheck) || dynamo.MaybeApplied(err) != c.maybe || len(s.tries()) != 2 {
+					t.Errorf("%d attempts, error %v", len(s.tries()), err)
+				}
+			})
+		})
+	}
+}
+
+// together has several writers, each with a check, share the first request behind two that are held until they have gathered.
+func together(t *testing.T, s *script, opts func(*dynamo.Options), checks ...func() error) []error {
+	t.Helper()
+	gate := make(chan struct{})
+	for range dynamo.Busy {
+		s.steps = append([]step{func(r *http.Request) (*http.Response, error) {
+			<-gate
+			return ok(`{}`)(r)
+		}}, s.steps...)
+	}
+	g := groupOn(t, client(t, s, opts), func(o *dynamo.GroupOptions) { o.Refused = func(error) {} })
+	var all []*dynamo.Insertion
+	begin := func(i int, check func() error) {
+		all = append(all, g.Insert(t.Context(), &dynamo.Meter{}, dynamo.Insert{
+			ID: fmt.Sprint(i), Items: []dynamo.Attributes{key(i)}, Sizes: []int{1}, Condition: "c", Before: check,
+		}))
+		synctest.Wait()
+	}
+	for i := range dynamo.Busy {
+		begin(i, nil)
+	}
+	for i, check := range checks {
+		begin(dynamo.Busy+i, check)
+	}
+	close(gate)
+	var outcomes []error
+	for i, s := range all {
+		<-s.Done()
+		if i >= dynamo.Busy {
+			outcomes = append(outcomes, s.Outcomes()...)
+		}
+	}
+	return outcomes
+}
+
+func TestWriterWhoseCheckFailsLeavesTheSharedRequestAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		fail  step
+		maybe bool
+	}{"throttled": {throttle(), false}, "lost": {reset, true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := play(c.fail, done(2))
+				outcomes := together(t, s, func(*dynamo.Options) {}, nil, failsAt(2), nil)
+				if outcomes[0] != nil || outcomes[2] != nil {
+					t.Errorf("the others: %v, %v", outcomes[0], outcomes[2])
+				}
+				if err := outcomes[1]; !errors.Is(err, errCheck) || dynamo.MaybeApplied(err) != c.maybe {
+					t.Errorf("error %v, may be applied %v; want %v", err, dynamo.MaybeApplied(err), c.maybe)
+				}
+			})
+		})
+	}
+}
+
+// A shared request that hangs is given up after a quarter of the time that a request has, and each writer goes on alone.
+func TestSharedRequestThatHangsHoldsNobodyUpForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(hang, ok(`{}`))
+		began := time.Now()
+		for i, err := range together(t, s, func(*dynamo.Options) {}, nil, nil, nil) {
+			if err != nil {
+				t.Errorf("writer %d: %v", i, err)
+			}
+		}
+		if passed := time.Since(began); passed != time.Second {
+			t.Errorf("it took %v, want a quarter of AttemptTimeout", passed)
+		}
+		if got := len(s.tries()); got != dynamo.Busy+1+3 {
+			t.Errorf("%d requests, want one for each writer after the one that hung", got)
+		}
+	})
+}
+
+// What a hanging request may have done stays unknown until a writer's own item is met.
+func TestWriterOfAHangingSharedRequestMeetsItsOwnItem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(hang, refuse(http.StatusBadRequest, "ConditionalCheckFailedException"))
+		for i, err := range together(t, s, func(*dynamo.Options) {}, nil, nil) {
+			if !errors.Is(err, dynamo.ErrConditionFailed) || !dynamo.MaybeApplied(err) {
+				t.Errorf("writer %d: %v, want a failed condition after a lost answer", i, err)
+			}
+		}
+	})
+}
+
+// Access that is denied is tried again after a minute, then after two, up to an hour. It is told once that it is denied, and once
+// that it is granted.
+func TestDeniedSharingIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		denied, told := true, []string{}
+		s := &byStatements{answer: func(r *http.Request) (*http.Response, error) {
+			if denied {
+				return refuse(http.StatusBadRequest, "AccessDeniedException")(r)
+			}
+			return done(2)(r)
+		}}
+		c := newClient(t, options(s))
+		g := c.NewGroup(dynamo.GroupOptions{
+			Table: table, Context: t.Context(),
+			Refused:  func(error) { told = append(told, "refused") },
+			Accepted: func() { told = append(told, "accepted") },
+		})
+		defer g.Close()
+		writes := func(wantShared bool) {
+			t.Helper()
+			s.shared = 0
+			for _, err := range insert(t, g, 2, 1) {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			if (s.shared > 0) != wantShared {
+				t.Errorf("%d shared requests, want any: %v", s.shared, wantShared)
+			}
+		}
+		writes(true)
+		for _, pause := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
+			time.Sleep(pause*time.Minute - time.Second)
+			writes(false)
+			time.Sleep(time.Second)
+			writes(true)
+		}
+		denied = false
+		time.Sleep(time.Hour)
+		writes(true)
+		writes(true)
+		if got := fmt.Sprint(told); got != "[refused accepted]" {
+			t.Errorf("told %s", got)
+		}
+	})
+}
+
+func TestServiceWithoutPartiQLIsNotAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &byStatements{answer: refuse(http.StatusBadRequest, "UnknownOperationException")}
+		g := groupOn(t, newClient(t, options(s)), func(o *dynamo.GroupOptions) { o.Refused = func(error) {} })
+		insert(t, g, 2, 1)
+		time.Sleep(24 * time.Hour)
+		insert(t, g, 2, 1)
+		if s.shared != 1 {
+			t.Errorf("%d shared requests, want 1", s.shared)
+		}
+	})
+}
+
+// byStatements answers shared requests by answer, and any other as done. Its requests come one after the other.
+type byStatements struct {
+	answer step
+	shared int
+}
+
+// Do answers a request.
+func (b *byStatements) Do(r *http.Request) (*http.Response, error) {
+	if r.Header.Get("X-Amz-Target") == "DynamoDB_20120810.BatchExecuteStatement" {
+		b.shared++
+		return b.answer(r)
+	}
+	return ok(`{}`)(r)
+}
