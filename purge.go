@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -122,7 +123,11 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 	if !safeguard.PurgeLasts {
 		during = j.tombstoneExpiry()
 	}
-	if err := put(low, replay.MarkMovesUp, during, j.fresh(w.active)); err != nil {
+	raised := replay.MarkMovesUp
+	if marks.Low.Seq == low.Seq { // no number is left: the mark can't be raised, and nobody can write
+		raised = layout.AttrSeq + " = :v"
+	}
+	if err := put(low, raised, during, j.fresh(w.active)); err != nil {
 		return 0, err
 	}
 	fenced := w.next
@@ -195,16 +200,20 @@ func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter, marks layou
 		if err != nil {
 			return false, err
 		}
-		for _, s := range slots {
-			if s.Event == nil || s.SequenceNr >= w.low.Removed {
-				continue
+		there := len(slots) > 0
+		slots = slices.DeleteFunc(slots, func(s layout.Slot) bool { return s.Event == nil || s.SequenceNr >= w.low.Removed })
+		for len(slots) > 0 {
+			first, n := slots[0].SequenceNr, 1
+			for n < len(slots) && slots[n].SequenceNr == first+int64(n) {
+				n++
 			}
-			if err := w.entomb(ctx, m, s.SequenceNr, s.SequenceNr+1); err != nil {
+			if err := w.entomb(ctx, m, first, first+int64(n)); err != nil {
 				return true, err
 			}
-			removed++
+			removed += int64(n)
+			slots = slots[n:]
 		}
-		return len(slots) > 0, nil
+		return there, nil
 	})
 	return removed, err
 }

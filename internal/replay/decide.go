@@ -201,7 +201,7 @@ func (r *run) skipEmpty(ctx context.Context) error {
 		return nil
 	}
 	if r.behind == nil {
-		r.behind = &existing{store: r.store, meter: r.meter, pid: r.req.PersistenceID, marks: r.marks}
+		r.behind = &existing{store: r.store, meter: r.meter, pid: r.req.PersistenceID, marks: r.marks, edge: sampleEdge}
 	}
 	next, found, err := r.behind.next(ctx, p.current, p.needed)
 	if err != nil {

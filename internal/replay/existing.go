@@ -13,8 +13,10 @@ const (
 	readWhole = 1000
 	// patience is how many empty partitions in a row are read where what is there was deleted long ago.
 	patience = 8
-	// sampleEdge is how many partitions at each end of a span are looked at, and how many between them.
-	sampleEdge = 500
+	// sampleEdge is how many partitions at each end of a span are looked at, and at most how many between them, where there is no
+	// reason for a hole; sampleBelow where events may be left below the low mark.
+	sampleEdge  = 500
+	sampleBelow = 3500
 )
 
 // EachExisting calls read for the partitions of a persistence id from first to last, in rising order, but leaves out wide spans
@@ -23,21 +25,21 @@ const (
 //
 // From the low mark on nothing is missed: what was acknowledged, or may still come to count, has no holes wider than an atomic
 // write, and as many empty partitions in a row are read. Below the low mark a span of readWhole partitions is read whole too. In
-// a wider one, where patience partitions in a row are empty, it is looked at a number of every partition near both ends, of some
-// between them, and at those below former low marks, where a deletion that was cut short leaves something. So 100 numbers in
-// a row are found near the ends (some 50,000 numbers each), and longer rows everywhere; a few items that are alone in the middle
-// of a wide span can be missed.
+// a wider one, where patience partitions in a row are empty, one number of each partition is looked at, 100 in a request, and those
+// below former low marks, where a deletion that was cut short leaves something. So 100 numbers in a row are found, and what is
+// next to them. Fewer that are alone can be missed. Of more than 3 * sampleBelow partitions (a million numbers) only as many are
+// looked at: those near both ends, and some between them.
 func (s *Store) EachExisting(
 	ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks, first, last int64, read func(p int64) (bool, error),
 ) error {
 	low := marks.Low.First() / layout.PartitionSize
 	if first < low {
-		below := existing{store: s, meter: m, pid: pid, marks: marks}
+		below := existing{store: s, meter: m, pid: pid, marks: marks, edge: sampleBelow}
 		if err := below.each(ctx, first, min(last, low-1), patience, read); err != nil {
 			return err
 		}
 	}
-	live := existing{store: s, meter: m, pid: pid, marks: marks}
+	live := existing{store: s, meter: m, pid: pid, marks: marks, edge: sampleEdge}
 	return live.each(ctx, max(first, low), last, s.reach(), read)
 }
 
@@ -50,11 +52,11 @@ func (s *Store) SkipHole(ctx context.Context, m *dynamo.Meter, pid string, first
 	}
 	p := first / layout.PartitionSize
 	for end := p + patience; p < end; p++ {
-		if top, err := s.top(ctx, m, pid, p); err != nil || top > 0 {
+		if top, err := s.top(ctx, m, pid, p); err != nil || top >= first {
 			return first, err
 		}
 	}
-	e := existing{store: s, meter: m, pid: pid}
+	e := existing{store: s, meter: m, pid: pid, edge: sampleEdge}
 	next, found, err := e.next(ctx, p-1, last/layout.PartitionSize)
 	switch {
 	case err != nil:
@@ -73,6 +75,7 @@ type existing struct {
 	meter *dynamo.Meter
 	pid   string
 	marks layout.Marks
+	edge  int64 // how many partitions are looked at: near each end, and between
 
 	sampled bool
 	seeds   []int64 // partitions that hold something, rising
@@ -126,17 +129,17 @@ func (e *existing) sample(ctx context.Context, p, last int64) error {
 	e.sampled = true
 	var numbers []int64
 	add := func(partition int64) { numbers = append(numbers, numberAt(partition, 0)) }
-	for next := p + 1; next <= min(last, p+sampleEdge); next++ {
+	for next := p + 1; next <= min(last, p+e.edge); next++ {
 		add(next)
 	}
-	for next := max(p+sampleEdge, last-sampleEdge) + 1; next <= last; next++ {
+	for next := max(p+e.edge, last-e.edge) + 1; next <= last; next++ {
 		add(next)
 	}
-	if between := last - p - 2*sampleEdge; between > 0 {
-		for next, stride := p+sampleEdge, max(1, between/sampleEdge); next <= last-sampleEdge; next += stride {
+	if between := last - p - 2*e.edge; between > 0 {
+		for next, stride := p+e.edge, (between+e.edge-1)/e.edge; next <= last-e.edge; next += stride {
 			add(next)
 		}
-		for distance := int64(2 * sampleEdge); distance < between; distance *= 2 {
+		for distance := 2 * e.edge; distance < between; distance *= 2 {
 			add(p + distance)
 			add(last - distance)
 		}
