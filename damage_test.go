@@ -440,15 +440,17 @@ func TestRepairKeepsTheRestOfABatchThatAJVMCut(t *testing.T) {
 	}
 }
 
-// What a repair uncovers is found by the same run: the tombstone in the place of the first event takes the id out of the index.
+// What a repair uncovers is found by the same run: the first number is sealed to enter the id into the index, and the atomic write
+// that began there can no longer become whole.
 func TestOneRunOfRepairIsEnough(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)
-	d.write(3, false)
-	d.lowMark(3, map[string]any{"removed": 3})
-	opts := dynajournal.VerifyOptions{RemoveOrphans: true, Archive: func(dynajournal.RemovedItem) error { return nil }}
+	for seq := 2; seq < 5; seq++ {
+		d.event(seq, "A", seq-1, 3)
+	}
+	opts := dynajournal.VerifyOptions{RemoveIncomplete: true, Archive: func(dynajournal.RemovedItem) error { return nil }}
 	got := collect(t, d.Repair(t.Context(), "a", opts))
-	want := []foundAt{{dynajournal.FindingOrphanBelowLowMark, 1, true}, {dynajournal.FindingOrphanBelowLowMark, 2, true}, {dynajournal.FindingNotInIDsIndex, 1, true}}
+	want := []foundAt{{dynajournal.FindingNotInIDsIndex, 1, true}, {dynajournal.FindingIncompleteBatch, 1, true}}
 	if !slices.Equal(got, want) {
 		t.Errorf("found %v, want %v", got, want)
 	}
