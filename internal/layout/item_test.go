@@ -187,8 +187,8 @@ func TestSize(t *testing.T) {
 func TestHeader(t *testing.T) {
 	t.Parallel()
 	for _, h := range []layout.Header{
-		{Kind: layout.KindNative, Shards: 1, IDsShards: 8, Version: layout.HeaderVersion},
-		{Kind: layout.KindShared, Shards: 10, Version: layout.HeaderVersion},
+		{Kind: layout.KindNative, Shards: 1, IDsShards: 8, Version: layout.HeaderVersion, FenceWindow: layout.DefaultFenceWindow},
+		{Kind: layout.KindShared, Shards: 10, Version: layout.HeaderVersion, FenceWindow: layout.MinFenceWindow},
 	} {
 		if got, err := shared.DecodeHeader(shared.EncodeHeader(h)); err != nil || got != h {
 			t.Errorf("%+v is read as %+v, %v", h, got, err)
@@ -206,6 +206,8 @@ func TestHeader(t *testing.T) {
 		"0 shards":                {"shards": number("0")},
 		"too many shards":         {"shards": number(fmt.Sprint(layout.MaxShards + 1))},
 		"native without an index": {"ids_shards": number("0")},
+		"a short fence window":    {"fence_window": number("3599")},
+		"an endless fence window": {"fence_window": number("999999999999")},
 	} {
 		item := shared.EncodeHeader(layout.Header{Kind: layout.KindNative, Shards: 1, IDsShards: 8, Version: layout.HeaderVersion})
 		for attribute, v := range change {
