@@ -63,7 +63,8 @@ func DecodeState[T any](s Snapshot) (T, error) {
 }
 
 // SnapshotCriteria bound the snapshots that are meant. All bounds are inclusive and count together; the zero value of a
-// field is no bound, the zero SnapshotCriteria means all snapshots.
+// field is no bound, the zero SnapshotCriteria means all snapshots. A lower bound above its upper bound selects nothing, as a
+// Range whose To is before its From.
 type SnapshotCriteria struct {
 	MinSequenceNumber, MaxSequenceNumber int64
 	// MinTimestamp and MaxTimestamp count to the millisecond.
@@ -78,10 +79,6 @@ func (c SnapshotCriteria) bounds() (snapshots.Criteria, error) {
 		return b, &ArgumentError{"SnapshotCriteria.MinSequenceNumber", c.MinSequenceNumber, mustNotBeNegative}
 	case c.MaxSequenceNumber < 0:
 		return b, &ArgumentError{"SnapshotCriteria.MaxSequenceNumber", c.MaxSequenceNumber, mustNotBeNegative}
-	case c.MaxSequenceNumber != 0 && c.MaxSequenceNumber < c.MinSequenceNumber:
-		return b, &ArgumentError{"SnapshotCriteria.MaxSequenceNumber", c.MaxSequenceNumber, "it is below MinSequenceNumber"}
-	case !c.MaxTimestamp.IsZero() && c.MaxTimestamp.Before(c.MinTimestamp):
-		return b, &ArgumentError{"SnapshotCriteria.MaxTimestamp", c.MaxTimestamp, "it is before MinTimestamp"}
 	}
 	b.MinSeq = c.MinSequenceNumber
 	if c.MaxSequenceNumber != 0 {
