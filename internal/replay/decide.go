@@ -196,6 +196,9 @@ func (r *run) settle(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	highest, err := r.store.Highest(ctx, r.meter, r.req.PersistenceID, r.marks)
+	if err == nil && highest < r.req.From-1 {
+		highest, err = r.beforeSnapshot(ctx, highest)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -328,6 +331,16 @@ func (r *run) deleted(ctx context.Context, slot read) error {
 		r.decided = slot.SequenceNr
 		return nil
 	}
+	if !slot.Tombstone() {
+		overrun, err := r.overrun(ctx, slot.Slot)
+		if err != nil {
+			return err
+		}
+		if overrun {
+			r.want, slot.Low = first, 0 // it only closes its number, as a seal
+			return r.sealed(ctx, slot)
+		}
+	}
 	low := layout.LowMark{Seq: max(slot.SequenceNr+1, slot.Low), Removed: max(r.marks.Low.Removed, 1)}
 	for _, next := range r.queue {
 		if !next.Tombstone() || next.SequenceNr != low.Seq {
@@ -354,6 +367,15 @@ func (r *run) deleted(ctx context.Context, slot read) error {
 	}
 	r.want = slot.SequenceNr
 	return r.confirmLow(ctx, r.clock.stamp())
+}
+
+// sealed decides on a seal, and closes the numbers missing before it first.
+func (r *run) sealed(ctx context.Context, slot read) error {
+	if slot.SequenceNr > r.want {
+		return r.gap(ctx, slot)
+	}
+	r.want++
+	return nil
 }
 
 // irregular has the low mark read after a slot that only a deletion explains; want is put back, for the case that it moved.
