@@ -88,12 +88,14 @@ func (j *Journal) readEvents(ctx context.Context, pid string, window Range, emit
 
 // replay hands out events; it has entered.
 func (j *Journal) replay(ctx context.Context, req replay.Request, emit func(*layout.Event) error) error {
-	ctx, done, err := j.life.Read(ctx)
+	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
-	_, err = j.store.Run(ctx, &dynamo.Meter{}, req, emit)
+	defer op.End()
+	_, err = j.store.Run(ctx, &dynamo.Meter{}, req, func(e *layout.Event) error {
+		return op.Outside(func() error { return emit(e) })
+	})
 	return itemError(j.config.JournalTable, err)
 }
 

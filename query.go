@@ -69,22 +69,31 @@ func (j *Journal) listIDs(ctx context.Context, opts IDsOptions, emit func(string
 	if err := j.checkListing(opts); err != nil {
 		return err
 	}
-	ctx, done, err := j.life.Read(ctx)
+	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer op.End()
 	if j.tooLong(opts.Prefix) {
 		return nil
 	}
 	listed := 0
+	var closed error
 	limited := func(pid string) bool {
 		listed++
-		return emit(pid) && (opts.Limit == 0 || listed < opts.Limit)
+		op.Leave()
+		more := emit(pid) && (opts.Limit == 0 || listed < opts.Limit)
+		if closed = op.Return(); !more {
+			closed = nil // a loop that was left takes nothing more
+		}
+		return more && closed == nil
 	}
 	for {
 		known := !opts.Scan && j.hasIndex.Load()
 		err := j.listFrom(ctx, opts, known, limited)
+		if closed != nil {
+			return closed
+		}
 		if !known || listed > 0 || !errors.Is(err, ErrInvalidRequest) {
 			return err
 		}
@@ -237,9 +246,9 @@ func (p *Poll) complete() error {
 	return nil
 }
 
-// poll calls look again and again, until it or the context ends it. look says whether it found something. Throttling and
+// poll calls look again and again, until it, the context or the journal's ends it. look says whether it found something. Throttling and
 // outages, and requests that hang until Config.OperationTimeout, count as nothing found: a live query outlives them.
-func (p Poll) poll(ctx context.Context, look func() (bool, error)) error {
+func (p Poll) poll(ctx, journal context.Context, look func() (bool, error)) error {
 	if err := p.complete(); err != nil {
 		return err
 	}
@@ -261,6 +270,9 @@ func (p Poll) poll(ctx context.Context, look func() (bool, error)) error {
 		case <-ctx.Done():
 			timer.Stop()
 			return context.Cause(ctx)
+		case <-journal.Done():
+			timer.Stop()
+			return context.Cause(journal)
 		}
 		pause = min(2*pause, p.Longest)
 	}
@@ -293,7 +305,7 @@ func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll
 		}
 		err := opts.check()
 		if err == nil {
-			err = poll.poll(ctx, look)
+			err = poll.poll(ctx, j.life.Reading(), look)
 		}
 		if err != nil && !errors.Is(err, replay.ErrStop) {
 			yield("", fmt.Errorf("list the persistence ids of journal %q: %w", j.config.JournalName, itemError(j.config.JournalTable, err)))
@@ -326,7 +338,7 @@ func (j *Journal) CurrentEventsByPersistenceID(ctx context.Context, persistenceI
 func (j *Journal) EventsByPersistenceID(ctx context.Context, persistenceID string, from, to int64, poll Poll) iter.Seq2[EventEnvelope, error] {
 	return func(yield func(EventEnvelope, error) bool) {
 		next, ended := from, false
-		err := poll.poll(ctx, func() (bool, error) {
+		err := poll.poll(ctx, j.life.Reading(), func() (bool, error) {
 			found := false
 			err := j.readEvents(ctx, persistenceID, Range{From: next, To: to}, func(e *layout.Event) error {
 				next, found = e.SequenceNr+1, true

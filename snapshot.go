@@ -9,6 +9,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -155,7 +156,7 @@ func (j *Journal) LoadSnapshot(ctx context.Context, persistenceID string, criter
 // loadSnapshot does what LoadSnapshot says; it has entered.
 func (j *Journal) loadSnapshot(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (Snapshot, bool, error) {
 	var loaded *layout.Snapshot
-	err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, m *dynamo.Meter, c snapshots.Criteria) error {
+	err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, _ *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria) error {
 		if j.config.SnapshotNewestByTimestamp && criteria.MinSequenceNumber == 0 && criteria.MaxSequenceNumber == 0 {
 			var err error
 			loaded, err = j.saved.Newest(ctx, m, persistenceID, c)
@@ -176,9 +177,20 @@ func (j *Journal) loadSnapshot(ctx context.Context, persistenceID string, criter
 // sequence ends.
 func (j *Journal) Snapshots(ctx context.Context, persistenceID string, criteria SnapshotCriteria) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
-		err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, m *dynamo.Meter, c snapshots.Criteria) error {
-			return j.saved.Each(ctx, m, persistenceID, c, 0, func(s layout.Snapshot) bool { return yield(j.snapshot(&s), nil) })
+		var closed error
+		err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, op *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria) error {
+			return j.saved.Each(ctx, m, persistenceID, c, 0, func(s layout.Snapshot) bool {
+				op.Leave()
+				more := yield(j.snapshot(&s), nil)
+				if closed = op.Return(); !more {
+					closed = nil // a loop that was left takes nothing more
+				}
+				return more && closed == nil
+			})
 		})
+		if err == nil {
+			err = closed
+		}
 		if err != nil {
 			yield(Snapshot{}, j.snapshotError("read snapshots", persistenceID, err))
 		}
@@ -189,7 +201,7 @@ func (j *Journal) Snapshots(ctx context.Context, persistenceID string, criteria 
 // One snapshot is deleted by its sequence number as both bounds.
 func (j *Journal) DeleteSnapshots(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (int64, error) {
 	deleted := int64(0)
-	err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, m *dynamo.Meter, c snapshots.Criteria) error {
+	err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, _ *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria) error {
 		var err error
 		deleted, err = j.saved.Delete(ctx, m, persistenceID, c)
 		return err
@@ -198,7 +210,10 @@ func (j *Journal) DeleteSnapshots(ctx context.Context, persistenceID string, cri
 }
 
 // withSnapshots checks the arguments, and enters an operation on snapshots.
-func (j *Journal) withSnapshots(ctx context.Context, pid string, criteria SnapshotCriteria, do func(context.Context, *dynamo.Meter, snapshots.Criteria) error) error {
+func (j *Journal) withSnapshots(
+	ctx context.Context, pid string, criteria SnapshotCriteria,
+	do func(context.Context, *lifetime.Operation, *dynamo.Meter, snapshots.Criteria) error,
+) error {
 	bounds, err := criteria.bounds()
 	if err == nil {
 		err = j.checkID(pid)
@@ -206,12 +221,12 @@ func (j *Journal) withSnapshots(ctx context.Context, pid string, criteria Snapsh
 	if err != nil {
 		return err
 	}
-	ctx, done, err := j.life.Read(ctx)
+	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
-	return do(ctx, &dynamo.Meter{}, bounds)
+	defer op.End()
+	return do(ctx, op, &dynamo.Meter{}, bounds)
 }
 
 func (j *Journal) snapshotError(what, pid string, err error) error {

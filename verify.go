@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
@@ -104,9 +103,7 @@ func (j *Journal) allIDs(ctx context.Context) iter.Seq2[string, error] {
 // findings checks ids, and mends what it finds if it is to.
 func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], mend bool) iter.Seq2[Finding, error] {
 	return func(yield func(Finding, error) bool) {
-		var one sync.Mutex // yield takes one finding at a time, and none after it has said no
-		over := false
-		err := j.eachFinding(ctx, opts, pids, func(ctx context.Context, f *verify.Finding) error {
+		err := j.eachFinding(ctx, opts, pids, func(ctx context.Context, r *relay, f *verify.Finding) error {
 			finding := Finding{f.PersistenceID, f.Kind, f.SequenceNr, f.Detail, f.Repairable, false}
 			if mend && f.Repairable {
 				if err := f.Repair(ctx, &dynamo.Meter{}); err != nil {
@@ -114,12 +111,12 @@ func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Se
 				}
 				finding.Repaired = true
 			}
-			one.Lock()
-			defer one.Unlock()
-			if over = over || !yield(finding, nil); over {
-				return replay.ErrStop
-			}
-			return nil
+			return r.call(ctx, func() error {
+				if !yield(finding, nil) {
+					return replay.ErrStop
+				}
+				return nil
+			})
 		})
 		if err != nil && !errors.Is(err, replay.ErrStop) {
 			yield(Finding{}, fmt.Errorf("verify journal %q: %w", j.config.JournalName, err))
@@ -127,23 +124,33 @@ func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Se
 	}
 }
 
-func (j *Journal) eachFinding(ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], found func(context.Context, *verify.Finding) error) error {
+func (j *Journal) eachFinding(
+	ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], found func(context.Context, *relay, *verify.Finding) error,
+) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	ctx, done, err := j.life.Read(ctx)
+	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer op.End()
 	checker, err := j.checker(ctx, opts)
 	if err != nil {
 		return err
 	}
 	orDefault(&opts.Parallelism, j.config.ReplayParallelism)
+	return relaying(ctx, op, func(ctx context.Context, r *relay) error {
+		return j.checkEach(ctx, checker, opts, pids, r, func(f *verify.Finding) error { return found(ctx, r, f) })
+	})
+}
+
+// checkEach checks ids, several at the same time.
+func (j *Journal) checkEach(
+	ctx context.Context, checker *verify.Checker, opts VerifyOptions, pids iter.Seq2[string, error], r *relay, found func(*verify.Finding) error,
+) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(opts.Parallelism)
-	var one sync.Mutex
 	for pid, err := range pids {
 		if err != nil {
 			group.Go(func() error { return err })
@@ -157,16 +164,17 @@ func (j *Journal) eachFinding(ctx context.Context, opts VerifyOptions, pids iter
 			break
 		}
 		group.Go(func() error {
-			err := checker.Check(ctx, pid, func(f verify.Finding) error { return found(ctx, &f) })
+			err := checker.Check(ctx, pid, func(f verify.Finding) error { return found(&f) })
 			if err != nil {
 				return fmt.Errorf("check %q: %w", pid, err)
 			}
-			if opts.Progress != nil {
-				one.Lock()
-				defer one.Unlock()
-				opts.Progress(pid)
+			if opts.Progress == nil {
+				return nil
 			}
-			return nil
+			return r.call(ctx, func() error {
+				opts.Progress(pid)
+				return nil
+			})
 		})
 	}
 	return group.Wait()

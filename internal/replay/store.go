@@ -34,6 +34,16 @@ type Store struct {
 	IDsShards int64
 	// Parallelism bounds how many partitions of one persistence id are read ahead.
 	Parallelism int
+	// Go runs what reads ahead in a goroutine that the end of the journal waits for; nil runs it in one that nobody waits for.
+	Go func(work func())
+}
+
+func (s *Store) start(work func()) {
+	if s.Go == nil {
+		go work()
+		return
+	}
+	s.Go(work)
 }
 
 // Marks reads all marks of a persistence id, in one request where it can be one.
