@@ -331,31 +331,3 @@ func (j *Journal) CurrentEventsByPersistenceID(ctx context.Context, persistenceI
 		}
 	}
 }
-
-// EventsByPersistenceID reads the events of a persistence id from a sequence number on, and then new ones as they are
-// written, until the context ends or the loop is left; to 0 has no end, else it ends after that number. It never skips an
-// event, never repeats one, and never hands out part of an atomic write. Throttling and outages only delay it.
-func (j *Journal) EventsByPersistenceID(ctx context.Context, persistenceID string, from, to int64, poll Poll) iter.Seq2[EventEnvelope, error] {
-	return func(yield func(EventEnvelope, error) bool) {
-		next, ended := from, false
-		err := poll.poll(ctx, j.life.Reading(), func() (bool, error) {
-			found := false
-			err := j.readEvents(ctx, persistenceID, Range{From: next, To: to}, func(e *layout.Event) error {
-				next, found = e.SequenceNr+1, true
-				return j.deliver(e, func(event Event) error {
-					if ended = !yield(EventEnvelope{event.SequenceNumber, event}, nil); ended {
-						return replay.ErrStop
-					}
-					return nil
-				})
-			})
-			if ended || err == nil && to != 0 && next > to {
-				err = replay.ErrStop
-			}
-			return found, err
-		})
-		if err != nil && !errors.Is(err, replay.ErrStop) {
-			yield(EventEnvelope{}, fmt.Errorf("read events of %q: %w", persistenceID, err))
-		}
-	}
-}

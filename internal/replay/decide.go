@@ -49,6 +49,10 @@ type Result struct {
 	// Decided is the last number that was decided for good, by an event that counts, a tombstone or a seal, of a reading that
 	// did not recover. What stands behind it, members of an atomic write that is not whole, may still come to count.
 	Decided int64
+	// Behind is the number behind all that a reading has seen that did not recover. Missing are the numbers before it at which
+	// nothing stood, behind the last event that counts.
+	Behind  int64
+	Missing []Span
 }
 
 // Run reads the journal of one persistence id, and hands the events of the window to emit, in order, each once. It ends
@@ -66,11 +70,11 @@ func (s *Store) Run(ctx context.Context, m *dynamo.Meter, req Request, emit func
 		r.pages.close()
 		switch {
 		case errors.Is(err, ErrStop):
-			return Result{Marks: r.marks, Decided: r.decided}, nil
+			return r.result(), nil
 		case errors.Is(err, errLowMoved):
 			err = r.again(ctx)
 		case err == nil && !req.Recover:
-			return Result{Marks: r.marks, Decided: r.decided}, nil
+			return r.result(), nil
 		case err == nil:
 			var done bool
 			if done, err = r.settle(ctx); done && err == nil {
@@ -81,6 +85,11 @@ func (s *Store) Run(ctx context.Context, m *dynamo.Meter, req Request, emit func
 			return Result{}, err
 		}
 	}
+}
+
+// result is that of a reading that did not recover.
+func (r *run) result() Result {
+	return Result{Marks: r.marks, Decided: r.decided, Behind: r.want, Missing: r.missing}
 }
 
 // run is one reading under way.
@@ -111,6 +120,7 @@ type run struct {
 	batch   pending
 
 	decided int64 // the last number decided for good
+	missing []Span
 	handed  int64
 	handing bool // false once a recovery's window is over
 }
@@ -150,7 +160,7 @@ func (r *run) begin(ctx context.Context) error {
 // start makes from the first number to decide on.
 func (r *run) start(from int64) {
 	r.began, r.want = from, from
-	r.queue = nil
+	r.queue, r.missing = nil, nil
 	r.batch.clear()
 	if r.req.Low != nil {
 		r.req.Low(r.marks.Low)
@@ -452,6 +462,6 @@ func (r *run) hand(e *layout.Event) error {
 		return nil
 	}
 	r.handed++
-	r.decided = e.SequenceNr
+	r.decided, r.missing = e.SequenceNr, r.missing[:0]
 	return r.emit(e)
 }
