@@ -62,6 +62,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 		MaxBatchEvents: config.MaxBatchEvents,
 		Parallelism:    config.ReplayParallelism,
 		Fresh:          j.freshFromNow,
+		Go:             j.life.Go,
 	}
 	j.ids = &ids.Store{
 		Client:    client,
@@ -69,6 +70,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 		Keys:      j.keys(),
 		IDsShards: j.header.IDsShards,
 		Index:     config.IDsIndexName,
+		Go:        j.life.Go,
 	}
 	j.saved = &snapshots.Store{
 		Client:      client,
@@ -97,6 +99,10 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 
 // Close ends the journal: reading stops at once, appends that were sent are waited for, up to Config.OperationTimeout.
 // Everything that is called afterwards returns ErrClosed. Closing twice does nothing.
+//
+// Close does not wait for the caller's own code: the body of a loop over events, a Recover handler, the source of PutRecords, a
+// Pace. It may be called there, too. Such a loop or call ends with ErrClosed when its code returns. Only in a Hook, a serializer
+// or a Logger it must not be called: they are part of the operation that Close waits for.
 func (j *Journal) Close() error {
 	j.life.Close(j.config.OperationTimeout)
 	j.group.Close()

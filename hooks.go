@@ -9,7 +9,8 @@ import (
 )
 
 // Hook is told what happens in a journal. It implements any of the hook interfaces below; calls come from many goroutines
-// at once, must not block, and must not use the journal that makes them.
+// at once, must not block, and must not use the journal that makes them: Close in a hook waits for the operation that the hook
+// is called by, and never returns.
 type Hook any
 
 // RequestHook is told of every request to DynamoDB.

@@ -50,7 +50,7 @@ func (r Range) request(pid string) (replay.Request, bool, error) {
 // read and recover others.
 func (j *Journal) Events(ctx context.Context, persistenceID string, window Range) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		err := j.readEvents(ctx, persistenceID, window, func(e *layout.Event) error {
+		_, err := j.readEvents(ctx, persistenceID, window, func(e *layout.Event) error {
 			return j.deliver(e, func(event Event) error {
 				if !yield(event, nil) {
 					return replay.ErrStop
@@ -64,37 +64,41 @@ func (j *Journal) Events(ctx context.Context, persistenceID string, window Range
 	}
 }
 
-func (j *Journal) readEvents(ctx context.Context, pid string, window Range, emit func(*layout.Event) error) error {
+// readEvents reads the events of a window. The result is that of a reading that went to the end; the zero Result where there was
+// nothing to read.
+func (j *Journal) readEvents(ctx context.Context, pid string, window Range, emit func(*layout.Event) error) (replay.Result, error) {
 	req, some, err := window.request(pid)
 	if err == nil {
 		err = j.checkID(pid)
 	}
 	if err != nil {
-		return err
+		return replay.Result{}, err
 	}
 	if !some {
 		_, done, err := j.life.Read(ctx)
 		if err == nil {
 			done()
 		}
-		return err
+		return replay.Result{}, err
 	}
 	if req.Begun, err = j.entry.enter(ctx, j.life.Reading()); err != nil {
-		return err
+		return replay.Result{}, err
 	}
 	defer req.Begun()
 	return j.replay(ctx, req, emit)
 }
 
 // replay hands out events; it has entered.
-func (j *Journal) replay(ctx context.Context, req replay.Request, emit func(*layout.Event) error) error {
-	ctx, done, err := j.life.Read(ctx)
+func (j *Journal) replay(ctx context.Context, req replay.Request, emit func(*layout.Event) error) (replay.Result, error) {
+	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
-		return err
+		return replay.Result{}, err
 	}
-	defer done()
-	_, err = j.store.Run(ctx, &dynamo.Meter{}, req, emit)
-	return itemError(j.config.JournalTable, err)
+	defer op.End()
+	result, err := j.store.Run(ctx, &dynamo.Meter{}, req, func(e *layout.Event) error {
+		return op.Outside(func() error { return emit(e) })
+	})
+	return result, itemError(j.config.JournalTable, err)
 }
 
 // Bounds are the sequence numbers of a persistence id.

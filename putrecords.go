@@ -11,6 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/replay"
 )
 
@@ -52,12 +53,12 @@ func (j *Journal) PutRecords(ctx context.Context, persistenceID string, records 
 	if err := j.checkID(persistenceID); err != nil {
 		return PutRecordsResult{}, err
 	}
-	ctx, done, err := j.life.Read(ctx)
+	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
 		return PutRecordsResult{}, err
 	}
-	defer done()
-	p := &putting{journal: j, pid: persistenceID, opts: opts}
+	defer op.End()
+	p := &putting{journal: j, op: op, pid: persistenceID, opts: opts}
 	if err = p.begin(ctx); err == nil {
 		err = p.all(ctx, records)
 	}
@@ -73,6 +74,7 @@ type putting struct {
 	overlap
 
 	journal *Journal
+	op      *lifetime.Operation
 	pid     string
 	opts    PutRecordsOptions
 	meter   dynamo.Meter
@@ -119,13 +121,8 @@ func (p *putting) begin(ctx context.Context) error {
 }
 
 func (p *putting) all(ctx context.Context, records iter.Seq2[Record, error]) error {
-	for record, err := range records {
-		if err == nil {
-			err = p.record(ctx, &record)
-		}
-		if err != nil {
-			return err
-		}
+	if err := p.each(ctx, records); err != nil {
+		return err
 	}
 	if len(p.batch) > 0 {
 		return p.invalid(p.next, "an atomic write lacks members")
@@ -138,6 +135,28 @@ func (p *putting) all(ctx context.Context, records iter.Seq2[Record, error]) err
 	}
 	p.result.Highest = p.ends
 	return p.raiseHighMark(ctx, p.ends)
+}
+
+// each takes the records one by one. What the caller's iterator does between them is no part of the operation.
+func (p *putting) each(ctx context.Context, records iter.Seq2[Record, error]) error {
+	var failed error
+	p.op.Leave()
+	for record, err := range records {
+		if err == nil {
+			err = p.op.Return()
+		}
+		if err == nil {
+			err = p.record(ctx, &record)
+			p.op.Leave()
+		}
+		if failed = err; err != nil {
+			break
+		}
+	}
+	if closed := p.op.Return(); failed == nil {
+		failed = closed
+	}
+	return failed
 }
 
 func (p *putting) record(ctx context.Context, r *Record) error {
@@ -527,7 +546,9 @@ func (p *putting) at(ctx context.Context, seq int64) (layout.Slot, bool, error) 
 }
 
 // pace reports what was used up since the last time.
-func (p *putting) pace(ctx context.Context) error { return paced(ctx, &p.meter, &p.paid, p.opts.Pace) }
+func (p *putting) pace(ctx context.Context) error {
+	return paced(ctx, p.op, &p.meter, &p.paid, p.opts.Pace)
+}
 
 func (p *putting) conflict(seq int64, detail string) error {
 	return &ContentConflictError{PersistenceID: p.pid, SequenceNumber: seq, Detail: detail}

@@ -70,22 +70,31 @@ func (j *Journal) listIDs(ctx context.Context, opts IDsOptions, emit func(string
 	if err := j.checkListing(opts); err != nil {
 		return err
 	}
-	ctx, done, err := j.life.Read(ctx)
+	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer op.End()
 	if j.tooLong(opts.Prefix) {
 		return nil
 	}
 	listed := 0
+	var closed error
 	limited := func(pid string) bool {
 		listed++
-		return emit(pid) && (opts.Limit == 0 || listed < opts.Limit)
+		op.Leave()
+		more := emit(pid) && (opts.Limit == 0 || listed < opts.Limit)
+		if closed = op.Return(); !more {
+			closed = nil // a loop that was left takes nothing more
+		}
+		return more && closed == nil
 	}
 	for {
 		known := !opts.Scan && j.hasIndex.Load()
 		err := j.listFrom(ctx, opts, known, limited)
+		if closed != nil {
+			return closed
+		}
 		if !known || listed > 0 || !errors.Is(err, ErrInvalidRequest) {
 			return err
 		}
@@ -244,9 +253,9 @@ func (p *Poll) complete() error {
 	return nil
 }
 
-// poll calls look again and again, until it or the context ends it. look says whether it found something. Throttling and
+// poll calls look again and again, until it, the context or the journal's ends it. look says whether it found something. Throttling and
 // outages, and requests that hang until Config.OperationTimeout, count as nothing found: a live query outlives them.
-func (p Poll) poll(ctx context.Context, look func() (bool, error)) error {
+func (p Poll) poll(ctx, journal context.Context, look func() (bool, error)) error {
 	if err := p.complete(); err != nil {
 		return err
 	}
@@ -268,6 +277,9 @@ func (p Poll) poll(ctx context.Context, look func() (bool, error)) error {
 		case <-ctx.Done():
 			timer.Stop()
 			return context.Cause(ctx)
+		case <-journal.Done():
+			timer.Stop()
+			return context.Cause(journal)
 		}
 		pause = min(2*pause, p.Longest)
 	}
@@ -300,7 +312,7 @@ func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll
 		}
 		err := opts.check()
 		if err == nil {
-			err = poll.poll(ctx, look)
+			err = poll.poll(ctx, j.life.Reading(), look)
 		}
 		if err != nil && !errors.Is(err, replay.ErrStop) {
 			yield("", fmt.Errorf("list the persistence ids of journal %q: %w", j.config.JournalName, itemError(j.config.JournalTable, err)))
@@ -323,34 +335,6 @@ func (j *Journal) CurrentEventsByPersistenceID(ctx context.Context, persistenceI
 			if !yield(EventEnvelope{e.SequenceNumber, e}, err) {
 				return
 			}
-		}
-	}
-}
-
-// EventsByPersistenceID reads the events of a persistence id from a sequence number on, and then new ones as they are
-// written, until the context ends or the loop is left; to 0 has no end, else it ends after that number. It never skips an
-// event, never repeats one, and never hands out part of an atomic write. Throttling and outages only delay it.
-func (j *Journal) EventsByPersistenceID(ctx context.Context, persistenceID string, from, to int64, poll Poll) iter.Seq2[EventEnvelope, error] {
-	return func(yield func(EventEnvelope, error) bool) {
-		next, ended := from, false
-		err := poll.poll(ctx, func() (bool, error) {
-			found := false
-			err := j.readEvents(ctx, persistenceID, Range{From: next, To: to}, func(e *layout.Event) error {
-				next, found = e.SequenceNr+1, true
-				return j.deliver(e, func(event Event) error {
-					if ended = !yield(EventEnvelope{event.SequenceNumber, event}, nil); ended {
-						return replay.ErrStop
-					}
-					return nil
-				})
-			})
-			if ended || err == nil && to != 0 && next > to {
-				err = replay.ErrStop
-			}
-			return found, err
-		})
-		if err != nil && !errors.Is(err, replay.ErrStop) {
-			yield(EventEnvelope{}, fmt.Errorf("read events of %q: %w", persistenceID, err))
 		}
 	}
 }

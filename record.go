@@ -10,6 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/history"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/replay"
 )
 
@@ -52,10 +53,12 @@ func (j *Journal) Records(ctx context.Context, persistenceID string, opts Record
 	return func(yield func(Record, error) bool) {
 		r := &recording{opts: opts, next: max(opts.From, 1)}
 		r.yield = func(record Record) error {
-			if !yield(record, nil) {
-				return replay.ErrStop
-			}
-			return nil
+			return r.op.Outside(func() error {
+				if !yield(record, nil) {
+					return replay.ErrStop
+				}
+				return nil
+			})
 		}
 		if err := j.readRecords(ctx, persistenceID, r); err != nil && !errors.Is(err, replay.ErrStop) {
 			yield(Record{}, fmt.Errorf("read the history of %q: %w", persistenceID, itemError(j.config.JournalTable, err)))
@@ -75,11 +78,11 @@ func (j *Journal) readRecords(ctx context.Context, pid string, r *recording) err
 		return err
 	}
 	defer begun()
-	ctx, done, err := j.life.Read(ctx)
+	ctx, r.op, err = j.life.Operate(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer r.op.End()
 	if r.opts.Live {
 		if r.highest, err = j.highest(ctx, &r.meter, pid); err != nil {
 			return err
@@ -104,6 +107,7 @@ func (j *Journal) highest(ctx context.Context, m *dynamo.Meter, pid string) (int
 // recording turns what a reading hands out into records.
 type recording struct {
 	opts  RecordsOptions
+	op    *lifetime.Operation
 	meter dynamo.Meter
 	paid  Cost
 	yield func(Record) error
@@ -185,15 +189,15 @@ func (r *recording) before(ctx context.Context, last int64) error {
 
 // pace reports what was read since the last time.
 func (r *recording) pace(ctx context.Context) error {
-	return paced(ctx, &r.meter, &r.paid, r.opts.Pace)
+	return paced(ctx, r.op, &r.meter, &r.paid, r.opts.Pace)
 }
 
 // paced gives what was used up since the last time to pace, if there is one.
-func paced(ctx context.Context, m *dynamo.Meter, paid *Cost, pace func(context.Context, Cost) error) error {
+func paced(ctx context.Context, op *lifetime.Operation, m *dynamo.Meter, paid *Cost, pace func(context.Context, Cost) error) error {
 	cost := m.Cost()
 	used := cost.Sub(*paid)
 	if *paid = cost; pace == nil || used == (Cost{}) {
 		return nil
 	}
-	return pace(ctx, used)
+	return op.Outside(func() error { return pace(ctx, used) })
 }

@@ -80,21 +80,23 @@ func recoverError(pid string, err error) error { return fmt.Errorf("recover %q: 
 
 // recover does what Recover says; it has entered.
 func (j *Journal) recover(ctx context.Context, req *replay.Request, handler func(Event) error) (*Writer, error) {
-	ctx, done, err := j.life.Read(ctx)
+	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	w, err := j.recoverWriter(ctx, req, handler)
+	defer op.End()
+	w, err := j.recoverWriter(ctx, req, func(e *layout.Event) error {
+		return op.Outside(func() error { return j.deliver(e, handler) })
+	})
 	if err != nil {
 		return nil, recoverError(req.PersistenceID, itemError(j.config.JournalTable, err))
 	}
 	return w, nil
 }
 
-func (j *Journal) recoverWriter(ctx context.Context, req *replay.Request, handler func(Event) error) (*Writer, error) {
+func (j *Journal) recoverWriter(ctx context.Context, req *replay.Request, emit func(*layout.Event) error) (*Writer, error) {
 	w := &Writer{journal: j, pid: req.PersistenceID, uuid: uuid.NewString(), turn: make(chan struct{}, 1), over: make(chan struct{}), active: j.clock.Now()}
-	found, err := j.store.Run(ctx, &w.recovery, *req, func(e *layout.Event) error { return j.deliver(e, handler) })
+	found, err := j.store.Run(ctx, &w.recovery, *req, emit)
 	if err != nil {
 		return nil, err
 	}

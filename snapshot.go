@@ -9,6 +9,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -63,7 +64,8 @@ func DecodeState[T any](s Snapshot) (T, error) {
 }
 
 // SnapshotCriteria bound the snapshots that are meant. All bounds are inclusive and count together; the zero value of a
-// field is no bound, the zero SnapshotCriteria means all snapshots.
+// field is no bound, the zero SnapshotCriteria means all snapshots. A lower bound above its upper bound selects nothing, as a
+// Range whose To is before its From.
 type SnapshotCriteria struct {
 	MinSequenceNumber, MaxSequenceNumber int64
 	// MinTimestamp and MaxTimestamp count to the millisecond.
@@ -78,10 +80,6 @@ func (c SnapshotCriteria) bounds() (snapshots.Criteria, error) {
 		return b, &ArgumentError{"SnapshotCriteria.MinSequenceNumber", c.MinSequenceNumber, mustNotBeNegative}
 	case c.MaxSequenceNumber < 0:
 		return b, &ArgumentError{"SnapshotCriteria.MaxSequenceNumber", c.MaxSequenceNumber, mustNotBeNegative}
-	case c.MaxSequenceNumber != 0 && c.MaxSequenceNumber < c.MinSequenceNumber:
-		return b, &ArgumentError{"SnapshotCriteria.MaxSequenceNumber", c.MaxSequenceNumber, "it is below MinSequenceNumber"}
-	case !c.MaxTimestamp.IsZero() && c.MaxTimestamp.Before(c.MinTimestamp):
-		return b, &ArgumentError{"SnapshotCriteria.MaxTimestamp", c.MaxTimestamp, "it is before MinTimestamp"}
 	}
 	b.MinSeq = c.MinSequenceNumber
 	if c.MaxSequenceNumber != 0 {
@@ -164,7 +162,7 @@ func (j *Journal) LoadSnapshot(ctx context.Context, persistenceID string, criter
 // loadSnapshot does what LoadSnapshot says; it has entered.
 func (j *Journal) loadSnapshot(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (Snapshot, bool, error) {
 	var loaded *layout.Snapshot
-	err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, m *dynamo.Meter, c snapshots.Criteria) error {
+	err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, _ *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria) error {
 		if j.config.SnapshotNewestByTimestamp && criteria.MinSequenceNumber == 0 && criteria.MaxSequenceNumber == 0 {
 			var err error
 			loaded, err = j.saved.Newest(ctx, m, persistenceID, c)
@@ -187,11 +185,20 @@ func (j *Journal) loadSnapshot(ctx context.Context, persistenceID string, criter
 // given without its state and with a *DamagedSnapshotError; the others follow. After any other error the sequence ends.
 func (j *Journal) Snapshots(ctx context.Context, persistenceID string, criteria SnapshotCriteria) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
-		err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, m *dynamo.Meter, c snapshots.Criteria) error {
+		var closed error
+		err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, op *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria) error {
 			return j.saved.Each(ctx, m, persistenceID, c, 0, func(s layout.Snapshot, damage error) bool {
-				return yield(j.snapshot(&s), j.snapshotError("read a snapshot", persistenceID, damage))
+				op.Leave()
+				more := yield(j.snapshot(&s), j.snapshotError("read a snapshot", persistenceID, damage))
+				if closed = op.Return(); !more {
+					closed = nil // a loop that was left takes nothing more
+				}
+				return more && closed == nil
 			})
 		})
+		if err == nil {
+			err = closed
+		}
 		if err != nil {
 			yield(Snapshot{}, j.snapshotError("read snapshots", persistenceID, err))
 		}
@@ -202,7 +209,7 @@ func (j *Journal) Snapshots(ctx context.Context, persistenceID string, criteria 
 // One snapshot is deleted by its sequence number as both bounds.
 func (j *Journal) DeleteSnapshots(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (int64, error) {
 	deleted := int64(0)
-	err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, m *dynamo.Meter, c snapshots.Criteria) error {
+	err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, _ *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria) error {
 		var err error
 		deleted, err = j.saved.Delete(ctx, m, persistenceID, c)
 		return err
@@ -211,7 +218,10 @@ func (j *Journal) DeleteSnapshots(ctx context.Context, persistenceID string, cri
 }
 
 // withSnapshots checks the arguments, and enters an operation on snapshots.
-func (j *Journal) withSnapshots(ctx context.Context, pid string, criteria SnapshotCriteria, do func(context.Context, *dynamo.Meter, snapshots.Criteria) error) error {
+func (j *Journal) withSnapshots(
+	ctx context.Context, pid string, criteria SnapshotCriteria,
+	do func(context.Context, *lifetime.Operation, *dynamo.Meter, snapshots.Criteria) error,
+) error {
 	bounds, err := criteria.bounds()
 	if err == nil {
 		err = j.checkID(pid)
@@ -219,12 +229,12 @@ func (j *Journal) withSnapshots(ctx context.Context, pid string, criteria Snapsh
 	if err != nil {
 		return err
 	}
-	ctx, done, err := j.life.Read(ctx)
+	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
-	return do(ctx, &dynamo.Meter{}, bounds)
+	defer op.End()
+	return do(ctx, op, &dynamo.Meter{}, bounds)
 }
 
 func (j *Journal) snapshotError(what, pid string, err error) error {

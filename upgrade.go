@@ -6,6 +6,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
 // UpgradeOptions say how to upgrade events in place.
@@ -33,13 +34,13 @@ func (j *Journal) UpgradeEvents(ctx context.Context, persistenceID string, opts 
 	if err := j.checkID(persistenceID); err != nil {
 		return UpgradeResult{}, err
 	}
-	ctx, done, err := j.life.Read(ctx)
+	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
 		return UpgradeResult{}, err
 	}
-	defer done()
+	defer op.End()
 	var m dynamo.Meter
-	result, err := j.upgrade(ctx, &m, persistenceID, opts)
+	result, err := j.upgrade(ctx, op, &m, persistenceID, opts)
 	result.Cost = m.Cost()
 	if err != nil {
 		return result, fmt.Errorf("upgrade the events of %q: %w", persistenceID, itemError(j.config.JournalTable, err))
@@ -47,7 +48,7 @@ func (j *Journal) UpgradeEvents(ctx context.Context, persistenceID string, opts 
 	return result, nil
 }
 
-func (j *Journal) upgrade(ctx context.Context, m *dynamo.Meter, pid string, opts UpgradeOptions) (UpgradeResult, error) {
+func (j *Journal) upgrade(ctx context.Context, op *lifetime.Operation, m *dynamo.Meter, pid string, opts UpgradeOptions) (UpgradeResult, error) {
 	var result UpgradeResult
 	marks, err := j.store.Marks(ctx, m, pid)
 	if err != nil {
@@ -65,13 +66,17 @@ func (j *Journal) upgrade(ctx context.Context, m *dynamo.Meter, pid string, opts
 			} else {
 				result.Left++
 				if opts.Left != nil {
+					op.Leave()
 					opts.Left(pid, seq, itemError(j.config.JournalTable, left))
+					if err := op.Return(); err != nil {
+						return err
+					}
 				}
 			}
-			return paced(ctx, m, &paid, opts.Pace)
+			return paced(ctx, op, m, &paid, opts.Pace)
 		})
 		if err == nil {
-			err = paced(ctx, m, &paid, opts.Pace)
+			err = paced(ctx, op, m, &paid, opts.Pace)
 		}
 		return there, err
 	})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
@@ -166,17 +165,16 @@ func (j *Journal) allIDs(ctx context.Context) iter.Seq2[string, error] {
 // findings checks ids, and mends what it finds unless it is a dry run.
 func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error]) iter.Seq2[Finding, error] {
 	return func(yield func(Finding, error) bool) {
-		var one sync.Mutex // yield takes one finding at a time, and none after it has said no
-		over := false
-		err := j.eachID(ctx, opts, pids, func(ctx context.Context, c *verify.Checker, pid string) error {
-			r := &repair{checker: c, opts: &opts, journalTable: j.config.JournalTable, one: &one}
+		err := j.eachID(ctx, opts, pids, func(ctx context.Context, c *verify.Checker, out *relay, pid string) error {
+			r := &repair{checker: c, opts: &opts, journalTable: j.config.JournalTable}
+			r.call = func(code func() error) error { return out.call(ctx, code) }
 			r.found = func(f Finding) error {
-				one.Lock()
-				defer one.Unlock()
-				if over = over || !yield(f, nil); over {
-					return replay.ErrStop
-				}
-				return nil
+				return r.call(func() error {
+					if !yield(f, nil) {
+						return replay.ErrStop
+					}
+					return nil
+				})
 			}
 			return r.run(ctx, pid)
 		})
@@ -191,8 +189,9 @@ type repair struct {
 	checker      *verify.Checker
 	opts         *VerifyOptions
 	journalTable string
-	one          *sync.Mutex
-	found        func(Finding) error
+	// call runs the caller's code, one call at a time.
+	call  func(code func() error) error
+	found func(Finding) error
 }
 
 // maxPasses bounds how often a persistence id is checked anew because something was mended.
@@ -253,31 +252,39 @@ func (r *repair) archive(removed verify.Removed) error {
 	if err != nil {
 		return err
 	}
-	r.one.Lock()
-	defer r.one.Unlock()
-	return r.opts.Archive(RemovedItem{removed.PersistenceID, removed.Kind, removed.SequenceNr, r.journalTable, text})
+	item := RemovedItem{removed.PersistenceID, removed.Kind, removed.SequenceNr, r.journalTable, text}
+	return r.call(func() error { return r.opts.Archive(item) })
 }
 
 // eachID checks ids at the same time.
 func (j *Journal) eachID(
-	ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], check func(context.Context, *verify.Checker, string) error,
+	ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], check func(context.Context, *verify.Checker, *relay, string) error,
 ) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	ctx, done, err := j.life.Read(ctx)
+	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer op.End()
 	checker, err := j.checker(ctx, opts)
 	if err != nil {
 		return err
 	}
 	orDefault(&opts.Parallelism, j.config.ReplayParallelism)
+	return relaying(ctx, op, func(ctx context.Context, r *relay) error {
+		return j.checkEach(ctx, checker, opts, pids, r, check)
+	})
+}
+
+// checkEach checks ids, several at the same time.
+func (j *Journal) checkEach(
+	ctx context.Context, checker *verify.Checker, opts VerifyOptions, pids iter.Seq2[string, error], r *relay,
+	check func(context.Context, *verify.Checker, *relay, string) error,
+) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(opts.Parallelism)
-	var one sync.Mutex
 	for pid, err := range pids {
 		if err != nil {
 			group.Go(func() error { return err })
@@ -291,15 +298,16 @@ func (j *Journal) eachID(
 			break
 		}
 		group.Go(func() error {
-			if err := check(ctx, checker, pid); err != nil {
+			if err := check(ctx, checker, r, pid); err != nil {
 				return fmt.Errorf("check %q: %w", pid, err)
 			}
-			if opts.Progress != nil {
-				one.Lock()
-				defer one.Unlock()
-				opts.Progress(pid)
+			if opts.Progress == nil {
+				return nil
 			}
-			return nil
+			return r.call(ctx, func() error {
+				opts.Progress(pid)
+				return nil
+			})
 		})
 	}
 	return group.Wait()

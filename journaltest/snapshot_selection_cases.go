@@ -16,6 +16,7 @@ func selectionCases() []snapshotCase {
 		{"the most recent snapshot within bounds of the sequence number", withinSequenceNumbers},
 		{"the most recent snapshot within bounds of the timestamp", withinTimestamps},
 		{"the most recent snapshot within bounds of both", withinBoth},
+		{"no snapshot where a lower bound is above its upper bound", noneBetweenContradictoryBounds},
 		{"with a clock that went backwards", clockBackwards},
 		{"of snapshots of the same timestamp the one with the highest sequence number", sameTimestamp},
 		{"timestamps count to the millisecond", milliseconds},
@@ -94,6 +95,24 @@ func withinBoth(s *snapshotScene) {
 	s.want("a", Criteria{MaxSequenceNumber: 11, MinTimestamp: at(1030)}, nil)
 	s.want("a", Criteria{1, 13, at(1010), at(1020)}, &saved[1])
 	s.wantAll("a", Criteria{11, 14, at(1010), at(1040)}, saved[3], saved[2], saved[1])
+}
+
+func noneBetweenContradictoryBounds(s *snapshotScene) {
+	saved := five(s, "a")
+	for _, c := range []Criteria{
+		{MinSequenceNumber: 12, MaxSequenceNumber: 11},
+		{MinSequenceNumber: math.MaxInt64, MaxSequenceNumber: 1},
+		{MinTimestamp: at(1030), MaxTimestamp: at(1029)},
+		{MinTimestamp: at(1030), MaxTimestamp: time.UnixMilli(-1)},
+		{12, 11, at(1030), at(1029)},
+		{1, 100, at(1030), at(1029)},
+		{12, 11, at(0), at(2000)},
+	} {
+		s.want("a", c, nil)
+		s.wantAll("a", c)
+		s.remove("a", c, 0)
+	}
+	s.wantAll("a", Criteria{}, saved[4], saved[3], saved[2], saved[1], saved[0])
 }
 
 // clockBackwards saves snapshots whose timestamps fall while their numbers rise.
@@ -221,8 +240,6 @@ func wrongSnapshotArguments(s *snapshotScene) {
 	for _, c := range []Criteria{
 		{MinSequenceNumber: -1},
 		{MaxSequenceNumber: -1},
-		{MinSequenceNumber: 12, MaxSequenceNumber: 11},
-		{MinTimestamp: at(2), MaxTimestamp: at(1)},
 		{MinSequenceNumber: math.MinInt64, MaxSequenceNumber: math.MinInt64},
 	} {
 		_, _, err := s.snapshots.Load(s.Context(), "a", c)

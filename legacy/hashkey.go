@@ -34,6 +34,8 @@ type hashKey struct {
 	shards      int64
 	batch       int64 // keys of one request
 	parallelism int
+	// start runs a goroutine that the end of the journal waits for.
+	start func(work func())
 }
 
 // The kinds of keys.
@@ -267,10 +269,10 @@ func (s *hashKey) items(ctx context.Context, m *dynamo.Meter, pid string, from, 
 			hi = next + s.batch - 1
 		}
 		r := request{next, hi, make(chan answer, 1)}
-		go func() {
+		s.start(func() {
 			items, err := s.chunk(ctx, m, pid, r.lo, r.hi)
 			r.answer <- answer{items, err}
-		}()
+		})
 		ahead = append(ahead, r)
 		next, done = hi+1, hi == to
 	}

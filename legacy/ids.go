@@ -35,11 +35,11 @@ func (j *Journal) listIDs(ctx context.Context, segments int, emit func(string) b
 	if segments < 0 || segments > maxSegments {
 		return &dynajournal.ArgumentError{Argument: "segments", Value: segments, Reason: fmt.Sprintf("it must be from 0 to %d", maxSegments)}
 	}
-	ctx, done, err := j.life.Read(ctx)
+	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer op.End()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	found, group := make(chan string), new(errgroup.Group)
@@ -54,10 +54,10 @@ func (j *Journal) listIDs(ctx context.Context, segments int, emit func(string) b
 		})
 	}
 	ended := make(chan error, 1)
-	go func() {
+	op.Go(func() {
 		ended <- group.Wait()
 		close(found)
-	}()
+	})
 	seen := map[[sha256.Size]byte]bool{}
 	for pid := range found {
 		hash := sha256.Sum256([]byte(pid))
@@ -65,13 +65,23 @@ func (j *Journal) listIDs(ctx context.Context, segments int, emit func(string) b
 			continue
 		}
 		seen[hash] = true
-		if !emit(pid) {
-			cancel(errStop)
-			for range found { // until the last segment has ended
+		err := op.Outside(func() error {
+			if !emit(pid) {
+				return errStop
 			}
-			<-ended //nolint:errcheck // who has left the loop is told nothing more
+			return nil
+		})
+		if err == nil {
+			continue
+		}
+		cancel(err)
+		for range found { // until the last segment has ended
+		}
+		<-ended                      //nolint:errcheck // why it has ended is known
+		if errors.Is(err, errStop) { // who has left the loop is told nothing more
 			return nil
 		}
+		return err
 	}
 	return <-ended
 }

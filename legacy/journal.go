@@ -32,12 +32,14 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 		client.Close()
 		return nil, fmt.Errorf("open the %s journal in table %q: %w", config.Layout, config.Journal.JournalTable, err)
 	}
-	j := &Journal{config: config, client: client, store: config.store(client)}
+	j := &Journal{config: config, client: client}
+	j.store = config.store(client, j.life.Go)
 	j.life.Open(dynajournal.ErrClosed)
 	return j, nil
 }
 
-func (c *Config) store(client *dynamo.Client) store {
+// store is the store of the layout. start runs a goroutine that the end of the journal waits for.
+func (c *Config) store(client *dynamo.Client, start func(work func())) store {
 	switch c.Layout {
 	case Naive:
 		return &naive{client, c.Journal.JournalTable, attrPersistenceID, false, c.Journal.ReplayParallelism}
@@ -50,6 +52,7 @@ func (c *Config) store(client *dynamo.Client) store {
 		shards:      int64(c.Journal.SequenceShards),
 		batch:       int64(c.Journal.MaxBatchGet),
 		parallelism: c.Journal.ReplayParallelism,
+		start:       start,
 	}
 	if c.Layout == HashKey {
 		s.prefix = c.Journal.JournalName + "-"
@@ -58,7 +61,8 @@ func (c *Config) store(client *dynamo.Client) store {
 }
 
 // Close ends the journal: reading stops at once, appends that were sent are waited for, up to Config.Journal.OperationTimeout.
-// Everything that is called afterwards returns dynajournal.ErrClosed. Closing twice does nothing.
+// Everything that is called afterwards returns dynajournal.ErrClosed. Closing twice does nothing. It does not wait for the body of
+// a loop or a Recover handler, in which it may be called, too: such a loop or call ends with ErrClosed when its code returns.
 func (j *Journal) Close() error {
 	j.life.Close(j.config.Journal.OperationTimeout)
 	j.client.Close()
@@ -96,11 +100,11 @@ func (j *Journal) readEvents(ctx context.Context, pid string, r Range, emit func
 	if err != nil {
 		return err
 	}
-	ctx, done, err := j.life.Read(ctx)
+	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer op.End()
 	if w.limit == 0 || w.from > w.to {
 		return nil
 	}
@@ -110,14 +114,14 @@ func (j *Journal) readEvents(ctx context.Context, pid string, r Range, emit func
 		return err
 	}
 	w.to = min(w.to, highest)
-	return j.replay(ctx, &m, pid, w, emit)
+	return j.replay(ctx, op, &m, pid, w, emit)
 }
 
 // errStop ends a reading that has enough.
 var errStop = errors.New("enough was read")
 
 // replay gives the events of a window to emit.
-func (j *Journal) replay(ctx context.Context, m *dynamo.Meter, pid string, w window, emit func(Event) error) error {
+func (j *Journal) replay(ctx context.Context, op *lifetime.Operation, m *dynamo.Meter, pid string, w window, emit func(Event) error) error {
 	if w.limit == 0 {
 		return nil
 	}
@@ -126,7 +130,7 @@ func (j *Journal) replay(ctx context.Context, m *dynamo.Meter, pid string, w win
 		e, isEvent, err := decode(pid, seq, keyText(item), item)
 		switch {
 		case err != nil:
-			return j.corrupt(err, w.corrupt)
+			return op.Outside(func() error { return j.corrupt(err, w.corrupt) })
 		case !isEvent:
 			return nil
 		}
@@ -136,7 +140,7 @@ func (j *Journal) replay(ctx context.Context, m *dynamo.Meter, pid string, w win
 				return err //nolint:wrapcheck // it names the event
 			}
 		}
-		if err := emit(e); err != nil {
+		if err := op.Outside(func() error { return emit(e) }); err != nil {
 			return err
 		}
 		if left--; left == 0 {

@@ -40,17 +40,20 @@ func (j *Journal) Recover(ctx context.Context, persistenceID string, opts Recove
 	if handler == nil {
 		window.limit = 0
 	}
-	ctx, done, err := j.begin(ctx, persistenceID)
+	if err := j.config.checkID(persistenceID); err != nil {
+		return nil, err
+	}
+	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer op.End()
 	w := &Writer{journal: j, pid: persistenceID, uuid: uuid.NewString(), turn: make(chan struct{}, 1), over: make(chan struct{})}
 	highest, err := j.store.takeOver(ctx, &w.recovery, persistenceID, opts.After)
 	if err == nil {
 		w.next = highest + 1
 		window.to = min(window.to, highest)
-		err = j.replay(ctx, &w.recovery, persistenceID, window, handler)
+		err = j.replay(ctx, op, &w.recovery, persistenceID, window, handler)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("recover %q: %w", persistenceID, j.named(err))

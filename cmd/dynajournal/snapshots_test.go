@@ -51,6 +51,8 @@ func TestSnapshotsAreSelectedByTheirCriteria(t *testing.T) {
 		"a latest time":                      {[]string{"--max-ts", "1000"}, nil},
 		"a time zone":                        {[]string{"--max-ts", "1970-01-01T02:00:00+01:00"}, nil},
 		"a time and a sequence number":       {[]string{"--min-ts", "0", "--max-seq", "1"}, []int64{1}},
+		"numbers the wrong way round":        {[]string{"--min-seq", "3", "--max-seq", "1"}, nil},
+		"times the wrong way round":          {[]string{"--min-ts", "2999-01-01T00:00:00Z", "--max-ts", "1000"}, nil},
 		"a persistence id that has none":     {[]string{"--min-seq", "4"}, nil},
 		"an earliest time that is to come":   {[]string{"--min-ts", "2999-01-01T00:00:00Z"}, nil},
 		"a latest time that is to come, too": {[]string{"--max-ts", "2999-01-01T00:00:00Z"}, []int64{3, 2, 1}},

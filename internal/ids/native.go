@@ -24,6 +24,22 @@ type Store struct {
 	IDsShards int64
 	// Index is the name of the plug-ins' index.
 	Index string
+	// Go runs what reads ahead in a goroutine that the end of the journal waits for; nil runs it in one that nobody waits for.
+	Go func(work func())
+}
+
+// start runs work in a goroutine that counts in group.
+func (s *Store) start(group *sync.WaitGroup, work func()) {
+	group.Add(1)
+	counted := func() {
+		defer group.Done()
+		work()
+	}
+	if s.Go == nil {
+		go counted()
+		return
+	}
+	s.Go(counted)
 }
 
 // Window says which persistence ids are wanted.
@@ -44,7 +60,7 @@ func (s *Store) Native(ctx context.Context, m *dynamo.Meter, w Window, emit func
 	for i := range sources {
 		source := &shardIDs{pages: make(chan idsPage, 1)}
 		sources[i] = source
-		shards.Go(func() { s.readShard(ctx, m, int64(i), w, source.pages) })
+		s.start(&shards, func() { s.readShard(ctx, m, int64(i), w, source.pages) })
 	}
 	for _, source := range sources {
 		if err := source.advance(ctx); err != nil {

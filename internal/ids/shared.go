@@ -134,7 +134,7 @@ func (s *Store) Scan(ctx context.Context, m *dynamo.Meter, w Window, segments in
 	if segments <= 1 {
 		return scan(ctx, s.scanInput(), each(emit))
 	}
-	return together(ctx, segments, each(emit), func(ctx context.Context, i int, emit func([]string) bool) error {
+	return s.together(ctx, segments, each(emit), func(ctx context.Context, i int, emit func([]string) bool) error {
 		in := s.scanInput()
 		in.Segment, in.TotalSegments = aws.Int32(int32(i)), aws.Int32(int32(segments))
 		return scan(ctx, in, emit)
@@ -142,7 +142,9 @@ func (s *Store) Scan(ctx context.Context, m *dynamo.Meter, w Window, segments in
 }
 
 // together runs parts at the same time, and emits what they find on the caller's goroutine. It returns when all have ended.
-func together(ctx context.Context, parts int, emit func([]string) bool, part func(ctx context.Context, i int, emit func([]string) bool) error) error {
+func (s *Store) together(
+	ctx context.Context, parts int, emit func([]string) bool, part func(ctx context.Context, i int, emit func([]string) bool) error,
+) error {
 	ctx, cancel := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
 	found, ended := make(chan []string), make(chan error, 1)
@@ -166,7 +168,7 @@ func together(ctx context.Context, parts int, emit func([]string) bool, part fun
 			return err
 		})
 	}
-	closing.Go(func() {
+	s.start(&closing, func() {
 		ended <- group.Wait()
 		close(found)
 	})
@@ -264,19 +266,19 @@ func (s *Store) pages(
 			return true, nil
 		}
 		if first { // a listing that ends on its first page reads no other
-			next = readAhead(ctx, &reader, read)
+			next = s.readAhead(ctx, &reader, read)
 		}
 	}
 }
 
 // readAhead reads a page while the one before is being looked at. Its reading ends with ctx, and counts in reader.
-func readAhead(ctx context.Context, reader *sync.WaitGroup, read func(context.Context) (dynamo.Page, error)) func() (dynamo.Page, error) {
+func (s *Store) readAhead(ctx context.Context, reader *sync.WaitGroup, read func(context.Context) (dynamo.Page, error)) func() (dynamo.Page, error) {
 	type result struct {
 		page dynamo.Page
 		err  error
 	}
 	pages := make(chan result)
-	reader.Go(func() {
+	s.start(reader, func() {
 		for {
 			page, err := read(ctx)
 			select {

@@ -4,64 +4,82 @@ package lifetime
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // Lifetime counts what is under way in a journal, and ends it. Open makes it ready for use.
 type Lifetime struct {
-	mu     sync.Mutex
-	closed bool
-	err    error
-	work   sync.WaitGroup
+	err error
+	// under counts the operations and goroutines under way. Once closing is added to it nothing begins any more.
+	under atomic.Int64
+	close sync.Once
+	// over is closed when nothing is under way any more, after closing was added.
+	over    chan struct{}
+	overing sync.Once
 
 	// reading ends at once when the journal is closed, writing when its time is up.
 	reading, writing         context.Context //nolint:containedctx // the journal's own, not a call's
 	stopReading, stopWriting context.CancelCauseFunc
 }
 
+// closing is more than can be under way at once.
+const closing = 1 << 62
+
 // Open makes it ready. closed is what everything that comes after Close fails with.
 func (l *Lifetime) Open(closed error) {
 	l.err = closed
+	l.over = make(chan struct{})
 	l.reading, l.stopReading = context.WithCancelCause(context.Background())
 	l.writing, l.stopWriting = context.WithCancelCause(context.Background())
 }
 
-// Close refuses what is new, ends reading, waits for writing, and ends that too when it takes longer than patience.
+// Close refuses what is new, ends reading, waits for writing, and ends that too when it takes longer than patience. It does not
+// wait for an operation that has left for the caller's code.
 func (l *Lifetime) Close(patience time.Duration) {
-	l.mu.Lock()
-	l.closed = true
-	l.mu.Unlock()
+	l.close.Do(func() { l.count(closing) })
 	l.stopReading(l.err)
 	timer := time.AfterFunc(patience, func() { l.stopWriting(l.err) })
-	l.work.Wait()
+	<-l.over
 	timer.Stop()
 	l.stopWriting(l.err)
 }
 
-// Begin enters an operation; done must be called at its end.
-func (l *Lifetime) Begin() (done func(), err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return nil, l.err
+func (l *Lifetime) count(n int64) {
+	if l.under.Add(n) == closing {
+		l.overing.Do(func() { close(l.over) })
 	}
-	l.work.Add(1)
-	return l.work.Done, nil
 }
 
-// Read enters an operation that ends with ctx, or when the journal is closed.
+func (l *Lifetime) done() { l.count(-1) }
+
+// Begin enters an operation; done must be called at its end, once.
+func (l *Lifetime) Begin() (done func(), err error) {
+	if l.under.Add(1) > closing {
+		l.done()
+		return nil, l.err
+	}
+	return l.done, nil
+}
+
+// Go runs work in a goroutine that Close waits for. Who calls it is under way itself: an operation that has not left, or a
+// goroutine that was begun by Go.
+func (l *Lifetime) Go(work func()) {
+	l.under.Add(1)
+	go func() {
+		defer l.done()
+		work()
+	}()
+}
+
+// Read enters an operation that ends with ctx, or when the journal is closed. It must not call the caller's code; one that does
+// is entered by Operate.
 func (l *Lifetime) Read(ctx context.Context) (context.Context, func(), error) {
-	done, err := l.Begin()
+	ctx, o, err := l.Operate(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(l.reading, func() { cancel(l.err) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-		done()
-	}, nil
+	return ctx, o.End, nil
 }
 
 // Reading ends when the journal is closed.

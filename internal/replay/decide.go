@@ -53,6 +53,10 @@ type Result struct {
 	Decided int64
 	// FarMark is the highest high mark if it was found to be damaged: End says what that is. It is 0 otherwise.
 	FarMark int64
+	// Behind is the number behind all that a reading has seen that did not recover. Missing are the numbers before it at which
+	// nothing stood, behind the last event that counts.
+	Behind  int64
+	Missing []Span
 }
 
 // Run reads the journal of one persistence id, and hands the events of the window to emit, in order, each once. It ends
@@ -70,11 +74,11 @@ func (s *Store) Run(ctx context.Context, m *dynamo.Meter, req Request, emit func
 		r.pages.close()
 		switch {
 		case errors.Is(err, ErrStop):
-			return Result{Marks: r.marks, Decided: r.decided, FarMark: r.farMark}, nil
+			return r.result(), nil
 		case errors.Is(err, errLowMoved):
 			err = r.again(ctx)
 		case err == nil && !req.Recover:
-			return Result{Marks: r.marks, Decided: r.decided, FarMark: r.farMark}, nil
+			return r.result(), nil
 		case err == nil:
 			var done bool
 			if done, err = r.settle(ctx); done && err == nil {
@@ -85,6 +89,11 @@ func (s *Store) Run(ctx context.Context, m *dynamo.Meter, req Request, emit func
 			return Result{}, err
 		}
 	}
+}
+
+// result is that of a reading that did not recover.
+func (r *run) result() Result {
+	return Result{Marks: r.marks, Decided: r.decided, FarMark: r.farMark, Behind: r.want, Missing: r.missing}
 }
 
 // run is one reading under way.
@@ -120,6 +129,7 @@ type run struct {
 	batch   pending
 
 	decided int64 // the last number decided for good
+	missing []Span
 	handed  int64
 	handing bool // false once a recovery's window is over
 }
@@ -163,7 +173,7 @@ func (r *run) begin(ctx context.Context) error {
 // start makes from the first number to decide on.
 func (r *run) start(from int64) {
 	r.began, r.want = from, from
-	r.queue = nil
+	r.queue, r.missing = nil, nil
 	r.batch.clear()
 	if r.req.Low != nil {
 		r.req.Low(r.marks.Low)
@@ -246,6 +256,9 @@ func (r *run) settle(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	end, err := r.store.End(ctx, r.meter, r.req.PersistenceID, r.marks, r.farMark)
+	if err == nil && end.Highest < r.req.From-1 {
+		end.Highest, err = r.beforeSnapshot(ctx, end.Highest)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -382,6 +395,16 @@ func (r *run) deleted(ctx context.Context, slot read) error {
 		r.decided = slot.SequenceNr
 		return nil
 	}
+	if !slot.Tombstone() {
+		overrun, err := r.overrun(ctx, slot.Slot)
+		if err != nil {
+			return err
+		}
+		if overrun {
+			r.want, slot.Low = first, 0 // it only closes its number, as a seal
+			return r.sealed(ctx, slot)
+		}
+	}
 	low := layout.LowMark{Seq: max(slot.SequenceNr+1, slot.Low), Removed: max(r.marks.Low.Removed, 1)}
 	for _, next := range r.queue {
 		if !next.Tombstone() || next.SequenceNr != low.Seq {
@@ -408,6 +431,15 @@ func (r *run) deleted(ctx context.Context, slot read) error {
 	}
 	r.want = slot.SequenceNr
 	return r.confirmLow(ctx, r.clock.stamp())
+}
+
+// sealed decides on a seal, and closes the numbers missing before it first.
+func (r *run) sealed(ctx context.Context, slot read) error {
+	if slot.SequenceNr > r.want {
+		return r.gap(ctx, slot)
+	}
+	r.want++
+	return nil
 }
 
 // irregular has the low mark read after a slot that only a deletion explains; want is put back, for the case that it moved.
@@ -484,6 +516,6 @@ func (r *run) hand(e *layout.Event) error {
 		return nil
 	}
 	r.handed++
-	r.decided = e.SequenceNr
+	r.decided, r.missing = e.SequenceNr, r.missing[:0]
 	return r.emit(e)
 }

@@ -46,8 +46,24 @@ func (r *run) gap(ctx context.Context, slot read) error {
 			return err
 		}
 	}
+	if !r.req.Recover {
+		r.miss(lo, known)
+	}
 	r.queue = slices.Concat(numbers, []read{slot}, r.queue)
 	return nil
+}
+
+// miss notes which numbers from lo on are not known.
+func (r *run) miss(lo int64, known []bool) {
+	for i := 0; i < len(known); i++ {
+		first := i
+		for i < len(known) && !known[i] {
+			i++
+		}
+		if i > first {
+			r.missing = append(r.missing, Span{lo + int64(first), lo + int64(i) - 1})
+		}
+	}
 }
 
 // seal closes the numbers that are not known, at the same time, by a store that checks how old that knowledge is.

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -45,7 +44,13 @@ type partitions struct {
 
 	ctx    context.Context //nolint:containedctx // bounds what is read; ended by close
 	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	// unwatch stops the watching of ctx, with which the readers end: nobody may be there to dismiss them, while a consumer is busy.
+	unwatch func() bool
+	wg      sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows: no reader gets an order after the last
+	over    bool
+	readers []*reader
 
 	current int64             // the partition that is being handed out
 	rest    dynamo.Attributes // where current goes on, once its first page was handed out
@@ -74,6 +79,7 @@ type order struct {
 func openPartitions(ctx context.Context, r *run, from, needed int64) *partitions {
 	p := &partitions{store: r.store, meter: r.meter, clock: &r.clock, pid: r.req.PersistenceID, from: from, needed: needed, high: r.marks.High}
 	p.ctx, p.cancel = context.WithCancel(ctx)
+	p.unwatch = context.AfterFunc(p.ctx, p.expel)
 	p.current = from / layout.PartitionSize
 	return p
 }
@@ -84,6 +90,7 @@ func (p *partitions) begin() { p.first = p.order(order{p.current, false}) }
 // close ends what is being read, if there is anything, and waits for it.
 func (p *partitions) close() {
 	if p != nil {
+		p.unwatch()
 		p.cancel()
 		p.dismiss()
 	}
@@ -92,38 +99,63 @@ func (p *partitions) close() {
 // wait waits for what is being read, if there is anything.
 func (p *partitions) wait() {
 	if p != nil {
+		p.unwatch()
 		p.dismiss()
 		p.cancel()
 	}
 }
 
-// dismiss ends the readers, each when it has read what it was told to: a place that is reserved has to be used.
+// dismiss ends the readers, and waits for them.
 func (p *partitions) dismiss() {
-	if p.first != nil {
-		close(p.first.orders)
-	}
-	for _, r := range slices.Concat(p.ahead, p.idle) {
-		close(r.orders)
-	}
+	p.expel()
 	p.first, p.ahead, p.idle = nil, nil, nil
 	p.wg.Wait()
 }
 
+// expel ends the readers, each when it has read what it was told to: a place that is reserved has to be used.
+func (p *partitions) expel() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		return
+	}
+	p.over = true
+	for _, r := range p.readers {
+		close(r.orders)
+	}
+}
+
 // order has a reader read, one that is idle or a new one.
 func (p *partitions) order(o order) *reader {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var r *reader
 	if last := len(p.idle) - 1; last >= 0 {
 		r, p.idle = p.idle[last], p.idle[:last]
 	} else {
 		r = &reader{make(chan order, 1), make(chan page, 1)}
-		p.wg.Go(func() {
-			for o := range r.orders {
-				r.pages <- p.read(o, nil)
-			}
-		})
+		if !p.over {
+			p.hire(r)
+		}
+	}
+	if p.over { // the context has ended, so this only gives back a place that is reserved
+		r.pages <- p.read(o, nil)
+		return r
 	}
 	r.orders <- o
 	return r
+}
+
+// hire begins a reader.
+func (p *partitions) hire(r *reader) {
+	p.readers = append(p.readers, r)
+	p.wg.Add(1)
+	p.store.start(func() {
+		defer p.wg.Done()
+		for o := range r.orders {
+			r.pages <- p.read(o, nil)
+		}
+	})
 }
 
 // readAhead has as many partitions behind the current one read as are needed, may be, and have a place.

@@ -41,6 +41,8 @@ type Store struct {
 	Fresh func() func() error
 	// Before is the check of every attempt to write: that of dynamo.Put.
 	Before func() error
+	// Go runs what reads ahead in a goroutine that the end of the journal waits for; nil runs it in one that nobody waits for.
+	Go func(work func())
 }
 
 // While is the store whose writes are checked by before.
@@ -56,6 +58,14 @@ func (s *Store) fresh() func() error {
 		return nil
 	}
 	return s.Fresh()
+}
+
+func (s *Store) start(work func()) {
+	if s.Go == nil {
+		go work()
+		return
+	}
+	s.Go(work)
 }
 
 // Marks reads all marks of a persistence id, in one request where it can be one.

@@ -1,0 +1,63 @@
+package replay
+
+import (
+	"context"
+
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// beforeSnapshot is the highest number of a recovery after a snapshot that lies above highest, where the marks lead. The marks
+// are hints: a journal whose partition lacks its last number, and that has no high marks, goes on where they do not lead.
+// A low mark that was raised to the snapshot would hide all of that. So the snapshot's own partition is read before, and
+// where nothing is in it, the partitions behind the highest number as far as something is in them.
+func (r *run) beforeSnapshot(ctx context.Context, highest int64) (int64, error) {
+	last := (r.req.From - 1) / layout.PartitionSize
+	if last <= highest/layout.PartitionSize {
+		return highest, nil
+	}
+	top, err := r.store.top(ctx, r.meter, r.req.PersistenceID, last)
+	if err != nil {
+		return 0, err
+	}
+	for p := highest/layout.PartitionSize + 1; top == 0 && p < last; p++ {
+		found, err := r.store.top(ctx, r.meter, r.req.PersistenceID, p)
+		if err != nil {
+			return 0, err
+		}
+		if found == 0 {
+			break
+		}
+		highest = found
+	}
+	if top == 0 {
+		return highest, nil
+	}
+	marks := r.marks
+	marks.High = max(marks.High, layout.HighestBlock(top))
+	return r.store.Highest(ctx, r.meter, r.req.PersistenceID, marks)
+}
+
+// overrun reports whether an event that can count stands behind a fence, below the number to which the fence says that the
+// low mark is raised. A JVM does not know fences: it goes on after one as after any other number. What it has written must not
+// be hidden by raising the low mark. A member of an atomic write that began at the fence or before it can never count.
+func (r *run) overrun(ctx context.Context, fence layout.Slot) (bool, error) {
+	highest, err := r.store.Highest(ctx, r.meter, r.req.PersistenceID, r.marks)
+	if err != nil {
+		return false, err
+	}
+	for p := fence.SequenceNr / layout.PartitionSize; p <= min(highest, fence.Low-1)/layout.PartitionSize; p++ {
+		slots, err := r.store.Partition(ctx, r.meter, r.req.PersistenceID, p)
+		if err != nil {
+			return false, err
+		}
+		for _, s := range slots {
+			if s.Event == nil || s.SequenceNr <= fence.SequenceNr || s.SequenceNr >= fence.Low {
+				continue
+			}
+			if !s.Event.Batch.IsBatch() || s.Event.Batch.Start > fence.SequenceNr {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}

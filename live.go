@@ -1,0 +1,93 @@
+package dynajournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/replay"
+)
+
+// EventsByPersistenceID reads the events of a persistence id from a sequence number on, and then new ones as they are
+// written, until the context ends or the loop is left; to 0 has no end, else it ends after that number. It never skips an
+// event, never repeats one, and never hands out part of an atomic write. Throttling and outages only delay it.
+//
+// While nothing comes, a look is one request, of one read unit in a native journal and at most three in a shared one. Every tenth
+// look reads marks instead of what is behind the last event, so an event may come one look later.
+func (j *Journal) EventsByPersistenceID(ctx context.Context, persistenceID string, from, to int64, poll Poll) iter.Seq2[EventEnvelope, error] {
+	return func(yield func(EventEnvelope, error) bool) {
+		q := &liveEvents{journal: j, pid: persistenceID, next: from, to: to, yield: yield}
+		err := poll.poll(ctx, j.life.Reading(), func() (bool, error) { return q.look(ctx) })
+		if err != nil && !errors.Is(err, replay.ErrStop) {
+			yield(EventEnvelope{}, fmt.Errorf("read events of %q: %w", persistenceID, err))
+		}
+	}
+}
+
+// liveEvents is a live query of events.
+type liveEvents struct {
+	journal  *Journal
+	pid      string
+	next, to int64
+	yield    func(EventEnvelope, error) bool
+	ended    bool
+	// watch tells when there may be something to read; nil where all has to be read.
+	watch *replay.Watch
+}
+
+// look reads what is new, if there may be something. It reports whether it has handed out an event.
+func (q *liveEvents) look(ctx context.Context) (bool, error) {
+	if q.watch != nil {
+		if new, err := q.watched(ctx); !new || err != nil {
+			return false, err
+		}
+	}
+	return q.read(ctx)
+}
+
+// marksOfLook is how many marks an idle look may read: its requests cost no more than that in read units.
+func (j *Journal) marksOfLook() int {
+	if j.Native() {
+		return 1
+	}
+	const shared = 3
+	return shared
+}
+
+// watched reports whether there may be something new.
+func (q *liveEvents) watched(ctx context.Context) (bool, error) {
+	ctx, done, err := q.journal.life.Read(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	found, err := q.watch.Look(ctx, &dynamo.Meter{})
+	return found, itemError(q.journal.config.JournalTable, err)
+}
+
+// read reads all from the next number on.
+func (q *liveEvents) read(ctx context.Context) (bool, error) {
+	q.watch = nil // what it was told by holds no more, also after an error
+	window, found := Range{From: q.next, To: q.to}, false
+	result, err := q.journal.readEvents(ctx, q.pid, window, func(e *layout.Event) error {
+		q.next, found = e.SequenceNr+1, true
+		return q.journal.deliver(e, func(event Event) error {
+			if q.ended = !q.yield(EventEnvelope{event.SequenceNumber, event}, nil); q.ended {
+				return replay.ErrStop
+			}
+			return nil
+		})
+	})
+	if q.ended || err == nil && q.to != 0 && q.next > q.to {
+		return found, replay.ErrStop
+	}
+	if err == nil && result.Behind > 0 {
+		window.From = q.next
+		req, _, _ := window.request(q.pid) //nolint:errcheck // the window was read
+		q.watch = q.journal.store.Watch(&req, &result, q.journal.marksOfLook())
+	}
+	return found, err
+}
