@@ -184,6 +184,54 @@ func TestACopyFollowsALowMarkThatMovesWhileItIsMade(t *testing.T) {
 	}
 }
 
+// What others write to the target while a copy is made was not compared, and is neither removed nor replaced.
+func TestACopyRemovesNothingThatOthersWriteMeanwhile(t *testing.T) {
+	t.Parallel()
+	d := openDamaged(t, dynajournal.TableOptions{}, false)
+	d.write(98, false)
+	begun := records(t, d.Journal, "a", 0)
+	d.write(160, true)
+	d.deleteTo(249)
+	deleted := slices.Insert(records(t, d.Journal, "a", 0), 1, dynajournal.Record{Kind: dynajournal.RecordDeleted, SequenceNumber: 1, Last: 2})
+	for name, c := range map[string]struct {
+		before, after []dynajournal.Record
+		seq           int
+	}{
+		"behind what was copied":               {begun, deleted, 99},
+		"at a number that is to be kept taken": {deleted[:1], deleted[1:], 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			to := openDamaged(t, dynajournal.TableOptions{}, false)
+			_, err := to.PutRecords(t.Context(), "a", func(yield func(dynajournal.Record, error) bool) {
+				for i, r := range slices.Concat(c.before, c.after) {
+					if i == len(c.before) {
+						to.event(c.seq, "other")
+					}
+					if !yield(r, nil) {
+						return
+					}
+				}
+			}, dynajournal.PutRecordsOptions{})
+			wantError(t, "PutRecords", err, dynajournal.ErrContentConflict)
+			list, err := to.List(t.Context(), "a")
+			if err != nil || !slices.Contains(list.SequenceNumbers, int64(c.seq)) {
+				t.Errorf("what was written meanwhile is gone: %+v, %v", list, err)
+			}
+		})
+	}
+}
+
+// Where a JVM has left events behind a hole and no mark leads to them, the partition of the low mark tells.
+func TestACopyLooksWhereItPutsALowMark(t *testing.T) {
+	t.Parallel()
+	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
+	d.write(160, true)
+	d.deleteTo(155)
+	to.event(150, "other")
+	wantUntouched(t, to, records(t, d.Journal, "a", 0), 150)
+}
+
 // A copy may go on behind the low mark that both have, and need not begin at it.
 func TestACopyGoesOnBehindALowMarkThatIsTheSame(t *testing.T) {
 	t.Parallel()
