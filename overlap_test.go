@@ -222,6 +222,20 @@ func TestACopyRemovesNothingThatOthersWriteMeanwhile(t *testing.T) {
 	}
 }
 
+// The rest of an atomic write that the low mark does not say it cuts would never be read.
+func TestTheRestOfAnAtomicWriteNeedsALowMarkThatCutsIt(t *testing.T) {
+	t.Parallel()
+	to := openDamaged(t, dynajournal.TableOptions{}, false)
+	all := []dynajournal.Record{
+		{Kind: dynajournal.RecordLowMark, SequenceNumber: 6},
+		{Kind: dynajournal.RecordEvent, SequenceNumber: 6, WriterUUID: "w", BatchFirst: 4, BatchLast: 6},
+	}
+	_, err := to.PutRecords(t.Context(), "a", each(all), dynajournal.PutRecordsOptions{})
+	wantError(t, "PutRecords", err, dynajournal.ErrInvalidArgument)
+	all[0].BatchFirst, all[0].BatchLast, all[0].WriterUUID = 4, 6, "w"
+	putRecords(t, to.Journal, "a", all)
+}
+
 // Where a JVM has left events behind a hole and no mark leads to them, the partition of the low mark tells.
 func TestACopyLooksWhereItPutsALowMark(t *testing.T) {
 	t.Parallel()
