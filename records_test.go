@@ -492,6 +492,38 @@ func TestASnapshotIsCopiedOnceWhateverItsSize(t *testing.T) {
 	}
 }
 
+// A split snapshot of which a part is lost is neither taken for none nor replaced.
+func TestACopyDoesNotReplaceADamagedSnapshot(t *testing.T) {
+	t.Parallel()
+	to := openDamaged(t, dynajournal.TableOptions{}, false)
+	at := dynajournal.SnapshotMetadata{PersistenceID: "a", SequenceNumber: 5, Timestamp: time.UnixMilli(1234567)}
+	if _, err := to.SaveSnapshot(t.Context(), at, strings.Repeat("s", 1_000_000)); err != nil {
+		t.Fatal(err)
+	}
+	lost := false
+	for _, item := range items(t, to.table) {
+		seq, ok := item["seq"].(string)
+		if !ok || !strings.HasPrefix(seq, "N-") || lost { // parts have numbers below zero
+			continue
+		}
+		lost = true
+		if _, err := to.table.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+			TableName: new(dynajournal.DefaultSnapshotTable),
+			Key:       map[string]types.AttributeValue{"par": &types.AttributeValueMemberS{Value: item["par"].(string)}, "seq": &types.AttributeValueMemberN{Value: seq[1:]}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := items(t, to.table)
+	copied, err := to.CopySnapshot(t.Context(), dynajournal.Snapshot{SnapshotMetadata: at, SerializerID: 20, Bytes: []byte("other")})
+	if err == nil || copied || !lost {
+		t.Errorf("CopySnapshot: %v, %v, want an error", copied, err)
+	}
+	if after := items(t, to.table); !reflect.DeepEqual(after, before) {
+		t.Error("the snapshot's items have changed")
+	}
+}
+
 // What is missing near the end of a history that a JVM writes may be on its way.
 func TestALiveHistoryEndsBeforeWhatMayBeOnItsWay(t *testing.T) {
 	t.Parallel()
