@@ -56,12 +56,18 @@ func damages() []storedDamage {
 			d.write(105, false)
 			d.remove(fmt.Sprintf("journal-SH-a-%d", 1%d.SequenceShards()), 0)
 		}, want: []foundAt{{missingHighMark, 100, true}}},
-		{name: "99 and 100 rejected, their high mark with them", make: func(d *damaged) {
+		{name: "99 and 100 rejected by a JVM, their high mark with them", only: "shared", make: func(d *damaged) {
 			d.write(98, false)
 			for seq := 101; seq < 105; seq++ {
 				d.event(seq, "B")
 			}
-		}, want: []foundAt{{hole, 99, false}, {missingHighMark, 100, false}}, left: only(hole, 99), option: dynajournal.OptionRestoreHighMark},
+		}, want: []foundAt{{missingHighMark, 100, true}, {hole, 99, false}}},
+		{name: "98 to 100 lost, their high mark with them", make: func(d *damaged) {
+			d.write(97, false)
+			for seq := 101; seq < 105; seq++ {
+				d.event(seq, "B")
+			}
+		}, want: []foundAt{{hole, 98, false}, {missingHighMark, 100, false}}, left: only(hole, 98), option: dynajournal.OptionRestoreHighMark},
 		{name: "a batch whose member is missing", make: func(d *damaged) {
 			d.write(2, false)
 			d.write(5, true)

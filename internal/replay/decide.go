@@ -166,7 +166,8 @@ func (r *run) begin(ctx context.Context) error {
 		r.inVain = r.pages
 		r.pages = openPartitions(ctx, r, r.began, r.needed())
 	}
-	r.pages.needed, r.pages.high = r.needed(), r.marks.High
+	r.pages.needed = r.needed()
+	r.pages.know(r.marks)
 	return nil
 }
 

@@ -56,7 +56,7 @@ type partitions struct {
 	rest    dynamo.Attributes // where current goes on, once its first page was handed out
 	begun   bool              // the first page of current was handed out
 	holds   bool              // something of current was handed out
-	top     int64             // the highest number that was handed out
+	top     int64             // the highest number that was handed out, or deleted
 	empty   int64             // how many partitions in a row were empty, up to current
 	first   *reader           // reads the first page of current; nil if who asks for it does
 	ahead   []*reader         // read those of current+1, current+2, …
@@ -77,11 +77,17 @@ type order struct {
 }
 
 func openPartitions(ctx context.Context, r *run, from, needed int64) *partitions {
-	p := &partitions{store: r.store, meter: r.meter, clock: &r.clock, pid: r.req.PersistenceID, from: from, needed: needed, high: r.marks.High}
+	p := &partitions{store: r.store, meter: r.meter, clock: &r.clock, pid: r.req.PersistenceID, from: from, needed: needed}
+	p.know(r.marks)
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.unwatch = context.AfterFunc(p.ctx, p.expel)
 	p.current = from / layout.PartitionSize
 	return p
+}
+
+// know takes the marks, from which leadsOn goes on where nothing was handed out yet.
+func (p *partitions) know(marks layout.Marks) {
+	p.high, p.top = marks.High, max(marks.Low.Seq-1, 0)
 }
 
 // begin has the first page read while the caller does something else.
