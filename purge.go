@@ -26,7 +26,8 @@ type PurgeOptions struct {
 
 // PurgeResult says what a purge has removed.
 type PurgeResult struct {
-	// Removed is how many sequence numbers and snapshots were removed.
+	// Removed is how many sequence numbers and snapshots were removed: those that no deletion had removed before, and events that
+	// one had left. The number that the purge itself takes is not among them.
 	Removed int64
 	Cost    Cost
 }
@@ -39,6 +40,9 @@ var errPurged = errors.New("it has purged the persistence id")
 // sequence number, which the purge itself raises by one: it fences the writers that were there before. With
 // PurgeOptions.Now, and in a journal that is shared with a JVM, nothing is left, and the id begins again at 1. Snapshots are
 // not fenced: one that is saved while the id is purged, or later from a state of before, outlives the purge.
+//
+// Of a long-lived id, most of which was deleted before, not every number is looked at: less than 100 items in a row that are
+// alone among more than 100,000 deleted numbers can be missed, and more among more than a million.
 //
 // ErrWriterConflict says that another writer has written, before the purge began or after it had fenced the others: then what
 // that one has written stays. Other errors leave a part removed: call it again, with a new writer.
