@@ -176,6 +176,9 @@ func (w *Writer) appendOnce(ctx context.Context, meter *dynamo.Meter, payloads [
 	}
 	defer release()
 	w.next, w.last, w.active = a.last()+1, w.uuid, a.began
+	if !safeguard.IdleSinceBegun {
+		w.active = w.journal.clock.Now()
+	}
 	return AppendResult{First: a.first(), Last: a.last(), Cost: a.meter.Cost()}, nil
 }
 
@@ -238,7 +241,7 @@ var (
 // encodeEvent makes an event's item. In a native journal the first event enters its persistence id into the ids index.
 func (j *Journal) encodeEvent(e *layout.Event) layout.Attributes {
 	item := j.store.Keys.EncodeEvent(e)
-	if e.SequenceNr == 1 {
+	if safeguard.FirstListed && e.SequenceNr == 1 {
 		maps.Copy(item, j.idsAttributes(e.PersistenceID))
 	}
 	return item
@@ -428,9 +431,11 @@ func (a *appending) settle(ctx context.Context) error {
 		if _, ok := errors.AsType[*OutcomeUnknownError](unknown); !ok {
 			unknown = a.unknown(unknown)
 		}
-		w.end(unknown)
+		if safeguard.UnknownEnds {
+			w.end(unknown)
+		}
 		return unknown
-	case written == len(a.items): // all but the high mark: it is there, but not acknowledged
+	case safeguard.WrittenUnknown && written == len(a.items): // all but the high mark: it is there, but not acknowledged
 		failed = a.unknown(failed)
 		w.end(failed)
 		return failed
@@ -439,7 +444,7 @@ func (a *appending) settle(ctx context.Context) error {
 		return errAgain
 	}
 	failed = fmt.Errorf("append to %q at sequence number %d: %w", w.pid, a.first(), failed)
-	if written > 0 { // nobody will ever see these members, but their numbers are taken
+	if safeguard.PartEnds && written > 0 { // nobody will ever see these members, but their numbers are taken
 		w.end(failed)
 	}
 	return failed
@@ -473,7 +478,7 @@ func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) (layout.Marks, 
 	if err != nil {
 		return marks, err
 	}
-	same := end.Highest == w.next-1 && marks.Low.Seq == w.low.Seq
+	same := end.Highest == w.next-1 && (marks.Low.Seq == w.low.Seq || !safeguard.LowMoved)
 	if safeguard.StillLast && same && j.clock.Since(w.active) > j.config.FenceWindow {
 		if same, err = w.stillLast(ctx, m); err != nil {
 			return marks, err

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // What an answer can lack that this service sends. None of them says what was done.
@@ -33,7 +35,7 @@ type endpoint struct {
 // check checks that an answer is the service's, and whole. After an error its body is closed.
 func (e *endpoint) check(answer *http.Response) error {
 	if answer.Header.Get("X-Amz-Crc32") != "" {
-		if err := checkSum(answer); err != nil {
+		if err := checkSum(answer); err != nil && safeguard.Checksum {
 			return err
 		}
 		e.sums.Store(true)
