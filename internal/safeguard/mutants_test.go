@@ -135,7 +135,7 @@ func build(t *testing.T) map[string]string {
 // without runs tests with one safeguard off, none if it has no name.
 func without(t *testing.T, name, program string, k killer) ([]byte, error) {
 	t.Helper()
-	const longest = 5 * time.Minute
+	const longest = 2 * time.Minute
 	ctx, cancel := context.WithTimeout(t.Context(), longest)
 	defer cancel()
 	run := exec.CommandContext(ctx, program, append([]string{"-test.failfast", "-test.run=" + k.run}, arguments[k.folder]...)...)
