@@ -71,6 +71,7 @@ func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, beg
 	}
 	target := min(seq, w.next-1) + 1
 	if !safeguard.LowMarkFirst {
+		w.lowSeen = began
 		if err := w.entomb(ctx, m, w.low.First(), target); err != nil {
 			return 0, err
 		}

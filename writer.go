@@ -175,10 +175,9 @@ func (w *Writer) appendOnce(ctx context.Context, meter *dynamo.Meter, payloads [
 		return AppendResult{}, err
 	}
 	defer release()
+	// The writer is idle since the write began. From its answer on would do as well, as both this write and the next are
+	// acknowledged within half the fence window of what was known before: no tombstone that was put meanwhile expires earlier.
 	w.next, w.last, w.active = a.last()+1, w.uuid, a.began
-	if !safeguard.IdleSinceBegun {
-		w.active = w.journal.clock.Now()
-	}
 	return AppendResult{First: a.first(), Last: a.last(), Cost: a.meter.Cost()}, nil
 }
 
@@ -309,7 +308,7 @@ func (a *appending) start(ctx context.Context) {
 
 // before is the check of every attempt: nothing is sent by knowledge that is too old, nor what was taken back.
 func (a *appending) before() error {
-	if err := a.writer.journal.checkAge(a.known); err != nil {
+	if err := a.writer.journal.checkAge(a.known); err != nil && safeguard.FreshAttempts {
 		return err
 	}
 	return a.sending.Send()
@@ -420,7 +419,7 @@ func (a *appending) settle(ctx context.Context) error {
 			failed = a.mark.err
 		}
 	}
-	if unknown == nil && failed == nil {
+	if safeguard.LateAnswer && unknown == nil && failed == nil {
 		// The answer brings the service's time: a wall clock that was set back hides a sleep from the check before the attempt.
 		unknown = w.journal.checkAge(a.known)
 	}
@@ -522,7 +521,7 @@ func (w *Writer) refresh(ctx context.Context, m *dynamo.Meter) error {
 
 // lookAfterPause looks at the journal again if what the writer knows of it is too old to write by.
 func (w *Writer) lookAfterPause(ctx context.Context, m *dynamo.Meter) error {
-	if !safeguard.IdleLook || w.journal.checkAge(w.active) == nil {
+	if w.journal.checkAge(w.active) == nil {
 		return nil
 	}
 	if _, err := w.lookAgain(ctx, m); err != nil {

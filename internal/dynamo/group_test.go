@@ -282,3 +282,16 @@ func TestWriteThatWasTakenBackIsNotSent(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedRequestWithoutAnAnswerOfEachIsSentAgain answers fewer statements than there are: nobody knows which.
+func TestSharedRequestWithoutAnAnswerOfEachIsSentAgain(t *testing.T) {
+	s := play(done(1), done(2))
+	for _, err := range insert(t, groupOn(t, newClient(t, options(s))), 2, 1) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if n := len(s.tries()); n != 2 {
+		t.Errorf("there were %d attempts, want 2", n)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/dynajournal/dynajournal"
 )
@@ -69,33 +68,6 @@ func TestWriterEndsWithAPartOfAnAtomicWrite(t *testing.T) {
 }
 
 // A purged persistence id is recovered just before its marks vanish, and grows anew to the very number where the writer stands,
-// An append takes longer than the fence window, as its first answer was lost and the second attempt is answered late.
-// Meanwhile others write on, delete that, and their tombstones vanish. The writer was idle since its append began: what it
-// writes next must not land below the low mark.
-func TestWriterIsIdleSinceItsLastWriteBegan(t *testing.T) {
-	inWorld(t, func(w *world) {
-		w.config.AttemptTimeout, w.config.OperationTimeout = time.Hour, time.Hour
-		slow, live := w.journal("slow"), w.journal("live")
-		r := w.recovered(slow)
-		w.net.Hold("slow")
-		wait := w.appending(r, "1")
-		w.net.LoseAnswer(w.await("slow", "PutItem event"))
-		next := w.recovered(live)
-		w.append(next, "2")
-		if _, err := next.DeleteTo(w.Context(), 2); err != nil {
-			w.Fatal(err)
-		}
-		w.pass(afterExpiry)
-		w.net.Free("slow")
-		if err := wait(); err != nil {
-			w.Fatal(err)
-		}
-		w.wantConflict(appendTo(w.Context(), r, "2, too"))
-		w.wantStands(live, 1)
-		w.append(w.recovered(live), "3")
-		w.wantStands(live, 1, "3")
-	})
-}
 
 // Somebody goes on after a snapshot, and somebody else after a newer one, both behind the same highest number. Only one of
 // A deletion has read the low mark and is about to look whether the members of the atomic write that it cuts all exist.

@@ -33,7 +33,6 @@ var killers = map[string]killer{
 	"PartEnds":       {explored, "^TestWriterEndsWithAPartOfAnAtomicWrite$"},
 	"UnknownEnds":    {explored, "^TestUnknownOutcomeEndsTheWriterAndRecoveryTells$"},
 	"LowMoved":       {explored, "^TestWriterOfAPurgedIDDoesNotGoOnInTheNextLife$"},
-	"IdleSinceBegun": {explored, "^TestWriterIsIdleSinceItsLastWriteBegan$"},
 	"HighMarkMended": {explored, "^TestRecoveryPutsTheHighMarkThatIsMissing$"},
 	"OwnFence":       {explored, "^TestTwoGoOnAfterDifferentSnapshots$"},
 
@@ -78,13 +77,27 @@ var killers = map[string]killer{
 	"Progress":         {dynamo, "^TestFailedTryOfABatchLosesNoLeftOver$"},
 	"Checksum":         {dynamo, "^TestAnswerThatIsShorterThanItSays$"},
 	"TakenBack":        {dynamo, "^TestWriteThatWasTakenBackIsNotSent$"},
-	"AnswerOfEach":     {explored, "^TestSharedRequestThatIsLost$"},
+	"AnswerOfEach":     {dynamo, "^TestSharedRequestWithoutAnAnswerOfEachIsSentAgain$"},
 	"OneOfEachID":      {explored, "^TestWritersOfOneIDShareNoRequest$"},
 
 	"PartsFirst":        {snapshots, "^TestSaveKilledAnywhereLeavesAWholeSnapshot$"},
-	"SnapshotSum":       {snapshots, "^TestDamagedSplitSnapshotIsNone$"},
+	"SnapshotSum":       {snapshots, "^TestDamagedSplitSnapshotIsAnError$"},
 	"OwnParts":          {snapshots, "^TestSavesOfOneNumberCrossEachOther$"},
 	"OwnHead":           {snapshots, "^TestSaveSurvivesALostRequestOrAnswer$"},
 	"ReplacedMeanwhile": {snapshots, "^TestLoadCrossedByASaveOfTheNumberFindsOne$"},
 	"HiddenHeads":       {snapshots, "^TestCostOfSnapshots$"},
+
+	"FreshAttempts": {root, "^TestWriterThatSleptBetweenAttemptsIsStopped$"},
+	"FreshRemovals": {root, "^TestRemovalThatSleptLeavesANewLifeAlone$"},
+	"LateAnswer":    {root, "^TestWriteAfterASleepThatNoLocalClockTellsIsNotAcknowledged$"},
+	"YoungExpiry":   {root, "^TestTombstonesThatWaitedStayAsLong$"},
+	"LatestClock":   {root, "^TestTombstonesOfASlowClockStayAsLong$"},
+	"ClockOff":      {root, "^TestDeletionWithAClockThatIsOffWritesNothing$"},
+	"SleptUnsent":   {root, "^TestWriterThatSleptBeforeSigningIsStopped$"},
+
+	"SumDemanded":      {dynamo, "^TestAnswerWithoutAChecksumIsLostOnceTheServiceHasSentOne$"},
+	"CapacityDemanded": {dynamo, "^TestAnswerThatDoesNotSayWhatWasConsumedIsLostOnceTheServiceHasSaidIt$"},
+
+	"CopyCompared":  {root, "^TestACopyFillsNothingBeforeAllIsComparedEqual$"},
+	"CopyUnchanged": {root, "^TestACopyFollowsALowMarkThatMovesWhileItIsMade$"},
 }

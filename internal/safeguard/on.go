@@ -63,8 +63,6 @@ const (
 	UnknownEnds = true
 	// LowMoved: after a pause a writer ends if the low mark has moved.
 	LowMoved = true
-	// IdleSinceBegun: a writer is idle since its last write began, not since that was answered.
-	IdleSinceBegun = true
 	// HighMarkMended: a recovery puts the high mark that is missing.
 	HighMarkMended = true
 	// OwnFence: who goes on after a snapshot does so only behind a fence of its own.
@@ -178,4 +176,35 @@ const (
 	ReplacedMeanwhile = true
 	// HiddenHeads: a head that a whole snapshot hides is deleted with it.
 	HiddenHeads = true
+
+	// Time.
+
+	// FreshAttempts: before each attempt of an append it is checked that what the writer knows is not too old.
+	FreshAttempts = true
+	// FreshRemovals: so it is before each attempt of a deletion or purge.
+	FreshRemovals = true
+	// LateAnswer: an append that was answered too late is not acknowledged.
+	LateAnswer = true
+	// YoungExpiry: a tombstone that has waited to be put gets an expiry anew.
+	YoungExpiry = true
+	// LatestClock: an expiry is counted from the later of the local clock and the service's.
+	LatestClock = true
+	// ClockOff: a deletion ends before it writes anything if the clock is off.
+	ClockOff = true
+	// SleptUnsent: what was checked before the machine slept is not sent.
+	SleptUnsent = true
+
+	// Answers that are not the service's.
+
+	// SumDemanded: of a service that sends checksums an answer without one is none.
+	SumDemanded = true
+	// CapacityDemanded: of a service that says what was consumed an answer that does not is none.
+	CapacityDemanded = true
+
+	// Copies.
+
+	// CopyCompared: nothing is written before everything that the target holds was compared.
+	CopyCompared = true
+	// CopyUnchanged: a copy ends where somebody has written to or deleted in the target since.
+	CopyUnchanged = true
 )
