@@ -71,6 +71,7 @@ func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, beg
 	}
 	target := min(seq, w.next-1) + 1
 	if !safeguard.LowMarkFirst {
+		w.lowSeen = began
 		if err := w.entomb(ctx, m, w.low.First(), target); err != nil {
 			return 0, err
 		}
@@ -102,7 +103,7 @@ func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64
 		if raised.Cut, err = w.cut(ctx, m, target-1, low); err != nil {
 			return err
 		}
-		if !raised.Cut.IsBatch() {
+		if safeguard.SecondLook && !raised.Cut.IsBatch() {
 			// That nothing whole is cut holds only for the low mark it was judged by: another deletion may have turned
 			// members into tombstones since.
 			again, err := w.journal.store.LowMark(ctx, m, w.pid)
@@ -140,11 +141,11 @@ func (w *Writer) cut(ctx context.Context, m *dynamo.Meter, last int64, low layou
 	if !b.IsBatch() || b.Last <= last {
 		return layout.Batch{}, nil
 	}
-	if b.Start < low.First() && !low.CutCompletes(b) {
+	if safeguard.CutBefore && b.Start < low.First() && !low.CutCompletes(b) {
 		return layout.Batch{}, nil
 	}
 	there, err := store.Members(ctx, m, w.pid, b, max(b.Start, low.First()), last)
-	if err != nil || !there {
+	if err != nil || safeguard.CutWhole && !there {
 		return layout.Batch{}, err
 	}
 	return b, nil
@@ -219,7 +220,7 @@ func (w *Writer) entombBatch(ctx context.Context, m *dynamo.Meter, first, n int6
 // tombstone is what a deleted number becomes. In a shared journal the highest number stays taken for good: a JVM looks for the
 // highest number among what stands in its block, and would use this one again once it had expired before the others.
 func (w *Writer) tombstone(seq, expires int64) layout.Attributes {
-	if !w.journal.Native() && seq == w.next-1 {
+	if safeguard.HighestStays && !w.journal.Native() && seq == w.next-1 {
 		return w.journal.store.Keys.EncodeSeal(w.pid, seq)
 	}
 	return w.journal.store.Keys.EncodeTombstone(w.pid, seq, expires)

@@ -19,6 +19,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
 
@@ -158,7 +159,7 @@ func (c *Config) headerOf(item layout.Attributes) (layout.Header, error) {
 	if err != nil {
 		return h, fmt.Errorf("%w: %w", ErrHeaderMismatch, itemError(c.JournalTable, err))
 	}
-	if h.Version != layout.HeaderVersion {
+	if safeguard.KnownVersion && h.Version != layout.HeaderVersion {
 		return h, fmt.Errorf("%w: it has format version %d, this program knows version %d: use a newer release",
 			ErrHeaderMismatch, h.Version, layout.HeaderVersion)
 	}

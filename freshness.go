@@ -7,6 +7,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // A deleted number is free again after the fence window. So what was read of the journal may be written by for a part of the
@@ -22,7 +23,7 @@ const (
 // checkAge fails if what was known at a moment is too old to write by. It is called before every attempt of a write, as the
 // machine can sleep while a request waits or pauses.
 func (j *Journal) checkAge(known clock.Moment) error {
-	if j.clock.Since(known) > j.config.FenceWindow/knowledgePart {
+	if safeguard.IdleLook && j.clock.Since(known) > j.config.FenceWindow/knowledgePart {
 		return ErrTooLate
 	}
 	return nil
@@ -30,7 +31,12 @@ func (j *Journal) checkAge(known clock.Moment) error {
 
 // fresh is checkAge as the check of a request.
 func (j *Journal) fresh(known clock.Moment) func() error {
-	return func() error { return j.checkAge(known) }
+	return func() error {
+		if !safeguard.FreshRemovals {
+			return nil
+		}
+		return j.checkAge(known)
+	}
 }
 
 // freshFromNow is the check of writes by what is read from now on.
@@ -43,7 +49,7 @@ var errExpiryOld = fmt.Errorf("%w: the expiry is too old to be put", ErrTooLate)
 func (j *Journal) expiry() (expires int64, young func() error) {
 	computed := j.clock.Now()
 	return j.tombstoneExpiry(), func() error {
-		if j.clock.Since(computed) > j.config.FenceWindow/expiryPart {
+		if safeguard.YoungExpiry && j.clock.Since(computed) > j.config.FenceWindow/expiryPart {
 			return errExpiryOld
 		}
 		return nil
@@ -64,6 +70,9 @@ func whileYoung(j *Journal, put func(expires int64, young func() error) error) e
 // tombstoneExpiry is when a tombstone that is put now may vanish, in seconds since 1970. It is counted from the later of the
 // local clock and the service's, which removes what has expired: a clock that is slow must not let it vanish early.
 func (j *Journal) tombstoneExpiry() int64 {
+	if !safeguard.LatestClock {
+		return j.clock.Wall().Add(j.config.FenceWindow).Unix() + 1
+	}
 	return j.clock.Latest().Add(j.config.FenceWindow).Unix() + 1
 }
 
@@ -71,7 +80,7 @@ func (j *Journal) tombstoneExpiry() int64 {
 // moment. An older answer says nothing: the clock may have been corrected since, or the machine may have slept.
 func (j *Journal) checkClock(since clock.Moment) error {
 	local, service, ok := j.clock.Compared(since)
-	if !ok {
+	if !ok || !safeguard.ClockOff {
 		return nil
 	}
 	limit := j.config.FenceWindow / clockPart

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // overlap is the part of a copy at which the target holds something: it is compared as a whole before anything is changed.
@@ -36,7 +37,9 @@ func (p *putting) lowest() layout.LowMark {
 }
 
 // compares reports whether the target may hold something behind a number that was not compared yet.
-func (p *putting) compares(seq int64) bool { return !p.settled && seq < p.highest }
+func (p *putting) compares(seq int64) bool {
+	return safeguard.CopyCompared && !p.settled && seq < p.highest
+}
 
 // hold holds what is to be written until everything was compared. An interrupted copy leaves out no more than members of one
 // atomic write, and no more events are held.
@@ -159,7 +162,7 @@ func (p *putting) putLowMark(ctx context.Context, w *Writer, low layout.LowMark)
 
 // unchanged checks that nobody has written or deleted here since the copy began: who has, has written what was not compared.
 func (p *putting) unchanged(ctx context.Context) error {
-	if p.equal == 0 { // nothing was compared equal yet: what is here was read just before
+	if p.equal == 0 || !safeguard.CopyUnchanged { // nothing was compared equal yet: what is here was read just before
 		return nil
 	}
 	store := p.journal.store

@@ -102,7 +102,7 @@ func (j *Journal) recoverWriter(ctx context.Context, req *replay.Request, emit f
 	}
 	w.next, w.low, w.expiring, w.last = found.Highest+1, found.Marks.Low, found.Marks.Expiring, found.Last
 	w.farMark = found.FarMark
-	if mark := layout.HighestBlock(found.Highest); mark > found.Marks.High {
+	if mark := layout.HighestBlock(found.Highest); safeguard.HighMarkMended && mark > found.Marks.High {
 		if err := w.lookAfterPause(ctx, &w.recovery); err != nil { // the handler may have taken its time
 			return nil, err
 		}
@@ -147,7 +147,7 @@ func (w *Writer) goOnAfterSnapshot(ctx context.Context, snapshot int64) error {
 		if err != nil {
 			return err
 		}
-		if slot.Low != snapshot+1 {
+		if slot.Low != snapshot+1 && (safeguard.OwnFence || slot.Low == 0) {
 			return w.conflict(slot)
 		}
 	}

@@ -175,6 +175,8 @@ func (w *Writer) appendOnce(ctx context.Context, meter *dynamo.Meter, payloads [
 		return AppendResult{}, err
 	}
 	defer release()
+	// The writer is idle since the write began. From its answer on would do as well, as both this write and the next are
+	// acknowledged within half the fence window of what was known before: no tombstone that was put meanwhile expires earlier.
 	w.next, w.last, w.active = a.last()+1, w.uuid, a.began
 	return AppendResult{First: a.first(), Last: a.last(), Cost: a.meter.Cost()}, nil
 }
@@ -238,7 +240,7 @@ var (
 // encodeEvent makes an event's item. In a native journal the first event enters its persistence id into the ids index.
 func (j *Journal) encodeEvent(e *layout.Event) layout.Attributes {
 	item := j.store.Keys.EncodeEvent(e)
-	if e.SequenceNr == 1 {
+	if safeguard.FirstListed && e.SequenceNr == 1 {
 		maps.Copy(item, j.idsAttributes(e.PersistenceID))
 	}
 	return item
@@ -306,7 +308,7 @@ func (a *appending) start(ctx context.Context) {
 
 // before is the check of every attempt: nothing is sent by knowledge that is too old, nor what was taken back.
 func (a *appending) before() error {
-	if err := a.writer.journal.checkAge(a.known); err != nil {
+	if err := a.writer.journal.checkAge(a.known); err != nil && safeguard.FreshAttempts {
 		return err
 	}
 	return a.sending.Send()
@@ -417,7 +419,7 @@ func (a *appending) settle(ctx context.Context) error {
 			failed = a.mark.err
 		}
 	}
-	if unknown == nil && failed == nil {
+	if safeguard.LateAnswer && unknown == nil && failed == nil {
 		// The answer brings the service's time: a wall clock that was set back hides a sleep from the check before the attempt.
 		unknown = w.journal.checkAge(a.known)
 	}
@@ -428,9 +430,11 @@ func (a *appending) settle(ctx context.Context) error {
 		if _, ok := errors.AsType[*OutcomeUnknownError](unknown); !ok {
 			unknown = a.unknown(unknown)
 		}
-		w.end(unknown)
+		if safeguard.UnknownEnds {
+			w.end(unknown)
+		}
 		return unknown
-	case written == len(a.items): // all but the high mark: it is there, but not acknowledged
+	case safeguard.WrittenUnknown && written == len(a.items): // all but the high mark: it is there, but not acknowledged
 		failed = a.unknown(failed)
 		w.end(failed)
 		return failed
@@ -439,7 +443,7 @@ func (a *appending) settle(ctx context.Context) error {
 		return errAgain
 	}
 	failed = fmt.Errorf("append to %q at sequence number %d: %w", w.pid, a.first(), failed)
-	if written > 0 { // nobody will ever see these members, but their numbers are taken
+	if safeguard.PartEnds && written > 0 { // nobody will ever see these members, but their numbers are taken
 		w.end(failed)
 	}
 	return failed
@@ -473,7 +477,7 @@ func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) (layout.Marks, 
 	if err != nil {
 		return marks, err
 	}
-	same := end.Highest == w.next-1 && marks.Low.Seq == w.low.Seq
+	same := end.Highest == w.next-1 && (marks.Low.Seq == w.low.Seq || !safeguard.LowMoved)
 	if safeguard.StillLast && same && j.clock.Since(w.active) > j.config.FenceWindow {
 		if same, err = w.stillLast(ctx, m); err != nil {
 			return marks, err
@@ -517,7 +521,7 @@ func (w *Writer) refresh(ctx context.Context, m *dynamo.Meter) error {
 
 // lookAfterPause looks at the journal again if what the writer knows of it is too old to write by.
 func (w *Writer) lookAfterPause(ctx context.Context, m *dynamo.Meter) error {
-	if !safeguard.IdleLook || w.journal.checkAge(w.active) == nil {
+	if w.journal.checkAge(w.active) == nil {
 		return nil
 	}
 	if _, err := w.lookAgain(ctx, m); err != nil {

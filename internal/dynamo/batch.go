@@ -115,7 +115,7 @@ func (c *Client) drain(ctx context.Context, m *Meter, r request, left int, send 
 		case err == nil && (now == 0 || !safeguard.LeftOvers):
 			return nil
 		case err == nil:
-			if now < left {
+			if safeguard.Progress && now < left {
 				left, t.used = now, 0
 			}
 			err = errLeftOver

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Options configure a Client. All fields are required, unless they say otherwise.
@@ -249,7 +250,7 @@ func (t *tries) failed(err error) error {
 	}
 	v := judge(err)
 	t.reason, t.err = v.reason, err
-	t.maybe = t.maybe || t.write && v.ambiguous
+	t.maybe = safeguard.MaybeStays && t.maybe || t.write && v.ambiguous
 	if v.renew {
 		invalidate(t.client.opts.AWS.Credentials)
 	}

@@ -11,6 +11,8 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // What a request can fail of, for errors.Is.
@@ -137,7 +139,7 @@ var verdicts = map[string]verdict{
 }
 
 // lostAnswer is the verdict on a try that got no answer that could be understood.
-var lostAnswer = verdict{reason: ErrUnavailable, retry: true, ambiguous: true}
+var lostAnswer = verdict{reason: ErrUnavailable, retry: true, ambiguous: safeguard.LostAmbiguous}
 
 // judge decides what a failed try means. What is not known to have left a write undone may have done it: only an error that
 // DynamoDB's protocol names says that nothing was written. A status alone says nothing, as whoever stands between can answer

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Bounds of a request that many share.
@@ -230,7 +232,7 @@ func (g *Group) take() []*write {
 	items, bytes, most := 0, 0, g.holds()
 	fits := func(w *write) bool {
 		return len(taken) == 0 || items+w.to-w.from <= most && bytes+w.bytes <= maxGroupBytes && w.Condition != "" &&
-			taken[0].Condition != "" && !slices.ContainsFunc(taken, func(t *write) bool { return t.ID == w.ID })
+			taken[0].Condition != "" && !slices.ContainsFunc(taken, func(t *write) bool { return safeguard.OneOfEachID && t.ID == w.ID })
 	}
 	rest := g.waiting[:0]
 	for i, w := range g.waiting {

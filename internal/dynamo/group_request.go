@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // groupRequest is a request of a group on its way: a PutItem for one item, else a BatchExecuteStatement.
@@ -89,10 +91,10 @@ func (r *groupRequest) before() error {
 				refusal = m.write.Before()
 			}
 		}
-		if refusal != nil {
+		if refusal != nil && safeguard.TakenBack {
 			r.finish(&m, refusal, cmp.Or(m.err, refusal))
 		}
-		return refusal != nil
+		return refusal != nil && safeguard.TakenBack
 	})
 	if len(r.members) == 0 {
 		return errNotSent
@@ -244,7 +246,7 @@ func (r *groupRequest) settle(failures []error) (left, refused []member, accepte
 			continue
 		}
 		v := judge(failure)
-		m.maybe = m.maybe || v.ambiguous
+		m.maybe = safeguard.MemberMaybeStays && m.maybe || v.ambiguous
 		m.reason, m.err = v.reason, failure
 		refusal := !v.retry && isRefusal(v.reason)
 		accepted = accepted || !refusal
@@ -341,7 +343,7 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 	}
 	cost := consumed(true, out.ConsumedCapacity...)
 	r.charge(out.ConsumedCapacity, cost)
-	if len(out.Responses) != len(r.members) {
+	if safeguard.AnswerOfEach && len(out.Responses) != len(r.members) {
 		return nil, cost, fmt.Errorf("%w: %d of %d", errWrongNumber, len(out.Responses), len(r.members))
 	}
 	failures := failuresOf(out.Responses)

@@ -258,3 +258,40 @@ func TestItemsOfOneAnswerGoTheirWaysApart(t *testing.T) {
 		}
 	}
 }
+
+var errTakenBack = errors.New("taken back")
+
+// TestWriteThatWasTakenBackIsNotSent takes a write back after the group has begun with it.
+func TestWriteThatWasTakenBackIsNotSent(t *testing.T) {
+	for items := 1; items <= 2; items++ {
+		s := &counting{}
+		g := groupOn(t, newClient(t, options(s)))
+		in := dynamo.Insert{ID: "p", Condition: "attribute_not_exists(par)", Before: func() error { return errTakenBack }}
+		for i := range items {
+			in.Items, in.Sizes = append(in.Items, key(i)), append(in.Sizes, 1)
+		}
+		insertion := g.Insert(t.Context(), &dynamo.Meter{}, in)
+		<-insertion.Done()
+		for _, err := range insertion.Outcomes() {
+			if err == nil || dynamo.MaybeApplied(err) {
+				t.Errorf("the outcome of a write that was taken back is %v", err)
+			}
+		}
+		if sent := s.sizes(); len(sent) > 0 {
+			t.Errorf("requests of %v statements were sent", sent)
+		}
+	}
+}
+
+// TestSharedRequestWithoutAnAnswerOfEachIsSentAgain answers fewer statements than there are: nobody knows which.
+func TestSharedRequestWithoutAnAnswerOfEachIsSentAgain(t *testing.T) {
+	s := play(done(1), done(2))
+	for _, err := range insert(t, groupOn(t, newClient(t, options(s))), 2, 1) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if n := len(s.tries()); n != 2 {
+		t.Errorf("there were %d attempts, want 2", n)
+	}
+}

@@ -174,3 +174,71 @@ func TestLeftOversForEver(t *testing.T) {
 		w.wantStands(reader, 1, "filling", "31")
 	})
 }
+
+// Another deletion removes the first of them. The rest of the atomic write must stay.
+func TestDeletionWhoseMembersAreDeletedMeanwhileLeavesTheRest(t *testing.T) {
+	inWorld(t, func(w *world) {
+		slow, live := w.journal("slow"), w.journal("live")
+		r := w.recovered(live)
+		w.append(r, "1", "2", "3")
+		late := w.recovered(slow)
+		w.net.Hold("slow")
+		wait := do(func() (dynajournal.DeleteResult, error) { return late.DeleteTo(w.Context(), 2) })
+		w.deliverUntil("slow", "Query "+key("0")+" 1 to 2")
+		if _, err := r.DeleteTo(w.Context(), 1); err != nil {
+			w.Fatal(err)
+		}
+		w.net.Free("slow")
+		if _, err := wait(); err != nil {
+			w.Fatal(err)
+		}
+		w.wantStands(live, 1, "3")
+		w.append(r, "4")
+		w.wantStands(live, 1, "3", "4")
+	})
+}
+
+// Of a dead atomic write a member is missing. A deletion that cuts it behind that, and another one that cuts the rest, must not
+// say that it was whole: what is left of it would appear.
+func TestDeletionIntoADeadAtomicWriteShowsNothingOfIt(t *testing.T) {
+	inWorld(t, func(w *world) {
+		dead, live := w.journal("dead"), w.journal("live")
+		r := w.recovered(dead)
+		w.net.Hold("dead")
+		wait := w.appending(r, "1", "2", "3", "4", "5")
+		lost := w.await("dead", "PutItem event "+key("0/2"))
+		for _, put := range w.net.Pending() {
+			if put != lost {
+				w.net.Deliver(put)
+			}
+		}
+		w.net.Crash("dead")
+		if wait() == nil {
+			w.Fatal("the append of a dead process succeeded")
+		}
+		next := w.recovered(live)
+		w.append(next, "6")
+		for _, to := range []int64{3, 4} {
+			if _, err := next.DeleteTo(w.Context(), to); err != nil {
+				w.Fatal(err)
+			}
+			w.wantStands(live, 1, "6")
+		}
+	})
+}
+
+// In a shared journal the highest number stays taken when all is deleted and has expired: a JVM looks for it there.
+func TestHighestNumberOfASharedJournalStaysTaken(t *testing.T) {
+	inWorldOf(t, dynajournal.TableOptions{SharedWithJVM: true}, func(w *world) {
+		j := w.journal("writer")
+		r := w.recovered(j)
+		w.fill(r, 3)
+		if _, err := r.DeleteTo(w.Context(), 3); err != nil {
+			w.Fatal(err)
+		}
+		w.pass(afterExpiry)
+		if l, err := j.List(w.Context(), pid); err != nil || len(l.Seals) != 1 || l.Seals[0] != 3 || len(l.Tombstones) > 0 {
+			w.Errorf("there are seals at %v and tombstones at %v (%v), want a seal at 3", l.Seals, l.Tombstones, err)
+		}
+	})
+}

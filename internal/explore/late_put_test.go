@@ -183,3 +183,25 @@ func TestRecoveryWhileAnotherWriterAppendsAcrossTheBoundary(t *testing.T) {
 		})
 	}
 }
+
+// An event of a shared journal is there, and the high mark that it needs was lost. A JVM looks for the highest number where
+// the highest mark points to: the recovery puts the mark before its writer goes on.
+func TestRecoveryPutsTheHighMarkThatIsMissing(t *testing.T) {
+	inWorldOf(t, dynajournal.TableOptions{SharedWithJVM: true}, func(w *world) {
+		dead, live := w.journal("dead"), w.journal("live")
+		r := w.recovered(dead)
+		w.fill(r, 99)
+		w.net.Hold("dead")
+		wait := w.appending(r, "100")
+		w.net.Deliver(w.await("dead", "PutItem event "+key("1/0")))
+		w.net.Crash("dead")
+		if wait() == nil {
+			w.Fatal("an append was acknowledged without its high mark")
+		}
+		w.net.Forget()
+		w.recovered(live)
+		if l, err := live.List(w.Context(), pid); err != nil || !slices.Contains(l.HighMarks, 100) {
+			w.Errorf("the high marks are %v (%v), want 100", l.HighMarks, err)
+		}
+	})
+}

@@ -254,3 +254,80 @@ func TestLowMarkThatVanishesBeforeItIsRenewed(t *testing.T) {
 		w.wantStands(second, 1, "acknowledged")
 	})
 }
+
+// again, and another event is deleted at the same number. That tombstone tells nothing of the numbers behind it.
+func TestRecoveryHoldsOnlyTheTombstoneThatItHasRead(t *testing.T) {
+	inWorld(t, func(w *world) {
+		slow, live := w.journal("slow"), w.journal("live")
+		w.fill(w.recovered(live), 5)
+		purge(w, live)
+		time.Sleep(afterExpiry)
+		w.remove("journal-SL-"+pid+"-0", 0)
+		w.net.Hold("slow")
+		wait := w.recovering(slow, dynajournal.RecoverOptions{})
+		w.deliverUntil("slow", "PutItem")
+		w.pass(0)
+		r := w.recovered(live)
+		for _, event := range []string{"1", "2", "3"} {
+			w.append(r, event)
+		}
+		if _, err := r.DeleteTo(w.Context(), 1); err != nil {
+			w.Fatal(err)
+		}
+		w.net.Free("slow")
+		if _, err := wait(); err != nil {
+			w.Fatal(err)
+		}
+		w.wantStands(live, 1, "2", "3")
+	})
+}
+
+// within the fence window of that recovery. Only the low mark tells that it is another life.
+func TestWriterOfAPurgedIDDoesNotGoOnInTheNextLife(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stale, live := w.journal("stale"), w.journal("live")
+		w.append(w.recovered(live), "old")
+		purge(w, live)
+		w.pass(fenceWindow - time.Minute)
+		r := w.recovered(stale) // it goes on at 3
+		w.pass(2 * time.Minute)
+		again := w.recovered(live)
+		w.append(again, "new 1")
+		w.append(again, "new 2")
+		w.pass(fenceWindow / 2)
+		w.wantConflict(appendTo(w.Context(), r, "stale"))
+		w.wantStands(live, 1, "new 1", "new 2")
+	})
+}
+
+// A writer that others have overtaken must not purge what they wrote.
+func TestPurgeOfOvertakenWriterRemovesNothing(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stale, live := w.journal("stale"), w.journal("live")
+		next := w.recovered(live)
+		w.append(next, "1")
+		r := w.recovered(stale)
+		w.append(next, "2")
+		_, err := r.Purge(w.Context(), dynajournal.PurgeOptions{})
+		w.wantConflict(err)
+		w.wantStands(live, 1, "1", "2")
+	})
+}
+
+// The low mark of a purged persistence id is put anew, and the answer is lost. The second attempt finds it done.
+func TestRenewalWhoseAnswerWasLostIsDone(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("writer")
+		w.append(w.recovered(j), "1")
+		purge(w, j)
+		r := w.recovered(j)
+		w.net.Hold("writer")
+		wait := w.appending(r, "next")
+		w.net.LoseAnswer(w.await("writer", "PutItem mark"))
+		w.net.Free("writer")
+		if err := wait(); err != nil {
+			w.Error(err)
+		}
+		w.wantStands(j, 1, "next")
+	})
+}

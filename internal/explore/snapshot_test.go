@@ -61,3 +61,28 @@ func TestGoingOnAfterASnapshotHidesNoEvent(t *testing.T) {
 		}
 	})
 }
+
+// them may: what it is acknowledged must not be below the low mark of the other.
+func TestTwoGoOnAfterDifferentSnapshots(t *testing.T) {
+	inWorld(t, func(w *world) {
+		older, newer := w.journal("older"), w.journal("newer")
+		w.append(w.recovered(newer), "1")
+		w.net.Hold("older")
+		w.net.Hold("newer")
+		wait := w.recovering(older, dynajournal.RecoverOptions{After: 10})
+		waitNewer := w.recovering(newer, dynajournal.RecoverOptions{After: 20})
+		w.deliverUntil("older", "PutItem")
+		w.deliverUntil("newer", "PutItem")
+		w.deliverUntil("older", "PutItem mark 11 journal-SL")
+		w.net.Free("newer")
+		_, err := waitNewer()
+		w.wantConflict(err)
+		w.net.Free("older")
+		r, err := wait()
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.append(r, "acknowledged")
+		w.wantStands(newer, 1, "acknowledged")
+	})
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Store lists persistence ids.
@@ -78,7 +79,7 @@ func (s *Store) Native(ctx context.Context, m *dynamo.Meter, w Window, emit func
 			return nil
 		}
 		// An id has an entry for its first event and one for each low mark, all in one shard, one after the other.
-		if pid := least.ids[0]; pid != least.last {
+		if pid := least.ids[0]; pid != least.last || !safeguard.ListedOnce {
 			least.last = pid
 			if !emit(pid) {
 				return nil

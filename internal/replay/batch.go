@@ -1,6 +1,9 @@
 package replay
 
-import "github.com/dynajournal/dynajournal/internal/layout"
+import (
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
 
 // pending is an atomic write of which the members read so far stand next to each other, and which is not yet known to be
 // whole. A batch counts when all its members are there, and never partly.
@@ -20,7 +23,7 @@ func (p *pending) first() int64 { return p.events[0].SequenceNr }
 
 // continues says whether e is the member that comes next.
 func (p *pending) continues(e *layout.Event) bool {
-	return p.open() && e.Batch == p.batch && e.SequenceNr == p.first()+int64(len(p.events))
+	return p.open() && (e.Batch == p.batch || !safeguard.SameBatch) && e.SequenceNr == p.first()+int64(len(p.events))
 }
 
 // begins says whether a batch can be followed from e on: from its start, or from the number where reading began, if it

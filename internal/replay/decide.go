@@ -232,7 +232,7 @@ func (r *run) again(ctx context.Context) error {
 	if r.batch.open() {
 		undecided = r.batch.first()
 	}
-	if r.req.Recover && r.handed > 0 && r.marks.Low.Seq > undecided {
+	if safeguard.DeletedMeanwhile && r.req.Recover && r.handed > 0 && r.marks.Low.Seq > undecided {
 		return ErrDeletedMeanwhile
 	}
 	r.start(max(undecided, r.marks.Low.First()))
@@ -252,7 +252,7 @@ func (r *run) last() string {
 // settle finds the highest number of a recovery that has read all pages. It says false where reading has to begin anew: what
 // stands behind the first number was not there when its partition was read.
 func (r *run) settle(ctx context.Context) (bool, error) {
-	if r.highest > 0 || r.began == r.marks.Low.First() {
+	if r.highest > 0 || r.began == r.marks.Low.First() || !safeguard.HighestLooked {
 		r.highest = max(r.highest, r.marks.Low.Seq-1)
 		return true, nil
 	}
@@ -421,7 +421,7 @@ func (r *run) deleted(ctx context.Context, slot read) error {
 		if err != nil {
 			return err
 		}
-		if !held {
+		if safeguard.HoldVanished && !held {
 			r.want = first // where somebody may have begun anew since
 			return errLowMoved
 		}
@@ -474,7 +474,7 @@ func (r *run) completed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !there {
+	if safeguard.HeadThere && !there {
 		return r.abandon(ctx)
 	}
 	events := r.batch.events
@@ -487,7 +487,7 @@ func (r *run) completed(ctx context.Context) error {
 func (r *run) headThere(ctx context.Context) (bool, error) {
 	b, first := r.batch.batch, r.batch.first()
 	low := r.marks.Low
-	if b.Start < low.First() && b.Start < first && !low.CutCompletes(b) {
+	if safeguard.HeadCut && b.Start < low.First() && b.Start < first && !low.CutCompletes(b) {
 		return false, nil
 	}
 	there, err := r.store.Members(ctx, r.meter, r.req.PersistenceID, b, max(b.Start, low.First()), first-1)

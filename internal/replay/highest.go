@@ -38,6 +38,9 @@ func (s *Store) End(ctx context.Context, m *dynamo.Meter, pid string, marks layo
 	deleted := max(marks.Low.Seq-1, 0)
 	first, last := marks.Low.First()/layout.PartitionSize, max(marks.High, deleted)/layout.PartitionSize
 	lowest := max(first, last-s.reach()+1)
+	if !safeguard.LookBack {
+		first, lowest = last, last
+	}
 	end := End{Highest: deleted}
 	top := int64(0)
 	var err error

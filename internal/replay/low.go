@@ -48,6 +48,9 @@ func (s *Store) lowIn(ctx context.Context, m *dynamo.Meter, pid string, c *clock
 	if err != nil {
 		return nil, err
 	}
+	if !safeguard.LowStampedBefore {
+		began = c.stamp()
+	}
 	return &lowSeen{marks, began, in}, nil
 }
 
@@ -59,7 +62,7 @@ func (r *run) confirmLow(ctx context.Context, after int64) error {
 	in := lowCanBe(r.marks, max(r.highest+1, r.reach))
 	seen := r.seen
 	var err error
-	if seen == nil || seen.began <= after || !seen.in.cover(in) {
+	if seen == nil || seen.began <= after && safeguard.SeenAfter || !seen.in.cover(in) && safeguard.SeenCovers {
 		seen, err = r.store.lowIn(ctx, r.meter, r.req.PersistenceID, &r.clock, in)
 	}
 	if err == nil && seen.in != everywhere && !seen.marks.Low.JudgesLike(r.marks.Low) { // what it is now, only all low marks tell

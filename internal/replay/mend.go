@@ -59,6 +59,9 @@ func (s *Store) RenewLowMark(ctx context.Context, m *dynamo.Meter, pid string, l
 	if err == nil || !errors.Is(err, dynamo.ErrConditionFailed) {
 		return err == nil, err
 	}
+	if !safeguard.RenewedBefore {
+		return false, nil
+	}
 	marks, err := s.LowMark(ctx, m, pid) // an earlier try may have put it, or another writer
 	return marks.Low.Seq == low.Seq && marks.Low.Cut == low.Cut && !marks.Expiring, err
 }
@@ -66,11 +69,15 @@ func (s *Store) RenewLowMark(ctx context.Context, m *dynamo.Meter, pid string, l
 // Hold makes the tombstone that stands in a slot stay for good, as a fence that says to what the low mark is going to be raised.
 // It says false if the tombstone has vanished, or somebody else has put something there.
 func (s *Store) Hold(ctx context.Context, m *dynamo.Meter, pid string, slot layout.Slot, low int64) (bool, error) {
+	same := " = :expires"
+	if !safeguard.HoldExpiry {
+		same = " >= :expires"
+	}
 	err := s.Client.Put(ctx, m, dynamo.Put{
 		Table:     s.Table,
 		Item:      s.Keys.EncodeFence(pid, slot.SequenceNr, low, 0),
 		Before:    s.Before,
-		Condition: layout.AttrExpires + " = :expires",
+		Condition: layout.AttrExpires + same,
 		Values:    dynamo.Attributes{":expires": &types.AttributeValueMemberN{Value: strconv.FormatInt(slot.Expires, 10)}},
 	})
 	if errors.Is(err, dynamo.ErrConditionFailed) {
@@ -110,7 +117,9 @@ func (s *Store) replaceUnchanged(ctx context.Context, m *dynamo.Meter, item, sto
 		put.Names["#n"+at], put.Values[":v"+at] = name, stored[name]
 		same = append(same, "#n"+at+" = :v"+at)
 	}
-	put.Condition = strings.Join(same, " AND ")
+	if put.Condition = strings.Join(same, " AND "); !safeguard.ReplacesSame {
+		put.Condition, put.Names, put.Values = "", nil, nil
+	}
 	err := s.Client.Put(ctx, m, put)
 	if !errors.Is(err, dynamo.ErrConditionFailed) {
 		return err == nil, err
@@ -137,11 +146,15 @@ func (s *Store) putIf(ctx context.Context, m *dynamo.Meter, put dynamo.Put, cond
 
 // RemoveExpired removes a tombstone that expired before now. It reports whether there was one.
 func (s *Store) RemoveExpired(ctx context.Context, m *dynamo.Meter, pid string, seq, now int64) (bool, error) {
+	expired := " < :now"
+	if !safeguard.StillExpired {
+		expired = " <> :now"
+	}
 	err := s.Client.Remove(ctx, m, dynamo.Put{
 		Table:     s.Table,
 		Item:      s.Keys.Event(pid, seq).Attributes(),
 		Before:    s.Before,
-		Condition: layout.AttrExpires + " < :now AND attribute_not_exists(" + layout.AttrEvent + ") AND attribute_not_exists(" + layout.AttrPay + ")",
+		Condition: layout.AttrExpires + expired + " AND attribute_not_exists(" + layout.AttrEvent + ") AND attribute_not_exists(" + layout.AttrPay + ")",
 		Values:    dynamo.Attributes{":now": &types.AttributeValueMemberN{Value: strconv.FormatInt(now, 10)}},
 	})
 	if errors.Is(err, dynamo.ErrConditionFailed) {
@@ -257,12 +270,16 @@ func (s *Store) Unwrap(ctx context.Context, m *dynamo.Meter, pid string, p int64
 			}
 			return err
 		}
-		err = s.Client.Put(ctx, m, dynamo.Put{
+		put := dynamo.Put{
 			Table:     s.Table,
 			Item:      split,
 			Condition: layout.AttrPay + " = :pay AND attribute_not_exists(" + layout.AttrEvent + ")",
 			Values:    layout.Attributes{":pay": item[layout.AttrPay]},
-		})
+		}
+		if !safeguard.UnwrapUnchanged {
+			put.Condition, put.Values = "", nil
+		}
+		err = s.Client.Put(ctx, m, put)
 		if errors.Is(err, dynamo.ErrConditionFailed) { // deleted or unwrapped meanwhile
 			return nil
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/replay"
@@ -169,6 +171,66 @@ func TestFenceBehindTombstones(t *testing.T) {
 	if n := s.count(operation("PutItem")); n != 2 {
 		t.Errorf("%d items were put; want one that holds a tombstone, and the low mark", n)
 	}
+}
+
+// TestLowMarkSaysLaterWhatItCuts lets the low mark say which atomic write it cuts after the marks were read. It has the same
+// value, and judges differently.
+func TestLowMarkSaysLaterWhatItCuts(t *testing.T) {
+	t.Parallel()
+	for _, recover := range []bool{false, true} {
+		s := newScene(t, 10)
+		s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 5}, nil, 0), member(5, 3, 6), member(6, 3, 6))
+		s.singles(7, 9)
+		cut := layout.LowMark{Seq: 5, Removed: 5, Cut: layout.Batch{Start: 3, Last: 6, WriterUUID: "w"}}
+		s.afterMarks(func() { s.put(s.keys.EncodeLowMark(pid, cut, nil, 0)) })
+		s.want(replay.Request{Recover: recover}, "5-9", 9)
+	}
+}
+
+// lowMarksRead tells of a request that reads low marks alone.
+func lowMarksRead(a asked) bool { return a.operation == "BatchGetItem" && !a.high }
+
+// erased leaves a high mark, and nothing else: an erasing purge was cut short.
+func erased(s *scene) { s.put(s.keys.EncodeHighMark(pid, 100, 0)) }
+
+// TestLowMarkOfBeforeALaterPageIsReadAgain reads the low mark beside an empty first page. Before the second page is read, which
+// is empty as well, somebody else writes up to there and deletes all. The low mark that was read does not tell of that.
+func TestLowMarkOfBeforeALaterPageIsReadAgain(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, 10)
+	erased(s)
+	lowRead := make(chan struct{})
+	s.after = once(lowMarksRead, func() { close(lowRead) })
+	s.before = once(query(1), func() {
+		<-lowRead
+		s.jvmDeletes(1, 150)
+	})
+	s.want(replay.Request{Recover: true}, "", 150)
+}
+
+// TestLowMarkIsAsOldAsItsRequest is the same with a low mark whose answer comes after the second page.
+func TestLowMarkIsAsOldAsItsRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, 10)
+		erased(s)
+		lowRead, paged := make(chan struct{}), make(chan struct{})
+		s.before = once(query(1), func() {
+			<-lowRead
+			s.jvmDeletes(1, 150)
+		})
+		low := once(lowMarksRead, func() {
+			close(lowRead)
+			<-paged
+			time.Sleep(time.Millisecond) // until everybody else waits: the second page has its time then
+		})
+		page := once(query(1), func() { close(paged) })
+		s.after = func(a asked) {
+			low(a)
+			page(a)
+		}
+		s.want(replay.Request{Recover: true}, "", 150)
+	})
 }
 
 // jvmDeletes deletes as the plug-in does: it puts a mark that says nothing of a cut, and deletes the items.

@@ -88,6 +88,7 @@ func TestRecoveryBehindItsSnapshot(t *testing.T) {
 		{5, 0, 5, 5}, {99, 0, 99, 99}, {100, 100, 100, 100}, {199, 100, 199, 199}, {250, 200, 250, 250},
 		{50, 300, 50, 50},    // the mark points to nothing
 		{50, 0, 80, 50},      // the snapshot is newer than the journal
+		{50, 300, 80, 50},    // so it is, and the mark points to nothing
 		{250, 0, 99, 250},    // the marks are lost
 		{150, 100, 300, 150}, // newer by partitions
 		{0, 0, 12, 0},        // the journal is lost
@@ -118,6 +119,40 @@ func TestTheLastPartition(t *testing.T) {
 		got, result, err := s.read(replay.Request{Recover: recover})
 		if err != nil || !strings.HasSuffix(got, "-9223372036854775806") || recover && result.Highest != last {
 			t.Errorf("recovering %v: %q, %+v, %v", recover, got, result, err)
+		}
+	}
+}
+
+// TestAtomicWriteThatIsCutCountsOnlyAsAWhole begins to read inside an atomic write: what stands before decides.
+func TestAtomicWriteThatIsCutCountsOnlyAsAWhole(t *testing.T) {
+	t.Parallel()
+	low := func(cut layout.Batch) layout.Attributes {
+		return keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 5, Cut: cut}, nil, 0)
+	}
+	for name, c := range map[string]struct {
+		before []layout.Attributes
+		from   int64
+		want   string
+	}{
+		"all members exist":              {[]layout.Attributes{member(3, 3, 6), member(4, 3, 6)}, 5, "5-9"},
+		"a member is missing":            {[]layout.Attributes{keys.EncodeSeal(pid, 3), member(4, 3, 6)}, 5, "7-9"},
+		"another event is in its place":  {[]layout.Attributes{single(3), member(4, 3, 6)}, 5, "7-9"},
+		"it was cut as a whole":          {[]layout.Attributes{low(layout.Batch{Start: 3, Last: 6, WriterUUID: "w"})}, 1, "5-9"},
+		"it was cut, but not as a whole": {[]layout.Attributes{low(layout.Batch{})}, 1, "7-9"},
+		"so it was, read from its last":  {[]layout.Attributes{low(layout.Batch{})}, 6, "7-9"},
+	} {
+		for _, recover := range []bool{false, true} {
+			s := newScene(t, 10)
+			s.put(c.before...)
+			s.put(member(5, 3, 6), member(6, 3, 6))
+			s.singles(7, 9)
+			if c.from > 1 {
+				s.singles(1, 2)
+			}
+			s.want(replay.Request{Recover: recover, From: c.from}, c.want, 9)
+			if t.Failed() {
+				t.Fatalf("where %s, recovering %v", name, recover)
+			}
 		}
 	}
 }

@@ -2,7 +2,7 @@
 
 package safeguard
 
-// The safeguards, by what they keep.
+// The safeguards, by what they keep. Each is in mutants.go as well, and in killers_test.go with a test that needs it.
 const (
 	// Conditional: an event is put only where nothing stands.
 	Conditional = true
@@ -52,4 +52,159 @@ const (
 	TakenOver = true
 	// PurgeLasts: the low mark of a purge does not expire before all is removed.
 	PurgeLasts = true
+
+	// An append and its writer.
+
+	// WrittenUnknown: a write of which only the high mark was refused is not reported as failed.
+	WrittenUnknown = true
+	// PartEnds: a writer ends when a part of an atomic write was written.
+	PartEnds = true
+	// UnknownEnds: a writer ends when it does not know what became of a write.
+	UnknownEnds = true
+	// LowMoved: after a pause a writer ends if the low mark has moved.
+	LowMoved = true
+	// HighMarkMended: a recovery puts the high mark that is missing.
+	HighMarkMended = true
+	// OwnFence: who goes on after a snapshot does so only behind a fence of its own.
+	OwnFence = true
+
+	// Deletions.
+
+	// SecondLook: that a deletion cuts nothing whole holds only while the low mark is the same.
+	SecondLook = true
+	// CutWhole: a deletion says that it cuts an atomic write only if all members up to there exist.
+	CutWhole = true
+	// CutBefore: an atomic write that begins below the low mark is cut again only if it was cut before.
+	CutBefore = true
+	// HighestStays: in a shared journal a deletion leaves a seal at the highest number.
+	HighestStays = true
+
+	// Purges.
+
+	// FenceMet: a purge ends where something else than its fence stands.
+	FenceMet = true
+	// Orphans: a purge removes the events that stand below where removal has come.
+	Orphans = true
+	// EraseLooks: an erasing purge looks first whether another writer has written.
+	EraseLooks = true
+	// HoldExpiry: a recovery holds only the very tombstone that it has read.
+	HoldExpiry = true
+	// HoldVanished: where a tombstone has vanished before it was held, a recovery reads anew.
+	HoldVanished = true
+	// RenewedBefore: a low mark whose renewal was done by an attempt without an answer counts as renewed.
+	RenewedBefore = true
+
+	// Reading.
+
+	// LowStampedBefore: a low mark counts as read when its reading began, not when that was answered.
+	LowStampedBefore = true
+	// SeenAfter: a low mark that was read beside the first page counts only for pages that were read before it.
+	SeenAfter = true
+	// SeenCovers: such a low mark counts only if it was looked for wherever it can be.
+	SeenCovers = true
+	// CutJudged: a low mark that cuts something else judges differently.
+	CutJudged = true
+	// DeletedMeanwhile: a recovery ends if what it still had to hand out was deleted after it had begun to.
+	DeletedMeanwhile = true
+	// SameBatch: an event continues an atomic write only if it names the same one.
+	SameBatch = true
+	// MembersOfBatch: so does a member that is looked up.
+	MembersOfBatch = true
+	// HeadThere: members before the first number that was read are looked up.
+	HeadThere = true
+	// HeadCut: an atomic write whose beginning was deleted counts only if the low mark says that it was whole.
+	HeadCut = true
+	// HighestLooked: a recovery that finds nothing behind its snapshot looks for the highest number before it.
+	HighestLooked = true
+	// LookBack: the highest number is looked for before an empty partition, too.
+	LookBack = true
+	// SealMeets: a seal that meets an event takes that.
+	SealMeets = true
+
+	// Repairs and upgrades.
+
+	// ReplacesSame: a repair replaces an item only while it is what was read.
+	ReplacesSame = true
+	// StillExpired: a repair removes a tombstone only if it has expired as it is now.
+	StillExpired = true
+	// UnwrapUnchanged: an upgrade replaces an event only while it is what was read.
+	UnwrapUnchanged = true
+
+	// Listing, and the header.
+
+	// FirstListed: the first event lists its persistence id.
+	FirstListed = true
+	// SealListed: so does a seal in its place.
+	SealListed = true
+	// LowMarkListed: so does a low mark.
+	LowMarkListed = true
+	// ListedOnce: a persistence id with several entries is listed once.
+	ListedOnce = true
+	// KnownVersion: a journal of a version that is not known is not opened.
+	KnownVersion = true
+
+	// Requests.
+
+	// MaybeStays: that an earlier attempt may have done a write stays so, whatever a later one is answered.
+	MaybeStays = true
+	// MemberMaybeStays: so it does of one event in a shared request.
+	MemberMaybeStays = true
+	// LostAmbiguous: a write without an answer may have been done.
+	LostAmbiguous = true
+	// Progress: a batch of which less and less is left over goes on as long as that is so.
+	Progress = true
+	// Checksum: an answer whose checksum is wrong is none.
+	Checksum = true
+	// TakenBack: a write that was taken back while it was waiting is not sent.
+	TakenBack = true
+	// AnswerOfEach: a shared request is answered only if there is an answer for each statement.
+	AnswerOfEach = true
+	// OneOfEachID: two writes of one persistence id never share a request.
+	OneOfEachID = true
+
+	// Snapshots.
+
+	// PartsFirst: the parts of a snapshot are saved before the head that names them.
+	PartsFirst = true
+	// SnapshotSum: a snapshot whose parts are not those of its head does not count.
+	SnapshotSum = true
+	// OwnParts: each save of a snapshot has parts of its own.
+	OwnParts = true
+	// OwnHead: a save that finds its own head leaves the parts of that.
+	OwnHead = true
+	// ReplacedMeanwhile: a head whose parts are gone is looked at again before it counts as damaged.
+	ReplacedMeanwhile = true
+	// HiddenHeads: a head that a whole snapshot hides is deleted with it.
+	HiddenHeads = true
+
+	// Time.
+
+	// FreshAttempts: before each attempt of an append it is checked that what the writer knows is not too old.
+	FreshAttempts = true
+	// FreshRemovals: so it is before each attempt of a deletion or purge.
+	FreshRemovals = true
+	// LateAnswer: an append that was answered too late is not acknowledged.
+	LateAnswer = true
+	// YoungExpiry: a tombstone that has waited to be put gets an expiry anew.
+	YoungExpiry = true
+	// LatestClock: an expiry is counted from the later of the local clock and the service's.
+	LatestClock = true
+	// ClockOff: a deletion ends before it writes anything if the clock is off.
+	ClockOff = true
+	// SleptUnsent: what was checked before the machine slept is not sent.
+	SleptUnsent = true
+
+	// Answers that are not the service's.
+
+	// SumDemanded: of a service that sends checksums an answer without one is none.
+	SumDemanded = true
+	// CapacityDemanded: of a service that says what was consumed an answer that does not is none.
+	CapacityDemanded = true
+
+	// Copies.
+
+	// CopyCompared: nothing is written before everything that the target holds was compared.
+	CopyCompared = true
+	// CopyUnchanged: a copy ends where somebody has written to or deleted in the target since.
+	CopyUnchanged = true
 )

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Delete deletes the snapshots that meet the criteria, all of them, and returns how many they were. Of a number that stands
@@ -97,7 +98,7 @@ func (d *deletion) down(ctx context.Context, items []layout.Attributes) error {
 			delete(d.heads, seq)
 			if d.criteria.timely(item) {
 				wholes = append(wholes, item)
-				if hides {
+				if safeguard.HiddenHeads && hides {
 					hidden = append(hidden, head)
 				}
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Store saves and finds snapshots.
@@ -200,6 +201,9 @@ func (s *Store) unlessReplaced(ctx context.Context, m *dynamo.Meter, f *found) e
 	item, err := s.Client.Get(ctx, m, s.Table, s.Keys.SnapshotKey(f.PersistenceID, layout.SplitHeadNumber(f.SequenceNr)))
 	if err != nil {
 		return err
+	}
+	if !safeguard.ReplacedMeanwhile {
+		return nil
 	}
 	if item == nil {
 		return errReplaced

@@ -1,0 +1,31 @@
+package explore_test
+
+import "testing"
+
+func TestFirstEventListsItsID(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("writer")
+		r := w.recovered(j)
+		w.wantListed(j, false)
+		w.append(r, "1")
+		w.wantListed(j, true)
+	})
+}
+
+// The first number of a persistence id is sealed, as the event that was to stand there never came. What follows is listed.
+func TestIDWhoseFirstNumberIsSealedIsListed(t *testing.T) {
+	inWorld(t, func(w *world) {
+		dead, live := w.journal("dead"), w.journal("live")
+		r := w.recovered(dead)
+		w.net.Hold("dead")
+		wait := w.appending(r, "1", "2")
+		w.net.Deliver(w.await("dead", "PutItem event "+key("0/2")))
+		w.net.Crash("dead")
+		if wait() == nil {
+			w.Fatal("the append of a dead process succeeded")
+		}
+		w.append(w.recovered(live), "3")
+		w.wantListed(live, true)
+		w.wantStands(live, 1, "3")
+	})
+}
