@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -89,9 +88,7 @@ func (s *sleeper) at(operation string, f func(r *http.Request, send sender) (*ht
 
 // What becomes of an attempt.
 func throttled(r *http.Request, _ sender) (*http.Response, error) {
-	answer := httptest.NewRecorder()
-	dynamoAnswer(http.StatusBadRequest, `{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException"}`)(answer, r)
-	return answer.Result(), nil
+	return failure(r, "ThrottlingException"), nil
 }
 
 func notConnected(*http.Request, sender) (*http.Response, error) {

@@ -3,6 +3,7 @@ package dynajournal_test
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net/http"
 	"slices"
@@ -107,9 +108,11 @@ func failure(r *http.Request, code string) *http.Response {
 	return answerOf(r, http.StatusBadRequest, body)
 }
 
+// answerOf is an answer with the checksum that DynamoDB sends.
 func answerOf(r *http.Request, status int, body string) *http.Response {
+	sum := strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(body))), 10)
 	return &http.Response{
-		StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amz-Crc32": {sum}},
 		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r,
 	}
 }
