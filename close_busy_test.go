@@ -1,10 +1,13 @@
 package dynajournal_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
+	"net/http"
 	"runtime"
 	"strings"
 	"sync"
@@ -318,4 +321,50 @@ func goroutinesOf(packages string) int {
 		}
 	}
 	return n
+}
+
+// Close waits for what reads ahead of a busy consumer, also where a request does not end with its context.
+func TestCloseWaitsForWhatReadsAhead(t *testing.T) {
+	config := busyJournal(t, dynajournal.TableOptions{})
+	synctest.Test(t, func(t *testing.T) {
+		answer := make(chan struct{})
+		j := openJournal(t, relayed(config, func(_ string, r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return nil, err
+			}
+			if bytes.Contains(body, []byte("-P-long-2")) { // the first event needs the partitions 0 and 1
+				<-answer
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			return send()
+		}))
+		busy, goOn := make(chan struct{}), make(chan struct{})
+		var consumer sync.WaitGroup
+		consumer.Go(func() {
+			var once sync.Once
+			_ = consume(j.Events(t.Context(), "long", dynajournal.Range{}), func() {
+				once.Do(func() {
+					close(busy)
+					<-goOn
+				})
+			})
+		})
+		<-busy
+		closed := make(chan error, 1)
+		go func() { closed <- j.Close() }()
+		synctest.Wait()
+		select {
+		case err := <-closed:
+			t.Errorf("Close returned while a page was read ahead: %v", err)
+			closed <- err
+		default:
+		}
+		close(answer)
+		if err := <-closed; err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		close(goOn)
+		consumer.Wait()
+	})
 }
