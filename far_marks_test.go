@@ -3,6 +3,7 @@ package dynajournal_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -48,9 +49,7 @@ func farNumber(v int64) types.AttributeValue {
 func (f *farJournal) put(par string, num int64, attributes map[string]types.AttributeValue) {
 	f.t.Helper()
 	item := map[string]types.AttributeValue{"par": &types.AttributeValueMemberS{Value: par}, "num": farNumber(num)}
-	for name, v := range attributes {
-		item[name] = v
-	}
+	maps.Copy(item, attributes)
 	if _, err := f.table.PutItem(f.t.Context(), &dynamodb.PutItemInput{TableName: new(dynajournal.DefaultJournalTable), Item: item}); err != nil {
 		f.t.Fatal(err)
 	}
