@@ -502,3 +502,31 @@ func (p *copies) killed(pid string, all []dynajournal.Record, requests int64) (b
 	}
 	return err == nil, err
 }
+
+// While a copy compares what the target holds, somebody writes there. The low mark of the copy must not remove anything then.
+func TestACopyEndsWhereSomebodyWritesWhileItCompares(t *testing.T) {
+	t.Parallel()
+	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
+	d.write(8, false)
+	putRecords(t, to.Journal, "a", records(t, d.Journal, "a", 0))
+	d.deleteTo(4)
+	all := records(t, d.Journal, "a", 0)
+	crossed := func(yield func(dynajournal.Record, error) bool) {
+		for i, r := range all {
+			if i == len(all)-1 {
+				to.write(1, false)
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+	_, err := to.PutRecords(t.Context(), "a", crossed, dynajournal.PutRecordsOptions{})
+	var conflict *dynajournal.ContentConflictError
+	if !errors.As(err, &conflict) || conflict.SequenceNumber != 9 {
+		t.Errorf("PutRecords: %v, want other content at 9", err)
+	}
+	if bounds, err := to.Bounds(t.Context(), "a"); err != nil || bounds != (dynajournal.Bounds{Highest: 9}) {
+		t.Errorf("bounds %+v, %v; want nothing deleted, and 9 to be the highest", bounds, err)
+	}
+}
