@@ -21,16 +21,6 @@ type Marks struct {
 	Expiring bool
 }
 
-// WithoutHigh is the marks without a high mark, that of a value given.
-func (m Marks) WithoutHigh(seq int64) Marks {
-	m.HighMarks = slices.DeleteFunc(slices.Clone(m.HighMarks), func(high int64) bool { return high == seq })
-	m.High = 0
-	if len(m.HighMarks) > 0 {
-		m.High = slices.Max(m.HighMarks)
-	}
-	return m
-}
-
 // LowMark is the first sequence number that is not deleted, and what its writer knew of the deletion.
 type LowMark struct {
 	// Seq is the first sequence number not deleted; 0 if nothing ever was.

@@ -37,8 +37,6 @@ type Request struct {
 	// Begun is called when the marks and a page are there, if set, before anything of the page is handed out: the first time
 	// and every further time. It is not called where reading ends before.
 	Begun func()
-	// FarMark is a high mark that is known to be damaged, as an earlier Result says, or 0.
-	FarMark int64
 }
 
 // Result is what a recovery has found out.
@@ -156,9 +154,6 @@ func (r *run) begin(ctx context.Context) error {
 	if r.marks, err = r.store.Marks(ctx, r.meter, r.req.PersistenceID); err != nil {
 		r.pages.close()
 		return err
-	}
-	if r.farMark = r.req.FarMark; r.farMark != 0 {
-		r.marks = r.marks.WithoutHigh(r.farMark)
 	}
 	r.high = r.marks.High
 	r.start(max(r.req.From, r.marks.Low.First()))
