@@ -351,6 +351,7 @@ func TestCloseWaitsForWhatReadsAhead(t *testing.T) {
 			})
 		})
 		<-busy
+		synctest.Wait() // until a page is asked for ahead
 		closed := make(chan error, 1)
 		go func() { closed <- j.Close() }()
 		synctest.Wait()

@@ -41,7 +41,7 @@ type liveEvents struct {
 // look reads what is new, if there may be something. It reports whether it has handed out an event.
 func (q *liveEvents) look(ctx context.Context) (bool, error) {
 	if q.watch != nil {
-		if new, err := q.watched(ctx); !new || err != nil {
+		if some, err := q.watched(ctx); !some || err != nil {
 			return false, err
 		}
 	}
@@ -86,7 +86,7 @@ func (q *liveEvents) read(ctx context.Context) (bool, error) {
 	}
 	if err == nil && result.Behind > 0 {
 		window.From = q.next
-		req, _, _ := window.request(q.pid) //nolint:errcheck // the window was read
+		req, _, _ := window.request(q.pid) // it was read, so it is right
 		q.watch = q.journal.store.Watch(&req, &result, q.journal.marksOfLook())
 	}
 	return found, err

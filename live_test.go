@@ -153,6 +153,7 @@ func TestCostOfIdleLooks(t *testing.T) {
 		"two partitions":              func(s *planting) { s.events(1, 150); s.highMark(100) },
 		"parts of an atomic write":    func(s *planting) { s.events(1, 5); s.members(7, 7, batch); s.members(9, 9, batch) },
 		"a high mark without events":  func(s *planting) { s.events(1, 5); s.highMark(100) },
+		"a high mark that is damaged": func(s *planting) { s.events(1, 5); s.highMark(100_000_000) },
 		"a low mark behind its event": func(s *planting) { s.put(func(p *planted) { p.lows = []modelLow{{seq: 205}} }) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -219,6 +220,12 @@ func TestLiveQueryFindsWhatComesWhileItIsIdle(t *testing.T) {
 			func(s *planting, _ *dynajournal.Journal) { s.highMark(100) },
 			func(s *planting, _ *dynajournal.Journal) { s.events(100, 100) },
 		}, "1-98,100"},
+		"an event without a high mark, where readers look behind a partition": {func(s *planting) {
+			s.events(1, 99)
+			s.put(func(p *planted) { p.items[100] = modelItem{} })
+		}, []func(*planting, *dynajournal.Journal){
+			func(s *planting, _ *dynajournal.Journal) { s.events(201, 201) },
+		}, "1-99,201"},
 		"an atomic write over a border, from its end": {func(s *planting) { s.events(1, 97) }, []func(*planting, *dynajournal.Journal){
 			func(s *planting, _ *dynajournal.Journal) { s.members(100, 103, over) },
 			func(s *planting, _ *dynajournal.Journal) { s.highMark(100) },

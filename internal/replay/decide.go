@@ -55,6 +55,8 @@ type Result struct {
 	// nothing stood, behind the last event that counts.
 	Behind  int64
 	Missing []Span
+	// top is the last number that the reading has met, or the last deleted one.
+	top int64
 }
 
 // Run reads the journal of one persistence id, and hands the events of the window to emit, in order, each once. It ends
@@ -91,7 +93,7 @@ func (s *Store) Run(ctx context.Context, m *dynamo.Meter, req Request, emit func
 
 // result is that of a reading that did not recover.
 func (r *run) result() Result {
-	return Result{Marks: r.marks, Decided: r.decided, FarMark: r.farMark, Behind: r.want, Missing: r.missing}
+	return Result{Marks: r.marks, Decided: r.decided, FarMark: r.farMark, Behind: r.want, Missing: r.missing, top: r.pages.top}
 }
 
 // run is one reading under way.

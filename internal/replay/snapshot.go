@@ -33,7 +33,7 @@ func (r *run) beforeSnapshot(ctx context.Context, highest int64) (int64, error) 
 		return highest, nil
 	}
 	marks := r.marks
-	marks.High = max(marks.High, layout.HighestBlock(top))
+	marks.High = layout.HighestBlock(top) // behind what r.marks lead to, nothing was found
 	return r.store.Highest(ctx, r.meter, r.req.PersistenceID, marks)
 }
 

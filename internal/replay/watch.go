@@ -49,8 +49,15 @@ func (s *Store) Watch(req *Request, read *Result, marksOfLook int) *Watch {
 			w.missing = append(w.missing, Span{max(span.First, req.From), span.Last})
 		}
 	}
-	if mark := read.Marks.High; mark > w.behind.Last { // it is put beside what it leads to, which may come later
+	w.marks.High = max(w.marks.High, read.FarMark)
+	if mark := read.Marks.High; mark > w.behind.Last && mark != read.FarMark { // it is put beside what it leads to, which may come later
 		w.missing = append(w.missing, Span{mark, partitionEnd(mark)})
+	}
+	for i := int64(0); read.top > 0 && i < s.looksBehind(read.top, read.Marks.High); i++ { // where a reading looks, too
+		p := read.top/layout.PartitionSize + 1 + i
+		if first := p * layout.PartitionSize; p <= everywhere.last && first > w.behind.Last {
+			w.missing = append(w.missing, Span{first, partitionEnd(first)})
+		}
 	}
 	// The high mark of the next partition comes first: it is the one that tells of a hole at the end of this.
 	next := s.Keys.HighMark(w.pid, w.behind.Last)
