@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"sync"
 	"testing/iotest"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -24,6 +25,7 @@ var ErrReset = errors.New("connection reset by peer")
 // other process are delivered at once. It is safe for concurrent use.
 type Network struct {
 	service http.RoundTripper
+	now     func() time.Time
 
 	mu      sync.Mutex
 	held    map[string]bool
@@ -40,6 +42,8 @@ type Request struct {
 	Body               []byte
 	// Label says what it asks for, in one line, the same for the same request of another run.
 	Label string
+	// Sent is when it was sent, by the network's clock.
+	Sent time.Time
 
 	order   int
 	message *http.Request
@@ -64,8 +68,11 @@ type answer struct {
 
 // NewNetwork makes a network in front of a service, all of whose processes are free.
 func NewNetwork(service http.RoundTripper) *Network {
-	return &Network{service: service, held: map[string]bool{}, crashed: map[string]bool{}}
+	return &Network{service: service, now: time.Now, held: map[string]bool{}, crashed: map[string]bool{}}
 }
+
+// SetClock makes the network take the time from now instead of the system. It must come before the first request.
+func (n *Network) SetClock(now func() time.Time) { n.now = now }
 
 // Serve puts another service behind the network, as after a restart.
 func (n *Network) Serve(service http.RoundTripper) {
@@ -107,7 +114,7 @@ func (c client) Do(message *http.Request) (*http.Response, error) {
 }
 
 func (n *Network) send(process string, message *http.Request) (*Request, error) {
-	r := &Request{Process: process, message: message}
+	r := &Request{Process: process, message: message, Sent: n.now()}
 	if message.Body != nil {
 		var err error
 		if r.Body, err = io.ReadAll(message.Body); err != nil {
@@ -245,6 +252,39 @@ func (n *Network) Deliver(r *Request) (int, []byte) {
 	return a.status, a.body
 }
 
+// Perform does what a request asks for while its sender goes on waiting. It returns the answer's status and body, and
+// release, which gives the sender the answer; until then Reply may give it another one.
+func (n *Network) Perform(r *Request) (status int, body []byte, release func()) {
+	waiting := n.take(r)
+	a := n.do(r)
+	return a.status, a.body, func() {
+		if waiting {
+			r.reply(a)
+		}
+	}
+}
+
+// Reply gives the sender of a request an answer that the service has not given. The request is not done by that, but Perform
+// may have done it.
+func (n *Network) Reply(r *Request, status int, header http.Header, body []byte) {
+	n.take(r)
+	r.reply(answer{status: status, header: header, body: body})
+}
+
+// Fail tells the sender of a request, which Perform may have done, that the connection was reset.
+func (n *Network) Fail(r *Request) {
+	n.take(r)
+	r.reply(answer{err: ErrReset})
+}
+
+// reply answers a request once; nobody takes the answer if the sender has given up.
+func (r *Request) reply(a answer) {
+	select {
+	case r.answer <- a:
+	default:
+	}
+}
+
 // LoseAnswer does what a request asks for; its sender sees ErrReset. It returns the answer that was lost.
 func (n *Network) LoseAnswer(r *Request) (int, []byte) {
 	waiting := n.take(r)
@@ -307,4 +347,11 @@ func (n *Network) Forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.late = nil
+}
+
+// ForgetBefore drops what is under way and was sent before a time: the service refuses a request whose signature is too old.
+func (n *Network) ForgetBefore(sent time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.late = slices.DeleteFunc(n.late, func(r *Request) bool { return r.Sent.Before(sent) })
 }

@@ -19,6 +19,9 @@ var ErrStop = errors.New("stop")
 // errLowMoved says that the low mark moved while the pages were being read: what they show is to be read anew.
 var errLowMoved = errors.New("the low mark moved")
 
+// errFinished says that a batch that was left out has become whole while the pages were being read.
+var errFinished = errors.New("a batch has become whole")
+
 // Unlimited is the Limit of a request for all events.
 const Unlimited = -1
 
@@ -75,7 +78,7 @@ func (s *Store) Run(ctx context.Context, m *dynamo.Meter, req Request, emit func
 		switch {
 		case errors.Is(err, ErrStop):
 			return r.result(), nil
-		case errors.Is(err, errLowMoved):
+		case errors.Is(err, errLowMoved), errors.Is(err, errFinished):
 			err = r.again(ctx)
 		case err == nil && !req.Recover:
 			return r.result(), nil
@@ -127,6 +130,8 @@ type run struct {
 	queue   []read
 	page    []read // the room of the queue that a page makes, used for each
 	batch   pending
+	// unfinished is the last batch that was left out, if its missing members may still come.
+	unfinished unfinished
 
 	decided int64 // the last number decided for good
 	missing []Span
@@ -171,7 +176,7 @@ func (r *run) begin(ctx context.Context) error {
 // start makes from the first number to decide on.
 func (r *run) start(from int64) {
 	r.began, r.want = from, from
-	r.queue, r.missing = nil, nil
+	r.queue, r.missing, r.unfinished = nil, nil, unfinished{}
 	r.batch.clear()
 	if r.req.Low != nil {
 		r.req.Low(r.marks.Low)
@@ -277,6 +282,9 @@ func (r *run) pass(ctx context.Context) error {
 		}
 		if !ok {
 			return r.end(ctx)
+		}
+		if err := r.finished(ctx, slot); err != nil {
+			return err
 		}
 		r.highest, r.reach = max(r.highest, slot.SequenceNr), max(r.reach, slot.Low)
 		if slot.Event != nil && slot.SequenceNr >= r.written {
@@ -472,6 +480,7 @@ func (r *run) completed(ctx context.Context) error {
 		return err
 	}
 	if safeguard.HeadThere && !there {
+		r.leave(r.batch.batch, r.batch.read)
 		return r.abandon(ctx)
 	}
 	events := r.batch.events

@@ -28,6 +28,9 @@ func (r *run) gap(ctx context.Context, slot read) error {
 	}
 	at := r.clock.stamp()
 	if int64(len(there)) < hi-lo+1 {
+		if e := slot.Event; e != nil && e.Batch.IsBatch() && e.Batch.Start <= hi {
+			r.leave(e.Batch, at)
+		}
 		if err := r.confirmLow(ctx, at); err != nil {
 			return err
 		}

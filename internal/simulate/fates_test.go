@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing/synctest"
@@ -72,6 +73,10 @@ func writes(r *explore.Request) bool {
 
 // fate lets a request meet its fate, which follows from the seed, the request, and how often it was sent.
 func (g *game) fate(r *explore.Request) {
+	if g.refuseOld(r) {
+		return
+	}
+	g.harmless(r)
 	hash := fnv.New64a()
 	g.served[r.String()]++
 	fmt.Fprint(hash, g.seed, r, g.served[r.String()])
@@ -93,6 +98,12 @@ func (g *game) fate(r *explore.Request) {
 		}
 		if dice -= g.rates[i]; dice < 0 {
 			g.hit(r, *f)
+			return
+		}
+	}
+	for i, f := range foreigners {
+		if dice -= g.foreign[i]; dice < 0 {
+			g.misanswer(r, f)
 			return
 		}
 	}
@@ -138,6 +149,7 @@ func (g *game) hit(r *explore.Request, f embedded.Fault) {
 
 // carry carries a request out, and takes note of what was written.
 func (g *game) carry(r *explore.Request) {
+	defer g.unharmed(r)()
 	g.sum.requests++
 	status, answer := g.net.Deliver(r)
 	g.trace(status, r)
@@ -160,10 +172,7 @@ func (g *game) learn(r *explore.Request) {
 	if !writes(r) {
 		return
 	}
-	if r.Operation == "BatchExecuteStatement" {
-		g.learnAll()
-		return
-	}
+	defer g.unharmed(r)()
 	keys := touched(r)
 	for chunk := range slices.Chunk(keys, 100) {
 		var get struct{ TransactItems []map[string]any }
@@ -238,6 +247,10 @@ func touched(r *explore.Request) []tableKey {
 			PutRequest    struct{ Item map[string]json.RawMessage }
 			DeleteRequest struct{ Key map[string]json.RawMessage }
 		}
+		Statements []struct {
+			Statement  string
+			Parameters []json.RawMessage
+		}
 	}
 	if err := json.Unmarshal(r.Body, &b); err != nil {
 		panic(err)
@@ -261,8 +274,18 @@ func touched(r *explore.Request) []tableKey {
 			add(table, w.DeleteRequest.Key)
 		}
 	}
+	for _, s := range b.Statements {
+		inserted := map[string]json.RawMessage{}
+		for i, name := range attributeName.FindAllStringSubmatch(s.Statement, -1) {
+			inserted[name[1]] = s.Parameters[i]
+		}
+		add(journalTable, inserted)
+	}
 	return keys
 }
+
+// attributeName finds the names of the attributes that a statement inserts, in the order of its parameters.
+var attributeName = regexp.MustCompile(`'([a-z_]+)':\?`)
 
 // ask asks the engine behind everybody's back.
 func (g *game) ask(operation string, in, out any) {
@@ -309,6 +332,7 @@ func (g *game) settle() {
 	for _, judge := range told {
 		judge()
 	}
+	g.copies.settle()
 	for e, l := range g.ledgers {
 		if g.erasing[e] && !g.underWay(e) && !slices.ContainsFunc(g.actors, func(a *actor) bool { return !a.idle() && a.doing == purgeEntity && a.on == e }) {
 			g.erasing[e] = false
@@ -325,19 +349,6 @@ func (g *game) tell(judge func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.told = append(g.told, judge)
-}
-
-// sleep lets time pass.
-func (g *game) sleep(d time.Duration) {
-	for d > 0 {
-		step := d
-		for _, i := range g.inside {
-			step = min(step, max(time.Until(i.due), 1))
-		}
-		time.Sleep(step)
-		d -= step
-		g.settle()
-	}
 }
 
 // tally counts what an engine has injected.

@@ -3,13 +3,11 @@ package simulate_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/explore"
+	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 const (
@@ -36,16 +35,21 @@ type game struct {
 	history
 	sum *totals
 
-	files   *vfs.MemFS
-	engine  *embedded.Engine
-	net     *explore.Network
-	rand    *rand.Rand
-	actors  []*actor
-	auditor *dynajournal.Journal
-	ledgers []*explore.Ledger
-	shelves []*shelf
-	numbers []*numbers
-	lives   []int
+	files  *vfs.MemFS
+	engine *embedded.Engine
+	net    *explore.Network
+	rand   *rand.Rand
+	// skew is how far the service's time is ahead of the bubble's: what has passed without a timer that fired.
+	skew atomic.Int64
+	// actors are all processes that are held: those that write, then the copier and the mender.
+	actors         []*actor
+	copier, mender *actor
+	auditor        *dynajournal.Journal
+	copies         copies
+	ledgers        []*explore.Ledger
+	shelves        []*shelf
+	numbers        []*numbers
+	lives          []int
 	// purges counts the purges of each persistence id that have begun, erasing says that one leaves nothing.
 	purges  []int
 	erasing []bool
@@ -67,10 +71,13 @@ type game struct {
 // actor is a process with one journal, that does one thing at a time.
 type actor struct {
 	name    string
+	machine *machine
 	journal *dynajournal.Journal
 	busy    chan struct{} // closed when what it does has ended
 	paused  bool
 	cancel  context.CancelFunc
+	// withheld are the answers that a machine that sleeps gets when it wakes.
+	withheld []func()
 	// doing and on are what it does, or did last, and with which entity.
 	doing kind
 	on    int
@@ -106,6 +113,7 @@ func play(t *testing.T, h history, sum *totals) error {
 	g.open()
 	defer func() { _ = g.engine.Close() }()
 	g.net = explore.NewNetwork(g.engine.Transport())
+	g.net.SetClock(g.now)
 	if err := dynajournal.CreateTables(t.Context(), g.config(""), dynajournal.TableOptions{SharedWithJVM: h.shared}); err != nil {
 		t.Fatal(err)
 	}
@@ -114,12 +122,12 @@ func play(t *testing.T, h history, sum *totals) error {
 		g.shelves = append(g.shelves, newShelf(e))
 		g.numbers = append(g.numbers, &numbers{})
 	}
-	g.auditor = g.journal("auditor")
+	g.auditor = g.journal("auditor", newMachine(g.now, 0))
 	for i := range actors {
-		name := fmt.Sprint("p", i)
-		g.actors = append(g.actors, &actor{name: name, journal: g.journal(name)})
-		g.net.Hold(name)
+		g.begin(fmt.Sprint("p", i), h.ahead[i])
 	}
+	g.copier, g.mender = g.begin("copier", 0), g.begin("mender", 0)
+	g.copies.prepare(g)
 	g.useUp()
 	for _, c := range h.commands {
 		g.command(c)
@@ -135,12 +143,28 @@ func play(t *testing.T, h history, sum *totals) error {
 		_ = a.journal.Close()
 	}
 	_ = g.auditor.Close()
+	g.copies.close()
 	sum.histories++
 	return g.wrong
 }
 
+// now is the service's time.
+func (g *game) now() time.Time { return time.Now().Add(time.Duration(g.skew.Load())) }
+
+// begin starts a process, whose wall clock is wrong by so much.
+func (g *game) begin(name string, ahead time.Duration) *actor {
+	if ahead != 0 {
+		g.sum.injected["wrong clock"]++
+	}
+	a := &actor{name: name, machine: newMachine(g.now, ahead)}
+	a.journal = g.journal(name, a.machine)
+	g.actors = append(g.actors, a)
+	g.net.Hold(name)
+	return a
+}
+
 func (g *game) open() {
-	engine, err := embedded.Open("data", embedded.WithFS(g.files), embedded.WithSweepInterval(0), embedded.WithSeed(g.seed))
+	engine, err := embedded.Open("data", embedded.WithFS(g.files), embedded.WithSweepInterval(0), embedded.WithSeed(g.seed), embedded.WithClock(g.now))
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -160,8 +184,13 @@ func (g *game) config(process string) dynajournal.Config {
 	return config
 }
 
-func (g *game) journal(process string) *dynajournal.Journal {
-	j, err := dynajournal.Open(g.Context(), g.config(process))
+func (g *game) journal(process string, m *machine) *dynajournal.Journal {
+	return g.openJournal(g.config(process), m)
+}
+
+func (g *game) openJournal(config dynajournal.Config, m *machine) *dynajournal.Journal {
+	private.SetClock(&config, m.clock())
+	j, err := dynajournal.Open(g.Context(), config)
 	if err != nil {
 		g.Fatal(err)
 	}
@@ -174,6 +203,9 @@ func (g *game) useUp() {
 		return
 	}
 	for e := range entities {
+		if g.copies.reserved[e] != nil {
+			continue
+		}
 		g.serving("auditor", func() error {
 			_, err := g.auditor.Recover(g.Context(), pid(e), dynajournal.RecoverOptions{After: int64(g.used)}, nil)
 			return err
@@ -236,7 +268,7 @@ func (g *game) step() bool {
 	time.Sleep(time.Microsecond)
 	g.settle()
 	pending := slices.DeleteFunc(g.net.Pending(), func(r *explore.Request) bool {
-		return slices.ContainsFunc(g.actors, func(a *actor) bool { return a.name == r.Process && a.paused })
+		return slices.ContainsFunc(g.actors, func(a *actor) bool { return a.name == r.Process && (a.paused || a.machine.sleeps()) })
 	})
 	if late := g.net.Late(); len(late) > 0 && (len(pending) == 0 || g.rand.IntN(20) == 0) {
 		r := late[g.rand.IntN(len(late))]
@@ -255,28 +287,51 @@ func (g *game) step() bool {
 func (g *game) command(c command) {
 	g.sum.commands++
 	g.trace("command", c)
-	a := g.actors[c.actor]
+	a := g.performer(c)
 	time.Sleep(time.Microsecond) // the pauses between two tries end, which are drawn at random
 	g.settle()
+	if g.rand.IntN(4) == 0 {
+		g.expire()
+	}
 	switch c.kind {
 	case nothing:
 	case cancelCall:
-		if !a.idle() {
+		if !a.idle() && !a.machine.sleeps() {
 			a.cancel()
 		}
 	case pauseProcess:
 		a.paused = !a.paused
+	case sleepMachine:
+		g.sleepOrWake(a)
+	case stepClock:
+		g.stepClock(a, c.size)
+	case driftClock:
+		g.driftClock(a, c.size)
 	case passTime:
-		g.pass([]time.Duration{time.Second, 5 * time.Second, 12 * time.Second, time.Minute, 20 * time.Minute, 35 * time.Minute, 61 * time.Minute, 3 * time.Hour}[c.size%8])
+		g.pass(c.size)
 	case restartEngine:
 		g.restart(c.size)
 	case lagIndexes:
 		g.lag(c.size)
 	default:
-		if a.idle() {
+		if a.idle() && !a.machine.sleeps() {
 			g.call(a, c)
 		}
 	}
+}
+
+// performer is who does a command: copies and repairs have processes of their own, so that their requests are told from all
+// others.
+func (g *game) performer(c command) *actor {
+	switch c.kind {
+	case copyOther, copyRelated, copyBeginning, copyAgain:
+		return g.copier
+	case repairEntity, repairDryRun, repairOrphans, repairIncomplete, repairMark, repairWithAll:
+		return g.mender
+	case pauseProcess, cancelCall, sleepMachine, stepClock, driftClock:
+		return g.actors[c.actor]
+	}
+	return g.actors[c.actor%actors]
 }
 
 // lag has the indexes answer from the past, or no longer.
@@ -295,21 +350,6 @@ func (g *game) lag(size int) {
 		g.Fatal(err)
 	}
 	g.unlag = append(g.unlag, remove)
-}
-
-// pass lets time pass: requests that wait time out, old ones are refused, what has expired is removed.
-func (g *game) pass(d time.Duration) {
-	g.sleep(d)
-	if d >= signatureLife {
-		g.net.Forget()
-	}
-	if _, err := g.engine.SweepExpired(); err != nil {
-		g.Fatal(err)
-	}
-	for _, l := range g.ledgers {
-		l.Expired(time.Now())
-	}
-	g.settle()
 }
 
 // restart loses power: what was answered is there afterwards, and all of what was not synced, or some, or nothing is lost.
@@ -356,460 +396,4 @@ func (g *game) digests() (all []string) {
 		all = append(all, l.Digest())
 	}
 	return all
-}
-
-// call begins a call of an actor.
-func (g *game) call(a *actor, c command) {
-	if g.erasing[c.entity] || a.writer != nil && g.erasing[a.entity] {
-		return // whose every trace is being removed: nobody may use it meanwhile
-	}
-	on := c.entity
-	var do func(ctx context.Context) error
-	switch c.kind {
-	case recoverEntity:
-		do = func(ctx context.Context) error { return g.recover(ctx, a, c.entity, dynajournal.RecoverOptions{}, nil) }
-	case recoverFromSnapshot:
-		do = func(ctx context.Context) error { return g.recoverFromSnapshot(ctx, a, c.entity) }
-	case readEvents:
-		do = func(ctx context.Context) error { return g.read(ctx, a.journal, c.entity, int64(c.size)) }
-	case listIDs:
-		do = func(ctx context.Context) error { return g.list(ctx, a.journal, c.size%2 == 0) }
-	case loadSnapshot:
-		most := []int64{math.MaxInt64, int64(c.size)}[c.size%2]
-		do = func(ctx context.Context) error { _, _, err := g.load(ctx, a.journal, c.entity, most); return err }
-	case deleteSnapshots:
-		do = func(ctx context.Context) error { return g.deleteSnapshots(ctx, a, c.entity, int64(c.size)) }
-	case verifyEntity, repairEntity:
-		do = func(ctx context.Context) error {
-			return g.verify(ctx, a.journal, c.entity, c.kind == repairEntity, nil)
-		}
-	default:
-		if a.writer == nil {
-			return
-		}
-		on = a.entity
-		if do = g.writing(a, c); do == nil {
-			return
-		}
-	}
-	g.sum.calls[c.kind]++
-	ctx, cancel := context.WithCancel(g.Context())
-	a.busy, a.cancel, a.doing, a.on = make(chan struct{}), cancel, c.kind, on
-	go func() {
-		defer close(a.busy)
-		defer cancel()
-		err := do(ctx)
-		if ended(err) {
-			a.writer = nil
-		}
-		if errors.Is(err, dynajournal.ErrOutcomeUnknown) {
-			g.tell(func() { g.left[on] = time.Now() })
-		}
-		g.trace(a.name+" ended", err)
-	}()
-}
-
-// writing is a call with an actor's writer, nil if it must not be.
-func (g *game) writing(a *actor, c command) func(ctx context.Context) error {
-	switch c.kind {
-	case appendBatch:
-		return func(ctx context.Context) error { return g.append(ctx, a, c.size) }
-	case appendSingles:
-		return func(ctx context.Context) error { return g.appendEach(ctx, a, c.size%7+1) }
-	case deletePrefix:
-		return func(ctx context.Context) error { return g.delete(ctx, a, c.size) }
-	case saveSnapshot:
-		// Snapshots are not fenced: one that is saved while the id is purged, or later of what was before, outlives the purge.
-		if len(a.knows) == 0 || a.purges != g.purges[a.entity] {
-			return nil
-		}
-		return func(ctx context.Context) error { return g.save(ctx, a) }
-	case purgeEntity:
-		return g.purging(a, g.shared || c.size%3 == 0)
-	}
-	panic(kinds[c.kind])
-}
-
-// patience is longer than a journal goes on with what nobody waits for: its writes wait for connections, each put has its time.
-const patience = 10 * dynajournal.DefaultOperationTimeout
-
-// purging begins a purge, if it may be. One that leaves nothing fences nobody: no other writer may live, nothing of one may be
-// under way, and nobody may begin to use the id before the purge has ended, and all that it has sent.
-func (g *game) purging(a *actor, now bool) func(context.Context) error {
-	for _, other := range g.actors {
-		if other != a && !other.idle() && other.on == a.entity && (now || other.doing == saveSnapshot) {
-			return nil
-		}
-	}
-	if now && (g.underWay(a.entity) || time.Since(g.left[a.entity]) < patience) || g.snapshotsUnderWay(a.entity) {
-		return nil
-	}
-	if now {
-		g.sum.erasures++
-		g.erasing[a.entity] = true
-		for _, other := range g.actors {
-			if other != a && other.entity == a.entity {
-				other.writer = nil
-			}
-		}
-	}
-	g.purges[a.entity]++
-	return func(ctx context.Context) error { return g.purge(ctx, a, now) }
-}
-
-func (g *game) snapshotsUnderWay(entity int) bool {
-	about := func(r *explore.Request) bool {
-		return writes(r) && bytes.Contains(r.Body, []byte(snapshotTable)) && bytes.Contains(r.Body, []byte(pid(entity)))
-	}
-	return slices.ContainsFunc(g.net.Late(), about) || slices.ContainsFunc(g.inside, func(i inside) bool { return about(i.Request) })
-}
-
-// ended says whether an error has ended the writer for sure.
-func ended(err error) bool {
-	return errors.Is(err, dynajournal.ErrWriterConflict) || errors.Is(err, dynajournal.ErrOutcomeUnknown) || errors.Is(err, dynajournal.ErrWriterEnded)
-}
-
-func (g *game) recover(ctx context.Context, a *actor, entity int, opts dynajournal.RecoverOptions, knows []explore.Event) error {
-	l, purges := g.ledgers[entity], g.purges[entity]
-	began := l.Begin()
-	a.writer = nil
-	var got []explore.Event
-	w, err := a.journal.Recover(ctx, pid(entity), opts, func(e dynajournal.Event) error {
-		got = append(got, explore.Event{Number: e.SequenceNumber, Text: string(e.Bytes)})
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	knows = append(knows, got...)
-	g.tell(func() {
-		l.Recovered(began, got, knows)
-		l.Read(opts.After+1, began, got)
-	})
-	a.writer, a.entity, a.knows, a.purges = w, entity, knows, purges
-	return nil
-}
-
-// recoverFromSnapshot loads the newest snapshot, and recovers what came after it.
-func (g *game) recoverFromSnapshot(ctx context.Context, a *actor, entity int) error {
-	number, state, err := g.load(ctx, a.journal, entity, math.MaxInt64)
-	if err != nil {
-		return err
-	}
-	var knows []explore.Event
-	if number > 0 {
-		if knows, err = eventsOf(state); err != nil {
-			return err
-		}
-	}
-	return g.recover(ctx, a, entity, dynajournal.RecoverOptions{After: number}, knows)
-}
-
-// load loads the newest snapshot up to a number; 0 if there is none.
-func (g *game) load(ctx context.Context, j *dynajournal.Journal, entity int, most int64) (int64, string, error) {
-	s := g.shelves[entity]
-	began := s.now()
-	snapshot, found, err := j.LoadSnapshot(ctx, pid(entity), dynajournal.SnapshotCriteria{MaxSequenceNumber: most})
-	if err != nil {
-		return 0, "", err
-	}
-	var number int64
-	if found {
-		number = snapshot.SequenceNumber
-	}
-	g.tell(func() { g.fail(s.loaded(began, most, number, string(snapshot.Bytes))) })
-	return number, string(snapshot.Bytes), nil
-}
-
-// save saves what the actor knows.
-func (g *game) save(ctx context.Context, a *actor) error {
-	a.saves++ // no two states of a process are the same, so that which of them is loaded can be told
-	number, state := a.knows[len(a.knows)-1].Number, stateOf(a.knows)+strings.Repeat(" ", a.saves)
-	g.shelves[a.entity].saving(number, state)
-	_, err := a.journal.SaveSnapshot(ctx, dynajournal.SnapshotMetadata{PersistenceID: pid(a.entity), SequenceNumber: number}, state)
-	return err
-}
-
-func (g *game) deleteSnapshots(ctx context.Context, a *actor, entity int, most int64) error {
-	s := g.shelves[entity]
-	began := s.now()
-	_, err := a.journal.DeleteSnapshots(ctx, pid(entity), dynajournal.SnapshotCriteria{MaxSequenceNumber: most})
-	if err == nil {
-		g.tell(func() { g.fail(s.deleted(began, most)) })
-	}
-	return err
-}
-
-func (g *game) read(ctx context.Context, j *dynajournal.Journal, entity int, from int64) error {
-	l := g.ledgers[entity]
-	beginning, began := l.Begin(), g.numbers[entity].now()
-	var got []explore.Event
-	for e, err := range j.Events(ctx, pid(entity), dynajournal.Range{From: from}) {
-		if err != nil {
-			return err
-		}
-		got = append(got, explore.Event{Number: e.SequenceNumber, Text: string(e.Bytes)})
-	}
-	g.tell(func() {
-		l.Read(from, beginning, got)
-		g.numbers[entity].read(began, from, l.Highest(), got)
-	})
-	return nil
-}
-
-// list lists the ids, whatever indexes lag: none that is not there, and in a native journal none twice, but by a scan one of which
-// every trace is removed meanwhile.
-func (g *game) list(ctx context.Context, j *dynajournal.Journal, scan bool) error {
-	listed := map[string]int{}
-	for id, err := range j.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{Scan: scan}) {
-		if err != nil {
-			return err
-		}
-		listed[id]++
-	}
-	for e := range entities {
-		if n := listed[pid(e)]; n > 1 && !g.shared {
-			g.tell(func() {
-				if !scan || g.purges[e] == 0 {
-					g.fail(fmt.Errorf("%s was listed %d times", pid(e), n))
-				}
-			})
-		}
-		delete(listed, pid(e))
-	}
-	if len(listed) > 0 {
-		g.tell(func() { g.fail(fmt.Errorf("there are no such ids: %v", listed)) })
-	}
-	return nil
-}
-
-// verify verifies an entity, or repairs it with every option. What is found may be on its way, and is given to found.
-func (g *game) verify(ctx context.Context, j *dynajournal.Journal, entity int, repair bool, found func(dynajournal.Finding)) error {
-	check, opts := j.Verify, dynajournal.VerifyOptions{}
-	if repair {
-		check = j.Repair
-		opts.RemoveOrphans, opts.RemoveIncomplete = true, true
-		opts.Archive = func(dynajournal.RemovedItem) error { return nil }
-	}
-	for f, err := range check(ctx, pid(entity), opts) {
-		if err != nil {
-			return err
-		}
-		if found != nil {
-			found(f)
-		}
-		if f.Repaired {
-			g.tell(func() { g.sum.repaired[f.Kind]++ })
-		}
-	}
-	return nil
-}
-
-// texts are those of the next events of an actor, never used before.
-func (a *actor) texts(n int) ([]any, []string) {
-	values, texts := make([]any, n), make([]string, n)
-	for i := range n {
-		a.count++
-		texts[i] = fmt.Sprintf("%s-%d", a.name, a.count)
-		if n > 1 {
-			texts[i] = member + texts[i]
-		}
-		values[i] = texts[i]
-	}
-	return values, texts
-}
-
-func (g *game) append(ctx context.Context, a *actor, size int) error {
-	values, texts := a.texts(size)
-	began := g.numbers[a.entity].now()
-	result, err := a.writer.Append(ctx, values...)
-	if err == nil {
-		g.acknowledged(a, began, result.First, texts)
-		return nil
-	}
-	if size == 1 {
-		g.failed(a, began, err, texts[0])
-	} else if !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
-		g.ledgers[a.entity].Refuse(texts)
-	}
-	return err
-}
-
-func (g *game) acknowledged(a *actor, began int, first int64, texts []string) {
-	events := make([]explore.Event, len(texts))
-	for i, t := range texts {
-		events[i] = explore.Event{Number: first + int64(i), Text: t}
-	}
-	entity, knew := a.entity, a.knows
-	a.knows = append(slices.Clone(a.knows), events...)
-	g.tell(func() {
-		g.ledgers[entity].Acknowledge(knew, events)
-		g.sum.acknowledged += len(texts)
-		if len(texts) == 1 {
-			g.numbers[entity].wrote(began, first, texts[0])
-		}
-	})
-}
-
-func (g *game) appendEach(ctx context.Context, a *actor, n int) error {
-	var values []any
-	var texts []string
-	for range n {
-		v, t := a.texts(1)
-		values, texts = append(values, v...), append(texts, t...)
-	}
-	began := g.numbers[a.entity].now()
-	outcomes, err := a.writer.AppendEach(ctx, values...)
-	for i, o := range outcomes {
-		switch o.Err {
-		case nil:
-			g.acknowledged(a, began, o.SequenceNumber, texts[i:i+1])
-		default:
-			g.failed(a, began, o.Err, texts[i])
-		}
-	}
-	return err
-}
-
-// failed takes note of a single event that was not acknowledged.
-func (g *game) failed(a *actor, began int, err error, text string) {
-	if unknown, ok := errors.AsType[*dynajournal.OutcomeUnknownError](err); ok {
-		g.numbers[a.entity].perhaps(began, unknown.First, text)
-		return
-	}
-	g.ledgers[a.entity].Refuse([]string{text})
-}
-
-// delete deletes some of what there is.
-func (g *game) delete(ctx context.Context, a *actor, size int) error {
-	next, err := a.writer.NextSequenceNumber(ctx)
-	if err != nil {
-		return err
-	}
-	began := g.numbers[a.entity].now()
-	to := next - 1 - int64(size%5)*(next-1-g.ledgers[a.entity].Low())/5
-	_, err = a.writer.DeleteTo(ctx, max(to, 0))
-	g.numbers[a.entity].deleted(began, max(to, 0))
-	return err
-}
-
-func (g *game) purge(ctx context.Context, a *actor, now bool) error {
-	next, err := a.writer.NextSequenceNumber(ctx)
-	if err != nil {
-		return err
-	}
-	began := g.numbers[a.entity].now()
-	_, err = a.writer.Purge(ctx, dynajournal.PurgeOptions{Now: now})
-	g.numbers[a.entity].deleted(began, next)
-	if err == nil || now {
-		a.writer = nil
-	}
-	return err
-}
-
-// finish lets everything end without further faults, and looks at all there is.
-func (g *game) finish() {
-	g.fair = true
-	if len(g.unlag) > 0 {
-		g.lag(0)
-	}
-	for _, a := range g.actors {
-		a.paused = false
-	}
-	for !g.quiet() {
-		if !g.step() {
-			g.sleep(time.Second)
-		}
-	}
-	for len(g.net.Late()) > 0 {
-		g.step()
-	}
-	for e := range entities {
-		g.check()
-		if g.wrong != nil {
-			return
-		}
-		g.compare(e)
-		g.serving("auditor", func() error { return g.goOn(e) })
-		g.check()
-		g.compare(e)
-		// Parts of a dead atomic write can stand in a partition that is reached only now that the one before it is full.
-		last := &actor{name: fmt.Sprint("repair", e), journal: g.auditor}
-		g.serving("auditor", func() error { return g.recover(g.Context(), last, e, dynajournal.RecoverOptions{}, nil) })
-		g.serving("auditor", func() error { return g.verify(g.Context(), g.auditor, e, true, nil) })
-		g.check()
-		g.compare(e)
-		g.sound(e)
-		if err := g.numbers[e].linearizable(); err != nil {
-			g.fail(fmt.Errorf("%s: %w", pid(e), err))
-		}
-	}
-	g.wantStored()
-}
-
-func (g *game) quiet() bool {
-	g.settle()
-	return len(g.inside) == 0 && !slices.ContainsFunc(g.actors, func(a *actor) bool { return !a.idle() })
-}
-
-// sound verifies an entity after a recovery and a repair: what may still be found are high marks that were put for events that
-// failed.
-func (g *game) sound(entity int) {
-	g.fail(g.verify(g.Context(), g.auditor, entity, false, func(f dynajournal.Finding) {
-		if f.Kind != dynajournal.FindingMarkBeyondEvents {
-			g.fail(fmt.Errorf("after a recovery and a repair verify finds %s of %s at %d: %s", f.Kind, f.PersistenceID, f.SequenceNumber, f.Detail))
-		}
-	}))
-}
-
-// compare compares what a reader is given with what must be visible.
-func (g *game) compare(entity int) {
-	want := g.ledgers[entity].Visible()
-	var got []explore.Event
-	for e, err := range g.auditor.Events(g.Context(), pid(entity), dynajournal.Range{}) {
-		if err != nil {
-			g.fail(err)
-			return
-		}
-		got = append(got, explore.Event{Number: e.SequenceNumber, Text: string(e.Bytes)})
-	}
-	if !slices.Equal(got, want) {
-		g.fail(fmt.Errorf("%s: at the end %v stand, but readers are given %v", pid(entity), want, got))
-	}
-	if _, _, err := g.load(g.Context(), g.auditor, entity, math.MaxInt64); err != nil {
-		g.fail(err)
-	}
-	if !g.ledgers[entity].Listed() {
-		return
-	}
-	for _, scan := range []bool{false, true} {
-		listed := 0
-		for id, err := range g.auditor.CurrentPersistenceIDs(g.Context(), dynajournal.IDsOptions{Scan: scan}) {
-			if err != nil {
-				g.fail(err)
-			}
-			if id == pid(entity) {
-				listed++
-			}
-		}
-		if listed != 1 {
-			g.fail(fmt.Errorf("%s has %d events, and is listed %d times (by scan: %v)", pid(entity), len(want), listed, scan))
-		}
-	}
-}
-
-// goOn recovers and writes, until a writer is not disturbed by what landed late.
-func (g *game) goOn(entity int) error {
-	const enough = 10
-	a := &actor{name: fmt.Sprint("last", entity), journal: g.auditor}
-	var err error
-	for range enough {
-		if err = g.recover(g.Context(), a, entity, dynajournal.RecoverOptions{}, nil); err == nil {
-			err = g.append(g.Context(), a, 1)
-		}
-		if !errors.Is(err, dynajournal.ErrWriterConflict) && !errors.Is(err, dynajournal.ErrDeletedMeanwhile) {
-			return err
-		}
-	}
-	return err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,8 +21,9 @@ import (
 
 var (
 	duration = flag.Duration("simulate.duration", 0, "how long to play; 0 is a short, fixed number of histories")
+	enough   = flag.Int("simulate.operations", 0, "how many operations to play; 0 is no such bound")
 	tracing  = flag.Bool("simulate.trace", false, "print every step, for a failure")
-	purges   = flag.Bool("simulate.purges", true, "let histories purge persistence ids while other writers live")
+	without  = flag.String("simulate.without", "", "what not to play, of purges, foreign (answers), clocks and copies, separated by commas")
 )
 
 // short is how many histories the short form plays.
@@ -29,30 +31,35 @@ const short = 15
 
 // totals are what all histories of a run have done together.
 type totals struct {
-	histories, commands, requests, acknowledged int
-	landed, restarts, erasures                  int
-	calls                                       map[kind]int
-	injected                                    map[string]int
-	repaired                                    map[dynajournal.FindingKind]int
+	histories, commands, operations, requests, acknowledged int
+	landed, restarts, erasures                              int
+	calls                                                   map[kind]int
+	injected                                                map[string]int
+	copies                                                  map[string]int
+	repaired                                                map[dynajournal.FindingKind]int
 }
 
 func newTotals() *totals {
-	return &totals{calls: map[kind]int{}, injected: map[string]int{}, repaired: map[dynajournal.FindingKind]int{}}
+	return &totals{calls: map[kind]int{}, injected: map[string]int{}, copies: map[string]int{}, repaired: map[dynajournal.FindingKind]int{}}
 }
 
 func (s *totals) String() string {
 	var b strings.Builder
-	all := 0
-	for _, n := range s.calls {
-		all += n
-	}
 	fmt.Fprintf(&b, "%d histories, %d operations, %d events acknowledged, %d requests without a fault, %d that landed late, %d restarts, %d purges that leave nothing\n",
-		s.histories, all, s.acknowledged, s.requests, s.landed, s.restarts, s.erasures)
+		s.histories, s.operations, s.acknowledged, s.requests, s.landed, s.restarts, s.erasures)
 	fmt.Fprintln(&b, "operations:")
 	for _, k := range slices.Sorted(maps.Keys(s.calls)) {
 		fmt.Fprintf(&b, "  %8d %s\n", s.calls[k], kinds[k])
 	}
-	fmt.Fprintln(&b, "faults injected:")
+	fmt.Fprintln(&b, "copies:")
+	for _, into := range slices.Sorted(maps.Keys(s.copies)) {
+		fmt.Fprintf(&b, "  %8d %s\n", s.copies[into], into)
+	}
+	all := 0
+	for _, n := range s.injected {
+		all += n
+	}
+	fmt.Fprintf(&b, "%d faults injected, of %d kinds:\n", all, len(s.injected))
 	for _, name := range slices.Sorted(maps.Keys(s.injected)) {
 		fmt.Fprintf(&b, "  %8d %s\n", s.injected[name], name)
 	}
@@ -62,6 +69,9 @@ func (s *totals) String() string {
 	}
 	return b.String()
 }
+
+// collecting is how many percent of what is live is allocated before garbage is collected: there is hardly anything live.
+const collecting = 400
 
 // seedFlag is rapid's flag for the seed of what it draws.
 const seedFlag = "rapid.seed"
@@ -78,20 +88,23 @@ func TestSimulate(t *testing.T) {
 		seed = rand.Uint64()>>1 | 1
 	}
 	defer func() { _ = flag.Set(seedFlag, given) }()
+	defer debug.SetGCPercent(debug.SetGCPercent(collecting))
 	t.Logf("-%s=%d", seedFlag, seed)
 	sum := newTotals()
+	failing := false // then the same history is played again to shrink it, however much was played
 	for began := time.Now(); ; seed++ {
 		if err := flag.Set(seedFlag, strconv.FormatUint(seed, 10)); err != nil {
 			t.Fatal(err)
 		}
 		rapid.Check(t, func(rt *rapid.T) {
-			if over(began, sum) && !t.Failed() {
+			if over(began, sum) && !failing {
 				return
 			}
 			h := drawHistory(rt)
 			var wrong error
 			synctest.Test(t, func(t *testing.T) { wrong = play(t, h, sum) })
 			if wrong != nil {
+				failing = true
 				rt.Fatalf("%v\n%v", wrong, h)
 			}
 		})
@@ -104,10 +117,10 @@ func TestSimulate(t *testing.T) {
 
 // over says whether enough was played.
 func over(began time.Time, sum *totals) bool {
-	if *duration > 0 {
-		return time.Since(began) > *duration
+	if *duration == 0 && *enough == 0 {
+		return sum.histories >= short
 	}
-	return sum.histories >= short
+	return *duration > 0 && time.Since(began) > *duration || *enough > 0 && sum.operations >= *enough
 }
 
 // kind is what a command does.
@@ -128,8 +141,20 @@ const (
 	deleteSnapshots
 	verifyEntity
 	repairEntity
+	repairDryRun
+	repairOrphans
+	repairIncomplete
+	repairMark
+	repairWithAll
+	copyOther
+	copyRelated
+	copyBeginning
+	copyAgain
 	cancelCall
 	pauseProcess
+	sleepMachine
+	stepClock
+	driftClock
 	passTime
 	restartEngine
 	lagIndexes
@@ -137,7 +162,9 @@ const (
 
 var kinds = []string{
 	"nothing", "recover", "recover from snapshot", "append", "append each", "delete", "purge", "read", "list ids", "save snapshot",
-	"load snapshot", "delete snapshots", "verify", "repair", "cancel", "pause", "pass time", "restart", "lag indexes",
+	"load snapshot", "delete snapshots", "verify", "repair", "repair as a dry run", "repair: remove orphans", "repair: remove incomplete",
+	"repair: restore high mark", "repair with all options", "copy another history", "copy a continuation", "copy a beginning",
+	"copy again", "cancel", "pause", "sleep or wake", "step clock", "drift clock", "pass time", "restart", "lag indexes",
 }
 
 // command is one thing that an actor does, and how many requests are served afterwards.
@@ -159,8 +186,16 @@ type history struct {
 	// lateness is how many requests of 1000 are late, rates how many meet each of the fates.
 	lateness int
 	rates    []int
-	used     int // sequence numbers used up before
-	grouped  bool
+	// foreign is how many requests of 1000 get each of the answers that are not DynamoDB's.
+	foreign []int
+	// ahead is by how much the wall clock of each process is wrong.
+	ahead []time.Duration
+	// crowded says that nearly all is done with one entity.
+	crowded bool
+	// copied says that histories are copied from another journal, beginning with one of the entities.
+	copied  bool
+	used    int // sequence numbers used up before
+	grouped bool
 	// shared is a journal shared with a JVM, with 10 shards of marks.
 	shared   bool
 	maxItem  int
@@ -171,12 +206,17 @@ func (h history) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d, %d numbers used up before, shared with a JVM: %v, group commit: %v, largest item: %d, in 1000 requests: late %d",
 		h.seed, h.used, h.shared, h.grouped, h.maxItem, h.lateness)
+	for i, rate := range h.foreign {
+		if rate > 0 {
+			fmt.Fprintf(&b, ", %v %d", foreigners[i], rate)
+		}
+	}
 	for i, rate := range h.rates {
 		if rate > 0 {
 			fmt.Fprintf(&b, ", %v %d", fates[i], rate)
 		}
 	}
-	fmt.Fprintln(&b)
+	fmt.Fprintf(&b, ", wall clocks ahead by %v, copies: %v\n", h.ahead, h.copied)
 	for _, c := range h.commands {
 		if c.kind != nothing || c.steps > 0 {
 			fmt.Fprintln(&b, "\t", c)
@@ -186,7 +226,9 @@ func (h history) String() string {
 }
 
 const (
+	// actors is how many processes write, processors how many there are with the copier and the mender.
 	actors       = 4
+	processors   = actors + 2
 	entities     = 2
 	mostCommands = 60
 )
@@ -194,38 +236,82 @@ const (
 func drawHistory(rt *rapid.T) history {
 	h := history{
 		seed:     rapid.Uint64().Draw(rt, "seed"),
-		grouped:  rapid.Bool().Draw(rt, "grouped"),
+		grouped:  rapid.IntRange(0, 3).Draw(rt, "grouped") > 0,
 		used:     rapid.SampledFrom([]int{0, 90, 97, 98, 99, 195}).Draw(rt, "used"),
 		shared:   rapid.IntRange(0, 3).Draw(rt, "shared") == 3,
 		maxItem:  rapid.SampledFrom([]int{0, 0, 1000}).Draw(rt, "largest item"),
 		lateness: rapid.SampledFrom([]int{0, 0, 10, 30, 100}).Draw(rt, "late"),
 		rates:    make([]int, len(fates)),
+		foreign:  make([]int, len(foreigners)),
+		ahead:    make([]time.Duration, actors),
+		crowded:  rapid.Bool().Draw(rt, "crowded"),
+		copied:   rapid.Bool().Draw(rt, "copied") && !isWithout("copies"),
 	}
 	for i, f := range fates {
 		h.rates[i] = rapid.SampledFrom([]int{0, 0, 0, 5, 20, 50}).Draw(rt, f.String())
-		if f.Effect == embedded.EffectLeftOvers || f.Effect == embedded.EffectTransactionConflict {
-			h.rates[i] *= 4 // few requests can meet these
+		switch f.Effect { // few requests can meet these
+		case embedded.EffectLeftOvers, embedded.EffectTransactionConflict:
+			h.rates[i] *= 4
+		case embedded.EffectStatementErrors:
+			h.rates[i] *= 8
 		}
+	}
+	for i, f := range foreigners {
+		if isWithout("foreign") {
+			break
+		}
+		h.foreign[i] = rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, 0, 0, 5, 30}).Draw(rt, f.String())
+	}
+	for i := range h.ahead {
+		if isWithout("clocks") {
+			break
+		}
+		h.ahead[i] = rapid.SampledFrom(wrongs).Draw(rt, "ahead")
 	}
 	weighted := []kind{
 		nothing,
-		recoverEntity, recoverEntity, recoverEntity, recoverEntity, recoverFromSnapshot, recoverFromSnapshot,
-		appendBatch, appendBatch, appendBatch, appendBatch, appendBatch, appendSingles, appendSingles, appendSingles,
-		deletePrefix, deletePrefix, readEvents, readEvents, cancelCall, pauseProcess, passTime, restartEngine,
-		saveSnapshot, saveSnapshot, loadSnapshot, deleteSnapshots, verifyEntity, repairEntity, repairEntity,
+		recoverEntity, recoverEntity, recoverEntity, recoverFromSnapshot, recoverFromSnapshot,
+		appendBatch, appendBatch, appendBatch, appendBatch, appendBatch, appendBatch, appendBatch,
+		appendSingles, appendSingles, appendSingles, appendSingles,
+		deletePrefix, deletePrefix, readEvents, readEvents, cancelCall, pauseProcess, passTime, passTime, restartEngine,
+		saveSnapshot, saveSnapshot, loadSnapshot, deleteSnapshots, verifyEntity,
+		repairEntity, repairDryRun, repairOrphans, repairIncomplete, repairMark, repairWithAll,
 		listIDs, listIDs, listIDs, lagIndexes, lagIndexes,
 	}
-	if *purges {
+	if !isWithout("clocks") {
+		weighted = append(weighted, sleepMachine, sleepMachine, stepClock, driftClock)
+	}
+	if h.copied {
+		weighted = append(weighted, copyOther, copyOther, copyRelated, copyRelated, copyRelated, copyBeginning, copyBeginning, copyAgain, copyAgain)
+	}
+	if !isWithout("purges") {
 		weighted = append(weighted, purgeEntity)
 	}
 	h.commands = rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) command {
 		return command{
 			kind:   rapid.SampledFrom(weighted).Draw(rt, "kind"),
-			actor:  rapid.IntRange(0, actors-1).Draw(rt, "actor"),
-			entity: rapid.IntRange(0, entities-1).Draw(rt, "entity"),
+			actor:  rapid.IntRange(0, processors-1).Draw(rt, "actor"),
+			entity: rapid.SampledFrom(h.entities()).Draw(rt, "entity"),
 			size:   rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(1, 30), rapid.SampledFrom([]int{1, 2, 3, 100, 250})).Draw(rt, "size"),
 			steps:  rapid.OneOf(rapid.IntRange(0, 6), rapid.IntRange(0, 300)).Draw(rt, "steps"),
 		}
 	}), mostCommands, mostCommands).Draw(rt, "commands")
 	return h
+}
+
+// isWithout reports whether something is not to be played.
+func isWithout(what string) bool { return slices.Contains(strings.Split(*without, ","), what) }
+
+// wrongs are by how much wall clocks are wrong; most are right.
+var wrongs = []time.Duration{
+	0, 0, 0, 0, 0, 0, 0, 0,
+	3 * time.Minute, -3 * time.Minute, 40 * time.Minute, -40 * time.Minute, 25 * time.Hour, -25 * time.Hour,
+}
+
+// entities are those that commands are for, as often as they are.
+func (h history) entities() []int {
+	if h.crowded {
+		return []int{0, 0, 0, 0, 0, 0, 0, 1}
+	}
+	return []int{0, 1}
 }

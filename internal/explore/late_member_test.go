@@ -1,0 +1,68 @@
+package explore_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/dynajournal/dynajournal/internal/explore"
+)
+
+// A reader has left out a batch of which a member was missing. That lands, the next event is acknowledged, and only then does
+// the reader read the page where the event stands: it must not hand it out without the batch.
+func TestReaderIsGivenABatchThatBecameWholeWhileItRead(t *testing.T) {
+	for _, missing := range []string{"0/97", "0/98"} {
+		t.Run(missing, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				writer, reader := w.journal("writer"), w.journal("reader")
+				r := w.recovered(writer)
+				w.fill(r, 96)
+				w.net.Hold("writer")
+				wait := w.appending(r, "a", "b", "c", "d", "e") // 97 to 101
+				w.deliverAllBut("writer", "PutItem event "+key(missing))
+				w.net.Hold("reader")
+				reading := do(func() ([]string, error) { return w.stands(reader, 97), nil })
+				last := w.deliverAllBut("reader", "Query "+key("1"))
+				w.net.Free("writer")
+				if err := wait(); err != nil {
+					w.Fatal(err)
+				}
+				w.append(r, "f")
+				w.net.Deliver(last)
+				synctest.Wait()
+				w.net.Free("reader")
+				if got, _ := reading(); !slices.Equal(got, []string{"a", "b", "c", "d", "e", "f"}) {
+					w.Errorf("the reader was given %q, want a to f", got)
+				}
+			})
+		})
+	}
+}
+
+// deliverAllBut delivers all that a process sends but the request whose label begins with a text, which it returns.
+func (w *world) deliverAllBut(process, label string) *explore.Request {
+	w.Helper()
+	for {
+		synctest.Wait()
+		var kept *explore.Request
+		delivered := false
+		for _, r := range w.net.Pending() {
+			switch {
+			case r.Process != process:
+			case strings.HasPrefix(r.Label, label):
+				kept = r
+			default:
+				w.net.Deliver(r)
+				delivered = true
+			}
+		}
+		if delivered {
+			continue
+		}
+		if kept == nil {
+			w.Fatalf("%s has not sent %q", process, label)
+		}
+		return kept
+	}
+}

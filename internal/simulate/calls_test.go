@@ -1,0 +1,413 @@
+package simulate_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/explore"
+)
+
+// call begins a call of an actor.
+func (g *game) call(a *actor, c command) {
+	if g.erasing[c.entity] || a.writer != nil && g.erasing[a.entity] {
+		return // whose every trace is being removed: nobody may use it meanwhile
+	}
+	if needsWriter(c.kind) {
+		if a.writer == nil {
+			c.kind = recoverEntity
+		} else {
+			c.entity = a.entity
+		}
+	}
+	if g.copies.reserved[c.entity] != nil && !readOnly(c.kind) {
+		return // which a copy is making, so nobody else may write to it
+	}
+	var do func(ctx context.Context) error
+	switch c.kind {
+	case recoverEntity:
+		do = func(ctx context.Context) error { return g.recover(ctx, a, c.entity, dynajournal.RecoverOptions{}, nil) }
+	case recoverFromSnapshot:
+		do = func(ctx context.Context) error { return g.recoverFromSnapshot(ctx, a, c.entity) }
+	case readEvents:
+		do = func(ctx context.Context) error { return g.read(ctx, a.journal, c.entity, int64(c.size)) }
+	case listIDs:
+		do = func(ctx context.Context) error { return g.list(ctx, a.journal, c.size%2 == 0) }
+	case loadSnapshot:
+		most := []int64{math.MaxInt64, int64(c.size)}[c.size%2]
+		do = func(ctx context.Context) error { _, _, err := g.load(ctx, a.journal, c.entity, most); return err }
+	case deleteSnapshots:
+		do = func(ctx context.Context) error { return g.deleteSnapshots(ctx, a, c.entity, int64(c.size)) }
+	case verifyEntity, repairEntity, repairDryRun, repairOrphans, repairIncomplete, repairMark, repairWithAll:
+		do = func(ctx context.Context) error {
+			return g.verify(ctx, a.journal, c.entity, c.kind, nil)
+		}
+	case copyOther, copyRelated, copyBeginning, copyAgain:
+		do = g.copying(c)
+	default:
+		do = g.writing(a, c)
+	}
+	if do == nil {
+		return
+	}
+	g.sum.calls[c.kind]++
+	g.sum.operations++
+	ctx, cancel := context.WithCancel(g.Context())
+	a.busy, a.cancel, a.doing, a.on = make(chan struct{}), cancel, c.kind, c.entity
+	go func() {
+		defer close(a.busy)
+		defer cancel()
+		err := do(ctx)
+		if ended(err) {
+			a.writer = nil
+		}
+		if errors.Is(err, dynajournal.ErrOutcomeUnknown) {
+			g.tell(func() { g.left[c.entity] = time.Now() })
+		}
+		g.trace(a.name+" ended", err)
+	}()
+}
+
+// needsWriter reports whether a kind of call needs a writer.
+func needsWriter(k kind) bool {
+	switch k {
+	case appendBatch, appendSingles, deletePrefix, saveSnapshot, purgeEntity:
+		return true
+	}
+	return false
+}
+
+// readOnly reports whether a kind of call may go on beside a copy into an empty persistence id.
+func readOnly(k kind) bool {
+	switch k {
+	case readEvents, listIDs, verifyEntity, repairDryRun, copyOther, copyRelated, copyBeginning, copyAgain:
+		return true
+	}
+	return false
+}
+
+// writing is a call with an actor's writer, nil if it must not be.
+func (g *game) writing(a *actor, c command) func(ctx context.Context) error {
+	switch c.kind {
+	case appendBatch:
+		return func(ctx context.Context) error { return g.append(ctx, a, c.size) }
+	case appendSingles:
+		return func(ctx context.Context) error { return g.appendEach(ctx, a, c.size%7+1) }
+	case deletePrefix:
+		return func(ctx context.Context) error { return g.delete(ctx, a, c.size) }
+	case saveSnapshot:
+		// Snapshots are not fenced: one that is saved while the id is purged, or later of what was before, outlives the purge.
+		if len(a.knows) == 0 || a.purges != g.purges[a.entity] {
+			return nil
+		}
+		return func(ctx context.Context) error { return g.save(ctx, a) }
+	case purgeEntity:
+		return g.purging(a, g.shared || c.size%3 == 0)
+	}
+	panic(kinds[c.kind])
+}
+
+// patience is longer than a journal goes on with what nobody waits for: its writes wait for connections, each put has its time.
+const patience = 10 * dynajournal.DefaultOperationTimeout
+
+// purging begins a purge, if it may be. One that leaves nothing fences nobody: no other writer may live, nothing of one may be
+// under way, and nobody may begin to use the id before the purge has ended, and all that it has sent.
+func (g *game) purging(a *actor, now bool) func(context.Context) error {
+	for _, other := range g.actors {
+		if other != a && !other.idle() && other.on == a.entity && other.doing == saveSnapshot {
+			return nil
+		}
+	}
+	if g.snapshotsUnderWay(a.entity) || now && !g.alone(a, a.entity) {
+		return nil
+	}
+	if now {
+		g.sum.erasures++
+		g.erasing[a.entity] = true
+		g.dismiss(a, a.entity)
+	}
+	g.purges[a.entity]++
+	return func(ctx context.Context) error { return g.purge(ctx, a, now) }
+}
+
+// alone reports whether an actor is the only one to do something with an entity, and nothing of others is under way.
+func (g *game) alone(a *actor, entity int) bool {
+	for _, other := range g.actors {
+		if other != a && !other.idle() && other.on == entity {
+			return false
+		}
+	}
+	return !g.underWay(entity) && time.Since(g.left[entity]) >= patience
+}
+
+// dismiss has all other actors drop their writers of an entity.
+func (g *game) dismiss(a *actor, entity int) {
+	for _, other := range g.actors {
+		if other != a && other.entity == entity {
+			other.writer = nil
+		}
+	}
+}
+
+func (g *game) snapshotsUnderWay(entity int) bool {
+	about := func(r *explore.Request) bool {
+		return writes(r) && bytes.Contains(r.Body, []byte(snapshotTable)) && bytes.Contains(r.Body, []byte(pid(entity)))
+	}
+	return slices.ContainsFunc(g.net.Late(), about) || slices.ContainsFunc(g.inside, func(i inside) bool { return about(i.Request) })
+}
+
+// ended says whether an error has ended the writer for sure.
+func ended(err error) bool {
+	return errors.Is(err, dynajournal.ErrWriterConflict) || errors.Is(err, dynajournal.ErrOutcomeUnknown) || errors.Is(err, dynajournal.ErrWriterEnded)
+}
+
+func (g *game) recover(ctx context.Context, a *actor, entity int, opts dynajournal.RecoverOptions, knows []explore.Event) error {
+	l, purges := g.ledgers[entity], g.purges[entity]
+	began := l.Begin()
+	a.writer = nil
+	var got []explore.Event
+	w, err := a.journal.Recover(ctx, pid(entity), opts, func(e dynajournal.Event) error {
+		got = append(got, explore.Event{Number: e.SequenceNumber, Text: string(e.Bytes)})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	knows = append(knows, got...)
+	g.tell(func() {
+		l.Recovered(began, got, knows)
+		l.Read(opts.After+1, began, got)
+	})
+	a.writer, a.entity, a.knows, a.purges = w, entity, knows, purges
+	return nil
+}
+
+// recoverFromSnapshot loads the newest snapshot, and recovers what came after it.
+func (g *game) recoverFromSnapshot(ctx context.Context, a *actor, entity int) error {
+	number, state, err := g.load(ctx, a.journal, entity, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	var knows []explore.Event
+	if number > 0 {
+		if knows, err = eventsOf(state); err != nil {
+			return err
+		}
+	}
+	return g.recover(ctx, a, entity, dynajournal.RecoverOptions{After: number}, knows)
+}
+
+// load loads the newest snapshot up to a number; 0 if there is none.
+func (g *game) load(ctx context.Context, j *dynajournal.Journal, entity int, most int64) (int64, string, error) {
+	s := g.shelves[entity]
+	began := s.now()
+	snapshot, found, err := j.LoadSnapshot(ctx, pid(entity), dynajournal.SnapshotCriteria{MaxSequenceNumber: most})
+	if err != nil {
+		return 0, "", err
+	}
+	var number int64
+	if found {
+		number = snapshot.SequenceNumber
+	}
+	g.tell(func() { g.fail(s.loaded(began, most, number, string(snapshot.Bytes))) })
+	return number, string(snapshot.Bytes), nil
+}
+
+// save saves what the actor knows.
+func (g *game) save(ctx context.Context, a *actor) error {
+	a.saves++ // no two states of a process are the same, so that which of them is loaded can be told
+	number, state := a.knows[len(a.knows)-1].Number, stateOf(a.knows)+strings.Repeat(" ", a.saves)
+	g.shelves[a.entity].saving(number, state)
+	_, err := a.journal.SaveSnapshot(ctx, dynajournal.SnapshotMetadata{PersistenceID: pid(a.entity), SequenceNumber: number}, state)
+	return err
+}
+
+func (g *game) deleteSnapshots(ctx context.Context, a *actor, entity int, most int64) error {
+	s := g.shelves[entity]
+	began := s.now()
+	_, err := a.journal.DeleteSnapshots(ctx, pid(entity), dynajournal.SnapshotCriteria{MaxSequenceNumber: most})
+	if err == nil {
+		g.tell(func() { g.fail(s.deleted(began, most)) })
+	}
+	return err
+}
+
+func (g *game) read(ctx context.Context, j *dynajournal.Journal, entity int, from int64) error {
+	l := g.ledgers[entity]
+	beginning, began := l.Begin(), g.numbers[entity].now()
+	var got []explore.Event
+	for e, err := range j.Events(ctx, pid(entity), dynajournal.Range{From: from}) {
+		if err != nil {
+			return err
+		}
+		got = append(got, explore.Event{Number: e.SequenceNumber, Text: string(e.Bytes)})
+	}
+	g.tell(func() {
+		l.Read(from, beginning, got)
+		g.numbers[entity].read(began, from, l.Highest(), got)
+	})
+	return nil
+}
+
+// list lists the ids, whatever indexes lag: none that is not there, and in a native journal none twice, but by a scan one of which
+// every trace is removed meanwhile.
+func (g *game) list(ctx context.Context, j *dynajournal.Journal, scan bool) error {
+	listed := map[string]int{}
+	for id, err := range j.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{Scan: scan}) {
+		if err != nil {
+			return err
+		}
+		listed[id]++
+	}
+	for e := range entities {
+		if n := listed[pid(e)]; n > 1 && !g.shared {
+			g.tell(func() {
+				if !scan || g.purges[e] == 0 {
+					g.fail(fmt.Errorf("%s was listed %d times", pid(e), n))
+				}
+			})
+		}
+		delete(listed, pid(e))
+	}
+	if len(listed) > 0 {
+		g.tell(func() { g.fail(fmt.Errorf("there are no such ids: %v", listed)) })
+	}
+	return nil
+}
+
+// verify verifies an entity, or repairs it in one of the forms. What is found may be on its way, and is given to found.
+func (g *game) verify(ctx context.Context, j *dynajournal.Journal, entity int, form kind, found func(dynajournal.Finding)) error {
+	check, opts := j.Verify, dynajournal.VerifyOptions{}
+	if form != verifyEntity {
+		check = j.Repair
+		all := form == repairWithAll || form == repairDryRun
+		opts.DryRun = form == repairDryRun
+		opts.RemoveOrphans = form == repairOrphans || all
+		opts.RemoveIncomplete = form == repairIncomplete || all
+		opts.RestoreHighMark = form == repairMark || all
+		opts.Archive = func(dynajournal.RemovedItem) error { return nil }
+	}
+	for f, err := range check(ctx, pid(entity), opts) {
+		if err != nil {
+			return err
+		}
+		if found != nil {
+			found(f)
+		}
+		if f.Repaired && form == repairDryRun {
+			g.tell(func() { g.fail(fmt.Errorf("a dry run has repaired %v", f)) })
+		}
+		if f.Repaired {
+			g.tell(func() { g.sum.repaired[f.Kind]++ })
+		}
+	}
+	return nil
+}
+
+// texts are those of the next events of an actor, never used before.
+func (a *actor) texts(n int) ([]any, []string) {
+	values, texts := make([]any, n), make([]string, n)
+	for i := range n {
+		a.count++
+		texts[i] = fmt.Sprintf("%s-%d", a.name, a.count)
+		if n > 1 {
+			texts[i] = member + texts[i]
+		}
+		values[i] = texts[i]
+	}
+	return values, texts
+}
+
+func (g *game) append(ctx context.Context, a *actor, size int) error {
+	values, texts := a.texts(size)
+	began := g.numbers[a.entity].now()
+	result, err := a.writer.Append(ctx, values...)
+	if err == nil {
+		g.acknowledged(a, began, result.First, texts)
+		return nil
+	}
+	if size == 1 {
+		g.failed(a, began, err, texts[0])
+	} else if !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
+		g.ledgers[a.entity].Refuse(texts)
+	}
+	return err
+}
+
+func (g *game) acknowledged(a *actor, began int, first int64, texts []string) {
+	events := make([]explore.Event, len(texts))
+	for i, t := range texts {
+		events[i] = explore.Event{Number: first + int64(i), Text: t}
+	}
+	entity, knew := a.entity, a.knows
+	a.knows = append(slices.Clone(a.knows), events...)
+	g.tell(func() {
+		g.ledgers[entity].Acknowledge(knew, events)
+		g.sum.acknowledged += len(texts)
+		if len(texts) == 1 {
+			g.numbers[entity].wrote(began, first, texts[0])
+		}
+	})
+}
+
+func (g *game) appendEach(ctx context.Context, a *actor, n int) error {
+	var values []any
+	var texts []string
+	for range n {
+		v, t := a.texts(1)
+		values, texts = append(values, v...), append(texts, t...)
+	}
+	began := g.numbers[a.entity].now()
+	outcomes, err := a.writer.AppendEach(ctx, values...)
+	for i, o := range outcomes {
+		switch o.Err {
+		case nil:
+			g.acknowledged(a, began, o.SequenceNumber, texts[i:i+1])
+		default:
+			g.failed(a, began, o.Err, texts[i])
+		}
+	}
+	return err
+}
+
+// failed takes note of a single event that was not acknowledged.
+func (g *game) failed(a *actor, began int, err error, text string) {
+	if unknown, ok := errors.AsType[*dynajournal.OutcomeUnknownError](err); ok {
+		g.numbers[a.entity].perhaps(began, unknown.First, text)
+		return
+	}
+	g.ledgers[a.entity].Refuse([]string{text})
+}
+
+// delete deletes some of what there is.
+func (g *game) delete(ctx context.Context, a *actor, size int) error {
+	next, err := a.writer.NextSequenceNumber(ctx)
+	if err != nil {
+		return err
+	}
+	began := g.numbers[a.entity].now()
+	to := next - 1 - int64(size%5)*(next-1-g.ledgers[a.entity].Low())/5
+	_, err = a.writer.DeleteTo(ctx, max(to, 0))
+	g.numbers[a.entity].deleted(began, max(to, 0))
+	return err
+}
+
+func (g *game) purge(ctx context.Context, a *actor, now bool) error {
+	next, err := a.writer.NextSequenceNumber(ctx)
+	if err != nil {
+		return err
+	}
+	began := g.numbers[a.entity].now()
+	_, err = a.writer.Purge(ctx, dynajournal.PurgeOptions{Now: now})
+	g.numbers[a.entity].deleted(began, next)
+	if err == nil || now {
+		a.writer = nil
+	}
+	return err
+}

@@ -1,0 +1,340 @@
+package simulate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/explore"
+)
+
+const (
+	originJournal = "origin"
+	originTable   = "origin-journal"
+)
+
+// copies are histories of another journal, the origin, that are copied into the entities. A copy into a persistence id that
+// holds something else goes on beside writers, as it must be refused. One that can come to its end needs the id for itself.
+type copies struct {
+	game   *game
+	origin *dynajournal.Journal
+	// ids counts the persistence ids of the origin, events the events written there.
+	ids, events int
+	// last is the source that was copied last into each entity, begun are all those of which something may stand there.
+	last  []*source
+	begun [][]*source
+	// reserved is the source whose copy needs an entity for itself, nil for none; over says that it has come to its end.
+	reserved []*source
+	over     []bool
+}
+
+// source is a history that is copied.
+type source struct {
+	id      string
+	records []dynajournal.Record
+	// low is the first number that is not deleted, highest the last.
+	low, highest int64
+	// there are the events that are not deleted, ever all that ever were.
+	there, ever map[int64]string
+	// empty says that nothing stood in the target when the first copy began.
+	empty bool
+}
+
+func (c *copies) prepare(g *game) {
+	*c = copies{game: g, last: make([]*source, entities), begun: make([][]*source, entities), reserved: make([]*source, entities), over: make([]bool, entities)}
+	if !g.copied {
+		return
+	}
+	config := g.config(originJournal)
+	config.JournalName = originJournal
+	if g.seed%2 == 0 {
+		config.JournalTable = originTable
+	}
+	if err := dynajournal.CreateTables(g.Context(), config, dynajournal.TableOptions{SharedWithJVM: g.shared}); err != nil {
+		g.Fatal(err)
+	}
+	c.origin = g.openJournal(config, newMachine(g.now, 0))
+	const last = entities - 1
+	c.reserved[last] = c.other(int(g.seed % 250))
+	c.reserved[last].empty = true
+}
+
+func (c *copies) close() {
+	if c.origin != nil {
+		_ = c.origin.Close()
+	}
+}
+
+// copying is a copy into an entity, nil if there must be none.
+func (g *game) copying(k command) func(context.Context) error {
+	c, e := &g.copies, k.entity
+	if c.origin == nil {
+		return nil
+	}
+	s, into := c.reserved[e], "into an id that it began in"
+	switch {
+	case c.over[e]:
+		return nil
+	case s == nil:
+		if s = c.source(k); s == nil {
+			return nil
+		}
+		c.last[e] = s
+		if against := c.against(e, s); len(against) > 0 {
+			g.sum.copies["into an id in use"]++
+			return func(ctx context.Context) error { return c.refused(ctx, e, s, against) }
+		}
+		if !g.alone(g.copier, e) {
+			return nil
+		}
+		into = "into an idle id"
+		s.empty = g.ledgers[e].Items() == 0 && g.ledgers[e].Low() == 0
+		c.reserved[e] = s
+	}
+	if s.empty && !slices.Contains(c.begun[e], s) {
+		into = "into an empty id"
+	}
+	g.sum.copies[into]++
+	g.dismiss(g.copier, e)
+	c.last[e] = s
+	c.begun[e] = append(c.begun[e], s)
+	return func(ctx context.Context) error { return c.whole(ctx, e, s) }
+}
+
+// source is the source of a copy, nil if there is none of its kind.
+func (c *copies) source(k command) *source {
+	switch k.kind {
+	case copyRelated:
+		return c.related(k.entity, k.size)
+	case copyBeginning:
+		return c.beginning(k.entity, k.size)
+	case copyAgain:
+		if s := c.last[k.entity]; s != nil && s.id != "" {
+			if k.size%2 == 0 {
+				c.extend(s, k.size)
+			}
+			return s
+		}
+	}
+	return c.other(k.size)
+}
+
+// other is a history of its own.
+func (c *copies) other(size int) *source {
+	s := c.newSource()
+	c.extend(s, size)
+	return s
+}
+
+// related is what stands in an entity, and goes on otherwise.
+func (c *copies) related(entity, size int) *source {
+	s := c.newSource()
+	s.read(c.game.auditor.Records(c.game.Context(), pid(entity), dynajournal.RecordsOptions{}), c.game)
+	if _, err := c.origin.PutRecords(c.game.Context(), s.id, each(s.records), dynajournal.PutRecordsOptions{}); err != nil {
+		c.game.Fatal(err)
+	}
+	c.extend(s, size)
+	return s
+}
+
+// beginning is the beginning of what stands in an entity, nil if that has none.
+func (c *copies) beginning(entity, size int) *source {
+	var s source
+	s.read(c.game.auditor.Records(c.game.Context(), pid(entity), dynajournal.RecordsOptions{}), c.game)
+	n := 0
+	for i, r := range s.records[:min(size, len(s.records))] {
+		if r.Kind != dynajournal.RecordEvent || r.BatchFirst == 0 || r.BatchLast == r.SequenceNumber {
+			n = i + 1
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	cut := &source{}
+	cut.read(func(yield func(dynajournal.Record, error) bool) { each(s.records[:n])(yield) }, c.game)
+	return cut
+}
+
+func (c *copies) newSource() *source {
+	c.ids++
+	return &source{id: fmt.Sprint(originJournal, c.ids)}
+}
+
+// extend writes more to a source, and deletes some of it.
+func (c *copies) extend(s *source, size int) {
+	g := c.game
+	var after int64
+	if s.ever == nil && size%4 == 0 {
+		after = int64(g.used)
+	}
+	w, err := c.origin.Recover(g.Context(), s.id, dynajournal.RecoverOptions{After: after}, nil)
+	if err != nil {
+		g.Fatal(err)
+	}
+	var result dynajournal.AppendResult
+	for i := range size%4 + 1 {
+		if result, err = w.Append(g.Context(), c.texts((size+i*i)%7+1)...); err != nil {
+			g.Fatal(err)
+		}
+	}
+	c.read(s)
+	if size%3 == 0 {
+		if _, err := w.DeleteTo(g.Context(), max(result.Last-int64(size%11), 0)); err != nil {
+			g.Fatal(err)
+		}
+		c.read(s)
+	}
+}
+
+// texts are those of the next events of the origin.
+func (c *copies) texts(n int) []any {
+	values := make([]any, n)
+	for i := range n {
+		c.events++
+		text := fmt.Sprint("origin-", c.events)
+		if n > 1 {
+			text = member + text
+		}
+		values[i] = text
+	}
+	return values
+}
+
+func (c *copies) read(s *source) {
+	s.read(c.origin.Records(c.game.Context(), s.id, dynajournal.RecordsOptions{}), c.game)
+}
+
+// read reads what the source is now.
+func (s *source) read(records iter.Seq2[dynajournal.Record, error], g *game) {
+	s.records, s.low, s.highest, s.there = nil, 0, 0, map[int64]string{}
+	if s.ever == nil {
+		s.ever = map[int64]string{}
+	}
+	for r, err := range records {
+		if err != nil {
+			g.Fatal(err)
+		}
+		s.records = append(s.records, r)
+		s.highest = max(s.highest, r.SequenceNumber, r.Last)
+		switch r.Kind {
+		case dynajournal.RecordLowMark:
+			s.low, s.highest = r.SequenceNumber, r.SequenceNumber-1
+		case dynajournal.RecordEvent:
+			s.there[r.SequenceNumber] = string(r.Bytes)
+		}
+	}
+	maps.Copy(s.ever, s.there)
+}
+
+func each(records []dynajournal.Record) iter.Seq2[dynajournal.Record, error] {
+	return func(yield func(dynajournal.Record, error) bool) {
+		for _, r := range records {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// against are the visible events of an entity for which a source can't be copied there: it has others at their numbers.
+func (c *copies) against(entity int, s *source) (against []explore.Event) {
+	for _, e := range c.game.ledgers[entity].Visible() {
+		if text, ok := s.there[e.Number]; e.Number >= s.low && (!ok || text != e.Text) || e.Number < s.low && s.ever[e.Number] != e.Text {
+			against = append(against, e)
+		}
+	}
+	return against
+}
+
+// mayDelete reports whether a copy may delete an event: the source has, of the same history.
+func (c *copies) mayDelete(entity int, e explore.Event) bool {
+	return slices.ContainsFunc(c.begun[entity], func(s *source) bool { return e.Number < s.low && s.ever[e.Number] == e.Text })
+}
+
+// refused copies to where something else stands.
+func (c *copies) refused(ctx context.Context, entity int, s *source, against []explore.Event) error {
+	err := c.put(ctx, entity, s)
+	c.game.tell(func() {
+		visible := c.game.ledgers[entity].Visible()
+		for _, e := range against {
+			if err == nil && slices.Contains(visible, e) {
+				c.game.fail(fmt.Errorf("%s: a history without the event %v was copied", pid(entity), e))
+			}
+		}
+	})
+	return err
+}
+
+// whole copies to where nothing else stands, and nobody writes until the copy has come to its end.
+func (c *copies) whole(ctx context.Context, entity int, s *source) error {
+	records, began := s.records, c.game.numbers[entity].now()
+	err := c.put(ctx, entity, s)
+	if s.low > 0 {
+		c.game.numbers[entity].deleted(began, s.low-1)
+	}
+	c.game.tell(func() { c.ended(entity, s, records, err) })
+	return err
+}
+
+// ended judges a copy that needs the entity for itself.
+func (c *copies) ended(entity int, s *source, records []dynajournal.Record, err error) {
+	g := c.game
+	switch {
+	case err == nil:
+		c.over[entity] = true
+		var want source
+		want.read(each(records), g)
+		got := map[int64]string{}
+		for _, e := range g.ledgers[entity].Visible() {
+			got[e.Number] = e.Text
+		}
+		if low := g.ledgers[entity].Low(); low != want.low || !maps.Equal(got, want.there) {
+			g.fail(fmt.Errorf("%s: copied were %v from %d on, and there are %v from %d on", pid(entity), want.there, want.low, got, low))
+		}
+	case errors.Is(err, dynajournal.ErrContentConflict):
+		c.over[entity] = true
+		if s.empty {
+			g.fail(fmt.Errorf("%s: a copy that began in an empty persistence id: %w", pid(entity), err))
+		}
+	case errors.Is(err, dynajournal.ErrInvalidArgument):
+		g.fail(fmt.Errorf("%s: what is copied is refused: %w", pid(entity), err))
+	}
+}
+
+func (c *copies) put(ctx context.Context, entity int, s *source) error {
+	n := c.game.numbers[entity]
+	began := n.now()
+	for number, text := range s.there {
+		n.perhaps(began, number, text)
+	}
+	_, err := c.game.copier.journal.PutRecords(ctx, pid(entity), each(s.records), dynajournal.PutRecordsOptions{})
+	return err
+}
+
+// settle gives back the entities whose copies have come to their end, when nothing of them is under way.
+func (c *copies) settle() {
+	for e := range c.over {
+		if g := c.game; c.over[e] && (g.copier.idle() || g.copier.on != e) && !g.underWay(e) {
+			c.reserved[e], c.over[e] = nil, false
+		}
+	}
+}
+
+// finish brings the copy into an entity to its end, if one has begun.
+func (c *copies) finish(entity int) {
+	s := c.reserved[entity]
+	if s != nil && !c.over[entity] && slices.Contains(c.begun[entity], s) {
+		c.game.serving(c.game.copier.name, func() error {
+			err := c.whole(c.game.Context(), entity, s)
+			if errors.Is(err, dynajournal.ErrContentConflict) {
+				return nil // which was judged
+			}
+			return err
+		})
+	}
+	c.reserved[entity], c.over[entity] = nil, false
+}

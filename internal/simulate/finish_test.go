@@ -1,0 +1,128 @@
+package simulate_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/explore"
+)
+
+// finish lets everything end without further faults, and looks at all there is.
+func (g *game) finish() {
+	g.fair = true
+	if len(g.unlag) > 0 {
+		g.lag(0)
+	}
+	for _, a := range g.actors {
+		a.paused = false
+		if a.machine.sleeps() {
+			g.sleepOrWake(a)
+		}
+		a.machine.correct()
+	}
+	for !g.quiet() {
+		if !g.step() {
+			g.sleep(time.Second)
+		}
+	}
+	for len(g.net.Late()) > 0 {
+		g.step()
+	}
+	for e := range entities {
+		g.check()
+		if g.wrong != nil {
+			return
+		}
+		g.compare(e)
+		g.copies.finish(e)
+		g.check()
+		g.serving("auditor", func() error { return g.goOn(e) })
+		g.check()
+		g.compare(e)
+		// Parts of a dead atomic write can stand in a partition that is reached only now that the one before it is full, and a
+		// repair makes parts known that stand far behind the end: the next recovery closes the numbers between, and so on.
+		last := &actor{name: fmt.Sprint("repair", e), journal: g.auditor}
+		for range 2 {
+			g.serving("auditor", func() error { return g.recover(g.Context(), last, e, dynajournal.RecoverOptions{}, nil) })
+			g.serving("auditor", func() error { return g.verify(g.Context(), g.auditor, e, repairWithAll, nil) })
+		}
+		g.check()
+		g.compare(e)
+		g.sound(e)
+		if err := g.numbers[e].linearizable(); err != nil {
+			g.fail(fmt.Errorf("%s: %w", pid(e), err))
+		}
+	}
+	g.wantStored()
+}
+
+func (g *game) quiet() bool {
+	g.settle()
+	return len(g.inside) == 0 && !slices.ContainsFunc(g.actors, func(a *actor) bool { return !a.idle() })
+}
+
+// sound verifies an entity after a recovery and a repair: what may still be found are high marks that were put for events that
+// failed.
+func (g *game) sound(entity int) {
+	g.fail(g.verify(g.Context(), g.auditor, entity, verifyEntity, func(f dynajournal.Finding) {
+		if f.Kind != dynajournal.FindingMarkBeyondEvents {
+			g.fail(fmt.Errorf("after a recovery and a repair verify finds %s of %s at %d: %s", f.Kind, f.PersistenceID, f.SequenceNumber, f.Detail))
+		}
+	}))
+}
+
+// compare compares what a reader is given with what must be visible.
+func (g *game) compare(entity int) {
+	want := g.ledgers[entity].Visible()
+	var got []explore.Event
+	for e, err := range g.auditor.Events(g.Context(), pid(entity), dynajournal.Range{}) {
+		if err != nil {
+			g.fail(err)
+			return
+		}
+		got = append(got, explore.Event{Number: e.SequenceNumber, Text: string(e.Bytes)})
+	}
+	if !slices.Equal(got, want) {
+		g.fail(fmt.Errorf("%s: at the end %v stand, but readers are given %v", pid(entity), want, got))
+	}
+	if _, _, err := g.load(g.Context(), g.auditor, entity, math.MaxInt64); err != nil {
+		g.fail(err)
+	}
+	if !g.ledgers[entity].Listed() {
+		return
+	}
+	for _, scan := range []bool{false, true} {
+		listed := 0
+		for id, err := range g.auditor.CurrentPersistenceIDs(g.Context(), dynajournal.IDsOptions{Scan: scan}) {
+			if err != nil {
+				g.fail(err)
+			}
+			if id == pid(entity) {
+				listed++
+			}
+		}
+		if listed != 1 {
+			g.fail(fmt.Errorf("%s has %d events, and is listed %d times (by scan: %v)", pid(entity), len(want), listed, scan))
+		}
+	}
+}
+
+// goOn recovers and writes, until a writer is not disturbed by what landed late.
+func (g *game) goOn(entity int) error {
+	const enough = 10
+	a := &actor{name: fmt.Sprint("last", entity), journal: g.auditor}
+	var err error
+	for range enough {
+		if err = g.recover(g.Context(), a, entity, dynajournal.RecoverOptions{}, nil); err == nil {
+			err = g.append(g.Context(), a, 1)
+		}
+		if !errors.Is(err, dynajournal.ErrWriterConflict) && !errors.Is(err, dynajournal.ErrDeletedMeanwhile) {
+			return err
+		}
+	}
+	return err
+}

@@ -1,0 +1,129 @@
+package simulate_test
+
+import (
+	"sync"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/clock"
+)
+
+// machine is the computer that a process runs on, with the clocks that its journal reads. The wall clock can be wrong and is
+// corrected in steps, the monotonic clock stops while the machine sleeps, and both can run fast or slow.
+type machine struct {
+	service func() time.Time
+
+	mu sync.Mutex
+	// wall and elapsed are what the clocks showed at a time of the service.
+	at      time.Time
+	wall    time.Time
+	elapsed time.Duration
+	// drift is how much more than the service's clock both show, as a part of the time that passes.
+	drift  float64
+	asleep bool
+	// setBack and woke are what the monotonic clock showed when the wall clock was set back last, and when the machine woke.
+	setBack, woke time.Duration
+}
+
+// longAgo is before anything that a machine does.
+const longAgo = -1 << 50
+
+func newMachine(service func() time.Time, ahead time.Duration) *machine {
+	now := service()
+	return &machine{service: service, at: now, wall: now.Add(ahead), setBack: longAgo, woke: longAgo}
+}
+
+func (m *machine) clock() *clock.Clock {
+	return clock.New(
+		func() time.Time {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return m.wall.Add(m.since())
+		},
+		func() time.Duration {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return m.elapsed + m.since()
+		},
+	)
+}
+
+// since is how much both clocks have advanced since their settings were noted.
+func (m *machine) since() time.Duration {
+	passed := m.service().Sub(m.at)
+	return passed + time.Duration(float64(passed)*m.drift)
+}
+
+// note notes what the clocks show now, before the way they run is changed.
+func (m *machine) note() {
+	passed := m.since()
+	m.at, m.wall, m.elapsed = m.service(), m.wall.Add(passed), m.elapsed+passed
+}
+
+// skip has time pass in which no timer fires: the monotonic clock of a machine that sleeps does not show it. It is called just
+// before the service's clock advances.
+func (m *machine) skip(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.note()
+	m.at, m.wall = m.at.Add(d), m.wall.Add(d)
+	if !m.asleep {
+		m.elapsed += d
+	}
+}
+
+// sleep puts the machine to sleep. It reports false if its wall clock was set back within the fence window: the journal can't
+// notice a sleep that is as long as the step back.
+func (m *machine) sleep() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.note()
+	if m.elapsed-m.setBack <= fenceWindow {
+		return false
+	}
+	m.asleep = true
+	return true
+}
+
+func (m *machine) wake() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.note()
+	m.asleep, m.woke = false, m.elapsed
+}
+
+func (m *machine) sleeps() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.asleep
+}
+
+// step sets the wall clock. It reports false, and does nothing, if that could hide that the machine has just slept.
+func (m *machine) step(by time.Duration) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.note()
+	if by < 0 {
+		if m.asleep || m.elapsed-m.woke <= fenceWindow {
+			return false
+		}
+		m.setBack = m.elapsed
+	}
+	m.wall = m.wall.Add(by)
+	return true
+}
+
+// run makes both clocks run fast or slow from now on.
+func (m *machine) run(drift float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.note()
+	m.drift = drift
+}
+
+// correct sets the wall clock right, and makes both clocks run as they should.
+func (m *machine) correct() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.note()
+	m.wall, m.drift = m.at, 0
+}

@@ -1,0 +1,149 @@
+package simulate_test
+
+import (
+	"hash/fnv"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/explore"
+)
+
+// passing are the times that pass at once.
+var passing = []time.Duration{
+	time.Second, 5 * time.Second, 12 * time.Second, time.Minute, 20 * time.Minute, 35 * time.Minute, 61 * time.Minute, 3 * time.Hour,
+}
+
+// pass lets time pass: requests that wait time out, old ones are refused, what has expired is removed. While a machine sleeps,
+// its timers stand still; as all processes have the same timers here, those of the others do, too, as if they were stopped.
+// They are also all stopped without that.
+func (g *game) pass(size int) {
+	d := passing[size%len(passing)]
+	stopped := size/len(passing)%2 == 1
+	for _, a := range g.actors {
+		stopped = stopped || a.machine.sleeps()
+	}
+	if stopped && d >= time.Minute {
+		g.skip(d)
+	} else {
+		g.sleep(d)
+	}
+	g.net.ForgetBefore(g.now().Add(-signatureLife))
+	g.expire()
+}
+
+// expire removes what has expired.
+func (g *game) expire() {
+	if _, err := g.engine.SweepExpired(); err != nil {
+		g.Fatal(err)
+	}
+	for _, l := range g.ledgers {
+		l.Expired(g.now())
+	}
+	g.settle()
+}
+
+// sleep lets time pass, in which timers fire.
+func (g *game) sleep(d time.Duration) {
+	for d > 0 {
+		step := d
+		for _, i := range g.inside {
+			step = min(step, max(time.Until(i.due), 1))
+		}
+		time.Sleep(step)
+		d -= step
+		g.settle()
+	}
+}
+
+// skip lets time pass in which no timer fires. What the service is doing it does before.
+func (g *game) skip(d time.Duration) {
+	for len(g.inside) > 0 {
+		g.sleep(time.Second)
+	}
+	for _, a := range g.actors {
+		a.machine.skip(d)
+	}
+	g.skew.Add(int64(d))
+}
+
+// sleepOrWake puts the machine of an actor to sleep, or wakes it. Nothing that it does goes on meanwhile. Of the requests that
+// it has sent some are still to be sent when it wakes, of others it then finds the answer, or that the connection is gone.
+func (g *game) sleepOrWake(a *actor) {
+	if a.machine.sleeps() {
+		g.trace("wakes", a.name)
+		a.machine.wake()
+		for _, release := range a.withheld {
+			release()
+		}
+		a.withheld = nil
+		g.settle()
+		return
+	}
+	a = g.sleepy(a)
+	if !a.machine.sleep() {
+		return
+	}
+	g.trace("sleeps", a.name)
+	g.sum.injected["sleep"]++
+	for _, r := range g.net.Pending() {
+		if r.Process != a.name {
+			continue
+		}
+		hash := fnv.New32a()
+		_, _ = hash.Write([]byte(r.String()))
+		switch (uint64(hash.Sum32()) + g.seed) % 4 {
+		case 0:
+			g.sum.injected["answer after a sleep"]++
+			a.withheld = append(a.withheld, g.perform(r))
+		case 1:
+			g.sum.injected["reset after a sleep"]++
+			g.perform(r)
+			a.withheld = append(a.withheld, func() { g.net.Fail(r) })
+		}
+	}
+}
+
+// sleepy is whose machine is put to sleep: mostly one that has requests under way.
+func (g *game) sleepy(a *actor) *actor {
+	if g.rand.IntN(4) == 0 {
+		return a
+	}
+	for _, r := range g.net.Pending() {
+		for _, other := range g.actors {
+			if other.name == r.Process && !other.machine.sleeps() {
+				return other
+			}
+		}
+	}
+	return a
+}
+
+// perform has the service do what a request asks for, and leaves its sender waiting until release is called.
+func (g *game) perform(r *explore.Request) (release func()) {
+	_, _, release = g.net.Perform(r)
+	g.learn(r)
+	return release
+}
+
+// stepClock sets the wall clock of an actor's machine forward or back.
+func (g *game) stepClock(a *actor, size int) {
+	steps := []time.Duration{time.Minute, 4 * time.Minute, 31 * time.Minute, 61 * time.Minute, 3 * time.Hour, 25 * time.Hour}
+	by := steps[size/2%len(steps)]
+	name := "clock set forward"
+	if size%2 == 0 {
+		by, name = -by, "clock set back"
+	}
+	if a.machine.step(by) {
+		g.trace(name, a.name)
+		g.sum.injected[name]++
+	}
+}
+
+// driftClock makes both clocks of an actor's machine run fast or slow, or right again.
+func (g *game) driftClock(a *actor, size int) {
+	rates := []float64{0.001, -0.001, 0.01, -0.01, 0.05, -0.05, 0}
+	rate := rates[size%len(rates)]
+	a.machine.run(rate)
+	if rate != 0 {
+		g.sum.injected["clock drifts"]++
+	}
+}
