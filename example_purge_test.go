@@ -21,5 +21,5 @@ func ExampleWriter_Purge() {
 	next, err := again.NextSequenceNumber(ctx)
 	check(err)
 	fmt.Printf("removed %d, the next event is number %d\n", purged.Removed, next)
-	// Output: removed 6, the next event is number 7
+	// Output: removed 5, the next event is number 7
 }
