@@ -72,6 +72,26 @@ func TestRecoveryAfterASnapshotHidesNothingThatStandsThere(t *testing.T) {
 	}
 }
 
+// Events that stand in the partition behind the snapshot's are no less there: the numbers between were rejected.
+func TestRecoveryAfterASnapshotAtAHoleHidesNothingBehindIt(t *testing.T) {
+	t.Parallel()
+	for kind, options := range kinds {
+		config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
+		createTables(t, config, options)
+		j, client := openJournal(t, config), dynamodb.NewFromConfig(config.AWS)
+		for _, after := range []int64{97, 98, 99} {
+			pid := fmt.Sprintf("%s-%d", kind, after)
+			p := spanning(201, 97, 98, 99)
+			putAll(t, client, p.attributes(pid, int64(j.SequenceShards())))
+			w, replayed := recoverAfter(t, j, pid, after)
+			if wantNext(t, w, 202); replayed != 102 {
+				t.Errorf("after %d, %d events were replayed, want 102", after, replayed)
+			}
+			wantNumbers(t, j, pid, p.numbers())
+		}
+	}
+}
+
 // A snapshot beyond a journal whose end no mark leads to fences the number behind the real end: a writer of before, who knows
 // it, cannot write there.
 func TestFenceOfASnapshotBeyondTheJournalStandsBehindItsRealEnd(t *testing.T) {

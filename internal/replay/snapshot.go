@@ -8,33 +8,34 @@ import (
 
 // beforeSnapshot is the highest number of a recovery after a snapshot that lies above highest, where the marks lead. The marks
 // are hints: a journal whose partition lacks its last number, and that has no high marks, goes on where they do not lead.
-// A low mark that was raised to the snapshot would hide all of that. So the snapshot's own partition is read before, and
-// where nothing is in it, the partitions behind the highest number as far as something is in them.
+// A low mark that was raised to the snapshot would hide all of that. So the snapshot's own partition is read before, and the
+// one behind it, as the numbers between can be holes. Where nothing is in them, the partitions behind the highest number are
+// read, as far as something is in them.
 func (r *run) beforeSnapshot(ctx context.Context, highest int64) (int64, error) {
-	last := (r.req.From - 1) / layout.PartitionSize
-	if last <= highest/layout.PartitionSize {
-		return highest, nil
-	}
-	top, err := r.store.top(ctx, r.meter, r.req.PersistenceID, last)
-	if err != nil {
-		return 0, err
-	}
-	for p := highest/layout.PartitionSize + 1; top == 0 && p < last; p++ {
-		found, err := r.store.top(ctx, r.meter, r.req.PersistenceID, p)
+	known, last := highest/layout.PartitionSize, (r.req.From-1)/layout.PartitionSize
+	for p := min(last+1, everywhere.last); p >= max(last, known+1); p-- {
+		top, err := r.store.top(ctx, r.meter, r.req.PersistenceID, p)
 		if err != nil {
 			return 0, err
 		}
-		if found == 0 {
+		if top > 0 {
+			r.high = max(r.high, layout.HighestBlock(top)) // a new reading has to come as far
+			marks := r.marks
+			marks.High = layout.HighestBlock(top)
+			return r.store.Highest(ctx, r.meter, r.req.PersistenceID, marks)
+		}
+	}
+	for p := known + 1; p < last; p++ {
+		top, err := r.store.top(ctx, r.meter, r.req.PersistenceID, p)
+		if err != nil {
+			return 0, err
+		}
+		if top == 0 {
 			break
 		}
-		highest = found
+		highest = top
 	}
-	if top == 0 {
-		return highest, nil
-	}
-	marks := r.marks
-	marks.High = layout.HighestBlock(top) // behind what r.marks lead to, nothing was found
-	return r.store.Highest(ctx, r.meter, r.req.PersistenceID, marks)
+	return highest, nil
 }
 
 // overrun reports whether an event that can count stands behind a fence, below the number to which the fence says that the
