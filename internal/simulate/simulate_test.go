@@ -279,7 +279,7 @@ func drawHistory(rt *rapid.T) history {
 		listIDs, listIDs, listIDs, lagIndexes, lagIndexes,
 	}
 	if !isWithout("clocks") {
-		weighted = append(weighted, sleepMachine, sleepMachine, stepClock, driftClock)
+		weighted = append(weighted, sleepMachine, sleepMachine, sleepMachine, stepClock, stepClock, driftClock)
 	}
 	if h.copied {
 		weighted = append(weighted, copyOther, copyOther, copyRelated, copyRelated, copyRelated, copyBeginning, copyBeginning, copyAgain, copyAgain)
