@@ -332,7 +332,7 @@ func repairArrangements(t *testing.T, kind string, options dynajournal.TableOpti
 		j, client := openJournal(t, config), dynamodb.NewFromConfig(config.AWS)
 		for i := from; i < min(from+round, count); i++ {
 			a := &arrangement{
-				Rand: rand.New(rand.NewPCG(*arrangementSeed, uint64(i)*2+uint64(kind[0]%2))), //nolint:gosec // reproducible
+				Rand: rand.New(rand.NewPCG(*arrangementSeed, uint64(i)*2+uint64(kind[0]%2))),
 				pid:  fmt.Sprint("a", i), shards: j.SequenceShards(), items: map[string]map[string]types.AttributeValue{},
 			}
 			a.draw()

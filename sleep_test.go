@@ -26,9 +26,9 @@ type sleeper struct {
 	*testing.T
 
 	engine *embedded.Engine
-	// sweep is how far the engine's own clock is ahead of the others: what it removes need not wait.
-	local, elapsed, service, sweep atomic.Int64
-	journal, other                 *dynajournal.Journal
+	// local and elapsed are the clocks of the machine, service is the engine's.
+	local, elapsed, service atomic.Int64
+	journal, other          *dynajournal.Journal
 	// meets is called at a request of the operation armed, once.
 	armed atomic.Pointer[string]
 	meets func(r *http.Request, send sender) (*http.Response, error)

@@ -113,7 +113,7 @@ func (e *Engine) dispatch(ctx context.Context, request *http.Request, body []byt
 	name, prefixed := strings.CutPrefix(request.Header.Get("X-Amz-Target"), targetPrefix)
 	operation, known := operations[name]
 	if !prefixed || !known || e.options.lacks(name) {
-		if len(body) > 0 && !(utf8.Valid(body) && json.Valid(body)) {
+		if len(body) > 0 && (!utf8.Valid(body) || !json.Valid(body)) {
 			return failed(serviceError("SerializationException", ""))
 		}
 		return failed(serviceError("UnknownOperationException", ""))

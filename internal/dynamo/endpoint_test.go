@@ -269,8 +269,8 @@ func TestDeniedSharingIsTriedAgain(t *testing.T) {
 			}
 		}
 		writes(true)
-		for _, pause := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
-			time.Sleep(pause*time.Minute - time.Second)
+		for _, minutes := range []int{1, 2, 4, 8, 16, 32, 60, 60} {
+			time.Sleep(time.Duration(minutes)*time.Minute - time.Second)
 			writes(false)
 			time.Sleep(time.Second)
 			writes(true)

@@ -228,8 +228,11 @@ func (r *run) compareSnapshots(ctx context.Context, pid string) (int64, *Differe
 		return compared, nil, nil
 	}
 	other, ok, err := r.target.LoadSnapshot(ctx, pid, dynajournal.SnapshotCriteria{MinSequenceNumber: newest + 1})
-	if err != nil || !ok {
-		return compared, nil, err
+	if err != nil {
+		return compared, nil, fmt.Errorf("look for a newer snapshot of %q: %w", pid, err)
+	}
+	if !ok {
+		return compared, nil, nil
 	}
 	return compared, &Difference{pid, other.SequenceNumber, "the target has a snapshot that is newer than those of the source"}, nil
 }
