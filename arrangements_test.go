@@ -185,7 +185,7 @@ func (a *arrangement) marks(first, next int) {
 		if how == 2 {
 			start, writer := max(seq-1-a.IntN(3), 1), string(rune('A'+a.IntN(3)))
 			par, num := a.number(seq)
-			if item := a.items[fmt.Sprint(par, " ", num)]; item["idx"] != nil && item["writer_uuid"] != nil { // that of a batch that is there
+			if item := a.items[fmt.Sprint(par, " ", num)]; item["idx"] != nil && item["writer_uuid"] != nil {
 				var idx int
 				_, _ = fmt.Sscan(attributeText(item["idx"]), &idx)
 				if writer = attributeText(item["writer_uuid"]); idx > 0 && idx < seq {

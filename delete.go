@@ -82,7 +82,7 @@ func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, beg
 	return w.remove(ctx, m, w.low.Seq, func(progress layout.LowMark) error { return w.putProgress(ctx, m, progress) })
 }
 
-// raiseLowMark puts the low mark, with the batch it cuts, unless it stands as high already. It refuses to where the clock is
+// raiseLowMark puts the low mark, with the batch it cuts, unless it is as high already. It refuses to where the clock is
 // off: the answers since the operation began tell.
 func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64, began clock.Moment) error {
 	for {
@@ -180,7 +180,7 @@ func (w *Writer) remove(ctx context.Context, m *dynamo.Meter, end int64, put fun
 }
 
 // entomb puts tombstones at the numbers lo up to hi - 1. They need no condition: below the low mark nothing counts. That the
-// low mark still stands is known since lowSeen: later than half the fence window the persistence id can have another life.
+// low mark is still there is known since lowSeen: later than half the fence window the persistence id can have another life.
 func (w *Writer) entomb(ctx context.Context, m *dynamo.Meter, lo, hi int64) error {
 	known := w.journal.fresh(w.lowSeen)
 	group, ctx := errgroup.WithContext(ctx)
@@ -231,7 +231,7 @@ func (w *Writer) putProgress(ctx context.Context, m *dynamo.Meter, low layout.Lo
 	item := w.journal.store.Keys.EncodeLowMark(w.pid, low, w.journal.idsAttributes(w.pid), 0)
 	seen := w.journal.clock.Now()
 	switch err := w.putMark(ctx, m, item, layout.AttrSeq+" = :v", w.journal.fresh(w.lowSeen)); {
-	case errors.Is(err, errMarkMoved): // so it is not known to stand as it did
+	case errors.Is(err, errMarkMoved): // so it is not known whether it is as it was
 		return nil
 	case err != nil:
 		return fmt.Errorf("put the low mark: %w", err)

@@ -90,7 +90,7 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 //   - when all is, the low mark is put with the expiry that counts. Had it one before, what a purge that was cut short left
 //     would be seen again, without what it had removed.
 //
-// No step is sent by knowledge that is too old: the low mark is known to stand since lowSeen, and is put anew where a step
+// No step is sent by knowledge that is too old: the low mark is known to be there since lowSeen, and is put anew where a step
 // would come close to that.
 func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
 	j, seen := w.journal, w.journal.clock.Now()
@@ -141,7 +141,7 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 		if j.clock.Since(w.lowSeen) < j.config.FenceWindow/(2*knowledgePart) {
 			return nil
 		}
-		return put(w.low, stillExpiring, during, nil) // the condition says whether it still stands
+		return put(w.low, stillExpiring, during, nil) // the condition fails if it is gone
 	}
 	orphans, err := w.removeOrphans(ctx, m, marks, renew)
 	if err != nil {
@@ -171,7 +171,7 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 	})
 }
 
-// fenceNext puts the fence of a purge at the next number, or fails with what stands there.
+// fenceNext puts the fence of a purge at the next number, or fails with a conflict if something else is stored there.
 func (w *Writer) fenceNext(ctx context.Context, m *dynamo.Meter, low int64) error {
 	return whileYoung(w.journal, func(expires int64, young func() error) error {
 		store := w.journal.store.While(both(w.journal.fresh(w.active), young))
@@ -277,7 +277,7 @@ func (j *Journal) removeSnapshots(ctx context.Context, m *dynamo.Meter, pid stri
 // No other writer lives, but one may have written since this one recovered: what it was acknowledged is not for this one to
 // erase.
 //
-// What is erased needs no condition: that the low mark still stands is known since lowSeen, and looked at again where a step
+// What is erased needs no condition: that the low mark is still there is known since lowSeen, and looked at again where a step
 // would come close to that.
 func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
 	j := w.journal
@@ -304,7 +304,7 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment)
 		keys, counted := make([]dynamo.Attributes, len(slots)), int64(0)
 		for i, s := range slots {
 			keys[i] = j.store.Keys.Event(w.pid, s.SequenceNr).Attributes()
-			if s.Event != nil || s.SequenceNr >= w.low.Removed { // what stands below else was removed by a deletion
+			if s.Event != nil || s.SequenceNr >= w.low.Removed { // other items below were removed by a deletion
 				counted++
 			}
 		}
@@ -330,7 +330,7 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment)
 	return removed, nil
 }
 
-// stillErasing looks whether the low mark stands as this purge has raised it, where that is not known since a short time.
+// stillErasing checks that the low mark is still as this purge raised it, where that is not known since a short time.
 func (w *Writer) stillErasing(ctx context.Context, m *dynamo.Meter) error {
 	j, seen := w.journal, w.journal.clock.Now()
 	if j.clock.Since(w.lowSeen) < j.config.FenceWindow/(2*knowledgePart) {

@@ -191,7 +191,7 @@ type Writer struct {
 	low  layout.LowMark
 	// farMark is a high mark that was found to be damaged, 0 if none.
 	farMark int64
-	// lowSeen is when the request began by which the low mark was last seen or put to stand as it is known here.
+	// lowSeen is when the request began by which the low mark was last seen or put as it is known here.
 	lowSeen  clock.Moment
 	expiring bool         // the id was purged: its marks vanish unless they are put anew
 	active   clock.Moment // when the last look at the journal, or write to it, began

@@ -33,7 +33,7 @@ func (p *planted) withHighMarks() *planted {
 	return p
 }
 
-// A snapshot whose number an event has, or that events stand behind, is not beyond the journal, wherever the marks lead: the low
+// A snapshot whose number an event has, or that has events behind it, is not beyond the journal, wherever the marks lead: the low
 // mark is not raised, and every event stays.
 func TestRecoveryAfterASnapshotHidesNothingThatStandsThere(t *testing.T) {
 	t.Parallel()
@@ -72,7 +72,7 @@ func TestRecoveryAfterASnapshotHidesNothingThatStandsThere(t *testing.T) {
 	}
 }
 
-// Events that stand in the partition behind the snapshot's are no less there: the numbers between were rejected.
+// Events in the partition behind the snapshot's count as well: the numbers between were rejected.
 func TestRecoveryAfterASnapshotAtAHoleHidesNothingBehindIt(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -170,7 +170,7 @@ func TestPartsOfAWriteThatAFenceHasCutAreNoEventsBehindIt(t *testing.T) {
 	wantNext(t, w, 501)
 }
 
-// Whatever stands in a journal, a recovery after a snapshot hands out or leaves readable every event behind it, and no event
+// Whatever a journal holds, a recovery after a snapshot hands out or leaves readable every event behind it, and no event
 // vanishes unless the journal ends before the snapshot.
 func TestRecoveryAfterAnySnapshot(t *testing.T) {
 	t.Parallel()

@@ -71,7 +71,7 @@ func newSleeper(t *testing.T, options dynajournal.TableOptions, change ...func(*
 	return s
 }
 
-// sleep lets time pass while the machine sleeps: its monotonic clock stands still.
+// sleep lets time pass while the machine sleeps: its monotonic clock stops.
 func (s *sleeper) sleep(d time.Duration) {
 	s.service.Add(int64(d))
 	s.local.Add(int64(d))
@@ -118,7 +118,7 @@ func (s *sleeper) overtake() {
 	}
 }
 
-// Nothing stands any more at the number that a writer of before the deletion writes to, so only a look before the attempt
+// Nothing is stored any more at the number that a writer of before the deletion writes to, so only a look before the attempt
 // stops it, whatever lies between its first attempt and the next.
 func TestWriterThatSleptBetweenAttemptsIsStopped(t *testing.T) {
 	t.Parallel()

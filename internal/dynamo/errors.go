@@ -142,7 +142,7 @@ var verdicts = map[string]verdict{
 var lostAnswer = verdict{reason: ErrUnavailable, retry: true, ambiguous: safeguard.LostAmbiguous}
 
 // judge decides what a failed try means. What is not known to have left a write undone may have done it: only an error that
-// DynamoDB's protocol names says that nothing was written. A status alone says nothing, as whoever stands between can answer
+// DynamoDB's protocol names says that nothing was written. A status alone says nothing, as a proxy in between can answer
 // with it after the service has done the write.
 func judge(err error) verdict {
 	if errors.Is(err, errSlept) {

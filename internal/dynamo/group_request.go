@@ -281,7 +281,8 @@ func (r *groupRequest) notSent(err error) {
 }
 
 // singly sends members by a request each, as many at the same time as can be under way. Before the last one has its outcome,
-// decide is told whether the service accepted some of them and refused none for what it is. spent is what the request has used of its tries.
+// decide is told whether the service accepted some of them and refused none for what it is. spent is what the
+// request has used of its tries.
 func (r *groupRequest) singly(members []member, spent tries, decide func(taken bool)) {
 	var refusals, accepted atomic.Bool
 	var left atomic.Int32

@@ -38,7 +38,7 @@ func (r *run) beforeSnapshot(ctx context.Context, highest int64) (int64, error) 
 	return highest, nil
 }
 
-// overrun reports whether an event that can count stands behind a fence, below the number to which the fence says that the
+// overrun reports whether an event that can count exists behind a fence, below the number to which the fence says that the
 // low mark is raised. A JVM does not know fences: it goes on after one as after any other number. What it has written must not
 // be hidden by raising the low mark. A member of an atomic write that began at the fence or before it can never count.
 func (r *run) overrun(ctx context.Context, fence layout.Slot) (bool, error) {

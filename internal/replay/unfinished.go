@@ -14,7 +14,7 @@ type unfinished struct {
 	at int64
 }
 
-// finished looks at an unfinished batch again before the reader accepts what stands behind it. What was read before the
+// finished looks at an unfinished batch again before the reader accepts what is stored behind it. What was read before the
 // members were missing shows that they never come: its writer has closed everything below. What was read later does not: they
 // can have come in between. If the batch is whole now, reading begins anew at its first member.
 func (r *run) finished(ctx context.Context, slot read) error {

@@ -116,7 +116,7 @@ func (w *Watch) marksMoved(ctx context.Context, m *dynamo.Meter) (bool, error) {
 		marks.Low.Seq == known.Low.Seq && marks.Low.Seq > 0 && !marks.Low.JudgesLike(known.Low), nil
 }
 
-// anything reports whether something stands in a span.
+// anything reports whether a span holds anything.
 func (s *Store) anything(ctx context.Context, m *dynamo.Meter, pid string, span Span) (bool, error) {
 	in := s.partitionQuery(pid, span.First, span.Last)
 	in.Limit = aws.Int32(1)

@@ -83,7 +83,7 @@ const (
 
 	// FenceMet: a purge ends where something else than its fence stands.
 	FenceMet = true
-	// Orphans: a purge removes the events that stand below where removal has come.
+	// Orphans: a purge removes the events that exist below where removal has come.
 	Orphans = true
 	// EraseLooks: an erasing purge looks first whether another writer has written.
 	EraseLooks = true

@@ -162,7 +162,7 @@ func (g *game) snapshotsUnderWay(entity int) bool {
 	return slices.ContainsFunc(g.net.Late(), about) || slices.ContainsFunc(g.inside, func(i inside) bool { return about(i.Request) })
 }
 
-// ended says whether an error has ended the writer for sure.
+// ended reports whether an error has ended the writer for sure.
 func ended(err error) bool {
 	return errors.Is(err, dynajournal.ErrWriterConflict) || errors.Is(err, dynajournal.ErrOutcomeUnknown) || errors.Is(err, dynajournal.ErrWriterEnded)
 }

@@ -24,7 +24,7 @@ type copies struct {
 	origin *dynajournal.Journal
 	// ids counts the persistence ids of the origin, events the events written there.
 	ids, events int
-	// last is the source that was copied last into each entity, begun are all those of which something may stand there.
+	// last is the source that was copied last into each entity, begun are all those of which the entity may hold something.
 	last  []*source
 	begun [][]*source
 	// reserved is the source whose copy needs an entity for itself, nil for none; over says that it has come to its end.
@@ -130,7 +130,7 @@ func (c *copies) other(size int) *source {
 	return s
 }
 
-// related is what stands in an entity, and goes on otherwise.
+// related is what an entity holds, and goes on otherwise.
 func (c *copies) related(entity, size int) *source {
 	s := c.newSource()
 	s.read(c.game.auditor.Records(c.game.Context(), pid(entity), dynajournal.RecordsOptions{}), c.game)
@@ -141,7 +141,7 @@ func (c *copies) related(entity, size int) *source {
 	return s
 }
 
-// beginning is the beginning of what stands in an entity, nil if that has none.
+// beginning is the beginning of what an entity holds, nil if that is nothing.
 func (c *copies) beginning(entity, size int) *source {
 	var s source
 	s.read(c.game.auditor.Records(c.game.Context(), pid(entity), dynajournal.RecordsOptions{}), c.game)

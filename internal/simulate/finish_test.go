@@ -43,8 +43,8 @@ func (g *game) finish() {
 		g.serving("auditor", func() error { return g.goOn(e) })
 		g.check()
 		g.compare(e)
-		// Parts of a dead atomic write can stand in a partition that is reached only now that the one before it is full, and a
-		// repair makes parts known that stand far behind the end: the next recovery closes the numbers between, and so on.
+		// Parts of a dead atomic write can exist in a partition that is reached only now that the one before it is full, and a
+		// repair makes parts known that exist far behind the end: the next recovery closes the numbers between, and so on.
 		last := &actor{name: fmt.Sprint("repair", e), journal: g.auditor}
 		for range 2 {
 			g.serving("auditor", func() error { return g.recover(g.Context(), last, e, dynajournal.RecoverOptions{}, nil) })

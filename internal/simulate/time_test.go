@@ -13,7 +13,7 @@ var passing = []time.Duration{
 }
 
 // pass lets time pass: requests that wait time out, old ones are refused, what has expired is removed. While a machine sleeps,
-// its timers stand still; as all processes have the same timers here, those of the others do, too, as if they were stopped.
+// its timers stop; as all processes have the same timers here, those of the others do, too, as if they were stopped.
 // They are also all stopped without that.
 func (g *game) pass(size int) {
 	d := passing[size%len(passing)]

@@ -79,7 +79,7 @@ type verification struct {
 	seen map[idHash]bool
 }
 
-// idHash stands for a persistence id, in little memory.
+// idHash identifies a persistence id in 16 bytes.
 type idHash [sha256.Size / 2]byte
 
 func hashOf(pid string) idHash {
