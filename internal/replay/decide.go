@@ -259,7 +259,7 @@ func (r *run) settle(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	end, err := r.store.End(ctx, r.meter, r.req.PersistenceID, r.marks, r.farMark)
-	if err == nil && end.Highest < r.req.From-1 {
+	if err == nil && safeguard.SnapshotLooked && end.Highest < r.req.From-1 {
 		end.Highest, err = r.beforeSnapshot(ctx, end.Highest)
 	}
 	if err != nil {
@@ -406,7 +406,7 @@ func (r *run) deleted(ctx context.Context, slot read) error {
 		if err != nil {
 			return err
 		}
-		if overrun {
+		if overrun && safeguard.Overrun {
 			r.want, slot.Low = first, 0 // it only closes its number, as a seal
 			return r.sealed(ctx, slot)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // unfinished is a batch that a reader leaves out because members of it were missing when the reader looked. As long as only
@@ -19,7 +20,7 @@ type unfinished struct {
 // can have come in between. If the batch is whole now, reading begins anew at its first member.
 func (r *run) finished(ctx context.Context, slot read) error {
 	b, at := r.unfinished.batch, r.unfinished.at
-	if !b.IsBatch() || slot.hole || slot.SequenceNr <= b.Last {
+	if !safeguard.LateMembers || !b.IsBatch() || slot.hole || slot.SequenceNr <= b.Last {
 		return nil
 	}
 	r.unfinished = unfinished{}

@@ -100,4 +100,10 @@ var killers = map[string]killer{
 
 	"CopyCompared":  {root, "^TestACopyFillsNothingBeforeAllIsComparedEqual$"},
 	"CopyUnchanged": {root, "^TestACopyEndsWhereSomebodyWritesWhileItCompares$"},
+
+	"LateMembers":    {explored, "^TestReaderIsGivenABatchThatBecameWholeWhileItRead$"},
+	"SnapshotLooked": {root, "^TestRecoveryAfterASnapshotHidesNothingThatStandsThere$"},
+	"Overrun":        {root, "^TestRecoveryHidesNothingWrittenBehindAFence$"},
+	"MarksWatched":   {root, "^TestLiveQueryFindsWhatComesWhileItIsIdle$"},
+	"MissingWatched": {root, "^TestLiveQueryFindsWhatComesWhileItIsIdle$"},
 }

@@ -207,4 +207,17 @@ const (
 	CopyCompared = true
 	// CopyUnchanged: a copy ends where somebody has written to or deleted in the target since.
 	CopyUnchanged = true
+
+	// Readers behind what was left out, and recoveries after a snapshot.
+
+	// LateMembers: a reader looks at an atomic write that it left out again before what it read later.
+	LateMembers = true
+	// SnapshotLooked: a recovery reads where the snapshot lies before it raises the low mark over that.
+	SnapshotLooked = true
+	// Overrun: a fence that a JVM has written behind raises no low mark.
+	Overrun = true
+	// MarksWatched: a live query also reads marks.
+	MarksWatched = true
+	// MissingWatched: a live query also looks at the numbers that were missing.
+	MissingWatched = true
 )
