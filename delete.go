@@ -82,7 +82,7 @@ func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, beg
 	return w.remove(ctx, m, w.low.Seq, func(progress layout.LowMark) error { return w.putProgress(ctx, m, progress) })
 }
 
-// raiseLowMark puts the low mark, with the batch it cuts, unless it is as high already. It refuses to where the clock is
+// raiseLowMark puts the low mark, with the batch it cuts, unless it is as high already. It refuses where the clock is
 // off: the answers since the operation began tell.
 func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64, began clock.Moment) error {
 	for {

@@ -12,8 +12,9 @@ import (
 )
 
 // EventsByPersistenceID reads the events of a persistence id from a sequence number on, and then new ones as they are
-// written, until the context ends or the loop is left; to 0 has no end, else it ends after that number. It never skips an
-// event, never repeats one, and never hands out part of an atomic write. Throttling and outages only delay it.
+// written, until the context ends or the loop is left; to 0 has no end, else it ends after that number. It never repeats an
+// event, never hands out part of an atomic write, and never skips an event of a writer of this package. What a JVM stores
+// later below an event that was handed out is not shown. Throttling and outages only delay it.
 //
 // While nothing comes, a look is one request, of one read unit in a native journal and at most three in a shared one. Every tenth
 // look reads marks instead of what is behind the last event, so an event may come one look later.
@@ -73,13 +74,17 @@ func (q *liveEvents) read(ctx context.Context) (bool, error) {
 	q.watch = nil // what it was told by holds no more, also after an error
 	window, found := Range{From: q.next, To: q.to}, false
 	result, err := q.journal.readEvents(ctx, q.pid, window, func(e *layout.Event) error {
-		q.next, found = e.SequenceNr+1, true
-		return q.journal.deliver(e, func(event Event) error {
+		err := q.journal.deliver(e, func(event Event) error {
+			q.next, found = e.SequenceNr+1, true // handed out, so never again
 			if q.ended = !q.yield(EventEnvelope{event.SequenceNumber, event}, nil); q.ended {
 				return replay.ErrStop
 			}
 			return nil
 		})
+		if err == nil { // also where the adapter makes no event of it
+			q.next, found = e.SequenceNr+1, true
+		}
+		return err
 	})
 	if q.ended || err == nil && q.to != 0 && q.next > q.to {
 		return found, replay.ErrStop

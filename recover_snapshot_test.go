@@ -92,6 +92,24 @@ func TestRecoveryAfterASnapshotAtAHoleHidesNothingBehindIt(t *testing.T) {
 	}
 }
 
+// The snapshot's own number and the one behind it are holes at the end of a partition: the reading goes on behind them.
+func TestRecoveryAfterASnapshotGoesOnBehindHolesAtTheEndOfItsPartition(t *testing.T) {
+	t.Parallel()
+	for kind, options := range kinds {
+		config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
+		createTables(t, config, options)
+		j, client := openJournal(t, config), dynamodb.NewFromConfig(config.AWS)
+		for _, holes := range [][]int64{{298, 299}, {299}} {
+			pid := fmt.Sprintf("%s-%d", kind, holes[0])
+			putAll(t, client, spanning(350, holes...).attributes(pid, int64(j.SequenceShards())))
+			w, replayed := recoverAfter(t, j, pid, holes[0])
+			if wantNext(t, w, 351); replayed != 51 {
+				t.Errorf("holes %v: %d events were replayed, want 51", holes, replayed)
+			}
+		}
+	}
+}
+
 // A snapshot beyond a journal whose end no mark leads to fences the number behind the real end: a writer of before, who knows
 // it, cannot write there.
 func TestFenceOfASnapshotBeyondTheJournalStandsBehindItsRealEnd(t *testing.T) {

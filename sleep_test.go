@@ -174,6 +174,29 @@ func TestWriterThatSleptAndIsStillTheLastGoesOn(t *testing.T) {
 	}
 }
 
+// The first look after a sleep begins by a service time from before it. That must not make a purge fail as too late.
+func TestFirstOperationAfterASleepIsDone(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]func(context.Context, *dynajournal.Writer) error{
+		"append": func(ctx context.Context, w *dynajournal.Writer) error { _, err := w.Append(ctx, "event"); return err },
+		"delete": func(ctx context.Context, w *dynajournal.Writer) error { _, err := w.DeleteTo(ctx, 1); return err },
+		"purge": func(ctx context.Context, w *dynajournal.Writer) error {
+			_, err := w.Purge(ctx, dynajournal.PurgeOptions{})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSleeper(t, kinds["native"])
+			w := written(t, s.journal, "a", 2)
+			s.sleep(13 * time.Hour)
+			if err := do(t.Context(), w); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // The wall clock was set back while the machine slept: both local clocks say that no time has passed. The answer's date tells.
 func TestWriteAfterASleepThatNoLocalClockTellsIsNotAcknowledged(t *testing.T) {
 	t.Parallel()

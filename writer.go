@@ -521,11 +521,11 @@ func (w *Writer) refresh(ctx context.Context, m *dynamo.Meter) error {
 
 // lookAfterPause looks at the journal again if what the writer knows of it is too old to write by.
 func (w *Writer) lookAfterPause(ctx context.Context, m *dynamo.Meter) error {
-	if w.journal.checkAge(w.active) == nil {
-		return nil
-	}
-	if _, err := w.lookAgain(ctx, m); err != nil {
-		return fmt.Errorf("look at %q again after a pause: %w", w.pid, itemError(w.journal.config.JournalTable, err))
+	// The first look after a sleep begins by a service time from before it, so it can be too old at once: its answers tell.
+	for w.journal.checkAge(w.active) != nil {
+		if _, err := w.lookAgain(ctx, m); err != nil {
+			return fmt.Errorf("look at %q again after a pause: %w", w.pid, itemError(w.journal.config.JournalTable, err))
+		}
 	}
 	return nil
 }

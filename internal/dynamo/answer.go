@@ -26,7 +26,7 @@ var (
 
 // checkSum reads an answer that says its checksum, and checks it. After an error the answer's body is closed.
 func checkSum(answer *http.Response) error {
-	stated := answer.Header.Get("X-Amz-Crc32")
+	stated := answer.Header.Get(sumHeader)
 	if stated == "" {
 		return nil
 	}

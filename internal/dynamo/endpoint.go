@@ -14,6 +14,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
+// sumHeader is the header of the checksum that DynamoDB sends with every answer, failures included.
+const sumHeader = "X-Amz-Crc32"
+
 // What an answer can lack that this service sends. None of them says what was done.
 var (
 	errNoSum      = errors.New("the answer has no checksum, which this service sends")
@@ -34,7 +37,7 @@ type endpoint struct {
 
 // check checks that an answer is the service's, and whole. After an error its body is closed.
 func (e *endpoint) check(answer *http.Response) error {
-	if answer.Header.Get("X-Amz-Crc32") != "" {
+	if answer.Header.Get(sumHeader) != "" {
 		if err := checkSum(answer); err != nil && safeguard.Checksum {
 			return err
 		}

@@ -177,7 +177,7 @@ func (r *groupRequest) try() bool {
 		r.note(judge(err))
 	}
 	left, refused, accepted := r.settle(failures)
-	if together && accepted && err == nil {
+	if together && err == nil && inserted(failures) {
 		r.group.accepted()
 	}
 	r.members = left
@@ -218,6 +218,13 @@ func (r *groupRequest) part(err error) {
 			}
 		})
 	}
+}
+
+// inserted reports whether the service has taken PartiQL for what it is: it has inserted an item, or found one at its key.
+func inserted(failures []error) bool {
+	return len(failures) == 0 || slices.ContainsFunc(failures, func(err error) bool {
+		return err == nil || errors.Is(judge(err).reason, ErrConditionFailed)
+	})
 }
 
 // note takes note of what an answer says of the whole request.

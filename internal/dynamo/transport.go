@@ -90,11 +90,17 @@ func (t transport) send(r *http.Request) (*http.Response, error) {
 	if err := t.endpoint.check(answer); err != nil {
 		return nil, err
 	}
-	// An answer that waited here while the machine slept states an old time.
-	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil && (!ok || t.clock.Since(begun) <= longestStart) {
-		t.clock.Learn(date)
+	if dated(answer) && (!ok || t.clock.Since(begun) <= longestStart) { // one that waited here in a sleep states an old time
+		if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
+			t.clock.Learn(date)
+		}
 	}
 	return answer, nil
+}
+
+// dated reports whether the Date of an answer is the service's: a failure without a checksum can be of a proxy in between.
+func dated(answer *http.Response) bool {
+	return answer.StatusCode == http.StatusOK || answer.Header.Get(sumHeader) != ""
 }
 
 // writeBuffer is the size in bytes of a connection's buffer: a request of 25 events of half a KB is one write.

@@ -267,6 +267,7 @@ func (r *run) settle(ctx context.Context) (bool, error) {
 	}
 	r.farMark = max(r.farMark, end.FarMark)
 	if end.Highest >= r.began {
+		r.high = max(r.high, layout.HighestBlock(end.Highest)) // a new reading has to come as far
 		return false, r.again(ctx)
 	}
 	r.highest = end.Highest
