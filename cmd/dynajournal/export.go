@@ -102,7 +102,7 @@ func (w *where) partial(name string, pids []string) string {
 type export struct {
 	journal *dynajournal.Journal
 	shown   *progress
-	known   map[[sha256.Size]byte]bool // ids that are in the file
+	known   map[[sha256.Size]byte]bool // ids that are in the file: true where a run before has put them there
 
 	mu         sync.Mutex // held by the one that is being written
 	out        *archive.Writer
@@ -183,10 +183,13 @@ func (e *export) all(ctx context.Context, pids iter.Seq2[string, error], paralle
 			break
 		}
 		id := sha256.Sum256([]byte(pid))
-		if e.known[id] {
+		if before, known := e.known[id]; known {
+			if e.known[id] = false; before {
+				group.Go(func() error { return e.damaged(ctx, pid) })
+			}
 			continue
 		}
-		e.known[id] = true
+		e.known[id] = false
 		group.Go(func() error { return e.one(ctx, pid) })
 	}
 	return group.Wait()
@@ -261,6 +264,22 @@ func (e *export) leaveOut(err error) {
 
 // recordOverhead is about what a record takes in memory besides its bytes.
 const recordOverhead = 256
+
+// damaged finds again the snapshots that a run before has left out of the file.
+func (e *export) damaged(ctx context.Context, pid string) error {
+	for _, err := range e.journal.Snapshots(ctx, pid, dynajournal.SnapshotCriteria{}) {
+		damaged := new(dynajournal.DamagedSnapshotError)
+		switch {
+		case errors.Is(err, dynajournal.ErrTableNotFound):
+			return nil
+		case errors.As(err, &damaged):
+			e.leaveOut(err)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
 
 func (e *export) snapshots(ctx context.Context, pid string) error {
 	for s, err := range e.journal.Snapshots(ctx, pid, dynajournal.SnapshotCriteria{}) {

@@ -31,7 +31,7 @@ import (
 // That lets a whole one be saved by a single put, whatever the clocks say. The hidden head stays until both are deleted, the
 // head first: it must not come back.
 
-// ErrTooLarge says that a snapshot is over the limit, before anything is written.
+// ErrTooLarge says that a snapshot is over the limit, before anything is written, or read of its parts.
 var ErrTooLarge = errors.New("the snapshot has too many bytes")
 
 // DamagedError names a snapshot that is stored and can't be read.
@@ -168,7 +168,7 @@ func (s *Store) assemble(ctx context.Context, m *dynamo.Meter, f *found) (damage
 		return nil, nil
 	}
 	if head.Stored > int64(s.MaxBytes)+packedOverhead {
-		return nil, fmt.Errorf("%w: %d, the limit is %d", ErrTooLarge, head.Stored, s.MaxBytes)
+		return fmt.Errorf("%w: %d, the limit is %d", ErrTooLarge, head.Stored, s.MaxBytes), nil
 	}
 	stored := head.Bytes
 	if head.Parts > 0 {

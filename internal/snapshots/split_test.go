@@ -211,16 +211,18 @@ func TestDamagedSplitSnapshotIsAnError(t *testing.T) {
 		}
 	}
 	for name, d := range map[string]damage{
-		"a bit of the first part":   flip(1),
-		"a bit of the last part":    flip(5),
-		"the first part is lost":    lose(1),
-		"a middle part is lost":     lose(3),
-		"the last part is lost":     lose(5),
-		"the checksum":              change("split_sha256", &types.AttributeValueMemberB{Value: make([]byte, 32)}),
-		"the checksum is empty":     change("split_sha256", &types.AttributeValueMemberB{Value: []byte{}}),
-		"the number of bytes":       change("split_bytes", &types.AttributeValueMemberN{Value: "4499"}),
-		"more bytes than there are": change("split_bytes", &types.AttributeValueMemberN{Value: "4501"}),
-		"the token":                 change("split_token", &types.AttributeValueMemberN{Value: "1"}),
+		"a bit of the first part":     flip(1),
+		"a bit of the last part":      flip(5),
+		"the first part is lost":      lose(1),
+		"a middle part is lost":       lose(3),
+		"the last part is lost":       lose(5),
+		"the checksum":                change("split_sha256", &types.AttributeValueMemberB{Value: make([]byte, 32)}),
+		"the checksum is empty":       change("split_sha256", &types.AttributeValueMemberB{Value: []byte{}}),
+		"the number of bytes":         change("split_bytes", &types.AttributeValueMemberN{Value: "4499"}),
+		"more bytes than are allowed": change("split_bytes", &types.AttributeValueMemberN{Value: "9000000000000000000"}),
+		"when it was saved":           change("split_ts", &types.AttributeValueMemberS{Value: "today"}),
+		"more bytes than there are":   change("split_bytes", &types.AttributeValueMemberN{Value: "4501"}),
+		"the token":                   change("split_token", &types.AttributeValueMemberN{Value: "1"}),
 		"two parts are swapped": func(b *base, items []layout.Attributes) {
 			one, two := maps.Clone(items[1]), maps.Clone(items[2])
 			one["seq"], two["seq"] = two["seq"], one["seq"]

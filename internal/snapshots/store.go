@@ -98,6 +98,8 @@ type found struct {
 	head *layout.SplitHead
 	// damage says why the item can't be read, if it can't.
 	damage error
+	// undated reports that it does not say when it was saved, so it may be the newest.
+	undated bool
 }
 
 // search goes down through the items of a range of keys.
@@ -222,7 +224,7 @@ func (s *Store) Newest(ctx context.Context, m *dynamo.Meter, pid string, c Crite
 	for {
 		var best *found
 		err := s.merge(ctx, m, pid, c, 0, func(f *found) (bool, error) {
-			if best == nil || f.Timestamp > best.Timestamp {
+			if best == nil || !best.undated && (f.undated || f.Timestamp > best.Timestamp) {
 				best = f
 			}
 			return true, nil
@@ -258,7 +260,7 @@ func (s *Store) merge(ctx context.Context, m *dynamo.Meter, pid string, c Criter
 				from = heads
 			}
 		}
-		if !hidden && c.timely(from.item) {
+		if _, dated := layout.SnapshotTimestamp(from.item); !hidden && (!dated || c.timely(from.item)) {
 			var f *found
 			if f, err = s.decode(pid, from); err == nil {
 				more, err = emit(f)
@@ -305,8 +307,9 @@ func (s *Store) decode(pid string, at *search) (*found, error) {
 		f.Snapshot, err = s.Keys.DecodeSnapshot(pid, at.item)
 	}
 	if item := new(layout.ItemError); errors.As(err, &item) {
-		saved, _ := layout.SnapshotTimestamp(at.item)
-		return &found{Snapshot: layout.Snapshot{PersistenceID: pid, SequenceNr: at.seq, Timestamp: saved}, damage: err}, nil
+		saved, dated := layout.SnapshotTimestamp(at.item)
+		damaged := layout.Snapshot{PersistenceID: pid, SequenceNr: at.seq, Timestamp: saved}
+		return &found{Snapshot: damaged, damage: err, undated: !dated}, nil
 	}
 	return f, err
 }
