@@ -326,8 +326,16 @@ func (p *putting) put(ctx context.Context, events []*layout.Event) error {
 		items, missing = append(items, item), append(missing, e)
 	}
 	first, last := events[0].SequenceNr, events[len(events)-1].SequenceNr
+	return p.compared(ctx, first, last, missing, func(ctx context.Context) error { return p.writeAll(ctx, items, missing) })
+}
+
+// compared does what takes the numbers first to last. Where the target may hold something behind them it is held until all of
+// that was compared. missing are the events that it writes.
+func (p *putting) compared(
+	ctx context.Context, first, last int64, missing []*layout.Event, take func(context.Context) error,
+) error {
 	write := func(ctx context.Context) error {
-		if err := p.writeAll(ctx, items, missing); err != nil {
+		if err := take(ctx); err != nil {
 			return err
 		}
 		p.tip, p.equal = max(p.tip, last), max(p.equal, last)
@@ -392,25 +400,14 @@ func (p *putting) closed(ctx context.Context, first, last int64) error {
 	if err != nil {
 		return err
 	}
-	write := func(ctx context.Context) error {
+	return p.compared(ctx, first, last, nil, func(ctx context.Context) error {
 		for _, s := range missing {
 			if err := p.seal(ctx, s); err != nil {
 				return err
 			}
 		}
-		p.tip, p.equal = max(p.tip, last), max(p.equal, last)
-		if layout.CrossesBlock(first, last) {
-			return p.raiseHighMark(ctx, last)
-		}
 		return nil
-	}
-	if p.compares(last) {
-		return p.hold(nil, write)
-	}
-	if err := p.settle(ctx); err != nil {
-		return err
-	}
-	return write(ctx)
+	})
 }
 
 // span is some numbers in a row, all of one partition.
