@@ -103,6 +103,9 @@ func TestEveryMutantIsCaught(t *testing.T) {
 			t.Parallel()
 			k := killers[name]
 			output, err := without(t, name, programs[k.folder], k)
+			for again := 1; again < mostRuns && err == nil; again++ {
+				output, err = without(t, name, programs[k.folder], k)
+			}
 			failed := regexp.MustCompile(`--- FAIL: (\S+)`).FindAll(output, -1)
 			if err == nil || len(failed) == 0 {
 				t.Fatalf("no test fails of %s in %s (%v)\n%s", k.run, k.folder, err, output)
@@ -111,6 +114,10 @@ func TestEveryMutantIsCaught(t *testing.T) {
 		})
 	}
 }
+
+// mostRuns bounds how often the tests that need a safeguard are run without it. Requests that are sent at the same time are
+// served in any order, and not every order needs the safeguard.
+const mostRuns = 10
 
 // build builds the test programs of the packages whose tests kill.
 func build(t *testing.T) map[string]string {
