@@ -28,21 +28,6 @@ func TestRemoveSendsItsConditionAndMayBeApplied(t *testing.T) {
 	})
 }
 
-func TestSetAttributesChangesOnlyItemsThatExist(t *testing.T) {
-	s := play(ok(`{}`))
-	var m dynamo.Meter
-	set := dynamo.Attributes{"expires": &types.AttributeValueMemberN{Value: "7"}}
-	if err := client(t, s).SetAttributes(t.Context(), &m, table, key(1), set); err != nil {
-		t.Fatal(err)
-	}
-	sent := s.tries()[0].body
-	names, _ := sent["ExpressionAttributeNames"].(map[string]any)
-	if sent["UpdateExpression"] != "SET #n0 = :v0" || names["#n0"] != "expires" || sent["ConditionExpression"] != "attribute_exists(#key)" ||
-		names["#key"] != "par" && names["#key"] != "num" || m.Cost().Requests != 1 {
-		t.Errorf("sent %v", sent)
-	}
-}
-
 func TestReplaceGivesTheItemThatStoodThere(t *testing.T) {
 	s := play(ok(`{"Attributes":{"num":{"N":"7"}}}`), ok(`{}`))
 	c := client(t, s)
@@ -61,7 +46,8 @@ func TestEveryRequestNamesOperationAndTableInItsError(t *testing.T) {
 			return c.Remove(ctx, &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1)})
 		},
 		"UpdateItem": func(ctx context.Context, c *dynamo.Client) error {
-			return c.SetAttributes(ctx, &dynamo.Meter{}, table, key(1), key(2))
+			_, err := c.Update(ctx, &dynamo.Meter{}, dynamo.Update{Table: table, Key: key(1), Expression: "REMOVE a"})
+			return err
 		},
 		"GetItem": func(ctx context.Context, c *dynamo.Client) error {
 			_, err := c.Get(ctx, &dynamo.Meter{}, table, key(1))

@@ -2,8 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -21,8 +19,9 @@ type Put struct {
 	Condition string
 	Names     map[string]string
 	Values    Attributes
-	// Before is called before every attempt, after the wait for a connection, if set. After an error the attempt is not sent,
-	// and the request ends with that error; what an earlier attempt may have done stays unknown.
+	// Before is called before every attempt, after the wait for a connection, if set. After an
+	// error the attempt is not sent, and the request ends with that error; what an earlier attempt
+	// may have done stays unknown.
 	Before func() error
 }
 
@@ -74,39 +73,6 @@ func (c *Client) Remove(ctx context.Context, m *Meter, p Put) error {
 			return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 		}
 		cost, err := c.capacity("DeleteItem", true, out.ConsumedCapacity)
-		return struct{}{}, cost, err
-	})
-	return err
-}
-
-// SetAttributes sets attributes of an item that exists; the others stay.
-func (c *Client) SetAttributes(ctx context.Context, m *Meter, table string, key, attributes Attributes) error {
-	names, values := map[string]string{}, Attributes{}
-	var sets []string
-	for name, v := range attributes {
-		i := strconv.Itoa(len(sets))
-		names["#n"+i], values[":v"+i] = name, v
-		sets = append(sets, "#n"+i+" = :v"+i)
-	}
-	for name := range key {
-		names["#key"] = name
-		break
-	}
-	in := &dynamodb.UpdateItemInput{
-		TableName:                 &table,
-		Key:                       key,
-		UpdateExpression:          aws.String("SET " + strings.Join(sets, ", ")),
-		ConditionExpression:       aws.String("attribute_exists(#key)"),
-		ExpressionAttributeNames:  names,
-		ExpressionAttributeValues: values,
-		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
-	}
-	_, err := call(ctx, c, m, request{operation: "UpdateItem", table: table, write: true}, func(ctx context.Context) (struct{}, Cost, error) {
-		out, err := c.api.UpdateItem(ctx, in)
-		if err != nil {
-			return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
-		}
-		cost, err := c.capacity("UpdateItem", true, out.ConsumedCapacity)
 		return struct{}{}, cost, err
 	})
 	return err
