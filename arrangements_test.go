@@ -84,7 +84,8 @@ func (a *arrangement) draw() {
 	a.snapshots(next)
 }
 
-// history draws single events and atomic writes of several writers, one after the other, with holes and seals.
+// history draws single events and atomic writes of several writers, one after the other, with holes
+// and seals.
 func (a *arrangement) history(next int) int {
 	for range 1 + a.IntN(7) {
 		writer, size := string(rune('A'+a.IntN(3))), 1+a.IntN(6)
@@ -309,8 +310,9 @@ func eachKind(prefix string, found []dynajournal.Finding) []string {
 	return slices.Collect(maps.Keys(kinds))
 }
 
-// Whatever is stored: a repair changes nothing that readers see, one run of it is enough, what is left is named and says why, and
-// a recovery, and a repair with every option that removes, leave what readers see.
+// Whatever is stored: a repair changes nothing that readers see, one run of it is enough, what is
+// left is named and says why, and a recovery, and a repair with every option that removes, leave
+// what readers see.
 func TestRepairOfAnything(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -415,7 +417,8 @@ func unreadableLeft(left []dynajournal.Finding) bool {
 	return slices.ContainsFunc(left, func(f dynajournal.Finding) bool { return f.Kind == dynajournal.FindingUndecodable })
 }
 
-// recoverAndRead reads after a recovery. It may have raised the low mark over a tombstone or fence, which a finding has said.
+// recoverAndRead reads after a recovery. It may have raised the low mark over a tombstone or fence,
+// which a finding has said.
 func recoverAndRead(
 	t *testing.T, j *dynajournal.Journal, a *arrangement, events []string, left []dynajournal.Finding, complain func(string, ...any),
 ) []string {

@@ -32,7 +32,8 @@ func consume[T any](all iter.Seq2[T, error], code func()) error {
 	return nil
 }
 
-// consumers are all calls that run the caller's code while they read or write; code is what runs there.
+// consumers are all calls that run the caller's code while they read or write; code is what runs
+// there.
 var consumers = map[string]func(ctx context.Context, j *dynajournal.Journal, code func()) error{
 	"Events": func(ctx context.Context, j *dynajournal.Journal, code func()) error {
 		return consume(j.Events(ctx, "long", dynajournal.Range{}), code)
@@ -143,8 +144,8 @@ func busyJournal(t *testing.T, options dynajournal.TableOptions) dynajournal.Con
 	return config
 }
 
-// Close returns while a consumer is busy, and leaves no goroutine of the journal; the consumer's next step gets ErrClosed. Were it
-// to wait for the consumer, the bubble would end with a deadlock.
+// Close returns while a consumer is busy, and leaves no goroutine of the journal; the consumer's
+// next step gets ErrClosed. Were it to wait for the consumer, the bubble would end with a deadlock.
 func TestCloseDoesNotWaitForABusyConsumer(t *testing.T) {
 	for kind, options := range kinds {
 		config := busyJournal(t, options)
@@ -184,7 +185,8 @@ func TestCloseDoesNotWaitForABusyConsumer(t *testing.T) {
 	}
 }
 
-// Close may be called where the journal has called: it returns there, and the call ends with ErrClosed.
+// Close may be called where the journal has called: it returns there, and the call ends with
+// ErrClosed.
 func TestCloseInsideOfAConsumer(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -256,7 +258,8 @@ func TestLoopThatIsLeftAfterClose(t *testing.T) {
 	}
 }
 
-// A Close among many consumers, of which some are busy, some read and some wait for connections, returns and ends them all.
+// A Close among many consumers, of which some are busy, some read and some wait for connections,
+// returns and ends them all.
 func TestCloseAmongManyConsumers(t *testing.T) {
 	for kind, options := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -310,7 +313,8 @@ func TestCloseAmongManyConsumers(t *testing.T) {
 	}
 }
 
-// goroutinesOf counts the goroutines that run code of packages whose path begins so, but for those that run the caller's code.
+// goroutinesOf counts the goroutines that run code of packages whose path begins so, but for those
+// that run the caller's code.
 func goroutinesOf(packages string) int {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
@@ -323,7 +327,8 @@ func goroutinesOf(packages string) int {
 	return n
 }
 
-// Close waits for what reads ahead of a busy consumer, also where a request does not end with its context.
+// Close waits for what reads ahead of a busy consumer, also where a request does not end with its
+// context.
 func TestCloseWaitsForWhatReadsAhead(t *testing.T) {
 	config := busyJournal(t, dynajournal.TableOptions{})
 	synctest.Test(t, func(t *testing.T) {

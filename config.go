@@ -75,12 +75,14 @@ type Config struct {
 	// one serialized message. Everything else is as without it, and both forms are always read, also side by side.
 	EventEnvelope bool
 
-	// FenceWindow is how long a deleted event keeps its sequence number taken, so that a writer that was paused meanwhile
-	// can't write there. A writer that did nothing for half of it looks before it writes. It must be the same in all
-	// processes that write to the journal, as who deletes says how long the number stays taken, and who was paused when he
-	// looks: CreateTables writes it into the journal's header, and 0 is what the header says. Another than the header's is an
-	// error. Of a journal without a header this is the only place that says it, and 0 is DefaultFenceWindow. It is at least
-	// MinFenceWindow, as a request can be under way for 15 minutes, and in whole seconds. Deleted events take storage that long.
+	// FenceWindow is how long a deleted event keeps its sequence number taken, so that a writer
+	// that was paused meanwhile can't write there. A writer that did nothing for half of it looks
+	// before it writes. It must be the same in all processes that write to the journal, as who
+	// deletes says how long the number stays taken, and who was paused when he looks: CreateTables
+	// writes it into the journal's header, and 0 is what the header says. Another than the header's
+	// is an error. Of a journal without a header this is the only place that says it, and 0 is
+	// DefaultFenceWindow. It is at least MinFenceWindow, as a request can be under way for 15
+	// minutes, and in whole seconds. Deleted events take storage that long.
 	FenceWindow time.Duration
 
 	// GroupCommit says whether writers may share requests. Defaults to GroupCommitAuto.

@@ -18,12 +18,13 @@ import (
 // storedDamage is one kind of damage made by hand, and what verify finds then.
 type storedDamage struct {
 	name string
-	// only says in which kind of journal it can be made: "native", "shared", or both where it is empty.
+	// only says in which kind of journal it can be made: "native", "shared", or both where it is
+	// empty.
 	only string
 	make func(d *damaged)
 	want []foundAt
-	// left are the findings that a repair with all options leaves, or where there is no option one without; nil are all that
-	// are not repairable, or none.
+	// left are the findings that a repair with all options leaves, or where there is no option one
+	// without; nil are all that are not repairable, or none.
 	left []foundAt
 	// option is what the findings that are not repaired unasked can be repaired with.
 	option dynajournal.RepairOption
@@ -230,8 +231,9 @@ func (b behaviours) of(kind dynajournal.FindingKind) *behaviour {
 	return b[kind]
 }
 
-// Each kind of damage is made by hand, in native and shared journals, with events of today's form and of that of Akka 1.1. What
-// verify, a repair unasked and one with all options do is what the table of docs/operations.md says.
+// Each kind of damage is made by hand, in native and shared journals, with events of today's form
+// and of that of Akka 1.1. What verify, a repair unasked and one with all options do is what the
+// table of docs/operations.md says.
 func TestDamageIsFoundAndRepairedAsTheTableSays(t *testing.T) {
 	t.Parallel()
 	seen := behaviours{}
@@ -416,8 +418,9 @@ func attributeText(v types.AttributeValue) string {
 	return fmt.Sprintf("%T", v)
 }
 
-// A JVM has used a native journal, and deleted the beginning of an atomic write: its low mark says nothing of the rest, which
-// counts as its last member is there. A repair enters the id into the index by that mark, and leaves all else that it says.
+// A JVM has used a native journal, and deleted the beginning of an atomic write: its low mark says
+// nothing of the rest, which counts as its last member is there. A repair enters the id into the
+// index by that mark, and leaves all else that it says.
 func TestRepairKeepsTheRestOfABatchThatAJVMCut(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)
@@ -446,8 +449,8 @@ func TestRepairKeepsTheRestOfABatchThatAJVMCut(t *testing.T) {
 	}
 }
 
-// What a repair uncovers is found by the same run: the first number is sealed to enter the id into the index, and the atomic write
-// that began there can no longer become whole.
+// What a repair uncovers is found by the same run: the first number is sealed to enter the id into
+// the index, and the atomic write that began there can no longer become whole.
 func TestOneRunOfRepairIsEnough(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)

@@ -10,7 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// The newest snapshot has lost a part. An older one is not loaded in its place: the events between them are deleted.
+// The newest snapshot has lost a part. An older one is not loaded in its place: the events between
+// them are deleted.
 func TestNoOlderSnapshotIsLoadedInThePlaceOfADamagedOne(t *testing.T) {
 	t.Parallel()
 	for _, byTime := range []bool{false, true} {

@@ -52,7 +52,8 @@ func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64) (DeleteResu
 	return result, nil
 }
 
-// deleteTo deletes, and begins anew where the writer's knowledge has become too old between two steps.
+// deleteTo deletes, and begins anew where the writer's knowledge has become too old between two
+// steps.
 func (w *Writer) deleteTo(ctx context.Context, m *dynamo.Meter, seq int64) (int64, error) {
 	began, removed := w.journal.clock.Now(), int64(0)
 	for {
@@ -64,7 +65,8 @@ func (w *Writer) deleteTo(ctx context.Context, m *dynamo.Meter, seq int64) (int6
 	}
 }
 
-// deleteOnce is a deletion that ends with ErrTooLate where it has to begin anew. began is when the whole deletion did.
+// deleteOnce is a deletion that ends with ErrTooLate where it has to begin anew. began is when the
+// whole deletion did.
 func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, began clock.Moment) (int64, error) {
 	if err := w.refresh(ctx, m); err != nil {
 		return 0, err
@@ -82,8 +84,8 @@ func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, beg
 	return w.remove(ctx, m, w.low.Seq, func(progress layout.LowMark) error { return w.putProgress(ctx, m, progress) })
 }
 
-// raiseLowMark puts the low mark, with the batch it cuts, unless it is as high already. It refuses where the clock is
-// off: the answers since the operation began tell.
+// raiseLowMark puts the low mark, with the batch it cuts, unless it is as high already. It refuses
+// where the clock is off: the answers since the operation began tell.
 func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64, began clock.Moment) error {
 	for {
 		seen := w.journal.clock.Now()
@@ -154,9 +156,10 @@ func (w *Writer) cut(ctx context.Context, m *dynamo.Meter, last int64, low layou
 // progressStep is how many numbers are removed before the low mark says so: what a crash can make the next deletion do again.
 const progressStep = 1000
 
-// remove turns every number from where removal has come to the low mark into a tombstone: events, holes and parts of dead
-// batches alike, and returns how many of them are below end. Holes wider than any that a writer leaves are left out: a damaged
-// low mark can be farther from the events than can ever be removed. put says on the low mark how far it has come.
+// remove turns every number from where removal has come to the low mark into a tombstone: events,
+// holes and parts of dead batches alike, and returns how many of them are below end. Holes wider
+// than any that a writer leaves are left out: a damaged low mark can be farther from the events
+// than can ever be removed. put says on the low mark how far it has come.
 func (w *Writer) remove(ctx context.Context, m *dynamo.Meter, end int64, put func(layout.LowMark) error) (int64, error) {
 	removed := int64(0)
 	for w.low.Removed < w.low.Seq {
@@ -179,8 +182,9 @@ func (w *Writer) remove(ctx context.Context, m *dynamo.Meter, end int64, put fun
 	return removed, nil
 }
 
-// entomb puts tombstones at the numbers lo up to hi - 1. They need no condition: below the low mark nothing counts. That the
-// low mark is still there is known since lowSeen: later than half the fence window the persistence id can have another life.
+// entomb puts tombstones at the numbers lo up to hi - 1. They need no condition: below the low mark
+// nothing counts. That the low mark is still there is known since lowSeen: later than half the
+// fence window the persistence id can have another life.
 func (w *Writer) entomb(ctx context.Context, m *dynamo.Meter, lo, hi int64) error {
 	known := w.journal.fresh(w.lowSeen)
 	group, ctx := errgroup.WithContext(ctx)

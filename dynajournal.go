@@ -101,9 +101,10 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 // Close ends the journal: reading stops at once, appends that were sent are waited for, up to Config.OperationTimeout.
 // Everything that is called afterwards returns ErrClosed. Closing twice does nothing.
 //
-// Close does not wait for the caller's own code: the body of a loop over events, a Recover handler, the source of PutRecords, a
-// Pace. It may be called there, too. Such a loop or call ends with ErrClosed when its code returns. Only in a Hook, a serializer
-// or a Logger it must not be called: they are part of the operation that Close waits for.
+// Close does not wait for the caller's own code: the body of a loop over events, a Recover handler,
+// the source of PutRecords, a Pace. It may be called there, too. Such a loop or call ends with
+// ErrClosed when its code returns. Only in a Hook, a serializer or a Logger it must not be called:
+// they are part of the operation that Close waits for.
 func (j *Journal) Close() error {
 	j.life.Close(j.config.OperationTimeout)
 	j.group.Close()

@@ -89,22 +89,25 @@ var (
 	// Nothing was written over; what was equal up to there stays. Copy to another journal, or purge the persistence id there.
 	ErrContentConflict = errors.New("other content stands in the target")
 
-	// ErrTooLate: so much of the fence window has passed since the journal was read that nothing may be written by it any
-	// more, as after the machine slept. What was not sent yet was not sent. Recover again, or call the operation again.
+	// ErrTooLate: so much of the fence window has passed since the journal was read that nothing
+	// may be written by it any more, as after the machine slept. What was not sent yet was not
+	// sent. Recover again, or call the operation again.
 	ErrTooLate = errors.New("too much time has passed since the journal was read")
 
-	// ErrClock: this machine's clock and the service's are too far apart for a deletion, whose tombstones would vanish too
-	// early or too late. The error is a *ClockError. Nothing was written. Correct the clock.
+	// ErrClock: this machine's clock and the service's are too far apart for a deletion, whose
+	// tombstones would vanish too early or too late. The error is a *ClockError. Nothing was
+	// written. Correct the clock.
 	ErrClock = errors.New("the clock is off")
 
 	// ErrDeletedMeanwhile: while a recovery was handing out events, those that were to follow were deleted. Load the newest
 	// snapshot and recover again.
 	ErrDeletedMeanwhile = replay.ErrDeletedMeanwhile
 
-	// ErrHole: more sequence numbers in a row are missing than any writer leaves, with something behind them. The error is a
-	// *HoleError, which names them and the marks. Nothing behind them was handed out. A mark or an item was put
-	// there wrongly, or a JVM has lost its journal and gone on after a snapshot. Verify names what is there. To go on behind the
-	// hole, read from its last number + 1, or recover after a snapshot of its last number or later.
+	// ErrHole: more sequence numbers in a row are missing than any writer leaves, with something
+	// behind them. The error is a *HoleError, which names them and the marks. Nothing behind them
+	// was handed out. A mark or an item was put there wrongly, or a JVM has lost its journal and
+	// gone on after a snapshot. Verify names what is there. To go on behind the hole, read from its
+	// last number + 1, or recover after a snapshot of its last number or later.
 	ErrHole = replay.ErrHole
 )
 
@@ -154,7 +157,8 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 type ClockError struct {
 	// Local is what this machine's clock showed when the service's showed Service.
 	Local, Service time.Time
-	// Offset is how far the local clock is ahead, Limit how far it may be off: a tenth of the fence window.
+	// Offset is how far the local clock is ahead, Limit how far it may be off: a tenth of the fence
+	// window.
 	Offset, Limit time.Duration
 }
 
@@ -260,10 +264,10 @@ func (e *ItemError) Is(target error) bool { return target == ErrCorruptItem }
 
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// DamagedSnapshotError names a snapshot that is stored and can't be read: its item, or a part of it, is missing or damaged.
-// errors.Is ErrCorruptItem. Restore its items from a backup. Or go on without it: load an older snapshot with
-// SnapshotCriteria.MaxSequenceNumber below it, if Bounds.Lowest is at most the number behind that one; then save anew, or delete
-// the damaged one.
+// DamagedSnapshotError names a snapshot that is stored and can't be read: its item, or a part of
+// it, is missing or damaged. errors.Is ErrCorruptItem. Restore its items from a backup. Or go on
+// without it: load an older snapshot with SnapshotCriteria.MaxSequenceNumber below it, if
+// Bounds.Lowest is at most the number behind that one; then save anew, or delete the damaged one.
 type DamagedSnapshotError struct {
 	PersistenceID  string
 	SequenceNumber int64

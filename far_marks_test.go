@@ -102,7 +102,8 @@ func (f *farJournal) within(name string, work func() error) error {
 	return err
 }
 
-// left counts the items of a persistence id that are left in the partitions of a small journal; events says of events only.
+// left counts the items of a persistence id that are left in the partitions of a small journal;
+// events says of events only.
 func (f *farJournal) left(pid string, events bool) int {
 	f.t.Helper()
 	n := 0
@@ -139,7 +140,8 @@ func (f *farJournal) findings(pid string) (map[dynajournal.FindingKind]int64, er
 	return found, nil
 }
 
-// farOperations are all operations on a persistence id; each gives back how many events it found or removed, or -1.
+// farOperations are all operations on a persistence id; each gives back how many events it found or
+// removed, or -1.
 var farOperations = []struct {
 	name string
 	run  func(f *farJournal, pid string, highest int64) (int64, error)
@@ -286,7 +288,8 @@ func TestNoMarkMakesAnOperationRunOnForEver(t *testing.T) {
 	}
 }
 
-// TestAnItemFarBehindTheOthersIsNamed has what no writer leaves: so many missing numbers that nobody can close them one by one.
+// TestAnItemFarBehindTheOthersIsNamed has what no writer leaves: so many missing numbers that
+// nobody can close them one by one.
 func TestAnItemFarBehindTheOthersIsNamed(t *testing.T) {
 	f := openFar(t, dynajournal.TableOptions{})
 	for _, far := range []int64{100_000_000, 1_000_000_000_003, dynajournal.MaxSequenceNumber - 2} {
@@ -322,7 +325,8 @@ func TestAnItemFarBehindTheOthersIsNamed(t *testing.T) {
 	}
 }
 
-// TestALongDeletedJournalIsCheckedAndPurgedByWhatItHolds has a persistence id of which nearly all was deleted and has vanished.
+// TestALongDeletedJournalIsCheckedAndPurgedByWhatItHolds has a persistence id of which nearly all
+// was deleted and has vanished.
 func TestALongDeletedJournalIsCheckedAndPurgedByWhatItHolds(t *testing.T) {
 	for kind, opts := range map[string]dynajournal.TableOptions{"native": {}, "shared": {SharedWithJVM: true}} {
 		f := openFar(t, opts)
@@ -365,8 +369,8 @@ func TestALongDeletedJournalIsCheckedAndPurgedByWhatItHolds(t *testing.T) {
 	}
 }
 
-// TestWhatFollowsAHoleAtTheEndOfAPartitionIsReplayed has what a JVM leaves that rejects the events around a hundredth number:
-// the high mark is missing too.
+// TestWhatFollowsAHoleAtTheEndOfAPartitionIsReplayed has what a JVM leaves that rejects the events
+// around a hundredth number: the high mark is missing too.
 func TestWhatFollowsAHoleAtTheEndOfAPartitionIsReplayed(t *testing.T) {
 	f := openFar(t, dynajournal.TableOptions{SharedWithJVM: true})
 	for name, missing := range map[string][]int64{
@@ -416,7 +420,8 @@ func TestWhatFollowsAHoleAtTheEndOfAPartitionIsReplayed(t *testing.T) {
 	}
 }
 
-// TestPurgeCountsNoNumberOfItsOwn has a purge say what it has removed, and not what it has put itself.
+// TestPurgeCountsNoNumberOfItsOwn has a purge say what it has removed, and not what it has put
+// itself.
 func TestPurgeCountsNoNumberOfItsOwn(t *testing.T) {
 	for kind, opts := range map[string]dynajournal.TableOptions{"native": {}, "shared": {SharedWithJVM: true}} {
 		f := openFar(t, opts)

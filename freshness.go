@@ -10,18 +10,19 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// A deleted number is free again after the fence window. So what was read of the journal may be written by for a part of the
-// window only, and the expiry of a tombstone must be young when it is put. The parts add up to less than the window, which is
-// an hour at least: half of it for the knowledge of a writer, a tenth for an expiry, a tenth for a clock that is off, and 15
-// minutes for which the service takes a signed request.
+// A deleted number is free again after the fence window. So what was read of the journal may be
+// written by for a part of the window only, and the expiry of a tombstone must be young when it is
+// put. The parts add up to less than the window, which is an hour at least: half of it for the
+// knowledge of a writer, a tenth for an expiry, a tenth for a clock that is off, and 15 minutes for
+// which the service takes a signed request.
 const (
 	knowledgePart = 2
 	expiryPart    = 10
 	clockPart     = 10
 )
 
-// checkAge fails if what was known at a moment is too old to write by. It is called before every attempt of a write, as the
-// machine can sleep while a request waits or pauses.
+// checkAge fails if what was known at a moment is too old to write by. It is called before every
+// attempt of a write, as the machine can sleep while a request waits or pauses.
 func (j *Journal) checkAge(known clock.Moment) error {
 	if safeguard.IdleLook && j.clock.Since(known) > j.config.FenceWindow/knowledgePart {
 		return ErrTooLate
@@ -42,10 +43,12 @@ func (j *Journal) fresh(known clock.Moment) func() error {
 // freshFromNow is the check of writes by what is read from now on.
 func (j *Journal) freshFromNow() func() error { return j.fresh(j.clock.Now()) }
 
-// errExpiryOld says that an expiry was computed too long ago to be put: the attempt was not sent, and can be made anew.
+// errExpiryOld says that an expiry was computed too long ago to be put: the attempt was not sent,
+// and can be made anew.
 var errExpiryOld = fmt.Errorf("%w: the expiry is too old to be put", ErrTooLate)
 
-// expiry is when what is put now may vanish, in seconds since 1970, and the check of attempts to put that.
+// expiry is when what is put now may vanish, in seconds since 1970, and the check of attempts to
+// put that.
 func (j *Journal) expiry() (expires int64, young func() error) {
 	computed := j.clock.Now()
 	return j.tombstoneExpiry(), func() error {
@@ -56,8 +59,9 @@ func (j *Journal) expiry() (expires int64, young func() error) {
 	}
 }
 
-// whileYoung puts something that expires, anew where the expiry has become too old before it was sent. What may have been put
-// with an older expiry is not put again: the caller does not know which one stands.
+// whileYoung puts something that expires, anew where the expiry has become too old before it was
+// sent. What may have been put with an older expiry is not put again: the caller does not know
+// which one stands.
 func whileYoung(j *Journal, put func(expires int64, young func() error) error) error {
 	for {
 		err := put(j.expiry())
@@ -67,8 +71,9 @@ func whileYoung(j *Journal, put func(expires int64, young func() error) error) e
 	}
 }
 
-// tombstoneExpiry is when a tombstone that is put now may vanish, in seconds since 1970. It is counted from the later of the
-// local clock and the service's, which removes what has expired: a clock that is slow must not let it vanish early.
+// tombstoneExpiry is when a tombstone that is put now may vanish, in seconds since 1970. It is
+// counted from the later of the local clock and the service's, which removes what has expired: a
+// clock that is slow must not let it vanish early.
 func (j *Journal) tombstoneExpiry() int64 {
 	if !safeguard.LatestClock {
 		return j.clock.Wall().Add(j.config.FenceWindow).Unix() + 1
@@ -76,8 +81,9 @@ func (j *Journal) tombstoneExpiry() int64 {
 	return j.clock.Latest().Add(j.config.FenceWindow).Unix() + 1
 }
 
-// checkClock fails with a *ClockError if the local clock and the service's were too far apart in the last answer since a
-// moment. An older answer says nothing: the clock may have been corrected since, or the machine may have slept.
+// checkClock fails with a *ClockError if the local clock and the service's were too far apart in
+// the last answer since a moment. An older answer says nothing: the clock may have been corrected
+// since, or the machine may have slept.
 func (j *Journal) checkClock(since clock.Moment) error {
 	local, service, ok := j.clock.Compared(since)
 	if !ok || !safeguard.ClockOff {

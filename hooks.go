@@ -8,9 +8,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// Hook is told what happens in a journal. It implements any of the hook interfaces below; calls come from many goroutines
-// at once, must not block, and must not use the journal that makes them: Close in a hook waits for the operation that the hook
-// is called by, and never returns.
+// Hook is told what happens in a journal. It implements any of the hook interfaces below; calls
+// come from many goroutines at once, must not block, and must not use the journal that makes them:
+// Close in a hook waits for the operation that the hook is called by, and never returns.
 type Hook any
 
 // RequestHook is told of every request to DynamoDB.

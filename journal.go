@@ -64,8 +64,8 @@ func (j *Journal) Events(ctx context.Context, persistenceID string, window Range
 	}
 }
 
-// readEvents reads the events of a window. The result is that of a reading that went to the end; the zero Result where there was
-// nothing to read.
+// readEvents reads the events of a window. The result is that of a reading that went to the end;
+// the zero Result where there was nothing to read.
 func (j *Journal) readEvents(ctx context.Context, pid string, window Range, emit func(*layout.Event) error) (replay.Result, error) {
 	req, some, err := window.request(pid)
 	if err == nil {
@@ -154,8 +154,9 @@ type Listing struct {
 	SequenceNumbers, Tombstones, Seals []int64
 }
 
-// List lists the items of a persistence id as they stand, below the low mark and parts of atomic writes included. It is for
-// inspection. Wide spans of deleted numbers are not read as a whole: a few items that are alone there can be missing.
+// List lists the items of a persistence id as they stand, below the low mark and parts of atomic
+// writes included. It is for inspection. Wide spans of deleted numbers are not read as a whole: a
+// few items that are alone there can be missing.
 func (j *Journal) List(ctx context.Context, persistenceID string) (Listing, error) {
 	if err := j.checkID(persistenceID); err != nil {
 		return Listing{}, err

@@ -11,13 +11,15 @@ import (
 	"github.com/dynajournal/dynajournal/internal/replay"
 )
 
-// EventsByPersistenceID reads the events of a persistence id from a sequence number on, and then new ones as they are
-// written, until the context ends or the loop is left; to 0 has no end, else it ends after that number. It never repeats an
-// event, never hands out part of an atomic write, and never skips an event of a writer of this package. What a JVM stores
-// later below an event that was handed out is not shown. Throttling and outages only delay it.
+// EventsByPersistenceID reads the events of a persistence id from a sequence number on, and then
+// new ones as they are written, until the context ends or the loop is left; to 0 has no end, else
+// it ends after that number. It never repeats an event, never hands out part of an atomic write,
+// and never skips an event of a writer of this package. What a JVM stores later below an event that
+// was handed out is not shown. Throttling and outages only delay it.
 //
-// While nothing comes, a look is one request, of one read unit in a native journal and at most three in a shared one. Every tenth
-// look reads marks instead of what is behind the last event, so an event may come one look later.
+// While nothing comes, a look is one request, of one read unit in a native journal and at most
+// three in a shared one. Every tenth look reads marks instead of what is behind the last event, so
+// an event may come one look later.
 func (j *Journal) EventsByPersistenceID(ctx context.Context, persistenceID string, from, to int64, poll Poll) iter.Seq2[EventEnvelope, error] {
 	return func(yield func(EventEnvelope, error) bool) {
 		q := &liveEvents{journal: j, pid: persistenceID, next: from, to: to, yield: yield}
@@ -49,7 +51,8 @@ func (q *liveEvents) look(ctx context.Context) (bool, error) {
 	return q.read(ctx)
 }
 
-// marksOfLook is how many marks an idle look may read: its requests cost no more than that in read units.
+// marksOfLook is how many marks an idle look may read: its requests cost no more than that in read
+// units.
 func (j *Journal) marksOfLook() int {
 	if j.Native() {
 		return 1

@@ -141,8 +141,8 @@ func inABubble(t *testing.T, run func(t *testing.T, j *dynajournal.Journal, s *p
 	}
 }
 
-// While nothing comes, a look of a live query is one request, of one unit in a native journal, and of at most three in a shared
-// one: the tenth look, which reads marks.
+// While nothing comes, a look of a live query is one request, of one unit in a native journal, and
+// of at most three in a shared one: the tenth look, which reads marks.
 func TestCostOfIdleLooks(t *testing.T) {
 	t.Parallel()
 	batch := modelBatch{6, 9, modelWriters[1]}

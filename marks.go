@@ -17,7 +17,8 @@ func (w *Writer) raiseHighMark(ctx context.Context, m *dynamo.Meter, seq int64) 
 	return w.journal.store.RaiseHighMark(ctx, m, w.pid, seq, w.journal.fresh(w.active))
 }
 
-// putLowMark puts a low mark, by what the writer knows of the journal. errMarkMoved reports that one as high is stored.
+// putLowMark puts a low mark, by what the writer knows of the journal. errMarkMoved reports that
+// one as high is stored.
 func (w *Writer) putLowMark(ctx context.Context, m *dynamo.Meter, low layout.LowMark) error {
 	item := w.journal.store.Keys.EncodeLowMark(w.pid, low, w.journal.idsAttributes(w.pid), 0)
 	return w.putMark(ctx, m, item, replay.MarkMovesUp, w.journal.fresh(w.active))

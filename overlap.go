@@ -9,18 +9,22 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// overlap is the part of a copy at which the target holds something: it is compared as a whole before anything is changed.
-// What the comparison shows to be missing is held until then, and the low mark of the records is pending: to raise it removes
-// events of the target, which can be compared with nothing, as they are deleted where the copy comes from.
+// overlap is the part of a copy at which the target holds something: it is compared as a whole
+// before anything is changed. What the comparison shows to be missing is held until then, and the
+// low mark of the records is pending: to raise it removes events of the target, which can be
+// compared with nothing, as they are deleted where the copy comes from.
 //
-// They may go where the event behind them was compared equal. An event at one number by one writer is one write, whoever has
-// copied it, and that writer had read all events before: so the events below are those that were deleted in the source.
+// They may go where the event behind them was compared equal. An event at one number by one writer
+// is one write, whoever has copied it, and that writer had read all events before: so the events
+// below are those that were deleted in the source.
 type overlap struct {
 	// settled reports that everything was compared, and changes may be made.
 	settled bool
-	// equal is the highest number at which an event was compared equal; all below it is one history.
+	// equal is the highest number at which an event was compared equal; all below it is one
+	// history.
 	equal int64
-	// pending is the low mark that the records have told last and that is not put yet; nil if there is none.
+	// pending is the low mark that the records have told last and that is not put yet; nil if there
+	// is none.
 	pending *layout.LowMark
 
 	held       []func(context.Context) error
@@ -41,8 +45,8 @@ func (p *putting) compares(seq int64) bool {
 	return safeguard.CopyCompared && !p.settled && seq < p.highest
 }
 
-// hold holds what is to be written until everything was compared. An interrupted copy leaves out no more than members of one
-// atomic write, and no more events are held.
+// hold holds what is to be written until everything was compared. An interrupted copy leaves out no
+// more than members of one atomic write, and no more events are held.
 func (p *putting) hold(missing []*layout.Event, write func(context.Context) error) error {
 	p.held = append(p.held, write)
 	for _, e := range missing {
@@ -55,7 +59,8 @@ func (p *putting) hold(missing []*layout.Event, write func(context.Context) erro
 	return nil
 }
 
-// settle ends the comparison, and makes the changes that waited for it: first the low mark, then what was missing.
+// settle ends the comparison, and makes the changes that waited for it: first the low mark, then
+// what was missing.
 func (p *putting) settle(ctx context.Context) error {
 	if low := p.pending; low != nil {
 		if err := p.raise(ctx, *low); err != nil {
@@ -77,8 +82,8 @@ func (p *putting) settle(ctx context.Context) error {
 	return p.raiseHighMark(ctx, p.highest)
 }
 
-// unseen looks for what no mark leads to in the partitions at which a low mark is to be put: where it would be the only thing
-// that is known of the id, nothing must be there that it hides.
+// unseen looks for what no mark leads to in the partitions at which a low mark is to be put: where
+// it would be the only thing that is known of the id, nothing must be there that it hides.
 func (p *putting) unseen(ctx context.Context, low int64) error {
 	if low <= p.tip+1 {
 		return nil
@@ -107,7 +112,8 @@ func (p *putting) unseen(ctx context.Context, low int64) error {
 	return p.pace(ctx)
 }
 
-// raise raises the low mark here, before anything behind it is written, and removes what it deletes.
+// raise raises the low mark here, before anything behind it is written, and removes what it
+// deletes.
 func (p *putting) raise(ctx context.Context, low layout.LowMark) error {
 	seen := p.journal.clock.Now()
 	if err := p.unchanged(ctx); err != nil {
@@ -160,7 +166,8 @@ func (p *putting) putLowMark(ctx context.Context, w *Writer, low layout.LowMark)
 	return nil
 }
 
-// unchanged checks that nobody has written or deleted here since the copy began: who has, has written what was not compared.
+// unchanged checks that nobody has written or deleted here since the copy began: who has, has
+// written what was not compared.
 func (p *putting) unchanged(ctx context.Context) error {
 	if p.equal == 0 || !safeguard.CopyUnchanged { // nothing was compared equal yet: what is here was read just before
 		return nil
@@ -184,8 +191,8 @@ func (p *putting) moved(highest int64) error {
 	return p.conflict(highest, fmt.Sprintf("another writer has used it while it was copied: the highest number was %d, and is %d", p.tip, highest))
 }
 
-// common checks that a low mark removes no event that is not known to be of the same history. It looks down from the highest,
-// as there an event is most likely.
+// common checks that a low mark removes no event that is not known to be of the same history. It
+// looks down from the highest, as there an event is most likely.
 func (p *putting) common(ctx context.Context, low layout.LowMark) error {
 	from, to := max(p.equal+1, p.low.First()), min(p.tip, low.Seq-1)
 	for block := to / layout.PartitionSize; from <= to && block >= from/layout.PartitionSize; block-- {

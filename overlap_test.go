@@ -16,7 +16,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// wantUntouched copies records, which must be refused because of other content, and checks that nothing has changed.
+// wantUntouched copies records, which must be refused because of other content, and checks that
+// nothing has changed.
 func wantUntouched(t *testing.T, to *damaged, all []dynajournal.Record, at int64) {
 	t.Helper()
 	before := items(t, to.table)
@@ -72,7 +73,8 @@ func TestACopyRemovesNothingThatItHasNotComparedEqual(t *testing.T) {
 	}
 }
 
-// Numbers that the target lacks before others are written when all of these are known to be the same.
+// Numbers that the target lacks before others are written when all of these are known to be the
+// same.
 func TestACopyFillsNothingBeforeAllIsComparedEqual(t *testing.T) {
 	t.Parallel()
 	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
@@ -119,7 +121,8 @@ func TestACopyFollowsADeletionOfWhatItHasComparedEqual(t *testing.T) {
 	}
 }
 
-// A history that is deleted as a whole can be compared with nothing, unless what the target holds is deleted as well.
+// A history that is deleted as a whole can be compared with nothing, unless what the target holds
+// is deleted as well.
 func TestACopyOfADeletedHistoryNeedsATargetWithoutEvents(t *testing.T) {
 	t.Parallel()
 	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
@@ -136,7 +139,8 @@ func TestACopyOfADeletedHistoryNeedsATargetWithoutEvents(t *testing.T) {
 	}
 }
 
-// While records are read the low mark of their source may move: then what this very copy has written may go.
+// While records are read the low mark of their source may move: then what this very copy has
+// written may go.
 func TestACopyFollowsALowMarkThatMovesWhileItIsMade(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)
@@ -184,7 +188,8 @@ func TestACopyFollowsALowMarkThatMovesWhileItIsMade(t *testing.T) {
 	}
 }
 
-// What others write to the target while a copy is made was not compared, and is neither removed nor replaced.
+// What others write to the target while a copy is made was not compared, and is neither removed nor
+// replaced.
 func TestACopyRemovesNothingThatOthersWriteMeanwhile(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)
@@ -236,7 +241,8 @@ func TestTheRestOfAnAtomicWriteNeedsALowMarkThatCutsIt(t *testing.T) {
 	putRecords(t, to.Journal, "a", all)
 }
 
-// Where a JVM has left events behind a hole and no mark leads to them, the partition of the low mark tells.
+// Where a JVM has left events behind a hole and no mark leads to them, the partition of the low
+// mark tells.
 func TestACopyLooksWhereItPutsALowMark(t *testing.T) {
 	t.Parallel()
 	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
@@ -285,9 +291,9 @@ func TestMarksOfACopyIntoAPurgedIDStay(t *testing.T) {
 	}
 }
 
-// TestACopyOfAnythingOverAnything copies histories drawn at random into ids that hold others: of the same past, of a past that
-// parted, or of another. The copy is the history, or it is refused and nothing has changed; interrupted at any request it ends
-// so when it is called again.
+// TestACopyOfAnythingOverAnything copies histories drawn at random into ids that hold others: of
+// the same past, of a past that parted, or of another. The copy is the history, or it is refused
+// and nothing has changed; interrupted at any request it ends so when it is called again.
 func TestACopyOfAnythingOverAnything(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -484,7 +490,8 @@ func (p *copies) put(r *rapid.T, pid string, all []dynajournal.Record) {
 	}
 }
 
-// killed copies until requests are used up. It reports whether the copy came to its end, and the error if that was one.
+// killed copies until requests are used up. It reports whether the copy came to its end, and the
+// error if that was one.
 func (p *copies) killed(pid string, all []dynajournal.Record, requests int64) (bool, error) {
 	config := p.config
 	mortal := &killed{inner: config.AWS.HTTPClient, late: requests%2 == 0}
@@ -503,7 +510,8 @@ func (p *copies) killed(pid string, all []dynajournal.Record, requests int64) (b
 	return err == nil, err
 }
 
-// While a copy compares what the target holds, somebody writes there. The low mark of the copy must not remove anything then.
+// While a copy compares what the target holds, somebody writes there. The low mark of the copy must
+// not remove anything then.
 func TestACopyEndsWhereSomebodyWritesWhileItCompares(t *testing.T) {
 	t.Parallel()
 	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)

@@ -26,8 +26,9 @@ type PurgeOptions struct {
 
 // PurgeResult says what a purge has removed.
 type PurgeResult struct {
-	// Removed is how many sequence numbers and snapshots were removed: those that no deletion had removed before, and events that
-	// one had left. The number that the purge itself takes is not among them.
+	// Removed is how many sequence numbers and snapshots were removed: those that no deletion had
+	// removed before, and events that one had left. The number that the purge itself takes is not
+	// among them.
 	Removed int64
 	Cost    Cost
 }
@@ -41,8 +42,9 @@ var errPurged = errors.New("it has purged the persistence id")
 // PurgeOptions.Now, and in a journal that is shared with a JVM, nothing is left, and the id begins again at 1. Snapshots are
 // not fenced: one that is saved while the id is purged, or later from a state of before, outlives the purge.
 //
-// Of a long-lived id, most of which was deleted before, not every number is looked at: less than 100 items in a row that are
-// alone among more than 100,000 deleted numbers can be missed, and more among more than a million.
+// Of a long-lived id, most of which was deleted before, not every number is looked at: less than
+// 100 items in a row that are alone among more than 100,000 deleted numbers can be missed, and more
+// among more than a million.
 //
 // ErrWriterConflict says that another writer has written, before the purge began or after it had fenced the others: then what
 // that one has written stays. Other errors leave a part removed: call it again, with a new writer.
@@ -90,8 +92,8 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 //   - when all is, the low mark is put with the expiry that counts. Had it one before, what a purge that was cut short left
 //     would be seen again, without what it had removed.
 //
-// No step is sent by knowledge that is too old: the low mark is known to be there since lowSeen, and is put anew where a step
-// would come close to that.
+// No step is sent by knowledge that is too old: the low mark is known to be there since lowSeen,
+// and is put anew where a step would come close to that.
 func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
 	j, seen := w.journal, w.journal.clock.Now()
 	marks, err := j.store.Marks(ctx, m, w.pid)
@@ -171,7 +173,8 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 	})
 }
 
-// fenceNext puts the fence of a purge at the next number, or fails with a conflict if something else is stored there.
+// fenceNext puts the fence of a purge at the next number, or fails with a conflict if something
+// else is stored there.
 func (w *Writer) fenceNext(ctx context.Context, m *dynamo.Meter, low int64) error {
 	return whileYoung(w.journal, func(expires int64, young func() error) error {
 		store := w.journal.store.While(both(w.journal.fresh(w.active), young))
@@ -179,8 +182,9 @@ func (w *Writer) fenceNext(ctx context.Context, m *dynamo.Meter, low int64) erro
 		if err != nil {
 			return err
 		}
-		// The fence of another purge with the same low mark, and another expiry, would do as well: both know the same, remove the
-		// same, and end when somebody uses the persistence id again. To refuse it only tells the second purge that there is a first.
+		// The fence of another purge with the same low mark, and another expiry, would do as well:
+		// both know the same, remove the same, and end when somebody uses the persistence id again.
+		// To refuse it only tells the second purge that there is a first.
 		if safeguard.FenceMet && (slot.Low != low || slot.Expires != expires) {
 			conflict := w.conflict(slot)
 			w.end(conflict)
@@ -193,8 +197,9 @@ func (w *Writer) fenceNext(ctx context.Context, m *dynamo.Meter, low int64) erro
 // neverExpires is the expiry of a low mark while its persistence id is being purged: the end of the year 9999.
 const neverExpires = 253_402_300_799
 
-// removeOrphans turns events into tombstones that stand below where removal has come: a snapshot newer than the journal has
-// raised the low mark over them. Nothing would hide them any more when that has vanished. renew is called between two steps.
+// removeOrphans turns events into tombstones that stand below where removal has come: a snapshot
+// newer than the journal has raised the low mark over them. Nothing would hide them any more when
+// that has vanished. renew is called between two steps.
 func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter, marks layout.Marks, renew func() error) (int64, error) {
 	j, removed := w.journal, int64(0)
 	last := (w.low.Removed - 1) / layout.PartitionSize
@@ -277,8 +282,8 @@ func (j *Journal) removeSnapshots(ctx context.Context, m *dynamo.Meter, pid stri
 // No other writer lives, but one may have written since this one recovered: what it was acknowledged is not for this one to
 // erase.
 //
-// What is erased needs no condition: that the low mark is still there is known since lowSeen, and looked at again where a step
-// would come close to that.
+// What is erased needs no condition: that the low mark is still there is known since lowSeen, and
+// looked at again where a step would come close to that.
 func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
 	j := w.journal
 	marks, err := w.lookAgain(ctx, m)
@@ -330,7 +335,8 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment)
 	return removed, nil
 }
 
-// stillErasing checks that the low mark is still as this purge raised it, where that is not known since a short time.
+// stillErasing checks that the low mark is still as this purge raised it, where that is not known
+// since a short time.
 func (w *Writer) stillErasing(ctx context.Context, m *dynamo.Meter) error {
 	j, seen := w.journal, w.journal.clock.Now()
 	if j.clock.Since(w.lowSeen) < j.config.FenceWindow/(2*knowledgePart) {

@@ -30,22 +30,24 @@ type PutRecordsResult struct {
 	Cost    Cost
 }
 
-// PutRecords writes a history, as Records of this or another journal reads it, to a persistence id under the same numbers and
-// with the writers of before. The id must be empty, or hold a beginning of the same history. So it can be called again after a
-// crash or an error at any point, and later again with what is new: records may begin anywhere up to the number after the highest
-// one here.
+// PutRecords writes a history, as Records of this or another journal reads it, to a persistence id
+// under the same numbers and with the writers of before. The id must be empty, or hold a beginning
+// of the same history. So it can be called again after a crash or an error at any point, and later
+// again with what is new: records may begin anywhere up to the number after the highest one here.
 //
-// What the id holds is compared first, up to its highest number. Until all of it was found equal nothing is written, raised or
-// removed; anything else ends the call with a *ContentConflictError, and the id is as it was. A low mark of the records that lies
-// above events of the id removes them only where an event at or above them was compared equal: below it both are one history. So
-// a history that is deleted up to a number above everything that the id holds has nothing in common with it, and is refused: purge
-// the id first (with PurgeOptions.Now, so that its numbers are free at once), or copy to another journal. An id whose events are
-// all deleted takes any later history.
+// What the id holds is compared first, up to its highest number. Until all of it was found equal
+// nothing is written, raised or removed; anything else ends the call with a *ContentConflictError,
+// and the id is as it was. A low mark of the records that lies above events of the id removes them
+// only where an event at or above them was compared equal: below it both are one history. So a
+// history that is deleted up to a number above everything that the id holds has nothing in common
+// with it, and is refused: purge the id first (with PurgeOptions.Now, so that its numbers are free
+// at once), or copy to another journal. An id whose events are all deleted takes any later history.
 //
-// Then the order is that of a writer, and a reader meanwhile sees a beginning of the history: the low mark is first, then numbers
-// rise, each event only when the one before is durable, the members of an atomic write at the same time, a high mark after the
-// event that needs it. Numbers that hold nothing are sealed before what follows them. No other writer may use the id until the
-// copy is whole: what it writes is found to be other content by the next call.
+// Then the order is that of a writer, and a reader meanwhile sees a beginning of the history: the
+// low mark is first, then numbers rise, each event only when the one before is durable, the members
+// of an atomic write at the same time, a high mark after the event that needs it. Numbers that hold
+// nothing are sealed before what follows them. No other writer may use the id until the copy is
+// whole: what it writes is found to be other content by the next call.
 //
 // Errors: *ContentConflictError, ErrInvalidArgument (records out of order, with gaps, or members of an atomic write missing),
 // ErrRejected (an item or atomic write over the limits), ErrCorruptItem, those of the records, and of any request.
@@ -81,8 +83,9 @@ type putting struct {
 	paid    Cost
 	result  PutRecordsResult
 
-	// low and highest are what was here at the beginning, high the high mark that is known to stay; low and high follow what is
-	// written. expiring reports that the id was purged: its marks vanish unless they are put again. hint leads to what is here.
+	// low and highest are what was here at the beginning, high the high mark that is known to stay;
+	// low and high follow what is written. expiring reports that the id was purged: its marks
+	// vanish unless they are put again. hint leads to what is here.
 	low      layout.LowMark
 	expiring bool
 	high     int64
@@ -137,7 +140,8 @@ func (p *putting) all(ctx context.Context, records iter.Seq2[Record, error]) err
 	return p.raiseHighMark(ctx, p.ends)
 }
 
-// each takes the records one by one. What the caller's iterator does between them is no part of the operation.
+// each takes the records one by one. What the caller's iterator does between them is no part of the
+// operation.
 func (p *putting) each(ctx context.Context, records iter.Seq2[Record, error]) error {
 	var failed error
 	p.op.Leave()
@@ -285,8 +289,8 @@ func (p *putting) event(ctx context.Context, r *Record) error {
 	return p.put(ctx, whole)
 }
 
-// head checks that the members of an atomic write before its first record are here, or were cut off by the low mark: without
-// them the rest would never count.
+// head checks that the members of an atomic write before its first record are here, or were cut off
+// by the low mark: without them the rest would never count.
 func (p *putting) head(ctx context.Context, first *layout.Event) error {
 	if first.SequenceNr == first.Batch.Start {
 		return nil
@@ -329,8 +333,8 @@ func (p *putting) put(ctx context.Context, events []*layout.Event) error {
 	return p.compared(ctx, first, last, missing, func(ctx context.Context) error { return p.writeAll(ctx, items, missing) })
 }
 
-// compared does what takes the numbers first to last. Where the target may hold something behind them it is held until all of
-// that was compared. missing are the events that it writes.
+// compared does what takes the numbers first to last. Where the target may hold something behind
+// them it is held until all of that was compared. missing are the events that it writes.
 func (p *putting) compared(
 	ctx context.Context, first, last int64, missing []*layout.Event, take func(context.Context) error,
 ) error {
@@ -472,8 +476,8 @@ func (p *putting) deleted(ctx context.Context, first, last int64) error {
 	return p.hold(nil, func(ctx context.Context) error { return p.keepTaken(ctx, first, last) })
 }
 
-// keepTaken puts tombstones where nothing is there. Each is put under that condition: an event that nobody has removed is none
-// of this history.
+// keepTaken puts tombstones where nothing is there. Each is put under that condition: an event that
+// nobody has removed is none of this history.
 func (p *putting) keepTaken(ctx context.Context, first, last int64) error {
 	missing, err := p.notTaken(ctx, first, last)
 	if err != nil {

@@ -253,9 +253,9 @@ func (p *Poll) complete() error {
 	return nil
 }
 
-// poll calls look again and again, until look fails, the context ends or the journal is closed. look reports whether it found
-// something. Throttling and
-// outages, and requests that hang until Config.OperationTimeout, count as nothing found: a live query outlives them.
+// poll calls look again and again, until look fails, the context ends or the journal is closed.
+// look reports whether it found something. Throttling and outages, and requests that hang until
+// Config.OperationTimeout, count as nothing found: a live query outlives them.
 func (p Poll) poll(ctx, journal context.Context, look func() (bool, error)) error {
 	if err := p.complete(); err != nil {
 		return err

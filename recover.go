@@ -123,8 +123,9 @@ func (j *Journal) recoverWriter(ctx context.Context, req *replay.Request, emit f
 	return w, nil
 }
 
-// sayDeleted logs that a recovery began below the low mark: the caller's state lacks what the deleted events said. An entity
-// without a snapshot may not need them, one with a snapshot that is too old does.
+// sayDeleted logs that a recovery began below the low mark: the caller's state lacks what the
+// deleted events said. An entity without a snapshot may not need them, one with a snapshot that is
+// too old does.
 func (w *Writer) sayDeleted(ctx context.Context, after int64) {
 	if after >= w.deletedTo {
 		return
@@ -191,7 +192,8 @@ type Writer struct {
 	low  layout.LowMark
 	// farMark is a high mark that was found to be damaged, 0 if none.
 	farMark int64
-	// lowSeen is when the request began by which the low mark was last seen or put as it is known here.
+	// lowSeen is when the request began by which the low mark was last seen or put as it is known
+	// here.
 	lowSeen  clock.Moment
 	expiring bool         // the id was purged: its marks vanish unless they are put anew
 	active   clock.Moment // when the last look at the journal, or write to it, began
@@ -206,9 +208,10 @@ func (w *Writer) WriterUUID() string { return w.uuid }
 // RecoveryCost is what the recovery cost that handed the writer out.
 func (w *Writer) RecoveryCost() Cost { return w.recovery.Cost() }
 
-// DeletedTo is the last sequence number that was deleted when the writer recovered, 0 if none was. Where it is above
-// RecoverOptions.After, the recovery did not replay everything behind that: the events up to DeletedTo are gone, and a state
-// without the snapshot that contains them lacks what they said.
+// DeletedTo is the last sequence number that was deleted when the writer recovered, 0 if none was.
+// Where it is above RecoverOptions.After, the recovery did not replay everything behind that: the
+// events up to DeletedTo are gone, and a state without the snapshot that contains them lacks what
+// they said.
 func (w *Writer) DeletedTo() int64 { return w.deletedTo }
 
 // NextSequenceNumber is the sequence number that the next event gets. It waits for the calls under way.

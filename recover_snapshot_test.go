@@ -33,8 +33,8 @@ func (p *planted) withHighMarks() *planted {
 	return p
 }
 
-// A snapshot whose number an event has, or that has events behind it, is not beyond the journal, wherever the marks lead: the low
-// mark is not raised, and every event stays.
+// A snapshot whose number an event has, or that has events behind it, is not beyond the journal,
+// wherever the marks lead: the low mark is not raised, and every event stays.
 func TestRecoveryAfterASnapshotHidesNothingThatStandsThere(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -92,7 +92,8 @@ func TestRecoveryAfterASnapshotAtAHoleHidesNothingBehindIt(t *testing.T) {
 	}
 }
 
-// The snapshot's own number and the one behind it are holes at the end of a partition: the reading goes on behind them.
+// The snapshot's own number and the one behind it are holes at the end of a partition: the reading
+// goes on behind them.
 func TestRecoveryAfterASnapshotGoesOnBehindHolesAtTheEndOfItsPartition(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -110,8 +111,8 @@ func TestRecoveryAfterASnapshotGoesOnBehindHolesAtTheEndOfItsPartition(t *testin
 	}
 }
 
-// A snapshot beyond a journal whose end no mark leads to fences the number behind the real end: a writer of before, who knows
-// it, cannot write there.
+// A snapshot beyond a journal whose end no mark leads to fences the number behind the real end: a
+// writer of before, who knows it, cannot write there.
 func TestFenceOfASnapshotBeyondTheJournalStandsBehindItsRealEnd(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -143,7 +144,8 @@ func TestFenceOfASnapshotBeyondTheJournalStandsBehindItsRealEnd(t *testing.T) {
 	}
 }
 
-// A JVM knows no fences, and goes on behind the one that a crash has left: what it has written stays.
+// A JVM knows no fences, and goes on behind the one that a crash has left: what it has written
+// stays.
 func TestRecoveryHidesNothingWrittenBehindAFence(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -170,8 +172,8 @@ func TestRecoveryHidesNothingWrittenBehindAFence(t *testing.T) {
 	}
 }
 
-// Members of an atomic write that the fence has cut do not keep a recovery from raising the low mark: the writer who has put the
-// fence may go on any time.
+// Members of an atomic write that the fence has cut do not keep a recovery from raising the low
+// mark: the writer who has put the fence may go on any time.
 func TestPartsOfAWriteThatAFenceHasCutAreNoEventsBehindIt(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
@@ -188,8 +190,8 @@ func TestPartsOfAWriteThatAFenceHasCutAreNoEventsBehindIt(t *testing.T) {
 	wantNext(t, w, 501)
 }
 
-// Whatever a journal holds, a recovery after a snapshot hands out or leaves readable every event behind it, and no event
-// vanishes unless the journal ends before the snapshot.
+// Whatever a journal holds, a recovery after a snapshot hands out or leaves readable every event
+// behind it, and no event vanishes unless the journal ends before the snapshot.
 func TestRecoveryAfterAnySnapshot(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {

@@ -6,8 +6,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-// relay has the caller's code run on the caller's goroutine, one call at a time, for goroutines that work for it. While it runs
-// the operation has left, so that nobody who closes the journal waits for it.
+// relay has the caller's code run on the caller's goroutine, one call at a time, for goroutines
+// that work for it. While it runs the operation has left, so that nobody who closes the journal
+// waits for it.
 type relay struct{ calls chan relayed }
 
 type relayed struct {
@@ -15,8 +16,8 @@ type relayed struct {
 	result chan error // has room for the one result
 }
 
-// relaying runs work in a goroutine, and what work has called on this one, until work ends. The first call that fails ends it.
-// Work must have ended its own goroutines when it returns.
+// relaying runs work in a goroutine, and what work has called on this one, until work ends. The
+// first call that fails ends it. Work must have ended its own goroutines when it returns.
 func relaying(ctx context.Context, op *lifetime.Operation, work func(context.Context, *relay) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	r, ended := &relay{make(chan relayed)}, make(chan error, 1)
@@ -39,7 +40,8 @@ func relaying(ctx context.Context, op *lifetime.Operation, work func(context.Con
 	return <-ended
 }
 
-// call runs a call where the relay runs them, and returns its error. It does not wait longer than ctx.
+// call runs a call where the relay runs them, and returns its error. It does not wait longer than
+// ctx.
 func (r *relay) call(ctx context.Context, call func() error) error {
 	c := relayed{call, make(chan error, 1)}
 	select {

@@ -20,8 +20,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/private"
 )
 
-// sleeper is a machine whose clocks the test sets, with a journal, and an engine whose clock the test sets as well. Another
-// machine has a journal of its own, whose clock is the engine's.
+// sleeper is a machine whose clocks the test sets, with a journal, and an engine whose clock the
+// test sets as well. Another machine has a journal of its own, whose clock is the engine's.
 type sleeper struct {
 	*testing.T
 
@@ -101,7 +101,8 @@ func lost(*http.Request, sender) (*http.Response, error) {
 
 func answered(r *http.Request, send sender) (*http.Response, error) { return send(r) }
 
-// overtake has another machine write three events after the first, delete them all, and go on; then their tombstones vanish.
+// overtake has another machine write three events after the first, delete them all, and go on; then
+// their tombstones vanish.
 func (s *sleeper) overtake() {
 	w := recovered(s.T, s.other, "a")
 	for range 2 {
@@ -118,8 +119,8 @@ func (s *sleeper) overtake() {
 	}
 }
 
-// Nothing is stored any more at the number that a writer of before the deletion writes to, so only a look before the attempt
-// stops it, whatever lies between its first attempt and the next.
+// Nothing is stored any more at the number that a writer of before the deletion writes to, so only
+// a look before the attempt stops it, whatever lies between its first attempt and the next.
 func TestWriterThatSleptBetweenAttemptsIsStopped(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -174,7 +175,8 @@ func TestWriterThatSleptAndIsStillTheLastGoesOn(t *testing.T) {
 	}
 }
 
-// The first look after a sleep begins by a service time from before it. That must not make a purge fail as too late.
+// The first look after a sleep begins by a service time from before it. That must not make a purge
+// fail as too late.
 func TestFirstOperationAfterASleepIsDone(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(context.Context, *dynajournal.Writer) error{
@@ -197,7 +199,8 @@ func TestFirstOperationAfterASleepIsDone(t *testing.T) {
 	}
 }
 
-// The wall clock was set back while the machine slept: both local clocks say that no time has passed. The answer's date tells.
+// The wall clock was set back while the machine slept: both local clocks say that no time has
+// passed. The answer's date tells.
 func TestWriteAfterASleepThatNoLocalClockTellsIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, kinds["native"])
@@ -211,8 +214,8 @@ func TestWriteAfterASleepThatNoLocalClockTellsIsNotAcknowledged(t *testing.T) {
 	wantError(t, "Append", err, dynajournal.ErrOutcomeUnknown)
 }
 
-// A deletion or purge that sleeps in its middle wakes to a persistence id that was purged and has begun anew: it removes
-// nothing of the new life.
+// A deletion or purge that sleeps in its middle wakes to a persistence id that was purged and has
+// begun anew: it removes nothing of the new life.
 func TestRemovalThatSleptLeavesANewLifeAlone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

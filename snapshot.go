@@ -63,9 +63,9 @@ func DecodeState[T any](s Snapshot) (T, error) {
 	return t, nil
 }
 
-// SnapshotCriteria bound the snapshots that are meant. All bounds are inclusive and count together; the zero value of a
-// field is no bound, the zero SnapshotCriteria means all snapshots. A lower bound above its upper bound selects nothing, as a
-// Range whose To is before its From.
+// SnapshotCriteria bound the snapshots that are meant. All bounds are inclusive and count together;
+// the zero value of a field is no bound, the zero SnapshotCriteria means all snapshots. A lower
+// bound above its upper bound selects nothing, as a Range whose To is before its From.
 type SnapshotCriteria struct {
 	MinSequenceNumber, MaxSequenceNumber int64
 	// MinTimestamp and MaxTimestamp count to the millisecond.
@@ -148,8 +148,9 @@ func (j *Journal) checkSnapshot(m SnapshotMetadata) error {
 // LoadSnapshot loads the snapshot that the criteria select: of those that meet them the one with the highest sequence
 // number, or with Config.SnapshotNewestByTimestamp the newest. It says false if there is none.
 //
-// One that is stored and can't be read is a *DamagedSnapshotError, and no older one is loaded in its place: the events between
-// them may be deleted. A caller that knows better bounds the criteria below it.
+// One that is stored and can't be read is a *DamagedSnapshotError, and no older one is loaded in
+// its place: the events between them may be deleted. A caller that knows better bounds the criteria
+// below it.
 func (j *Journal) LoadSnapshot(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (Snapshot, bool, error) {
 	leave, err := j.entry.enter(ctx, j.life.Reading())
 	if err != nil {
@@ -181,8 +182,9 @@ func (j *Journal) loadSnapshot(ctx context.Context, persistenceID string, criter
 	return j.snapshot(loaded), true, nil
 }
 
-// Snapshots reads all snapshots that meet the criteria, those with the highest sequence numbers first. One that can't be read is
-// given without its state and with a *DamagedSnapshotError; the others follow. After any other error the sequence ends.
+// Snapshots reads all snapshots that meet the criteria, those with the highest sequence numbers
+// first. One that can't be read is given without its state and with a *DamagedSnapshotError; the
+// others follow. After any other error the sequence ends.
 func (j *Journal) Snapshots(ctx context.Context, persistenceID string, criteria SnapshotCriteria) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
 		var closed error

@@ -21,7 +21,8 @@ import (
 // FindingKind names what is wrong with stored data.
 type FindingKind = verify.Kind
 
-// The kinds of findings; docs/operations.md says of each what makes it, what a reader sees, and what a repair does.
+// The kinds of findings; docs/operations.md says of each what makes it, what a reader sees, and
+// what a repair does.
 const (
 	FindingMissingHighMark       = verify.MissingHighMark
 	FindingIncompleteBatch       = verify.IncompleteBatch
@@ -48,8 +49,8 @@ type Finding struct {
 	Detail string
 	// Repairable reports whether Repair mends it with the options given, Repaired whether it has.
 	Repairable, Repaired bool
-	// Option is the field of VerifyOptions that Repair needs before it mends the finding; empty where it needs none, or
-	// where nothing can be mended.
+	// Option is the field of VerifyOptions that Repair needs before it mends the finding; empty
+	// where it needs none, or where nothing can be mended.
 	Option RepairOption
 }
 
@@ -73,8 +74,8 @@ type RemovedItem struct {
 	Item json.RawMessage
 }
 
-// VerifyOptions say how to verify or repair. The zero value takes all the capacity it gets, and repairs only what no reader can
-// ever show and nobody was told is stored.
+// VerifyOptions say how to verify or repair. The zero value takes all the capacity it gets, and
+// repairs only what no reader can ever show and nobody was told is stored.
 type VerifyOptions struct {
 	// ReadUnitsPerSecond bounds the read capacity used up, on average; 0 is no bound.
 	ReadUnitsPerSecond float64
@@ -86,17 +87,19 @@ type VerifyOptions struct {
 	// DryRun makes a repair change nothing: it only says what it would repair.
 	DryRun bool
 
-	// RemoveOrphans makes a repair turn events below the low mark into tombstones. Make sure that the low mark is right: what
-	// is below it may be events that somebody was told are stored.
+	// RemoveOrphans makes a repair turn events below the low mark into tombstones. Make sure that
+	// the low mark is right: what is below it may be events that somebody was told are stored.
 	RemoveOrphans bool
-	// RemoveIncomplete makes a repair turn members of atomic writes that can never become whole into seals. They may be what
-	// is left of an atomic write that was acknowledged, and of which another writer overwrote a part.
+	// RemoveIncomplete makes a repair turn members of atomic writes that can never become whole
+	// into seals. They may be what is left of an atomic write that was acknowledged, and of which
+	// another writer overwrote a part.
 	RemoveIncomplete bool
-	// RestoreHighMark makes a repair put a high mark where a gap and its absence hide events from readers: these see them
-	// again.
+	// RestoreHighMark makes a repair put a high mark where a gap and its absence hide events from
+	// readers: these see them again.
 	RestoreHighMark bool
-	// Archive is called with each item before it is taken away, one call at a time. An error of it ends the repair, and
-	// leaves the item. Both options that remove need it. An item that has changed since stays, though it was archived.
+	// Archive is called with each item before it is taken away, one call at a time. An error of it
+	// ends the repair, and leaves the item. Both options that remove need it. An item that has
+	// changed since stays, though it was archived.
 	Archive func(RemovedItem) error
 }
 
@@ -128,8 +131,9 @@ func (o VerifyOptions) check() error {
 	return nil
 }
 
-// Verify checks everything that is stored for a persistence id, and returns what is not as it should be. It needs no writer and
-// changes nothing. What is being written meanwhile can look like damage: check again before believing it.
+// Verify checks everything that is stored for a persistence id, and returns what is not as it
+// should be. It needs no writer and changes nothing. What is being written meanwhile can look like
+// damage: check again before believing it.
 func (j *Journal) Verify(ctx context.Context, persistenceID string, opts VerifyOptions) iter.Seq2[Finding, error] {
 	opts.DryRun = true
 	return j.findings(ctx, opts, oneID(persistenceID))
@@ -141,10 +145,11 @@ func (j *Journal) VerifyAll(ctx context.Context, opts VerifyOptions) iter.Seq2[F
 	return j.findings(ctx, opts, j.allIDs(ctx))
 }
 
-// Repair checks a persistence id as Verify does, and mends what no reader can ever show and nobody was told is stored: missing
-// high marks that readers do without, expired tombstones where the table's TTL is off, missing entries in the ids index. All
-// else needs an option. It returns every finding once, repeats its check until there is nothing left that it mends, and returns
-// what is left last. Writers need not be stopped, but for an option in a journal that is shared with a JVM.
+// Repair checks a persistence id as Verify does, and mends what no reader can ever show and nobody
+// was told is stored: missing high marks that readers do without, expired tombstones where the
+// table's TTL is off, missing entries in the ids index. All else needs an option. It returns every
+// finding once, repeats its check until there is nothing left that it mends, and returns what is
+// left last. Writers need not be stopped, but for an option in a journal that is shared with a JVM.
 func (j *Journal) Repair(ctx context.Context, persistenceID string, opts VerifyOptions) iter.Seq2[Finding, error] {
 	return j.findings(ctx, opts, oneID(persistenceID))
 }
@@ -197,8 +202,9 @@ type repair struct {
 // maxPasses bounds how often a persistence id is checked anew because something was mended.
 const maxPasses = 10
 
-// run checks a persistence id until a check mends nothing: what is mended can uncover more. What is left is returned by a last
-// check that mends nothing any more, so that every finding is returned once, as it is in the end.
+// run checks a persistence id until a check mends nothing: what is mended can uncover more. What is
+// left is returned by a last check that mends nothing any more, so that every finding is returned
+// once, as it is in the end.
 func (r *repair) run(ctx context.Context, pid string) error {
 	for pass := 0; !r.opts.DryRun && pass < maxPasses; pass++ {
 		mended, left, err := r.mend(ctx, pid)
@@ -212,7 +218,8 @@ func (r *repair) run(ctx context.Context, pid string) error {
 	return r.checker.Check(ctx, pid, func(f verify.Finding) error { return r.found(r.public(&f, false)) })
 }
 
-// mend checks a persistence id, and mends what it is to. It returns how many findings it has mended, and how many it has not.
+// mend checks a persistence id, and mends what it is to. It returns how many findings it has
+// mended, and how many it has not.
 func (r *repair) mend(ctx context.Context, pid string) (mended, left int, err error) {
 	mender := &verify.Mender{Meter: &dynamo.Meter{}, Archive: r.archive}
 	err = r.checker.Check(ctx, pid, func(f verify.Finding) error {
@@ -346,8 +353,8 @@ func pace(unitsPerSecond float64) func(context.Context, float64) error {
 	}
 }
 
-// earliest is the time in seconds since 1970 by the clock that is behind: a tombstone that one clock takes for expired may still
-// be needed.
+// earliest is the time in seconds since 1970 by the clock that is behind: a tombstone that one
+// clock takes for expired may still be needed.
 func (j *Journal) earliest() int64 {
 	now := j.clock.Wall().Unix()
 	if service, ok := j.clock.Service(); ok {
@@ -356,8 +363,8 @@ func (j *Journal) earliest() int64 {
 	return now
 }
 
-// undecodable says why the payload of an event can't be decoded. One whose serializer is not registered may be right, if its
-// bytes are well formed.
+// undecodable says why the payload of an event can't be decoded. One whose serializer is not
+// registered may be right, if its bytes are well formed.
 func (j *Journal) undecodable(e *layout.Event) error {
 	event := j.event(e)
 	_, err := event.Payload()
@@ -367,8 +374,8 @@ func (j *Journal) undecodable(e *layout.Event) error {
 	return err
 }
 
-// eachSnapshot gives the sequence number of each snapshot to each, with why it can't be read. Where there is no table of
-// snapshots there are none.
+// eachSnapshot gives the sequence number of each snapshot to each, with why it can't be read. Where
+// there is no table of snapshots there are none.
 func (j *Journal) eachSnapshot(ctx context.Context, m *dynamo.Meter, pid string, each func(seq int64, damage error) error) error {
 	var stopped error
 	err := j.saved.Each(ctx, m, pid, snapshots.Everything(), 0, func(s layout.Snapshot, damage error) bool {

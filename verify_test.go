@@ -130,7 +130,8 @@ func (d *damaged) payload(seq, serializer int, manifest string, bytes []byte) {
 	})
 }
 
-// saveSnapshot saves a snapshot of several parts, and returns the keys of its items, the head's first.
+// saveSnapshot saves a snapshot of several parts, and returns the keys of its items, the head's
+// first.
 func (d *damaged) saveSnapshot(seq int64, size int) []string {
 	d.t.Helper()
 	metadata := dynajournal.SnapshotMetadata{PersistenceID: "a", SequenceNumber: seq}

@@ -14,7 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// slowly opens a journal in the bubble of a test, on a service that takes its time for each request with items to write.
+// slowly opens a journal in the bubble of a test, on a service that takes its time for each request
+// with items to write.
 func slowly(t *testing.T, each func(r *http.Request), change func(*dynajournal.Config)) *dynajournal.Journal {
 	t.Helper()
 	engine, err := embedded.OpenMemory()
@@ -37,7 +38,8 @@ func slowly(t *testing.T, each func(r *http.Request), change func(*dynajournal.C
 	return j
 }
 
-// Every hundredth event needs a high mark. Its time does not run while its request waits for a connection.
+// Every hundredth event needs a high mark. Its time does not run while its request waits for a
+// connection.
 func TestCrowdAtTheHundredthEventWaitsAndSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const writers = 80
@@ -71,7 +73,8 @@ func TestCrowdAtTheHundredthEventWaitsAndSucceeds(t *testing.T) {
 	})
 }
 
-// A caller that goes leaves its write to the journal, and the writer has ended. Those who wait for their turn learn of it at once.
+// A caller that goes leaves its write to the journal, and the writer has ended. Those who wait for
+// their turn learn of it at once.
 func TestCallsQueuedOnAnEndedWriterDoNotWaitForItsWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})

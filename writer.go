@@ -130,9 +130,10 @@ func (w *Writer) encode(event any, index int) (payload, error) {
 	return payload{p, manifest}, nil
 }
 
-// append writes one atomic write; index is the place of its first event in the call. It holds the writer's turn, which
-// release gives back: after the write itself, which may be after append has returned. A write of which nothing was sent
-// because the writer's knowledge had become too old begins anew, with a look at the journal.
+// append writes one atomic write; index is the place of its first event in the call. It holds the
+// writer's turn, which release gives back: after the write itself, which may be after append has
+// returned. A write of which nothing was sent because the writer's knowledge had become too old
+// begins anew, with a look at the journal.
 func (w *Writer) append(ctx context.Context, payloads []payload, index int, release func()) (AppendResult, error) {
 	meter := &dynamo.Meter{}
 	for {
@@ -143,7 +144,8 @@ func (w *Writer) append(ctx context.Context, payloads []payload, index int, rele
 	}
 }
 
-// errAgain says that nothing of a write was sent, as the writer has to look at the journal first. The turn is still held.
+// errAgain says that nothing of a write was sent, as the writer has to look at the journal first.
+// The turn is still held.
 var errAgain = errors.New("look at the journal first")
 
 func (w *Writer) appendOnce(ctx context.Context, meter *dynamo.Meter, payloads []payload, index int, release func()) (AppendResult, error) {
@@ -175,8 +177,9 @@ func (w *Writer) appendOnce(ctx context.Context, meter *dynamo.Meter, payloads [
 		return AppendResult{}, err
 	}
 	defer release()
-	// The writer is idle since the write began. From its answer on would do as well, as both this write and the next are
-	// acknowledged within half the fence window of what was known before: no tombstone that was put meanwhile expires earlier.
+	// The writer is idle since the write began. From its answer on would do as well, as both this
+	// write and the next are acknowledged within half the fence window of what was known before: no
+	// tombstone that was put meanwhile expires earlier.
 	w.next, w.last, w.active = a.last()+1, w.uuid, a.began
 	return AppendResult{First: a.first(), Last: a.last(), Cost: a.meter.Cost()}, nil
 }
@@ -306,7 +309,8 @@ func (a *appending) start(ctx context.Context) {
 	a.members = w.journal.group.Insert(ctx, a.meter, in)
 }
 
-// before is the check of every attempt: nothing is sent by knowledge that is too old, nor what was taken back.
+// before is the check of every attempt: nothing is sent by knowledge that is too old, nor what was
+// taken back.
 func (a *appending) before() error {
 	if err := a.writer.journal.checkAge(a.known); err != nil && safeguard.FreshAttempts {
 		return err
@@ -420,7 +424,8 @@ func (a *appending) settle(ctx context.Context) error {
 		}
 	}
 	if safeguard.LateAnswer && unknown == nil && failed == nil {
-		// The answer brings the service's time: a wall clock that was set back hides a sleep from the check before the attempt.
+		// The answer brings the service's time: a wall clock that was set back hides a sleep from
+		// the check before the attempt.
 		unknown = w.journal.checkAge(a.known)
 	}
 	switch {
@@ -466,7 +471,8 @@ func (w *Writer) conflict(slot layout.Slot) *ConflictError {
 	return err
 }
 
-// lookAgain looks whether the writer is still the last, and returns the marks. If not, it ends with a *ConflictError.
+// lookAgain looks whether the writer is still the last, and returns the marks. If not, it ends with
+// a *ConflictError.
 func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) (layout.Marks, error) {
 	j, began := w.journal, w.journal.clock.Now()
 	marks, err := j.store.Marks(ctx, m, w.pid)
@@ -521,7 +527,8 @@ func (w *Writer) refresh(ctx context.Context, m *dynamo.Meter) error {
 
 // lookAfterPause looks at the journal again if what the writer knows of it is too old to write by.
 func (w *Writer) lookAfterPause(ctx context.Context, m *dynamo.Meter) error {
-	// The first look after a sleep begins by a service time from before it, so it can be too old at once: its answers tell.
+	// The first look after a sleep begins by a service time from before it, so it can be too old at
+	// once: its answers tell.
 	for w.journal.checkAge(w.active) != nil {
 		if _, err := w.lookAgain(ctx, m); err != nil {
 			return fmt.Errorf("look at %q again after a pause: %w", w.pid, itemError(w.journal.config.JournalTable, err))

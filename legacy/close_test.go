@@ -41,8 +41,8 @@ var consumers = map[string]func(ctx context.Context, j *legacy.Journal, code fun
 	},
 }
 
-// Close returns while a consumer is busy, and where one calls it; the consumer's next step gets ErrClosed. Were it to wait for the
-// consumer, the bubble would end with a deadlock.
+// Close returns while a consumer is busy, and where one calls it; the consumer's next step gets
+// ErrClosed. Were it to wait for the consumer, the bubble would end with a deadlock.
 func TestCloseDoesNotWaitForABusyConsumer(t *testing.T) {
 	t.Parallel()
 	for _, l := range legacy.Layouts() {
@@ -104,7 +104,8 @@ func TestCloseDoesNotWaitForABusyConsumer(t *testing.T) {
 	}
 }
 
-// fill writes 60 events of one persistence id and one of each of some others, and closes the journal.
+// fill writes 60 events of one persistence id and one of each of some others, and closes the
+// journal.
 func fill(t *testing.T, j *legacy.Journal) {
 	t.Helper()
 	for pid, n := range map[string]int{"a": 60, "b": 1, "c": 1, "d": 1} {

@@ -60,9 +60,11 @@ func (c *Config) store(client *dynamo.Client, start func(work func())) store {
 	return s
 }
 
-// Close ends the journal: reading stops at once, appends that were sent are waited for, up to Config.Journal.OperationTimeout.
-// Everything that is called afterwards returns dynajournal.ErrClosed. Closing twice does nothing. It does not wait for the body of
-// a loop or a Recover handler, in which it may be called, too: such a loop or call ends with ErrClosed when its code returns.
+// Close ends the journal: reading stops at once, appends that were sent are waited for, up to
+// Config.Journal.OperationTimeout. Everything that is called afterwards returns
+// dynajournal.ErrClosed. Closing twice does nothing. It does not wait for the body of a loop or a
+// Recover handler, in which it may be called, too: such a loop or call ends with ErrClosed when its
+// code returns.
 func (j *Journal) Close() error {
 	j.life.Close(j.config.Journal.OperationTimeout)
 	j.client.Close()

@@ -73,8 +73,8 @@ func (c *importCommand) Run(ctx context.Context, s *session) (err error) {
 	})
 }
 
-// importedResult is what was imported: how many of the events were written, how many were there already, and how many persistence
-// ids were refused.
+// importedResult is what was imported: how many of the events were written, how many were there
+// already, and how many persistence ids were refused.
 type importedResult struct {
 	copiedResult
 

@@ -11,7 +11,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// removedItems is the file that keeps what a repair takes away: a line for each item, in DynamoDB's JSON.
+// removedItems is the file that keeps what a repair takes away: a line for each item, in DynamoDB's
+// JSON.
 type removedItems struct{ file *os.File }
 
 // removedItem is a line of the file. docs/operations.md says how an item is put back.
@@ -35,8 +36,8 @@ func createRemovedItems(name string) (*removedItems, error) {
 	return &removedItems{file}, nil
 }
 
-// syncFolder makes the names in a folder durable, without which a power failure can take a file whose content was synced.
-// Windows has no such call, and keeps names durable itself.
+// syncFolder makes the names in a folder durable, without which a power failure can take a file
+// whose content was synced. Windows has no such call, and keeps names durable itself.
 func syncFolder(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil

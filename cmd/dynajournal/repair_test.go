@@ -87,7 +87,8 @@ func TestRepairArchivesWhatItRemoves(t *testing.T) {
 	}
 }
 
-// A snapshot that has lost a part is an error of each command that would have shown it, and a finding.
+// A snapshot that has lost a part is an error of each command that would have shown it, and a
+// finding.
 func TestDamagedSnapshotIsNamedByEachCommand(t *testing.T) {
 	clean(t)
 	appendMany(t, "a", 5)

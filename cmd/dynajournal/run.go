@@ -122,7 +122,8 @@ func run(ctx context.Context, args []string, s streams) (status int) {
 	return statusDone
 }
 
-// checkText refuses a command line that is not UTF-8. Its bytes would become replacement characters: two persistence ids one.
+// checkText refuses a command line that is not UTF-8. Its bytes would become replacement
+// characters: two persistence ids one.
 func checkText(args []string) error {
 	for _, word := range args {
 		if !utf8.ValidString(word) {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What is not UTF-8 would become replacement characters on the way: two persistence ids, or journals, one.
+// What is not UTF-8 would become replacement characters on the way: two persistence ids, or
+// journals, one.
 func TestWhatIsNotUTF8IsRefused(t *testing.T) {
 	clean(t)
 	must(t, "append", "a", "--string", "x")

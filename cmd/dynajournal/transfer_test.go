@@ -106,8 +106,8 @@ func TestALargePersistenceIDIsExportedAndImported(t *testing.T) {
 	}
 }
 
-// A history of eight events, the first five deleted, is copied to where the same id has other events: more or fewer than were
-// deleted.
+// A history of eight events, the first five deleted, is copied to where the same id has other
+// events: more or fewer than were deleted.
 func TestImportAndMigrateRemoveNoOtherEvents(t *testing.T) {
 	for name, n := range map[string]int{"below what is deleted": 3, "beyond what is deleted": 7} {
 		t.Run(name, func(t *testing.T) {

@@ -1,5 +1,6 @@
-// Package clock reads the time in three ways, because each of them alone can be wrong: the wall clock jumps when it is
-// corrected, the monotonic clock stops while the machine sleeps, and the service's time is known only from its answers.
+// Package clock reads the time in three ways, because each of them alone can be wrong: the wall
+// clock jumps when it is corrected, the monotonic clock stops while the machine sleeps, and the
+// service's time is known only from its answers.
 package clock
 
 import (
@@ -54,7 +55,8 @@ func (c *Clock) Now() Moment {
 	return m
 }
 
-// Since is the longest of what the wall clock, the monotonic clock and the service's time say has passed since a moment.
+// Since is the longest of what the wall clock, the monotonic clock and the service's time say has
+// passed since a moment.
 func (c *Clock) Since(m Moment) time.Duration {
 	now := c.Now()
 	passed := max(now.wall.Sub(m.wall), now.elapsed-m.elapsed)
@@ -82,8 +84,9 @@ func (c *Clock) Learn(date time.Time) {
 	}
 }
 
-// Service is the service's time now: what the last answer stated, and the monotonic time since. It reports false before the
-// first answer. A machine that slept since the last answer is behind by the time it slept.
+// Service is the service's time now: what the last answer stated, and the monotonic time since. It
+// reports false before the first answer. A machine that slept since the last answer is behind by
+// the time it slept.
 func (c *Clock) Service() (time.Time, bool) {
 	l := c.learned.Load()
 	if l == nil {
@@ -101,8 +104,9 @@ func (c *Clock) Latest() time.Time {
 	return wall
 }
 
-// Compared gives what the wall clock and the service said at the same time, in the last answer since a moment. It reports
-// false if there was no answer since: an older comparison says nothing about a clock that was corrected in between.
+// Compared gives what the wall clock and the service said at the same time, in the last answer
+// since a moment. It reports false if there was no answer since: an older comparison says nothing
+// about a clock that was corrected in between.
 func (c *Clock) Compared(since Moment) (wall, service time.Time, ok bool) {
 	l := c.learned.Load()
 	if l == nil || l.number == since.number {

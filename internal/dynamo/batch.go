@@ -65,8 +65,9 @@ func (c *Client) batchGet(ctx context.Context, m *Meter, table string, keys []At
 	return found, err
 }
 
-// BatchWrite puts and deletes items without conditions, at most MaxBatchWrite of them. Left-overs are sent again, within
-// the tries of one request: when it returns nil, everything is done; when not, any part may be. before is that of Put.
+// BatchWrite puts and deletes items without conditions, at most MaxBatchWrite of them. Left-overs
+// are sent again, within the tries of one request: when it returns nil, everything is done; when
+// not, any part may be. before is that of Put.
 func (c *Client) BatchWrite(ctx context.Context, m *Meter, table string, writes []types.WriteRequest, before func() error) error {
 	pending := map[string][]types.WriteRequest{table: writes}
 	return c.drain(ctx, m, request{operation: "BatchWriteItem", table: table, write: true, before: before}, len(writes), func(ctx context.Context) (int, Cost, error) {
@@ -88,7 +89,8 @@ func (c *Client) BatchWrite(ctx context.Context, m *Meter, table string, writes 
 	})
 }
 
-// BatchDelete deletes the items of keys, in as many requests as it takes, one after the other. before is that of Put.
+// BatchDelete deletes the items of keys, in as many requests as it takes, one after the other.
+// before is that of Put.
 func (c *Client) BatchDelete(ctx context.Context, m *Meter, table string, keys []Attributes, before func() error) error {
 	for chunk := range slices.Chunk(keys, c.opts.MaxBatchWrite) {
 		writes := make([]types.WriteRequest, len(chunk))

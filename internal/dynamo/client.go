@@ -38,7 +38,8 @@ type Options struct {
 	MaxBatchGet, MaxBatchWrite int
 	// SDKCodec leaves the sending and encoding of all requests and the decoding of all answers to the SDK.
 	SDKCodec bool
-	// Clock is the clock that learns the service's time from its answers. Without one it is the machine's.
+	// Clock is the clock that learns the service's time from its answers. Without one it is the
+	// machine's.
 	Clock *clock.Clock
 	// Observe is called after each try, if set, from the goroutine that made it.
 	Observe func(ctx context.Context, try Try)
@@ -173,7 +174,8 @@ type tries struct {
 	// refused counts the answers that said that the signature or the token is bad.
 	refused int
 	maybe   bool
-	// patience bounds the next attempt where it is shorter than AttemptTimeout; hung reports that the last one was ended by it.
+	// patience bounds the next attempt where it is shorter than AttemptTimeout; hung reports that
+	// the last one was ended by it.
 	patience time.Duration
 	hung     bool
 	// reason and err are those of the last try that failed.
@@ -212,7 +214,8 @@ func attempt[T any](t *tries, m *Meter, send func(context.Context) (T, Cost, err
 	if t.ctx.Err() != nil {
 		return none, errNotSent
 	}
-	// The moment is taken before the check, so that a machine that sleeps after the check is noticed by transport.send.
+	// The moment is taken before the check, so that a machine that sleeps after the check is
+	// noticed by transport.send.
 	moment := t.client.opts.Clock.Now()
 	if t.before != nil {
 		if err := t.before(); err != nil {
@@ -269,8 +272,8 @@ func (t *tries) failed(err error) error {
 	return nil
 }
 
-// notSent ends a request that was not to be sent any more: with what its check says, or with the failure of its last attempt,
-// if there was one.
+// notSent ends a request that was not to be sent any more: with what its check says, or with the
+// failure of its last attempt, if there was one.
 func (t *tries) notSent(err error) error {
 	if refused, ok := errors.AsType[*refusedError](err); ok {
 		return t.ended(refused.reason, cmp.Or(t.err, refused.reason))

@@ -25,9 +25,10 @@ var (
 	errNoItems    = errors.New("the answer has no list of items")
 )
 
-// endpoint is what a client knows of the service's answers. Something between the two, such as a proxy, can answer in the
-// service's place; its answers lack what the service sends. DynamoDB sends a checksum with every answer and says what was
-// consumed where it is asked. Other services send neither, so each is demanded only of a service that has sent one.
+// endpoint is what a client knows of the service's answers. Something between the two, such as a
+// proxy, can answer in the service's place; its answers lack what the service sends. DynamoDB sends
+// a checksum with every answer and says what was consumed where it is asked. Other services send
+// neither, so each is demanded only of a service that has sent one.
 type endpoint struct {
 	sums atomic.Bool
 	// capacity reports that any answer said what was consumed, told which operations did (string).
@@ -72,8 +73,9 @@ type restored struct {
 	io.Closer
 }
 
-// consumed checks that the answer to a request that succeeded says what was consumed. A service that sends checksums is
-// DynamoDB, which says it of every operation; of any other it is demanded by operation.
+// consumed checks that the answer to a request that succeeded says what was consumed. A service
+// that sends checksums is DynamoDB, which says it of every operation; of any other it is demanded
+// by operation.
 func (e *endpoint) consumed(operation string, told bool) error {
 	if told {
 		if _, known := e.told.Load(operation); !known {

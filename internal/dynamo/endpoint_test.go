@@ -14,7 +14,8 @@ import (
 
 const capacityOfOne = `{"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`
 
-// onBothPaths runs a test with requests that the SDK sends, and with direct ones, which begin with the second of a kind.
+// onBothPaths runs a test with requests that the SDK sends, and with direct ones, which begin with
+// the second of a kind.
 func onBothPaths(t *testing.T, test func(t *testing.T, change func(*dynamo.Options))) {
 	t.Helper()
 	for _, sdk := range []bool{true, false} {
@@ -64,7 +65,8 @@ func TestAnswerThatDoesNotSayWhatWasConsumedIsLostOnceTheServiceHasSaidIt(t *tes
 	})
 }
 
-// Without checksums it is another service than DynamoDB, of which some operations may say what they consumed and others not.
+// Without checksums it is another service than DynamoDB, of which some operations may say what they
+// consumed and others not.
 func TestOtherServiceSaysWhatWasConsumedByOperation(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, change func(*dynamo.Options)) {
 		c := client(t, play(ok(capacityOfOne), ok(`{}`)), change)
@@ -152,7 +154,8 @@ func TestCheckIsCalledBeforeEveryAttempt(t *testing.T) {
 	}
 }
 
-// together has several writers, each with a check, share the first request behind two that are held until they have gathered.
+// together has several writers, each with a check, share the first request behind two that are held
+// until they have gathered.
 func together(t *testing.T, s *script, opts func(*dynamo.Options), checks ...func() error) []error {
 	t.Helper()
 	gate := make(chan struct{})
@@ -207,7 +210,8 @@ func TestWriterWhoseCheckFailsLeavesTheSharedRequestAlone(t *testing.T) {
 	}
 }
 
-// A shared request that hangs is given up after a quarter of the time that a request has, and each writer goes on alone.
+// A shared request that hangs is given up after a quarter of the time that a request has, and each
+// writer goes on alone.
 func TestSharedRequestThatHangsHoldsNobodyUpForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := play(hang, ok(`{}`))
@@ -238,8 +242,8 @@ func TestWriterOfAHangingSharedRequestMeetsItsOwnItem(t *testing.T) {
 	})
 }
 
-// Access that is denied is tried again after a minute, then after two, up to an hour. It is told once that it is denied, and once
-// that it is granted.
+// Access that is denied is tried again after a minute, then after two, up to an hour. It is told
+// once that it is denied, and once that it is granted.
 func TestDeniedSharingIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		denied, told := true, []string{}
@@ -298,7 +302,8 @@ func TestServiceWithoutPartiQLIsNotAskedAgain(t *testing.T) {
 	})
 }
 
-// byStatements answers shared requests by answer, and any other as done. Its requests come one after the other.
+// byStatements answers shared requests by answer, and any other as done. Its requests come one
+// after the other.
 type byStatements struct {
 	answer step
 	shared int

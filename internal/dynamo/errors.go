@@ -75,8 +75,9 @@ type verdict struct {
 	renew bool
 }
 
-// verdicts by error code: those of the operations used here, and those common to all services of AWS. Throttled writes were
-// not applied; internal errors may come after the write was done. A code that is not here says nothing of the write.
+// verdicts by error code: those of the operations used here, and those common to all services of
+// AWS. Throttled writes were not applied; internal errors may come after the write was done. A code
+// that is not here says nothing of the write.
 var verdicts = map[string]verdict{
 	"ProvisionedThroughputExceededException":   {reason: ErrThrottled, retry: true},
 	"ThrottlingException":                      {reason: ErrThrottled, retry: true},
@@ -141,9 +142,10 @@ var verdicts = map[string]verdict{
 // lostAnswer is the verdict on a try that got no answer that could be understood.
 var lostAnswer = verdict{reason: ErrUnavailable, retry: true, ambiguous: safeguard.LostAmbiguous}
 
-// judge decides what a failed try means. What is not known to have left a write undone may have done it: only an error that
-// DynamoDB's protocol names says that nothing was written. A status alone says nothing, as a proxy in between can answer
-// with it after the service has done the write.
+// judge decides what a failed try means. What is not known to have left a write undone may have
+// done it: only an error that DynamoDB's protocol names says that nothing was written. A status
+// alone says nothing, as a proxy in between can answer with it after the service has done the
+// write.
 func judge(err error) verdict {
 	if errors.Is(err, errSlept) {
 		return verdict{reason: ErrUnavailable, retry: true} // never sent

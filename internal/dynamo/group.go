@@ -30,8 +30,9 @@ type GroupOptions struct {
 	Context context.Context //nolint:containedctx // that of the owner's life, not of a call
 	// Off has every item put by a request of its own.
 	Off bool
-	// Refused is told when the service turned out to refuse PartiQL, and the group is off: for a while if access was denied,
-	// else for good. Accepted is told when the service accepts it again, if set.
+	// Refused is told when the service turned out to refuse PartiQL, and the group is off: for a
+	// while if access was denied, else for good. Accepted is told when the service accepts it
+	// again, if set.
 	Refused  func(error)
 	Accepted func()
 }
@@ -91,9 +92,9 @@ type Insert struct {
 	// Condition says of a PutItem what an INSERT says anyway: that nothing stands at the key. Empty puts an item whatever
 	// stands there, never shared.
 	Condition string
-	// Before is called before every attempt, after the wait for a connection, if set. After an error the items of that attempt
-	// are not sent, and end with that error; what an earlier attempt may have done to them stays unknown. The other writers of
-	// the request go on.
+	// Before is called before every attempt, after the wait for a connection, if set. After an
+	// error the items of that attempt are not sent, and end with that error; what an earlier
+	// attempt may have done to them stays unknown. The other writers of the request go on.
 	Before func() error
 }
 

@@ -79,8 +79,8 @@ func (v valued) Value(key any) any {
 	return v.values.Value(key)
 }
 
-// before calls the check of each writer before an attempt, and leaves out the members of those whose check fails. If none is
-// left the attempt is not sent.
+// before calls the check of each writer before an attempt, and leaves out the members of those
+// whose check fails. If none is left the attempt is not sent.
 func (r *groupRequest) before() error {
 	var asked *write
 	var refusal error
@@ -149,8 +149,8 @@ func (r *groupRequest) rest() {
 // hangsAfter is the part of AttemptTimeout after which a request that hangs is no longer shared.
 const hangsAfter = 4
 
-// patience bounds an attempt that several writers share, 0 if that is not bounded more than any: one that hangs must not hold
-// up all of them as long as it would hold up one.
+// patience bounds an attempt that several writers share, 0 if that is not bounded more than any:
+// one that hangs must not hold up all of them as long as it would hold up one.
 func (r *groupRequest) patience() time.Duration {
 	opts := &r.group.client.opts
 	if r.members[0].write == r.members[len(r.members)-1].write || r.tries.used >= opts.Retries {
@@ -194,8 +194,8 @@ func (r *groupRequest) try() bool {
 	return len(left) > 0
 }
 
-// part sends the members of each writer by a request of its own, after a shared one has hung: it may have inserted each of
-// them, and a writer that meets its own item has succeeded.
+// part sends the members of each writer by a request of its own, after a shared one has hung: it
+// may have inserted each of them, and a writer that meets its own item has succeeded.
 func (r *groupRequest) part(err error) {
 	v, spent := judge(err), r.tries
 	spent.used++
@@ -220,7 +220,8 @@ func (r *groupRequest) part(err error) {
 	}
 }
 
-// inserted reports whether the service has taken PartiQL for what it is: it has inserted an item, or found one at its key.
+// inserted reports whether the service has taken PartiQL for what it is: it has inserted an item,
+// or found one at its key.
 func inserted(failures []error) bool {
 	return len(failures) == 0 || slices.ContainsFunc(failures, func(err error) bool {
 		return err == nil || errors.Is(judge(err).reason, ErrConditionFailed)
@@ -287,9 +288,9 @@ func (r *groupRequest) notSent(err error) {
 	r.members = nil
 }
 
-// singly sends members by a request each, as many at the same time as can be under way. Before the last one has its outcome,
-// decide is told whether the service accepted some of them and refused none for what it is. spent is what the
-// request has used of its tries.
+// singly sends members by a request each, as many at the same time as can be under way. Before the
+// last one has its outcome, decide is told whether the service accepted some of them and refused
+// none for what it is. spent is what the request has used of its tries.
 func (r *groupRequest) singly(members []member, spent tries, decide func(taken bool)) {
 	var refusals, accepted atomic.Bool
 	var left atomic.Int32

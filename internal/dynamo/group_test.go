@@ -283,7 +283,8 @@ func TestWriteThatWasTakenBackIsNotSent(t *testing.T) {
 	}
 }
 
-// TestSharedRequestWithoutAnAnswerOfEachIsSentAgain answers fewer statements than there are: nobody knows which.
+// TestSharedRequestWithoutAnAnswerOfEachIsSentAgain answers fewer statements than there are: nobody
+// knows which.
 func TestSharedRequestWithoutAnAnswerOfEachIsSentAgain(t *testing.T) {
 	s := play(done(1), done(2))
 	for _, err := range insert(t, groupOn(t, newClient(t, options(s))), 2, 1) {

@@ -13,8 +13,9 @@ const (
 	longestDenial = time.Hour
 )
 
-// sharing is whether writers may share requests. A service that does not know PartiQL never will. Access that is denied can
-// be granted while the program runs, and denied by mistake, so it is tried again after a while.
+// sharing is whether writers may share requests. A service that does not know PartiQL never will.
+// Access that is denied can be granted while the program runs, and denied by mistake, so it is
+// tried again after a while.
 type sharing struct {
 	// off is whether any of what follows is set: most requests look at nothing else.
 	off atomic.Bool
@@ -44,8 +45,8 @@ func (s *sharing) forbid() {
 	s.off.Store(true)
 }
 
-// refused ends sharing after a request was refused: for a while if access was denied, else for good. It reports whether
-// sharing was on before.
+// refused ends sharing after a request was refused: for a while if access was denied, else for
+// good. It reports whether sharing was on before.
 func (s *sharing) refused(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +62,8 @@ func (s *sharing) refused(err error) bool {
 	return wasOn
 }
 
-// accepted takes note of a shared request that was accepted. It reports whether sharing was off before.
+// accepted takes note of a shared request that was accepted. It reports whether sharing was off
+// before.
 func (s *sharing) accepted() bool {
 	if !s.off.Load() {
 		return false

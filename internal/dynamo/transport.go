@@ -68,16 +68,17 @@ type begunKey struct{}
 // longestStart bounds the time between the check before an attempt and its sending.
 const longestStart = time.Minute
 
-// errSlept is the failure of an attempt that was not sent, as too much time had passed since the check that allowed it: the
-// machine slept. A later attempt is checked anew.
+// errSlept is the failure of an attempt that was not sent, as too much time had passed since the
+// check that allowed it: the machine slept. A later attempt is checked anew.
 var errSlept = errors.New("the machine slept before the request was sent")
 
-// send sends a request, and checks the answer. The SDK checks a checksum only when the answer is closed, and then tells
-// nobody: a damaged answer would be taken for an acknowledgement.
+// send sends a request, and checks the answer. The SDK checks a checksum only when the answer is
+// closed, and then tells nobody: a damaged answer would be taken for an acknowledgement.
 //
-// A machine that sleeps between the check before an attempt and the signing would sign what the check no longer allows with
-// a fresh date, so the time is looked at once more here, behind the signing. After that the signature's age protects: the
-// service refuses one that is older than 15 minutes.
+// A machine that sleeps between the check before an attempt and the signing would sign what the
+// check no longer allows with a fresh date, so the time is looked at once more here, behind the
+// signing. After that the signature's age protects: the service refuses one that is older than 15
+// minutes.
 func (t transport) send(r *http.Request) (*http.Response, error) {
 	begun, ok := r.Context().Value(begunKey{}).(clock.Moment)
 	if safeguard.SleptUnsent && ok && t.clock.Since(begun) > longestStart {
@@ -98,7 +99,8 @@ func (t transport) send(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// dated reports whether the Date of an answer is the service's: a failure without a checksum can be of a proxy in between.
+// dated reports whether the Date of an answer is the service's: a failure without a checksum can be
+// of a proxy in between.
 func dated(answer *http.Response) bool {
 	return answer.StatusCode == http.StatusOK || answer.Header.Get(sumHeader) != ""
 }

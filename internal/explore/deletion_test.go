@@ -198,8 +198,8 @@ func TestDeletionWhoseMembersAreDeletedMeanwhileLeavesTheRest(t *testing.T) {
 	})
 }
 
-// Of a dead atomic write a member is missing. A deletion that cuts it behind that, and another one that cuts the rest, must not
-// say that it was whole: what is left of it would appear.
+// Of a dead atomic write a member is missing. A deletion that cuts it behind that, and another one
+// that cuts the rest, must not say that it was whole: what is left of it would appear.
 func TestDeletionIntoADeadAtomicWriteShowsNothingOfIt(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
@@ -227,7 +227,8 @@ func TestDeletionIntoADeadAtomicWriteShowsNothingOfIt(t *testing.T) {
 	})
 }
 
-// In a shared journal the highest number stays taken when all is deleted and has expired: a JVM looks for it there.
+// In a shared journal the highest number stays taken when all is deleted and has expired: a JVM
+// looks for it there.
 func TestHighestNumberOfASharedJournalStaysTaken(t *testing.T) {
 	inWorldOf(t, dynajournal.TableOptions{SharedWithJVM: true}, func(w *world) {
 		j := w.journal("writer")

@@ -9,8 +9,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// A reader has left out a batch of which a member was missing. That lands, the next event is acknowledged, and only then does
-// the reader read the page where the event stands: it must not hand it out without the batch.
+// A reader has left out a batch of which a member was missing. That lands, the next event is
+// acknowledged, and only then does the reader read the page where the event stands: it must not
+// hand it out without the batch.
 func TestReaderIsGivenABatchThatBecameWholeWhileItRead(t *testing.T) {
 	for _, missing := range []string{"0/97", "0/98"} {
 		t.Run(missing, func(t *testing.T) {
@@ -40,7 +41,8 @@ func TestReaderIsGivenABatchThatBecameWholeWhileItRead(t *testing.T) {
 	}
 }
 
-// deliverAllBut delivers all that a process sends but the request whose label begins with a text, which it returns.
+// deliverAllBut delivers all that a process sends but the request whose label begins with a text,
+// which it returns.
 func (w *world) deliverAllBut(process, label string) *explore.Request {
 	w.Helper()
 	for {

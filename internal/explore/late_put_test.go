@@ -184,8 +184,9 @@ func TestRecoveryWhileAnotherWriterAppendsAcrossTheBoundary(t *testing.T) {
 	}
 }
 
-// An event of a shared journal is there, and the high mark that it needs was lost. A JVM looks for the highest number where
-// the highest mark points to: the recovery puts the mark before its writer goes on.
+// An event of a shared journal is there, and the high mark that it needs was lost. A JVM looks for
+// the highest number where the highest mark points to: the recovery puts the mark before its writer
+// goes on.
 func TestRecoveryPutsTheHighMarkThatIsMissing(t *testing.T) {
 	inWorldOf(t, dynajournal.TableOptions{SharedWithJVM: true}, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")

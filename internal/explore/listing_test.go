@@ -12,7 +12,8 @@ func TestFirstEventListsItsID(t *testing.T) {
 	})
 }
 
-// The first number of a persistence id is sealed, as the event of that number never came. What follows is listed.
+// The first number of a persistence id is sealed, as the event of that number never came. What
+// follows is listed.
 func TestIDWhoseFirstNumberIsSealedIsListed(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")

@@ -71,7 +71,8 @@ func NewNetwork(service http.RoundTripper) *Network {
 	return &Network{service: service, now: time.Now, held: map[string]bool{}, crashed: map[string]bool{}}
 }
 
-// SetClock makes the network take the time from now instead of the system. It must come before the first request.
+// SetClock makes the network take the time from now instead of the system. It must come before the
+// first request.
 func (n *Network) SetClock(now func() time.Time) { n.now = now }
 
 // Serve puts another service behind the network, as after a restart.
@@ -252,8 +253,9 @@ func (n *Network) Deliver(r *Request) (int, []byte) {
 	return a.status, a.body
 }
 
-// Perform does what a request asks for while its sender goes on waiting. It returns the answer's status and body, and
-// release, which gives the sender the answer; until then Reply may give it another one.
+// Perform does what a request asks for while its sender goes on waiting. It returns the answer's
+// status and body, and release, which gives the sender the answer; until then Reply may give it
+// another one.
 func (n *Network) Perform(r *Request) (status int, body []byte, release func()) {
 	waiting := n.take(r)
 	a := n.do(r)
@@ -264,8 +266,8 @@ func (n *Network) Perform(r *Request) (status int, body []byte, release func()) 
 	}
 }
 
-// Reply gives the sender of a request an answer that the service has not given. The request is not done by that, but Perform
-// may have done it.
+// Reply gives the sender of a request an answer that the service has not given. The request is not
+// done by that, but Perform may have done it.
 func (n *Network) Reply(r *Request, status int, header http.Header, body []byte) {
 	n.take(r)
 	r.reply(answer{status: status, header: header, body: body})
@@ -349,7 +351,8 @@ func (n *Network) Forget() {
 	n.late = nil
 }
 
-// ForgetBefore drops what is under way and was sent before a time: the service refuses a request whose signature is too old.
+// ForgetBefore drops what is under way and was sent before a time: the service refuses a request
+// whose signature is too old.
 func (n *Network) ForgetBefore(sent time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

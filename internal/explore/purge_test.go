@@ -255,7 +255,8 @@ func TestLowMarkThatVanishesBeforeItIsRenewed(t *testing.T) {
 	})
 }
 
-// again, and another event is deleted at the same number. That tombstone tells nothing of the numbers behind it.
+// again, and another event is deleted at the same number. That tombstone tells nothing of the
+// numbers behind it.
 func TestRecoveryHoldsOnlyTheTombstoneThatItHasRead(t *testing.T) {
 	inWorld(t, func(w *world) {
 		slow, live := w.journal("slow"), w.journal("live")
@@ -314,7 +315,8 @@ func TestPurgeOfOvertakenWriterRemovesNothing(t *testing.T) {
 	})
 }
 
-// The low mark of a purged persistence id is put anew, and the answer is lost. The second attempt finds it done.
+// The low mark of a purged persistence id is put anew, and the answer is lost. The second attempt
+// finds it done.
 func TestRenewalWhoseAnswerWasLostIsDone(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("writer")

@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// An event is written and its high mark is refused: the event exists, so the append must not be reported as failed, and the
-// writer must not use its number again.
+// An event is written and its high mark is refused: the event exists, so the append must not be
+// reported as failed, and the writer must not use its number again.
 func TestWrittenEventWhoseHighMarkIsRefusedHasAnUnknownOutcome(t *testing.T) {
 	for _, events := range [][]string{{"100"}, {"100", "101", "102"}} {
 		inWorld(t, func(w *world) {
@@ -39,8 +39,8 @@ func TestWrittenEventWhoseHighMarkIsRefusedHasAnUnknownOutcome(t *testing.T) {
 	}
 }
 
-// Of an atomic write one member is written and the others are refused. The writer must end: another atomic write of as many
-// events would complete the first one with members that it never had.
+// Of an atomic write one member is written and the others are refused. The writer must end: another
+// atomic write of as many events would complete the first one with members that it never had.
 func TestWriterEndsWithAPartOfAnAtomicWrite(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j, other := w.journal("writer"), w.journal("other")
@@ -67,8 +67,10 @@ func TestWriterEndsWithAPartOfAnAtomicWrite(t *testing.T) {
 	})
 }
 
-// A purged persistence id is recovered just before its marks vanish, and grows anew to the very number where the writer stands,
+// A purged persistence id is recovered just before its marks vanish, and grows anew to the very
+// number where the writer stands,
 
-// Somebody goes on after a snapshot, and somebody else after a newer one, both behind the same highest number. Only one of
-// A deletion has read the low mark and is about to look whether the members of the atomic write that it cuts all exist.
-// A recovery of a purged persistence id is about to hold the tombstone that it has read. It vanishes, the persistence id is used
+// Somebody goes on after a snapshot, and somebody else after a newer one, both behind the same
+// highest number. Only one of A deletion has read the low mark and is about to look whether the
+// members of the atomic write that it cuts all exist. A recovery of a purged persistence id is
+// about to hold the tombstone that it has read. It vanishes, the persistence id is used

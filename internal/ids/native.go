@@ -25,7 +25,8 @@ type Store struct {
 	IDsShards int64
 	// Index is the name of the plug-ins' index.
 	Index string
-	// Go runs what reads ahead in a goroutine that the end of the journal waits for; nil runs it in one that nobody waits for.
+	// Go runs what reads ahead in a goroutine that the end of the journal waits for; nil runs it in
+	// one that nobody waits for.
 	Go func(work func())
 }
 

@@ -28,11 +28,13 @@ type Header struct {
 	// Shards is the number of shards of the marks, IDsShards that of the sparse ids index (0 in a shared journal).
 	Shards, IDsShards int64
 	Version           int64
-	// FenceWindow is how long deleted numbers stay taken, in seconds. A header that does not say it means DefaultFenceWindow.
+	// FenceWindow is how long deleted numbers stay taken, in seconds. A header that does not say it
+	// means DefaultFenceWindow.
 	FenceWindow int64
 }
 
-// Fence windows in seconds: what a header means that does not say it, and the bounds of one that does.
+// Fence windows in seconds: what a header means that does not say it, and the bounds of one that
+// does.
 const (
 	DefaultFenceWindow = 24 * 60 * 60
 	MinFenceWindow     = 60 * 60

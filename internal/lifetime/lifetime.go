@@ -11,7 +11,8 @@ import (
 // Lifetime counts what is under way in a journal, and ends it. Open makes it ready for use.
 type Lifetime struct {
 	err error
-	// under counts the operations and goroutines under way. Once closing is added to it nothing begins any more.
+	// under counts the operations and goroutines under way. Once closing is added to it nothing
+	// begins any more.
 	under atomic.Int64
 	close sync.Once
 	// over is closed when nothing is under way any more, after closing was added.
@@ -34,8 +35,8 @@ func (l *Lifetime) Open(closed error) {
 	l.writing, l.stopWriting = context.WithCancelCause(context.Background())
 }
 
-// Close refuses what is new, ends reading, waits for writing, and ends that too when it takes longer than patience. It does not
-// wait for an operation that has left for the caller's code.
+// Close refuses what is new, ends reading, waits for writing, and ends that too when it takes
+// longer than patience. It does not wait for an operation that has left for the caller's code.
 func (l *Lifetime) Close(patience time.Duration) {
 	l.close.Do(func() { l.count(closing) })
 	l.stopReading(l.err)
@@ -62,8 +63,8 @@ func (l *Lifetime) Begin() (done func(), err error) {
 	return l.done, nil
 }
 
-// Go runs work in a goroutine that Close waits for. Who calls it is under way itself: an operation that has not left, or a
-// goroutine that was begun by Go.
+// Go runs work in a goroutine that Close waits for. Who calls it is under way itself: an operation
+// that has not left, or a goroutine that was begun by Go.
 func (l *Lifetime) Go(work func()) {
 	l.under.Add(1)
 	go func() {
@@ -72,8 +73,8 @@ func (l *Lifetime) Go(work func()) {
 	}()
 }
 
-// Read enters an operation that ends with ctx, or when the journal is closed. It must not call the caller's code; one that does
-// is entered by Operate.
+// Read enters an operation that ends with ctx, or when the journal is closed. It must not call the
+// caller's code; one that does is entered by Operate.
 func (l *Lifetime) Read(ctx context.Context) (context.Context, func(), error) {
 	ctx, o, err := l.Operate(ctx)
 	if err != nil {
@@ -98,8 +99,9 @@ func (l *Lifetime) Look(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// Write enters the sending of a write. It goes on when ctx ends, as what was sent may have been done, but not longer than the
-// journal allows. Each of its requests has a time of its own, which does not run while it waits for a connection.
+// Write enters the sending of a write. It goes on when ctx ends, as what was sent may have been
+// done, but not longer than the journal allows. Each of its requests has a time of its own, which
+// does not run while it waits for a connection.
 func (l *Lifetime) Write(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(l.writing, func() { end(l.err) })

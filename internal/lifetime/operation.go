@@ -2,9 +2,10 @@ package lifetime
 
 import "context"
 
-// Operation is an operation that calls its caller's code: the body of a loop, a handler, an iterator. It counts as under way
-// only while the journal's own code runs. Around every call of the caller's code it leaves and returns, so that Close, which may
-// be called in that very code, never waits for it. It belongs to one goroutine.
+// Operation is an operation that calls its caller's code: the body of a loop, a handler, an
+// iterator. It counts as under way only while the journal's own code runs. Around every call of the
+// caller's code it leaves and returns, so that Close, which may be called in that very code, never
+// waits for it. It belongs to one goroutine.
 type Operation struct {
 	life   *Lifetime
 	inside bool
@@ -32,8 +33,8 @@ func (o *Operation) Leave() {
 	}
 }
 
-// Return goes on with the operation after the caller's code. If the journal was closed meanwhile it fails, and the operation has
-// to end without using the journal.
+// Return goes on with the operation after the caller's code. If the journal was closed meanwhile it
+// fails, and the operation has to end without using the journal.
 func (o *Operation) Return() error {
 	if o.inside {
 		return nil
@@ -45,8 +46,8 @@ func (o *Operation) Return() error {
 	return nil
 }
 
-// Outside runs the caller's code. Its own error counts before that of a journal that was closed meanwhile: a loop that was left
-// takes nothing more.
+// Outside runs the caller's code. Its own error counts before that of a journal that was closed
+// meanwhile: a loop that was left takes nothing more.
 func (o *Operation) Outside(call func() error) error {
 	o.Leave()
 	err := call()

@@ -15,10 +15,12 @@ const (
 	takenBack
 )
 
-// ErrTakenBack is the error of a part of a write that was taken back before any part of it was sent.
+// ErrTakenBack is the error of a part of a write that was taken back before any part of it was
+// sent.
 var ErrTakenBack = errors.New("the write was taken back")
 
-// Send notes that a part of the write is going to be sent; ErrTakenBack if the write was taken back.
+// Send notes that a part of the write is going to be sent; ErrTakenBack if the write was taken
+// back.
 func (s *Sending) Send() error {
 	if s.state.CompareAndSwap(waiting, sent) || s.state.Load() == sent {
 		return nil

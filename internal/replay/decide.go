@@ -52,10 +52,11 @@ type Result struct {
 	// Decided is the last number that was decided for good, by an event that counts, a tombstone or a seal, of a reading that
 	// did not recover. What stands behind it, members of an atomic write that is not whole, may still come to count.
 	Decided int64
-	// FarMark is the highest high mark if it was found to be damaged: End says what that is. It is 0 otherwise.
+	// FarMark is the highest high mark if it was found to be damaged: End says what that is. It is
+	// 0 otherwise.
 	FarMark int64
-	// Behind is the number behind all that a reading has seen that did not recover. Missing are the numbers before it at which
-	// nothing stood, behind the last event that counts.
+	// Behind is the number behind all that a reading has seen that did not recover. Missing are the
+	// numbers before it at which nothing stood, behind the last event that counts.
 	Behind  int64
 	Missing []Span
 	// top is the last number that the reading has met, or the last deleted one.
@@ -191,12 +192,13 @@ func (r *run) needed() int64 {
 	return min(r.high, r.req.To) / layout.PartitionSize
 }
 
-// skipEmpty is called where a partition is empty. If the high mark says that many more have to be read, it looks where the journal
-// ends, as the mark may be damaged; and if the partition is one of many empty ones in a row, it goes on with the next one that holds
-// something. What is skipped is read once more before it is believed to hold nothing, as any gap is.
+// skipEmpty is called where a partition is empty. If the high mark says that many more have to be
+// read, it looks where the journal ends, as the mark may be damaged; and if the partition is one of
+// many empty ones in a row, it goes on with the next one that holds something. What is skipped is
+// read once more before it is believed to hold nothing, as any gap is.
 //
-// A regular journal has no empty partition but behind its end, where an atomic write is under way, or one was cut short: the high
-// mark is within reach then.
+// A regular journal has no empty partition but behind its end, where an atomic write is under way,
+// or one was cut short: the high mark is within reach then.
 func (r *run) skipEmpty(ctx context.Context) error {
 	p := r.pages
 	if p.empty == 0 || p.needed-p.current <= r.store.reach() {

@@ -11,24 +11,29 @@ import (
 const (
 	// readWhole is how many partitions are read one by one, whatever they hold.
 	readWhole = 1000
-	// patience is how many empty partitions in a row are read where what is there was deleted long ago.
+	// patience is how many empty partitions in a row are read where what is there was deleted long
+	// ago.
 	patience = 8
-	// sampleEdge is how many partitions at each end of a span are looked at, and at most how many between them, where there is no
-	// reason for a hole; sampleBelow where events may be left below the low mark.
+	// sampleEdge is how many partitions at each end of a span are looked at, and at most how many
+	// between them, where there is no reason for a hole; sampleBelow where events may be left below
+	// the low mark.
 	sampleEdge  = 500
 	sampleBelow = 3500
 )
 
-// EachExisting calls read for the partitions of a persistence id from first to last, in rising order, but leaves out wide spans
-// that hold nothing; read reports whether the partition holds anything. The number of requests depends on what is there, and
-// hardly on the numbers: where the marks are damaged, or most of a long journal is deleted, nearly all partitions are empty.
+// EachExisting calls read for the partitions of a persistence id from first to last, in rising
+// order, but leaves out wide spans that hold nothing; read reports whether the partition holds
+// anything. The number of requests depends on what is there, and hardly on the numbers: where the
+// marks are damaged, or most of a long journal is deleted, nearly all partitions are empty.
 //
-// From the low mark on nothing is missed: what was acknowledged, or may still come to count, has no holes wider than an atomic
-// write, and as many empty partitions in a row are read. Below the low mark a span of readWhole partitions is read whole too. In
-// a wider one, where patience partitions in a row are empty, one number of each partition is looked at, 100 in a request, and those
-// below former low marks, where a deletion that was cut short leaves something. So 100 numbers in a row are found, and what is
-// next to them. Fewer that are alone can be missed. Of more than 3 * sampleBelow partitions (a million numbers) only as many are
-// looked at: those near both ends, and some between them.
+// From the low mark on nothing is missed: what was acknowledged, or may still come to count, has no
+// holes wider than an atomic write, and as many empty partitions in a row are read. Below the low
+// mark a span of readWhole partitions is read whole too. In a wider one, where patience partitions
+// in a row are empty, one number of each partition is looked at, 100 in a request, and those below
+// former low marks, where a deletion that was cut short leaves something. So 100 numbers in a row
+// are found, and what is next to them. Fewer that are alone can be missed. Of more than 3 *
+// sampleBelow partitions (a million numbers) only as many are looked at: those near both ends, and
+// some between them.
 func (s *Store) EachExisting(
 	ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks, first, last int64, read func(p int64) (bool, error),
 ) error {
@@ -43,9 +48,9 @@ func (s *Store) EachExisting(
 	return live.each(ctx, max(first, low), last, s.reach(), read)
 }
 
-// SkipHole gives the number to go on with at first, up to last: first itself, unless MaxHole numbers or more from there on hold
-// nothing; then the first number of the next partition that holds something, or last + 1. It asks nothing where fewer numbers
-// are left.
+// SkipHole gives the number to go on with at first, up to last: first itself, unless MaxHole
+// numbers or more from there on hold nothing; then the first number of the next partition that
+// holds something, or last + 1. It asks nothing where fewer numbers are left.
 func (s *Store) SkipHole(ctx context.Context, m *dynamo.Meter, pid string, first, last int64) (int64, error) {
 	if last-first < MaxHole {
 		return first, nil
@@ -106,7 +111,8 @@ func (e *existing) each(ctx context.Context, first, last, patience int64, read f
 	return nil
 }
 
-// next finds the first partition behind p, up to last, of the next ones in a row that hold something.
+// next finds the first partition behind p, up to last, of the next ones in a row that hold
+// something.
 func (e *existing) next(ctx context.Context, p, last int64) (int64, bool, error) {
 	if !e.sampled {
 		if err := e.sample(ctx, p, last); err != nil {
@@ -168,7 +174,8 @@ func (e *existing) sample(ctx context.Context, p, last int64) error {
 	return err
 }
 
-// begin is the first of the partitions in a row that hold something, up to seed, which does, behind empty, which does not.
+// begin is the first of the partitions in a row that hold something, up to seed, which does, behind
+// empty, which does not.
 func (e *existing) begin(ctx context.Context, empty, seed int64) (int64, error) {
 	for distance := int64(1); seed-distance > empty; distance *= 2 {
 		there, err := e.holds(ctx, seed-distance)

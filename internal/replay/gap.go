@@ -69,7 +69,8 @@ func (r *run) miss(lo int64, known []bool) {
 	}
 }
 
-// seal closes the numbers that are not known, at the same time, by a store that checks how old that knowledge is.
+// seal closes the numbers that are not known, at the same time, by a store that checks how old that
+// knowledge is.
 func (r *run) seal(ctx context.Context, store *Store, numbers []read, known []bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(r.store.Parallelism)

@@ -13,10 +13,11 @@ import (
 
 // End is where the journal of a persistence id ends.
 type End struct {
-	// Highest is the highest sequence number that is taken, by an event, a tombstone, a seal or a deletion; 0 if none ever was.
+	// Highest is the highest sequence number that is taken, by an event, a tombstone, a seal or a
+	// deletion; 0 if none ever was.
 	Highest int64
-	// FarMark is the highest high mark if it is damaged: nothing is so near to it as an honest writer's mark must have it.
-	// It is 0 otherwise.
+	// FarMark is the highest high mark if it is damaged: nothing is so near to it as an honest
+	// writer's mark must have it. It is 0 otherwise.
 	FarMark int64
 }
 
@@ -27,13 +28,16 @@ func (s *Store) Highest(ctx context.Context, m *dynamo.Meter, pid string, marks 
 	return end.Highest, err
 }
 
-// End finds where the journal of a persistence id ends. It begins at the partition that the marks point to, looks back from an
-// empty one as far as the low mark, and follows partitions that are full to the end.
+// End finds where the journal of a persistence id ends. It begins at the partition that the marks
+// point to, looks back from an empty one as far as the low mark, and follows partitions that are
+// full to the end.
 //
-// A writer puts a high mark together with the events that need it, so it lies beyond the last of them by one atomic write at
-// most. That is how far End looks back partition by partition: within it, every item counts. Where nothing is there, the mark
-// is damaged, and the number of partitions below it says nothing. What was acknowledged follows the low mark without holes
-// wider than an atomic write, so it is found from there (searchEnd). farMark is a high mark that is known to be damaged, or 0.
+// A writer puts a high mark together with the events that need it, so it lies beyond the last of
+// them by one atomic write at most. That is how far End looks back partition by partition: within
+// it, every item counts. Where nothing is there, the mark is damaged, and the number of partitions
+// below it says nothing. What was acknowledged follows the low mark without holes wider than an
+// atomic write, so it is found from there (searchEnd). farMark is a high mark that is known to be
+// damaged, or 0.
 func (s *Store) End(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks, farMark int64) (End, error) {
 	deleted := max(marks.Low.Seq-1, 0)
 	first, last := marks.Low.First()/layout.PartitionSize, max(marks.High, deleted)/layout.PartitionSize
@@ -58,7 +62,8 @@ func (s *Store) End(ctx context.Context, m *dynamo.Meter, pid string, marks layo
 	return end, s.follow(ctx, m, pid, marks, &end)
 }
 
-// lookFarther is how many empty partitions in a row are looked at behind the end where the high mark is damaged.
+// lookFarther is how many empty partitions in a row are looked at behind the end where the high
+// mark is damaged.
 const lookFarther = 16
 
 // follow looks behind the end for what no high mark points to.
@@ -82,14 +87,15 @@ func (s *Store) follow(ctx context.Context, m *dynamo.Meter, pid string, marks l
 	}
 }
 
-// looksBehind is how many empty partitions behind that of the highest number known have to be seen, before it is believed that
-// nothing follows. high is the high mark.
+// looksBehind is how many empty partitions behind that of the highest number known have to be seen,
+// before it is believed that nothing follows. high is the high mark.
 //
-// A regular journal that ends within a partition needs none. One that ends with its last number needs one: the mark may be
-// missing that the next event puts. Where a mark is missing already, others may be, and numbers at the end of partitions may
-// be holes. A JVM leaves a hole where an event is rejected. The last number of a partition and the one after it can both be
-// holes; then neither the number nor the mark leads on. Two rejected events in a row are as many as are looked for, and only in
-// a shared journal, as every further look would cost all journals a request.
+// A regular journal that ends within a partition needs none. One that ends with its last number
+// needs one: the mark may be missing that the next event puts. Where a mark is missing already,
+// others may be, and numbers at the end of partitions may be holes. A JVM leaves a hole where an
+// event is rejected. The last number of a partition and the one after it can both be holes; then
+// neither the number nor the mark leads on. Two rejected events in a row are as many as are looked
+// for, and only in a shared journal, as every further look would cost all journals a request.
 func (s *Store) looksBehind(highest, high int64) int64 {
 	switch {
 	case !safeguard.TailChase || highest >= layout.MaxSequenceNumber:

@@ -29,9 +29,10 @@ func (s *scene) closed(id string, first, last int64) {
 	}
 }
 
-// TestTheEndIsFoundWhateverAnHonestWriterLeaves has an atomic write of any size under way behind a closed journal, of which any
-// members have landed, with its mark. The highest of them is found. With a mark that is damaged, the end of what is closed is
-// found at least: that is all that was acknowledged.
+// TestTheEndIsFoundWhateverAnHonestWriterLeaves has an atomic write of any size under way behind a
+// closed journal, of which any members have landed, with its mark. The highest of them is found.
+// With a mark that is damaged, the end of what is closed is found at least: that is all that was
+// acknowledged.
 func TestTheEndIsFoundWhateverAnHonestWriterLeaves(t *testing.T) {
 	const seed = 20
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -80,7 +81,8 @@ func TestTheEndIsFoundWhateverAnHonestWriterLeaves(t *testing.T) {
 	}
 }
 
-// TestTheEndIsFoundBehindHolesThatAJVMLeaves has holes everywhere, up to the width of an atomic write, and a damaged mark.
+// TestTheEndIsFoundBehindHolesThatAJVMLeaves has holes everywhere, up to the width of an atomic
+// write, and a damaged mark.
 func TestTheEndIsFoundBehindHolesThatAJVMLeaves(t *testing.T) {
 	const seed = 21
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// MaxHole is how many numbers in a row can be missing before that is damage. A writer leaves as many as an atomic write has at
-// most; to close more, one by one, would keep a recovery busy for hours or for ever.
+// MaxHole is how many numbers in a row can be missing before that is damage. A writer leaves as
+// many as an atomic write has at most; to close more, one by one, would keep a recovery busy for
+// hours or for ever.
 const MaxHole = 1 << 20
 
 // ErrHole says that more numbers in a row are missing than any writer leaves.

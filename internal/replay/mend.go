@@ -24,8 +24,8 @@ import (
 const MarkMovesUp = "attribute_not_exists(" + layout.AttrPar + ") OR " + layout.AttrSeq + " < :v OR (" +
 	layout.AttrSeq + " = :v AND attribute_exists(" + layout.AttrExpires + "))"
 
-// RaiseHighMark puts the high mark that a sequence number needs. One that is already higher is as good. before is that of
-// dynamo.Put, nil for the store's own.
+// RaiseHighMark puts the high mark that a sequence number needs. One that is already higher is as
+// good. before is that of dynamo.Put, nil for the store's own.
 func (s *Store) RaiseHighMark(ctx context.Context, m *dynamo.Meter, pid string, seq int64, before func() error) error {
 	if before == nil {
 		before = s.Before
@@ -91,13 +91,14 @@ func (s *Store) Stored(ctx context.Context, m *dynamo.Meter, pid string, seq int
 	return s.Client.Get(ctx, m, s.Table, s.Keys.Event(pid, seq).Attributes())
 }
 
-// EntombUnchanged puts a tombstone in the place of an item. It reports whether the item was still as it is given here.
+// EntombUnchanged puts a tombstone in the place of an item. It reports whether the item was still
+// as it is given here.
 func (s *Store) EntombUnchanged(ctx context.Context, m *dynamo.Meter, pid string, seq, expires int64, stored layout.Attributes) (bool, error) {
 	return s.replaceUnchanged(ctx, m, s.Keys.EncodeTombstone(pid, seq, expires), stored)
 }
 
-// SealUnchanged puts a seal in the place of an item, which keeps its entry in the ids index. It reports whether the item was
-// still as it is given here.
+// SealUnchanged puts a seal in the place of an item, which keeps its entry in the ids index. It
+// reports whether the item was still as it is given here.
 func (s *Store) SealUnchanged(ctx context.Context, m *dynamo.Meter, pid string, seq int64, stored layout.Attributes) (bool, error) {
 	seal := s.Keys.EncodeSeal(pid, seq)
 	for _, name := range []string{layout.AttrIDsShard, layout.AttrIDsKey} {
@@ -108,7 +109,8 @@ func (s *Store) SealUnchanged(ctx context.Context, m *dynamo.Meter, pid string, 
 	return s.replaceUnchanged(ctx, m, seal, stored)
 }
 
-// replaceUnchanged puts an item in the place of another, under the condition that every attribute of that is still the same.
+// replaceUnchanged puts an item in the place of another, under the condition that every attribute
+// of that is still the same.
 func (s *Store) replaceUnchanged(ctx context.Context, m *dynamo.Meter, item, stored layout.Attributes) (bool, error) {
 	put := dynamo.Put{Table: s.Table, Item: item, Names: map[string]string{}, Values: dynamo.Attributes{}, Before: s.Before}
 	var same []string
@@ -163,8 +165,8 @@ func (s *Store) RemoveExpired(ctx context.Context, m *dynamo.Meter, pid string, 
 	return err == nil, err
 }
 
-// Listed reports whether a persistence id is in the sparse ids index, or will be as soon as the index follows the table. low is
-// its low mark.
+// Listed reports whether a persistence id is in the sparse ids index, or will be as soon as the
+// index follows the table. low is its low mark.
 func (s *Store) Listed(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) (bool, error) {
 	ids := s.Keys.IDsAttributes(pid, s.IDsShards)
 	page, err := s.Client.Query(ctx, m, &dynamodb.QueryInput{
@@ -188,7 +190,8 @@ func (s *Store) Listed(ctx context.Context, m *dynamo.Meter, pid string, low lay
 		reflect.DeepEqual(item[layout.AttrIDsKey], ids[layout.AttrIDsKey]), nil
 }
 
-// listing is the item by which a persistence id is listed: its low mark if it has one, else that of its first number.
+// listing is the item by which a persistence id is listed: its low mark if it has one, else that of
+// its first number.
 func (s *Store) listing(pid string, low layout.LowMark) layout.Key {
 	if low.Seq > 0 {
 		return s.Keys.LowMark(pid, low.Seq)
@@ -196,9 +199,10 @@ func (s *Store) listing(pid string, low layout.LowMark) layout.Key {
 	return s.Keys.Event(pid, 1)
 }
 
-// EnterID enters a persistence id into the sparse ids index: by its low mark if it has one, else by what is stored at its first
-// number, which is sealed if nothing is. All else that the item says stays: a low mark that a JVM wrote judges atomic writes in
-// another way than ours. It reports whether it has changed anything.
+// EnterID enters a persistence id into the sparse ids index: by its low mark if it has one, else by
+// what is stored at its first number, which is sealed if nothing is. All else that the item says
+// stays: a low mark that a JVM wrote judges atomic writes in another way than ours. It reports
+// whether it has changed anything.
 func (s *Store) EnterID(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) (bool, error) {
 	ids := s.Keys.IDsAttributes(pid, s.IDsShards)
 	values := dynamo.Attributes{":shard": ids[layout.AttrIDsShard], ":key": ids[layout.AttrIDsKey]}
@@ -226,8 +230,8 @@ func (s *Store) EnterID(ctx context.Context, m *dynamo.Meter, pid string, low la
 	return err == nil, err
 }
 
-// EachStored gives every item of a partition to emit as it is stored, in the order of their numbers, those that no reader asks
-// for included.
+// EachStored gives every item of a partition to emit as it is stored, in the order of their
+// numbers, those that no reader asks for included.
 func (s *Store) EachStored(ctx context.Context, m *dynamo.Meter, pid string, p int64, emit func(layout.Attributes) error) error {
 	return s.eachOf(ctx, m, p, &dynamodb.QueryInput{
 		TableName:                 &s.Table,
@@ -256,8 +260,9 @@ func (s *Store) eachOf(ctx context.Context, m *dynamo.Meter, p int64, in *dynamo
 	}
 }
 
-// Unwrap gives the enveloped events of a partition today's form, each only if it still is what was read. done is told of each
-// such event: nil if it has today's form now, else why it was left as it is. It reports whether the partition holds anything.
+// Unwrap gives the enveloped events of a partition today's form, each only if it still is what was
+// read. done is told of each such event: nil if it has today's form now, else why it was left as it
+// is. It reports whether the partition holds anything.
 func (s *Store) Unwrap(ctx context.Context, m *dynamo.Meter, pid string, p int64, done func(seq int64, left error) error) (bool, error) {
 	there := false
 	first := p * layout.PartitionSize

@@ -20,7 +20,8 @@ func (s *scene) stored(seq int64) layout.Attributes {
 	return got.Item
 }
 
-// TestOnlyTheItemThatWasReadIsReplaced seals a member of a dead atomic write in whose place something else was stored since.
+// TestOnlyTheItemThatWasReadIsReplaced seals a member of a dead atomic write in whose place
+// something else was stored since.
 func TestOnlyTheItemThatWasReadIsReplaced(t *testing.T) {
 	t.Parallel()
 	read := member(4, 3, 6)

@@ -173,8 +173,8 @@ func TestFenceBehindTombstones(t *testing.T) {
 	}
 }
 
-// TestLowMarkSaysLaterWhatItCuts lets the low mark say which atomic write it cuts after the marks were read. It has the same
-// value, and judges differently.
+// TestLowMarkSaysLaterWhatItCuts lets the low mark say which atomic write it cuts after the marks
+// were read. It has the same value, and judges differently.
 func TestLowMarkSaysLaterWhatItCuts(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
@@ -193,8 +193,9 @@ func lowMarksRead(a asked) bool { return a.operation == "BatchGetItem" && !a.hig
 // erased leaves a high mark, and nothing else: an erasing purge was cut short.
 func erased(s *scene) { s.put(s.keys.EncodeHighMark(pid, 100, 0)) }
 
-// TestLowMarkOfBeforeALaterPageIsReadAgain reads the low mark beside an empty first page. Before the second page is read, which
-// is empty as well, somebody else writes up to there and deletes all. The low mark that was read does not tell of that.
+// TestLowMarkOfBeforeALaterPageIsReadAgain reads the low mark beside an empty first page. Before
+// the second page is read, which is empty as well, somebody else writes up to there and deletes
+// all. The low mark that was read does not tell of that.
 func TestLowMarkOfBeforeALaterPageIsReadAgain(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 10)
@@ -208,7 +209,8 @@ func TestLowMarkOfBeforeALaterPageIsReadAgain(t *testing.T) {
 	s.want(replay.Request{Recover: true}, "", 150)
 }
 
-// TestLowMarkIsAsOldAsItsRequest is the same with a low mark whose answer comes after the second page.
+// TestLowMarkIsAsOldAsItsRequest is the same with a low mark whose answer comes after the second
+// page.
 func TestLowMarkIsAsOldAsItsRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -44,7 +44,8 @@ type partitions struct {
 
 	ctx    context.Context //nolint:containedctx // bounds what is read; ended by close
 	cancel context.CancelFunc
-	// unwatch stops the watching of ctx, with which the readers end: nobody may be there to dismiss them, while a consumer is busy.
+	// unwatch stops the watching of ctx, with which the readers end: nobody may be there to dismiss
+	// them, while a consumer is busy.
 	unwatch func() bool
 	wg      sync.WaitGroup
 
@@ -118,7 +119,8 @@ func (p *partitions) dismiss() {
 	p.wg.Wait()
 }
 
-// expel ends the readers, each when it has read what it was told to: a place that is reserved has to be used.
+// expel ends the readers, each when it has read what it was told to: a place that is reserved has
+// to be used.
 func (p *partitions) expel() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -190,8 +192,8 @@ func (p *partitions) read(o order, next dynamo.Attributes) page {
 	return got
 }
 
-// next hands out the next page; false after the last: that of the last needed partition, or of one behind it where nothing
-// leads farther. A partition may be empty.
+// next hands out the next page; false after the last: that of the last needed partition, or of one
+// behind it where nothing leads farther. A partition may be empty.
 func (p *partitions) next() (page, bool) {
 	if p.begun && p.rest == nil {
 		if p.current >= p.needed && !p.leadsOn() {

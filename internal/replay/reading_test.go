@@ -123,7 +123,8 @@ func TestTheLastPartition(t *testing.T) {
 	}
 }
 
-// TestAtomicWriteThatIsCutCountsOnlyAsAWhole begins to read inside an atomic write: what is stored before it decides.
+// TestAtomicWriteThatIsCutCountsOnlyAsAWhole begins to read inside an atomic write: what is stored
+// before it decides.
 func TestAtomicWriteThatIsCutCountsOnlyAsAWhole(t *testing.T) {
 	t.Parallel()
 	low := func(cut layout.Batch) layout.Attributes {

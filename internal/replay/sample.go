@@ -13,7 +13,8 @@ import (
 // sampleSize is how many numbers one request looks at: the keys of a BatchGetItem.
 const sampleSize = 100
 
-// taken gives the numbers at which something is, of those given. It holds the items of one request at a time.
+// taken gives the numbers at which something is, of those given. It holds the items of one request
+// at a time.
 func (s *Store) taken(ctx context.Context, m *dynamo.Meter, pid string, numbers []int64) ([]int64, error) {
 	var found []int64
 	for chunk := range slices.Chunk(numbers, sampleSize) {
@@ -48,11 +49,13 @@ func numberAt(p, num int64) int64 {
 	return max(first+num, 1)
 }
 
-// searchEnd finds the highest number that is taken in the partitions first to last, 0 if none is, where those above last are
-// empty. It looks at single numbers of many partitions at a time, at distances that double and are then divided, so the requests
-// grow with the logarithm of what is there. It finds all that follows the low mark without holes wider than an atomic write,
-// which is all that an honest writer can have been acknowledged. A single item that is alone farther behind it may not find:
-// it is a member of an atomic write that nobody was acknowledged, whose first number is free, or taken by somebody else.
+// searchEnd finds the highest number that is taken in the partitions first to last, 0 if none is,
+// where those above last are empty. It looks at single numbers of many partitions at a time, at
+// distances that double and are then divided, so the requests grow with the logarithm of what is
+// there. It finds all that follows the low mark without holes wider than an atomic write, which is
+// all that an honest writer can have been acknowledged. A single item that is alone farther behind
+// it may not find: it is a member of an atomic write that nobody was acknowledged, whose first
+// number is free, or taken by somebody else.
 func (s *Store) searchEnd(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks, first, last int64) (int64, error) {
 	best := first
 	for _, seq := range marks.HighMarks { // of other shards: they may be right
@@ -79,7 +82,8 @@ func (s *Store) searchEnd(ctx context.Context, m *dynamo.Meter, pid string, mark
 	}
 }
 
-// sampleBehind gives a partition behind p, up to last, that holds something, and behind which less does; p if none is found.
+// sampleBehind gives a partition behind p, up to last, that holds something, and behind which less
+// does; p if none is found.
 func (s *Store) sampleBehind(ctx context.Context, m *dynamo.Meter, pid string, p, last int64) (int64, error) {
 	var wanted []int64
 	for distance := int64(1); distance <= last-p; distance *= 2 {
@@ -110,7 +114,8 @@ func (s *Store) sampleBehind(ctx context.Context, m *dynamo.Meter, pid string, p
 	return found, nil
 }
 
-// highestTaken is the highest of some partitions of which one of two numbers is taken, or otherwise if none is.
+// highestTaken is the highest of some partitions of which one of two numbers is taken, or otherwise
+// if none is.
 func (s *Store) highestTaken(ctx context.Context, m *dynamo.Meter, pid string, otherwise int64, partitions []int64) (int64, error) {
 	numbers := make([]int64, 0, 2*len(partitions))
 	for _, p := range partitions {

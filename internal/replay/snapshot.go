@@ -6,11 +6,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// beforeSnapshot is the highest number of a recovery after a snapshot that lies above highest, where the marks lead. The marks
-// are hints: a journal whose partition lacks its last number, and that has no high marks, goes on where they do not lead.
-// A low mark that was raised to the snapshot would hide all of that. So the snapshot's own partition is read before, and the
-// one behind it, as the numbers between can be holes. Where nothing is in them, the partitions behind the highest number are
-// read, as far as something is in them.
+// beforeSnapshot is the highest number of a recovery after a snapshot that lies above highest,
+// where the marks lead. The marks are hints: a journal whose partition lacks its last number, and
+// that has no high marks, goes on where they do not lead. A low mark that was raised to the
+// snapshot would hide all of that. So the snapshot's own partition is read before, and the one
+// behind it, as the numbers between can be holes. Where nothing is in them, the partitions behind
+// the highest number are read, as far as something is in them.
 func (r *run) beforeSnapshot(ctx context.Context, highest int64) (int64, error) {
 	known, last := highest/layout.PartitionSize, (r.req.From-1)/layout.PartitionSize
 	for p := min(last+1, everywhere.last); p >= max(last, known+1); p-- {
@@ -38,9 +39,10 @@ func (r *run) beforeSnapshot(ctx context.Context, highest int64) (int64, error) 
 	return highest, nil
 }
 
-// overrun reports whether an event that can count exists behind a fence, below the number to which the fence says that the
-// low mark is raised. A JVM does not know fences: it goes on after one as after any other number. What it has written must not
-// be hidden by raising the low mark. A member of an atomic write that began at the fence or before it can never count.
+// overrun reports whether an event that can count exists behind a fence, below the number to which
+// the fence says that the low mark is raised. A JVM does not know fences: it goes on after one as
+// after any other number. What it has written must not be hidden by raising the low mark. A member
+// of an atomic write that began at the fence or before it can never count.
 func (r *run) overrun(ctx context.Context, fence layout.Slot) (bool, error) {
 	highest, err := r.store.Highest(ctx, r.meter, r.req.PersistenceID, r.marks)
 	if err != nil {

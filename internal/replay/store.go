@@ -33,16 +33,18 @@ type Store struct {
 	Keys   layout.Keys
 	// IDsShards is the number of shards of the sparse ids index; 0 where there is none.
 	IDsShards int64
-	// MaxBatchEvents is how many events an atomic write can have, if it is more than the usual 10,000.
+	// MaxBatchEvents is how many events an atomic write can have, if it is more than the usual
+	// 10,000.
 	MaxBatchEvents int
 	// Parallelism bounds how many partitions of one persistence id are read ahead.
 	Parallelism int
-	// Fresh begins to watch how old what is read from now on becomes: the function that it returns fails when that is too old
-	// to write by. nil sets no bound.
+	// Fresh begins to watch how old what is read from now on becomes: the function that it returns
+	// fails when that is too old to write by. nil sets no bound.
 	Fresh func() func() error
 	// Before is the check of every attempt to write: that of dynamo.Put.
 	Before func() error
-	// Go runs what reads ahead in a goroutine that the end of the journal waits for; nil runs it in one that nobody waits for.
+	// Go runs what reads ahead in a goroutine that the end of the journal waits for; nil runs it in
+	// one that nobody waits for.
 	Go func(work func())
 }
 

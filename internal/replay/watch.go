@@ -13,16 +13,16 @@ import (
 // Span is some numbers in a row, of one partition.
 type Span struct{ First, Last int64 }
 
-// Watch looks, by one small request a time, whether something has come to a persistence id since it was read to its end. Only
-// a new reading decides what that is. Something can come:
+// Watch looks, by one small request a time, whether something has come to a persistence id since it
+// was read to its end. Only a new reading decides what that is. Something can come:
 //
 //   - behind everything, where the next write goes;
 //   - at a number that was missing before what is there, and behind the last event that was handed out: a member of an atomic
 //     write that was not whole, or a seal;
 //   - where only marks lead: behind a hole at the end of a partition, or behind a low mark that was moved.
 //
-// Every second look is behind everything, the others go through the missing numbers in turn. Every tenth look reads marks
-// instead, not all of them at once.
+// Every second look is behind everything, the others go through the missing numbers in turn. Every
+// tenth look reads marks instead, not all of them at once.
 type Watch struct {
 	store *Store
 	pid   string
@@ -41,7 +41,8 @@ type Watch struct {
 // looksPerMarks is how often marks are read.
 const looksPerMarks = 10
 
-// Watch begins to watch what a reading has left, with From behind the last event that it has handed out.
+// Watch begins to watch what a reading has left, with From behind the last event that it has handed
+// out.
 func (s *Store) Watch(req *Request, read *Result, marksOfLook int) *Watch {
 	w := &Watch{store: s, pid: req.PersistenceID, to: req.To, marks: read.Marks, marksOfLook: marksOfLook}
 	w.behind = Span{read.Behind, partitionEnd(read.Behind)}
@@ -60,7 +61,8 @@ func (s *Store) Watch(req *Request, read *Result, marksOfLook int) *Watch {
 			w.missing = append(w.missing, Span{first, partitionEnd(first)})
 		}
 	}
-	// The high mark of the next partition comes first: it is the one that tells of a hole at the end of this.
+	// The high mark of the next partition comes first: it is the one that tells of a hole at the
+	// end of this.
 	next := s.Keys.HighMark(w.pid, w.behind.Last)
 	if w.behind.Last < layout.MaxSequenceNumber {
 		next = s.Keys.HighMark(w.pid, w.behind.Last+1)
@@ -74,8 +76,8 @@ func (s *Store) Watch(req *Request, read *Result, marksOfLook int) *Watch {
 	return w
 }
 
-// Look reports whether something may have come. It sends one request, which costs one read unit, or one for each mark that it
-// reads, as long as nothing has come.
+// Look reports whether something may have come. It sends one request, which costs one read unit, or
+// one for each mark that it reads, as long as nothing has come.
 func (w *Watch) Look(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	span, ok := w.span()
 	w.looks++
@@ -96,8 +98,8 @@ func (w *Watch) span() (Span, bool) {
 	return span, span.First <= span.Last
 }
 
-// marksMoved reports whether a mark leads further than those that are known. It reads as many as a look may: the first in
-// every look that has room for more, the others in turn.
+// marksMoved reports whether a mark leads further than those that are known. It reads as many as a
+// look may: the first in every look that has room for more, the others in turn.
 func (w *Watch) marksMoved(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	var keys []layout.Key
 	turn, each := w.keys, min(w.marksOfLook, len(w.keys))

@@ -40,7 +40,8 @@ const (
 	snapshots = "internal/snapshots"
 )
 
-// explorer is the systematic and random exploration of one scenario. Its seed and its number of schedules are fixed.
+// explorer is the systematic and random exploration of one scenario. Its seed and its number of
+// schedules are fixed.
 func explorer(scenario string) killer {
 	return killer{explored, "TestExplore/^" + strings.ReplaceAll(regexp.QuoteMeta(scenario), " ", "_") + "$"}
 }
@@ -50,8 +51,8 @@ var arguments = map[string][]string{
 	explored: {"-explore.seed=1", "-explore.schedules=70"},
 }
 
-// TestEverySafeguardIsListed compares the safeguards of the normal build with those that can be off, and with those whose
-// absence kills a test.
+// TestEverySafeguardIsListed compares the safeguards of the normal build with those that can be
+// off, and with those whose absence kills a test.
 func TestEverySafeguardIsListed(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "on.go", nil, 0)
 	if err != nil {
@@ -75,8 +76,8 @@ func TestEverySafeguardIsListed(t *testing.T) {
 	}
 }
 
-// TestEveryMutantIsCaught runs, for each safeguard, the tests that need it, with that one off: they must fail. With all
-// safeguards on they must pass. Run it with the build tag mutants.
+// TestEveryMutantIsCaught runs, for each safeguard, the tests that need it, with that one off: they
+// must fail. With all safeguards on they must pass. Run it with the build tag mutants.
 func TestEveryMutantIsCaught(t *testing.T) {
 	programs := build(t)
 	t.Run("all on", func(t *testing.T) {
@@ -115,8 +116,8 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	}
 }
 
-// mostRuns bounds how often the tests that need a safeguard are run without it. Requests that are sent at the same time are
-// served in any order, and not every order needs the safeguard.
+// mostRuns bounds how often the tests that need a safeguard are run without it. Requests that are
+// sent at the same time are served in any order, and not every order needs the safeguard.
 const mostRuns = 10
 
 // build builds the test programs of the packages whose tests kill.

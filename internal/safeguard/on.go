@@ -2,7 +2,8 @@
 
 package safeguard
 
-// The safeguards, by what they keep. Each is in mutants.go as well, and in killers_test.go with a test that needs it.
+// The safeguards, by what they keep. Each is in mutants.go as well, and in killers_test.go with a
+// test that needs it.
 const (
 	// Conditional: an event is put only where nothing stands.
 	Conditional = true
@@ -74,7 +75,8 @@ const (
 	SecondLook = true
 	// CutWhole: a deletion says that it cuts an atomic write only if all members up to there exist.
 	CutWhole = true
-	// CutBefore: an atomic write that begins below the low mark is cut again only if it was cut before.
+	// CutBefore: an atomic write that begins below the low mark is cut again only if it was cut
+	// before.
 	CutBefore = true
 	// HighestStays: in a shared journal a deletion leaves a seal at the highest number.
 	HighestStays = true
@@ -91,20 +93,24 @@ const (
 	HoldExpiry = true
 	// HoldVanished: where a tombstone has vanished before it was held, a recovery reads anew.
 	HoldVanished = true
-	// RenewedBefore: a low mark whose renewal was done by an attempt without an answer counts as renewed.
+	// RenewedBefore: a low mark whose renewal was done by an attempt without an answer counts as
+	// renewed.
 	RenewedBefore = true
 
 	// Reading.
 
-	// LowStampedBefore: a low mark counts as read when its reading began, not when that was answered.
+	// LowStampedBefore: a low mark counts as read when its reading began, not when that was
+	// answered.
 	LowStampedBefore = true
-	// SeenAfter: a low mark that was read beside the first page counts only for pages that were read before it.
+	// SeenAfter: a low mark that was read beside the first page counts only for pages that were
+	// read before it.
 	SeenAfter = true
 	// SeenCovers: such a low mark counts only if it was looked for wherever it can be.
 	SeenCovers = true
 	// CutJudged: a low mark that cuts something else judges differently.
 	CutJudged = true
-	// DeletedMeanwhile: a recovery ends if what it still had to hand out was deleted after it had begun to.
+	// DeletedMeanwhile: a recovery ends if what it still had to hand out was deleted after it had
+	// begun to.
 	DeletedMeanwhile = true
 	// SameBatch: an event continues an atomic write only if it names the same one.
 	SameBatch = true
@@ -112,9 +118,11 @@ const (
 	MembersOfBatch = true
 	// HeadThere: members before the first number that was read are looked up.
 	HeadThere = true
-	// HeadCut: an atomic write whose beginning was deleted counts only if the low mark says that it was whole.
+	// HeadCut: an atomic write whose beginning was deleted counts only if the low mark says that it
+	// was whole.
 	HeadCut = true
-	// HighestLooked: a recovery that finds nothing behind its snapshot looks for the highest number before it.
+	// HighestLooked: a recovery that finds nothing behind its snapshot looks for the highest number
+	// before it.
 	HighestLooked = true
 	// LookBack: the highest number is looked for before an empty partition, too.
 	LookBack = true
@@ -145,7 +153,8 @@ const (
 
 	// Requests.
 
-	// MaybeStays: that an earlier attempt may have done a write stays so, whatever a later one is answered.
+	// MaybeStays: that an earlier attempt may have done a write stays so, whatever a later one is
+	// answered.
 	MaybeStays = true
 	// MemberMaybeStays: so it does of one event in a shared request.
 	MemberMaybeStays = true
@@ -172,14 +181,16 @@ const (
 	OwnParts = true
 	// OwnHead: a save that finds its own head leaves the parts of that.
 	OwnHead = true
-	// ReplacedMeanwhile: a head whose parts are gone is looked at again before it counts as damaged.
+	// ReplacedMeanwhile: a head whose parts are gone is looked at again before it counts as
+	// damaged.
 	ReplacedMeanwhile = true
 	// HiddenHeads: a head that a whole snapshot hides is deleted with it.
 	HiddenHeads = true
 
 	// Time.
 
-	// FreshAttempts: before each attempt of an append it is checked that what the writer knows is not too old.
+	// FreshAttempts: before each attempt of an append it is checked that what the writer knows is
+	// not too old.
 	FreshAttempts = true
 	// FreshRemovals: so it is before each attempt of a deletion or purge.
 	FreshRemovals = true
@@ -210,9 +221,11 @@ const (
 
 	// Readers behind what was left out, and recoveries after a snapshot.
 
-	// LateMembers: a reader looks at an atomic write that it left out again before what it read later.
+	// LateMembers: a reader looks at an atomic write that it left out again before what it read
+	// later.
 	LateMembers = true
-	// SnapshotLooked: a recovery reads where the snapshot lies before it raises the low mark over that.
+	// SnapshotLooked: a recovery reads where the snapshot lies before it raises the low mark over
+	// that.
 	SnapshotLooked = true
 	// Overrun: a fence that a JVM has written behind raises no low mark.
 	Overrun = true

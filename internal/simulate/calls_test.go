@@ -102,7 +102,8 @@ func (g *game) writing(a *actor, c command) func(ctx context.Context) error {
 	case deletePrefix:
 		return func(ctx context.Context) error { return g.delete(ctx, a, c.size) }
 	case saveSnapshot:
-		// Snapshots are not fenced: one that is saved while the id is purged, or later of what was before, outlives the purge.
+		// Snapshots are not fenced: one that is saved while the id is purged, or later of what was
+		// before, outlives the purge.
 		if len(a.knows) == 0 || a.purges != g.purges[a.entity] {
 			return nil
 		}
@@ -113,11 +114,13 @@ func (g *game) writing(a *actor, c command) func(ctx context.Context) error {
 	panic(kinds[c.kind])
 }
 
-// patience is longer than a journal goes on with what nobody waits for: its writes wait for connections, each put has its time.
+// patience is longer than a journal goes on with what nobody waits for: its writes wait for
+// connections, each put has its time.
 const patience = 10 * dynajournal.DefaultOperationTimeout
 
-// purging begins a purge, if it may be. One that leaves nothing fences nobody: no other writer may live, nothing of one may be
-// under way, and nobody may begin to use the id before the purge has ended, and all that it has sent.
+// purging begins a purge, if it may be. One that leaves nothing fences nobody: no other writer may
+// live, nothing of one may be under way, and nobody may begin to use the id before the purge has
+// ended, and all that it has sent.
 func (g *game) purging(a *actor, now bool) func(context.Context) error {
 	for _, other := range g.actors {
 		if other != a && !other.idle() && other.on == a.entity && other.doing == saveSnapshot {
@@ -136,7 +139,8 @@ func (g *game) purging(a *actor, now bool) func(context.Context) error {
 	return func(ctx context.Context) error { return g.purge(ctx, a, now) }
 }
 
-// alone reports whether an actor is the only one to do something with an entity, and nothing of others is under way.
+// alone reports whether an actor is the only one to do something with an entity, and nothing of
+// others is under way.
 func (g *game) alone(a *actor, entity int) bool {
 	for _, other := range g.actors {
 		if other != a && !other.idle() && other.on == entity {
@@ -255,8 +259,8 @@ func (g *game) read(ctx context.Context, j *dynajournal.Journal, entity int, fro
 	return nil
 }
 
-// list lists the ids, whatever indexes lag: none that is not there, and in a native journal none twice, but by a scan one of which
-// every trace is removed meanwhile.
+// list lists the ids, whatever indexes lag: none that is not there, and in a native journal none
+// twice, but by a scan one of which every trace is removed meanwhile.
 func (g *game) list(ctx context.Context, j *dynajournal.Journal, scan bool) error {
 	listed := map[string]int{}
 	for id, err := range j.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{Scan: scan}) {
@@ -281,7 +285,8 @@ func (g *game) list(ctx context.Context, j *dynajournal.Journal, scan bool) erro
 	return nil
 }
 
-// verify verifies an entity, or repairs it in one of the forms. What is found may be on its way, and is given to found.
+// verify verifies an entity, or repairs it in one of the forms. What is found may be on its way,
+// and is given to found.
 func (g *game) verify(ctx context.Context, j *dynajournal.Journal, entity int, form kind, found func(dynajournal.Finding)) error {
 	check, opts := j.Verify, dynajournal.VerifyOptions{}
 	if form != verifyEntity {

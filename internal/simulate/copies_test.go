@@ -17,17 +17,20 @@ const (
 	originTable   = "origin-journal"
 )
 
-// copies are histories of another journal, the origin, that are copied into the entities. A copy into a persistence id that
-// holds something else goes on beside writers, as it must be refused. One that can come to its end needs the id for itself.
+// copies are histories of another journal, the origin, that are copied into the entities. A copy
+// into a persistence id that holds something else goes on beside writers, as it must be refused.
+// One that can come to its end needs the id for itself.
 type copies struct {
 	game   *game
 	origin *dynajournal.Journal
 	// ids counts the persistence ids of the origin, events the events written there.
 	ids, events int
-	// last is the source that was copied last into each entity, begun are all those of which the entity may hold something.
+	// last is the source that was copied last into each entity, begun are all those of which the
+	// entity may hold something.
 	last  []*source
 	begun [][]*source
-	// reserved is the source whose copy needs an entity for itself, nil for none; over says that it has come to its end.
+	// reserved is the source whose copy needs an entity for itself, nil for none; over says that it
+	// has come to its end.
 	reserved []*source
 	over     []bool
 }
@@ -240,7 +243,8 @@ func each(records []dynajournal.Record) iter.Seq2[dynajournal.Record, error] {
 	}
 }
 
-// against are the visible events of an entity for which a source can't be copied there: it has others at their numbers.
+// against are the visible events of an entity for which a source can't be copied there: it has
+// others at their numbers.
 func (c *copies) against(entity int, s *source) (against []explore.Event) {
 	for _, e := range c.game.ledgers[entity].Visible() {
 		if text, ok := s.there[e.Number]; e.Number >= s.low && (!ok || text != e.Text) || e.Number < s.low && s.ever[e.Number] != e.Text {
@@ -315,7 +319,8 @@ func (c *copies) put(ctx context.Context, entity int, s *source) error {
 	return err
 }
 
-// settle gives back the entities whose copies have come to their end, when nothing of them is under way.
+// settle gives back the entities whose copies have come to their end, when nothing of them is under
+// way.
 func (c *copies) settle() {
 	for e := range c.over {
 		if g := c.game; c.over[e] && (g.copier.idle() || g.copier.on != e) && !g.underWay(e) {

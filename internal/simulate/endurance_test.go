@@ -66,7 +66,8 @@ type load struct {
 	failed       atomic.Int64
 }
 
-// fast is how much faster than time the clocks of the journals and of the engine are: a fence window takes a minute.
+// fast is how much faster than time the clocks of the journals and of the engine are: a fence
+// window takes a minute.
 const fast = 60
 
 // TestEndurance loads many entities with writes, deletions, snapshots, reads and recoveries by two processes, while the engine

@@ -284,7 +284,8 @@ func touched(r *explore.Request) []tableKey {
 	return keys
 }
 
-// attributeName finds the names of the attributes that a statement inserts, in the order of its parameters.
+// attributeName finds the names of the attributes that a statement inserts, in the order of its
+// parameters.
 var attributeName = regexp.MustCompile(`'([a-z_]+)':\?`)
 
 // ask asks the engine behind everybody's back.

@@ -43,8 +43,9 @@ func (g *game) finish() {
 		g.serving("auditor", func() error { return g.goOn(e) })
 		g.check()
 		g.compare(e)
-		// Parts of a dead atomic write can exist in a partition that is reached only now that the one before it is full, and a
-		// repair makes parts known that exist far behind the end: the next recovery closes the numbers between, and so on.
+		// Parts of a dead atomic write can exist in a partition that is reached only now that the
+		// one before it is full, and a repair makes parts known that exist far behind the end: the
+		// next recovery closes the numbers between, and so on.
 		last := &actor{name: fmt.Sprint("repair", e), journal: g.auditor}
 		for range 2 {
 			g.serving("auditor", func() error { return g.recover(g.Context(), last, e, dynajournal.RecoverOptions{}, nil) })
@@ -65,8 +66,8 @@ func (g *game) quiet() bool {
 	return len(g.inside) == 0 && !slices.ContainsFunc(g.actors, func(a *actor) bool { return !a.idle() })
 }
 
-// sound verifies an entity after a recovery and a repair: what may still be found are high marks that were put for events that
-// failed.
+// sound verifies an entity after a recovery and a repair: what may still be found are high marks
+// that were put for events that failed.
 func (g *game) sound(entity int) {
 	g.fail(g.verify(g.Context(), g.auditor, entity, verifyEntity, func(f dynajournal.Finding) {
 		if f.Kind != dynajournal.FindingMarkBeyondEvents {

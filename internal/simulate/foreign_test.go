@@ -10,7 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// foreign is an answer that is not DynamoDB's: a gateway or proxy gives it, whether the request has reached DynamoDB or not.
+// foreign is an answer that is not DynamoDB's: a gateway or proxy gives it, whether the request has
+// reached DynamoDB or not.
 type foreign struct {
 	status int
 	// media is the media type, empty for an answer without a body.
@@ -58,7 +59,8 @@ func everyForeign() (all []foreign) {
 	return all
 }
 
-// withoutCapacity is an answer that says what an operation on an empty table says, but not what it has used up.
+// withoutCapacity is an answer that says what an operation on an empty table says, but not what it
+// has used up.
 func withoutCapacity(operation string) string {
 	if operation == "Query" || operation == "Scan" {
 		return `{"Count":0,"Items":[],"ScannedCount":0}`
@@ -110,7 +112,8 @@ func sum(body string) string {
 	return strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(body))), 10)
 }
 
-// refuseOld refuses a request that was signed too long ago, as the service does. It reports whether it has.
+// refuseOld refuses a request that was signed too long ago, as the service does. It reports whether
+// it has.
 func (g *game) refuseOld(r *explore.Request) bool {
 	age := g.now().Sub(r.Sent)
 	if age < signatureLife {

@@ -7,8 +7,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/clock"
 )
 
-// machine is the computer that a process runs on, with the clocks that its journal reads. The wall clock can be wrong and is
-// corrected in steps, the monotonic clock stops while the machine sleeps, and both can run fast or slow.
+// machine is the computer that a process runs on, with the clocks that its journal reads. The wall
+// clock can be wrong and is corrected in steps, the monotonic clock stops while the machine sleeps,
+// and both can run fast or slow.
 type machine struct {
 	service func() time.Time
 
@@ -20,7 +21,8 @@ type machine struct {
 	// drift is how much more than the service's clock both show, as a part of the time that passes.
 	drift  float64
 	asleep bool
-	// setBack and woke are what the monotonic clock showed when the wall clock was set back last, and when the machine woke.
+	// setBack and woke are what the monotonic clock showed when the wall clock was set back last,
+	// and when the machine woke.
 	setBack, woke time.Duration
 }
 
@@ -59,8 +61,8 @@ func (m *machine) note() {
 	m.at, m.wall, m.elapsed = m.service(), m.wall.Add(passed), m.elapsed+passed
 }
 
-// skip has time pass in which no timer fires: the monotonic clock of a machine that sleeps does not show it. It is called just
-// before the service's clock advances.
+// skip has time pass in which no timer fires: the monotonic clock of a machine that sleeps does not
+// show it. It is called just before the service's clock advances.
 func (m *machine) skip(d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,8 +73,8 @@ func (m *machine) skip(d time.Duration) {
 	}
 }
 
-// sleep puts the machine to sleep. It reports false if its wall clock was set back within the fence window: the journal can't
-// notice a sleep that is as long as the step back.
+// sleep puts the machine to sleep. It reports false if its wall clock was set back within the fence
+// window: the journal can't notice a sleep that is as long as the step back.
 func (m *machine) sleep() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,7 +99,8 @@ func (m *machine) sleeps() bool {
 	return m.asleep
 }
 
-// step sets the wall clock. It reports false, and does nothing, if that could hide that the machine has just slept.
+// step sets the wall clock. It reports false, and does nothing, if that could hide that the machine
+// has just slept.
 func (m *machine) step(by time.Duration) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -39,7 +39,8 @@ type game struct {
 	engine *embedded.Engine
 	net    *explore.Network
 	rand   *rand.Rand
-	// skew is how far the service's time is ahead of the bubble's: what has passed without a timer that fired.
+	// skew is how far the service's time is ahead of the bubble's: what has passed without a timer
+	// that fired.
 	skew atomic.Int64
 	// actors are all processes that are held: those that write, then the copier and the mender.
 	actors         []*actor
@@ -320,8 +321,8 @@ func (g *game) command(c command) {
 	}
 }
 
-// performer is who does a command: copies and repairs have processes of their own, so that their requests are told from all
-// others.
+// performer is who does a command: copies and repairs have processes of their own, so that their
+// requests are told from all others.
 func (g *game) performer(c command) *actor {
 	switch c.kind {
 	case copyOther, copyRelated, copyBeginning, copyAgain:

@@ -70,7 +70,8 @@ func (s *totals) String() string {
 	return b.String()
 }
 
-// collecting is how many percent of what is live is allocated before garbage is collected: there is hardly anything live.
+// collecting is how many percent of what is live is allocated before garbage is collected: there is
+// hardly anything live.
 const collecting = 400
 
 // seedFlag is rapid's flag for the seed of what it draws.
@@ -192,7 +193,8 @@ type history struct {
 	ahead []time.Duration
 	// crowded says that nearly all is done with one entity.
 	crowded bool
-	// copied says that histories are copied from another journal, beginning with one of the entities.
+	// copied says that histories are copied from another journal, beginning with one of the
+	// entities.
 	copied  bool
 	used    int // sequence numbers used up before
 	grouped bool
@@ -226,7 +228,8 @@ func (h history) String() string {
 }
 
 const (
-	// actors is how many processes write, processors how many there are with the copier and the mender.
+	// actors is how many processes write, processors how many there are with the copier and the
+	// mender.
 	actors       = 4
 	processors   = actors + 2
 	entities     = 2

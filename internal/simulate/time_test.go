@@ -12,9 +12,9 @@ var passing = []time.Duration{
 	time.Second, 5 * time.Second, 12 * time.Second, time.Minute, 20 * time.Minute, 35 * time.Minute, 61 * time.Minute, 3 * time.Hour,
 }
 
-// pass lets time pass: requests that wait time out, old ones are refused, what has expired is removed. While a machine sleeps,
-// its timers stop; as all processes have the same timers here, those of the others do, too, as if they were stopped.
-// They are also all stopped without that.
+// pass lets time pass: requests that wait time out, old ones are refused, what has expired is
+// removed. While a machine sleeps, its timers stop; as all processes have the same timers here,
+// those of the others do, too, as if they were stopped. They are also all stopped without that.
 func (g *game) pass(size int) {
 	d := passing[size%len(passing)]
 	stopped := size/len(passing)%2 == 1
@@ -65,8 +65,9 @@ func (g *game) skip(d time.Duration) {
 	g.skew.Add(int64(d))
 }
 
-// sleepOrWake puts the machine of an actor to sleep, or wakes it. Nothing that it does goes on meanwhile. Of the requests that
-// it has sent some are still to be sent when it wakes, of others it then finds the answer, or that the connection is gone.
+// sleepOrWake puts the machine of an actor to sleep, or wakes it. Nothing that it does goes on
+// meanwhile. Of the requests that it has sent some are still to be sent when it wakes, of others it
+// then finds the answer, or that the connection is gone.
 func (g *game) sleepOrWake(a *actor) {
 	if a.machine.sleeps() {
 		g.trace("wakes", a.name)
@@ -117,7 +118,8 @@ func (g *game) sleepy(a *actor) *actor {
 	return a
 }
 
-// perform has the service do what a request asks for, and leaves its sender waiting until release is called.
+// perform has the service do what a request asks for, and leaves its sender waiting until release
+// is called.
 func (g *game) perform(r *explore.Request) (release func()) {
 	_, _, release = g.net.Perform(r)
 	g.learn(r)

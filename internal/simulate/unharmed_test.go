@@ -14,9 +14,9 @@ func (g *game) harmless(r *explore.Request) {
 	}
 }
 
-// unharmed is to be called before the ledgers learn what a request has done; the function that it returns judges what has
-// changed. A copy removes nothing that readers can see but what its source has deleted of the same history, and a repair
-// changes nothing of it.
+// unharmed is to be called before the ledgers learn what a request has done; the function that it
+// returns judges what has changed. A copy removes nothing that readers can see but what its source
+// has deleted of the same history, and a repair changes nothing of it.
 func (g *game) unharmed(r *explore.Request) func() {
 	if !writes(r) || r.Process != g.copier.name && r.Process != g.mender.name {
 		return func() {}

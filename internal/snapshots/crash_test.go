@@ -259,8 +259,8 @@ func TestLoadCrossedByASaveOfTheNumberFindsOne(t *testing.T) {
 	}
 }
 
-// While a reader is anywhere, the snapshot is deleted: it finds that one, or the older one. What vanishes of it then is no
-// damage.
+// While a reader is anywhere, the snapshot is deleted: it finds that one, or the older one. What
+// vanishes of it then is no damage.
 func TestLoadCrossedByADeletionFindsNoDamage(t *testing.T) {
 	t.Parallel()
 	timed := snapshots.Everything()

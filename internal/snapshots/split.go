@@ -31,7 +31,8 @@ import (
 // That lets a whole one be saved by a single put, whatever the clocks say. The hidden head stays until both are deleted, the
 // head first: it must not come back.
 
-// ErrTooLarge says that a snapshot is over the limit, before anything is written, or read of its parts.
+// ErrTooLarge says that a snapshot is over the limit, before anything is written, or read of its
+// parts.
 var ErrTooLarge = errors.New("the snapshot has too many bytes")
 
 // DamagedError names a snapshot that is stored and can't be read.
@@ -161,7 +162,8 @@ func (s *Store) putParts(ctx context.Context, m *dynamo.Meter, head *layout.Spli
 	return group.Wait()
 }
 
-// assemble reads the parts of a snapshot, if it has any. damage says which of them are not what the head says.
+// assemble reads the parts of a snapshot, if it has any. damage says which of them are not what the
+// head says.
 func (s *Store) assemble(ctx context.Context, m *dynamo.Meter, f *found) (damage, err error) {
 	head := f.head
 	if head == nil {

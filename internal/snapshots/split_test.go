@@ -188,8 +188,8 @@ func TestSnapshotOverTheLimitWritesNothing(t *testing.T) {
 	}
 }
 
-// Whatever is damaged of a split snapshot, it is named, and no older one is loaded in its place: what lies between them may be
-// deleted.
+// Whatever is damaged of a split snapshot, it is named, and no older one is loaded in its place:
+// what lies between them may be deleted.
 func TestDamagedSplitSnapshotIsAnError(t *testing.T) {
 	t.Parallel()
 	type damage func(b *base, items []layout.Attributes)

@@ -178,8 +178,8 @@ func (s *Store) Each(ctx context.Context, m *dynamo.Meter, pid string, c Criteri
 	}
 }
 
-// read reads what a search has found to its end. damage says why it can't be read, once it is known that it is not just being
-// saved anew or deleted; else the error is errReplaced.
+// read reads what a search has found to its end. damage says why it can't be read, once it is known
+// that it is not just being saved anew or deleted; else the error is errReplaced.
 func (s *Store) read(ctx context.Context, m *dynamo.Meter, f *found) (snapshot layout.Snapshot, damage, err error) {
 	damage = f.damage
 	if damage == nil {
@@ -196,9 +196,9 @@ func (s *Store) read(ctx context.Context, m *dynamo.Meter, f *found) (snapshot l
 // errReplaced says that a snapshot was saved anew while its parts were being read.
 var errReplaced = errors.New("the snapshot was replaced")
 
-// unlessReplaced is errReplaced if the head of a snapshot whose parts are not all there is no longer the one that was read: a
-// save puts its head when its parts are stored, and a deletion removes the head before the parts, so a head that is still the
-// same has lost them.
+// unlessReplaced is errReplaced if the head of a snapshot whose parts are not all there is no
+// longer the one that was read: a save puts its head when its parts are stored, and a deletion
+// removes the head before the parts, so a head that is still the same has lost them.
 func (s *Store) unlessReplaced(ctx context.Context, m *dynamo.Meter, f *found) error {
 	item, err := s.Client.Get(ctx, m, s.Table, s.Keys.SnapshotKey(f.PersistenceID, layout.SplitHeadNumber(f.SequenceNr)))
 	if err != nil {
@@ -217,9 +217,10 @@ func (s *Store) unlessReplaced(ctx context.Context, m *dynamo.Meter, f *found) e
 	return nil
 }
 
-// Newest is the snapshot with the newest timestamp among those that meet the criteria, as the plug-ins choose; of several
-// with the same timestamp the one with the highest sequence number. It reads all of them. One that can't be read is a
-// *DamagedError: what an older one lacks may be deleted.
+// Newest is the snapshot with the newest timestamp among those that meet the criteria, as the
+// plug-ins choose; of several with the same timestamp the one with the highest sequence number. It
+// reads all of them. One that can't be read is a *DamagedError: what an older one lacks may be
+// deleted.
 func (s *Store) Newest(ctx context.Context, m *dynamo.Meter, pid string, c Criteria) (*layout.Snapshot, error) {
 	for {
 		var best *found

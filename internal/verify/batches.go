@@ -12,14 +12,15 @@ import (
 // span is some numbers in a row.
 type span struct{ first, last int64 }
 
-// members is an atomic write of which at least one member is stored, and what is known of the others.
+// members is an atomic write of which at least one member is stored, and what is known of the
+// others.
 type members struct {
 	batch layout.Batch
 	// there are the numbers of the members that are stored.
 	there []span
 	count int64
-	// dead says that it can never become whole: something else is stored at a member's number, or its beginning was deleted
-	// and the low mark does not say that it was whole.
+	// dead says that it can never become whole: something else is stored at a member's number, or
+	// its beginning was deleted and the low mark does not say that it was whole.
 	dead bool
 	// unreadable says that an item at a member's number can't be read: it may be the member.
 	unreadable bool
@@ -34,11 +35,12 @@ func (b *members) add(seq int64) {
 	b.there = append(b.there, span{seq, seq})
 }
 
-// batches follows the atomic writes whose last number has not been reached. They are many where writers have overwritten each
-// other: each is reported once, when all its numbers are known.
+// batches follows the atomic writes whose last number has not been reached. They are many where
+// writers have overwritten each other: each is reported once, when all its numbers are known.
 type batches struct {
 	open []*members
-	// taken is the last live number at which an event or a seal is stored, unreadable the last at which an item can't be read.
+	// taken is the last live number at which an event or a seal is stored, unreadable the last at
+	// which an item can't be read.
 	taken, unreadable int64
 }
 
@@ -78,8 +80,9 @@ func (b *batches) illegible(seq int64) {
 	b.unreadable = seq
 }
 
-// member says that a member of an atomic write is stored at a number. first is the lowest number at which its members can be
-// stored, cut says that its beginning was deleted and the low mark does not say that it was whole.
+// member says that a member of an atomic write is stored at a number. first is the lowest number at
+// which its members can be stored, cut says that its beginning was deleted and the low mark does
+// not say that it was whole.
 func (b *batches) member(seq int64, of layout.Batch, first int64, cut bool) {
 	var own *members
 	for _, m := range b.open {
@@ -90,7 +93,8 @@ func (b *batches) member(seq int64, of layout.Batch, first int64, cut bool) {
 		}
 	}
 	if own == nil {
-		// What was stored before it, from its first number on, was no member of it: else it would be open.
+		// What was stored before it, from its first number on, was no member of it: else it would
+		// be open.
 		own = &members{batch: of, dead: cut || b.taken >= first, unreadable: b.unreadable >= first}
 		b.open = append(b.open, own)
 	}
@@ -125,8 +129,8 @@ func (k *check) batchesOver(over []*members) error {
 
 // sealMembers turns what is left of a dead atomic write into seals.
 func (k *check) sealMembers(ctx context.Context, mender *Mender, of *members) (bool, error) {
-	// A deletion that cuts a whole atomic write looks the same to who knows only the low mark of before. It puts the mark
-	// first, so what is decided on a mark read afterwards is right.
+	// A deletion that cuts a whole atomic write looks the same to who knows only the low mark of
+	// before. It puts the mark first, so what is decided on a mark read afterwards is right.
 	marks, err := k.Store.LowMark(ctx, mender.Meter, k.pid)
 	if err != nil || !marks.Low.JudgesLike(k.marks.Low) {
 		return false, err
@@ -155,7 +159,8 @@ func (k *check) sealMembers(ctx context.Context, mender *Mender, of *members) (b
 	return changed, nil
 }
 
-// first is the first number at which a member of an atomic write has to be stored: those below the low mark were deleted.
+// first is the first number at which a member of an atomic write has to be stored: those below the
+// low mark were deleted.
 func (k *check) first(b layout.Batch) int64 { return max(b.Start, k.marks.Low.First()) }
 
 // spans shows spans of numbers, those of many only in part.

@@ -1,9 +1,11 @@
-// Package verify reads what is stored for a persistence id, names what is not as it should be, and repairs what it may.
+// Package verify reads what is stored for a persistence id, names what is not as it should be, and
+// repairs what it may.
 //
-// A repair changes unasked only what no reader can ever show and nobody was told is stored: a high mark that readers do
-// without, tombstones that have expired, entries of the ids index. No stored item proves that an atomic write was never
-// acknowledged (a member may have been lost or overwritten since), nor that an event below the low mark was deleted (the mark
-// may be wrong). Taking these away needs an Option each, and what goes is archived first.
+// A repair changes unasked only what no reader can ever show and nobody was told is stored: a high
+// mark that readers do without, tombstones that have expired, entries of the ids index. No stored
+// item proves that an atomic write was never acknowledged (a member may have been lost or
+// overwritten since), nor that an event below the low mark was deleted (the mark may be wrong).
+// Taking these away needs an Option each, and what goes is archived first.
 package verify
 
 import (
@@ -34,18 +36,20 @@ type Checker struct {
 	TombstoneExpiry func() int64
 	// Decode says why a payload can't be decoded; nil if it can be, or if its serializer is not known.
 	Decode func(*layout.Event) error
-	// Snapshots gives the sequence number of each snapshot to each, the highest first, with why it can't be read.
+	// Snapshots gives the sequence number of each snapshot to each, the highest first, with why it
+	// can't be read.
 	Snapshots func(ctx context.Context, m *dynamo.Meter, pid string, each func(seq int64, damage error) error) error
 	// Paced is called after each request with the read units it cost, to keep to a limit; it may wait.
 	Paced func(ctx context.Context, units float64) error
 }
 
-// lookAhead is how many empty partitions in a row end the search for what is stored behind the highest sequence number.
+// lookAhead is how many empty partitions in a row end the search for what is stored behind the
+// highest sequence number.
 const lookAhead = 2
 
-// Check gives every finding of a persistence id to report, until report returns an error, which it returns. It holds one
-// page of a partition and one snapshot in memory. What is written meanwhile may look like damage: a batch on its way is
-// incomplete.
+// Check gives every finding of a persistence id to report, until report returns an error, which it
+// returns. It holds one page of a partition and one snapshot in memory. What is written meanwhile
+// may look like damage: a batch on its way is incomplete.
 func (c *Checker) Check(ctx context.Context, pid string, report func(Finding) error) error {
 	k := &check{Checker: c, pid: pid, report: report, writers: map[string]bool{}, trusted: true}
 	if err := k.marksOf(ctx); err != nil {
@@ -82,8 +86,8 @@ type check struct {
 	meter  dynamo.Meter
 	paid   float64
 	marks  layout.Marks
-	// trusted says that the marks are what they should be: each can be read, and is stored where it belongs. Where they are
-	// not, what is judged by them is not changed.
+	// trusted says that the marks are what they should be: each can be read, and is stored where it
+	// belongs. Where they are not, what is judged by them is not changed.
 	trusted bool
 	highest int64 // the highest sequence number, as a recovery finds it; at least what the marks say where it can't be found
 	legible bool  // the item at the highest sequence number can be read
@@ -119,7 +123,8 @@ func (k *check) pace(ctx context.Context) error {
 	return k.Paced(ctx, units-k.paid)
 }
 
-// marksOf reads the marks, those in shards that should not be there too, as far as the default number of shards reaches.
+// marksOf reads the marks, those in shards that should not be there too, as far as the default
+// number of shards reaches.
 func (k *check) marksOf(ctx context.Context) error {
 	items, err := k.readMarks(ctx)
 	if err != nil {
@@ -157,7 +162,8 @@ func (k *check) raiseHighMark(ctx context.Context, m *Mender, seq int64) (bool, 
 	return true, k.Store.RaiseHighMark(ctx, m.Meter, k.pid, seq, nil)
 }
 
-// readMarks returns the items of the marks that count, and reports those that can't be read or don't belong where they are.
+// readMarks returns the items of the marks that count, and reports those that can't be read or
+// don't belong where they are.
 func (k *check) readMarks(ctx context.Context) ([]layout.Attributes, error) {
 	wide := k.Store.Keys
 	wide.Shards = max(wide.Shards, layout.DefaultShards)
@@ -217,7 +223,8 @@ func (k *check) itemFound(err error, seq int64, findings *[]Finding) error {
 	return nil
 }
 
-// partition checks every item of a partition, and reports whether it holds any event, tombstone or seal.
+// partition checks every item of a partition, and reports whether it holds any event, tombstone or
+// seal.
 func (k *check) partition(ctx context.Context, p int64) (bool, error) {
 	filled := false
 	err := k.Store.EachStored(ctx, &k.meter, k.pid, p, func(item layout.Attributes) error {
@@ -238,7 +245,8 @@ func (k *check) partition(ctx context.Context, p int64) (bool, error) {
 	return filled, k.pace(ctx)
 }
 
-// outside returns the number of an item in a partition that no reader asks for; empty where readers ask for it.
+// outside returns the number of an item in a partition that no reader asks for; empty where readers
+// ask for it.
 func outside(p int64, item layout.Attributes) string {
 	at := numInPartition(item)
 	if at < 0 || at > layout.PartitionSize-1 || p == 0 && at < 1 {
@@ -247,7 +255,8 @@ func outside(p int64, item layout.Attributes) string {
 	return ""
 }
 
-// numberOf returns the sequence number of an item by its key, or that below where the key lies between two.
+// numberOf returns the sequence number of an item by its key, or that below where the key lies
+// between two.
 func numberOf(p int64, item layout.Attributes) int64 {
 	return p*layout.PartitionSize + int64(numInPartition(item))
 }
@@ -413,8 +422,8 @@ func (k *check) whole(ctx context.Context) error {
 	return k.pace(ctx)
 }
 
-// hiddenTail reports what is stored behind the highest number that a recovery finds. A high mark would show it again, which
-// changes what readers see.
+// hiddenTail reports what is stored behind the highest number that a recovery finds. A high mark
+// would show it again, which changes what readers see.
 func (k *check) hiddenTail() error {
 	if !k.legible || k.stored <= k.highest {
 		return nil

@@ -11,27 +11,30 @@ import (
 // Kind names what is wrong.
 type Kind string
 
-// The kinds of findings. docs/operations.md says of each what makes it, what a reader sees, and what a repair does.
+// The kinds of findings. docs/operations.md says of each what makes it, what a reader sees, and
+// what a repair does.
 const (
 	// MissingHighMark: the highest sequence number needs a high mark that does not exist.
 	MissingHighMark Kind = "missing-high-mark"
 	// IncompleteBatch: members of an atomic write are missing, so no reader sees the others.
 	IncompleteBatch Kind = "incomplete-batch"
-	// Hole: nothing is stored at sequence numbers with something behind them, or a tombstone above the low mark.
+	// Hole: nothing is stored at sequence numbers with something behind them, or a tombstone above
+	// the low mark.
 	Hole Kind = "hole"
 	// OrphanBelowLowMark: an event is stored below the low mark.
 	OrphanBelowLowMark Kind = "orphan-below-low-mark"
-	// ForeignWriter: a writer goes on after another has written: two wrote at the same time, and one may have overwritten
-	// events of the other.
+	// ForeignWriter: a writer goes on after another has written: two wrote at the same time, and
+	// one may have overwritten events of the other.
 	ForeignWriter Kind = "foreign-writer"
 	// Undecodable: an item, or the payload of an event whose serializer is known, can't be read.
 	Undecodable Kind = "undecodable"
-	// UnknownItem: an item among the events that is neither an event nor a tombstone, seal or fence, or whose number lies
-	// outside its partition.
+	// UnknownItem: an item among the events that is neither an event nor a tombstone, seal or
+	// fence, or whose number lies outside its partition.
 	UnknownItem Kind = "unknown-item"
 	// MarkBeyondEvents: a high mark lies behind the highest sequence number.
 	MarkBeyondEvents Kind = "mark-beyond-events"
-	// WrongShards: a mark is stored in a shard where it does not belong: somebody writes with another number of shards.
+	// WrongShards: a mark is stored in a shard where it does not belong: somebody writes with
+	// another number of shards.
 	WrongShards Kind = "wrong-shards"
 	// SnapshotBeyondJournal: a snapshot contains events that the journal does not have.
 	SnapshotBeyondJournal Kind = "snapshot-beyond-journal"
@@ -54,8 +57,8 @@ func Kinds() []Kind {
 // Option names a repair that is made only if it is asked for.
 type Option string
 
-// The options of a repair. What they take away may be the last copy of an event that somebody was told is stored, or they
-// change what readers see.
+// The options of a repair. What they take away may be the last copy of an event that somebody was
+// told is stored, or they change what readers see.
 const (
 	// RemoveOrphans turns events below the low mark into tombstones.
 	RemoveOrphans Option = "remove-orphans"
@@ -73,7 +76,8 @@ type Finding struct {
 	SequenceNr int64
 	// Detail says what was found, in words.
 	Detail string
-	// Option is what a repair has to be told before it mends the finding; empty if it does so unasked.
+	// Option is what a repair has to be told before it mends the finding; empty if it does so
+	// unasked.
 	Option Option
 
 	// repair mends it, and reports whether it has changed anything; nil where nothing can.
@@ -94,12 +98,13 @@ type Removed struct {
 // Mender mends findings.
 type Mender struct {
 	Meter *dynamo.Meter
-	// Archive keeps an item before it is taken away. Its error leaves the item where it is, and ends the repair.
+	// Archive keeps an item before it is taken away. Its error leaves the item where it is, and
+	// ends the repair.
 	Archive func(Removed) error
 }
 
-// Repair mends a finding, and reports whether it has changed anything: what was judged may have changed since. A finding that
-// can't be repaired is an error.
+// Repair mends a finding, and reports whether it has changed anything: what was judged may have
+// changed since. A finding that can't be repaired is an error.
 func (f *Finding) Repair(ctx context.Context, m *Mender) (bool, error) {
 	if f.repair == nil {
 		return false, fmt.Errorf("%s of %q at %d can't be repaired", f.Kind, f.PersistenceID, f.SequenceNr) //nolint:err113 // a misuse

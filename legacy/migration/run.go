@@ -36,8 +36,9 @@ type Options struct {
 	// CatchUp begins each persistence id at the last event that is in the target, instead of comparing all before it. What a
 	// program of an older layout has deleted since the first copy is not seen so.
 	CatchUp bool
-	// SourceLive says that programs write to the source while it is compared: what it has newer than the target is then no
-	// difference, and persistence ids that the source does not list are not looked for in the target.
+	// SourceLive says that programs write to the source while it is compared: what it has newer
+	// than the target is then no difference, and persistence ids that the source does not list are
+	// not looked for in the target.
 	SourceLive bool
 	// State remembers which persistence ids are copied, so that the next run passes over them, unless it catches up. Nil
 	// remembers nothing: what the target holds is compared, and the copy goes on there.
@@ -233,7 +234,8 @@ func (r *run) incomplete() error {
 	return &IncompleteError{r.summary.Failed, r.summary.Failures[0]}
 }
 
-// listed lists the persistence ids that are meant: those of the options, else all of the source. seen is told of each, if set.
+// listed lists the persistence ids that are meant: those of the options, else all of the source.
+// seen is told of each, if set.
 func (r *run) listed(seen func(pid string)) func(context.Context) iter.Seq2[string, error] {
 	return func(ctx context.Context) iter.Seq2[string, error] {
 		pids := r.source.PersistenceIDs(ctx)

@@ -417,7 +417,8 @@ func TestVerifyFindsWhateverIsNotEqual(t *testing.T) {
 	}
 	wantDifferences(t, c, wants)
 
-	// While programs write to the source, what is newest there is no difference, and a snapshot can be newer than the copy.
+	// While programs write to the source, what is newest there is no difference, and a snapshot can
+	// be newer than the copy.
 	for _, pid := range []string{"behind", "new", "purged", "lost", "only here", "unsaved"} {
 		delete(wants, pid)
 	}

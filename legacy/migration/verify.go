@@ -15,8 +15,9 @@ import (
 type Comparison struct {
 	// PersistenceIDs, Events and Snapshots are how many were compared, and are the same in source and target.
 	PersistenceIDs, Events, Snapshots int64
-	// Behind is how many persistence ids only lack what is newest in the source: run again to catch up. They are among the
-	// Differences, unless Options.SourceLive says that this is no difference.
+	// Behind is how many persistence ids only lack what is newest in the source: run again to catch
+	// up. They are among the Differences, unless Options.SourceLive says that this is no
+	// difference.
 	Behind int64
 	// Differences are where source and target differ, at most MaxFailures of them, one for each persistence id; Different is
 	// how many.
@@ -48,9 +49,10 @@ func (e *DifferentError) Is(target error) bool { return target == ErrDifferent }
 // Verify compares source and target, event by event and snapshot by snapshot: numbers, bytes, serializers, manifests, writers,
 // atomic writes, numbers that hold nothing, low marks. It changes nothing. Options that concern writing have no meaning.
 //
-// It returns nil only if they are equal: the target has everything that the source has, and no event besides. A persistence id
-// that the source does not list is a difference too, unless Options name the ids to compare. Older snapshots that the target has
-// besides are none, as nobody recovers from them; a snapshot newer than the newest of the source is one.
+// It returns nil only if they are equal: the target has everything that the source has, and no
+// event besides. A persistence id that the source does not list is a difference too, unless Options
+// name the ids to compare. Older snapshots that the target has besides are none, as nobody recovers
+// from them; a snapshot newer than the newest of the source is one.
 //
 // Errors: *DifferentError, and those of Run.
 func Verify(ctx context.Context, source Source, target *dynajournal.Journal, opts Options) (Comparison, error) {
@@ -89,7 +91,8 @@ func hashOf(pid string) idHash {
 
 func (v *verification) remember(pid string) { v.seen[hashOf(pid)] = true }
 
-// others lists the persistence ids of the target that the source has not listed. It reads the table, as an index may lag.
+// others lists the persistence ids of the target that the source has not listed. It reads the
+// table, as an index may lag.
 func (v *verification) others(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for pid, err := range v.run.target.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{Scan: true}) {
@@ -136,7 +139,8 @@ func (v *verification) compare(ctx context.Context, pid string) error {
 	return nil
 }
 
-// compareEvents finds the first difference of two histories. behind reports that the target only lacks the end.
+// compareEvents finds the first difference of two histories. behind reports that the target only
+// lacks the end.
 func (r *run) compareEvents(ctx context.Context, pid string) (events int64, behind bool, _ *Difference, _ error) {
 	want, stopWant := iter.Pull2(live(r.source.Records(ctx, pid, ReadOptions{Pace: r.pace})))
 	defer stopWant()
