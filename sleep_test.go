@@ -199,6 +199,51 @@ func TestFirstOperationAfterASleepIsDone(t *testing.T) {
 	}
 }
 
+// An outcome of AppendEach is decided when its event is durable. The call can sleep while it writes
+// the next event, and then tells of events of which a purge has left no trace.
+func TestOutcomeOfAppendEachIsDecidedWhenItsEventIsDurable(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		next func(*http.Request, sender) (*http.Response, error)
+		want error
+	}{
+		"throttled":   {throttled, dynajournal.ErrWriterConflict},
+		"answer lost": {lost, dynajournal.ErrOutcomeUnknown},
+		"answered":    {answered, dynajournal.ErrOutcomeUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSleeper(t, kinds["native"])
+			stale := recovered(t, s.journal, "a")
+			s.at("PutItem", func(r *http.Request, send sender) (*http.Response, error) {
+				s.at("PutItem", func(r *http.Request, send sender) (*http.Response, error) {
+					if got := numbersText(numbersOf(readEvents(t, s.other, "a", dynajournal.Range{}))); got != "1" {
+						t.Errorf("before the purge there are events %s, want 1", got)
+					}
+					if _, err := recovered(t, s.other, "a").Purge(t.Context(), dynajournal.PurgeOptions{}); err != nil {
+						t.Error(err)
+					}
+					s.sleep(2 * time.Hour)
+					return c.next(r, send)
+				})
+				return send(r)
+			})
+			outcomes, err := stale.AppendEach(t.Context(), "first", "second", "third")
+			wantError(t, "AppendEach", err, c.want)
+			if outcomes[0].SequenceNumber != 1 || outcomes[0].Err != nil {
+				t.Errorf("the first outcome is %+v, want an event at 1", outcomes[0])
+			}
+			wantError(t, "the second outcome", outcomes[1].Err, c.want)
+			wantError(t, "the third outcome", outcomes[2].Err, dynajournal.ErrSkipped)
+			_, err = stale.Append(t.Context(), "again")
+			wantError(t, "Append afterwards", err, dynajournal.ErrWriterEnded)
+			if got := numbersOf(readEvents(t, s.other, "a", dynajournal.Range{To: 1})); len(got) > 0 {
+				t.Errorf("after the purge there are events %v, want none at 1", got)
+			}
+		})
+	}
+}
+
 // The wall clock was set back while the machine slept: both local clocks say that no time has
 // passed. The answer's date tells.
 func TestWriteAfterASleepThatNoLocalClockTellsIsNotAcknowledged(t *testing.T) {

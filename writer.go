@@ -72,6 +72,9 @@ var ErrSkipped = errors.New("not written, because an event before it failed")
 // AppendEach writes events one after the other, each on its own: the next only when the one before is durable. It returns an
 // outcome for each event, in order, and the first error. A rejected event is left out and uses up no sequence number, those
 // after it are written all the same; after any other error the rest is skipped. Errors are those of Append.
+//
+// Each outcome says what was true when the journal went on to the next event. While the call goes
+// on, another writer can delete or purge events that it has written.
 func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(events))
 	var first error
