@@ -361,18 +361,36 @@ func (g *game) acknowledged(a *actor, began int, first int64, texts []string) {
 	})
 }
 
+// appendEach writes events one after the other. Each is acknowledged when the next one's turn has
+// come, as the call can go on until a purge has taken all trace of it.
 func (g *game) appendEach(ctx context.Context, a *actor, n int) error {
-	var values []any
-	var texts []string
-	for range n {
-		v, t := a.texts(1)
-		values, texts = append(values, v...), append(texts, t...)
+	w, began := a.writer, g.numbers[a.entity].now()
+	values, texts := make([]any, n), make([]string, n)
+	written := make([]int64, n) // the numbers of the events that are acknowledged already
+	last := int64(0)            // the next number when it was the turn of the event before
+	for i := range n {
+		_, t := a.texts(1)
+		texts[i] = t[0]
+		values[i] = queued{t[0], func() {
+			next, err := w.NextSequenceNumber(g.Context())
+			if err != nil {
+				return // the writer has ended: nothing is written
+			}
+			if last > 0 && next > last {
+				written[i-1] = last
+				g.acknowledged(a, began, last, texts[i-1:i])
+			}
+			last = next
+		}}
 	}
-	began := g.numbers[a.entity].now()
-	outcomes, err := a.writer.AppendEach(ctx, values...)
+	outcomes, err := w.AppendEach(ctx, values...)
 	for i, o := range outcomes {
-		switch o.Err {
-		case nil:
+		switch {
+		case written[i] > 0:
+			if o.Err != nil || o.SequenceNumber != written[i] {
+				g.tell(func() { g.fail(fmt.Errorf("%s was written at %d, and its outcome is %+v", texts[i], written[i], o)) })
+			}
+		case o.Err == nil:
 			g.acknowledged(a, began, o.SequenceNumber, texts[i:i+1])
 		default:
 			g.failed(a, began, o.Err, texts[i])

@@ -174,6 +174,7 @@ func (g *game) open() {
 
 func (g *game) config(process string) dynajournal.Config {
 	config := dynajournal.Config{AWS: g.engine.AWSConfig(), FenceWindow: fenceWindow, BackoffBase: 1, BackoffCap: 1, Retries: 5}
+	config.Serialization = withQueued(g.T)
 	config.MaxItemSize = g.maxItem
 	config.SnapshotCompression = g.maxItem > 0 && process == "p1" // numbers get snapshots of both forms
 	if !g.grouped {
