@@ -1,0 +1,85 @@
+package jvm
+
+import (
+	"context"
+	"math"
+
+	"github.com/google/uuid"
+)
+
+// Entity is a persistent actor that runs. It does one thing at a time.
+type Entity struct {
+	// Writer is its writer UUID, a new one for each.
+	Writer string
+	// Snapshot is what it began with, nil for none, Events are those that it was given then.
+	Snapshot *Snapshot
+	Events   []Event
+	// Highest is the highest number that it knows: what it persists next has the one after it.
+	Highest int64
+
+	plugin *Plugin
+	pid    string
+}
+
+// Start starts a persistent actor: it loads the latest snapshot, and replays what comes after that.
+func (p *Plugin) Start(ctx context.Context, pid string) (*Entity, error) {
+	e := &Entity{plugin: p, pid: pid, Writer: uuid.NewString()}
+	var err error
+	if e.Snapshot, err = p.LoadSnapshot(ctx, pid, All()); err != nil {
+		return nil, err
+	}
+	if e.Snapshot != nil {
+		e.Highest = e.Snapshot.SequenceNumber
+	}
+	events, high, err := p.Replay(ctx, pid, e.Highest+1, math.MaxInt64, math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	e.Events, e.Highest = events, max(e.Highest, high)
+	return e, nil
+}
+
+// Persist persists values as one atomic write, and returns the number of the first. Strings and
+// bytes are serialized by the JVM's serializers. The numbers are used up even where it fails.
+func (e *Entity) Persist(ctx context.Context, values ...any) (first int64, err error) {
+	first = e.Highest + 1
+	events := make([]NewEvent, len(values))
+	for n, v := range values {
+		if events[n].Payload, err = payloadOf(v); err != nil {
+			return 0, err
+		}
+	}
+	e.Highest += int64(len(values))
+	return first, e.plugin.Write(ctx, Write{PersistenceID: e.pid, First: first, Writer: e.Writer, Events: events})
+}
+
+// PersistEach persists values one by one, and returns the number of the first.
+func (e *Entity) PersistEach(ctx context.Context, values ...any) (first int64, err error) {
+	first = e.Highest + 1
+	for _, v := range values {
+		if _, err := e.Persist(ctx, v); err != nil {
+			return first, err
+		}
+	}
+	return first, nil
+}
+
+// Delete deletes all events up to a number.
+func (e *Entity) Delete(ctx context.Context, to int64) error {
+	return e.plugin.Delete(ctx, e.pid, to)
+}
+
+// SaveSnapshot saves a snapshot of what it knows.
+func (e *Entity) SaveSnapshot(ctx context.Context, state any) error {
+	payload, err := payloadOf(state)
+	if err != nil {
+		return err
+	}
+	s := Snapshot{SequenceNumber: e.Highest, Timestamp: e.plugin.Now().UnixMilli(), Payload: payload}
+	return e.plugin.SaveSnapshot(ctx, e.pid, s)
+}
+
+// DeleteSnapshots deletes the snapshots that criteria choose.
+func (e *Entity) DeleteSnapshots(ctx context.Context, c Criteria) error {
+	return e.plugin.DeleteSnapshots(ctx, e.pid, c)
+}
