@@ -11,6 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/replay"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -78,54 +79,70 @@ func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, beg
 			return 0, err
 		}
 	}
-	if err := w.raiseLowMark(ctx, m, target, began); err != nil {
+	before, err := w.raiseLowMark(ctx, m, target, began)
+	if err != nil {
 		return 0, err
 	}
-	return w.remove(ctx, m, w.low.Seq, func(progress layout.LowMark) error { return w.putProgress(ctx, m, progress) })
+	put := func(progress layout.LowMark) error { return w.putProgress(ctx, m, progress) }
+	return w.remove(ctx, m, span{before, w.low.Seq - 1}, put)
 }
 
-// raiseLowMark puts the low mark, with the batch it cuts, unless it is as high already. It refuses
-// where the clock is off: the answers since the operation began tell.
-func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64, began clock.Moment) error {
+// raiseLowMark puts the low mark, with the batch it cuts, unless it is as high already. It returns
+// the first number that no deletion had removed before. It refuses where the clock is off: the
+// answers since the operation began tell.
+func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64, began clock.Moment) (int64, error) {
 	for {
 		seen := w.journal.clock.Now()
 		marks, err := w.journal.store.LowMark(ctx, m, w.pid)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if err := w.journal.checkClock(began); err != nil {
-			return err
+			return 0, err
 		}
 		w.lowSeen = seen
 		low := marks.Low
+		before := max(low.Removed, 1)
 		if w.low = low; target <= low.First() {
-			return nil
+			return before, nil
 		}
-		raised := layout.LowMark{Seq: target, Removed: max(low.Removed, 1)}
+		raised := layout.LowMark{Seq: target, Removed: w.journal.removalBegin(low)}
 		if raised.Cut, err = w.cut(ctx, m, target-1, low); err != nil {
-			return err
+			return 0, err
 		}
 		if safeguard.SecondLook && !raised.Cut.IsBatch() {
 			// That nothing whole is cut holds only for the low mark it was judged by: another deletion may have turned
 			// members into tombstones since.
 			again, err := w.journal.store.LowMark(ctx, m, w.pid)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			if again.Low.Seq != low.Seq {
 				continue
 			}
+			marks = again
 		}
+		raised = w.journal.store.LowMarkAt(raised, marks, w.next-1)
 		seen = w.journal.clock.Now()
 		switch err = w.putLowMark(ctx, m, raised); {
-		case errors.Is(err, errMarkMoved):
+		case errors.Is(err, replay.ErrMarkMoved):
 			continue
 		case err != nil:
-			return fmt.Errorf("put the low mark: %w", err)
+			return 0, fmt.Errorf("put the low mark: %w", err)
 		}
 		w.low, w.lowSeen = raised, seen
-		return nil
+		return before, nil
 	}
+}
+
+// removalBegin is where the removal begins that follows a deletion to a low mark. In a shared
+// journal the last number that was deleted may be a seal. It becomes a tombstone, which expires:
+// otherwise each deletion of everything would leave a seal.
+func (j *Journal) removalBegin(low layout.LowMark) int64 {
+	if !j.Native() && safeguard.SealReplaced && low.Removed > 1 && low.Removed == low.Seq {
+		return low.Removed - 1
+	}
+	return max(low.Removed, 1)
 }
 
 // cut is the batch that goes on beyond last, the last number to delete, if all its members up to there are there, or were
@@ -157,10 +174,10 @@ func (w *Writer) cut(ctx context.Context, m *dynamo.Meter, last int64, low layou
 const progressStep = 1000
 
 // remove turns every number from where removal has come to the low mark into a tombstone: events,
-// holes and parts of dead batches alike, and returns how many of them are below end. Holes wider
-// than any that a writer leaves are left out: a damaged low mark can be farther from the events
-// than can ever be removed. put says on the low mark how far it has come.
-func (w *Writer) remove(ctx context.Context, m *dynamo.Meter, end int64, put func(layout.LowMark) error) (int64, error) {
+// holes and parts of dead batches alike, and returns how many of them are among those to count.
+// Holes wider than any that a writer leaves are left out: a damaged low mark can be farther from
+// the events than can ever be removed. put says on the low mark how far it has come.
+func (w *Writer) remove(ctx context.Context, m *dynamo.Meter, count span, put func(layout.LowMark) error) (int64, error) {
 	removed := int64(0)
 	for w.low.Removed < w.low.Seq {
 		from, err := w.journal.store.SkipHole(ctx, m, w.pid, max(w.low.Removed, 1), w.low.Seq-1)
@@ -171,7 +188,7 @@ func (w *Writer) remove(ctx context.Context, m *dynamo.Meter, end int64, put fun
 		if err := w.entomb(ctx, m, from, to); err != nil {
 			return removed, err
 		}
-		removed += max(0, min(to, end)-from)
+		removed += max(0, min(to-1, count.last)-max(from, count.first)+1)
 		progress := w.low
 		progress.Removed = to
 		if err := put(progress); err != nil {
@@ -182,11 +199,35 @@ func (w *Writer) remove(ctx context.Context, m *dynamo.Meter, end int64, put fun
 	return removed, nil
 }
 
-// entomb puts tombstones at the numbers lo up to hi - 1. They need no condition: below the low mark
-// nothing counts. That the low mark is still there is known since lowSeen: later than half the
-// fence window the persistence id can have another life.
+// entomb puts tombstones at the numbers lo up to hi - 1. That the low mark is still there is known
+// since lowSeen: later than half the fence window the persistence id can have another life.
 func (w *Writer) entomb(ctx context.Context, m *dynamo.Meter, lo, hi int64) error {
-	known := w.journal.fresh(w.lowSeen)
+	known, rising := w.journal.fresh(w.lowSeen), w.rising(lo, hi)
+	if err := w.entombBelow(ctx, m, lo, rising, known); err != nil {
+		return fmt.Errorf("remove %d to %d: %w", lo, rising-1, err)
+	}
+	for seq := rising; seq < hi; seq++ {
+		if err := w.entombOne(ctx, m, seq, known); err != nil {
+			return fmt.Errorf("remove %d: %w", seq, err)
+		}
+	}
+	return nil
+}
+
+// rising is the first of the numbers lo up to hi - 1 that is removed one by one, the lower ones
+// first; hi if none is. These are, in a shared journal, the numbers in the block of the highest: a
+// JVM goes on reading them. What a deletion that is cut short leaves of them is the end of what was
+// there, as after a deletion of its own.
+func (w *Writer) rising(lo, hi int64) int64 {
+	if w.journal.Native() {
+		return hi
+	}
+	return min(max(lo, layout.HighestBlock(w.next-1)), hi)
+}
+
+// entombBelow puts tombstones at the numbers lo up to hi - 1. They need no condition: below the low
+// mark nothing counts, and a JVM does not look for its highest number there.
+func (w *Writer) entombBelow(ctx context.Context, m *dynamo.Meter, lo, hi int64, known func() error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(w.journal.config.ReplayParallelism)
 	for first := lo; first < hi; {
@@ -195,10 +236,23 @@ func (w *Writer) entomb(ctx context.Context, m *dynamo.Meter, lo, hi int64) erro
 		first += n
 		group.Go(func() error { return w.entombBatch(ctx, m, batch, n, known) })
 	}
-	if err := group.Wait(); err != nil {
-		return fmt.Errorf("remove %d to %d: %w", lo, hi-1, err)
-	}
-	return nil
+	return group.Wait()
+}
+
+// entombOne puts a tombstone at a number, if something is stored there. One that comes late must
+// not bring back what a JVM has removed meanwhile: that would be the last item of its block.
+func (w *Writer) entombOne(ctx context.Context, m *dynamo.Meter, seq int64, known func() error) error {
+	return whileYoung(w.journal, func(expires int64, young func() error) error {
+		put := dynamo.Put{Table: w.journal.config.JournalTable, Item: w.tombstone(seq, expires), Before: both(known, young)}
+		if safeguard.EntombedIfThere {
+			put.Condition = replay.Exists
+		}
+		err := w.journal.client.Put(ctx, m, put)
+		if errors.Is(err, dynamo.ErrConditionFailed) {
+			return nil
+		}
+		return err
+	})
 }
 
 // entombBatch puts n tombstones, with an expiry that is young at every attempt.
@@ -232,10 +286,11 @@ func (w *Writer) tombstone(seq, expires int64) layout.Attributes {
 
 // putProgress says on the low mark how far removal has come. A low mark that was raised meanwhile stays.
 func (w *Writer) putProgress(ctx context.Context, m *dynamo.Meter, low layout.LowMark) error {
-	item := w.journal.store.Keys.EncodeLowMark(w.pid, low, w.journal.idsAttributes(w.pid), 0)
+	store := w.journal.store
+	item := store.Keys.EncodeLowMark(w.pid, low, w.journal.idsAttributes(w.pid), 0)
 	seen := w.journal.clock.Now()
-	switch err := w.putMark(ctx, m, item, layout.AttrSeq+" = :v", w.journal.fresh(w.lowSeen)); {
-	case errors.Is(err, errMarkMoved): // so it is not known whether it is as it was
+	switch err := store.PutMark(ctx, m, item, replay.LowMarkStays(low), w.journal.fresh(w.lowSeen)); {
+	case errors.Is(err, replay.ErrMarkMoved): // so it is not known whether it is as it was
 		return nil
 	case err != nil:
 		return fmt.Errorf("put the low mark: %w", err)

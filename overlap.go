@@ -132,10 +132,18 @@ func (p *putting) raise(ctx context.Context, low layout.LowMark) error {
 			return err
 		}
 	}
-	first, last := max(p.low.Removed, 1), min(stored, low.Seq-1)
+	first, last := p.journal.removalBegin(p.low), min(stored, low.Seq-1)
 	low.Removed = low.Seq
 	if first <= last {
 		low.Removed = first
+	}
+	if low.Seq == p.low.Seq {
+		low.Ahead = p.low.Ahead
+	} else {
+		low = p.journal.store.LowMarkAt(low, layout.Marks{JVMLow: p.jvmLow}, p.tip)
+	}
+	if err := p.takeLast(ctx, low.Seq-1); err != nil {
+		return err
 	}
 	w := &Writer{journal: p.journal, pid: p.pid, next: max(p.tip+1, low.Seq), lowSeen: seen}
 	if err := p.putLowMark(ctx, w, low); err != nil {
@@ -152,7 +160,20 @@ func (p *putting) raise(ctx context.Context, low layout.LowMark) error {
 		}
 	}
 	p.low, p.tip, p.block = low, max(p.tip, low.Seq-1), -1
+	p.jvmLow = max(p.jvmLow, low.JVMSeq())
 	return err
+}
+
+// takeLast makes the last number below a low mark one that a JVM finds, where that is above all
+// that is stored.
+func (p *putting) takeLast(ctx context.Context, last int64) error {
+	if last <= p.tip {
+		return nil
+	}
+	if err := p.journal.store.TakeLast(ctx, &p.meter, p.pid, last); err != nil {
+		return err
+	}
+	return p.pace(ctx)
 }
 
 func (p *putting) putLowMark(ctx context.Context, w *Writer, low layout.LowMark) error {

@@ -113,13 +113,10 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 			return 0, err
 		}
 	}
-	put := func(low layout.LowMark, condition string, expires int64, before func() error) error {
-		if condition == stillExpiring && !safeguard.TakenOver {
-			condition = layout.AttrSeq + " = :v"
-		}
+	put := func(low layout.LowMark, condition replay.MarkCondition, expires int64, before func() error) error {
 		seen := j.clock.Now()
 		item := j.store.Keys.EncodeLowMark(w.pid, low, nil, expires)
-		if err := w.takenOver(w.putMark(ctx, m, item, condition, before)); err != nil {
+		if err := w.takenOver(j.store.PutMark(ctx, m, item, condition, before)); err != nil {
 			return err
 		}
 		w.lowSeen = seen
@@ -129,21 +126,21 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 	if !safeguard.PurgeLasts {
 		during = j.tombstoneExpiry()
 	}
-	raised := replay.MarkMovesUp
+	raised := replay.LowMarkRises(low)
 	if marks.Low.Seq == low.Seq { // no number is left: the mark can't be raised, and nobody can write
-		raised = layout.AttrSeq + " = :v"
+		raised = replay.LowMarkStays(low)
 	}
 	if err := put(low, raised, during, j.fresh(w.active)); err != nil {
 		return 0, err
 	}
 	fenced := w.next
 	w.low, w.next, w.expiring = low, low.Seq, true
-	progress := func(low layout.LowMark) error { return put(low, stillExpiring, during, j.fresh(w.lowSeen)) }
+	progress := func(low layout.LowMark) error { return put(low, stillExpiring(low), during, j.fresh(w.lowSeen)) }
 	renew := func() error {
 		if j.clock.Since(w.lowSeen) < j.config.FenceWindow/(2*knowledgePart) {
 			return nil
 		}
-		return put(w.low, stillExpiring, during, nil) // the condition fails if it is gone
+		return put(w.low, stillExpiring(w.low), during, nil) // the condition fails if it is gone
 	}
 	orphans, err := w.removeOrphans(ctx, m, marks, renew)
 	if err != nil {
@@ -152,7 +149,7 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 	if err := renew(); err != nil {
 		return orphans, err
 	}
-	removed, err := w.remove(ctx, m, fenced, progress)
+	removed, err := w.remove(ctx, m, span{1, fenced - 1}, progress)
 	removed += orphans
 	if err != nil {
 		return removed, err
@@ -169,7 +166,7 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 		return removed, err
 	}
 	return removed, whileYoung(j, func(expires int64, young func() error) error {
-		return put(w.low, stillExpiring, expires, both(j.fresh(w.lowSeen), young))
+		return put(w.low, stillExpiring(w.low), expires, both(j.fresh(w.lowSeen), young))
 	})
 }
 
@@ -232,19 +229,26 @@ func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter, marks layou
 // expireRest lets the other marks expire: high marks are hints, which a writer that has recovered meanwhile can do without,
 // and of the low marks in other shards the highest counts.
 func (w *Writer) expireRest(ctx context.Context, m *dynamo.Meter, marks layout.Marks) error {
-	keys, expires := w.journal.store.Keys, w.journal.tombstoneExpiry()
-	var items []layout.Attributes
-	for _, seq := range marks.HighMarks {
-		items = append(items, keys.EncodeHighMark(w.pid, seq, expires))
+	store, expires := w.journal.store, w.journal.tombstoneExpiry()
+	expire := func(item layout.Attributes, condition replay.MarkCondition) error {
+		err := store.PutMark(ctx, m, item, condition, w.journal.fresh(w.lowSeen))
+		if err != nil && !errors.Is(err, replay.ErrMarkMoved) {
+			return fmt.Errorf("let the marks expire: %w", err)
+		}
+		return nil
 	}
-	for _, seq := range marks.LowMarks {
-		if keys.LowMark(w.pid, seq) != keys.LowMark(w.pid, w.low.Seq) {
-			items = append(items, keys.EncodeLowMark(w.pid, layout.LowMark{Seq: seq, Removed: seq}, nil, expires))
+	for _, seq := range marks.HighMarks {
+		if err := expire(store.Keys.EncodeHighMark(w.pid, seq, expires), replay.HighMarkStays(seq)); err != nil {
+			return err
 		}
 	}
-	for _, item := range items {
-		if err := ignoreMoved(w.putMark(ctx, m, item, layout.AttrSeq+" = :v", w.journal.fresh(w.lowSeen))); err != nil {
-			return fmt.Errorf("let the marks expire: %w", err)
+	for _, seq := range marks.LowMarks {
+		if store.Keys.LowMark(w.pid, seq) == store.Keys.LowMark(w.pid, w.low.Seq) {
+			continue
+		}
+		low := layout.LowMark{Seq: seq, Removed: seq}
+		if err := expire(store.Keys.EncodeLowMark(w.pid, low, nil, expires), replay.LowMarkStays(low)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -252,11 +256,16 @@ func (w *Writer) expireRest(ctx context.Context, m *dynamo.Meter, marks layout.M
 
 // stillExpiring is the condition under which a purge says on the low mark how far it has come: nobody has begun to use the
 // persistence id again.
-const stillExpiring = layout.AttrSeq + " = :v AND attribute_exists(" + layout.AttrExpires + ")"
+func stillExpiring(low layout.LowMark) replay.MarkCondition {
+	if !safeguard.TakenOver {
+		return replay.LowMarkStays(low)
+	}
+	return replay.LowMarkExpires(low)
+}
 
 // takenOver says that another writer has begun to use the persistence id that is being purged.
 func (w *Writer) takenOver(err error) error {
-	if !errors.Is(err, errMarkMoved) {
+	if !errors.Is(err, replay.ErrMarkMoved) {
 		return err
 	}
 	conflict := &ConflictError{PersistenceID: w.pid, SequenceNumber: w.next}
@@ -290,14 +299,17 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment)
 	if err != nil && safeguard.EraseLooks {
 		return 0, err
 	}
-	if err := w.raiseLowMark(ctx, m, w.next, began); err != nil {
+	last := (w.next - 1) / layout.PartitionSize
+	if err := w.leadToEmptyBlock(ctx, m); err != nil {
+		return 0, err
+	}
+	if _, err := w.raiseLowMark(ctx, m, w.next, began); err != nil {
 		return 0, err
 	}
 	removed, err := j.removeSnapshots(ctx, m, w.pid, math.MaxInt64)
 	if err != nil {
 		return removed, err
 	}
-	last := (w.next - 1) / layout.PartitionSize
 	err = j.store.EachExisting(ctx, m, w.pid, marks, 0, last, func(p int64) (bool, error) {
 		if err := w.stillErasing(ctx, m); err != nil {
 			return false, err
@@ -322,17 +334,41 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment)
 	if err != nil {
 		return removed, err
 	}
-	var rest []dynamo.Attributes
-	for _, key := range append(j.store.Keys.HighMarks(w.pid), j.store.Keys.LowMarks(w.pid)...) {
-		rest = append(rest, key.Attributes())
+	// A JVM that begins now goes on after the high mark, which leads it to what it has written then.
+	// A low mark alone would not.
+	marksLeft := [][]layout.Key{j.store.Keys.LowMarks(w.pid), j.store.Keys.HighMarks(w.pid)}
+	if !safeguard.HighMarksLast {
+		slices.Reverse(marksLeft)
 	}
 	if err := w.stillErasing(ctx, m); err != nil {
 		return removed, err
 	}
-	if err := j.client.BatchDelete(ctx, m, j.config.JournalTable, rest, j.fresh(w.lowSeen)); err != nil {
-		return removed, fmt.Errorf("erase the marks: %w", err)
+	for _, left := range marksLeft {
+		keys := make([]dynamo.Attributes, len(left))
+		for i, key := range left {
+			keys[i] = key.Attributes()
+		}
+		if err := j.client.BatchDelete(ctx, m, j.config.JournalTable, keys, j.fresh(w.lowSeen)); err != nil {
+			return removed, fmt.Errorf("erase the marks: %w", err)
+		}
 	}
 	return removed, nil
+}
+
+// leadToEmptyBlock raises the high mark to the block behind that of the highest number, in a shared
+// journal. A JVM that begins while the items of the id are being erased finds that block empty, and
+// goes on behind it. In the block of the highest number it would go on behind whatever is left of
+// it. The numbers between are left out; they are free again as soon as everything is erased.
+func (w *Writer) leadToEmptyBlock(ctx context.Context, m *dynamo.Meter) error {
+	empty := layout.HighestBlock(w.next-1) + layout.PartitionSize
+	if w.journal.Native() || w.next == 1 || empty < 0 || !safeguard.EmptyBlockFirst {
+		return nil
+	}
+	if err := w.raiseHighMark(ctx, m, empty); err != nil {
+		return err
+	}
+	w.next, w.last = empty+1, ""
+	return nil
 }
 
 // stillErasing checks that the low mark is still as this purge raised it, where that is not known
@@ -347,7 +383,7 @@ func (w *Writer) stillErasing(ctx context.Context, m *dynamo.Meter) error {
 		return err
 	}
 	if marks.Low.Seq != w.low.Seq {
-		return w.takenOver(errMarkMoved)
+		return w.takenOver(replay.ErrMarkMoved)
 	}
 	w.lowSeen = seen
 	return nil

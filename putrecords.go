@@ -87,6 +87,7 @@ type putting struct {
 	// low and high follow what is written. expiring reports that the id was purged: its marks
 	// vanish unless they are put again. hint leads to what is here.
 	low      layout.LowMark
+	jvmLow   int64 // as a JVM reads it
 	expiring bool
 	high     int64
 	hint     int64
@@ -116,6 +117,7 @@ func (p *putting) begin(ctx context.Context) error {
 	if p.highest, err = store.Highest(ctx, &p.meter, p.pid, marks); err != nil {
 		return err
 	}
+	p.jvmLow = marks.JVMLow
 	p.low, p.expiring, p.hint, p.tip, p.block = marks.Low, marks.Expiring, marks.High, p.highest, -1
 	if !p.expiring { // else every high mark is put again
 		p.high = marks.High
@@ -477,8 +479,12 @@ func (p *putting) deleted(ctx context.Context, first, last int64) error {
 }
 
 // keepTaken puts tombstones where nothing is there. Each is put under that condition: an event that
-// nobody has removed is none of this history.
+// nobody has removed is none of this history. In a shared journal none is put into the block of the
+// highest deleted number: one that comes late could be the last item that a JVM finds there.
 func (p *putting) keepTaken(ctx context.Context, first, last int64) error {
+	if p.journal.store.Shared() {
+		last = min(last, layout.HighestBlock(p.low.Seq-1)-1)
+	}
 	missing, err := p.notTaken(ctx, first, last)
 	if err != nil {
 		return err

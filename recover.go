@@ -116,7 +116,7 @@ func (j *Journal) recoverWriter(ctx context.Context, req *replay.Request, emit f
 		if err := w.lookAfterPause(ctx, &w.recovery); err != nil {
 			return nil, err
 		}
-		if err := w.goOnAfterSnapshot(ctx, snapshot); err != nil {
+		if err := w.goOnAfterSnapshot(ctx, snapshot, found.Marks); err != nil {
 			return nil, err
 		}
 	}
@@ -141,7 +141,7 @@ func (w *Writer) sayDeleted(ctx context.Context, after int64) {
 // goOnAfterSnapshot makes the writer go on after a snapshot that is newer than the journal. The number after the journal's
 // highest is fenced first, so that a writer who does not know of this can't write below the low mark, and one who recovers
 // now raises it; then the low mark is raised, so that the next recovery begins where this writer goes on.
-func (w *Writer) goOnAfterSnapshot(ctx context.Context, snapshot int64) error {
+func (w *Writer) goOnAfterSnapshot(ctx context.Context, snapshot int64, marks layout.Marks) error {
 	store := w.journal.store.While(w.journal.fresh(w.active))
 	if safeguard.Fence && w.next <= MaxSequenceNumber {
 		slot, err := store.Fence(ctx, &w.recovery, w.pid, w.next, snapshot+1, 0)
@@ -152,12 +152,16 @@ func (w *Writer) goOnAfterSnapshot(ctx context.Context, snapshot int64) error {
 			return w.conflict(slot)
 		}
 	}
-	if layout.HighestBlock(snapshot) > 0 { // a JVM looks for the highest number in the block of the highest mark
+	if store.Shared() && snapshot > w.next {
+		if err := store.TakeLast(ctx, &w.recovery, w.pid, snapshot); err != nil {
+			return err
+		}
+	} else if layout.HighestBlock(snapshot) > 0 {
 		if err := w.raiseHighMark(ctx, &w.recovery, snapshot); err != nil {
 			return err
 		}
 	}
-	low := layout.LowMark{Seq: snapshot + 1, Removed: snapshot + 1}
+	low := store.LowMarkAt(layout.LowMark{Seq: snapshot + 1, Removed: snapshot + 1}, marks, snapshot)
 	if err := store.RaiseLowMark(ctx, &w.recovery, w.pid, low); err != nil {
 		return fmt.Errorf("go on after the snapshot at %d: %w", snapshot, err)
 	}

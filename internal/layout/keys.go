@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // PartitionSize is how many sequence numbers share a partition key, and the distance of two high marks.
@@ -65,6 +67,21 @@ func (k Keys) HighMark(pid string, seq int64) Key { return k.mark("-SH-", pid, s
 
 // LowMark is the key of the low mark that holds seq.
 func (k Keys) LowMark(pid string, seq int64) Key { return k.mark("-SL-", pid, seq) }
+
+// LowMarkBefore is the key of the low mark in the block before that of seq. It is where a low mark
+// is stored that is above what a JVM reads of it. A JVM whose own low mark reaches seq puts the next
+// one there only when it has gone through all other shards, so it does not replace this one.
+func (k Keys) LowMarkBefore(pid string, seq int64) Key {
+	return k.mark("-SL-", pid, (seq/PartitionSize+k.Shards-1)%k.Shards*PartitionSize)
+}
+
+// LowMarkItem is the key of a low mark.
+func (k Keys) LowMarkItem(pid string, low LowMark) Key {
+	if low.Ahead > 0 && safeguard.LowMarkApart {
+		return k.LowMarkBefore(pid, low.JVMSeq())
+	}
+	return k.LowMark(pid, low.JVMSeq())
+}
 
 func (k Keys) mark(kind, pid string, seq int64) Key {
 	shard := (seq / PartitionSize) % k.Shards

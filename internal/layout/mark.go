@@ -15,7 +15,9 @@ type Marks struct {
 	High int64
 	// Low is the low mark that counts, that with the highest value.
 	Low LowMark
-	// HighMarks and LowMarks are the values of all marks there are, rising.
+	// JVMLow is the low mark as a JVM reads it; it differs from Low.Seq only in a shared journal.
+	JVMLow int64
+	// HighMarks and LowMarks are the values of `seq` of all marks there are, rising.
 	HighMarks, LowMarks []int64
 	// Expiring says that the id was purged: a mark will vanish unless it is put anew.
 	Expiring bool
@@ -25,6 +27,9 @@ type Marks struct {
 type LowMark struct {
 	// Seq is the first sequence number not deleted; 0 if nothing ever was.
 	Seq int64
+	// Ahead says how far Seq is above what the item tells a JVM. It is 0 in native journals. In a
+	// shared one a JVM still reads the tombstones between, and removes them when it deletes.
+	Ahead int64
 	// Removed says how far removal has come: every number below it is a tombstone or was one. Only marks of this project
 	// say so; JVM is true for the others.
 	Removed int64
@@ -38,14 +43,30 @@ type LowMark struct {
 // First is the first sequence number that can hold a live event.
 func (l LowMark) First() int64 { return max(l.Seq, 1) }
 
+// JVMSeq is the attribute `seq` of the item: what a JVM reads.
+func (l LowMark) JVMSeq() int64 { return l.Seq - l.Ahead }
+
+// counts reports whether l counts where o is another low mark of the persistence id. Of two that
+// are as high, the one counts that says which batch was cut.
+func (l LowMark) counts(o LowMark) bool {
+	switch {
+	case l.Seq != o.Seq:
+		return l.Seq > o.Seq
+	case l.JVM != o.JVM:
+		return o.JVM
+	}
+	return l.Ahead < o.Ahead
+}
+
 // CutCompletes says whether a batch that begins below the low mark counts as complete, if every member from the low mark on
 // is there. A deletion of this project says which batch it cut; a JVM's deletion says nothing, so there the members that
 // are left decide.
 func (l LowMark) CutCompletes(b Batch) bool { return l.JVM || l.Cut == b }
 
-// JudgesLike says whether events are judged by l as by o: how far removal has come does not matter to them.
+// JudgesLike says whether events are judged by l as by o: how far removal has come does not matter
+// to them, nor what a JVM reads.
 func (l LowMark) JudgesLike(o LowMark) bool {
-	l.Removed = o.Removed
+	l.Removed, l.Ahead = o.Removed, o.Ahead
 	return l == o || !safeguard.CutJudged && l.Seq == o.Seq
 }
 
@@ -73,7 +94,8 @@ func (k Keys) DecodeMarks(pid string, items []Attributes) (Marks, error) {
 			m.High = max(m.High, seq)
 		} else {
 			m.LowMarks = append(m.LowMarks, seq)
-			if low := r.lowMark(seq); low.Seq > m.Low.Seq {
+			m.JVMLow = max(m.JVMLow, seq)
+			if low := r.lowMark(seq); low.Seq > 0 && low.counts(m.Low) {
 				m.Low = low
 			}
 		}
@@ -100,6 +122,10 @@ func DecodeMark(item Attributes) (Key, int64, error) {
 
 func (r *reader) lowMark(seq int64) LowMark {
 	low := LowMark{Seq: seq, Removed: seq, JVM: !r.has(AttrRemoved)}
+	if r.has(AttrLow) {
+		low.Seq = max(seq, r.number(AttrLow))
+		low.Ahead = low.Seq - seq
+	}
 	if !low.JVM {
 		low.Removed = r.number(AttrRemoved)
 	}
@@ -119,8 +145,11 @@ func (k Keys) EncodeHighMark(pid string, seq, expires int64) Attributes {
 // EncodeLowMark makes the item of a low mark. ids are the attributes of the sparse ids index, which keep an id known whose
 // first event is deleted; nil in a shared journal and for a purged id.
 func (k Keys) EncodeLowMark(pid string, low LowMark, ids Attributes, expires int64) Attributes {
-	item := withExpiry(k.encodeMark(k.LowMark(pid, low.Seq), low.Seq), expires)
+	item := withExpiry(k.encodeMark(k.LowMarkItem(pid, low), low.JVMSeq()), expires)
 	item[AttrRemoved] = number(low.Removed)
+	if low.Ahead > 0 {
+		item[AttrLow] = number(low.Seq)
+	}
 	if low.Cut.IsBatch() {
 		item[AttrCutStart] = number(low.Cut.Start)
 		item[AttrCutCnt] = number(low.Cut.Last - low.Cut.Start)

@@ -49,7 +49,11 @@ func TestMarksAreWritten(t *testing.T) {
 func TestMarksAreRead(t *testing.T) {
 	t.Parallel()
 	low := func(l layout.LowMark) layout.Attributes { return shared.EncodeLowMark("pid", l, nil, 0) }
-	jvm := layout.Attributes{"par": text("journal-SL-pid-1"), "num": number("0"), "seq": number("151")}
+	jvmAt := func(seq string) layout.Attributes {
+		return layout.Attributes{"par": text("journal-SL-pid-1"), "num": number("0"), "seq": number(seq)}
+	}
+	jvm := jvmAt("151")
+	ahead := layout.LowMark{Seq: 150, Ahead: 50, Removed: 120, Cut: layout.Batch{Start: 140, Last: 160, WriterUUID: "c"}}
 	older := layout.LowMark{Seq: 51, Removed: 51, Cut: layout.Batch{Start: 40, Last: 60, WriterUUID: "a"}}
 	newer := layout.LowMark{Seq: 205, Removed: 101, Cut: layout.Batch{Start: 200, Last: 207, WriterUUID: "b"}}
 	for name, c := range map[string]struct {
@@ -62,13 +66,26 @@ func TestMarksAreRead(t *testing.T) {
 			layout.Marks{High: 1000, HighMarks: []int64{100, 900, 1000}},
 		},
 		"the cut of the highest": {
-			[]layout.Attributes{low(newer), low(older)}, layout.Marks{Low: newer, LowMarks: []int64{51, 205}},
+			[]layout.Attributes{low(newer), low(older)}, layout.Marks{Low: newer, JVMLow: 205, LowMarks: []int64{51, 205}},
 		},
 		"a JVM's above ours": {
-			[]layout.Attributes{low(older), jvm}, layout.Marks{Low: layout.LowMark{Seq: 151, Removed: 151, JVM: true}, LowMarks: []int64{51, 151}},
+			[]layout.Attributes{low(older), jvm}, layout.Marks{Low: layout.LowMark{Seq: 151, Removed: 151, JVM: true}, JVMLow: 151, LowMarks: []int64{51, 151}},
 		},
 		"a JVM's below ours": {
-			[]layout.Attributes{jvm, low(newer)}, layout.Marks{Low: newer, LowMarks: []int64{151, 205}},
+			[]layout.Attributes{jvm, low(newer)}, layout.Marks{Low: newer, JVMLow: 205, LowMarks: []int64{151, 205}},
+		},
+		"one that a JVM reads as less": {
+			[]layout.Attributes{low(ahead)}, layout.Marks{Low: ahead, JVMLow: 100, LowMarks: []int64{100}},
+		},
+		"a JVM's above what it read of ours": {
+			[]layout.Attributes{low(ahead), jvmAt("120")}, layout.Marks{Low: ahead, JVMLow: 120, LowMarks: []int64{100, 120}},
+		},
+		"a JVM's as high as ours": {
+			[]layout.Attributes{jvmAt("150"), low(ahead)}, layout.Marks{Low: ahead, JVMLow: 150, LowMarks: []int64{100, 150}},
+		},
+		"one of the first numbers, of which a JVM reads nothing": {
+			[]layout.Attributes{low(layout.LowMark{Seq: 7, Ahead: 7, Removed: 1})},
+			layout.Marks{Low: layout.LowMark{Seq: 7, Ahead: 7, Removed: 1}, LowMarks: []int64{0}},
 		},
 		"of a purged id": {
 			[]layout.Attributes{shared.EncodeHighMark("pid", 100, 17)}, layout.Marks{High: 100, HighMarks: []int64{100}, Expiring: true},

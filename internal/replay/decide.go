@@ -434,7 +434,13 @@ func (r *run) deleted(ctx context.Context, slot read) error {
 			return errLowMoved
 		}
 	}
+	if last := low.Seq - 1; last > r.highest {
+		if err := r.store.TakeLast(ctx, r.meter, r.req.PersistenceID, last); err != nil {
+			return err
+		}
+	}
 	r.reach = max(r.reach, low.Seq)
+	low = r.store.LowMarkAt(low, r.marks, r.highest)
 	if err := r.store.RaiseLowMark(ctx, r.meter, r.req.PersistenceID, low); err != nil {
 		return err
 	}

@@ -12,18 +12,24 @@ import (
 // blocks are some in a row, of as many numbers each as a partition has. A low mark stands in the one of its value.
 type blocks struct{ first, last int64 }
 
-// everywhere are all blocks.
-var everywhere = blocks{0, math.MaxInt64 / layout.PartitionSize}
+// everywhere are all blocks, and the one before the first: see layout.Keys.LowMarkBefore.
+var everywhere = blocks{-1, math.MaxInt64 / layout.PartitionSize}
 
 func (b blocks) cover(o blocks) bool { return b.first <= o.first && b.last >= o.last }
 
-// lowCanBe says where the low mark can have been moved to since the marks were read, to reach at most where slots that were seen
-// since say so. What was acknowledged when the marks were read stands in the block of the high mark, or of what was deleted, at
-// most, and a deletion of it moves the low mark at most to the first number behind. Who has written more since, and deleted that
-// too, has left tombstones, or is a JVM that still writes.
-func lowCanBe(known layout.Marks, reach int64) blocks {
+// lowCanBe returns the blocks that can hold the low mark now, if it was moved since the marks were
+// read. reach is the highest number to which it was moved by what slots say that were read since.
+// What was acknowledged when the marks were read is at most in the block of the high mark, or of
+// what was deleted, and a deletion of it moves the low mark at most to the first number behind. Who
+// has written more since, and deleted that too, has left tombstones, or is a JVM that still writes.
+// In a shared journal a low mark lies by what a JVM reads of it, or one block before.
+func (s *Store) lowCanBe(known layout.Marks, reach int64) blocks {
+	first := known.Low.Seq / layout.PartitionSize
+	if s.Shared() {
+		first = known.JVMLow/layout.PartitionSize - 1
+	}
 	last := max(max(known.High, known.Low.Seq-1)/layout.PartitionSize+1, reach/layout.PartitionSize)
-	return blocks{known.Low.Seq / layout.PartitionSize, min(last, everywhere.last)}
+	return blocks{first, min(last, everywhere.last)}
 }
 
 // lowSeen is a low mark that was read after the marks.
@@ -40,7 +46,11 @@ func (s *Store) lowIn(ctx context.Context, m *dynamo.Meter, pid string, c *clock
 		in, keys = everywhere, s.Keys.LowMarks(pid)
 	} else {
 		for block := in.first; block <= in.last; block++ {
-			keys = append(keys, s.Keys.LowMark(pid, block*layout.PartitionSize))
+			if block < 0 {
+				keys = append(keys, s.Keys.LowMarkBefore(pid, 0))
+			} else {
+				keys = append(keys, s.Keys.LowMark(pid, block*layout.PartitionSize))
+			}
 		}
 	}
 	began := c.stamp()
@@ -59,7 +69,7 @@ func (r *run) confirmLow(ctx context.Context, after int64) error {
 	if r.lowRead > after || !safeguard.LowReread {
 		return nil
 	}
-	in := lowCanBe(r.marks, max(r.highest+1, r.reach))
+	in := r.store.lowCanBe(r.marks, max(r.highest+1, r.reach))
 	seen := r.seen
 	var err error
 	if seen == nil || seen.began <= after && safeguard.SeenAfter || !seen.in.cover(in) && safeguard.SeenCovers {
@@ -73,6 +83,7 @@ func (r *run) confirmLow(ctx context.Context, after int64) error {
 	}
 	moved := !seen.marks.Low.JudgesLike(r.marks.Low)
 	r.marks.Low, r.lowRead = seen.marks.Low, seen.began
+	r.marks.JVMLow = max(r.marks.JVMLow, seen.marks.JVMLow)
 	r.marks.Expiring = r.marks.Expiring || seen.marks.Expiring && safeguard.ExpiringReread
 	if moved {
 		return errLowMoved

@@ -19,51 +19,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// MarkMovesUp is the condition under which a mark with value :v is put: it never goes down, whatever comes late. A mark that
-// is to expire, of a purged id, may be put anew as it is.
-const MarkMovesUp = "attribute_not_exists(" + layout.AttrPar + ") OR " + layout.AttrSeq + " < :v OR (" +
-	layout.AttrSeq + " = :v AND attribute_exists(" + layout.AttrExpires + "))"
-
-// RaiseHighMark puts the high mark that a sequence number needs. One that is already higher is as
-// good. before is that of dynamo.Put, nil for the store's own.
-func (s *Store) RaiseHighMark(ctx context.Context, m *dynamo.Meter, pid string, seq int64, before func() error) error {
-	if before == nil {
-		before = s.Before
-	}
-	item := s.Keys.EncodeHighMark(pid, layout.HighestBlock(seq), 0)
-	put := dynamo.Put{Table: s.Table, Item: item, Before: before}
-	return s.putIf(ctx, m, put, MarkMovesUp, map[string]types.AttributeValue{":v": item[layout.AttrSeq]})
-}
-
 // ids are the attributes that list a persistence id, nil in a shared journal.
 func (s *Store) ids(pid string) layout.Attributes {
 	if s.IDsShards == 0 {
 		return nil
 	}
 	return s.Keys.IDsAttributes(pid, s.IDsShards)
-}
-
-// RaiseLowMark puts a low mark that does not expire, unless one as high stands there.
-func (s *Store) RaiseLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) error {
-	item := s.Keys.EncodeLowMark(pid, low, s.ids(pid), 0)
-	return s.putIf(ctx, m, dynamo.Put{Table: s.Table, Item: item, Before: s.Before}, MarkMovesUp, map[string]types.AttributeValue{":v": item[layout.AttrSeq]})
-}
-
-// RenewLowMark puts a low mark of a purged id anew, without its expiry. It says false if the mark does not stand there any more:
-// it has vanished, or was moved.
-func (s *Store) RenewLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) (bool, error) {
-	item := s.Keys.EncodeLowMark(pid, low, s.ids(pid), 0)
-	put := dynamo.Put{Table: s.Table, Item: item, Before: s.Before, Values: dynamo.Attributes{":v": item[layout.AttrSeq]}}
-	put.Condition = layout.AttrSeq + " = :v AND attribute_exists(" + layout.AttrExpires + ")"
-	err := s.Client.Put(ctx, m, put)
-	if err == nil || !errors.Is(err, dynamo.ErrConditionFailed) {
-		return err == nil, err
-	}
-	if !safeguard.RenewedBefore {
-		return false, nil
-	}
-	marks, err := s.LowMark(ctx, m, pid) // an earlier try may have put it, or another writer
-	return marks.Low.Seq == low.Seq && marks.Low.Cut == low.Cut && !marks.Expiring, err
 }
 
 // Hold makes the tombstone that stands in a slot stay for good, as a fence that says to what the low mark is going to be raised.
@@ -134,18 +95,6 @@ func (s *Store) replaceUnchanged(ctx context.Context, m *dynamo.Meter, item, sto
 	return reflect.DeepEqual(now, item), err // an earlier attempt, whose answer was lost, may have put it
 }
 
-// putIf puts an item if its condition holds. Otherwise nothing is to be done.
-func (s *Store) putIf(ctx context.Context, m *dynamo.Meter, put dynamo.Put, condition string, values dynamo.Attributes) error {
-	if safeguard.MarksRise {
-		put.Condition, put.Values = condition, values
-	}
-	err := s.Client.Put(ctx, m, put)
-	if errors.Is(err, dynamo.ErrConditionFailed) {
-		return nil
-	}
-	return err
-}
-
 // RemoveExpired removes a tombstone that expired before now. It reports whether there was one.
 func (s *Store) RemoveExpired(ctx context.Context, m *dynamo.Meter, pid string, seq, now int64) (bool, error) {
 	expired := " < :now"
@@ -194,7 +143,7 @@ func (s *Store) Listed(ctx context.Context, m *dynamo.Meter, pid string, low lay
 // its first number.
 func (s *Store) listing(pid string, low layout.LowMark) layout.Key {
 	if low.Seq > 0 {
-		return s.Keys.LowMark(pid, low.Seq)
+		return s.Keys.LowMarkItem(pid, low)
 	}
 	return s.Keys.Event(pid, 1)
 }
@@ -209,7 +158,7 @@ func (s *Store) EnterID(ctx context.Context, m *dynamo.Meter, pid string, low la
 	condition := "attribute_exists(" + layout.AttrPar + ")"
 	if low.Seq > 0 {
 		condition = layout.AttrSeq + " = :low"
-		values[":low"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(low.Seq, 10)}
+		values[":low"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(low.JVMSeq(), 10)}
 	} else {
 		seal := s.Keys.EncodeSeal(pid, 1)
 		err := s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: seal, Condition: NotExists, Before: s.Before})

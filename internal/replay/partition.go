@@ -187,7 +187,7 @@ func (p *partitions) read(o order, next dynamo.Attributes) page {
 	if lo == 1 && in.ExclusiveStartKey == nil && err == nil && len(slots) == 0 {
 		// A new persistence id, as it seems: the low mark is asked for while the marks may still be on their way. If that fails, who
 		// needs it asks again, and has the error.
-		got.low, _ = p.store.lowIn(p.ctx, p.meter, p.pid, p.clock, lowCanBe(layout.Marks{}, 1))
+		got.low, _ = p.store.lowIn(p.ctx, p.meter, p.pid, p.clock, p.store.lowCanBe(layout.Marks{}, 1))
 	}
 	return got
 }

@@ -100,6 +100,9 @@ func (s *Store) marks(ctx context.Context, m *dynamo.Meter, pid string, keys []l
 // NotExists is the condition under which every event and seal is put: nothing stands at its key. It is what fences writers.
 const NotExists = "attribute_not_exists(" + layout.AttrPar + ")"
 
+// Exists is the condition that something is stored at a key.
+const Exists = "attribute_exists(" + layout.AttrPar + ")"
+
 // Seal closes a number for good, unless something stands there: it returns what stands there afterwards, which is the seal
 // or whatever was there before it.
 func (s *Store) Seal(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (layout.Slot, error) {

@@ -233,4 +233,21 @@ const (
 	MarksWatched = true
 	// MissingWatched: a live query also looks at the numbers that were missing.
 	MissingWatched = true
+
+	// Journals that are shared with a JVM.
+
+	// JVMLowKept: the low mark that a JVM reads is not raised beyond the block of the highest number.
+	JVMLowKept = true
+	// LowMarkApart: a low mark that a JVM reads as less lies where a JVM does not replace it.
+	LowMarkApart = true
+	// LastTaken: what a low mark is raised over is taken first, where a JVM looks for it.
+	LastTaken = true
+	// EntombedIfThere: in the block of the highest number only what exists becomes a tombstone.
+	EntombedIfThere = true
+	// SealReplaced: a deletion begins at the seal of the one before.
+	SealReplaced = true
+	// EmptyBlockFirst: a purge leads a JVM to an empty block before it erases anything.
+	EmptyBlockFirst = true
+	// HighMarksLast: a purge erases the high marks when the low marks are gone.
+	HighMarksLast = true
 )
