@@ -183,8 +183,9 @@ func (k *check) readMarks(ctx context.Context) ([]layout.Attributes, error) {
 	var findings []Finding
 	for _, item := range items {
 		key, seq, err := layout.DecodeMark(item)
+		var mark layout.Marks
 		if err == nil {
-			_, err = k.Store.Keys.DecodeMarks(k.pid, []layout.Attributes{item})
+			mark, err = k.Store.Keys.DecodeMarks(k.pid, []layout.Attributes{item})
 		}
 		if err != nil {
 			if err = k.itemFound(err, 0, &findings); err != nil {
@@ -197,7 +198,7 @@ func (k *check) readMarks(ctx context.Context) ([]layout.Attributes, error) {
 		}
 		where := k.Store.Keys.HighMark(k.pid, seq)
 		if strings.HasPrefix(key.Par, k.Store.Keys.Journal+"-SL-") {
-			where = k.Store.Keys.LowMark(k.pid, seq)
+			where = k.Store.Keys.LowMarkItem(k.pid, mark.Low)
 		}
 		if where != key {
 			detail := fmt.Sprintf("the mark at par=%q belongs to par=%q with %d shards", key.Par, where.Par, k.Store.Keys.Shards)
