@@ -27,6 +27,7 @@ type arrangement struct {
 
 	pid    string
 	shards int
+	shared bool
 	items  map[string]map[string]types.AttributeValue // by key
 	saved  []map[string]types.AttributeValue          // snapshots
 	text   []string
@@ -198,7 +199,12 @@ func (a *arrangement) marks(first, next int) {
 		if a.one(20) {
 			attributes["expires"] = []int{1, 4000000000}[a.IntN(2)]
 		}
-		a.put(fmt.Sprintf("journal-SL-%s-%d", a.pid, seq/100%shards), 0, attributes)
+		shard := seq / 100 % shards
+		if how != 0 && a.shared && !a.one(3) { // what a JVM reads is less
+			attributes["low"], attributes["seq"] = seq, seq/100*100
+			shard = (seq/100 + shards - 1) % shards
+		}
+		a.put(fmt.Sprintf("journal-SL-%s-%d", a.pid, shard), 0, attributes)
 		a.note("low mark %v", attributes)
 	}
 	if first > 1 && !a.one(8) {
@@ -335,7 +341,7 @@ func repairArrangements(t *testing.T, kind string, options dynajournal.TableOpti
 		for i := from; i < min(from+round, count); i++ {
 			a := &arrangement{
 				Rand: rand.New(rand.NewPCG(*arrangementSeed, uint64(i)*2+uint64(kind[0]%2))),
-				pid:  fmt.Sprint("a", i), shards: j.SequenceShards(), items: map[string]map[string]types.AttributeValue{},
+				pid:  fmt.Sprint("a", i), shards: j.SequenceShards(), shared: options.SharedWithJVM, items: map[string]map[string]types.AttributeValue{},
 			}
 			a.draw()
 			putAll(t, client, slices.Collect(maps.Values(a.items)))
@@ -391,7 +397,10 @@ func repairAndRead(t *testing.T, j *dynajournal.Journal, a *arrangement, kind st
 	if failed == "" && len(found) == 0 && len(left) > 0 {
 		complain("found nothing, and after the repair %v", left)
 	}
-	options := dynajournal.VerifyOptions{RemoveOrphans: true, RemoveIncomplete: true, Archive: func(dynajournal.RemovedItem) error { return nil }}
+	options := dynajournal.VerifyOptions{
+		RemoveOrphans: true, RemoveDeleted: true, RemoveIncomplete: true,
+		Archive: func(dynajournal.RemovedItem) error { return nil },
+	}
 	if a.one(2) {
 		findingsOf(t, j.Repair(t.Context(), a.pid, options), complain)
 		same("after the repair with options")

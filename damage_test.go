@@ -40,6 +40,7 @@ func damages() []storedDamage {
 		incomplete      = dynajournal.FindingIncompleteBatch
 		hole            = dynajournal.FindingHole
 		orphan          = dynajournal.FindingOrphanBelowLowMark
+		belowJVM        = dynajournal.FindingBelowJVMLowMark
 		foreign         = dynajournal.FindingForeignWriter
 		undecodable     = dynajournal.FindingUndecodable
 		unknown         = dynajournal.FindingUnknownItem
@@ -114,7 +115,17 @@ func damages() []storedDamage {
 		}, want: only(hole, 7)},
 		{name: "a deleted event that is still there", make: func(d *damaged) { d.write(6, false); d.deleteTo(4); d.event(2, "w") },
 			want: only(orphan, 2), option: dynajournal.OptionRemoveOrphans, archived: 1},
-		{name: "a low mark that is wrong", make: func(d *damaged) { d.write(3, false); d.lowMark(50, map[string]any{"removed": 50}) },
+		{name: "what a deletion by an earlier version left", only: "shared", make: func(d *damaged) {
+			d.write(5, false)
+			d.deleteTo(5)
+			d.lowMark(6, map[string]any{"removed": 6})
+		}, want: only(belowJVM, 1), option: dynajournal.OptionRemoveDeleted, archived: 5},
+		{name: "what a deletion by an earlier version left, in a later block", only: "shared", make: func(d *damaged) {
+			d.write(105, false)
+			d.deleteTo(103)
+			d.lowMark(104, map[string]any{"removed": 104})
+		}, want: only(belowJVM, 100), option: dynajournal.OptionRemoveDeleted, archived: 4},
+		{name: "a low mark that is wrong", only: "native", make: func(d *damaged) { d.write(3, false); d.lowMark(50, map[string]any{"removed": 50}) },
 			want: []foundAt{{orphan, 1, false}, {orphan, 2, false}, {orphan, 3, false}}, option: dynajournal.OptionRemoveOrphans, archived: 3},
 		{name: "parts of a dead batch that a snapshot newer than the journal has hidden", only: "native", make: func(d *damaged) {
 			d.write(2, false)
@@ -349,7 +360,7 @@ func checkRepairByOptions(t *testing.T, d *damaged, tt *storedDamage, seen behav
 	t.Helper()
 	before, stored := d.seen(), d.items()
 	archived := 0
-	all := dynajournal.VerifyOptions{RemoveOrphans: true, RemoveIncomplete: true, RestoreHighMark: true, Archive: func(r dynajournal.RemovedItem) error {
+	all := dynajournal.VerifyOptions{RemoveOrphans: true, RemoveDeleted: true, RemoveIncomplete: true, RestoreHighMark: true, Archive: func(r dynajournal.RemovedItem) error {
 		archived++
 		seen.of(r.Kind).archived = true
 		if !strings.Contains(string(r.Item), `"N"`) || r.Table != dynajournal.DefaultJournalTable {

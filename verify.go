@@ -28,6 +28,7 @@ const (
 	FindingIncompleteBatch       = verify.IncompleteBatch
 	FindingHole                  = verify.Hole
 	FindingOrphanBelowLowMark    = verify.OrphanBelowLowMark
+	FindingBelowJVMLowMark       = verify.BelowJVMLowMark
 	FindingForeignWriter         = verify.ForeignWriter
 	FindingUndecodable           = verify.Undecodable
 	FindingUnknownItem           = verify.UnknownItem
@@ -60,6 +61,7 @@ type RepairOption = verify.Option
 // The options of a repair.
 const (
 	OptionRemoveOrphans    = verify.RemoveOrphans
+	OptionRemoveDeleted    = verify.RemoveDeleted
 	OptionRemoveIncomplete = verify.RemoveIncomplete
 	OptionRestoreHighMark  = verify.RestoreHighMark
 )
@@ -90,6 +92,10 @@ type VerifyOptions struct {
 	// RemoveOrphans makes a repair turn events below the low mark into tombstones. Make sure that
 	// the low mark is right: what is below it may be events that somebody was told are stored.
 	RemoveOrphans bool
+	// RemoveDeleted makes a repair remove, in a journal that is shared with a JVM, what deletions of
+	// earlier versions have left where the JVM looks for its highest number. The entity must be
+	// stopped on both sides.
+	RemoveDeleted bool
 	// RemoveIncomplete makes a repair turn members of atomic writes that can never become whole
 	// into seals. They may be what is left of an atomic write that was acknowledged, and of which
 	// another writer overwrote a part.
@@ -98,7 +104,7 @@ type VerifyOptions struct {
 	// readers: these see them again.
 	RestoreHighMark bool
 	// Archive is called with each item before it is taken away, one call at a time. An error of it
-	// ends the repair, and leaves the item. Both options that remove need it. An item that has
+	// ends the repair, and leaves the item. The options that remove need it. An item that has
 	// changed since stays, though it was archived.
 	Archive func(RemovedItem) error
 }
@@ -110,6 +116,8 @@ func (o *VerifyOptions) asked(option RepairOption) bool {
 		return true
 	case OptionRemoveOrphans:
 		return o.RemoveOrphans
+	case OptionRemoveDeleted:
+		return o.RemoveDeleted
 	case OptionRemoveIncomplete:
 		return o.RemoveIncomplete
 	case OptionRestoreHighMark:
@@ -125,7 +133,7 @@ func (o VerifyOptions) check() error {
 	if o.Parallelism < 0 {
 		return &ArgumentError{"VerifyOptions.Parallelism", o.Parallelism, mustNotBeNegative}
 	}
-	if (o.RemoveOrphans || o.RemoveIncomplete) && o.Archive == nil && !o.DryRun {
+	if (o.RemoveOrphans || o.RemoveDeleted || o.RemoveIncomplete) && o.Archive == nil && !o.DryRun {
 		return &ArgumentError{"VerifyOptions.Archive", nil, "what is removed has to be archived first"}
 	}
 	return nil

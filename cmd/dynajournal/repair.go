@@ -13,6 +13,7 @@ type repairCommand struct {
 
 	DryRun           bool   `help:"Change nothing, only show what would be repaired."`
 	RemoveOrphans    bool   `help:"Also turn events below the low mark into tombstones. Needs --archive. First make sure that the low mark is right."`
+	RemoveDeleted    bool   `help:"Also remove what deletions of earlier versions left where a JVM looks for its highest number. Needs --archive. First stop the entity on both sides."`
 	RemoveIncomplete bool   `help:"Also turn members of atomic writes that can't become whole into seals. Needs --archive."`
 	RestoreHighMark  bool   `help:"Also put a high mark where its absence hides events behind a gap. Readers then see them again."`
 	Archive          string `placeholder:"FILE" help:"Write each item that is taken away to this new file before, one JSON object a line."`
@@ -40,14 +41,14 @@ func (r repairResult) text() string {
 
 // usage reports whether the flags go together.
 func (c *repairCommand) usage() error {
-	removes := c.RemoveOrphans || c.RemoveIncomplete
+	removes := c.RemoveOrphans || c.RemoveDeleted || c.RemoveIncomplete
 	switch {
 	case !c.All && len(c.PersistenceIDs) == 0:
 		return usagef("give persistence ids, or --all")
 	case removes && c.Archive == "" && !c.DryRun:
-		return usagef("--remove-orphans and --remove-incomplete need --archive FILE: what is taken away is written there first")
+		return usagef("--remove-orphans, --remove-deleted and --remove-incomplete need --archive FILE: what is taken away is written there first")
 	case c.Archive != "" && !removes:
-		return usagef("--archive is for --remove-orphans and --remove-incomplete: nothing else is taken away")
+		return usagef("--archive is for --remove-orphans, --remove-deleted and --remove-incomplete: nothing else is taken away")
 	}
 	return c.checked.usage()
 }
@@ -60,6 +61,7 @@ func (c *repairCommand) Run(ctx context.Context, s *session) (err error) {
 	opts := dynajournal.VerifyOptions{
 		DryRun:           c.DryRun,
 		RemoveOrphans:    c.RemoveOrphans,
+		RemoveDeleted:    c.RemoveDeleted,
 		RemoveIncomplete: c.RemoveIncomplete,
 		RestoreHighMark:  c.RestoreHighMark,
 	}

@@ -73,16 +73,8 @@ func (s *Store) SealUnchanged(ctx context.Context, m *dynamo.Meter, pid string, 
 // replaceUnchanged puts an item in the place of another, under the condition that every attribute
 // of that is still the same.
 func (s *Store) replaceUnchanged(ctx context.Context, m *dynamo.Meter, item, stored layout.Attributes) (bool, error) {
-	put := dynamo.Put{Table: s.Table, Item: item, Names: map[string]string{}, Values: dynamo.Attributes{}, Before: s.Before}
-	var same []string
-	for i, name := range slices.Sorted(maps.Keys(stored)) {
-		at := strconv.Itoa(i)
-		put.Names["#n"+at], put.Values[":v"+at] = name, stored[name]
-		same = append(same, "#n"+at+" = :v"+at)
-	}
-	if put.Condition = strings.Join(same, " AND "); !safeguard.ReplacesSame {
-		put.Condition, put.Names, put.Values = "", nil, nil
-	}
+	put := unchanged(stored)
+	put.Table, put.Item, put.Before = s.Table, item, s.Before
 	err := s.Client.Put(ctx, m, put)
 	if !errors.Is(err, dynamo.ErrConditionFailed) {
 		return err == nil, err
@@ -93,6 +85,35 @@ func (s *Store) replaceUnchanged(ctx context.Context, m *dynamo.Meter, item, sto
 	}
 	now, err := s.Client.Get(ctx, m, s.Table, key.Attributes())
 	return reflect.DeepEqual(now, item), err // an earlier attempt, whose answer was lost, may have put it
+}
+
+// RemoveUnchanged removes the item of a number. It reports whether the item was still as it is
+// given here.
+func (s *Store) RemoveUnchanged(ctx context.Context, m *dynamo.Meter, pid string, seq int64, stored layout.Attributes) (bool, error) {
+	remove := unchanged(stored)
+	remove.Table, remove.Item, remove.Before = s.Table, s.Keys.Event(pid, seq).Attributes(), s.Before
+	err := s.Client.Remove(ctx, m, remove)
+	if !errors.Is(err, dynamo.ErrConditionFailed) {
+		return err == nil, err
+	}
+	now, err := s.Stored(ctx, m, pid, seq)
+	return now == nil && err == nil, err // an earlier attempt, whose answer was lost, may have removed it
+}
+
+// unchanged is a put under the condition that every attribute of what is stored is still the same.
+func unchanged(stored layout.Attributes) dynamo.Put {
+	if !safeguard.ReplacesSame {
+		return dynamo.Put{}
+	}
+	put := dynamo.Put{Names: map[string]string{}, Values: dynamo.Attributes{}}
+	var same []string
+	for i, name := range slices.Sorted(maps.Keys(stored)) {
+		at := strconv.Itoa(i)
+		put.Names["#n"+at], put.Values[":v"+at] = name, stored[name]
+		same = append(same, "#n"+at+" = :v"+at)
+	}
+	put.Condition = strings.Join(same, " AND ")
+	return put
 }
 
 // RemoveExpired removes a tombstone that expired before now. It reports whether there was one.

@@ -98,6 +98,7 @@ type check struct {
 	writers map[string]bool // writers that another has followed
 	writer  string          // that of the last event
 	batches batches
+	left    []below // that a JVM does not remove any more
 }
 
 // found reports a finding. Where the marks can't be trusted it can't be repaired.
@@ -198,7 +199,7 @@ func (k *check) readMarks(ctx context.Context) ([]layout.Attributes, error) {
 		}
 		where := k.Store.Keys.HighMark(k.pid, seq)
 		if strings.HasPrefix(key.Par, k.Store.Keys.Journal+"-SL-") {
-			where = k.Store.Keys.LowMarkItem(k.pid, mark.Low)
+			where, seq = k.Store.Keys.LowMarkItem(k.pid, mark.Low), max(seq, mark.Low.Seq)
 		}
 		if where != key {
 			detail := fmt.Sprintf("the mark at par=%q belongs to par=%q with %d shards", key.Par, where.Par, k.Store.Keys.Shards)
@@ -310,6 +311,7 @@ func (k *check) slot(s layout.Slot, item layout.Attributes) error {
 			return err
 		}
 	}
+	k.belowJVM(s, item)
 	if s.SequenceNr < k.marks.Low.First() {
 		return k.below(s, item)
 	}
@@ -397,6 +399,9 @@ func (k *check) event(e *layout.Event) error {
 // whole checks what concerns the persistence id as a whole.
 func (k *check) whole(ctx context.Context) error {
 	if err := k.hiddenTail(); err != nil {
+		return err
+	}
+	if err := k.leftBelowJVM(); err != nil {
 		return err
 	}
 	if err := k.snapshots(ctx); err != nil {

@@ -23,6 +23,9 @@ const (
 	Hole Kind = "hole"
 	// OrphanBelowLowMark: an event is stored below the low mark.
 	OrphanBelowLowMark Kind = "orphan-below-low-mark"
+	// BelowJVMLowMark: in a shared journal items are stored below the low mark that a JVM reads, in
+	// the block of the highest sequence number, where it looks for that.
+	BelowJVMLowMark Kind = "below-jvm-low-mark"
 	// ForeignWriter: a writer goes on after another has written: two wrote at the same time, and
 	// one may have overwritten events of the other.
 	ForeignWriter Kind = "foreign-writer"
@@ -49,8 +52,8 @@ const (
 // Kinds are all kinds of findings.
 func Kinds() []Kind {
 	return []Kind{
-		MissingHighMark, IncompleteBatch, Hole, OrphanBelowLowMark, ForeignWriter, Undecodable, UnknownItem, MarkBeyondEvents,
-		WrongShards, SnapshotBeyondJournal, DamagedSnapshot, ExpiredTombstone, NotInIDsIndex,
+		MissingHighMark, IncompleteBatch, Hole, OrphanBelowLowMark, BelowJVMLowMark, ForeignWriter, Undecodable, UnknownItem,
+		MarkBeyondEvents, WrongShards, SnapshotBeyondJournal, DamagedSnapshot, ExpiredTombstone, NotInIDsIndex,
 	}
 }
 
@@ -62,6 +65,9 @@ type Option string
 const (
 	// RemoveOrphans turns events below the low mark into tombstones.
 	RemoveOrphans Option = "remove-orphans"
+	// RemoveDeleted removes tombstones and seals below the low mark that a JVM reads, where it looks
+	// for its highest number.
+	RemoveDeleted Option = "remove-deleted"
 	// RemoveIncomplete turns members of atomic writes that can never become whole into seals.
 	RemoveIncomplete Option = "remove-incomplete"
 	// RestoreHighMark puts a high mark over a gap that hides everything behind it from readers.
