@@ -106,4 +106,12 @@ var killers = map[string]killer{
 	"Overrun":        {root, "^TestRecoveryHidesNothingWrittenBehindAFence$"},
 	"MarksWatched":   {root, "^TestLiveQueryFindsWhatComesWhileItIsIdle$"},
 	"MissingWatched": {root, "^TestLiveQueryFindsWhatComesWhileItIsIdle$"},
+
+	"JVMLowKept":      {root, "^TestJVMGoesOnAfterTheHighestNumberWhateverIsDeleted$"},
+	"LowMarkApart":    {root, "^TestWhatGoHasDeletedStaysDeletedWhereAJVMDeletesLess$"},
+	"LastTaken":       {root, "^TestJVMGoesOnWhereverGoDies$/^snapshot"},
+	"EntombedIfThere": {root, "^TestJVMGoesOnWhereverGoDies$/^deletion_of_a_JVM"},
+	"SealReplaced":    {root, "^TestDeletionsOfEverythingLeaveOneSeal$"},
+	"EmptyBlockFirst": {root, "^TestJVMGoesOnWhereverGoDies$/^purge,"},
+	"HighMarksLast":   {root, "^TestJVMGoesOnWhereverGoDies$/^purge,"},
 }
