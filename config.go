@@ -23,6 +23,7 @@ const (
 	DefaultBackoffBase       = time.Millisecond
 	DefaultBackoffCap        = time.Second
 	DefaultConnectTimeout    = 10 * time.Second
+	DefaultHandoverTime      = time.Minute
 	DefaultFenceWindow       = layout.DefaultFenceWindow * time.Second
 	DefaultIDsIndexName      = layout.SharedIDsIndex
 	DefaultJournalName       = "journal"
@@ -87,6 +88,13 @@ type Config struct {
 
 	// GroupCommit says whether writers may share requests. Defaults to GroupCommitAuto.
 	GroupCommit GroupCommit
+
+	// HandoverTime is how soon a JVM can take over a persistence id from a writer of this journal and
+	// delete events, in a journal that is shared with a JVM. A writer that did nothing for longer
+	// looks before it writes whether that has happened, which takes a request and 3 read units, and
+	// one whose write took longer looks before it acknowledges. Defaults to DefaultHandoverTime. Less
+	// than 0 is no look.
+	HandoverTime time.Duration
 
 	// Hooks are told what happens. Each may implement any of the hook interfaces of this package.
 	Hooks []Hook
@@ -223,6 +231,7 @@ func (c Config) withDefaults() (Config, error) {
 	orDefault(&c.AttemptTimeout, DefaultAttemptTimeout)
 	orDefault(&c.BackoffBase, DefaultBackoffBase)
 	orDefault(&c.BackoffCap, DefaultBackoffCap)
+	orDefault(&c.HandoverTime, DefaultHandoverTime)
 	orDefault(&c.HTTP.ConnectTimeout, DefaultConnectTimeout)
 	orDefault(&c.IDsIndexName, DefaultIDsIndexName)
 	orDefault(&c.JournalName, DefaultJournalName)

@@ -303,7 +303,8 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment)
 	if err := w.leadToEmptyBlock(ctx, m); err != nil {
 		return 0, err
 	}
-	if _, err := w.raiseLowMark(ctx, m, w.next, began); err != nil {
+	before, err := w.raiseLowMark(ctx, m, w.next, began)
+	if err != nil {
 		return 0, err
 	}
 	removed, err := j.removeSnapshots(ctx, m, w.pid, math.MaxInt64)
@@ -321,7 +322,7 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment)
 		keys, counted := make([]dynamo.Attributes, len(slots)), int64(0)
 		for i, s := range slots {
 			keys[i] = j.store.Keys.Event(w.pid, s.SequenceNr).Attributes()
-			if s.Event != nil || s.SequenceNr >= w.low.Removed { // other items below were removed by a deletion
+			if s.Event != nil || s.SequenceNr >= before { // other items below were removed by a deletion
 				counted++
 			}
 		}

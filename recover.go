@@ -96,6 +96,7 @@ func (j *Journal) recover(ctx context.Context, req *replay.Request, handler func
 
 func (j *Journal) recoverWriter(ctx context.Context, req *replay.Request, emit func(*layout.Event) error) (*Writer, error) {
 	w := &Writer{journal: j, pid: req.PersistenceID, uuid: uuid.NewString(), turn: make(chan struct{}, 1), over: make(chan struct{}), active: j.clock.Now()}
+	w.alone = w.active
 	found, err := j.store.Run(ctx, &w.recovery, *req, emit)
 	if err != nil {
 		return nil, err
@@ -201,6 +202,8 @@ type Writer struct {
 	lowSeen  clock.Moment
 	expiring bool         // the id was purged: its marks vanish unless they are put anew
 	active   clock.Moment // when the last look at the journal, or write to it, began
+	// alone is when the last request began that showed that no JVM has taken over.
+	alone clock.Moment
 }
 
 // PersistenceID is the id that the writer writes to.

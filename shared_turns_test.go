@@ -413,6 +413,32 @@ func (m *truth) afterDeath(p *process, when string) {
 	m.goesOn()
 }
 
+// A JVM that takes over where a writer in Go has died finds every event that readers were shown: it
+// writes over none.
+func TestJVMWritesOverNothingThatIsShownWhereverAnAppendDies(t *testing.T) {
+	t.Parallel()
+	s := newTurns(t, 10)
+	for requests := 0; ; requests++ {
+		m := s.truth(fmt.Sprintf("a-%d", requests))
+		m.append(m.recover("at first"), 99, false)
+		p := s.dying()
+		w := recovered(t, p.journal, m.pid)
+		p.dieAfter(requests)
+		_, err := w.Append(t.Context(), "at 100")
+		shown := readEvents(t, s.journal, m.pid, dynajournal.Range{From: 100})
+		m.unsure = true
+		m.persist(m.start("Go is dead"), 1, false)
+		after := readEvents(t, s.journal, m.pid, dynajournal.Range{From: 100})
+		if len(shown) > 0 && (len(after) < 1 || after[0].WriterUUID != shown[0].WriterUUID) {
+			t.Errorf("after %d requests the event at 100 was shown, and then written over", requests)
+		}
+		m.goesOn()
+		if err == nil {
+			return
+		}
+	}
+}
+
 func deletesTo(to int64) func(context.Context, *dynajournal.Journal, string) error {
 	return func(ctx context.Context, j *dynajournal.Journal, pid string) error {
 		w, err := j.Recover(ctx, pid, dynajournal.RecoverOptions{}, nil)

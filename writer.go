@@ -157,6 +157,12 @@ func (w *Writer) appendOnce(ctx context.Context, meter *dynamo.Meter, payloads [
 		release()
 		return AppendResult{}, err
 	}
+	if err := a.markFirst(ctx); err != nil {
+		if !errors.Is(err, errAgain) {
+			release()
+		}
+		return AppendResult{}, err
+	}
 	a.start(ctx)
 	// A caller that goes before anything was sent takes the write back; one that goes later leaves it to the journal.
 	if !a.sentWhile(ctx) {
@@ -183,7 +189,7 @@ func (w *Writer) appendOnce(ctx context.Context, meter *dynamo.Meter, payloads [
 	// The writer is idle since the write began. From its answer on would do as well, as both this
 	// write and the next are acknowledged within half the fence window of what was known before: no
 	// tombstone that was put meanwhile expires earlier.
-	w.next, w.last, w.active = a.last()+1, w.uuid, a.began
+	w.next, w.last, w.active, w.alone = a.last()+1, w.uuid, a.began, a.began
 	return AppendResult{First: a.first(), Last: a.last(), Cost: a.meter.Cost()}, nil
 }
 
@@ -198,7 +204,10 @@ func (w *Writer) prepare(ctx context.Context, meter *dynamo.Meter, payloads []pa
 	if err := w.refresh(ctx, meter); err != nil {
 		return nil, err
 	}
-	a.known = w.active
+	if err := w.lookForHandover(ctx, meter); err != nil {
+		return nil, fmt.Errorf("look whether a JVM has taken over %q: %w", w.pid, itemError(config.JournalTable, err))
+	}
+	a.known, a.alone = w.active, w.alone
 	if int64(len(payloads)) > w.remaining() {
 		return nil, fmt.Errorf("append %d events to %q after sequence number %d: %w", len(payloads), w.pid, w.next-1, ErrSequenceExhausted)
 	}
@@ -269,10 +278,13 @@ type appending struct {
 	sizes   []int
 	meter   *dynamo.Meter
 	sending lifetime.Sending
-	// known is how old the knowledge is that the write relies on, began when the write did.
-	known, began clock.Moment
+	// known is how old the knowledge is that the write relies on, alone that no JVM has taken over,
+	// began when the write did.
+	known, alone, began clock.Moment
 
 	members *dynamo.Insertion
+	// marked reports that the high mark was put before the events.
+	marked bool
 	// mark is the high mark on its way, nil if the write needs none.
 	mark *markPut
 }
@@ -287,13 +299,32 @@ type markPut struct {
 func (a *appending) first() int64 { return a.events[0].SequenceNr }
 func (a *appending) last() int64  { return a.events[len(a.events)-1].SequenceNr }
 
+// markFirst puts the high mark that the events need before them, in a shared journal. A JVM that
+// takes over where a writer has died must not find an event without its mark: it would write over
+// what readers have been shown. Of a mark without its event it leaves out the number.
+func (a *appending) markFirst(ctx context.Context) error {
+	w := a.writer
+	if w.journal.Native() || !layout.CrossesBlock(a.first(), a.last()) || !safeguard.MarkFirst {
+		return nil
+	}
+	err := w.raiseHighMark(ctx, a.meter, a.last())
+	if errors.Is(err, ErrTooLate) {
+		return errAgain
+	}
+	if err != nil {
+		return fmt.Errorf("append to %q at sequence number %d: put the high mark: %w", w.pid, a.first(), err)
+	}
+	a.marked = true
+	return nil
+}
+
 // start puts all members and the high mark at the same time, each event under the condition that nothing stands at its key.
 // The write is committed when its last missing member lands, and acknowledged when the high mark, if it needs one, stands as
 // well: a reader that trusts the mark must not miss what was acknowledged.
 func (a *appending) start(ctx context.Context) {
 	w := a.writer
 	a.began = w.journal.clock.Now()
-	if layout.CrossesBlock(a.first(), a.last()) {
+	if layout.CrossesBlock(a.first(), a.last()) && !a.marked {
 		a.mark = &markPut{done: make(chan struct{})}
 		var writing context.Context
 		writing, a.mark.cancel = w.journal.life.Write(ctx)
@@ -315,8 +346,12 @@ func (a *appending) start(ctx context.Context) {
 // before is the check of every attempt: nothing is sent by knowledge that is too old, nor what was
 // taken back.
 func (a *appending) before() error {
-	if err := a.writer.journal.checkAge(a.known); err != nil && safeguard.FreshAttempts {
+	j := a.writer.journal
+	if err := j.checkAge(a.known); err != nil && safeguard.FreshAttempts {
 		return err
+	}
+	if len(a.items) == 1 && j.handoverPossible(a.alone) && safeguard.HandoverLookedBefore {
+		return ErrTooLate // of an atomic write members may be stored already: it is looked for all of them at the end
 	}
 	return a.sending.Send()
 }
@@ -403,6 +438,10 @@ func (a *appending) settle(ctx context.Context) error {
 	w := a.writer
 	results := a.members.Outcomes()
 	a.meet(ctx, results)
+	if err := a.handedOver(ctx); err != nil {
+		w.end(err)
+		return err
+	}
 	written := 0
 	var failed, unknown error
 	for _, err := range results {
@@ -497,7 +536,7 @@ func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) (layout.Marks, 
 		w.end(conflict)
 		return marks, conflict
 	}
-	w.low, w.expiring, w.active = marks.Low, marks.Expiring, began
+	w.low, w.expiring, w.active, w.alone = marks.Low, marks.Expiring, began, began
 	return marks, nil
 }
 

@@ -75,6 +75,11 @@ func (k Keys) LowMarkBefore(pid string, seq int64) Key {
 	return k.mark("-SL-", pid, (seq/PartitionSize+k.Shards-1)%k.Shards*PartitionSize)
 }
 
+// LowMarkNext is the key of the low mark in the block behind that of seq.
+func (k Keys) LowMarkNext(pid string, seq int64) Key {
+	return k.mark("-SL-", pid, (seq/PartitionSize+1)%k.Shards*PartitionSize)
+}
+
 // LowMarkItem is the key of a low mark.
 func (k Keys) LowMarkItem(pid string, low LowMark) Key {
 	if low.Ahead > 0 && safeguard.LowMarkApart {

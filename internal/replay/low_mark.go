@@ -3,6 +3,8 @@ package replay
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -167,4 +169,36 @@ func (s *Store) TakeLast(ctx context.Context, m *dynamo.Meter, pid string, last 
 		return nil
 	}
 	return s.RaiseHighMark(ctx, m, pid, last, nil)
+}
+
+// JVMLowAround returns the low mark as a JVM reads it, as far as it can lie above a number that is
+// going to be written, or was just now. If the event before that is still stored, no deletion by a
+// JVM has ended that went beyond the block behind: the low mark is in one of two shards. Otherwise
+// all are read.
+func (s *Store) JVMLowAround(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (int64, error) {
+	if seq > 1 && s.Keys.Shards > 2 {
+		before := s.Keys.Event(pid, seq-1)
+		wanted := []dynamo.Attributes{before.Attributes(), s.Keys.LowMark(pid, seq).Attributes(), s.Keys.LowMarkNext(pid, seq).Attributes()}
+		items, err := s.Client.BatchGet(ctx, m, s.Table, wanted)
+		if err != nil {
+			return 0, fmt.Errorf("read the low marks around %d: %w", seq, err)
+		}
+		there := false
+		marks := slices.DeleteFunc(items, func(item layout.Attributes) bool {
+			if layout.IsLowMark(item) {
+				return false
+			}
+			there = there || !layout.IsClosed(item)
+			return true
+		})
+		if there {
+			read, err := s.Keys.DecodeMarks(pid, marks)
+			if err != nil {
+				return 0, fmt.Errorf("table %q: %w", s.Table, err)
+			}
+			return read.JVMLow, nil
+		}
+	}
+	marks, err := s.LowMark(ctx, m, pid)
+	return marks.JVMLow, err
 }

@@ -114,4 +114,8 @@ var killers = map[string]killer{
 	"SealReplaced":    {root, "^TestDeletionsOfEverythingLeaveOneSeal$"},
 	"EmptyBlockFirst": {root, "^TestJVMGoesOnWhereverGoDies$/^purge,"},
 	"HighMarksLast":   {root, "^TestJVMGoesOnWhereverGoDies$/^purge,"},
+
+	"MarkFirst":            {root, "^TestJVMWritesOverNothingThatIsShownWhereverAnAppendDies$"},
+	"HandoverLookedBefore": {root, "^TestPausedWriterLooksWhetherAJVMHasTakenOver$"},
+	"HandoverLookedAfter":  {root, "^TestPausedWriterLooksWhetherAJVMHasTakenOver$"},
 }

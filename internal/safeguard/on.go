@@ -250,4 +250,10 @@ const (
 	EmptyBlockFirst = true
 	// HighMarksLast: a purge erases the high marks when the low marks are gone.
 	HighMarksLast = true
+	// HandoverLookedBefore: a writer that was idle looks whether a JVM has taken over.
+	HandoverLookedBefore = true
+	// HandoverLookedAfter: a writer whose write took long looks before it acknowledges.
+	HandoverLookedAfter = true
+	// MarkFirst: in a shared journal a high mark is put before the events that need it.
+	MarkFirst = true
 )
