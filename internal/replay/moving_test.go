@@ -3,6 +3,7 @@ package replay_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -143,6 +144,59 @@ func TestLowMarkMovesToAnotherShard(t *testing.T) {
 			})
 			s.want(replay.Request{Recover: true}, "", max(c.last, c.raised-1))
 		})
+	}
+}
+
+// TestDeletionOfWhatWasWrittenSinceTheMarks lets others write far more than the marks tell of,
+// between the reading of the marks and that of the first page, and delete most of it. The deletion
+// is cut short after 25 numbers: what is left of those that it was of must not be handed out.
+func TestDeletionOfWhatWasWrittenSinceTheMarks(t *testing.T) {
+	t.Parallel()
+	const cut, deleted = 25, 250
+	for name, remove := range map[string]func(s *scene){
+		"tombstones": func(s *scene) {
+			s.bury(1, layout.LowMark{Seq: cut + 1, Removed: cut + 1})
+			s.vanishMark(cut + 1)
+			s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: deleted + 1, Removed: 1}, nil, 0))
+		},
+		"a JVM": func(s *scene) {
+			s.jvmDeletes(1, cut)
+			s.vanishMark(cut + 1)
+			s.jvmDeletes(deleted+1, deleted)
+		},
+		"a JVM, in no order": func(s *scene) {
+			s.jvmDeletes(deleted+1, deleted)
+			s.vanish(51, 51+cut)
+		},
+		"a JVM, with atomic writes": func(s *scene) {
+			s.jvmDeletes(deleted+1, deleted)
+			s.batch(1, 50)
+			s.vanish(26, 50)
+		},
+	} {
+		for _, recover := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, recovering %v", name, recover), func(t *testing.T) {
+				t.Parallel()
+				s := newSceneOf(t, 10, 10)
+				s.singles(1, 10)
+				s.afterMarks(func() {
+					s.singles(11, 300)
+					s.put(s.keys.EncodeHighMark(pid, 100, 0), s.keys.EncodeHighMark(pid, 200, 0), s.keys.EncodeHighMark(pid, 300, 0))
+					remove(s)
+				})
+				if !strings.HasSuffix(name, "order") {
+					s.want(replay.Request{Recover: recover}, "251-300", 300)
+					return
+				}
+				got, _, err := s.read(replay.Request{Recover: recover})
+				if recover && (got != "1-50" || !errors.Is(err, replay.ErrDeletedMeanwhile)) {
+					t.Errorf("a recovery handed out %q, %v; want 1-50 and %v", got, err, replay.ErrDeletedMeanwhile)
+				}
+				if !recover && (got != "1-50,251-300" || err != nil) {
+					t.Errorf("a reader was handed out %q, %v; want 1-50,251-300", got, err)
+				}
+			})
+		}
 	}
 }
 

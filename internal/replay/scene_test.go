@@ -193,6 +193,15 @@ func (s *scene) vanish(first, last int64) {
 	}
 }
 
+// vanishMark deletes the low mark of a value behind the store's back.
+func (s *scene) vanishMark(low int64) {
+	s.Helper()
+	key := s.keys.LowMark(pid, low).Attributes()
+	if _, err := s.client.DeleteItem(s.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: key}); err != nil {
+		s.Errorf("delete a mark: %v", err)
+	}
+}
+
 func single(seq int64) layout.Attributes {
 	return keys.EncodeEvent(&layout.Event{PersistenceID: pid, SequenceNr: seq, Bytes: []byte("event"), SerializerID: 4, WriterUUID: "w"})
 }

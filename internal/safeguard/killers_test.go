@@ -118,4 +118,5 @@ var killers = map[string]killer{
 	"MarkFirst":            {root, "^TestJVMWritesOverNothingThatIsShownWhereverAnAppendDies$"},
 	"HandoverLookedBefore": {root, "^TestPausedWriterLooksWhetherAJVMHasTakenOver$"},
 	"HandoverLookedAfter":  {root, "^TestPausedWriterLooksWhetherAJVMHasTakenOver$"},
+	"AllLowMarks":          {replay, "^TestDeletionOfWhatWasWrittenSinceTheMarks$"},
 }

@@ -120,4 +120,5 @@ var (
 	HandoverLookedBefore = on("HandoverLookedBefore")
 	HandoverLookedAfter  = on("HandoverLookedAfter")
 	MarkFirst            = on("MarkFirst")
+	AllLowMarks          = on("AllLowMarks")
 )

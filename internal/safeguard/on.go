@@ -256,4 +256,6 @@ const (
 	HandoverLookedAfter = true
 	// MarkFirst: in a shared journal a high mark is put before the events that need it.
 	MarkFirst = true
+	// AllLowMarks: what only a deletion explains is decided on the low marks of all shards.
+	AllLowMarks = true
 )
