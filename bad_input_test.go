@@ -229,6 +229,7 @@ func TestTablesOfAnotherKindAreRefused(t *testing.T) {
 func TestPersistenceIDsAreChecked(t *testing.T) {
 	t.Parallel()
 	for kind, longest := range map[string]int{"native": 1016, "shared": 2019} {
+		const readable = 2048 - len("journal-P--0")
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			j, requests := counted(t, kinds[kind], nil)
@@ -240,8 +241,10 @@ func TestPersistenceIDsAreChecked(t *testing.T) {
 			for name, pid := range map[string]string{"empty": "", "too long": strings.Repeat("l", longest+1), "no UTF-8": "a\xffb"} {
 				_, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{}, noHandler)
 				wantError(t, name+": Recover", err, dynajournal.ErrInvalidArgument)
+			}
+			for name, pid := range map[string]string{"empty": "", "too long": strings.Repeat("l", readable+1), "no UTF-8": "a\xffb"} {
 				wantError(t, name+": Events", readError(t.Context(), j, pid, dynajournal.Range{}), dynajournal.ErrInvalidArgument)
-				_, err = j.Bounds(t.Context(), pid)
+				_, err := j.Bounds(t.Context(), pid)
 				wantError(t, name+": Bounds", err, dynajournal.ErrInvalidArgument)
 				_, err = j.List(t.Context(), pid)
 				wantError(t, name+": List", err, dynajournal.ErrInvalidArgument)
@@ -258,25 +261,10 @@ func TestPersistenceIDsFitTheIndex(t *testing.T) {
 	t.Parallel()
 	const longest = 1024 - len("journal-SH--") - 17
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
-	name := func(n string) *string { return &n }
-	keys := []types.KeySchemaElement{{AttributeName: name("par"), KeyType: types.KeyTypeHash}, {AttributeName: name("num"), KeyType: types.KeyTypeRange}}
-	_, err := dynamodb.NewFromConfig(config.AWS).CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName:            name(dynajournal.DefaultJournalTable),
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{key("par", types.ScalarAttributeTypeS), key("num", types.ScalarAttributeTypeN)},
-		KeySchema:            keys,
-		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
-			IndexName:  name("persistence-ids-idx"),
-			KeySchema:  []types.KeySchemaElement{{AttributeName: name("num"), KeyType: types.KeyTypeHash}, {AttributeName: name("par"), KeyType: types.KeyTypeRange}},
-			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
-		}},
-	})
-	if err != nil {
-		t.Fatalf("create a table: %v", err)
-	}
+	createIndexedByPar(t, dynamodb.NewFromConfig(config.AWS))
 	j := openJournal(t, config)
 	written(t, j, strings.Repeat("l", longest), 1)
-	_, err = j.Recover(t.Context(), strings.Repeat("l", longest+1), dynajournal.RecoverOptions{}, nil)
+	_, err := j.Recover(t.Context(), strings.Repeat("l", longest+1), dynajournal.RecoverOptions{}, nil)
 	wantError(t, "Recover", err, dynajournal.ErrInvalidArgument)
 }
 

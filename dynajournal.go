@@ -223,6 +223,15 @@ func keyLimit(t *types.TableDescription) int {
 	return layout.MaxKeyBytes
 }
 
+// checkReadable returns why nothing can be stored for a persistence id. A JVM writes ids that
+// checkID refuses, as long as the keys of their first numbers fit.
+func (j *Journal) checkReadable(pid string) error {
+	if err := j.store.Keys.CheckReadable(pid); err != nil {
+		return &ArgumentError{"persistence id", pid, err.Error()}
+	}
+	return nil
+}
+
 // checkID says why a persistence id can't be stored in this journal, now or at its last sequence number.
 func (j *Journal) checkID(pid string) error {
 	err := j.store.Keys.CheckPersistenceID(pid, j.keyLimit)

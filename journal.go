@@ -69,7 +69,7 @@ func (j *Journal) Events(ctx context.Context, persistenceID string, window Range
 func (j *Journal) readEvents(ctx context.Context, pid string, window Range, emit func(*layout.Event) error) (replay.Result, error) {
 	req, some, err := window.request(pid)
 	if err == nil {
-		err = j.checkID(pid)
+		err = j.checkReadable(pid)
 	}
 	if err != nil {
 		return replay.Result{}, err
@@ -111,7 +111,7 @@ type Bounds struct {
 
 // Bounds reads the lowest and the highest sequence number of a persistence id.
 func (j *Journal) Bounds(ctx context.Context, persistenceID string) (Bounds, error) {
-	if err := j.checkID(persistenceID); err != nil {
+	if err := j.checkReadable(persistenceID); err != nil {
 		return Bounds{}, err
 	}
 	leave, err := j.entry.enter(ctx, j.life.Reading())
@@ -158,7 +158,7 @@ type Listing struct {
 // writes included. It is for inspection. Wide spans of deleted numbers are not read as a whole: a
 // few items that are alone there can be missing.
 func (j *Journal) List(ctx context.Context, persistenceID string) (Listing, error) {
-	if err := j.checkID(persistenceID); err != nil {
+	if err := j.checkReadable(persistenceID); err != nil {
 		return Listing{}, err
 	}
 	ctx, done, err := j.life.Read(ctx)

@@ -126,12 +126,19 @@ func (j *Journal) checkListing(opts IDsOptions) error {
 	if opts.After == "" {
 		return nil
 	}
-	return j.checkID(opts.After)
+	err := j.store.Keys.CheckReadable(opts.After)
+	if err == nil && j.Native() {
+		err = j.store.Keys.CheckIDsKey(opts.After)
+	}
+	if err != nil {
+		return &ArgumentError{"IDsOptions.After", opts.After, err.Error()}
+	}
+	return nil
 }
 
 // tooLong says whether no id can begin with prefix, as it would be too long for the table or the index.
 func (j *Journal) tooLong(prefix string) bool {
-	return errors.Is(j.store.Keys.CheckPersistenceID(prefix, j.keyLimit), layout.ErrTooLong) || j.Native() && j.store.Keys.CheckIDsKey(prefix) != nil
+	return errors.Is(j.store.Keys.CheckReadable(prefix), layout.ErrNoKey) || j.Native() && j.store.Keys.CheckIDsKey(prefix) != nil
 }
 
 // listing is a way to list ids.

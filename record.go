@@ -67,7 +67,7 @@ func (j *Journal) Records(ctx context.Context, persistenceID string, opts Record
 }
 
 func (j *Journal) readRecords(ctx context.Context, pid string, r *recording) error {
-	if err := j.checkID(pid); err != nil {
+	if err := j.checkReadable(pid); err != nil {
 		return err
 	}
 	if r.opts.From < 0 {

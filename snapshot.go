@@ -226,7 +226,7 @@ func (j *Journal) withSnapshots(
 ) error {
 	bounds, err := criteria.bounds()
 	if err == nil {
-		err = j.checkID(pid)
+		err = j.checkReadable(pid)
 	}
 	if err != nil {
 		return err

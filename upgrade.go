@@ -31,7 +31,7 @@ type UpgradeResult struct {
 // stand side by side meanwhile; marks and snapshots are not touched. Readers and writers need not be stopped, but a JVM of 1.1
 // or older can't read what has today's form. What would lose something is left. It can be called again.
 func (j *Journal) UpgradeEvents(ctx context.Context, persistenceID string, opts UpgradeOptions) (UpgradeResult, error) {
-	if err := j.checkID(persistenceID); err != nil {
+	if err := j.checkReadable(persistenceID); err != nil {
 		return UpgradeResult{}, err
 	}
 	ctx, op, err := j.life.Operate(ctx)

@@ -38,6 +38,7 @@ const (
 	FindingDamagedSnapshot       = verify.DamagedSnapshot
 	FindingExpiredTombstone      = verify.ExpiredTombstone
 	FindingNotInIDsIndex         = verify.NotInIDsIndex
+	FindingUnchecked             = verify.Unchecked
 )
 
 // Finding is something in the stored data that is not as it should be.
@@ -144,13 +145,14 @@ func (o VerifyOptions) check() error {
 // damage: check again before believing it.
 func (j *Journal) Verify(ctx context.Context, persistenceID string, opts VerifyOptions) iter.Seq2[Finding, error] {
 	opts.DryRun = true
-	return j.findings(ctx, opts, oneID(persistenceID))
+	return j.findings(ctx, opts, oneID(persistenceID), false)
 }
 
-// VerifyAll checks every persistence id of the journal, several at the same time, in no order; it finds them by a scan.
+// VerifyAll checks every persistence id of the journal, several at the same time, in no order; it
+// finds them by a scan. One that can't be checked is a FindingUnchecked.
 func (j *Journal) VerifyAll(ctx context.Context, opts VerifyOptions) iter.Seq2[Finding, error] {
 	opts.DryRun = true
-	return j.findings(ctx, opts, j.allIDs(ctx))
+	return j.findings(ctx, opts, j.allIDs(ctx), true)
 }
 
 // Repair checks a persistence id as Verify does, and mends what no reader can ever show and nobody
@@ -159,12 +161,13 @@ func (j *Journal) VerifyAll(ctx context.Context, opts VerifyOptions) iter.Seq2[F
 // finding once, repeats its check until there is nothing left that it mends, and returns what is
 // left last. Writers need not be stopped, but for an option in a journal that is shared with a JVM.
 func (j *Journal) Repair(ctx context.Context, persistenceID string, opts VerifyOptions) iter.Seq2[Finding, error] {
-	return j.findings(ctx, opts, oneID(persistenceID))
+	return j.findings(ctx, opts, oneID(persistenceID), false)
 }
 
-// RepairAll repairs every persistence id of the journal, as VerifyAll checks them.
+// RepairAll repairs every persistence id of the journal, as VerifyAll checks them. One that can be
+// read but not written, as its keys would not fit some day, is a FindingUnchecked.
 func (j *Journal) RepairAll(ctx context.Context, opts VerifyOptions) iter.Seq2[Finding, error] {
-	return j.findings(ctx, opts, j.allIDs(ctx))
+	return j.findings(ctx, opts, j.allIDs(ctx), true)
 }
 
 func oneID(pid string) iter.Seq2[string, error] {
@@ -175,8 +178,24 @@ func (j *Journal) allIDs(ctx context.Context) iter.Seq2[string, error] {
 	return j.CurrentPersistenceIDs(ctx, IDsOptions{Scan: true})
 }
 
-// findings checks ids, and mends what it finds unless it is a dry run.
-func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error]) iter.Seq2[Finding, error] {
+// checkable returns why a persistence id can't be checked, or not be repaired where that is asked
+// for: a repair may have to put items whose keys would not fit.
+func (j *Journal) checkable(pid string, opts VerifyOptions) error {
+	if opts.DryRun {
+		return j.checkReadable(pid)
+	}
+	return j.checkID(pid)
+}
+
+// ofOneID reports whether an error says something of one persistence id alone.
+func ofOneID(err error) bool {
+	item := new(layout.ItemError)
+	return errors.Is(err, ErrInvalidArgument) || errors.Is(err, ErrHole) || errors.As(err, &item)
+}
+
+// findings checks ids, and mends what it finds unless it is a dry run. all says that the ids are
+// those of the journal, of which one does not end the checking of the others.
+func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], all bool) iter.Seq2[Finding, error] {
 	return func(yield func(Finding, error) bool) {
 		err := j.eachID(ctx, opts, pids, func(ctx context.Context, c *verify.Checker, out *relay, pid string) error {
 			r := &repair{checker: c, opts: &opts, journalTable: j.config.JournalTable}
@@ -189,7 +208,14 @@ func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Se
 					return nil
 				})
 			}
-			return r.run(ctx, pid)
+			err := j.checkable(pid, opts)
+			if err == nil {
+				err = r.run(ctx, pid)
+			}
+			if all && ofOneID(err) {
+				return r.found(Finding{PersistenceID: pid, Kind: FindingUnchecked, Detail: err.Error()})
+			}
+			return err
 		})
 		if err != nil && !errors.Is(err, replay.ErrStop) {
 			yield(Finding{}, fmt.Errorf("verify journal %q: %w", j.config.JournalName, err))
@@ -302,10 +328,6 @@ func (j *Journal) checkEach(
 	group.SetLimit(opts.Parallelism)
 	for pid, err := range pids {
 		if err != nil {
-			group.Go(func() error { return err })
-			break
-		}
-		if err := j.checkID(pid); err != nil {
 			group.Go(func() error { return err })
 			break
 		}

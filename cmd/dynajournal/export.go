@@ -71,7 +71,7 @@ func (c *exportCommand) Run(ctx context.Context, s *session) error {
 			}
 		}
 		if len(e.unreadable) > 0 {
-			return fmt.Errorf("%d persistence ids or snapshots can't be read and are left out, the first: %w", len(e.unreadable), e.unreadable[0])
+			return &partialError{fmt.Errorf("%d persistence ids or snapshots can't be read and are left out, the first: %w", len(e.unreadable), e.unreadable[0])}
 		}
 		return nil
 	})
@@ -223,7 +223,7 @@ func (e *export) one(ctx context.Context, pid string) error {
 	}()
 	events := int64(0)
 	for r, err := range e.journal.Records(ctx, pid, dynajournal.RecordsOptions{}) {
-		if errors.Is(err, dynajournal.ErrCorruptItem) && !writing {
+		if !writing && (errors.Is(err, dynajournal.ErrCorruptItem) || errors.Is(err, dynajournal.ErrHole) || errors.Is(err, dynajournal.ErrInvalidArgument)) {
 			e.leaveOut(err)
 			return nil
 		}

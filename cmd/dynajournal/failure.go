@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/legacy/migration"
 )
 
 // Exit statuses.
@@ -25,6 +26,14 @@ func (e *usageError) Error() string { return e.err.Error() }
 
 func (e *usageError) Unwrap() error { return e.err }
 
+// partialError is that of a command over many persistence ids that failed for some of them,
+// whatever it failed for.
+type partialError struct{ err error }
+
+func (e *partialError) Error() string { return e.err.Error() }
+
+func (e *partialError) Unwrap() error { return e.err }
+
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
 // fail says on one line what failed and why, and returns the exit status.
@@ -35,6 +44,9 @@ func fail(w io.Writer, what string, err error) int {
 	}
 	// A last attempt to say something: if this fails, the status still tells.
 	_, _ = fmt.Fprintf(w, "dynajournal: %s: %s\n", what, oneLine(why))
+	if partial := new(partialError); errors.As(err, &partial) || errors.Is(err, migration.ErrIncomplete) {
+		return statusFailed
+	}
 	usage := new(usageError)
 	if errors.As(err, &usage) || errors.Is(err, dynajournal.ErrInvalidArgument) || errors.Is(err, dynajournal.ErrHeaderMismatch) {
 		return statusUsage

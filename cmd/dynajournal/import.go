@@ -67,7 +67,7 @@ func (c *importCommand) Run(ctx context.Context, s *session) (err error) {
 			}
 		}
 		if len(i.failed) > 0 {
-			return fmt.Errorf("%d persistence ids failed, the first: %w", len(i.failed), i.failed[0])
+			return &partialError{fmt.Errorf("%d persistence ids failed, the first: %w", len(i.failed), i.failed[0])}
 		}
 		return nil
 	})

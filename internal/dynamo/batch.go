@@ -18,6 +18,9 @@ var errLeftOver = &types.ProvisionedThroughputExceededException{Message: aws.Str
 // BatchGet reads the items of keys, strongly consistent, in requests of at most MaxBatchGet at the same time; items that do
 // not exist are left out, the order is any. Left-overs are asked for again, within the tries of one request: none is lost.
 func (c *Client) BatchGet(ctx context.Context, m *Meter, table string, keys []Attributes) ([]Attributes, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
 	if len(keys) <= c.opts.MaxBatchGet {
 		return c.batchGet(ctx, m, table, keys)
 	}

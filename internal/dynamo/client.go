@@ -131,6 +131,9 @@ func (c *Client) Reserve() bool {
 	}
 }
 
+// Release gives back a place that Reserve has taken, where no request is sent.
+func (c *Client) Release() { <-c.slots }
+
 // call sends one request until it succeeds, no further try can help, its tries are used up, or its time is. Errors are
 // *RequestError.
 func call[T any](ctx context.Context, c *Client, m *Meter, r request, send func(context.Context) (T, Cost, error)) (T, error) {

@@ -402,7 +402,7 @@ func (s *Store) lookUp(ctx context.Context, m *dynamo.Meter, there items, keys [
 	asked := map[layout.Key]bool{}
 	var wanted []dynamo.Attributes
 	for _, key := range keys {
-		if !asked[key] && there[key] == nil {
+		if !asked[key] && there[key] == nil && key.Fits() {
 			asked[key] = true
 			wanted = append(wanted, key.Attributes())
 		}

@@ -44,6 +44,9 @@ func (k Key) Attributes() map[string]types.AttributeValue {
 	}
 }
 
+// Fits reports whether an item can have the key: there is none behind a key that does not fit.
+func (k Key) Fits() bool { return len(k.Par) <= MaxKeyBytes }
+
 // Keys makes the keys of one journal.
 type Keys struct {
 	// Journal is the journal name, the first part of every key.
@@ -61,6 +64,9 @@ func (k Keys) Event(pid string, seq int64) Key {
 func (k Keys) Partition(pid string, p int64) string {
 	return k.Journal + "-P-" + pid + "-" + strconv.FormatInt(p, 10)
 }
+
+// PartitionFits reports whether an item can be stored in a partition.
+func (k Keys) PartitionFits(pid string, p int64) bool { return len(k.Partition(pid, p)) <= MaxKeyBytes }
 
 // HighMark is the key of the high mark that holds seq.
 func (k Keys) HighMark(pid string, seq int64) Key { return k.mark("-SH-", pid, seq) }
@@ -93,16 +99,18 @@ func (k Keys) mark(kind, pid string, seq int64) Key {
 	return Key{Par: k.Journal + kind + pid + "-" + strconv.FormatInt(shard, 10)}
 }
 
-// HighMarks are the keys of all shards of the high mark.
+// HighMarks are the keys of all shards of the high mark, as far as they fit.
 func (k Keys) HighMarks(pid string) []Key { return k.marks("-SH-", pid) }
 
-// LowMarks are the keys of all shards of the low mark.
+// LowMarks are the keys of all shards of the low mark, as far as they fit.
 func (k Keys) LowMarks(pid string) []Key { return k.marks("-SL-", pid) }
 
 func (k Keys) marks(kind, pid string) []Key {
-	keys := make([]Key, k.Shards)
-	for shard := range keys {
-		keys[shard] = k.mark(kind, pid, int64(shard)*PartitionSize)
+	keys := make([]Key, 0, k.Shards)
+	for shard := range k.Shards {
+		if key := k.mark(kind, pid, shard*PartitionSize); key.Fits() {
+			keys = append(keys, key)
+		}
 	}
 	return keys
 }
@@ -120,6 +128,7 @@ func CrossesBlock(first, last int64) bool { return (first-1)/PartitionSize != la
 var (
 	ErrEmpty     = errors.New("it is empty")
 	ErrTooLong   = errors.New("its longest key would be over DynamoDB's limit")
+	ErrNoKey     = errors.New("even its shortest key is over DynamoDB's limit")
 	ErrNotUTF8   = errors.New("it is not valid UTF-8")
 	ErrNUL       = errors.New("it holds a NUL, which the ids index puts between name and id")
 	ErrAmbiguous = errors.New("its keys could be taken for another journal's: it ends in -P, -SH, -SL or -META")
@@ -138,6 +147,20 @@ func (k Keys) CheckPersistenceID(pid string, limit int) error {
 		return ErrNotUTF8
 	case len(k.Journal)+len("-SH-")+len(pid)+longestMarkTail > limit:
 		return ErrTooLong
+	}
+	return nil
+}
+
+// CheckReadable returns why nothing can be stored for a persistence id, not even by a writer that
+// does not look at its later keys, as the plug-ins do.
+func (k Keys) CheckReadable(pid string) error {
+	switch {
+	case pid == "":
+		return ErrEmpty
+	case !isUTF8(pid):
+		return ErrNotUTF8
+	case !k.PartitionFits(pid, 0):
+		return ErrNoKey
 	}
 	return nil
 }

@@ -127,6 +127,9 @@ func (s *Store) topDown(ctx context.Context, m *dynamo.Meter, pid string, last, 
 // top is the highest number taken in a partition, 0 if none is, also by an item that can't be read.
 func (s *Store) top(ctx context.Context, m *dynamo.Meter, pid string, p int64) (int64, error) {
 	first := p * layout.PartitionSize
+	if !s.Keys.PartitionFits(pid, p) {
+		return 0, nil
+	}
 	in := s.partitionQuery(pid, max(first, 1), min(partitionEnd(first), layout.MaxSequenceNumber))
 	in.ProjectionExpression = aws.String(layout.AttrPar + ", " + layout.AttrNum)
 	in.ScanIndexForward = aws.Bool(false)

@@ -46,10 +46,12 @@ func (s *Store) lowIn(ctx context.Context, m *dynamo.Meter, pid string, c *clock
 		in, keys = everywhere, s.Keys.LowMarks(pid)
 	} else {
 		for block := in.first; block <= in.last; block++ {
-			if block < 0 {
-				keys = append(keys, s.Keys.LowMarkBefore(pid, 0))
-			} else {
-				keys = append(keys, s.Keys.LowMark(pid, block*layout.PartitionSize))
+			key := s.Keys.LowMarkBefore(pid, 0)
+			if block >= 0 {
+				key = s.Keys.LowMark(pid, block*layout.PartitionSize)
+			}
+			if key.Fits() {
+				keys = append(keys, key)
 			}
 		}
 	}

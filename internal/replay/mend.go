@@ -203,6 +203,9 @@ func (s *Store) EnterID(ctx context.Context, m *dynamo.Meter, pid string, low la
 // EachStored gives every item of a partition to emit as it is stored, in the order of their
 // numbers, those that no reader asks for included.
 func (s *Store) EachStored(ctx context.Context, m *dynamo.Meter, pid string, p int64, emit func(layout.Attributes) error) error {
+	if !s.Keys.PartitionFits(pid, p) {
+		return nil
+	}
 	return s.eachOf(ctx, m, p, &dynamodb.QueryInput{
 		TableName:                 &s.Table,
 		ConsistentRead:            aws.Bool(true),
@@ -234,6 +237,9 @@ func (s *Store) eachOf(ctx context.Context, m *dynamo.Meter, p int64, in *dynamo
 // read. done is told of each such event: nil if it has today's form now, else why it was left as it
 // is. It reports whether the partition holds anything.
 func (s *Store) Unwrap(ctx context.Context, m *dynamo.Meter, pid string, p int64, done func(seq int64, left error) error) (bool, error) {
+	if !s.Keys.PartitionFits(pid, p) {
+		return false, nil
+	}
 	there := false
 	first := p * layout.PartitionSize
 	err := s.eachOf(ctx, m, p, s.partitionQuery(pid, max(first, 1), partitionEnd(first)), func(item layout.Attributes) error {

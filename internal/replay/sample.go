@@ -21,7 +21,7 @@ func (s *Store) taken(ctx context.Context, m *dynamo.Meter, pid string, numbers 
 		at, keys := make(map[layout.Key]int64, len(chunk)), make([]dynamo.Attributes, 0, len(chunk))
 		for _, seq := range chunk {
 			key := s.Keys.Event(pid, seq)
-			if _, twice := at[key]; !twice {
+			if _, twice := at[key]; !twice && key.Fits() {
 				at[key], keys = seq, append(keys, key.Attributes())
 			}
 		}

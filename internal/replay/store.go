@@ -204,6 +204,12 @@ func (s *Store) partitionQuery(pid string, lo, hi int64) *dynamodb.QueryInput {
 func (s *Store) page(
 	ctx context.Context, m *dynamo.Meter, pid string, p int64, in *dynamodb.QueryInput, reserved bool,
 ) ([]layout.Slot, dynamo.Attributes, error) {
+	if !s.Keys.PartitionFits(pid, p) {
+		if reserved {
+			s.Client.Release()
+		}
+		return nil, nil, nil
+	}
 	taken := slots{partition: s.Keys.Within(pid, p)}
 	next, err := s.Client.QueryItems(ctx, m, in, &taken, reserved)
 	if err != nil {

@@ -67,7 +67,9 @@ func (s *Store) Watch(req *Request, read *Result, marksOfLook int) *Watch {
 	if w.behind.Last < layout.MaxSequenceNumber {
 		next = s.Keys.HighMark(w.pid, w.behind.Last+1)
 	}
-	w.keys = append(w.keys, next)
+	if next.Fits() {
+		w.keys = append(w.keys, next)
+	}
 	for _, key := range append(s.Keys.HighMarks(w.pid), s.Keys.LowMarks(w.pid)...) {
 		if key != next {
 			w.keys = append(w.keys, key)

@@ -47,13 +47,15 @@ const (
 	ExpiredTombstone Kind = "expired-tombstone"
 	// NotInIDsIndex: the persistence id is not listed by the sparse ids index.
 	NotInIDsIndex Kind = "not-in-ids-index"
+	// Unchecked: the persistence id can't be checked or repaired, and the others are.
+	Unchecked Kind = "unchecked"
 )
 
 // Kinds are all kinds of findings.
 func Kinds() []Kind {
 	return []Kind{
 		MissingHighMark, IncompleteBatch, Hole, OrphanBelowLowMark, BelowJVMLowMark, ForeignWriter, Undecodable, UnknownItem,
-		MarkBeyondEvents, WrongShards, SnapshotBeyondJournal, DamagedSnapshot, ExpiredTombstone, NotInIDsIndex,
+		MarkBeyondEvents, WrongShards, SnapshotBeyondJournal, DamagedSnapshot, ExpiredTombstone, NotInIDsIndex, Unchecked,
 	}
 }
 
