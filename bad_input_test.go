@@ -261,7 +261,7 @@ func TestPersistenceIDsFitTheIndex(t *testing.T) {
 	t.Parallel()
 	const longest = 1024 - len("journal-SH--") - 17
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
-	createIndexedByPar(t, dynamodb.NewFromConfig(config.AWS))
+	createPlainTable(t, config, pluginIndex("par"))
 	j := openJournal(t, config)
 	written(t, j, strings.Repeat("l", longest), 1)
 	_, err := j.Recover(t.Context(), strings.Repeat("l", longest+1), dynajournal.RecoverOptions{}, nil)

@@ -25,6 +25,7 @@ const (
 	DefaultConnectTimeout    = 10 * time.Second
 	DefaultHandoverTime      = time.Minute
 	DefaultFenceWindow       = layout.DefaultFenceWindow * time.Second
+	DefaultHoleWait          = time.Minute
 	DefaultIDsIndexName      = layout.SharedIDsIndex
 	DefaultJournalName       = "journal"
 	DefaultJournalTable      = "pekko-persistence"
@@ -95,6 +96,11 @@ type Config struct {
 	// one whose write took longer looks before it acknowledges. Defaults to DefaultHandoverTime. Less
 	// than 0 is no look.
 	HandoverTime time.Duration
+
+	// HoleWait is how long a live query of a journal that is shared with a JVM waits for a number at
+	// which nothing is stored though an event is behind it, as a JVM may still be storing it.
+	// Negative does not wait. Defaults to DefaultHoleWait.
+	HoleWait time.Duration
 
 	// Hooks are told what happens. Each may implement any of the hook interfaces of this package.
 	Hooks []Hook
@@ -233,6 +239,7 @@ func (c Config) withDefaults() (Config, error) {
 	orDefault(&c.BackoffCap, DefaultBackoffCap)
 	orDefault(&c.HandoverTime, DefaultHandoverTime)
 	orDefault(&c.HTTP.ConnectTimeout, DefaultConnectTimeout)
+	orDefault(&c.HoleWait, DefaultHoleWait)
 	orDefault(&c.IDsIndexName, DefaultIDsIndexName)
 	orDefault(&c.JournalName, DefaultJournalName)
 	orDefault(&c.JournalTable, DefaultJournalTable)
@@ -293,6 +300,7 @@ func (c *Config) check() error {
 		positive("AttemptTimeout", int64(c.AttemptTimeout), anyDuration),
 		positive("BackoffBase", int64(c.BackoffBase), anyDuration),
 		positive("BackoffCap", int64(c.BackoffCap), anyDuration),
+		positive("HoleWait", max(int64(c.HoleWait), 1), anyDuration),
 		positive("HTTP.ConnectTimeout", int64(c.HTTP.ConnectTimeout), anyDuration),
 		positive("MaxBatchBytes", int64(c.MaxBatchBytes), anyNumber),
 		positive("MaxBatchEvents", int64(c.MaxBatchEvents), anyNumber),

@@ -252,7 +252,7 @@ func (j *Journal) logConfig(ctx context.Context) {
 		slog.String("region", c.AWS.Region), slog.Int("max_connections", c.MaxConnections), slog.Int("max_item_size", c.MaxItemSize),
 		slog.Int("replay_parallelism", c.ReplayParallelism), slog.Int("retries", c.Retries), slog.Bool("group_commit", c.GroupCommit == GroupCommitAuto),
 		slog.Duration("operation_timeout", c.OperationTimeout), slog.Duration("attempt_timeout", c.AttemptTimeout),
-		slog.Duration("fence_window", c.FenceWindow))
+		slog.Duration("fence_window", c.FenceWindow), slog.Duration("hole_wait", c.HoleWait))
 }
 
 // logGroupCommitOff logs that the service refuses what group commit needs, so that each event is put by a request of its own.

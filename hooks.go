@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/replay"
 )
 
 // Hook is told what happens in a journal. It implements any of the hook interfaces below; calls
@@ -34,6 +35,44 @@ type Request struct {
 	Cost Cost
 	// Err is why the try failed, nil if it did not.
 	Err error
+}
+
+// HoleHook is told of numbers that live queries waited for, in a journal that is shared with a JVM.
+type HoleHook interface {
+	// OnHole is called when the wait for missing numbers has ended.
+	OnHole(ctx context.Context, hole Hole)
+}
+
+// Hole is a span of sequence numbers at which nothing was stored, with something behind it.
+type Hole struct {
+	PersistenceID string
+	First, Last   int64
+	// Waited is how long it was since the query had first found them missing.
+	Waited time.Duration
+	// Passed reports whether the query has gone on though something may still be stored there, which
+	// it does not return. If not, that was stored, or deleted, or no reader will be shown it.
+	Passed bool
+}
+
+// holeWait is how a live query waits for missing numbers; nil where it does not.
+func (j *Journal) holeWait(pid string) *replay.Wait {
+	c := &j.config
+	if j.Native() || c.HoleWait < 0 {
+		return nil
+	}
+	return &replay.Wait{Most: c.HoleWait, Window: LiveWindow, Ended: func(ctx context.Context, w replay.Waited) {
+		for _, h := range c.Hooks {
+			if hook, ok := h.(HoleHook); ok {
+				hook.OnHole(ctx, Hole{pid, w.First, w.Last, w.For, w.Passed})
+			}
+		}
+		level, text := slog.LevelDebug, "a live query has waited for missing events"
+		if w.Passed {
+			level, text = slog.LevelWarn, "a live query goes on without events that are missing"
+		}
+		c.Logger.LogAttrs(ctx, level, text, slog.String("persistence_id", pid), slog.Int64("first", w.First), slog.Int64("last", w.Last),
+			slog.Duration("waited", w.For))
+	}}
 }
 
 // Cost is what an operation used up: requests sent, retries included, and read and write capacity units, as DynamoDB counted

@@ -50,7 +50,7 @@ func (r Range) request(pid string) (replay.Request, bool, error) {
 // read and recover others.
 func (j *Journal) Events(ctx context.Context, persistenceID string, window Range) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		_, err := j.readEvents(ctx, persistenceID, window, func(e *layout.Event) error {
+		_, err := j.readEvents(ctx, persistenceID, window, nil, func(e *layout.Event) error {
 			return j.deliver(e, func(event Event) error {
 				if !yield(event, nil) {
 					return replay.ErrStop
@@ -64,10 +64,13 @@ func (j *Journal) Events(ctx context.Context, persistenceID string, window Range
 	}
 }
 
-// readEvents reads the events of a window. The result is that of a reading that went to the end;
-// the zero Result where there was nothing to read.
-func (j *Journal) readEvents(ctx context.Context, pid string, window Range, emit func(*layout.Event) error) (replay.Result, error) {
+// readEvents reads the events of a window; wait is that of replay.Request. The result is that of a
+// reading that went to the end; the zero Result where there was nothing to read.
+func (j *Journal) readEvents(
+	ctx context.Context, pid string, window Range, wait *replay.Wait, emit func(*layout.Event) error,
+) (replay.Result, error) {
 	req, some, err := window.request(pid)
+	req.Wait = wait
 	if err == nil {
 		err = j.checkReadable(pid)
 	}

@@ -14,16 +14,21 @@ import (
 // EventsByPersistenceID reads the events of a persistence id from a sequence number on, and then
 // new ones as they are written, until the context ends or the loop is left; to 0 has no end, else
 // it ends after that number. It never repeats an event, never hands out part of an atomic write,
-// and never skips an event of a writer of this package. What a JVM stores later below an event that
-// was handed out is not shown. Throttling and outages only delay it.
+// and never skips an event of a writer of this package. Throttling and outages only delay it.
+//
+// A JVM has several writes under way at once, so that an event can be stored before an earlier one.
+// In a journal that is shared with a JVM it therefore waits before a number at which nothing is
+// stored, for at most Config.HoleWait from when it has first found that, and then goes on without
+// it: what is stored there later it does not return. Numbers that are LiveWindow or more behind the
+// highest are not waited for. See HoleHook.
 //
 // While nothing comes, a look is one request, of one read unit in a native journal and at most
 // three in a shared one. Every tenth look reads marks instead of what is behind the last event, so
 // an event may come one look later.
 func (j *Journal) EventsByPersistenceID(ctx context.Context, persistenceID string, from, to int64, poll Poll) iter.Seq2[EventEnvelope, error] {
 	return func(yield func(EventEnvelope, error) bool) {
-		q := &liveEvents{journal: j, pid: persistenceID, next: from, to: to, yield: yield}
-		err := poll.poll(ctx, j.life.Reading(), func() (bool, error) { return q.look(ctx) })
+		q := &liveEvents{journal: j, pid: persistenceID, next: from, to: to, yield: yield, wait: j.holeWait(persistenceID)}
+		err := poll.poll(ctx, j.life.Reading(), func() (bool, error) { return q.look(ctx) }, q.wait.Left)
 		if err != nil && !errors.Is(err, replay.ErrStop) {
 			yield(EventEnvelope{}, fmt.Errorf("read events of %q: %w", persistenceID, err))
 		}
@@ -39,11 +44,13 @@ type liveEvents struct {
 	ended    bool
 	// watch tells when there may be something to read; nil where all has to be read.
 	watch *replay.Watch
+	// wait is for numbers that are missing; nil where none is waited for.
+	wait *replay.Wait
 }
 
 // look reads what is new, if there may be something. It reports whether it has handed out an event.
 func (q *liveEvents) look(ctx context.Context) (bool, error) {
-	if q.watch != nil {
+	if left, waits := q.wait.Left(); q.watch != nil && (!waits || left > 0) {
 		if some, err := q.watched(ctx); !some || err != nil {
 			return false, err
 		}
@@ -72,11 +79,11 @@ func (q *liveEvents) watched(ctx context.Context) (bool, error) {
 	return found, itemError(q.journal.config.JournalTable, err)
 }
 
-// read reads all from the next number on.
+// read reads all from the next number on, or to a number that is waited for.
 func (q *liveEvents) read(ctx context.Context) (bool, error) {
 	q.watch = nil // what it was told by holds no more, also after an error
 	window, found := Range{From: q.next, To: q.to}, false
-	result, err := q.journal.readEvents(ctx, q.pid, window, func(e *layout.Event) error {
+	result, err := q.journal.readEvents(ctx, q.pid, window, q.wait, func(e *layout.Event) error {
 		err := q.journal.deliver(e, func(event Event) error {
 			q.next, found = e.SequenceNr+1, true // handed out, so never again
 			if q.ended = !q.yield(EventEnvelope{event.SequenceNumber, event}, nil); q.ended {
@@ -96,6 +103,7 @@ func (q *liveEvents) read(ctx context.Context) (bool, error) {
 		window.From = q.next
 		req, _, _ := window.request(q.pid) // it was read, so it is right
 		q.watch = q.journal.store.Watch(&req, &result, q.journal.marksOfLook())
+		found = q.wait.Read(ctx, &result, q.next) || found // what is missing may come at once
 	}
 	return found, err
 }

@@ -7,31 +7,9 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
 )
-
-// createIndexedByPar makes a journal's table as a JVM may have it: its index of ids has par as its
-// range key, whose limit is half that of a partition key.
-func createIndexedByPar(t *testing.T, client *dynamodb.Client) {
-	t.Helper()
-	keys := []types.KeySchemaElement{{AttributeName: new("par"), KeyType: types.KeyTypeHash}, {AttributeName: new("num"), KeyType: types.KeyTypeRange}}
-	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName:            new(dynajournal.DefaultJournalTable),
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{key("par", types.ScalarAttributeTypeS), key("num", types.ScalarAttributeTypeN)},
-		KeySchema:            keys,
-		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
-			IndexName:  new("persistence-ids-idx"),
-			KeySchema:  []types.KeySchemaElement{{AttributeName: new("num"), KeyType: types.KeyTypeHash}, {AttributeName: new("par"), KeyType: types.KeyTypeRange}},
-			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
-		}},
-	})
-	if err != nil {
-		t.Fatalf("create a table: %v", err)
-	}
-}
 
 // asAJVM puts events of a persistence id as the plug-in does, with the high marks whose keys fit.
 func asAJVM(t *testing.T, client *dynamodb.Client, pid string, events int) {
@@ -65,7 +43,7 @@ func TestIDsWhoseLaterKeysWouldNotFitAreRead(t *testing.T) {
 	}{
 		"an index with par": {1024, func(t *testing.T, config dynajournal.Config) {
 			t.Helper()
-			createIndexedByPar(t, dynamodb.NewFromConfig(config.AWS))
+			createPlainTable(t, config, pluginIndex("par"))
 		}, map[int]int{995: 250, 996: 250, 1011: 250, 1012: 250, 1013: 250, 1014: 250}},
 		"an index without": {2048, func(t *testing.T, config dynajournal.Config) {
 			t.Helper()

@@ -261,9 +261,10 @@ func (p *Poll) complete() error {
 }
 
 // poll calls look again and again, until look fails, the context ends or the journal is closed.
-// look reports whether it found something. Throttling and outages, and requests that hang until
+// look reports whether it found something. left bounds the pause before the next look where it
+// is positive and reports true. Throttling and outages, and requests that hang until
 // Config.OperationTimeout, count as nothing found: a live query outlives them.
-func (p Poll) poll(ctx, journal context.Context, look func() (bool, error)) error {
+func (p Poll) poll(ctx, journal context.Context, look func() (bool, error), left func() (time.Duration, bool)) error {
 	if err := p.complete(); err != nil {
 		return err
 	}
@@ -279,7 +280,11 @@ func (p Poll) poll(ctx, journal context.Context, look func() (bool, error)) erro
 			pause = p.Shortest
 			continue
 		}
-		timer := time.NewTimer(pause)
+		next := pause
+		if most, bounded := left(); bounded && most > 0 {
+			next = min(next, most)
+		}
+		timer := time.NewTimer(next)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -320,7 +325,7 @@ func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll
 		}
 		err := opts.check()
 		if err == nil {
-			err = poll.poll(ctx, j.life.Reading(), look)
+			err = poll.poll(ctx, j.life.Reading(), look, func() (time.Duration, bool) { return 0, false })
 		}
 		if err != nil && !errors.Is(err, replay.ErrStop) {
 			yield("", fmt.Errorf("list the persistence ids of journal %q: %w", j.config.JournalName, itemError(j.config.JournalTable, err)))

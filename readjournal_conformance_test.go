@@ -121,6 +121,7 @@ func TestReadJournalConforms(t *testing.T) {
 				Open: func(tb testing.TB) journaltest.ReadStore {
 					tb.Helper()
 					config := v.config
+					config.HoleWait = 50 * time.Millisecond
 					config.AWS = transports[v.transport](tb, openEngine(tb))
 					v.create(tb, config)
 					return journaltest.ReadStore{

@@ -34,8 +34,10 @@ const (
 type RecordsOptions struct {
 	// From is the first number wanted; 0 is the first there is.
 	From int64
-	// Live says that a JVM may be writing. It can have several writes of one persistence id under way, so that a later one is
-	// there before an earlier: the history then ends before the first number that holds no event among the last LiveWindow.
+	// Live says that a JVM may be writing. It can have several writes of one persistence id under
+	// way, so that a later one is there before an earlier: the history then ends before the first
+	// number that holds no event among the last LiveWindow. It does not wait for that number, as a
+	// live query does: a later call goes on with it.
 	Live bool
 	// Pace is called with the cost of what was read since the last call, if set; it may wait, and ends the reading with an error.
 	Pace func(ctx context.Context, used Cost) error

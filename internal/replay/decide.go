@@ -40,6 +40,8 @@ type Request struct {
 	// Begun is called when the marks and a page are there, if set, before anything of the page is handed out: the first time
 	// and every further time. It is not called where reading ends before.
 	Begun func()
+	// Wait makes a reading end before a missing number that may still come; nil does not.
+	Wait *Wait
 }
 
 // Result is what a recovery has found out.
@@ -59,6 +61,9 @@ type Result struct {
 	// numbers before it at which nothing stood, behind the last event that counts.
 	Behind  int64
 	Missing []Span
+	// Awaited are missing numbers that the reading has ended before, by Request.Wait; First is 0
+	// where it has not.
+	Awaited Span
 	// top is the last number that the reading has met, or the last deleted one.
 	top int64
 }
@@ -97,7 +102,7 @@ func (s *Store) Run(ctx context.Context, m *dynamo.Meter, req Request, emit func
 
 // result is that of a reading that did not recover.
 func (r *run) result() Result {
-	return Result{Marks: r.marks, Decided: r.decided, FarMark: r.farMark, Behind: r.want, Missing: r.missing, top: r.pages.top}
+	return Result{Marks: r.marks, Decided: r.decided, FarMark: r.farMark, Behind: r.want, Missing: r.missing, Awaited: r.awaited, top: r.pages.top}
 }
 
 // run is one reading under way.
@@ -136,6 +141,7 @@ type run struct {
 
 	decided int64 // the last number decided for good
 	missing []Span
+	awaited Span // the missing numbers that the reading ends before
 	handed  int64
 	handing bool // false once a recovery's window is over
 }
@@ -365,6 +371,13 @@ func (r *run) end(ctx context.Context) error {
 
 // take decides on what stands at the number that is next.
 func (r *run) take(ctx context.Context, slot read) error {
+	if slot.hole {
+		if awaits, err := r.awaits(ctx, slot.SequenceNr); err != nil {
+			return err
+		} else if awaits {
+			return ErrStop
+		}
+	}
 	if slot.Event != nil && r.batch.continues(slot.Event) {
 		r.batch.add(slot.Event, slot.at)
 		return r.completed(ctx)

@@ -22,7 +22,8 @@ type Span struct{ First, Last int64 }
 //   - where only marks lead: behind a hole at the end of a partition, or behind a low mark that was moved.
 //
 // Every second look is behind everything, the others go through the missing numbers in turn. Every
-// tenth look reads marks instead, not all of them at once.
+// tenth look reads marks instead, not all of them at once. After a reading that ended before missing
+// numbers, by Request.Wait, only these are looked at, and marks.
 type Watch struct {
 	store *Store
 	pid   string
@@ -45,24 +46,40 @@ const looksPerMarks = 10
 // out.
 func (s *Store) Watch(req *Request, read *Result, marksOfLook int) *Watch {
 	w := &Watch{store: s, pid: req.PersistenceID, to: req.To, marks: read.Marks, marksOfLook: marksOfLook}
+	w.marks.High = max(w.marks.High, read.FarMark)
 	w.behind = Span{read.Behind, partitionEnd(read.Behind)}
+	if first := read.Awaited.First; first > 0 {
+		w.behind = Span{first, min(read.Awaited.Last, partitionEnd(first))}
+	} else {
+		w.addMissing(req, read)
+	}
+	w.addMarks()
+	return w
+}
+
+// addMissing adds the spans where something can come before what is behind everything, or behind
+// that where only marks lead.
+func (w *Watch) addMissing(req *Request, read *Result) {
 	for _, span := range read.Missing {
 		if span.Last >= req.From {
 			w.missing = append(w.missing, Span{max(span.First, req.From), span.Last})
 		}
 	}
-	w.marks.High = max(w.marks.High, read.FarMark)
 	if mark := read.Marks.High; mark > w.behind.Last && mark != read.FarMark { // it is put beside what it leads to, which may come later
 		w.missing = append(w.missing, Span{mark, partitionEnd(mark)})
 	}
-	for i := int64(0); read.top > 0 && i < s.looksBehind(read.top, read.Marks.High); i++ { // where a reading looks, too
+	for i := int64(0); read.top > 0 && i < w.store.looksBehind(read.top, read.Marks.High); i++ { // where a reading looks, too
 		p := read.top/layout.PartitionSize + 1 + i
 		if first := p * layout.PartitionSize; p <= everywhere.last && first > w.behind.Last {
 			w.missing = append(w.missing, Span{first, partitionEnd(first)})
 		}
 	}
-	// The high mark of the next partition comes first: it is the one that tells of a hole at the
-	// end of this.
+}
+
+// addMarks adds the keys of all marks. The high mark of the next partition comes first: it is the
+// one that tells of a hole at the end of this.
+func (w *Watch) addMarks() {
+	s := w.store
 	next := s.Keys.HighMark(w.pid, w.behind.Last)
 	if w.behind.Last < layout.MaxSequenceNumber {
 		next = s.Keys.HighMark(w.pid, w.behind.Last+1)
@@ -75,7 +92,6 @@ func (s *Store) Watch(req *Request, read *Result, marksOfLook int) *Watch {
 			w.keys = append(w.keys, key)
 		}
 	}
-	return w
 }
 
 // Look reports whether something may have come. It sends one request, which costs one read unit, or

@@ -119,4 +119,5 @@ var killers = map[string]killer{
 	"HandoverLookedBefore": {root, "^TestPausedWriterLooksWhetherAJVMHasTakenOver$"},
 	"HandoverLookedAfter":  {root, "^TestPausedWriterLooksWhetherAJVMHasTakenOver$"},
 	"AllLowMarks":          {replay, "^TestDeletionOfWhatWasWrittenSinceTheMarks$"},
+	"HoleAwaited":          {root, "^TestLiveQueryWaitsForTheNumberBefore$"},
 }

@@ -121,4 +121,5 @@ var (
 	HandoverLookedAfter  = on("HandoverLookedAfter")
 	MarkFirst            = on("MarkFirst")
 	AllLowMarks          = on("AllLowMarks")
+	HoleAwaited          = on("HoleAwaited")
 )

@@ -258,4 +258,6 @@ const (
 	MarkFirst = true
 	// AllLowMarks: what only a deletion explains is decided on the low marks of all shards.
 	AllLowMarks = true
+	// HoleAwaited: a live query of a shared journal waits for a number that is missing.
+	HoleAwaited = true
 )
