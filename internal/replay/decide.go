@@ -141,7 +141,8 @@ type run struct {
 
 	decided int64 // the last number decided for good
 	missing []Span
-	awaited Span // the missing numbers that the reading ends before
+	awaited Span  // the missing numbers that the reading ends before
+	taken   int64 // the highest number that was found to be taken while one was missing
 	handed  int64
 	handing bool // false once a recovery's window is over
 }

@@ -21,7 +21,8 @@ func (b blocks) cover(o blocks) bool { return b.first <= o.first && b.last >= o.
 // read. reach is the highest number to which it was moved by what slots say that were read since.
 // What was acknowledged when the marks were read is at most in the block of the high mark, or of
 // what was deleted, and a deletion of it moves the low mark at most to the first number behind. Who
-// has written more since, and deleted that too, has left tombstones, or is a JVM that still writes.
+// has written more since, and deleted that too, may have moved it farther: so these blocks are
+// enough only where nothing was met at all.
 // In a shared journal a low mark lies by what a JVM reads of it, or one block before.
 func (s *Store) lowCanBe(known layout.Marks, reach int64) blocks {
 	first := known.Low.Seq / layout.PartitionSize

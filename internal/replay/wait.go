@@ -29,8 +29,6 @@ type Wait struct {
 	passed map[int64]bool
 	// awaited are the numbers that the last reading ended before, none where First is 0.
 	awaited Span
-	// highest is the highest number that was found to be taken.
-	highest int64
 }
 
 // Waited are numbers that were waited for.
@@ -110,13 +108,15 @@ func (w *Wait) pass(ctx context.Context, span Span) {
 	w.Ended(ctx, Waited{span, time.Since(w.seen[span.First]), true})
 }
 
-// farBehind reports whether a number is farther behind the highest than those that may be under way.
-func (w *Wait) farBehind(seq int64) bool { return w.highest-seq >= w.Window }
-
 // awaits reports whether the reading ends before seq, which is missing.
 func (r *run) awaits(ctx context.Context, seq int64) (bool, error) {
 	w := r.req.Wait
-	if w == nil || !safeguard.HoleAwaited || r.neverShown(seq) {
+	if w == nil || !safeguard.HoleAwaited || len(r.queue) == 0 {
+		return false, nil
+	}
+	r.taken = max(r.taken, r.queue[len(r.queue)-1].SequenceNr)
+	farBehind := func() bool { return r.taken-seq >= w.Window }
+	if farBehind() && w.awaited.First != seq || r.neverShown(seq) {
 		return false, nil
 	}
 	holes := r.holes(seq)
@@ -126,14 +126,14 @@ func (r *run) awaits(ctx context.Context, seq int64) (bool, error) {
 	if w.over(ctx, holes[0]) {
 		return false, nil
 	}
-	if !w.farBehind(seq) {
+	if !farBehind() {
 		end, err := r.store.End(ctx, r.meter, r.req.PersistenceID, r.marks, r.farMark)
 		if err != nil {
 			return false, err
 		}
-		w.highest = max(w.highest, end.Highest)
+		r.taken = max(r.taken, end.Highest)
 	}
-	if w.farBehind(seq) {
+	if farBehind() {
 		if w.awaited.First == seq {
 			w.pass(ctx, holes[0])
 		}
