@@ -17,7 +17,8 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// Defaults of Config, those of the plug-ins' reference configurations where they have them.
+// Defaults of Config, those of the plug-ins' reference configurations where they have them, but for
+// DefaultMaxItemSize.
 const (
 	DefaultAttemptTimeout    = 4 * time.Second
 	DefaultBackoffBase       = time.Millisecond
@@ -34,7 +35,7 @@ const (
 	DefaultMaxBatchGet       = 100
 	DefaultMaxBatchWrite     = 25
 	DefaultMaxConnections    = 50
-	DefaultMaxItemSize       = 400_000
+	DefaultMaxItemSize       = maxDynamoItem
 	DefaultMaxSnapshotBytes  = 64 << 20
 	DefaultOperationTimeout  = 10 * time.Second
 	DefaultReplayParallelism = 10
@@ -140,7 +141,9 @@ type Config struct {
 	MaxConnections int
 
 	// MaxItemSize is the largest item in bytes, as DynamoDB counts it: larger events are rejected, larger snapshots are
-	// split. Defaults to DefaultMaxItemSize; DynamoDB's own limit is 409,600, more is refused.
+	// split. Defaults to DefaultMaxItemSize, which is DynamoDB's own limit, 409,600; more is refused.
+	// The plug-ins' limit of 400,000 is for an estimate by characters, which can be less than what
+	// DynamoDB counts.
 	MaxItemSize int
 
 	// MaxSnapshotBytes bounds the bytes of a snapshot. One that does not fit into an item is split over several, which a JVM
