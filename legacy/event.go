@@ -8,8 +8,8 @@ import (
 
 // Event is one stored event. dynajournal.Decode decodes its Event.
 //
-// Of a journal of 0.3 the WriterUUID is empty, as its messages have none, and strings are the bytes of Java's serialization
-// (serializer id 1), which a Registry gives as a serialization.JavaObject.
+// Of a journal of 0.3 the WriterUUID is empty, as its messages have none. Its strings are stored by
+// Java's serialization (serializer id 1), which a Registry decodes as strings.
 type Event struct {
 	dynajournal.Event
 

@@ -10,6 +10,11 @@
 //	err := serialization.JSON[OrderPlaced](reg, "com.example.OrderPlaced", serialization.Version(2))
 //
 // Whatever has no serializer here stays a [Payload]: its bytes, id and manifest
-// are written back as they were read. Values of Java serialization come out of
-// [Registry.Decode] as [JavaObject].
+// are written back as they were read.
+//
+// Of Java serialization (id 1), [Registry.Decode] reads a String, Long, Integer
+// or Boolean, as the plug-ins of 2014 stored strings and Akka stores booleans:
+// as a string, int64, int32 or bool. All else comes out as [JavaObject]. These
+// values are written by the serializers of today, which not every old reader
+// has; the [Payload] that was read is written back in the form of Java.
 package serialization

@@ -149,7 +149,7 @@ func unmarshalled[T any](into func(any)) T {
 type goldenValue struct {
 	name string
 	kind string
-	// value is nil for kinds that Java serialization wrote.
+	// value is nil for the classes that Java serialization wrote.
 	value   any
 	payload serialization.Payload
 	// envelope is the whole attribute where it holds more than the payload.
@@ -273,7 +273,6 @@ func TestGoldenValuesDecodeToWhatWasWritten(t *testing.T) {
 func checkJavaObject(t *testing.T, v goldenValue, got serialization.JavaObject) {
 	t.Helper()
 	classes := map[string]string{
-		"bool":   "java.lang.Boolean",
 		"java":   "golden.Events$JavaOrder",
 		"tagged": "org.apache.pekko.persistence.journal.Tagged",
 	}
@@ -292,7 +291,9 @@ func TestGoldenValuesEncodeToTheSameBytes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				value = opaque
+				if value = opaque; v.kind == "bool" {
+					value = v.payload // a value that was decoded is written as today
+				}
 			}
 			got, err := r.Encode(value)
 			if err != nil {

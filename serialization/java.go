@@ -8,8 +8,11 @@ import (
 	"strings"
 )
 
-// JavaObject is a value of Java serialization, which is not decoded: not even
-// strings, numbers, or events wrapped with tags. Encoding gives Bytes back as
+// JavaObject is a value of Java serialization that is not decoded, such as an
+// event wrapped with tags: nothing is ever made of the class that it names. A
+// stream that is one String, Long, Integer or Boolean is decoded as a string,
+// int64, int32 or bool instead; so is none that holds more, or a string that a
+// Go string can't hold (half of a surrogate pair). Encoding gives Bytes back as
 // they are.
 type JavaObject struct {
 	// Class is the name of the value's class as it stands in the stream, for
@@ -37,6 +40,9 @@ func (r *Registry) addJava() {
 		return Payload{SerializerID: IDJava, Bytes: append([]byte{}, object.Bytes...)}, nil
 	})
 	r.anyManifest[IDJava] = func(p Payload) (any, error) {
+		if value, is := javaValue(p.Bytes); is {
+			return value, nil
+		}
 		class, err := javaClassName(p.Bytes)
 		if err != nil {
 			return nil, err

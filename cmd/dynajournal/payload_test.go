@@ -52,7 +52,8 @@ func TestPayloadsAreDecoded(t *testing.T) {
 		"what is of no known kind":  {serialization.Payload{SerializerID: 4711, Bytes: []byte(`x`)}, ""},
 		"damaged JSON":              {serialization.Payload{SerializerID: 31, Bytes: []byte(`{`)}, ""},
 		"damaged CBOR":              {serialization.Payload{SerializerID: 33, Bytes: []byte{0xff}}, ""},
-		"an object of the JVM":      {serialization.Payload{SerializerID: 1, Bytes: []byte("\xac\xed\x00\x05\x74\x00\x01x")}, ""},
+		"a string of Java":          {serialization.Payload{SerializerID: 1, Bytes: []byte("\xac\xed\x00\x05t\x00\x06\xed\xa0\xbd\xed\xb8\x80")}, `"😀"`},
+		"an object of the JVM":      {serialization.Payload{SerializerID: 1, Bytes: []byte("\xac\xed\x00\x05ur\x00\x02[B")}, ""},
 		"a manifest that's no text": {serialization.Payload{SerializerID: 31, Manifest: "\xff", Bytes: []byte(`1`)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
