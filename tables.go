@@ -31,21 +31,6 @@ type TableOptions struct {
 // asks each.
 const nativeIDsShards = 8
 
-// Table describes a table of a journal.
-type Table struct {
-	Name string
-	// Status is DynamoDB's, such as ACTIVE.
-	Status string
-	// Kind is native, shared, or empty for a journal table without our header: a JVM's.
-	Kind string
-	// Shards is the number of shards of the marks; 0 for a snapshot table and where there is no header.
-	Shards int
-	// Indexes are the names of the table's indexes, sorted.
-	Indexes []string
-	// TTL is the attribute by which items expire, empty if they don't.
-	TTL string
-}
-
 // CreateTables makes the journal table with the journal's header, and the snapshot table, and waits until they can be used.
 // Those that exist are kept; a journal table of a JVM only becomes part of a native journal by migration. Several journals,
 // by different names, can share the tables. If it is cut short, a native journal can't be opened; call it again.
@@ -82,27 +67,6 @@ func CreateTables(ctx context.Context, config Config, opts TableOptions) error {
 		return fmt.Errorf("create journal table %q: %w", config.JournalTable, err)
 	}
 	return nil
-}
-
-// DescribeTables describes the journal table and the snapshot table; one that does not exist is left out.
-func DescribeTables(ctx context.Context, config Config) ([]Table, error) {
-	config, client, err := config.forTables()
-	if err != nil {
-		return nil, err
-	}
-	defer client.Close()
-	var tables []Table
-	for _, name := range []string{config.JournalTable, config.SnapshotTable} {
-		table, err := config.describe(ctx, client, name)
-		if errors.Is(err, ErrTableNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("describe table %q: %w", name, err)
-		}
-		tables = append(tables, table)
-	}
-	return tables, nil
 }
 
 // TableChange is something that UpdateTables has added.
@@ -358,39 +322,6 @@ func (c *Config) sameHeader(item layout.Attributes, want layout.Header) error {
 }
 
 func hasIndex(d *types.TableDescription, name string) bool {
-	return slices.Contains(indexNames(d), name)
-}
-
-func indexNames(d *types.TableDescription) []string {
-	var names []string
-	for i := range d.GlobalSecondaryIndexes {
-		names = append(names, aws.ToString(d.GlobalSecondaryIndexes[i].IndexName))
-	}
-	for i := range d.LocalSecondaryIndexes {
-		names = append(names, aws.ToString(d.LocalSecondaryIndexes[i].IndexName))
-	}
-	slices.Sort(names)
-	return names
-}
-
-func (c *Config) describe(ctx context.Context, client *dynamo.Client, name string) (Table, error) {
-	d, err := client.Describe(ctx, name)
-	if err != nil {
-		return Table{}, err
-	}
-	t := Table{Name: name, Status: string(d.TableStatus), Indexes: indexNames(d)}
-	if t.TTL, err = client.TTL(ctx, name); err != nil {
-		return t, err
-	}
-	if name != c.JournalTable {
-		return t, nil
-	}
-	keys := layout.Keys{Journal: c.JournalName}
-	item, err := client.Get(ctx, &dynamo.Meter{}, name, keys.Header().Attributes())
-	if err != nil || item == nil {
-		return t, err
-	}
-	h, err := keys.DecodeHeader(item)
-	t.Kind, t.Shards = h.Kind, int(h.Shards)
-	return t, itemError(name, err)
+	indexes := newTable(aws.ToString(d.TableName), d).Indexes
+	return slices.ContainsFunc(indexes, func(i Index) bool { return i.Name == name })
 }

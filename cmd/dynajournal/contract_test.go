@@ -15,7 +15,10 @@ import (
 
 func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
 	clean(t)
-	const appended, table = "persistence_id sequence_nr writer_uuid", "indexes kind shards status table"
+	const appended = "persistence_id sequence_nr writer_uuid"
+	const about = " indexes keys kind read_units shards status stream table ttl ttl_status write_units"
+	const table, made = "billing fence_window" + about, "billing created fence_window" + about
+	const madeJournal = "billing created fence_window header header_detail" + about
 	const copied = "events persistence_ids snapshots"
 	file := filepath.Join(t.TempDir(), "archive")
 	const snapshot = "payload payload_base64 persistence_id sequence_nr serializer_id serializer_manifest timestamp"
@@ -24,7 +27,7 @@ func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
 		args string
 		want []string
 	}{
-		{"tables create", []string{table, table}},
+		{"tables create", []string{madeJournal, made}},
 		{"tables describe", []string{table, table}},
 		{"tables update", []string{table, table}},
 		{"append a --string x --bytes-base64 eA== --string y", []string{appended, appended, appended}},

@@ -212,5 +212,7 @@ func (s *session) olderTable(ctx context.Context, status string, do func(context
 		return err
 	}
 	name := first(config.Journal.JournalTable, dynajournal.DefaultJournalTable)
-	return s.result.write(tableResult{Table: name, Status: status, Kind: s.where.Layout, Indexes: []string{}})
+	result := bareTable(name, status)
+	result.Kind = s.where.Layout
+	return s.result.write(result)
 }

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"time"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/legacy"
@@ -21,22 +20,90 @@ type tablesCommand struct {
 
 // tableResult is a table.
 type tableResult struct {
-	Table   string   `json:"table"`
-	Status  string   `json:"status"`
-	Kind    string   `json:"kind"`
-	Shards  int      `json:"shards"`
-	Indexes []string `json:"indexes"`
+	Table      string   `json:"table"`
+	Status     string   `json:"status"`
+	Kind       string   `json:"kind"`
+	Shards     int      `json:"shards"`
+	Keys       []string `json:"keys"`
+	Indexes    []string `json:"indexes"`
+	TTL        string   `json:"ttl"`
+	TTLStatus  string   `json:"ttl_status"`
+	Billing    string   `json:"billing"`
+	ReadUnits  int64    `json:"read_units"`
+	WriteUnits int64    `json:"write_units"`
+	Stream     string   `json:"stream"`
+	// FenceWindow is in seconds.
+	FenceWindow int64 `json:"fence_window"`
 }
 
+// How capacity is paid for, as --billing spells it.
+const (
+	billingOnDemand    = "on-demand"
+	billingProvisioned = "provisioned"
+)
+
+func newTableResult(t dynajournal.Table) tableResult {
+	r := tableResult{
+		Table: t.Name, Status: t.Status, Kind: t.Kind, Shards: t.Shards,
+		Keys: []string{}, Indexes: []string{},
+		TTL: t.TTL, TTLStatus: t.TTLStatus,
+		Billing: billingOnDemand, ReadUnits: t.ReadUnits, WriteUnits: t.WriteUnits,
+		Stream: t.Stream, FenceWindow: int64(t.FenceWindow / time.Second),
+	}
+	for _, k := range t.Keys {
+		r.Keys = append(r.Keys, keyText(k))
+	}
+	for _, i := range t.Indexes {
+		r.Indexes = append(r.Indexes, i.Name)
+	}
+	if t.WriteUnits > 0 {
+		r.Billing = billingProvisioned
+	}
+	return r
+}
+
+// bareTable is a table of which only its name and its status are known.
+func bareTable(name, status string) tableResult {
+	return tableResult{Table: name, Status: status, Keys: []string{}, Indexes: []string{}}
+}
+
+func keyText(k dynajournal.KeyAttribute) string { return printable(k.Name) + " (" + k.Type + ")" }
+
 func (r tableResult) text() string {
-	text := fmt.Sprintf("%s: %s", printable(r.Table), r.Status)
+	parts := []string{r.Status}
 	if r.Kind != "" {
-		text += fmt.Sprintf(", %s, %d shards", r.Kind, r.Shards)
+		parts = append(parts, r.Kind, fmt.Sprintf("%d shards", r.Shards))
 	}
+	if len(r.Keys) > 0 { // it is described
+		parts = append(parts, r.described()...)
+	}
+	return printable(r.Table) + ": " + strings.Join(parts, ", ")
+}
+
+// described are the parts of the text that a table has of which more than the name is known.
+func (r tableResult) described() []string {
+	parts := []string{"key " + strings.Join(r.Keys, " and ")}
 	if len(r.Indexes) > 0 {
-		text += ", indexes " + strings.Join(r.Indexes, ", ")
+		parts = append(parts, "indexes "+strings.Join(r.Indexes, ", "))
 	}
-	return text
+	switch {
+	case r.TTL != "":
+		parts = append(parts, fmt.Sprintf("items expire by %s (%s)", printable(r.TTL), r.TTLStatus))
+	case r.TTLStatus != "":
+		parts = append(parts, fmt.Sprintf("items do not expire (%s)", r.TTLStatus))
+	}
+	if r.FenceWindow > 0 {
+		parts = append(parts, fmt.Sprintf("fence window %v", time.Duration(r.FenceWindow)*time.Second))
+	}
+	if r.Billing == billingProvisioned {
+		parts = append(parts, fmt.Sprintf("provisioned: %d read and %d write units", r.ReadUnits, r.WriteUnits))
+	} else {
+		parts = append(parts, "on demand")
+	}
+	if r.Stream != "" {
+		parts = append(parts, "stream of "+r.Stream)
+	}
+	return parts
 }
 
 // tables works with the tables, whether they exist or not.
@@ -59,42 +126,11 @@ func (s *session) describe(ctx context.Context, c dynajournal.Config) error {
 		return fmt.Errorf("%w: neither of them exists: make them with `dynajournal tables create`", dynajournal.ErrTableNotFound)
 	}
 	for _, t := range tables {
-		if err := s.result.write(tableResult{t.Name, t.Status, t.Kind, t.Shards, present(t.Indexes)}); err != nil {
+		if err := s.result.write(newTableResult(t)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-type tablesCreateCommand struct {
-	SharedWithJVM bool   `name:"shared-with-jvm" help:"For use with Akka's or Pekko's plug-in, with its indexes and 10 shards. Default: native, 1 shard."`
-	Billing       string `enum:"on-demand,provisioned" default:"on-demand" help:"How capacity is paid for: ${enum}."`
-	RCU           int64  `name:"rcu" placeholder:"N" help:"Read capacity units, if provisioned, of each table and index."`
-	WCU           int64  `name:"wcu" placeholder:"N" help:"Write capacity units, if provisioned, of each table and index."`
-}
-
-// Run runs the command.
-func (c *tablesCreateCommand) Run(ctx context.Context, s *session) error {
-	provisioned := c.Billing == "provisioned"
-	if provisioned && (c.RCU < 1 || c.WCU < 1) {
-		return usagef("--billing provisioned needs --rcu and --wcu, of at least 1")
-	}
-	if !provisioned && (c.RCU != 0 || c.WCU != 0) {
-		return usagef("--rcu and --wcu need --billing provisioned")
-	}
-	if s.where.isOlder() {
-		if c.SharedWithJVM || provisioned {
-			return usagef("tables of --layout %s are made on demand, as they are", s.where.Layout)
-		}
-		return s.olderTable(ctx, string(types.TableStatusActive), legacy.CreateTable)
-	}
-	return s.tables(ctx, func(config dynajournal.Config) error {
-		opts := dynajournal.TableOptions{SharedWithJVM: c.SharedWithJVM, ReadUnits: c.RCU, WriteUnits: c.WCU}
-		if err := dynajournal.CreateTables(ctx, config, opts); err != nil {
-			return err //nolint:wrapcheck // says what it is
-		}
-		return s.describe(ctx, config)
-	})
 }
 
 type tablesUpdateCommand struct{}
@@ -122,13 +158,6 @@ func (*tablesUpdateCommand) Run(ctx context.Context, s *session) error {
 	})
 }
 
-type tablesDescribeCommand struct{}
-
-// Run runs the command.
-func (*tablesDescribeCommand) Run(ctx context.Context, s *session) error {
-	return s.tables(ctx, func(config dynajournal.Config) error { return s.describe(ctx, config) })
-}
-
 type tablesDeleteCommand struct {
 	Yes bool `help:"Really do it: all journals in these tables are gone."`
 }
@@ -147,7 +176,7 @@ func (c *tablesDeleteCommand) Run(ctx context.Context, s *session) error {
 	return s.tables(ctx, func(config dynajournal.Config) error {
 		names, err := dynajournal.DeleteTables(ctx, config)
 		for _, name := range names {
-			err = errors.Join(err, s.result.write(tableResult{Table: name, Status: statusDeleted, Indexes: []string{}}))
+			err = errors.Join(err, s.result.write(bareTable(name, statusDeleted)))
 		}
 		if err == nil && len(names) == 0 {
 			return fmt.Errorf("%w: neither of them exists", dynajournal.ErrTableNotFound)

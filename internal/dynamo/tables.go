@@ -78,16 +78,25 @@ func (c *Client) UpdateTable(ctx context.Context, in *dynamodb.UpdateTableInput)
 
 // TTL is the name of the attribute by which items of a table expire, empty if they don't.
 func (c *Client) TTL(ctx context.Context, table string) (string, error) {
-	return call(ctx, c, &Meter{}, request{operation: "DescribeTimeToLive", table: table, write: false}, func(ctx context.Context) (string, Cost, error) {
+	d, err := c.DescribeTTL(ctx, table)
+	if err != nil || d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
+		return "", err
+	}
+	return aws.ToString(d.AttributeName), nil
+}
+
+// DescribeTTL describes how items of a table expire.
+func (c *Client) DescribeTTL(ctx context.Context, table string) (types.TimeToLiveDescription, error) {
+	req := request{operation: "DescribeTimeToLive", table: table, write: false}
+	return call(ctx, c, &Meter{}, req, func(ctx context.Context) (types.TimeToLiveDescription, Cost, error) {
 		out, err := c.api.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table})
 		if err != nil {
-			return "", Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+			return types.TimeToLiveDescription{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 		}
-		d := out.TimeToLiveDescription
-		if d == nil || d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
-			return "", Cost{}, nil
+		if out.TimeToLiveDescription == nil {
+			return types.TimeToLiveDescription{}, Cost{}, nil
 		}
-		return aws.ToString(d.AttributeName), Cost{}, nil
+		return *out.TimeToLiveDescription, Cost{}, nil
 	})
 }
 

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/legacy"
+)
+
+type tablesCreateCommand struct {
+	SharedWithJVM bool   `name:"shared-with-jvm" help:"For use with Akka's or Pekko's plug-in, with its indexes and 10 shards. Default: native, 1 shard."`
+	Billing       string `enum:"on-demand,provisioned" default:"on-demand" help:"How capacity is paid for: ${enum}."`
+	RCU           int64  `name:"rcu" placeholder:"N" help:"Read capacity units, if provisioned, of each table and index."`
+	WCU           int64  `name:"wcu" placeholder:"N" help:"Write capacity units, if provisioned, of each table and index."`
+}
+
+// Help is shown below the flags' help.
+func (*tablesCreateCommand) Help() string {
+	return "It says of each table whether it was made or was there before, whether the journal's " +
+		"header was written, and why not; with --shared-with-jvm also what the JVM's configuration " +
+		"must say. A table of a JVM gets a header only if --sequence-shards says the JVM's number."
+}
+
+// Run runs the command.
+func (c *tablesCreateCommand) Run(ctx context.Context, s *session) error {
+	provisioned := c.Billing == "provisioned"
+	if provisioned && (c.RCU < 1 || c.WCU < 1) {
+		return usagef("--billing provisioned needs --rcu and --wcu, of at least 1")
+	}
+	if !provisioned && (c.RCU != 0 || c.WCU != 0) {
+		return usagef("--rcu and --wcu need --billing provisioned")
+	}
+	if s.where.isOlder() {
+		if c.SharedWithJVM || provisioned {
+			return usagef("tables of --layout %s are made on demand, as they are", s.where.Layout)
+		}
+		return s.olderTable(ctx, string(types.TableStatusActive), legacy.CreateTable)
+	}
+	return s.tables(ctx, func(config dynajournal.Config) error {
+		before, err := dynajournal.DescribeTables(ctx, config)
+		if err != nil {
+			return err //nolint:wrapcheck // says what it is
+		}
+		opts := dynajournal.TableOptions{
+			SharedWithJVM: c.SharedWithJVM, ReadUnits: c.RCU, WriteUnits: c.WCU,
+		}
+		if err := dynajournal.CreateTables(ctx, config, opts); err != nil {
+			return err //nolint:wrapcheck // says what it is
+		}
+		after, err := dynajournal.DescribeTables(ctx, config)
+		if err != nil {
+			return err //nolint:wrapcheck // says what it is
+		}
+		for _, r := range c.created(config, before, after) {
+			if err := s.result.write(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// What creating has done about the journal's header.
+const (
+	headerWritten = "written"
+	headerExists  = "exists"
+	headerNone    = "none"
+)
+
+// createdResult is a table, and what creating has done about it.
+type createdResult struct {
+	tableResult
+
+	// Created reports whether the table was made; else it was there before.
+	Created bool `json:"created"`
+	// Header is what was done about the header of the journal, HeaderDetail why. Both are empty for
+	// a snapshot table.
+	Header       string `json:"header,omitempty"`
+	HeaderDetail string `json:"header_detail,omitempty"`
+	// Notes are what a table that was there before has not, and what to do.
+	Notes []string `json:"notes,omitempty"`
+	// JVM is what the JVM's configuration must say, by key.
+	JVM map[string]any `json:"jvm_config,omitempty"`
+
+	journal string
+}
+
+func (r createdResult) text() string {
+	var text strings.Builder
+	text.WriteString(r.tableResult.text())
+	if r.Created {
+		text.WriteString("\n  created")
+	} else {
+		text.WriteString("\n  was there before")
+	}
+	for _, note := range r.Notes {
+		text.WriteString("\n  note: " + note)
+	}
+	if r.Header != "" {
+		fmt.Fprintf(&text, "\n  header of journal %s: %s: %s",
+			printable(r.journal), r.Header, r.HeaderDetail)
+	}
+	if len(r.JVM) > 0 {
+		text.WriteString("\n  the JVM's configuration must say:")
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.JVM)) {
+		value, err := json.Marshal(r.JVM[key]) // strings of JSON are strings of HOCON
+		if err != nil {
+			value = fmt.Append(nil, r.JVM[key])
+		}
+		fmt.Fprintf(&text, "\n    %s = %s", key, value)
+	}
+	return text.String()
+}
+
+// created are the tables as they are now, with what was done about each.
+func (c *tablesCreateCommand) created(
+	config dynajournal.Config, before, after []dynajournal.Table,
+) []createdResult {
+	set := newSettings(config)
+	var results []createdResult
+	for _, t := range after {
+		old, existed := named(before, t.Name)
+		r := createdResult{tableResult: newTableResult(t), Created: !existed}
+		isJournal := t.Name == set.journalTable.value
+		if isJournal {
+			r.journal = set.journalName.value
+			r.Header, r.HeaderDetail = headerOutcome(old, t)
+		}
+		lacks := lacksSnapshotIndex(t)
+		if isJournal {
+			lacks = lacksIDsIndex(t, set.index.value)
+		}
+		if !c.SharedWithJVM {
+			lacks = nil // a native journal has other indexes
+		}
+		for _, d := range lacks {
+			r.Notes = append(r.Notes, d.Found+": "+d.Advice)
+		}
+		if c.SharedWithJVM && isJournal {
+			r.JVM = jvmConfig(set, t)
+		}
+		results = append(results, r)
+	}
+	return results
+}
+
+func named(tables []dynajournal.Table, name string) (dynajournal.Table, bool) {
+	i := slices.IndexFunc(tables, func(t dynajournal.Table) bool { return t.Name == name })
+	if i < 0 {
+		return dynajournal.Table{}, false
+	}
+	return tables[i], true
+}
+
+// headerOutcome is what was done about a journal's header, and why.
+func headerOutcome(before, after dynajournal.Table) (outcome, detail string) {
+	says := fmt.Sprintf("it says %s, %d shards", after.Kind, after.Shards)
+	switch {
+	case after.Kind == "":
+		return headerNone, fmt.Sprintf("the table was there before, and only the JVM's configuration says "+
+			"how many shards its journal has: give that number as --sequence-shards to write the header "+
+			"(a JVM that does not set sequence-shards has %d); without it every program must be told",
+			dynajournal.DefaultSequenceShards)
+	case before.Kind != "":
+		return headerExists, "it was there before; " + says
+	default:
+		return headerWritten, says
+	}
+}
+
+// jvmConfig is what the JVM's configuration must say of a shared journal. Without a header nothing
+// is known of its shards.
+func jvmConfig(set settings, journal dynajournal.Table) map[string]any {
+	const events, snapshots, lists = "dynamodb-journal.", "dynamodb-snapshot-store.", "dynamodb-read-journal."
+	must := map[string]any{
+		events + set.journalTable.key:     set.journalTable.value,
+		events + set.journalName.key:      set.journalName.value,
+		snapshots + set.snapshotTable.key: set.snapshotTable.value,
+		lists + set.index.key:             set.index.value,
+	}
+	if journal.Shards > 0 {
+		must[events+set.shards.key] = journal.Shards
+	}
+	return must
+}
