@@ -72,12 +72,9 @@ func (w *where) settle() (dynajournal.Config, error) {
 
 // settleGiven is settle without a default of where.
 func (w *where) settleGiven() (dynajournal.Config, error) {
-	var file pluginconfig.Settings
-	if path := first(w.Config, os.Getenv("DYNAJOURNAL_CONFIG")); path != "" {
-		var err error
-		if file, err = pluginconfig.Read(path); err != nil {
-			return file.Config, &usageError{err}
-		}
+	_, file, err := w.plugins()
+	if err != nil {
+		return file.Config, err
 	}
 	if w.isOlder() && !w.allowOlder {
 		return file.Config, usagef("it does not work on --layout %s: migrate the journal first, or use append, events, highest, ids, list, delete, confirm or tables",
@@ -100,12 +97,23 @@ func (w *where) settleGiven() (dynajournal.Config, error) {
 	c.SnapshotTable = first(w.SnapshotTable, os.Getenv("DYNAJOURNAL_SNAPSHOT_TABLE"), c.SnapshotTable)
 	c.JournalName = first(w.JournalName, os.Getenv("DYNAJOURNAL_JOURNAL_NAME"), c.JournalName)
 	if shards := first(w.SequenceShards, os.Getenv("DYNAJOURNAL_SEQUENCE_SHARDS")); shards != "" {
-		var err error
 		if c.SequenceShards, err = strconv.Atoi(shards); err != nil {
 			return c, usagef("the number of sequence shards: %w", err)
 		}
 	}
 	return c, nil
+}
+
+// plugins reads the configuration of the JVM's plug-ins. It returns the file's name too, which is
+// empty if none is given.
+func (w *where) plugins() (path string, file pluginconfig.Settings, err error) {
+	if path = first(w.Config, os.Getenv("DYNAJOURNAL_CONFIG")); path == "" {
+		return "", file, nil
+	}
+	if file, err = pluginconfig.Read(path); err != nil {
+		return path, file, &usageError{err}
+	}
+	return path, file, nil
 }
 
 func (w *where) placed() bool { return w.Endpoint != "" || w.Data != "" || w.Memory || w.AWS }
