@@ -1,16 +1,16 @@
 """Deletion in a journal that is shared with a JVM: one persistence id, explored breadth first.
 
-    python3 shared_delete.py [LIMIT [WORD]]
+    python3 shared_delete.py [LIMIT [WORD [BLOCK]]]
 
 runs each claim below up to LIMIT states a scenario (60,000 unless given), then takes out each rule
 of the protocol, one at a time, and runs the scenario that must break without it. WORD selects the
-claims and rules whose title contains it ("without" all rules). It ends with status 1 if anything
-comes out otherwise than it must.
+claims and rules whose title contains it ("without" all rules). BLOCK is how many numbers a block
+has, 3 unless given. It ends with status 1 if anything comes out otherwise than it must.
 
 What is stored
 
-    Blocks have 3 numbers (really 100), so a block begins at 3, 6 and 9, and there are 3 shards
-    (really 10). One step of the model is one request. At each number there is nothing, or one of:
+    Blocks have 3 numbers (really 100), so one begins at 3, 6 and 9, and there are 3 shards (really
+    10). One step of the model is one request. At each number there is nothing, or one of:
 
     ("event", writer, first, last)  a member of the atomic write first..last, or a single event
     ("tomb",)       a tombstone; ("old",) one whose expiry has passed, so that it may vanish
@@ -50,7 +50,7 @@ import sys
 from collections import deque
 from typing import NamedTuple
 
-BLOCK = 3
+BLOCK = int(sys.argv[3]) if len(sys.argv) > 3 else 3
 NOW = 99  # the rank of the latest moment; 0 is "longer ago than T"
 
 TOMB, OLD, SEAL = ("tomb",), ("old",), ("seal",)
@@ -99,6 +99,8 @@ RULES = dict(
     look="all",
     # The same after it has sealed.
     look_after_seals=True,
+    # The same after an atomic write of which a part has landed has met another's item.
+    look_after_conflict=True,
 )
 
 # ---------------------------------------------------------------------------------------------
@@ -629,13 +631,22 @@ class Model:
                 elif items[n] == me:
                     yield "%s meets its own %s" % (i, n), self.go(s, i, phase, began=w.began)
                 else:
-                    yield "%s meets another's %s" % (i, n), self.again(s, i)
+                    yield "%s meets another's %s" % (i, n), self.conflicted(
+                        s, i, w, first, last, low, left)
         if self.world["crash"] and self.world["stopped"] or not self.world["quick"]:
             members = frozenset((n, me, False) for n in left if n != "mark")
             if mark and self.rules["mark_first"]:
                 members = frozenset()
             yield "%s crashes" % i, self.dead(
                 s, i, late=s.late | members if self.world["late"] else s.late)
+
+    def conflicted(self, s, i, w, first, last, low, left):
+        """What has landed of the write stays, unless a JVM has deleted there meanwhile."""
+        landed = len(left - {"mark"}) < last - first + 1
+        if not (self.rules["look_after_conflict"] and w.know == 0 and landed):
+            return self.again(s, i)
+        shards = frozenset(range(self.shards))
+        return self.go(s, i, ("looking", first, last, low, shards, 0, True), know=NOW)
 
     def wrote(self, first, last, left, retried, low):
         return ("writing", first, last, left, retried, low) if left else \
@@ -650,7 +661,7 @@ class Model:
                 count = min((last - first) // BLOCK + 2, self.shards)
             left = frozenset((first // BLOCK + k) % self.shards for k in range(count))
             yield "%s looks after its put" % i, self.go(
-                s, i, ("looking", first, last, low, left, 0), know=NOW)
+                s, i, ("looking", first, last, low, left, 0, False), know=NOW)
         else:
             yield self.acknowledge(s, i, w, first, last, low, w.began)
         if self.world["lost"] and not retried:
@@ -671,13 +682,15 @@ class Model:
         return "%s acknowledges %s to %s" % (i, first, last), after._replace(
             acked=s.acked | set(new), top=max(s.top, last if new else 0))
 
-    def go_looking(self, s, i, w, first, last, low, left, seen):
+    def go_looking(self, s, i, w, first, last, low, left, seen, failed):
         for k in left:
             seq = s.lows[k].seq if s.lows[k] else 0
             yield "%s reads the low mark of shard %s" % (i, k), self.go(
-                s, i, ("looking", first, last, low, left - {k}, max(seen, seq)))
+                s, i, ("looking", first, last, low, left - {k}, max(seen, seq), failed))
         if not left and seen > first:
             yield "%s is below the low mark" % i, self.go(s, i, ("takes back", first, last))
+        elif not left and failed:
+            yield "%s has not written" % i, self.again(s, i)
         elif not left:
             yield self.acknowledge(s, i, w, first, last, low, w.know)
         if not self.world["quick"]:
@@ -748,7 +761,9 @@ class Model:
     def go_fencing(self, s, i, w, n):
         """The snapshot stands for the events up to its number, so these are given up."""
         fence = ("fence", s.snapshot + 1)
-        if not self.rules["fence"]:
+        if self.rules["look"] and w.know == 0:
+            yield "%s looks again" % i, self.go(s, i, ("new",), know=0)
+        elif not self.rules["fence"]:
             yield "%s does not fence" % i, self.go(s, i, ("marking", n))
         elif dict(s.items).get(n, fence) == fence:
             yield "%s fences %s" % (i, n), self.hide(
@@ -993,15 +1008,16 @@ SCENARIOS = {
 }
 
 # What the protocol before has left: a tombstone and a seal below the low mark that a JVM reads.
-LEFT = (((3, TOMB), (4, SEAL)), {1: Low(5, 0, 5, None)}, {1: 3})
+LEFT = (((BLOCK, TOMB), (BLOCK + 1, SEAL)), {1: Low(BLOCK + 2, 0, BLOCK + 2, None)}, {1: BLOCK})
+TOP = BLOCK + 1
 SCENARIOS.update({
     "repair, a JVM between":
-        dict(go=[["R", "W"]], jvm=[["W"], ["W"], ["W"]], stored=LEFT, top=4, alone=True),
+        dict(go=[["R", "W"]], jvm=[["W"], ["W"], ["W"]], stored=LEFT, top=TOP, alone=True),
     "repair, then a JVM deletes":
-        dict(go=[["R", "W"]], jvm=[["W", "D9"], ["W"]], stored=LEFT, top=4, alone=True, after=1),
+        dict(go=[["R", "W"]], jvm=[["W", "D9"], ["W"]], stored=LEFT, top=TOP, alone=True, after=1),
 })
 
-NO_LOOK = dict(RULES, look=None, look_after_seals=False)
+NO_LOOK = dict(RULES, look=None, look_after_seals=False, look_after_conflict=False)
 NEAR = dict(RULES, look="near")
 BEFORE = dict(
     NO_LOOK, seq_kept=False, shard_before=False, exists=False, snapshot_sealed=False,
@@ -1047,6 +1063,7 @@ KILLED_BY = dict(
     repair_rising="repair, a JVM between",
     look="stale writer, JVM deletes",
     look_after_seals="holes, a JVM deletes",
+    look_after_conflict="Go cuts its batch, a JVM less of it",
 )
 
 
