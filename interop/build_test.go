@@ -25,9 +25,30 @@ func needJVM(tb testing.TB) {
 	}
 }
 
-// builtProgram is the folder with the Java program and its libraries. It is built once for each state of the sources, in
-// the user's cache.
-var builtProgram = sync.OnceValues(func() (string, error) {
+// plugin is a version of the real plug-in.
+type plugin struct {
+	// name is also that of the profile in pom.xml.
+	name string
+	// built is the folder with the program and its libraries.
+	built func() (string, error)
+}
+
+var (
+	pekko110 = newPlugin("pekko-1.1.0")
+	akka112  = newPlugin("akka-1.1.2")
+	akka130  = newPlugin("akka-1.3.0")
+
+	allPlugins = []*plugin{pekko110, akka112, akka130}
+)
+
+func newPlugin(name string) *plugin {
+	p := &plugin{name: name}
+	p.built = sync.OnceValues(p.build)
+	return p
+}
+
+// build builds the Java program once for each state of the sources, in the user's cache.
+func (p *plugin) build() (string, error) {
 	sum, err := sourcesSum()
 	if err != nil {
 		return "", err
@@ -37,7 +58,7 @@ var builtProgram = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("find the cache: %w", err)
 	}
 	parent := filepath.Join(cache, "dynajournal")
-	built := filepath.Join(parent, fmt.Sprintf("interop-%x", sum[:8]))
+	built := filepath.Join(parent, fmt.Sprintf("interop-%s-%x", p.name, sum[:8]))
 	if _, err := os.Stat(built); err == nil {
 		return built, nil
 	}
@@ -49,15 +70,15 @@ var builtProgram = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("make a folder to build in: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(target) }() // it is gone where all went well
-	maven := exec.CommandContext(context.Background(), "mvn", "-q", "-B", "-Dinterop.target="+target, "package")
+	maven := exec.CommandContext(context.Background(), "mvn", "-q", "-B", "-P"+p.name, "-Dinterop.target="+target, "package")
 	if out, err := maven.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the Java program: %w\n%s", err, out)
+		return "", fmt.Errorf("build the Java program with %s: %w\n%s", p.name, err, out)
 	}
 	if err := os.Rename(target, built); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("put the Java program into the cache: %w", err)
 	}
 	return built, nil
-})
+}
 
 // sourcesSum is the hash of all that the Java program is built from.
 func sourcesSum() ([sha256.Size]byte, error) {

@@ -68,7 +68,7 @@ func countingEngine(t *testing.T) (engine *embedded.Engine, url string) {
 func TestCostOfThePlugIn(t *testing.T) {
 	needJVM(t)
 	engine, url := countingEngine(t)
-	p, err := startProgram([]string{"dynamodb-journal.endpoint=" + url, "dynamodb-read-journal.endpoint=" + url})
+	p, err := startProgram(pekko110, []string{"dynamodb-journal.endpoint=" + url, "dynamodb-read-journal.endpoint=" + url})
 	if err != nil {
 		t.Fatal(err)
 	}

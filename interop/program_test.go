@@ -34,17 +34,24 @@ var programs struct {
 	running map[string]*program
 }
 
-// jvm is the program with the given settings, key=value of the plug-in's configuration; it is started if it does not run.
+// jvm is the program with Pekko's plug-in and the given settings, key=value of the plug-in's configuration; it is started if
+// it does not run.
 func jvm(tb testing.TB, settings ...string) *program {
 	tb.Helper()
+	return pekko110.run(tb, settings...)
+}
+
+// run is the program with a plug-in.
+func (pl *plugin) run(tb testing.TB, settings ...string) *program {
+	tb.Helper()
 	settings = append(slices.Clone(settings), "dynamodb-journal.endpoint="+endpoint(tb), "dynamodb-read-journal.endpoint="+endpoint(tb))
-	key := strings.Join(settings, "\n")
+	key := pl.name + "\n" + strings.Join(settings, "\n")
 	programs.Lock()
 	defer programs.Unlock()
 	if p := programs.running[key]; p != nil {
 		return p
 	}
-	p, err := startProgram(settings)
+	p, err := startProgram(pl, settings)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -55,8 +62,8 @@ func jvm(tb testing.TB, settings ...string) *program {
 	return p
 }
 
-func startProgram(settings []string) (*program, error) {
-	folder, err := builtProgram()
+func startProgram(pl *plugin, settings []string) (*program, error) {
+	folder, err := pl.built()
 	if err != nil {
 		return nil, err
 	}

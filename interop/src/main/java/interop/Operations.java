@@ -29,10 +29,6 @@ import org.apache.pekko.persistence.SnapshotSelectionCriteria;
 import org.apache.pekko.persistence.dynamodb.journal.ListAll;
 import org.apache.pekko.persistence.dynamodb.journal.ListAllResult;
 import org.apache.pekko.persistence.dynamodb.journal.Purge;
-import org.apache.pekko.persistence.dynamodb.query.javadsl.DynamoDBReadJournal;
-import org.apache.pekko.persistence.query.PersistenceQuery;
-import org.apache.pekko.stream.javadsl.Sink;
-import org.apache.pekko.stream.javadsl.Source;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -185,13 +181,9 @@ final class Operations {
   }
 
   private ObjectNode ids(String by) throws Exception {
-    DynamoDBReadJournal reads = PersistenceQuery.get(system).getReadJournalFor(DynamoDBReadJournal.class, "dynamodb-read-journal");
-    Source<String, ?> ids = by.equals("scan")
-        ? reads.currentPersistenceIdsByPageScan().mapConcat(CollectionConverters::asJava)
-        : reads.currentPersistenceIds();
     ObjectNode answer = answer();
     ArrayNode listed = answer.putArray("ids");
-    ids.runWith(Sink.seq(), system).toCompletableFuture().get(PATIENCE.toSeconds(), TimeUnit.SECONDS).forEach(listed::add);
+    Ids.list(system, by, PATIENCE).forEach(listed::add);
     return answer;
   }
 
