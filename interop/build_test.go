@@ -6,13 +6,18 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
+
+	"github.com/dynajournal/dynajournal"
 )
 
 // needJVM skips a test where Java or Maven is not there.
@@ -40,6 +45,35 @@ var (
 
 	allPlugins = []*plugin{pekko110, akka112, akka130}
 )
+
+// chosen are the plug-ins that tests of all of them run with.
+var chosen = flag.String("plugins", "", "names of plug-ins, with commas between: those that tests of all plug-ins run with (default all)")
+
+// eachPlugin runs a test with each plug-in that is chosen, on the tables of a shared journal.
+func eachPlugin(t *testing.T, test func(t *testing.T, s *service)) {
+	for _, p := range allPlugins {
+		if *chosen == "" || slices.Contains(strings.Split(*chosen, ","), p.name) {
+			t.Run(p.name, func(t *testing.T) {
+				s := newService(t, dynajournal.Config{}, dynajournal.TableOptions{SharedWithJVM: true})
+				s.jvm = p.on(t, dynajournal.DefaultJournalTable, dynajournal.DefaultSnapshotTable)
+				test(t, s)
+			})
+		}
+	}
+}
+
+// on is the program with the plug-in, on tables of the given names.
+func (p *plugin) on(tb testing.TB, journal, snapshots string, settings ...string) *program {
+	tb.Helper()
+	if p == pekko110 && journal == dynajournal.DefaultJournalTable && snapshots == dynajournal.DefaultSnapshotTable {
+		return p.run(tb, settings...) // the names are its own
+	}
+	return p.run(tb, append([]string{
+		"dynamodb-journal.journal-table=" + journal,
+		"dynamodb-read-journal.journal-table=" + journal,
+		"dynamodb-snapshot-store.snapshot-table=" + snapshots,
+	}, settings...)...)
+}
 
 func newPlugin(name string) *plugin {
 	p := &plugin{name: name}
