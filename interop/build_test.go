@@ -49,17 +49,25 @@ var (
 // chosen are the plug-ins that tests of all of them run with.
 var chosen = flag.String("plugins", "", "names of plug-ins, with commas between: those that tests of all plug-ins run with (default all)")
 
+func chosenPlugins() []*plugin {
+	return slices.DeleteFunc(slices.Clone(allPlugins), func(p *plugin) bool {
+		return *chosen != "" && !slices.Contains(strings.Split(*chosen, ","), p.name)
+	})
+}
+
 // eachPlugin runs a test with each plug-in that is chosen, on the tables of a shared journal.
 func eachPlugin(t *testing.T, test func(t *testing.T, s *service)) {
-	for _, p := range allPlugins {
-		if *chosen == "" || slices.Contains(strings.Split(*chosen, ","), p.name) {
-			t.Run(p.name, func(t *testing.T) {
-				s := newService(t, dynajournal.Config{}, dynajournal.TableOptions{SharedWithJVM: true})
-				s.jvm = p.on(t, dynajournal.DefaultJournalTable, dynajournal.DefaultSnapshotTable)
-				test(t, s)
-			})
-		}
+	for _, p := range chosenPlugins() {
+		t.Run(p.name, func(t *testing.T) { test(t, onPlugin(t, p)) })
 	}
+}
+
+// onPlugin is a journal made to be shared, with everything by default in Go, and a JVM with the plug-in.
+func onPlugin(tb testing.TB, p *plugin) *service {
+	tb.Helper()
+	s := newService(tb, dynajournal.Config{}, dynajournal.TableOptions{SharedWithJVM: true})
+	s.jvm = p.on(tb, dynajournal.DefaultJournalTable, dynajournal.DefaultSnapshotTable)
+	return s
 }
 
 // on is the program with the plug-in, on tables of the given names.

@@ -1,0 +1,111 @@
+//go:build interop
+
+package interop_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+var (
+	turnsFlag = flag.Int("turns", 100, "how many random turns are taken, by all plug-ins together")
+	seedFlag  = flag.Uint64("seed", 1, "what the random turns are drawn from")
+)
+
+// turnsOfAnEntity is how many turns an entity lives.
+const turnsOfAnEntity = 10
+
+// Go and a JVM take turns as chance will have it, with deletions, snapshots, purges and tombstones that expire in between.
+// Each entity has a seed of its own, so that one that failed can be led again alone.
+func TestRandomTurns(t *testing.T) {
+	plugins := chosenPlugins()
+	entities := max((*turnsFlag+turnsOfAnEntity-1)/turnsOfAnEntity, 1)
+	for i, p := range plugins {
+		t.Run(p.name, func(t *testing.T) {
+			s := onPlugin(t, p)
+			j := s.open(t)
+			for entity := i; entity < entities; entity += len(plugins) {
+				seed := *seedFlag + uint64(entity)
+				t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+					u := newTurns(t, s, j)
+					u.did("again with -run TestRandomTurns -plugins %s -turns %d -seed %d", p.name, turnsOfAnEntity, seed)
+					u.takeTurns(rand.New(rand.NewPCG(seed, 0)), turnsOfAnEntity) //nolint:gosec // a test's
+				})
+				if t.Failed() {
+					return // one history is enough to look at
+				}
+			}
+		})
+	}
+}
+
+// takeTurns leads the entity through turns drawn at random.
+func (u *turns) takeTurns(random *rand.Rand, n int) {
+	u.Helper()
+	for range n {
+		switch random.IntN(24) {
+		case 0:
+			u.purge()
+		case 1:
+			u.goesOnAfterSnapshot(random.Int64N(150) + 1)
+		case 2:
+			u.expire(always)
+		case 3:
+			u.expire(func() bool { return random.IntN(2) == 0 })
+		}
+		operations := make([]operation, random.IntN(4))
+		highest := u.highest
+		for i := range operations {
+			operations[i] = randomOperation(random, highest)
+			highest += int64(operations[i].singles + operations[i].batch)
+		}
+		if random.IntN(5) < 3 {
+			u.byJVM(operations...)
+		} else {
+			u.byGo(operations...)
+		}
+	}
+}
+
+// randomOperation is what may follow where a number is the highest.
+func randomOperation(random *rand.Rand, highest int64) operation {
+	switch random.IntN(10) {
+	case 0, 1, 2:
+		return operation{singles: randomCount(random, highest)}
+	case 3, 4:
+		return operation{batch: randomCount(random, highest)}
+	case 5, 6:
+		if highest > 0 {
+			return operation{deleteTo: randomNumber(random, highest)}
+		}
+	case 7:
+		if highest > 0 {
+			return operation{deleteTo: all}
+		}
+	case 8:
+		return operation{save: true}
+	}
+	return operation{restart: true}
+}
+
+// randomCount is a count of events, one in three times so that they end near the border of a block.
+func randomCount(random *rand.Rand, highest int64) int {
+	if random.IntN(3) == 0 {
+		return max(int(100-highest%100+random.Int64N(4)-1), 1) // the last number ends in 99, 00, 01 or 02
+	}
+	return random.IntN(30) + 1
+}
+
+// randomNumber is a number up to the highest, often near it or near the border of a block.
+func randomNumber(random *rand.Rand, highest int64) int64 {
+	n := random.Int64N(highest) + 1
+	switch random.IntN(3) {
+	case 0:
+		n = highest - random.Int64N(5)
+	case 1:
+		n = (random.Int64N(highest/100+1)+1)*100 + random.Int64N(4) - 2
+	}
+	return min(max(n, 1), highest)
+}

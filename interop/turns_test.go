@@ -1,0 +1,457 @@
+//go:build interop
+
+package interop_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// turns is an entity that Go and a JVM lead in turns, one at a time, and what must have come of it. After each step both sides
+// have to find the same highest number, and every event that either was told is stored and that no deletion covers. A check
+// neither recovers in Go nor starts an actor, so it mends nothing.
+type turns struct {
+	*testing.T
+
+	s   *service
+	j   *dynajournal.Journal
+	pid string
+
+	highest int64
+	// deleted is the number up to which all is deleted.
+	deleted int64
+	events  []turnEvent
+	// snapshot is the number of the newest snapshot, 0 if there is none.
+	snapshot int64
+	// history is what was done, for a failure.
+	history []string
+}
+
+// turnEvent is an event that a side was told is stored, with the first number of its atomic write.
+type turnEvent struct {
+	seen
+
+	first int64
+}
+
+func newTurns(t *testing.T, s *service, j *dynajournal.Journal) *turns {
+	t.Helper()
+	return &turns{T: t, s: s, j: j, pid: newPID(t)}
+}
+
+// fatal ends the test, and says what led there.
+func (u *turns) fatal(format string, args ...any) {
+	u.Helper()
+	u.Fatalf("after %s:\n%s", strings.Join(u.history, ", "), fmt.Sprintf(format, args...))
+}
+
+func (u *turns) did(format string, args ...any) {
+	u.history = append(u.history, fmt.Sprintf(format, args...))
+}
+
+// visible are the events after a number that a side shows. Of an atomic write that a deletion cuts only Go shows the rest.
+func (u *turns) visible(after int64, inJVM bool) []seen {
+	var shown []seen
+	for _, e := range u.events {
+		if e.seq > max(after, u.deleted) && !(inJVM && e.first <= u.deleted) {
+			shown = append(shown, e.seen)
+		}
+	}
+	return shown
+}
+
+// check compares what both sides read.
+func (u *turns) check() {
+	u.Helper()
+	bounds, err := u.j.Bounds(u.Context(), u.pid)
+	if err != nil {
+		u.fatal("read the bounds: %v", err)
+	}
+	replayed := u.s.jvm.ask(u, request{Op: "replay", PID: u.pid})
+	if replayed.Failure != "" {
+		u.fatal("the JVM fails to replay: %s", replayed.Failure)
+	}
+	if replayed.Highest != u.highest {
+		u.fatal("the JVM finds the highest number %d, want %d\n%s", replayed.Highest, u.highest, u.table())
+	}
+	if bounds.Highest != u.highest {
+		u.fatal("Go finds the highest number %d, want %d\n%s", bounds.Highest, u.highest, u.table())
+	}
+	u.same("the JVM", seenJVM(replayed), u.visible(0, true))
+	u.same("Go", readGo(u, u.j, u.pid, dynajournal.Range{}), u.visible(0, false))
+}
+
+// same checks what a side sees.
+func (u *turns) same(side string, got, want []seen) {
+	u.Helper()
+	if !slices.EqualFunc(got, want, func(a, b seen) bool { return a.seq == b.seq && a.event.same(b.event) }) {
+		u.fatal("%s sees %v, want %v\n%s", side, spans(got), spans(want), u.table())
+	}
+}
+
+// spans are the numbers of events, with the values at both ends of each span.
+func spans(events []seen) string {
+	var text []string
+	for first := 0; first < len(events); {
+		last := first
+		for last+1 < len(events) && events[last+1].seq == events[last].seq+1 {
+			last++
+		}
+		text = append(text, fmt.Sprintf("%v to %v", events[first], events[last]))
+		first = last + 1
+	}
+	return "[" + strings.Join(text, ", ") + "]"
+}
+
+// ranges are rising numbers, those that follow each other as one range.
+func ranges(numbers []int64) string {
+	var text []string
+	for first := 0; first < len(numbers); {
+		last := first
+		for last+1 < len(numbers) && numbers[last+1] == numbers[last]+1 {
+			last++
+		}
+		if first == last {
+			text = append(text, fmt.Sprint(numbers[first]))
+		} else {
+			text = append(text, fmt.Sprintf("%d-%d", numbers[first], numbers[last]))
+		}
+		first = last + 1
+	}
+	return "[" + strings.Join(text, " ") + "]"
+}
+
+// table is what is stored for the entity, for a failure.
+func (u *turns) table() string {
+	listing, err := u.j.List(u.Context(), u.pid)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("stored: low marks %d, high marks %d, events %s, tombstones %s, seals %s",
+		listing.LowMarks, listing.HighMarks, ranges(listing.SequenceNumbers), ranges(listing.Tombstones), ranges(listing.Seals))
+}
+
+// stored notes events that a side was told are stored.
+func (u *turns) stored(atomically bool, values []any) {
+	u.Helper()
+	begin := u.highest + 1
+	for i, value := range values {
+		seq := begin + int64(i)
+		first := seq
+		if atomically {
+			first = begin
+		}
+		u.events = append(u.events, turnEvent{seen{seq, typedOf(u, value)}, first})
+	}
+	u.highest += int64(len(values))
+}
+
+// deletedTo notes a deletion.
+func (u *turns) deletedTo(to int64) { u.deleted = max(u.deleted, min(to, u.highest)) }
+
+// operation is something that the side does whose turn it is.
+type operation struct {
+	// singles and batch are how many events are written, one by one and as an atomic write.
+	singles, batch int
+	// deleteTo is the last number that is deleted; all is whatever is there.
+	deleteTo int64
+	// save saves a snapshot at the highest number.
+	save bool
+	// restart stops the entity and starts it again.
+	restart bool
+}
+
+const all = int64(1) << 40
+
+func (o operation) String() string {
+	switch {
+	case o.singles > 0:
+		return fmt.Sprintf("writes %d", o.singles)
+	case o.batch > 0:
+		return fmt.Sprintf("writes %d atomically", o.batch)
+	case o.deleteTo == all:
+		return "deletes all"
+	case o.deleteTo > 0:
+		return fmt.Sprintf("deletes to %d", o.deleteTo)
+	case o.save:
+		return "saves a snapshot"
+	}
+	return "restarts"
+}
+
+// values are those of an operation that writes.
+func (u *turns) values(o operation) []any {
+	return texts(fmt.Sprintf("after-%d", u.highest), o.singles+o.batch)
+}
+
+// byGo lets Go lead the entity: it recovers, does the operations, and ends.
+func (u *turns) byGo(operations ...operation) {
+	u.Helper()
+	u.did("Go recovers")
+	w := u.recoverGo()
+	for _, o := range operations {
+		u.did("%v", o)
+		switch {
+		case o.singles+o.batch > 0:
+			values := u.values(o)
+			w.appendAll(u, o.batch > 0, values...)
+			u.stored(o.batch > 0, values)
+		case o.deleteTo > 0:
+			if _, err := w.DeleteTo(u.Context(), o.deleteTo); err != nil {
+				u.fatal("delete in Go: %v", err)
+			}
+			u.deletedTo(o.deleteTo)
+		case o.save && u.highest > 0:
+			saveGo(u, u.j, u.pid, u.highest, fmt.Sprintf("state at %d", u.highest))
+			u.snapshot = u.highest
+		case o.restart:
+			w = u.recoverGo()
+		}
+		u.check()
+	}
+}
+
+// recoverGo recovers in Go, as an application does: with the newest snapshot.
+func (u *turns) recoverGo() recovered {
+	u.Helper()
+	if loaded := loadGo(u, u.j, u.pid, dynajournal.SnapshotCriteria{}); loaded.seq != u.snapshot {
+		u.fatal("Go loads the snapshot at %d, want %d", loaded.seq, u.snapshot)
+	}
+	w := recoverGo(u, u.j, u.pid, u.snapshot)
+	next, err := w.NextSequenceNumber(u.Context())
+	if err != nil || next != u.highest+1 {
+		u.fatal("Go goes on at %d (%v), want %d\n%s", next, err, u.highest+1, u.table())
+	}
+	u.same("Go, recovering,", w.events, u.visible(u.snapshot, false))
+	u.check()
+	return w
+}
+
+// byJVM lets a persistent actor lead the entity: it starts, does the operations, and stops.
+func (u *turns) byJVM(operations ...operation) {
+	u.Helper()
+	u.did("the JVM starts")
+	u.start()
+	for _, o := range operations {
+		u.did("%v", o)
+		switch {
+		case o.singles+o.batch > 0:
+			values := u.values(o)
+			u.s.persistJVM(u, u.pid, o.batch > 0, values...)
+			u.stored(o.batch > 0, values)
+		case o.deleteTo > 0:
+			// An actor is not to delete beyond what it knows.
+			u.s.deleteJVM(u, u.pid, min(o.deleteTo, u.highest))
+			u.deletedTo(o.deleteTo)
+		case o.save && u.highest > 0:
+			state := typedOf(u, fmt.Sprintf("state at %d", u.highest))
+			u.s.jvm.do(u, request{Op: "save", PID: u.pid, State: &state})
+			u.snapshot = u.highest
+		case o.restart:
+			u.s.stopJVM(u, u.pid)
+			u.start()
+		}
+		u.check()
+	}
+	u.s.stopJVM(u, u.pid)
+}
+
+// start starts the actor.
+func (u *turns) start() {
+	u.Helper()
+	started := u.s.startJVM(u, u.pid)
+	snapshot := int64(0)
+	if started.Snapshot != nil {
+		snapshot = *started.Snapshot
+	}
+	if snapshot != u.snapshot {
+		u.fatal("the JVM begins with the snapshot at %d, want %d", snapshot, u.snapshot)
+	}
+	if started.Last != u.highest {
+		u.fatal("the JVM goes on after %d, want %d\n%s", started.Last, u.highest, u.table())
+	}
+	u.same("the JVM, starting,", seenJVM(started), u.visible(u.snapshot, true))
+}
+
+// goesOnAfterSnapshot has Go go on after a snapshot that is newer than the journal: all before it counts as deleted.
+func (u *turns) goesOnAfterSnapshot(beyond int64) {
+	u.Helper()
+	seq := u.highest + beyond
+	u.did("Go goes on after a snapshot at %d", seq)
+	saveGo(u, u.j, u.pid, seq, fmt.Sprintf("state at %d", seq))
+	u.snapshot, u.highest, u.deleted = seq, seq, seq
+	u.recoverGo()
+}
+
+// purge has Go purge the entity: its numbers begin again.
+func (u *turns) purge() {
+	u.Helper()
+	u.did("Go purges")
+	if _, err := u.recoverGo().Purge(u.Context(), dynajournal.PurgeOptions{}); err != nil {
+		u.fatal("purge in Go: %v", err)
+	}
+	u.highest, u.deleted, u.snapshot, u.events = 0, 0, 0, nil
+	u.check()
+}
+
+// expire lets the tombstones vanish for which which is true, as DynamoDB does.
+func (u *turns) expire(which func() bool) {
+	u.Helper()
+	u.did("tombstones expire")
+	listing, err := u.j.List(u.Context(), u.pid)
+	if err != nil {
+		u.fatal("list the items: %v", err)
+	}
+	for _, n := range listing.Tombstones {
+		if which() {
+			u.s.lose(u, u.pid, n)
+		}
+	}
+	u.check()
+}
+
+func always() bool { return true }
+
+// goesOn is what follows a deletion in Go, several times over: whatever either side does next, the numbers go on, and nothing
+// that was stored is lost.
+func (u *turns) goesOn(saves bool) {
+	u.Helper()
+	save := operation{save: saves, restart: !saves}
+	// The JVM writes, deletes a part and then all, stops and starts.
+	u.byJVM(operation{singles: 5}, save, operation{restart: true})
+	u.byJVM(operation{deleteTo: u.highest - 3}, operation{restart: true}, operation{singles: 1}, operation{deleteTo: all})
+	u.byJVM()
+	u.byJVM(operation{singles: 2}, operation{restart: true})
+	// Go does, behind the JVM's deletion.
+	u.byGo(operation{singles: 4}, operation{batch: 4}, save, operation{deleteTo: u.highest + 3}, operation{restart: true})
+	u.byJVM(operation{batch: 3}, operation{deleteTo: u.highest - 2}, operation{restart: true}, operation{singles: 1})
+	u.byGo(operation{deleteTo: all}, operation{restart: true})
+	// A deletion of the JVM that ends below Go's.
+	u.byJVM(operation{singles: 2}, operation{deleteTo: max(u.deleted-5, 1)}, operation{restart: true})
+	u.byJVM(operation{deleteTo: all}, operation{restart: true}, operation{batch: 2}, save)
+	u.expire(always)
+	u.byJVM(operation{singles: 1})
+	u.byGo(operation{singles: 1}, operation{restart: true})
+}
+
+// Strictly one side writes at a time. Go deletes, wherever it be, and the numbers go on for both sides.
+func TestNumbersGoOnAfterADeletionInGo(t *testing.T) {
+	deletions := map[string][]operation{
+		"10 of 20":                {{singles: 20}, {deleteTo: 10}},
+		"20 of 20":                {{singles: 20}, {deleteTo: 20}},
+		"across 99":               {{singles: 120}, {deleteTo: 110}},
+		"99 of 120":               {{singles: 120}, {deleteTo: 99}},
+		"100 of 120":              {{singles: 120}, {deleteTo: 100}},
+		"150 of 160":              {{singles: 160}, {deleteTo: 150}},
+		"99 of 99":                {{singles: 99}, {deleteTo: all}},
+		"100 of 100":              {{singles: 100}, {deleteTo: all}},
+		"199 of 199":              {{singles: 199}, {deleteTo: all}},
+		"199 of 205":              {{singles: 205}, {deleteTo: 199}},
+		"200 of 205":              {{singles: 205}, {deleteTo: 200}},
+		"200 of 200":              {{singles: 200}, {deleteTo: all}},
+		"inside a batch":          {{singles: 10}, {batch: 10}, {deleteTo: 15}},
+		"inside a batch over 100": {{singles: 95}, {batch: 10}, {singles: 2}, {deleteTo: 99}},
+		"twice":                   {{singles: 60}, {deleteTo: 30}, {deleteTo: 50}},
+		"all, twice":              {{singles: 20}, {deleteTo: all}, {singles: 10}, {deleteTo: all}},
+	}
+	eachPlugin(t, func(t *testing.T, s *service) {
+		j := s.open(t)
+		for _, saves := range []bool{false, true} {
+			for name, operations := range deletions {
+				if saves {
+					name += ", with snapshots"
+				}
+				t.Run(name, func(t *testing.T) {
+					u := newTurns(t, s, j)
+					if last := len(operations) - 1; saves {
+						operations = slices.Insert(slices.Clone(operations), last, operation{save: true})
+					}
+					u.byGo(operations...)
+					u.goesOn(saves)
+				})
+			}
+		}
+	})
+}
+
+// A JVM writes the events, and Go only deletes.
+func TestNumbersGoOnAfterADeletionInGoOfAJVMsEvents(t *testing.T) {
+	eachPlugin(t, func(t *testing.T, s *service) {
+		j := s.open(t)
+		for name, do := range map[string]struct {
+			before []operation
+			to     int64
+		}{
+			"a part":                      {[]operation{{singles: 20}}, 10},
+			"all":                         {[]operation{{singles: 20}}, all},
+			"a part behind its own":       {[]operation{{singles: 60}, {deleteTo: 30}}, 40},
+			"all behind its own":          {[]operation{{singles: 120}, {deleteTo: 30}}, all},
+			"the rest of a write":         {[]operation{{singles: 97}, {batch: 6}, {deleteTo: 98}}, 101},
+			"less than the JVM's own":     {[]operation{{singles: 20}, {deleteTo: 10}}, 5},
+			"everything, which was empty": {[]operation{{singles: 20}, {deleteTo: all}}, all},
+		} {
+			t.Run(name, func(t *testing.T) {
+				u := newTurns(t, s, j)
+				u.byJVM(do.before...)
+				u.byGo(operation{deleteTo: do.to})
+				u.goesOn(false)
+			})
+		}
+	})
+}
+
+// Go goes on after a snapshot that is newer than the journal, and leaves the entity to the JVM.
+func TestNumbersGoOnAfterASnapshotBeyondTheJournal(t *testing.T) {
+	eachPlugin(t, func(t *testing.T, s *service) {
+		j := s.open(t)
+		for name, test := range map[string]struct {
+			before int
+			beyond int64
+		}{
+			"in the same block":        {3, 47},
+			"at the end of a block":    {3, 96},
+			"at the beginning of one":  {3, 97},
+			"in another block":         {3, 247},
+			"of an empty journal":      {0, 250},
+			"behind a journal of more": {105, 145},
+		} {
+			t.Run(name, func(t *testing.T) {
+				u := newTurns(t, s, j)
+				if test.before > 0 {
+					u.byJVM(operation{singles: test.before})
+				}
+				u.goesOnAfterSnapshot(test.beyond)
+				u.goesOn(true)
+			})
+		}
+	})
+}
+
+// A purged persistence id begins again at 1, for both sides.
+func TestNumbersBeginAgainAfterAPurge(t *testing.T) {
+	eachPlugin(t, func(t *testing.T, s *service) {
+		j := s.open(t)
+		u := newTurns(t, s, j)
+		for _, events := range []int{20, 120} {
+			u.byJVM(operation{singles: events}, operation{save: true})
+			u.byGo(operation{deleteTo: int64(events) - 5}, operation{singles: 2})
+			u.purge()
+			u.byJVM(operation{singles: 3})
+			u.byGo(operation{deleteTo: all})
+			u.byJVM(operation{singles: 3}, operation{deleteTo: all}, operation{restart: true}, operation{singles: 1})
+			u.purge()
+		}
+		u.goesOnFresh()
+	})
+}
+
+// goesOnFresh is goesOn for an entity without events.
+func (u *turns) goesOnFresh() {
+	u.Helper()
+	u.byGo(operation{singles: 20}, operation{deleteTo: 10})
+	u.goesOn(false)
+}
