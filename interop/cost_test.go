@@ -68,15 +68,7 @@ func countingEngine(t *testing.T) (engine *embedded.Engine, url string) {
 func TestCostOfThePlugIn(t *testing.T) {
 	needJVM(t)
 	engine, url := countingEngine(t)
-	p, err := startProgram(pekko110, []string{"dynamodb-journal.endpoint=" + url, "dynamodb-read-journal.endpoint=" + url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(p.in.Close(), p.process.Wait()); err != nil {
-			t.Error(err)
-		}
-	})
+	p := pekko110.start(t, "dynamodb-journal.endpoint="+url, "dynamodb-read-journal.endpoint="+url)
 	payload := typed{"bytes", json.RawMessage(`"` + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\xa5", 512))) + `"`)}
 	start := func(pid string) { p.do(t, request{Op: "start", PID: pid}) }
 	stop := func(pid string) { p.do(t, request{Op: "stop", PID: pid}) }

@@ -62,6 +62,21 @@ func (pl *plugin) run(tb testing.TB, settings ...string) *program {
 	return p
 }
 
+// start is a program of a test's own, which ends with it.
+func (pl *plugin) start(tb testing.TB, settings ...string) *program {
+	tb.Helper()
+	p, err := startProgram(pl, settings)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := errors.Join(p.in.Close(), p.process.Wait()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return p
+}
+
 func startProgram(pl *plugin, settings []string) (*program, error) {
 	folder, err := pl.built()
 	if err != nil {

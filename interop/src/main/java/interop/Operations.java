@@ -20,9 +20,12 @@ import org.apache.pekko.actor.ActorRef;
 import org.apache.pekko.actor.ActorSystem;
 import org.apache.pekko.actor.Props;
 import org.apache.pekko.pattern.Patterns;
+import org.apache.pekko.persistence.AtomicWrite;
 import org.apache.pekko.persistence.JournalProtocol;
 import org.apache.pekko.persistence.Persistence;
+import org.apache.pekko.persistence.PersistentEnvelope;
 import org.apache.pekko.persistence.PersistentRepr;
+import org.apache.pekko.persistence.PersistentRepr$;
 import org.apache.pekko.persistence.SelectedSnapshot;
 import org.apache.pekko.persistence.SnapshotProtocol;
 import org.apache.pekko.persistence.SnapshotSelectionCriteria;
@@ -30,11 +33,13 @@ import org.apache.pekko.persistence.dynamodb.journal.ListAll;
 import org.apache.pekko.persistence.dynamodb.journal.ListAllResult;
 import org.apache.pekko.persistence.dynamodb.journal.Purge;
 import scala.Option;
+import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** What can be asked for: entities that are real persistent actors, and the questions that a service can't ask its own. */
 final class Operations {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final String WRITER = "00000000-0000-4000-8000-000000000001";
 
   private final ActorSystem system;
   private final Load load;
@@ -102,6 +107,8 @@ final class Operations {
         return load.recover(request);
       case "memory":
         return Load.memory();
+      case "write":
+        return write(pid, request.path("from").asLong(), objects(request.path("events")));
       case "purge":
         journal.tell(new Purge(pid, receiver), receiver);
         return answer().put("reply", reply().toString());
@@ -178,6 +185,28 @@ final class Operations {
         return answer().put("failure", reply.toString());
       }
     }
+  }
+
+  /** Gives single events to the journal all at once, without an entity, which would wait for each before the next. */
+  private ObjectNode write(String pid, long from, List<Object> events) throws Exception {
+    for (int i = 0; i < events.size(); i++) {
+      PersistentRepr event = PersistentRepr$.MODULE$.apply(events.get(i), from + i, pid, "", false, ActorRef.noSender(), WRITER);
+      PersistentEnvelope write = new AtomicWrite(seq(event));
+      journal.tell(new JournalProtocol.WriteMessages(seq(write), receiver, 1), receiver);
+    }
+    for (int written = 0; written < events.size(); ) {
+      Object reply = reply();
+      if (reply instanceof JournalProtocol.WriteMessageSuccess) {
+        written++;
+      } else if (reply instanceof JournalProtocol.WriteMessageFailure || reply instanceof JournalProtocol.WriteMessageRejected) {
+        return answer().put("failure", reply.toString());
+      }
+    }
+    return answer();
+  }
+
+  private static <T> Seq<T> seq(T only) {
+    return CollectionConverters.asScala(List.of(only)).toSeq();
   }
 
   private ObjectNode ids(String by) throws Exception {

@@ -1,0 +1,114 @@
+//go:build interop
+
+package interop_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// Events that the plug-in's journal is given at once land in any order. A live query waits for the number before, so that it
+// skips none.
+func TestLiveQueryWaitsForAnEventOfAJVMThatLandsLate(t *testing.T) {
+	for _, p := range chosenPlugins() {
+		t.Run(p.name, func(t *testing.T) {
+			s := newService(t, dynajournal.Config{}, dynajournal.TableOptions{SharedWithJVM: true})
+			g := newGate(t)
+			s.jvm = p.start(t, "dynamodb-journal.endpoint="+g.url, "dynamodb-journal.journal-table="+dynajournal.DefaultJournalTable,
+				"dynamodb-snapshot-store.snapshot-table="+dynajournal.DefaultSnapshotTable)
+			for _, late := range []int64{2, 4} {
+				t.Run(fmt.Sprintf("event %d of 5", late), func(t *testing.T) { s.checkLate(t, g, late) })
+			}
+		})
+	}
+}
+
+// checkLate has a JVM write five events of which one lands after all others, while a live query reads.
+func (s *service) checkLate(t *testing.T, g *gate, late int64) {
+	t.Helper()
+	const events = 5
+	pid := newPID(t)
+	looks := &requests{more: make(chan struct{}, 1)}
+	j := s.open(t, func(c *dynajournal.Config) { c.Hooks = append(c.Hooks, looks) })
+	write := func(from int64, values ...any) {
+		t.Helper()
+		s.jvm.do(t, request{Op: "write", PID: pid, From: &from, Events: typedAll(t, values...)})
+	}
+	write(1, "event-1")
+
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var got []seen
+	var failed error
+	ended := make(chan struct{}) // then got and failed are set
+	go func() {
+		defer close(ended)
+		poll := dynajournal.Poll{Shortest: time.Millisecond, Longest: 5 * time.Millisecond}
+		for e, err := range j.EventsByPersistenceID(ctx, pid, 1, events, poll) {
+			if failed = err; err != nil {
+				return
+			}
+			got = append(got, see(t, e.Event))
+		}
+	}()
+
+	holding := g.hold(putOf(pid, late))
+	others := make([]*held, 0, events)
+	for n := int64(2); n <= events; n++ {
+		if n != late {
+			others = append(others, g.watch(putOf(pid, n)))
+		}
+	}
+	go func() { // the journal answers only when all have landed
+		for _, h := range others {
+			<-h.passed
+		}
+		looks.await(20, ended)
+		holding.release()
+	}()
+	write(2, texts("later", events-1)...)
+	if <-ended; failed != nil {
+		t.Fatalf("read live: %v", failed)
+	}
+	checkSeen(t, "the live query", got, append(numbered(t, 1, "event-1"), numbered(t, 2, texts("later", events-1)...)...))
+}
+
+// putOf matches the request that puts an event.
+func putOf(pid string, seq int64) func(operation, body string) bool {
+	par, num := fmt.Sprintf("journal-P-%s-%d", pid, seq/100), fmt.Sprintf(`"num":{"N":"%d"}`, seq%100)
+	return func(operation, body string) bool {
+		return strings.HasSuffix(operation, ".PutItem") && strings.Contains(body, par) && strings.Contains(body, num)
+	}
+}
+
+// requests counts those of a journal in Go.
+type requests struct {
+	count atomic.Int64
+	more  chan struct{}
+}
+
+// OnRequest takes note of a request.
+func (r *requests) OnRequest(context.Context, dynajournal.Request) {
+	r.count.Add(1)
+	select {
+	case r.more <- struct{}{}:
+	default:
+	}
+}
+
+// await waits for n more requests, or until there will be no more.
+func (r *requests) await(n int64, ended <-chan struct{}) {
+	for until := r.count.Load() + n; r.count.Load() < until; {
+		select {
+		case <-r.more:
+		case <-ended:
+			return
+		}
+	}
+}
