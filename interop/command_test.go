@@ -1,0 +1,29 @@
+//go:build interop
+
+package interop_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// command runs the command on the engine, as an operator does, and returns what it says.
+func command(tb testing.TB, args ...string) string {
+	tb.Helper()
+	out, err := runCommand(tb, args...)
+	if err != nil {
+		tb.Fatalf("dynajournal %q: %v\n%s", args, err, out)
+	}
+	return out
+}
+
+// runCommand runs the command, which may fail.
+func runCommand(tb testing.TB, args ...string) (string, error) {
+	tb.Helper()
+	args = append([]string{"--endpoint", endpoint(tb), "--output", "json"}, args...)
+	run := exec.CommandContext(tb.Context(), filepath.Join(server.folder, "dynajournal"), args...) //nolint:gosec // our own command
+	run.Env = append(run.Environ(), "AWS_ACCESS_KEY_ID=interop", "AWS_SECRET_ACCESS_KEY=interop")
+	out, err := run.CombinedOutput()
+	return string(out), err //nolint:wrapcheck // the caller says what it was
+}
