@@ -46,18 +46,44 @@ var (
 	allPlugins = []*plugin{pekko110, akka112, akka130}
 )
 
-// chosen are the plug-ins that tests of all of them run with.
-var chosen = flag.String("plugins", "", "names of plug-ins, with commas between: those that tests of all plug-ins run with (default all)")
+// chosen are the plug-ins that the tests run with which are about each of them.
+var chosen = flag.String("plugins", "", "plug-ins with commas between, or all; by default Akka's run some of the tests")
 
-func chosenPlugins() []*plugin {
-	return slices.DeleteFunc(slices.Clone(allPlugins), func(p *plugin) bool {
-		return *chosen != "" && !slices.Contains(strings.Split(*chosen, ","), p.name)
-	})
+// chosenPlugins are those that the flag names, else the given ones.
+func chosenPlugins(tb testing.TB, unless ...*plugin) []*plugin {
+	tb.Helper()
+	switch *chosen {
+	case "":
+		return unless
+	case "all":
+		return allPlugins
+	}
+	var plugins []*plugin
+	for name := range strings.SplitSeq(*chosen, ",") {
+		i := slices.IndexFunc(allPlugins, func(p *plugin) bool { return p.name == name })
+		if i < 0 {
+			tb.Fatalf("there is no plug-in %q", name)
+		}
+		plugins = append(plugins, allPlugins[i])
+	}
+	return plugins
 }
 
-// eachPlugin runs a test with each plug-in that is chosen, on the tables of a shared journal.
+// eachPlugin runs a test with each plug-in, on the tables of a shared journal.
 func eachPlugin(t *testing.T, test func(t *testing.T, s *service)) {
-	for _, p := range chosenPlugins() {
+	t.Helper()
+	runWith(t, chosenPlugins(t, allPlugins...), test)
+}
+
+// eachChosen runs a test with Pekko's plug-in, and with Akka's where the flag names them.
+func eachChosen(t *testing.T, test func(t *testing.T, s *service)) {
+	t.Helper()
+	runWith(t, chosenPlugins(t, pekko110), test)
+}
+
+func runWith(t *testing.T, plugins []*plugin, test func(t *testing.T, s *service)) {
+	t.Helper()
+	for _, p := range plugins {
 		t.Run(p.name, func(t *testing.T) { test(t, onPlugin(t, p)) })
 	}
 }

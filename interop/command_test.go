@@ -11,17 +11,17 @@ import (
 // command runs the command on the engine, as an operator does, and returns what it says.
 func command(tb testing.TB, args ...string) string {
 	tb.Helper()
-	out, err := runCommand(tb, args...)
+	out, err := commandAt(tb, endpoint(tb), args...)
 	if err != nil {
 		tb.Fatalf("dynajournal %q: %v\n%s", args, err, out)
 	}
 	return out
 }
 
-// runCommand runs the command, which may fail.
-func runCommand(tb testing.TB, args ...string) (string, error) {
+// commandAt runs the command on what is at an address. It may fail.
+func commandAt(tb testing.TB, url string, args ...string) (string, error) {
 	tb.Helper()
-	args = append([]string{"--endpoint", endpoint(tb), "--output", "json"}, args...)
+	args = append([]string{"--endpoint", url, "--output", "json"}, args...)
 	run := exec.CommandContext(tb.Context(), filepath.Join(server.folder, "dynajournal"), args...) //nolint:gosec // our own command
 	run.Env = append(run.Environ(), "AWS_ACCESS_KEY_ID=interop", "AWS_SECRET_ACCESS_KEY=interop")
 	out, err := run.CombinedOutput()

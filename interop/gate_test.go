@@ -4,21 +4,29 @@ package interop_test
 
 import (
 	"bytes"
+	"hash/crc32"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 )
 
-// gate is a proxy before the engine, which can hold a JVM's requests.
+// gate is a proxy before the engine, which can hold requests, or deny them as a policy does.
 type gate struct {
 	url string
 
 	mu    sync.Mutex
 	holds []*held
+	// allowed are the operations that a policy allows; nil is all of them.
+	allowed []string
+	// used are the operations that were asked for.
+	used map[string]bool
 }
 
 // held are the requests that a condition holds for.
@@ -39,12 +47,42 @@ func newGate(tb testing.TB) *gate {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	g := &gate{}
+	g := &gate{used: map[string]bool{}}
 	proxy := httputil.NewSingleHostReverseProxy(engine)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.serve(proxy, w, r) }))
 	tb.Cleanup(server.Close)
 	g.url = server.URL
 	return g
+}
+
+// allow denies all operations but the given ones.
+func (g *gate) allow(operations ...string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.allowed = operations
+}
+
+func (g *gate) denies(operation string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.used[operation] = true
+	return g.allowed != nil && !slices.Contains(g.allowed, operation)
+}
+
+// unused are the operations that are allowed and were not asked for.
+func (g *gate) unused() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(g.allowed), func(operation string) bool { return g.used[operation] })
+}
+
+// deny answers as DynamoDB does where a policy does not allow an operation.
+func deny(w http.ResponseWriter, operation string) {
+	body := `{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"not authorized to perform: dynamodb:` + operation + `"}`
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	w.Header().Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(body))), 10))
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = io.WriteString(w, body)
 }
 
 // hold holds the requests that match, until they are released.
@@ -70,7 +108,12 @@ func (g *gate) serve(proxy http.Handler, w http.ResponseWriter, r *http.Request)
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	matching := g.matching(r.Header.Get("X-Amz-Target"), string(body))
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	if g.denies(operation) {
+		deny(w, operation)
+		return
+	}
+	matching := g.matching(operation, string(body))
 	for _, h := range matching {
 		if h.open == nil {
 			continue

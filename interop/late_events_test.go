@@ -16,7 +16,7 @@ import (
 // Events that the plug-in's journal is given at once land in any order. A live query waits for the number before, so that it
 // skips none.
 func TestLiveQueryWaitsForAnEventOfAJVMThatLandsLate(t *testing.T) {
-	for _, p := range chosenPlugins() {
+	for _, p := range chosenPlugins(t, pekko110) {
 		t.Run(p.name, func(t *testing.T) {
 			s := newService(t, dynajournal.Config{}, dynajournal.TableOptions{SharedWithJVM: true})
 			g := newGate(t)
@@ -83,7 +83,7 @@ func (s *service) checkLate(t *testing.T, g *gate, late int64) {
 func putOf(pid string, seq int64) func(operation, body string) bool {
 	par, num := fmt.Sprintf("journal-P-%s-%d", pid, seq/100), fmt.Sprintf(`"num":{"N":"%d"}`, seq%100)
 	return func(operation, body string) bool {
-		return strings.HasSuffix(operation, ".PutItem") && strings.Contains(body, par) && strings.Contains(body, num)
+		return operation == "PutItem" && strings.Contains(body, par) && strings.Contains(body, num)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // The service is the JVM's alone, and an operator deletes events by the command, the entity stopped. The entity goes on, and
 // deletes as well.
 func TestOperatorDeletesTheEventsOfAJVMService(t *testing.T) {
-	eachPlugin(t, func(t *testing.T, s *service) {
+	eachChosen(t, func(t *testing.T, s *service) {
 		j := s.open(t)
 		for name, test := range map[string]struct {
 			before []operation
@@ -42,7 +42,7 @@ func TestOperatorDeletesTheEventsOfAJVMService(t *testing.T) {
 
 // An entity that runs, and neither writes nor deletes meanwhile, goes on as well.
 func TestOperatorDeletesTheEventsOfAnEntityThatRuns(t *testing.T) {
-	eachPlugin(t, func(t *testing.T, s *service) {
+	eachChosen(t, func(t *testing.T, s *service) {
 		for _, to := range []int64{10, 20} {
 			t.Run(fmt.Sprintf("%d of 20", to), func(t *testing.T) {
 				u := newTurns(t, s, s.open(t))
@@ -90,7 +90,7 @@ func TestNumbersGoOnAfterACopyFromANativeJournal(t *testing.T) {
 		"with a snapshot":  {{singles: 130}, {save: true}, {deleteTo: 120}, {singles: 5}},
 		"deleted, and 200": {{singles: 200}, {deleteTo: all}},
 	}
-	eachPlugin(t, func(t *testing.T, s *service) {
+	eachChosen(t, func(t *testing.T, s *service) {
 		into := s.open(t)
 		for name, life := range lives {
 			for _, way := range []string{"migrate", "export and import"} {
@@ -117,7 +117,7 @@ func TestNumbersGoOnAfterACopyFromANativeJournal(t *testing.T) {
 
 // An entity of a JVM is exported, purged and imported again: its numbers go on.
 func TestNumbersGoOnAfterAnExportAndImport(t *testing.T) {
-	eachPlugin(t, func(t *testing.T, s *service) {
+	eachChosen(t, func(t *testing.T, s *service) {
 		j := s.open(t)
 		for name, life := range map[string][]operation{
 			"written":        {{singles: 30}},

@@ -20,7 +20,7 @@ const turnsOfAnEntity = 10
 // Go and a JVM take turns as chance will have it, with deletions, snapshots, purges and tombstones that expire in between.
 // Each entity has a seed of its own, so that one that failed can be led again alone.
 func TestRandomTurns(t *testing.T) {
-	plugins := chosenPlugins()
+	plugins := chosenPlugins(t, allPlugins...)
 	entities := max((*turnsFlag+turnsOfAnEntity-1)/turnsOfAnEntity, 1)
 	for i, p := range plugins {
 		t.Run(p.name, func(t *testing.T) {

@@ -233,16 +233,19 @@ func (s *service) journalTable() string {
 func (s *service) lose(tb testing.TB, pid string, numbers ...int64) {
 	tb.Helper()
 	for _, n := range numbers {
-		_, err := s.client.DeleteItem(tb.Context(), &dynamodb.DeleteItemInput{
-			TableName: aws.String(s.journalTable()),
-			Key: map[string]types.AttributeValue{
-				"par": &types.AttributeValueMemberS{Value: fmt.Sprintf("journal-P-%s-%d", pid, n/100)},
-				"num": &types.AttributeValueMemberN{Value: fmt.Sprint(n % 100)},
-			},
-		})
-		if err != nil {
-			tb.Fatalf("lose %d of %q: %v", n, pid, err)
-		}
+		s.loseItem(tb, fmt.Sprintf("journal-P-%s-%d", pid, n/100), n%100)
+	}
+}
+
+// loseItem deletes an item of the journal table.
+func (s *service) loseItem(tb testing.TB, par string, num int64) {
+	tb.Helper()
+	_, err := s.client.DeleteItem(tb.Context(), &dynamodb.DeleteItemInput{
+		TableName: aws.String(s.journalTable()),
+		Key:       map[string]types.AttributeValue{"par": &types.AttributeValueMemberS{Value: par}, "num": attributeOf(num)},
+	})
+	if err != nil {
+		tb.Fatalf("lose item %s/%d: %v", par, num, err)
 	}
 }
 

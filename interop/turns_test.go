@@ -384,7 +384,7 @@ func TestNumbersGoOnAfterADeletionInGo(t *testing.T) {
 
 // A JVM writes the events, and Go only deletes.
 func TestNumbersGoOnAfterADeletionInGoOfAJVMsEvents(t *testing.T) {
-	eachPlugin(t, func(t *testing.T, s *service) {
+	eachChosen(t, func(t *testing.T, s *service) {
 		j := s.open(t)
 		for name, do := range map[string]struct {
 			before []operation
@@ -410,7 +410,7 @@ func TestNumbersGoOnAfterADeletionInGoOfAJVMsEvents(t *testing.T) {
 
 // Go goes on after a snapshot that is newer than the journal, and leaves the entity to the JVM.
 func TestNumbersGoOnAfterASnapshotBeyondTheJournal(t *testing.T) {
-	eachPlugin(t, func(t *testing.T, s *service) {
+	eachChosen(t, func(t *testing.T, s *service) {
 		j := s.open(t)
 		for name, test := range map[string]struct {
 			before int
@@ -437,7 +437,7 @@ func TestNumbersGoOnAfterASnapshotBeyondTheJournal(t *testing.T) {
 
 // A purged persistence id begins again at 1, for both sides.
 func TestNumbersBeginAgainAfterAPurge(t *testing.T) {
-	eachPlugin(t, func(t *testing.T, s *service) {
+	eachChosen(t, func(t *testing.T, s *service) {
 		j := s.open(t)
 		u := newTurns(t, s, j)
 		for _, events := range []int{20, 120} {
