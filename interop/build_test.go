@@ -92,7 +92,7 @@ func runWith(t *testing.T, plugins []*plugin, test func(t *testing.T, s *service
 func onPlugin(tb testing.TB, p *plugin) *service {
 	tb.Helper()
 	s := newService(tb, dynajournal.Config{}, dynajournal.TableOptions{SharedWithJVM: true})
-	s.jvm = p.on(tb, dynajournal.DefaultJournalTable, dynajournal.DefaultSnapshotTable)
+	s.jvm, s.plugin = p.on(tb, dynajournal.DefaultJournalTable, dynajournal.DefaultSnapshotTable), p
 	return s
 }
 

@@ -22,13 +22,14 @@ type service struct {
 	config dynajournal.Config
 	client *dynamodb.Client
 	jvm    *program
+	plugin *plugin
 }
 
 // sharedService is a journal made to be shared, with everything by default on both sides.
 func sharedService(tb testing.TB) *service {
 	tb.Helper()
 	s := newService(tb, dynajournal.Config{}, dynajournal.TableOptions{SharedWithJVM: true})
-	s.jvm = jvm(tb)
+	s.jvm, s.plugin = jvm(tb), pekko110
 	return s
 }
 

@@ -40,9 +40,9 @@ const (
 )
 
 // registry knows the classes, with options of how they are written.
-func registry(tb testing.TB, placed, shipped []serialization.JacksonOption) *serialization.Registry {
+func registry(tb testing.TB, placed, shipped []serialization.JacksonOption, opts ...serialization.Option) *serialization.Registry {
 	tb.Helper()
-	r := serialization.NewRegistry()
+	r := serialization.NewRegistry(opts...)
 	migrate := func(from int, document []byte) ([]byte, error) {
 		order := map[string]any{}
 		if err := json.Unmarshal(document, &order); err != nil {
