@@ -97,16 +97,21 @@ func onPlugin(tb testing.TB, p *plugin) *service {
 }
 
 // on is the program with the plug-in, on tables of the given names.
-func (p *plugin) on(tb testing.TB, journal, snapshots string, settings ...string) *program {
+func (p *plugin) on(tb testing.TB, journal, snapshots string) *program {
 	tb.Helper()
 	if p == pekko110 && journal == dynajournal.DefaultJournalTable && snapshots == dynajournal.DefaultSnapshotTable {
-		return p.run(tb, settings...) // the names are its own
+		return jvm(tb) // the names are its own
 	}
-	return p.run(tb, append([]string{
+	return p.run(tb, tablesSettings(journal, snapshots)...)
+}
+
+// tablesSettings say the names of the tables.
+func tablesSettings(journal, snapshots string) []string {
+	return []string{
 		"dynamodb-journal.journal-table=" + journal,
 		"dynamodb-read-journal.journal-table=" + journal,
 		"dynamodb-snapshot-store.snapshot-table=" + snapshots,
-	}, settings...)...)
+	}
 }
 
 func newPlugin(name string) *plugin {

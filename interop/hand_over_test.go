@@ -28,7 +28,7 @@ type role struct {
 }
 
 // roles are those that docs/interop.md names.
-type roles struct{ looks, prepares, serves, repairs, copies *role }
+type roles struct{ looks, prepares, serves, repairs, copies, jvm *role }
 
 // newRoles are roles on the tables that an application.conf names.
 func newRoles(t *testing.T, journal, snapshots string) roles {
@@ -50,13 +50,14 @@ func newRoles(t *testing.T, journal, snapshots string) roles {
 		// BatchExecuteStatement is PartiQLInsert in a policy.
 		serves:  permitted("the service", "BatchExecuteStatement", "BatchGetItem", "BatchWriteItem", "DescribeTable", "GetItem", "PutItem", "Query"),
 		repairs: permitted("who repairs", "BatchGetItem", "DescribeTable", "DescribeTimeToLive", "GetItem", "PutItem", "Query"),
+		jvm:     permitted("the JVM", "BatchGetItem", "BatchWriteItem", "DescribeTable", "PutItem", "Query"),
 		copies:  permitted("who copies", "BatchGetItem", "DescribeTable", "GetItem", "PutItem", "Query", "Scan"),
 	}
 }
 
 // needed checks that each role has used all that it is allowed.
 func (r roles) needed() {
-	for _, r := range []*role{r.looks, r.prepares, r.serves, r.repairs, r.copies} {
+	for _, r := range []*role{r.looks, r.prepares, r.serves, r.repairs, r.copies, r.jvm} {
 		r.Helper()
 		if unused := r.gate.unused(); len(unused) > 0 {
 			r.Errorf("%s did not need %q", r.name, unused)
@@ -123,8 +124,8 @@ func handOverToGo(t *testing.T, p *plugin) {
 	s := newService(t, dynajournal.Config{}, dynajournal.TableOptions{SharedWithJVM: true})
 	tablesOfAJVM(t, s.client, journal, snapshots)
 	s.config.JournalTable, s.config.SnapshotTable, s.config.SequenceShards = journal, snapshots, 10
-	s.jvm = p.on(t, journal, snapshots)
 	by := newRoles(t, journal, snapshots)
+	s.jvm = p.start(t, append(tablesSettings(journal, snapshots), "dynamodb-journal.endpoint="+by.jvm.gate.url)...)
 
 	// Two entities of the JVM: one goes to Go, the other stays.
 	u := newTurns(t, s, s.open(t))

@@ -20,8 +20,8 @@ func TestLiveQueryWaitsForAnEventOfAJVMThatLandsLate(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			s := newService(t, dynajournal.Config{}, dynajournal.TableOptions{SharedWithJVM: true})
 			g := newGate(t)
-			s.jvm = p.start(t, "dynamodb-journal.endpoint="+g.url, "dynamodb-journal.journal-table="+dynajournal.DefaultJournalTable,
-				"dynamodb-snapshot-store.snapshot-table="+dynajournal.DefaultSnapshotTable)
+			settings := tablesSettings(dynajournal.DefaultJournalTable, dynajournal.DefaultSnapshotTable)
+			s.jvm = p.start(t, append(settings, "dynamodb-journal.endpoint="+g.url)...)
 			for _, late := range []int64{2, 4} {
 				t.Run(fmt.Sprintf("event %d of 5", late), func(t *testing.T) { s.checkLate(t, g, late) })
 			}
