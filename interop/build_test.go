@@ -88,7 +88,8 @@ func runWith(t *testing.T, plugins []*plugin, test func(t *testing.T, s *service
 	}
 }
 
-// onPlugin is a journal made to be shared, with everything by default in Go, and a JVM with the plug-in.
+// onPlugin is a journal made to be shared, with everything by default in Go, and a JVM with the
+// plug-in.
 func onPlugin(tb testing.TB, p *plugin) *service {
 	tb.Helper()
 	s := newService(tb, dynajournal.Config{}, dynajournal.TableOptions{SharedWithJVM: true})

@@ -22,8 +22,8 @@ func command(tb testing.TB, args ...string) string {
 func commandAt(tb testing.TB, url string, args ...string) (string, error) {
 	tb.Helper()
 	args = append([]string{"--endpoint", url, "--output", "json"}, args...)
-	run := exec.CommandContext(tb.Context(), filepath.Join(server.folder, "dynajournal"), args...) //nolint:gosec // our own command
+	run := exec.CommandContext(tb.Context(), filepath.Join(server.folder, "dynajournal"), args...)
 	run.Env = append(run.Environ(), "AWS_ACCESS_KEY_ID=interop", "AWS_SECRET_ACCESS_KEY=interop")
 	out, err := run.CombinedOutput()
-	return string(out), err //nolint:wrapcheck // the caller says what it was
+	return string(out), err
 }

@@ -81,7 +81,8 @@ func (r *role) open(s *service, change ...func(*dynajournal.Config)) *dynajourna
 	return s.open(r, append(change, func(c *dynajournal.Config) { c.Endpoint = r.gate.url })...)
 }
 
-// tablesOfAJVM makes tables as a JVM's service has them: without a header, expiry, and an index of persistence ids.
+// tablesOfAJVM makes tables as a JVM's service has them: without a header, expiry, and an index of
+// persistence ids.
 func tablesOfAJVM(tb testing.TB, client *dynamodb.Client, journal, snapshots string) {
 	tb.Helper()
 	attribute := func(name string, kind types.ScalarAttributeType) types.AttributeDefinition {
@@ -220,7 +221,8 @@ func TestServiceIsHandedOverFromGoToTheJVM(t *testing.T) {
 			"--from-snapshot-table", "orders-of-go-snapshot", "--from-sequence-shards", "1", u.pid}
 		by.copies.run(migrate...)
 
-		// 2. Go goes on in the old journal; the writers are stopped, what is new is copied, and compared.
+		// 2. Go goes on in the old journal; the writers are stopped, what is new is copied, and
+		// compared.
 		u.byGo(operation{singles: 7}, operation{deleteTo: 132})
 		by.copies.run(migrate...)
 		by.copies.run(append(migrate, "--verify-only")...)

@@ -13,8 +13,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Events that the plug-in's journal is given at once land in any order. A live query waits for the number before, so that it
-// skips none.
+// Events that the plug-in's journal is given at once land in any order. A live query waits for the
+// number before, so that it skips none.
 func TestLiveQueryWaitsForAnEventOfAJVMThatLandsLate(t *testing.T) {
 	for _, p := range chosenPlugins(t, pekko110) {
 		t.Run(p.name, func(t *testing.T) {
@@ -29,7 +29,8 @@ func TestLiveQueryWaitsForAnEventOfAJVMThatLandsLate(t *testing.T) {
 	}
 }
 
-// checkLate has a JVM write five events of which one lands after all others, while a live query reads.
+// checkLate has a JVM write five events of which one lands after all others, while a live query
+// reads.
 func (s *service) checkLate(t *testing.T, g *gate, late int64) {
 	t.Helper()
 	const events = 5

@@ -15,10 +15,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A deletion in a shared journal leaves the JVM's low mark at the beginning of the highest number's block at most, Go's own
-// beside it, and tombstones between the two; the highest number, once deleted, is a seal. Here these items are put by hand:
-// whatever part of the code makes them, each version of the plug-in has to go on behind the highest number, before and after
-// its own deletions, and to leave nothing behind.
+// A deletion in a shared journal leaves the JVM's low mark at the beginning of the highest number's
+// block at most, Go's own beside it, and tombstones between the two; the highest number, once
+// deleted, is a seal. Here these items are put by hand: whatever part of the code makes them, each
+// version of the plug-in has to go on behind the highest number, before and after its own
+// deletions, and to leave nothing behind.
 
 // deletion is one that Go has done.
 type deletion struct {
@@ -28,7 +29,8 @@ type deletion struct {
 	jvmLow int64
 	// to is the last number that is deleted.
 	to int64
-	// snapshot is the number of a snapshot beyond the events, which Go went on after: all before it is deleted. 0 is none.
+	// snapshot is the number of a snapshot beyond the events, which Go went on after: all before it
+	// is deleted. 0 is none.
 	snapshot int64
 	// The JVM goes on with single events, and then with an atomic write.
 	more, moreBatch int
@@ -163,7 +165,8 @@ func (s *service) deleteJVM(tb testing.TB, pid string, to int64) {
 	s.jvm.do(tb, request{Op: "deleteTo", PID: pid, To: &to})
 }
 
-// deleteByHand puts the items that a deletion in Go leaves, or a recovery after a snapshot beyond the journal.
+// deleteByHand puts the items that a deletion in Go leaves, or a recovery after a snapshot beyond
+// the journal.
 func (s *service) deleteByHand(tb testing.TB, pid string, d deletion) {
 	tb.Helper()
 	highest, to := d.highest(), max(d.to, d.snapshot)
@@ -189,7 +192,8 @@ func (d deletion) jvmReads() int64 {
 	return max(d.jvmLow, min(max(d.to, d.snapshot)+1, d.highest()/100*100))
 }
 
-// putClosed puts a seal, with more attributes: a tombstone has an expiry, a fence the low mark to come.
+// putClosed puts a seal, with more attributes: a tombstone has an expiry, a fence the low mark to
+// come.
 func (s *service) putClosed(tb testing.TB, pid string, seq int64, more map[string]int64) {
 	tb.Helper()
 	numbers := map[string]int64{"idx": 1_000_000_000, "cnt": 1_000_000_000}
@@ -214,7 +218,8 @@ func attributeOf(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// checkNothingLeft checks that from the JVM's former low mark on only the last number is left: it deletes what lies there.
+// checkNothingLeft checks that from the JVM's former low mark on only the last number is left: it
+// deletes what lies there.
 func (s *service) checkNothingLeft(t *testing.T, pid string, d deletion, last int64) {
 	t.Helper()
 	low := d.jvmReads()

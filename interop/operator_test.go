@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// The service is the JVM's alone, and an operator deletes events by the command, the entity stopped. The entity goes on, and
-// deletes as well.
+// The service is the JVM's alone, and an operator deletes events by the command, the entity
+// stopped. The entity goes on, and deletes as well.
 func TestOperatorDeletesTheEventsOfAJVMService(t *testing.T) {
 	eachChosen(t, func(t *testing.T, s *service) {
 		j := s.open(t)

@@ -26,8 +26,8 @@ func kinds() []any {
 	}
 }
 
-// kinds are those that go by the same serializer on both sides: Akka 2.5 has none of Jackson, and writes booleans by Java
-// serialization.
+// kinds are those that go by the same serializer on both sides: Akka 2.5 has none of Jackson, and
+// writes booleans by Java serialization.
 func (s *service) kinds() []any {
 	return slices.DeleteFunc(kinds(), func(value any) bool {
 		switch value.(type) {
@@ -60,7 +60,8 @@ func TestJVMReadsEveryKindThatGoWrites(t *testing.T) {
 	eachKind(t, func(t *testing.T, s *service, atomically bool) { s.checkJVMReads(t, s.open(t), atomically) })
 }
 
-// The form of the plug-ins 1.0 and 1.1.1, which have all of an event in one attribute, is read by the later ones.
+// The form of the plug-ins 1.0 and 1.1.1, which have all of an event in one attribute, is read by
+// the later ones.
 func TestJVMReadsTheOldFormThatGoWrites(t *testing.T) {
 	eachKind(t, func(t *testing.T, s *service, atomically bool) {
 		j := s.open(t, func(c *dynajournal.Config) { c.EventEnvelope, c.SnapshotEnvelope = true, true })

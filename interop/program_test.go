@@ -34,8 +34,8 @@ var programs struct {
 	running map[string]*program
 }
 
-// jvm is the program with Pekko's plug-in and the given settings, key=value of the plug-in's configuration; it is started if
-// it does not run.
+// jvm is the program with Pekko's plug-in and the given settings, key=value of the plug-in's
+// configuration; it is started if it does not run.
 func jvm(tb testing.TB, settings ...string) *program {
 	tb.Helper()
 	return pekko110.run(tb, settings...)

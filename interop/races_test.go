@@ -15,14 +15,15 @@ import (
 
 var racesFlag = flag.Int("races", 6, "how many persistence ids a JVM and Go write at the same time")
 
-// What is lost where a JVM and Go write a persistence id at the same time, and what verify says of it: docs/interop.md has
-// the figures of -races 120. No event of the JVM is lost; of Go's events each that is lost was overwritten by one of the JVM.
+// What is lost where a JVM and Go write a persistence id at the same time, and what verify says of
+// it: docs/interop.md has the figures of -races 120. No event of the JVM is lost; of Go's events
+// each that is lost was overwritten by one of the JVM.
 func TestWhatVerifySeesOfTwoWritersAtTheSameTime(t *testing.T) {
 	s := sharedService(t)
 	j := s.open(t)
 	damaged, unseen, kinds := 0, 0, map[dynajournal.FindingKind]int{}
 	for i := range *racesFlag {
-		random := rand.New(rand.NewPCG(*seedFlag, uint64(i))) //nolint:gosec // a test's
+		random := rand.New(rand.NewPCG(*seedFlag, uint64(i)))
 		pid := newPID(t)
 		lost := s.race(t, j, pid, random)
 		found := findings(t, j.Verify(t.Context(), pid, dynajournal.VerifyOptions{}))
@@ -45,7 +46,8 @@ func TestWhatVerifySeesOfTwoWritersAtTheSameTime(t *testing.T) {
 	}
 }
 
-// race has Go append while a persistent actor that started before does, and returns how many events of Go are lost.
+// race has Go append while a persistent actor that started before does, and returns how many events
+// of Go are lost.
 func (s *service) race(t *testing.T, j *dynajournal.Journal, pid string, random *rand.Rand) int {
 	t.Helper()
 	s.startJVM(t, pid)

@@ -17,8 +17,9 @@ var (
 // turnsOfAnEntity is how many turns an entity lives.
 const turnsOfAnEntity = 10
 
-// Go and a JVM take turns as chance will have it, with deletions, snapshots, purges and tombstones that expire in between.
-// Each entity has a seed of its own, so that one that failed can be led again alone.
+// Go and a JVM take turns as chance will have it, with deletions, snapshots, purges and tombstones
+// that expire in between. Each entity has a seed of its own, so that one that failed can be led
+// again alone.
 func TestRandomTurns(t *testing.T) {
 	plugins := chosenPlugins(t, allPlugins...)
 	entities := max((*turnsFlag+turnsOfAnEntity-1)/turnsOfAnEntity, 1)
@@ -31,7 +32,7 @@ func TestRandomTurns(t *testing.T) {
 				t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 					u := newTurns(t, s, j)
 					u.did("again with -run TestRandomTurns -plugins %s -turns %d -seed %d", p.name, turnsOfAnEntity, seed)
-					u.takeTurns(rand.New(rand.NewPCG(seed, 0)), turnsOfAnEntity) //nolint:gosec // a test's
+					u.takeTurns(rand.New(rand.NewPCG(seed, 0)), turnsOfAnEntity)
 				})
 				if t.Failed() {
 					return // one history is enough to look at

@@ -11,9 +11,10 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// turns is an entity that Go and a JVM lead in turns, one at a time, and what must have come of it. After each step both sides
-// have to find the same highest number, and every event that either was told is stored and that no deletion covers. A check
-// neither recovers in Go nor starts an actor, so it mends nothing.
+// turns is an entity that Go and a JVM lead in turns, one at a time, and what must have come of it.
+// After each step both sides have to find the same highest number, and every event that either was
+// told is stored and that no deletion covers. A check neither recovers in Go nor starts an actor,
+// so it mends nothing.
 type turns struct {
 	*testing.T
 
@@ -54,11 +55,12 @@ func (u *turns) did(format string, args ...any) {
 	u.history = append(u.history, fmt.Sprintf(format, args...))
 }
 
-// visible are the events after a number that a side shows. Of an atomic write that a deletion cuts only Go shows the rest.
+// visible are the events after a number that a side shows. Of an atomic write that a deletion cuts
+// only Go shows the rest.
 func (u *turns) visible(after int64, inJVM bool) []seen {
 	var shown []seen
 	for _, e := range u.events {
-		if e.seq > max(after, u.deleted) && !(inJVM && e.first <= u.deleted) {
+		if e.seq > max(after, u.deleted) && (!inJVM || e.first > u.deleted) {
 			shown = append(shown, e.seen)
 		}
 	}
@@ -281,7 +283,8 @@ func (u *turns) start() {
 	u.same("the JVM, starting,", seenJVM(started), u.visible(u.snapshot, true))
 }
 
-// goesOnAfterSnapshot has Go go on after a snapshot that is newer than the journal: all before it counts as deleted.
+// goesOnAfterSnapshot has Go go on after a snapshot that is newer than the journal: all before it
+// counts as deleted.
 func (u *turns) goesOnAfterSnapshot(beyond int64) {
 	u.Helper()
 	seq := u.highest + beyond
@@ -320,8 +323,8 @@ func (u *turns) expire(which func() bool) {
 
 func always() bool { return true }
 
-// goesOn is what follows a deletion in Go, several times over: whatever either side does next, the numbers go on, and nothing
-// that was stored is lost.
+// goesOn is what follows a deletion in Go, several times over: whatever either side does next, the
+// numbers go on, and nothing that was stored is lost.
 func (u *turns) goesOn(saves bool) {
 	u.Helper()
 	save := operation{save: saves, restart: !saves}
@@ -342,7 +345,8 @@ func (u *turns) goesOn(saves bool) {
 	u.byGo(operation{singles: 1}, operation{restart: true})
 }
 
-// Strictly one side writes at a time. Go deletes, wherever it be, and the numbers go on for both sides.
+// Strictly one side writes at a time. Go deletes, wherever it be, and the numbers go on for both
+// sides.
 func TestNumbersGoOnAfterADeletionInGo(t *testing.T) {
 	deletions := map[string][]operation{
 		"10 of 20":                {{singles: 20}, {deleteTo: 10}},
