@@ -91,7 +91,9 @@ func TestDeletionDoesNotFenceAcrossTheSides(t *testing.T) {
 		s.persistJVM(t, pid, false, "acknowledged, and below the low mark")
 		s.stopJVM(t, pid)
 		checkSeen(t, "Go", readGo(t, j, pid, dynajournal.Range{}), nil)
-		checkSeen(t, "the JVM", seenJVM(s.replayJVM(t, pid)), nil)
+		// Its own low mark is at the beginning of the block.
+		want := numbered(t, 1, "acknowledged, and below the low mark")
+		checkSeen(t, "the JVM", seenJVM(s.replayJVM(t, pid)), want)
 	})
 	t.Run("Go's tombstones stop a writer in Go", func(t *testing.T) {
 		pid := newPID(t)
