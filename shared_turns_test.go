@@ -485,6 +485,27 @@ func TestWhatGoHasDeletedStaysDeletedWhereAJVMDeletesLess(t *testing.T) {
 	}
 }
 
+// A JVM deletes where an atomic write was refused of which parts are stored. No reader is shown them.
+func TestPartsOfARefusedAtomicWriteStayHidden(t *testing.T) {
+	t.Parallel()
+	s := newTurns(t, 10)
+	m := s.truth("a")
+	w := m.recover("at first")
+	m.append(w, 9, false)
+	stale := recovered(t, s.journal, "a")
+	m.append(w, 2, true) // 10 and 11
+	if _, err := stale.Append(t.Context(), m.payloads(8)...); !errors.Is(err, dynajournal.ErrWriterConflict) {
+		t.Fatalf("a stale writer's append of 10 to 17: %v", err)
+	}
+	m.unsure = true
+	e := m.start("the JVM")
+	m.persist(e, 5, false)
+	m.jvmDeletes(e, 11)
+	if got := numbersText(numbersOf(readEvents(t, s.journal, "a", dynajournal.Range{}))); got != "18-22" {
+		t.Errorf("events %s, want 18-22", got)
+	}
+}
+
 // Seals of former deletions of everything do not stay.
 func TestDeletionsOfEverythingLeaveOneSeal(t *testing.T) {
 	t.Parallel()

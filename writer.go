@@ -446,6 +446,7 @@ func (a *appending) settle(ctx context.Context) error {
 	var failed, unknown error
 	for _, err := range results {
 		if conflict, ok := errors.AsType[*ConflictError](err); ok {
+			a.sealParts(ctx, results)
 			w.end(conflict)
 			return conflict
 		}
@@ -494,6 +495,30 @@ func (a *appending) settle(ctx context.Context) error {
 		w.end(failed)
 	}
 	return failed
+}
+
+// sealParts turns the members that are stored of an atomic write which was refused into seals, in a
+// shared journal. Where a JVM deletes a part of an atomic write, the rest counts if its last member
+// is there, as the JVM's low mark says nothing of what it cuts: that must not show these. What fails
+// leaves them as they are.
+func (a *appending) sealParts(ctx context.Context, results []error) {
+	w := a.writer
+	if w.journal.Native() || len(a.items) == 1 || !safeguard.PartsSealed {
+		return
+	}
+	ctx, end := w.journal.life.Look(ctx)
+	defer end()
+	store := w.journal.store.While(w.journal.freshFromNow())
+	for i, err := range results {
+		if err != nil {
+			continue
+		}
+		if _, err := store.SealUnchanged(ctx, a.meter, w.pid, a.events[i].SequenceNr, a.items[i]); err != nil {
+			w.journal.config.Logger.WarnContext(ctx, "a part of an atomic write that was refused is left",
+				"persistence_id", w.pid, "sequence_number", a.events[i].SequenceNr, "error", err)
+			return
+		}
+	}
 }
 
 func leftUnknown(err error) bool {

@@ -120,4 +120,5 @@ var killers = map[string]killer{
 	"HandoverLookedAfter":  {root, "^TestPausedWriterLooksWhetherAJVMHasTakenOver$"},
 	"AllLowMarks":          {replay, "^TestDeletionOfWhatWasWrittenSinceTheMarks$"},
 	"HoleAwaited":          {root, "^TestLiveQueryWaitsForTheNumberBefore$"},
+	"PartsSealed":          {root, "^TestPartsOfARefusedAtomicWriteStayHidden$"},
 }

@@ -122,4 +122,5 @@ var (
 	MarkFirst            = on("MarkFirst")
 	AllLowMarks          = on("AllLowMarks")
 	HoleAwaited          = on("HoleAwaited")
+	PartsSealed          = on("PartsSealed")
 )

@@ -260,4 +260,6 @@ const (
 	AllLowMarks = true
 	// HoleAwaited: a live query of a shared journal waits for a number that is missing.
 	HoleAwaited = true
+	// PartsSealed: in a shared journal what is stored of an atomic write that was refused is sealed.
+	PartsSealed = true
 )
