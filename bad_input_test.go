@@ -302,7 +302,7 @@ func TestEventsAreChecked(t *testing.T) {
 		"nil":                            {[]any{nil}, dynajournal.ErrRejected, 0},
 		"a value without a serializer":   {[]any{"a", struct{ A int }{1}}, dynajournal.ErrRejected, 1},
 		"a function":                     {[]any{func() {}}, dynajournal.ErrRejected, 0},
-		"an event over the limit":        {[]any{"a", "b", strings.Repeat("x", 400_001)}, dynajournal.ErrRejected, 2},
+		"an event over the limit":        {[]any{"a", "b", strings.Repeat("x", dynajournal.DefaultMaxItemSize+1)}, dynajournal.ErrRejected, 2},
 		"too many events":                {[]any{"a", "b", "c", "d"}, dynajournal.ErrRejected, -1},
 		"too many bytes in all":          {[]any{large, large, large}, dynajournal.ErrRejected, -1},
 		"a string that is no UTF-8":      {[]any{"a\xff"}, nil, 0},
