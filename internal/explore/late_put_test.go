@@ -184,11 +184,10 @@ func TestRecoveryWhileAnotherWriterAppendsAcrossTheBoundary(t *testing.T) {
 	}
 }
 
-// An event of a shared journal is there, and the high mark that it needs was lost. A JVM looks for
-// the highest number where the highest mark points to: the recovery puts the mark before its writer
-// goes on.
+// An event is stored, and the high mark that it needs was lost: the recovery puts the mark before
+// its writer goes on.
 func TestRecoveryPutsTheHighMarkThatIsMissing(t *testing.T) {
-	inWorldOf(t, dynajournal.TableOptions{SharedWithJVM: true}, func(w *world) {
+	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
 		r := w.recovered(dead)
 		w.fill(r, 99)
