@@ -355,6 +355,8 @@ func (g *game) acknowledged(a *actor, began int, first int64, texts []string) {
 	g.tell(func() {
 		g.ledgers[entity].Acknowledge(knew, events)
 		g.sum.acknowledged += len(texts)
+		t := g.turnsOf(entity)
+		t.used = max(t.used, first+int64(len(texts))-1)
 		if len(texts) == 1 {
 			g.numbers[entity].wrote(began, first, texts[0])
 		}
@@ -416,8 +418,18 @@ func (g *game) delete(ctx context.Context, a *actor, size int) error {
 	}
 	began := g.numbers[a.entity].now()
 	to := next - 1 - int64(size%5)*(next-1-g.ledgers[a.entity].Low())/5
+	if g.jvm {
+		to = g.endOfWrite(a.entity, to, next-1)
+	}
+	entity := a.entity
 	_, err = a.writer.DeleteTo(ctx, max(to, 0))
-	g.numbers[a.entity].deleted(began, max(to, 0))
+	g.numbers[entity].deleted(began, max(to, 0))
+	if err == nil {
+		g.tell(func() {
+			t := g.turnsOf(entity)
+			t.deleted = max(t.deleted, to)
+		})
+	}
 	return err
 }
 

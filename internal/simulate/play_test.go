@@ -58,6 +58,9 @@ type game struct {
 	left   []time.Time
 	served map[string]int
 	inside []inside
+	// turns are those of the JVM, by entity, jvmTexts and jvmSaves count what it has written.
+	turns              []turns
+	jvmTexts, jvmSaves int
 	// unlag removes the faults that make indexes answer from the past.
 	unlag []func()
 	// fair has everything delivered.
@@ -111,6 +114,7 @@ func play(t *testing.T, h history, sum *totals) error {
 	t.Helper()
 	g := &game{T: t, history: h, sum: sum, files: vfs.NewCrashableMem(), rand: rand.New(rand.NewPCG(h.seed, 1)), served: map[string]int{}}
 	g.lives, g.purges, g.erasing, g.left = make([]int, entities), make([]int, entities), make([]bool, entities), make([]time.Time, entities)
+	g.turns = make([]turns, entities)
 	g.open()
 	defer func() { _ = g.engine.Close() }()
 	g.net = explore.NewNetwork(g.engine.Transport())
@@ -315,6 +319,8 @@ func (g *game) command(c command) {
 		g.restart(c.size)
 	case lagIndexes:
 		g.lag(c.size)
+	case jvmTurn:
+		g.takeOver(c.entity, c.size)
 	default:
 		if a.idle() && !a.machine.sleeps() {
 			g.call(a, c)

@@ -23,7 +23,8 @@ var (
 	duration = flag.Duration("simulate.duration", 0, "how long to play; 0 is a short, fixed number of histories")
 	enough   = flag.Int("simulate.operations", 0, "how many operations to play; 0 is no such bound")
 	tracing  = flag.Bool("simulate.trace", false, "print every step, for a failure")
-	without  = flag.String("simulate.without", "", "what not to play, of purges, foreign (answers), clocks and copies, separated by commas")
+	without  = flag.String("simulate.without", "", "what not to play, of purges, foreign (answers), clocks, copies and jvm, separated by commas")
+	onlyJVM  = flag.Bool("simulate.jvm", false, "play only histories in which a JVM takes turns")
 )
 
 // short is how many histories the short form plays.
@@ -151,6 +152,7 @@ const (
 	copyRelated
 	copyBeginning
 	copyAgain
+	jvmTurn
 	cancelCall
 	pauseProcess
 	sleepMachine
@@ -165,7 +167,7 @@ var kinds = []string{
 	"nothing", "recover", "recover from snapshot", "append", "append each", "delete", "purge", "read", "list ids", "save snapshot",
 	"load snapshot", "delete snapshots", "verify", "repair", "repair as a dry run", "repair: remove orphans", "repair: remove incomplete",
 	"repair: restore high mark", "repair with all options", "copy another history", "copy a continuation", "copy a beginning",
-	"copy again", "cancel", "pause", "sleep or wake", "step clock", "drift clock", "pass time", "restart", "lag indexes",
+	"copy again", "turn of the JVM", "cancel", "pause", "sleep or wake", "step clock", "drift clock", "pass time", "restart", "lag indexes",
 }
 
 // command is one thing that an actor does, and how many requests are served afterwards.
@@ -198,16 +200,17 @@ type history struct {
 	copied  bool
 	used    int // sequence numbers used up before
 	grouped bool
-	// shared is a journal shared with a JVM, with 10 shards of marks.
+	// shared is a journal shared with a JVM, with 10 shards of marks. In some a JVM takes turns.
 	shared   bool
+	jvm      bool
 	maxItem  int
 	commands []command
 }
 
 func (h history) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d, %d numbers used up before, shared with a JVM: %v, group commit: %v, largest item: %d, in 1000 requests: late %d",
-		h.seed, h.used, h.shared, h.grouped, h.maxItem, h.lateness)
+	fmt.Fprintf(&b, "seed %d, %d numbers used up before, shared with a JVM: %v, that takes turns: %v, group commit: %v, largest item: %d, in 1000 requests: late %d",
+		h.seed, h.used, h.shared, h.jvm, h.grouped, h.maxItem, h.lateness)
 	for i, rate := range h.foreign {
 		if rate > 0 {
 			fmt.Fprintf(&b, ", %v %d", foreigners[i], rate)
@@ -250,6 +253,10 @@ func drawHistory(rt *rapid.T) history {
 		crowded:  rapid.Bool().Draw(rt, "crowded"),
 		copied:   rapid.Bool().Draw(rt, "copied") && !isWithout("copies"),
 	}
+	h.jvm = h.shared && !isWithout("jvm") && rapid.IntRange(0, 2).Draw(rt, "jvm") > 0
+	if *onlyJVM {
+		h.shared, h.jvm = true, true
+	}
 	for i, f := range fates {
 		h.rates[i] = rapid.SampledFrom([]int{0, 0, 0, 5, 20, 50}).Draw(rt, f.String())
 		switch f.Effect { // few requests can meet these
@@ -286,6 +293,9 @@ func drawHistory(rt *rapid.T) history {
 	}
 	if h.copied {
 		weighted = append(weighted, copyOther, copyOther, copyRelated, copyRelated, copyRelated, copyBeginning, copyBeginning, copyAgain, copyAgain)
+	}
+	if h.jvm {
+		weighted = append(weighted, jvmTurn, jvmTurn, jvmTurn, jvmTurn, jvmTurn, jvmTurn)
 	}
 	if !isWithout("purges") {
 		weighted = append(weighted, purgeEntity)

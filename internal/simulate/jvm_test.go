@@ -1,0 +1,407 @@
+package simulate_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/dynajournal/dynajournal/internal/explore"
+	"github.com/dynajournal/dynajournal/internal/jvm"
+)
+
+// jvmName is the process of the JVM.
+const jvmName = "jvm"
+
+// turns are what the JVM has done with an entity, and what it may be told of it.
+type turns struct {
+	// life is the life of the persistence id that the rest is of.
+	life int
+	// used is the highest number of an event that was acknowledged to either side.
+	used int64
+	// ever are all events that were visible at a time.
+	ever map[int64]string
+	// deleted is up to where deletions in Go have come to their end.
+	deleted int64
+}
+
+// turnsOf are the turns of an entity in its present life.
+func (g *game) turnsOf(entity int) *turns {
+	t := &g.turns[entity]
+	if life := g.ledgers[entity].Life(); t.life != life || t.ever == nil {
+		*t = turns{life: life, ever: map[int64]string{}}
+	}
+	for _, e := range g.ledgers[entity].Visible() {
+		t.ever[e.Number] = e.Text
+	}
+	return t
+}
+
+// takeOver has the JVM take over an entity: what Go does with it ends or crashes, then a persistent
+// actor starts, works and stops.
+func (g *game) takeOver(entity, size int) {
+	if !g.jvm || g.erasing[entity] || g.copies.reserved[entity] != nil {
+		return
+	}
+	g.handOver(entity)
+	if g.erasing[entity] || g.wrong != nil {
+		return
+	}
+	g.sum.calls[jvmTurn]++
+	g.sum.operations++
+	for range size%2 + 1 {
+		s := g.startJVM(entity)
+		for n := range size % 5 {
+			if g.wrong != nil {
+				return
+			}
+			s.work(size + n)
+		}
+	}
+	g.check()
+}
+
+// session is a life of a persistent actor.
+type session struct {
+	*game
+
+	entity int
+	actor  *jvm.Entity
+	knows  []explore.Event
+}
+
+// startJVM starts a persistent actor, and judges what it begins with.
+func (g *game) startJVM(entity int) *session {
+	client := dynamodb.NewFromConfig(g.config(jvmName).AWS)
+	plugin := jvm.New(client, journalTable, snapshotTable, "journal", shards)
+	plugin.Now = g.now
+	g.check()
+	t, l := g.turnsOf(entity), g.ledgers[entity]
+	began, most := l.Begin(), g.most(entity)
+	s := &session{game: g, entity: entity}
+	g.asJVM("start", func(ctx context.Context) (err error) {
+		s.actor, err = plugin.Start(ctx, pid(entity))
+		return err
+	})
+	if s.actor == nil {
+		s.actor = &jvm.Entity{}
+		return s
+	}
+	after := int64(0)
+	if snapshot := s.actor.Snapshot; snapshot != nil {
+		after = snapshot.SequenceNumber
+		var err error
+		if s.knows, err = eventsOf(string(snapshot.Payload.Bytes)); err != nil {
+			g.Fatal(err)
+		}
+	}
+	var got []explore.Event
+	for _, e := range s.actor.Events {
+		got = append(got, explore.Event{Number: e.SequenceNumber, Text: string(e.Bytes)})
+	}
+	s.knows = append(s.knows, got...)
+	g.trace("jvm starts", fmt.Sprint(pid(entity), " at ", s.actor.Highest, " with ", got, " after ", after))
+	if s.actor.Highest < t.used {
+		g.fail(fmt.Errorf("%s: the JVM goes on after %d, and %d is used", pid(entity), s.actor.Highest, t.used))
+	}
+	if most = max(most, after); s.actor.Highest > most {
+		g.fail(fmt.Errorf("%s: the JVM goes on after %d, and the highest number is %d", pid(entity), s.actor.Highest, most))
+	}
+	low := l.Low()
+	live := slices.IndexFunc(got, func(e explore.Event) bool { return e.Number >= low })
+	if live < 0 {
+		live = len(got)
+	}
+	l.Read(after+1, began, got[live:])
+	g.numbers[entity].read(g.numbers[entity].now(), after+1, l.Highest(), got)
+	g.fail(t.resurfaced(entity, got[:live], low))
+	g.check()
+	return s
+}
+
+// resurfaced judges deleted events that the JVM was given: only a deletion that was cut short may
+// leave some, and what it leaves is the end of what was there.
+func (t *turns) resurfaced(entity int, got []explore.Event, low int64) error {
+	if len(got) == 0 {
+		return nil
+	}
+	given := map[int64]bool{}
+	for _, e := range got {
+		given[e.Number] = true
+		if e.Number <= t.deleted {
+			return fmt.Errorf("%s: the JVM was given %v, and all up to %d is deleted", pid(entity), e, t.deleted)
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(t.ever)) {
+		if n > got[0].Number && n < low && !given[n] {
+			return fmt.Errorf("%s: of what a deletion has left the JVM was given %v, without %d", pid(entity), got, n)
+		}
+	}
+	return nil
+}
+
+// work does something.
+func (s *session) work(size int) {
+	if s.rand.IntN(4) == 0 {
+		s.expire()
+	}
+	switch s.rand.IntN(8) {
+	case 0, 1:
+		s.persist(size%30 + 1)
+	case 2:
+		s.persist(size)
+	case 3, 4:
+		for range size%5 + 1 {
+			s.persist(1)
+		}
+	case 5:
+		s.delete(s.actor.Highest)
+	case 6:
+		s.delete(s.actor.Highest * s.rand.Int64N(10) / 10)
+	case 7:
+		s.save()
+	}
+}
+
+// persist persists n events as one atomic write.
+func (s *session) persist(n int) {
+	values, texts := make([]any, n), make([]string, n)
+	for i := range n {
+		s.jvmTexts++
+		texts[i] = fmt.Sprint("jvm-", s.jvmTexts)
+		if n > 1 {
+			texts[i] = member + texts[i]
+		}
+		values[i] = texts[i]
+	}
+	began := s.numbers[s.entity].now()
+	var first int64
+	s.asJVM("persist", func(ctx context.Context) (err error) {
+		first, err = s.actor.Persist(ctx, values...)
+		return err
+	})
+	events := make([]explore.Event, n)
+	for i, text := range texts {
+		events[i] = explore.Event{Number: first + int64(i), Text: text}
+	}
+	s.ledgers[s.entity].Acknowledge(s.knows, events)
+	s.knows = append(slices.Clone(s.knows), events...)
+	s.sum.acknowledged += n
+	if n == 1 {
+		s.numbers[s.entity].wrote(began, first, texts[0])
+	}
+	t := s.turnsOf(s.entity)
+	t.used = max(t.used, first+int64(n)-1)
+}
+
+// delete deletes up to the end of a write: of one that is cut the JVM sees nothing any more, and
+// Go sees the rest only if Go has cut it.
+func (s *session) delete(to int64) {
+	to = s.endOfWrite(s.entity, to, s.actor.Highest)
+	began := s.numbers[s.entity].now()
+	s.numbers[s.entity].deleted(began, to)
+	s.asJVM("delete", func(ctx context.Context) error { return s.actor.Delete(ctx, to) })
+}
+
+// save saves a snapshot, and deletes those before at times.
+func (s *session) save() {
+	if len(s.knows) == 0 || s.knows[len(s.knows)-1].Number != s.actor.Highest {
+		return // Go takes a state for that of its last event
+	}
+	s.jvmSaves++
+	state := stateOf(s.knows) + strings.Repeat("\n", s.jvmSaves)
+	s.shelves[s.entity].saving(s.actor.Highest, state)
+	s.asJVM("save", func(ctx context.Context) error { return s.actor.SaveSnapshot(ctx, state) })
+	if s.rand.IntN(3) == 0 {
+		c := jvm.All()
+		c.MaxSequenceNumber = s.actor.Highest - 1
+		s.asJVM("delete snapshots", func(ctx context.Context) error { return s.actor.DeleteSnapshots(ctx, c) })
+	}
+}
+
+// asJVM does something as the JVM, whose requests all succeed. What Go has sent before may land at
+// any time.
+func (g *game) asJVM(what string, do func(ctx context.Context) error) {
+	g.trace("jvm", what)
+	g.net.Hold(jvmName)
+	done := make(chan error, 1)
+	go func() { done <- do(g.Context()) }()
+	for {
+		time.Sleep(time.Microsecond)
+		synctest.Wait()
+		select {
+		case err := <-done:
+			g.net.Free(jvmName)
+			if err != nil {
+				g.fail(fmt.Errorf("the JVM can't %s: %w", what, err))
+			}
+			g.settle()
+			return
+		default:
+		}
+		if late := g.net.Late(); len(late) > 0 && g.rand.IntN(8) == 0 {
+			g.sum.landed++
+			g.carry(late[g.rand.IntN(len(late))])
+			continue
+		}
+		for _, r := range g.net.Pending() {
+			if r.Process == jvmName {
+				g.trace("", r)
+				g.carryForJVM(r)
+			}
+		}
+	}
+}
+
+// carryForJVM carries out a request of the JVM, which replaces whatever is stored.
+func (g *game) carryForJVM(r *explore.Request) {
+	if !writes(r) {
+		g.net.Deliver(r)
+		return
+	}
+	if !strings.Contains(string(r.Body), snapshotTable) {
+		for _, k := range touched(r) {
+			if strings.Contains(string(k.key), `"journal-P-`) {
+				g.stands(k, json.RawMessage("null"))
+			}
+		}
+	}
+	g.carry(r)
+}
+
+// shards is the plug-in's default number of shards of marks.
+const shards = 10
+
+// handOver has all that Go does with an entity end, or crash.
+func (g *game) handOver(entity int) {
+	left := time.Since(g.left[entity]) < patience
+	for _, a := range g.actors {
+		if g.rand.IntN(2) == 0 && !left {
+			g.end(a, entity)
+		} else if !a.idle() && a.on == entity || left {
+			g.crash(a)
+		}
+		if a.entity == entity {
+			a.writer = nil
+		}
+	}
+}
+
+// end lets what a process does with an entity come to its end.
+func (g *game) end(a *actor, entity int) {
+	if a.idle() || a.on != entity {
+		return
+	}
+	g.trace("ends", a.name)
+	a.paused = false
+	if a.machine.sleeps() {
+		g.sleepOrWake(a)
+	}
+	const enough = 10_000
+	for n := 0; !a.idle(); n++ {
+		if n == enough {
+			g.crash(a)
+			return
+		}
+		if !g.step() {
+			g.sleep(time.Second)
+		}
+	}
+	if time.Since(g.left[entity]) < patience {
+		g.crash(a)
+	}
+}
+
+// crash ends a process at once, and starts it anew. What it has sent stays under way.
+func (g *game) crash(a *actor) {
+	g.trace("crashes", a.name)
+	g.sum.injected["crash"]++
+	a.paused = false
+	if a.machine.sleeps() {
+		g.sleepOrWake(a)
+	}
+	g.net.Crash(a.name)
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		if a.busy != nil {
+			<-a.busy
+		}
+		_ = a.journal.Close()
+	}()
+	for waiting := true; waiting; {
+		g.sleep(time.Second)
+		select {
+		case <-closed:
+			waiting = false
+		default:
+		}
+	}
+	g.net.Restart(a.name)
+	g.net.Free(a.name)
+	a.writer = nil
+	a.journal = g.journal(a.name, a.machine)
+	g.net.Hold(a.name)
+}
+
+// endOfWrite is the end of the atomic write that a number is a member of, at most most; the number
+// itself if it is none.
+func (g *game) endOfWrite(entity int, number, most int64) int64 {
+	var got struct {
+		Item struct {
+			WriterUUID struct{ S string } `json:"writer_uuid"`
+			Idx, Cnt   struct{ N string }
+		}
+	}
+	key := map[string]any{
+		"par": map[string]string{"S": fmt.Sprintf("journal-P-%s-%d", pid(entity), number/100)},
+		"num": map[string]string{"N": strconv.FormatInt(number%100, 10)},
+	}
+	g.ask("GetItem", map[string]any{"TableName": journalTable, "Key": key, "ConsistentRead": true}, &got)
+	if got.Item.WriterUUID.S == "" || got.Item.Cnt.N == "" {
+		return number
+	}
+	index, err := strconv.ParseInt(got.Item.Idx.N, 10, 64)
+	count, err2 := strconv.ParseInt(got.Item.Cnt.N, 10, 64)
+	if err != nil || err2 != nil {
+		g.Fatal(err, err2)
+	}
+	return min(number-index+count, most)
+}
+
+// most is the highest number that anything in the table speaks of.
+func (g *game) most(entity int) int64 {
+	var most int64
+	for _, row := range g.scan() {
+		var i struct {
+			Par      struct{ S string }
+			Num, Seq struct{ N string }
+			Low      struct{ N string }
+		}
+		if err := json.Unmarshal(row, &i); err != nil {
+			g.Fatal(err)
+		}
+		number := func(text string) int64 {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return 0
+			}
+			return n
+		}
+		if partition, ok := strings.CutPrefix(i.Par.S, "journal-P-"+pid(entity)+"-"); ok {
+			most = max(most, number(partition)*100+number(i.Num.N))
+		} else if strings.HasPrefix(i.Par.S, "journal-SL-"+pid(entity)+"-") {
+			most = max(most, number(i.Seq.N)-1, number(i.Low.N)-1)
+		} else if strings.HasPrefix(i.Par.S, "journal-SH-"+pid(entity)+"-") {
+			most = max(most, number(i.Seq.N))
+		}
+	}
+	return most
+}
