@@ -67,9 +67,12 @@ type batch struct {
 	start, last int64
 }
 
+// lowMark is a low mark by what counts in Go: `low`, where that is above what a JVM reads.
 type lowMark struct {
 	seq, expires int64
 	cut          batch
+	// jvm says that a JVM has put it.
+	jvm bool
 }
 
 // NewLedger makes an empty ledger.
@@ -176,13 +179,22 @@ func (l *Ledger) put(i storedItem) {
 		l.problem("the low mark in shard %s went down from %d to %d", shard, before.seq, low.seq)
 	}
 	l.lows[shard] = low
-	if low.seq >= l.low.seq {
+	if low.counts(l.low) {
 		l.low = low
 	}
 }
 
+// counts reports whether a low mark counts where another one did. Of two that are as high, the one
+// counts that a JVM has not put: it says which batch was cut.
+func (low lowMark) counts(other lowMark) bool {
+	if low.seq == other.seq && low.jvm != other.jvm {
+		return other.jvm
+	}
+	return low.seq >= other.seq
+}
+
 func lowMarkOf(i storedItem) lowMark {
-	low := lowMark{seq: i.number("seq"), expires: i.number("expires")}
+	low := lowMark{seq: max(i.number("seq"), i.number("low")), expires: i.number("expires"), jvm: i["removed"].N == ""}
 	if i["cut_writer"].S != "" {
 		start := i.number("cut_start")
 		low.cut = batch{i["cut_writer"].S, start, start + i.number("cut_cnt")}
@@ -260,7 +272,7 @@ func (l *Ledger) lowVanished() {
 	before := l.low
 	l.low = lowMark{}
 	for _, low := range l.lows {
-		if low.seq > l.low.seq {
+		if low.seq > 0 && low.counts(l.low) {
 			l.low = low
 		}
 	}
