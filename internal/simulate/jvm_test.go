@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -291,6 +292,29 @@ func (g *game) handOver(entity int) {
 		if a.entity == entity {
 			a.writer = nil
 		}
+	}
+	if !*lateParts {
+		g.landParts()
+	}
+}
+
+// landParts has what is under way of atomic writes land, or be lost. Parts that land only when a
+// JVM has deleted the others count as the rest of a write that the JVM's deletion has cut.
+func (g *game) landParts() {
+	g.settle()
+	for _, r := range g.net.Late() {
+		if !bytes.Contains(r.Body, []byte(`"cnt"`)) && !bytes.Contains(r.Body, []byte(`'cnt'`)) {
+			continue
+		}
+		if g.rand.IntN(2) == 0 {
+			g.sum.landed++
+			g.carry(r)
+		} else {
+			g.net.Fail(r)
+		}
+	}
+	for len(g.inside) > 0 {
+		g.sleep(time.Second)
 	}
 }
 
