@@ -112,7 +112,8 @@ func (g *game) startJVM(entity int) *session {
 	if s.actor.Highest < t.used {
 		g.fail(fmt.Errorf("%s: the JVM goes on after %d, and %d is used", pid(entity), s.actor.Highest, t.used))
 	}
-	if most = max(most, after); s.actor.Highest > most {
+	most = max(most, g.most(entity), after) // something may have landed meanwhile
+	if s.actor.Highest > most {
 		g.fail(fmt.Errorf("%s: the JVM goes on after %d, and the highest number is %d", pid(entity), s.actor.Highest, most))
 	}
 	low := l.Low()
