@@ -150,6 +150,20 @@ func (l *Ledger) Stands(key, item []byte) error {
 	return nil
 }
 
+// Replace takes note that a JVM is going to put an event at a number, whatever is stored there. It
+// may not know of an event that nobody was told is stored, with all of its atomic write: that is
+// seen no more.
+func (l *Ledger) Replace(number int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old, taken := l.items[number]
+	delete(l.items, number)
+	if !taken || old.closed {
+		return
+	}
+	l.seen = slices.DeleteFunc(l.seen, func(e Event) bool { return old.start <= e.Number && e.Number <= old.last })
+}
+
 // number is the sequence number of a key, if it is one of an event of this persistence id.
 func (l *Ledger) number(key storedItem) (int64, bool) {
 	partition, ok := strings.CutPrefix(key["par"].S, "journal-P-"+l.pid+"-")

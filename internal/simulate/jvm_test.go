@@ -124,7 +124,9 @@ func (g *game) startJVM(entity int) *session {
 	l.Read(after+1, began, got[live:])
 	g.numbers[entity].read(g.numbers[entity].now(), after+1, l.Highest(), got)
 	g.fail(t.resurfaced(entity, got[:live], low))
-	g.check()
+	if visible := l.Visible(); len(visible) > 0 && visible[len(visible)-1].Number > s.actor.Highest {
+		g.sum.injected["hidden from the JVM"]++
+	}
 	return s
 }
 
@@ -270,12 +272,34 @@ func (g *game) carryForJVM(r *explore.Request) {
 	}
 	if !strings.Contains(string(r.Body), snapshotTable) {
 		for _, k := range touched(r) {
-			if strings.Contains(string(k.key), `"journal-P-`) {
-				g.stands(k, json.RawMessage("null"))
-			}
+			g.replaces(k)
 		}
 	}
 	g.carry(r)
+}
+
+// replaces tells the ledgers of a number at which the JVM is going to put something, or removes
+// what is there.
+func (g *game) replaces(k tableKey) {
+	var key struct {
+		Par struct{ S string }
+		Num struct{ N string }
+	}
+	if err := json.Unmarshal(k.key, &key); err != nil {
+		g.Fatal(err)
+	}
+	for e, l := range g.ledgers {
+		partition, ok := strings.CutPrefix(key.Par.S, "journal-P-"+pid(e)+"-")
+		if !ok {
+			continue
+		}
+		block, err := strconv.ParseInt(partition, 10, 64)
+		num, err2 := strconv.ParseInt(key.Num.N, 10, 64)
+		if err != nil || err2 != nil {
+			g.Fatal(err, err2)
+		}
+		l.Replace(block*100 + num)
+	}
 }
 
 // shards is the plug-in's default number of shards of marks.
