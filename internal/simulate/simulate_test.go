@@ -296,7 +296,7 @@ func drawHistory(rt *rapid.T) history {
 		weighted = append(weighted, copyOther, copyOther, copyRelated, copyRelated, copyRelated, copyBeginning, copyBeginning, copyAgain, copyAgain)
 	}
 	if h.jvm {
-		weighted = append(weighted, jvmTurn, jvmTurn, jvmTurn, jvmTurn, jvmTurn, jvmTurn)
+		weighted = append(weighted, jvmTurn, jvmTurn, jvmTurn, jvmTurn, deletePrefix, deletePrefix, deletePrefix, deletePrefix)
 	}
 	if !isWithout("purges") {
 		weighted = append(weighted, purgeEntity)
