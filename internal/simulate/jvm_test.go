@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/explore"
 	"github.com/dynajournal/dynajournal/internal/jvm"
 )
@@ -85,7 +86,7 @@ func (g *game) startJVM(entity int) *session {
 	plugin.Now = g.now
 	g.check()
 	t, l := g.turnsOf(entity), g.ledgers[entity]
-	began, most := l.Begin(), g.most(entity)
+	began, most := l.Begin(), g.stored(entity).most
 	s := &session{game: g, entity: entity}
 	g.asJVM("start", func(ctx context.Context) (err error) {
 		s.actor, err = plugin.Start(ctx, pid(entity))
@@ -112,7 +113,7 @@ func (g *game) startJVM(entity int) *session {
 	if s.actor.Highest < t.used {
 		g.fail(fmt.Errorf("%s: the JVM goes on after %d, and %d is used", pid(entity), s.actor.Highest, t.used))
 	}
-	most = max(most, g.most(entity), after) // something may have landed meanwhile
+	most = max(most, g.stored(entity).most, after) // something may have landed meanwhile
 	if s.actor.Highest > most {
 		g.fail(fmt.Errorf("%s: the JVM goes on after %d, and the highest number is %d", pid(entity), s.actor.Highest, most))
 	}
@@ -318,9 +319,23 @@ func (g *game) handOver(entity int) {
 			a.writer = nil
 		}
 	}
-	if !*lateParts {
+	if !*harsh {
 		g.landParts()
+		g.mark(entity)
 	}
+}
+
+// mark has Go recover where the high mark is missing that leads a JVM to what is stored: a writer
+// has crashed between the events and their mark. The JVM would write over events that Go shows.
+func (g *game) mark(entity int) {
+	if high := g.stored(entity).high; g.ledgers[entity].Highest() < high+100 {
+		return
+	}
+	g.sum.injected["high mark missing"]++
+	last := &actor{name: fmt.Sprint("marks", entity), journal: g.auditor}
+	g.serving("auditor", func() error {
+		return g.recover(g.Context(), last, entity, dynajournal.RecoverOptions{}, nil)
+	})
 }
 
 // landParts has what is under way of atomic writes land, or be lost. Parts that land only when a
@@ -425,14 +440,17 @@ func (g *game) endOfWrite(entity int, number, most int64) int64 {
 	return min(number-index+count, most)
 }
 
-// most is the highest number that anything in the table speaks of.
-func (g *game) most(entity int) int64 {
-	var most int64
+// extent is how far the items of an entity go.
+type extent struct {
+	// most is the highest number that anything speaks of, high the highest high mark.
+	most, high int64
+}
+
+func (g *game) stored(entity int) (x extent) {
 	for _, row := range g.scan() {
 		var i struct {
-			Par      struct{ S string }
-			Num, Seq struct{ N string }
-			Low      struct{ N string }
+			Par           struct{ S string }
+			Num, Seq, Low struct{ N string }
 		}
 		if err := json.Unmarshal(row, &i); err != nil {
 			g.Fatal(err)
@@ -445,12 +463,13 @@ func (g *game) most(entity int) int64 {
 			return n
 		}
 		if partition, ok := strings.CutPrefix(i.Par.S, "journal-P-"+pid(entity)+"-"); ok {
-			most = max(most, number(partition)*100+number(i.Num.N))
+			x.most = max(x.most, number(partition)*100+number(i.Num.N))
 		} else if strings.HasPrefix(i.Par.S, "journal-SL-"+pid(entity)+"-") {
-			most = max(most, number(i.Seq.N)-1, number(i.Low.N)-1)
+			x.most = max(x.most, number(i.Seq.N)-1, number(i.Low.N)-1)
 		} else if strings.HasPrefix(i.Par.S, "journal-SH-"+pid(entity)+"-") {
-			most = max(most, number(i.Seq.N))
+			x.high = max(x.high, number(i.Seq.N))
 		}
 	}
-	return most
+	x.most = max(x.most, x.high)
+	return x
 }

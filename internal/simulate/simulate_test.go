@@ -20,12 +20,12 @@ import (
 )
 
 var (
-	duration  = flag.Duration("simulate.duration", 0, "how long to play; 0 is a short, fixed number of histories")
-	enough    = flag.Int("simulate.operations", 0, "how many operations to play; 0 is no such bound")
-	tracing   = flag.Bool("simulate.trace", false, "print every step, for a failure")
-	without   = flag.String("simulate.without", "", "what not to play, of purges, foreign (answers), clocks, copies and jvm, separated by commas")
-	lateParts = flag.Bool("simulate.lateparts", false, "let parts of atomic writes land after a JVM has taken over")
-	onlyJVM   = flag.Bool("simulate.jvm", false, "play only histories in which a JVM takes turns")
+	duration = flag.Duration("simulate.duration", 0, "how long to play; 0 is a short, fixed number of histories")
+	enough   = flag.Int("simulate.operations", 0, "how many operations to play; 0 is no such bound")
+	tracing  = flag.Bool("simulate.trace", false, "print every step, for a failure")
+	without  = flag.String("simulate.without", "", "what not to play, of purges, foreign (answers), clocks, copies and jvm, separated by commas")
+	harsh    = flag.Bool("simulate.harsh", false, "hand over to a JVM while atomic writes are under way, and where high marks are missing")
+	onlyJVM  = flag.Bool("simulate.jvm", false, "play only histories in which a JVM takes turns")
 )
 
 // short is how many histories the short form plays.
