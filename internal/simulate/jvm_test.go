@@ -123,7 +123,7 @@ func (g *game) startJVM(entity int) *session {
 		live = len(got)
 	}
 	l.Read(after+1, began, got[live:])
-	g.numbers[entity].read(g.numbers[entity].now(), after+1, l.Highest(), got)
+	g.numbers[entity].read(g.numbers[entity].now(), max(after+1, low), l.Highest(), got[live:])
 	g.fail(t.resurfaced(entity, got[:live], low))
 	if visible := l.Visible(); len(visible) > 0 && visible[len(visible)-1].Number > s.actor.Highest {
 		g.sum.injected["hidden from the JVM"]++
