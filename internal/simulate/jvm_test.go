@@ -210,6 +210,13 @@ func (s *session) persist(n int) {
 // Go sees the rest only if Go has cut it.
 func (s *session) delete(to int64) {
 	to = s.endOfWrite(s.entity, to, s.actor.Highest)
+	for !*harsh && to < s.actor.Highest { // not within what is left of a dead write, either
+		first, last := s.writeAt(s.entity, to+1)
+		if first > to {
+			break
+		}
+		to = min(last, s.actor.Highest)
+	}
 	began := s.numbers[s.entity].now()
 	s.numbers[s.entity].deleted(began, to)
 	s.asJVM("delete", func(ctx context.Context) error { return s.actor.Delete(ctx, to) })
@@ -418,6 +425,13 @@ func (g *game) crash(a *actor) {
 // endOfWrite is the end of the atomic write that a number is a member of, at most most; the number
 // itself if it is none.
 func (g *game) endOfWrite(entity int, number, most int64) int64 {
+	_, last := g.writeAt(entity, number)
+	return min(last, most)
+}
+
+// writeAt is the first and the last number of the atomic write that a number is a member of; the
+// number itself if it is none.
+func (g *game) writeAt(entity int, number int64) (first, last int64) {
 	var got struct {
 		Item struct {
 			WriterUUID struct{ S string } `json:"writer_uuid"`
@@ -430,14 +444,14 @@ func (g *game) endOfWrite(entity int, number, most int64) int64 {
 	}
 	g.ask("GetItem", map[string]any{"TableName": journalTable, "Key": key, "ConsistentRead": true}, &got)
 	if got.Item.WriterUUID.S == "" || got.Item.Cnt.N == "" {
-		return number
+		return number, number
 	}
 	index, err := strconv.ParseInt(got.Item.Idx.N, 10, 64)
 	count, err2 := strconv.ParseInt(got.Item.Cnt.N, 10, 64)
 	if err != nil || err2 != nil {
 		g.Fatal(err, err2)
 	}
-	return min(number-index+count, most)
+	return number - index, number - index + count
 }
 
 // extent is how far the items of an entity go.

@@ -24,7 +24,7 @@ var (
 	enough   = flag.Int("simulate.operations", 0, "how many operations to play; 0 is no such bound")
 	tracing  = flag.Bool("simulate.trace", false, "print every step, for a failure")
 	without  = flag.String("simulate.without", "", "what not to play, of purges, foreign (answers), clocks, copies and jvm, separated by commas")
-	harsh    = flag.Bool("simulate.harsh", false, "hand over to a JVM while atomic writes are under way, and where high marks are missing")
+	harsh    = flag.Bool("simulate.harsh", false, "hand over to a JVM while atomic writes are under way and where high marks are missing, and let it delete parts of dead ones")
 	onlyJVM  = flag.Bool("simulate.jvm", false, "play only histories in which a JVM takes turns")
 )
 
