@@ -207,16 +207,9 @@ func (s *session) persist(n int) {
 }
 
 // delete deletes up to the end of a write: of one that is cut the JVM sees nothing any more, and
-// Go sees the rest only if Go has cut it.
+// Go sees the rest.
 func (s *session) delete(to int64) {
 	to = s.endOfWrite(s.entity, to, s.actor.Highest)
-	for !*harsh && to < s.actor.Highest { // not within what is left of a dead write, either
-		first, last := s.writeAt(s.entity, to+1)
-		if first > to {
-			break
-		}
-		to = min(last, s.actor.Highest)
-	}
 	began := s.numbers[s.entity].now()
 	s.numbers[s.entity].deleted(began, to)
 	s.asJVM("delete", func(ctx context.Context) error { return s.actor.Delete(ctx, to) })
@@ -422,11 +415,21 @@ func (g *game) crash(a *actor) {
 	g.net.Hold(a.name)
 }
 
-// endOfWrite is the end of the atomic write that a number is a member of, at most most; the number
-// itself if it is none.
+// endOfWrite is a number up to which a deletion cuts no atomic write, whole or dead: the number
+// itself or one beyond, at most most.
 func (g *game) endOfWrite(entity int, number, most int64) int64 {
-	_, last := g.writeAt(entity, number)
-	return min(last, most)
+	for number < most {
+		if _, last := g.writeAt(entity, number); last > number {
+			number = last
+			continue
+		}
+		first, last := g.writeAt(entity, number+1)
+		if first > number || *harsh {
+			return number
+		}
+		number = last
+	}
+	return most
 }
 
 // writeAt is the first and the last number of the atomic write that a number is a member of; the
