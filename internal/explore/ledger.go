@@ -372,6 +372,17 @@ func (l *Ledger) Low() int64 {
 	return l.low.seq
 }
 
+// Cut is the last number of the atomic write that the low mark cuts, if its rest is visible; 0 for
+// none.
+func (l *Ledger) Cut() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if cut := l.low.cut; cut.last >= l.low.seq && l.whole(cut) {
+		return cut.last
+	}
+	return 0
+}
+
 // Highest is the highest number that is taken.
 func (l *Ledger) Highest() int64 {
 	l.mu.Lock()

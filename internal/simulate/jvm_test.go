@@ -1,7 +1,6 @@
 package simulate_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -320,9 +319,51 @@ func (g *game) handOver(entity int) {
 		}
 	}
 	if !*harsh {
-		g.landParts()
+		g.land()
+		g.uncut(entity)
 		g.mark(entity)
 	}
+}
+
+// land has the events and seals that are under way land, or be lost. One that lands when a JVM has
+// deleted its number is below the low mark that the JVM reads, and is removed by nobody. Parts of
+// an atomic write that land when a JVM has deleted the others count as the rest of a write that the
+// JVM's deletion has cut.
+func (g *game) land() {
+	for len(g.inside) > 0 {
+		g.sleep(time.Second)
+	}
+	for _, r := range g.net.Late() {
+		if !strings.Contains(r.Label, "event ") && !strings.Contains(r.Label, "seal ") {
+			continue
+		}
+		if g.rand.IntN(2) == 0 {
+			g.sum.landed++
+			g.carry(r)
+		} else {
+			g.net.Fail(r)
+		}
+	}
+}
+
+// uncut has Go delete the rest of an atomic write that a deletion has cut: a JVM does not see it.
+// Deletions of the histories end where a write ends, but one that lacks its last member can become
+// whole just then.
+func (g *game) uncut(entity int) {
+	to := g.ledgers[entity].Cut()
+	if to == 0 {
+		return
+	}
+	g.sum.injected["cut write"]++
+	a := &actor{name: fmt.Sprint("uncuts", entity), journal: g.auditor}
+	g.serving("auditor", func() error {
+		err := g.recover(g.Context(), a, entity, dynajournal.RecoverOptions{}, nil)
+		if err == nil {
+			g.numbers[entity].deleted(g.numbers[entity].now(), to)
+			_, err = a.writer.DeleteTo(g.Context(), to)
+		}
+		return err
+	})
 }
 
 // mark has Go recover where the high mark is missing that leads a JVM to what is stored: a writer
@@ -336,26 +377,6 @@ func (g *game) mark(entity int) {
 	g.serving("auditor", func() error {
 		return g.recover(g.Context(), last, entity, dynajournal.RecoverOptions{}, nil)
 	})
-}
-
-// landParts has what is under way of atomic writes land, or be lost. Parts that land only when a
-// JVM has deleted the others count as the rest of a write that the JVM's deletion has cut.
-func (g *game) landParts() {
-	g.settle()
-	for _, r := range g.net.Late() {
-		if !bytes.Contains(r.Body, []byte(`"cnt"`)) && !bytes.Contains(r.Body, []byte(`'cnt'`)) {
-			continue
-		}
-		if g.rand.IntN(2) == 0 {
-			g.sum.landed++
-			g.carry(r)
-		} else {
-			g.net.Fail(r)
-		}
-	}
-	for len(g.inside) > 0 {
-		g.sleep(time.Second)
-	}
 }
 
 // end lets what a process does with an entity come to its end.
