@@ -147,7 +147,7 @@ func (m *truth) payloads(n int) []any {
 
 func (m *truth) took(first int64, values []any) {
 	for i, v := range values {
-		m.events[first+int64(i)] = v.(string) //nolint:forcetypeassert // payloads makes strings
+		m.events[first+int64(i)] = v.(string)
 	}
 	m.top = max(m.top, first+int64(len(values))-1)
 }
@@ -222,7 +222,7 @@ func (m *truth) append(w *dynajournal.Writer, n int, atomic bool) {
 // recover recovers the entity in Go, and checks that everything is there.
 func (m *truth) recover(what string) *dynajournal.Writer {
 	m.Helper()
-	w := recovered(m.T, m.turns.journal, m.pid)
+	w := recovered(m.T, m.journal, m.pid)
 	m.check(what)
 	next, err := w.NextSequenceNumber(m.Context())
 	if err != nil {
@@ -239,7 +239,7 @@ func (m *truth) recover(what string) *dynajournal.Writer {
 func (m *truth) check(what string) {
 	m.Helper()
 	shown := map[int64]string{}
-	for _, e := range readEvents(m.T, m.turns.journal, m.pid, dynajournal.Range{}) {
+	for _, e := range readEvents(m.T, m.journal, m.pid, dynajournal.Range{}) {
 		v, err := e.Payload()
 		if err != nil {
 			m.Fatal(err)
@@ -485,7 +485,8 @@ func TestWhatGoHasDeletedStaysDeletedWhereAJVMDeletesLess(t *testing.T) {
 	}
 }
 
-// A JVM deletes where an atomic write was refused of which parts are stored. No reader is shown them.
+// A JVM deletes where an atomic write was refused of which parts are stored. No reader is shown
+// them.
 func TestPartsOfARefusedAtomicWriteStayHidden(t *testing.T) {
 	t.Parallel()
 	s := newTurns(t, 10)
@@ -539,7 +540,7 @@ func TestRandomTurns(t *testing.T) {
 			s := newTurns(t, shards)
 			p := s.dying()
 			for i := range *turnRounds {
-				draw := rand.New(rand.NewPCG(seed, uint64(i))) //nolint:gosec // it draws tests
+				draw := rand.New(rand.NewPCG(seed, uint64(i)))
 				m := s.truth(fmt.Sprintf("a-%d", i))
 				if !t.Run(fmt.Sprintf("entity %d of seed %d", i, seed), func(t *testing.T) {
 					of := *s

@@ -11,6 +11,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
 )
 
 func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
@@ -165,7 +167,7 @@ func TestAppendExpects(t *testing.T) {
 
 func TestAtomicIsOneWrite(t *testing.T) {
 	clean(t)
-	large := strings.Repeat("x", 400_001)
+	large := strings.Repeat("x", dynajournal.DefaultMaxItemSize+1)
 	o := invoke(t.Context(), `"`+large+`"`, "append", "a", "--string", "x", "--json", "-", "--atomic")
 	if o.status != statusFailed || !strings.Contains(o.err, "rejected") {
 		t.Errorf("%d, %.300s", o.status, o.err)

@@ -13,7 +13,7 @@ type repairCommand struct {
 
 	DryRun           bool   `help:"Change nothing, only show what would be repaired."`
 	RemoveOrphans    bool   `help:"Also turn events below the low mark into tombstones. Needs --archive. First make sure that the low mark is right."`
-	RemoveDeleted    bool   `help:"Also remove what deletions of earlier versions left where a JVM looks for its highest number. Needs --archive. First stop the entity on both sides."`
+	RemoveDeleted    bool   `help:"Also remove what earlier versions left where a JVM looks for its highest number. Needs --archive. First stop the entity on both sides."`
 	RemoveIncomplete bool   `help:"Also turn members of atomic writes that can't become whole into seals. Needs --archive."`
 	RestoreHighMark  bool   `help:"Also put a high mark where its absence hides events behind a gap. Readers then see them again."`
 	Archive          string `placeholder:"FILE" help:"Write each item that is taken away to this new file before, one JSON object a line."`
