@@ -209,7 +209,7 @@ func (p *partitions) next() (page, bool) {
 	p.begun = true
 	p.rest = got.next
 	if n := len(got.slots); n > 0 {
-		p.top, p.holds = got.slots[n-1].SequenceNr, true
+		p.top, p.holds = max(p.top, got.slots[n-1].SequenceNr), true // what is deleted can be above it
 	}
 	switch {
 	case p.holds:

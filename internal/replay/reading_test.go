@@ -157,3 +157,17 @@ func TestAtomicWriteThatIsCutCountsOnlyAsAWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestReadingFollowsTheLowMarkOverWhatIsBelowIt reads a shared journal whose low mark lies two
+// numbers before the end of its partition: behind that can be two events that a JVM rejected, the
+// second with its high mark. What a deletion has left below the low mark does not end the reading.
+func TestReadingFollowsTheLowMarkOverWhatIsBelowIt(t *testing.T) {
+	t.Parallel()
+	for _, recover := range []bool{false, true} {
+		s := newSceneOf(t, 10, 10)
+		s.singles(92, 96)
+		s.singles(101, 103)
+		s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 99, Removed: 99}, nil, 0))
+		s.want(replay.Request{Recover: recover}, "101-103", 103)
+	}
+}
