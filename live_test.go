@@ -46,11 +46,16 @@ func follow(t *testing.T, j *dynajournal.Journal, pid string) *following {
 
 func followFrom(t *testing.T, j *dynajournal.Journal, pid string, from int64) *following {
 	t.Helper()
+	return followRange(t, j, pid, from, 0)
+}
+
+func followRange(t *testing.T, j *dynajournal.Journal, pid string, from, to int64) *following {
+	t.Helper()
 	f := &following{}
 	ctx, cancel := context.WithCancel(t.Context())
 	var query sync.WaitGroup
 	query.Go(func() {
-		for e, err := range j.EventsByPersistenceID(ctx, pid, from, 0, dynajournal.Poll{}) {
+		for e, err := range j.EventsByPersistenceID(ctx, pid, from, to, dynajournal.Poll{}) {
 			if err != nil {
 				if ctx.Err() == nil {
 					t.Errorf("a live query ended: %v", err)

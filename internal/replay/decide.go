@@ -66,6 +66,11 @@ type Result struct {
 	Awaited Span
 	// top is the last number that the reading has met, or the last deleted one.
 	top int64
+	// part is the last number of an atomic write that was met behind the last event that counts, and
+	// that was not whole; 0 if there was none.
+	part int64
+	// over reports whether the pages were read to their end.
+	over bool
 }
 
 // Run reads the journal of one persistence id, and hands the events of the window to emit, in order, each once. It ends
@@ -87,7 +92,9 @@ func (s *Store) Run(ctx context.Context, m *dynamo.Meter, req Request, emit func
 		case errors.Is(err, errLowMoved), errors.Is(err, errFinished):
 			err = r.again(ctx)
 		case err == nil && !req.Recover:
-			return r.result(), nil
+			result := r.result()
+			result.over = true
+			return result, nil
 		case err == nil:
 			var done bool
 			if done, err = r.settle(ctx); done && err == nil {
@@ -102,7 +109,10 @@ func (s *Store) Run(ctx context.Context, m *dynamo.Meter, req Request, emit func
 
 // result is that of a reading that did not recover.
 func (r *run) result() Result {
-	return Result{Marks: r.marks, Decided: r.decided, FarMark: r.farMark, Behind: r.want, Missing: r.missing, Awaited: r.awaited, top: r.pages.top}
+	return Result{
+		Marks: r.marks, Decided: r.decided, FarMark: r.farMark, Behind: r.want, Missing: r.missing, Awaited: r.awaited,
+		top: r.pages.top, part: r.part,
+	}
 }
 
 // run is one reading under way.
@@ -141,6 +151,7 @@ type run struct {
 
 	decided int64 // the last number decided for good
 	missing []Span
+	part    int64 // see Result
 	awaited Span  // the missing numbers that the reading ends before
 	taken   int64 // the highest number that was found to be taken while one was missing
 	handed  int64
@@ -379,6 +390,9 @@ func (r *run) take(ctx context.Context, slot read) error {
 			return ErrStop
 		}
 	}
+	if slot.Event != nil && slot.Event.Batch.IsBatch() {
+		r.part = slot.Event.Batch.Last
+	}
 	if slot.Event != nil && r.batch.continues(slot.Event) {
 		r.batch.add(slot.Event, slot.at)
 		return r.completed(ctx)
@@ -546,6 +560,6 @@ func (r *run) hand(e *layout.Event) error {
 		return nil
 	}
 	r.handed++
-	r.decided, r.missing = e.SequenceNr, r.missing[:0]
+	r.decided, r.missing, r.part = e.SequenceNr, r.missing[:0], 0
 	return r.emit(e)
 }

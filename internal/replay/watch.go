@@ -27,7 +27,7 @@ type Span struct{ First, Last int64 }
 type Watch struct {
 	store *Store
 	pid   string
-	to    int64 // the last number wanted
+	to    int64 // the last number wanted, or of an atomic write that it is a part of
 	marks layout.Marks
 	// behind is where the next write goes, missing the spans that hold nothing.
 	behind  Span
@@ -50,8 +50,12 @@ func (s *Store) Watch(req *Request, read *Result, marksOfLook int) *Watch {
 	w.behind = Span{read.Behind, partitionEnd(read.Behind)}
 	if first := read.Awaited.First; first > 0 {
 		w.behind = Span{first, min(read.Awaited.Last, partitionEnd(first))}
+		w.to = max(w.to, w.behind.Last)
 	} else {
 		w.addMissing(req, read)
+		if read.over {
+			w.to = max(w.to, read.part)
+		}
 	}
 	w.addMarks()
 	return w
@@ -60,18 +64,21 @@ func (s *Store) Watch(req *Request, read *Result, marksOfLook int) *Watch {
 // addMissing adds the spans where something can come before what is behind everything, or behind
 // that where only marks lead.
 func (w *Watch) addMissing(req *Request, read *Result) {
-	for _, span := range read.Missing {
-		if span.Last >= req.From {
-			w.missing = append(w.missing, Span{max(span.First, req.From), span.Last})
+	add := func(span Span, to int64) {
+		if span.Last = min(span.Last, to); span.First <= span.Last {
+			w.missing = append(w.missing, span)
 		}
 	}
+	for _, span := range read.Missing {
+		add(Span{max(span.First, req.From), span.Last}, max(req.To, read.part))
+	}
 	if mark := read.Marks.High; mark > w.behind.Last && mark != read.FarMark { // it is put beside what it leads to, which may come later
-		w.missing = append(w.missing, Span{mark, partitionEnd(mark)})
+		add(Span{mark, partitionEnd(mark)}, req.To)
 	}
 	for i := int64(0); read.top > 0 && i < w.store.looksBehind(read.top, read.Marks.High); i++ { // where a reading looks, too
 		p := read.top/layout.PartitionSize + 1 + i
 		if first := p * layout.PartitionSize; p <= everywhere.last && first > w.behind.Last {
-			w.missing = append(w.missing, Span{first, partitionEnd(first)})
+			add(Span{first, partitionEnd(first)}, req.To)
 		}
 	}
 }
@@ -108,12 +115,12 @@ func (w *Watch) Look(ctx context.Context, m *dynamo.Meter) (bool, error) {
 
 // span is where the next look is; false if there is nothing to come within what is wanted.
 func (w *Watch) span() (Span, bool) {
-	span := w.behind
-	if n := len(w.missing); safeguard.MissingWatched && n > 0 && w.queries%2 == 1 {
-		span = w.missing[w.queries/2%n]
+	behind := Span{w.behind.First, min(w.behind.Last, w.to)}
+	some := behind.First <= behind.Last
+	if n := len(w.missing); safeguard.MissingWatched && n > 0 && (w.queries%2 == 1 || !some) {
+		return w.missing[w.queries/2%n], true
 	}
-	span.Last = min(span.Last, w.to)
-	return span, span.First <= span.Last
+	return behind, some
 }
 
 // marksMoved reports whether a mark leads further than those that are known. It reads as many as a
