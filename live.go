@@ -13,7 +13,8 @@ import (
 
 // EventsByPersistenceID reads the events of a persistence id from a sequence number on, and then
 // new ones as they are written, until the context ends or the loop is left; to 0 has no end, else
-// it ends after that number. It never repeats an event, never hands out part of an atomic write,
+// it ends after that number, also where no event can come there: where it is sealed, deleted, or no
+// longer waited for. It never repeats an event, never hands out part of an atomic write,
 // and never skips an event of a writer of this package. Throttling and outages only delay it.
 //
 // A JVM has several writes under way at once, so that an event can be stored before an earlier one.
@@ -96,14 +97,20 @@ func (q *liveEvents) read(ctx context.Context) (bool, error) {
 		}
 		return err
 	})
-	if q.ended || err == nil && q.to != 0 && q.next > q.to {
+	if q.ended {
 		return found, replay.ErrStop
 	}
-	if err == nil && result.Behind > 0 {
+	whole := err == nil && result.Behind > 0
+	if whole {
+		found = q.wait.Read(ctx, &result, q.next) || found // what is missing may come at once
+	}
+	if err == nil && q.to != 0 && (q.next > q.to || result.Closed(q.to, q.wait)) {
+		return found, replay.ErrStop
+	}
+	if whole {
 		window.From = q.next
 		req, _, _ := window.request(q.pid) // it was read, so it is right
 		q.watch = q.journal.store.Watch(&req, &result, q.journal.marksOfLook())
-		found = q.wait.Read(ctx, &result, q.next) || found // what is missing may come at once
 	}
 	return found, err
 }

@@ -67,10 +67,26 @@ type Result struct {
 	// top is the last number that the reading has met, or the last deleted one.
 	top int64
 	// part is the last number of an atomic write that was met behind the last event that counts, and
-	// that was not whole; 0 if there was none.
+	// that was not whole; 0 if there was none, or none that can become whole.
 	part int64
 	// over reports whether the pages were read to their end.
 	over bool
+}
+
+// Closed reports whether no number up to the last one wanted can still come, by a reading that did
+// not recover and that had wait.
+func (r *Result) Closed(to int64, wait *Wait) bool {
+	if r.Behind <= to || r.Awaited.First > 0 || r.part > 0 {
+		return false
+	}
+	for _, span := range r.Missing {
+		for seq := span.First; seq <= min(span.Last, to); seq++ {
+			if !wait.gaveUp(seq) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Run reads the journal of one persistence id, and hands the events of the window to emit, in order, each once. It ends
@@ -390,8 +406,11 @@ func (r *run) take(ctx context.Context, slot read) error {
 			return ErrStop
 		}
 	}
-	if slot.Event != nil && slot.Event.Batch.IsBatch() {
-		r.part = slot.Event.Batch.Last
+	switch e := slot.Event; {
+	case e != nil && e.Batch.IsBatch() && e.Batch.Start > r.decided:
+		r.part = e.Batch.Last
+	case e == nil && (!slot.hole || r.req.Wait.gaveUp(slot.SequenceNr)) && slot.SequenceNr <= r.part:
+		r.part = 0
 	}
 	if slot.Event != nil && r.batch.continues(slot.Event) {
 		r.batch.add(slot.Event, slot.at)

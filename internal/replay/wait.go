@@ -87,7 +87,11 @@ func (w *Wait) see(span Span) {
 	}
 }
 
-// over reports whether a number was waited for long enough. span are the missing numbers from it on.
+// gaveUp reports whether a number is no longer waited for, though nothing is stored there.
+func (w *Wait) gaveUp(seq int64) bool { return w != nil && w.passed[seq] }
+
+// over reports whether a number was waited for long enough. span are the missing numbers from it
+// on.
 func (w *Wait) over(ctx context.Context, span Span) bool {
 	began, known := w.seen[span.First]
 	if !known || w.passed[span.First] {
