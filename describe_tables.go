@@ -68,8 +68,8 @@ type Index struct {
 	ReadUnits, WriteUnits int64
 }
 
-// DescribeTables describes the journal table and the snapshot table. One that does not exist is left
-// out. Of a table with another key than a journal's there is no header.
+// DescribeTables describes the journal table and the snapshot table. One that does not exist is
+// left out. Of a table with another key than a journal's there is no header.
 func DescribeTables(ctx context.Context, config Config) ([]Table, error) {
 	config, client, err := config.forTables()
 	if err != nil {

@@ -49,7 +49,8 @@ type liveEvents struct {
 	wait *replay.Wait
 }
 
-// look reads what is new, if there may be something. It reports whether it has handed out an event.
+// look reads what is new, if there may be something. It reports whether it has handed out an event,
+// or begun to wait for a number.
 func (q *liveEvents) look(ctx context.Context) (bool, error) {
 	if left, waits := q.wait.Left(); q.watch != nil && (!waits || left > 0) {
 		if some, err := q.watched(ctx); !some || err != nil {

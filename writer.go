@@ -499,8 +499,8 @@ func (a *appending) settle(ctx context.Context) error {
 
 // sealParts turns the members that are stored of an atomic write which was refused into seals, in a
 // shared journal. Where a JVM deletes a part of an atomic write, the rest counts if its last member
-// is there, as the JVM's low mark says nothing of what it cuts: that must not show these. What fails
-// leaves them as they are.
+// is there, as the JVM's low mark says nothing of what it cuts: that must not show these. What
+// fails leaves them as they are.
 func (a *appending) sealParts(ctx context.Context, results []error) {
 	w := a.writer
 	if w.journal.Native() || len(a.items) == 1 || !safeguard.PartsSealed {

@@ -58,8 +58,8 @@ func (p *Plugin) LoadSnapshot(ctx context.Context, pid string, c Criteria) (*Sna
 	return snapshotOf(items[0])
 }
 
-// chosen are the snapshots on the first page of those that criteria choose, at most so many; 0 is no
-// bound. The bound counts those, too, that only their time excludes.
+// chosen are the snapshots on the first page of those that criteria choose, at most so many; 0 is
+// no bound. The bound counts those, too, that only their time excludes.
 func (p *Plugin) chosen(ctx context.Context, pid string, c Criteria, most int32) ([]item, error) {
 	anyNumber := c.MinSequenceNumber == 0 && c.MaxSequenceNumber == math.MaxInt64
 	anyTime := c.MinTimestamp == 0 && c.MaxTimestamp == math.MaxInt64

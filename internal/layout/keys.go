@@ -75,8 +75,8 @@ func (k Keys) HighMark(pid string, seq int64) Key { return k.mark("-SH-", pid, s
 func (k Keys) LowMark(pid string, seq int64) Key { return k.mark("-SL-", pid, seq) }
 
 // LowMarkBefore is the key of the low mark in the block before that of seq. It is where a low mark
-// is stored that is above what a JVM reads of it. A JVM whose own low mark reaches seq puts the next
-// one there only when it has gone through all other shards, so it does not replace this one.
+// is stored that is above what a JVM reads of it. A JVM whose own low mark reaches seq puts the
+// next one there only when it has gone through all other shards, so it does not replace this one.
 func (k Keys) LowMarkBefore(pid string, seq int64) Key {
 	return k.mark("-SL-", pid, (seq/PartitionSize+k.Shards-1)%k.Shards*PartitionSize)
 }

@@ -63,8 +63,8 @@ func (l LowMark) counts(o LowMark) bool {
 // are left decide.
 func (l LowMark) CutCompletes(b Batch) bool { return l.JVM || l.Cut == b }
 
-// JudgesLike says whether events are judged by l as by o: how far removal has come does not matter
-// to them, nor what a JVM reads.
+// JudgesLike reports whether events are judged by l as by o: how far removal has come does not
+// matter to them, nor what a JVM reads.
 func (l LowMark) JudgesLike(o LowMark) bool {
 	l.Removed, l.Ahead = o.Removed, o.Ahead
 	return l == o || !safeguard.CutJudged && l.Seq == o.Seq

@@ -26,8 +26,8 @@ import (
 // Shared reports whether a JVM may write to the journal.
 func (s *Store) Shared() bool { return s.IDsShards == 0 }
 
-// LowMarkAt returns a low mark as it is put, where no number above highest is known to be taken, and
-// marks are those that were read last.
+// LowMarkAt returns a low mark as it is put, where no number above highest is known to be taken,
+// and marks are those that were read last.
 func (s *Store) LowMarkAt(low layout.LowMark, marks layout.Marks, highest int64) layout.LowMark {
 	low.Ahead = 0
 	if s.Shared() && safeguard.JVMLowKept {

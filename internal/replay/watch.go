@@ -22,8 +22,8 @@ type Span struct{ First, Last int64 }
 //   - where only marks lead: behind a hole at the end of a partition, or behind a low mark that was moved.
 //
 // Every second look is behind everything, the others go through the missing numbers in turn. Every
-// tenth look reads marks instead, not all of them at once. After a reading that ended before missing
-// numbers, by Request.Wait, only these are looked at, and marks.
+// tenth look reads marks instead, not all of them at once. After a reading that ended before
+// missing numbers, by Request.Wait, only these are looked at, and marks.
 type Watch struct {
 	store *Store
 	pid   string
