@@ -56,7 +56,7 @@ func (c *exportCommand) Run(ctx context.Context, s *session) error {
 		return fmt.Errorf("%s is there already", name)
 	}
 	return s.journal(ctx, checking, func(j *dynajournal.Journal) error {
-		e := &export{journal: j, shown: newProgress(s.err, "events"), known: map[[sha256.Size]byte]bool{}}
+		e := &export{journal: j, listed: c.All, shown: newProgress(s.err, "events"), known: map[[sha256.Size]byte]bool{}}
 		defer e.shown.stop()
 		totals, err := e.file(ctx, name, s.where.partial(name, pids), c.ids(ctx, j, pids), c.Parallel)
 		if err != nil {
@@ -101,8 +101,11 @@ func (w *where) partial(name string, pids []string) string {
 // export writes persistence ids into a file, each as a whole and one after the other, while others are being read.
 type export struct {
 	journal *dynajournal.Journal
-	shown   *progress
-	known   map[[sha256.Size]byte]bool // ids that are in the file: true where a run before has put them there
+	// listed reports whether the journal gave the persistence ids: else one that can't be is the
+	// user's mistake.
+	listed bool
+	shown  *progress
+	known  map[[sha256.Size]byte]bool // ids that are in the file: true where a run before has put them there
 
 	mu         sync.Mutex // held by the one that is being written
 	out        *archive.Writer
@@ -223,7 +226,8 @@ func (e *export) one(ctx context.Context, pid string) error {
 	}()
 	events := int64(0)
 	for r, err := range e.journal.Records(ctx, pid, dynajournal.RecordsOptions{}) {
-		if !writing && (errors.Is(err, dynajournal.ErrCorruptItem) || errors.Is(err, dynajournal.ErrHole) || errors.Is(err, dynajournal.ErrInvalidArgument)) {
+		if !writing && (errors.Is(err, dynajournal.ErrCorruptItem) || errors.Is(err, dynajournal.ErrHole) ||
+			e.listed && errors.Is(err, dynajournal.ErrInvalidArgument)) {
 			e.leaveOut(err)
 			return nil
 		}

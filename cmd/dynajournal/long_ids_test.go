@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -61,6 +63,17 @@ func TestAnIDThatIsTooLongToBeWrittenStopsNoCommand(t *testing.T) {
 	o = invoke(t.Context(), "", "append", long, "--string", "x")
 	if o.status != statusUsage {
 		t.Errorf("append ended with %d: %.200s", o.status, o.err)
+	}
+}
+
+// An id that nothing can be stored for is wrong usage where it is named: no archive is made.
+func TestAnIDWithoutAKeyIsNotExported(t *testing.T) {
+	clean(t)
+	must(t, "tables", "create")
+	file := filepath.Join(t.TempDir(), "one.journal")
+	o := invoke(t.Context(), "", "export", strings.Repeat("l", 2040), file)
+	if _, err := os.Lstat(file); o.status != statusUsage || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("export ended with %d: %.200s, the file: %v", o.status, o.err, err)
 	}
 }
 
