@@ -39,7 +39,8 @@ type Request struct {
 
 // HoleHook is told of numbers that live queries waited for, in a journal that is shared with a JVM.
 type HoleHook interface {
-	// OnHole is called when the wait for missing numbers has ended.
+	// OnHole is called when the wait for missing numbers has ended, but not where the query itself
+	// ends during it.
 	OnHole(ctx context.Context, hole Hole)
 }
 
