@@ -2,6 +2,7 @@ package dynajournal_test
 
 import (
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -107,6 +108,27 @@ func TestPausedWriterLooksWhetherAJVMHasTakenOver(t *testing.T) {
 			h.unharmed()
 		})
 	}
+}
+
+// An event that a JVM's deletion has left does not show that no JVM has deleted more since.
+func TestLookForAHandoverGoesByNothingThatADeletionHasLeft(t *testing.T) {
+	t.Parallel()
+	h := newHandover(t)
+	d := &damaged{Journal: h.journal, t: t, table: dynamodb.NewFromConfig(h.engine.AWSConfig())}
+	d.lowMark(4, nil) // a JVM has deleted to 3, and died before it had removed that
+	h.sleep(2 * time.Minute)
+	e, err := h.jvm.Start(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.PersistEach(t.Context(), slices.Repeat([]any{"event"}, 250)...); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Delete(t.Context(), 253); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.writer.Append(t.Context(), "late")
+	wantError(t, "Append", err, dynajournal.ErrWriterConflict)
 }
 
 // The look costs a request and 3 units, of a writer that was idle for longer than it takes to hand

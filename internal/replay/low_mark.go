@@ -174,31 +174,39 @@ func (s *Store) TakeLast(ctx context.Context, m *dynamo.Meter, pid string, last 
 // JVMLowAround returns the low mark as a JVM reads it, as far as it can lie above a number that is
 // going to be written, or was just now. If the event before that is still stored, no deletion by a
 // JVM has ended that went beyond the block behind: the low mark is in one of two shards. Otherwise
-// all are read.
+// all are read, also where the low mark is right above that event: a deletion that was cut short has
+// left it, and a JVM never removes it.
 func (s *Store) JVMLowAround(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (int64, error) {
 	if seq > 1 && s.Keys.Shards > 2 {
-		before := s.Keys.Event(pid, seq-1)
-		wanted := []dynamo.Attributes{before.Attributes(), s.Keys.LowMark(pid, seq).Attributes(), s.Keys.LowMarkNext(pid, seq).Attributes()}
-		items, err := s.Client.BatchGet(ctx, m, s.Table, wanted)
-		if err != nil {
-			return 0, fmt.Errorf("read the low marks around %d: %w", seq, err)
-		}
-		there := false
-		marks := slices.DeleteFunc(items, func(item layout.Attributes) bool {
-			if layout.IsLowMark(item) {
-				return false
-			}
-			there = there || !layout.IsClosed(item)
-			return true
-		})
-		if there {
-			read, err := s.Keys.DecodeMarks(pid, marks)
-			if err != nil {
-				return 0, fmt.Errorf("table %q: %w", s.Table, err)
-			}
-			return read.JVMLow, nil
+		low, there, err := s.jvmLowNear(ctx, m, pid, seq)
+		if err != nil || there && (low != seq || !safeguard.LeftBeforeSeen) {
+			return low, err
 		}
 	}
 	marks, err := s.LowMark(ctx, m, pid)
 	return marks.JVMLow, err
+}
+
+// jvmLowNear returns the low mark as a JVM reads it, as far as it is in the shards of seq and of the
+// block behind. It reports whether an event is stored before seq.
+func (s *Store) jvmLowNear(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (int64, bool, error) {
+	before := s.Keys.Event(pid, seq-1)
+	wanted := []dynamo.Attributes{before.Attributes(), s.Keys.LowMark(pid, seq).Attributes(), s.Keys.LowMarkNext(pid, seq).Attributes()}
+	items, err := s.Client.BatchGet(ctx, m, s.Table, wanted)
+	if err != nil {
+		return 0, false, fmt.Errorf("read the low marks around %d: %w", seq, err)
+	}
+	there := false
+	marks := slices.DeleteFunc(items, func(item layout.Attributes) bool {
+		if layout.IsLowMark(item) {
+			return false
+		}
+		there = there || !layout.IsClosed(item)
+		return true
+	})
+	read, err := s.Keys.DecodeMarks(pid, marks)
+	if err != nil {
+		return 0, false, fmt.Errorf("table %q: %w", s.Table, err)
+	}
+	return read.JVMLow, there, nil
 }

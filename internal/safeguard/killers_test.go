@@ -118,6 +118,7 @@ var killers = map[string]killer{
 	"MarkFirst":            {root, "^TestJVMWritesOverNothingThatIsShownWhereverAnAppendDies$"},
 	"HandoverLookedBefore": {root, "^TestPausedWriterLooksWhetherAJVMHasTakenOver$"},
 	"HandoverLookedAfter":  {root, "^TestPausedWriterLooksWhetherAJVMHasTakenOver$"},
+	"LeftBeforeSeen":       {root, "^TestLookForAHandoverGoesByNothingThatADeletionHasLeft$"},
 	"AllLowMarks":          {replay, "^TestDeletionOfWhatWasWrittenSinceTheMarks$"},
 	"HoleAwaited":          {root, "^TestLiveQueryWaitsForTheNumberBefore$"},
 	"PartsSealed":          {root, "^TestPartsOfARefusedAtomicWriteStayHidden$"},

@@ -120,6 +120,7 @@ var (
 	HandoverLookedBefore = on("HandoverLookedBefore")
 	HandoverLookedAfter  = on("HandoverLookedAfter")
 	MarkFirst            = on("MarkFirst")
+	LeftBeforeSeen       = on("LeftBeforeSeen")
 	AllLowMarks          = on("AllLowMarks")
 	HoleAwaited          = on("HoleAwaited")
 	PartsSealed          = on("PartsSealed")

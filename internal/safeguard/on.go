@@ -256,6 +256,8 @@ const (
 	HandoverLookedAfter = true
 	// MarkFirst: in a shared journal a high mark is put before the events that need it.
 	MarkFirst = true
+	// LeftBeforeSeen: what a deletion that was cut short has left tells the look nothing.
+	LeftBeforeSeen = true
 	// AllLowMarks: what only a deletion explains is decided on the low marks of all shards.
 	AllLowMarks = true
 	// HoleAwaited: a live query of a shared journal waits for a number that is missing.
