@@ -93,3 +93,30 @@ func TestRepairRemovesTheHighestNumberLast(t *testing.T) {
 		t.Errorf("a JVM finds %d, %v; want 5", highest, err)
 	}
 }
+
+// A repair that removes events below the low mark keeps the highest number taken for good: a JVM
+// would use the numbers again when the tombstones have expired.
+func TestRepairOfOrphansKeepsTheHighestNumberOfASharedJournal(t *testing.T) {
+	t.Parallel()
+	s := newTurns(t, 10)
+	d := &damaged{Journal: s.journal, t: t, table: dynamodb.NewFromConfig(s.config.AWS), config: s.config}
+	m := s.truth("a")
+	m.append(m.recover("at first"), 5, false)
+	m.deleted(5)
+	d.put("journal-SL-a-9", 0, map[string]any{"seq": 0, "low": 6, "removed": 1}) // the deletion has died
+	opts := dynajournal.VerifyOptions{RemoveOrphans: true, Archive: func(dynajournal.RemovedItem) error { return nil }}
+	if n := len(collect(t, s.journal.Repair(t.Context(), "a", opts))); n != 5 {
+		t.Errorf("%d findings, want 5", n)
+	}
+	for key, item := range d.items() {
+		if item["expires"] != nil {
+			var par string
+			var num int
+			if _, err := fmt.Sscan(key, &par, &num); err != nil {
+				t.Fatal(err)
+			}
+			d.remove(par, num)
+		}
+	}
+	m.goesOn()
+}

@@ -21,6 +21,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Checker checks persistence ids of one journal.
@@ -363,7 +364,8 @@ func (k *check) below(s layout.Slot, item layout.Attributes) error {
 	return nil
 }
 
-// entomb turns an event below the low mark into a tombstone.
+// entomb turns an event below the low mark into a tombstone. In a shared journal the highest number
+// becomes a seal, as in a deletion: a JVM finds it by what is stored there, and a tombstone expires.
 func (k *check) entomb(ctx context.Context, m *Mender, seq int64, item layout.Attributes) (bool, error) {
 	marks, err := k.Store.LowMark(ctx, m.Meter, k.pid)
 	if err != nil || marks.Low.Seq <= seq { // a purge has begun the persistence id anew
@@ -371,6 +373,9 @@ func (k *check) entomb(ctx context.Context, m *Mender, seq int64, item layout.At
 	}
 	if err := m.archive(Removed{k.pid, OrphanBelowLowMark, seq, item}); err != nil {
 		return false, err
+	}
+	if k.Store.Shared() && seq == k.highest && safeguard.HighestStays {
+		return k.Store.SealUnchanged(ctx, m.Meter, k.pid, seq, item)
 	}
 	return k.Store.EntombUnchanged(ctx, m.Meter, k.pid, seq, k.TombstoneExpiry(), item)
 }
