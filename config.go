@@ -94,8 +94,8 @@ type Config struct {
 	// HandoverTime is how soon a JVM can take over a persistence id from a writer of this journal and
 	// delete events, in a journal that is shared with a JVM. A writer that did nothing for longer
 	// looks before it writes whether that has happened, which takes a request and 3 read units, and
-	// one whose write took longer looks before it acknowledges. Defaults to DefaultHandoverTime. Less
-	// than 0 is no look.
+	// one whose write took longer looks before it acknowledges. Defaults to DefaultHandoverTime; 10
+	// seconds at least. Less than 0 is no look.
 	HandoverTime time.Duration
 
 	// HoleWait is how long a live query of a journal that is shared with a JVM waits for a number at
@@ -285,6 +285,10 @@ const (
 	MaxMaxConnections = 10_000
 )
 
+// minHandoverTime is the shortest HandoverTime. A look that takes longer is made again, and the
+// service tells its time in whole seconds.
+const minHandoverTime = 10 * time.Second
+
 // maxBuffer bounds the buffers of a connection, in bytes.
 const maxBuffer = 64 << 20
 
@@ -324,6 +328,9 @@ func (c *Config) check() error {
 	}
 	if w := c.FenceWindow; w != 0 && (w < MinFenceWindow || w > layout.MaxFenceWindow*time.Second || w%time.Second != 0) {
 		return &ArgumentError{"Config.FenceWindow", w, fmt.Sprintf("it must be from %v to ten years, in whole seconds", MinFenceWindow)}
+	}
+	if t := c.HandoverTime; t > 0 && t < minHandoverTime {
+		return &ArgumentError{"Config.HandoverTime", t, fmt.Sprintf("it must be at least %v, or less than 0 for no look", minHandoverTime)}
 	}
 	if c.GroupCommit != GroupCommitAuto && c.GroupCommit != GroupCommitOff {
 		return &ArgumentError{"Config.GroupCommit", int(c.GroupCommit), "it must be GroupCommitAuto or GroupCommitOff"}
