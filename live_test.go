@@ -164,6 +164,13 @@ func TestCostOfIdleLooks(t *testing.T) {
 		"parts of an atomic write":    func(s *planting) { s.events(1, 5); s.members(7, 7, batch); s.members(9, 9, batch) },
 		"a high mark without events":  func(s *planting) { s.events(1, 5); s.highMark(100) },
 		"a high mark that is damaged": func(s *planting) { s.events(1, 5); s.highMark(100_000_000) },
+		"low marks of both sides that are as high": func(s *planting) {
+			for shard, mark := range map[int64]map[string]any{s.shards - 1: {"seq": 0, "low": 6, "removed": 6}, 0: {"seq": 6}} {
+				item := eventKey(fmt.Sprintf("journal-SL-a-%d", shard), 0)
+				addAttributes(item, mark)
+				putAll(s.t, s.client, []map[string]types.AttributeValue{item})
+			}
+		},
 		"a low mark behind its event": func(s *planting) { s.put(func(p *planted) { p.lows = []modelLow{{seq: 205}} }) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -141,7 +141,13 @@ func (w *Watch) marksMoved(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	w.marksRead += each
 	known := w.marks
 	return marks.High > known.High || marks.Low.Seq > known.Low.Seq ||
-		marks.Low.Seq == known.Low.Seq && marks.Low.Seq > 0 && !marks.Low.JudgesLike(known.Low), nil
+		marks.Low.Seq == known.Low.Seq && marks.Low.Seq > 0 && !marks.Low.JudgesLike(known.Low) && !w.besides(marks.Low), nil
+}
+
+// besides reports whether a low mark is one of a JVM that is as high as the known one, in another
+// shard: that one still counts.
+func (w *Watch) besides(low layout.LowMark) bool {
+	return low.JVM && !w.marks.Low.JVM && w.store.Keys.Shards > 1
 }
 
 // anything reports whether a span holds anything.
