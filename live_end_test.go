@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
@@ -45,6 +46,7 @@ func TestLiveQueryEndsAfterANumberWithoutAnEvent(t *testing.T) {
 					ended = true
 				})
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				if !ended {
 					t.Errorf("it goes on")
 				}
@@ -97,6 +99,7 @@ func TestLiveQueryEndsAfterANumberThatItHasWaitedFor(t *testing.T) {
 					c.late(a)
 				}
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				if !ended {
 					t.Errorf("it goes on")
 				}
