@@ -30,9 +30,7 @@ func (w *Writer) lookForHandover(ctx context.Context, m *dynamo.Meter) error {
 			return err
 		}
 		if low > w.next {
-			conflict := &ConflictError{PersistenceID: w.pid, SequenceNumber: w.next}
-			w.end(conflict)
-			return conflict
+			return w.overtaken()
 		}
 		w.alone = began
 	}

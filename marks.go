@@ -35,9 +35,7 @@ func (w *Writer) renewMarks(ctx context.Context, m *dynamo.Meter) error {
 			return err
 		}
 		if !there {
-			conflict := &ConflictError{PersistenceID: w.pid, SequenceNumber: w.next}
-			w.end(conflict)
-			return conflict
+			return w.overtaken()
 		}
 	} else if w.low.Seq > 0 {
 		if err := store.RaiseLowMark(ctx, m, w.pid, w.low); err != nil {

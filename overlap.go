@@ -170,8 +170,12 @@ func (p *putting) takeLast(ctx context.Context, last int64) error {
 	if last <= p.tip {
 		return nil
 	}
-	if err := p.journal.store.TakeLast(ctx, &p.meter, p.pid, last); err != nil {
+	store := p.journal.store
+	if err := store.TakeLast(ctx, &p.meter, p.pid, last); err != nil {
 		return err
+	}
+	if store.Shared() { // its high mark is put, too
+		p.high = max(p.high, layout.HighestBlock(last))
 	}
 	return p.pace(ctx)
 }

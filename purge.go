@@ -268,9 +268,7 @@ func (w *Writer) takenOver(err error) error {
 	if !errors.Is(err, replay.ErrMarkMoved) {
 		return err
 	}
-	conflict := &ConflictError{PersistenceID: w.pid, SequenceNumber: w.next}
-	w.end(conflict)
-	return conflict
+	return w.overtaken()
 }
 
 // removeSnapshots deletes the snapshots of a persistence id up to a sequence number. Where there is no snapshot table there

@@ -357,7 +357,6 @@ func (j *Journal) checker(ctx context.Context, opts VerifyOptions) (*verify.Chec
 	}
 	c := &verify.Checker{
 		Store:           j.store,
-		Native:          j.Native(),
 		TTL:             ttl == layout.AttrExpires,
 		Now:             j.earliest,
 		TombstoneExpiry: j.tombstoneExpiry,

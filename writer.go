@@ -283,9 +283,7 @@ type appending struct {
 	known, alone, began clock.Moment
 
 	members *dynamo.Insertion
-	// marked reports that the high mark was put before the events.
-	marked bool
-	// mark is the high mark on its way, nil if the write needs none.
+	// mark is the high mark on its way, nil if the write needs none beside its events.
 	mark *markPut
 }
 
@@ -299,14 +297,20 @@ type markPut struct {
 func (a *appending) first() int64 { return a.events[0].SequenceNr }
 func (a *appending) last() int64  { return a.events[len(a.events)-1].SequenceNr }
 
-// markFirst puts the high mark that the events need before them, in a shared journal. A JVM that
+// needsMark reports whether the events need a high mark.
+func (a *appending) needsMark() bool { return layout.CrossesBlock(a.first(), a.last()) }
+
+// marksFirst reports whether a high mark is put before the events, in a shared journal. A JVM that
 // takes over where a writer has died must not find an event without its mark: it would write over
 // what readers have been shown. Of a mark without its event it leaves out the number.
+func (a *appending) marksFirst() bool { return !a.writer.journal.Native() && safeguard.MarkFirst }
+
+// markFirst puts the high mark that the events need, where that is put before them.
 func (a *appending) markFirst(ctx context.Context) error {
-	w := a.writer
-	if w.journal.Native() || !layout.CrossesBlock(a.first(), a.last()) || !safeguard.MarkFirst {
+	if !a.needsMark() || !a.marksFirst() {
 		return nil
 	}
+	w := a.writer
 	err := w.raiseHighMark(ctx, a.meter, a.last())
 	if errors.Is(err, ErrTooLate) {
 		return errAgain
@@ -314,7 +318,6 @@ func (a *appending) markFirst(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("append to %q at sequence number %d: put the high mark: %w", w.pid, a.first(), err)
 	}
-	a.marked = true
 	return nil
 }
 
@@ -324,7 +327,7 @@ func (a *appending) markFirst(ctx context.Context) error {
 func (a *appending) start(ctx context.Context) {
 	w := a.writer
 	a.began = w.journal.clock.Now()
-	if layout.CrossesBlock(a.first(), a.last()) && !a.marked {
+	if a.needsMark() && !a.marksFirst() {
 		a.mark = &markPut{done: make(chan struct{})}
 		var writing context.Context
 		writing, a.mark.cancel = w.journal.life.Write(ctx)
@@ -538,6 +541,13 @@ func (w *Writer) conflict(slot layout.Slot) *ConflictError {
 	return err
 }
 
+// overtaken ends the writer with the conflict of one that others have overtaken.
+func (w *Writer) overtaken() error {
+	conflict := &ConflictError{PersistenceID: w.pid, SequenceNumber: w.next}
+	w.end(conflict)
+	return conflict
+}
+
 // lookAgain looks whether the writer is still the last, and returns the marks. If not, it ends with
 // a *ConflictError.
 func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) (layout.Marks, error) {
@@ -557,9 +567,7 @@ func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) (layout.Marks, 
 		}
 	}
 	if !same {
-		conflict := &ConflictError{PersistenceID: w.pid, SequenceNumber: w.next}
-		w.end(conflict)
-		return marks, conflict
+		return marks, w.overtaken()
 	}
 	w.low, w.expiring, w.active, w.alone = marks.Low, marks.Expiring, began, began
 	return marks, nil

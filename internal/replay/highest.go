@@ -102,7 +102,7 @@ func (s *Store) looksBehind(highest, high int64) int64 {
 		return 0
 	case layout.HighestBlock(highest) > high:
 		return 2
-	case highest == partitionEnd(highest), s.IDsShards == 0 && highest == partitionEnd(highest)-1:
+	case highest == partitionEnd(highest), s.Shared() && highest == partitionEnd(highest)-1:
 		return 1
 	}
 	return 0

@@ -141,11 +141,8 @@ func ignoreMoved(err error) error {
 // RenewLowMark puts a low mark of a purged id anew, without its expiry. It reports whether the mark
 // is still stored: it may have vanished, or been moved.
 func (s *Store) RenewLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) (bool, error) {
-	condition := LowMarkExpires(low)
-	put := dynamo.Put{Table: s.Table, Item: s.Keys.EncodeLowMark(pid, low, s.ids(pid), 0), Before: s.Before}
-	put.Condition, put.Values = condition.expression, condition.values
-	err := s.Client.Put(ctx, m, put)
-	if err == nil || !errors.Is(err, dynamo.ErrConditionFailed) {
+	err := s.PutMark(ctx, m, s.Keys.EncodeLowMark(pid, low, s.ids(pid), 0), LowMarkExpires(low), s.Before)
+	if err == nil || !errors.Is(err, ErrMarkMoved) {
 		return err == nil, err
 	}
 	if !safeguard.RenewedBefore {

@@ -21,7 +21,7 @@ import (
 
 // ids are the attributes that list a persistence id, nil in a shared journal.
 func (s *Store) ids(pid string) layout.Attributes {
-	if s.IDsShards == 0 {
+	if s.Shared() {
 		return nil
 	}
 	return s.Keys.IDsAttributes(pid, s.IDsShards)
@@ -39,7 +39,7 @@ func (s *Store) Hold(ctx context.Context, m *dynamo.Meter, pid string, slot layo
 		Item:      s.Keys.EncodeFence(pid, slot.SequenceNr, low, 0),
 		Before:    s.Before,
 		Condition: layout.AttrExpires + same,
-		Values:    dynamo.Attributes{":expires": &types.AttributeValueMemberN{Value: strconv.FormatInt(slot.Expires, 10)}},
+		Values:    dynamo.Attributes{":expires": number(slot.Expires)},
 	})
 	if errors.Is(err, dynamo.ErrConditionFailed) {
 		return false, nil
@@ -127,7 +127,7 @@ func (s *Store) RemoveExpired(ctx context.Context, m *dynamo.Meter, pid string, 
 		Item:      s.Keys.Event(pid, seq).Attributes(),
 		Before:    s.Before,
 		Condition: layout.AttrExpires + expired + " AND attribute_not_exists(" + layout.AttrEvent + ") AND attribute_not_exists(" + layout.AttrPay + ")",
-		Values:    dynamo.Attributes{":now": &types.AttributeValueMemberN{Value: strconv.FormatInt(now, 10)}},
+		Values:    dynamo.Attributes{":now": number(now)},
 	})
 	if errors.Is(err, dynamo.ErrConditionFailed) {
 		return false, nil
@@ -179,7 +179,7 @@ func (s *Store) EnterID(ctx context.Context, m *dynamo.Meter, pid string, low la
 	condition := "attribute_exists(" + layout.AttrPar + ")"
 	if low.Seq > 0 {
 		condition = layout.AttrSeq + " = :low"
-		values[":low"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(low.JVMSeq(), 10)}
+		values[":low"] = number(low.JVMSeq())
 	} else {
 		seal := s.Keys.EncodeSeal(pid, 1)
 		err := s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: seal, Condition: NotExists, Before: s.Before})

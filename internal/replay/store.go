@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -116,7 +115,7 @@ func (s *Store) Fence(ctx context.Context, m *dynamo.Meter, pid string, seq, low
 }
 
 func (s *Store) close(ctx context.Context, m *dynamo.Meter, pid string, seq int64, item layout.Attributes) (layout.Slot, error) {
-	if safeguard.SealListed && seq == 1 && s.IDsShards > 0 { // an id stays listed whose first number was sealed
+	if safeguard.SealListed && seq == 1 && !s.Shared() { // an id stays listed whose first number was sealed
 		maps.Copy(item, s.Keys.IDsAttributes(pid, s.IDsShards))
 	}
 	switch err := s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: item, Condition: NotExists, Before: s.Before}); {
@@ -194,8 +193,8 @@ func (s *Store) partitionQuery(pid string, lo, hi int64) *dynamodb.QueryInput {
 		KeyConditionExpression: aws.String(layout.AttrPar + " = :p AND " + layout.AttrNum + " BETWEEN :lo AND :hi"),
 		ExpressionAttributeValues: dynamo.Attributes{
 			":p":  &types.AttributeValueMemberS{Value: s.Keys.Partition(pid, lo/layout.PartitionSize)},
-			":lo": &types.AttributeValueMemberN{Value: strconv.FormatInt(lo%layout.PartitionSize, 10)},
-			":hi": &types.AttributeValueMemberN{Value: strconv.FormatInt(hi%layout.PartitionSize, 10)},
+			":lo": number(lo % layout.PartitionSize),
+			":hi": number(hi % layout.PartitionSize),
 		},
 	}
 }

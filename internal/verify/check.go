@@ -27,8 +27,6 @@ import (
 // Checker checks persistence ids of one journal.
 type Checker struct {
 	Store *replay.Store
-	// Native reports whether the journal has the sparse ids index.
-	Native bool
 	// TTL reports whether expired items are removed by DynamoDB.
 	TTL bool
 	// Now is the time in seconds since 1970.
@@ -412,7 +410,7 @@ func (k *check) whole(ctx context.Context) error {
 	if err := k.snapshots(ctx); err != nil {
 		return err
 	}
-	if !k.Native || !k.live && (k.marks.Low.Seq == 0 || k.marks.Expiring) {
+	if k.Store.Shared() || !k.live && (k.marks.Low.Seq == 0 || k.marks.Expiring) {
 		return k.pace(ctx)
 	}
 	listed, err := k.Store.Listed(ctx, &k.meter, k.pid, k.marks.Low)
