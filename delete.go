@@ -153,8 +153,11 @@ func (w *Writer) cut(ctx context.Context, m *dynamo.Meter, last int64, low layou
 		return layout.Batch{}, nil
 	}
 	slots, err := store.Span(ctx, m, w.pid, last, last)
-	if err != nil || len(slots) == 0 || slots[0].Event == nil {
+	if err != nil || len(slots) == 0 {
 		return layout.Batch{}, err
+	}
+	if slots[0].Event == nil {
+		return slots[0].Cut, nil // of a deletion before, whose low mark a JVM's has replaced
 	}
 	b := slots[0].Event.Batch
 	if !b.IsBatch() || b.Last <= last {
@@ -275,13 +278,19 @@ func (w *Writer) entombBatch(ctx context.Context, m *dynamo.Meter, first, n int6
 	}
 }
 
-// tombstone is what a deleted number becomes. In a shared journal the highest number stays taken for good: a JVM looks for the
-// highest number among what stands in its block, and would use this one again once it had expired before the others.
+// tombstone returns what a deleted number becomes. In a shared journal the highest number stays
+// taken for good: a JVM looks for the highest number among what is stored in its block, and would use
+// this one again once it had expired before the others. The last number that is deleted says which
+// atomic write was cut, as a JVM's low mark can take the place of the one that says so.
 func (w *Writer) tombstone(seq, expires int64) layout.Attributes {
 	if safeguard.HighestStays && !w.journal.Native() && seq == w.next-1 {
 		return w.journal.store.Keys.EncodeSeal(w.pid, seq)
 	}
-	return w.journal.store.Keys.EncodeTombstone(w.pid, seq, expires)
+	item := w.journal.store.Keys.EncodeTombstone(w.pid, seq, expires)
+	if w.journal.Native() || seq != w.low.Seq-1 || !safeguard.TombstoneCut {
+		return item
+	}
+	return layout.WithCut(item, w.low.Cut)
 }
 
 // putProgress says on the low mark how far removal has come. A low mark that was raised meanwhile stays.

@@ -21,7 +21,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/jvm"
 )
 
-var turnRounds = flag.Int("shared.turns", 300, "how many random entities Go and a JVM take turns with")
+var (
+	turnRounds = flag.Int("shared.turns", 300, "how many random entities Go and a JVM take turns with")
+	turnSeed   = flag.Uint64("shared.seed", 0, "the seed of the random entities; 0 draws one")
+)
 
 // turns is a shared journal that Go and a JVM take turns with, one of them at a time.
 type turns struct {
@@ -485,6 +488,61 @@ func TestWhatGoHasDeletedStaysDeletedWhereAJVMDeletesLess(t *testing.T) {
 	}
 }
 
+// A JVM's low mark takes the place of the one that says which atomic write a deletion in Go has cut.
+// What that has left of it stays there for readers, for a copy, and for the next writer.
+func TestRestOfACutAtomicWriteOutlivesAJVMsLowMark(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ before, members, cut, jvmTo int64 }{
+		"of two":            {0, 2, 1, 0},
+		"after others":      {3, 5, 5, 2},
+		"in two partitions": {95, 10, 102, 3},
+		"behind a border":   {95, 10, 99, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTurns(t, 1)
+			m := s.truth("a")
+			w := m.recover("at first")
+			m.append(w, int(c.before), false)
+			m.append(w, int(c.members), true)
+			m.deleted(c.cut)
+			if _, err := w.DeleteTo(t.Context(), c.cut); err != nil {
+				t.Fatal(err)
+			}
+			e := m.start("the JVM")
+			m.persist(e, 1, false)
+			m.jvmDeletes(e, c.jvmTo)
+			m.check("a reader")
+			var records []dynajournal.Record
+			for r, err := range s.journal.Records(t.Context(), m.pid, dynajournal.RecordsOptions{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				records = append(records, r)
+			}
+			to := *s
+			to.journal, to.config.JournalName = nil, "copy"
+			to.journal = openJournal(t, to.config)
+			if _, err := to.journal.PutRecords(t.Context(), m.pid, each(records), dynajournal.PutRecordsOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			copied := *m
+			copied.turns = &to
+			copied.check("a copy")
+			p := s.dying()
+			for requests, dead := 1, true; dead; requests++ { // a recovery that dies at any request
+				p.dieAfter(requests)
+				_, err := p.journal.Recover(t.Context(), m.pid, dynajournal.RecoverOptions{}, nil)
+				dead = err != nil
+				p.land()
+				m.check(fmt.Sprintf("a recovery died after %d requests", requests))
+			}
+			m.recover("Go")
+			m.append(m.recover("Go again"), 1, false)
+		})
+	}
+}
+
 // A JVM deletes where an atomic write was refused of which parts are stored. No reader is shown
 // them.
 func TestPartsOfARefusedAtomicWriteStayHidden(t *testing.T) {
@@ -533,7 +591,10 @@ func TestDeletionsOfEverythingLeaveOneSeal(t *testing.T) {
 // any time of its turn, or of the JVM's until that deletes.
 func TestRandomTurns(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
+	seed := *turnSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
 	for _, shards := range []int{1, 10} {
 		t.Run(fmt.Sprintf("%d shards", shards), func(t *testing.T) {
 			t.Parallel()

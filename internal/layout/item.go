@@ -79,6 +79,9 @@ type Slot struct {
 	// Low is set on a fence: a tombstone or seal that was put to raise the low mark to this number, 0 on any other. Whoever
 	// is going to write and meets one above the low mark raises it, as the one who put it may never come to it.
 	Low int64
+	// Cut is set on the tombstone of the last number of a deletion that cut an atomic write: it is
+	// LowMark.Cut of that deletion. A JVM's low mark can take the place of the one that says so.
+	Cut Batch
 }
 
 // Tombstone says whether the slot is a deleted event's.
@@ -164,6 +167,16 @@ func (k Keys) EncodeFence(pid string, seq, low, expires int64) Attributes {
 	return item
 }
 
+// WithCut adds to a tombstone or fence which atomic write the deletion has cut, if it has.
+func WithCut(item Attributes, cut Batch) Attributes {
+	if cut.IsBatch() {
+		item[AttrCutStart] = number(cut.Start)
+		item[AttrCutCnt] = number(cut.Last - cut.Start)
+		item[AttrCutWriter] = &types.AttributeValueMemberS{Value: cut.WriterUUID}
+	}
+	return item
+}
+
 // Item is where the attributes of an item are found by their names.
 type Item interface {
 	Get(name string) (types.AttributeValue, bool)
@@ -209,7 +222,7 @@ func (p Partition) DecodeSlot(item Item) (Slot, error) {
 	case r.has(AttrPay):
 		slot.Event = r.payEvent(p.pid, slot.SequenceNr)
 	default:
-		slot.Expires, slot.Low = r.optionalNumber(AttrExpires), r.optionalNumber(AttrLow)
+		slot.Expires, slot.Low, slot.Cut = r.optionalNumber(AttrExpires), r.optionalNumber(AttrLow), r.cut()
 	}
 	return slot, r.err
 }

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -129,11 +127,17 @@ func (r *reader) lowMark(seq int64) LowMark {
 	if !low.JVM {
 		low.Removed = r.number(AttrRemoved)
 	}
-	if r.has(AttrCutStart) {
-		start := r.ranged(AttrCutStart, MaxSequenceNumber)
-		low.Cut = Batch{Start: start, Last: start + r.ranged(AttrCutCnt, MaxSequenceNumber-start), WriterUUID: r.text(AttrCutWriter)}
-	}
+	low.Cut = r.cut()
 	return low
+}
+
+// cut reads which atomic write a deletion has cut; the zero Batch if it has cut none.
+func (r *reader) cut() Batch {
+	if !r.has(AttrCutStart) {
+		return Batch{}
+	}
+	start := r.ranged(AttrCutStart, MaxSequenceNumber)
+	return Batch{Start: start, Last: start + r.ranged(AttrCutCnt, MaxSequenceNumber-start), WriterUUID: r.text(AttrCutWriter)}
 }
 
 // EncodeHighMark makes the high mark that seq, a multiple of PartitionSize, belongs to. expires is 0, or when a purged
@@ -150,11 +154,7 @@ func (k Keys) EncodeLowMark(pid string, low LowMark, ids Attributes, expires int
 	if low.Ahead > 0 {
 		item[AttrLow] = number(low.Seq)
 	}
-	if low.Cut.IsBatch() {
-		item[AttrCutStart] = number(low.Cut.Start)
-		item[AttrCutCnt] = number(low.Cut.Last - low.Cut.Start)
-		item[AttrCutWriter] = &types.AttributeValueMemberS{Value: low.Cut.WriterUUID}
-	}
+	WithCut(item, low.Cut)
 	if safeguard.LowMarkListed {
 		maps.Copy(item, ids)
 	}

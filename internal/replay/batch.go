@@ -26,10 +26,11 @@ func (p *pending) continues(e *layout.Event) bool {
 	return p.open() && (e.Batch == p.batch || !safeguard.SameBatch) && e.SequenceNr == p.first()+int64(len(p.events))
 }
 
-// begins says whether a batch can be followed from e on: from its start, or from the number where reading began, if it
-// started before that.
-func begins(e *layout.Event, began int64) bool {
-	return e.SequenceNr == e.Batch.Start || e.SequenceNr == began
+// begins reports whether a batch can be followed from e on: from its start, from the number where
+// reading began, or from behind the tombstone of the deletion that cut it.
+func (r *run) begins(e *layout.Event) bool {
+	return e.SequenceNr == e.Batch.Start || e.SequenceNr == r.began ||
+		e.SequenceNr == r.cut.SequenceNr+1 && e.Batch == r.cut.Cut
 }
 
 func (p *pending) add(e *layout.Event, read int64) {

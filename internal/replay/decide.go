@@ -162,6 +162,8 @@ type run struct {
 	queue   []read
 	page    []read // the room of the queue that a page makes, used for each
 	batch   pending
+	// cut is the last tombstone above the low mark that says which batch its deletion has cut.
+	cut layout.Slot
 	// unfinished is the last batch that was left out, if its missing members may still come.
 	unfinished unfinished
 
@@ -429,7 +431,7 @@ func (r *run) take(ctx context.Context, slot read) error {
 		return nil
 	case !e.Batch.IsBatch():
 		return r.hand(e)
-	case begins(e, r.began):
+	case r.begins(e):
 		r.batch.add(e, slot.at)
 		return r.completed(ctx)
 	default: // its batch lacks a member before it
@@ -449,6 +451,7 @@ func (r *run) deleted(ctx context.Context, slot read) error {
 	}
 	if !r.req.Recover || !safeguard.FenceRaises {
 		r.decided = slot.SequenceNr
+		r.dropped(slot.Slot)
 		return nil
 	}
 	if !slot.Tombstone() {
@@ -462,17 +465,23 @@ func (r *run) deleted(ctx context.Context, slot read) error {
 		}
 	}
 	low := layout.LowMark{Seq: max(slot.SequenceNr+1, slot.Low), Removed: max(r.marks.Low.Removed, 1)}
+	if safeguard.TombstoneCut {
+		low.Cut = slot.Cut
+	}
 	for _, next := range r.queue {
 		if !next.Tombstone() || next.SequenceNr != low.Seq {
 			break
 		}
 		low.Seq = max(next.SequenceNr+1, next.Low)
+		if safeguard.TombstoneCut {
+			low.Cut = next.Cut
+		}
 	}
 	switch {
 	case !slot.Tombstone():
 		low.Removed = low.Seq // a snapshot is newer than the journal: what stands below stays, for verify to name
 	case safeguard.Hold:
-		held, err := r.store.Hold(ctx, r.meter, r.req.PersistenceID, slot.Slot, low.Seq)
+		held, err := r.store.Hold(ctx, r.meter, r.req.PersistenceID, slot.Slot, low)
 		if err != nil {
 			return err
 		}
@@ -493,6 +502,18 @@ func (r *run) deleted(ctx context.Context, slot read) error {
 	}
 	r.want = slot.SequenceNr
 	return r.confirmLow(ctx, r.clock.stamp())
+}
+
+// dropped takes from a tombstone above the low mark, where a reader meets it, what the low mark of
+// its deletion said of the batch that was cut. In a shared journal a JVM's low mark can have taken
+// that one's place.
+func (r *run) dropped(slot layout.Slot) {
+	if !slot.Cut.IsBatch() || !safeguard.TombstoneCut {
+		return
+	}
+	if r.cut = slot; r.req.Low != nil {
+		r.req.Low(layout.LowMark{Seq: slot.SequenceNr + 1, Removed: 1, Cut: slot.Cut})
+	}
 }
 
 // sealed decides on a seal, and closes the numbers missing before it first.

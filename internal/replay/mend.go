@@ -27,16 +27,16 @@ func (s *Store) ids(pid string) layout.Attributes {
 	return s.Keys.IDsAttributes(pid, s.IDsShards)
 }
 
-// Hold makes the tombstone that stands in a slot stay for good, as a fence that says to what the low mark is going to be raised.
-// It says false if the tombstone has vanished, or somebody else has put something there.
-func (s *Store) Hold(ctx context.Context, m *dynamo.Meter, pid string, slot layout.Slot, low int64) (bool, error) {
+// Hold makes the tombstone in a slot permanent, as a fence that says which low mark is going to be
+// put. It reports false if the tombstone has vanished, or somebody else has put something there.
+func (s *Store) Hold(ctx context.Context, m *dynamo.Meter, pid string, slot layout.Slot, low layout.LowMark) (bool, error) {
 	same := " = :expires"
 	if !safeguard.HoldExpiry {
 		same = " >= :expires"
 	}
 	err := s.Client.Put(ctx, m, dynamo.Put{
 		Table:     s.Table,
-		Item:      s.Keys.EncodeFence(pid, slot.SequenceNr, low, 0),
+		Item:      layout.WithCut(s.Keys.EncodeFence(pid, slot.SequenceNr, low.Seq, 0), low.Cut),
 		Before:    s.Before,
 		Condition: layout.AttrExpires + same,
 		Values:    dynamo.Attributes{":expires": number(slot.Expires)},

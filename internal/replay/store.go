@@ -265,25 +265,34 @@ func (s *Store) Span(ctx context.Context, m *dynamo.Meter, pid string, lo, hi in
 	}
 }
 
-// Members says whether every number from lo to hi holds a member of the batch.
+// Members reports whether every number from lo to hi holds a member of the batch. Those count as
+// there that were deleted up to a tombstone which says that the deletion has cut the batch.
 func (s *Store) Members(ctx context.Context, m *dynamo.Meter, pid string, b layout.Batch, lo, hi int64) (bool, error) {
+	there := true
 	for lo <= hi {
 		end := min(partitionEnd(lo), hi)
 		slots, err := s.Span(ctx, m, pid, lo, end)
 		if err != nil {
 			return false, err
 		}
+		events := false
 		for _, slot := range slots {
-			if slot.Event == nil || safeguard.MembersOfBatch && slot.Event.Batch != b {
-				return false, nil
+			switch {
+			case slot.Event == nil && slot.Cut == b && safeguard.TombstoneCut:
+				there = true
+			case slot.SequenceNr != lo, slot.Event == nil, safeguard.MembersOfBatch && slot.Event.Batch != b:
+				there = false
 			}
+			events = events || slot.Event != nil
+			lo = slot.SequenceNr + 1
 		}
-		if int64(len(slots)) != end-lo+1 {
+		there = there && lo == end+1
+		if !there && (!s.Shared() || events || len(slots) == 0) { // no deletion has cut it
 			return false, nil
 		}
 		lo = end + 1
 	}
-	return true, nil
+	return there, nil
 }
 
 // partitionEnd is the last number of the partition that holds seq; the last partition of all ends with the largest number.

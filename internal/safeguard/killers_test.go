@@ -121,5 +121,6 @@ var killers = map[string]killer{
 	"LeftBeforeSeen":       {root, "^TestLookForAHandoverGoesByNothingThatADeletionHasLeft$"},
 	"AllLowMarks":          {replay, "^TestDeletionOfWhatWasWrittenSinceTheMarks$"},
 	"HoleAwaited":          {root, "^TestLiveQueryWaitsForTheNumberBefore$"},
+	"TombstoneCut":         {root, "^TestRestOfACutAtomicWriteOutlivesAJVMsLowMark$"},
 	"PartsSealed":          {root, "^TestPartsOfARefusedAtomicWriteStayHidden$"},
 }

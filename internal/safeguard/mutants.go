@@ -124,4 +124,5 @@ var (
 	AllLowMarks          = on("AllLowMarks")
 	HoleAwaited          = on("HoleAwaited")
 	PartsSealed          = on("PartsSealed")
+	TombstoneCut         = on("TombstoneCut")
 )

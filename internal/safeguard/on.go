@@ -78,6 +78,9 @@ const (
 	// CutBefore: an atomic write that begins below the low mark is cut again only if it was cut
 	// before.
 	CutBefore = true
+	// TombstoneCut: in a shared journal the last number that is deleted says which atomic write was
+	// cut.
+	TombstoneCut = true
 	// HighestStays: in a shared journal a deletion leaves a seal at the highest number.
 	HighestStays = true
 

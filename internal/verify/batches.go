@@ -159,9 +159,14 @@ func (k *check) sealMembers(ctx context.Context, mender *Mender, of *members) (b
 	return changed, nil
 }
 
-// first is the first number at which a member of an atomic write has to be stored: those below the
-// low mark were deleted.
-func (k *check) first(b layout.Batch) int64 { return max(b.Start, k.marks.Low.First()) }
+// first returns the first number at which a member of an atomic write has to be stored: those below
+// the low mark were deleted, and those up to the tombstone of the deletion that cut it.
+func (k *check) first(b layout.Batch) int64 {
+	if b == k.cut.Cut {
+		return max(k.cut.SequenceNr+1, k.marks.Low.First())
+	}
+	return max(b.Start, k.marks.Low.First())
+}
 
 // spans shows spans of numbers, those of many only in part.
 func spans(all []span) string {

@@ -97,7 +97,9 @@ type check struct {
 	writers map[string]bool // writers that another has followed
 	writer  string          // that of the last event
 	batches batches
-	left    []below // that a JVM does not remove any more
+	// cut is the last tombstone above the low mark that says which atomic write was cut.
+	cut  layout.Slot
+	left []below // that a JVM does not remove any more
 }
 
 // found reports a finding. Where the marks can't be trusted it can't be repaired.
@@ -319,6 +321,9 @@ func (k *check) slot(s layout.Slot, item layout.Attributes) error {
 	}
 	if s.Tombstone() || s.Low > 0 {
 		k.live = k.live || s.Seal()
+		if s.Cut.IsBatch() {
+			k.cut = s
+		}
 		detail := "a tombstone or fence is stored above the low mark %d; the next recovery raises that to %d"
 		return k.foundf(Hole, s.SequenceNr, detail, k.marks.Low.Seq, max(s.SequenceNr+1, s.Low))
 	}
@@ -336,7 +341,7 @@ func (k *check) slot(s layout.Slot, item layout.Attributes) error {
 		return nil
 	}
 	first := k.first(b)
-	k.batches.member(s.SequenceNr, b, first, b.Start < first && !k.marks.Low.CutCompletes(b))
+	k.batches.member(s.SequenceNr, b, first, b.Start < first && b != k.cut.Cut && !k.marks.Low.CutCompletes(b))
 	return nil
 }
 
