@@ -54,8 +54,10 @@ type Config struct {
 	// Adapter changes events on their way into the journal and out of it. Defaults to none.
 	Adapter EventAdapter
 
-	// AWS is the SDK's configuration: region, credentials, endpoint, HTTP client. Make one with the SDK's config module for
-	// real DynamoDB, or take embedded.Engine's. Its retryer is not used: retries are set here.
+	// AWS is the SDK's configuration: region, credentials, endpoint, HTTP client. Make one with the
+	// SDK's config module for real DynamoDB, or take embedded.Engine's. Its retryer is not used:
+	// retries are set here. Of the SDK's own HTTP client its settings are used, with the field HTTP,
+	// and not its connections.
 	AWS aws.Config
 
 	// AttemptTimeout bounds one try of a request. A request that hangs longer is tried again, within OperationTimeout.
@@ -106,7 +108,11 @@ type Config struct {
 	// Hooks are told what happens. Each may implement any of the hook interfaces of this package.
 	Hooks []Hook
 
-	// HTTP configures connections, where AWS has no HTTP client of its own.
+	// HTTP configures connections, where AWS.HTTPClient is nil or the SDK's *BuildableClient, as the
+	// SDK's loader sets them. What HTTP leaves zero is as the BuildableClient has it, if that
+	// differs from the SDK's default: certificates, proxy, time-outs, its own way to dial. The
+	// number of connections is always MaxConnections. HTTP with an *http.Client is an error, as
+	// that has its own settings. An HTTPClient of another type is used as it is, without HTTP.
 	HTTP HTTPConfig
 
 	// IDsIndexName is the name of the index that lists the persistence ids of a shared journal. Defaults to
@@ -221,9 +227,11 @@ type HTTPConfig struct {
 	ConnectTimeout time.Duration
 	// IdleTimeout is how long an unused connection is kept.
 	IdleTimeout time.Duration
-	// KeepAlive is the pause between TCP keep-alive probes; negative sends none.
+	// KeepAlive is the pause between TCP keep-alive probes; negative sends none. It is refused with
+	// an AWS.HTTPClient that dials in its own way.
 	KeepAlive time.Duration
-	// LocalAddress is the IP address to connect from.
+	// LocalAddress is the IP address to connect from. It is refused with an AWS.HTTPClient that
+	// dials in its own way.
 	LocalAddress string
 	// Proxy is the URL of an HTTP proxy, with user and password where it wants them. Defaults to that of the environment
 	// (HTTPS_PROXY and so on).
@@ -352,6 +360,9 @@ func (c *Config) check() error {
 }
 
 func (c *Config) checkAddresses() error {
+	if err := c.checkHTTPClient(); err != nil {
+		return err
+	}
 	for name, address := range map[string]string{"Config.Endpoint": c.Endpoint, "Config.HTTP.Proxy": c.HTTP.Proxy} {
 		if address == "" {
 			continue
@@ -362,6 +373,20 @@ func (c *Config) checkAddresses() error {
 	}
 	if c.AWS.Region == "" && c.Endpoint == "" && c.AWS.BaseEndpoint == nil {
 		return &ArgumentError{"Config.AWS.Region", "", "it must be set, as there is no Endpoint either: load it with the SDK's config module"}
+	}
+	return nil
+}
+
+// checkHTTPClient refuses settings of connections that an HTTP client of the caller would not get.
+// Clients of other types, such as the embedded engine's, need not make connections.
+func (c *Config) checkHTTPClient() error {
+	unused := c.HTTP
+	if unused.ConnectTimeout == DefaultConnectTimeout {
+		unused.ConnectTimeout = 0
+	}
+	if _, own := c.AWS.HTTPClient.(*http.Client); own && unused != (HTTPConfig{}) {
+		return &ArgumentError{"Config.HTTP", "set", "AWS.HTTPClient is an *http.Client, which has its " +
+			"own settings: set them there, or leave AWS.HTTPClient to the SDK"}
 	}
 	return nil
 }
@@ -429,8 +454,12 @@ func (h HTTPConfig) transport(t *http.Transport) {
 	if h.WriteBuffer != 0 {
 		t.WriteBufferSize = h.WriteBuffer
 	}
-	t.ReadBufferSize = h.ReadBuffer
-	t.ResponseHeaderTimeout = h.ResponseTimeout
+	if h.ReadBuffer != 0 {
+		t.ReadBufferSize = h.ReadBuffer
+	}
+	if h.ResponseTimeout != 0 {
+		t.ResponseHeaderTimeout = h.ResponseTimeout
+	}
 }
 
 // staticCredentials are an access key that never expires.

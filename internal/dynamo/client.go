@@ -23,7 +23,7 @@ type Options struct {
 	AWS aws.Config
 	// UserAgent is added to what the SDK says of itself; empty for nothing.
 	UserAgent string
-	// HTTP makes the HTTP client, where AWS has none of its own.
+	// HTTP configures connections, where AWS has no HTTP client or one of the SDK's own type.
 	HTTP HTTPOptions
 	// MaxInFlight bounds the requests under way at once.
 	MaxInFlight int
@@ -58,7 +58,8 @@ type Try struct {
 	Err error
 }
 
-// HTTPOptions configure the HTTP client. Zero values are the SDK's defaults.
+// HTTPOptions configure the HTTP client. Zero values leave what the client of AWS sets, else the
+// SDK's defaults.
 type HTTPOptions struct {
 	// Transport changes the transport before its first use.
 	Transport func(*http.Transport)
@@ -86,8 +87,8 @@ func New(opts Options) (*Client, error) {
 	}
 	c := &Client{opts: opts, slots: make(chan struct{}, opts.MaxInFlight), idle: func() {}, endpoint: &endpoint{}}
 	inner := opts.AWS.HTTPClient
-	if inner == nil {
-		built, err := buildHTTPClient(opts.HTTP, opts.MaxInFlight)
+	if base := baseOf(inner); base != nil {
+		built, err := buildHTTPClient(base, opts.HTTP, opts.MaxInFlight)
 		if err != nil {
 			return nil, err
 		}

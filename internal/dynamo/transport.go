@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
@@ -103,29 +102,4 @@ func (t transport) send(r *http.Request) (*http.Response, error) {
 // of a proxy in between.
 func dated(answer *http.Response) bool {
 	return answer.StatusCode == http.StatusOK || answer.Header.Get(sumHeader) != ""
-}
-
-// writeBuffer is the size in bytes of a connection's buffer: a request of 25 events of half a KB is one write.
-const writeBuffer = 32 << 10
-
-// buildHTTPClient makes the HTTP client with as many idle connections as requests can be under way.
-func buildHTTPClient(o HTTPOptions, pool int) (*http.Client, error) {
-	dialer := &awsDialer{keepAlive: o.KeepAlive, connectTimeout: o.ConnectTimeout}
-	if err := dialer.from(o.LocalAddress); err != nil {
-		return nil, err
-	}
-	transport := awshttp.NewBuildableClient().GetTransport()
-	transport.DialContext = dialer.dial
-	transport.MaxConnsPerHost = pool
-	transport.MaxIdleConns = pool
-	transport.MaxIdleConnsPerHost = pool
-	transport.WriteBufferSize = writeBuffer
-	if o.Transport != nil {
-		o.Transport(transport)
-	}
-	return &http.Client{
-		Transport: transport,
-		// DynamoDB never redirects; following one would send a signed request elsewhere.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, nil
 }

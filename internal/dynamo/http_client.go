@@ -1,0 +1,118 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+)
+
+// writeBuffer is the size in bytes of a connection's buffer: a request of 25 events of half a KB is one write.
+const writeBuffer = 32 << 10
+
+// baseOf returns the SDK's client whose settings the HTTP client starts from, or nil if the caller
+// has an HTTP client of another type, which is used as it is.
+//
+// The SDK's loader sets a BuildableClient, in some versions always, in others for a bundle of
+// certificates. So that one says nothing about the caller's wish beyond the settings that differ
+// from the SDK's defaults.
+func baseOf(client aws.HTTPClient) *awshttp.BuildableClient {
+	if client == nil {
+		return awshttp.NewBuildableClient()
+	}
+	base, _ := client.(*awshttp.BuildableClient)
+	return base
+}
+
+// buildHTTPClient returns an HTTP client that has the settings of base, such as its certificates
+// and its proxy, where o leaves them, and as many connections as requests can be under way.
+func buildHTTPClient(base *awshttp.BuildableClient, o HTTPOptions, pool int) (*http.Client, error) {
+	transport := base.GetTransport()
+	if err := setDial(transport, o); err != nil {
+		return nil, err
+	}
+	transport.MaxConnsPerHost = pool
+	transport.MaxIdleConns = pool
+	transport.MaxIdleConnsPerHost = pool
+	if transport.WriteBufferSize == 0 {
+		transport.WriteBufferSize = writeBuffer
+	}
+	if wait, set := base.GetReadTimeout(); set && transport.ResponseHeaderTimeout == 0 {
+		transport.ResponseHeaderTimeout = wait
+	}
+	if o.Transport != nil {
+		o.Transport(transport)
+	}
+	return &http.Client{
+		Transport: transport,
+		Timeout:   base.GetTimeout(),
+		// DynamoDB never redirects; following one would send a signed request elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
+}
+
+// errOwnDial is returned where two dialers are configured.
+var errOwnDial = errors.New("AWS.HTTPClient opens connections in a way of its own, to which a local " +
+	"address and a keep-alive do not apply: set them in its dialer")
+
+// dial is a function of http.Transport that opens connections.
+type dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// setDial makes the transport open connections as o says. A way of the transport's own stays.
+func setDial(transport *http.Transport, o HTTPOptions) error {
+	if opensItself(transport) {
+		if o.LocalAddress != "" || o.KeepAlive != 0 {
+			return errOwnDial
+		}
+		transport.DialContext = bounded(transport.DialContext, o.ConnectTimeout)
+		transport.DialTLSContext = bounded(transport.DialTLSContext, o.ConnectTimeout)
+		return nil
+	}
+	local, err := localAddress(o.LocalAddress)
+	if err != nil {
+		return err
+	}
+	dialer := &net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: o.KeepAlive, LocalAddr: local}
+	transport.DialContext = dialer.DialContext
+	return nil
+}
+
+// opensItself reports whether the transport opens connections otherwise than the SDK's default.
+// Functions can't be compared, but their code can: the SDK's default is always of the same code.
+func opensItself(transport *http.Transport) bool {
+	standard := awshttp.NewBuildableClient().GetTransport()
+	return transport.DialTLSContext != nil ||
+		transport.DialContext != nil && codeOf(transport.DialContext) != codeOf(standard.DialContext)
+}
+
+func codeOf(d dial) uintptr { return reflect.ValueOf(d).Pointer() }
+
+// bounded returns d, which may be nil, with a bound of its time.
+func bounded(d dial, timeout time.Duration) dial {
+	if d == nil || timeout <= 0 {
+		return d
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		return d(ctx, network, address)
+	}
+}
+
+// localAddress returns the address to connect from; nil is any.
+func localAddress(text string) (net.Addr, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // as net.Dialer takes it
+	}
+	ip := net.ParseIP(text)
+	if ip == nil {
+		return nil, fmt.Errorf("local address %q is no IP address", text)
+	}
+	return &net.TCPAddr{IP: ip}, nil
+}
