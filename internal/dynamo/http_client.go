@@ -79,6 +79,9 @@ func setDial(transport *http.Transport, o HTTPOptions) error {
 		return err
 	}
 	dialer := &net.Dialer{Timeout: o.ConnectTimeout, KeepAlive: o.KeepAlive, LocalAddr: local}
+	if o.KeepAlive > 0 { // KeepAlive alone is the pause before the first probe
+		dialer.KeepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: o.KeepAlive, Interval: o.KeepAlive}
+	}
 	transport.DialContext = dialer.DialContext
 	return nil
 }
@@ -93,15 +96,23 @@ func opensItself(transport *http.Transport) bool {
 
 func codeOf(d dial) uintptr { return reflect.ValueOf(d).Pointer() }
 
-// bounded returns d, which may be nil, with a bound of its time.
+// bounded returns d, which may be nil, with a bound of its time. Its errors say that there is no
+// connection: nothing was sent.
 func bounded(d dial, timeout time.Duration) dial {
-	if d == nil || timeout <= 0 {
-		return d
+	if d == nil {
+		return nil
 	}
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
-		return d(ctx, network, address)
+		if timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, timeout)
+			defer cancel()
+		}
+		conn, err := d(ctx, network, address)
+		if err != nil {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: err}
+		}
+		return conn, nil
 	}
 }
 

@@ -21,7 +21,7 @@ func TestKeepAliveIsSetOnTheSocket(t *testing.T) {
 	}{
 		"by default":     {0, 1, 15},
 		"as it is set":   {7 * time.Second, 1, 7},
-		"not if it is -": {-1, 0, 0},
+		"negative is off": {-1, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var on, interval int
