@@ -1,6 +1,8 @@
 package hocon
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -19,7 +21,89 @@ var errTooComplicated = errors.New("its substitutions are too complicated")
 
 // Document is a configuration.
 type Document struct {
-	root *object
+	root    *object
+	skipped []Include
+}
+
+// Skipped returns the includes that were left out, as there is no such file or they name none.
+func (d *Document) Skipped() []Include { return d.skipped }
+
+// Key is a key of an object, and where it is defined last.
+type Key struct {
+	Name string
+	At   Position
+}
+
+// Keys returns the keys of the object that is set at a path, of the whole document at "", in the order of their positions, also
+// those that are set to null. There are none if no object is set there.
+func (d *Document) Keys(path string) ([]Key, error) {
+	objects, err := d.find(path)
+	if err != nil {
+		return nil, err
+	}
+	last := map[string]Position{}
+	for _, v := range objects {
+		o, ok := v.(*object)
+		if !ok {
+			continue
+		}
+		for name, f := range o.fields {
+			last[name] = f.definitions[len(f.definitions)-1].at
+		}
+	}
+	keys := make([]Key, 0, len(last))
+	for name, at := range last {
+		keys = append(keys, Key{name, at})
+	}
+	slices.SortFunc(keys, func(a, b Key) int {
+		return cmp.Or(cmp.Compare(a.At.File, b.At.File), cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.Name, b.Name))
+	})
+	return keys, nil
+}
+
+// At returns where what is set at a path is defined last: zero if that is in the defaults, or
+// nowhere. It is known also of what can't be evaluated.
+func (d *Document) At(path string) Position {
+	keys, err := split(path)
+	if err != nil {
+		return Position{}
+	}
+	e := &evaluation{document: d, reading: map[*field]int{}}
+	last := len(keys) - 1
+	objects, err := e.find(keys[:last])
+	if err != nil {
+		return Position{}
+	}
+	var at Position
+	for _, v := range objects {
+		if o, ok := v.(*object); ok && o.fields[keys[last]] != nil {
+			f := o.fields[keys[last]]
+			at = f.definitions[len(f.definitions)-1].at
+		}
+	}
+	return at
+}
+
+// Join makes a path of keys, in quotes where they need them.
+func Join(keys ...string) string {
+	quoted := make([]string, len(keys))
+	for i, key := range keys {
+		if quoted[i] = key; key == "" || strings.ContainsFunc(key, func(r rune) bool { return r == '.' || !isUnquoted(r) }) {
+			text, _ := json.Marshal(key) //nolint:errchkjson // a string
+			quoted[i] = string(text)
+		}
+	}
+	return strings.Join(quoted, ".")
+}
+
+// split splits a path into its keys.
+func split(path string) ([]string, error) {
+	p := &parser{source: source{text: path + "="}}
+	keys, err := p.key("=")
+	if err != nil {
+		return nil, fmt.Errorf("path %q: %w", path, err)
+	}
+	return keys, nil
 }
 
 // Text returns what is set at a path, such as "a.b": a string, a number or a boolean as it was written. It says false if
@@ -74,17 +158,25 @@ func (d *Document) Has(path string) bool {
 
 // last is the value at a path, or one of several objects, or nil.
 func (d *Document) last(path string) (value, error) {
-	p := &parser{source: source{text: path + "="}}
-	keys, err := p.key("=")
+	found, err := d.find(path)
+	return single(found), err
+}
+
+// find is what is set at a path; the whole document is at "".
+func (d *Document) find(path string) ([]value, error) {
+	if path == "" {
+		return []value{d.root}, nil
+	}
+	keys, err := split(path)
 	if err != nil {
-		return nil, fmt.Errorf("path %q: %w", path, err)
+		return nil, err
 	}
 	e := &evaluation{document: d, reading: map[*field]int{}}
 	found, err := e.find(keys)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return single(found), nil
+	return found, nil
 }
 
 func single(found []value) value {
@@ -112,6 +204,8 @@ type evaluation struct {
 	// reading has for each field that is being evaluated the definition that is: a reference to the field from there means
 	// its earlier definitions. So no evaluation goes round in circles.
 	reading map[*field]int
+	// circular reports that a field was read within its own first definition.
+	circular bool
 }
 
 // find is what is set at a path, nothing if nothing is.
@@ -140,6 +234,7 @@ func (e *evaluation) read(f *field, found []value) ([]value, error) {
 	outer, nested := e.reading[f]
 	if nested {
 		end = outer
+		e.circular = e.circular || end == 0
 	}
 	defer func() {
 		if delete(e.reading, f); nested {
@@ -148,7 +243,7 @@ func (e *evaluation) read(f *field, found []value) ([]value, error) {
 	}()
 	for i := range end {
 		e.reading[f] = i
-		values, err := e.flatten(f.definitions[i])
+		values, err := e.flatten(f.definitions[i].value)
 		if err != nil {
 			return nil, err
 		}
@@ -202,6 +297,9 @@ func (e *evaluation) resolve(r *reference) ([]value, error) {
 	}
 	if r.optional {
 		return nil, nil
+	}
+	if e.circular {
+		return nil, fmt.Errorf("${%s} is not set: it refers to itself", name)
 	}
 	return nil, fmt.Errorf("${%s} is not set, neither in the file nor in the environment", name)
 }

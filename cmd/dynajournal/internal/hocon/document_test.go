@@ -110,10 +110,10 @@ func TestHas(t *testing.T) {
 
 func TestFilesThatAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"an object that does not end":      {"a {\n b = 1", "line 2: a } is missing"},
+		"an object that does not end":      {"a {\n b = 1", ":2: a } is missing"},
 		"an array that does not end":       {"a = [1, 2", "a ] is missing"},
-		"a string that does not end":       {"\na = \"x\nb = 1", "line 2: a string does not end"},
-		"a brace too many":                 {"a = 1\n}", "line 2: unexpected '}'"},
+		"a string that does not end":       {"\na = \"x\nb = 1", ":2: a string does not end"},
+		"a brace too many":                 {"a = 1\n}", ":2: unexpected '}'"},
 		"a key without a value":            {"a =\n", "a value is missing"},
 		"a key alone":                      {"a\nb = 1", "unexpected '\\n'"},
 		"a value without a key":            {"= 3", "a key is missing"},
@@ -125,7 +125,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 		"arrays in arrays without end":     {"a = " + strings.Repeat("[", 1000), "nested deeper"},
 		"a required file that is missing":  {`include required("nothing")`, "there is no"},
 		"a required file of a class path":  {`include required(classpath("x"))`, "only files"},
-		"a file that includes itself":      {`include "main"`, "nested deeper than 10"},
+		"a file that includes itself":      {"a = 1\ninclude \"main\"", "main.conf:2:"},
 		"too many bytes":                   {strings.Repeat("#", 1<<20+1), "more than 1048576 bytes"},
 		"what is not text":                 {"a = \xff", "not UTF-8"},
 		"an include that has no file name": {"include file(x)", "unexpected 'x'"},
@@ -139,6 +139,66 @@ func TestFilesThatAreRefused(t *testing.T) {
 	}
 	if _, err := hocon.Load(filepath.Join(t.TempDir(), "main.conf"), ""); err == nil {
 		t.Error("a file that does not exist was loaded")
+	}
+}
+
+func TestIncludesInACircleAreRefused(t *testing.T) {
+	_, err := load(t, "", map[string]string{"main.conf": "\ninclude \"other\"", "other.conf": `include "main"`})
+	if err == nil || !strings.Contains(err.Error(), "main.conf:2: ") || !strings.Contains(err.Error(), "main.conf includes itself") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestTooDeepIncludesAreRefused(t *testing.T) {
+	files := map[string]string{"main.conf": `include "0"`}
+	for i := range 20 {
+		files[fmt.Sprintf("%d.conf", i)] = fmt.Sprintf("include \"%d\"", i+1)
+	}
+	if _, err := load(t, "", files); err == nil || !strings.Contains(err.Error(), "nested deeper than 10") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestKeysAndTheirPositions has keys of all forms, in two files.
+func TestKeysAndTheirPositions(t *testing.T) {
+	d, err := load(t, "a { byDefault = 1 }", map[string]string{
+		"main.conf":  "a.b = 1\na {\n  \"c d\" = ${nowhere}\n  include \"other\"\n  list += 1 }\n\nbase { of = \"\"\"\n\n\"\"\"\n last = 1 }\na = ${base}\na.b = 2\ncircle = ${circle}",
+		"other.conf": "\nincluded = 1",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := d.Keys("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, key := range keys {
+		got = append(got, fmt.Sprintf("%s@%s:%d", key.Name, filepath.Base(key.At.File), key.At.Line))
+		if at := d.At(hocon.Join("a", key.Name)); at != key.At {
+			t.Errorf("%s is at %v and %v", key.Name, key.At, at)
+		}
+	}
+	want := "byDefault@.:0 c d@main.conf:3 list@main.conf:5 of@main.conf:7 last@main.conf:10 b@main.conf:12 included@other.conf:2"
+	if strings.Join(got, " ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
+	}
+	if at := d.At("circle"); at.Line != 13 {
+		t.Errorf("the circle is at %v", at)
+	}
+	if at := d.At("a.nothing"); !at.IsZero() {
+		t.Errorf("what is not set is at %v", at)
+	}
+}
+
+func TestIncludesThatAreLeftOut(t *testing.T) {
+	d, err := load(t, "", map[string]string{"main.conf": "a.b {\ninclude \"nothing\" }\ninclude url(\"http://x\")"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := d.Skipped()
+	if len(got) != 2 || got[0].Name != "nothing" || hocon.Join(got[0].Within...) != "a.b" || got[0].At.Line != 2 || got[1].At.Line != 3 {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -23,7 +23,7 @@ const (
 // path, is left out, unless it is required.
 func Load(path, defaults string) (*Document, error) {
 	l := &loader{root: newObject()}
-	if err := l.parse(source{name: "defaults", text: defaults}, l.root); err != nil {
+	if err := l.parse(source{text: defaults}, l.root); err != nil {
 		return nil, err
 	}
 	text, err := l.read(path)
@@ -33,13 +33,22 @@ func Load(path, defaults string) (*Document, error) {
 	if err := l.parse(source{name: path, text: text}, l.root); err != nil {
 		return nil, err
 	}
-	return &Document{root: l.root}, nil
+	return &Document{root: l.root, skipped: l.skipped}, nil
 }
 
 // loader counts what a document consists of.
 type loader struct {
 	root            *object
 	bytes, includes int
+	skipped         []Include
+}
+
+// Include is a file that a document includes.
+type Include struct {
+	Name string
+	// Within is the path of the object that it is to be a part of.
+	Within []string
+	At     Position
 }
 
 // source is a text, and where it stands in the document.
@@ -48,6 +57,18 @@ type source struct {
 	// within is the path of the object that includes it.
 	within []string
 	depth  int
+	// includer is the source that includes it, nil if none does.
+	includer *source
+}
+
+// includes reports whether the file at path is this source or one that includes it.
+func (s *source) includes(path string) bool {
+	for ; s != nil; s = s.includer {
+		if filepath.Clean(s.name) == path {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *loader) read(path string) (string, error) {
@@ -68,15 +89,16 @@ func (l *loader) read(path string) (string, error) {
 func (l *loader) parse(s source, into *object) error {
 	p := &parser{loader: l, source: s, line: 1, path: s.within}
 	if err := p.document(into); err != nil {
-		return fmt.Errorf("%s, line %d: %w", s.name, p.line, err)
+		return fmt.Errorf("%s:%d: %w", s.name, p.line, err)
 	}
 	return nil
 }
 
-// include adds what the file called name has, as seen from s, to an object.
-func (l *loader) include(s source, name string, required bool, into *object, at []string) error {
+// include adds what the file called name has, as seen from s, to an object. It reports whether there
+// is such a file.
+func (l *loader) include(s source, name string, required bool, into *object, at []string) (bool, error) {
 	if l.includes++; l.includes > maxIncludes || s.depth >= maxIncludeDepth {
-		return fmt.Errorf("there are more than %d includes, or they are nested deeper than %d", maxIncludes, maxIncludeDepth)
+		return false, fmt.Errorf("there are more than %d includes, or they are nested deeper than %d", maxIncludes, maxIncludeDepth)
 	}
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(filepath.Dir(s.name), name)
@@ -86,17 +108,20 @@ func (l *loader) include(s source, name string, required bool, into *object, at 
 		candidates = []string{name + ".conf", name + ".json", name}
 	}
 	for _, path := range candidates {
+		if s.includes(filepath.Clean(path)) {
+			return false, fmt.Errorf("%s includes itself", path)
+		}
 		text, err := l.read(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
-		return l.parse(source{name: path, text: text, within: at, depth: s.depth + 1}, into)
+		return true, l.parse(source{name: path, text: text, within: at, depth: s.depth + 1, includer: &s}, into)
 	}
 	if required {
-		return fmt.Errorf("there is no %s to include", strings.Join(candidates, " or "))
+		return false, fmt.Errorf("there is no %s to include", strings.Join(candidates, " or "))
 	}
-	return nil
+	return false, nil
 }

@@ -22,6 +22,14 @@ type parser struct {
 	path []string
 }
 
+// position is where the parser is, which is nowhere in the defaults.
+func (p *parser) position() Position {
+	if p.name == "" {
+		return Position{}
+	}
+	return Position{p.name, p.line}
+}
+
 func (p *parser) rest() string { return p.text[p.pos:] }
 
 func (p *parser) at(prefix string) bool { return strings.HasPrefix(p.rest(), prefix) }
@@ -51,6 +59,11 @@ const byteOrderMark = '\uFEFF'
 
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r == byteOrderMark }
 
+// isUnquoted reports whether a string without quotes can have the character.
+func isUnquoted(r rune) bool {
+	return !isSpace(r) && !unicode.IsControl(r) && !strings.ContainsRune(notUnquoted, r)
+}
+
 func isBlank(r rune) bool { return r != '\n' && isSpace(r) }
 
 func (p *parser) atComment() bool { return p.at("#") || p.at("//") }
@@ -68,21 +81,30 @@ func (p *parser) skip(separators string) {
 
 // document reads the whole text, with or without braces around it.
 func (p *parser) document(into *object) error {
-	if !utf8.ValidString(p.text) {
-		return errors.New("it is not UTF-8")
+	for i, r := range p.text {
+		if _, size := utf8.DecodeRuneInString(p.text[i:]); r == utf8.RuneError && size == 1 {
+			p.line += strings.Count(p.text[:i], "\n")
+			return errors.New("it is not UTF-8")
+		}
 	}
 	p.skip("")
+	opened := p.line
 	braced := p.take("{")
 	if err := p.members(into); err != nil {
 		return err
 	}
 	if braced && !p.take("}") {
-		return errors.New("a } is missing")
+		return notClosed("{", opened)
 	}
 	if p.skip(""); p.rest() != "" {
 		return p.unexpected()
 	}
 	return nil
+}
+
+// notClosed is the error of a bracket whose other half is missing.
+func notClosed(bracket string, line int) error {
+	return fmt.Errorf("a %s is missing for the %s of line %d", map[string]string{"{": "}", "[": "]"}[bracket], bracket, line)
 }
 
 func (p *parser) unexpected() error {
@@ -143,17 +165,22 @@ func (p *parser) include(into *object) (bool, error) {
 			return true, p.unexpected()
 		}
 	}
-	if !elsewhere {
-		return true, p.loader.include(p.source, name, required, into, p.path)
-	}
-	if required {
+	if elsewhere && required {
 		return true, fmt.Errorf("%q can't be included: only files can", name)
 	}
-	return true, nil
+	read := false
+	if !elsewhere {
+		read, err = p.loader.include(p.source, name, required, into, p.path)
+	}
+	if err == nil && !read {
+		p.skipped = append(p.skipped, Include{Name: name, Within: slices.Clone(p.path), At: p.position()})
+	}
+	return true, err
 }
 
 // member reads a key with its value.
 func (p *parser) member(into *object) error {
+	at := p.position()
 	key, err := p.key(":=+{")
 	if err != nil {
 		return err
@@ -173,7 +200,7 @@ func (p *parser) member(into *object) error {
 	if appending {
 		v = &concat{parts: []value{&reference{path: p.path, optional: true}, &array{items: []value{v}}}}
 	}
-	into.define(key, v)
+	into.define(key, v, at)
 	return nil
 }
 
@@ -202,7 +229,7 @@ func (p *parser) key(enders string) ([]string, error) {
 			}
 			blanks += text
 		default:
-			text := p.run(func(r rune) bool { return !isSpace(r) && r != '.' && !strings.ContainsRune(notUnquoted, r) })
+			text := p.run(func(r rune) bool { return isUnquoted(r) && r != '.' })
 			if text == "" {
 				return nil, p.unexpected()
 			}
@@ -248,6 +275,7 @@ func (p *parser) value() (value, error) {
 }
 
 func (p *parser) part() (value, error) {
+	opened := p.line
 	switch {
 	case p.take("{"):
 		o := newObject()
@@ -255,7 +283,7 @@ func (p *parser) part() (value, error) {
 			return nil, err
 		}
 		if !p.take("}") {
-			return nil, errors.New("a } is missing")
+			return nil, notClosed("{", opened)
 		}
 		return o, nil
 	case p.take("["):
@@ -271,7 +299,7 @@ func (p *parser) part() (value, error) {
 	start := p.pos
 	for p.pos < len(p.text) && !p.at("//") {
 		r, size := utf8.DecodeRuneInString(p.rest())
-		if isSpace(r) || strings.ContainsRune(notUnquoted, r) {
+		if !isUnquoted(r) {
 			break
 		}
 		p.pos += size
@@ -284,14 +312,14 @@ func (p *parser) part() (value, error) {
 }
 
 func (p *parser) array() (value, error) {
-	a := &array{}
+	a, opened := &array{}, p.line
 	for {
 		p.skip(",")
 		if p.take("]") {
 			return a, nil
 		}
 		if p.rest() == "" {
-			return nil, errors.New("a ] is missing")
+			return nil, notClosed("[", opened)
 		}
 		item, err := p.value()
 		if err != nil {

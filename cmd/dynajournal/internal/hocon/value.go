@@ -1,5 +1,7 @@
 package hocon
 
+import "fmt"
+
 // value is a scalar, *object, *array, *reference or *concat.
 type value any
 
@@ -15,8 +17,25 @@ type object struct {
 }
 
 type field struct {
-	definitions []value
+	definitions []definition
 }
+
+type definition struct {
+	value value
+	at    Position
+}
+
+// Position is a place in a file. It is zero for what no file says, but the defaults.
+type Position struct {
+	File string
+	// Line counts from 1.
+	Line int
+}
+
+// IsZero reports whether no file says it.
+func (p Position) IsZero() bool { return p == Position{} }
+
+func (p Position) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
 type array struct {
 	items []value
@@ -40,10 +59,10 @@ type blank string
 func newObject() *object { return &object{fields: map[string]*field{}} }
 
 // define adds a definition of what is at a path in the object.
-func (o *object) define(path []string, v value) {
+func (o *object) define(path []string, v value, at Position) {
 	for i := len(path) - 1; i > 0; i-- {
 		outer := newObject()
-		outer.fields[path[i]] = &field{definitions: []value{v}}
+		outer.fields[path[i]] = &field{definitions: []definition{{v, at}}}
 		v = outer
 	}
 	f := o.fields[path[0]]
@@ -51,5 +70,5 @@ func (o *object) define(path []string, v value) {
 		f = &field{}
 		o.fields[path[0]] = f
 	}
-	f.definitions = append(f.definitions, v)
+	f.definitions = append(f.definitions, definition{v, at})
 }

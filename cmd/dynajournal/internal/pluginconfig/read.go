@@ -2,16 +2,19 @@
 package pluginconfig
 
 import (
-	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/hocon"
+	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
 // Settings are what a file sets; all else is zero.
@@ -21,139 +24,148 @@ type Settings struct {
 	Region string
 }
 
-// defaults stand for the plug-ins' own, which an application's file refers to.
-const defaults = `
-dynamodb-journal {
-  endpoint = "", journal-table = null, journal-name = null, sequence-shards = null, aws-access-key-id = "", aws-secret-access-key = ""
-  region = "", replay-parallelism = null, tracing = null, log-config = null, client-dispatcher = "", plugin-dispatcher = "", replay-dispatcher = ""
-  aws-api-limits { max-batch-get = null, max-batch-write = null, max-item-size = null }
-  aws-client-config {}
-  dispatcher {}
-  fixes {}
-}
-dynamodb-snapshot-store {
-  endpoint = ${dynamodb-journal.endpoint}
-  journal-name = ${dynamodb-journal.journal-name}
-  aws-access-key-id = ${dynamodb-journal.aws-access-key-id}
-  aws-secret-access-key = ${dynamodb-journal.aws-secret-access-key}
-  aws-client-config = ${dynamodb-journal.aws-client-config}
-  aws-api-limits = ${dynamodb-journal.aws-api-limits}
-}
-dynamodb-read-journal = ${dynamodb-journal}
-`
-
-// Tables that Akka's plug-in uses by default; the library has Pekko's.
-const (
-	akkaJournalTable  = "akka-persistence"
-	akkaSnapshotTable = "akka-persistence-snapshot"
-)
-
-// Read reads a file. Keys that mean nothing here, such as dispatchers, are skipped.
+// Read reads a file. All keys of the plug-ins' sections are known or refused. Those that mean
+// nothing here, such as dispatchers, are skipped. Errors name the file and the line.
 func Read(path string) (Settings, error) {
-	document, err := hocon.Load(path, defaults)
-	if err != nil {
-		return Settings{}, err
+	s, akkas, err := readAs(path, pekko)
+	if err == nil && akkas {
+		s, _, err = readAs(path, akka) // again, with the defaults that it can refer to
 	}
-	s, err := read(document)
-	if err != nil {
-		return s, fmt.Errorf("%s: %w", path, err)
-	}
-	return s, nil
+	return s, err
 }
 
-func read(document *hocon.Document) (Settings, error) {
-	var s Settings
-	akka, journal, err := section(document, "journal.plugin", "dynamodb-journal")
+// readAs reads a file with the defaults of a product, and reports whether it is for Akka's.
+func readAs(path string, p product) (Settings, bool, error) {
+	document, err := hocon.Load(path, p.defaults())
 	if err != nil {
-		return s, err
+		return Settings{}, false, err //nolint:wrapcheck // says the file and the line
 	}
-	_, snapshots, err := section(document, "snapshot-store.plugin", "dynamodb-snapshot-store")
+	f := &file{document, path}
+	found, err := f.find()
 	if err != nil {
+		return Settings{}, false, err
+	}
+	akkas := found.product == akka
+	if akkas != (p == akka) {
+		return Settings{}, akkas, nil
+	}
+	s, err := f.read(found)
+	return s, akkas, err
+}
+
+func (f *file) read(from sections) (Settings, error) {
+	var s Settings
+	if err := f.check(from); err != nil {
 		return s, err
 	}
 	c := &s.Config
-	if akka {
-		c.JournalTable, c.SnapshotTable = akkaJournalTable, akkaSnapshotTable
+	if from.product == akka {
+		c.JournalTable, c.SnapshotTable = akka.tables, akka.tables+"-snapshot"
 	}
-	r := reader{document: document, section: journal}
+	r := reader{file: f, section: from.journal}
 	r.text("endpoint", &c.Endpoint)
 	r.text("region", &s.Region)
-	r.text("aws-access-key-id", &c.AccessKeyID)
-	r.text("aws-secret-access-key", &c.SecretAccessKey)
+	r.credentials(c)
 	r.text("journal-table", &c.JournalTable)
-	r.text("journal-name", &c.JournalName)
-	r.number("sequence-shards", &c.SequenceShards)
-	r.number("replay-parallelism", &c.ReplayParallelism)
+	r.journalName(&c.JournalName)
+	r.number("sequence-shards", 1, layout.MaxShards, &c.SequenceShards)
+	r.number("replay-parallelism", 1, dynajournal.MaxMaxConnections, &c.ReplayParallelism)
 	r.flag("tracing", &c.Tracing)
 	r.flag("log-config", &c.LogConfig)
-	r.number("aws-api-limits.max-batch-get", &c.MaxBatchGet)
-	r.number("aws-api-limits.max-batch-write", &c.MaxBatchWrite)
-	r.number("aws-api-limits.max-item-size", &c.MaxItemSize)
+	r.number(apiLimits+".max-batch-get", 1, dynajournal.DefaultMaxBatchGet, &c.MaxBatchGet)
+	r.number(apiLimits+".max-batch-write", 1, dynajournal.DefaultMaxBatchWrite, &c.MaxBatchWrite)
+	r.number(apiLimits+".max-item-size", 1, dynajournal.DefaultMaxItemSize, &c.MaxItemSize)
 	r.duration("operation-timeout", &c.OperationTimeout)
 	r.client(c)
-	scheme := "https"
-	r.text("aws-client-config.protocol", &scheme)
-
-	r.section = "dynamodb-read-journal"
-	r.text("persistence-ids-index-name", &c.IDsIndexName)
-
-	r.section = snapshots
-	r.text("snapshot-table", &c.SnapshotTable)
-	r.same("endpoint", c.Endpoint)
-	r.same("journal-name", c.JournalName)
-	c.Endpoint = absolute(c.Endpoint, scheme)
+	scheme := r.scheme()
+	if from.read {
+		r.section = usualRead
+		r.text("persistence-ids-index-name", &c.IDsIndexName)
+		r.same(from.journal, append(shared(), "journal-table")...)
+	}
+	if from.store {
+		r.section = from.snapshots
+		r.text("snapshot-table", &c.SnapshotTable)
+		r.flag("tracing", &c.Tracing)
+		r.same(from.journal, shared()...)
+	}
+	r.section = from.journal
+	r.absolute(scheme, &c.Endpoint)
 	return s, r.err
 }
 
-// section is the name of the section that a plug-in's configuration is in, and whether it is Akka's.
-func section(document *hocon.Document, key, usual string) (akka bool, name string, err error) {
-	for _, root := range []string{"pekko", "akka"} {
-		name, set, err := document.Text(root + ".persistence." + key)
-		if err != nil {
-			return false, "", err
-		}
-		if !set || name == "" {
-			continue
-		}
-		if !document.Has(name) {
-			return false, "", fmt.Errorf("%s.persistence.%s is %q, but there is no section of that name", root, key, name)
-		}
-		return root == "akka", name, nil
-	}
-	class, _, err := document.Text(usual + ".class")
-	return strings.HasPrefix(class, "akka."), usual, err
+// shared are the settings that the journal, the snapshot store and the read journal have in common
+// here: one client serves them all.
+func shared() []string {
+	return slices.Sorted(maps.Keys(sharedKeys().without("tracing").without("client-dispatcher")))
 }
 
-// absolute gives an endpoint a scheme, which the JVM's SDK can do without.
-func absolute(endpoint, scheme string) string {
-	if endpoint == "" || strings.Contains(endpoint, "://") {
-		return endpoint
+// check checks the keys of all sections, also of those that others only refer to.
+func (f *file) check(from sections) error {
+	p := from.product
+	for _, section := range []struct {
+		name  string
+		known keys
+		used  bool
+	}{
+		{from.journal, p.journalKeys(), true}, {usualJournal, p.journalKeys(), false},
+		{from.snapshots, p.snapshotKeys(), from.store}, {usualSnapshots, p.snapshotKeys(), false},
+		{usualRead, p.readKeys(), from.read},
+	} {
+		if !f.Has(section.name) {
+			if err := f.notAnObject(section.name); err != nil {
+				return err
+			}
+			continue
+		}
+		if section.used {
+			if err := f.checkClass(section.name + ".class"); err != nil {
+				return err
+			}
+		}
+		if err := f.checkKeys(section.name, section.known); err != nil {
+			return err
+		}
 	}
-	return strings.ToLower(scheme) + "://" + endpoint
+	return nil
+}
+
+// checkClass checks that a section is the DynamoDB plug-in's.
+func (f *file) checkClass(key string) error {
+	class, set, err := f.Text(key)
+	switch {
+	case err != nil:
+		return f.wrong(key, "%w", err)
+	case set && !strings.Contains(strings.ToLower(class), "dynamodb"):
+		return f.wrong(key, "%s is %q, which is not the DynamoDB plug-in's", key, class)
+	}
+	return nil
 }
 
 // reader reads the keys of a section, and keeps the first error.
 type reader struct {
-	document *hocon.Document
-	section  string
-	err      error
+	*file
+	section string
+	err     error
 }
 
-// unset is what a key of aws-client-config says that is not set.
-const unset = "default"
-
-// get says whether a key is set, and to what.
+// get reports whether the file sets a key, and to what.
 func (r *reader) get(key string) (string, bool) {
 	if r.err != nil {
 		return "", false
 	}
-	text, set, err := r.document.Text(r.section + "." + key)
-	r.err = err
-	return text, set && text != "" && text != unset
+	path := r.section + "." + key
+	text, set, err := r.Text(path)
+	if err != nil {
+		r.err = r.wrong(path, "%w", err)
+	}
+	unset := !set || text == "" || text == bySDK && strings.HasPrefix(key, clientConfig) || r.At(path).IsZero()
+	return text, !unset
 }
 
 func (r *reader) fail(key, text, want string) {
-	r.err = fmt.Errorf("%s.%s is %q, not %s", r.section, key, text, want)
+	path := r.section + "." + key
+	r.err = r.wrong(path, "%s is %q, not %s", path, text, want)
 }
 
 func (r *reader) text(key string, to *string) {
@@ -162,14 +174,15 @@ func (r *reader) text(key string, to *string) {
 	}
 }
 
-func (r *reader) number(key string, to *int) {
+// number reads a whole number between bounds.
+func (r *reader) number(key string, least, most int, to *int) {
 	text, set := r.get(key)
 	if !set {
 		return
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil {
-		r.fail(key, text, "a whole number")
+	if err != nil || n < least || n > most {
+		r.fail(key, text, fmt.Sprintf("a whole number from %d to %d", least, most))
 		return
 	}
 	*to = n
@@ -184,10 +197,67 @@ func (r *reader) flag(key string, to *bool) {
 	case "on", "true", "yes":
 		*to = true
 	case "off", "false", "no":
-		*to = false
 	default:
 		r.fail(key, text, "on or off")
 	}
+}
+
+// credentials reads both halves of the access key; one of them would silently count for nothing.
+func (r *reader) credentials(c *dynajournal.Config) {
+	const id, secret = "aws-access-key-id", "aws-secret-access-key"
+	r.text(id, &c.AccessKeyID)
+	r.text(secret, &c.SecretAccessKey)
+	if r.err != nil || (c.AccessKeyID == "") == (c.SecretAccessKey == "") {
+		return
+	}
+	set, unset := id, secret
+	if c.AccessKeyID == "" {
+		set, unset = secret, id
+	}
+	path := r.section + "." + set
+	r.err = r.wrong(path, "%s is set, but %s.%s is not: set both or none", path, r.section, unset)
+}
+
+func (r *reader) journalName(to *string) {
+	const key = "journal-name"
+	r.text(key, to)
+	if r.err != nil || *to == "" {
+		return
+	}
+	if err := layout.CheckJournalName(*to); err != nil {
+		path := r.section + "." + key
+		r.err = r.wrong(path, "%s is %q: %w", path, *to, err)
+	}
+}
+
+// scheme is that of an endpoint without one.
+func (r *reader) scheme() string {
+	const key = clientConfig + ".protocol"
+	text, set := r.get(key)
+	scheme := strings.ToLower(text)
+	if !set {
+		return "https"
+	}
+	if scheme != "http" && scheme != "https" {
+		r.fail(key, text, "HTTP or HTTPS")
+	}
+	return scheme
+}
+
+// absolute gives an endpoint a scheme, which the JVM's SDK can do without.
+func (r *reader) absolute(scheme string, endpoint *string) {
+	if r.err != nil || *endpoint == "" {
+		return
+	}
+	whole := *endpoint
+	if !strings.Contains(whole, "://") {
+		whole = scheme + "://" + whole
+	}
+	if u, err := url.Parse(whole); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		r.fail("endpoint", *endpoint, "a URL with http or https and a host")
+		return
+	}
+	*endpoint = whole
 }
 
 var units = map[string]time.Duration{
@@ -202,6 +272,9 @@ var units = map[string]time.Duration{
 	"d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
 }
 
+// longest is the longest time that a configuration can have.
+const longest = 10 * 365 * 24 * time.Hour
+
 // duration reads a number of milliseconds, or one with a unit. 0 leaves the default.
 func (r *reader) duration(key string, to *time.Duration) {
 	text, set := r.get(key)
@@ -212,8 +285,8 @@ func (r *reader) duration(key string, to *time.Duration) {
 	unit, known := units[strings.TrimSpace(text[len(digits):])]
 	n, err := strconv.ParseFloat(digits, 64)
 	length := n * float64(unit)
-	if err != nil || !known || length < 0 || length > float64(1<<62) {
-		r.fail(key, text, "a length of time")
+	if err != nil || !known || !(length >= 0 && length <= float64(longest)) {
+		r.fail(key, text, "a length of time from 0 to ten years")
 		return
 	}
 	*to = time.Duration(length)
@@ -221,9 +294,9 @@ func (r *reader) duration(key string, to *time.Duration) {
 
 // client reads the settings of the HTTP client that have a meaning here.
 func (r *reader) client(c *dynajournal.Config) {
-	const prefix = "aws-client-config."
-	r.number(prefix+"max-connections", &c.MaxConnections)
-	r.number(prefix+"max-error-retry", &c.Retries)
+	const prefix = clientConfig + "."
+	r.number(prefix+"max-connections", 1, dynajournal.MaxMaxConnections, &c.MaxConnections)
+	r.number(prefix+"max-error-retry", 0, math.MaxInt32, &c.Retries)
 	if text, set := r.get(prefix + "max-error-retry"); set && text == "0" {
 		c.Retries = -1
 	}
@@ -233,36 +306,52 @@ func (r *reader) client(c *dynajournal.Config) {
 	r.duration(prefix+"connection-max-idle-millis", &c.HTTP.IdleTimeout)
 	r.duration(prefix+"socket-timeout", &c.HTTP.ResponseTimeout)
 	r.text(prefix+"local-address", &c.HTTP.LocalAddress)
+	if local := c.HTTP.LocalAddress; r.err == nil && local != "" && net.ParseIP(local) == nil {
+		r.fail(prefix+"local-address", local, "an IP address")
+	}
 	r.text(prefix+"user-agent", &c.UserAgent)
-	keepAlive := true
-	if r.flag(prefix+"use-tcp-keepalive", &keepAlive); !keepAlive {
-		c.HTTP.KeepAlive = -1
+	const keepAlive = prefix + "use-tcp-keepalive"
+	on := false
+	if r.flag(keepAlive, &on); !on {
+		if _, set := r.get(keepAlive); set {
+			c.HTTP.KeepAlive = -1
+		}
 	}
 	r.buffers(prefix+"socket-buffer-size-hints", c)
 	r.proxy(prefix, c)
 }
 
+// largestBuffer bounds the buffers of a connection, in bytes.
+const largestBuffer = 64 << 20
+
 // buffers reads the sizes of the send and the receive buffer.
 func (r *reader) buffers(key string, c *dynajournal.Config) {
-	if r.err != nil {
+	path := r.section + "." + key
+	if r.err != nil || r.At(path).IsZero() {
 		return
 	}
-	if text, set, err := r.document.Text(r.section + "." + key); err == nil && (!set || text == unset) {
+	if text, set, err := r.Text(path); err == nil && (!set || text == bySDK) {
 		return
 	}
-	sizes, set, err := r.document.List(r.section + "." + key)
-	if r.err = err; err != nil || !set {
+	sizes, set, err := r.List(path)
+	if err != nil {
+		r.err = r.wrong(path, "%w", err)
+	}
+	if err != nil || !set {
 		return
 	}
-	if len(sizes) == 2 {
-		write, writeErr := strconv.Atoi(sizes[0])
-		read, readErr := strconv.Atoi(sizes[1])
-		if err = errors.Join(writeErr, readErr); err == nil {
-			c.HTTP.WriteBuffer, c.HTTP.ReadBuffer = write, read
-			return
+	numbers := make([]int, len(sizes))
+	for i, size := range sizes {
+		if numbers[i], err = strconv.Atoi(size); err != nil || numbers[i] < 0 || numbers[i] > largestBuffer {
+			numbers = nil
+			break
 		}
 	}
-	r.fail(key, strings.Join(sizes, ", "), "two sizes in bytes")
+	if len(numbers) != 2 {
+		r.fail(key, strings.Join(sizes, ", "), fmt.Sprintf("two sizes from 0 to %d bytes", largestBuffer))
+		return
+	}
+	c.HTTP.WriteBuffer, c.HTTP.ReadBuffer = numbers[0], numbers[1]
 }
 
 func (r *reader) proxy(prefix string, c *dynajournal.Config) {
@@ -270,23 +359,52 @@ func (r *reader) proxy(prefix string, c *dynajournal.Config) {
 	if !set {
 		return
 	}
-	var port, user, password string
-	r.text(prefix+"proxy-port", &port)
+	var port int
+	var user, password string
+	r.number(prefix+"proxy-port", 1, math.MaxUint16, &port)
 	r.text(prefix+"proxy-username", &user)
 	r.text(prefix+"proxy-password", &password)
 	proxy := url.URL{Scheme: "http", Host: host}
-	if port != "" {
-		proxy.Host = net.JoinHostPort(host, port)
+	if port != 0 {
+		proxy.Host = net.JoinHostPort(host, strconv.Itoa(port))
 	}
 	if user != "" {
 		proxy.User = url.UserPassword(user, password)
 	}
+	if parsed, err := url.Parse(proxy.String()); r.err == nil && (err != nil || parsed.Hostname() != strings.Trim(host, "[]")) {
+		r.fail(prefix+"proxy-host", host, "the name of a host")
+		return
+	}
 	c.HTTP.Proxy = proxy.String()
 }
 
-// same checks that the snapshot store is where the journal is, as one configuration here is for both.
-func (r *reader) same(key, journal string) {
-	if text, set := r.get(key); set && text != journal {
-		r.err = fmt.Errorf("%s.%s is %q, but the journal's is %q: both must be the same", r.section, key, text, journal)
+// same checks that keys are set as in the journal's section. What they set is not said where it can
+// be secret.
+func (r *reader) same(journal string, names ...string) {
+	for _, key := range names {
+		here, there := r.section+"."+key, journal+"."+key
+		if r.err != nil || r.setting(here) == r.setting(there) || r.err != nil {
+			continue
+		}
+		at := r.At(here)
+		if at.IsZero() {
+			at = r.At(there)
+		}
+		r.err = r.wrongAt(at, "%s and %s are different: both must be the same, as one client serves both", here, there)
 	}
+}
+
+// setting is what is set at a path, in a form to be compared.
+func (r *reader) setting(path string) string {
+	if items, set, err := r.List(path); err == nil && set {
+		return fmt.Sprintf("%q", items)
+	}
+	text, set, err := r.Text(path)
+	if err != nil && r.err == nil {
+		r.err = r.wrong(path, "%w", err)
+	}
+	if !set {
+		return ""
+	}
+	return text
 }

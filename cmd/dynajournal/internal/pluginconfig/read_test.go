@@ -26,7 +26,8 @@ func TestReadTakesThePlugInsKeys(t *testing.T) {
 		text string
 		want pluginconfig.Settings
 	}{
-		"an empty file sets nothing": {"", pluginconfig.Settings{}},
+		"an empty section sets nothing":      {"dynamodb-journal {}", pluginconfig.Settings{}},
+		"a plug-in by name, with no section": {"pekko.persistence.journal.plugin = dynamodb-journal", pluginconfig.Settings{}},
 		"every key of the journal": {`
 			dynamodb-journal {
 			  endpoint = "http://localhost:8000"

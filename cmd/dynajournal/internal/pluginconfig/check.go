@@ -1,0 +1,153 @@
+package pluginconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/hocon"
+)
+
+// file is a file that is read, with what it includes.
+type file struct {
+	*hocon.Document
+	path string
+}
+
+// wrong is the error of what is set at a path of keys: with the file and the line, if a line says it.
+func (f *file) wrong(path, format string, args ...any) error {
+	return f.wrongAt(f.At(path), format, args...)
+}
+
+func (f *file) wrongAt(at hocon.Position, format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	if at.IsZero() {
+		return fmt.Errorf("%s: %w", f.path, err)
+	}
+	return fmt.Errorf("%v: %w", at, err)
+}
+
+// checkKeys checks that every key of a section is known.
+func (f *file) checkKeys(section string, known keys) error {
+	for _, include := range f.Skipped() {
+		if within := hocon.Join(include.Within...); within == section || strings.HasPrefix(within, section+".") {
+			return f.wrongAt(include.At, "%s includes %q, which is not found", within, include.Name)
+		}
+	}
+	return f.checkGroup(section, "", known)
+}
+
+// checkGroup checks the keys below a path within a section, which ends with a dot if there is one.
+func (f *file) checkGroup(section, within string, known keys) error {
+	group := strings.TrimSuffix(section+"."+within, ".")
+	found, err := f.Keys(group)
+	if err != nil {
+		return f.wrong(group, "%w", err)
+	}
+	for _, key := range found {
+		name := hocon.Join(key.Name)
+		path := within + name
+		full := section + "." + path
+		_, leaf := known[path]
+		switch {
+		case leaf:
+		case !known.isGroup(path):
+			at := key.At
+			if at.IsZero() {
+				at = f.At(section)
+			}
+			return f.wrongAt(at, "%s is not known%s", full, didYouMean(nearestKey(within, name, known)))
+		case !f.Has(full):
+			return f.notAnObject(full)
+		default:
+			if err := f.checkGroup(section, path+".", known); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// notAnObject is the error of a single value in the place of an object. None at all is no error.
+func (f *file) notAnObject(path string) error {
+	_, set, err := f.Text(path)
+	switch {
+	case err != nil:
+		return f.wrong(path, "%w", err)
+	case set:
+		return f.wrong(path, "%s is a single value instead of an object", path)
+	}
+	return nil
+}
+
+func didYouMean(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "; did you mean " + name + "?"
+}
+
+// nearestKey is the known key that an unknown one below within can stand for: one beside it, else
+// one of its name elsewhere in the section.
+func nearestKey(within, name string, known keys) string {
+	var beside []string
+	elsewhere := map[string]string{}
+	for key := range known {
+		if rest, found := strings.CutPrefix(key, within); found {
+			first, _, _ := strings.Cut(rest, ".")
+			beside = append(beside, first)
+		}
+		elsewhere[key[strings.LastIndex(key, ".")+1:]] = key
+	}
+	if path, exact := elsewhere[name]; exact {
+		return path
+	}
+	if found := nearest(name, beside, len(name)/3); found != "" {
+		return found
+	}
+	names := make([]string, 0, len(elsewhere))
+	for last := range elsewhere {
+		names = append(names, last)
+	}
+	return elsewhere[nearest(name, names, 2)]
+}
+
+// nearest is the candidate that takes the fewest edits, at most as many as given; of several the
+// first in the order of the alphabet.
+func nearest(name string, candidates []string, most int) string {
+	slices.Sort(candidates)
+	found := ""
+	for _, candidate := range candidates {
+		if d := edits(strings.ToLower(name), strings.ToLower(candidate)); d <= most {
+			found, most = candidate, d-1
+		}
+	}
+	return found
+}
+
+// longestName bounds the names that are compared, in bytes.
+const longestName = 100
+
+// edits is the number of bytes to be inserted, removed or replaced to make b of a.
+func edits(a, b string) int {
+	if len(a) > longestName || len(b) > longestName {
+		return longestName
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := corner
+			if a[i] != b[j] {
+				replaced++
+			}
+			corner = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

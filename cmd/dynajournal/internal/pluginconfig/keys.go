@@ -1,0 +1,154 @@
+package pluginconfig
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Sections that the plug-ins read if the host's configuration names none.
+const (
+	usualJournal   = "dynamodb-journal"
+	usualSnapshots = "dynamodb-snapshot-store"
+	usualRead      = "dynamodb-read-journal"
+)
+
+// product is whose plug-in a file is for. The two differ in the names of classes and tables.
+type product struct {
+	// host is the section of the host.
+	host string
+	// classes is the package of the plug-in, tables the beginning of its tables' names.
+	classes, tables string
+}
+
+var (
+	pekko = product{"pekko", "org.apache.pekko.persistence.dynamodb.", "pekko-persistence"}
+	akka  = product{"akka", "akka.persistence.dynamodb.", "akka-persistence"}
+)
+
+// keys are the keys of a section by their paths, each with its default in HOCON.
+type keys map[string]string
+
+// Values of keys that have no default of the plug-ins: none at all, and that of the JVM's SDK.
+const (
+	none  = "null"
+	bySDK = "default"
+)
+
+// open is the value of an object whose keys are anybody's.
+const open = "{}"
+
+// clientKeys are those of aws-client-config.
+var clientKeys = []string{
+	"client-execution-timeout", "connection-max-idle-millis", "connection-timeout", "connection-ttl",
+	"local-address", "max-connections", "max-error-retry", "preemptive-basic-proxy-auth", "protocol",
+	"proxy-domain", "proxy-host", "proxy-password", "proxy-port", "proxy-username",
+	"proxy-workstation", "request-timeout", "response-metadata-cache-size", "signer-override",
+	"socket-buffer-size-hints", "socket-timeout", "use-expect-continue", "use-gzip", "use-reaper",
+	"use-tcp-keepalive", "user-agent",
+}
+
+// Sections within a section.
+const (
+	clientConfig = "aws-client-config"
+	apiLimits    = "aws-api-limits"
+)
+
+// sharedKeys are those that the journal and the snapshot store both have.
+func sharedKeys() keys {
+	shared := keys{
+		"endpoint": `""`, "journal-name": "journal", "aws-access-key-id": `""`,
+		"aws-secret-access-key": `""`, "region": `""`, "tracing": "off",
+		"client-dispatcher":          usualJournal + ".dispatcher",
+		apiLimits + ".max-batch-get": "100", apiLimits + ".max-batch-write": "25",
+		apiLimits + ".max-item-size": "400000",
+	}
+	for _, key := range clientKeys {
+		shared[clientConfig+"."+key] = bySDK
+	}
+	return shared
+}
+
+// hostKeys are those that the host reads in the section of any plug-in.
+func hostKeys() keys {
+	return keys{
+		"plugin-dispatcher": none, "circuit-breaker.max-failures": none,
+		"circuit-breaker.call-timeout": none, "circuit-breaker.reset-timeout": none,
+	}
+}
+
+// journalKeys are the journal's: the plug-ins', the host's, and those of the generations before.
+func (p product) journalKeys() keys {
+	all := sharedKeys()
+	maps.Copy(all, hostKeys())
+	maps.Copy(all, keys{
+		"class":         p.classes + "journal.DynamoDBJournal",
+		"journal-table": p.tables, "sequence-shards": "10", "replay-parallelism": "10",
+		"log-config": "off", "fixes.high-distrust": "false", "dispatcher": open,
+		"replay-dispatcher": p.host + ".persistence.dispatchers.default-replay-dispatcher",
+		"plugin-dispatcher": usualJournal + ".dispatcher",
+
+		"max-message-batch-size": none, "recovery-event-timeout": none,
+		"replay-filter.mode": none, "replay-filter.window-size": none,
+		"replay-filter.max-old-writers": none, "replay-filter.debug": none,
+		"event-adapters": open, "event-adapter-bindings": open,
+
+		"operation-timeout": none, "blocking-dispatcher": none,
+	})
+	return all
+}
+
+func (p product) snapshotKeys() keys {
+	all := sharedKeys()
+	maps.Copy(all, hostKeys())
+	maps.Copy(all, keys{
+		"class":                p.classes + "snapshot.DynamoDBSnapshotStore",
+		"snapshot-table":       p.tables + "-snapshot",
+		"snapshot-is-optional": none, "only-one-snapshot": none,
+	})
+	return all
+}
+
+func (p product) readKeys() keys {
+	all := p.journalKeys()
+	all["class"] = p.classes + "query.DynamoDBReadJournalProvider"
+	all["persistence-ids-index-name"] = "persistence-ids-idx"
+	return all
+}
+
+// defaults is what the plug-ins' own files set, to which an application's can refer.
+func (p product) defaults() string {
+	var text strings.Builder
+	section := func(name string, all keys, inherited keys) {
+		fmt.Fprintf(&text, "%s {\n", name)
+		for _, key := range slices.Sorted(maps.Keys(all)) {
+			value := all[key]
+			if _, shared := inherited[key]; shared {
+				value = "${" + usualJournal + "." + key + "}"
+			}
+			fmt.Fprintf(&text, "%s = %s\n", key, value)
+		}
+		text.WriteString("}\n")
+	}
+	section(usualJournal, p.journalKeys(), nil)
+	section(usualSnapshots, p.snapshotKeys(), sharedKeys())
+	section(usualRead, p.readKeys(), p.journalKeys().without("class"))
+	return text.String()
+}
+
+func (k keys) without(key string) keys {
+	rest := maps.Clone(k)
+	delete(rest, key)
+	return rest
+}
+
+// isGroup reports whether there are keys below a path.
+func (k keys) isGroup(path string) bool {
+	for key := range k {
+		if strings.HasPrefix(key, path+".") {
+			return true
+		}
+	}
+	return false
+}

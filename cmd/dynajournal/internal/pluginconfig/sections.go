@@ -1,0 +1,136 @@
+package pluginconfig
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/hocon"
+)
+
+// sections are where a file configures the plug-ins.
+type sections struct {
+	product            product
+	journal, snapshots string
+	// store and read report that the file configures a snapshot store and a read journal.
+	store, read bool
+}
+
+// plugin is a key of the host that names the section of a plug-in.
+type plugin struct {
+	product product
+	key     string
+	// section is empty if none is named.
+	section string
+}
+
+// find finds the sections. A file that has none is an error, as whoever names one means it.
+func (f *file) find() (sections, error) {
+	s := sections{product: pekko, journal: usualJournal, snapshots: usualSnapshots}
+	journal, err := f.plugin("journal")
+	if err != nil {
+		return s, err
+	}
+	store, err := f.plugin("snapshot-store")
+	if err != nil {
+		return s, err
+	}
+	if journal.section != "" && store.section != "" && journal.product != store.product {
+		return s, f.wrong(store.key, "%s is set, but the journal is of %s: both must be the same host's",
+			store.key, journal.product.host)
+	}
+	if journal.section != "" {
+		s.product, s.journal = journal.product, journal.section
+	} else if class, _, err := f.Text(usualJournal + ".class"); err != nil {
+		return s, f.wrong(usualJournal+".class", "%w", err)
+	} else if strings.HasPrefix(class, akka.host+".") {
+		s.product = akka
+	}
+	s.store = !f.At(usualSnapshots).IsZero()
+	if store.section != "" {
+		if s.store = !ofHost(store); s.store {
+			s.snapshots = store.section
+		}
+	}
+	s.read = !f.At(usualRead).IsZero()
+	if err := f.checkMisspelt(s); err != nil {
+		return s, err
+	}
+	if journal.section == "" && f.At(usualJournal).IsZero() && !s.store && !s.read {
+		return s, f.noSection()
+	}
+	return s, nil
+}
+
+// plugin reads which section a host's key names. Akka's and Pekko's key at once are an error.
+func (f *file) plugin(kind string) (plugin, error) {
+	var found plugin
+	for _, p := range []product{pekko, akka} {
+		key := p.host + ".persistence." + kind + ".plugin"
+		section, set, err := f.Text(key)
+		switch {
+		case err != nil:
+			return found, f.wrong(key, "%w", err)
+		case !set || section == "":
+			continue
+		case found.section != "":
+			return found, f.wrong(key, "%s is set, and so is %s: only one can say where the plug-in is", key, found.key)
+		}
+		if found = (plugin{p, key, section}); ofHost(found) && kind == "snapshot-store" {
+			continue
+		}
+		if !f.Has(section) {
+			names := []string{usualJournal, usualSnapshots}
+			if top, err := f.Keys(""); err == nil {
+				for _, k := range top {
+					names = append(names, hocon.Join(k.Name))
+				}
+			}
+			return found, f.wrong(key, "%s is %q, but there is no section of that name%s", key, section,
+				didYouMean(nearest(section, names, len(section)/3)))
+		}
+	}
+	return found, nil
+}
+
+// ofHost reports whether a snapshot store is one that the host brings: none at all, or not DynamoDB's.
+func ofHost(p plugin) bool {
+	name, _ := strings.CutPrefix(p.section, p.product.host+".persistence.")
+	return slices.Contains([]string{"no-snapshot-store", "snapshot-store.local", "snapshot-store.proxy"}, name)
+}
+
+// farSection bounds the edits between the name of a section and one that is taken for it.
+const farSection = 4
+
+// checkMisspelt checks that no section at the top is nearly called like a plug-in's. One that has a
+// class is a plug-in of its own.
+func (f *file) checkMisspelt(s sections) error {
+	top, err := f.Keys("")
+	if err != nil {
+		return f.wrongAt(hocon.Position{}, "%w", err)
+	}
+	usual := []string{usualJournal, usualSnapshots, usualRead}
+	for _, key := range top {
+		name := hocon.Join(key.Name)
+		if slices.Contains(usual, name) || name == s.journal || name == s.snapshots || !f.Has(name) {
+			continue
+		}
+		meant := nearest(name, slices.Clone(usual), farSection)
+		if meant == "" {
+			continue
+		}
+		if _, set, err := f.Text(name + ".class"); err != nil || !set {
+			return f.wrongAt(key.At, "%s is not known; did you mean %s?", name, meant)
+		}
+	}
+	return nil
+}
+
+// noSection is the error of a file that does not configure the plug-ins.
+func (f *file) noSection() error {
+	missing := ""
+	if skipped := f.Skipped(); len(skipped) > 0 {
+		missing = ", and " + skipped[0].At.String() + " includes " + skipped[0].Name + ", which is not found"
+	}
+	return f.wrongAt(hocon.Position{}, "there is no section %s, and neither pekko.persistence.journal.plugin nor "+
+		"akka.persistence.journal.plugin names another%s", usualJournal, missing)
+}
