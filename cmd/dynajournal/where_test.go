@@ -1,8 +1,15 @@
 package main
 
 import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -115,5 +122,92 @@ func TestAConfigurationOfThePlugInIsUsed(t *testing.T) {
 	must(t, "--config", conf, "append", "a", "--string", "x")
 	if got := must(t, "--journal-table", "theirs", "highest", "a")[0]; got["highest"] != 1.0 {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestABrokenConfigurationStopsACommand appends with files that a journal can't be found by. Nothing
+// must be written in the default folder instead.
+func TestABrokenConfigurationStopsACommand(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"a misspelt section": {"dynamodb-jornal { endpoint = \"http://localhost:1\" }", ":1: dynamodb-jornal is not known; did you mean dynamodb-journal?"},
+		"a misspelt key":     {"dynamodb-journal {\n  endpont = \"http://localhost:1\"\n}", ":2: dynamodb-journal.endpont is not known; did you mean endpoint?"},
+		"no section":         {"", "there is no section dynamodb-journal"},
+		"another client for snapshots": {
+			"dynamodb-journal {}\ndynamodb-snapshot-store.endpoint = \"http://localhost:1\"", ":2: dynamodb-snapshot-store.endpoint",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clean(t)
+			state := t.TempDir()
+			t.Setenv("XDG_STATE_HOME", state)
+			conf := filepath.Join(t.TempDir(), "application.conf")
+			if err := os.WriteFile(conf, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{
+				{"--config", conf, "append", "a", "--string", "x"},
+				{"--config", conf, "--memory", "highest", "a"},
+				{"--config", conf, "tables", "describe"},
+			} {
+				o := invoke(t.Context(), "", args...)
+				if o.status != statusUsage || o.out != "" || strings.Count(o.err, "\n") != 1 ||
+					!strings.HasPrefix(o.err, "dynajournal: ") || !strings.Contains(o.err, conf) || !strings.Contains(o.err, c.want) {
+					t.Errorf("%q ended with %d, %q, %q", args, o.status, o.out, o.err)
+				}
+			}
+			if left, err := os.ReadDir(state); err != nil || len(left) != 0 {
+				t.Errorf("the folder of the user's state has %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// TestCommandsUseTheClientSettingsOfAFile connects from an address of its own, to an endpoint with
+// credentials of the environment and by the name of AWS's endpoint, with a proxy.
+func TestCommandsUseTheClientSettingsOfAFile(t *testing.T) {
+	local := "127.0.0.1"
+	if runtime.GOOS == "linux" {
+		local = "127.0.0.3" // all of 127.0.0.0/8 is local there
+	}
+	for name, c := range map[string]struct {
+		keys, asked string
+		flags       []string
+	}{
+		"an endpoint": {"endpoint = \"http://%[1]s\"", "", nil},
+		"AWS": {
+			"aws-client-config { proxy-host = %[2]s, proxy-port = %[3]s, max-error-retry = 0 }",
+			"dynamodb.eu-central-1.amazonaws.com:443", []string{"--aws", "--region", "eu-central-1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clean(t)
+			for name, value := range map[string]string{
+				"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+			} {
+				t.Setenv(name, value)
+			}
+			var from, asked atomic.Value
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				host, _, _ := net.SplitHostPort(r.RemoteAddr)
+				from.Store(host)
+				if asked.Store(""); r.Method == http.MethodConnect {
+					asked.Store(r.Host)
+				}
+				w.WriteHeader(http.StatusForbidden)
+			}))
+			defer server.Close()
+			address := server.Listener.Addr().String()
+			host, port, _ := net.SplitHostPort(address)
+			conf := filepath.Join(t.TempDir(), "application.conf")
+			text := "dynamodb-journal {\n" + fmt.Sprintf(c.keys+"%.0[1]s%.0[2]s%.0[3]s", address, host, port) +
+				"\naws-client-config { local-address = " + local + ", max-error-retry = 0 }\n}"
+			if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o := invoke(t.Context(), "", append(c.flags, "--config", conf, "highest", "a")...)
+			if o.status != statusFailed || from.Load() != local || asked.Load() != c.asked {
+				t.Errorf("it ended with %d, %s; a request came from %v and asked for %q", o.status, o.err, from.Load(), asked.Load())
+			}
+		})
 	}
 }

@@ -291,7 +291,7 @@ func (e *evaluation) resolve(r *reference) ([]value, error) {
 		e.steps += len(found)
 		return found, err
 	}
-	name := strings.Join(r.path, ".")
+	name := strings.Join(r.path, ".") // as the environment has it
 	if text, set := os.LookupEnv(name); set {
 		return []value{scalar{text: text}}, nil
 	}
@@ -299,9 +299,9 @@ func (e *evaluation) resolve(r *reference) ([]value, error) {
 		return nil, nil
 	}
 	if e.circular {
-		return nil, fmt.Errorf("${%s} is not set: it refers to itself", name)
+		return nil, fmt.Errorf("${%s} is not set: it refers to itself", Join(r.path...))
 	}
-	return nil, fmt.Errorf("${%s} is not set, neither in the file nor in the environment", name)
+	return nil, fmt.Errorf("${%s} is not set, neither in the file nor in the environment", Join(r.path...))
 }
 
 // join makes one value of several: merged objects, one array, or one string.

@@ -144,7 +144,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 
 func TestIncludesInACircleAreRefused(t *testing.T) {
 	_, err := load(t, "", map[string]string{"main.conf": "\ninclude \"other\"", "other.conf": `include "main"`})
-	if err == nil || !strings.Contains(err.Error(), "main.conf:2: ") || !strings.Contains(err.Error(), "main.conf includes itself") {
+	if err == nil || !strings.Contains(err.Error(), "main.conf:2: ") || !strings.Contains(err.Error(), "main.conf\" includes itself") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -243,7 +243,17 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, path := range []string{"a", "a.b", "b.c"} {
+		for _, path := range []string{"", "a", "a.b", "b.c"} {
+			keys, err := d.Keys(path)
+			for _, key := range keys {
+				at := d.At(strings.TrimPrefix(path+"."+hocon.Join(key.Name), "."))
+				if lines := strings.Count(text, "\n") + 1; err != nil || at != key.At || at.Line > lines {
+					t.Errorf("%q of %q is at %v and at %v of %d lines, %v", key.Name, path, key.At, at, lines, err)
+				}
+			}
+			if path == "" {
+				continue
+			}
 			_, _, _ = d.Text(path)
 			_, _, _ = d.List(path)
 			_ = d.Has(path)

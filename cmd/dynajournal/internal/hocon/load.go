@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // Bounds of what a document may consist of.
@@ -109,7 +108,7 @@ func (l *loader) include(s source, name string, required bool, into *object, at 
 	}
 	for _, path := range candidates {
 		if s.includes(filepath.Clean(path)) {
-			return false, fmt.Errorf("%s includes itself", path)
+			return false, fmt.Errorf("%q includes itself", path)
 		}
 		text, err := l.read(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -121,7 +120,7 @@ func (l *loader) include(s source, name string, required bool, into *object, at 
 		return true, l.parse(source{name: path, text: text, within: at, depth: s.depth + 1, includer: &s}, into)
 	}
 	if required {
-		return false, fmt.Errorf("there is no %s to include", strings.Join(candidates, " or "))
+		return false, fmt.Errorf("there is no %q to include", candidates)
 	}
 	return false, nil
 }

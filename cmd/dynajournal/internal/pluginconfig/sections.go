@@ -1,6 +1,7 @@
 package pluginconfig
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -129,7 +130,7 @@ func (f *file) checkMisspelt(s sections) error {
 func (f *file) noSection() error {
 	missing := ""
 	if skipped := f.Skipped(); len(skipped) > 0 {
-		missing = ", and " + skipped[0].At.String() + " includes " + skipped[0].Name + ", which is not found"
+		missing = fmt.Sprintf(", and %v includes %q, which is not found", skipped[0].At, skipped[0].Name)
 	}
 	return f.wrongAt(hocon.Position{}, "there is no section %s, and neither pekko.persistence.journal.plugin nor "+
 		"akka.persistence.journal.plugin names another%s", usualJournal, missing)

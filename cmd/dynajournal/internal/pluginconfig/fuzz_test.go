@@ -1,0 +1,43 @@
+package pluginconfig_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/pluginconfig"
+)
+
+// FuzzRead holds that a file is read as a configuration that a journal takes, or is refused with one
+// line that names the file.
+func FuzzRead(f *testing.F) {
+	seeds, err := filepath.Glob(filepath.Join("testdata", "broken", "*.conf"))
+	if err != nil || len(seeds) == 0 {
+		f.Fatalf("%d seeds, error %v", len(seeds), err)
+	}
+	for _, seed := range seeds {
+		if text, err := os.ReadFile(seed); err == nil {
+			f.Add(string(text))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		path := filepath.Join(t.TempDir(), "application.conf")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := pluginconfig.Read(path)
+		if err != nil {
+			if !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %q", err)
+			}
+			return
+		}
+		s.Config.AWS.Region = "us-east-1"
+		_, client, err := s.Config.Connect()
+		if err != nil {
+			t.Fatalf("%+v: %v", s.Config, err)
+		}
+		client.Close()
+	})
+}
