@@ -19,8 +19,8 @@ func TestKeepAliveIsSetOnTheSocket(t *testing.T) {
 		keepAlive    time.Duration
 		on, interval int
 	}{
-		"by default":     {0, 1, 15},
-		"as it is set":   {7 * time.Second, 1, 7},
+		"by default":      {0, 1, 15},
+		"as it is set":    {7 * time.Second, 1, 7},
 		"negative is off": {-1, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

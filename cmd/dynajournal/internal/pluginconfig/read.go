@@ -38,7 +38,7 @@ func Read(path string) (Settings, error) {
 func readAs(path string, p product) (Settings, bool, error) {
 	document, err := hocon.Load(path, p.defaults())
 	if err != nil {
-		return Settings{}, false, err //nolint:wrapcheck // says the file and the line
+		return Settings{}, false, err
 	}
 	f := &file{document, path}
 	found, err := f.find()
@@ -204,7 +204,7 @@ func (r *reader) flag(key string, to *bool) {
 
 // credentials reads both halves of the access key; one of them would silently count for nothing.
 func (r *reader) credentials(c *dynajournal.Config) {
-	const id, secret = "aws-access-key-id", "aws-secret-access-key"
+	const id, secret = "aws-access-key-id", "aws-secret-access-key" //nolint:gosec // names of keys
 	r.text(id, &c.AccessKeyID)
 	r.text(secret, &c.SecretAccessKey)
 	if r.err != nil || (c.AccessKeyID == "") == (c.SecretAccessKey == "") {

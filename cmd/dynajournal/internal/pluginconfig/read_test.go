@@ -67,6 +67,42 @@ func TestReadTakesThePlugInsKeys(t *testing.T) {
 		"the word default sets nothing": {
 			"dynamodb-journal.aws-client-config { max-connections = default, socket-buffer-size-hints = default, request-timeout = default }",
 			pluginconfig.Settings{}},
+		"a journal called default": {
+			"dynamodb-journal.journal-name = default", pluginconfig.Settings{Config: dynajournal.Config{JournalName: "default"}}},
+		"names that are made of the plug-in's defaults": {
+			"dynamodb-journal.journal-table = ${dynamodb-journal.journal-table}-x",
+			pluginconfig.Settings{Config: dynajournal.Config{JournalTable: "pekko-persistence-x"}}},
+		"names that are made of Akka's defaults": {`
+			akka.persistence.journal.plugin = dynamodb-journal
+			dynamodb-journal.journal-table = ${dynamodb-journal.journal-table}-x`,
+			pluginconfig.Settings{Config: dynajournal.Config{JournalTable: "akka-persistence-x", SnapshotTable: "akka-persistence-snapshot"}}},
+		"keys of the host": {`
+			dynamodb-journal {
+			  circuit-breaker { max-failures = 3, call-timeout = 5s, reset-timeout = 1m }, recovery-event-timeout = 5s
+			  replay-filter { mode = off, window-size = 5, max-old-writers = 1, debug = on }, max-message-batch-size = 10
+			  event-adapters { tagging = "a.B" }, event-adapter-bindings { "a.C" = [ tagging ] }
+			  dispatcher.fork-join-executor.parallelism-factor = 2
+			}
+			dynamodb-snapshot-store { snapshot-is-optional = true, circuit-breaker.max-failures = 3, snapshot-table = snaps }`,
+			pluginconfig.Settings{Config: dynajournal.Config{SnapshotTable: "snaps"}}},
+		"sections twice": {
+			"dynamodb-journal { journal-table = a, journal-name = n }\ndynamodb-journal { journal-table = b }",
+			pluginconfig.Settings{Config: dynajournal.Config{JournalTable: "b", JournalName: "n"}}},
+		"a second journal beside the one that counts": {
+			"dynamodb-journal.journal-table = a\ndynamodb-journal-2 = ${dynamodb-journal} { journal-table = b }",
+			pluginconfig.Settings{Config: dynajournal.Config{JournalTable: "a"}}},
+		"a snapshot store with its own settings that are the journal's": {`
+			dynamodb-journal { endpoint = "http://a", aws-client-config.max-connections = 5 }
+			dynamodb-snapshot-store { endpoint = "http://a", aws-client-config.max-connections = 5, tracing = on }`,
+			pluginconfig.Settings{Config: dynajournal.Config{Endpoint: "http://a", MaxConnections: 5, Tracing: true}}},
+		"a snapshot store of the host": {`
+			pekko.persistence.journal.plugin = bank
+			pekko.persistence.snapshot-store.plugin = pekko.persistence.snapshot-store.local
+			bank = ${dynamodb-journal} { journal-name = bank }`,
+			pluginconfig.Settings{Config: dynajournal.Config{JournalName: "bank"}}},
+		"values of the environment, one of which is not set": {`
+			dynamodb-journal { journal-table = events, journal-table = ${?PLUGINCONFIG_UNSET}, aws-access-key-id = ${?PLUGINCONFIG_UNSET} }`,
+			pluginconfig.Settings{Config: dynajournal.Config{JournalTable: "events"}}},
 		"no retries": {"dynamodb-journal.aws-client-config.max-error-retry = 0", pluginconfig.Settings{Config: dynajournal.Config{Retries: -1}}},
 		"a section of another name": {`
 			pekko.persistence.journal.plugin = "bank.journal"
