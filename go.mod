@@ -2,6 +2,8 @@ module github.com/dynajournal/dynajournal
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/alecthomas/kong v1.17.0
