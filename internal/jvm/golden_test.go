@@ -50,7 +50,8 @@ func tables(t *testing.T) (dynajournal.Config, *dynamodb.Client, *jvm.Plugin) {
 		t.Fatal(err)
 	}
 	client := dynamodb.NewFromConfig(config.AWS)
-	for _, i := range stored(t, client, journalTable) { // the journal's header, which no plug-in writes
+	// What is stored is the journal's header, which no plug-in writes.
+	for _, i := range stored(t, client, journalTable) {
 		remove(t, client, item{"par": i["par"], "num": i["num"]})
 	}
 	return config, client, jvm.New(client, journalTable, snapshotTable, "journal", 10)

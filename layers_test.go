@@ -1,0 +1,129 @@
+package dynajournal_test
+
+import (
+	"go/parser"
+	"go/token"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// mayImport says which folders of the project the packages in and below a folder may import besides
+// those below the folder itself. The longest folder that fits counts. Tests are free.
+var mayImport = map[string][]string{
+	".":                        {"internal", "serialization"},
+	"bench":                    {".", "internal", "legacy"},
+	"cmd":                      {".", "bench", "embedded", "internal", "legacy", "serialization"},
+	"embedded":                 {},
+	"internal":                 {"serialization"},
+	"internal/layout":          {"internal/persistentpb", "internal/safeguard", "serialization"},
+	"interop":                  {},
+	"journaltest":              {"."},
+	"legacy":                   {".", "internal", "serialization"},
+	"serialization":            {"internal/persistentpb"},
+	"internal/clock":           {},
+	"internal/safeguard":       {},
+	"internal/dynamo":          {"internal/clock", "internal/safeguard"},
+	"cmd/dynajournal/internal": {".", "serialization"},
+}
+
+// below reports whether a folder is another or within it. Everything is not within the root: "."
+// is the root package alone.
+func below(folder, parent string) bool {
+	return folder == parent || parent != "." && strings.HasPrefix(folder, parent+"/")
+}
+
+// ruleFor returns the folder of mayImport whose rule counts for a package, or "".
+func ruleFor(folder string) string {
+	rule := ""
+	for candidate := range mayImport {
+		if below(folder, candidate) && len(candidate) > len(rule) {
+			rule = candidate
+		}
+	}
+	return rule
+}
+
+// nestedModules returns the folders of the modules below the root's.
+func nestedModules(t *testing.T) []string {
+	t.Helper()
+	var folders []string
+	for _, file := range sources(t, ".mod") {
+		if folder := path.Dir(file); folder != "." {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
+}
+
+// projectImports returns the folders of the project's packages that a file imports.
+func projectImports(t *testing.T, file string) []string {
+	t.Helper()
+	syntax, err := parser.ParseFile(token.NewFileSet(), filepath.FromSlash(file), nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var folders []string
+	for _, spec := range syntax.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if imported == modulePath {
+			folders = append(folders, ".")
+		} else if folder, ok := strings.CutPrefix(imported, modulePath+"/"); ok {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
+}
+
+// Imports are those of all systems and build tags, which is why the files are read.
+func TestPackagesImportOnlyTheLayersBelow(t *testing.T) {
+	t.Parallel()
+	nested := nestedModules(t)
+	inNested := func(folder string) bool {
+		return slices.ContainsFunc(nested, func(module string) bool { return below(folder, module) })
+	}
+	for _, file := range sources(t, ".go") {
+		folder := path.Dir(file)
+		if strings.HasSuffix(file, "_test.go") || inNested(folder) {
+			continue
+		}
+		rule := ruleFor(folder)
+		if rule == "" {
+			t.Errorf("%s: no rule says what %s may import: add one to mayImport", file, folder)
+			continue
+		}
+		for _, imported := range projectImports(t, file) {
+			allowed := below(imported, rule) || slices.ContainsFunc(mayImport[rule], func(layer string) bool {
+				return below(imported, layer)
+			})
+			if !allowed || inNested(imported) {
+				t.Errorf("%s imports %s, which is no layer below %s", file, imported, rule)
+			}
+		}
+	}
+}
+
+// A nested module is released with a version of its own, so it may use only what the project
+// promises to keep.
+func TestNestedModulesImportNothingInternal(t *testing.T) {
+	t.Parallel()
+	for _, module := range nestedModules(t) {
+		for _, file := range sources(t, ".go") {
+			if !below(path.Dir(file), module) {
+				continue
+			}
+			for _, imported := range projectImports(t, file) {
+				internal := strings.Contains("/"+imported+"/", "/internal/")
+				if internal && !below(imported, module) {
+					t.Errorf("%s imports %s, which is internal to another module", file, imported)
+				}
+			}
+		}
+	}
+}
