@@ -1,0 +1,86 @@
+// Package filelock keeps two processes from writing the same file. The operating system holds the
+// locks and releases them when the process that took them ends, however it ends.
+package filelock
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+)
+
+// ErrLocked reports that another process, or another part of this one, holds the lock.
+var ErrLocked = errors.New("another process is writing it")
+
+// Lock locks an open file without waiting. The lock is released when the file is closed.
+//
+// Errors: ErrLocked; errors.ErrUnsupported on an operating system that has no such locks; any other
+// error of the operating system, as a network file system may support no locks.
+func Lock(f *os.File) error {
+	if err := lock(f); err != nil {
+		return fmt.Errorf("lock %s: %w", f.Name(), err)
+	}
+	return nil
+}
+
+// Guard is a lock on a name: the holder has the only Guard for it.
+type Guard struct{ file *os.File }
+
+// attempts bounds how often Acquire begins anew: each time another holder has just let go.
+const attempts = 100
+
+// Acquire takes the lock on a name without waiting, with an empty file of that name, which Release
+// removes. Errors are those of Lock, and of opening the file.
+func Acquire(name string) (*Guard, error) {
+	for range attempts {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the caller's name
+		if err != nil {
+			return nil, fmt.Errorf("lock: %w", err)
+		}
+		err = Lock(f)
+		named := false
+		if err == nil {
+			named, err = isNamed(f, name)
+		}
+		if err == nil && named {
+			return &Guard{f}, nil
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("lock %s: %w", name, ErrLocked)
+}
+
+// isNamed reports whether a file still has its name. A holder that lets go removes the file, and
+// whoever had it open already then locks one that nobody else will find.
+func isNamed(f *os.File, name string) (bool, error) {
+	there, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock: %w", err)
+	}
+	if !there.Mode().IsRegular() || there.Size() > 0 {
+		return false, fmt.Errorf("lock %s: it is no lock file: remove it if nothing needs it", name)
+	}
+	opened, err := f.Stat()
+	if err != nil {
+		return false, fmt.Errorf("lock: %w", err)
+	}
+	return os.SameFile(there, opened), nil
+}
+
+// Release removes the file and releases the lock. A file that can't be removed does no harm: the
+// next Acquire takes it.
+func (g *Guard) Release() {
+	if runtime.GOOS == "windows" { // where no open file is removed, and so never one that is locked
+		_ = g.file.Close()
+		_ = os.Remove(g.file.Name())
+		return
+	}
+	_ = os.Remove(g.file.Name()) // while it is locked: afterwards it may be another's
+	_ = g.file.Close()
+}

@@ -1,0 +1,7 @@
+//go:build !(darwin || linux || windows)
+
+package newfile
+
+import "errors"
+
+func renameNew(string, string) error { return errors.ErrUnsupported }
