@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
+	"math"
 	"os"
 	"sync"
 
@@ -16,6 +16,8 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/archive"
+	"github.com/dynajournal/dynajournal/internal/filelock"
+	"github.com/dynajournal/dynajournal/internal/newfile"
 )
 
 type exportCommand struct {
@@ -27,8 +29,20 @@ type exportCommand struct {
 // Help is shown below the flags' help.
 func (*exportCommand) Help() string {
 	return "Each persistence id is exported as it stands; payloads are not decoded. The file appears when it is whole: until then its name has an ending, and " +
-		"the same command goes on with it behind the persistence ids that are in it. A file that is there is not written over."
+		"the same command goes on with it behind the persistence ids that are in it. A file that is there is not written over, and of two exports to one " +
+		"file at the same time the second fails at once. At the end the file is read back and compared with what was read from the journal, by count and " +
+		"checksum. An import prints the same checksum where it has made the same."
 }
+
+// exportedResult is what was exported. The checksum is of what the archive holds, so that of the
+// same content is the same wherever it is imported and exported again.
+type exportedResult struct {
+	copiedResult
+
+	Checksum string `json:"checksum"`
+}
+
+func (r exportedResult) text() string { return r.copiedResult.text() + ", checksum " + r.Checksum }
 
 // copiedResult is what was exported, imported or migrated.
 type copiedResult struct {
@@ -52,17 +66,25 @@ func (c *exportCommand) Run(ctx context.Context, s *session) error {
 	case name == "":
 		return usagef("the file needs a name")
 	}
+	// The lock is of the file, not of its part: an export of other persistence ids has another part.
+	guard, err := filelock.Acquire(name + ".partial.lock")
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer guard.Release()
 	if _, err := os.Lstat(name); err == nil {
 		return fmt.Errorf("%s is there already", name)
 	}
 	return s.journal(ctx, checking, func(j *dynajournal.Journal) error {
-		e := &export{journal: j, listed: c.All, shown: newProgress(s.err, "events"), known: map[[sha256.Size]byte]bool{}}
+		e := &export{journal: j, listed: c.All, shown: newProgress(s.err, "events"), known: map[idKey]bool{}, sums: map[idKey]archive.Checksum{}}
 		defer e.shown.stop()
-		totals, err := e.file(ctx, name, s.where.partial(name, pids), c.ids(ctx, j, pids), c.Parallel)
+		exported, err := e.file(ctx, name, s.where.partial(name, pids), c.ids(ctx, j, pids), c.Parallel)
 		if err != nil {
 			return err
 		}
-		if err := s.result.write(copiedResult{totals.PersistenceIDs, totals.Events, totals.Snapshots}); err != nil {
+		if err := s.result.write(exportedResult{
+			copiedResult{exported.PersistenceIDs, exported.Events, exported.Snapshots}, exported.Checksum.String(),
+		}); err != nil {
 			return err
 		}
 		for _, err := range e.unreadable {
@@ -105,19 +127,28 @@ type export struct {
 	// user's mistake.
 	listed bool
 	shown  *progress
-	known  map[[sha256.Size]byte]bool // ids that are in the file: true where a run before has put them there
+	known  map[idKey]bool // ids that are in the file: true where a run before has put them there
 
 	mu         sync.Mutex // held by the one that is being written
 	out        *archive.Writer
+	sums       map[idKey]archive.Checksum // of the ids that this run has put into the file, as they were read
 	events     int64
 	unreadable []error
 }
 
-// file exports into the file partial, which gets its name when it is whole.
-func (e *export) file(ctx context.Context, name, partial string, pids iter.Seq2[string, error], parallel int) (_ archive.Totals, err error) {
+// idKey identifies a persistence id in 16 bytes.
+type idKey [sha256.Size / 2]byte
+
+func keyOf(pid string) idKey {
+	sum := sha256.Sum256([]byte(pid))
+	return idKey(sum[:])
+}
+
+// file exports into the file partial, which gets its name when it is whole and was read back.
+func (e *export) file(ctx context.Context, name, partial string, pids iter.Seq2[string, error], parallel int) (_ archive.Contents, err error) {
 	f, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // beside the file that the user names
 	if err != nil {
-		return archive.Totals{}, fmt.Errorf("write the archive: %w", err)
+		return archive.Contents{}, fmt.Errorf("write the archive: %w", err)
 	}
 	defer func() {
 		if closing := f.Close(); closing != nil && !errors.Is(closing, os.ErrClosed) {
@@ -126,34 +157,62 @@ func (e *export) file(ctx context.Context, name, partial string, pids iter.Seq2[
 	}()
 	buffered := bufio.NewWriterSize(f, 1<<20)
 	if e.out, err = e.begin(f, buffered); err != nil {
-		return archive.Totals{}, fmt.Errorf("go on with %s: %w: remove it to begin anew", partial, err)
+		return archive.Contents{}, fmt.Errorf("go on with %s: %w: remove it to begin anew", partial, err)
 	}
-	err = e.all(ctx, pids, parallel)
-	if err != nil { // what is whole is gone on with
-		return archive.Totals{}, errors.Join(err, buffered.Flush())
-	}
-	totals, err := e.out.Close()
-	if err = errors.Join(err, buffered.Flush(), f.Sync(), f.Close()); err != nil {
-		return totals, fmt.Errorf("write the archive: %w", err)
-	}
-	if err := os.Link(partial, name); err != nil { // which, other than a renaming, fails where there is a file
-		if errors.Is(err, fs.ErrExist) {
-			return totals, fmt.Errorf("write the archive: %w", err)
+	if err = e.all(ctx, pids, parallel); err != nil { // what is whole is gone on with
+		if flushing := buffered.Flush(); !errors.Is(err, flushing) {
+			err = errors.Join(err, flushing)
 		}
-		if err := os.Rename(partial, name); err != nil {
-			return totals, fmt.Errorf("write the archive: %w", err)
+		return archive.Contents{}, err
+	}
+	written, err := e.out.Close()
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if err = errors.Join(err, f.Sync()); err != nil {
+		return archive.Contents{}, fmt.Errorf("write the archive: %w", err)
+	}
+	exported, err := e.readBack(f, written)
+	if err != nil {
+		return exported, fmt.Errorf("read back %s: %w: remove it to begin anew", partial, err)
+	}
+	if err := f.Close(); err != nil { // before it is renamed, as Windows renames no open file
+		return exported, fmt.Errorf("write the archive: %w", err)
+	}
+	if err := newfile.Publish(partial, name); err != nil {
+		return exported, fmt.Errorf("write the archive: %w", err)
+	}
+	return exported, nil
+}
+
+// errOther reports that the file does not hold what was read from the journal.
+var errOther = errors.New("it does not hold what was read from the journal")
+
+// readBack reads the file, and compares it with what this run has read from the journal. What a run
+// before has put into it is held to the checksums of its blocks.
+func (e *export) readBack(f io.ReadSeeker, written archive.Totals) (archive.Contents, error) {
+	found, err := archive.Check(f, math.MaxInt64, func(pid string, sum archive.Checksum) error {
+		want, ok := e.sums[keyOf(pid)]
+		if ok && want != sum {
+			return fmt.Errorf("%w: %q has the checksum %s, not %s", errOther, pid, sum, want)
 		}
-		return totals, nil
+		delete(e.sums, keyOf(pid))
+		return nil
+	})
+	switch {
+	case err != nil:
+		return found, err //nolint:wrapcheck // says what it is
+	case found.Totals != written:
+		return found, fmt.Errorf("%w: it has %+v, not %+v", errOther, found.Totals, written)
+	case len(e.sums) > 0:
+		return found, fmt.Errorf("%w: %d persistence ids are missing", errOther, len(e.sums))
 	}
-	if err := os.Remove(partial); err != nil {
-		return totals, fmt.Errorf("remove the part: %w", err)
-	}
-	return totals, nil
+	return found, nil
 }
 
 // begin begins the archive, or goes on with what of it is whole.
 func (e *export) begin(f *os.File, out io.Writer) (*archive.Writer, error) {
-	begun, err := archive.Scan(bufio.NewReaderSize(f, 1<<20), func(pid string) { e.known[sha256.Sum256([]byte(pid))] = true })
+	begun, err := archive.Scan(bufio.NewReaderSize(f, 1<<20), func(pid string) { e.known[keyOf(pid)] = true })
 	fresh := errors.Is(err, archive.ErrNotArchive) || errors.Is(err, archive.ErrTruncated)
 	if err != nil && !fresh {
 		return nil, err
@@ -185,7 +244,7 @@ func (e *export) all(ctx context.Context, pids iter.Seq2[string, error], paralle
 		if ctx.Err() != nil {
 			break
 		}
-		id := sha256.Sum256([]byte(pid))
+		id := keyOf(pid)
 		if before, known := e.known[id]; known {
 			if e.known[id] = false; before {
 				group.Go(func() error { return e.damaged(ctx, pid) })
@@ -205,6 +264,7 @@ const heldBytes = 1 << 20
 func (e *export) one(ctx context.Context, pid string) error {
 	var held []dynajournal.Record
 	bytes, writing := 0, false
+	read := archive.NewDigest(pid, 0)
 	begin := func() error {
 		e.mu.Lock()
 		writing = true
@@ -237,6 +297,7 @@ func (e *export) one(ctx context.Context, pid string) error {
 		if r.Kind == dynajournal.RecordEvent {
 			events++
 		}
+		read.Record(&r)
 		if writing {
 			err = e.out.Record(&r)
 		} else if held, bytes = append(held, r), bytes+len(r.Bytes)+recordOverhead; bytes > heldBytes {
@@ -251,11 +312,12 @@ func (e *export) one(ctx context.Context, pid string) error {
 			return err
 		}
 	}
-	if err := e.snapshots(ctx, pid); err != nil {
+	if err := e.snapshots(ctx, pid, read); err != nil {
 		return err
 	}
 	e.events += events
 	e.shown.set(e.events)
+	e.sums[keyOf(pid)] = read.Sum()
 	return e.out.End()
 }
 
@@ -285,7 +347,7 @@ func (e *export) damaged(ctx context.Context, pid string) error {
 	return nil
 }
 
-func (e *export) snapshots(ctx context.Context, pid string) error {
+func (e *export) snapshots(ctx context.Context, pid string, read *archive.Digest) error {
 	for s, err := range e.journal.Snapshots(ctx, pid, dynajournal.SnapshotCriteria{}) {
 		if errors.Is(err, dynajournal.ErrTableNotFound) {
 			return nil
@@ -295,17 +357,23 @@ func (e *export) snapshots(ctx context.Context, pid string) error {
 			continue
 		}
 		if err == nil {
-			err = e.out.Snapshot(&archive.Snapshot{
-				SequenceNumber:     s.SequenceNumber,
-				Timestamp:          s.Timestamp.UnixMilli(),
-				SerializerID:       s.SerializerID,
-				SerializerManifest: s.SerializerManifest,
-				Bytes:              s.Bytes,
-			})
+			saved := archivedSnapshot(s)
+			read.Snapshot(saved)
+			err = e.out.Snapshot(saved)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func archivedSnapshot(s dynajournal.Snapshot) *archive.Snapshot {
+	return &archive.Snapshot{
+		SequenceNumber:     s.SequenceNumber,
+		Timestamp:          s.Timestamp.UnixMilli(),
+		SerializerID:       s.SerializerID,
+		SerializerManifest: s.SerializerManifest,
+		Bytes:              s.Bytes,
+	}
 }

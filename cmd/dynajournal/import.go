@@ -24,9 +24,11 @@ type importCommand struct {
 
 // Help is shown below the flags' help.
 func (*importCommand) Help() string {
-	return "A persistence id must be new, or hold a beginning of the same history: what is there is compared, never written over. So an import that was " +
-		"interrupted is simply called again. A persistence id with other content fails, the others are imported. On an embedded engine without tables, " +
-		"those of a native journal are made first."
+	return "The whole file is checked before anything is written. " +
+		"A persistence id must be new, or hold a beginning of the same history: what is there is compared, never written over. So an import that was " +
+		"interrupted is simply called again. A persistence id with other content is refused, the others are imported. Of each one the journal is then read " +
+		"and compared with the archive, by count and checksum; a difference is exit status 1. On an embedded engine without tables, those of a native " +
+		"journal are made first."
 }
 
 // Run runs the command.
@@ -43,8 +45,18 @@ func (c *importCommand) Run(ctx context.Context, s *session) (err error) {
 	if err != nil {
 		return fmt.Errorf("open the archive: %w", err)
 	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file, and an archive is read twice: make it a file first", c.File)
+	}
+	// What is no archive, or is damaged, is refused before a table is made or an event written.
+	contents, err := archive.Check(f, dynajournal.DefaultMaxSnapshotBytes, nil)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("read the archive: %w", err)
+	}
 	in := &countedReader{in: f}
-	// What is no archive is refused before any table is made.
 	r, err := archive.NewReader(bufio.NewReaderSize(in, 1<<20), dynajournal.DefaultMaxSnapshotBytes)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
@@ -53,39 +65,69 @@ func (c *importCommand) Run(ctx context.Context, s *session) (err error) {
 	return s.journal(ctx, copying, func(j *dynajournal.Journal) error {
 		shown := newProgressOf(s.err, "bytes read", info.Size())
 		defer shown.stop()
-		i := &importing{journal: j, in: r, progress: func() { shown.set(in.read.Load()) }}
+		i := &importing{journal: j, in: r, contents: contents, progress: func() { shown.set(in.read.Load()) }}
 		if err := i.all(ctx, c.Parallel); err != nil {
-			return fmt.Errorf("%s: %w", c.File, err)
+			return errors.Join(s.result.write(i.result()), fmt.Errorf("%s: %w", c.File, err))
 		}
-		copied := copiedResult{i.done.PersistenceIDs, i.done.Events, i.done.Snapshots}
-		if err := s.result.write(importedResult{copied, i.written, i.done.Events - i.written, int64(len(i.failed))}); err != nil {
-			return err
-		}
-		for _, err := range i.failed {
-			if err := s.message("failed: %s", oneLine(err.Error())); err != nil {
-				return err
-			}
-		}
-		if len(i.failed) > 0 {
-			return &partialError{fmt.Errorf("%d persistence ids failed, the first: %w", len(i.failed), i.failed[0])}
-		}
-		return nil
+		return errors.Join(s.result.write(i.result()), i.tell(s))
 	})
 }
 
-// importedResult is what was imported: how many of the events were written, how many were there
-// already, and how many persistence ids were refused.
-type importedResult struct {
-	copiedResult
+// tell names the persistence ids that were refused, and those that differ.
+func (i *importing) tell(s *session) error {
+	for _, err := range i.refused {
+		if err := s.message("refused: %s", oneLine(err.Error())); err != nil {
+			return err
+		}
+	}
+	for _, err := range i.different {
+		if err := s.message("different: %s", oneLine(err.Error())); err != nil {
+			return err
+		}
+	}
+	var failed error
+	if len(i.refused) > 0 {
+		failed = fmt.Errorf("%d persistence ids failed, the first: %w", len(i.refused), i.refused[0])
+	}
+	if len(i.different) > 0 {
+		differ := fmt.Errorf("%d persistence ids differ from the archive, the first: %w", len(i.different), i.different[0])
+		failed = errors.Join(failed, differ)
+	}
+	if failed == nil && i.checksum != i.contents.Checksum {
+		failed = fmt.Errorf("the journal has the checksum %s, the archive had %s: it was changed meanwhile", i.checksum, i.contents.Checksum)
+	}
+	if failed != nil {
+		return &partialError{failed}
+	}
+	return nil
+}
 
-	Written      int64 `json:"written"`
-	AlreadyThere int64 `json:"already_there"`
-	Refused      int64 `json:"refused"`
+func (i *importing) result() importedResult {
+	return importedResult{
+		exportedResult:   exportedResult{copiedResult{i.done.PersistenceIDs, i.done.Events, i.done.Snapshots}, i.checksum.String()},
+		Written:          i.written.Events,
+		AlreadyThere:     i.done.Events - i.written.Events,
+		SnapshotsWritten: i.written.Snapshots,
+		Refused:          int64(len(i.refused)),
+	}
+}
+
+// importedResult is what was imported and found equal: how many of the events and snapshots were
+// written, how many events were there already, and how many persistence ids were refused. The
+// checksum is of what the journal holds.
+type importedResult struct {
+	exportedResult
+
+	Written          int64 `json:"written"`
+	AlreadyThere     int64 `json:"already_there"`
+	SnapshotsWritten int64 `json:"snapshots_written"`
+	Refused          int64 `json:"refused"`
 }
 
 func (r importedResult) text() string {
-	return fmt.Sprintf("%s: %d events were written, %d were there already, %d persistence ids were refused",
-		r.copiedResult.text(), r.Written, r.AlreadyThere, r.Refused)
+	return fmt.Sprintf("%s: %d events and %d snapshots were written, %d events and %d snapshots were there already, "+
+		"%d persistence ids were refused; checksum %s", r.copiedResult.text(), r.Written, r.SnapshotsWritten,
+		r.AlreadyThere, r.Snapshots-r.SnapshotsWritten, r.Refused, r.Checksum)
 }
 
 // countedReader counts the bytes that were read.
@@ -106,17 +148,21 @@ func (c *countedReader) Read(p []byte) (int, error) {
 type importing struct {
 	journal  *dynajournal.Journal
 	in       *archive.Reader
+	contents archive.Contents
 	progress func()
 
-	mu      sync.Mutex
-	done    archive.Totals
-	written int64
-	failed  []error
+	mu        sync.Mutex
+	done      archive.Totals // what is imported and equal
+	written   archive.Totals // the part of it that was not there
+	checksum  archive.Checksum
+	refused   []error
+	different []error
 }
 
 // portion is a persistence id, or the first part of one.
 type portion struct {
 	pid       string
+	want      *expectation
 	records   []dynajournal.Record
 	snapshots []dynajournal.Snapshot
 	bytes     int
@@ -157,12 +203,15 @@ func (i *importing) next() (*portion, *archive.Item, error) {
 		case p.bytes > heldBytes:
 			return p, &item, nil
 		}
-		p.pid = item.PersistenceID
+		if p.want == nil {
+			p.pid, p.want = item.PersistenceID, expect(&i.contents, item.PersistenceID)
+		}
 		p.take(&item)
 	}
 }
 
 func (p *portion) take(item *archive.Item) {
+	p.want.take(item)
 	switch {
 	case item.Record != nil:
 		p.records = append(p.records, *item.Record)
@@ -194,23 +243,35 @@ func (i *importing) write(ctx context.Context, p *portion) error {
 			}
 		}
 	}, dynajournal.PutRecordsOptions{})
+	saved := int64(0)
 	if err == nil {
-		err = i.save(ctx, p.snapshots)
+		saved, err = i.save(ctx, p.snapshots)
 	}
-	return i.ended(ctx, p.pid, result, int64(len(p.snapshots)), err)
+	return i.ended(ctx, p.want, result, saved, err)
 }
 
-func (i *importing) save(ctx context.Context, snapshots []dynajournal.Snapshot) error {
+// save saves snapshots, and returns how many were not there.
+func (i *importing) save(ctx context.Context, snapshots []dynajournal.Snapshot) (int64, error) {
+	saved := int64(0)
 	for _, s := range snapshots {
-		if _, err := i.journal.CopySnapshot(ctx, s); err != nil {
-			return err //nolint:wrapcheck // says what it is
+		written, err := i.journal.CopySnapshot(ctx, s)
+		if err != nil {
+			return saved, err //nolint:wrapcheck // says what it is
+		}
+		if written {
+			saved++
 		}
 	}
-	return nil
+	return saved, nil
 }
 
-// ended counts a persistence id. An error that concerns it alone does not end the import.
-func (i *importing) ended(ctx context.Context, pid string, result dynajournal.PutRecordsResult, snapshots int64, err error) error {
+// ended compares a persistence id that was written with the archive, and counts it. An error that
+// concerns it alone does not end the import.
+func (i *importing) ended(ctx context.Context, want *expectation, result dynajournal.PutRecordsResult, saved int64, err error) error {
+	var found archive.Checksum
+	if err == nil {
+		found, err = want.compare(ctx, i.journal)
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	alone := errors.Is(err, dynajournal.ErrContentConflict) || errors.Is(err, dynajournal.ErrInvalidArgument) ||
@@ -219,10 +280,19 @@ func (i *importing) ended(ctx context.Context, pid string, result dynajournal.Pu
 	case err == nil:
 		i.done.PersistenceIDs++
 		i.done.Events += result.Events
-		i.written += result.Written
-		i.done.Snapshots += snapshots
+		i.done.Snapshots += int64(len(want.snapshots))
+		i.written.Events += result.Written
+		i.written.Snapshots += saved
+		i.checksum.Add(found)
+		return nil
+	case errors.Is(err, errDiffers):
+		i.different = append(i.different, fmt.Errorf("%q: %w", want.pid, err))
+		return nil
 	case alone && ctx.Err() == nil:
-		i.failed = append(i.failed, fmt.Errorf("%q: %w", pid, err))
+		if result.Written > 0 {
+			err = fmt.Errorf("%w (%d of its events were written before)", err, result.Written)
+		}
+		i.refused = append(i.refused, fmt.Errorf("%q: %w", want.pid, err))
 		return nil
 	}
 	return err
@@ -231,9 +301,12 @@ func (i *importing) ended(ctx context.Context, pid string, result dynajournal.Pu
 // large writes a persistence id while it is being read; rest is the item behind what was read.
 func (i *importing) large(ctx context.Context, p *portion, rest *archive.Item) error {
 	var damage error // an error of the archive, which ends the import
+	p.want.take(rest)
 	next := func() {
 		item, err := i.in.Next()
-		rest, damage = &item, err
+		if rest, damage = &item, err; err == nil {
+			p.want.take(&item)
+		}
 		i.progress()
 	}
 	result, err := i.journal.PutRecords(ctx, p.pid, func(yield func(dynajournal.Record, error) bool) {
@@ -251,18 +324,19 @@ func (i *importing) large(ctx context.Context, p *portion, rest *archive.Item) e
 			yield(dynajournal.Record{}, damage)
 		}
 	}, dynajournal.PutRecordsOptions{})
+	saved := int64(0)
 	if err == nil {
-		err = i.save(ctx, p.snapshots)
+		saved, err = i.save(ctx, p.snapshots)
 	}
-	snapshots := int64(len(p.snapshots))
 	for ; damage == nil && !rest.End; next() { // after an error the rest is passed over
 		if rest.Snapshot != nil && err == nil {
-			snapshots++
-			err = i.save(ctx, []dynajournal.Snapshot{snapshotOf(rest)})
+			var more int64
+			more, err = i.save(ctx, []dynajournal.Snapshot{snapshotOf(rest)})
+			saved += more
 		}
 	}
 	if damage != nil {
 		return damage
 	}
-	return i.ended(ctx, p.pid, result, snapshots, err)
+	return i.ended(ctx, p.want, result, saved, err)
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/newfile"
 )
 
 // removedItems is the file that keeps what a repair takes away: a line for each item, in DynamoDB's
@@ -30,26 +30,10 @@ func createRemovedItems(name string) (*removedItems, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the archive: %w", err)
 	}
-	if err := syncFolder(filepath.Dir(name)); err != nil {
+	if err := newfile.SyncFolder(filepath.Dir(name)); err != nil {
 		return nil, errors.Join(fmt.Errorf("write the archive: %w", err), file.Close())
 	}
 	return &removedItems{file}, nil
-}
-
-// syncFolder makes the names in a folder durable, without which a power failure can take a file
-// whose content was synced. Windows has no such call, and keeps names durable itself.
-func syncFolder(name string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	folder, err := os.Open(name) //nolint:gosec // the folder that the user names
-	if err != nil {
-		return fmt.Errorf("open the folder: %w", err)
-	}
-	if err := errors.Join(folder.Sync(), folder.Close()); err != nil {
-		return fmt.Errorf("sync the folder: %w", err)
-	}
-	return nil
 }
 
 // add writes an item to the disk.

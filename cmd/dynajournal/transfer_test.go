@@ -46,14 +46,19 @@ func TestWhatIsExportedIsImported(t *testing.T) {
 	clean(t)
 	history(t)
 	file, other := filepath.Join(t.TempDir(), "all.journal"), []string{"--data", t.TempDir()}
-	want := map[string]any{"persistence_ids": 3.0, "events": 5.0, "snapshots": 1.0}
-	if got := must(t, "export", "--all", file); len(got) != 1 || !reflect.DeepEqual(got[0], want) {
-		t.Errorf("export: %v, want %v", got, want)
+	exported := must(t, "export", "--all", file)
+	sum := exported[0]["checksum"]
+	want := map[string]any{"persistence_ids": 3.0, "events": 5.0, "snapshots": 1.0, "checksum": sum}
+	if len(exported) != 1 || !reflect.DeepEqual(exported[0], want) || sum == "" {
+		t.Errorf("export: %v, want %v", exported, want)
 	}
 	for again := range 2 { // again changes nothing
-		want := map[string]any{"persistence_ids": 3.0, "events": 5.0, "snapshots": 1.0, "written": 5.0, "already_there": 0.0, "refused": 0.0}
+		want := map[string]any{
+			"persistence_ids": 3.0, "events": 5.0, "snapshots": 1.0, "checksum": sum,
+			"written": 5.0, "already_there": 0.0, "snapshots_written": 1.0, "refused": 0.0,
+		}
 		if again > 0 {
-			want["written"], want["already_there"] = 0.0, 5.0
+			want["written"], want["already_there"], want["snapshots_written"] = 0.0, 5.0, 0.0
 		}
 		if got := must(t, append(other, "import", file)...); len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 			t.Errorf("import: %v, want %v", got, want)
@@ -63,12 +68,17 @@ func TestWhatIsExportedIsImported(t *testing.T) {
 		sameAt(t, pid, nil, other)
 	}
 	must(t, append(other, "verify", "--all")...)
+	copied := filepath.Join(t.TempDir(), "copied")
+	if got := must(t, append(other, "export", "--all", copied)...)[0]["checksum"]; got != sum {
+		t.Errorf("the copy has the checksum %v, want %v", got, sum)
+	}
 	if o := invoke(t.Context(), "", "export", "--all", file); o.status != statusFailed || !strings.Contains(o.err, "is there already") {
 		t.Errorf("export over a file: %+v", o)
 	}
 	must(t, append(other, "append", "c", "--string", "only here")...)
 	o := invoke(t.Context(), "", append(other, "import", file)...)
-	if o.status != statusFailed || !strings.Contains(o.err, "1 persistence ids failed") || !strings.Contains(o.err, `"c", sequence number 2`) {
+	if o.status != statusFailed || !strings.Contains(o.err, "1 persistence ids failed") || !strings.Contains(o.err, `"c", sequence number 2`) ||
+		!strings.Contains(o.err, `refused: "c": `) || results(t, o.out)[0]["refused"] != 1.0 || results(t, o.out)[0]["events"] != 4.0 {
 		t.Errorf("import over other content: %+v", o)
 	}
 	some := filepath.Join(t.TempDir(), "some.journal")

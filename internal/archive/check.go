@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -62,12 +63,15 @@ func Check(in io.ReadSeeker, maxSnapshot int64, each func(pid string, told Check
 	})
 }
 
+// readAhead is how many bytes are read from the file at once.
+const readAhead = 1 << 20
+
 // pass reads the archive from its beginning, and hands out the digest of each persistence id.
 func (c *Contents) pass(in io.ReadSeeker, maxSnapshot int64, ended func(string, *Digest) error) error {
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("read the archive: %w", err)
 	}
-	r, err := NewReader(in, maxSnapshot)
+	r, err := NewReader(bufio.NewReaderSize(in, readAhead), maxSnapshot)
 	if err != nil {
 		return err
 	}

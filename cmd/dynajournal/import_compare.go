@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/archive"
+)
+
+// expectation is what a journal must hold of a persistence id once an archive is imported. It is
+// taken from the archive while the id is written, and holds no events.
+type expectation struct {
+	pid      string
+	contents *archive.Contents
+	digest   *archive.Digest
+	// last is the last number that the archive says anything of.
+	last int64
+	// snapshots are the numbers of the archive's snapshots, in its order.
+	snapshots []int64
+}
+
+func expect(contents *archive.Contents, pid string) *expectation {
+	return &expectation{pid: pid, contents: contents, digest: contents.Digest(pid)}
+}
+
+// take takes the next item of the archive.
+func (e *expectation) take(item *archive.Item) {
+	e.digest.Take(item)
+	switch r := item.Record; {
+	case item.Snapshot != nil:
+		e.snapshots = append(e.snapshots, item.Snapshot.SequenceNumber)
+	case r == nil:
+	case r.Kind == dynajournal.RecordEvent:
+		e.last = r.SequenceNumber
+	case r.Kind == dynajournal.RecordClosed:
+		e.last = r.Last
+	}
+}
+
+// errDiffers reports that a journal does not hold what the archive does.
+var errDiffers = errors.New("the journal differs from the archive")
+
+// compare reads what the journal holds, and returns its checksum. The journal is equal if it has the
+// archive's low mark, the same events and closed numbers up to the archive's last number, and its
+// snapshots. What was written behind that number meanwhile, and other snapshots, don't count.
+//
+// Errors: errDiffers, and those of reading.
+func (e *expectation) compare(ctx context.Context, j *dynajournal.Journal) (archive.Checksum, error) {
+	found := e.contents.Digest(e.pid)
+	for r, err := range j.Records(ctx, e.pid, dynajournal.RecordsOptions{}) {
+		if err != nil {
+			return archive.Checksum{}, err //nolint:wrapcheck // says what it is
+		}
+		if r.Kind != dynajournal.RecordLowMark && r.SequenceNumber > e.last {
+			break
+		}
+		if r.Kind == dynajournal.RecordClosed {
+			r.Last = min(r.Last, e.last)
+		}
+		found.Record(&r)
+	}
+	for _, seq := range e.snapshots {
+		only := dynajournal.SnapshotCriteria{MinSequenceNumber: seq, MaxSequenceNumber: seq}
+		s, ok, err := j.LoadSnapshot(ctx, e.pid, only)
+		if err != nil {
+			return archive.Checksum{}, err //nolint:wrapcheck // says what it is
+		}
+		if ok {
+			found.Snapshot(archivedSnapshot(s))
+		}
+	}
+	got, want := found.Sum(), e.digest.Sum()
+	if got == want {
+		return got, nil
+	}
+	return got, fmt.Errorf("%w: it has %d events and %d snapshots with the checksum %s, the archive %d and %d with %s", errDiffers,
+		found.Events(), found.Snapshots(), got, e.digest.Events(), e.digest.Snapshots(), want)
+}
