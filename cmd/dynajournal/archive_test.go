@@ -268,7 +268,7 @@ func TestAnImportIsCompared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	differs := func(t *testing.T, pid string) (error, archive.Checksum) {
+	differs := func(t *testing.T, pid string) (archive.Checksum, error) {
 		t.Helper()
 		r, err := archive.NewReader(bytes.NewReader(content), 1<<20)
 		if err != nil {
@@ -291,11 +291,11 @@ func TestAnImportIsCompared(t *testing.T) {
 			sum, err = want.compare(t.Context(), j)
 			return err
 		})
-		return compared, sum
+		return sum, compared
 	}
 	var sum archive.Checksum
 	for _, pid := range []string{"a", "b", "c"} {
-		err, found := differs(t, pid)
+		found, err := differs(t, pid)
 		if err != nil {
 			t.Errorf("%s: %v", pid, err)
 		}
@@ -306,7 +306,7 @@ func TestAnImportIsCompared(t *testing.T) {
 	}
 	must(t, "append", "c", "--string", "written behind the archive's last number")
 	must(t, "snapshot", "save", "c", "--seq", "1", "--string", "besides")
-	if err, _ := differs(t, "c"); err != nil {
+	if _, err := differs(t, "c"); err != nil {
 		t.Errorf("what is behind the archive counts: %v", err)
 	}
 	for _, c := range []struct{ pid, change string }{
@@ -315,7 +315,7 @@ func TestAnImportIsCompared(t *testing.T) {
 		{"c", "delete c --to 1"},
 	} {
 		must(t, strings.Fields(c.change)...)
-		if err, _ := differs(t, c.pid); !errors.Is(err, errDiffers) {
+		if _, err := differs(t, c.pid); !errors.Is(err, errDiffers) {
 			t.Errorf("after %s: %v", c.change, err)
 		}
 	}

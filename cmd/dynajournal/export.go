@@ -201,7 +201,7 @@ func (e *export) readBack(f io.ReadSeeker, written archive.Totals) (archive.Cont
 	})
 	switch {
 	case err != nil:
-		return found, err //nolint:wrapcheck // says what it is
+		return found, err
 	case found.Totals != written:
 		return found, fmt.Errorf("%w: it has %+v, not %+v", errOther, found.Totals, written)
 	case len(e.sums) > 0:

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/filelock"
 	"github.com/dynajournal/dynajournal/legacy"
 	"github.com/dynajournal/dynajournal/legacy/migration"
 )
@@ -406,6 +407,9 @@ func openNotes(path string) (*noteFile, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600) //nolint:gosec // the file that the user names
 	if err != nil {
 		return nil, fmt.Errorf("write the notes: %w", err)
+	}
+	if err := filelock.Lock(f); err != nil { // lines of two migrations would be mixed
+		return nil, errors.Join(fmt.Errorf("write the notes: %w", err), f.Close())
 	}
 	return &noteFile{file: f, out: bufio.NewWriter(f)}, nil
 }

@@ -268,5 +268,10 @@ func FuzzReader(f *testing.F) {
 			}
 		}
 		_, _ = Scan(bytes.NewReader(whole), func(string) {})
+		ended := int64(0)
+		contents, err := Check(bytes.NewReader(whole), 1000, func(string, Checksum) error { ended++; return nil })
+		if err == nil && contents.PersistenceIDs != ended {
+			t.Errorf("%d ids were told, it has %d", ended, contents.PersistenceIDs)
+		}
 	})
 }

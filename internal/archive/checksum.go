@@ -20,7 +20,7 @@ func (c Checksum) String() string { return hex.EncodeToString(c[:]) }
 // Add adds the checksum of another persistence id, modulo 2^256.
 func (c *Checksum) Add(other Checksum) {
 	const word = 8
-	carry, sum := uint64(0), uint64(0)
+	var sum, carry uint64
 	for at := len(c) - word; at >= 0; at -= word {
 		sum, carry = bits.Add64(binary.BigEndian.Uint64(c[at:]), binary.BigEndian.Uint64(other[at:]), carry)
 		binary.BigEndian.PutUint64(c[at:], sum)

@@ -10,6 +10,8 @@ import (
 	"os"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/dynajournal/dynajournal/internal/filelock"
 )
 
 // State is a file that remembers which persistence ids are copied: a line of JSON for each, behind one that says what was copied
@@ -30,15 +32,19 @@ type stateLine struct {
 	Highest       int64  `json:"highest,omitempty"`
 }
 
-// OpenState opens a state file, or makes it. migration says what is copied where; a file of another one is refused. Close it at
-// the end.
+// OpenState opens a state file, or makes it. migration says what is copied where; a file of another
+// one is refused, and so is one that another process has open. Close it at the end.
 func OpenState(path, migration string) (_ *State, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the file that the user names
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errState, err)
 	}
 	s := &State{file: file, copied: map[string]bool{}}
-	if err := s.read(migration); err != nil {
+	err = filelock.Lock(file) // two migrations would write over each other's lines
+	if err == nil {
+		err = s.read(migration)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%w %s: %w", errState, path, err), file.Close())
 	}
 	return s, nil
