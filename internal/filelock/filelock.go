@@ -38,12 +38,8 @@ func Acquire(name string) (*Guard, error) {
 		if err != nil {
 			return nil, fmt.Errorf("lock: %w", err)
 		}
-		err = Lock(f)
-		named := false
-		if err == nil {
-			named, err = isNamed(f, name)
-		}
-		if err == nil && named {
+		claimed, err := claim(f, name)
+		if claimed {
 			return &Guard{f}, nil
 		}
 		if err = errors.Join(err, f.Close()); err != nil {
@@ -51,6 +47,14 @@ func Acquire(name string) (*Guard, error) {
 		}
 	}
 	return nil, fmt.Errorf("lock %s: %w", name, ErrLocked)
+}
+
+// claim locks an open file, and reports whether that is a lock on its name.
+func claim(f *os.File, name string) (bool, error) {
+	if err := Lock(f); err != nil {
+		return false, err
+	}
+	return isNamed(f, name)
 }
 
 // isNamed reports whether a file still has its name. A holder that lets go removes the file, and

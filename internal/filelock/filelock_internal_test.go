@@ -1,0 +1,38 @@
+package filelock
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Whoever has opened the file before its holder removes it gets the lock on it, but not on the name:
+// that may be another's already.
+func TestALockOnAFileWithoutItsNameIsNone(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "lock")
+	holder, err := Acquire(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := make([]*os.File, 2)
+	for i := range late {
+		if late[i], err = os.OpenFile(name, os.O_RDWR, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = late[i].Close() }()
+	}
+	holder.Release()
+	if claimed, err := claim(late[0], name); claimed || err != nil {
+		t.Errorf("with no file of the name: %v, %v", claimed, err)
+	}
+	_ = late[0].Close()
+	next, err := Acquire(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Release()
+	if claimed, err := claim(late[1], name); claimed || err != nil {
+		t.Errorf("with another's file of the name: %v, %v", claimed, err)
+	}
+}
