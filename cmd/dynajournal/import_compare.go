@@ -51,7 +51,7 @@ func (e *expectation) compare(ctx context.Context, j *dynajournal.Journal) (arch
 	found := e.contents.Digest(e.pid)
 	for r, err := range j.Records(ctx, e.pid, dynajournal.RecordsOptions{}) {
 		if err != nil {
-			return archive.Checksum{}, err //nolint:wrapcheck // says what it is
+			return archive.Checksum{}, err
 		}
 		if r.Kind != dynajournal.RecordLowMark && r.SequenceNumber > e.last {
 			break
@@ -65,7 +65,7 @@ func (e *expectation) compare(ctx context.Context, j *dynajournal.Journal) (arch
 		only := dynajournal.SnapshotCriteria{MinSequenceNumber: seq, MaxSequenceNumber: seq}
 		s, ok, err := j.LoadSnapshot(ctx, e.pid, only)
 		if err != nil {
-			return archive.Checksum{}, err
+			return archive.Checksum{}, err //nolint:wrapcheck // says what it is
 		}
 		if ok {
 			found.Snapshot(archivedSnapshot(s))
