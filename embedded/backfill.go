@@ -15,7 +15,7 @@ const backfillStep = 100
 // is alone.
 func (e *Engine) startBackfill(t *table, i *index) {
 	e.background.Go(func() {
-		if err := e.backfill(t, i.ID); err != nil {
+		if err := e.backfill(t, i.ID); err != nil && e.Err() == nil {
 			slog.Error("embedded DynamoDB: filling an index", "table", t.Name, "index", i.Name, "error", err)
 		}
 	})

@@ -50,7 +50,8 @@ func OpenMemory(opts ...Option) (*Engine, error) {
 
 // Open opens the engine whose data is in the folder dir, made if it does not exist. What a request was answered is on
 // disk, also if the process or the machine dies right after. A folder is open in one engine at a time, which the error
-// says if it is in use; a folder written by a version that this one does not know, or that holds other files, is refused.
+// says if it is in use; a folder written by a version that this one does not know, that holds other files, or whose files
+// are damaged, is refused.
 func Open(dir string, opts ...Option) (*Engine, error) {
 	fs := vfs.Default
 	if given := collect(opts); given.fs != nil {
@@ -98,8 +99,23 @@ func start(store *storage.Store, opts []Option) (*Engine, error) {
 	return e, nil
 }
 
+// Err returns the error that has ended the engine, which matches ErrStorageFailed, and nil while its
+// storage is sound.
+func (e *Engine) Err() error {
+	if err := e.store.Err(); err != nil {
+		return fmt.Errorf("embedded: %w", err)
+	}
+	return nil
+}
+
+// Failed returns a channel that is closed when the engine's storage fails. Err says why.
+func (e *Engine) Failed() <-chan struct{} { return e.store.Failed() }
+
 // Close waits for the requests under way, stops the engine's goroutines and closes its storage. Requests that come
 // later fail with ErrClosed. A second Close does nothing.
+//
+// Closing an engine whose storage has failed returns that error again. The folder can then be opened again, but memory
+// and a few goroutines that wait in the failed storage are only given back with the process.
 func (e *Engine) Close() error {
 	e.faults.end()
 	e.open.Lock()
@@ -111,20 +127,27 @@ func (e *Engine) Close() error {
 	close(e.stop)
 	e.background.Wait()
 	e.faults.removeAll()
-	if err := joinClose(e.saveSizes(), e.store); err != nil {
+	err := e.saveSizes()
+	if closing := e.store.Close(); err == nil || closing != nil && e.store.Err() != nil {
+		err = closing // the error of a storage that has failed is the one of everything after
+	}
+	if err != nil {
 		return fmt.Errorf("embedded: %w", err)
 	}
 	return nil
 }
 
-// enter begins a use of the storage, which leave ends. It fails once the engine is closed.
+// enter begins a use of the storage, which leave ends. It fails once the engine is closed or its storage has failed.
 func (e *Engine) enter() error {
 	e.open.RLock()
+	err := e.Err()
 	if e.closed {
-		e.open.RUnlock()
-		return ErrClosed
+		err = ErrClosed
 	}
-	return nil
+	if err != nil {
+		e.open.RUnlock()
+	}
+	return err
 }
 
 func (e *Engine) leave() { e.open.RUnlock() }

@@ -78,7 +78,7 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_, _ = w.Write(answer.body)
 }
 
-// answer does what a request asks for; the only error is that the engine is closed.
+// answer does what a request asks for; the only errors are that the engine is closed and that its storage has failed.
 func (e *Engine) answer(request *http.Request) (*reply, error) {
 	if err := e.enter(); err != nil {
 		return nil, err
@@ -103,6 +103,11 @@ func (e *Engine) answer(request *http.Request) (*reply, error) {
 		return fixed(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
 	}
 	reply := e.dispatch(request.Context(), request, body)
+	// Pebble shows a write before it is synced: what was read while the storage failed may not be stored.
+	if err := e.Err(); err != nil {
+		reply.release()
+		return nil, err
+	}
 	if contentKind(request.Header.Get("Content-Type")) == plainContent {
 		reply.contentType = plainContent
 	}
@@ -131,7 +136,7 @@ func (e *Engine) dispatch(ctx context.Context, request *http.Request, body []byt
 	answer.body = c.out
 	if err != nil {
 		api := asAPIError(err)
-		if api.status >= http.StatusInternalServerError && !errors.As(err, new(*apiError)) {
+		if api.status >= http.StatusInternalServerError && !errors.As(err, new(*apiError)) && e.Err() == nil {
 			slog.Error("embedded DynamoDB: a request failed inside", "operation", name, "error", err)
 		}
 		answer.status = api.status

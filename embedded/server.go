@@ -13,7 +13,7 @@ import (
 const shutdownGrace = 10 * time.Second
 
 // Serve answers the requests that come in on the listener, which it closes, until ctx ends; then it finishes those
-// under way and returns nil. The engine stays open. There is no authentication: whoever can reach the listener can
+// under way and returns nil. It also ends when the engine's storage fails, with an error that matches ErrStorageFailed. The engine stays open. There is no authentication: whoever can reach the listener can
 // read and write everything, so let it listen on the loopback interface.
 func (e *Engine) Serve(ctx context.Context, listener net.Listener) error {
 	serving, stop := context.WithCancel(ctx)
@@ -24,7 +24,10 @@ func (e *Engine) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	finished := make(chan error, 1)
 	go func() {
-		<-serving.Done()
+		select {
+		case <-serving.Done():
+		case <-e.Failed():
+		}
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 		defer cancel()
 		err := server.Shutdown(grace)
@@ -37,6 +40,9 @@ func (e *Engine) Serve(ctx context.Context, listener net.Listener) error {
 	stop()
 	if shutdown := <-finished; errors.Is(err, http.ErrServerClosed) {
 		err = shutdown
+	}
+	if failed := e.Err(); failed != nil {
+		return failed
 	}
 	if err != nil {
 		return fmt.Errorf("embedded: serving: %w", err)

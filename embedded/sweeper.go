@@ -31,9 +31,11 @@ func (e *Engine) startSweeper() {
 				select {
 				case <-e.stop:
 					return
+				case <-e.Failed():
+					return
 				case <-ticker.C:
 				}
-				if _, err := e.sweep(); err != nil {
+				if _, err := e.sweep(); err != nil && e.Err() == nil {
 					slog.Error("embedded DynamoDB: deleting expired items", "error", err)
 				}
 			}

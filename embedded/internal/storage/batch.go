@@ -11,7 +11,7 @@ import (
 // by Commit.
 type Batch struct {
 	batch *pebble.Batch
-	write *pebble.WriteOptions
+	store *Store
 	err   error
 }
 
@@ -37,12 +37,16 @@ func (b *Batch) note(err error) {
 }
 
 // Commit applies the changes; when it returns nil they are synced to disk (of a store in a folder). Commits that run at
-// the same time share syncs.
+// the same time share syncs. After an error that matches ErrFailed they may be on disk or not.
 func (b *Batch) Commit() error {
 	if b.err != nil {
 		return errors.Join(fmt.Errorf("gathering changes: %w", b.err), b.Discard())
 	}
-	if err := b.batch.Commit(b.write); err != nil {
+	done, err := b.store.commit(b.batch)
+	switch {
+	case !done:
+		return fmt.Errorf("committing: %w", err)
+	case err != nil:
 		return errors.Join(fmt.Errorf("committing: %w", err), b.Discard())
 	}
 	return b.Discard()

@@ -3,7 +3,6 @@ package storage
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,19 +21,20 @@ const (
 	lockFile   = "LOCK"
 )
 
-// claim makes the folder and takes its lock.
-func claim(dir string, fs vfs.FS) (*pebble.Lock, error) {
+// lockFolder makes the folder and takes its lock.
+func lockFolder(dir string, fs vfs.FS) (*pebble.Lock, error) {
 	if err := makeFolder(dir, fs); err != nil {
 		return nil, fmt.Errorf("making the folder %s: %w", dir, err)
 	}
 	lock, err := pebble.LockDirectory(dir, fs)
-	if err == nil {
+	switch {
+	case err == nil:
 		return lock, nil
-	}
-	if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
+	case inUse(err):
+		return nil, fmt.Errorf("%w: %s (%w)", ErrInUse, dir, err)
+	default:
 		return nil, fmt.Errorf("locking the folder %s: %w", dir, err)
 	}
-	return nil, fmt.Errorf("%w: %s (%w)", ErrInUse, dir, err)
 }
 
 // makeFolder makes the folder and those above it that do not exist, so that they outlive a crash of the machine.
@@ -75,20 +75,16 @@ func syncFolder(dir string, fs vfs.FS) error {
 // checkFormat reads the folder's version, or writes ours into a folder that is still empty.
 func checkFormat(dir string, fs vfs.FS) error {
 	path := fs.PathJoin(dir, formatFile)
-	file, err := fs.Open(path)
+	content, err := readFile(path, fs)
 	if errors.Is(err, os.ErrNotExist) {
 		return writeFormat(dir, fs)
 	}
 	if err != nil {
-		return fmt.Errorf("opening %s: %w", path, err)
-	}
-	content, err := io.ReadAll(io.LimitReader(file, 256))
-	if err = errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("reading %s: %w", path, err)
+		return err
 	}
 	if string(content) != formatText {
 		return fmt.Errorf("the folder %s has the format %q, this program knows only %q",
-			dir, strings.TrimSpace(string(content)), strings.TrimSpace(formatText))
+			dir, strings.TrimSpace(string(content[:min(len(content), 256)])), strings.TrimSpace(formatText))
 	}
 	return nil
 }

@@ -9,8 +9,12 @@ import (
 
 // Reader reads a state of the store: its newest, or a snapshot's.
 type Reader struct {
-	source pebble.Reader
+	source  pebble.Reader
+	failure *failure
 }
+
+// failed keeps an error of reading as that of the store, and returns the one that is kept.
+func (r Reader) failed(what string, err error) error { return r.failure.set(what, err) }
 
 // Get hands the value of key to use, which must not keep it, and tells whether there is one.
 func (r Reader) Get(key []byte, use func(value []byte) error) (bool, error) {
@@ -19,11 +23,11 @@ func (r Reader) Get(key []byte, use func(value []byte) error) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("reading a key: %w", err)
+		return false, r.failed("reading a key", err)
 	}
 	err = use(value)
 	if closing := closer.Close(); closing != nil && err == nil {
-		err = fmt.Errorf("reading a key: %w", closing)
+		err = r.failed("reading a key", closing)
 	}
 	return true, err
 }
@@ -32,9 +36,9 @@ func (r Reader) Get(key []byte, use func(value []byte) error) (bool, error) {
 func (r Reader) Iterate(lower, upper []byte) (*Iterator, error) {
 	it, err := r.source.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		return nil, fmt.Errorf("starting an iterator: %w", err)
+		return nil, r.failed("starting an iterator", err)
 	}
-	return &Iterator{it: it}, nil
+	return &Iterator{it: it, from: r}, nil
 }
 
 // Snapshot is a fixed state of the store.
@@ -55,7 +59,8 @@ func (s *Snapshot) Close() error {
 // Iterator walks keys in either direction. The first call is First or Last. It is for one
 // goroutine.
 type Iterator struct {
-	it *pebble.Iterator
+	it   *pebble.Iterator
+	from Reader
 }
 
 // First goes to the lowest key and tells whether there is one.
@@ -77,7 +82,7 @@ func (i *Iterator) Key() []byte { return i.it.Key() }
 func (i *Iterator) Value() ([]byte, error) {
 	value, err := i.it.ValueAndErr()
 	if err != nil {
-		return nil, fmt.Errorf("reading a value: %w", err)
+		return nil, i.from.failed("reading a value", err)
 	}
 	return value, nil
 }
@@ -85,7 +90,7 @@ func (i *Iterator) Value() ([]byte, error) {
 // Close ends the iterator and returns the error that stopped it, if one did.
 func (i *Iterator) Close() error {
 	if err := i.it.Close(); err != nil {
-		return fmt.Errorf("iterating: %w", err)
+		return i.from.failed("iterating", err)
 	}
 	return nil
 }

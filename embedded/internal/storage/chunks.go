@@ -1,0 +1,279 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math/bits"
+)
+
+// Pebble's logs and its MANIFEST are sequences of chunks in blocks of 32 KiB. A reader of Pebble takes
+// the first chunk that it can't read for the end of what was written, unless a later block has a
+// chunk that promises more: so a changed byte in the last 32 KiB of a log, anywhere in a MANIFEST or
+// in the number of a log silently hides every write behind it. chunkFile.check looks first, and tells a
+// torn end from damage.
+//
+// A chunk is, in order: the checksum of all from the type on (4 bytes), the length of the payload
+// (2 bytes), the type (1 byte), in a log the log's number (4 bytes), in types from 9 on how far the
+// log was synced when the chunk was written (8 bytes), and the payload.
+const (
+	chunkBlock  = 32 << 10
+	plainHeader = 7  // of types 1 to 4, in a MANIFEST
+	logHeader   = 11 // of types 5 to 8, in a log before Pebble's format FormatWALSyncChunks
+	syncHeader  = 19 // of types 9 to 12, in a log
+	trailerType = 5  // of the chunk that ends a closed log, which has the number of the next log
+	// provenSyncs is how many different offsets behind a chunk prove that it was synced: the first
+	// was read when the chunk was there, so the sync after the next one began later.
+	provenSyncs = 3
+)
+
+// chunkFile is a file of chunks, read whole.
+type chunkFile struct {
+	data []byte
+	// log is the number of a log; a MANIFEST has none.
+	log   uint32
+	isLog bool
+}
+
+// damagedError reports a file of which an acknowledged part can't be read.
+type damagedError struct{ offset, size int }
+
+func (e *damagedError) Error() string {
+	return fmt.Sprintf("the file is damaged at byte %d of %d", e.offset, e.size)
+}
+
+// check reports damage of the file as an error. A torn end is none: it was not acknowledged.
+// What looks torn is damage if it can be read after the change of one bit, or if what follows proves
+// that it was synced. What remains unseen is larger damage within the last syncs of a log that was
+// not closed.
+func (f chunkFile) check() error {
+	bad, whole := f.walk(0, func(chunk) {})
+	if whole || !f.damaged(bad) {
+		return nil
+	}
+	return &damagedError{bad, len(f.data)}
+}
+
+// chunk is a readable chunk from start to end.
+type chunk struct {
+	start, end int
+	// synced is how far the log was synced.
+	synced uint64
+	// promises tells whether synced is known.
+	promises bool
+}
+
+// walk visits the chunks from the offset on, and returns the offset of the first that can't be read.
+// It reports whether there is none up to the end of the file or of the log.
+func (f chunkFile) walk(at int, visit func(chunk)) (bad int, whole bool) {
+	for at < len(f.data) {
+		rest := f.data[at:f.blockEnd(at)]
+		if f.padding(at, rest) {
+			at += len(rest)
+			continue
+		}
+		if f.isTrailer(rest) {
+			return at, true
+		}
+		c, ok := f.read(at)
+		if !ok {
+			return at, false
+		}
+		visit(c)
+		at = c.end
+	}
+	return at, true
+}
+
+func (f chunkFile) blockEnd(at int) int { return min(at/chunkBlock*chunkBlock+chunkBlock, len(f.data)) }
+
+// padding reports whether the rest of a block is what Pebble skips.
+func (f chunkFile) padding(at int, rest []byte) bool {
+	if (at+len(rest))%chunkBlock != 0 {
+		return false
+	}
+	if len(rest) < plainHeader {
+		return true
+	}
+	return len(rest) < syncHeader && f.isLog && allZero(rest)
+}
+
+func allZero(bytes []byte) bool {
+	for _, b := range bytes {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// isTrailer reports whether the bytes begin with what ends a log that was closed.
+func (f chunkFile) isTrailer(rest []byte) bool {
+	return f.isLog && len(rest) >= logHeader && allZero(rest[:6]) && rest[6] == trailerType &&
+		binary.LittleEndian.Uint32(rest[7:]) == f.log+1
+}
+
+// header is the size of the header of a chunk of the type, 0 if the file has none of it.
+func (f chunkFile) header(kind byte) int {
+	switch {
+	case !f.isLog && kind >= 1 && kind <= 4:
+		return plainHeader
+	case f.isLog && kind >= 5 && kind <= 8:
+		return logHeader
+	case f.isLog && kind >= 9 && kind <= 12:
+		return syncHeader
+	default:
+		return 0
+	}
+}
+
+// read reads the chunk at the offset.
+func (f chunkFile) read(at int) (chunk, bool) {
+	rest := f.data[at:f.blockEnd(at)]
+	if len(rest) < plainHeader {
+		return chunk{}, false
+	}
+	header := f.header(rest[6])
+	size := header + int(binary.LittleEndian.Uint16(rest[4:]))
+	if header == 0 || size > len(rest) {
+		return chunk{}, false
+	}
+	if f.isLog && binary.LittleEndian.Uint32(rest[7:]) != f.log {
+		return chunk{}, false
+	}
+	if checksum(rest[6:size]) != storedChecksum(rest) {
+		return chunk{}, false
+	}
+	c := chunk{start: at, end: at + size}
+	if header == syncHeader {
+		c.synced, c.promises = binary.LittleEndian.Uint64(rest[11:]), true
+	}
+	return c, true
+}
+
+// damaged reports whether the chunk at the offset, which can't be read, once could.
+func (f chunkFile) damaged(at int) bool { return f.provenLater(at) || f.oneBitOff(at) }
+
+// provenLater reports whether what follows the offset proves that the chunk there was synced.
+func (f chunkFile) provenLater(at int) bool {
+	offsets := map[uint64]bool{}
+	proven := false
+	visit := func(c chunk) {
+		offsets[c.synced] = true
+		// Without promises order is all there is: the MANIFEST is synced after each record.
+		proven = proven || !c.promises || c.synced > uint64(at) || len(offsets) >= provenSyncs
+	}
+	for block := at; block < len(f.data) && !proven; block = block/chunkBlock*chunkBlock + chunkBlock {
+		end := f.blockEnd(block)
+		// The length of the damaged chunk may be wrong, so the next one can begin anywhere.
+		for next := block; next < end && !proven; next++ {
+			switch {
+			case next == at:
+			case f.isTrailer(f.data[next:end]):
+				proven = true
+			default:
+				if c, ok := f.read(next); ok {
+					visit(c)
+					next = c.end - 1
+				}
+			}
+		}
+	}
+	return proven
+}
+
+// oneBitOff reports whether the chunk at the offset can be read with one bit changed.
+func (f chunkFile) oneBitOff(at int) bool {
+	rest := f.data[at:f.blockEnd(at)]
+	if len(rest) < plainHeader {
+		return false
+	}
+	if f.isLog && len(rest) < syncHeader && (at+len(rest))%chunkBlock == 0 && bitsSet(rest) == 1 {
+		return true // what fills the block is zero
+	}
+	length := binary.LittleEndian.Uint16(rest[4:])
+	for bit := range 16 {
+		if f.reads(rest, length^1<<bit, rest[6]) {
+			return true
+		}
+	}
+	for bit := range 8 {
+		if f.reads(rest, length, rest[6]^1<<bit) {
+			return true
+		}
+	}
+	header := f.header(rest[6])
+	size := header + int(length)
+	if header == 0 || size > len(rest) {
+		return false
+	}
+	bit, found := flippedBit(rest[6:size], storedChecksum(rest))
+	if !found || header == plainHeader {
+		return found
+	}
+	number := binary.LittleEndian.Uint32(rest[7:])
+	if bit >= 8 && bit < 40 { // the number follows the type
+		number ^= 1 << (bit - 8)
+	}
+	return number == f.log
+}
+
+func bitsSet(bytes []byte) int {
+	n := 0
+	for _, b := range bytes {
+		n += bits.OnesCount8(b)
+	}
+	return n
+}
+
+// reads reports whether the bytes begin with a chunk that is readable with the length and the type.
+func (f chunkFile) reads(rest []byte, length uint16, kind byte) bool {
+	header := f.header(kind)
+	size := header + int(length)
+	if header == 0 || size > len(rest) || f.isLog && binary.LittleEndian.Uint32(rest[7:]) != f.log {
+		return false
+	}
+	sum := crc32.Update(crc32.Update(0, castagnoli, []byte{kind}), castagnoli, rest[7:size])
+	return mask(sum) == storedChecksum(rest)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(bytes []byte) uint32 { return mask(crc32.Checksum(bytes, castagnoli)) }
+
+// mask is what Pebble makes of a checksum before it stores it.
+func mask(sum uint32) uint32 { return (sum>>15 | sum<<17) + maskDelta }
+
+const maskDelta = 0xa282ead8
+
+func unmask(stored uint32) uint32 {
+	rotated := stored - maskDelta
+	return rotated<<15 | rotated>>17
+}
+
+func storedChecksum(chunk []byte) uint32 { return binary.LittleEndian.Uint32(chunk) }
+
+// flippedBit finds the one bit that changed in the bytes or in their stored checksum. It returns the
+// bit's place in the bytes, -1 if it is in the checksum.
+func flippedBit(bytes []byte, stored uint32) (int, bool) {
+	sum := crc32.Checksum(bytes, castagnoli)
+	masked := mask(sum) ^ stored
+	if masked != 0 && masked&(masked-1) == 0 {
+		return -1, true
+	}
+	// A bit changes the checksum by a value that depends only on how many bytes follow it.
+	difference := sum ^ unmask(stored)
+	var effects [8]uint32
+	for bit := range effects {
+		effects[bit] = castagnoli[1<<bit]
+	}
+	for i := len(bytes) - 1; i >= 0; i-- {
+		for bit, effect := range effects {
+			if effect == difference {
+				return i*8 + bit, true
+			}
+			effects[bit] = castagnoli[byte(effect)] ^ effect>>8
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,85 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// errMarkerLost reports that the file that names the MANIFEST is gone. Pebble would make an empty
+// store in its place.
+var errMarkerLost = errors.New("the file marker.manifest is missing, though there are others of a store")
+
+// checkFiles refuses a folder whose logs or MANIFEST are damaged where Pebble would go on with less.
+// It reports whether Pebble is still to make the store, or to bring it to its newest format.
+func checkFiles(dir string, fs vfs.FS) (isNew bool, err error) {
+	found, err := pebble.Peek(dir, fs)
+	if err != nil {
+		return false, fmt.Errorf("looking into the folder %s: %w", dir, err)
+	}
+	names, err := fs.List(dir)
+	if err != nil {
+		return false, fmt.Errorf("listing the folder %s: %w", dir, err)
+	}
+	for _, name := range names {
+		base := filepath.Base(name)
+		number, isLog := strings.CutSuffix(base, ".log")
+		if !found.Exists && (isLog || strings.HasSuffix(base, ".sst") || strings.HasPrefix(base, "OPTIONS-")) {
+			return false, fmt.Errorf("the folder %s is damaged: %w (%s)", dir, errMarkerLost, base)
+		}
+		if !isLog {
+			continue
+		}
+		n, err := strconv.ParseUint(number, 10, 64)
+		if err != nil {
+			continue // no log of Pebble's
+		}
+		// A chunk holds the number's low 32 bits.
+		if err := checkFile(fs.PathJoin(dir, base), fs, chunkFile{log: uint32(n), isLog: true}); err != nil { //nolint:gosec // see above
+			return false, err
+		}
+	}
+	if found.Exists {
+		if err := checkFile(found.ManifestFilename, fs, chunkFile{}); err != nil {
+			return false, err
+		}
+	}
+	return found.FormatMajorVersion < pebble.FormatNewest, nil
+}
+
+func checkFile(path string, fs vfs.FS, f chunkFile) error {
+	var err error
+	if f.data, err = readFile(path, fs); err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
+		return fmt.Errorf("%s: %w; go on with a copy of the folder", path, err)
+	}
+	return nil
+}
+
+func readFile(path string, fs vfs.FS) ([]byte, error) {
+	file, err := fs.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, err)
+	}
+	data, err := io.ReadAll(file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return data, nil
+}
+
+// inUse reports whether a folder's lock could not be taken because another engine holds it. An error
+// of the file itself, as on a file system that can only be read, names its path.
+func inUse(err error) bool {
+	_, ofFile := errors.AsType[*os.PathError](err)
+	return !ofFile
+}

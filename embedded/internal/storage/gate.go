@@ -1,0 +1,352 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// readPause is how long Pebble's own goroutines wait for the error of a read once the store has
+// failed. They try again at once and without end, and would keep a processor busy.
+const readPause = time.Second
+
+// gate is the file system that Pebble sees. It lets everything pass until a call fails, keeps that
+// error, and changes no file from then on.
+//
+// Pebble can't go on from most errors: it panics with locks held, unlocks what is not locked, tries
+// a flush again without end, or shows writes that were refused. So it does not get to see them. A
+// goroutine of Pebble that is to change a file once the store has failed is stopped for good, as if
+// its disk were slow, holding what it holds. Requests do not wait for it, see [Store.commit]. Only
+// what opens the store gets errors, which it hands on.
+type gate struct {
+	vfs.FS
+
+	failure *failure
+
+	// changes counts the calls under way that may change a file. The folder's lock is given up when
+	// none is, once abandoned is set.
+	lock      sync.Mutex
+	changes   int
+	abandoned bool
+	claimed   io.Closer
+}
+
+// begin starts a call that may change a file; end must follow unless it returns an error.
+func (g *gate) begin() error {
+	g.lock.Lock()
+	err := g.failure.get()
+	if err == nil {
+		g.changes++
+	}
+	g.lock.Unlock()
+	if err != nil {
+		return g.stop(err)
+	}
+	return nil
+}
+
+// end ends a call that may change a file, and with an error the use of the store.
+func (g *gate) end(what, name string, err error) error {
+	if err != nil {
+		err = g.failure.set(what+" "+name, err)
+	}
+	g.lock.Lock()
+	g.changes--
+	g.releaseUnused()
+	g.lock.Unlock()
+	if err != nil {
+		return g.stop(err)
+	}
+	return nil
+}
+
+// change makes one call that may change a file.
+func (g *gate) change(what, name string, call func() error) error {
+	if err := g.begin(); err != nil {
+		return err
+	}
+	return g.end(what, name, call())
+}
+
+// stop stops the calling goroutine unless it is opening the store, to which it returns the error.
+func (g *gate) stop(err error) error {
+	if !calledBy(opening...) {
+		g.failure.park()
+	}
+	return err
+}
+
+// read judges the error of a call that changes nothing.
+func (g *gate) read(what, name string, err error) error {
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	err = g.failure.set(what+" "+name, err)
+	if !calledBy(opening...) && !calledBy(reading...) {
+		time.Sleep(readPause)
+	}
+	return err
+}
+
+// The functions that hand errors on.
+var (
+	opening = []string{"openPebble", "(*Store).openClaimed"}
+	reading = []string{"Reader.", "(*Iterator).", "(*Snapshot)."}
+)
+
+// calledBy reports whether a function of this package with one of the names, or beginnings of
+// names, is on the calling goroutine's stack.
+func calledBy(names ...string) bool {
+	var counters [256]uintptr
+	frames := runtime.CallersFrames(counters[:runtime.Callers(2, counters[:])])
+	for {
+		frame, more := frames.Next()
+		if name, ours := strings.CutPrefix(frame.Function, packagePath); ours {
+			for _, wanted := range names {
+				if strings.HasPrefix(name, wanted) {
+					return true
+				}
+			}
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+const packagePath = "github.com/dynajournal/dynajournal/embedded/internal/storage."
+
+// abandon leaves the files to the next store as soon as no call can change them any more.
+func (g *gate) abandon() {
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	g.abandoned = true
+	g.releaseUnused()
+}
+
+func (g *gate) releaseUnused() {
+	if g.abandoned && g.changes == 0 && g.claimed != nil {
+		_ = g.claimed.Close() // the process gives it up at the latest
+		g.claimed = nil
+	}
+}
+
+// claim is the folder's lock as Pebble holds it.
+type claim struct{ gate *gate }
+
+// Close gives the folder free.
+func (c claim) Close() error {
+	c.gate.lock.Lock()
+	defer c.gate.lock.Unlock()
+	if c.gate.claimed == nil {
+		return nil
+	}
+	err := c.gate.claimed.Close()
+	c.gate.claimed = nil
+	return err //nolint:wrapcheck // the file system's own
+}
+
+// Lock takes the folder's lock.
+func (g *gate) Lock(name string) (io.Closer, error) {
+	closer, err := g.FS.Lock(name)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the file system's own, as in all methods of a gate
+	}
+	g.lock.Lock()
+	defer g.lock.Unlock()
+	g.claimed = closer
+	return claim{g}, nil
+}
+
+// Unwrap returns the file system below.
+func (g *gate) Unwrap() vfs.FS { return g.FS }
+
+// Create makes a file.
+func (g *gate) Create(name string, category vfs.DiskWriteCategory) (file vfs.File, err error) {
+	err = g.change("making", name, func() error {
+		file, err = g.FS.Create(name, category)
+		return err
+	})
+	return g.wrap(file, name, true, err)
+}
+
+// OpenReadWrite opens a file for changes.
+func (g *gate) OpenReadWrite(
+	name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption,
+) (file vfs.File, err error) {
+	err = g.change("opening", name, func() error {
+		file, err = g.FS.OpenReadWrite(name, category, opts...)
+		return err
+	})
+	return g.wrap(file, name, true, err)
+}
+
+// ReuseForWrite makes a file of an old one.
+func (g *gate) ReuseForWrite(
+	oldname, newname string, category vfs.DiskWriteCategory,
+) (file vfs.File, err error) {
+	err = g.change("making", newname, func() error {
+		file, err = g.FS.ReuseForWrite(oldname, newname, category)
+		return err
+	})
+	return g.wrap(file, newname, true, err)
+}
+
+// Open opens a file for reading. A table that does not exist is an error of the storage: Pebble asks
+// only for those that it wrote.
+func (g *gate) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	file, err := g.FS.Open(name, opts...)
+	if errors.Is(err, os.ErrNotExist) && strings.HasSuffix(name, ".sst") {
+		err = fmt.Errorf("a table is missing: %s", firstLine(err.Error())) //nolint:err113 // not to match os.ErrNotExist
+	}
+	return g.wrap(file, name, false, g.read("opening", name, err))
+}
+
+// OpenDir opens a folder for syncing.
+func (g *gate) OpenDir(name string) (vfs.File, error) {
+	file, err := g.FS.OpenDir(name)
+	return g.wrap(file, name, false, g.read("opening", name, err))
+}
+
+func (g *gate) wrap(file vfs.File, name string, written bool, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &gatedFile{File: file, gate: g, name: name, written: written}, nil
+}
+
+// Link links a file.
+func (g *gate) Link(oldname, newname string) error {
+	return g.change("linking", newname, func() error { return g.FS.Link(oldname, newname) })
+}
+
+// Remove removes a file. That it does not exist is for the caller to judge.
+func (g *gate) Remove(name string) error {
+	return g.remove(name, g.FS.Remove)
+}
+
+// RemoveAll removes a folder with all that is in it.
+func (g *gate) RemoveAll(name string) error {
+	return g.remove(name, g.FS.RemoveAll)
+}
+
+func (g *gate) remove(name string, remove func(string) error) error {
+	var missing error
+	err := g.change("removing", name, func() error {
+		err := remove(name)
+		if errors.Is(err, os.ErrNotExist) {
+			missing, err = err, nil
+		}
+		return err
+	})
+	if err == nil {
+		err = missing
+	}
+	return err
+}
+
+// Rename renames a file.
+func (g *gate) Rename(oldname, newname string) error {
+	return g.change("naming", newname, func() error { return g.FS.Rename(oldname, newname) })
+}
+
+// MkdirAll makes a folder and those above it.
+func (g *gate) MkdirAll(dir string, perm os.FileMode) error {
+	return g.change("making", dir, func() error { return g.FS.MkdirAll(dir, perm) })
+}
+
+// List lists a folder.
+func (g *gate) List(dir string) ([]string, error) {
+	names, err := g.FS.List(dir)
+	return names, g.read("listing", dir, err)
+}
+
+// Stat describes a file.
+func (g *gate) Stat(name string) (vfs.FileInfo, error) {
+	info, err := g.FS.Stat(name)
+	return info, g.read("looking at", name, err)
+}
+
+// GetDiskUsage describes the room on the disk, by which Pebble paces its deletions. Not to know it
+// is no failure.
+func (g *gate) GetDiskUsage(path string) (vfs.DiskUsage, error) {
+	usage, err := g.FS.GetDiskUsage(path)
+	if err != nil {
+		return usage, vfs.ErrUnsupported
+	}
+	return usage, nil
+}
+
+// gatedFile is an open file behind the gate.
+type gatedFile struct {
+	vfs.File
+
+	gate *gate
+	name string
+	// written marks a file that was opened for changes.
+	written bool
+}
+
+// Write writes p, whole or with an error.
+func (f *gatedFile) Write(p []byte) (n int, err error) {
+	err = f.gate.change("writing", f.name, func() error {
+		if n, err = f.File.Write(p); err == nil && n < len(p) {
+			err = io.ErrShortWrite
+		}
+		return err
+	})
+	return n, err
+}
+
+// WriteAt writes p at an offset, whole or with an error.
+func (f *gatedFile) WriteAt(p []byte, offset int64) (n int, err error) {
+	err = f.gate.change("writing", f.name, func() error {
+		if n, err = f.File.WriteAt(p, offset); err == nil && n < len(p) {
+			err = io.ErrShortWrite
+		}
+		return err
+	})
+	return n, err
+}
+
+// Sync makes the file durable.
+func (f *gatedFile) Sync() error { return f.gate.change("syncing", f.name, f.File.Sync) }
+
+// SyncData makes the file's bytes durable.
+func (f *gatedFile) SyncData() error { return f.gate.change("syncing", f.name, f.File.SyncData) }
+
+// SyncTo begins to make the file's bytes before the offset length durable.
+func (f *gatedFile) SyncTo(length int64) (whole bool, err error) {
+	err = f.gate.change("syncing", f.name, func() error {
+		whole, err = f.File.SyncTo(length)
+		return err
+	})
+	return whole, err
+}
+
+// Close closes the file. Closing one that was written may be the first to fail of it.
+func (f *gatedFile) Close() error {
+	if !f.written {
+		return f.File.Close() //nolint:wrapcheck // the file system's own
+	}
+	return f.gate.change("closing", f.name, f.File.Close)
+}
+
+// Read reads the next bytes.
+func (f *gatedFile) Read(p []byte) (int, error) {
+	n, err := f.File.Read(p)
+	return n, f.gate.read("reading", f.name, err)
+}
+
+// ReadAt reads at an offset.
+func (f *gatedFile) ReadAt(p []byte, offset int64) (int, error) {
+	n, err := f.File.ReadAt(p, offset)
+	return n, f.gate.read("reading", f.name, err)
+}
