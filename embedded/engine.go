@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -91,7 +92,10 @@ func start(store *storage.Store, opts []Option) (*Engine, error) {
 	if err := e.loadTables(); err != nil {
 		close(e.stop)
 		e.background.Wait()
-		return nil, fmt.Errorf("embedded: %w", joinClose(err, store))
+		if closing := store.Close(); store.Err() == nil {
+			err = errors.Join(err, closing)
+		}
+		return nil, fmt.Errorf("embedded: %w", err)
 	}
 	for _, f := range o.faults {
 		e.inject(f)

@@ -28,7 +28,7 @@ func (s *session) journal(ctx context.Context, as access, work func(*dynajournal
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.close()) }()
+	defer func() { err = joinClosing(err, p.close()) }()
 	if as == removing || as == appending { // results of reading come as it goes on, which shows progress enough
 		shown := newProgress(s.err, "requests")
 		defer shown.stop()

@@ -56,7 +56,7 @@ func (c *serveCommand) Run(ctx context.Context, s *session) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, engine.Close()) }()
+	defer func() { err = joinClosing(err, engine.Close()) }()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Addr)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", c.Addr, err)

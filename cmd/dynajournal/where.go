@@ -53,6 +53,15 @@ type place struct {
 	engine *embedded.Engine
 }
 
+// joinClosing adds what went wrong with closing an engine to the error of what it was used for. A
+// storage that has failed says the same again when it is closed.
+func joinClosing(err, closing error) error {
+	if errors.Is(err, embedded.ErrStorageFailed) {
+		return err
+	}
+	return errors.Join(err, closing)
+}
+
 func (p *place) close() error {
 	if p.engine == nil {
 		return nil

@@ -58,6 +58,9 @@ func brief(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Error()
 	}
+	if ended, ok := errors.AsType[permanent](err); ok {
+		return ended.Error()
+	}
 	if response, ok := errors.AsType[*awshttp.ResponseError](err); ok && response.HTTPStatusCode() != 0 {
 		return fmt.Sprintf("an answer with status %d that is not DynamoDB's: %v", response.HTTPStatusCode(), response.Err)
 	}
@@ -142,6 +145,13 @@ var verdicts = map[string]verdict{
 // lostAnswer is the verdict on a try that got no answer that could be understood.
 var lostAnswer = verdict{reason: ErrUnavailable, retry: true, ambiguous: safeguard.LostAmbiguous}
 
+// permanent is an error after which no attempt can succeed, as that of an embedded engine whose
+// storage has failed.
+type permanent interface {
+	error
+	Permanent() bool
+}
+
 // judge decides what a failed try means. What is not known to have left a write undone may have
 // done it: only an error that DynamoDB's protocol names says that nothing was written. A status
 // alone says nothing, as a proxy in between can answer with it after the service has done the
@@ -156,6 +166,9 @@ func judge(err error) verdict {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
 		return verdict{reason: ErrUnavailable, retry: true} // never sent
+	}
+	if ended, ok := errors.AsType[permanent](err); ok && ended.Permanent() {
+		return verdict{reason: ErrUnavailable, ambiguous: true}
 	}
 	if _, ok := errors.AsType[*smithy.SerializationError](err); ok {
 		return verdict{reason: ErrInvalidRequest}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -75,11 +74,4 @@ func readFile(path string, fs vfs.FS) ([]byte, error) {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
 	return data, nil
-}
-
-// inUse reports whether a folder's lock could not be taken because another engine holds it. An error
-// of the file itself, as on a file system that can only be read, names its path.
-func inUse(err error) bool {
-	_, ofFile := errors.AsType[*os.PathError](err)
-	return !ofFile
 }

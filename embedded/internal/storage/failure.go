@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // ErrFailed reports that the storage has failed: a file could not be written, synced or read, or is
@@ -24,8 +25,22 @@ type FailedError struct {
 
 // Error is one line, whatever the cause holds.
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("%v in the folder %s: %s: %s; make room or repair the disk, then open the folder again",
-		ErrFailed, e.Dir, e.What, reason(e.Cause))
+	return fmt.Sprintf("%v in the folder %s: %s: %s; %s, then open the folder again",
+		ErrFailed, e.Dir, e.What, reason(e.Cause), e.advice())
+}
+
+// advice is what to do before the folder is opened again.
+func (e *FailedError) advice() string {
+	switch {
+	case errors.Is(e.Cause, syscall.ENOSPC), errors.Is(e.Cause, syscall.EDQUOT):
+		return "make room on its disk"
+	case errors.Is(e.Cause, syscall.EROFS), errors.Is(e.Cause, os.ErrPermission):
+		return "let this user write to it"
+	case errors.Is(e.Cause, syscall.EMFILE), errors.Is(e.Cause, syscall.ENFILE):
+		return "allow more open files"
+	default:
+		return "repair its disk or take a copy of the folder"
+	}
 }
 
 // Unwrap returns ErrFailed and the cause.

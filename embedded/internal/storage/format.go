@@ -30,11 +30,18 @@ func lockFolder(dir string, fs vfs.FS) (*pebble.Lock, error) {
 	switch {
 	case err == nil:
 		return lock, nil
-	case inUse(err):
-		return nil, fmt.Errorf("%w: %s (%w)", ErrInUse, dir, err)
+	case errors.Is(err, ErrFailed):
+		return nil, err //nolint:wrapcheck // it says all
 	default:
-		return nil, fmt.Errorf("locking the folder %s: %w", dir, err)
+		return nil, fmt.Errorf("%w: %s (%w)", ErrInUse, dir, err)
 	}
+}
+
+// inUse reports whether a folder's lock could not be taken because another engine holds it. An error
+// of the file itself, as on a file system that can only be read, names its path.
+func inUse(err error) bool {
+	_, ofFile := errors.AsType[*os.PathError](err)
+	return !ofFile
 }
 
 // makeFolder makes the folder and those above it that do not exist, so that they outlive a crash of the machine.

@@ -156,8 +156,11 @@ func (c claim) Close() error {
 // Lock takes the folder's lock.
 func (g *gate) Lock(name string) (io.Closer, error) {
 	closer, err := g.FS.Lock(name)
-	if err != nil {
+	switch {
+	case err != nil && inUse(err):
 		return nil, err //nolint:wrapcheck // the file system's own, as in all methods of a gate
+	case err != nil:
+		return nil, g.failure.set("locking "+name, err)
 	}
 	g.lock.Lock()
 	defer g.lock.Unlock()
@@ -331,10 +334,12 @@ func (f *gatedFile) SyncTo(length int64) (whole bool, err error) {
 	return whole, err
 }
 
-// Close closes the file. Closing one that was written may be the first to fail of it.
+// Close closes the file. Closing one that was written may be the first to say that it is not stored;
+// of one that was only read nothing is lost.
 func (f *gatedFile) Close() error {
 	if !f.written {
-		return f.File.Close() //nolint:wrapcheck // the file system's own
+		_ = f.File.Close()
+		return nil
 	}
 	return f.gate.change("closing", f.name, f.File.Close)
 }

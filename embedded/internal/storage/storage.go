@@ -65,6 +65,9 @@ func Open(dir string, fs vfs.FS) (*Store, error) {
 	s := &Store{write: pebble.Sync, gate: g, failure: failure}
 	if err := s.openClaimed(dir); err != nil {
 		g.abandon()
+		if failed := s.Err(); failed != nil {
+			return nil, failed
+		}
 		return nil, err
 	}
 	s.Reader = Reader{source: s.db, failure: failure}
@@ -106,8 +109,8 @@ func (s *Store) openPebble(dir string) (*pebble.DB, error) {
 	go openPebble(dir, options, &db, opened)
 	select {
 	case err := <-opened:
-		if failed := s.Err(); failed != nil {
-			return nil, failed
+		if err == nil {
+			err = s.Err()
 		}
 		if err != nil {
 			return nil, fmt.Errorf("opening the store in %s: %s", dir, reason(err)) //nolint:err113 // Pebble's errors print stacks

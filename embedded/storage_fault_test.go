@@ -1,0 +1,466 @@
+package embedded_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/dynajournal/dynajournal/embedded"
+)
+
+const (
+	// faultRun names the environment variable that turns the test program into one that meets faults of
+	// the storage, in JSON. An engine whose storage has failed leaves goroutines behind.
+	faultRun = "EMBEDDED_FAULT_RUN"
+	// allFaults names the environment variable that makes the tests of bad storage try every fault at
+	// every call, and every byte, instead of a sample.
+	allFaults = "EMBEDDED_ALL_STORAGE_FAULTS"
+
+	// faultTime is how long a request, an opening or a closing may take at most.
+	faultTime = 20 * time.Second
+)
+
+// faultSeries are the calls of one fault that one process tries.
+type faultSeries struct {
+	Fault   int
+	Forever bool
+	// From, Step and To are the numbers of the calls.
+	From, Step, To int
+}
+
+// faultCounts are what came of a series.
+type faultCounts struct {
+	Tried, RefusedToOpen, Ended, Harmless int
+	Problems                              []string
+}
+
+func (c *faultCounts) add(more faultCounts) {
+	c.Tried += more.Tried
+	c.RefusedToOpen += more.RefusedToOpen
+	c.Ended += more.Ended
+	c.Harmless += more.Harmless
+	c.Problems = append(c.Problems, more.Problems...)
+}
+
+// storageLoad uses an engine and keeps what must be, and what may be, stored.
+type storageLoad struct {
+	client *dynamodb.Client
+	engine *embedded.Engine
+	// stored has the value of each item that was answered, maybe those of writes without an answer.
+	// The empty value is no item.
+	stored map[string]string
+	maybe  map[string][]string
+	// made and index tell that the table and the later index were answered.
+	made, index bool
+}
+
+func newStorageLoad() *storageLoad {
+	return &storageLoad{stored: map[string]string{}, maybe: map[string][]string{}}
+}
+
+// wrote keeps what a write of values by key may have done, and must have if it was answered.
+func (l *storageLoad) wrote(values map[string]string, err error) error {
+	for key, value := range values {
+		if err == nil {
+			l.stored[key] = value
+			delete(l.maybe, key)
+		} else {
+			l.maybe[key] = append(l.maybe[key], value)
+		}
+	}
+	return err
+}
+
+// storageItem is an item of the load. Long values fill tables, so that they are flushed and compacted.
+func storageItem(key, value string) attributes {
+	return attributes{
+		"pk": text(key), "sk": number("1"), "when": number("7"), "grp": text("g"), "v": text(value),
+		"fill": text(strings.Repeat("x", 1000*len(value)*len(value))),
+	}
+}
+
+func storageKey(key string) attributes { return attributes{"pk": text(key), "sk": number("1")} }
+
+func (l *storageLoad) put(key, value string) error {
+	_, err := l.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: aws.String("rich"), Item: storageItem(key, value)})
+	return l.wrote(map[string]string{key: value}, err)
+}
+
+// play runs the load. The first error ends it.
+func (l *storageLoad) play() error {
+	ctx := context.Background()
+	var create dynamodb.CreateTableInput
+	steps := []func() error{
+		func() error {
+			createOf(&create)
+			_, err := l.client.CreateTable(ctx, &create)
+			l.made = err == nil
+			return err
+		},
+		func() error { return l.put("a", "1") },
+		func() error { return l.put("b", "1") },
+		func() error {
+			var puts []types.WriteRequest
+			values := map[string]string{}
+			for _, key := range []string{"c", "d", "e"} {
+				values[key] = "2"
+				puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: storageItem(key, "2")}})
+			}
+			_, err := l.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{"rich": puts}})
+			return l.wrote(values, err)
+		},
+		func() error {
+			_, err := l.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
+				ClientRequestToken: aws.String("once"),
+				TransactItems: []types.TransactWriteItem{
+					{Put: &types.Put{TableName: aws.String("rich"), Item: storageItem("f", "3")}},
+					{Delete: &types.Delete{TableName: aws.String("rich"), Key: storageKey("b")}},
+				},
+			})
+			return l.wrote(map[string]string{"f": "3", "b": ""}, err)
+		},
+		l.look,
+		func() error {
+			_, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+				TableName: aws.String("rich"), Key: storageKey("a"), UpdateExpression: aws.String("SET v = :v"),
+				ExpressionAttributeValues: attributes{":v": text("4")},
+			})
+			return l.wrote(map[string]string{"a": "4"}, err)
+		},
+		func() error {
+			_, err := l.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: aws.String("rich"), Key: storageKey("c")})
+			return l.wrote(map[string]string{"c": ""}, err)
+		},
+		func() error {
+			_, err := l.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+				TableName:               aws.String("rich"),
+				TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String("until"), Enabled: aws.Bool(true)},
+			})
+			return err
+		},
+		func() error {
+			item := storageItem("old", "5")
+			item["until"] = number(strconv.FormatInt(time.Now().Unix()-100, 10))
+			_, err := l.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String("rich"), Item: item})
+			return l.wrote(map[string]string{"old": "5"}, err)
+		},
+		func() error {
+			_, err := l.engine.SweepExpired()
+			return l.wrote(map[string]string{"old": ""}, err)
+		},
+		l.addIndex,
+	}
+	// Values of 18 bytes make items of 324 kB: two fill Pebble's first table, and some more its later ones.
+	for i := range 16 {
+		steps = append(steps, func() error { return l.put("big"+strconv.Itoa(i%5), fmt.Sprintf("%018d", i)) })
+	}
+	for _, step := range append(steps, l.look) {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func createOf(create *dynamodb.CreateTableInput) {
+	keys := func(hash, sort string) []types.KeySchemaElement {
+		return []types.KeySchemaElement{
+			{AttributeName: aws.String(hash), KeyType: types.KeyTypeHash}, {AttributeName: aws.String(sort), KeyType: types.KeyTypeRange},
+		}
+	}
+	*create = dynamodb.CreateTableInput{
+		TableName: aws.String("rich"), BillingMode: types.BillingModePayPerRequest, KeySchema: keys("pk", "sk"),
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String("pk"), AttributeType: "S"}, {AttributeName: aws.String("sk"), AttributeType: "N"},
+			{AttributeName: aws.String("grp"), AttributeType: "S"}, {AttributeName: aws.String("when"), AttributeType: "N"},
+		},
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
+			IndexName: aws.String("group"), KeySchema: keys("grp", "when"),
+			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+		}},
+	}
+}
+
+// addIndex adds an index and waits until it is filled.
+func (l *storageLoad) addIndex() error {
+	_, err := l.client.UpdateTable(context.Background(), &dynamodb.UpdateTableInput{
+		TableName:            aws.String("rich"),
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("v"), AttributeType: "S"}},
+		GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Create: &types.CreateGlobalSecondaryIndexAction{
+			IndexName:  aws.String("later"),
+			KeySchema:  []types.KeySchemaElement{{AttributeName: aws.String("v"), KeyType: types.KeyTypeHash}},
+			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+		}}},
+	})
+	l.index = err == nil
+	for err == nil {
+		var found *dynamodb.DescribeTableOutput
+		found, err = l.client.DescribeTable(context.Background(), &dynamodb.DescribeTableInput{TableName: aws.String("rich")})
+		if err == nil && found.Table.TableStatus == types.TableStatusActive {
+			break
+		}
+	}
+	return err
+}
+
+// look reads all that is stored and compares it with what was answered.
+func (l *storageLoad) look() error {
+	found := map[string]string{}
+	in := &dynamodb.ScanInput{TableName: aws.String("rich"), ProjectionExpression: aws.String("pk, v"), ConsistentRead: aws.Bool(true)}
+	for pages := dynamodb.NewScanPaginator(l.client, in); pages.HasMorePages(); {
+		page, err := pages.NextPage(context.Background())
+		if err != nil {
+			return err
+		}
+		for _, item := range page.Items {
+			found[item["pk"].(*types.AttributeValueMemberS).Value] = item["v"].(*types.AttributeValueMemberS).Value
+		}
+	}
+	for key, value := range l.stored {
+		if !l.allowed(key, found[key]) {
+			return fmt.Errorf("%s is %q, answered was %q, without an answer were %q", key, found[key], value, l.maybe[key])
+		}
+	}
+	for key, value := range found {
+		if !l.allowed(key, value) {
+			return fmt.Errorf("%s is %q, which nobody wrote", key, value)
+		}
+	}
+	indexes := []string{"group"}
+	if l.index {
+		indexes = append(indexes, "later")
+	}
+	for _, index := range indexes {
+		if err := l.lookAtIndex(index, len(found)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *storageLoad) allowed(key, value string) bool {
+	if l.stored[key] == value {
+		return true
+	}
+	for _, maybe := range l.maybe[key] {
+		if maybe == value {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *storageLoad) lookAtIndex(index string, want int) error {
+	answer, err := l.client.Scan(context.Background(), &dynamodb.ScanInput{TableName: aws.String("rich"), IndexName: &index, Select: types.SelectCount})
+	if err == nil && int(answer.Count) != want {
+		err = fmt.Errorf("the index %s has %d entries of %d items", index, answer.Count, want)
+	}
+	return err
+}
+
+// storageProblem says what is wrong with an error of an engine on bad storage, "" if nothing is.
+func storageProblem(err error) string {
+	switch {
+	case !errors.Is(err, embedded.ErrStorageFailed):
+		return "the error is not ErrStorageFailed: " + err.Error()
+	case strings.ContainsAny(err.Error(), "\n\r"):
+		return "the error has several lines: " + err.Error()
+	}
+	return ""
+}
+
+// meet tries one fault. It returns "refused", "ended" or "harmless", or a problem.
+func meet(fault storageFault, at int, forever bool) (outcome, problem string) {
+	disk := vfs.NewCrashableMem()
+	fs := &faultyFS{FS: disk, fault: fault, at: at, forever: forever}
+	load := newStorageLoad()
+	outcome, problem = load.life(fs)
+	if problem != "" {
+		return outcome, problem
+	}
+	if _, failed := fs.seen(); failed == 0 {
+		outcome = "not reached"
+	}
+	fs.repair()
+	// What was answered is there at once, and after the loss of all that was not synced.
+	for what, after := range map[string]vfs.FS{
+		"afterwards": fs, "after a crash": disk.CrashClone(vfs.CrashCloneCfg{}),
+	} {
+		if problem := load.reopen(after); problem != "" {
+			return outcome, what + ": " + problem
+		}
+	}
+	return outcome, ""
+}
+
+// life opens an engine, uses it and closes it, twice.
+func (l *storageLoad) life(fs vfs.FS) (outcome, problem string) {
+	for again := range 2 {
+		engine, err := embedded.Open("data/here", embedded.WithFS(fs), embedded.WithSweepInterval(0))
+		if err != nil {
+			if storageProblem(err) != "" {
+				return "", "opening: " + storageProblem(err)
+			}
+			return "refused", ""
+		}
+		l.engine, l.client = engine, clientOf(engine)
+		if again == 0 {
+			err = l.play()
+		} else {
+			err = l.look()
+		}
+		if err == nil {
+			err = engine.Close()
+		} else if problem := l.afterFailure(err); problem != "" {
+			return "", problem
+		}
+		if err != nil {
+			if storageProblem(err) != "" {
+				return "", storageProblem(err)
+			}
+			return "ended", ""
+		}
+	}
+	return "harmless", ""
+}
+
+// afterFailure holds that an engine that has failed answers nothing, and closes.
+func (l *storageLoad) afterFailure(err error) string {
+	if problem := storageProblem(err); problem != "" {
+		return problem
+	}
+	for what, try := range map[string]func() error{
+		"reading": l.look,
+		"writing": func() error { return l.put("late", "6") },
+		"listing": func() error {
+			_, err := l.client.ListTables(context.Background(), &dynamodb.ListTablesInput{})
+			return err
+		},
+		"sweeping": func() error {
+			_, err := l.engine.SweepExpired()
+			return err
+		},
+		"closing": l.engine.Close,
+	} {
+		if err := try(); err == nil || what != "closing" && !errors.Is(err, embedded.ErrStorageFailed) && !errors.Is(err, embedded.ErrClosed) {
+			return fmt.Sprintf("after the failure: %s: %v", what, err)
+		}
+	}
+	return ""
+}
+
+// reopen holds that the folder opens and has what was answered.
+func (l *storageLoad) reopen(fs vfs.FS) (problem string) {
+	engine, err := embedded.Open("data/here", embedded.WithFS(fs), embedded.WithSweepInterval(0))
+	if err != nil {
+		return "opening: " + err.Error()
+	}
+	defer func() {
+		if err := engine.Close(); err != nil && problem == "" {
+			problem = "closing: " + err.Error()
+		}
+	}()
+	l.engine, l.client = engine, clientOf(engine)
+	tables, err := l.client.ListTables(context.Background(), &dynamodb.ListTablesInput{})
+	if err != nil {
+		return err.Error()
+	}
+	if len(tables.TableNames) == 0 && !l.made {
+		return ""
+	}
+	if err := l.look(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// meetAll tries a series and prints what came of it, or where the program stands if it takes too long.
+func meetAll(given string) {
+	var series faultSeries
+	if err := json.Unmarshal([]byte(given), &series); err != nil {
+		panic(err)
+	}
+	fault := storageFaults[series.Fault]
+	var counts faultCounts
+	for at := series.From; at <= series.To; at += series.Step {
+		what := fmt.Sprintf("%s, call %d, forever %v", fault.name, at, series.Forever)
+		watch := time.AfterFunc(faultTime, func() {
+			stacks := make([]byte, 1<<20)
+			fmt.Printf("%s: it hangs\n%s\n", what, stacks[:runtime.Stack(stacks, true)])
+			os.Exit(1)
+		})
+		outcome, problem := meet(fault, at, series.Forever)
+		watch.Stop()
+		counts.Tried++
+		switch {
+		case problem != "":
+			counts.Problems = append(counts.Problems, what+": "+problem)
+		case outcome == "refused":
+			counts.RefusedToOpen++
+		case outcome == "ended":
+			counts.Ended++
+		default:
+			counts.Harmless++
+		}
+	}
+	printed, err := json.Marshal(counts)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(string(printed))
+}
+
+// inProcess tries a series in a process of its own.
+func inProcess(t *testing.T, series faultSeries) faultCounts {
+	t.Helper()
+	given := must(json.Marshal(series))(t)
+	process := exec.CommandContext(t.Context(), os.Args[0])
+	process.Env = append(os.Environ(), faultRun+"="+string(given))
+	process.Stderr = os.Stderr
+	output, err := process.Output()
+	var counts faultCounts
+	if err != nil || json.Unmarshal(bytes.TrimSpace(output), &counts) != nil {
+		t.Fatalf("%s %s: %v\n%s", storageFaults[series.Fault].name, given, err, output)
+	}
+	return counts
+}
+
+func TestNothingAnsweredIsLostByFaultsOfTheStorage(t *testing.T) {
+	t.Parallel()
+	for i, fault := range storageFaults {
+		fs := &faultyFS{FS: vfs.NewCrashableMem(), fault: fault}
+		if outcome, problem := newStorageLoad().life(fs); outcome != "harmless" {
+			t.Fatal(outcome, problem)
+		}
+		calls, _ := fs.seen()
+		step, each := 1+calls/4, calls
+		if os.Getenv(allFaults) != "" {
+			step, each = 1, 40
+		}
+		for _, forever := range []bool{false, true} {
+			var counts faultCounts
+			for from := 1; from <= calls; from += each {
+				counts.add(inProcess(t, faultSeries{Fault: i, Forever: forever, From: from, Step: step, To: min(from+each-1, calls)}))
+			}
+			t.Logf("%s, forever %v: %d calls, tried at %d: refused to open %d, ended %d, harmless %d", fault.name, forever, calls,
+				counts.Tried, counts.RefusedToOpen, counts.Ended, counts.Harmless)
+			for _, problem := range counts.Problems {
+				t.Error(problem)
+			}
+		}
+	}
+}
