@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -25,6 +26,16 @@ func TestMain(m *testing.M) {
 	}
 	if given := os.Getenv(faultRun); given != "" {
 		meetAll(given)
+		return
+	}
+	if given := os.Getenv(damageRun); given != "" {
+		sample, err := strconv.Atoi(given)
+		if err == nil {
+			err = damageAll(sample)
+		}
+		if err != nil {
+			panic(err)
+		}
 		return
 	}
 	goleak.VerifyTestMain(m)
