@@ -212,14 +212,19 @@ func (l *storageLoad) addIndex() error {
 		}}},
 	})
 	l.index = err == nil
-	for err == nil {
-		var found *dynamodb.DescribeTableOutput
-		found, err = l.client.DescribeTable(context.Background(), &dynamodb.DescribeTableInput{TableName: aws.String("rich")})
-		if err == nil && found.Table.TableStatus == types.TableStatusActive {
-			break
+	if err != nil {
+		return err
+	}
+	return l.waitForIndex()
+}
+
+func (l *storageLoad) waitForIndex() error {
+	for {
+		found, err := l.client.DescribeTable(context.Background(), &dynamodb.DescribeTableInput{TableName: aws.String("rich")})
+		if err != nil || found.Table.TableStatus == types.TableStatusActive {
+			return err
 		}
 	}
-	return err
 }
 
 // look reads all that is stored and compares it with what was answered.
@@ -387,7 +392,7 @@ func (l *storageLoad) reopen(fs vfs.FS) (problem string) {
 	if len(tables.TableNames) == 0 && !l.made {
 		return ""
 	}
-	if err := l.look(); err != nil {
+	if err := errors.Join(l.waitForIndex(), l.look()); err != nil {
 		return err.Error()
 	}
 	return ""

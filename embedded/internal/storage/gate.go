@@ -21,10 +21,10 @@ const readPause = time.Second
 // error, and changes no file from then on.
 //
 // Pebble can't go on from most errors: it panics with locks held, unlocks what is not locked, tries
-// a flush again without end, or shows writes that were refused. So it does not get to see them. A
-// goroutine of Pebble that is to change a file once the store has failed is stopped for good, as if
-// its disk were slow, holding what it holds. Requests do not wait for it, see [Store.commit]. Only
-// what opens the store gets errors, which it hands on.
+// a flush again without end, shows writes that were refused, or closes what its own goroutines still
+// use. So it does not get to see them. A goroutine that is to change a file for Pebble once the store
+// has failed is stopped for good, as if its disk were slow, holding what it holds. Nobody waits for
+// it, see [Store.commit] and [Store.openPebble].
 type gate struct {
 	vfs.FS
 
@@ -75,9 +75,9 @@ func (g *gate) change(what, name string, call func() error) error {
 	return g.end(what, name, call())
 }
 
-// stop stops the calling goroutine unless it is opening the store, to which it returns the error.
+// stop stops the calling goroutine if it is in Pebble, and returns the error otherwise.
 func (g *gate) stop(err error) error {
-	if !calledBy(opening...) {
+	if !calledBy(preparing) {
 		g.failure.park()
 	}
 	return err
@@ -89,16 +89,18 @@ func (g *gate) read(what, name string, err error) error {
 		return err
 	}
 	err = g.failure.set(what+" "+name, err)
-	if !calledBy(opening...) && !calledBy(reading...) {
+	switch {
+	case calledBy(opening):
+		g.failure.park()
+	case !calledBy(preparing, "Reader.", "(*Iterator).", "(*Snapshot)."):
 		time.Sleep(readPause)
 	}
 	return err
 }
 
-// The functions that hand errors on.
-var (
-	opening = []string{"openPebble", "(*Store).openClaimed"}
-	reading = []string{"Reader.", "(*Iterator).", "(*Snapshot)."}
+const (
+	preparing = "(*Store).openClaimed"
+	opening   = "openPebble"
 )
 
 // calledBy reports whether a function of this package with one of the names, or beginnings of
