@@ -21,6 +21,21 @@
 // Requests are checked in DynamoDB's order and refused in its words. Where its regions have different words, as after a
 // change of the service that has not reached all of them, the engine has the newer ones.
 //
+// # Bad storage
+//
+// The first error of an engine's files (no room, a failed write or sync, a damaged table) ends it:
+// every request fails with ErrStorageFailed, those under way too, Serve returns it, and nothing is
+// changed any more. What was answered is there when the folder is opened again after the repair; a
+// write without an answer may be. Memory and a few goroutines of a failed engine go with the process.
+//
+// A folder whose files are damaged is refused. One changed bit is seen in every part of the logs and
+// of the MANIFEST that holds data, in tables when they are read. What can't be told from the end of
+// a write that a crash cut short is cut off: larger damage within the last two syncs of a log that
+// was not closed, or in the last record of a MANIFEST, and logs that are missing or end too early.
+//
+// A reader may see a write of another client that is not synced yet, and that a crash right then
+// takes away.
+//
 // # Where it differs from the service
 //
 // Tables can be used and dropped at once; only an index added to a table takes time, as it is filled in the

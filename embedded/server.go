@@ -12,9 +12,10 @@ import (
 // shutdownGrace is how long requests under way may take after Serve is told to end.
 const shutdownGrace = 10 * time.Second
 
-// Serve answers the requests that come in on the listener, which it closes, until ctx ends; then it finishes those
-// under way and returns nil. It also ends when the engine's storage fails, with an error that matches ErrStorageFailed. The engine stays open. There is no authentication: whoever can reach the listener can
-// read and write everything, so let it listen on the loopback interface.
+// Serve answers the requests that come in on the listener, which it closes, until ctx ends; then it
+// finishes those under way and returns nil. It also ends when the engine's storage fails, with an
+// error that matches ErrStorageFailed. The engine stays open. There is no authentication: whoever can
+// reach the listener can read and write everything, so let it listen on the loopback interface.
 func (e *Engine) Serve(ctx context.Context, listener net.Listener) error {
 	serving, stop := context.WithCancel(ctx)
 	server := &http.Server{

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -266,12 +267,7 @@ func (l *storageLoad) allowed(key, value string) bool {
 	if l.stored[key] == value {
 		return true
 	}
-	for _, maybe := range l.maybe[key] {
-		if maybe == value {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(l.maybe[key], value)
 }
 
 func (l *storageLoad) lookAtIndex(index string, want int) error {

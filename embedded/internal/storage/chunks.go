@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/bits"
+	"slices"
 )
 
 // Pebble's logs and its MANIFEST are sequences of chunks in blocks of 32 KiB. A reader of Pebble takes
@@ -267,7 +268,7 @@ func flippedBit(bytes []byte, stored uint32) (int, bool) {
 	for bit := range effects {
 		effects[bit] = castagnoli[1<<bit]
 	}
-	for i := len(bytes) - 1; i >= 0; i-- {
+	for i := range slices.Backward(bytes) {
 		for bit, effect := range effects {
 			if effect == difference {
 				return i*8 + bit, true

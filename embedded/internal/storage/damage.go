@@ -41,7 +41,7 @@ func checkFiles(dir string, fs vfs.FS) (isNew bool, err error) {
 			continue // no log of Pebble's
 		}
 		// A chunk holds the number's low 32 bits.
-		if err := checkFile(fs.PathJoin(dir, base), fs, chunkFile{log: uint32(n), isLog: true}); err != nil { //nolint:gosec // see above
+		if err := checkFile(fs.PathJoin(dir, base), fs, chunkFile{log: uint32(n), isLog: true}); err != nil {
 			return false, err
 		}
 	}

@@ -121,6 +121,6 @@ func (f *failure) Fatalf(format string, args ...any) {
 		}
 	}
 	//nolint:err113 // the text is all that Pebble hands over
-	f.set("working on it", errors.New(firstLine(fmt.Sprintf(format, args...))))
+	_ = f.set("working on it", errors.New(firstLine(fmt.Sprintf(format, args...))))
 	f.park()
 }

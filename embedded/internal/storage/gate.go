@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// readPause is how long Pebble's own goroutines wait for the error of a read once the store has
-// failed. They try again at once and without end, and would keep a processor busy.
+// readPause is how long the error of a read is held back once the store has failed. Pebble's own
+// goroutines try again at once and without end, and would keep a processor busy.
 const readPause = time.Second
 
 // gate is the file system that Pebble sees. It lets everything pass until a call fails, keeps that
@@ -29,6 +29,9 @@ type gate struct {
 	vfs.FS
 
 	failure *failure
+	// opening is set while Pebble opens the store, opened from then on. Before that the only caller is
+	// this package, which can take an error.
+	opening, opened atomic.Bool
 
 	// changes counts the calls under way that may change a file. The folder's lock is given up when
 	// none is, once abandoned is set.
@@ -36,7 +39,13 @@ type gate struct {
 	changes   int
 	abandoned bool
 	claimed   io.Closer
+	// released is closed when the lock has been given up, if it was ever taken.
+	released chan struct{}
 }
+
+// releaseWait is how long an abandoned store waits for calls under way. A disk that hangs may never
+// end them; the folder is free once it does.
+const releaseWait = time.Second
 
 // begin starts a call that may change a file; end must follow unless it returns an error.
 func (g *gate) begin() error {
@@ -75,9 +84,9 @@ func (g *gate) change(what, name string, call func() error) error {
 	return g.end(what, name, call())
 }
 
-// stop stops the calling goroutine if it is in Pebble, and returns the error otherwise.
+// stop stops the calling goroutine if it may be in Pebble, and returns the error otherwise.
 func (g *gate) stop(err error) error {
-	if !calledBy(preparing) {
+	if g.opening.Load() || g.opened.Load() {
 		g.failure.park()
 	}
 	return err
@@ -88,55 +97,39 @@ func (g *gate) read(what, name string, err error) error {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, os.ErrNotExist) {
 		return err
 	}
+	again := g.failure.get() != nil
 	err = g.failure.set(what+" "+name, err)
 	switch {
-	case calledBy(opening):
+	case g.opening.Load():
 		g.failure.park()
-	case !calledBy(preparing, "Reader.", "(*Iterator).", "(*Snapshot)."):
+	case again:
 		time.Sleep(readPause)
 	}
 	return err
 }
 
-const (
-	preparing = "(*Store).openClaimed"
-	opening   = "openPebble"
-)
-
-// calledBy reports whether a function of this package with one of the names, or beginnings of
-// names, is on the calling goroutine's stack.
-func calledBy(names ...string) bool {
-	var counters [256]uintptr
-	frames := runtime.CallersFrames(counters[:runtime.Callers(2, counters[:])])
-	for {
-		frame, more := frames.Next()
-		if name, ours := strings.CutPrefix(frame.Function, packagePath); ours {
-			for _, wanted := range names {
-				if strings.HasPrefix(name, wanted) {
-					return true
-				}
-			}
-		}
-		if !more {
-			return false
-		}
-	}
-}
-
-const packagePath = "github.com/dynajournal/dynajournal/embedded/internal/storage."
-
-// abandon leaves the files to the next store as soon as no call can change them any more.
+// abandon leaves the files to the next store as soon as no call can change them any more, for which
+// it waits a little.
 func (g *gate) abandon() {
 	g.lock.Lock()
-	defer g.lock.Unlock()
 	g.abandoned = true
+	held := g.claimed != nil
 	g.releaseUnused()
+	g.lock.Unlock()
+	if !held {
+		return
+	}
+	select {
+	case <-g.released:
+	case <-time.After(releaseWait):
+	}
 }
 
 func (g *gate) releaseUnused() {
 	if g.abandoned && g.changes == 0 && g.claimed != nil {
 		_ = g.claimed.Close() // the process gives it up at the latest
 		g.claimed = nil
+		close(g.released)
 	}
 }
 
@@ -152,7 +145,8 @@ func (c claim) Close() error {
 	}
 	err := c.gate.claimed.Close()
 	c.gate.claimed = nil
-	return err //nolint:wrapcheck // the file system's own
+	close(c.gate.released)
+	return err
 }
 
 // Lock takes the folder's lock.
@@ -166,7 +160,7 @@ func (g *gate) Lock(name string) (io.Closer, error) {
 	}
 	g.lock.Lock()
 	defer g.lock.Unlock()
-	g.claimed = closer
+	g.claimed, g.released = closer, make(chan struct{})
 	return claim{g}, nil
 }
 
@@ -177,7 +171,7 @@ func (g *gate) Unwrap() vfs.FS { return g.FS }
 func (g *gate) Create(name string, category vfs.DiskWriteCategory) (file vfs.File, err error) {
 	err = g.change("making", name, func() error {
 		file, err = g.FS.Create(name, category)
-		return err
+		return err //nolint:wrapcheck // end keeps it
 	})
 	return g.wrap(file, name, true, err)
 }
@@ -188,7 +182,7 @@ func (g *gate) OpenReadWrite(
 ) (file vfs.File, err error) {
 	err = g.change("opening", name, func() error {
 		file, err = g.FS.OpenReadWrite(name, category, opts...)
-		return err
+		return err //nolint:wrapcheck // end keeps it
 	})
 	return g.wrap(file, name, true, err)
 }
@@ -199,7 +193,7 @@ func (g *gate) ReuseForWrite(
 ) (file vfs.File, err error) {
 	err = g.change("making", newname, func() error {
 		file, err = g.FS.ReuseForWrite(oldname, newname, category)
-		return err
+		return err //nolint:wrapcheck // end keeps it
 	})
 	return g.wrap(file, newname, true, err)
 }
@@ -331,9 +325,9 @@ func (f *gatedFile) SyncData() error { return f.gate.change("syncing", f.name, f
 func (f *gatedFile) SyncTo(length int64) (whole bool, err error) {
 	err = f.gate.change("syncing", f.name, func() error {
 		whole, err = f.File.SyncTo(length)
-		return err
+		return err //nolint:wrapcheck // end keeps it
 	})
-	return whole, err
+	return whole, err //nolint:wrapcheck // of the gate
 }
 
 // Close closes the file. Closing one that was written may be the first to say that it is not stored;

@@ -104,33 +104,36 @@ func (s *Store) openClaimed(dir string) (err error) {
 func (s *Store) openPebble(dir string) (*pebble.DB, error) {
 	options := settings(s.gate, folderTableBytes, s.failure)
 	options.Lock = s.lock
-	var db *pebble.DB
-	opened := make(chan error, 1)
-	go openPebble(dir, options, &db, opened)
+	s.gate.opening.Store(true)
+	type opening struct {
+		db  *pebble.DB
+		err error
+	}
+	opened := make(chan opening, 1)
+	go func() {
+		var o opening
+		defer func() {
+			if cause := recover(); cause != nil {
+				o.err = fmt.Errorf("it panics: %v", cause) //nolint:err113 // the panic's text is all there is
+			}
+			opened <- o
+		}()
+		o.db, o.err = pebble.Open(dir, options)
+	}()
 	select {
-	case err := <-opened:
-		if err == nil {
-			err = s.Err()
+	case o := <-opened:
+		if o.err == nil {
+			o.err = s.Err()
 		}
-		if err != nil {
-			return nil, fmt.Errorf("opening the store in %s: %s", dir, reason(err)) //nolint:err113 // Pebble's errors print stacks
+		if o.err != nil {
+			return nil, fmt.Errorf("opening the store in %s: %s", dir, reason(o.err)) //nolint:err113 // Pebble's errors print stacks
 		}
-		return db, nil
+		s.gate.opened.Store(true)
+		s.gate.opening.Store(false)
+		return o.db, nil
 	case <-s.failure.parked:
 		return nil, s.Err()
 	}
-}
-
-// openPebble is the function by whose name the gate knows who gets errors.
-func openPebble(dir string, options *pebble.Options, db **pebble.DB, opened chan<- error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			opened <- fmt.Errorf("it panics: %v", cause) //nolint:err113 // the panic's text is all there is
-		}
-	}()
-	var err error
-	*db, err = pebble.Open(dir, options)
-	opened <- err
 }
 
 func settings(fs vfs.FS, tableBytes int64, failure *failure) *pebble.Options {
@@ -144,9 +147,9 @@ func settings(fs vfs.FS, tableBytes int64, failure *failure) *pebble.Options {
 		Logger:                      failure,
 		EventListener: &pebble.EventListener{
 			// What fails below comes from the gate, which knows more of it and keeps the first error.
-			BackgroundError: func(err error) { failure.set("flushing or compacting", err) },
+			BackgroundError: func(err error) { _ = failure.set("flushing or compacting", err) },
 			DataCorruption: func(info pebble.DataCorruptionInfo) {
-				failure.set("reading "+info.Path, info.Details)
+				_ = failure.set("reading "+info.Path, info.Details)
 			},
 		},
 	}
@@ -189,7 +192,7 @@ func (s *Store) commit(batch *pebble.Batch) (done bool, err error) {
 // failOnPanic is to be deferred by a goroutine of its own.
 func (s *Store) failOnPanic(what string) {
 	if cause := recover(); cause != nil {
-		s.failure.set(what, fmt.Errorf("it panics: %v", cause)) //nolint:err113 // the panic's text is all there is
+		_ = s.failure.set(what, fmt.Errorf("it panics: %v", cause)) //nolint:err113 // the panic's text is all there is
 	}
 }
 

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dynajournal/dynajournal/embedded"
+)
+
+// ownMounts names the environment variable of a test that runs in a name space of mounts of its own.
+const ownMounts = "DYNAJOURNAL_TEST_OWN_MOUNTS"
+
+// smallDisk mounts a disk of the size, of a form as "4m", and returns its folder. It needs the rights
+// to mount, and a process of its own: the test runs again in one, and ends in this one, for which the
+// folder is empty.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
+	if os.Getenv(ownMounts) == "" {
+		again := exec.CommandContext(t.Context(), "unshare", "-m", os.Args[0], "-test.v", "-test.run", "^"+t.Name()+"$")
+		again.Env = append(os.Environ(), ownMounts+"=1")
+		output, err := again.CombinedOutput()
+		switch {
+		case exitless(err), strings.Contains(string(output), "unshare: "), strings.Contains(string(output), "--- SKIP"):
+			t.Skipf("no small disk: %v %s", err, output)
+		case err != nil:
+			t.Fatalf("%v\n%s", err, output)
+		}
+		return "" // it has passed in the other process
+	}
+	dir := t.TempDir()
+	if err := syscall.Mount("none", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("no small disk: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// exitless reports whether a program could not be started.
+func exitless(err error) bool {
+	_, ended := err.(*exec.ExitError) //nolint:errorlint // os/exec returns it as it is
+	return err != nil && !ended
+}
+
+func TestAFullDiskEndsServeAndLosesNothing(t *testing.T) {
+	clean(t)
+	disk := smallDisk(t, "4m")
+	if disk == "" {
+		return
+	}
+	s := serve(t, "--data", disk+"/engine")
+	must(t, "--endpoint", s.url, "tables", "create")
+	ended := make(chan error, 1)
+	go func() { ended <- s.Wait() }()
+	appended := 0
+	for range 100 {
+		o := invoke(t.Context(), "", "--endpoint", s.url, "append", "a", "--string", strings.Repeat("x", 100_000))
+		if o.status != statusDone {
+			break
+		}
+		appended++
+	}
+	select {
+	case err := <-ended:
+		if exitless(err) || s.ProcessState.ExitCode() != statusFailed {
+			t.Errorf("serve ended with %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("serve goes on")
+	}
+	told := s.stderr.String()
+	if !strings.HasPrefix(told, "dynajournal: serve: embedded: "+embedded.ErrStorageFailed.Error()) || strings.Count(told, "\n") != 1 ||
+		!strings.Contains(told, "no space left on device") {
+		t.Errorf("serve said %q", told)
+	}
+	o := invoke(t.Context(), "", "--data", disk+"/engine", "append", "b", "--string", strings.Repeat("x", 200_000))
+	if o.status != statusFailed || strings.Count(o.err, "\n") != 1 {
+		t.Errorf("on the full disk: %+v", o)
+	}
+	if err := syscall.Mount("none", disk, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {
+		t.Fatal(err)
+	}
+	if found := must(t, "--data", disk+"/engine", "events", "a"); len(found) < appended || len(found) > appended+1 {
+		t.Errorf("%d were appended, %d are there", appended, len(found))
+	}
+}
+
+func TestAReadOnlyDiskIsNotCalledInUse(t *testing.T) {
+	clean(t)
+	disk := smallDisk(t, "16m")
+	if disk == "" {
+		return
+	}
+	must(t, "--data", disk+"/engine", "append", "a", "--string", "x")
+	if err := syscall.Mount("none", disk, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	o := invoke(t.Context(), "", "--data", disk+"/engine", "events", "a")
+	if o.status != statusFailed || !strings.Contains(o.err, "read-only file system") || strings.Contains(o.err, "in use") {
+		t.Errorf("%+v", o)
+	}
+}
