@@ -33,8 +33,8 @@
 // a write that a crash cut short is cut off: larger damage within the last two syncs of a log that
 // was not closed, or in the last record of a MANIFEST, and logs that are missing or end too early.
 //
-// A reader may see a write of another client that is not synced yet, and that a crash right then
-// takes away.
+// A read waits until the writes of others that it may have seen are synced, so that no crash takes
+// away what a reader was shown.
 //
 // # Where it differs from the service
 //

@@ -94,7 +94,7 @@ func (e *Engine) readStatements(c *call, bound []*partiql.Bound, tables map[stri
 		return err
 	}
 	used := doubledConsumption(tables)
-	items, err := e.readTogether(targets, used)
+	items, err := e.readTogether(c, targets, used)
 	if err != nil {
 		return err
 	}

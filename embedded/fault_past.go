@@ -93,6 +93,7 @@ func (s *heldSnapshot) release() {
 // reader is where a request reads the table, or an index of it, from: the present, or the past if a fault says so. Of a
 // request that reads several tables, some may be strongly consistent or not be meant.
 func (c *call) reader(e *Engine, t *table, consistent bool) storage.Reader {
+	c.reads = true
 	s := c.shot
 	if s == nil || s.past == nil || consistent || !matches(s.Table, t.Name) {
 		return e.store.Reader

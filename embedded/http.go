@@ -103,7 +103,7 @@ func (e *Engine) answer(request *http.Request) (*reply, error) {
 		return fixed(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
 	}
 	reply := e.dispatch(request.Context(), request, body)
-	// Pebble shows a write before it is synced: what was read while the storage failed may not be stored.
+	// What was read while the storage failed may not be stored.
 	if err := e.Err(); err != nil {
 		reply.release()
 		return nil, err
@@ -134,6 +134,9 @@ func (e *Engine) dispatch(ctx context.Context, request *http.Request, body []byt
 	c := &call{ctx: ctx, host: request.Host, body: body, out: answer.body}
 	err := protect(name, func() error { return e.perform(name, operation, c) })
 	answer.body = c.out
+	if c.reads {
+		_ = e.store.WaitSynced() // answer returns its error
+	}
 	if err != nil {
 		api := asAPIError(err)
 		if api.status >= http.StatusInternalServerError && !errors.As(err, new(*apiError)) && e.Err() == nil {

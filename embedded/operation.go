@@ -13,6 +13,8 @@ type call struct {
 	// shot is the fault that hits the request, nil if none does, and damage what it does to the answer.
 	shot   *shot
 	damage damage
+	// reads reports that the request has read what others may be writing.
+	reads bool
 }
 
 // operations is the table of everything that a client can ask for.

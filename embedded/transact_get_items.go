@@ -125,7 +125,7 @@ func (e *Engine) transactGetItems(c *call) error {
 		return err
 	}
 	used := doubledConsumption(tables)
-	items, err := e.readTogether(reads, used)
+	items, err := e.readTogether(c, reads, used)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,8 @@ func (e *Engine) transactGetItems(c *call) error {
 }
 
 // readTogether reads items from one state of the store; nil where there is none.
-func (e *Engine) readTogether(reads []*change, used []consumption) ([]attribute.Item, error) {
+func (e *Engine) readTogether(c *call, reads []*change, used []consumption) ([]attribute.Item, error) {
+	c.reads = true
 	snapshot := e.store.Snapshot()
 	items, err := readFrom(snapshot.Reader, reads, used)
 	if err = joinClose(err, snapshot); err != nil {

@@ -29,7 +29,7 @@ const unsortedTables = 4
 //
 // The first error of its files ends a store in a folder: [Store.Failed] is closed, every later call
 // returns the same error, which matches [ErrFailed], and what was read meanwhile may have never been
-// committed, so whoever hands out what was read asks [Store.Err] first.
+// committed, so whoever hands out what was read calls [Store.WaitSynced] first.
 type Store struct {
 	Reader
 
@@ -37,8 +37,9 @@ type Store struct {
 	lock  *pebble.Lock
 	write *pebble.WriteOptions
 	// gate is what Pebble sees of the file system, nil in memory.
-	gate    *gate
-	failure *failure
+	gate     *gate
+	failure  *failure
+	unsynced unsynced
 }
 
 // OpenMemory opens an empty store that lives as long as it is open.
@@ -174,6 +175,7 @@ func (s *Store) commit(batch *pebble.Batch) (done bool, err error) {
 		return true, err
 	}
 	committed := make(chan error, 1)
+	number := s.unsynced.begin()
 	go func() {
 		defer s.failOnPanic("committing")
 		committed <- batch.Commit(s.write)
@@ -181,9 +183,10 @@ func (s *Store) commit(batch *pebble.Batch) (done bool, err error) {
 	select {
 	case err := <-committed:
 		if err != nil {
-			err = s.failure.set("committing", err)
+			return true, s.failure.set("committing", err)
 		}
-		return true, err
+		s.unsynced.end(number)
+		return true, nil
 	case <-s.failure.done:
 		return false, s.Err()
 	}
@@ -194,6 +197,15 @@ func (s *Store) failOnPanic(what string) {
 	if cause := recover(); cause != nil {
 		_ = s.failure.set(what, fmt.Errorf("it panics: %v", cause)) //nolint:err113 // the panic's text is all there is
 	}
+}
+
+// WaitSynced waits until everything that a reader can have seen by now is on disk, and returns the
+// error of a store that has failed. Whoever hands out what was read calls it between.
+func (s *Store) WaitSynced() error {
+	if s.gate != nil {
+		s.unsynced.wait(s.failure.done)
+	}
+	return s.Err()
 }
 
 // Err returns the error that has ended the store, nil while it is sound.
