@@ -92,6 +92,13 @@ func internalError() *apiError {
 	}
 }
 
+func busy() *apiError {
+	return &apiError{
+		status: http.StatusServiceUnavailable, kind: dynamoErrors + "ServiceUnavailable",
+		message: "The service is currently unavailable or busy.",
+	}
+}
+
 // asAPIError turns what a request ended with into what its client is told. Errors that are nobody's input's fault tell
 // nothing of what is inside.
 func asAPIError(err error) *apiError {

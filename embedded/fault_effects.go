@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"net/http"
 	"slices"
 )
 
@@ -73,10 +72,7 @@ func (s *shot) err(operation string) error {
 	case EffectExpiredToken:
 		return serviceError("ExpiredTokenException", "The security token included in the request is expired")
 	case EffectUnavailable:
-		return &apiError{
-			status: http.StatusServiceUnavailable, kind: dynamoErrors + "ServiceUnavailable",
-			message: "The service is currently unavailable or busy.",
-		}
+		return busy()
 	case EffectTransactionConflict:
 		return s.conflict(operation)
 	}

@@ -137,6 +137,13 @@ func (e *Engine) Injected() []Injection {
 	return slices.Clone(e.faults.injected)
 }
 
+// injections is how many requests were hit.
+func (in *injector) injections() int64 {
+	in.lock.Lock()
+	defer in.lock.Unlock()
+	return in.count
+}
+
 // end lets requests that hang or wait go on; it comes before the engine waits for them.
 func (in *injector) end() { in.ended.Do(func() { close(in.ending) }) }
 

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -27,8 +28,6 @@ const (
 	maxBody = 16 << 20
 )
 
-var errTooLarge = errors.New("the body is too large")
-
 // reply is an answer before it is on the wire. Its body is valid until released.
 type reply struct {
 	status      int
@@ -37,6 +36,21 @@ type reply struct {
 	requestID   string
 	buffer      *[]byte
 	damage      damage
+	record      record
+}
+
+// record is what a Server tells of a request: in its log and its metrics.
+type record struct {
+	// operation is empty if there is none of the name.
+	operation string
+	// tables are the names of the tables of the request, if they were asked for.
+	tables []string
+	// code is the name of the error, empty if there is none.
+	code string
+	// received is how long the body was, unpacked.
+	received int
+	// partly is set if the body did not arrive whole.
+	partly bool
 }
 
 func (r *reply) release() {
@@ -61,12 +75,17 @@ func (r *reply) header(now time.Time) http.Header {
 // ServeHTTP answers a request of DynamoDB's JSON 1.0 protocol. Signatures must be there, as SDKs always send them, but
 // any will do: the engine has no authentication.
 func (e *Engine) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	answer, err := e.answer(request)
+	answer, err := e.answer(request, nil)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	defer answer.release()
+	e.send(w, answer)
+}
+
+// send puts the answer on the wire.
+func (e *Engine) send(w http.ResponseWriter, answer *reply) {
 	if answer.damage == damageReset || answer.damage == damageTruncated {
 		answer.hijackDamaged(w, e.now())
 		return
@@ -78,43 +97,66 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_, _ = w.Write(answer.body)
 }
 
-// answer does what a request asks for; the only errors are that the engine is closed and that its storage has failed.
-func (e *Engine) answer(request *http.Request) (*reply, error) {
-	if err := e.enter(); err != nil {
-		return nil, err
-	}
-	defer e.leave()
+// answer does what a request asks for; the only errors are that the engine is closed, that its storage
+// has failed, and that serving ends.
+func (e *Engine) answer(request *http.Request, in *incoming) (*reply, error) {
 	if request.Method == http.MethodGet && request.URL.Path == "/" {
+		if err := e.enter(); err != nil {
+			return nil, err
+		}
+		e.leave()
 		return fixed(http.StatusOK, "text/plain", "healthy: dynamodb.us-east-1.amazonaws.com \n"), nil
 	}
 	if request.Method != http.MethodPost {
 		return fixed(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
 	}
-	buffer := takeBuffer()
-	defer giveBuffer(buffer)
-	body, err := readBody((*buffer)[:0], request)
+	buffer, giveBack := in.buffer()
+	defer giveBack()
+	// The body comes in first: a client that is slow does not hold up the closing of the engine.
+	body, err := readBody((*buffer)[:0], request, in)
 	*buffer = body
-	switch {
-	case errors.Is(err, errTooLarge):
-		return fixed(http.StatusRequestEntityTooLarge, "", ""), nil
-	case err != nil:
-		return failed(serviceError("SerializationException", "")), nil
-	case !jsonContent(request.Header.Get("Content-Type")) && len(body) > 0:
+	if err != nil {
+		answer := unread(err)
+		answer.record.received, answer.record.partly = len(body), true
+		return answer, nil
+	}
+	if err := in.arrived(); err != nil {
+		return nil, err
+	}
+	if err := e.enter(); err != nil {
+		return nil, err
+	}
+	defer e.leave()
+	if !jsonContent(request.Header.Get("Content-Type")) && len(body) > 0 {
 		return fixed(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
 	}
-	reply := e.dispatch(request.Context(), request, body)
+	reply := e.dispatch(request, body, in)
 	// What was read while the storage failed may not be stored.
 	if err := e.Err(); err != nil {
 		reply.release()
 		return nil, err
 	}
+	reply.record.received = len(body)
 	if contentKind(request.Header.Get("Content-Type")) == plainContent {
 		reply.contentType = plainContent
 	}
 	return reply, nil
 }
 
-func (e *Engine) dispatch(ctx context.Context, request *http.Request, body []byte) *reply {
+// unread is the answer to a request whose body could not be read.
+func unread(err error) *reply {
+	switch {
+	case errors.Is(err, errTooLarge):
+		return fixed(http.StatusRequestEntityTooLarge, "", "")
+	case errors.Is(err, errNoRoom):
+		return failed(busy())
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fixed(http.StatusRequestTimeout, "", "the body did not arrive in time\n")
+	}
+	return failed(serviceError("SerializationException", ""))
+}
+
+func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *reply {
 	name, prefixed := strings.CutPrefix(request.Header.Get("X-Amz-Target"), targetPrefix)
 	operation, known := operations[name]
 	if !prefixed || !known || e.options.lacks(name) {
@@ -131,8 +173,14 @@ func (e *Engine) dispatch(ctx context.Context, request *http.Request, body []byt
 		return failed(serviceError("SerializationException", ""))
 	}
 	answer := fresh(http.StatusOK)
-	c := &call{ctx: ctx, host: request.Host, body: body, out: answer.body}
-	err := protect(name, func() error { return e.perform(name, operation, c) })
+	c := &call{ctx: request.Context(), host: request.Host, body: body, out: answer.body}
+	answer.record.operation = name
+	err := protect(name, func() error {
+		if in != nil && in.named {
+			answer.record.tables = e.tablesOf(name, c)
+		}
+		return e.perform(name, in.bounded(name, operation), c)
+	})
 	answer.body = c.out
 	if c.reads {
 		_ = e.store.WaitSynced() // answer returns its error
@@ -143,17 +191,20 @@ func (e *Engine) dispatch(ctx context.Context, request *http.Request, body []byt
 			slog.Error("embedded DynamoDB: a request failed inside", "operation", name, "error", err)
 		}
 		answer.status = api.status
+		answer.record.code = api.name()
 		answer.body = appendError(answer.body[:0], api)
 	}
 	c.spoil(answer)
 	return answer
 }
 
-// protect turns a panic into an error, so that a request that fails inside fails alone.
+// protect turns a panic into an error, so that a request that fails inside fails alone. Where it
+// happened is logged at the level debug only.
 func protect(operation string, run func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%s: panic: %v\n%s", operation, cause, debug.Stack())
+			slog.Debug("embedded DynamoDB: a request panicked", "operation", operation, "stack", string(debug.Stack()))
+			err = fmt.Errorf("%s: panic: %v", operation, cause)
 		}
 	}()
 	return run()
@@ -167,6 +218,7 @@ func fresh(status int) *reply {
 func failed(e *apiError) *reply {
 	answer := fresh(e.status)
 	answer.body = appendError(answer.body, e)
+	answer.record.code = e.name()
 	return answer
 }
 
@@ -196,27 +248,36 @@ func signed(request *http.Request) bool {
 }
 
 // readBody appends the body, unpacked, to dst.
-func readBody(dst []byte, request *http.Request) ([]byte, error) {
+func readBody(dst []byte, request *http.Request, in *incoming) ([]byte, error) {
 	if request.Body == nil {
 		return dst, nil
 	}
 	if request.ContentLength > maxBody {
 		return dst, errTooLarge
 	}
+	body := in.source(request.Body)
 	if request.Header.Get("Content-Encoding") != "gzip" {
-		return readAll(dst, request.Body)
+		return readAll(request.Context(), dst, body, request.ContentLength, in)
 	}
-	unpacked, err := gzip.NewReader(io.LimitReader(request.Body, maxBody))
+	if err := in.unpacks(request.Context()); err != nil {
+		return dst, err
+	}
+	unpacked, err := gzip.NewReader(io.LimitReader(body, maxBody))
 	if err != nil {
 		return dst, fmt.Errorf("unpacking the body: %w", err)
 	}
-	return readAll(dst, unpacked)
+	return readAll(request.Context(), dst, unpacked, -1, in)
 }
 
-func readAll(dst []byte, source io.Reader) ([]byte, error) {
+// readAll appends what the source has, of which size bytes are announced, -1 if that is not known.
+func readAll(ctx context.Context, dst []byte, source io.Reader, size int64, in *incoming) ([]byte, error) {
 	for {
 		if len(dst) == cap(dst) {
-			dst = append(dst, 0)[:len(dst)]
+			grown, err := in.grow(ctx, dst, size)
+			if err != nil {
+				return dst, err
+			}
+			dst = grown
 		}
 		n, err := source.Read(dst[len(dst):cap(dst)])
 		dst = dst[:len(dst)+n]

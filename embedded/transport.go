@@ -42,7 +42,7 @@ func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err := request.Context().Err(); err != nil {
 		return nil, closeBody(request, err)
 	}
-	answer, err := t.engine.answer(request)
+	answer, err := t.engine.answer(request, nil)
 	if err = closeBody(request, err); err != nil {
 		if answer != nil {
 			answer.release()

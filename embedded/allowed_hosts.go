@@ -1,0 +1,74 @@
+package embedded
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+)
+
+// allowedHosts are the names under which a server answers. A page of a browser can have a name of
+// its own resolved to 127.0.0.1 and then send requests there that the browser takes for requests
+// to the page's own server (DNS rebinding). Their Host header still has the name of the page.
+type allowedHosts struct {
+	// checked is false where every name is answered.
+	checked bool
+	// addresses is set where every IP address is answered, not only those of the loopback
+	// interface. A name can be made to resolve to another address, an address cannot.
+	addresses bool
+	names     map[string]bool
+}
+
+// allowHosts are the hosts for a listener's address. On a loopback address they are always checked,
+// on others if names are given.
+func allowHosts(address net.Addr, names []string) allowedHosts {
+	loopback := false
+	if tcp, ok := address.(*net.TCPAddr); ok {
+		loopback = tcp.IP.IsLoopback()
+	}
+	hosts := allowedHosts{checked: loopback || len(names) > 0, addresses: !loopback, names: map[string]bool{"localhost": true}}
+	for _, name := range names {
+		hosts.names[hostName(name)] = true
+	}
+	return hosts
+}
+
+// allow reports whether a request with the Host header is answered.
+func (a *allowedHosts) allow(header string) bool {
+	if !a.checked {
+		return true
+	}
+	name := hostName(header)
+	if a.names[name] {
+		return true
+	}
+	address, err := netip.ParseAddr(name)
+	return err == nil && (a.addresses || address.Unmap().IsLoopback())
+}
+
+// hostName is the name or address of a Host header, without port and brackets, in lower case.
+func hostName(header string) string {
+	name := header
+	if host, _, err := net.SplitHostPort(header); err == nil {
+		name = host
+	} else if strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]") {
+		name = name[1 : len(name)-1]
+	}
+	return strings.ToLower(strings.TrimSuffix(name, "."))
+}
+
+// checkHost returns what is wrong with a name that a server shall answer under.
+func checkHost(name string) error {
+	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
+		return nil
+	}
+	if len(name) > 253 || name == "" || strings.Trim(name, ".-") != name {
+		return fmt.Errorf("host %.100q is not a name without port, as db.example", name)
+	}
+	for _, r := range name {
+		if r != '.' && r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+			return fmt.Errorf("host %.100q is not a name without port, as db.example", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+var (
+	errTooLarge = errors.New("the body is too large")
+	// errEnding is what a request gets that arrives when serving ends.
+	errEnding = errors.New("embedded: the server is ending")
+)
+
+const (
+	// gzipMemory is what unpacking a body takes besides the body.
+	gzipMemory = 48 << 10
+	// valueMemory and textMemory are what an attribute value and a text between quotation marks take
+	// at most when they are read from a body, besides their characters.
+	valueMemory = 128
+	textMemory  = 32
+)
+
+// pageMemory is what is taken for the answers of operations that can be larger than an item,
+// before they begin: clients that do not take their answers so cannot pile them up. What an answer
+// has more is added when it is known.
+var pageMemory = map[string]int64{
+	"BatchExecuteStatement": 1 << 20, "BatchGetItem": 2 << 20, "ExecuteStatement": 1 << 20, "ExecuteTransaction": 2 << 20,
+	"Query": 1 << 20, "Scan": 1 << 20, "TransactGetItems": 2 << 20,
+}
+
+// incoming is a request that a Server takes in: what its body and answer may take of the server's
+// memory, and how long it may take to arrive. A nil incoming bounds neither; it is that of
+// requests within the process, whose bodies are in memory already, and of servers other than ours.
+type incoming struct {
+	room       room
+	limits     *serverLimits
+	control    *http.ResponseController
+	connection *connection
+	started    time.Time
+	// named is set where the tables of the request are to be told.
+	named bool
+}
+
+// smallBodies has buffers of at most smallBody. Larger ones are not kept: a request that holds
+// little would hold them in place of what it needs.
+var smallBodies = sync.Pool{New: func() any { return new([]byte) }}
+
+// buffer is where a body is read into, and giveBack ends its use.
+func (in *incoming) buffer() (buffer *[]byte, giveBack func()) {
+	if in == nil {
+		buffer = takeBuffer()
+		return buffer, func() { giveBuffer(buffer) }
+	}
+	buffer = smallBodies.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
+	return buffer, func() {
+		if cap(*buffer) <= smallBody {
+			*buffer = (*buffer)[:0]
+			smallBodies.Put(buffer)
+		}
+	}
+}
+
+// grow makes room for more of a body of which size bytes are announced, -1 if that is not known.
+func (in *incoming) grow(ctx context.Context, body []byte, size int64) ([]byte, error) {
+	if in == nil {
+		return append(body, 0)[:len(body)], nil
+	}
+	capacity := max(2*cap(body), 4<<10)
+	if size >= int64(cap(body)) { // one byte more, so that the end is found without growing
+		capacity = min(capacity, int(size)+1)
+	}
+	capacity = min(capacity, maxBody+1)
+	if capacity > smallBody {
+		held := cap(body)
+		if held <= smallBody {
+			held = 0
+		}
+		waiting := time.Now()
+		if err := in.room.take(ctx, int64(capacity-held)); err != nil {
+			return body, err
+		}
+		in.started = in.started.Add(time.Since(waiting)) // it is not the client that was slow
+	}
+	grown := make([]byte, len(body), capacity)
+	copy(grown, body)
+	return grown, nil
+}
+
+// unpacks takes what unpacking a body needs.
+func (in *incoming) unpacks(ctx context.Context) error {
+	if in == nil {
+		return nil
+	}
+	return in.room.take(ctx, gzipMemory)
+}
+
+// source reads the body within the time that it may take.
+func (in *incoming) source(body io.Reader) io.Reader {
+	if in == nil {
+		return body
+	}
+	return &timedBody{in: in, body: body}
+}
+
+// timedBody is a body that has to arrive in time.
+type timedBody struct {
+	in   *incoming
+	body io.Reader
+	read int
+}
+
+// Read reads what has arrived, and waits for no longer than the body may take.
+func (b *timedBody) Read(dst []byte) (int, error) {
+	// A server without deadlines has none to set.
+	_ = b.in.control.SetReadDeadline(b.in.started.Add(b.in.limits.patience(b.read)))
+	n, err := b.body.Read(dst)
+	b.read += n
+	return n, err //nolint:wrapcheck // a reader hands io.EOF on as it is
+}
+
+// arrived is called when the request has arrived whole, before anything is done for it.
+func (in *incoming) arrived() error {
+	if in == nil {
+		return nil
+	}
+	// The server goes on reading, to find out whether the client goes away.
+	_ = in.control.SetReadDeadline(time.Time{})
+	if !in.connection.begin() {
+		return errEnding
+	}
+	return nil
+}
+
+// bounded is an operation that takes the memory that it needs. What a hanging request does not do
+// yet takes none.
+func (in *incoming) bounded(name string, operation func(*Engine, *call) error) func(*Engine, *call) error {
+	if in == nil {
+		return operation
+	}
+	return func(e *Engine, c *call) error {
+		reading, answer := decodedMemory(c.body), pageMemory[name]
+		if reading+answer > 0 {
+			if err := in.room.take(c.ctx, reading+answer); err != nil {
+				return busy()
+			}
+		}
+		err := operation(e, c)
+		in.room.add(int64(cap(c.out)) - reading - answer)
+		return err
+	}
+}
+
+// decodedMemory is what the attribute values of a body take at most. Small bodies take nothing, as
+// they take no room themselves.
+func decodedMemory(body []byte) int64 {
+	if len(body) <= smallBody {
+		return 0
+	}
+	return valueMemory*int64(bytes.Count(body, []byte("{"))) + textMemory*int64(bytes.Count(body, []byte(`"`))/2)
+}

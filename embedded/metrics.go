@@ -1,0 +1,117 @@
+package embedded
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics are what a Server shows at /metrics. Their labels have a bounded number of values: the
+// operations and error codes that there are, and the tables that exist.
+type metrics struct {
+	handler   http.Handler
+	requests  *prometheus.CounterVec
+	throttled prometheus.Counter
+	durations *prometheus.HistogramVec
+	received  prometheus.Counter
+	sent      prometheus.Counter
+}
+
+// throttlingCodes are the errors of throttled requests.
+var throttlingCodes = map[string]bool{
+	"ProvisionedThroughputExceededException": true, "ThrottlingException": true, "RequestLimitExceeded": true,
+}
+
+const metricSpace = "dynajournal_engine"
+
+func metricName(name string) string { return prometheus.BuildFQName(metricSpace, "", name) }
+
+func newMetrics(e *Engine, open *connections, memory *requestMemory) *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: metricName("requests_total"), Help: "Requests by operation and error code; the code of those without error is OK.",
+		}, []string{"operation", "code"}),
+		throttled: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: metricName("throttled_requests_total"), Help: "Requests refused as a whole because they were throttled.",
+		}),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: metricName("request_duration_seconds"), Help: "Time from the head of a request to the end of its answer, by operation.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 9),
+		}, []string{"operation"}),
+		received: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: metricName("received_bytes_total"), Help: "Bytes of the requests' bodies, unpacked.",
+		}),
+		sent: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: metricName("sent_bytes_total"), Help: "Bytes of the answers' bodies.",
+		}),
+	}
+	started := float64(time.Now().UnixMilli()) / 1000
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: metricName(name), Help: help}, value)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		m.requests, m.throttled, m.durations, m.received, m.sent, capacityCollector{e},
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: metricName("faults_injected_total"), Help: "Requests that were hit by a fault.",
+		}, func() float64 { return float64(e.faults.injections()) }),
+		gauge("open_connections", "Connections that are open.", func() float64 { return float64(open.count()) }),
+		gauge("request_memory_bytes", "Bytes that large bodies and answers hold.", func() float64 {
+			used, _ := memory.usage()
+			return float64(used)
+		}),
+		gauge("waiting_requests", "Requests that wait for room in memory.", func() float64 {
+			_, waiting := memory.usage()
+			return float64(waiting)
+		}),
+		gauge("storage_bytes", "Bytes that the engine's files take.", func() float64 {
+			if e.enter() != nil {
+				return 0
+			}
+			defer e.leave()
+			return float64(e.store.Size())
+		}),
+		gauge("start_time_seconds", "When serving began, in seconds since 1970.", func() float64 { return started }),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+	return m
+}
+
+// request counts a request that was answered.
+func (m *metrics) request(told record, sent int, took time.Duration) {
+	operation, code := operationLabel(told.operation), told.code
+	if code == "" {
+		code = "OK"
+	}
+	m.requests.WithLabelValues(operation, code).Inc()
+	m.durations.WithLabelValues(operation).Observe(took.Seconds())
+	m.received.Add(float64(told.received))
+	m.sent.Add(float64(sent))
+	if throttlingCodes[told.code] {
+		m.throttled.Inc()
+	}
+}
+
+// capacityCollector shows the consumed capacity of the tables that exist.
+type capacityCollector struct{ engine *Engine }
+
+var consumedCapacity = prometheus.NewDesc(metricName("consumed_capacity_units_total"),
+	"Consumed capacity in DynamoDB's units, by table and kind (read or write).", []string{"table", "kind"}, nil)
+
+// Describe is part of prometheus.Collector.
+func (capacityCollector) Describe(into chan<- *prometheus.Desc) { into <- consumedCapacity }
+
+// Collect is part of prometheus.Collector.
+func (c capacityCollector) Collect(into chan<- prometheus.Metric) {
+	for table, units := range c.engine.Counters().Units {
+		if c.engine.lookup(table) == nil {
+			continue
+		}
+		into <- prometheus.MustNewConstMetric(consumedCapacity, prometheus.CounterValue, units.Read, table, "read")
+		into <- prometheus.MustNewConstMetric(consumedCapacity, prometheus.CounterValue, units.Write, table, "write")
+	}
+}

@@ -1,0 +1,58 @@
+package embedded
+
+import (
+	"context"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// tableNamePattern is what tables can be called.
+var tableNamePattern = regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,255}$`)
+
+// loggedTables is how many tables of a request are logged.
+const loggedTables = 10
+
+// logRequest logs a request that was answered. It names no key, no value and no statement.
+func logRequest(logger *slog.Logger, told record, status, sent int, took time.Duration) {
+	if logger == nil {
+		return
+	}
+	attributes := []slog.Attr{slog.String("operation", operationLabel(told.operation))}
+	if len(told.tables) > 0 {
+		attributes = append(attributes, slog.String("table", strings.Join(told.tables, ",")))
+	}
+	attributes = append(attributes, slog.Int("status", status))
+	if told.code != "" {
+		attributes = append(attributes, slog.String("error", told.code))
+	}
+	attributes = append(attributes, slog.Duration("duration", took), slog.Int("received", told.received), slog.Int("sent", sent))
+	logger.LogAttrs(context.Background(), slog.LevelInfo, "request", attributes...)
+}
+
+// operationLabel is how log and metrics name an operation.
+func operationLabel(operation string) string {
+	if operation == "" {
+		return "none"
+	}
+	return operation
+}
+
+// tablesOf are the names of the tables that the request is about, each once. What no table can be
+// called is left out, as it can be anything.
+func (e *Engine) tablesOf(operation string, c *call) []string {
+	var names []string
+	for _, t := range e.subject(operation, c).targets {
+		name := tableName(t.table)
+		if slices.Contains(names, name) || !tableNamePattern.MatchString(name) {
+			continue
+		}
+		if len(names) == loggedTables {
+			return append(names, "…")
+		}
+		names = append(names, name)
+	}
+	return names
+}
