@@ -14,6 +14,8 @@ type connections struct {
 	net.Listener
 
 	limit int
+	// refusal is how long the server may take to refuse what is no request.
+	refusal time.Duration
 
 	lock sync.Mutex
 	open map[net.Conn]*connection
@@ -37,9 +39,9 @@ type connection struct {
 // connectionKey is where the context of a request has its connection.
 type connectionKey struct{}
 
-func limitConnections(listener net.Listener, limit int) *connections {
+func limitConnections(listener net.Listener, limits *serverLimits) *connections {
 	return &connections{
-		Listener: listener, limit: limit, open: map[net.Conn]*connection{},
+		Listener: listener, limit: limits.connections, refusal: limits.header + limits.transfer, open: map[net.Conn]*connection{},
 		changed: make(chan struct{}), closed: make(chan struct{}),
 	}
 }
@@ -83,7 +85,7 @@ func (c *connections) makeRoom() (changed <-chan struct{}) {
 // Close ends the listening.
 func (c *connections) Close() error {
 	c.closing.Do(func() { close(c.closed) })
-	return c.Listener.Close() //nolint:wrapcheck // as Accept
+	return c.Listener.Close()
 }
 
 // connected is called for every connection that was accepted, before anything else, and puts it
@@ -91,6 +93,7 @@ func (c *connections) Close() error {
 func (c *connections) connected(ctx context.Context, conn net.Conn) context.Context {
 	c.lock.Lock()
 	defer c.lock.Unlock()
+	_ = conn.SetWriteDeadline(time.Now().Add(c.refusal)) // every request sets it anew
 	known := &connection{of: c}
 	c.open[conn] = known
 	return context.WithValue(ctx, connectionKey{}, known)

@@ -3,14 +3,10 @@ package embedded
 import (
 	"context"
 	"log/slog"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
-
-// tableNamePattern is what tables can be called.
-var tableNamePattern = regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,255}$`)
 
 // loggedTables is how many tables of a request are logged.
 const loggedTables = 10
@@ -46,7 +42,7 @@ func (e *Engine) tablesOf(operation string, c *call) []string {
 	var names []string
 	for _, t := range e.subject(operation, c).targets {
 		name := tableName(t.table)
-		if slices.Contains(names, name) || !tableNamePattern.MatchString(name) {
+		if slices.Contains(names, name) || !isName(name) || len(name) > maxNameLength {
 			continue
 		}
 		if len(names) == loggedTables {

@@ -131,7 +131,7 @@ func (s *Server) begin(listener net.Listener) (*serving, error) {
 	}
 	run := &serving{
 		Server: s, limits: limits, hosts: allowHosts(listener.Addr(), s.AllowedHosts), origins: origins,
-		open: limitConnections(listener, limits.connections), memory: newRequestMemory(limits.memory, limits.wait),
+		open: limitConnections(listener, &limits), memory: newRequestMemory(limits.memory, limits.wait),
 	}
 	run.metrics = newMetrics(s.Engine, run.open, run.memory)
 	return run, nil
