@@ -96,6 +96,10 @@ func (c *connections) connected(ctx context.Context, conn net.Conn) context.Cont
 	_ = conn.SetWriteDeadline(time.Now().Add(c.refusal)) // every request sets it anew
 	known := &connection{of: c}
 	c.open[conn] = known
+	return withConnection(ctx, known)
+}
+
+func withConnection(ctx context.Context, known *connection) context.Context {
 	return context.WithValue(ctx, connectionKey{}, known)
 }
 

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -274,5 +275,77 @@ func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 				t.Errorf("client %d: event %d is %v", i, n+1, r)
 			}
 		}
+	}
+}
+
+func TestServeRefusesWhatItCannotListenOn(t *testing.T) {
+	clean(t)
+	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	for _, c := range []struct {
+		args   []string
+		status int
+		err    string
+	}{
+		{[]string{"--addr", "nonsense"}, statusUsage, `--addr "nonsense" is no HOST:PORT`},
+		{[]string{"--addr", ""}, statusUsage, `is no HOST:PORT`},
+		{[]string{"--addr", "127.0.0.1:65536"}, statusUsage, "the port is no number from 0 to 65535"},
+		{[]string{"--addr", "127.0.0.1:-1"}, statusUsage, "the port is no number from 0 to 65535"},
+		{[]string{"--addr", "127.0.0.1:"}, statusUsage, "the port is no number from 0 to 65535"},
+		{[]string{"--allow-origin", "*"}, statusUsage, "only exact origins"},
+		{[]string{"--allow-origin", "http://a/"}, statusUsage, "a slash at its end"},
+		{[]string{"--allow-host", "http://a"}, statusUsage, "is not a name without port"},
+		{[]string{"--addr", taken.Addr().String()}, statusFailed, "address already in use"},
+	} {
+		o := invoke(t.Context(), "", append([]string{"serve", "--memory"}, c.args...)...)
+		if o.status != c.status || o.out != "" || !strings.HasPrefix(o.err, "dynajournal: serve: ") || !strings.Contains(o.err, c.err) || strings.Count(o.err, "\n") != 1 {
+			t.Errorf("%q: %+v", c.args, o)
+		}
+	}
+}
+
+func TestServeAllowsHostsAndOriginsAndLogsRequests(t *testing.T) {
+	clean(t)
+	s := serve(t, "--memory", "--allow-host", "db.example", "--allow-origin", "http://localhost:3000", "--log")
+	for _, c := range []struct {
+		host, origin string
+		status       int
+		allowed      string
+	}{
+		{"evil.example", "", http.StatusForbidden, ""},
+		{"db.example", "", http.StatusBadRequest, ""}, // it names no operation
+		{"", "http://evil.example", http.StatusForbidden, ""},
+		{"", "http://localhost:3000", http.StatusBadRequest, "http://localhost:3000"},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = c.host
+		if c.origin != "" {
+			request.Header.Set("Origin", c.origin)
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := answer.Body.Close(); err != nil || answer.StatusCode != c.status || answer.Header.Get("Access-Control-Allow-Origin") != c.allowed {
+			t.Errorf("%+v: %s, %v, %v", c, answer.Status, answer.Header, err)
+		}
+	}
+	must(t, "--endpoint", s.url, "tables", "create")
+	must(t, "--endpoint", s.url, "append", "secret-id", "--string", "secret-value")
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Wait(); err != nil {
+		t.Error(err)
+	}
+	logged := s.stderr.String()
+	if !strings.Contains(logged, "operation=PutItem table=pekko-persistence status=200") || strings.Contains(logged, "secret") {
+		t.Errorf("the log is\n%s", logged)
 	}
 }
