@@ -7,7 +7,7 @@
 //	client := dynamodb.NewFromConfig(engine.AWSConfig())
 //
 // The client of the AWS SDK then talks to the engine by function calls. Other programs can be served over HTTP: an
-// Engine is an http.Handler, and Serve runs a server. There is no authentication: any signature is taken.
+// Engine is an http.Handler, and Serve and Server run a server. There is no authentication: any signature is taken.
 //
 // # What it promises
 //

@@ -19,8 +19,8 @@ import (
 )
 
 var (
-	slowClients = flag.Int("serve.clients", 100, "how many clients send a half of a large request to a server whose memory is measured")
-	slowBytes   = flag.Int("serve.bytes", 4<<20, "how many bytes each of them tries to send")
+	slowClients = flag.Int("serve.clients", 60, "how many clients send a half of a large request to a server whose memory is measured")
+	slowBytes   = flag.Int("serve.bytes", 3<<20, "how many bytes each of them tries to send")
 )
 
 // residentPeak is the most memory that a process has had, in bytes.
