@@ -128,8 +128,8 @@ func (in *incoming) arrived() error {
 	if in == nil {
 		return nil
 	}
-	// The server goes on reading, to find out whether the client goes away.
-	_ = in.control.SetReadDeadline(time.Time{})
+	// The body's time-out is over: net/http takes it away when it goes on reading, to find out whether
+	// the client goes away.
 	if !in.connection.begin() {
 		return errEnding
 	}
