@@ -29,7 +29,7 @@ const metricSpace = "dynajournal_engine"
 
 func metricName(name string) string { return prometheus.BuildFQName(metricSpace, "", name) }
 
-func newMetrics(e *Engine, open *connections, memory *requestMemory) *metrics {
+func newMetrics(e *Engine, open *connections, bodies, answers *requestMemory) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: metricName("requests_total"), Help: "Requests by operation and error code; the code of those without error is OK.",
@@ -59,13 +59,18 @@ func newMetrics(e *Engine, open *connections, memory *requestMemory) *metrics {
 			Name: metricName("faults_injected_total"), Help: "Requests that were hit by a fault.",
 		}, func() float64 { return float64(e.faults.injections()) }),
 		gauge("open_connections", "Connections that are open.", func() float64 { return float64(open.count()) }),
-		gauge("request_memory_bytes", "Bytes that large bodies and answers hold.", func() float64 {
-			used, _ := memory.usage()
+		gauge("body_memory_bytes", "Bytes that large bodies hold.", func() float64 {
+			used, _ := bodies.usage()
+			return float64(used)
+		}),
+		gauge("answer_memory_bytes", "Bytes that answers hold.", func() float64 {
+			used, _ := answers.usage()
 			return float64(used)
 		}),
 		gauge("waiting_requests", "Requests that wait for room in memory.", func() float64 {
-			_, waiting := memory.usage()
-			return float64(waiting)
+			_, toArrive := bodies.usage()
+			_, toAnswer := answers.usage()
+			return float64(toArrive + toAnswer)
 		}),
 		gauge("storage_bytes", "Bytes that the engine's files take.", func() float64 {
 			if e.enter() != nil {

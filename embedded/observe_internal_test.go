@@ -79,7 +79,8 @@ func TestMetricsCountRequestsAndCapacityOfTablesThatExist(t *testing.T) {
 		`dynajournal_engine_faults_injected_total 1`,
 		`dynajournal_engine_consumed_capacity_units_total{kind="write",table="orders"} 2`,
 		`dynajournal_engine_request_duration_seconds_count{operation="PutItem"} 4`,
-		`dynajournal_engine_request_memory_bytes 0`,
+		`dynajournal_engine_body_memory_bytes 0`,
+		`dynajournal_engine_answer_memory_bytes 0`,
 		"# TYPE dynajournal_engine_request_duration_seconds histogram",
 		"dynajournal_engine_open_connections ", "dynajournal_engine_storage_bytes ", "dynajournal_engine_start_time_seconds ", "go_memstats_heap_inuse_bytes ",
 	} {

@@ -10,7 +10,8 @@ import (
 // errNoRoom is what a request gets that waited for room in the server's memory for too long.
 var errNoRoom = errors.New("the server has no room for the request")
 
-// requestMemory bounds the bytes that the large bodies and answers of all requests hold together.
+// requestMemory bounds the bytes that the large bodies of all requests, or their answers, hold
+// together.
 //
 // Requests take room step by step, as their bytes arrive. Half-read ones could so wait for each
 // other's room for ever. Therefore one of them at a time, the one that is exempt, gets what it asks

@@ -13,8 +13,8 @@ import (
 // Server serves an engine over HTTP. There is no authentication: whoever can reach the listener can
 // read and write everything, so let it listen on the loopback interface.
 //
-// What clients can make it hold is bounded: it has at most 2,048 connections, and the bodies and
-// answers that are larger than 32 KiB take room in a memory of 128 MiB. Who waits for room for 5
+// What clients can make it hold is bounded: it has at most 2,048 connections, bodies that are larger
+// than 32 KiB take room in a memory of 128 MiB, and answers in another one. Who waits for room for 5
 // seconds is answered ServiceUnavailable, which SDKs try again. The head of a request has to arrive
 // within 10 seconds and has at most 32 KiB; a body has to arrive, and an answer has to be taken,
 // within 20 seconds and one more for every 128 KiB.
@@ -71,7 +71,8 @@ type serving struct {
 	hosts   allowedHosts
 	origins allowedOrigins
 	open    *connections
-	memory  *requestMemory
+	bodies  *requestMemory
+	answers *requestMemory
 	metrics *metrics
 }
 
@@ -131,9 +132,10 @@ func (s *Server) begin(listener net.Listener) (*serving, error) {
 	}
 	run := &serving{
 		Server: s, limits: limits, hosts: allowHosts(listener.Addr(), s.AllowedHosts), origins: origins,
-		open: limitConnections(listener, &limits), memory: newRequestMemory(limits.memory, limits.wait),
+		open: limitConnections(listener, &limits), bodies: newRequestMemory(limits.memory, limits.wait),
+		answers: newRequestMemory(limits.memory, limits.wait),
 	}
-	run.metrics = newMetrics(s.Engine, run.open, run.memory)
+	run.metrics = newMetrics(s.Engine, run.open, run.bodies, run.answers)
 	return run, nil
 }
 
@@ -154,11 +156,12 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_ = control.SetReadDeadline(started.Add(s.limits.patience(0)))
 	_ = control.SetWriteDeadline(started.Add(s.limits.patience(0)))
 	in := &incoming{
-		room: room{memory: s.memory}, limits: &s.limits, control: control, started: started, named: s.Log != nil,
+		body: room{memory: s.bodies}, answer: room{memory: s.answers}, limits: &s.limits, control: control, started: started, named: s.Log != nil,
 	}
 	in.connection, _ = request.Context().Value(connectionKey{}).(*connection)
 	// The room is given back when the answer has left.
-	defer in.room.release()
+	defer in.body.release()
+	defer in.answer.release()
 	answer, err := s.answer(w, request, in)
 	switch {
 	case err != nil:

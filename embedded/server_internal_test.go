@@ -355,6 +355,9 @@ func TestHalfSentBodiesTakeNoMoreThanTheirMemory(t *testing.T) {
 		small := p.connect(t)
 		small.write(head(1000) + text(1000))
 		small.expect(http.StatusOK)
+		const page = `{"RequestItems":{"none":{"Keys":[{"pk":{"S":"a"}}]}}}`
+		small.write(strings.Replace(head(len(page)), "ListTables", "BatchGetItem", 1) + page)
+		small.expect(http.StatusBadRequest) // there is no such table
 		expectTook(t, start, 0)
 		metrics := p.connect(t)
 		metrics.write("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -364,7 +367,7 @@ func TestHalfSentBodiesTakeNoMoreThanTheirMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _ = fmt.Sscanf(line, "dynajournal_engine_request_memory_bytes %g", &used)
+			_, _ = fmt.Sscanf(line, "dynajournal_engine_body_memory_bytes %g", &used)
 			_, _ = fmt.Sscanf(line, "dynajournal_engine_waiting_requests %g", &waiting)
 		}
 		go func() { _, _ = io.Copy(io.Discard, metrics.reader) }()
