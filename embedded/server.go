@@ -78,7 +78,8 @@ type serving struct {
 
 // Serve answers the requests that come in on the listener, which it closes, until ctx ends. Then
 // connections without a whole request are closed, requests that hang by a fault end, and those
-// under way have 10 seconds to finish. It returns nil if it ended because ctx did.
+// under way have 10 seconds to finish. It returns nil if it ended because ctx did. It also ends when
+// the engine's storage fails, with an error that matches ErrStorageFailed.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	run, err := s.begin(listener)
 	if err != nil {
@@ -96,7 +97,10 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
-		<-serving.Done()
+		select {
+		case <-serving.Done():
+		case <-s.Engine.Failed():
+		}
 		run.open.drain()
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), run.limits.drain)
 		defer cancel()
@@ -108,6 +112,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	err = server.Serve(run.open)
 	stop()
 	<-finished
+	if failed := s.Engine.Err(); failed != nil {
+		return failed
+	}
 	if ctx.Err() != nil && errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
