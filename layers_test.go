@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"internal/clock":           {},
 	"internal/safeguard":       {},
 	"internal/dynamo":          {"internal/clock", "internal/safeguard"},
-	"cmd/dynajournal/internal": {".", "serialization"},
+	"cmd/dynajournal/internal": {".", "internal/layout", "serialization"},
 }
 
 // below reports whether a folder is another or within it. Everything is not within the root: "."

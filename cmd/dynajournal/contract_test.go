@@ -305,7 +305,8 @@ func TestFailuresAreOneLineAndAStatus(t *testing.T) {
 		"no tables to delete":                 {append([]string{"tables", "delete", "--yes"}, noTables...), statusFailed, "neither of them exists"},
 		"serving another's endpoint":          {[]string{"serve", "--endpoint", "http://localhost:1"}, statusUsage, "embedded engine only"},
 		"the demo at another's endpoint":      {[]string{"demo", "--endpoint", "http://localhost:1"}, statusUsage, "embedded engine only"},
-		"an address that can't be had":        {[]string{"serve", "--memory", "--addr", "127.0.0.1:99999"}, statusFailed, "listen on"},
+		"an address that can't be had":        {[]string{"serve", "--memory", "--addr", "192.0.2.1:0"}, statusFailed, "listen on"},
+		"an address that can't be":            {[]string{"serve", "--memory", "--addr", "127.0.0.1:99999"}, statusUsage, "the port is no number"},
 		"a folder that is none":               {[]string{"--data", conf, "highest", "a"}, statusFailed, "application.conf"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A file system that can't rename without replacing gives the name by a link, which replaces nothing
+// A file system that can't rename without replacing gives the name by a link. That replaces nothing
 // either.
 func TestALinkReplacesNoFile(t *testing.T) {
 	t.Parallel()
