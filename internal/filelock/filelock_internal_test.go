@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Whoever has opened the file before its holder removes it gets the lock on the file, and not on its
-// name: that may be another's already.
+// Whoever has opened the file before its holder removes it gets the lock on the file, and not on
+// its name: that may be another's already.
 func TestALockOnAFileWithoutItsNameIsNone(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "lock")
