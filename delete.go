@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -125,7 +125,7 @@ func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64
 		raised = w.journal.store.LowMarkAt(raised, marks, w.next-1)
 		seen = w.journal.clock.Now()
 		switch err = w.putLowMark(ctx, m, raised); {
-		case errors.Is(err, replay.ErrMarkMoved):
+		case errors.Is(err, protocol.ErrMarkMoved):
 			continue
 		case err != nil:
 			return 0, fmt.Errorf("put the low mark: %w", err)
@@ -245,7 +245,7 @@ func (w *Writer) entombOne(ctx context.Context, m *dynamo.Meter, seq int64, know
 	return whileYoung(w.journal, func(expires int64, young func() error) error {
 		put := dynamo.Put{Table: w.journal.config.JournalTable, Item: w.tombstone(seq, expires), Before: both(known, young)}
 		if safeguard.EntombedIfThere {
-			put.Condition = replay.Exists
+			put.Condition = protocol.Exists
 		}
 		err := w.journal.client.Put(ctx, m, put)
 		if errors.Is(err, dynamo.ErrConditionFailed) {
@@ -289,8 +289,8 @@ func (w *Writer) putProgress(ctx context.Context, m *dynamo.Meter, low layout.Lo
 	store := w.journal.store
 	item := store.Keys.EncodeLowMark(w.pid, low, w.journal.idsAttributes(w.pid), 0)
 	seen := w.journal.clock.Now()
-	switch err := store.PutMark(ctx, m, item, replay.LowMarkStays(low), w.journal.fresh(w.lowSeen)); {
-	case errors.Is(err, replay.ErrMarkMoved): // so it is not known whether it is as it was
+	switch err := store.PutMark(ctx, m, item, protocol.LowMarkStays(low), w.journal.fresh(w.lowSeen)); {
+	case errors.Is(err, protocol.ErrMarkMoved): // so it is not known whether it is as it was
 		return nil
 	case err != nil:
 		return fmt.Errorf("put the low mark: %w", err)

@@ -18,7 +18,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/ids"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
@@ -28,7 +28,7 @@ type Journal struct {
 	config Config
 	client *dynamo.Client
 	group  *dynamo.Group
-	store  *replay.Store
+	store  *protocol.Store
 	saved  *snapshots.Store
 	ids    *ids.Store
 	// hasIndex says that the index of ids was found to be there, and filled.
@@ -55,7 +55,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 		client.Close()
 		return nil, fmt.Errorf("open journal %q in table %q: %w", config.JournalName, config.JournalTable, err)
 	}
-	j.store = &replay.Store{
+	j.store = &protocol.Store{
 		Client:         client,
 		Table:          config.JournalTable,
 		Keys:           j.keys(),

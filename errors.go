@@ -7,7 +7,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
 // Errors of a writer, for errors.Is. After each of them but ErrRejected and ErrClosed the writer has ended: what the caller
@@ -101,18 +101,18 @@ var (
 
 	// ErrDeletedMeanwhile: while a recovery was handing out events, those that were to follow were deleted. Load the newest
 	// snapshot and recover again.
-	ErrDeletedMeanwhile = replay.ErrDeletedMeanwhile
+	ErrDeletedMeanwhile = protocol.ErrDeletedMeanwhile
 
 	// ErrHole: more sequence numbers in a row are missing than any writer leaves, with something
 	// behind them. The error is a *HoleError, which names them and the marks. Nothing behind them
 	// was handed out. A mark or an item was put there wrongly, or a JVM has lost its journal and
 	// gone on after a snapshot. Verify names what is there. To go on behind the hole, read from its
 	// last number + 1, or recover after a snapshot of its last number or later.
-	ErrHole = replay.ErrHole
+	ErrHole = protocol.ErrHole
 )
 
 // HoleError names the sequence numbers that are missing. errors.Is ErrHole.
-type HoleError = replay.HoleError
+type HoleError = protocol.HoleError
 
 // ConflictError says who has taken a sequence number. errors.Is ErrWriterConflict.
 type ConflictError struct {

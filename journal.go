@@ -8,7 +8,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
 // Range is a window of sequence numbers. The zero Range is everything.
@@ -22,8 +22,8 @@ type Range struct {
 }
 
 // request checks the window. It says false if nothing can be in it.
-func (r Range) request(pid string) (replay.Request, bool, error) {
-	req := replay.Request{PersistenceID: pid, From: max(r.From, 1), To: r.To, Limit: replay.Unlimited}
+func (r Range) request(pid string) (protocol.Request, bool, error) {
+	req := protocol.Request{PersistenceID: pid, From: max(r.From, 1), To: r.To, Limit: protocol.Unlimited}
 	if req.To == 0 {
 		req.To = math.MaxInt64
 	}
@@ -53,7 +53,7 @@ func (j *Journal) Events(ctx context.Context, persistenceID string, window Range
 		_, err := j.readEvents(ctx, persistenceID, window, nil, func(e *layout.Event) error {
 			return j.deliver(e, func(event Event) error {
 				if !yield(event, nil) {
-					return replay.ErrStop
+					return protocol.ErrStop
 				}
 				return nil
 			})
@@ -64,38 +64,38 @@ func (j *Journal) Events(ctx context.Context, persistenceID string, window Range
 	}
 }
 
-// readEvents reads the events of a window; wait is that of replay.Request. The result is that of a
+// readEvents reads the events of a window; wait is that of protocol.Request. The result is that of a
 // reading that went to the end; the zero Result where there was nothing to read.
 func (j *Journal) readEvents(
-	ctx context.Context, pid string, window Range, wait *replay.Wait, emit func(*layout.Event) error,
-) (replay.Result, error) {
+	ctx context.Context, pid string, window Range, wait *protocol.Wait, emit func(*layout.Event) error,
+) (protocol.Result, error) {
 	req, some, err := window.request(pid)
 	req.Wait = wait
 	if err == nil {
 		err = j.checkReadable(pid)
 	}
 	if err != nil {
-		return replay.Result{}, err
+		return protocol.Result{}, err
 	}
 	if !some {
 		_, done, err := j.life.Read(ctx)
 		if err == nil {
 			done()
 		}
-		return replay.Result{}, err
+		return protocol.Result{}, err
 	}
 	if req.Begun, err = j.entry.enter(ctx, j.life.Reading()); err != nil {
-		return replay.Result{}, err
+		return protocol.Result{}, err
 	}
 	defer req.Begun()
 	return j.replay(ctx, req, emit)
 }
 
 // replay hands out events; it has entered.
-func (j *Journal) replay(ctx context.Context, req replay.Request, emit func(*layout.Event) error) (replay.Result, error) {
+func (j *Journal) replay(ctx context.Context, req protocol.Request, emit func(*layout.Event) error) (protocol.Result, error) {
 	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
-		return replay.Result{}, err
+		return protocol.Result{}, err
 	}
 	defer op.End()
 	result, err := j.store.Run(ctx, &dynamo.Meter{}, req, func(e *layout.Event) error {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -14,12 +14,12 @@ func (w *Writer) raiseHighMark(ctx context.Context, m *dynamo.Meter, seq int64) 
 	return w.journal.store.RaiseHighMark(ctx, m, w.pid, seq, w.journal.fresh(w.active))
 }
 
-// putLowMark puts a low mark, by what the writer knows of the journal. replay.ErrMarkMoved reports
+// putLowMark puts a low mark, by what the writer knows of the journal. protocol.ErrMarkMoved reports
 // that one as high is stored.
 func (w *Writer) putLowMark(ctx context.Context, m *dynamo.Meter, low layout.LowMark) error {
 	store := w.journal.store
 	item := store.Keys.EncodeLowMark(w.pid, low, w.journal.idsAttributes(w.pid), 0)
-	return store.PutMark(ctx, m, item, replay.LowMarkRises(low), w.journal.fresh(w.active))
+	return store.PutMark(ctx, m, item, protocol.LowMarkRises(low), w.journal.fresh(w.active))
 }
 
 // renewMarks puts the marks of a purged id without their expiry. If the low mark has vanished since it was read, another writer

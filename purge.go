@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
@@ -113,7 +113,7 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 			return 0, err
 		}
 	}
-	put := func(low layout.LowMark, condition replay.MarkCondition, expires int64, before func() error) error {
+	put := func(low layout.LowMark, condition protocol.MarkCondition, expires int64, before func() error) error {
 		seen := j.clock.Now()
 		item := j.store.Keys.EncodeLowMark(w.pid, low, nil, expires)
 		if err := w.takenOver(j.store.PutMark(ctx, m, item, condition, before)); err != nil {
@@ -126,9 +126,9 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 	if !safeguard.PurgeLasts {
 		during = j.tombstoneExpiry()
 	}
-	raised := replay.LowMarkRises(low)
+	raised := protocol.LowMarkRises(low)
 	if marks.Low.Seq == low.Seq { // no number is left: the mark can't be raised, and nobody can write
-		raised = replay.LowMarkStays(low)
+		raised = protocol.LowMarkStays(low)
 	}
 	if err := put(low, raised, during, j.fresh(w.active)); err != nil {
 		return 0, err
@@ -230,15 +230,15 @@ func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter, marks layou
 // and of the low marks in other shards the highest counts.
 func (w *Writer) expireRest(ctx context.Context, m *dynamo.Meter, marks layout.Marks) error {
 	store, expires := w.journal.store, w.journal.tombstoneExpiry()
-	expire := func(item layout.Attributes, condition replay.MarkCondition) error {
+	expire := func(item layout.Attributes, condition protocol.MarkCondition) error {
 		err := store.PutMark(ctx, m, item, condition, w.journal.fresh(w.lowSeen))
-		if err != nil && !errors.Is(err, replay.ErrMarkMoved) {
+		if err != nil && !errors.Is(err, protocol.ErrMarkMoved) {
 			return fmt.Errorf("let the marks expire: %w", err)
 		}
 		return nil
 	}
 	for _, seq := range marks.HighMarks {
-		if err := expire(store.Keys.EncodeHighMark(w.pid, seq, expires), replay.HighMarkStays(seq)); err != nil {
+		if err := expire(store.Keys.EncodeHighMark(w.pid, seq, expires), protocol.HighMarkStays(seq)); err != nil {
 			return err
 		}
 	}
@@ -247,7 +247,7 @@ func (w *Writer) expireRest(ctx context.Context, m *dynamo.Meter, marks layout.M
 			continue
 		}
 		low := layout.LowMark{Seq: seq, Removed: seq}
-		if err := expire(store.Keys.EncodeLowMark(w.pid, low, nil, expires), replay.LowMarkStays(low)); err != nil {
+		if err := expire(store.Keys.EncodeLowMark(w.pid, low, nil, expires), protocol.LowMarkStays(low)); err != nil {
 			return err
 		}
 	}
@@ -256,16 +256,16 @@ func (w *Writer) expireRest(ctx context.Context, m *dynamo.Meter, marks layout.M
 
 // stillExpiring is the condition under which a purge says on the low mark how far it has come: nobody has begun to use the
 // persistence id again.
-func stillExpiring(low layout.LowMark) replay.MarkCondition {
+func stillExpiring(low layout.LowMark) protocol.MarkCondition {
 	if !safeguard.TakenOver {
-		return replay.LowMarkStays(low)
+		return protocol.LowMarkStays(low)
 	}
-	return replay.LowMarkExpires(low)
+	return protocol.LowMarkExpires(low)
 }
 
 // takenOver says that another writer has begun to use the persistence id that is being purged.
 func (w *Writer) takenOver(err error) error {
-	if !errors.Is(err, replay.ErrMarkMoved) {
+	if !errors.Is(err, protocol.ErrMarkMoved) {
 		return err
 	}
 	return w.overtaken()
@@ -382,7 +382,7 @@ func (w *Writer) stillErasing(ctx context.Context, m *dynamo.Meter) error {
 		return err
 	}
 	if marks.Low.Seq != w.low.Seq {
-		return w.takenOver(replay.ErrMarkMoved)
+		return w.takenOver(protocol.ErrMarkMoved)
 	}
 	w.lowSeen = seen
 	return nil

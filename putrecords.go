@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
 // PutRecordsOptions say how to write a history.
@@ -378,11 +378,11 @@ func (p *putting) writeAll(ctx context.Context, items []layout.Attributes, event
 // write puts an event under the condition that nothing stands there, or what stands there is the very same.
 func (p *putting) write(ctx context.Context, item layout.Attributes, e *layout.Event) error {
 	j := p.journal
-	err := j.client.Put(ctx, &p.meter, dynamo.Put{Table: j.config.JournalTable, Item: item, Condition: replay.NotExists})
+	err := j.client.Put(ctx, &p.meter, dynamo.Put{Table: j.config.JournalTable, Item: item, Condition: protocol.NotExists})
 	if !errors.Is(err, dynamo.ErrConditionFailed) {
 		return err
 	}
-	slot, err := j.store.Standing(ctx, &p.meter, p.pid, e.SequenceNr, dynamo.OldItem(err))
+	slot, err := j.store.MetSlot(ctx, &p.meter, p.pid, e.SequenceNr, dynamo.OldItem(err))
 	if err != nil {
 		return err
 	}
@@ -504,12 +504,12 @@ func (p *putting) keepTaken(ctx context.Context, first, last int64) error {
 
 func (p *putting) tombstone(ctx context.Context, seq int64, item layout.Attributes, young func() error) error {
 	j := p.journal
-	put := dynamo.Put{Table: j.config.JournalTable, Item: item, Condition: replay.NotExists, Before: young}
+	put := dynamo.Put{Table: j.config.JournalTable, Item: item, Condition: protocol.NotExists, Before: young}
 	err := j.client.Put(ctx, &p.meter, put)
 	if !errors.Is(err, dynamo.ErrConditionFailed) {
 		return err
 	}
-	slot, err := j.store.Standing(ctx, &p.meter, p.pid, seq, dynamo.OldItem(err))
+	slot, err := j.store.MetSlot(ctx, &p.meter, p.pid, seq, dynamo.OldItem(err))
 	if err == nil && slot.Event != nil {
 		err = p.conflict(seq, fmt.Sprintf("writer %s has written it meanwhile", slot.Event.WriterUUID))
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/ids"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
 // IDsOptions say which persistence ids to list, and how. The zero value is all, by the journal's index if it has one.
@@ -319,7 +319,7 @@ func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll
 				return !ended
 			})
 			if ended {
-				err = replay.ErrStop
+				err = protocol.ErrStop
 			}
 			return found, err
 		}
@@ -327,7 +327,7 @@ func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll
 		if err == nil {
 			err = poll.poll(ctx, j.life.Reading(), look, func() (time.Duration, bool) { return 0, false })
 		}
-		if err != nil && !errors.Is(err, replay.ErrStop) {
+		if err != nil && !errors.Is(err, protocol.ErrStop) {
 			yield("", fmt.Errorf("list the persistence ids of journal %q: %w", j.config.JournalName, itemError(j.config.JournalTable, err)))
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/history"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
 // Record is a part of a persistence id's history: an event as it is stored, a span of numbers that hold none, or a low mark.
@@ -57,12 +57,12 @@ func (j *Journal) Records(ctx context.Context, persistenceID string, opts Record
 		r.yield = func(record Record) error {
 			return r.op.Outside(func() error {
 				if !yield(record, nil) {
-					return replay.ErrStop
+					return protocol.ErrStop
 				}
 				return nil
 			})
 		}
-		if err := j.readRecords(ctx, persistenceID, r); err != nil && !errors.Is(err, replay.ErrStop) {
+		if err := j.readRecords(ctx, persistenceID, r); err != nil && !errors.Is(err, protocol.ErrStop) {
 			yield(Record{}, fmt.Errorf("read the history of %q: %w", persistenceID, itemError(j.config.JournalTable, err)))
 		}
 	}
@@ -90,7 +90,7 @@ func (j *Journal) readRecords(ctx context.Context, pid string, r *recording) err
 			return err
 		}
 	}
-	req := replay.Request{PersistenceID: pid, From: r.next, To: math.MaxInt64, Limit: replay.Unlimited, Low: r.lowMark, Begun: begun}
+	req := protocol.Request{PersistenceID: pid, From: r.next, To: math.MaxInt64, Limit: protocol.Unlimited, Low: r.lowMark, Begun: begun}
 	result, err := j.store.Run(ctx, &r.meter, req, func(e *layout.Event) error { return r.event(ctx, e) })
 	if err == nil && !r.stopped {
 		err = r.end(ctx, result.Decided)
@@ -182,7 +182,7 @@ func (r *recording) before(ctx context.Context, last int64) error {
 	}
 	if r.opts.Live && r.highest-r.next < LiveWindow {
 		r.stopped = true
-		return replay.ErrStop
+		return protocol.ErrStop
 	}
 	closed := Record{Kind: RecordClosed, SequenceNumber: r.next, Last: last}
 	r.next = last + 1

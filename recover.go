@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -57,7 +57,7 @@ func (j *Journal) Recover(ctx context.Context, persistenceID string, opts Recove
 }
 
 // recovery checks the arguments of Recover.
-func (j *Journal) recovery(pid string, opts *RecoverOptions, handler func(Event) error) (*replay.Request, error) {
+func (j *Journal) recovery(pid string, opts *RecoverOptions, handler func(Event) error) (*protocol.Request, error) {
 	window := Range{To: opts.To, Limit: opts.Limit}
 	if handler == nil {
 		window.Limit = new(int64(0))
@@ -79,7 +79,7 @@ func (j *Journal) recovery(pid string, opts *RecoverOptions, handler func(Event)
 func recoverError(pid string, err error) error { return fmt.Errorf("recover %q: %w", pid, err) }
 
 // recover does what Recover says; it has entered.
-func (j *Journal) recover(ctx context.Context, req *replay.Request, handler func(Event) error) (*Writer, error) {
+func (j *Journal) recover(ctx context.Context, req *protocol.Request, handler func(Event) error) (*Writer, error) {
 	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (j *Journal) recover(ctx context.Context, req *replay.Request, handler func
 	return w, nil
 }
 
-func (j *Journal) recoverWriter(ctx context.Context, req *replay.Request, emit func(*layout.Event) error) (*Writer, error) {
+func (j *Journal) recoverWriter(ctx context.Context, req *protocol.Request, emit func(*layout.Event) error) (*Writer, error) {
 	w := &Writer{journal: j, pid: req.PersistenceID, uuid: uuid.NewString(), turn: make(chan struct{}, 1), over: make(chan struct{}), active: j.clock.Now()}
 	w.alone = w.active
 	found, err := j.store.Run(ctx, &w.recovery, *req, emit)

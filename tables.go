@@ -13,7 +13,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
 // TableOptions say what kind of tables to make.
@@ -289,7 +289,7 @@ func (c *Config) missingHeader(ctx context.Context, client *dynamo.Client, opts 
 // putHeader puts the journal's header, unless one that says the same was put meanwhile.
 func (c *Config) putHeader(ctx context.Context, client *dynamo.Client, header layout.Header) error {
 	keys := layout.Keys{Journal: c.JournalName}
-	err := client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: c.JournalTable, Item: keys.EncodeHeader(header), Condition: replay.NotExists})
+	err := client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: c.JournalTable, Item: keys.EncodeHeader(header), Condition: protocol.NotExists})
 	if errors.Is(err, dynamo.ErrConditionFailed) { // another has just put it, or an earlier try of ours
 		return c.sameHeader(dynamo.OldItem(err), header)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 	"github.com/dynajournal/dynajournal/internal/verify"
 	"github.com/dynajournal/dynajournal/serialization"
@@ -203,7 +203,7 @@ func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Se
 			r.found = func(f Finding) error {
 				return r.call(func() error {
 					if !yield(f, nil) {
-						return replay.ErrStop
+						return protocol.ErrStop
 					}
 					return nil
 				})
@@ -217,7 +217,7 @@ func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Se
 			}
 			return err
 		})
-		if err != nil && !errors.Is(err, replay.ErrStop) {
+		if err != nil && !errors.Is(err, protocol.ErrStop) {
 			yield(Finding{}, fmt.Errorf("verify journal %q: %w", j.config.JournalName, err))
 		}
 	}

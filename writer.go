@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -341,7 +341,7 @@ func (a *appending) start(ctx context.Context) {
 	}
 	in := dynamo.Insert{ID: w.pid, Items: a.items, Sizes: a.sizes, Before: a.before}
 	if safeguard.Conditional && (safeguard.ConditionalMembers || len(a.items) == 1) {
-		in.Condition = replay.NotExists
+		in.Condition = protocol.NotExists
 	}
 	a.members = w.journal.group.Insert(ctx, a.meter, in)
 }
@@ -417,7 +417,7 @@ func (a *appending) meet(ctx context.Context, results []error) {
 	}
 	ctx, end := w.journal.life.Look(ctx)
 	defer end()
-	standing, err := w.journal.store.AllStanding(ctx, a.meter, w.pid, old)
+	standing, err := w.journal.store.MetSlots(ctx, a.meter, w.pid, old)
 	for i, e := range a.events {
 		if _, met := old[e.SequenceNr]; !met {
 			continue
@@ -579,7 +579,7 @@ func (w *Writer) stillLast(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	if w.next == 1 {
 		return true, nil
 	}
-	slot, err := w.journal.store.Standing(ctx, m, w.pid, w.next-1, nil)
+	slot, err := w.journal.store.MetSlot(ctx, m, w.pid, w.next-1, nil)
 	return err == nil && w.last != "" && slot.Event != nil && slot.Event.WriterUUID == w.last, err
 }
 

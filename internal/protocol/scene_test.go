@@ -1,4 +1,4 @@
-package replay_test
+package protocol_test
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
 const table, pid = "events", "pid"
@@ -41,7 +41,7 @@ type scene struct {
 
 	client *dynamodb.Client
 	inner  aws.HTTPClient
-	store  *replay.Store
+	store  *protocol.Store
 	keys   layout.Keys
 
 	mu   sync.Mutex
@@ -76,7 +76,7 @@ func newSceneOf(t *testing.T, parallelism int, shards int64) *scene {
 	if err != nil {
 		t.Fatalf("make a client: %v", err)
 	}
-	s.store = &replay.Store{Client: client, Table: table, Keys: keys, Parallelism: parallelism}
+	s.store = &protocol.Store{Client: client, Table: table, Keys: keys, Parallelism: parallelism}
 	_, err = s.client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
 		TableName: aws.String(table), BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{
@@ -237,11 +237,11 @@ func (s *scene) bury(from int64, low layout.LowMark) {
 }
 
 // read runs a reading, and returns the numbers that were handed out.
-func (s *scene) read(req replay.Request) (string, replay.Result, error) {
+func (s *scene) read(req protocol.Request) (string, protocol.Result, error) {
 	s.Helper()
 	req.PersistenceID, req.From, req.To = pid, max(req.From, 1), layout.MaxSequenceNumber
 	if req.Limit == 0 {
-		req.Limit = replay.Unlimited
+		req.Limit = protocol.Unlimited
 	}
 	var got []int64
 	result, err := s.store.Run(s.Context(), &dynamo.Meter{}, req, func(e *layout.Event) error {
@@ -252,7 +252,7 @@ func (s *scene) read(req replay.Request) (string, replay.Result, error) {
 }
 
 // want runs a reading, and checks what it hands out.
-func (s *scene) want(req replay.Request, want string, highest int64) {
+func (s *scene) want(req protocol.Request, want string, highest int64) {
 	s.Helper()
 	got, result, err := s.read(req)
 	if err != nil {

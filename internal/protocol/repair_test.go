@@ -1,4 +1,4 @@
-package replay_test
+package protocol_test
 
 import (
 	"testing"

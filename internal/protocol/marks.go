@@ -1,39 +1,39 @@
-package replay
+package protocol
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// The item of a low mark has two values: `seq`, which a JVM reads, and `low`, which only this
-// project reads and which is stored where it differs. In a native journal they are the same.
-//
-// In a shared journal tombstones and seals stay in the block of the highest sequence number. A JVM
-// takes the last item of that block for its highest number, and removes only what is at or above
-// the low mark that it reads. So `seq` is never raised beyond the first number of that block: what
-// this project leaves in it a JVM removes with its own next deletion, and then finds the highest
-// number by its own low mark.
+// Marks reads all marks of a persistence id, in one request where it can be one.
+func (s *Store) Marks(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, error) {
+	return s.marks(ctx, m, pid, append(s.Keys.HighMarks(pid), s.Keys.LowMarks(pid)...))
+}
 
-// Shared reports whether a JVM may write to the journal.
-func (s *Store) Shared() bool { return s.IDsShards == 0 }
+// LowMark reads the low marks of a persistence id, and nothing of the high marks.
+func (s *Store) LowMark(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, error) {
+	return s.marks(ctx, m, pid, s.Keys.LowMarks(pid))
+}
 
-// LowMarkAt returns a low mark as it is put, where no number above highest is known to be taken,
-// and marks are those that were read last.
-func (s *Store) LowMarkAt(low layout.LowMark, marks layout.Marks, highest int64) layout.LowMark {
-	low.Ahead = 0
-	if s.Shared() && safeguard.JVMLowKept {
-		low.Ahead = max(low.Seq-max(marks.JVMLow, layout.HighestBlock(max(highest, low.Seq-1))), 0)
+func (s *Store) marks(ctx context.Context, m *dynamo.Meter, pid string, keys []layout.Key) (layout.Marks, error) {
+	wanted := make([]dynamo.Attributes, len(keys))
+	for i, k := range keys {
+		wanted[i] = k.Attributes()
 	}
-	return low
+	items, err := s.Client.BatchGet(ctx, m, s.Table, wanted)
+	if err != nil {
+		return layout.Marks{}, fmt.Errorf("read the marks: %w", err)
+	}
+	marks, err := s.Keys.DecodeMarks(pid, items)
+	if err != nil {
+		return layout.Marks{}, fmt.Errorf("table %q: %w", s.Table, err)
+	}
+	return marks, nil
 }
 
 // MarkCondition is a condition on how a mark is stored.
@@ -98,10 +98,6 @@ func LowMarkExpires(low layout.LowMark) MarkCondition {
 
 const expiring = "attribute_exists(" + layout.AttrExpires + ")"
 
-func number(n int64) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
-}
-
 // ErrMarkMoved says that a mark is not stored as its condition says: it is already where it was to
 // be moved, or beyond.
 var ErrMarkMoved = errors.New("the mark is as high already")
@@ -150,60 +146,4 @@ func (s *Store) RenewLowMark(ctx context.Context, m *dynamo.Meter, pid string, l
 	}
 	marks, err := s.LowMark(ctx, m, pid) // an earlier attempt may have put it, or another writer
 	return marks.Low.Seq == low.Seq && marks.Low.Cut == low.Cut && !marks.Expiring, err
-}
-
-// TakeLast makes sure, in a shared journal, that the last number below a low mark is taken and that
-// a high mark leads to it, before the mark is raised beyond everything that is stored: a JVM finds
-// its highest number by them. In a native journal the low mark says enough.
-func (s *Store) TakeLast(ctx context.Context, m *dynamo.Meter, pid string, last int64) error {
-	if !s.Shared() || !safeguard.LastTaken {
-		return nil
-	}
-	if _, err := s.Seal(ctx, m, pid, last); err != nil {
-		return err
-	}
-	if layout.HighestBlock(last) == 0 {
-		return nil
-	}
-	return s.RaiseHighMark(ctx, m, pid, last, nil)
-}
-
-// JVMLowAround returns the low mark as a JVM reads it, as far as it can lie above a number that is
-// going to be written, or was just now. If the event before that is still stored, no deletion by a
-// JVM has ended that went beyond the block behind: the low mark is in one of two shards. Otherwise
-// all are read, also where the low mark is right above that event: a deletion that was cut short has
-// left it, and a JVM never removes it.
-func (s *Store) JVMLowAround(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (int64, error) {
-	if seq > 1 && s.Keys.Shards > 2 {
-		low, there, err := s.jvmLowNear(ctx, m, pid, seq)
-		if err != nil || there && (low != seq || !safeguard.LeftBeforeSeen) {
-			return low, err
-		}
-	}
-	marks, err := s.LowMark(ctx, m, pid)
-	return marks.JVMLow, err
-}
-
-// jvmLowNear returns the low mark as a JVM reads it, as far as it is in the shards of seq and of the
-// block behind. It reports whether an event is stored before seq.
-func (s *Store) jvmLowNear(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (int64, bool, error) {
-	before := s.Keys.Event(pid, seq-1)
-	wanted := []dynamo.Attributes{before.Attributes(), s.Keys.LowMark(pid, seq).Attributes(), s.Keys.LowMarkNext(pid, seq).Attributes()}
-	items, err := s.Client.BatchGet(ctx, m, s.Table, wanted)
-	if err != nil {
-		return 0, false, fmt.Errorf("read the low marks around %d: %w", seq, err)
-	}
-	there := false
-	marks := slices.DeleteFunc(items, func(item layout.Attributes) bool {
-		if layout.IsLowMark(item) {
-			return false
-		}
-		there = there || !layout.IsClosed(item)
-		return true
-	})
-	read, err := s.Keys.DecodeMarks(pid, marks)
-	if err != nil {
-		return 0, false, fmt.Errorf("table %q: %w", s.Table, err)
-	}
-	return read.JVMLow, there, nil
 }

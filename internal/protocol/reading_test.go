@@ -1,4 +1,4 @@
-package replay_test
+package protocol_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
 // TestNoPartitionIsReadTwice reads many partitions of small events: one query each.
@@ -17,7 +17,7 @@ func TestNoPartitionIsReadTwice(t *testing.T) {
 		s := newScene(t, 3)
 		s.singles(1, 750)
 		s.put(s.keys.EncodeHighMark(pid, 700, 0))
-		s.want(replay.Request{Recover: recover}, "1-750", 750)
+		s.want(protocol.Request{Recover: recover}, "1-750", 750)
 		queries := s.queries()
 		for p := range 8 {
 			if queries[p] != 1 {
@@ -40,7 +40,7 @@ func TestReadingStopsWithItsConsumer(t *testing.T) {
 	seen := 0
 	_, err := s.store.Run(t.Context(), &dynamo.Meter{}, request(), func(*layout.Event) error {
 		if seen++; seen == 5 {
-			return replay.ErrStop
+			return protocol.ErrStop
 		}
 		return nil
 	})
@@ -56,8 +56,8 @@ func TestReadingStopsWithItsConsumer(t *testing.T) {
 	}
 }
 
-func request() replay.Request {
-	return replay.Request{PersistenceID: pid, From: 1, To: layout.MaxSequenceNumber, Limit: replay.Unlimited}
+func request() protocol.Request {
+	return protocol.Request{PersistenceID: pid, From: 1, To: layout.MaxSequenceNumber, Limit: protocol.Unlimited}
 }
 
 // TestLargePartitions has partitions of several pages of a megabyte each.
@@ -74,10 +74,10 @@ func TestLargePartitions(t *testing.T) {
 			s.put(keys.EncodeEvent(e))
 		}
 		s.put(s.keys.EncodeHighMark(pid, 200, 0))
-		s.want(replay.Request{Recover: recover}, "1-205", 205)
-		s.want(replay.Request{Recover: recover, From: 150}, "150-205", 205)
+		s.want(protocol.Request{Recover: recover}, "1-205", 205)
+		s.want(protocol.Request{Recover: recover, From: 150}, "150-205", 205)
 		s.vanish(35, 35) // it was there when its page was read before
-		s.want(replay.Request{Recover: recover}, "1-19,181-205", 205)
+		s.want(protocol.Request{Recover: recover}, "1-19,181-205", 205)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestRecoveryBehindItsSnapshot(t *testing.T) {
 		for n := c.snapshot + 1; n <= c.stored; n++ {
 			behind = append(behind, n)
 		}
-		s.want(replay.Request{Recover: true, From: c.snapshot + 1}, ranges(behind), c.highest)
+		s.want(protocol.Request{Recover: true, From: c.snapshot + 1}, ranges(behind), c.highest)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestTheLastPartition(t *testing.T) {
 	s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: last - 9, Removed: last - 9}, nil, 0))
 	s.singles(last-9, last)
 	for _, recover := range []bool{false, true} {
-		got, result, err := s.read(replay.Request{Recover: recover})
+		got, result, err := s.read(protocol.Request{Recover: recover})
 		if err != nil || !strings.HasSuffix(got, "-9223372036854775806") || recover && result.Highest != last {
 			t.Errorf("recovering %v: %q, %+v, %v", recover, got, result, err)
 		}
@@ -150,7 +150,7 @@ func TestAtomicWriteThatIsCutCountsOnlyAsAWhole(t *testing.T) {
 			if c.from > 1 {
 				s.singles(1, 2)
 			}
-			s.want(replay.Request{Recover: recover, From: c.from}, c.want, 9)
+			s.want(protocol.Request{Recover: recover, From: c.from}, c.want, 9)
 			if t.Failed() {
 				t.Fatalf("where %s, recovering %v", name, recover)
 			}
@@ -168,6 +168,6 @@ func TestReadingFollowsTheLowMarkOverWhatIsBelowIt(t *testing.T) {
 		s.singles(92, 96)
 		s.singles(101, 103)
 		s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 99, Removed: 99}, nil, 0))
-		s.want(replay.Request{Recover: recover}, "101-103", 103)
+		s.want(protocol.Request{Recover: recover}, "101-103", 103)
 	}
 }

@@ -1,4 +1,4 @@
-package replay
+package protocol
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// clock orders readings: what has a later stamp was read later.
-type clock struct{ now atomic.Int64 }
+// sequence tells which of two readings was later: the one with the higher stamp.
+type sequence struct{ last atomic.Int64 }
 
-func (c *clock) stamp() int64 { return c.now.Add(1) }
+func (s *sequence) stamp() int64 { return s.last.Add(1) }
 
 // page is a part of a partition, as it was read.
 type page struct {
@@ -22,7 +22,7 @@ type page struct {
 	// next is where the partition goes on, nil at its end.
 	next dynamo.Attributes
 	// low is the low mark as it was read behind a page that shows nothing of the persistence id.
-	low *lowSeen
+	low *lowMarkRead
 	err error
 }
 
@@ -31,10 +31,10 @@ type page struct {
 // partition that is known to be needed, and begins only while the client has a place to spare: where requests wait for places,
 // no page comes earlier for being asked for earlier, it would only be held longer. No partition is read twice.
 type partitions struct {
-	store *Store
-	meter *dynamo.Meter
-	clock *clock
-	pid   string
+	store    *Store
+	meter    *dynamo.Meter
+	sequence *sequence
+	pid      string
 	// from is the first number wanted.
 	from int64
 	// needed is the last partition that is read whatever the ones before it hold.
@@ -78,7 +78,7 @@ type order struct {
 }
 
 func openPartitions(ctx context.Context, r *run, from, needed int64) *partitions {
-	p := &partitions{store: r.store, meter: r.meter, clock: &r.clock, pid: r.req.PersistenceID, from: from, needed: needed}
+	p := &partitions{store: r.store, meter: r.meter, sequence: &r.sequence, pid: r.req.PersistenceID, from: from, needed: needed}
 	p.know(r.marks)
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.unwatch = context.AfterFunc(p.ctx, p.expel)
@@ -183,11 +183,11 @@ func (p *partitions) read(o order, next dynamo.Attributes) page {
 	in := p.store.partitionQuery(p.pid, lo, partitionEnd(lo))
 	in.ExclusiveStartKey = next
 	slots, next, err := p.store.page(p.ctx, p.meter, p.pid, o.number, in, o.reserved)
-	got := page{slots: slots, read: p.clock.stamp(), next: next, err: err}
+	got := page{slots: slots, read: p.sequence.stamp(), next: next, err: err}
 	if lo == 1 && in.ExclusiveStartKey == nil && err == nil && len(slots) == 0 {
 		// A new persistence id, as it seems: the low mark is asked for while the marks may still be on their way. If that fails, who
 		// needs it asks again, and has the error.
-		got.low, _ = p.store.lowIn(p.ctx, p.meter, p.pid, p.clock, p.store.lowCanBe(layout.Marks{}, 1))
+		got.low, _ = p.store.lowMarksIn(p.ctx, p.meter, p.pid, p.sequence, p.store.lowMarkCandidates(layout.Marks{}, 1))
 	}
 	return got
 }

@@ -1,4 +1,4 @@
-package replay_test
+package protocol_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
 // marksRead is closed when the marks were read. The first partition is read beside them: what is to be news to the reader
@@ -64,7 +64,7 @@ func TestLowMarkMovesBeforeThePages(t *testing.T) {
 				s.batch(3, 6)
 				s.singles(7, 9)
 				s.afterMarks(func() { c.delete(s) })
-				s.want(replay.Request{Recover: recover}, c.want, c.highest)
+				s.want(protocol.Request{Recover: recover}, c.want, c.highest)
 			})
 		}
 	}
@@ -85,7 +85,7 @@ func TestNothingIsConfirmedWhileTheMarksAreRead(t *testing.T) {
 					<-confirmed
 				}
 			}
-			s.want(replay.Request{Recover: true}, "", 0)
+			s.want(protocol.Request{Recover: true}, "", 0)
 			if n := s.count(anything); n != 3 {
 				t.Errorf("there were %d requests, want the marks, the first partition, and the low mark once more", n)
 			}
@@ -102,7 +102,7 @@ func TestFirstPartitionEmptied(t *testing.T) {
 			s := newSceneOf(t, 10, shards)
 			s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 301, Removed: 301}, nil, 0), s.keys.EncodeHighMark(pid, 300, 0))
 			s.singles(301, 305)
-			s.want(replay.Request{Recover: true}, "301-305", 305)
+			s.want(protocol.Request{Recover: true}, "301-305", 305)
 			if n := s.count(anything); n != 4 {
 				t.Errorf("there were %d requests, want the marks, two partitions, and the low mark of one that shows nothing", n)
 			}
@@ -142,7 +142,7 @@ func TestLowMarkMovesToAnotherShard(t *testing.T) {
 					s.put(s.keys.EncodeFence(pid, c.last+1, c.raised, 0))
 				}
 			})
-			s.want(replay.Request{Recover: true}, "", max(c.last, c.raised-1))
+			s.want(protocol.Request{Recover: true}, "", max(c.last, c.raised-1))
 		})
 	}
 }
@@ -185,12 +185,12 @@ func TestDeletionOfWhatWasWrittenSinceTheMarks(t *testing.T) {
 					remove(s)
 				})
 				if !strings.HasSuffix(name, "order") {
-					s.want(replay.Request{Recover: recover}, "251-300", 300)
+					s.want(protocol.Request{Recover: recover}, "251-300", 300)
 					return
 				}
-				got, _, err := s.read(replay.Request{Recover: recover})
-				if recover && (got != "1-50" || !errors.Is(err, replay.ErrDeletedMeanwhile)) {
-					t.Errorf("a recovery handed out %q, %v; want 1-50 and %v", got, err, replay.ErrDeletedMeanwhile)
+				got, _, err := s.read(protocol.Request{Recover: recover})
+				if recover && (got != "1-50" || !errors.Is(err, protocol.ErrDeletedMeanwhile)) {
+					t.Errorf("a recovery handed out %q, %v; want 1-50 and %v", got, err, protocol.ErrDeletedMeanwhile)
 				}
 				if !recover && (got != "1-50,251-300" || err != nil) {
 					t.Errorf("a reader was handed out %q, %v; want 1-50,251-300", got, err)
@@ -211,7 +211,7 @@ func TestLowMarkMovesToWhereAFenceSays(t *testing.T) {
 				s.put(s.keys.EncodeFence(pid, 1, 5501, 0), s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5501, Removed: 5501}, nil, 0))
 				s.singles(5501, 5503)
 			})
-			s.want(replay.Request{Recover: recover}, "5501-5503", 5503)
+			s.want(protocol.Request{Recover: recover}, "5501-5503", 5503)
 		})
 	}
 }
@@ -221,7 +221,7 @@ func TestFenceBehindTombstones(t *testing.T) {
 	t.Parallel()
 	s := newSceneOf(t, 10, 10)
 	s.put(s.keys.EncodeTombstone(pid, 1, 4_000_000_000), s.keys.EncodeFence(pid, 2, 5501, 4_000_000_000))
-	s.want(replay.Request{Recover: true}, "", 5500)
+	s.want(protocol.Request{Recover: true}, "", 5500)
 	if n := s.count(operation("PutItem")); n != 4 {
 		t.Errorf("%d items were put; want one that holds a tombstone, a seal and a high mark for a JVM, and the low mark", n)
 	}
@@ -237,7 +237,7 @@ func TestLowMarkSaysLaterWhatItCuts(t *testing.T) {
 		s.singles(7, 9)
 		cut := layout.LowMark{Seq: 5, Removed: 5, Cut: layout.Batch{Start: 3, Last: 6, WriterUUID: "w"}}
 		s.afterMarks(func() { s.put(s.keys.EncodeLowMark(pid, cut, nil, 0)) })
-		s.want(replay.Request{Recover: recover}, "5-9", 9)
+		s.want(protocol.Request{Recover: recover}, "5-9", 9)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestLowMarkOfBeforeALaterPageIsReadAgain(t *testing.T) {
 		<-lowRead
 		s.jvmDeletes(1, 150)
 	})
-	s.want(replay.Request{Recover: true}, "", 150)
+	s.want(protocol.Request{Recover: true}, "", 150)
 }
 
 // TestLowMarkIsAsOldAsItsRequest is the same with a low mark whose answer comes after the second
@@ -285,7 +285,7 @@ func TestLowMarkIsAsOldAsItsRequest(t *testing.T) {
 			low(a)
 			page(a)
 		}
-		s.want(replay.Request{Recover: true}, "", 150)
+		s.want(protocol.Request{Recover: true}, "", 150)
 	})
 }
 
@@ -309,10 +309,10 @@ func TestDeletedMeanwhile(t *testing.T) {
 			s.singles(1, 230)
 			s.put(s.keys.EncodeHighMark(pid, 200, 0))
 			s.before = once(query(1), func() { s.bury(1, layout.LowMark{Seq: 151, Removed: 151}) })
-			got, result, err := s.read(replay.Request{Recover: recover})
+			got, result, err := s.read(protocol.Request{Recover: recover})
 			if recover {
-				if !errors.Is(err, replay.ErrDeletedMeanwhile) || got != "1-99" {
-					t.Errorf("a recovery handed out %q, %v; want 1-99 and %v", got, err, replay.ErrDeletedMeanwhile)
+				if !errors.Is(err, protocol.ErrDeletedMeanwhile) || got != "1-99" {
+					t.Errorf("a recovery handed out %q, %v; want 1-99 and %v", got, err, protocol.ErrDeletedMeanwhile)
 				}
 				return
 			}
@@ -330,7 +330,7 @@ func TestDeletedMeanwhileOfWhatIsHandedOut(t *testing.T) {
 	s.singles(1, 150)
 	s.put(s.keys.EncodeHighMark(pid, 100, 0))
 	s.before = once(query(1), func() { s.bury(1, layout.LowMark{Seq: 60, Removed: 60}) })
-	s.want(replay.Request{Recover: true}, "1-150", 150)
+	s.want(protocol.Request{Recover: true}, "1-150", 150)
 }
 
 // TestLowMarkMovesAgainAndAgain moves the low mark each time when it is read.
@@ -356,7 +356,7 @@ func TestLowMarkMovesAgainAndAgain(t *testing.T) {
 					low += 10
 				}
 			}
-			s.want(replay.Request{Recover: recover}, "41-50", 50)
+			s.want(protocol.Request{Recover: recover}, "41-50", 50)
 		})
 	}
 }
@@ -374,7 +374,7 @@ func TestGapIsReadAgain(t *testing.T) {
 			s.vanish(2, 2)
 			s.vanish(4, 5)
 			s.after = once(query(0), func() { s.put(single(2), member(4, 3, 6), member(5, 3, 6)) })
-			s.want(replay.Request{Recover: recover}, "1-9", 9)
+			s.want(protocol.Request{Recover: recover}, "1-9", 9)
 		})
 	}
 }
@@ -389,14 +389,14 @@ func TestSealMeetsAnEvent(t *testing.T) {
 	s.vanish(2, 2)
 	s.vanish(4, 5)
 	s.before = once(operation("PutItem"), func() { s.put(single(2)) })
-	s.want(replay.Request{Recover: true}, "1-2,7-9", 9) // of the atomic write two members are sealed
+	s.want(protocol.Request{Recover: true}, "1-2,7-9", 9) // of the atomic write two members are sealed
 
 	s = newScene(t, 10)
 	s.singles(1, 2)
 	s.batch(3, 6)
 	s.vanish(4, 5)
 	s.before = once(operation("PutItem"), func() { s.put(member(4, 3, 6), member(5, 3, 6)) })
-	s.want(replay.Request{Recover: true}, "1-6", 6)
+	s.want(protocol.Request{Recover: true}, "1-6", 6)
 }
 
 // TestSealMeetsATombstone deletes what is missing before it is sealed.
@@ -406,7 +406,7 @@ func TestSealMeetsATombstone(t *testing.T) {
 	s.singles(1, 9)
 	s.vanish(1, 3)
 	s.before = once(operation("PutItem"), func() { s.bury(1, layout.LowMark{Seq: 6, Removed: 6}) })
-	s.want(replay.Request{Recover: true}, "6-9", 9)
+	s.want(protocol.Request{Recover: true}, "6-9", 9)
 }
 
 // TestOlderPageOfALaterPartition reads the second partition ahead, before an atomic write that crosses into it lands, and
@@ -427,7 +427,7 @@ func TestOlderPageOfALaterPartition(t *testing.T) {
 				close(landed)
 			})
 			s.before = once(query(0), func() { <-landed })
-			s.want(replay.Request{Recover: recover}, "1-203", 203)
+			s.want(protocol.Request{Recover: recover}, "1-203", 203)
 		})
 	}
 }

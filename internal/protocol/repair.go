@@ -1,4 +1,4 @@
-package replay
+package protocol
 
 import (
 	"context"
@@ -18,34 +18,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
-
-// ids are the attributes that list a persistence id, nil in a shared journal.
-func (s *Store) ids(pid string) layout.Attributes {
-	if s.Shared() {
-		return nil
-	}
-	return s.Keys.IDsAttributes(pid, s.IDsShards)
-}
-
-// Hold makes the tombstone that stands in a slot stay for good, as a fence that says to what the low mark is going to be raised.
-// It says false if the tombstone has vanished, or somebody else has put something there.
-func (s *Store) Hold(ctx context.Context, m *dynamo.Meter, pid string, slot layout.Slot, low int64) (bool, error) {
-	same := " = :expires"
-	if !safeguard.HoldExpiry {
-		same = " >= :expires"
-	}
-	err := s.Client.Put(ctx, m, dynamo.Put{
-		Table:     s.Table,
-		Item:      s.Keys.EncodeFence(pid, slot.SequenceNr, low, 0),
-		Before:    s.Before,
-		Condition: layout.AttrExpires + same,
-		Values:    dynamo.Attributes{":expires": number(slot.Expires)},
-	})
-	if errors.Is(err, dynamo.ErrConditionFailed) {
-		return false, nil
-	}
-	return err == nil, err
-}
 
 // Stored reads the item of a number as it is stored; nil if there is none.
 func (s *Store) Stored(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (layout.Attributes, error) {
@@ -212,62 +184,4 @@ func (s *Store) EachStored(ctx context.Context, m *dynamo.Meter, pid string, p i
 		KeyConditionExpression:    aws.String(layout.AttrPar + " = :p"),
 		ExpressionAttributeValues: dynamo.Attributes{":p": &types.AttributeValueMemberS{Value: s.Keys.Partition(pid, p)}},
 	}, emit)
-}
-
-// eachOf gives the items that a query of a partition finds to emit, page after page.
-func (s *Store) eachOf(ctx context.Context, m *dynamo.Meter, p int64, in *dynamodb.QueryInput, emit func(layout.Attributes) error) error {
-	for {
-		page, err := s.Client.Query(ctx, m, in)
-		if err != nil {
-			return fmt.Errorf("read partition %d: %w", p, err)
-		}
-		for _, item := range page.Items {
-			if err := emit(item); err != nil {
-				return err
-			}
-		}
-		if page.Next == nil {
-			return nil
-		}
-		in.ExclusiveStartKey = page.Next
-	}
-}
-
-// Unwrap gives the enveloped events of a partition today's form, each only if it still is what was
-// read. done is told of each such event: nil if it has today's form now, else why it was left as it
-// is. It reports whether the partition holds anything.
-func (s *Store) Unwrap(ctx context.Context, m *dynamo.Meter, pid string, p int64, done func(seq int64, left error) error) (bool, error) {
-	if !s.Keys.PartitionFits(pid, p) {
-		return false, nil
-	}
-	there := false
-	first := p * layout.PartitionSize
-	err := s.eachOf(ctx, m, p, s.partitionQuery(pid, max(first, 1), partitionEnd(first)), func(item layout.Attributes) error {
-		there = true
-		seq, split, err := s.Keys.Unwrap(pid, p, item)
-		if err != nil || split == nil {
-			if err != nil {
-				err = done(seq, err)
-			}
-			return err
-		}
-		put := dynamo.Put{
-			Table:     s.Table,
-			Item:      split,
-			Condition: layout.AttrPay + " = :pay AND attribute_not_exists(" + layout.AttrEvent + ")",
-			Values:    layout.Attributes{":pay": item[layout.AttrPay]},
-		}
-		if !safeguard.UnwrapUnchanged {
-			put.Condition, put.Values = "", nil
-		}
-		err = s.Client.Put(ctx, m, put)
-		if errors.Is(err, dynamo.ErrConditionFailed) { // deleted or unwrapped meanwhile
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("unwrap %d: %w", seq, err)
-		}
-		return done(seq, nil)
-	})
-	return there, err
 }

@@ -1,4 +1,4 @@
-package replay
+package protocol
 
 import (
 	"github.com/dynajournal/dynajournal/internal/layout"

@@ -1,4 +1,4 @@
-package replay
+package protocol
 
 import (
 	"context"
@@ -26,12 +26,12 @@ func (r *run) gap(ctx context.Context, slot read) error {
 			return err
 		}
 	}
-	at := r.clock.stamp()
+	at := r.sequence.stamp()
 	if int64(len(there)) < hi-lo+1 {
 		if e := slot.Event; e != nil && e.Batch.IsBatch() && e.Batch.Start <= hi {
 			r.leave(e.Batch, at)
 		}
-		if err := r.confirmLow(ctx, at); err != nil {
+		if err := r.confirmLowMark(ctx, at); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (r *run) seal(ctx context.Context, store *Store, numbers []read, known []bo
 		}
 		group.Go(func() error {
 			slot, err := store.Seal(ctx, r.meter, r.req.PersistenceID, numbers[i].SequenceNr)
-			numbers[i] = read{Slot: slot, at: r.clock.stamp()}
+			numbers[i] = read{Slot: slot, at: r.sequence.stamp()}
 			return err
 		})
 	}

@@ -1,20 +1,10 @@
-// Package replay reads what stands in the journal of one persistence id, decides what of it counts, and closes gaps for
-// those who are going to write: the reading half of the write protocol.
-//
-// The rules, each kept where its name says:
-//   - a batch counts when all its members are there, wherever a window or the low mark cuts it (batch.go);
-//   - what looks irregular is decided only on a low mark that was read after it (low.go);
-//   - who is going to write seals every missing number before anything behind it is handed out (gap.go);
-//   - the high mark is a hint: reading follows a partition that ends in its last number, and looks back from an empty one
-//     (partition.go, highest.go).
-package replay
+package protocol
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"math"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -25,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// Store is where the journal's items stand.
+// Store is where the items of a journal are stored.
 type Store struct {
 	Client *dynamo.Client
 	Table  string
@@ -70,79 +60,29 @@ func (s *Store) start(work func()) {
 	s.Go(work)
 }
 
-// Marks reads all marks of a persistence id, in one request where it can be one.
-func (s *Store) Marks(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, error) {
-	return s.marks(ctx, m, pid, append(s.Keys.HighMarks(pid), s.Keys.LowMarks(pid)...))
-}
-
-// LowMark reads the low marks of a persistence id, and nothing of the high marks.
-func (s *Store) LowMark(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, error) {
-	return s.marks(ctx, m, pid, s.Keys.LowMarks(pid))
-}
-
-func (s *Store) marks(ctx context.Context, m *dynamo.Meter, pid string, keys []layout.Key) (layout.Marks, error) {
-	wanted := make([]dynamo.Attributes, len(keys))
-	for i, k := range keys {
-		wanted[i] = k.Attributes()
+// ids are the attributes that list a persistence id, nil in a shared journal.
+func (s *Store) ids(pid string) layout.Attributes {
+	if s.Shared() {
+		return nil
 	}
-	items, err := s.Client.BatchGet(ctx, m, s.Table, wanted)
-	if err != nil {
-		return layout.Marks{}, fmt.Errorf("read the marks: %w", err)
-	}
-	marks, err := s.Keys.DecodeMarks(pid, items)
-	if err != nil {
-		return layout.Marks{}, fmt.Errorf("table %q: %w", s.Table, err)
-	}
-	return marks, nil
+	return s.Keys.IDsAttributes(pid, s.IDsShards)
 }
 
-// NotExists is the condition under which every event and seal is put: nothing stands at its key. It is what fences writers.
-const NotExists = "attribute_not_exists(" + layout.AttrPar + ")"
-
-// Exists is the condition that something is stored at a key.
-const Exists = "attribute_exists(" + layout.AttrPar + ")"
-
-// Seal closes a number for good, unless something stands there: it returns what stands there afterwards, which is the seal
-// or whatever was there before it.
-func (s *Store) Seal(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (layout.Slot, error) {
-	return s.close(ctx, m, pid, seq, s.Keys.EncodeSeal(pid, seq))
-}
-
-// Fence takes a number before the low mark is raised to low, unless something stands there: with expires as a tombstone, else
-// as a seal. It returns what stands there afterwards.
-func (s *Store) Fence(ctx context.Context, m *dynamo.Meter, pid string, seq, low, expires int64) (layout.Slot, error) {
-	return s.close(ctx, m, pid, seq, s.Keys.EncodeFence(pid, seq, low, expires))
-}
-
-func (s *Store) close(ctx context.Context, m *dynamo.Meter, pid string, seq int64, item layout.Attributes) (layout.Slot, error) {
-	if safeguard.SealListed && seq == 1 && !s.Shared() { // an id stays listed whose first number was sealed
-		maps.Copy(item, s.Keys.IDsAttributes(pid, s.IDsShards))
-	}
-	switch err := s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: item, Condition: NotExists, Before: s.Before}); {
-	case err == nil, errors.Is(err, dynamo.ErrConditionFailed) && !safeguard.SealMeets:
-		return s.Keys.DecodeSlot(pid, seq/layout.PartitionSize, item)
-	case !errors.Is(err, dynamo.ErrConditionFailed):
-		return layout.Slot{}, fmt.Errorf("seal %d: %w", seq, err)
-	default:
-		return s.Standing(ctx, m, pid, seq, dynamo.OldItem(err))
-	}
-}
-
-// Standing is what stands at a key where a condition failed: the item that the failure brought along, or where it brought
-// none, the one that is read now.
-func (s *Store) Standing(ctx context.Context, m *dynamo.Meter, pid string, seq int64, item layout.Attributes) (layout.Slot, error) {
+// MetSlot is what is stored at a number where a put's condition failed. item is what the failure
+// brought along; nil reads it now.
+func (s *Store) MetSlot(ctx context.Context, m *dynamo.Meter, pid string, seq int64, item layout.Attributes) (layout.Slot, error) {
 	if item == nil {
 		var err error
 		if item, err = s.Client.Get(ctx, m, s.Table, s.Keys.Event(pid, seq).Attributes()); err != nil {
 			return layout.Slot{}, fmt.Errorf("read %d: %w", seq, err)
 		}
 	}
-	return s.standing(pid, seq, item)
+	return s.decodeMet(pid, seq, item)
 }
 
-// AllStanding is Standing for several numbers, each with the item that its failure brought along: those that brought none are
-// read together.
-func (s *Store) AllStanding(ctx context.Context, m *dynamo.Meter, pid string, met map[int64]layout.Attributes) (map[int64]layout.Slot, error) {
+// MetSlots is MetSlot for several numbers, each with the item that its failure brought along. Those
+// that brought none are read together.
+func (s *Store) MetSlots(ctx context.Context, m *dynamo.Meter, pid string, met map[int64]layout.Attributes) (map[int64]layout.Slot, error) {
 	items := map[layout.Key]layout.Attributes{}
 	var missing []dynamo.Attributes
 	for seq, item := range met {
@@ -166,16 +106,16 @@ func (s *Store) AllStanding(ctx context.Context, m *dynamo.Meter, pid string, me
 	slots := make(map[int64]layout.Slot, len(met))
 	for seq := range met {
 		var err error
-		if slots[seq], err = s.standing(pid, seq, items[s.Keys.Event(pid, seq)]); err != nil {
+		if slots[seq], err = s.decodeMet(pid, seq, items[s.Keys.Event(pid, seq)]); err != nil {
 			return nil, err
 		}
 	}
 	return slots, nil
 }
 
-// standing decodes the item of a number, nil if there is none.
-func (s *Store) standing(pid string, seq int64, item layout.Attributes) (layout.Slot, error) {
-	if item == nil { // removed between: by its number it was taken, by whom can't be known
+// decodeMet decodes the item of a number, nil if there is none.
+func (s *Store) decodeMet(pid string, seq int64, item layout.Attributes) (layout.Slot, error) {
+	if item == nil { // removed since: its number was taken, by whom is not known
 		return layout.Slot{SequenceNr: seq}, nil
 	}
 	slot, err := s.Keys.DecodeSlot(pid, seq/layout.PartitionSize, item)
@@ -243,7 +183,7 @@ func (t *slots) Take(item dynamo.Item) {
 	t.all = append(t.all, slot)
 }
 
-// Partition reads what stands in a partition.
+// Partition reads what is stored in a partition.
 func (s *Store) Partition(ctx context.Context, m *dynamo.Meter, pid string, p int64) ([]layout.Slot, error) {
 	first := p * layout.PartitionSize
 	return s.Span(ctx, m, pid, max(first, 1), partitionEnd(first))
@@ -265,7 +205,7 @@ func (s *Store) Span(ctx context.Context, m *dynamo.Meter, pid string, lo, hi in
 	}
 }
 
-// Members says whether every number from lo to hi holds a member of the batch.
+// Members reports whether every number from lo to hi holds a member of the batch.
 func (s *Store) Members(ctx context.Context, m *dynamo.Meter, pid string, b layout.Batch, lo, hi int64) (bool, error) {
 	for lo <= hi {
 		end := min(partitionEnd(lo), hi)
@@ -286,11 +226,35 @@ func (s *Store) Members(ctx context.Context, m *dynamo.Meter, pid string, b layo
 	return true, nil
 }
 
-// partitionEnd is the last number of the partition that holds seq; the last partition of all ends with the largest number.
+// eachOf gives the items that a query of a partition finds to emit, page after page.
+func (s *Store) eachOf(ctx context.Context, m *dynamo.Meter, p int64, in *dynamodb.QueryInput, emit func(layout.Attributes) error) error {
+	for {
+		page, err := s.Client.Query(ctx, m, in)
+		if err != nil {
+			return fmt.Errorf("read partition %d: %w", p, err)
+		}
+		for _, item := range page.Items {
+			if err := emit(item); err != nil {
+				return err
+			}
+		}
+		if page.Next == nil {
+			return nil
+		}
+		in.ExclusiveStartKey = page.Next
+	}
+}
+
+// partitionEnd is the last number of the partition that holds seq. The last partition of all ends
+// with the largest number.
 func partitionEnd(seq int64) int64 {
 	first := seq - seq%layout.PartitionSize
 	if first > math.MaxInt64-(layout.PartitionSize-1) {
 		return math.MaxInt64
 	}
 	return first + layout.PartitionSize - 1
+}
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }

@@ -1,4 +1,4 @@
-package replay
+package protocol
 
 import (
 	"context"
@@ -133,15 +133,15 @@ func (r *run) result() Result {
 
 // run is one reading under way.
 type run struct {
-	store *Store
-	meter *dynamo.Meter
-	req   Request
-	emit  func(*layout.Event) error
-	clock clock
+	store    *Store
+	meter    *dynamo.Meter
+	req      Request
+	emit     func(*layout.Event) error
+	sequence sequence
 
 	marks   layout.Marks
-	lowRead int64    // when the reading of the low mark had begun
-	seen    *lowSeen // the low mark as it was read behind the first page, if that was empty
+	lowRead int64        // when the reading of the low mark had begun
+	seen    *lowMarkRead // the low mark as it was read behind the first page, if that was empty
 
 	high    int64 // the number up to which partitions are read whatever they hold: the high mark, or where the journal ends
 	farMark int64 // a high mark that is damaged
@@ -189,7 +189,7 @@ func (r *run) begin(ctx context.Context) error {
 		from-- // the event of the snapshot: with it, the highest number is known even if nothing follows
 	}
 	from = max(from, 1)
-	r.lowRead = r.clock.stamp()
+	r.lowRead = r.sequence.stamp()
 	r.pages = openPartitions(ctx, r, from, 0)
 	r.pages.begin()
 	var err error
@@ -392,7 +392,7 @@ func (r *run) end(ctx context.Context) error {
 		return r.abandon(ctx)
 	}
 	if r.highest == 0 {
-		return r.confirmLow(ctx, r.read)
+		return r.confirmLowMark(ctx, r.read)
 	}
 	return nil
 }
@@ -492,7 +492,7 @@ func (r *run) deleted(ctx context.Context, slot read) error {
 		return err
 	}
 	r.want = slot.SequenceNr
-	return r.confirmLow(ctx, r.clock.stamp())
+	return r.confirmLowMark(ctx, r.sequence.stamp())
 }
 
 // sealed decides on a seal, and closes the numbers missing before it first.
@@ -507,7 +507,7 @@ func (r *run) sealed(ctx context.Context, slot read) error {
 // irregular has the low mark read after a slot that only a deletion explains; want is put back, for the case that it moved.
 func (r *run) irregular(ctx context.Context, slot read) error {
 	r.want = slot.SequenceNr
-	if err := r.confirmLow(ctx, slot.at); err != nil {
+	if err := r.confirmLowMark(ctx, slot.at); err != nil {
 		return err
 	}
 	r.want++
@@ -519,7 +519,7 @@ func (r *run) abandon(ctx context.Context) error {
 	if !r.batch.open() {
 		return nil
 	}
-	if err := r.confirmLow(ctx, r.batch.read); err != nil {
+	if err := r.confirmLowMark(ctx, r.batch.read); err != nil {
 		return err
 	}
 	r.batch.clear()
@@ -553,7 +553,7 @@ func (r *run) headThere(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	there, err := r.store.Members(ctx, r.meter, r.req.PersistenceID, b, max(b.Start, low.First()), first-1)
-	r.batch.read = r.clock.stamp()
+	r.batch.read = r.sequence.stamp()
 	return there, err
 }
 
