@@ -29,8 +29,10 @@ type Journal struct {
 	client *dynamo.Client
 	group  *dynamo.Group
 	store  *protocol.Store
-	saved  *snapshots.Store
-	ids    *ids.Store
+	// protocol is what the journal's writers share.
+	protocol *protocol.Journal
+	saved    *snapshots.Store
+	ids      *ids.Store
 	// hasIndex says that the index of ids was found to be there, and filled.
 	hasIndex atomic.Bool
 	header   layout.Header
@@ -62,7 +64,6 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 		IDsShards:      j.header.IDsShards,
 		MaxBatchEvents: config.MaxBatchEvents,
 		Parallelism:    config.ReplayParallelism,
-		Fresh:          j.freshFromNow,
 		Go:             j.life.Go,
 	}
 	j.ids = &ids.Store{
@@ -91,6 +92,23 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 		Off:      config.GroupCommit == GroupCommitOff,
 		Refused:  j.logGroupCommitOff,
 		Accepted: j.logGroupCommitOn,
+	})
+	j.protocol = protocol.New(protocol.Journal{
+		Settings: protocol.Settings{
+			MaxBatchEvents: config.MaxBatchEvents,
+			MaxBatchBytes:  config.MaxBatchBytes,
+			MaxItemSize:    config.MaxItemSize,
+			MaxBatchWrite:  config.MaxBatchWrite,
+			FenceWindow:    j.config.FenceWindow,
+			HandoverTime:   config.HandoverTime,
+			Enveloped:      config.EventEnvelope,
+			Logger:         config.Logger,
+		},
+		Store:     j.store,
+		Snapshots: j.saved,
+		Group:     j.group,
+		Clock:     j.clock,
+		Life:      &j.life,
 	})
 	if config.LogConfig {
 		j.logConfig(ctx)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
@@ -16,22 +15,22 @@ var (
 	// ErrWriterConflict: another writer has taken the sequence number. The error is a *ConflictError. It does not prove
 	// that nothing was written: of an atomic write members may have landed, which nobody will ever see. It does prove that
 	// nobody has seen or will see any of the events.
-	ErrWriterConflict = errors.New("another writer has written to this persistence id")
+	ErrWriterConflict = protocol.ErrWriterConflict
 
 	// ErrOutcomeUnknown: the write may be done or not, or still come to be done; another may even have seen it and deleted
 	// it. The error is an *OutcomeUnknownError. Recovery finds it, or makes sure that it never appears.
-	ErrOutcomeUnknown = errors.New("it is not known whether the events were written")
+	ErrOutcomeUnknown = protocol.ErrOutcomeUnknown
 
 	// ErrWriterEnded: the writer was used after it had ended.
-	ErrWriterEnded = errors.New("the writer has ended: recover the persistence id again")
+	ErrWriterEnded = protocol.ErrWriterEnded
 
 	// ErrRejected: the events can't be stored: they can't be serialized or are too large. The error is a *RejectedError.
 	// Nothing was written and no sequence number was used; the writer lives on.
-	ErrRejected = errors.New("the events are rejected")
+	ErrRejected = protocol.ErrRejected
 
 	// ErrSequenceExhausted: the persistence id has no sequence number left for the events. Nothing was written, the writer
 	// lives on.
-	ErrSequenceExhausted = errors.New("there are no sequence numbers left")
+	ErrSequenceExhausted = protocol.ErrSequenceExhausted
 )
 
 // Errors of a request to DynamoDB, for errors.Is. Returned by a writer's methods they mean that nothing was written, or only
@@ -83,21 +82,21 @@ var (
 
 	// ErrCorruptItem: a stored item can't be read. The error is an *ItemError, which names key and attribute. Nothing behind
 	// the item was handed out.
-	ErrCorruptItem = errors.New("a stored item can't be read")
+	ErrCorruptItem = protocol.ErrCorruptItem
 
 	// ErrContentConflict: where a history was to be copied to, something else stands. The error is a *ContentConflictError.
 	// Nothing was written over; what was equal up to there stays. Copy to another journal, or purge the persistence id there.
-	ErrContentConflict = errors.New("other content stands in the target")
+	ErrContentConflict = protocol.ErrContentConflict
 
 	// ErrTooLate: so much of the fence window has passed since the journal was read that nothing
 	// may be written by it any more, as after the machine slept. What was not sent yet was not
 	// sent. Recover again, or call the operation again.
-	ErrTooLate = errors.New("too much time has passed since the journal was read")
+	ErrTooLate = protocol.ErrTooLate
 
 	// ErrClock: this machine's clock and the service's are too far apart for a deletion, whose
 	// tombstones would vanish too early or too late. The error is a *ClockError. Nothing was
 	// written. Correct the clock.
-	ErrClock = errors.New("the clock is off")
+	ErrClock = protocol.ErrClock
 
 	// ErrDeletedMeanwhile: while a recovery was handing out events, those that were to follow were deleted. Load the newest
 	// snapshot and recover again.
@@ -112,7 +111,18 @@ var (
 )
 
 // HoleError names the sequence numbers that are missing. errors.Is ErrHole.
-type HoleError = protocol.HoleError
+type HoleError struct {
+	PersistenceID string
+	// First and Last are the first and the last number that is missing.
+	First, Last int64
+	// HighMark and LowMark are the highest marks, 0 if there are none.
+	HighMark, LowMark int64
+}
+
+func (e *HoleError) Error() string { return (*protocol.HoleError)(e).Error() }
+
+// Is makes it ErrHole.
+func (e *HoleError) Is(target error) bool { return target == ErrHole }
 
 // ConflictError says who has taken a sequence number. errors.Is ErrWriterConflict.
 type ConflictError struct {
@@ -124,13 +134,7 @@ type ConflictError struct {
 	WriterUUID string
 }
 
-func (e *ConflictError) Error() string {
-	by := "it is deleted or sealed, or what stands there names no writer"
-	if e.WriterUUID != "" {
-		by = fmt.Sprintf("writer %s has written it", e.WriterUUID)
-	}
-	return fmt.Sprintf("%v: %q, sequence number %d: %s: recover it again", ErrWriterConflict, e.PersistenceID, e.SequenceNumber, by)
-}
+func (e *ConflictError) Error() string { return (*protocol.ConflictError)(e).Error() }
 
 // Is makes it ErrWriterConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrWriterConflict }
@@ -144,9 +148,7 @@ type OutcomeUnknownError struct {
 	Err error
 }
 
-func (e *OutcomeUnknownError) Error() string {
-	return fmt.Sprintf("%v: %q, sequence numbers %d to %d: recover it again: %v", ErrOutcomeUnknown, e.PersistenceID, e.First, e.Last, e.Err)
-}
+func (e *OutcomeUnknownError) Error() string { return (*protocol.OutcomeUnknownError)(e).Error() }
 
 // Is makes it ErrOutcomeUnknown.
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
@@ -162,10 +164,7 @@ type ClockError struct {
 	Offset, Limit time.Duration
 }
 
-func (e *ClockError) Error() string {
-	return fmt.Sprintf("%v by %v: this machine says %s, the service %s, and a deletion allows %v: correct the clock, and delete again",
-		ErrClock, e.Offset, e.Local.UTC().Format(time.RFC3339), e.Service.UTC().Format(time.RFC3339), e.Limit)
-}
+func (e *ClockError) Error() string { return (*protocol.ClockError)(e).Error() }
 
 // Is makes it ErrClock.
 func (e *ClockError) Is(target error) bool { return target == ErrClock }
@@ -181,16 +180,7 @@ type RejectedError struct {
 	Err error
 }
 
-func (e *RejectedError) Error() string {
-	what := "the atomic write"
-	if e.Index >= 0 {
-		what = fmt.Sprintf("event %d of the call", e.Index)
-	}
-	if e.Limit > 0 {
-		return fmt.Sprintf("%v: %q: %s: %v: %d, the limit is %d", ErrRejected, e.PersistenceID, what, e.Err, e.Size, e.Limit)
-	}
-	return fmt.Sprintf("%v: %q: %s: %v", ErrRejected, e.PersistenceID, what, e.Err)
-}
+func (e *RejectedError) Error() string { return (*protocol.RejectedError)(e).Error() }
 
 // Is makes it ErrRejected.
 func (e *RejectedError) Is(target error) bool { return target == ErrRejected }
@@ -205,9 +195,7 @@ type ContentConflictError struct {
 	Detail string
 }
 
-func (e *ContentConflictError) Error() string {
-	return fmt.Sprintf("%v: %q, sequence number %d: %s", ErrContentConflict, e.PersistenceID, e.SequenceNumber, e.Detail)
-}
+func (e *ContentConflictError) Error() string { return (*protocol.ContentConflictError)(e).Error() }
 
 // Is makes it ErrContentConflict.
 func (e *ContentConflictError) Is(target error) bool { return target == ErrContentConflict }
@@ -255,9 +243,7 @@ type ItemError struct {
 	Err error
 }
 
-func (e *ItemError) Error() string {
-	return fmt.Sprintf("%v: table %q, par=%q num=%d: attribute %q: %v", ErrCorruptItem, e.Table, e.Par, e.Num, e.Attribute, e.Err)
-}
+func (e *ItemError) Error() string { return (*protocol.ItemError)(e).Error() }
 
 // Is makes it ErrCorruptItem.
 func (e *ItemError) Is(target error) bool { return target == ErrCorruptItem }
@@ -283,11 +269,3 @@ func (e *DamagedSnapshotError) Error() string {
 func (e *DamagedSnapshotError) Is(target error) bool { return target == ErrCorruptItem }
 
 func (e *DamagedSnapshotError) Unwrap() error { return e.Err }
-
-// itemError gives an error of the layout its public form.
-func itemError(table string, err error) error {
-	if item, ok := errors.AsType[*layout.ItemError](err); ok {
-		return &ItemError{table, item.Key.Par, item.Key.Num, item.Attribute, item.Err}
-	}
-	return err
-}

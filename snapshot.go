@@ -109,7 +109,7 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 		return Cost{}, err
 	}
 	p, err := j.config.Serialization.Encode(state)
-	if err == nil && !isText(p.Manifest) {
+	if err == nil && !layout.IsUTF8(p.Manifest) {
 		err = errManifestNotText
 	}
 	if err != nil {

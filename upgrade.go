@@ -3,10 +3,6 @@ package dynajournal
 import (
 	"context"
 	"fmt"
-
-	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
 // UpgradeOptions say how to upgrade events in place.
@@ -39,46 +35,23 @@ func (j *Journal) UpgradeEvents(ctx context.Context, persistenceID string, opts 
 		return UpgradeResult{}, err
 	}
 	defer op.End()
-	var m dynamo.Meter
-	result, err := j.upgrade(ctx, op, &m, persistenceID, opts)
-	result.Cost = m.Cost()
+	var result UpgradeResult
+	result.Cost, err = j.store.UpgradeEvents(ctx, persistenceID, func(seq int64, left error) error {
+		if left == nil {
+			result.Upgraded++
+			return nil
+		}
+		result.Left++
+		if opts.Left == nil {
+			return nil
+		}
+		return op.Outside(func() error {
+			opts.Left(persistenceID, seq, itemError(j.config.JournalTable, left))
+			return nil
+		})
+	}, paceOutside(op, opts.Pace))
 	if err != nil {
 		return result, fmt.Errorf("upgrade the events of %q: %w", persistenceID, itemError(j.config.JournalTable, err))
 	}
 	return result, nil
-}
-
-func (j *Journal) upgrade(ctx context.Context, op *lifetime.Operation, m *dynamo.Meter, pid string, opts UpgradeOptions) (UpgradeResult, error) {
-	var result UpgradeResult
-	marks, err := j.store.Marks(ctx, m, pid)
-	if err != nil {
-		return result, err
-	}
-	highest, err := j.store.Highest(ctx, m, pid, marks)
-	if err != nil {
-		return result, err
-	}
-	var paid Cost
-	err = j.store.EachExisting(ctx, m, pid, marks, 0, highest/layout.PartitionSize, func(p int64) (bool, error) {
-		there, err := j.store.Unwrap(ctx, m, pid, p, func(seq int64, left error) error {
-			if left == nil {
-				result.Upgraded++
-			} else {
-				result.Left++
-				if opts.Left != nil {
-					op.Leave()
-					opts.Left(pid, seq, itemError(j.config.JournalTable, left))
-					if err := op.Return(); err != nil {
-						return err
-					}
-				}
-			}
-			return paced(ctx, op, m, &paid, opts.Pace)
-		})
-		if err == nil {
-			err = paced(ctx, op, m, &paid, opts.Pace)
-		}
-		return there, err
-	})
-	return result, err
 }

@@ -218,7 +218,7 @@ func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Se
 			return err
 		})
 		if err != nil && !errors.Is(err, protocol.ErrStop) {
-			yield(Finding{}, fmt.Errorf("verify journal %q: %w", j.config.JournalName, err))
+			yield(Finding{}, fmt.Errorf("verify journal %q: %w", j.config.JournalName, public(err)))
 		}
 	}
 }
@@ -359,7 +359,7 @@ func (j *Journal) checker(ctx context.Context, opts VerifyOptions) (*verify.Chec
 		Store:           j.store,
 		TTL:             ttl == layout.AttrExpires,
 		Now:             j.earliest,
-		TombstoneExpiry: j.tombstoneExpiry,
+		TombstoneExpiry: j.protocol.TombstoneExpiry,
 		Decode:          j.undecodable,
 		Snapshots:       j.eachSnapshot,
 	}

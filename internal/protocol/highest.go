@@ -147,3 +147,13 @@ func (s *Store) top(ctx context.Context, m *dynamo.Meter, pid string, p int64) (
 	}
 	return first + key.Num, nil
 }
+
+// Bounds reads the marks of a persistence id and its highest sequence number, 0 if it has none.
+func (s *Store) Bounds(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, int64, error) {
+	marks, err := s.Marks(ctx, m, pid)
+	if err != nil {
+		return marks, 0, err
+	}
+	highest, err := s.Highest(ctx, m, pid, marks)
+	return marks, highest, err
+}

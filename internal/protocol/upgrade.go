@@ -10,10 +10,32 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// Unwrap replaces the enveloped events of a partition by events in today's form, each only while it
-// is still what was read. done is called for each of them: left is nil if it now has today's form,
-// else why it was left as it is. Unwrap reports whether the partition holds anything.
-func (s *Store) Unwrap(ctx context.Context, m *dynamo.Meter, pid string, p int64, done func(seq int64, left error) error) (bool, error) {
+// UpgradeEvents gives the enveloped events of a persistence id today's form, each only while it is
+// still what was read. done is called for each of them: left is nil if it now has today's form, else
+// why it was left as it is.
+func (s *Store) UpgradeEvents(ctx context.Context, pid string, done func(seq int64, left error) error, pace Pace) (dynamo.Cost, error) {
+	u := paced{call: pace}
+	marks, highest, err := s.Bounds(ctx, &u.meter, pid)
+	if err != nil {
+		return u.meter.Cost(), err
+	}
+	err = s.EachExisting(ctx, &u.meter, pid, marks, 0, highest/layout.PartitionSize, func(p int64) (bool, error) {
+		there, err := s.unwrap(ctx, &u.meter, pid, p, func(seq int64, left error) error {
+			if err := done(seq, left); err != nil {
+				return err
+			}
+			return u.pace(ctx)
+		})
+		if err == nil {
+			err = u.pace(ctx)
+		}
+		return there, err
+	})
+	return u.meter.Cost(), err
+}
+
+// unwrap is UpgradeEvents of one partition. It reports whether the partition holds anything.
+func (s *Store) unwrap(ctx context.Context, m *dynamo.Meter, pid string, p int64, done func(seq int64, left error) error) (bool, error) {
 	if !s.Keys.PartitionFits(pid, p) {
 		return false, nil
 	}

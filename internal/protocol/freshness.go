@@ -1,4 +1,4 @@
-package dynajournal
+package protocol
 
 import (
 	"errors"
@@ -24,7 +24,7 @@ const (
 // checkAge fails if what was known at a moment is too old to write by. It is called before every
 // attempt of a write, as the machine can sleep while a request waits or pauses.
 func (j *Journal) checkAge(known clock.Moment) error {
-	if safeguard.IdleLook && j.clock.Since(known) > j.config.FenceWindow/knowledgePart {
+	if safeguard.IdleLook && j.Clock.Since(known) > j.FenceWindow/knowledgePart {
 		return ErrTooLate
 	}
 	return nil
@@ -41,7 +41,7 @@ func (j *Journal) fresh(known clock.Moment) func() error {
 }
 
 // freshFromNow is the check of writes by what is read from now on.
-func (j *Journal) freshFromNow() func() error { return j.fresh(j.clock.Now()) }
+func (j *Journal) freshFromNow() func() error { return j.fresh(j.Clock.Now()) }
 
 // errExpiryOld says that an expiry was computed too long ago to be put: the attempt was not sent,
 // and can be made anew.
@@ -50,9 +50,9 @@ var errExpiryOld = fmt.Errorf("%w: the expiry is too old to be put", ErrTooLate)
 // expiry is when what is put now may vanish, in seconds since 1970, and the check of attempts to
 // put that.
 func (j *Journal) expiry() (expires int64, young func() error) {
-	computed := j.clock.Now()
-	return j.tombstoneExpiry(), func() error {
-		if safeguard.YoungExpiry && j.clock.Since(computed) > j.config.FenceWindow/expiryPart {
+	computed := j.Clock.Now()
+	return j.TombstoneExpiry(), func() error {
+		if safeguard.YoungExpiry && j.Clock.Since(computed) > j.FenceWindow/expiryPart {
 			return errExpiryOld
 		}
 		return nil
@@ -71,25 +71,25 @@ func whileYoung(j *Journal, put func(expires int64, young func() error) error) e
 	}
 }
 
-// tombstoneExpiry is when a tombstone that is put now may vanish, in seconds since 1970. It is
+// TombstoneExpiry is when a tombstone that is put now may vanish, in seconds since 1970. It is
 // counted from the later of the local clock and the service's, which removes what has expired: a
 // clock that is slow must not let it vanish early.
-func (j *Journal) tombstoneExpiry() int64 {
+func (j *Journal) TombstoneExpiry() int64 {
 	if !safeguard.LatestClock {
-		return j.clock.Wall().Add(j.config.FenceWindow).Unix() + 1
+		return j.Clock.Wall().Add(j.FenceWindow).Unix() + 1
 	}
-	return j.clock.Latest().Add(j.config.FenceWindow).Unix() + 1
+	return j.Clock.Latest().Add(j.FenceWindow).Unix() + 1
 }
 
 // checkClock fails with a *ClockError if the local clock and the service's were too far apart in
 // the last answer since a moment. An older answer says nothing: the clock may have been corrected
 // since, or the machine may have slept.
 func (j *Journal) checkClock(since clock.Moment) error {
-	local, service, ok := j.clock.Compared(since)
+	local, service, ok := j.Clock.Compared(since)
 	if !ok || !safeguard.ClockOff {
 		return nil
 	}
-	limit := j.config.FenceWindow / clockPart
+	limit := j.FenceWindow / clockPart
 	if offset := local.Sub(service).Round(time.Second); offset.Abs() > limit {
 		return &ClockError{Local: local, Service: service, Offset: offset, Limit: limit}
 	}
