@@ -17,15 +17,17 @@ type AppendResult struct {
 	Cost Cost
 }
 
-// Append writes events as one atomic write: all of them or none is there for every reader, however many they are (bounded
-// by Config.MaxBatchEvents and MaxBatchBytes). It returns when they are durable. Values are serialized by
-// Config.Serialization; a serialization.Payload is written as it is.
+// Append writes events as one atomic write: all of them or none is there for every reader, however
+// many they are (bounded by Config.MaxBatchEvents and MaxBatchBytes). It returns when they are
+// durable. Values are serialized by Config.Serialization; a serialization.Payload is written as it
+// is.
 //
-// A context that ends before anything is sent changes nothing. One that ends later makes Append return ErrOutcomeUnknown at
-// once, while the journal goes on writing; the writer has ended then.
+// A context that ends before anything is sent changes nothing. One that ends later makes Append
+// return ErrOutcomeUnknown at once, while the journal goes on writing; the writer has ended then.
 //
-// Errors: ErrRejected, ErrSequenceExhausted and ErrInvalidArgument (no events) leave the writer alive, nothing is written;
-// so do errors of requests, if no part of the write was done. ErrWriterConflict and ErrOutcomeUnknown end it.
+// Errors: ErrRejected, ErrSequenceExhausted and ErrInvalidArgument (no events) leave the writer
+// alive, nothing is written; so do errors of requests, if no part of the write was done.
+// ErrWriterConflict and ErrOutcomeUnknown end it.
 func (w *Writer) Append(ctx context.Context, events ...any) (AppendResult, error) {
 	if len(events) == 0 {
 		return AppendResult{}, &ArgumentError{"events", 0, "there must be at least one"}
@@ -44,17 +46,18 @@ func (w *Writer) Append(ctx context.Context, events ...any) (AppendResult, error
 type Outcome struct {
 	// SequenceNumber is the event's, 0 if it was not written.
 	SequenceNumber int64
-	// Err is why it was not written, or not acknowledged. ErrSkipped is an event that was not tried, because one before it
-	// failed.
+	// Err is why it was not written, or not acknowledged. ErrSkipped is an event that was not
+	// tried, because one before it failed.
 	Err error
 }
 
 // ErrSkipped is the outcome of an event that was not tried.
 var ErrSkipped = errors.New("not written, because an event before it failed")
 
-// AppendEach writes events one after the other, each on its own: the next only when the one before is durable. It returns an
-// outcome for each event, in order, and the first error. A rejected event is left out and uses up no sequence number, those
-// after it are written all the same; after any other error the rest is skipped. Errors are those of Append.
+// AppendEach writes events one after the other, each on its own: the next only when the one before
+// is durable. It returns an outcome for each event, in order, and the first error. A rejected event
+// is left out and uses up no sequence number, those after it are written all the same; after any
+// other error the rest is skipped. Errors are those of Append.
 //
 // Each outcome says what was true when the journal went on to the next event. While the call goes
 // on, another writer can delete or purge events that it has written.
@@ -100,8 +103,8 @@ func (w *Writer) encode(event any, index int) (*layout.Event, error) {
 	return &layout.Event{Bytes: p.Bytes, SerializerID: p.SerializerID, SerializerManifest: p.Manifest, Manifest: manifest}, nil
 }
 
-// errManifestNotText is why events and states are rejected whose manifest would not be read as it was
-// written.
+// errManifestNotText is why events and states are rejected whose manifest would not be read as it
+// was written.
 var errManifestNotText = errors.New("its manifest is not valid UTF-8")
 
 // append writes one atomic write; index is the place of its first event in the call.

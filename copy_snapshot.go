@@ -7,9 +7,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// CopySnapshot saves a snapshot that comes from elsewhere with its number and time. If the same one is there it does nothing
-// and says false; one of the same number with other content is a *ContentConflictError. Called again after a crash it goes on
-// with what it has begun. Errors are those of SaveSnapshot besides.
+// CopySnapshot saves a snapshot that comes from elsewhere with its number and time. If the same one
+// is there it does nothing and says false; one of the same number with other content is a
+// *ContentConflictError. Called again after a crash it goes on with what it has begun. Errors are
+// those of SaveSnapshot besides.
 func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
 	if err := j.checkSnapshot(s.SnapshotMetadata); err != nil {
 		return false, err

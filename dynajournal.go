@@ -2,16 +2,10 @@ package dynajournal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -19,7 +13,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
-	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
 
@@ -33,7 +26,7 @@ type Journal struct {
 	protocol *protocol.Journal
 	saved    *snapshots.Store
 	ids      *ids.Store
-	// hasIndex says that the index of ids was found to be there, and filled.
+	// hasIndex reports that the index of persistence ids was found to exist, and to be filled.
 	hasIndex atomic.Bool
 	header   layout.Header
 	// keyLimit is the smallest limit in bytes that applies to the attribute par.
@@ -143,102 +136,14 @@ func (j *Journal) keys() layout.Keys {
 
 // inspect reads what the table and the journal's header say.
 func (j *Journal) inspect(ctx context.Context) error {
-	table, err := j.client.Describe(ctx, j.config.JournalTable)
-	switch {
-	case errors.Is(err, ErrDenied): // policies made for the JVM may lack DescribeTable: the strictest limit is always right
-		table, j.keyLimit = nil, layout.MaxRangeKeyBytes
-	case err != nil:
-		return err
-	default:
-		if err := checkSchema(table, layout.AttrNum); err != nil {
-			return err
-		}
-		j.keyLimit = keyLimit(table)
-	}
-	j.header, err = j.config.readHeader(ctx, j.client, table)
-	j.config.FenceWindow = time.Duration(j.header.FenceWindow) * time.Second
-	if err == nil && table != nil {
-		found, unusable := j.findIndex(table)
-		j.hasIndex.Store(found && unusable == nil) // else a listing looks again, and says what it is
-	}
-	return err
-}
-
-// headerOf is the header that an item says, or that holds where there is none, checked against the configuration.
-func (c *Config) headerOf(item layout.Attributes) (layout.Header, error) {
-	keys := layout.Keys{Journal: c.JournalName}
-	if item == nil {
-		h := layout.Header{Kind: layout.KindShared, Shards: int64(c.SequenceShards), Version: layout.HeaderVersion}
-		h.FenceWindow = int64(c.FenceWindow / time.Second)
-		orDefault(&h.Shards, DefaultSequenceShards)
-		orDefault(&h.FenceWindow, layout.DefaultFenceWindow)
-		return h, nil
-	}
-	h, err := keys.DecodeHeader(item)
+	found, err := j.config.provision().Inspect(ctx, j.client)
 	if err != nil {
-		return h, fmt.Errorf("%w: %w", ErrHeaderMismatch, itemError(c.JournalTable, err))
+		return public(err)
 	}
-	if safeguard.KnownVersion && h.Version != layout.HeaderVersion {
-		return h, fmt.Errorf("%w: it has format version %d, this program knows version %d: use a newer release",
-			ErrHeaderMismatch, h.Version, layout.HeaderVersion)
-	}
-	if c.SequenceShards != 0 && int64(c.SequenceShards) != h.Shards {
-		return h, fmt.Errorf("%w: it says %d sequence shards, Config.SequenceShards is %d: set it to %d or 0",
-			ErrHeaderMismatch, h.Shards, c.SequenceShards, h.Shards)
-	}
-	if window := time.Duration(h.FenceWindow) * time.Second; c.FenceWindow != 0 && c.FenceWindow != window {
-		return h, fmt.Errorf("%w: it says a fence window of %v, Config.FenceWindow is %v: set it to %v or 0",
-			ErrHeaderMismatch, window, c.FenceWindow, window)
-	}
-	return h, nil
-}
-
-// checkSchema says whether a table has the key that its items need: par, a string, and a range key that is a number.
-func checkSchema(t *types.TableDescription, rangeKey string) error {
-	hash := layout.AttrPar
-	want := []types.KeySchemaElement{
-		{AttributeName: &hash, KeyType: types.KeyTypeHash},
-		{AttributeName: &rangeKey, KeyType: types.KeyTypeRange},
-	}
-	typed := map[string]types.ScalarAttributeType{hash: types.ScalarAttributeTypeS, rangeKey: types.ScalarAttributeTypeN}
-	same := slices.EqualFunc(t.KeySchema, want, func(a, b types.KeySchemaElement) bool {
-		return aws.ToString(a.AttributeName) == aws.ToString(b.AttributeName) && a.KeyType == b.KeyType
-	})
-	for _, d := range t.AttributeDefinitions {
-		if wanted, ok := typed[aws.ToString(d.AttributeName)]; ok && wanted != d.AttributeType {
-			same = false
-		}
-	}
-	if !same {
-		return fmt.Errorf("%w: table %q needs hash key %s (S) and range key %s (N), it has %s",
-			ErrTableSchema, aws.ToString(t.TableName), hash, rangeKey, describeSchema(t))
-	}
+	j.header, j.keyLimit = found.Header, found.KeyLimit
+	j.config.FenceWindow = time.Duration(j.header.FenceWindow) * time.Second
+	j.hasIndex.Store(found.Indexed)
 	return nil
-}
-
-func describeSchema(t *types.TableDescription) string {
-	kinds := map[string]types.ScalarAttributeType{}
-	for _, d := range t.AttributeDefinitions {
-		kinds[aws.ToString(d.AttributeName)] = d.AttributeType
-	}
-	var parts []string
-	for _, k := range t.KeySchema {
-		name := aws.ToString(k.AttributeName)
-		parts = append(parts, fmt.Sprintf("%s key %s (%s)", strings.ToLower(string(k.KeyType)), name, kinds[name]))
-	}
-	return strings.Join(parts, " and ")
-}
-
-// keyLimit is the smallest limit of the attribute par: a partition key's, or a sort key's where an index has it as that.
-func keyLimit(t *types.TableDescription) int {
-	for i := range t.GlobalSecondaryIndexes {
-		for _, k := range t.GlobalSecondaryIndexes[i].KeySchema {
-			if aws.ToString(k.AttributeName) == layout.AttrPar && k.KeyType == types.KeyTypeRange {
-				return layout.MaxRangeKeyBytes
-			}
-		}
-	}
-	return layout.MaxKeyBytes
 }
 
 // checkReadable returns why nothing can be stored for a persistence id. A JVM writes ids that

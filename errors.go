@@ -7,6 +7,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/protocol"
+	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
 // Errors of a writer, for errors.Is. After each of them but ErrRejected and ErrClosed the writer has ended: what the caller
@@ -67,18 +68,18 @@ var (
 
 	// ErrTableSchema: the table's key is not that of a journal (par, a string, and num, a number). It belongs to something
 	// else, or to an older layout.
-	ErrTableSchema = errors.New("the table is not a journal of this layout")
+	ErrTableSchema = provision.ErrTableSchema
 
 	// ErrHeaderMismatch: the configuration contradicts the journal's header, or the header can't be understood.
-	ErrHeaderMismatch = errors.New("the journal's header does not fit")
+	ErrHeaderMismatch = provision.ErrHeaderMismatch
 
 	// ErrNoHeader: the table was made for native journals, and has no header of this one: its making was cut short, or it is
 	// another journal's table. CreateTables finishes the making, and makes one of that name.
-	ErrNoHeader = errors.New("the table is of native journals, and has no header of this one: make it with CreateTables")
+	ErrNoHeader = provision.ErrNoHeader
 
 	// ErrIndex: the index of persistence ids can't be used: there is none of the configured name, it has another key, or it
 	// is still being filled. Make or mend it with UpdateTables, wait, or list by a scan.
-	ErrIndex = errors.New("the index of persistence ids can't be used")
+	ErrIndex = provision.ErrIndex
 
 	// ErrCorruptItem: a stored item can't be read. The error is an *ItemError, which names key and attribute. Nothing behind
 	// the item was handed out.

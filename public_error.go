@@ -6,12 +6,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// itemError returns the public form of an error. A stored item that can't be read is an *ItemError of
-// the table.
+// itemError returns the public form of an error. A stored item that can't be read is an *ItemError
+// of the table.
 func itemError(table string, err error) error { return public(protocol.InTable(table, err)) }
 
-// public returns the public form of an error of the protocol. An error that wraps one keeps its text,
-// and what errors.Is and errors.As find in it.
+// public returns the public form of an error of the protocol. An error that wraps one keeps its
+// text, and what errors.Is and errors.As find in it.
 func public(err error) error {
 	form, _ := publicForm(err)
 	return form

@@ -11,7 +11,8 @@ import (
 
 // PutRecordsOptions say how to write a history.
 type PutRecordsOptions struct {
-	// Pace is called with what the request before has used up, if set; it may wait, and ends the writing with an error.
+	// Pace is called with what the request before has used up, if set; it may wait, and ends the
+	// writing with an error.
 	Pace func(ctx context.Context, used Cost) error
 }
 
@@ -43,8 +44,9 @@ type PutRecordsResult struct {
 // nothing are sealed before what follows them. No other writer may use the id until the copy is
 // whole: what it writes is found to be other content by the next call.
 //
-// Errors: *ContentConflictError, ErrInvalidArgument (records out of order, with gaps, or members of an atomic write missing),
-// ErrRejected (an item or atomic write over the limits), ErrCorruptItem, those of the records, and of any request.
+// Errors: *ContentConflictError, ErrInvalidArgument (records out of order, with gaps, or members of
+// an atomic write missing), ErrRejected (an item or atomic write over the limits), ErrCorruptItem,
+// those of the records, and of any request.
 func (j *Journal) PutRecords(ctx context.Context, persistenceID string, records iter.Seq2[Record, error], opts PutRecordsOptions) (PutRecordsResult, error) {
 	if err := j.checkID(persistenceID); err != nil {
 		return PutRecordsResult{}, err
@@ -73,8 +75,8 @@ func putRecords(ctx context.Context, op *lifetime.Operation, in *protocol.Import
 	return in.Finish(ctx)
 }
 
-// eachRecord takes the records one by one. What the caller's iterator does between them is no part of
-// the operation.
+// eachRecord takes the records one by one. What the caller's iterator does between them is no part
+// of the operation.
 func eachRecord(op *lifetime.Operation, records iter.Seq2[Record, error], take func(*Record) error) error {
 	var failed error
 	op.Leave()

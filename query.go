@@ -10,9 +10,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/ids"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -173,11 +170,7 @@ func (j *Journal) idsSource(ctx context.Context, opts IDsOptions, known bool) (l
 		return scan, false, nil
 	}
 	if !known {
-		table, err := j.client.Describe(ctx, j.config.JournalTable)
-		if err != nil {
-			return nil, false, err
-		}
-		found, err := j.findIndex(table)
+		found, err := j.config.provision().FindIndex(ctx, j.client, j.Native())
 		if err != nil {
 			return nil, false, err
 		}
@@ -190,43 +183,6 @@ func (j *Journal) idsSource(ctx context.Context, opts IDsOptions, known bool) (l
 		return j.ids.Native, true, nil
 	}
 	return j.ids.SharedByIndex, false, nil
-}
-
-// findIndex says whether the table has the index of ids. One that can't be used is ErrIndex, as is none where one is configured.
-func (j *Journal) findIndex(table *types.TableDescription) (bool, error) {
-	if j.Native() {
-		return usableIndex(table, layout.NativeIDsIndex, layout.AttrIDsShard, []string{layout.AttrIDsKey})
-	}
-	name := j.config.IDsIndexName
-	found, err := usableIndex(table, name, layout.AttrNum, []string{"", layout.AttrPar})
-	if err == nil && !found && name != DefaultIDsIndexName {
-		err = fmt.Errorf("%w: table %q has no index %q, which Config.IDsIndexName names", ErrIndex, j.config.JournalTable, name)
-	}
-	return found, err
-}
-
-// usableIndex says whether a table has an index by that name. One with another key, or that is not yet filled, is ErrIndex.
-// ranges are the range keys it may have; an empty one is none.
-func usableIndex(table *types.TableDescription, name, hash string, ranges []string) (bool, error) {
-	for i := range table.GlobalSecondaryIndexes {
-		index := &table.GlobalSecondaryIndexes[i]
-		if aws.ToString(index.IndexName) != name {
-			continue
-		}
-		schema := map[types.KeyType]string{}
-		for _, k := range index.KeySchema {
-			schema[k.KeyType] = aws.ToString(k.AttributeName)
-		}
-		switch {
-		case schema[types.KeyTypeHash] != hash || !slices.Contains(ranges, schema[types.KeyTypeRange]):
-			return false, fmt.Errorf("%w: index %q has hash key %q and range key %q, not hash key %q and a range key of %q",
-				ErrIndex, name, schema[types.KeyTypeHash], schema[types.KeyTypeRange], hash, ranges)
-		case index.IndexStatus != types.IndexStatusActive || aws.ToBool(index.Backfilling):
-			return false, fmt.Errorf("%w: index %q is %s, it is still being filled or removed", ErrIndex, name, index.IndexStatus)
-		}
-		return true, nil
-	}
-	return false, nil
 }
 
 // Poll says how a live query looks for what is new: with a pause that begins at Shortest, doubles while nothing comes, up to

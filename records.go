@@ -10,19 +10,23 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// Record is a part of a persistence id's history: an event as it is stored, a span of numbers that hold none, or a low mark.
-// It has nothing of the journal it comes from: no key, no shard, no journal name.
+// Record is a part of a persistence id's history: an event as it is stored, a span of numbers that
+// hold none, or a low mark. It has nothing of the journal it comes from: no key, no shard, no
+// journal name.
 type Record = history.Record
 
 // The kinds of records.
 const (
-	// RecordLowMark says that every number below SequenceNumber is deleted, and which atomic write that cuts.
+	// RecordLowMark says that every number below SequenceNumber is deleted, and which atomic write
+	// that cuts.
 	RecordLowMark = history.LowMark
 	// RecordEvent is an event.
 	RecordEvent = history.Event
-	// RecordClosed is a span of numbers that are taken and hold nothing: seals, holes, parts of atomic writes that are not whole.
+	// RecordClosed is a span of numbers that are taken and hold nothing: seals, holes, parts of
+	// atomic writes that are not whole.
 	RecordClosed = history.Closed
-	// RecordDeleted is a span of deleted numbers below the low mark, to be kept taken for the fence window.
+	// RecordDeleted is a span of deleted numbers below the low mark, to be kept taken for the fence
+	// window.
 	RecordDeleted = history.Deleted
 )
 
@@ -35,18 +39,21 @@ type RecordsOptions struct {
 	// number that holds no event among the last LiveWindow. It does not wait for that number, as a
 	// live query does: a later call goes on with it.
 	Live bool
-	// Pace is called with the cost of what was read since the last call, if set; it may wait, and ends the reading with an error.
+	// Pace is called with the cost of what was read since the last call, if set; it may wait, and
+	// ends the reading with an error.
 	Pace func(ctx context.Context, used Cost) error
 }
 
-// LiveWindow is how many of the last numbers of a persistence id may be on their way from a JVM: more than it has under way at once.
+// LiveWindow is how many of the last numbers of a persistence id may be on their way from a JVM:
+// more than it has under way at once.
 const LiveWindow = 1000
 
-// Records reads the committed history of a persistence id as it stands: its low mark if it has one, then every number from
-// From, or from the low mark if that is higher, to the last that is decided for good, in order and without a gap. Events are
-// those that Events returns, byte for byte, and what lies between them is closed. Members of an atomic write at the end that is
-// not whole are left out: it may become whole. It needs no writer and disturbs none; a low mark that moves meanwhile is told
-// again. After an error the sequence ends.
+// Records reads the committed history of a persistence id as it stands: its low mark if it has one,
+// then every number from From, or from the low mark if that is higher, to the last that is decided
+// for good, in order and without a gap. Events are those that Events returns, byte for byte, and
+// what lies between them is closed. Members of an atomic write at the end that is not whole are
+// left out: it may become whole. It needs no writer and disturbs none; a low mark that moves
+// meanwhile is told again. After an error the sequence ends.
 func (j *Journal) Records(ctx context.Context, persistenceID string, opts RecordsOptions) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		err := j.readRecords(ctx, persistenceID, opts, func(record Record) error {

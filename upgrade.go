@@ -7,25 +7,27 @@ import (
 
 // UpgradeOptions say how to upgrade events in place.
 type UpgradeOptions struct {
-	// Left is called with each event that is left as it is, and why, if set: its item can't be read, or says what today's form
-	// can't.
+	// Left is called with each event that is left as it is, and why, if set: its item can't be
+	// read, or says what today's form can't.
 	Left func(persistenceID string, sequenceNumber int64, reason error)
-	// Pace is called with what the requests before have used up, if set; it may wait, and ends the upgrade with an error.
+	// Pace is called with what the requests before have used up, if set; it may wait, and ends the
+	// upgrade with an error.
 	Pace func(ctx context.Context, used Cost) error
 }
 
 // UpgradeResult says what an upgrade has done.
 type UpgradeResult struct {
-	// Upgraded is how many events have got today's form, Left how many keep that of Akka 1.0 and 1.1, in which they are read
-	// as well as ever.
+	// Upgraded is how many events have got today's form, Left how many keep that of Akka 1.0 and
+	// 1.1, in which they are read as well as ever.
 	Upgraded, Left int64
 	Cost           Cost
 }
 
-// UpgradeEvents gives the events of a persistence id that are in the form of Akka 1.0 and 1.1 today's form, in place. Each is
-// replaced in one write, under the condition that it still is what was read, so nothing can be lost at any point, and both forms
-// stand side by side meanwhile; marks and snapshots are not touched. Readers and writers need not be stopped, but a JVM of 1.1
-// or older can't read what has today's form. What would lose something is left. It can be called again.
+// UpgradeEvents gives the events of a persistence id that are in the form of Akka 1.0 and 1.1
+// today's form, in place. Each is replaced in one write, under the condition that it still is what
+// was read, so nothing can be lost at any point, and both forms stand side by side meanwhile; marks
+// and snapshots are not touched. Readers and writers need not be stopped, but a JVM of 1.1 or older
+// can't read what has today's form. What would lose something is left. It can be called again.
 func (j *Journal) UpgradeEvents(ctx context.Context, persistenceID string, opts UpgradeOptions) (UpgradeResult, error) {
 	if err := j.checkReadable(persistenceID); err != nil {
 		return UpgradeResult{}, err

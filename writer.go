@@ -7,13 +7,14 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// Writer appends to one persistence id, and deletes from it. Recover hands it out; it belongs to that
-// recovery. It is safe for concurrent use: its calls queue, in the order in which they come, so that a
-// later event is only written when the earlier one is durable.
+// Writer appends to one persistence id, and deletes from it. Recover hands it out; it belongs to
+// that recovery. It is safe for concurrent use: its calls queue, in the order in which they come,
+// so that a later event is only written when the earlier one is durable.
 //
 // A writer ends with the first error that leaves in doubt what is stored ([ErrWriterConflict],
 // [ErrOutcomeUnknown], parts of an atomic write). From then on every call returns [ErrWriterEnded],
-// and the caller recovers again. It holds no resources: one that is no longer needed is just dropped.
+// and the caller recovers again. It holds no resources: one that is no longer needed is just
+// dropped.
 type Writer struct {
 	journal *Journal
 	state   *protocol.Writer
@@ -62,8 +63,8 @@ func (w *Writer) enter(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// remove enters a call that removes, and that ends when the journal is closed, and takes the writer's
-// turn. It returns what do has cost.
+// remove enters a call that removes, and that ends when the journal is closed, and takes the
+// writer's turn. It returns what do has cost.
 func (w *Writer) remove(ctx context.Context, do func(context.Context, *dynamo.Meter) error) (Cost, error) {
 	ctx, done, err := w.journal.life.Read(ctx)
 	if err != nil {

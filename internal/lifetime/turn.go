@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Turn lets the calls on a writer in one after the other, in the order in which they come, until the
-// writer ends. Open makes it ready. It is safe for concurrent use.
+// Turn lets the calls on a writer in one after the other, in the order in which they come, until
+// the writer ends. Open makes it ready. It is safe for concurrent use.
 type Turn struct {
 	pid   string
 	ended error
@@ -51,8 +51,8 @@ func (t *Turn) Enter(ctx context.Context) error {
 // Leave gives the turn back.
 func (t *Turn) Leave() { <-t.held }
 
-// End ends the writer: calls that wait for the turn fail, and so do later ones. Of several causes the
-// first counts.
+// End ends the writer: calls that wait for the turn fail, and so do later ones. Of several causes
+// the first counts.
 func (t *Turn) End(cause error) {
 	if t.cause.CompareAndSwap(nil, &cause) {
 		close(t.over)

@@ -45,8 +45,8 @@ func (w *Writer) appendOnce(ctx context.Context, m *dynamo.Meter, events []*layo
 		return err
 	}
 	a.start(ctx)
-	// A caller that goes before anything was sent takes the write back; one that goes later leaves it
-	// to the journal.
+	// A caller that goes before anything was sent takes the write back; one that goes later leaves
+	// it to the journal.
 	if !a.sentWhile(ctx) {
 		if a.sending.TakeBack() {
 			a.forget()
@@ -182,8 +182,8 @@ func (a *atomicWrite) markFirst(ctx context.Context) error {
 
 // start puts all members and the high mark at the same time, each event under the condition that
 // nothing is stored at its key. The write is committed when its last missing member is stored, and
-// acknowledged when the high mark, if it needs one, is stored as well: a reader that trusts the mark
-// must not miss what was acknowledged.
+// acknowledged when the high mark, if it needs one, is stored as well: a reader that trusts the
+// mark must not miss what was acknowledged.
 func (a *atomicWrite) start(ctx context.Context) {
 	w := a.writer
 	a.began = w.journal.Clock.Now()

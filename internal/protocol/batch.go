@@ -5,11 +5,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// pending is an atomic write of which the members read so far stand next to each other, and which is not yet known to be
-// whole. A batch counts when all its members are there, and never partly.
+// pending is an atomic write of which the members read so far stand next to each other, and which
+// is not yet known to be whole. A batch counts when all its members are there, and never partly.
 type pending struct {
 	batch layout.Batch
-	// events are the members from the first one that was read on: from the batch's start, or from where reading began.
+	// events are the members from the first one that was read on: from the batch's start, or from
+	// where reading began.
 	events []*layout.Event
 	// read is when the last of them was read.
 	read int64
@@ -26,8 +27,8 @@ func (p *pending) continues(e *layout.Event) bool {
 	return p.open() && (e.Batch == p.batch || !safeguard.SameBatch) && e.SequenceNr == p.first()+int64(len(p.events))
 }
 
-// begins says whether a batch can be followed from e on: from its start, or from the number where reading began, if it
-// started before that.
+// begins says whether a batch can be followed from e on: from its start, or from the number where
+// reading began, if it started before that.
 func begins(e *layout.Event, began int64) bool {
 	return e.SequenceNr == e.Batch.Start || e.SequenceNr == began
 }
@@ -38,7 +39,8 @@ func (p *pending) add(e *layout.Event, read int64) {
 	p.read = read
 }
 
-// whole says whether the last member is there, with all members before it down to the first that was read.
+// whole says whether the last member is there, with all members before it down to the first that
+// was read.
 func (p *pending) whole() bool {
 	return p.open() && p.events[len(p.events)-1].SequenceNr == p.batch.Last
 }

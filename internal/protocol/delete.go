@@ -11,9 +11,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// DeleteTo deletes all events up to a sequence number, or to the highest if that is lower, and returns
-// how many numbers it has removed. It begins anew where the writer's knowledge has become too old
-// between two steps. The caller has the turn.
+// DeleteTo deletes all events up to a sequence number, or to the highest if that is lower, and
+// returns how many numbers it has removed. It begins anew where the writer's knowledge has become
+// too old between two steps. The caller has the turn.
 func (w *Writer) DeleteTo(ctx context.Context, m *dynamo.Meter, seq int64) (int64, error) {
 	began, removed := w.journal.Clock.Now(), int64(0)
 	for {
@@ -104,9 +104,9 @@ func (j *Journal) removalBegin(low layout.LowMark) int64 {
 	return max(low.Removed, 1)
 }
 
-// cut is the batch that goes on behind last, the last number to delete, if all its members up to last
-// are stored, or were cut before. The low mark names it: without its beginning the rest would not
-// count as whole otherwise.
+// cut is the batch that goes on behind last, the last number to delete, if all its members up to
+// last are stored, or were cut before. The low mark names it: without its beginning the rest would
+// not count as whole otherwise.
 func (w *Writer) cut(ctx context.Context, m *dynamo.Meter, last int64, low layout.LowMark) (layout.Batch, error) {
 	store := w.journal.Store
 	if !safeguard.Cut {

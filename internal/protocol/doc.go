@@ -1,6 +1,6 @@
-// Package protocol reads and writes the journal of one persistence id: it decides what of the stored
-// items counts, closes gaps before anything is written behind them, and keeps the order in which
-// events, marks and tombstones are put.
+// Package protocol reads and writes the journal of one persistence id: it decides what of the
+// stored items counts, closes gaps before anything is written behind them, and keeps the order in
+// which events, marks and tombstones are put.
 //
 // The rules, each with the file that keeps it:
 //   - A batch counts when all its members are stored, wherever a window or the low mark cuts it

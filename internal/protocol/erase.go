@@ -12,11 +12,11 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// erase deletes every item of the persistence id. The low mark is raised first and deleted last: what
-// a crash leaves looks deleted, not like a journal with holes.
+// erase deletes every item of the persistence id. The low mark is raised first and deleted last:
+// what a crash leaves looks deleted, not like a journal with holes.
 //
-// No other writer may live, but one may have written since this one recovered. What that one was told
-// is stored must not be erased.
+// No other writer may live, but one may have written since this one recovered. What that one was
+// told is stored must not be erased.
 //
 // What is erased needs no condition: the low mark is known to be stored since lowSeen, and is read
 // again before that is too long ago.
@@ -62,8 +62,8 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment)
 	if err != nil {
 		return removed, err
 	}
-	// A JVM that begins now goes on after the high mark, which leads it to what it has written then.
-	// A low mark alone would not.
+	// A JVM that begins now goes on after the high mark, which leads it to what it has written
+	// then. A low mark alone would not.
 	marksLeft := [][]layout.Key{j.Store.Keys.LowMarks(w.pid), j.Store.Keys.HighMarks(w.pid)}
 	if !safeguard.HighMarksLast {
 		slices.Reverse(marksLeft)

@@ -8,7 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// The errors that callers tell apart. The root package documents what became of the data after each.
+// The errors that callers tell apart. The root package documents what became of the data after
+// each.
 var (
 	ErrWriterConflict    = errors.New("another writer has written to this persistence id")
 	ErrOutcomeUnknown    = errors.New("it is not known whether the events were written")
@@ -103,7 +104,8 @@ var (
 	errTooManyEvents = errors.New("it has too many events")
 )
 
-// ContentConflictError names the first number at which the target of an import holds something else.
+// ContentConflictError names the first number at which the target of an import holds something
+// else.
 type ContentConflictError struct {
 	PersistenceID  string
 	SequenceNumber int64
@@ -117,8 +119,8 @@ func (e *ContentConflictError) Error() string {
 // Is makes it ErrContentConflict.
 func (e *ContentConflictError) Is(target error) bool { return target == ErrContentConflict }
 
-// RecordError says why a record can't be imported: records are out of order or have gaps, or members
-// of an atomic write are missing.
+// RecordError says why a record can't be imported: records are out of order or have gaps, or
+// members of an atomic write are missing.
 type RecordError struct {
 	SequenceNumber int64
 	Reason         string

@@ -14,8 +14,8 @@ type ExportRequest struct {
 	PersistenceID string
 	// From is the first number wanted, at least 1.
 	From int64
-	// Live is how many of the last numbers a JVM may have under way; 0 where none writes. The history
-	// ends before the first of them that holds no event.
+	// Live is how many of the last numbers a JVM may have under way; 0 where none writes. The
+	// history ends before the first of them that holds no event.
 	Live int64
 	// Begun is that of Request.
 	Begun func()
@@ -52,7 +52,8 @@ type export struct {
 	live int64
 	// stopped reports that no further record is wanted.
 	stopped bool
-	// low is a low mark that was not given out yet, nil if there is none; given the last one that was.
+	// low is a low mark that was not given out yet, nil if there is none; given the last one that
+	// was.
 	low   *layout.LowMark
 	given layout.LowMark
 	// next is the number that the next record begins with.

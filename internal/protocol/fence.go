@@ -44,9 +44,9 @@ func (s *Store) close(ctx context.Context, m *dynamo.Meter, pid string, seq int6
 	}
 }
 
-// Hold replaces the tombstone of a slot by a fence, which stays for good, and says what the low mark
-// is going to be raised to. It reports false if the tombstone has vanished, or somebody else has put
-// something there.
+// Hold replaces the tombstone of a slot by a fence, which stays for good, and says what the low
+// mark is going to be raised to. It reports false if the tombstone has vanished, or somebody else
+// has put something there.
 func (s *Store) Hold(ctx context.Context, m *dynamo.Meter, pid string, slot layout.Slot, low int64) (bool, error) {
 	same := " = :expires"
 	if !safeguard.HoldExpiry {

@@ -10,9 +10,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// gap decides on the numbers missing before slot, those of one partition at a time: they are read once more; if some are
-// still missing, no deletion explains it, and the reader is going to write, then they are sealed. A seal that meets an event
-// reads it. So nothing behind a gap is handed out before the gap is closed, and nothing has to be taken back.
+// gap decides on the numbers missing before slot, those of one partition at a time: they are read
+// once more; if some are still missing, no deletion explains it, and the reader is going to write,
+// then they are sealed. A seal that meets an event reads it. So nothing behind a gap is handed out
+// before the gap is closed, and nothing has to be taken back.
 func (r *run) gap(ctx context.Context, slot read) error {
 	lo, store := r.want, r.store.While(r.store.fresh())
 	if last := slot.SequenceNr - 1; last-lo >= MaxHole {

@@ -21,8 +21,8 @@ type End struct {
 	FarMark int64
 }
 
-// Highest finds the highest sequence number that is taken, by an event, a tombstone, a seal or a deletion; 0 if none ever
-// was.
+// Highest finds the highest sequence number that is taken, by an event, a tombstone, a seal or a
+// deletion; 0 if none ever was.
 func (s *Store) Highest(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks) (int64, error) {
 	end, err := s.End(ctx, m, pid, marks, 0)
 	return end.Highest, err

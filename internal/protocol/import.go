@@ -24,8 +24,9 @@ type Import struct {
 	// Highest is the last number of the records, once Finish has settled everything before it.
 	Highest int64
 
-	// low and highest are what the target held at the beginning, high is a high mark that is known to
-	// stay; low and high follow what is written. hint is a high mark that may lead to what is stored.
+	// low and highest are what the target held at the beginning, high is a high mark that is known
+	// to stay; low and high follow what is written. hint is a high mark that may lead to what is
+	// stored.
 	low     layout.LowMark
 	high    int64
 	hint    int64
@@ -123,8 +124,8 @@ func (in *Import) Record(ctx context.Context, r *history.Record) error {
 	return in.invalid(r.SequenceNumber, fmt.Sprintf("there is no kind of record %d", r.Kind))
 }
 
-// follows checks that a span begins where the record before has ended, and that the first one leaves no
-// gap behind what is stored.
+// follows checks that a span begins where the record before has ended, and that the first one
+// leaves no gap behind what is stored.
 func (in *Import) follows(first, last int64) error {
 	lowest := in.lowest().First()
 	switch {
@@ -178,8 +179,8 @@ func (in *Import) lowMark(ctx context.Context, r *history.Record) error {
 // holes in a row; a damaged archive must not keep an import busy for ever.
 const maxSpan = 1 << 20
 
-// event takes an event. A single one is written at once, a member of an atomic write when all members
-// are known.
+// event takes an event. A single one is written at once, a member of an atomic write when all
+// members are known.
 func (in *Import) event(ctx context.Context, r *history.Record) error {
 	in.Events++
 	e := &layout.Event{
@@ -222,8 +223,8 @@ func (in *Import) event(ctx context.Context, r *history.Record) error {
 	return in.put(ctx, whole)
 }
 
-// head checks that the members of an atomic write before its first record are stored, or were cut off
-// by the low mark: without them the rest would never count.
+// head checks that the members of an atomic write before its first record are stored, or were cut
+// off by the low mark: without them the rest would never count.
 func (in *Import) head(ctx context.Context, first *layout.Event) error {
 	if first.SequenceNr == first.Batch.Start {
 		return nil
@@ -240,8 +241,8 @@ func (in *Import) head(ctx context.Context, first *layout.Event) error {
 	return err
 }
 
-// put writes the events of one atomic write, or a single one, as far as they are not stored. All are
-// compared before the first is written.
+// put writes the events of one atomic write, or a single one, as far as they are not stored. All
+// are compared before the first is written.
 func (in *Import) put(ctx context.Context, events []*layout.Event) error {
 	items := make([]layout.Attributes, 0, len(events))
 	missing := make([]*layout.Event, 0, len(events))

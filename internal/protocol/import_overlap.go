@@ -10,9 +10,9 @@ import (
 )
 
 // overlap is the part of an import at which the target holds something. It is compared as a whole
-// before anything is changed. What is missing is held until then, and the low mark of the records is
-// pending: to raise it removes events of the target, which can be compared with nothing, as they are
-// deleted in the source.
+// before anything is changed. What is missing is held until then, and the low mark of the records
+// is pending: to raise it removes events of the target, which can be compared with nothing, as they
+// are deleted in the source.
 //
 // They may be removed where an event behind them was compared equal. An event at one number by one
 // writer is one write, whoever has copied it, and that writer had read all events before it. So the
@@ -82,8 +82,8 @@ func (in *Import) settle(ctx context.Context) error {
 	return in.raiseHighMark(ctx, in.highest)
 }
 
-// unseen looks for what no mark leads to in the partitions at which a low mark is to be put: where it
-// would be the only thing that is known of the id, it must hide nothing that is stored.
+// unseen looks for what no mark leads to in the partitions at which a low mark is to be put: where
+// it would be the only thing that is known of the id, it must hide nothing that is stored.
 func (in *Import) unseen(ctx context.Context, low int64) error {
 	if low <= in.tip+1 {
 		return nil
@@ -112,8 +112,8 @@ func (in *Import) unseen(ctx context.Context, low int64) error {
 	return in.pace(ctx)
 }
 
-// raise raises the low mark of the target, before anything behind it is written, and removes what it
-// deletes.
+// raise raises the low mark of the target, before anything behind it is written, and removes what
+// it deletes.
 func (in *Import) raise(ctx context.Context, low layout.LowMark) error {
 	seen := in.journal.Clock.Now()
 	if err := in.unchanged(ctx); err != nil {

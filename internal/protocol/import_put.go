@@ -128,9 +128,9 @@ func (in *Import) deleted(ctx context.Context, first, last int64) error {
 	return in.hold(nil, func(ctx context.Context) error { return in.keepTaken(ctx, first, last) })
 }
 
-// keepTaken puts tombstones where nothing is stored, each under that condition: an event that nobody
-// has removed is not of this history. In a shared journal none is put into the block of the highest
-// deleted number: one that comes late could be the last item that a JVM finds there.
+// keepTaken puts tombstones where nothing is stored, each under that condition: an event that
+// nobody has removed is not of this history. In a shared journal none is put into the block of the
+// highest deleted number: one that comes late could be the last item that a JVM finds there.
 func (in *Import) keepTaken(ctx context.Context, first, last int64) error {
 	if in.journal.Store.Shared() {
 		last = min(last, layout.HighestBlock(in.low.Seq-1)-1)

@@ -10,7 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
 
-// Journal is what the writers of a journal share. It is safe for concurrent use. New makes it ready.
+// Journal is what the writers of a journal share. It is safe for concurrent use. New makes it
+// ready.
 type Journal struct {
 	Settings
 
@@ -29,8 +30,8 @@ type Settings struct {
 	MaxBatchWrite int
 	// FenceWindow is how long a deleted number stays taken.
 	FenceWindow time.Duration
-	// HandoverTime is how long a writer of a shared journal may do nothing before it looks whether a
-	// JVM has taken over; not positive never looks.
+	// HandoverTime is how long a writer of a shared journal may do nothing before it looks whether
+	// a JVM has taken over; not positive never looks.
 	HandoverTime time.Duration
 	// Enveloped stores events in the form of Akka 1.0 and 1.1.
 	Enveloped bool

@@ -52,8 +52,8 @@ func (s *Store) TakeLast(ctx context.Context, m *dynamo.Meter, pid string, last 
 // JVMLowAround returns the low mark as a JVM reads it, as far as it can lie above a number that is
 // going to be written, or was just now. If the event before that is still stored, no deletion by a
 // JVM has ended that went beyond the block behind: the low mark is in one of two shards. Otherwise
-// all are read, also where the low mark is right above that event: a deletion that was cut short has
-// left it, and a JVM never removes it.
+// all are read, also where the low mark is right above that event: a deletion that was cut short
+// has left it, and a JVM never removes it.
 func (s *Store) JVMLowAround(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (int64, error) {
 	if seq > 1 && s.Keys.Shards > 2 {
 		low, there, err := s.jvmLowNear(ctx, m, pid, seq)
@@ -65,8 +65,8 @@ func (s *Store) JVMLowAround(ctx context.Context, m *dynamo.Meter, pid string, s
 	return marks.JVMLow, err
 }
 
-// jvmLowNear returns the low mark as a JVM reads it, as far as it is in the shards of seq and of the
-// block behind. It reports whether an event is stored before seq.
+// jvmLowNear returns the low mark as a JVM reads it, as far as it is in the shards of seq and of
+// the block behind. It reports whether an event is stored before seq.
 func (s *Store) jvmLowNear(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (int64, bool, error) {
 	before := s.Keys.Event(pid, seq-1)
 	wanted := []dynamo.Attributes{before.Attributes(), s.Keys.LowMark(pid, seq).Attributes(), s.Keys.LowMarkNext(pid, seq).Attributes()}
@@ -158,7 +158,8 @@ func (r *run) confirmLowMark(ctx context.Context, after int64) error {
 	in := r.store.lowMarkCandidates(r.marks, max(r.highest+1, r.reach))
 	if r.highest > 0 && safeguard.AllLowMarks {
 		// A deletion has left something, or a part of a JVM's deletion is done: it can have been of
-		// events that were written after the marks were read, far behind what this reading has seen.
+		// events that were written after the marks were read, far behind what this reading has
+		// seen.
 		in = everywhere
 	}
 	seen := r.seen

@@ -6,8 +6,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// Pace is given what an operation has used up since the last call. It may wait, and ends the operation
-// with an error. nil is not called.
+// Pace is given what an operation has used up since the last call. It may wait, and ends the
+// operation with an error. nil is not called.
 type Pace func(ctx context.Context, used dynamo.Cost) error
 
 // paced counts what an operation uses up, and reports it step by step.

@@ -26,10 +26,11 @@ type page struct {
 	err error
 }
 
-// partitions reads one partition after the other, in order, with the first pages of the following ones read ahead at the
-// same time. What is read ahead is bounded by the store's Parallelism, at most a megabyte each, never reaches beyond the last
-// partition that is known to be needed, and begins only while the client has a place to spare: where requests wait for places,
-// no page comes earlier for being asked for earlier, it would only be held longer. No partition is read twice.
+// partitions reads one partition after the other, in order, with the first pages of the following
+// ones read ahead at the same time. What is read ahead is bounded by the store's Parallelism, at
+// most a megabyte each, never reaches beyond the last partition that is known to be needed, and
+// begins only while the client has a place to spare: where requests wait for places, no page comes
+// earlier for being asked for earlier, it would only be held longer. No partition is read twice.
 type partitions struct {
 	store    *Store
 	meter    *dynamo.Meter
@@ -64,8 +65,8 @@ type partitions struct {
 	idle    []*reader
 }
 
-// reader reads first pages for who asks for them, in a goroutine of its own. It lives as long as its partitions: the stack that
-// a request needs grows once, not for each page.
+// reader reads first pages for who asks for them, in a goroutine of its own. It lives as long as
+// its partitions: the stack that a request needs grows once, not for each page.
 type reader struct {
 	orders chan order
 	pages  chan page // has room for the page of the one order that is open
@@ -166,7 +167,8 @@ func (p *partitions) hire(r *reader) {
 	})
 }
 
-// readAhead has as many partitions behind the current one read as are needed, may be, and have a place.
+// readAhead has as many partitions behind the current one read as are needed, may be, and have a
+// place.
 func (p *partitions) readAhead() {
 	for len(p.ahead) < p.store.Parallelism-1 {
 		number := p.current + 1 + int64(len(p.ahead))
@@ -185,8 +187,8 @@ func (p *partitions) read(o order, next dynamo.Attributes) page {
 	slots, next, err := p.store.page(p.ctx, p.meter, p.pid, o.number, in, o.reserved)
 	got := page{slots: slots, read: p.sequence.stamp(), next: next, err: err}
 	if lo == 1 && in.ExclusiveStartKey == nil && err == nil && len(slots) == 0 {
-		// A new persistence id, as it seems: the low mark is asked for while the marks may still be on their way. If that fails, who
-		// needs it asks again, and has the error.
+		// A new persistence id, as it seems: the low mark is asked for while the marks may still be
+		// on their way. If that fails, who needs it asks again, and has the error.
 		got.low, _ = p.store.lowMarksIn(p.ctx, p.meter, p.pid, p.sequence, p.store.lowMarkCandidates(layout.Marks{}, 1))
 	}
 	return got
@@ -234,8 +236,8 @@ func (p *partitions) skipTo(number int64) {
 	p.current, p.empty = number-1, 0
 }
 
-// take takes the page that comes next: from its reader, or it is read here, before anything behind it. Meanwhile there is
-// reading ahead.
+// take takes the page that comes next: from its reader, or it is read here, before anything behind
+// it. Meanwhile there is reading ahead.
 func (p *partitions) take() page {
 	if r := p.first; r != nil {
 		p.readAhead()

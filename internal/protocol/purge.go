@@ -17,9 +17,9 @@ import (
 // errPurged is why a writer has ended that has purged its persistence id.
 var errPurged = errors.New("it has purged the persistence id")
 
-// Purge removes all trace of the persistence id, and ends the writer. It returns how many numbers and
-// snapshots it has removed. With now, and in a shared journal, it erases every item at once; else
-// tombstones and marks are left, which expire. The caller has the turn.
+// Purge removes all trace of the persistence id, and ends the writer. It returns how many numbers
+// and snapshots it has removed. With now, and in a shared journal, it erases every item at once;
+// else tombstones and marks are left, which expire. The caller has the turn.
 func (w *Writer) Purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, error) {
 	removed, err := w.purge(ctx, m, now || w.journal.Store.Shared())
 	if err == nil {
@@ -42,8 +42,8 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 	return w.retire(ctx, m, began)
 }
 
-// retire leaves nothing of the persistence id but tombstones and marks that expire. The order of its
-// steps keeps it safe:
+// retire leaves nothing of the persistence id but tombstones and marks that expire. The order of
+// its steps keeps it safe:
 //
 //   - First the next number is fenced. From then on no earlier writer can write, and one that
 //     recovers raises the low mark itself, to what the fence says, before it goes on.
@@ -51,11 +51,11 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 //     recovers now puts it anew without one before it writes. The condition of whatever this purge
 //     sends late does not hold any more then.
 //   - Only then is anything removed.
-//   - When everything is removed, the low mark is put with its real expiry. If it had that before, it
-//     could vanish while a purge that was cut short has left events, which would be seen again.
+//   - When everything is removed, the low mark is put with its real expiry. If it had that before,
+//     it could vanish while a purge that was cut short has left events, which would be seen again.
 //
-// No step is sent by knowledge that is too old: the low mark is known to be stored since lowSeen, and
-// is put anew before that is too long ago.
+// No step is sent by knowledge that is too old: the low mark is known to be stored since lowSeen,
+// and is put anew before that is too long ago.
 func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
 	j, seen := w.journal, w.journal.Clock.Now()
 	marks, err := j.Store.Marks(ctx, m, w.pid)
@@ -158,8 +158,8 @@ func (w *Writer) fenceNext(ctx context.Context, m *dynamo.Meter, low int64) erro
 const neverExpires = 253_402_300_799
 
 // removeOrphans turns the events that are stored below where removal has come into tombstones: a
-// snapshot newer than the journal has raised the low mark over them. Nothing would hide them when the
-// low mark has vanished. renew is called between two steps.
+// snapshot newer than the journal has raised the low mark over them. Nothing would hide them when
+// the low mark has vanished. renew is called between two steps.
 func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter, marks layout.Marks, renew func() error) (int64, error) {
 	j, removed := w.journal, int64(0)
 	last := (w.low.Removed - 1) / layout.PartitionSize
@@ -217,8 +217,8 @@ func (w *Writer) expireRest(ctx context.Context, m *dynamo.Meter, marks layout.M
 	return nil
 }
 
-// stillExpiring is the condition under which a purge says on the low mark how far it has come: nobody
-// has begun to use the persistence id again.
+// stillExpiring is the condition under which a purge says on the low mark how far it has come:
+// nobody has begun to use the persistence id again.
 func stillExpiring(low layout.LowMark) MarkCondition {
 	if !safeguard.TakenOver {
 		return LowMarkStays(low)
@@ -234,8 +234,8 @@ func (w *Writer) takenOver(err error) error {
 	return w.overtaken()
 }
 
-// removeSnapshots deletes the snapshots of a persistence id up to a sequence number. A journal without
-// a snapshot table has none.
+// removeSnapshots deletes the snapshots of a persistence id up to a sequence number. A journal
+// without a snapshot table has none.
 func (j *Journal) removeSnapshots(ctx context.Context, m *dynamo.Meter, pid string, to int64) (int64, error) {
 	c := snapshots.Everything()
 	c.MaxSeq = to

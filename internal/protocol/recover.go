@@ -11,8 +11,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// Recover reads the events of a request that recovers, hands them to emit, and returns a writer that
-// goes on after the highest sequence number, or after the snapshot where that is higher.
+// Recover reads the events of a request that recovers, hands them to emit, and returns a writer
+// that goes on after the highest sequence number, or after the snapshot where that is higher.
 func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.Event) error) (*Writer, error) {
 	w := &Writer{uuid: uuid.NewString(), remover: remover{journal: j, pid: req.PersistenceID}, active: j.Clock.Now()}
 	w.alone = w.active
@@ -59,10 +59,10 @@ func (w *Writer) logDeleted(ctx context.Context, after int64) {
 		"persistence_id", w.pid, "after", after, "deleted_to", w.deletedTo)
 }
 
-// goOnAfterSnapshot makes the writer go on after a snapshot that is newer than the journal. First the
-// number after the journal's highest is fenced: a writer that does not know of the snapshot can't
-// write below the low mark, and one that recovers now raises that itself. Then the low mark is
-// raised, so that the next recovery begins where this writer goes on.
+// goOnAfterSnapshot makes the writer go on after a snapshot that is newer than the journal. First
+// the number after the journal's highest is fenced: a writer that does not know of the snapshot
+// can't write below the low mark, and one that recovers now raises that itself. Then the low mark
+// is raised, so that the next recovery begins where this writer goes on.
 func (w *Writer) goOnAfterSnapshot(ctx context.Context, snapshot int64, marks layout.Marks) error {
 	store := w.journal.Store.While(w.journal.fresh(w.active))
 	if safeguard.Fence && w.next <= layout.MaxSequenceNumber {

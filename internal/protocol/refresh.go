@@ -65,8 +65,8 @@ func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) (layout.Marks, 
 }
 
 // stillLast reports whether the event before the next is the one that the writer knows. After the
-// whole fence window the same numbers can be of new events: the id was purged, all trace of that has
-// vanished, and it was used anew.
+// whole fence window the same numbers can be of new events: the id was purged, all trace of that
+// has vanished, and it was used anew.
 func (w *Writer) stillLast(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	if w.next == 1 {
 		return true, nil
@@ -75,9 +75,9 @@ func (w *Writer) stillLast(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	return err == nil && w.last != "" && slot.Event != nil && slot.Event.WriterUUID == w.last, err
 }
 
-// renewMarks puts the marks of a purged id without their expiry. If the low mark has vanished since it
-// was read, another writer may have begun anew below it, and this one ends with a *ConflictError:
-// raising the mark again would hide what that one writes.
+// renewMarks puts the marks of a purged id without their expiry. If the low mark has vanished since
+// it was read, another writer may have begun anew below it, and this one ends with a
+// *ConflictError: raising the mark again would hide what that one writes.
 func (w *Writer) renewMarks(ctx context.Context, m *dynamo.Meter) error {
 	if !safeguard.RenewMarks {
 		return nil

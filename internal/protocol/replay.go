@@ -10,13 +10,15 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// ErrDeletedMeanwhile says that events which were still to be handed out were deleted after the first were handed out.
+// ErrDeletedMeanwhile says that events which were still to be handed out were deleted after the
+// first were handed out.
 var ErrDeletedMeanwhile = errors.New("events were deleted while they were being replayed")
 
 // ErrStop ends a reading that has all it wants. An emit that returns it makes Run return nil.
 var ErrStop = errors.New("stop")
 
-// errLowMoved says that the low mark moved while the pages were being read: what they show is to be read anew.
+// errLowMoved says that the low mark moved while the pages were being read: what they show is to be
+// read anew.
 var errLowMoved = errors.New("the low mark moved")
 
 // errFinished says that a batch that was left out has become whole while the pages were being read.
@@ -32,13 +34,15 @@ type Request struct {
 	From, To int64
 	// Limit is how many events to hand out at most, or Unlimited.
 	Limit int64
-	// Recover reads on behind the window to the highest number, seals every gap, and hands out batches whole or not at all.
+	// Recover reads on behind the window to the highest number, seals every gap, and hands out
+	// batches whole or not at all.
 	Recover bool
-	// Low is given the low mark by which the events that follow are judged, if set: before the first of them, and again when
-	// it has moved.
+	// Low is given the low mark by which the events that follow are judged, if set: before the
+	// first of them, and again when it has moved.
 	Low func(layout.LowMark)
-	// Begun is called when the marks and a page are there, if set, before anything of the page is handed out: the first time
-	// and every further time. It is not called where reading ends before.
+	// Begun is called when the marks and a page are there, if set, before anything of the page is
+	// handed out: the first time and every further time. It is not called where reading ends
+	// before.
 	Begun func()
 	// Wait makes a reading end before a missing number that may still come; nil does not.
 	Wait *Wait
@@ -51,8 +55,9 @@ type Result struct {
 	// Last is the writer of the event at Highest; empty if something else stands there, or nothing.
 	Last  string
 	Marks layout.Marks
-	// Decided is the last number that was decided for good, by an event that counts, a tombstone or a seal, of a reading that
-	// did not recover. What stands behind it, members of an atomic write that is not whole, may still come to count.
+	// Decided is the last number that was decided for good, by an event that counts, a tombstone or
+	// a seal, of a reading that did not recover. What stands behind it, members of an atomic write
+	// that is not whole, may still come to count.
 	Decided int64
 	// FarMark is the highest high mark if it was found to be damaged: End says what that is. It is
 	// 0 otherwise.
@@ -66,8 +71,8 @@ type Result struct {
 	Awaited Span
 	// top is the last number that the reading has met, or the last deleted one.
 	top int64
-	// part is the last number of an atomic write that was met behind the last event that counts, and
-	// that was not whole; 0 if there was none, or none that can become whole.
+	// part is the last number of an atomic write that was met behind the last event that counts,
+	// and that was not whole; 0 if there was none, or none that can become whole.
 	part int64
 	// over reports whether the pages were read to their end.
 	over bool
@@ -89,9 +94,10 @@ func (r *Result) Closed(to int64, wait *Wait) bool {
 	return true
 }
 
-// Run reads the journal of one persistence id, and hands the events of the window to emit, in order, each once. It ends
-// when emit returns an error, which it returns. With Recover, everything up to Result.Highest is closed when it returns:
-// no event can appear there later that was not handed out (or left out by the window).
+// Run reads the journal of one persistence id, and hands the events of the window to emit, in
+// order, each once. It ends when emit returns an error, which it returns. With Recover, everything
+// up to Result.Highest is closed when it returns: no event can appear there later that was not
+// handed out (or left out by the window).
 func (s *Store) Run(ctx context.Context, m *dynamo.Meter, req Request, emit func(*layout.Event) error) (Result, error) {
 	r := &run{store: s.While(s.fresh()), meter: m, req: req, emit: emit, handing: true}
 	defer func() { r.pages.close() }() // also where emit panics
@@ -149,8 +155,8 @@ type run struct {
 	behind  *existing
 
 	pages *partitions
-	// inVain reads the first partition of an entity whose low mark turned out to lie behind it. It is waited for, not
-	// cancelled: what it costs is part of the cost.
+	// inVain reads the first partition of an entity whose low mark turned out to lie behind it. It
+	// is waited for, not cancelled: what it costs is part of the cost.
 	inVain  *partitions
 	began   int64  // the first number of this pass that counts
 	want    int64  // the next number to decide on
@@ -182,7 +188,8 @@ type read struct {
 	hole bool
 }
 
-// begin reads the marks and the first partition at the same time: for most entities that is all there is.
+// begin reads the marks and the first partition at the same time: for most entities that is all
+// there is.
 func (r *run) begin(ctx context.Context) error {
 	from := r.req.From
 	if r.req.Recover && from%layout.PartitionSize > 0 {
@@ -263,8 +270,8 @@ func (r *run) skipEmpty(ctx context.Context) error {
 	return nil
 }
 
-// again begins anew with the low mark that has moved. What was handed out stays so; if something between that and the new
-// low mark was deleted, a recovering caller's state would lack it.
+// again begins anew with the low mark that has moved. What was handed out stays so; if something
+// between that and the new low mark was deleted, a recovering caller's state would lack it.
 func (r *run) again(ctx context.Context) error {
 	undecided := r.want
 	if r.batch.open() {
@@ -287,8 +294,9 @@ func (r *run) last() string {
 	return ""
 }
 
-// settle finds the highest number of a recovery that has read all pages. It says false where reading has to begin anew: what
-// stands behind the first number was not there when its partition was read.
+// settle finds the highest number of a recovery that has read all pages. It says false where
+// reading has to begin anew: what stands behind the first number was not there when its partition
+// was read.
 func (r *run) settle(ctx context.Context) (bool, error) {
 	if r.highest > 0 || r.began == r.marks.Low.First() || !safeguard.HighestLooked {
 		r.highest = max(r.highest, r.marks.Low.Seq-1)
@@ -377,7 +385,8 @@ func (r *run) next(ctx context.Context) (read, bool, error) {
 	return slot, true, nil
 }
 
-// satisfied says whether a reader has all of its window: nothing behind it can change what it holds.
+// satisfied says whether a reader has all of its window: nothing behind it can change what it
+// holds.
 func (r *run) satisfied() bool {
 	if r.req.Recover {
 		return false
@@ -385,8 +394,9 @@ func (r *run) satisfied() bool {
 	return r.req.Limit != Unlimited && r.handed >= r.req.Limit || r.want > r.req.To && !r.batch.open()
 }
 
-// end decides on what is left when the pages are over: parts of a batch at the end, or that there was nothing at all. Parts at
-// the end need no seal: their next number is the one that the next write takes, or collides at.
+// end decides on what is left when the pages are over: parts of a batch at the end, or that there
+// was nothing at all. Parts at the end need no seal: their next number is the one that the next
+// write takes, or collides at.
 func (r *run) end(ctx context.Context) error {
 	if r.batch.open() {
 		return r.abandon(ctx)
@@ -437,10 +447,11 @@ func (r *run) take(ctx context.Context, slot read) error {
 	}
 }
 
-// deleted decides on a tombstone or a fence above the low mark that is known. If the low mark still is not above it, it has
-// vanished (of a purged id, whose items vanish in any order), or has not been put yet: who is going to write puts it, as
-// nothing up to there counts any more. It holds the tombstone first: when that has vanished as well another recovery sees
-// nothing at all, and begins at a number that the raised low mark would hide.
+// deleted decides on a tombstone or a fence above the low mark that is known. If the low mark still
+// is not above it, it has vanished (of a purged id, whose items vanish in any order), or has not
+// been put yet: who is going to write puts it, as nothing up to there counts any more. It holds the
+// tombstone first: when that has vanished as well another recovery sees nothing at all, and begins
+// at a number that the raised low mark would hide.
 func (r *run) deleted(ctx context.Context, slot read) error {
 	first := min(r.want, slot.SequenceNr)
 	if err := r.irregular(ctx, slot); err != nil {
@@ -504,7 +515,8 @@ func (r *run) sealed(ctx context.Context, slot read) error {
 	return nil
 }
 
-// irregular has the low mark read after a slot that only a deletion explains; want is put back, for the case that it moved.
+// irregular has the low mark read after a slot that only a deletion explains; want is put back, for
+// the case that it moved.
 func (r *run) irregular(ctx context.Context, slot read) error {
 	r.want = slot.SequenceNr
 	if err := r.confirmLowMark(ctx, slot.at); err != nil {
@@ -514,7 +526,8 @@ func (r *run) irregular(ctx context.Context, slot read) error {
 	return nil
 }
 
-// abandon leaves out a batch of which a member is missing, once it is known that no deletion explains it.
+// abandon leaves out a batch of which a member is missing, once it is known that no deletion
+// explains it.
 func (r *run) abandon(ctx context.Context) error {
 	if !r.batch.open() {
 		return nil
@@ -526,7 +539,8 @@ func (r *run) abandon(ctx context.Context) error {
 	return nil
 }
 
-// completed hands out a batch whose last member has been read, if those before the first one that was read are there too.
+// completed hands out a batch whose last member has been read, if those before the first one that
+// was read are there too.
 func (r *run) completed(ctx context.Context) error {
 	if !r.batch.whole() {
 		return nil
@@ -544,8 +558,8 @@ func (r *run) completed(ctx context.Context) error {
 	return r.handBatch(events)
 }
 
-// headThere looks at the members of the batch before the number where reading began. Those below the low mark were deleted;
-// whether they were all there, the mark says.
+// headThere looks at the members of the batch before the number where reading began. Those below
+// the low mark were deleted; whether they were all there, the mark says.
 func (r *run) headThere(ctx context.Context) (bool, error) {
 	b, first := r.batch.batch, r.batch.first()
 	low := r.marks.Low
@@ -557,7 +571,8 @@ func (r *run) headThere(ctx context.Context) (bool, error) {
 	return there, err
 }
 
-// handBatch hands out the members of a whole batch that the window holds. A recovery stops before one that its limits cut.
+// handBatch hands out the members of a whole batch that the window holds. A recovery stops before
+// one that its limits cut.
 func (r *run) handBatch(events []*layout.Event) error {
 	if r.req.Recover && r.handing {
 		last := events[len(events)-1].SequenceNr

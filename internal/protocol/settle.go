@@ -10,7 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// settle decides from the outcomes of all puts what became of the write, and whether the writer ends.
+// settle decides from the outcomes of all puts what became of the write, and whether the writer
+// ends.
 func (a *atomicWrite) settle(ctx context.Context) error {
 	w := a.writer
 	results := a.members.Outcomes()
@@ -112,9 +113,9 @@ func (a *atomicWrite) meet(ctx context.Context, results []error) {
 }
 
 // sealParts replaces, in a shared journal, the stored members of an atomic write that has failed by
-// seals. Where a JVM deletes a part of an atomic write the rest counts if its last member is stored,
-// as the JVM's low mark does not name what it cuts: that must not show these members. An error leaves
-// them as they are.
+// seals. Where a JVM deletes a part of an atomic write the rest counts if its last member is
+// stored, as the JVM's low mark does not name what it cuts: that must not show these members. An
+// error leaves them as they are.
 func (a *atomicWrite) sealParts(ctx context.Context, results []error) {
 	w := a.writer
 	if !w.journal.Store.Shared() || len(a.items) == 1 || !safeguard.PartsSealed {

@@ -100,9 +100,9 @@ func (r *remover) entombBatch(ctx context.Context, m *dynamo.Meter, first, n int
 	}
 }
 
-// tombstone is the item that a deleted number becomes. In a shared journal the highest number becomes
-// a seal: a JVM finds its highest number by what is stored in the block, and would use this one again
-// once it had expired.
+// tombstone is the item that a deleted number becomes. In a shared journal the highest number
+// becomes a seal: a JVM finds its highest number by what is stored in the block, and would use this
+// one again once it had expired.
 func (r *remover) tombstone(seq, expires int64) layout.Attributes {
 	if safeguard.HighestStays && r.journal.Store.Shared() && seq == r.next-1 {
 		return r.journal.Store.Keys.EncodeSeal(r.pid, seq)

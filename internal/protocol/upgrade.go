@@ -11,8 +11,8 @@ import (
 )
 
 // UpgradeEvents gives the enveloped events of a persistence id today's form, each only while it is
-// still what was read. done is called for each of them: left is nil if it now has today's form, else
-// why it was left as it is.
+// still what was read. done is called for each of them: left is nil if it now has today's form,
+// else why it was left as it is.
 func (s *Store) UpgradeEvents(ctx context.Context, pid string, done func(seq int64, left error) error, pace Pace) (dynamo.Cost, error) {
 	u := paced{call: pace}
 	marks, highest, err := s.Bounds(ctx, &u.meter, pid)

@@ -36,8 +36,8 @@ type Waited struct {
 	Span
 	// For is how long it was since they were first found missing.
 	For time.Duration
-	// Passed reports whether reading went on though something may still come there. If not, that was
-	// stored, or deleted, or no reader will be shown it.
+	// Passed reports whether reading went on though something may still come there. If not, that
+	// was stored, or deleted, or no reader will be shown it.
 	Passed bool
 }
 

@@ -17,9 +17,10 @@ type Span struct{ First, Last int64 }
 // was read to its end. Only a new reading decides what that is. Something can come:
 //
 //   - behind everything, where the next write goes;
-//   - at a number that was missing before what is there, and behind the last event that was handed out: a member of an atomic
-//     write that was not whole, or a seal;
-//   - where only marks lead: behind a hole at the end of a partition, or behind a low mark that was moved.
+//   - at a number that was missing before what is there, and behind the last event that was handed
+//     out: a member of an atomic write that was not whole, or a seal;
+//   - where only marks lead: behind a hole at the end of a partition, or behind a low mark that was
+//     moved.
 //
 // Every second look is behind everything, the others go through the missing numbers in turn. Every
 // tenth look reads marks instead, not all of them at once. After a reading that ended before

@@ -78,8 +78,8 @@ func (w *Writer) raiseHighMark(ctx context.Context, m *dynamo.Meter, seq int64) 
 	return w.journal.Store.RaiseHighMark(ctx, m, w.pid, seq, w.journal.fresh(w.active))
 }
 
-// putLowMark puts a low mark, by what the writer knows of the journal. ErrMarkMoved says that one as
-// high is stored.
+// putLowMark puts a low mark, by what the writer knows of the journal. ErrMarkMoved says that one
+// as high is stored.
 func (w *Writer) putLowMark(ctx context.Context, m *dynamo.Meter, low layout.LowMark) error {
 	store := w.journal.Store
 	item := store.Keys.EncodeLowMark(w.pid, low, store.ids(w.pid), 0)
