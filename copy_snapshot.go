@@ -5,6 +5,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
 // CopySnapshot saves a snapshot that comes from elsewhere with its number and time. If the same one
@@ -29,21 +30,18 @@ func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
 		}
 		return false, nil
 	}
-	ctx, done, err := j.life.Read(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer done()
-	var m dynamo.Meter
-	err = j.saved.Copy(ctx, &m, &layout.Snapshot{
-		PersistenceID: s.PersistenceID,
-		SequenceNr:    s.SequenceNumber,
-		Timestamp:     s.Timestamp.UnixMilli(),
-		SerializerID:  s.SerializerID,
-		Manifest:      s.SerializerManifest,
-		Bytes:         s.Bytes,
+	err = j.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+		err := j.saved.Copy(ctx, &dynamo.Meter{}, &layout.Snapshot{
+			PersistenceID: s.PersistenceID,
+			SequenceNr:    s.SequenceNumber,
+			Timestamp:     s.Timestamp.UnixMilli(),
+			SerializerID:  s.SerializerID,
+			Manifest:      s.SerializerManifest,
+			Bytes:         s.Bytes,
+		})
+		return j.snapshotError("copy a snapshot", s.PersistenceID, err)
 	})
-	return err == nil, j.snapshotError("copy a snapshot", s.PersistenceID, err)
+	return err == nil, err
 }
 
 func sameState(a, b Snapshot) bool {

@@ -10,51 +10,59 @@ import (
 	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
-// Errors of a writer, for errors.Is. After each of them but ErrRejected and ErrClosed the writer has ended: what the caller
-// does is recover again, which tells what stands in the journal now.
+// Errors of a writer, for errors.Is. After each of them but ErrRejected and ErrClosed the writer
+// has ended: what the caller does is recover again, which tells what stands in the journal now.
 var (
-	// ErrWriterConflict: another writer has taken the sequence number. The error is a *ConflictError. It does not prove
-	// that nothing was written: of an atomic write members may have landed, which nobody will ever see. It does prove that
-	// nobody has seen or will see any of the events.
+	// ErrWriterConflict: another writer has taken the sequence number. The error is a
+	// *ConflictError. It does not prove that nothing was written: of an atomic write members may
+	// have landed, which nobody will ever see. It does prove that nobody has seen or will see any
+	// of the events.
 	ErrWriterConflict = protocol.ErrWriterConflict
 
-	// ErrOutcomeUnknown: the write may be done or not, or still come to be done; another may even have seen it and deleted
-	// it. The error is an *OutcomeUnknownError. Recovery finds it, or makes sure that it never appears.
+	// ErrOutcomeUnknown: the write may be done or not, or still come to be done; another may even
+	// have seen it and deleted it. The error is an *OutcomeUnknownError. Recovery finds it, or
+	// makes sure that it never appears.
 	ErrOutcomeUnknown = protocol.ErrOutcomeUnknown
 
 	// ErrWriterEnded: the writer was used after it had ended.
 	ErrWriterEnded = protocol.ErrWriterEnded
 
-	// ErrRejected: the events can't be stored: they can't be serialized or are too large. The error is a *RejectedError.
-	// Nothing was written and no sequence number was used; the writer lives on.
+	// ErrRejected: the events can't be stored: they can't be serialized or are too large. The error
+	// is a *RejectedError. Nothing was written and no sequence number was used; the writer lives
+	// on.
 	ErrRejected = protocol.ErrRejected
 
-	// ErrSequenceExhausted: the persistence id has no sequence number left for the events. Nothing was written, the writer
-	// lives on.
+	// ErrSequenceExhausted: the persistence id has no sequence number left for the events. Nothing
+	// was written, the writer lives on.
 	ErrSequenceExhausted = protocol.ErrSequenceExhausted
 )
 
-// Errors of a request to DynamoDB, for errors.Is. Returned by a writer's methods they mean that nothing was written, or only
-// parts of an atomic write, which nobody will ever see; where the writer may go on after one, its method says so.
+// Errors of a request to DynamoDB, for errors.Is. Returned by a writer's methods they mean that
+// nothing was written, or only parts of an atomic write, which nobody will ever see; where the
+// writer may go on after one, its method says so.
 var (
-	// ErrThrottled: DynamoDB refused for want of capacity until the retries were used up. Try later, raise the table's
-	// capacity, or Config.Retries.
+	// ErrThrottled: DynamoDB refused for want of capacity until the retries were used up. Try
+	// later, raise the table's capacity, or Config.Retries.
 	ErrThrottled = dynamo.ErrThrottled
 
-	// ErrUnavailable: there was no answer, or none that is DynamoDB's, until the retries were used up. Check the endpoint.
+	// ErrUnavailable: there was no answer, or none that is DynamoDB's, until the retries were used
+	// up. Check the endpoint.
 	ErrUnavailable = dynamo.ErrUnavailable
 
-	// ErrDenied: credentials are missing, wrong or expired, or the policy lacks a permission. The text names it.
+	// ErrDenied: credentials are missing, wrong or expired, or the policy lacks a permission. The
+	// text names it.
 	ErrDenied = dynamo.ErrDenied
 
-	// ErrTableNotFound: there is no such table in this Region or at this endpoint. Make it with CreateTables.
+	// ErrTableNotFound: there is no such table in this Region or at this endpoint. Make it with
+	// CreateTables.
 	ErrTableNotFound = dynamo.ErrTableNotFound
 
-	// ErrInvalidRequest: DynamoDB finds the request wrong. If the table is not one of ours this says so; else it is a bug.
+	// ErrInvalidRequest: DynamoDB finds the request wrong. If the table is not one of ours this
+	// says so; else it is a bug.
 	ErrInvalidRequest = dynamo.ErrInvalidRequest
 
-	// ErrCollectionFull: the partition of a table with a local index has reached 10 GB. It is permanent until items of the
-	// persistence id are removed.
+	// ErrCollectionFull: the partition of a table with a local index has reached 10 GB. It is
+	// permanent until items of the persistence id are removed.
 	ErrCollectionFull = dynamo.ErrCollectionFull
 )
 
@@ -63,30 +71,35 @@ var (
 	// ErrClosed: the journal is closed, or was closed while the operation was under way.
 	ErrClosed = errors.New("the journal is closed")
 
-	// ErrInvalidArgument: an argument or a field of Config is wrong. The error is an *ArgumentError. Nothing was sent.
+	// ErrInvalidArgument: an argument or a field of Config is wrong. The error is an
+	// *ArgumentError. Nothing was sent.
 	ErrInvalidArgument = errors.New("invalid argument")
 
-	// ErrTableSchema: the table's key is not that of a journal (par, a string, and num, a number). It belongs to something
-	// else, or to an older layout.
+	// ErrTableSchema: the table's key is not that of a journal (par, a string, and num, a number).
+	// It belongs to something else, or to an older layout.
 	ErrTableSchema = provision.ErrTableSchema
 
-	// ErrHeaderMismatch: the configuration contradicts the journal's header, or the header can't be understood.
+	// ErrHeaderMismatch: the configuration contradicts the journal's header, or the header can't be
+	// understood.
 	ErrHeaderMismatch = provision.ErrHeaderMismatch
 
-	// ErrNoHeader: the table was made for native journals, and has no header of this one: its making was cut short, or it is
-	// another journal's table. CreateTables finishes the making, and makes one of that name.
+	// ErrNoHeader: the table was made for native journals, and has no header of this one: its
+	// making was cut short, or it is another journal's table. CreateTables finishes the making, and
+	// makes one of that name.
 	ErrNoHeader = provision.ErrNoHeader
 
-	// ErrIndex: the index of persistence ids can't be used: there is none of the configured name, it has another key, or it
-	// is still being filled. Make or mend it with UpdateTables, wait, or list by a scan.
+	// ErrIndex: the index of persistence ids can't be used: there is none of the configured name,
+	// it has another key, or it is still being filled. Make or mend it with UpdateTables, wait, or
+	// list by a scan.
 	ErrIndex = provision.ErrIndex
 
-	// ErrCorruptItem: a stored item can't be read. The error is an *ItemError, which names key and attribute. Nothing behind
-	// the item was handed out.
+	// ErrCorruptItem: a stored item can't be read. The error is an *ItemError, which names key and
+	// attribute. Nothing behind the item was handed out.
 	ErrCorruptItem = protocol.ErrCorruptItem
 
-	// ErrContentConflict: where a history was to be copied to, something else stands. The error is a *ContentConflictError.
-	// Nothing was written over; what was equal up to there stays. Copy to another journal, or purge the persistence id there.
+	// ErrContentConflict: where a history was to be copied to, something else stands. The error is
+	// a *ContentConflictError. Nothing was written over; what was equal up to there stays. Copy to
+	// another journal, or purge the persistence id there.
 	ErrContentConflict = protocol.ErrContentConflict
 
 	// ErrTooLate: so much of the fence window has passed since the journal was read that nothing
@@ -99,8 +112,8 @@ var (
 	// written. Correct the clock.
 	ErrClock = protocol.ErrClock
 
-	// ErrDeletedMeanwhile: while a recovery was handing out events, those that were to follow were deleted. Load the newest
-	// snapshot and recover again.
+	// ErrDeletedMeanwhile: while a recovery was handing out events, those that were to follow were
+	// deleted. Load the newest snapshot and recover again.
 	ErrDeletedMeanwhile = protocol.ErrDeletedMeanwhile
 
 	// ErrHole: more sequence numbers in a row are missing than any writer leaves, with something
@@ -130,8 +143,8 @@ type ConflictError struct {
 	PersistenceID string
 	// SequenceNumber is the one that was to be written.
 	SequenceNumber int64
-	// WriterUUID is the writer whose event stands there; empty if what stands there is no event but a deleted or sealed
-	// number, or names no writer, as in older layouts.
+	// WriterUUID is the writer whose event stands there; empty if what stands there is no event but
+	// a deleted or sealed number, or names no writer, as in older layouts.
 	WriterUUID string
 }
 
@@ -175,7 +188,8 @@ type RejectedError struct {
 	PersistenceID string
 	// Index is the place of the event in the call, from 0; -1 if it is the atomic write as a whole.
 	Index int
-	// Size and Limit are in bytes, or in events for an atomic write of too many; both 0 if the size is not the reason.
+	// Size and Limit are in bytes, or in events for an atomic write of too many; both 0 if the size
+	// is not the reason.
 	Size, Limit int
 	// Err is why.
 	Err error
@@ -188,7 +202,8 @@ func (e *RejectedError) Is(target error) bool { return target == ErrRejected }
 
 func (e *RejectedError) Unwrap() error { return e.Err }
 
-// ContentConflictError names the first number at which the target of a copy holds something else. errors.Is ErrContentConflict.
+// ContentConflictError names the first number at which the target of a copy holds something else.
+// errors.Is ErrContentConflict.
 type ContentConflictError struct {
 	PersistenceID  string
 	SequenceNumber int64

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
@@ -72,13 +73,13 @@ func (j *Journal) marksOfLook() int {
 
 // watched reports whether there may be something new.
 func (q *liveEvents) watched(ctx context.Context) (bool, error) {
-	ctx, done, err := q.journal.life.Read(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer done()
-	found, err := q.watch.Look(ctx, &dynamo.Meter{})
-	return found, itemError(q.journal.config.JournalTable, err)
+	found := false
+	err := q.journal.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+		var err error
+		found, err = q.watch.Look(ctx, &dynamo.Meter{})
+		return itemError(q.journal.config.JournalTable, err)
+	})
+	return found, err
 }
 
 // read reads all from the next number on, or to a number that is waited for.

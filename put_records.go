@@ -51,18 +51,17 @@ func (j *Journal) PutRecords(ctx context.Context, persistenceID string, records 
 	if err := j.checkID(persistenceID); err != nil {
 		return PutRecordsResult{}, err
 	}
-	ctx, op, err := j.life.Operate(ctx)
-	if err != nil {
-		return PutRecordsResult{}, err
-	}
-	defer op.End()
-	in := j.protocol.NewImport(persistenceID, paceOutside(op, opts.Pace))
-	err = putRecords(ctx, op, in, records)
-	result := PutRecordsResult{Events: in.Events, Written: in.Written, Highest: in.Highest, Cost: in.Cost()}
-	if err != nil {
-		return result, fmt.Errorf("write the history of %q: %w", persistenceID, itemError(j.config.JournalTable, err))
-	}
-	return result, nil
+	var result PutRecordsResult
+	err := j.operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
+		in := j.protocol.NewImport(persistenceID, paceOutside(op, opts.Pace))
+		err := putRecords(ctx, op, in, records)
+		result = PutRecordsResult{Events: in.Events, Written: in.Written, Highest: in.Highest, Cost: in.Cost()}
+		if err != nil {
+			return fmt.Errorf("write the history of %q: %w", persistenceID, itemError(j.config.JournalTable, err))
+		}
+		return nil
+	})
+	return result, err
 }
 
 func putRecords(ctx context.Context, op *lifetime.Operation, in *protocol.Import, records iter.Seq2[Record, error]) error {

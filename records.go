@@ -75,21 +75,13 @@ func (j *Journal) readRecords(ctx context.Context, pid string, opts RecordsOptio
 	if opts.From < 0 {
 		return &ArgumentError{"RecordsOptions.From", opts.From, mustNotBeNegative}
 	}
-	begun, err := j.entry.enter(ctx, j.life.Reading())
-	if err != nil {
-		return err
-	}
-	defer begun()
-	ctx, op, err := j.life.Operate(ctx)
-	if err != nil {
-		return err
-	}
-	defer op.End()
-	req := &protocol.ExportRequest{PersistenceID: pid, From: max(opts.From, 1), Begun: begun, Pace: paceOutside(op, opts.Pace)}
-	if opts.Live {
-		req.Live = LiveWindow
-	}
-	return j.store.Export(ctx, req, func(record Record) error { return op.Outside(func() error { return emit(record) }) })
+	return j.admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
+		req := &protocol.ExportRequest{PersistenceID: pid, From: max(opts.From, 1), Begun: begun, Pace: paceOutside(op, opts.Pace)}
+		if opts.Live {
+			req.Live = LiveWindow
+		}
+		return j.store.Export(ctx, req, func(record Record) error { return op.Outside(func() error { return emit(record) }) })
+	})
 }
 
 // paceOutside calls the caller's Pace outside of an operation; nil where there is none.

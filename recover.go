@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
@@ -45,11 +46,19 @@ func (j *Journal) Recover(ctx context.Context, persistenceID string, opts Recove
 	if err != nil {
 		return nil, err
 	}
-	if req.Begun, err = j.entry.enter(ctx, j.life.Reading()); err != nil {
-		return nil, recoverError(persistenceID, err)
+	var w *Writer
+	err = j.admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
+		req.Begun = begun
+		state, err := j.protocol.Recover(ctx, req, func(e *layout.Event) error {
+			return op.Outside(func() error { return j.deliver(e, handler) })
+		})
+		w = &Writer{j, state}
+		return itemError(j.config.JournalTable, err)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("recover %q: %w", persistenceID, err)
 	}
-	defer req.Begun()
-	return j.recover(ctx, req, handler)
+	return w, nil
 }
 
 // recovery checks the arguments of Recover.
@@ -70,22 +79,4 @@ func (j *Journal) recovery(pid string, opts *RecoverOptions, handler func(Event)
 	}
 	req.From, req.Recover = opts.After+1, true
 	return &req, err
-}
-
-func recoverError(pid string, err error) error { return fmt.Errorf("recover %q: %w", pid, err) }
-
-// recover does what Recover says; it has entered.
-func (j *Journal) recover(ctx context.Context, req *protocol.Request, handler func(Event) error) (*Writer, error) {
-	ctx, op, err := j.life.Operate(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer op.End()
-	state, err := j.protocol.Recover(ctx, req, func(e *layout.Event) error {
-		return op.Outside(func() error { return j.deliver(e, handler) })
-	})
-	if err != nil {
-		return nil, recoverError(req.PersistenceID, itemError(j.config.JournalTable, err))
-	}
-	return &Writer{j, state}, nil
 }

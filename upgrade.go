@@ -3,6 +3,8 @@ package dynajournal
 import (
 	"context"
 	"fmt"
+
+	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
 // UpgradeOptions say how to upgrade events in place.
@@ -32,28 +34,28 @@ func (j *Journal) UpgradeEvents(ctx context.Context, persistenceID string, opts 
 	if err := j.checkReadable(persistenceID); err != nil {
 		return UpgradeResult{}, err
 	}
-	ctx, op, err := j.life.Operate(ctx)
-	if err != nil {
-		return UpgradeResult{}, err
-	}
-	defer op.End()
 	var result UpgradeResult
-	result.Cost, err = j.store.UpgradeEvents(ctx, persistenceID, func(seq int64, left error) error {
-		if left == nil {
-			result.Upgraded++
-			return nil
+	err := j.operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
+		left := func(seq int64, reason error) error {
+			if reason == nil {
+				result.Upgraded++
+				return nil
+			}
+			result.Left++
+			if opts.Left == nil {
+				return nil
+			}
+			return op.Outside(func() error {
+				opts.Left(persistenceID, seq, itemError(j.config.JournalTable, reason))
+				return nil
+			})
 		}
-		result.Left++
-		if opts.Left == nil {
-			return nil
+		var err error
+		result.Cost, err = j.store.UpgradeEvents(ctx, persistenceID, left, paceOutside(op, opts.Pace))
+		if err != nil {
+			return fmt.Errorf("upgrade the events of %q: %w", persistenceID, itemError(j.config.JournalTable, err))
 		}
-		return op.Outside(func() error {
-			opts.Left(persistenceID, seq, itemError(j.config.JournalTable, left))
-			return nil
-		})
-	}, paceOutside(op, opts.Pace))
-	if err != nil {
-		return result, fmt.Errorf("upgrade the events of %q: %w", persistenceID, itemError(j.config.JournalTable, err))
-	}
-	return result, nil
+		return nil
+	})
+	return result, err
 }

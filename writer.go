@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
@@ -66,16 +67,13 @@ func (w *Writer) enter(ctx context.Context) (release func(), err error) {
 // remove enters a call that removes, and that ends when the journal is closed, and takes the
 // writer's turn. It returns what do has cost.
 func (w *Writer) remove(ctx context.Context, do func(context.Context, *dynamo.Meter) error) (Cost, error) {
-	ctx, done, err := w.journal.life.Read(ctx)
-	if err != nil {
-		return Cost{}, err
-	}
-	defer done()
-	if err := w.state.Enter(ctx); err != nil {
-		return Cost{}, public(err)
-	}
-	defer w.state.Leave()
 	var m dynamo.Meter
-	err = do(ctx, &m)
+	err := w.journal.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+		if err := w.state.Enter(ctx); err != nil {
+			return public(err)
+		}
+		defer w.state.Leave()
+		return do(ctx, &m)
+	})
 	return m.Cost(), err
 }
