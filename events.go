@@ -23,7 +23,7 @@ type Range struct {
 	Limit *int64
 }
 
-// request checks the window. It says false if nothing can be in it.
+// request checks the window. It reports false if nothing can be in it.
 func (r Range) request(pid string) (protocol.Request, bool, error) {
 	req := protocol.Request{PersistenceID: pid, From: max(r.From, 1), To: r.To, Limit: protocol.Unlimited}
 	if req.To == 0 {

@@ -146,7 +146,7 @@ func (j *Journal) checkSnapshot(m SnapshotMetadata) error {
 }
 
 // LoadSnapshot loads the snapshot that the criteria select: of those that meet them the one with
-// the highest sequence number, or with Config.SnapshotNewestByTimestamp the newest. It says false
+// the highest sequence number, or with Config.SnapshotNewestByTimestamp the newest. It reports false
 // if there is none.
 //
 // One that is stored and can't be read is a *DamagedSnapshotError, and no older one is loaded in

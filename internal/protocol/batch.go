@@ -5,7 +5,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// pending is an atomic write of which the members read so far stand next to each other, and which
+// pending is an atomic write of which the members read so far have numbers in a row, and which
 // is not yet known to be whole. A batch counts when all its members are there, and never partly.
 type pending struct {
 	batch layout.Batch
@@ -16,19 +16,19 @@ type pending struct {
 	read int64
 }
 
-// open says whether there are members that wait for the others.
+// open reports whether there are members that wait for the others.
 func (p *pending) open() bool { return len(p.events) > 0 }
 
 // first is the number of the first member that was read.
 func (p *pending) first() int64 { return p.events[0].SequenceNr }
 
-// continues says whether e is the member that comes next.
+// continues reports whether e is the member that comes next.
 func (p *pending) continues(e *layout.Event) bool {
 	return p.open() && (e.Batch == p.batch || !safeguard.SameBatch) && e.SequenceNr == p.first()+int64(len(p.events))
 }
 
-// begins says whether a batch can be followed from e on: from its start, or from the number where
-// reading began, if it started before that.
+// begins reports whether a batch can be followed from e on: from its start, or from the number
+// where reading began, if it started before that.
 func begins(e *layout.Event, began int64) bool {
 	return e.SequenceNr == e.Batch.Start || e.SequenceNr == began
 }
@@ -39,7 +39,7 @@ func (p *pending) add(e *layout.Event, read int64) {
 	p.read = read
 }
 
-// whole says whether the last member is there, with all members before it down to the first that
+// whole reports whether the last member is there, with all members before it down to the first that
 // was read.
 func (p *pending) whole() bool {
 	return p.open() && p.events[len(p.events)-1].SequenceNr == p.batch.Last

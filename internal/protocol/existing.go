@@ -11,7 +11,7 @@ import (
 const (
 	// readWhole is how many partitions are read one by one, whatever they hold.
 	readWhole = 1000
-	// patience is how many empty partitions in a row are read where what is there was deleted long
+	// patience is how many empty partitions in a row are read where everything was deleted long
 	// ago.
 	patience = 8
 	// sampleEdge is how many partitions at each end of a span are looked at, and at most how many
@@ -23,7 +23,7 @@ const (
 
 // EachExisting calls read for the partitions of a persistence id from first to last, in rising
 // order, but leaves out wide spans that hold nothing; read reports whether the partition holds
-// anything. The number of requests depends on what is there, and hardly on the numbers: where the
+// anything. The number of requests depends on what is stored, and hardly on the numbers: where the
 // marks are damaged, or most of a long journal is deleted, nearly all partitions are empty.
 //
 // From the low mark on nothing is missed: what was acknowledged, or may still come to count, has no
@@ -74,7 +74,7 @@ func (s *Store) SkipHole(ctx context.Context, m *dynamo.Meter, pid string, first
 	return next * layout.PartitionSize, nil
 }
 
-// existing looks for what is there behind empty partitions.
+// existing looks for what is stored behind empty partitions.
 type existing struct {
 	store *Store
 	meter *dynamo.Meter

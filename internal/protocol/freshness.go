@@ -61,7 +61,7 @@ func (j *Journal) expiry() (expires int64, young func() error) {
 
 // whileYoung puts something that expires, anew where the expiry has become too old before it was
 // sent. What may have been put with an older expiry is not put again: the caller does not know
-// which one stands.
+// which one is stored.
 func whileYoung(j *Journal, put func(expires int64, young func() error) error) error {
 	for {
 		err := put(j.expiry())

@@ -52,18 +52,19 @@ type Request struct {
 type Result struct {
 	// Highest is the highest sequence number that is taken.
 	Highest int64
-	// Last is the writer of the event at Highest; empty if something else stands there, or nothing.
+	// Last is the writer of the event at Highest; empty if something else is stored there, or
+	// nothing.
 	Last  string
 	Marks layout.Marks
 	// Decided is the last number that was decided for good, by an event that counts, a tombstone or
-	// a seal, of a reading that did not recover. What stands behind it, members of an atomic write
-	// that is not whole, may still come to count.
+	// a seal, of a reading that did not recover. What is stored behind it, members of an atomic
+	// write that is not whole, may still come to count.
 	Decided int64
 	// FarMark is the highest high mark if it was found to be damaged: End says what that is. It is
 	// 0 otherwise.
 	FarMark int64
 	// Behind is the number behind all that a reading has seen that did not recover. Missing are the
-	// numbers before it at which nothing stood, behind the last event that counts.
+	// numbers before it at which nothing was stored, behind the last event that counts.
 	Behind  int64
 	Missing []Span
 	// Awaited are missing numbers that the reading has ended before, by Request.Wait; First is 0
@@ -160,7 +161,7 @@ type run struct {
 	inVain  *partitions
 	began   int64  // the first number of this pass that counts
 	want    int64  // the next number to decide on
-	highest int64  // the highest number that something stands at
+	highest int64  // the highest number at which something is stored
 	reach   int64  // the highest number that a fence says the low mark is raised to
 	writer  string // of the event at written, the last one that was read
 	written int64
@@ -184,7 +185,7 @@ type run struct {
 type read struct {
 	layout.Slot
 	at int64
-	// hole says that nothing stands there: a slot that only fills a gap.
+	// hole reports that nothing is stored there: a slot that only fills a gap.
 	hole bool
 }
 
@@ -294,9 +295,9 @@ func (r *run) last() string {
 	return ""
 }
 
-// settle finds the highest number of a recovery that has read all pages. It says false where
-// reading has to begin anew: what stands behind the first number was not there when its partition
-// was read.
+// settle finds the highest number of a recovery that has read all pages. It reports false where
+// reading has to begin anew: what is stored behind the first number was not there when its
+// partition was read.
 func (r *run) settle(ctx context.Context) (bool, error) {
 	if r.highest > 0 || r.began == r.marks.Low.First() || !safeguard.HighestLooked {
 		r.highest = max(r.highest, r.marks.Low.Seq-1)
@@ -385,7 +386,7 @@ func (r *run) next(ctx context.Context) (read, bool, error) {
 	return slot, true, nil
 }
 
-// satisfied says whether a reader has all of its window: nothing behind it can change what it
+// satisfied reports whether a reader has all of its window: nothing behind it can change what it
 // holds.
 func (r *run) satisfied() bool {
 	if r.req.Recover {
@@ -407,7 +408,7 @@ func (r *run) end(ctx context.Context) error {
 	return nil
 }
 
-// take decides on what stands at the number that is next.
+// take decides on what is stored at the number that is next.
 func (r *run) take(ctx context.Context, slot read) error {
 	if slot.hole {
 		if awaits, err := r.awaits(ctx, slot.SequenceNr); err != nil {
@@ -481,7 +482,7 @@ func (r *run) deleted(ctx context.Context, slot read) error {
 	}
 	switch {
 	case !slot.Tombstone():
-		low.Removed = low.Seq // a snapshot is newer than the journal: what stands below stays, for verify to name
+		low.Removed = low.Seq // a snapshot is newer than the journal: what is stored below stays, for verify to name
 	case safeguard.Hold:
 		held, err := r.store.Hold(ctx, r.meter, r.req.PersistenceID, slot.Slot, low.Seq)
 		if err != nil {
