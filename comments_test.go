@@ -23,7 +23,7 @@ var foldersWithLongComments = []string{
 	"embedded/conformance", "embedded/internal/attribute", "embedded/internal/expression",
 	"embedded/internal/legacy", "embedded/internal/partiql", "embedded/internal/storage",
 	"internal/archive", "internal/dynamo", "internal/dynoxide", "internal/explore", "internal/history",
-	"internal/ids", "internal/layout", "internal/lifetime", "internal/persistentpb", "internal/replay",
+	"internal/ids", "internal/layout", "internal/persistentpb", "internal/protocol", "internal/provision",
 	"internal/safeguard", "internal/simulate", "internal/snapshots", "internal/verify", "interop",
 	"journaltest", "legacy", "legacy/migration", "serialization",
 }

@@ -1,18 +1,12 @@
 package dynajournal
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
 // Table describes a table of a journal.
@@ -33,11 +27,11 @@ type Table struct {
 	// stream.
 	Stream string
 
-	// What the journal's header says follows. It is zero for a snapshot table, and where there is no
-	// header: then the journal is a JVM's.
+	// What the journal's header says follows. It is zero for a snapshot table, and where there is
+	// no header: then the journal is a JVM's.
 
-	// Version is the version of the stored format. Of a version that this package does not know, the
-	// other fields are zero.
+	// Version is the version of the stored format. Of a version that this package does not know,
+	// the other fields are zero.
 	Version int
 	// Kind is native or shared.
 	Kind string
@@ -78,94 +72,36 @@ func DescribeTables(ctx context.Context, config Config) ([]Table, error) {
 	defer client.Close()
 	var tables []Table
 	for _, name := range []string{config.JournalTable, config.SnapshotTable} {
-		table, err := config.describe(ctx, client, name)
+		table, err := config.provision().Describe(ctx, client, name)
 		if errors.Is(err, ErrTableNotFound) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("describe table %q: %w", name, err)
+			return nil, fmt.Errorf("describe table %q: %w", name, public(err))
 		}
-		tables = append(tables, table)
+		tables = append(tables, publicTable(&table))
 	}
 	return tables, nil
 }
 
-func (c *Config) describe(ctx context.Context, client *dynamo.Client, name string) (Table, error) {
-	d, err := client.Describe(ctx, name)
-	if err != nil {
-		return Table{}, err
+// publicTable gives the description of a table its public form.
+func publicTable(t *provision.Table) Table {
+	var indexes []Index
+	for i := range t.Indexes {
+		in := &t.Indexes[i]
+		indexes = append(indexes, Index{in.Name, publicKeys(in.Keys), in.Status, in.Local, in.ReadUnits, in.WriteUnits})
 	}
-	t := newTable(name, d)
-	ttl, err := client.DescribeTTL(ctx, name)
-	if err != nil {
-		return t, err
+	return Table{
+		Name: t.Name, Status: t.Status, Keys: publicKeys(t.Keys), Indexes: indexes, TTL: t.TTL, TTLStatus: t.TTLStatus,
+		ReadUnits: t.ReadUnits, WriteUnits: t.WriteUnits, Stream: t.Stream,
+		Version: t.Version, Kind: t.Kind, Shards: t.Shards, FenceWindow: t.FenceWindow,
 	}
-	t.TTLStatus = string(ttl.TimeToLiveStatus)
-	switch ttl.TimeToLiveStatus {
-	case types.TimeToLiveStatusEnabled, types.TimeToLiveStatusEnabling:
-		t.TTL = aws.ToString(ttl.AttributeName)
-	}
-	if name != c.JournalTable {
-		return t, nil
-	}
-	if err := checkSchema(d, layout.AttrNum); errors.Is(err, ErrTableSchema) {
-		return t, nil // no header can be there
-	}
-	keys := layout.Keys{Journal: c.JournalName}
-	item, err := client.Get(ctx, &dynamo.Meter{}, name, keys.Header().Attributes())
-	if err != nil || item == nil {
-		return t, err
-	}
-	h, err := keys.DecodeHeader(item)
-	t.Version, t.Kind, t.Shards = int(h.Version), h.Kind, int(h.Shards)
-	t.FenceWindow = time.Duration(h.FenceWindow) * time.Second
-	return t, itemError(name, err)
 }
 
-// newTable is what DynamoDB says of a table.
-func newTable(name string, d *types.TableDescription) Table {
-	keys := func(schema []types.KeySchemaElement) []KeyAttribute {
-		var found []KeyAttribute
-		for _, k := range schema {
-			name := aws.ToString(k.AttributeName)
-			found = append(found, KeyAttribute{name, attributeType(d, name)})
-		}
-		return found
+func publicKeys(keys []provision.KeyAttribute) []KeyAttribute {
+	var attributes []KeyAttribute
+	for _, key := range keys {
+		attributes = append(attributes, KeyAttribute(key))
 	}
-	t := Table{Name: name, Status: string(d.TableStatus), Keys: keys(d.KeySchema)}
-	t.ReadUnits, t.WriteUnits = provisioned(d.ProvisionedThroughput)
-	if s := d.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) {
-		t.Stream = string(s.StreamViewType)
-	}
-	for i := range d.GlobalSecondaryIndexes {
-		g := &d.GlobalSecondaryIndexes[i]
-		index := Index{
-			Name: aws.ToString(g.IndexName), Keys: keys(g.KeySchema), Status: string(g.IndexStatus),
-		}
-		index.ReadUnits, index.WriteUnits = provisioned(g.ProvisionedThroughput)
-		t.Indexes = append(t.Indexes, index)
-	}
-	for i := range d.LocalSecondaryIndexes {
-		l := &d.LocalSecondaryIndexes[i]
-		index := Index{Name: aws.ToString(l.IndexName), Keys: keys(l.KeySchema), Local: true}
-		t.Indexes = append(t.Indexes, index)
-	}
-	slices.SortFunc(t.Indexes, func(a, b Index) int { return cmp.Compare(a.Name, b.Name) })
-	return t
-}
-
-func attributeType(d *types.TableDescription, name string) string {
-	for _, a := range d.AttributeDefinitions {
-		if aws.ToString(a.AttributeName) == name {
-			return string(a.AttributeType)
-		}
-	}
-	return ""
-}
-
-func provisioned(t *types.ProvisionedThroughputDescription) (readUnits, writeUnits int64) {
-	if t == nil {
-		return 0, 0
-	}
-	return aws.ToInt64(t.ReadCapacityUnits), aws.ToInt64(t.WriteCapacityUnits)
+	return attributes
 }

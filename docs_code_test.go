@@ -243,8 +243,8 @@ func TestWrongCommandOfAPageIsFound(t *testing.T) {
 	names := func(string) map[string]bool { return map[string]bool{"TestOne": true, "FuzzTwo": true} }
 	flags := func(string) map[string]bool { return map[string]bool{"verify.seed": true} }
 	for command, right := range map[string]bool{
-		"go test ./...":                             true,
-		"go test ./internal/replay -run TestOne":    true,
+		"go test ./...": true,
+		"go test ./internal/protocol -run TestOne":  true,
 		"go test . -run '^$' -fuzz FuzzTwo":         true,
 		"go test . -verify.seed=1 -rapid.seed=2":    true,
 		"go test -tags interop ./interop/ -seed 7":  true,

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
 // Hook is told what happens in a journal. It implements any of the hook interfaces below; calls
@@ -56,12 +56,12 @@ type Hole struct {
 }
 
 // holeWait is how a live query waits for missing numbers; nil where it does not.
-func (j *Journal) holeWait(pid string) *replay.Wait {
+func (j *Journal) holeWait(pid string) *protocol.Wait {
 	c := &j.config
 	if j.Native() || c.HoleWait < 0 {
 		return nil
 	}
-	return &replay.Wait{Most: c.HoleWait, Window: LiveWindow, Ended: func(ctx context.Context, w replay.Waited) {
+	return &protocol.Wait{Most: c.HoleWait, Window: LiveWindow, Ended: func(ctx context.Context, w protocol.Waited) {
 		for _, h := range c.Hooks {
 			if hook, ok := h.(HoleHook); ok {
 				hook.OnHole(ctx, Hole{pid, w.First, w.Last, w.For, w.Passed})

@@ -3,204 +3,194 @@ package dynajournal
 import (
 	"context"
 	"fmt"
-	"iter"
-	"math"
+	"log/slog"
+	"sync/atomic"
+	"time"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/ids"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
+	"github.com/dynajournal/dynajournal/internal/protocol"
+	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
 
-// Range is a window of sequence numbers. The zero Range is everything.
-type Range struct {
-	// From is the first sequence number wanted; 0 is the first there is.
-	From int64
-	// To is the last one wanted; 0 is the last there is. A To before From is an empty window.
-	To int64
-	// Limit is how many events to return at most, counted as they are returned; nil is no limit, 0 none.
-	Limit *int64
+// Journal is an open journal. It is safe for concurrent use; one serves a whole process. Close it
+// at the end.
+type Journal struct {
+	config Config
+	client *dynamo.Client
+	group  *dynamo.Group
+	store  *protocol.Store
+	// protocol is what the journal's writers share.
+	protocol *protocol.Journal
+	saved    *snapshots.Store
+	ids      *ids.Store
+	// hasIndex reports that the index of persistence ids was found to exist, and to be filled.
+	hasIndex atomic.Bool
+	header   layout.Header
+	// keyLimit is the smallest limit in bytes that applies to the attribute par.
+	keyLimit  int
+	clock     *clock.Clock
+	life      lifetime.Lifetime
+	admission lifetime.Admission
 }
 
-// request checks the window. It says false if nothing can be in it.
-func (r Range) request(pid string) (replay.Request, bool, error) {
-	req := replay.Request{PersistenceID: pid, From: max(r.From, 1), To: r.To, Limit: replay.Unlimited}
-	if req.To == 0 {
-		req.To = math.MaxInt64
-	}
-	if r.Limit != nil {
-		req.Limit = *r.Limit
-	}
-	switch {
-	case r.From < 0:
-		return req, false, &ArgumentError{"Range.From", r.From, mustNotBeNegative}
-	case r.To < 0:
-		return req, false, &ArgumentError{"Range.To", r.To, mustNotBeNegative}
-	case r.Limit != nil && *r.Limit < 0:
-		return req, false, &ArgumentError{"Range.Limit", *r.Limit, mustNotBeNegative}
-	}
-	return req, req.From <= req.To && req.From <= MaxSequenceNumber && req.Limit != 0, nil
-}
-
-// Events reads the events of a persistence id in the order of their sequence numbers, each once; those of a window, as far
-// as they are not deleted. It needs no writer and disturbs none. A batch of which members are missing is left out; of one
-// that the window cuts, the part inside is returned. An id that was never written has no events, which is no error.
+// Open opens a journal whose tables exist (see CreateTables). It reads the journal's header and the
+// table's description, and checks that they fit the configuration.
 //
-// After an error the sequence ends. Reading stops when the loop is left. Memory is bounded by Config.ReplayParallelism
-// megabytes and the largest atomic write; where requests wait for Config.MaxConnections, by one megabyte and that. The loop may
-// read and recover others.
-func (j *Journal) Events(ctx context.Context, persistenceID string, window Range) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		_, err := j.readEvents(ctx, persistenceID, window, nil, func(e *layout.Event) error {
-			return j.deliver(e, func(event Event) error {
-				if !yield(event, nil) {
-					return replay.ErrStop
-				}
-				return nil
-			})
-		})
-		if err != nil {
-			yield(Event{}, fmt.Errorf("read events of %q: %w", persistenceID, err))
-		}
-	}
-}
-
-// readEvents reads the events of a window; wait is that of replay.Request. The result is that of a
-// reading that went to the end; the zero Result where there was nothing to read.
-func (j *Journal) readEvents(
-	ctx context.Context, pid string, window Range, wait *replay.Wait, emit func(*layout.Event) error,
-) (replay.Result, error) {
-	req, some, err := window.request(pid)
-	req.Wait = wait
-	if err == nil {
-		err = j.checkReadable(pid)
-	}
+// Errors: ErrInvalidArgument, ErrTableNotFound, ErrTableSchema, ErrHeaderMismatch, and those of any
+// request.
+func Open(ctx context.Context, config Config) (*Journal, error) {
+	config, client, err := config.Connect()
 	if err != nil {
-		return replay.Result{}, err
+		return nil, err
 	}
-	if !some {
-		_, done, err := j.life.Read(ctx)
-		if err == nil {
-			done()
-		}
-		return replay.Result{}, err
+	j := &Journal{config: config, client: client, clock: config.clock}
+	if err := j.inspect(ctx); err != nil {
+		client.Close()
+		return nil, fmt.Errorf("open journal %q in table %q: %w", config.JournalName, config.JournalTable, err)
 	}
-	if req.Begun, err = j.entry.enter(ctx, j.life.Reading()); err != nil {
-		return replay.Result{}, err
+	j.store = &protocol.Store{
+		Client:         client,
+		Table:          config.JournalTable,
+		Keys:           j.keys(),
+		IDsShards:      j.header.IDsShards,
+		MaxBatchEvents: config.MaxBatchEvents,
+		Parallelism:    config.ReplayParallelism,
+		Go:             j.life.Go,
 	}
-	defer req.Begun()
-	return j.replay(ctx, req, emit)
-}
-
-// replay hands out events; it has entered.
-func (j *Journal) replay(ctx context.Context, req replay.Request, emit func(*layout.Event) error) (replay.Result, error) {
-	ctx, op, err := j.life.Operate(ctx)
-	if err != nil {
-		return replay.Result{}, err
+	j.ids = &ids.Store{
+		Client:    client,
+		Table:     config.JournalTable,
+		Keys:      j.keys(),
+		IDsShards: j.header.IDsShards,
+		Index:     config.IDsIndexName,
+		Go:        j.life.Go,
 	}
-	defer op.End()
-	result, err := j.store.Run(ctx, &dynamo.Meter{}, req, func(e *layout.Event) error {
-		return op.Outside(func() error { return emit(e) })
+	j.saved = &snapshots.Store{
+		Client:      client,
+		Table:       config.SnapshotTable,
+		Keys:        j.keys(),
+		MaxItemSize: config.MaxItemSize,
+		MaxBytes:    config.MaxSnapshotBytes,
+		Parallelism: config.ReplayParallelism,
+		Envelope:    config.SnapshotEnvelope,
+		Compress:    config.SnapshotCompression,
+	}
+	j.life.Open(ErrClosed)
+	j.admission.Open(client.MaxInFlight())
+	j.group = client.NewGroup(dynamo.GroupOptions{
+		Table:    config.JournalTable,
+		Context:  j.life.Writing(),
+		Off:      config.GroupCommit == GroupCommitOff,
+		Refused:  j.logGroupCommitOff,
+		Accepted: j.logGroupCommitOn,
 	})
-	return result, itemError(j.config.JournalTable, err)
-}
-
-// Bounds are the sequence numbers of a persistence id.
-type Bounds struct {
-	// Lowest is the first sequence number that is not deleted; 0 if nothing was ever deleted.
-	Lowest int64
-	// Highest is the highest sequence number that is taken, also by an event that was deleted since; 0 if none ever was.
-	Highest int64
-}
-
-// Bounds reads the lowest and the highest sequence number of a persistence id.
-func (j *Journal) Bounds(ctx context.Context, persistenceID string) (Bounds, error) {
-	if err := j.checkReadable(persistenceID); err != nil {
-		return Bounds{}, err
-	}
-	leave, err := j.entry.enter(ctx, j.life.Reading())
-	if err != nil {
-		return Bounds{}, boundsError(persistenceID, err)
-	}
-	defer leave()
-	return j.bounds(ctx, persistenceID)
-}
-
-func boundsError(pid string, err error) error {
-	return fmt.Errorf("read the highest sequence number of %q: %w", pid, err)
-}
-
-// bounds does what Bounds says; it has entered.
-func (j *Journal) bounds(ctx context.Context, pid string) (Bounds, error) {
-	ctx, done, err := j.life.Read(ctx)
-	if err != nil {
-		return Bounds{}, err
-	}
-	defer done()
-	var m dynamo.Meter
-	marks, err := j.store.Marks(ctx, &m, pid)
-	var highest int64
-	if err == nil {
-		highest, err = j.store.Highest(ctx, &m, pid, marks)
-	}
-	if err != nil {
-		return Bounds{}, boundsError(pid, itemError(j.config.JournalTable, err))
-	}
-	return Bounds{Lowest: marks.Low.Seq, Highest: highest}, nil
-}
-
-// Listing is what stands in the journal's table for one persistence id, item by item.
-type Listing struct {
-	// LowMarks and HighMarks are the values of the marks that exist, rising.
-	LowMarks, HighMarks []int64
-	// SequenceNumbers are those of events, whether they count or not; Tombstones those of deleted events, Seals the closed
-	// numbers. All rising.
-	SequenceNumbers, Tombstones, Seals []int64
-}
-
-// List lists the items of a persistence id as they stand, below the low mark and parts of atomic
-// writes included. It is for inspection. Wide spans of deleted numbers are not read as a whole: a
-// few items that are alone there can be missing.
-func (j *Journal) List(ctx context.Context, persistenceID string) (Listing, error) {
-	if err := j.checkReadable(persistenceID); err != nil {
-		return Listing{}, err
-	}
-	ctx, done, err := j.life.Read(ctx)
-	if err != nil {
-		return Listing{}, err
-	}
-	defer done()
-	l, err := j.list(ctx, persistenceID)
-	if err != nil {
-		return Listing{}, fmt.Errorf("list %q: %w", persistenceID, itemError(j.config.JournalTable, err))
-	}
-	return l, nil
-}
-
-func (j *Journal) list(ctx context.Context, pid string) (Listing, error) {
-	var l Listing
-	var m dynamo.Meter
-	marks, err := j.store.Marks(ctx, &m, pid)
-	if err != nil {
-		return l, err
-	}
-	highest, err := j.store.Highest(ctx, &m, pid, marks)
-	if err != nil {
-		return l, err
-	}
-	l.LowMarks, l.HighMarks = marks.LowMarks, marks.HighMarks
-	err = j.store.EachExisting(ctx, &m, pid, marks, 0, highest/layout.PartitionSize, func(p int64) (bool, error) {
-		slots, err := j.store.Partition(ctx, &m, pid, p)
-		for _, s := range slots {
-			switch {
-			case s.Event != nil:
-				l.SequenceNumbers = append(l.SequenceNumbers, s.SequenceNr)
-			case s.Seal():
-				l.Seals = append(l.Seals, s.SequenceNr)
-			default:
-				l.Tombstones = append(l.Tombstones, s.SequenceNr)
-			}
-		}
-		return len(slots) > 0, err
+	j.protocol = protocol.New(protocol.Journal{
+		Settings: protocol.Settings{
+			MaxBatchEvents: config.MaxBatchEvents,
+			MaxBatchBytes:  config.MaxBatchBytes,
+			MaxItemSize:    config.MaxItemSize,
+			MaxBatchWrite:  config.MaxBatchWrite,
+			FenceWindow:    j.config.FenceWindow,
+			HandoverTime:   config.HandoverTime,
+			Enveloped:      config.EventEnvelope,
+			Logger:         config.Logger,
+		},
+		Store:     j.store,
+		Snapshots: j.saved,
+		Group:     j.group,
+		Clock:     j.clock,
+		Life:      &j.life,
 	})
-	return l, err
+	if config.LogConfig {
+		j.logConfig(ctx)
+	}
+	return j, nil
+}
+
+// Close ends the journal: reading stops at once, appends that were sent are waited for, up to
+// Config.OperationTimeout. Everything that is called afterwards returns ErrClosed. Closing twice
+// does nothing.
+//
+// Close does not wait for the caller's own code: the body of a loop over events, a Recover handler,
+// the source of PutRecords, a Pace. It may be called there, too. Such a loop or call ends with
+// ErrClosed when its code returns. Only in a Hook, a serializer or a Logger it must not be called:
+// they are part of the operation that Close waits for.
+func (j *Journal) Close() error {
+	j.life.Close(j.config.OperationTimeout)
+	j.group.Close()
+	j.client.Close()
+	return nil
+}
+
+// Native says whether the journal is of the native kind, made by CreateTables for Go alone. The
+// other kind is shared with a JVM.
+func (j *Journal) Native() bool { return j.header.Kind == layout.KindNative }
+
+// SequenceShards is the number of shards of the marks in use.
+func (j *Journal) SequenceShards() int { return int(j.header.Shards) }
+
+func (j *Journal) keys() layout.Keys {
+	return layout.Keys{Journal: j.config.JournalName, Shards: j.header.Shards}
+}
+
+// inspect reads what the table and the journal's header say.
+func (j *Journal) inspect(ctx context.Context) error {
+	found, err := j.config.provision().Inspect(ctx, j.client)
+	if err != nil {
+		return public(err)
+	}
+	j.header, j.keyLimit = found.Header, found.KeyLimit
+	j.config.FenceWindow = time.Duration(j.header.FenceWindow) * time.Second
+	j.hasIndex.Store(found.Indexed)
+	return nil
+}
+
+// checkReadable returns why nothing can be stored for a persistence id. A JVM writes ids that
+// checkID refuses, as long as the keys of their first numbers fit.
+func (j *Journal) checkReadable(pid string) error {
+	if err := j.store.Keys.CheckReadable(pid); err != nil {
+		return &ArgumentError{"persistence id", pid, err.Error()}
+	}
+	return nil
+}
+
+// checkID says why a persistence id can't be stored in this journal, now or at its last sequence
+// number.
+func (j *Journal) checkID(pid string) error {
+	err := j.store.Keys.CheckPersistenceID(pid, j.keyLimit)
+	if err == nil && j.Native() {
+		err = j.store.Keys.CheckIDsKey(pid)
+	}
+	if err != nil {
+		return &ArgumentError{"persistence id", pid, err.Error()}
+	}
+	return nil
+}
+
+func (j *Journal) logConfig(ctx context.Context) {
+	c := j.config
+	c.Logger.LogAttrs(ctx, slog.LevelInfo, "journal opened",
+		slog.String("journal_name", c.JournalName), slog.String("journal_table", c.JournalTable), slog.String("snapshot_table", c.SnapshotTable),
+		slog.String("kind", j.header.Kind), slog.Int64("sequence_shards", j.header.Shards), slog.String("endpoint", c.Endpoint),
+		slog.String("region", c.AWS.Region), slog.Int("max_connections", c.MaxConnections), slog.Int("max_item_size", c.MaxItemSize),
+		slog.Int("replay_parallelism", c.ReplayParallelism), slog.Int("retries", c.Retries), slog.Bool("group_commit", c.GroupCommit == GroupCommitAuto),
+		slog.Duration("operation_timeout", c.OperationTimeout), slog.Duration("attempt_timeout", c.AttemptTimeout),
+		slog.Duration("fence_window", c.FenceWindow), slog.Duration("hole_wait", c.HoleWait))
+}
+
+// logGroupCommitOff logs that the service refuses what group commit needs, so that each event is
+// put by a request of its own.
+func (j *Journal) logGroupCommitOff(why error) {
+	j.config.Logger.LogAttrs(context.Background(), slog.LevelWarn, "group commit is off: the service refuses PartiQL inserts, events go singly",
+		slog.String("journal_table", j.config.JournalTable), slog.Any("error", why))
+}
+
+// logGroupCommitOn logs that the service accepts again what group commit needs.
+func (j *Journal) logGroupCommitOn() {
+	j.config.Logger.LogAttrs(context.Background(), slog.LevelInfo, "group commit is on again: the service accepts PartiQL inserts",
+		slog.String("journal_table", j.config.JournalTable))
 }

@@ -8,7 +8,8 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
 // EventsByPersistenceID reads the events of a persistence id from a sequence number on, and then
@@ -30,7 +31,7 @@ func (j *Journal) EventsByPersistenceID(ctx context.Context, persistenceID strin
 	return func(yield func(EventEnvelope, error) bool) {
 		q := &liveEvents{journal: j, pid: persistenceID, next: from, to: to, yield: yield, wait: j.holeWait(persistenceID)}
 		err := poll.poll(ctx, j.life.Reading(), func() (bool, error) { return q.look(ctx) }, q.wait.Left)
-		if err != nil && !errors.Is(err, replay.ErrStop) {
+		if err != nil && !errors.Is(err, protocol.ErrStop) {
 			yield(EventEnvelope{}, fmt.Errorf("read events of %q: %w", persistenceID, err))
 		}
 	}
@@ -44,9 +45,9 @@ type liveEvents struct {
 	yield    func(EventEnvelope, error) bool
 	ended    bool
 	// watch tells when there may be something to read; nil where all has to be read.
-	watch *replay.Watch
+	watch *protocol.Watch
 	// wait is for numbers that are missing; nil where none is waited for.
-	wait *replay.Wait
+	wait *protocol.Wait
 }
 
 // look reads what is new, if there may be something. It reports whether it has handed out an event,
@@ -72,13 +73,13 @@ func (j *Journal) marksOfLook() int {
 
 // watched reports whether there may be something new.
 func (q *liveEvents) watched(ctx context.Context) (bool, error) {
-	ctx, done, err := q.journal.life.Read(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer done()
-	found, err := q.watch.Look(ctx, &dynamo.Meter{})
-	return found, itemError(q.journal.config.JournalTable, err)
+	found := false
+	err := q.journal.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+		var err error
+		found, err = q.watch.Look(ctx, &dynamo.Meter{})
+		return itemError(q.journal.config.JournalTable, err)
+	})
+	return found, err
 }
 
 // read reads all from the next number on, or to a number that is waited for.
@@ -89,7 +90,7 @@ func (q *liveEvents) read(ctx context.Context) (bool, error) {
 		err := q.journal.deliver(e, func(event Event) error {
 			q.next, found = e.SequenceNr+1, true // handed out, so never again
 			if q.ended = !q.yield(EventEnvelope{event.SequenceNumber, event}, nil); q.ended {
-				return replay.ErrStop
+				return protocol.ErrStop
 			}
 			return nil
 		})
@@ -99,14 +100,14 @@ func (q *liveEvents) read(ctx context.Context) (bool, error) {
 		return err
 	})
 	if q.ended {
-		return found, replay.ErrStop
+		return found, protocol.ErrStop
 	}
 	whole := err == nil && result.Behind > 0
 	if whole {
 		found = q.wait.Read(ctx, &result, q.next) || found // what is missing may come at once
 	}
 	if err == nil && q.to != 0 && (q.next > q.to || result.Closed(q.to, q.wait)) {
-		return found, replay.ErrStop
+		return found, protocol.ErrStop
 	}
 	if whole {
 		window.From = q.next

@@ -17,8 +17,9 @@ import (
 // SnapshotMetadata names a snapshot.
 type SnapshotMetadata struct {
 	PersistenceID string
-	// SequenceNumber is that of the last event that the state contains, at least 1. Take it from that event: the writer's
-	// next number less one can be higher, where parts of an atomic write at the end are not, or not yet, there as a whole.
+	// SequenceNumber is that of the last event that the state contains, at least 1. Take it from
+	// that event: the writer's next number less one can be higher, where parts of an atomic write
+	// at the end are not, or not yet, there as a whole.
 	SequenceNumber int64
 	// Timestamp is when it was saved, to the millisecond. The zero time is now.
 	Timestamp time.Time
@@ -97,19 +98,20 @@ func (c SnapshotCriteria) bounds() (snapshots.Criteria, error) {
 	return b, nil
 }
 
-// SaveSnapshot saves a state. One of the same persistence id and sequence number is replaced. A state that does not fit into
-// an item is split over several: a reader sees it as a whole or not at all. Saving is not fenced: a state of a writer that
-// has ended is as right as any, unless the persistence id was purged since.
+// SaveSnapshot saves a state. One of the same persistence id and sequence number is replaced. A
+// state that does not fit into an item is split over several: a reader sees it as a whole or not at
+// all. Saving is not fenced: a state of a writer that has ended is as right as any, unless the
+// persistence id was purged since.
 //
-// Errors: ErrRejected (it can't be serialized, or is over Config.MaxSnapshotBytes), ErrInvalidArgument, ErrTableNotFound,
-// ErrCollectionFull, ErrClosed, and those of any request. After an error the snapshot may be saved or not; saving it again
-// does no harm.
+// Errors: ErrRejected (it can't be serialized, or is over Config.MaxSnapshotBytes),
+// ErrInvalidArgument, ErrTableNotFound, ErrCollectionFull, ErrClosed, and those of any request.
+// After an error the snapshot may be saved or not; saving it again does no harm.
 func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, state any) (Cost, error) {
 	if err := j.checkSnapshot(metadata); err != nil {
 		return Cost{}, err
 	}
 	p, err := j.config.Serialization.Encode(state)
-	if err == nil && !isText(p.Manifest) {
+	if err == nil && !layout.IsUTF8(p.Manifest) {
 		err = errManifestNotText
 	}
 	if err != nil {
@@ -118,24 +120,22 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 	if metadata.Timestamp.IsZero() {
 		metadata.Timestamp = j.clock.Wall()
 	}
-	ctx, done, err := j.life.Read(ctx)
-	if err != nil {
-		return Cost{}, err
-	}
-	defer done()
 	var m dynamo.Meter
-	err = j.saved.Save(ctx, &m, &layout.Snapshot{
-		PersistenceID: metadata.PersistenceID,
-		SequenceNr:    metadata.SequenceNumber,
-		Timestamp:     metadata.Timestamp.UnixMilli(),
-		SerializerID:  p.SerializerID,
-		Manifest:      p.Manifest,
-		Bytes:         p.Bytes,
+	err = j.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+		err := j.saved.Save(ctx, &m, &layout.Snapshot{
+			PersistenceID: metadata.PersistenceID,
+			SequenceNr:    metadata.SequenceNumber,
+			Timestamp:     metadata.Timestamp.UnixMilli(),
+			SerializerID:  p.SerializerID,
+			Manifest:      p.Manifest,
+			Bytes:         p.Bytes,
+		})
+		if errors.Is(err, snapshots.ErrTooLarge) {
+			err = &RejectedError{PersistenceID: metadata.PersistenceID, Index: 0, Err: err}
+		}
+		return j.snapshotError("save a snapshot", metadata.PersistenceID, err)
 	})
-	if errors.Is(err, snapshots.ErrTooLarge) {
-		err = &RejectedError{PersistenceID: metadata.PersistenceID, Index: 0, Err: err}
-	}
-	return m.Cost(), j.snapshotError("save a snapshot", metadata.PersistenceID, err)
+	return m.Cost(), err
 }
 
 func (j *Journal) checkSnapshot(m SnapshotMetadata) error {
@@ -145,41 +145,44 @@ func (j *Journal) checkSnapshot(m SnapshotMetadata) error {
 	return j.checkID(m.PersistenceID)
 }
 
-// LoadSnapshot loads the snapshot that the criteria select: of those that meet them the one with the highest sequence
-// number, or with Config.SnapshotNewestByTimestamp the newest. It says false if there is none.
+// LoadSnapshot loads the snapshot that the criteria select: of those that meet them the one with
+// the highest sequence number, or with Config.SnapshotNewestByTimestamp the newest. It reports false
+// if there is none.
 //
 // One that is stored and can't be read is a *DamagedSnapshotError, and no older one is loaded in
 // its place: the events between them may be deleted. A caller that knows better bounds the criteria
 // below it.
 func (j *Journal) LoadSnapshot(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (Snapshot, bool, error) {
-	leave, err := j.entry.enter(ctx, j.life.Reading())
-	if err != nil {
-		return Snapshot{}, false, j.snapshotError("load a snapshot", persistenceID, err)
-	}
-	defer leave()
-	return j.loadSnapshot(ctx, persistenceID, criteria)
-}
-
-// loadSnapshot does what LoadSnapshot says; it has entered.
-func (j *Journal) loadSnapshot(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (Snapshot, bool, error) {
+	bounds, err := j.snapshotBounds(persistenceID, criteria)
 	var loaded *layout.Snapshot
-	err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, _ *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria) error {
-		if j.config.SnapshotNewestByTimestamp && criteria.MinSequenceNumber == 0 && criteria.MaxSequenceNumber == 0 {
-			var err error
-			loaded, err = j.saved.Newest(ctx, m, persistenceID, c)
+	if err == nil {
+		err = j.admit(ctx, func(ctx context.Context, _ *lifetime.Operation, _ func()) error {
+			loaded, err = j.loadSnapshot(ctx, persistenceID, criteria, bounds)
 			return err
-		}
-		var damage error
-		err := j.saved.Each(ctx, m, persistenceID, c, 1, func(s layout.Snapshot, damaged error) bool {
-			loaded, damage = &s, damaged
-			return false
 		})
-		return errors.Join(err, damage)
-	})
+	}
 	if err != nil || loaded == nil {
 		return Snapshot{}, false, j.snapshotError("load a snapshot", persistenceID, err)
 	}
 	return j.snapshot(loaded), true, nil
+}
+
+// loadSnapshot loads the snapshot that the criteria select, nil if there is none. bounds are those
+// of the criteria.
+func (j *Journal) loadSnapshot(
+	ctx context.Context, pid string, criteria SnapshotCriteria, bounds snapshots.Criteria,
+) (*layout.Snapshot, error) {
+	m := &dynamo.Meter{}
+	if j.config.SnapshotNewestByTimestamp && criteria.MinSequenceNumber == 0 && criteria.MaxSequenceNumber == 0 {
+		return j.saved.Newest(ctx, m, pid, bounds)
+	}
+	var loaded *layout.Snapshot
+	var damage error
+	err := j.saved.Each(ctx, m, pid, bounds, 1, func(s layout.Snapshot, damaged error) bool {
+		loaded, damage = &s, damaged
+		return false
+	})
+	return loaded, errors.Join(err, damage)
 }
 
 // Snapshots reads all snapshots that meet the criteria, those with the highest sequence numbers
@@ -207,8 +210,8 @@ func (j *Journal) Snapshots(ctx context.Context, persistenceID string, criteria 
 	}
 }
 
-// DeleteSnapshots deletes all snapshots that meet the criteria, and returns how many there were. Deleting none is no error.
-// One snapshot is deleted by its sequence number as both bounds.
+// DeleteSnapshots deletes all snapshots that meet the criteria, and returns how many there were.
+// Deleting none is no error. One snapshot is deleted by its sequence number as both bounds.
 func (j *Journal) DeleteSnapshots(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (int64, error) {
 	deleted := int64(0)
 	err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, _ *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria) error {
@@ -219,24 +222,25 @@ func (j *Journal) DeleteSnapshots(ctx context.Context, persistenceID string, cri
 	return deleted, j.snapshotError("delete snapshots", persistenceID, err)
 }
 
-// withSnapshots checks the arguments, and enters an operation on snapshots.
+// withSnapshots checks the arguments, and runs an operation on snapshots.
 func (j *Journal) withSnapshots(
 	ctx context.Context, pid string, criteria SnapshotCriteria,
 	do func(context.Context, *lifetime.Operation, *dynamo.Meter, snapshots.Criteria) error,
 ) error {
+	bounds, err := j.snapshotBounds(pid, criteria)
+	if err != nil {
+		return err
+	}
+	return j.operate(ctx, func(ctx context.Context, op *lifetime.Operation) error { return do(ctx, op, &dynamo.Meter{}, bounds) })
+}
+
+// snapshotBounds checks the arguments of an operation on snapshots.
+func (j *Journal) snapshotBounds(pid string, criteria SnapshotCriteria) (snapshots.Criteria, error) {
 	bounds, err := criteria.bounds()
 	if err == nil {
 		err = j.checkReadable(pid)
 	}
-	if err != nil {
-		return err
-	}
-	ctx, op, err := j.life.Operate(ctx)
-	if err != nil {
-		return err
-	}
-	defer op.End()
-	return do(ctx, op, &dynamo.Meter{}, bounds)
+	return bounds, err
 }
 
 func (j *Journal) snapshotError(what, pid string, err error) error {

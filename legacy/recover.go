@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"github.com/google/uuid"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
 // RecoverOptions say what a recovery replays. The zero value is everything.
@@ -48,7 +48,8 @@ func (j *Journal) Recover(ctx context.Context, persistenceID string, opts Recove
 		return nil, err
 	}
 	defer op.End()
-	w := &Writer{journal: j, pid: persistenceID, uuid: uuid.NewString(), turn: make(chan struct{}, 1), over: make(chan struct{})}
+	w := &Writer{journal: j, pid: persistenceID, uuid: uuid.NewString()}
+	w.turn.Open(persistenceID, dynajournal.ErrWriterEnded)
 	highest, err := j.store.takeOver(ctx, &w.recovery, persistenceID, opts.After)
 	if err == nil {
 		w.next = highest + 1
@@ -88,12 +89,8 @@ type Writer struct {
 	// recovery is what the recovery cost.
 	recovery dynamo.Meter
 
-	// ended is why the writer has ended, nil while it lives; over is closed then.
-	ended atomic.Pointer[error]
-	over  chan struct{}
-
 	// turn is held by the call under way. It guards next.
-	turn chan struct{}
+	turn lifetime.Turn
 	next int64
 }
 
@@ -116,54 +113,19 @@ func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
 	return w.next, nil
 }
 
-// enter waits for the writer's turn; release gives it back. A context that ends before changes nothing.
+// enter enters a call on the writer, which the end of the journal waits for, and takes the writer's
+// turn. release ends both. A context that ends before changes nothing.
 func (w *Writer) enter(ctx context.Context) (release func(), err error) {
 	done, err := w.journal.life.Begin()
 	if err != nil {
 		return nil, err
 	}
-	if err := w.await(ctx); err != nil {
+	if err := w.turn.Enter(ctx); err != nil {
 		done()
 		return nil, err
 	}
 	return func() {
-		<-w.turn
+		w.turn.Leave()
 		done()
 	}, nil
-}
-
-func (w *Writer) await(ctx context.Context) error {
-	if err := context.Cause(ctx); err != nil {
-		return fmt.Errorf("write to %q: %w", w.pid, err)
-	}
-	if err := w.alive(); err != nil {
-		return err
-	}
-	select {
-	case w.turn <- struct{}{}:
-	case <-w.over: // while a write of it may go on in the background
-		return w.alive()
-	case <-ctx.Done():
-		return fmt.Errorf("write to %q: %w", w.pid, context.Cause(ctx))
-	}
-	err := w.alive()
-	if err != nil {
-		<-w.turn
-	}
-	return err
-}
-
-// alive is the error of a call on a writer that has ended.
-func (w *Writer) alive() error {
-	if cause := w.ended.Load(); cause != nil {
-		return fmt.Errorf("%w: %q: it ended with: %w", dynajournal.ErrWriterEnded, w.pid, *cause)
-	}
-	return nil
-}
-
-// end ends the writer; the first cause stays.
-func (w *Writer) end(cause error) {
-	if w.ended.CompareAndSwap(nil, &cause) {
-		close(w.over)
-	}
 }

@@ -94,7 +94,7 @@ func (w *Writer) append(ctx context.Context, event any, index int) (dynajournal.
 			break
 		}
 		err = a.unknown(context.Cause(ctx))
-		w.end(err)
+		w.turn.End(err)
 		close(gone)
 	}
 	if err != nil {
@@ -151,7 +151,7 @@ func (a *appending) write(ctx context.Context) error {
 	default:
 		return fmt.Errorf("append to %q at sequence number %d: %w", w.pid, a.event.seq, err)
 	}
-	w.end(err)
+	w.turn.End(err)
 	return err
 }
 

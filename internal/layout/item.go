@@ -3,6 +3,7 @@ package layout
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -353,7 +354,11 @@ func binary(b []byte) types.AttributeValue {
 	return &types.AttributeValueMemberB{Value: b}
 }
 
-func isUTF8(s string) bool { return utf8.ValidString(s) }
+// IsUTF8 reports whether texts can be stored as they are. DynamoDB stores UTF-8 only, and on the way
+// to it other bytes become replacement characters: two texts would become one.
+func IsUTF8(texts ...string) bool {
+	return !slices.ContainsFunc(texts, func(text string) bool { return !utf8.ValidString(text) })
+}
 
 // reader takes attributes out of an item and keeps the first failure.
 type reader struct {

@@ -143,7 +143,7 @@ func (k Keys) CheckPersistenceID(pid string, limit int) error {
 	switch {
 	case pid == "":
 		return ErrEmpty
-	case !isUTF8(pid):
+	case !IsUTF8(pid):
 		return ErrNotUTF8
 	case len(k.Journal)+len("-SH-")+len(pid)+longestMarkTail > limit:
 		return ErrTooLong
@@ -157,7 +157,7 @@ func (k Keys) CheckReadable(pid string) error {
 	switch {
 	case pid == "":
 		return ErrEmpty
-	case !isUTF8(pid):
+	case !IsUTF8(pid):
 		return ErrNotUTF8
 	case !k.PartitionFits(pid, 0):
 		return ErrNoKey
@@ -170,7 +170,7 @@ func CheckJournalName(name string) error {
 	if name == "" {
 		return ErrEmpty
 	}
-	if !isUTF8(name) {
+	if !IsUTF8(name) {
 		return ErrNotUTF8
 	}
 	if strings.Contains(name, "\x00") {

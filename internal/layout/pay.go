@@ -94,14 +94,14 @@ func (k Keys) Unwrap(pid string, p int64, item Attributes) (seq int64, split Att
 	event := *slot.Event
 	event.Enveloped = false
 	maps.Copy(split, k.EncodeEvent(&event))
-	if Size(split) > maxItem {
+	if Size(split) > MaxItemBytes {
 		return slot.SequenceNr, nil, ErrSplitTooBig
 	}
 	return slot.SequenceNr, split, nil
 }
 
-// maxItem is DynamoDB's limit of an item, in bytes.
-const maxItem = 400 << 10
+// MaxItemBytes is DynamoDB's limit of an item, in bytes.
+const MaxItemBytes = 400 << 10
 
 // plain is a message without the fields that say nothing.
 func plain(m *persistentpb.PersistentMessage) *persistentpb.PersistentMessage {

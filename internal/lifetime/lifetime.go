@@ -1,4 +1,5 @@
-// Package lifetime lets a journal end: nothing new begins, reading stops at once, and what was sent is waited for.
+// Package lifetime lets a journal end: nothing new begins, reading stops at once, and what was sent
+// is waited for.
 package lifetime
 
 import (
@@ -89,7 +90,8 @@ func (l *Lifetime) Reading() context.Context { return l.reading }
 // Writing ends when no write goes on any more.
 func (l *Lifetime) Writing() context.Context { return l.writing }
 
-// Look gives a read that belongs to a write its context: it ends with ctx, or when no write goes on any more.
+// Look gives a read that belongs to a write its context: it ends with ctx, or when no write goes on
+// any more.
 func (l *Lifetime) Look(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(l.writing, func() { cancel(l.err) })

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Sending is whether a write has been sent, or was taken back before: whichever comes first holds for good. The zero Sending is
-// neither. It is safe for concurrent use.
+// Sending is whether a write has been sent, or was taken back before: whichever comes first holds
+// for good. The zero Sending is neither. It is safe for concurrent use.
 type Sending struct{ state atomic.Int32 }
 
 const (

@@ -36,7 +36,7 @@ const (
 	dynamo    = "internal/dynamo"
 	explored  = "internal/explore"
 	ids       = "internal/ids"
-	replay    = "internal/replay"
+	protocol  = "internal/protocol"
 	snapshots = "internal/snapshots"
 )
 

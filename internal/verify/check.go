@@ -20,13 +20,13 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/replay"
+	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // Checker checks persistence ids of one journal.
 type Checker struct {
-	Store *replay.Store
+	Store *protocol.Store
 	// TTL reports whether expired items are removed by DynamoDB.
 	TTL bool
 	// Now is the time in seconds since 1970.

@@ -1,0 +1,49 @@
+package dynajournal
+
+import (
+	"context"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
+)
+
+// CopySnapshot saves a snapshot that comes from elsewhere with its number and time. If the same one
+// is there it does nothing and says false; one of the same number with other content is a
+// *ContentConflictError. Called again after a crash it goes on with what it has begun. Errors are
+// those of SaveSnapshot besides.
+func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
+	if err := j.checkSnapshot(s.SnapshotMetadata); err != nil {
+		return false, err
+	}
+	if !layout.IsUTF8(s.SerializerManifest) {
+		return false, &ArgumentError{"Snapshot.SerializerManifest", s.SerializerManifest, layout.ErrNotUTF8.Error()}
+	}
+	at := SnapshotCriteria{MinSequenceNumber: s.SequenceNumber, MaxSequenceNumber: s.SequenceNumber}
+	there, found, err := j.LoadSnapshot(ctx, s.PersistenceID, at)
+	if err != nil {
+		return false, err
+	}
+	if found {
+		if there.Timestamp.UnixMilli() != s.Timestamp.UnixMilli() || !sameState(there, s) {
+			return false, &ContentConflictError{s.PersistenceID, s.SequenceNumber, "another snapshot stands here"}
+		}
+		return false, nil
+	}
+	err = j.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+		err := j.saved.Copy(ctx, &dynamo.Meter{}, &layout.Snapshot{
+			PersistenceID: s.PersistenceID,
+			SequenceNr:    s.SequenceNumber,
+			Timestamp:     s.Timestamp.UnixMilli(),
+			SerializerID:  s.SerializerID,
+			Manifest:      s.SerializerManifest,
+			Bytes:         s.Bytes,
+		})
+		return j.snapshotError("copy a snapshot", s.PersistenceID, err)
+	})
+	return err == nil, err
+}
+
+func sameState(a, b Snapshot) bool {
+	return a.SerializerID == b.SerializerID && a.SerializerManifest == b.SerializerManifest && string(a.Bytes) == string(b.Bytes)
+}

@@ -1,0 +1,88 @@
+package lifetime_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/dynajournal/dynajournal/internal/lifetime"
+)
+
+var errEnded = errors.New("the writer has ended")
+
+func newTurn() *lifetime.Turn {
+	var turn lifetime.Turn
+	turn.Open("a", errEnded)
+	return &turn
+}
+
+func TestCallsTakeTurnsInTheOrderInWhichTheyCome(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turn := newTurn()
+		if err := turn.Enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var order []int
+		for i := range 5 {
+			go func() {
+				if err := turn.Enter(t.Context()); err != nil {
+					t.Error(err)
+				}
+				order = append(order, i)
+				turn.Leave()
+			}()
+			synctest.Wait()
+		}
+		if len(order) > 0 {
+			t.Errorf("calls %v have entered while another had the turn", order)
+		}
+		turn.Leave()
+		synctest.Wait()
+		for i, got := range order {
+			if got != i {
+				t.Errorf("the order was %v", order)
+			}
+		}
+	})
+}
+
+func TestAContextThatEndsTakesNoTurn(t *testing.T) {
+	t.Parallel()
+	turn := newTurn()
+	gone := errors.New("gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(gone)
+	if err := turn.Enter(ctx); !errors.Is(err, gone) {
+		t.Errorf("got %v, want the context's cause", err)
+	}
+	if err := turn.Enter(t.Context()); err != nil {
+		t.Errorf("the turn is taken: %v", err)
+	}
+}
+
+// TestWhoWaitsForAnEndedWriterIsToldWhy ends a writer whose turn is still held, as by a write that
+// goes on in the background.
+func TestWhoWaitsForAnEndedWriterIsToldWhy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turn := newTurn()
+		if err := turn.Enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		waited := make(chan error)
+		go func() { waited <- turn.Enter(t.Context()) }()
+		synctest.Wait()
+		cause := errors.New("the cause")
+		turn.End(cause)
+		turn.End(errors.New("a later cause"))
+		if err := <-waited; !errors.Is(err, errEnded) || !errors.Is(err, cause) {
+			t.Errorf("who waited got %v, want the end and its first cause", err)
+		}
+		turn.Leave()
+		if err := turn.Enter(t.Context()); !errors.Is(err, cause) {
+			t.Errorf("who came later got %v, want the end and its first cause", err)
+		}
+	})
+}

@@ -1,0 +1,164 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// DeleteTo deletes all events up to a sequence number, or to the highest if that is lower, and
+// returns how many numbers it has removed. It begins anew where the writer's knowledge has become
+// too old between two steps. The caller has the turn.
+func (w *Writer) DeleteTo(ctx context.Context, m *dynamo.Meter, seq int64) (int64, error) {
+	began, removed := w.journal.Clock.Now(), int64(0)
+	for {
+		n, err := w.deleteOnce(ctx, m, seq, began)
+		removed += n
+		if !errors.Is(err, ErrTooLate) {
+			return removed, err
+		}
+	}
+}
+
+// deleteOnce is a deletion that ends with ErrTooLate where it has to begin anew. began is when
+// DeleteTo did.
+func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, began clock.Moment) (int64, error) {
+	if err := w.refresh(ctx, m); err != nil {
+		return 0, err
+	}
+	target := min(seq, w.next-1) + 1
+	if !safeguard.LowMarkFirst {
+		w.lowSeen = began
+		if err := w.entomb(ctx, m, w.low.First(), target); err != nil {
+			return 0, err
+		}
+	}
+	before, err := w.raiseLowMark(ctx, m, target, began)
+	if err != nil {
+		return 0, err
+	}
+	put := func(progress layout.LowMark) error { return w.putProgress(ctx, m, progress) }
+	return w.remove(ctx, m, Span{before, w.low.Seq - 1}, put)
+}
+
+// raiseLowMark puts the low mark, with the batch it cuts, unless it is as high already. It returns
+// the first number that no deletion had removed before. It refuses where the clock is off: the
+// answers since the operation began tell.
+func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64, began clock.Moment) (int64, error) {
+	for {
+		seen := w.journal.Clock.Now()
+		marks, err := w.journal.Store.LowMark(ctx, m, w.pid)
+		if err != nil {
+			return 0, err
+		}
+		if err := w.journal.checkClock(began); err != nil {
+			return 0, err
+		}
+		w.lowSeen = seen
+		low := marks.Low
+		before := max(low.Removed, 1)
+		if w.low = low; target <= low.First() {
+			return before, nil
+		}
+		raised := layout.LowMark{Seq: target, Removed: w.journal.removalBegin(low)}
+		if raised.Cut, err = w.cut(ctx, m, target-1, low); err != nil {
+			return 0, err
+		}
+		if safeguard.SecondLook && !raised.Cut.IsBatch() {
+			// That nothing whole is cut holds only for the low mark that it was judged by: another
+			// deletion may have turned members into tombstones since.
+			again, err := w.journal.Store.LowMark(ctx, m, w.pid)
+			if err != nil {
+				return 0, err
+			}
+			if again.Low.Seq != low.Seq {
+				continue
+			}
+			marks = again
+		}
+		raised = w.journal.Store.LowMarkAt(raised, marks, w.next-1)
+		seen = w.journal.Clock.Now()
+		switch err = w.putLowMark(ctx, m, raised); {
+		case errors.Is(err, ErrMarkMoved):
+			continue
+		case err != nil:
+			return 0, fmt.Errorf("put the low mark: %w", err)
+		}
+		w.low, w.lowSeen = raised, seen
+		return before, nil
+	}
+}
+
+// removalBegin is where the removal begins that follows a deletion to a low mark. In a shared
+// journal the last number that was deleted may be a seal. It becomes a tombstone, which expires:
+// otherwise each deletion of everything would leave a seal.
+func (j *Journal) removalBegin(low layout.LowMark) int64 {
+	if j.Store.Shared() && safeguard.SealReplaced && low.Removed > 1 && low.Removed == low.Seq {
+		return low.Removed - 1
+	}
+	return max(low.Removed, 1)
+}
+
+// cut is the batch that goes on behind last, the last number to delete, if all its members up to
+// last are stored, or were cut before. The low mark names it: without its beginning the rest would
+// not count as whole otherwise.
+func (w *Writer) cut(ctx context.Context, m *dynamo.Meter, last int64, low layout.LowMark) (layout.Batch, error) {
+	store := w.journal.Store
+	if !safeguard.Cut {
+		return layout.Batch{}, nil
+	}
+	slots, err := store.Span(ctx, m, w.pid, last, last)
+	if err != nil || len(slots) == 0 {
+		return layout.Batch{}, err
+	}
+	if slots[0].Event == nil {
+		return slots[0].Cut, nil // of a deletion before, whose low mark a JVM's has replaced
+	}
+	b := slots[0].Event.Batch
+	if !b.IsBatch() || b.Last <= last {
+		return layout.Batch{}, nil
+	}
+	if safeguard.CutBefore && b.Start < low.First() && !low.CutCompletes(b) {
+		return layout.Batch{}, nil
+	}
+	there, err := store.Members(ctx, m, w.pid, b, max(b.Start, low.First()), last)
+	if err != nil || safeguard.CutWhole && !there {
+		return layout.Batch{}, err
+	}
+	return b, nil
+}
+
+// progressStep is how many numbers are removed before the low mark says so. After a crash the next
+// deletion removes at most as many again.
+const progressStep = 1000
+
+// remove turns every number from where removal has come to the low mark into a tombstone: events,
+// holes and parts of dead batches alike, and returns how many of them are among those to count.
+// Holes wider than any that a writer leaves are left out: a damaged low mark can be farther from
+// the events than can ever be removed. put says on the low mark how far it has come.
+func (w *Writer) remove(ctx context.Context, m *dynamo.Meter, count Span, put func(layout.LowMark) error) (int64, error) {
+	removed := int64(0)
+	for w.low.Removed < w.low.Seq {
+		from, err := w.journal.Store.SkipHole(ctx, m, w.pid, max(w.low.Removed, 1), w.low.Seq-1)
+		if err != nil {
+			return removed, err
+		}
+		to := from + min(progressStep, w.low.Seq-from)
+		if err := w.entomb(ctx, m, from, to); err != nil {
+			return removed, err
+		}
+		removed += max(0, min(to-1, count.Last)-max(from, count.First)+1)
+		progress := w.low
+		progress.Removed = to
+		if err := put(progress); err != nil {
+			return removed, err
+		}
+		w.low = progress
+	}
+	return removed, nil
+}

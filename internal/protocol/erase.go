@@ -1,0 +1,118 @@
+package protocol
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// erase deletes every item of the persistence id. The low mark is raised first and deleted last:
+// what a crash leaves looks deleted, not like a journal with holes.
+//
+// No other writer may live, but one may have written since this one recovered. What that one was
+// told is stored must not be erased.
+//
+// What is erased needs no condition: the low mark is known to be stored since lowSeen, and is read
+// again before that is too long ago.
+func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
+	j := w.journal
+	marks, err := w.lookAgain(ctx, m)
+	if err != nil && safeguard.EraseLooks {
+		return 0, err
+	}
+	last := (w.next - 1) / layout.PartitionSize
+	if err := w.leadToEmptyBlock(ctx, m); err != nil {
+		return 0, err
+	}
+	before, err := w.raiseLowMark(ctx, m, w.next, began)
+	if err != nil {
+		return 0, err
+	}
+	removed, err := j.removeSnapshots(ctx, m, w.pid, math.MaxInt64)
+	if err != nil {
+		return removed, err
+	}
+	err = j.Store.EachExisting(ctx, m, w.pid, marks, 0, last, func(p int64) (bool, error) {
+		if err := w.stillErasing(ctx, m); err != nil {
+			return false, err
+		}
+		slots, err := j.Store.Partition(ctx, m, w.pid, p)
+		if err != nil {
+			return false, err
+		}
+		keys, counted := make([]dynamo.Attributes, len(slots)), int64(0)
+		for i, s := range slots {
+			keys[i] = j.Store.Keys.Event(w.pid, s.SequenceNr).Attributes()
+			if s.Event != nil || s.SequenceNr >= before { // other items below were removed by a deletion
+				counted++
+			}
+		}
+		if err := j.Store.Client.BatchDelete(ctx, m, j.Store.Table, keys, j.fresh(w.lowSeen)); err != nil {
+			return true, fmt.Errorf("erase partition %d: %w", p, err)
+		}
+		removed += counted
+		return len(slots) > 0, nil
+	})
+	if err != nil {
+		return removed, err
+	}
+	// A JVM that begins now goes on after the high mark, which leads it to what it has written
+	// then. A low mark alone would not.
+	marksLeft := [][]layout.Key{j.Store.Keys.LowMarks(w.pid), j.Store.Keys.HighMarks(w.pid)}
+	if !safeguard.HighMarksLast {
+		slices.Reverse(marksLeft)
+	}
+	if err := w.stillErasing(ctx, m); err != nil {
+		return removed, err
+	}
+	for _, left := range marksLeft {
+		keys := make([]dynamo.Attributes, len(left))
+		for i, key := range left {
+			keys[i] = key.Attributes()
+		}
+		if err := j.Store.Client.BatchDelete(ctx, m, j.Store.Table, keys, j.fresh(w.lowSeen)); err != nil {
+			return removed, fmt.Errorf("erase the marks: %w", err)
+		}
+	}
+	return removed, nil
+}
+
+// leadToEmptyBlock raises the high mark to the block behind that of the highest number, in a shared
+// journal. A JVM that begins while the items of the id are being erased finds that block empty, and
+// goes on behind it. In the block of the highest number it would go on behind whatever is left of
+// it. The numbers between are left out; they are free again as soon as everything is erased.
+func (w *Writer) leadToEmptyBlock(ctx context.Context, m *dynamo.Meter) error {
+	empty := layout.HighestBlock(w.next-1) + layout.PartitionSize
+	if !w.journal.Store.Shared() || w.next == 1 || empty < 0 || !safeguard.EmptyBlockFirst {
+		return nil
+	}
+	if err := w.raiseHighMark(ctx, m, empty); err != nil {
+		return err
+	}
+	w.next, w.last = empty+1, ""
+	return nil
+}
+
+// stillErasing checks that the low mark is still as this purge raised it, where that is not known
+// since a short time.
+func (w *Writer) stillErasing(ctx context.Context, m *dynamo.Meter) error {
+	j, seen := w.journal, w.journal.Clock.Now()
+	if j.Clock.Since(w.lowSeen) < j.FenceWindow/(2*knowledgePart) {
+		return nil
+	}
+	marks, err := j.Store.LowMark(ctx, m, w.pid)
+	if err != nil {
+		return err
+	}
+	if marks.Low.Seq != w.low.Seq {
+		return w.takenOver(ErrMarkMoved)
+	}
+	w.lowSeen = seen
+	return nil
+}

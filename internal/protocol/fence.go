@@ -1,0 +1,66 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// NotExists is the condition that nothing is stored at a key. Every event and seal is put under it:
+// of two writers only one can take a number.
+const NotExists = "attribute_not_exists(" + layout.AttrPar + ")"
+
+// Exists is the condition that something is stored at a key.
+const Exists = "attribute_exists(" + layout.AttrPar + ")"
+
+// Seal closes a number for good, unless something is stored there. It returns what is stored there
+// afterwards: the seal, or what was there before.
+func (s *Store) Seal(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (layout.Slot, error) {
+	return s.close(ctx, m, pid, seq, s.Keys.EncodeSeal(pid, seq))
+}
+
+// Fence takes a number before the low mark is raised to low, unless something is stored there: as a
+// tombstone if expires is set, else as a seal. It returns what is stored there afterwards.
+func (s *Store) Fence(ctx context.Context, m *dynamo.Meter, pid string, seq, low, expires int64) (layout.Slot, error) {
+	return s.close(ctx, m, pid, seq, s.Keys.EncodeFence(pid, seq, low, expires))
+}
+
+func (s *Store) close(ctx context.Context, m *dynamo.Meter, pid string, seq int64, item layout.Attributes) (layout.Slot, error) {
+	if safeguard.SealListed && seq == 1 && !s.Shared() { // an id stays listed whose first number was sealed
+		maps.Copy(item, s.Keys.IDsAttributes(pid, s.IDsShards))
+	}
+	switch err := s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: item, Condition: NotExists, Before: s.Before}); {
+	case err == nil, errors.Is(err, dynamo.ErrConditionFailed) && !safeguard.SealMeets:
+		return s.Keys.DecodeSlot(pid, seq/layout.PartitionSize, item)
+	case !errors.Is(err, dynamo.ErrConditionFailed):
+		return layout.Slot{}, fmt.Errorf("seal %d: %w", seq, err)
+	default:
+		return s.MetSlot(ctx, m, pid, seq, dynamo.OldItem(err))
+	}
+}
+
+// Hold replaces the tombstone of a slot by a fence, which stays for good, and says what the low
+// mark is going to be raised to. It reports false if the tombstone has vanished, or somebody else
+// has put something there.
+func (s *Store) Hold(ctx context.Context, m *dynamo.Meter, pid string, slot layout.Slot, low layout.LowMark) (bool, error) {
+	same := " = :expires"
+	if !safeguard.HoldExpiry {
+		same = " >= :expires"
+	}
+	err := s.Client.Put(ctx, m, dynamo.Put{
+		Table:     s.Table,
+		Item:      layout.WithCut(s.Keys.EncodeFence(pid, slot.SequenceNr, low.Seq, 0), low.Cut),
+		Before:    s.Before,
+		Condition: layout.AttrExpires + same,
+		Values:    dynamo.Attributes{":expires": number(slot.Expires)},
+	})
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		return false, nil
+	}
+	return err == nil, err
+}

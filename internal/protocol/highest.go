@@ -1,0 +1,159 @@
+package protocol
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// End is where the journal of a persistence id ends.
+type End struct {
+	// Highest is the highest sequence number that is taken, by an event, a tombstone, a seal or a
+	// deletion; 0 if none ever was.
+	Highest int64
+	// FarMark is the highest high mark if it is damaged: nothing is so near to it as an honest
+	// writer's mark must have it. It is 0 otherwise.
+	FarMark int64
+}
+
+// Highest finds the highest sequence number that is taken, by an event, a tombstone, a seal or a
+// deletion; 0 if none ever was.
+func (s *Store) Highest(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks) (int64, error) {
+	end, err := s.End(ctx, m, pid, marks, 0)
+	return end.Highest, err
+}
+
+// End finds where the journal of a persistence id ends. It begins at the partition that the marks
+// point to, looks back from an empty one as far as the low mark, and follows partitions that are
+// full to the end.
+//
+// A writer puts a high mark together with the events that need it, so it lies beyond the last of
+// them by one atomic write at most. That is how far End looks back partition by partition: within
+// it, every item counts. Where nothing is there, the mark is damaged, and the number of partitions
+// below it says nothing. What was acknowledged follows the low mark without holes wider than an
+// atomic write, so it is found from there (searchEnd). farMark is a high mark that is known to be
+// damaged, or 0.
+func (s *Store) End(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks, farMark int64) (End, error) {
+	deleted := max(marks.Low.Seq-1, 0)
+	first, last := marks.Low.First()/layout.PartitionSize, max(marks.High, deleted)/layout.PartitionSize
+	lowest := max(first, last-s.reach()+1)
+	if !safeguard.LookBack {
+		first, lowest = last, last
+	}
+	end := End{Highest: deleted}
+	top := int64(0)
+	var err error
+	if farMark == 0 || marks.High != farMark {
+		top, err = s.topDown(ctx, m, pid, last, lowest)
+	}
+	if err == nil && top == 0 && lowest > first {
+		end.FarMark = marks.High
+		top, err = s.searchEnd(ctx, m, pid, marks, first, lowest-1)
+	}
+	if err != nil {
+		return End{}, err
+	}
+	end.Highest = max(deleted, top)
+	return end, s.follow(ctx, m, pid, marks, &end)
+}
+
+// lookFarther is how many empty partitions in a row are looked at behind the end where the high
+// mark is damaged.
+const lookFarther = 16
+
+// follow looks behind the end for what no high mark points to.
+func (s *Store) follow(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks, end *End) error {
+	for empty := int64(0); ; empty++ {
+		looks := s.looksBehind(end.Highest, marks.High)
+		if end.FarMark != 0 {
+			looks = lookFarther
+		}
+		p := end.Highest/layout.PartitionSize + 1 + empty
+		if empty >= looks || p > everywhere.last {
+			return nil
+		}
+		top, err := s.top(ctx, m, pid, p)
+		if err != nil {
+			return err
+		}
+		if top > 0 {
+			end.Highest, empty = top, -1
+		}
+	}
+}
+
+// looksBehind is how many empty partitions behind that of the highest number known have to be seen,
+// before it is believed that nothing follows. high is the high mark.
+//
+// A regular journal that ends within a partition needs none. One that ends with its last number
+// needs one: the mark may be missing that the next event puts. Where a mark is missing already,
+// others may be, and numbers at the end of partitions may be holes. A JVM leaves a hole where an
+// event is rejected. The last number of a partition and the one after it can both be holes; then
+// neither the number nor the mark leads on. Two rejected events in a row are as many as are looked
+// for, and only in a shared journal, as every further look would cost all journals a request.
+func (s *Store) looksBehind(highest, high int64) int64 {
+	switch {
+	case !safeguard.TailChase || highest >= layout.MaxSequenceNumber:
+		return 0
+	case layout.HighestBlock(highest) > high:
+		return 2
+	case highest == partitionEnd(highest), s.Shared() && highest == partitionEnd(highest)-1:
+		return 1
+	}
+	return 0
+}
+
+// reach is how many partitions an atomic write can touch, and so how many are looked at one by one.
+func (s *Store) reach() int64 {
+	const usual = 10_000 // what writers that are not configured otherwise keep to
+	return max(usual, int64(s.MaxBatchEvents))/layout.PartitionSize + 2
+}
+
+// topDown is the highest number taken in the partitions from last down to first, 0 if none is.
+func (s *Store) topDown(ctx context.Context, m *dynamo.Meter, pid string, last, first int64) (int64, error) {
+	for p := last; p >= first; p-- {
+		if top, err := s.top(ctx, m, pid, p); err != nil || top > 0 {
+			return top, err
+		}
+	}
+	return 0, nil
+}
+
+// top is the highest number taken in a partition, 0 if none is, also by an item that can't be read.
+func (s *Store) top(ctx context.Context, m *dynamo.Meter, pid string, p int64) (int64, error) {
+	first := p * layout.PartitionSize
+	if !s.Keys.PartitionFits(pid, p) {
+		return 0, nil
+	}
+	in := s.partitionQuery(pid, max(first, 1), min(partitionEnd(first), layout.MaxSequenceNumber))
+	in.ProjectionExpression = aws.String(layout.AttrPar + ", " + layout.AttrNum)
+	in.ScanIndexForward = aws.Bool(false)
+	in.Limit = aws.Int32(1)
+	page, err := s.Client.Query(ctx, m, in)
+	if err != nil {
+		return 0, fmt.Errorf("read partition %d: %w", p, err)
+	}
+	if len(page.Items) == 0 {
+		return 0, nil
+	}
+	key, err := layout.DecodeKey(page.Items[0])
+	if err != nil {
+		return 0, fmt.Errorf("table %q: %w", s.Table, err)
+	}
+	return first + key.Num, nil
+}
+
+// Bounds reads the marks of a persistence id and its highest sequence number, 0 if it has none.
+func (s *Store) Bounds(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, int64, error) {
+	marks, err := s.Marks(ctx, m, pid)
+	if err != nil {
+		return marks, 0, err
+	}
+	highest, err := s.Highest(ctx, m, pid, marks)
+	return marks, highest, err
+}

@@ -1,0 +1,31 @@
+package protocol
+
+import (
+	"errors"
+	"fmt"
+)
+
+// MaxHole is how many numbers in a row can be missing before that is damage. A writer leaves as
+// many as an atomic write has at most; to close more, one by one, would keep a recovery busy for
+// hours or for ever.
+const MaxHole = 1 << 20
+
+// ErrHole says that more numbers in a row are missing than any writer leaves.
+var ErrHole = errors.New("more sequence numbers in a row are missing than a writer can leave")
+
+// HoleError names the numbers that are missing. errors.Is ErrHole.
+type HoleError struct {
+	PersistenceID string
+	// First and Last are the first and the last number that is missing.
+	First, Last int64
+	// HighMark and LowMark are the highest marks, 0 if there are none.
+	HighMark, LowMark int64
+}
+
+func (e *HoleError) Error() string {
+	return fmt.Sprintf("%v: %q, sequence numbers %d to %d, with the high mark %d and the low mark %d: read from %d on, or recover after a snapshot "+
+		"of %d or later", ErrHole, e.PersistenceID, e.First, e.Last, e.HighMark, e.LowMark, e.Last+1, e.Last)
+}
+
+// Is makes it ErrHole.
+func (e *HoleError) Is(target error) bool { return target == ErrHole }

@@ -1,0 +1,184 @@
+package protocol
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// The item of a low mark has two values: `seq`, which a JVM reads, and `low`, which only this
+// project reads and which is stored where it differs. In a native journal they are the same.
+//
+// In a shared journal tombstones and seals stay in the block of the highest sequence number. A JVM
+// takes the last item of that block for its highest number, and removes only what is at or above
+// the low mark that it reads. So `seq` is never raised beyond the first number of that block: what
+// this project leaves in it a JVM removes with its own next deletion, and then finds the highest
+// number by its own low mark.
+
+// Shared reports whether a JVM may write to the journal.
+func (s *Store) Shared() bool { return s.IDsShards == 0 }
+
+// LowMarkAt returns a low mark as it is put, where no number above highest is known to be taken,
+// and marks are those that were read last.
+func (s *Store) LowMarkAt(low layout.LowMark, marks layout.Marks, highest int64) layout.LowMark {
+	low.Ahead = 0
+	if s.Shared() && safeguard.JVMLowKept {
+		low.Ahead = max(low.Seq-max(marks.JVMLow, layout.HighestBlock(max(highest, low.Seq-1))), 0)
+	}
+	return low
+}
+
+// TakeLast makes sure, in a shared journal, that the last number below a low mark is taken and that
+// a high mark leads to it, before the mark is raised beyond everything that is stored: a JVM finds
+// its highest number by them. In a native journal the low mark says enough.
+func (s *Store) TakeLast(ctx context.Context, m *dynamo.Meter, pid string, last int64) error {
+	if !s.Shared() || !safeguard.LastTaken {
+		return nil
+	}
+	if _, err := s.Seal(ctx, m, pid, last); err != nil {
+		return err
+	}
+	if layout.HighestBlock(last) == 0 {
+		return nil
+	}
+	return s.RaiseHighMark(ctx, m, pid, last, nil)
+}
+
+// JVMLowAround returns the low mark as a JVM reads it, as far as it can lie above a number that is
+// going to be written, or was just now. If the event before that is still stored, no deletion by a
+// JVM has ended that went beyond the block behind: the low mark is in one of two shards. Otherwise
+// all are read, also where the low mark is right above that event: a deletion that was cut short
+// has left it, and a JVM never removes it.
+func (s *Store) JVMLowAround(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (int64, error) {
+	if seq > 1 && s.Keys.Shards > 2 {
+		low, there, err := s.jvmLowNear(ctx, m, pid, seq)
+		if err != nil || there && (low != seq || !safeguard.LeftBeforeSeen) {
+			return low, err
+		}
+	}
+	marks, err := s.LowMark(ctx, m, pid)
+	return marks.JVMLow, err
+}
+
+// jvmLowNear returns the low mark as a JVM reads it, as far as it is in the shards of seq and of
+// the block behind. It reports whether an event is stored before seq.
+func (s *Store) jvmLowNear(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (int64, bool, error) {
+	before := s.Keys.Event(pid, seq-1)
+	wanted := []dynamo.Attributes{before.Attributes(), s.Keys.LowMark(pid, seq).Attributes(), s.Keys.LowMarkNext(pid, seq).Attributes()}
+	items, err := s.Client.BatchGet(ctx, m, s.Table, wanted)
+	if err != nil {
+		return 0, false, fmt.Errorf("read the low marks around %d: %w", seq, err)
+	}
+	there := false
+	marks := slices.DeleteFunc(items, func(item layout.Attributes) bool {
+		if layout.IsLowMark(item) {
+			return false
+		}
+		there = there || !layout.IsClosed(item)
+		return true
+	})
+	read, err := s.Keys.DecodeMarks(pid, marks)
+	if err != nil {
+		return 0, false, fmt.Errorf("table %q: %w", s.Table, err)
+	}
+	return read.JVMLow, there, nil
+}
+
+// blocks are some blocks in a row, each of as many numbers as a partition has. A low mark is stored
+// in the shard of the block that holds its value.
+type blocks struct{ first, last int64 }
+
+// everywhere are all blocks, and the one before the first: see layout.Keys.LowMarkBefore.
+var everywhere = blocks{-1, math.MaxInt64 / layout.PartitionSize}
+
+func (b blocks) cover(o blocks) bool { return b.first <= o.first && b.last >= o.last }
+
+// lowMarkCandidates returns the blocks that may hold the low mark now, if it was moved since the
+// marks were read. reach is the highest low mark that a fence read since then names.
+//
+// What was acknowledged when the marks were read lies at most in the block of the high mark or of
+// the last deleted number, and its deletion moves the low mark at most to the first number behind.
+// A writer that has written more since, and deleted that too, may have moved it farther. So these
+// blocks are enough only where no item was found at all. In a shared journal the block is that of
+// the value that a JVM reads, or the one before.
+func (s *Store) lowMarkCandidates(known layout.Marks, reach int64) blocks {
+	first := known.Low.Seq / layout.PartitionSize
+	if s.Shared() {
+		first = known.JVMLow/layout.PartitionSize - 1
+	}
+	last := max(max(known.High, known.Low.Seq-1)/layout.PartitionSize+1, reach/layout.PartitionSize)
+	return blocks{first, min(last, everywhere.last)}
+}
+
+// lowMarkRead is a low mark that was read after the marks.
+type lowMarkRead struct {
+	marks layout.Marks
+	began int64  // the stamp of the moment before the request was sent
+	in    blocks // the blocks that were read
+}
+
+// lowMarksIn reads the low marks of some blocks, or all low marks where these are not more.
+func (s *Store) lowMarksIn(ctx context.Context, m *dynamo.Meter, pid string, stamps *sequence, in blocks) (*lowMarkRead, error) {
+	var keys []layout.Key
+	if in.last-in.first+1 >= s.Keys.Shards {
+		in, keys = everywhere, s.Keys.LowMarks(pid)
+	} else {
+		for block := in.first; block <= in.last; block++ {
+			key := s.Keys.LowMarkBefore(pid, 0)
+			if block >= 0 {
+				key = s.Keys.LowMark(pid, block*layout.PartitionSize)
+			}
+			if key.Fits() {
+				keys = append(keys, key)
+			}
+		}
+	}
+	began := stamps.stamp()
+	marks, err := s.marks(ctx, m, pid, keys)
+	if err != nil {
+		return nil, err
+	}
+	if !safeguard.LowStampedBefore {
+		began = stamps.stamp()
+	}
+	return &lowMarkRead{marks, began, in}, nil
+}
+
+// confirmLowMark reads the low mark, unless it was read after the stamp given. If it has moved,
+// errLowMoved says that what was read before does not count.
+func (r *run) confirmLowMark(ctx context.Context, after int64) error {
+	if r.lowRead > after || !safeguard.LowReread {
+		return nil
+	}
+	in := r.store.lowMarkCandidates(r.marks, max(r.highest+1, r.reach))
+	if r.highest > 0 && safeguard.AllLowMarks {
+		// A deletion has left something, or a part of a JVM's deletion is done: it can have been of
+		// events that were written after the marks were read, far behind what this reading has
+		// seen.
+		in = everywhere
+	}
+	seen := r.seen
+	var err error
+	if seen == nil || seen.began <= after && safeguard.SeenAfter || !seen.in.cover(in) && safeguard.SeenCovers {
+		seen, err = r.store.lowMarksIn(ctx, r.meter, r.req.PersistenceID, &r.sequence, in)
+	}
+	if err == nil && seen.in != everywhere && !seen.marks.Low.JudgesLike(r.marks.Low) { // only all low marks tell its value
+		seen, err = r.store.lowMarksIn(ctx, r.meter, r.req.PersistenceID, &r.sequence, everywhere)
+	}
+	if err != nil {
+		return err
+	}
+	moved := !seen.marks.Low.JudgesLike(r.marks.Low)
+	r.marks.Low, r.lowRead = seen.marks.Low, seen.began
+	r.marks.JVMLow = max(r.marks.JVMLow, seen.marks.JVMLow)
+	r.marks.Expiring = r.marks.Expiring || seen.marks.Expiring && safeguard.ExpiringReread
+	if moved {
+		return errLowMoved
+	}
+	return nil
+}

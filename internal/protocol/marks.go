@@ -1,0 +1,149 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// Marks reads all marks of a persistence id, in one request where it can be one.
+func (s *Store) Marks(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, error) {
+	return s.marks(ctx, m, pid, append(s.Keys.HighMarks(pid), s.Keys.LowMarks(pid)...))
+}
+
+// LowMark reads the low marks of a persistence id, and nothing of the high marks.
+func (s *Store) LowMark(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, error) {
+	return s.marks(ctx, m, pid, s.Keys.LowMarks(pid))
+}
+
+func (s *Store) marks(ctx context.Context, m *dynamo.Meter, pid string, keys []layout.Key) (layout.Marks, error) {
+	wanted := make([]dynamo.Attributes, len(keys))
+	for i, k := range keys {
+		wanted[i] = k.Attributes()
+	}
+	items, err := s.Client.BatchGet(ctx, m, s.Table, wanted)
+	if err != nil {
+		return layout.Marks{}, fmt.Errorf("read the marks: %w", err)
+	}
+	marks, err := s.Keys.DecodeMarks(pid, items)
+	if err != nil {
+		return layout.Marks{}, fmt.Errorf("table %q: %w", s.Table, err)
+	}
+	return marks, nil
+}
+
+// MarkCondition is a condition on how a mark is stored.
+type MarkCondition struct {
+	expression string
+	values     dynamo.Attributes
+}
+
+// on returns a put with the condition.
+func (c MarkCondition) on(put dynamo.Put) dynamo.Put {
+	if safeguard.MarksRise {
+		put.Condition, put.Values = c.expression, c.values
+	}
+	return put
+}
+
+// HighMarkRises is the condition that a high mark goes up. One that is to expire, of a purged id,
+// may be put anew as it is.
+func HighMarkRises(seq int64) MarkCondition {
+	return MarkCondition{
+		"attribute_not_exists(" + layout.AttrPar + ") OR " + layout.AttrSeq + " < :seq OR (" + layout.AttrSeq + " = :seq AND " + expiring + ")",
+		dynamo.Attributes{":seq": number(seq)},
+	}
+}
+
+// HighMarkStays is the condition that a high mark is stored as it is given here.
+func HighMarkStays(seq int64) MarkCondition {
+	return MarkCondition{layout.AttrSeq + " = :seq", dynamo.Attributes{":seq": number(seq)}}
+}
+
+// LowMarkRises is the condition that a low mark goes up: that neither of its values goes down, and
+// the one that counts goes up. One that is to expire, of a purged id, may be put anew as it is.
+func LowMarkRises(low layout.LowMark) MarkCondition {
+	const rises = "attribute_not_exists(" + layout.AttrPar + ") OR " +
+		"(" + layout.AttrSeq + " <= :seq AND (" +
+		"attribute_not_exists(" + layout.AttrLow + ") AND " + layout.AttrSeq + " < :low OR " + layout.AttrLow + " < :low)) OR " +
+		"(" + layout.AttrSeq + " = :low AND " + expiring + ")"
+	return MarkCondition{rises, dynamo.Attributes{":seq": number(low.JVMSeq()), ":low": number(low.Seq)}}
+}
+
+// LowMarkStays is the condition that a low mark is stored with the values that are given here.
+func LowMarkStays(low layout.LowMark) MarkCondition {
+	if low.Ahead == 0 {
+		return MarkCondition{
+			layout.AttrSeq + " = :seq AND attribute_not_exists(" + layout.AttrLow + ")",
+			dynamo.Attributes{":seq": number(low.Seq)},
+		}
+	}
+	return MarkCondition{
+		layout.AttrSeq + " = :seq AND " + layout.AttrLow + " = :low",
+		dynamo.Attributes{":seq": number(low.JVMSeq()), ":low": number(low.Seq)},
+	}
+}
+
+// LowMarkExpires is the condition that a low mark is stored with the values that are given here,
+// and is to expire: nobody has begun to use the purged id again.
+func LowMarkExpires(low layout.LowMark) MarkCondition {
+	c := LowMarkStays(low)
+	c.expression += " AND " + expiring
+	return c
+}
+
+const expiring = "attribute_exists(" + layout.AttrExpires + ")"
+
+// ErrMarkMoved says that a mark is not stored as its condition says: it is already where it was to
+// be moved, or beyond.
+var ErrMarkMoved = errors.New("the mark is as high already")
+
+// PutMark puts a mark's item. before is that of dynamo.Put. ErrMarkMoved says that the condition
+// does not hold.
+func (s *Store) PutMark(ctx context.Context, m *dynamo.Meter, item layout.Attributes, condition MarkCondition, before func() error) error {
+	err := s.Client.Put(ctx, m, condition.on(dynamo.Put{Table: s.Table, Item: item, Before: before}))
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		return ErrMarkMoved
+	}
+	return err
+}
+
+// RaiseHighMark puts the high mark that a sequence number needs. One that is already higher is as
+// good. before is that of dynamo.Put, nil for the store's own.
+func (s *Store) RaiseHighMark(ctx context.Context, m *dynamo.Meter, pid string, seq int64, before func() error) error {
+	if before == nil {
+		before = s.Before
+	}
+	mark := layout.HighestBlock(seq)
+	return ignoreMoved(s.PutMark(ctx, m, s.Keys.EncodeHighMark(pid, mark, 0), HighMarkRises(mark), before))
+}
+
+// RaiseLowMark puts a low mark that does not expire, unless one as high is stored.
+func (s *Store) RaiseLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) error {
+	return ignoreMoved(s.PutMark(ctx, m, s.Keys.EncodeLowMark(pid, low, s.ids(pid), 0), LowMarkRises(low), s.Before))
+}
+
+func ignoreMoved(err error) error {
+	if errors.Is(err, ErrMarkMoved) {
+		return nil
+	}
+	return err
+}
+
+// RenewLowMark puts a low mark of a purged id anew, without its expiry. It reports whether the mark
+// is still stored: it may have vanished, or been moved.
+func (s *Store) RenewLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) (bool, error) {
+	err := s.PutMark(ctx, m, s.Keys.EncodeLowMark(pid, low, s.ids(pid), 0), LowMarkExpires(low), s.Before)
+	if err == nil || !errors.Is(err, ErrMarkMoved) {
+		return err == nil, err
+	}
+	if !safeguard.RenewedBefore {
+		return false, nil
+	}
+	marks, err := s.LowMark(ctx, m, pid) // an earlier attempt may have put it, or another writer
+	return marks.Low.Seq == low.Seq && marks.Low.Cut == low.Cut && !marks.Expiring, err
+}

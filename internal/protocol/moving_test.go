@@ -1,0 +1,433 @@
+package protocol_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/protocol"
+)
+
+// marksRead is closed when the marks were read. The first partition is read beside them: what is to be news to the reader
+// happens after.
+func (s *scene) marksRead() <-chan struct{} {
+	read := make(chan struct{})
+	s.after = once(operation("BatchGetItem"), func() { close(read) })
+	return read
+}
+
+// afterMarks delays what happens at the first query until the marks were read: the reader knows marks that are older than
+// the pages it decides on.
+func (s *scene) afterMarks(do func()) {
+	read := s.marksRead()
+	s.before = once(operation("Query"), func() {
+		<-read
+		do()
+	})
+}
+
+// TestLowMarkMovesBeforeThePages deletes between the reading of the marks and that of the first page: what the page shows is
+// decided on the low mark as it is then.
+func TestLowMarkMovesBeforeThePages(t *testing.T) {
+	t.Parallel()
+	cut := layout.Batch{Start: 3, Last: 6, WriterUUID: "w"}
+	for name, c := range map[string]struct {
+		delete  func(s *scene)
+		want    string
+		highest int64
+	}{
+		"singles, by tombstones": {func(s *scene) { s.bury(1, layout.LowMark{Seq: 3, Removed: 3}) }, "3-9", 9},
+		"into an atomic write":   {func(s *scene) { s.bury(1, layout.LowMark{Seq: 5, Removed: 5, Cut: cut}) }, "5-9", 9},
+		"into an atomic write, not yet removed": {
+			func(s *scene) { s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 1, Cut: cut}, nil, 0)) },
+			"1-9", 9, // nothing looks irregular: as if all had been read before
+		},
+		"everything, by tombstones": {func(s *scene) { s.bury(1, layout.LowMark{Seq: 10, Removed: 10}) }, "", 9},
+		"everything, and it vanished": {func(s *scene) {
+			s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 10, Removed: 10}, nil, 0))
+			s.vanish(1, 9)
+		}, "", 9},
+		"a JVM's deletion of singles":           {func(s *scene) { s.jvmDeletes(1, 2) }, "3-9", 9},
+		"a JVM's deletion into an atomic write": {func(s *scene) { s.jvmDeletes(1, 4) }, "5-9", 9},
+		"a JVM's deletion of everything":        {func(s *scene) { s.jvmDeletes(1, 9) }, "", 9},
+	} {
+		for _, recover := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, recovering %v", name, recover), func(t *testing.T) {
+				t.Parallel()
+				s := newScene(t, 10)
+				s.singles(1, 2)
+				s.batch(3, 6)
+				s.singles(7, 9)
+				s.afterMarks(func() { c.delete(s) })
+				s.want(protocol.Request{Recover: recover}, c.want, c.highest)
+			})
+		}
+	}
+}
+
+// TestNothingIsConfirmedWhileTheMarksAreRead lets the marks of a new persistence id come last: they are not waited for before the
+// low mark is asked for once more.
+func TestNothingIsConfirmedWhileTheMarksAreRead(t *testing.T) {
+	t.Parallel()
+	for _, shards := range []int64{1, 10} {
+		t.Run(fmt.Sprint(shards), func(t *testing.T) {
+			t.Parallel()
+			s := newSceneOf(t, 10, shards)
+			confirmed := make(chan struct{})
+			s.after = once(func(a asked) bool { return a.operation == "BatchGetItem" && !a.high }, func() { close(confirmed) })
+			s.before = func(a asked) {
+				if a.high {
+					<-confirmed
+				}
+			}
+			s.want(protocol.Request{Recover: true}, "", 0)
+			if n := s.count(anything); n != 3 {
+				t.Errorf("there were %d requests, want the marks, the first partition, and the low mark once more", n)
+			}
+		})
+	}
+}
+
+// TestFirstPartitionEmptied recovers what lies behind a first partition of which nothing is left.
+func TestFirstPartitionEmptied(t *testing.T) {
+	t.Parallel()
+	for _, shards := range []int64{1, 10} {
+		t.Run(fmt.Sprint(shards), func(t *testing.T) {
+			t.Parallel()
+			s := newSceneOf(t, 10, shards)
+			s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 301, Removed: 301}, nil, 0), s.keys.EncodeHighMark(pid, 300, 0))
+			s.singles(301, 305)
+			s.want(protocol.Request{Recover: true}, "301-305", 305)
+			if n := s.count(anything); n != 4 {
+				t.Errorf("there were %d requests, want the marks, two partitions, and the low mark of one that shows nothing", n)
+			}
+		})
+	}
+}
+
+// TestLowMarkMovesToAnotherShard deletes everything between the reading of the marks and that of the first page, up to a number
+// whose low mark stands in another shard than the one of before.
+func TestLowMarkMovesToAnotherShard(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		first, last int64
+		raised      int64 // beyond what is deleted, by who goes on after a snapshot
+	}{
+		"within the first block":        {1, 5, 0},
+		"to the end of the block":       {1, 99, 0},
+		"within the high mark's":        {1, 150, 0},
+		"to the end of the high mark's": {1, 199, 0},
+		"behind what was deleted":       {940, 1030, 0},
+		"behind a snapshot":             {5501, 5599, 0},
+		"after a snapshot":              {1, 5, 5501},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSceneOf(t, 10, 10)
+			s.singles(c.first, c.last)
+			if c.first > 1 {
+				s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: c.first, Removed: c.first}, nil, 0))
+			}
+			if c.first < 5000 && c.last >= layout.PartitionSize {
+				s.put(s.keys.EncodeHighMark(pid, layout.HighestBlock(c.last), 0))
+			}
+			s.afterMarks(func() {
+				s.jvmDeletes(c.first, c.last)
+				if c.raised > 0 {
+					s.put(s.keys.EncodeFence(pid, c.last+1, c.raised, 0))
+				}
+			})
+			s.want(protocol.Request{Recover: true}, "", max(c.last, c.raised-1))
+		})
+	}
+}
+
+// TestDeletionOfWhatWasWrittenSinceTheMarks lets others write far more than the marks tell of,
+// between the reading of the marks and that of the first page, and delete most of it. The deletion
+// is cut short after 25 numbers: what is left of those that it was of must not be handed out.
+func TestDeletionOfWhatWasWrittenSinceTheMarks(t *testing.T) {
+	t.Parallel()
+	const cut, deleted = 25, 250
+	for name, remove := range map[string]func(s *scene){
+		"tombstones": func(s *scene) {
+			s.bury(1, layout.LowMark{Seq: cut + 1, Removed: cut + 1})
+			s.vanishMark(cut + 1)
+			s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: deleted + 1, Removed: 1}, nil, 0))
+		},
+		"a JVM": func(s *scene) {
+			s.jvmDeletes(1, cut)
+			s.vanishMark(cut + 1)
+			s.jvmDeletes(deleted+1, deleted)
+		},
+		"a JVM, in no order": func(s *scene) {
+			s.jvmDeletes(deleted+1, deleted)
+			s.vanish(51, 51+cut)
+		},
+		"a JVM, with atomic writes": func(s *scene) {
+			s.jvmDeletes(deleted+1, deleted)
+			s.batch(1, 50)
+			s.vanish(26, 50)
+		},
+	} {
+		for _, recover := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, recovering %v", name, recover), func(t *testing.T) {
+				t.Parallel()
+				s := newSceneOf(t, 10, 10)
+				s.singles(1, 10)
+				s.afterMarks(func() {
+					s.singles(11, 300)
+					s.put(s.keys.EncodeHighMark(pid, 100, 0), s.keys.EncodeHighMark(pid, 200, 0), s.keys.EncodeHighMark(pid, 300, 0))
+					remove(s)
+				})
+				if !strings.HasSuffix(name, "order") {
+					s.want(protocol.Request{Recover: recover}, "251-300", 300)
+					return
+				}
+				got, _, err := s.read(protocol.Request{Recover: recover})
+				if recover && (got != "1-50" || !errors.Is(err, protocol.ErrDeletedMeanwhile)) {
+					t.Errorf("a recovery handed out %q, %v; want 1-50 and %v", got, err, protocol.ErrDeletedMeanwhile)
+				}
+				if !recover && (got != "1-50,251-300" || err != nil) {
+					t.Errorf("a reader was handed out %q, %v; want 1-50,251-300", got, err)
+				}
+			})
+		}
+	}
+}
+
+// TestLowMarkMovesToWhereAFenceSays lets another writer go on far behind what was there, after a snapshot.
+func TestLowMarkMovesToWhereAFenceSays(t *testing.T) {
+	t.Parallel()
+	for _, recover := range []bool{false, true} {
+		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {
+			t.Parallel()
+			s := newSceneOf(t, 10, 10)
+			s.afterMarks(func() {
+				s.put(s.keys.EncodeFence(pid, 1, 5501, 0), s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5501, Removed: 5501}, nil, 0))
+				s.singles(5501, 5503)
+			})
+			s.want(protocol.Request{Recover: recover}, "5501-5503", 5503)
+		})
+	}
+}
+
+// TestFenceBehindTombstones recovers what was purged, of which the marks have vanished.
+func TestFenceBehindTombstones(t *testing.T) {
+	t.Parallel()
+	s := newSceneOf(t, 10, 10)
+	s.put(s.keys.EncodeTombstone(pid, 1, 4_000_000_000), s.keys.EncodeFence(pid, 2, 5501, 4_000_000_000))
+	s.want(protocol.Request{Recover: true}, "", 5500)
+	if n := s.count(operation("PutItem")); n != 4 {
+		t.Errorf("%d items were put; want one that holds a tombstone, a seal and a high mark for a JVM, and the low mark", n)
+	}
+}
+
+// TestLowMarkSaysLaterWhatItCuts lets the low mark say which atomic write it cuts after the marks
+// were read. It has the same value, and judges differently.
+func TestLowMarkSaysLaterWhatItCuts(t *testing.T) {
+	t.Parallel()
+	for _, recover := range []bool{false, true} {
+		s := newScene(t, 10)
+		s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 5}, nil, 0), member(5, 3, 6), member(6, 3, 6))
+		s.singles(7, 9)
+		cut := layout.LowMark{Seq: 5, Removed: 5, Cut: layout.Batch{Start: 3, Last: 6, WriterUUID: "w"}}
+		s.afterMarks(func() { s.put(s.keys.EncodeLowMark(pid, cut, nil, 0)) })
+		s.want(protocol.Request{Recover: recover}, "5-9", 9)
+	}
+}
+
+// lowMarksRead tells of a request that reads low marks alone.
+func lowMarksRead(a asked) bool { return a.operation == "BatchGetItem" && !a.high }
+
+// erased leaves a high mark, and nothing else: an erasing purge was cut short.
+func erased(s *scene) { s.put(s.keys.EncodeHighMark(pid, 100, 0)) }
+
+// TestLowMarkOfBeforeALaterPageIsReadAgain reads the low mark beside an empty first page. Before
+// the second page is read, which is empty as well, somebody else writes up to there and deletes
+// all. The low mark that was read does not tell of that.
+func TestLowMarkOfBeforeALaterPageIsReadAgain(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, 10)
+	erased(s)
+	lowRead := make(chan struct{})
+	s.after = once(lowMarksRead, func() { close(lowRead) })
+	s.before = once(query(1), func() {
+		<-lowRead
+		s.jvmDeletes(1, 150)
+	})
+	s.want(protocol.Request{Recover: true}, "", 150)
+}
+
+// TestLowMarkIsAsOldAsItsRequest is the same with a low mark whose answer comes after the second
+// page.
+func TestLowMarkIsAsOldAsItsRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, 10)
+		erased(s)
+		lowRead, paged := make(chan struct{}), make(chan struct{})
+		s.before = once(query(1), func() {
+			<-lowRead
+			s.jvmDeletes(1, 150)
+		})
+		low := once(lowMarksRead, func() {
+			close(lowRead)
+			<-paged
+			time.Sleep(time.Millisecond) // until everybody else waits: the second page has its time then
+		})
+		page := once(query(1), func() { close(paged) })
+		s.after = func(a asked) {
+			low(a)
+			page(a)
+		}
+		s.want(protocol.Request{Recover: true}, "", 150)
+	})
+}
+
+// jvmDeletes deletes as the plug-in does: it puts a mark that says nothing of a cut, and deletes the items.
+func (s *scene) jvmDeletes(from, to int64) {
+	s.Helper()
+	mark := s.keys.EncodeLowMark(pid, layout.LowMark{Seq: to + 1}, nil, 0)
+	delete(mark, layout.AttrRemoved)
+	s.put(mark)
+	s.vanish(from, to)
+}
+
+// TestDeletedMeanwhile deletes while a reading has handed out the first partition: a reader goes on behind what is deleted,
+// a recovery would lack it and says so.
+func TestDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, recover := range []bool{false, true} {
+		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, 1)
+			s.singles(1, 230)
+			s.put(s.keys.EncodeHighMark(pid, 200, 0))
+			s.before = once(query(1), func() { s.bury(1, layout.LowMark{Seq: 151, Removed: 151}) })
+			got, result, err := s.read(protocol.Request{Recover: recover})
+			if recover {
+				if !errors.Is(err, protocol.ErrDeletedMeanwhile) || got != "1-99" {
+					t.Errorf("a recovery handed out %q, %v; want 1-99 and %v", got, err, protocol.ErrDeletedMeanwhile)
+				}
+				return
+			}
+			if err != nil || got != "1-99,151-230" {
+				t.Errorf("a reader was handed out %q, %+v, %v; want 1-99,151-230", got, result, err)
+			}
+		})
+	}
+}
+
+// TestDeletedMeanwhileOfWhatIsHandedOut deletes only what a recovery has handed out already: it lacks nothing.
+func TestDeletedMeanwhileOfWhatIsHandedOut(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, 1)
+	s.singles(1, 150)
+	s.put(s.keys.EncodeHighMark(pid, 100, 0))
+	s.before = once(query(1), func() { s.bury(1, layout.LowMark{Seq: 60, Removed: 60}) })
+	s.want(protocol.Request{Recover: true}, "1-150", 150)
+}
+
+// TestLowMarkMovesAgainAndAgain moves the low mark each time when it is read.
+func TestLowMarkMovesAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	for _, recover := range []bool{false, true} {
+		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, 10)
+			s.singles(1, 50)
+			var mu sync.Mutex
+			low := int64(1)
+			read := s.marksRead()
+			s.before = func(a asked) {
+				if a.operation != "Query" {
+					return
+				}
+				<-read
+				mu.Lock()
+				defer mu.Unlock()
+				if low < 40 {
+					s.bury(low, layout.LowMark{Seq: low + 10, Removed: low + 10})
+					low += 10
+				}
+			}
+			s.want(protocol.Request{Recover: recover}, "41-50", 50)
+		})
+	}
+}
+
+// TestGapIsReadAgain lets an event land after its page was read.
+func TestGapIsReadAgain(t *testing.T) {
+	t.Parallel()
+	for _, recover := range []bool{false, true} {
+		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, 10)
+			s.singles(1, 2)
+			s.batch(3, 6)
+			s.singles(7, 9)
+			s.vanish(2, 2)
+			s.vanish(4, 5)
+			s.after = once(query(0), func() { s.put(single(2), member(4, 3, 6), member(5, 3, 6)) })
+			s.want(protocol.Request{Recover: recover}, "1-9", 9)
+		})
+	}
+}
+
+// TestSealMeetsAnEvent lets events land after the gap was read again, and before it is sealed.
+func TestSealMeetsAnEvent(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, 10)
+	s.singles(1, 2)
+	s.batch(3, 6)
+	s.singles(7, 9)
+	s.vanish(2, 2)
+	s.vanish(4, 5)
+	s.before = once(operation("PutItem"), func() { s.put(single(2)) })
+	s.want(protocol.Request{Recover: true}, "1-2,7-9", 9) // of the atomic write two members are sealed
+
+	s = newScene(t, 10)
+	s.singles(1, 2)
+	s.batch(3, 6)
+	s.vanish(4, 5)
+	s.before = once(operation("PutItem"), func() { s.put(member(4, 3, 6), member(5, 3, 6)) })
+	s.want(protocol.Request{Recover: true}, "1-6", 6)
+}
+
+// TestSealMeetsATombstone deletes what is missing before it is sealed.
+func TestSealMeetsATombstone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, 10)
+	s.singles(1, 9)
+	s.vanish(1, 3)
+	s.before = once(operation("PutItem"), func() { s.bury(1, layout.LowMark{Seq: 6, Removed: 6}) })
+	s.want(protocol.Request{Recover: true}, "6-9", 9)
+}
+
+// TestOlderPageOfALaterPartition reads the second partition ahead, before an atomic write that crosses into it lands, and
+// the first one after: it must not be taken for incomplete if something stands behind it.
+func TestOlderPageOfALaterPartition(t *testing.T) {
+	t.Parallel()
+	for _, recover := range []bool{false, true} {
+		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, 10)
+			s.singles(201, 203)
+			s.put(s.keys.EncodeHighMark(pid, 200, 0))
+			landed := make(chan struct{})
+			s.after = once(query(1), func() {
+				s.singles(1, 97)
+				s.batch(98, 103)
+				s.singles(104, 200)
+				close(landed)
+			})
+			s.before = once(query(0), func() { <-landed })
+			s.want(protocol.Request{Recover: recover}, "1-203", 203)
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package protocol
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/google/uuid"
+
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// Recover reads the events of a request that recovers, hands them to emit, and returns a writer
+// that goes on after the highest sequence number, or after the snapshot where that is higher.
+func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.Event) error) (*Writer, error) {
+	w := &Writer{uuid: uuid.NewString(), remover: remover{journal: j, pid: req.PersistenceID}, active: j.Clock.Now()}
+	w.alone = w.active
+	w.Open(req.PersistenceID, ErrWriterEnded)
+	found, err := j.Store.Run(ctx, &w.recovery, *req, emit)
+	if err != nil {
+		return nil, err
+	}
+	w.next, w.low, w.expiring, w.last = found.Highest+1, found.Marks.Low, found.Marks.Expiring, found.Last
+	w.farMark = found.FarMark
+	if mark := layout.HighestBlock(found.Highest); safeguard.HighMarkMended && mark > found.Marks.High {
+		if err := w.lookAfterPause(ctx, &w.recovery); err != nil { // the handler may have taken its time
+			return nil, err
+		}
+		if err := w.raiseHighMark(ctx, &w.recovery, found.Highest); err != nil {
+			return nil, err
+		}
+	}
+	w.deletedTo = max(found.Marks.Low.Seq-1, 0)
+	w.logDeleted(ctx, req.From-1)
+	if snapshot := req.From - 1; snapshot > found.Highest {
+		if err := w.lookAfterPause(ctx, &w.recovery); err != nil {
+			return nil, err
+		}
+		if err := w.goOnAfterSnapshot(ctx, snapshot, found.Marks); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// logDeleted logs that a recovery began below the low mark: the caller's state lacks what the
+// deleted events said. An entity without a snapshot may not need them, one with a snapshot that is
+// too old does.
+func (w *Writer) logDeleted(ctx context.Context, after int64) {
+	if after >= w.deletedTo {
+		return
+	}
+	level := slog.LevelInfo
+	if after > 0 {
+		level = slog.LevelWarn
+	}
+	w.journal.Logger.Log(ctx, level, "recovered from below the first event that is not deleted",
+		"persistence_id", w.pid, "after", after, "deleted_to", w.deletedTo)
+}
+
+// goOnAfterSnapshot makes the writer go on after a snapshot that is newer than the journal. First
+// the number after the journal's highest is fenced: a writer that does not know of the snapshot
+// can't write below the low mark, and one that recovers now raises that itself. Then the low mark
+// is raised, so that the next recovery begins where this writer goes on.
+func (w *Writer) goOnAfterSnapshot(ctx context.Context, snapshot int64, marks layout.Marks) error {
+	store := w.journal.Store.While(w.journal.fresh(w.active))
+	if safeguard.Fence && w.next <= layout.MaxSequenceNumber {
+		slot, err := store.Fence(ctx, &w.recovery, w.pid, w.next, snapshot+1, 0)
+		if err != nil {
+			return err
+		}
+		if slot.Low != snapshot+1 && (safeguard.OwnFence || slot.Low == 0) {
+			return w.conflict(slot)
+		}
+	}
+	if store.Shared() && snapshot > w.next {
+		if err := store.TakeLast(ctx, &w.recovery, w.pid, snapshot); err != nil {
+			return err
+		}
+	} else if layout.HighestBlock(snapshot) > 0 {
+		if err := w.raiseHighMark(ctx, &w.recovery, snapshot); err != nil {
+			return err
+		}
+	}
+	low := store.LowMarkAt(layout.LowMark{Seq: snapshot + 1, Removed: snapshot + 1}, marks, snapshot)
+	if err := store.RaiseLowMark(ctx, &w.recovery, w.pid, low); err != nil {
+		return fmt.Errorf("go on after the snapshot at %d: %w", snapshot, err)
+	}
+	w.low, w.next, w.last = low, snapshot+1, ""
+	return nil
+}

@@ -1,0 +1,187 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// Stored reads the item of a number as it is stored; nil if there is none.
+func (s *Store) Stored(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (layout.Attributes, error) {
+	return s.Client.Get(ctx, m, s.Table, s.Keys.Event(pid, seq).Attributes())
+}
+
+// EntombUnchanged puts a tombstone in the place of an item. It reports whether the item was still
+// as it is given here.
+func (s *Store) EntombUnchanged(ctx context.Context, m *dynamo.Meter, pid string, seq, expires int64, stored layout.Attributes) (bool, error) {
+	return s.replaceUnchanged(ctx, m, s.Keys.EncodeTombstone(pid, seq, expires), stored)
+}
+
+// SealUnchanged puts a seal in the place of an item, which keeps its entry in the ids index. It
+// reports whether the item was still as it is given here.
+func (s *Store) SealUnchanged(ctx context.Context, m *dynamo.Meter, pid string, seq int64, stored layout.Attributes) (bool, error) {
+	seal := s.Keys.EncodeSeal(pid, seq)
+	for _, name := range []string{layout.AttrIDsShard, layout.AttrIDsKey} {
+		if v, ok := stored[name]; ok {
+			seal[name] = v
+		}
+	}
+	return s.replaceUnchanged(ctx, m, seal, stored)
+}
+
+// replaceUnchanged puts an item in the place of another, under the condition that every attribute
+// of that is still the same.
+func (s *Store) replaceUnchanged(ctx context.Context, m *dynamo.Meter, item, stored layout.Attributes) (bool, error) {
+	put := unchanged(stored)
+	put.Table, put.Item, put.Before = s.Table, item, s.Before
+	err := s.Client.Put(ctx, m, put)
+	if !errors.Is(err, dynamo.ErrConditionFailed) {
+		return err == nil, err
+	}
+	key, err := layout.DecodeKey(item)
+	if err != nil {
+		return false, err
+	}
+	now, err := s.Client.Get(ctx, m, s.Table, key.Attributes())
+	return reflect.DeepEqual(now, item), err // an earlier attempt, whose answer was lost, may have put it
+}
+
+// RemoveUnchanged removes the item of a number. It reports whether the item was still as it is
+// given here.
+func (s *Store) RemoveUnchanged(ctx context.Context, m *dynamo.Meter, pid string, seq int64, stored layout.Attributes) (bool, error) {
+	remove := unchanged(stored)
+	remove.Table, remove.Item, remove.Before = s.Table, s.Keys.Event(pid, seq).Attributes(), s.Before
+	err := s.Client.Remove(ctx, m, remove)
+	if !errors.Is(err, dynamo.ErrConditionFailed) {
+		return err == nil, err
+	}
+	now, err := s.Stored(ctx, m, pid, seq)
+	return now == nil && err == nil, err // an earlier attempt, whose answer was lost, may have removed it
+}
+
+// unchanged is a put under the condition that every attribute of what is stored is still the same.
+func unchanged(stored layout.Attributes) dynamo.Put {
+	if !safeguard.ReplacesSame {
+		return dynamo.Put{}
+	}
+	put := dynamo.Put{Names: map[string]string{}, Values: dynamo.Attributes{}}
+	var same []string
+	for i, name := range slices.Sorted(maps.Keys(stored)) {
+		at := strconv.Itoa(i)
+		put.Names["#n"+at], put.Values[":v"+at] = name, stored[name]
+		same = append(same, "#n"+at+" = :v"+at)
+	}
+	put.Condition = strings.Join(same, " AND ")
+	return put
+}
+
+// RemoveExpired removes a tombstone that expired before now. It reports whether there was one.
+func (s *Store) RemoveExpired(ctx context.Context, m *dynamo.Meter, pid string, seq, now int64) (bool, error) {
+	expired := " < :now"
+	if !safeguard.StillExpired {
+		expired = " <> :now"
+	}
+	err := s.Client.Remove(ctx, m, dynamo.Put{
+		Table:     s.Table,
+		Item:      s.Keys.Event(pid, seq).Attributes(),
+		Before:    s.Before,
+		Condition: layout.AttrExpires + expired + " AND attribute_not_exists(" + layout.AttrEvent + ") AND attribute_not_exists(" + layout.AttrPay + ")",
+		Values:    dynamo.Attributes{":now": number(now)},
+	})
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Listed reports whether a persistence id is in the sparse ids index, or will be as soon as the
+// index follows the table. low is its low mark.
+func (s *Store) Listed(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) (bool, error) {
+	ids := s.Keys.IDsAttributes(pid, s.IDsShards)
+	page, err := s.Client.Query(ctx, m, &dynamodb.QueryInput{
+		TableName:              &s.Table,
+		IndexName:              aws.String(layout.NativeIDsIndex),
+		KeyConditionExpression: aws.String(layout.AttrIDsShard + " = :shard AND " + layout.AttrIDsKey + " = :key"),
+		Limit:                  aws.Int32(1),
+		ExpressionAttributeValues: dynamo.Attributes{
+			":shard": ids[layout.AttrIDsShard],
+			":key":   ids[layout.AttrIDsKey],
+		},
+	})
+	if err != nil || len(page.Items) > 0 {
+		return err == nil, err
+	}
+	item, err := s.Client.Get(ctx, m, s.Table, s.listing(pid, low).Attributes())
+	if err != nil || item == nil {
+		return false, err
+	}
+	return reflect.DeepEqual(item[layout.AttrIDsShard], ids[layout.AttrIDsShard]) &&
+		reflect.DeepEqual(item[layout.AttrIDsKey], ids[layout.AttrIDsKey]), nil
+}
+
+// listing is the item by which a persistence id is listed: its low mark if it has one, else that of
+// its first number.
+func (s *Store) listing(pid string, low layout.LowMark) layout.Key {
+	if low.Seq > 0 {
+		return s.Keys.LowMarkItem(pid, low)
+	}
+	return s.Keys.Event(pid, 1)
+}
+
+// EnterID enters a persistence id into the sparse ids index: by its low mark if it has one, else by
+// what is stored at its first number, which is sealed if nothing is. All else that the item says
+// stays: a low mark that a JVM wrote judges atomic writes in another way than ours. It reports
+// whether it has changed anything.
+func (s *Store) EnterID(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) (bool, error) {
+	ids := s.Keys.IDsAttributes(pid, s.IDsShards)
+	values := dynamo.Attributes{":shard": ids[layout.AttrIDsShard], ":key": ids[layout.AttrIDsKey]}
+	condition := "attribute_exists(" + layout.AttrPar + ")"
+	if low.Seq > 0 {
+		condition = layout.AttrSeq + " = :low"
+		values[":low"] = number(low.JVMSeq())
+	} else {
+		seal := s.Keys.EncodeSeal(pid, 1)
+		err := s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: seal, Condition: NotExists, Before: s.Before})
+		if err != nil && !errors.Is(err, dynamo.ErrConditionFailed) {
+			return false, fmt.Errorf("seal 1: %w", err)
+		}
+	}
+	_, err := s.Client.Update(ctx, m, dynamo.Update{
+		Table:      s.Table,
+		Key:        s.listing(pid, low).Attributes(),
+		Expression: "SET " + layout.AttrIDsShard + " = :shard, " + layout.AttrIDsKey + " = :key",
+		Condition:  condition,
+		Values:     values,
+	})
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// EachStored gives every item of a partition to emit as it is stored, in the order of their
+// numbers, those that no reader asks for included.
+func (s *Store) EachStored(ctx context.Context, m *dynamo.Meter, pid string, p int64, emit func(layout.Attributes) error) error {
+	if !s.Keys.PartitionFits(pid, p) {
+		return nil
+	}
+	return s.eachOf(ctx, m, p, &dynamodb.QueryInput{
+		TableName:                 &s.Table,
+		ConsistentRead:            aws.Bool(true),
+		KeyConditionExpression:    aws.String(layout.AttrPar + " = :p"),
+		ExpressionAttributeValues: dynamo.Attributes{":p": &types.AttributeValueMemberS{Value: s.Keys.Partition(pid, p)}},
+	}, emit)
+}

@@ -1,0 +1,145 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// settle decides from the outcomes of all puts what became of the write, and whether the writer
+// ends.
+func (a *atomicWrite) settle(ctx context.Context) error {
+	w := a.writer
+	results := a.members.Outcomes()
+	a.meet(ctx, results)
+	if err := a.handedOver(ctx); err != nil {
+		w.End(err)
+		return err
+	}
+	written := 0
+	var failed, unknown error
+	for _, err := range results {
+		if conflict, ok := errors.AsType[*ConflictError](err); ok {
+			a.sealParts(ctx, results)
+			w.End(conflict)
+			return conflict
+		}
+		switch {
+		case err == nil:
+			written++
+		case leftUnknown(err):
+			unknown = err
+		default:
+			failed = err
+		}
+	}
+	if a.mark != nil && a.mark.err != nil {
+		if leftUnknown(a.mark.err) {
+			unknown = a.mark.err
+		} else {
+			failed = a.mark.err
+		}
+	}
+	if safeguard.LateAnswer && unknown == nil && failed == nil {
+		// The answer brings the service's time: a wall clock that was set back hides a sleep from
+		// the check before the attempt.
+		unknown = w.journal.checkAge(a.known)
+	}
+	switch {
+	case unknown == nil && failed == nil:
+		return nil
+	case unknown != nil:
+		if _, ok := errors.AsType[*OutcomeUnknownError](unknown); !ok {
+			unknown = a.unknown(unknown)
+		}
+		if safeguard.UnknownEnds {
+			w.End(unknown)
+		}
+		return unknown
+	case safeguard.WrittenUnknown && written == len(a.items): // all but the high mark: stored, but not acknowledged
+		failed = a.unknown(failed)
+		w.End(failed)
+		return failed
+	}
+	if written == 0 && errors.Is(failed, ErrTooLate) {
+		return errAgain
+	}
+	failed = fmt.Errorf("append to %q at sequence number %d: %w", w.pid, a.first(), failed)
+	if safeguard.PartEnds && written > 0 { // nobody will ever see these members, but their numbers are taken
+		w.End(failed)
+	}
+	return failed
+}
+
+// meet looks at what is stored where the condition of a member's put has failed. The member itself,
+// put by an earlier attempt whose answer was lost, is a success; anything else is a *ConflictError.
+func (a *atomicWrite) meet(ctx context.Context, results []error) {
+	w := a.writer
+	var old map[int64]layout.Attributes
+	for i, err := range results {
+		if errors.Is(err, dynamo.ErrConditionFailed) {
+			if old == nil {
+				old = map[int64]layout.Attributes{}
+			}
+			old[a.events[i].SequenceNr] = dynamo.OldItem(err)
+		}
+	}
+	if old == nil {
+		return
+	}
+	ctx, end := w.journal.Life.Look(ctx)
+	defer end()
+	slots, err := w.journal.Store.MetSlots(ctx, a.meter, w.pid, old)
+	for i, e := range a.events {
+		if _, met := old[e.SequenceNr]; !met {
+			continue
+		}
+		switch slot := slots[e.SequenceNr]; {
+		case err != nil:
+			results[i] = a.unknown(err)
+		case safeguard.OwnItem && layout.SameEvent(slot, e):
+			results[i] = nil
+		case safeguard.DeletedSince && slot.Event == nil && dynamo.MaybeApplied(results[i]):
+			// An earlier attempt may have written it, and another writer deleted it since.
+			results[i] = a.unknown(results[i])
+		default:
+			results[i] = w.conflict(slot)
+		}
+	}
+}
+
+// sealParts replaces, in a shared journal, the stored members of an atomic write that has failed by
+// seals. Where a JVM deletes a part of an atomic write the rest counts if its last member is
+// stored, as the JVM's low mark does not name what it cuts: that must not show these members. An
+// error leaves them as they are.
+func (a *atomicWrite) sealParts(ctx context.Context, results []error) {
+	w := a.writer
+	if !w.journal.Store.Shared() || len(a.items) == 1 || !safeguard.PartsSealed {
+		return
+	}
+	ctx, end := w.journal.Life.Look(ctx)
+	defer end()
+	store := w.journal.Store.While(w.journal.freshFromNow())
+	for i, err := range results {
+		if err != nil {
+			continue
+		}
+		if _, err := store.SealUnchanged(ctx, a.meter, w.pid, a.events[i].SequenceNr, a.items[i]); err != nil {
+			w.journal.Logger.WarnContext(ctx, "a part of an atomic write that was refused is left",
+				"persistence_id", w.pid, "sequence_number", a.events[i].SequenceNr, "error", err)
+			return
+		}
+	}
+}
+
+func leftUnknown(err error) bool {
+	return dynamo.MaybeApplied(err) || errors.Is(err, ErrOutcomeUnknown)
+}
+
+func (a *atomicWrite) unknown(cause error) error {
+	return &OutcomeUnknownError{a.writer.pid, a.first(), a.last(), cause}
+}

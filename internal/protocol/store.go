@@ -1,0 +1,269 @@
+package protocol
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// Store is where the items of a journal are stored.
+type Store struct {
+	Client *dynamo.Client
+	Table  string
+	Keys   layout.Keys
+	// IDsShards is the number of shards of the sparse ids index; 0 where there is none.
+	IDsShards int64
+	// MaxBatchEvents is how many events an atomic write can have, if it is more than the usual
+	// 10,000.
+	MaxBatchEvents int
+	// Parallelism bounds how many partitions of one persistence id are read ahead.
+	Parallelism int
+	// Fresh begins to watch how old what is read from now on becomes: the function that it returns
+	// fails when that is too old to write by. nil sets no bound.
+	Fresh func() func() error
+	// Before is the check of every attempt to write: that of dynamo.Put.
+	Before func() error
+	// Go runs what reads ahead in a goroutine that the end of the journal waits for; nil runs it in
+	// one that nobody waits for.
+	Go func(work func())
+}
+
+// While is the store whose writes are checked by before.
+func (s *Store) While(before func() error) *Store {
+	while := *s
+	while.Before = before
+	return &while
+}
+
+// fresh is the check of what is written by what is read from now on.
+func (s *Store) fresh() func() error {
+	if s.Fresh == nil {
+		return nil
+	}
+	return s.Fresh()
+}
+
+func (s *Store) start(work func()) {
+	if s.Go == nil {
+		go work()
+		return
+	}
+	s.Go(work)
+}
+
+// ids are the attributes that list a persistence id, nil in a shared journal.
+func (s *Store) ids(pid string) layout.Attributes {
+	if s.Shared() {
+		return nil
+	}
+	return s.Keys.IDsAttributes(pid, s.IDsShards)
+}
+
+// MetSlot is what is stored at a number where a put's condition failed. item is what the failure
+// brought along; nil reads it now.
+func (s *Store) MetSlot(ctx context.Context, m *dynamo.Meter, pid string, seq int64, item layout.Attributes) (layout.Slot, error) {
+	if item == nil {
+		var err error
+		if item, err = s.Client.Get(ctx, m, s.Table, s.Keys.Event(pid, seq).Attributes()); err != nil {
+			return layout.Slot{}, fmt.Errorf("read %d: %w", seq, err)
+		}
+	}
+	return s.decodeMet(pid, seq, item)
+}
+
+// MetSlots is MetSlot for several numbers, each with the item that its failure brought along. Those
+// that brought none are read together.
+func (s *Store) MetSlots(ctx context.Context, m *dynamo.Meter, pid string, met map[int64]layout.Attributes) (map[int64]layout.Slot, error) {
+	items := map[layout.Key]layout.Attributes{}
+	var missing []dynamo.Attributes
+	for seq, item := range met {
+		if items[s.Keys.Event(pid, seq)] = item; item == nil {
+			missing = append(missing, s.Keys.Event(pid, seq).Attributes())
+		}
+	}
+	if len(missing) > 0 {
+		read, err := s.Client.BatchGet(ctx, m, s.Table, missing)
+		if err != nil {
+			return nil, fmt.Errorf("read %d numbers: %w", len(missing), err)
+		}
+		for _, item := range read {
+			key, err := layout.DecodeKey(item)
+			if err != nil {
+				return nil, fmt.Errorf("table %q: %w", s.Table, err)
+			}
+			items[key] = item
+		}
+	}
+	slots := make(map[int64]layout.Slot, len(met))
+	for seq := range met {
+		var err error
+		if slots[seq], err = s.decodeMet(pid, seq, items[s.Keys.Event(pid, seq)]); err != nil {
+			return nil, err
+		}
+	}
+	return slots, nil
+}
+
+// decodeMet decodes the item of a number, nil if there is none.
+func (s *Store) decodeMet(pid string, seq int64, item layout.Attributes) (layout.Slot, error) {
+	if item == nil { // removed since: its number was taken, by whom is not known
+		return layout.Slot{SequenceNr: seq}, nil
+	}
+	slot, err := s.Keys.DecodeSlot(pid, seq/layout.PartitionSize, item)
+	if err != nil {
+		return slot, fmt.Errorf("table %q: %w", s.Table, err)
+	}
+	return slot, nil
+}
+
+// partitionQuery asks for the numbers lo to hi, all of one partition.
+func (s *Store) partitionQuery(pid string, lo, hi int64) *dynamodb.QueryInput {
+	return &dynamodb.QueryInput{
+		TableName:              &s.Table,
+		ConsistentRead:         aws.Bool(true),
+		KeyConditionExpression: aws.String(layout.AttrPar + " = :p AND " + layout.AttrNum + " BETWEEN :lo AND :hi"),
+		ExpressionAttributeValues: dynamo.Attributes{
+			":p":  &types.AttributeValueMemberS{Value: s.Keys.Partition(pid, lo/layout.PartitionSize)},
+			":lo": number(lo % layout.PartitionSize),
+			":hi": number(hi % layout.PartitionSize),
+		},
+	}
+}
+
+// page reads one page of a partition query. reserved is that of dynamo.Client.QueryItems.
+func (s *Store) page(
+	ctx context.Context, m *dynamo.Meter, pid string, p int64, in *dynamodb.QueryInput, reserved bool,
+) ([]layout.Slot, dynamo.Attributes, error) {
+	if !s.Keys.PartitionFits(pid, p) {
+		if reserved {
+			s.Client.Release()
+		}
+		return nil, nil, nil
+	}
+	taken := slots{partition: s.Keys.Within(pid, p)}
+	next, err := s.Client.QueryItems(ctx, m, in, &taken, reserved)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read partition %d: %w", p, err)
+	}
+	if taken.err != nil {
+		return nil, nil, fmt.Errorf("table %q: %w", s.Table, taken.err)
+	}
+	return taken.all, next, nil
+}
+
+// slots takes the items of a partition.
+type slots struct {
+	partition layout.Partition
+	all       []layout.Slot
+	// err is that of the first item that can't be read.
+	err error
+}
+
+// Start begins a page.
+func (t *slots) Start() { t.all, t.err = nil, nil }
+
+// Take takes an item.
+func (t *slots) Take(item dynamo.Item) {
+	slot, err := t.partition.DecodeSlot(item)
+	if t.err == nil {
+		t.err = err
+	}
+	if t.all == nil { // many partitions are empty, or hold little less than they can
+		t.all = make([]layout.Slot, 0, layout.PartitionSize)
+	}
+	t.all = append(t.all, slot)
+}
+
+// Partition reads what is stored in a partition.
+func (s *Store) Partition(ctx context.Context, m *dynamo.Meter, pid string, p int64) ([]layout.Slot, error) {
+	first := p * layout.PartitionSize
+	return s.Span(ctx, m, pid, max(first, 1), partitionEnd(first))
+}
+
+// Span reads the numbers lo to hi, all of one partition, page after page.
+func (s *Store) Span(ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64) ([]layout.Slot, error) {
+	var all []layout.Slot
+	for in := s.partitionQuery(pid, lo, hi); ; {
+		slots, next, err := s.page(ctx, m, pid, lo/layout.PartitionSize, in, false)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, slots...)
+		if next == nil {
+			return all, nil
+		}
+		in.ExclusiveStartKey = next
+	}
+}
+
+// Members reports whether every number from lo to hi holds a member of the batch. Those count as
+// there that were deleted up to a tombstone which says that the deletion has cut the batch.
+func (s *Store) Members(ctx context.Context, m *dynamo.Meter, pid string, b layout.Batch, lo, hi int64) (bool, error) {
+	there := true
+	for lo <= hi {
+		end := min(partitionEnd(lo), hi)
+		slots, err := s.Span(ctx, m, pid, lo, end)
+		if err != nil {
+			return false, err
+		}
+		events := false
+		for _, slot := range slots {
+			switch {
+			case slot.Event == nil && slot.Cut == b && safeguard.TombstoneCut:
+				there = true
+			case slot.SequenceNr != lo, slot.Event == nil, safeguard.MembersOfBatch && slot.Event.Batch != b:
+				there = false
+			}
+			events = events || slot.Event != nil
+			lo = slot.SequenceNr + 1
+		}
+		there = there && lo == end+1
+		if !there && (!s.Shared() || events || len(slots) == 0) { // no deletion has cut it
+			return false, nil
+		}
+		lo = end + 1
+	}
+	return there, nil
+}
+
+// eachOf gives the items that a query of a partition finds to emit, page after page.
+func (s *Store) eachOf(ctx context.Context, m *dynamo.Meter, p int64, in *dynamodb.QueryInput, emit func(layout.Attributes) error) error {
+	for {
+		page, err := s.Client.Query(ctx, m, in)
+		if err != nil {
+			return fmt.Errorf("read partition %d: %w", p, err)
+		}
+		for _, item := range page.Items {
+			if err := emit(item); err != nil {
+				return err
+			}
+		}
+		if page.Next == nil {
+			return nil
+		}
+		in.ExclusiveStartKey = page.Next
+	}
+}
+
+// partitionEnd is the last number of the partition that holds seq. The last partition of all ends
+// with the largest number.
+func partitionEnd(seq int64) int64 {
+	first := seq - seq%layout.PartitionSize
+	if first > math.MaxInt64-(layout.PartitionSize-1) {
+		return math.MaxInt64
+	}
+	return first + layout.PartitionSize - 1
+}
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}

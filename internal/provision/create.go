@@ -1,0 +1,65 @@
+package provision
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// Options say what kind of tables to make.
+type Options struct {
+	// SharedWithJVM makes a journal that a JVM can use at the same time, else a native one.
+	SharedWithJVM bool
+	// ReadUnits and WriteUnits are the provisioned capacity of each table and index; both 0 is on
+	// demand.
+	ReadUnits, WriteUnits int64
+}
+
+// Create makes the journal table, the snapshot table, and the journal's header, as far as they do
+// not exist.
+func (j *Journal) Create(ctx context.Context, client *dynamo.Client, opts Options) error {
+	made, err := client.Create(ctx, j.journalTable(opts))
+	if err == nil {
+		err = j.enableTTL(ctx, client)
+	}
+	var header *layout.Header
+	if err == nil {
+		header, err = j.missingHeader(ctx, client, opts, made)
+	}
+	if err != nil {
+		return fmt.Errorf("create journal table %q: %w", j.Table, err)
+	}
+	if err := j.createSnapshotTable(ctx, client, opts); err != nil {
+		return fmt.Errorf("create snapshot table %q: %w", j.SnapshotTable, err)
+	}
+	if header == nil {
+		return nil
+	}
+	if err := j.putHeader(ctx, client, *header); err != nil { // last: a journal with a header has all that it needs
+		return fmt.Errorf("create journal table %q: %w", j.Table, err)
+	}
+	return nil
+}
+
+// createSnapshotTable makes the snapshot table, or checks the one that exists.
+func (j *Journal) createSnapshotTable(ctx context.Context, client *dynamo.Client, opts Options) error {
+	if _, err := client.Create(ctx, j.snapshotTable(opts)); err != nil {
+		return err
+	}
+	d, err := client.Describe(ctx, j.SnapshotTable)
+	if err != nil {
+		return err
+	}
+	return checkSchema(d, layout.AttrSnapshotSeq)
+}
+
+// enableTTL lets tombstones expire, unless items of the table already expire.
+func (j *Journal) enableTTL(ctx context.Context, client *dynamo.Client) error {
+	attribute, err := client.TTL(ctx, j.Table)
+	if err != nil || attribute != "" {
+		return err
+	}
+	return client.EnableTTL(ctx, j.Table, layout.AttrExpires)
+}

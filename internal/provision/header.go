@@ -1,0 +1,122 @@
+package provision
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/protocol"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// nativeIDsShards spreads the entries of the sparse ids index. Each shard takes 1,000 new
+// persistence ids a second, and a listing asks each.
+const nativeIDsShards = 8
+
+// missingHeader is the header that a journal table lacks, nil if it lacks none. One that is stored
+// is checked. A table without a header may already hold a JVM's journal, whose number of shards
+// only its configuration knows: there a header is only missing if SequenceShards says that number.
+func (j *Journal) missingHeader(ctx context.Context, client *dynamo.Client, opts Options, made bool) (*layout.Header, error) {
+	want := layout.Header{Kind: layout.KindNative, Shards: 1, IDsShards: nativeIDsShards, Version: layout.HeaderVersion}
+	if opts.SharedWithJVM {
+		want = layout.Header{Kind: layout.KindShared, Shards: layout.DefaultShards, Version: layout.HeaderVersion}
+	}
+	if j.SequenceShards != 0 {
+		want.Shards = int64(j.SequenceShards)
+	}
+	want.FenceWindow = int64(j.FenceWindow / time.Second)
+	d, err := client.Describe(ctx, j.Table)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSchema(d, layout.AttrNum); err != nil {
+		return nil, err
+	}
+	keys := layout.Keys{Journal: j.Name}
+	item, err := client.Get(ctx, &dynamo.Meter{}, j.Table, keys.Header().Attributes())
+	switch {
+	case err != nil:
+		return nil, err
+	case item != nil:
+		return nil, j.sameHeader(item, want)
+	case !made && !opts.SharedWithJVM && !hasIndex(d, layout.NativeIDsIndex):
+		return nil, fmt.Errorf("%w: the table exists without index %s, so it is a JVM's: share it with the JVM, or take another table and migrate",
+			ErrHeaderMismatch, layout.NativeIDsIndex)
+	case !made && opts.SharedWithJVM && j.SequenceShards == 0 && !hasIndex(d, layout.NativeIDsIndex):
+		return nil, nil //nolint:nilnil // none is a result
+	}
+	return &want, nil
+}
+
+// putHeader puts the journal's header, unless one that says the same was put meanwhile.
+func (j *Journal) putHeader(ctx context.Context, client *dynamo.Client, header layout.Header) error {
+	keys := layout.Keys{Journal: j.Name}
+	err := client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: j.Table, Item: keys.EncodeHeader(header), Condition: protocol.NotExists})
+	if errors.Is(err, dynamo.ErrConditionFailed) { // another has just put it, or an earlier attempt of ours
+		return j.sameHeader(dynamo.OldItem(err), header)
+	}
+	return err
+}
+
+// readHeader reads the journal's header. Where there is none the journal is a JVM's, and its header
+// is what the configuration says. A table with the index of native journals has a header, unless
+// the configuration says the number of shards: taken for a JVM's, a journal would get marks where
+// nobody looks for them. t is nil where the table can't be described.
+func (j *Journal) readHeader(ctx context.Context, client *dynamo.Client, t *types.TableDescription) (layout.Header, error) {
+	item, err := client.Get(ctx, &dynamo.Meter{}, j.Table, layout.Keys{Journal: j.Name}.Header().Attributes())
+	if err != nil {
+		return layout.Header{}, fmt.Errorf("read the header: %w", err)
+	}
+	if item == nil && j.SequenceShards == 0 && t != nil && hasIndex(t, layout.NativeIDsIndex) {
+		return layout.Header{}, ErrNoHeader
+	}
+	return j.headerOf(item)
+}
+
+// headerOf is the header in an item, checked against the configuration; nil stands for no item.
+func (j *Journal) headerOf(item layout.Attributes) (layout.Header, error) {
+	keys := layout.Keys{Journal: j.Name}
+	if item == nil {
+		return layout.Header{
+			Kind:        layout.KindShared,
+			Shards:      cmp.Or(int64(j.SequenceShards), layout.DefaultShards),
+			FenceWindow: cmp.Or(int64(j.FenceWindow/time.Second), layout.DefaultFenceWindow),
+			Version:     layout.HeaderVersion,
+		}, nil
+	}
+	h, err := keys.DecodeHeader(item)
+	if err != nil {
+		return h, fmt.Errorf("%w: %w", ErrHeaderMismatch, protocol.InTable(j.Table, err))
+	}
+	if safeguard.KnownVersion && h.Version != layout.HeaderVersion {
+		return h, fmt.Errorf("%w: it has format version %d, this program knows version %d: use a newer release",
+			ErrHeaderMismatch, h.Version, layout.HeaderVersion)
+	}
+	if j.SequenceShards != 0 && int64(j.SequenceShards) != h.Shards {
+		return h, fmt.Errorf("%w: it says %d sequence shards, Config.SequenceShards is %d: set it to %d or 0",
+			ErrHeaderMismatch, h.Shards, j.SequenceShards, h.Shards)
+	}
+	if window := time.Duration(h.FenceWindow) * time.Second; j.FenceWindow != 0 && j.FenceWindow != window {
+		return h, fmt.Errorf("%w: it says a fence window of %v, Config.FenceWindow is %v: set it to %v or 0",
+			ErrHeaderMismatch, window, j.FenceWindow, window)
+	}
+	return h, nil
+}
+
+// sameHeader checks that a stored header is of the kind that is wanted, and fits the configuration.
+func (j *Journal) sameHeader(item layout.Attributes, want layout.Header) error {
+	h, err := j.headerOf(item)
+	if err != nil {
+		return err
+	}
+	if h.Kind != want.Kind {
+		return fmt.Errorf("%w: there is a %s journal %q in the table", ErrHeaderMismatch, h.Kind, j.Name)
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package dynajournal
+
+import (
+	"slices"
+
+	"github.com/dynajournal/dynajournal/internal/protocol"
+)
+
+// itemError returns the public form of an error. A stored item that can't be read is an *ItemError
+// of the table.
+func itemError(table string, err error) error { return public(protocol.InTable(table, err)) }
+
+// public returns the public form of an error of the protocol. An error that wraps one keeps its
+// text, and what errors.Is and errors.As find in it.
+func public(err error) error {
+	form, _ := publicForm(err)
+	return form
+}
+
+// publicForm is public, and reports whether the form is another than err.
+func publicForm(err error) (error, bool) { //nolint:revive // the error is the result
+	switch e := err.(type) { //nolint:errorlint // each error of the chain is looked at for itself
+	case *protocol.ConflictError:
+		return (*ConflictError)(e), true
+	case *protocol.OutcomeUnknownError:
+		return &OutcomeUnknownError{e.PersistenceID, e.First, e.Last, public(e.Err)}, true
+	case *protocol.ClockError:
+		return (*ClockError)(e), true
+	case *protocol.RejectedError:
+		return (*RejectedError)(e), true
+	case *protocol.ContentConflictError:
+		return (*ContentConflictError)(e), true
+	case *protocol.RecordError:
+		return &ArgumentError{"records", e.SequenceNumber, e.Reason}, true
+	case *protocol.HoleError:
+		return (*HoleError)(e), true
+	case *protocol.ItemError:
+		return (*ItemError)(e), true
+	case *wrappedError:
+		return err, false
+	case interface{ Unwrap() error }:
+		if form, other := publicForm(e.Unwrap()); other {
+			return &wrappedError{err, []error{form}}, true
+		}
+	case interface{ Unwrap() []error }:
+		var forms []error
+		for _, part := range e.Unwrap() {
+			if form, other := publicForm(part); other {
+				forms = append(forms, form)
+			}
+		}
+		if forms != nil {
+			return &wrappedError{err, forms}, true
+		}
+	}
+	return err, false
+}
+
+// wrappedError is an error that wraps errors of the protocol, with their public forms.
+type wrappedError struct {
+	error
+
+	forms []error
+}
+
+// Unwrap returns the public forms, and after them the error itself.
+func (e *wrappedError) Unwrap() []error { return append(slices.Clip(e.forms), e.error) }

@@ -1,0 +1,95 @@
+package dynajournal
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/dynajournal/dynajournal/internal/history"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
+	"github.com/dynajournal/dynajournal/internal/protocol"
+)
+
+// Record is a part of a persistence id's history: an event as it is stored, a span of numbers that
+// hold none, or a low mark. It has nothing of the journal it comes from: no key, no shard, no
+// journal name.
+type Record = history.Record
+
+// The kinds of records.
+const (
+	// RecordLowMark says that every number below SequenceNumber is deleted, and which atomic write
+	// that cuts.
+	RecordLowMark = history.LowMark
+	// RecordEvent is an event.
+	RecordEvent = history.Event
+	// RecordClosed is a span of numbers that are taken and hold nothing: seals, holes, parts of
+	// atomic writes that are not whole.
+	RecordClosed = history.Closed
+	// RecordDeleted is a span of deleted numbers below the low mark, to be kept taken for the fence
+	// window.
+	RecordDeleted = history.Deleted
+)
+
+// RecordsOptions say what to read of a history, and how fast.
+type RecordsOptions struct {
+	// From is the first number wanted; 0 is the first there is.
+	From int64
+	// Live says that a JVM may be writing. It can have several writes of one persistence id under
+	// way, so that a later one is there before an earlier: the history then ends before the first
+	// number that holds no event among the last LiveWindow. It does not wait for that number, as a
+	// live query does: a later call goes on with it.
+	Live bool
+	// Pace is called with the cost of what was read since the last call, if set; it may wait, and
+	// ends the reading with an error.
+	Pace func(ctx context.Context, used Cost) error
+}
+
+// LiveWindow is how many of the last numbers of a persistence id may be on their way from a JVM:
+// more than it has under way at once.
+const LiveWindow = 1000
+
+// Records reads the committed history of a persistence id as it stands: its low mark if it has one,
+// then every number from From, or from the low mark if that is higher, to the last that is decided
+// for good, in order and without a gap. Events are those that Events returns, byte for byte, and
+// what lies between them is closed. Members of an atomic write at the end that is not whole are
+// left out: it may become whole. It needs no writer and disturbs none; a low mark that moves
+// meanwhile is told again. After an error the sequence ends.
+func (j *Journal) Records(ctx context.Context, persistenceID string, opts RecordsOptions) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		err := j.readRecords(ctx, persistenceID, opts, func(record Record) error {
+			if !yield(record, nil) {
+				return protocol.ErrStop
+			}
+			return nil
+		})
+		if err != nil {
+			yield(Record{}, fmt.Errorf("read the history of %q: %w", persistenceID, itemError(j.config.JournalTable, err)))
+		}
+	}
+}
+
+func (j *Journal) readRecords(ctx context.Context, pid string, opts RecordsOptions, emit func(Record) error) error {
+	if err := j.checkReadable(pid); err != nil {
+		return err
+	}
+	if opts.From < 0 {
+		return &ArgumentError{"RecordsOptions.From", opts.From, mustNotBeNegative}
+	}
+	return j.admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
+		req := &protocol.ExportRequest{PersistenceID: pid, From: max(opts.From, 1), Begun: begun, Pace: paceOutside(op, opts.Pace)}
+		if opts.Live {
+			req.Live = LiveWindow
+		}
+		return j.store.Export(ctx, req, func(record Record) error { return op.Outside(func() error { return emit(record) }) })
+	})
+}
+
+// paceOutside calls the caller's Pace outside of an operation; nil where there is none.
+func paceOutside(op *lifetime.Operation, call func(context.Context, Cost) error) protocol.Pace {
+	if call == nil {
+		return nil
+	}
+	return func(ctx context.Context, used Cost) error {
+		return op.Outside(func() error { return call(ctx, used) })
+	}
+}

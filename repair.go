@@ -1,0 +1,267 @@
+package dynajournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
+	"github.com/dynajournal/dynajournal/internal/protocol"
+	"github.com/dynajournal/dynajournal/internal/snapshots"
+	"github.com/dynajournal/dynajournal/internal/verify"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+// checkable returns why a persistence id can't be checked, or not be repaired where that is asked
+// for: a repair may have to put items whose keys would not fit.
+func (j *Journal) checkable(pid string, opts VerifyOptions) error {
+	if opts.DryRun {
+		return j.checkReadable(pid)
+	}
+	return j.checkID(pid)
+}
+
+// ofOneID reports whether an error says something of one persistence id alone.
+func ofOneID(err error) bool {
+	item := new(layout.ItemError)
+	return errors.Is(err, ErrInvalidArgument) || errors.Is(err, ErrHole) || errors.As(err, &item)
+}
+
+// findings checks ids, and mends what it finds unless it is a dry run. all says that the ids are
+// those of the journal, of which one does not end the checking of the others.
+func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], all bool) iter.Seq2[Finding, error] {
+	return func(yield func(Finding, error) bool) {
+		err := j.eachID(ctx, opts, pids, func(ctx context.Context, c *verify.Checker, out *relay, pid string) error {
+			r := &repair{checker: c, opts: &opts, journalTable: j.config.JournalTable}
+			r.call = func(code func() error) error { return out.call(ctx, code) }
+			r.found = func(f Finding) error {
+				return r.call(func() error {
+					if !yield(f, nil) {
+						return protocol.ErrStop
+					}
+					return nil
+				})
+			}
+			err := j.checkable(pid, opts)
+			if err == nil {
+				err = r.run(ctx, pid)
+			}
+			if all && ofOneID(err) {
+				return r.found(Finding{PersistenceID: pid, Kind: FindingUnchecked, Detail: err.Error()})
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, protocol.ErrStop) {
+			yield(Finding{}, fmt.Errorf("verify journal %q: %w", j.config.JournalName, public(err)))
+		}
+	}
+}
+
+// repair is the repair, or only the check, of one persistence id.
+type repair struct {
+	checker      *verify.Checker
+	opts         *VerifyOptions
+	journalTable string
+	// call runs the caller's code, one call at a time.
+	call  func(code func() error) error
+	found func(Finding) error
+}
+
+// maxPasses bounds how often a persistence id is checked anew because something was mended.
+const maxPasses = 10
+
+// run checks a persistence id until a check mends nothing: what is mended can uncover more. What is
+// left is returned by a last check that mends nothing any more, so that every finding is returned
+// once, as it is in the end.
+func (r *repair) run(ctx context.Context, pid string) error {
+	for pass := 0; !r.opts.DryRun && pass < maxPasses; pass++ {
+		mended, left, err := r.mend(ctx, pid)
+		if err != nil || mended+left == 0 {
+			return err
+		}
+		if mended == 0 {
+			break
+		}
+	}
+	return r.checker.Check(ctx, pid, func(f verify.Finding) error { return r.found(r.public(&f, false)) })
+}
+
+// mend checks a persistence id, and mends what it is to. It returns how many findings it has
+// mended, and how many it has not.
+func (r *repair) mend(ctx context.Context, pid string) (mended, left int, err error) {
+	mender := &verify.Mender{Meter: &dynamo.Meter{}, Archive: r.archive}
+	err = r.checker.Check(ctx, pid, func(f verify.Finding) error {
+		if !f.Repairable() || !r.opts.asked(f.Option) {
+			left++
+			return nil
+		}
+		changed, err := f.Repair(ctx, mender)
+		if err != nil {
+			return err
+		}
+		if !changed { // it is no longer what it was: the next check decides
+			left++
+			return nil
+		}
+		mended++
+		return r.found(r.public(&f, true))
+	})
+	return mended, left, err
+}
+
+func (r *repair) public(f *verify.Finding, repaired bool) Finding {
+	return Finding{
+		PersistenceID:  f.PersistenceID,
+		Kind:           f.Kind,
+		SequenceNumber: f.SequenceNr,
+		Detail:         f.Detail,
+		Repairable:     f.Repairable() && r.opts.asked(f.Option),
+		Repaired:       repaired,
+		Option:         f.Option,
+	}
+}
+
+// archive gives an item that is going to be taken away to the caller.
+func (r *repair) archive(removed verify.Removed) error {
+	text, err := layout.JSON(removed.Item)
+	if err != nil {
+		return err
+	}
+	item := RemovedItem{removed.PersistenceID, removed.Kind, removed.SequenceNr, r.journalTable, text}
+	return r.call(func() error { return r.opts.Archive(item) })
+}
+
+// eachID checks ids at the same time.
+func (j *Journal) eachID(
+	ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], check func(context.Context, *verify.Checker, *relay, string) error,
+) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	return j.operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
+		checker, err := j.checker(ctx, opts)
+		if err != nil {
+			return err
+		}
+		orDefault(&opts.Parallelism, j.config.ReplayParallelism)
+		return relaying(ctx, op, func(ctx context.Context, r *relay) error {
+			return j.checkEach(ctx, checker, opts, pids, r, check)
+		})
+	})
+}
+
+// checkEach checks ids, several at the same time.
+func (j *Journal) checkEach(
+	ctx context.Context, checker *verify.Checker, opts VerifyOptions, pids iter.Seq2[string, error], r *relay,
+	check func(context.Context, *verify.Checker, *relay, string) error,
+) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(opts.Parallelism)
+	for pid, err := range pids {
+		if err != nil {
+			group.Go(func() error { return err })
+			break
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			if err := check(ctx, checker, r, pid); err != nil {
+				return fmt.Errorf("check %q: %w", pid, err)
+			}
+			if opts.Progress == nil {
+				return nil
+			}
+			return r.call(ctx, func() error {
+				opts.Progress(pid)
+				return nil
+			})
+		})
+	}
+	return group.Wait()
+}
+
+func (j *Journal) checker(ctx context.Context, opts VerifyOptions) (*verify.Checker, error) {
+	ttl, err := j.client.TTL(ctx, j.config.JournalTable)
+	if err != nil {
+		return nil, err
+	}
+	c := &verify.Checker{
+		Store:           j.store,
+		TTL:             ttl == layout.AttrExpires,
+		Now:             j.earliest,
+		TombstoneExpiry: j.protocol.TombstoneExpiry,
+		Decode:          j.undecodable,
+		Snapshots:       j.eachSnapshot,
+	}
+	if opts.ReadUnitsPerSecond > 0 {
+		c.Paced = pace(opts.ReadUnitsPerSecond)
+	}
+	return c, nil
+}
+
+// pace waits after each request until its units are paid for.
+func pace(unitsPerSecond float64) func(context.Context, float64) error {
+	limiter := rate.NewLimiter(rate.Limit(unitsPerSecond), max(int(unitsPerSecond), 1))
+	return func(ctx context.Context, units float64) error {
+		for left := int(units + 1); left > 0; left -= limiter.Burst() {
+			if err := limiter.WaitN(ctx, min(left, limiter.Burst())); err != nil {
+				return fmt.Errorf("keep to the read capacity: %w", err)
+			}
+		}
+		return nil
+	}
+}
+
+// earliest is the time in seconds since 1970 by the clock that is behind: a tombstone that one
+// clock takes for expired may still be needed.
+func (j *Journal) earliest() int64 {
+	now := j.clock.Wall().Unix()
+	if service, ok := j.clock.Service(); ok {
+		now = min(now, service.Unix())
+	}
+	return now
+}
+
+// undecodable says why the payload of an event can't be decoded. One whose serializer is not
+// registered may be right, if its bytes are well formed.
+func (j *Journal) undecodable(e *layout.Event) error {
+	event := j.event(e)
+	_, err := event.Payload()
+	if errors.Is(err, serialization.ErrUnknownSerializer) {
+		return j.config.Serialization.WellFormed(event.Serialized())
+	}
+	return err
+}
+
+// eachSnapshot gives the sequence number of each snapshot to each, with why it can't be read. Where
+// there is no table of snapshots there are none.
+func (j *Journal) eachSnapshot(ctx context.Context, m *dynamo.Meter, pid string, each func(seq int64, damage error) error) error {
+	var stopped error
+	err := j.saved.Each(ctx, m, pid, snapshots.Everything(), 0, func(s layout.Snapshot, damage error) bool {
+		if damage == nil {
+			damage = j.undecodableState(j.snapshot(&s))
+		}
+		stopped = each(s.SequenceNr, damage)
+		return stopped == nil
+	})
+	if errors.Is(err, ErrTableNotFound) {
+		return nil
+	}
+	return errors.Join(err, stopped)
+}
+
+// undecodableState says of a snapshot what undecodable says of an event.
+func (j *Journal) undecodableState(s Snapshot) error {
+	_, err := s.State()
+	if errors.Is(err, serialization.ErrUnknownSerializer) {
+		return j.config.Serialization.WellFormed(s.Serialized())
+	}
+	return err
+}
