@@ -196,7 +196,7 @@ func (c *damageCounts) add(outcome string) {
 func TestAChangedBitIsSeenOrHarmless(t *testing.T) {
 	t.Parallel()
 	sample := "5"
-	if os.Getenv(allFaults) != "" {
+	if *everyFault {
 		sample = "0"
 	}
 	process := exec.CommandContext(t.Context(), os.Args[0])

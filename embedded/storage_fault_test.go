@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,13 +24,13 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
+var everyFault = flag.Bool("storage.all", false,
+	"fail every call of the storage, and change every byte of its files, instead of a sample")
+
 const (
 	// faultRun names the environment variable that turns the test program into one that meets faults of
 	// the storage, in JSON. An engine whose storage has failed leaves goroutines behind.
 	faultRun = "EMBEDDED_FAULT_RUN"
-	// allFaults names the environment variable that makes the tests of bad storage try every fault at
-	// every call, and every byte, instead of a sample.
-	allFaults = "EMBEDDED_ALL_STORAGE_FAULTS"
 
 	// faultTime is how long a request, an opening or a closing may take at most.
 	faultTime = 20 * time.Second
@@ -454,7 +455,7 @@ func TestNothingAnsweredIsLostByFaultsOfTheStorage(t *testing.T) {
 		}
 		calls, _ := fs.seen()
 		step, each := 1+calls/4, calls
-		if os.Getenv(allFaults) != "" {
+		if *everyFault {
 			step, each = 1, 40
 		}
 		for _, forever := range []bool{false, true} {
