@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http/httptest"
 	"os"
-	"strconv"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -29,11 +28,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if given := os.Getenv(damageRun); given != "" {
-		sample, err := strconv.Atoi(given)
-		if err == nil {
-			err = damageAll(sample)
-		}
-		if err != nil {
+		if err := damageAll(given); err != nil {
 			panic(err)
 		}
 		return

@@ -20,8 +20,16 @@ import (
 )
 
 // damageRun names the environment variable that turns the test program into one that opens damaged
-// folders. Its value is how many bytes of a file are tried, 0 for all.
+// folders. Its value is a damageSeries in JSON.
 const damageRun = "EMBEDDED_DAMAGE_RUN"
+
+// damageParts is how many processes share all bytes. An engine that has failed leaves memory and
+// goroutines behind, and hundreds of them slow a process down until an opening seems to hang.
+const damageParts = 400
+
+// damageSeries are the bytes of each file that one process changes: about Sample of them, or with 0
+// every one of damageParts, from Part on.
+type damageSeries struct{ Sample, Part int }
 
 // damagedFolder is a folder as it is found, and what was answered before.
 type damagedFolder struct {
@@ -144,7 +152,11 @@ func kindOfFile(name string) string {
 }
 
 // damageAll changes one bit of bytes of every file and prints what came of it.
-func damageAll(sample int) error {
+func damageAll(given string) error {
+	var series damageSeries
+	if err := json.Unmarshal([]byte(given), &series); err != nil {
+		return err
+	}
 	folders, err := foldersToDamage()
 	if err != nil {
 		return err
@@ -157,12 +169,12 @@ func damageAll(sample int) error {
 				counts[kind] = &damageCounts{}
 			}
 			intact := folder.files[name]
-			step := 1
-			if sample > 0 {
-				step = 1 + len(intact)/sample
+			step := damageParts
+			if series.Sample > 0 {
+				step = 1 + len(intact)/series.Sample
 			}
 			// The last byte first, so that a sample has it.
-			for at := len(intact) - 1; at >= 0; at -= step {
+			for at := len(intact) - 1 - series.Part; at >= 0; at -= step {
 				changed := bytes.Clone(intact)
 				changed[at] ^= 1 << (at % 8)
 				files := maps.Clone(folder.files)
@@ -195,12 +207,33 @@ func (c *damageCounts) add(outcome string) {
 
 func TestAChangedBitIsSeenOrHarmless(t *testing.T) {
 	t.Parallel()
-	sample := "5"
+	series := []damageSeries{{Sample: 5}}
 	if *everyFault {
-		sample = "0"
+		series = nil
+		for part := range damageParts {
+			series = append(series, damageSeries{Part: part})
+		}
 	}
+	counts := map[string]damageCounts{}
+	for _, one := range series {
+		for kind, more := range damageInProcess(t, one) {
+			c := counts[kind]
+			c.Tried, c.Refused = c.Tried+more.Tried, c.Refused+more.Refused
+			c.Failed, c.Harmless = c.Failed+more.Failed, c.Harmless+more.Harmless
+			counts[kind] = c
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%s: %+v", kind, counts[kind])
+	}
+}
+
+// damageInProcess tries a series in a process of its own.
+func damageInProcess(t *testing.T, series damageSeries) map[string]damageCounts {
+	t.Helper()
+	given := must(json.Marshal(series))(t)
 	process := exec.CommandContext(t.Context(), os.Args[0])
-	process.Env = append(os.Environ(), damageRun+"="+sample)
+	process.Env = append(os.Environ(), damageRun+"="+string(given))
 	process.Stderr = os.Stderr
 	output, err := process.Output()
 	var found struct {
@@ -208,14 +241,12 @@ func TestAChangedBitIsSeenOrHarmless(t *testing.T) {
 		Problems []string
 	}
 	if err != nil || json.Unmarshal(output, &found) != nil {
-		t.Fatalf("%v\n%s", err, output)
-	}
-	for _, kind := range slices.Sorted(maps.Keys(found.Counts)) {
-		t.Logf("%s: %+v", kind, found.Counts[kind])
+		t.Fatalf("%s: %v\n%s", given, err, output)
 	}
 	for _, problem := range found.Problems {
 		t.Error(problem)
 	}
+	return found.Counts
 }
 
 func TestAFolderWithoutItsMarkerIsRefused(t *testing.T) {
