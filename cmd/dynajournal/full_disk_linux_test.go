@@ -19,20 +19,39 @@ const ownMounts = "DYNAJOURNAL_TEST_OWN_MOUNTS"
 // folder is empty.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
-	if os.Getenv(ownMounts) == "" {
-		again := exec.CommandContext(t.Context(), "unshare", "-m", os.Args[0], "-test.v", "-test.run", "^"+t.Name()+"$")
-		again.Env = append(os.Environ(), ownMounts+"=1")
-		output, err := again.CombinedOutput()
-		switch {
-		case exitless(err), strings.Contains(string(output), "unshare: "), strings.Contains(string(output), "--- SKIP"):
-			t.Skipf("no small disk: %v %s", err, output)
-		case err != nil:
-			t.Fatalf("%v\n%s", err, output)
-		}
+	if !hasOwnMounts(t) {
 		return "" // it has passed in the other process
 	}
+	return mountDisk(t, "size="+size)
+}
+
+// hasOwnMounts reports whether the process has a name space of mounts of its own. If not, it has run
+// the test again, with the flags, in one that has; it skips the test where that can't be.
+func hasOwnMounts(t *testing.T, flags ...string) bool {
+	t.Helper()
+	if os.Getenv(ownMounts) != "" {
+		return true
+	}
+	again := exec.CommandContext(t.Context(), "unshare", append([]string{
+		"-m", os.Args[0], "-test.v", "-test.timeout=0", "-test.run", "^" + t.Name() + "$",
+	}, flags...)...)
+	again.Env = append(os.Environ(), ownMounts+"=1")
+	output, err := again.CombinedOutput()
+	switch {
+	case exitless(err), strings.Contains(string(output), "unshare: "), strings.Contains(string(output), "--- SKIP"):
+		t.Skipf("no small disk: %v %s", err, output)
+	case err != nil:
+		t.Fatalf("%v\n%s", err, output)
+	}
+	t.Logf("%s", output)
+	return false
+}
+
+// mountDisk mounts a disk in memory with the options, and returns its folder.
+func mountDisk(t *testing.T, options string) string {
+	t.Helper()
 	dir := t.TempDir()
-	if err := syscall.Mount("none", dir, "tmpfs", 0, "size="+size); err != nil {
+	if err := syscall.Mount("none", dir, "tmpfs", 0, options); err != nil {
 		t.Skipf("no small disk: %v", err)
 	}
 	t.Cleanup(func() {
