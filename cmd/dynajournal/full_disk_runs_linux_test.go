@@ -38,8 +38,8 @@ type diskRun struct {
 	plan   []string // what was drawn, for a failure
 
 	lock sync.Mutex
-	// stored counts by persistence id the events that were acknowledged, unknown the calls that failed,
-	// each of which can have stored one more.
+	// stored counts by persistence id the events that were acknowledged, unknown those that can be
+	// there, too: one of a call that failed, and all of a command that was killed before it said any.
 	stored, unknown map[string]int
 }
 
@@ -77,14 +77,29 @@ func (d *diskRun) process(ctx context.Context, args ...string) *exec.Cmd {
 	return own
 }
 
-// count adds what a call that appends has said.
-func (d *diskRun) count(pid, out string, failed bool) {
+// count adds what a call that appends has said, and how many events can be there without being said.
+func (d *diskRun) count(pid, out string, unknown int) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
 	d.stored[pid] += strings.Count(out, "\n")
-	if failed {
-		d.unknown[pid]++
+	d.unknown[pid] += unknown
+}
+
+// appendAlone runs a command that appends to pid, killed when the context ends, and reports whether
+// it was done.
+func (d *diskRun) appendAlone(ctx context.Context, random *rand.Rand, pid string, size int) bool {
+	line := d.appendLine(random, pid, size)
+	p := d.process(ctx, append([]string{"--data", d.engine()}, line...)...)
+	out, err := p.Output()
+	switch {
+	case err == nil:
+		d.count(pid, string(out), 0)
+	case p.ProcessState != nil && p.ProcessState.Exited():
+		d.count(pid, string(out), 1)
+	default:
+		d.count(pid, string(out), len(line)/2)
 	}
+	return err == nil
 }
 
 // appendLine is a command line that appends some events to pid.
@@ -115,13 +130,10 @@ func (d *diskRun) fillByCommands(size int) {
 				if !kill {
 					call, end = context.WithTimeout(d.t.Context(), hangTime)
 				}
-				p := d.process(call, append([]string{"--data", d.engine()}, d.appendLine(random, pid, size)...)...)
-				out, err := p.Output()
-				end()
-				d.count(pid, string(out), err != nil)
-				if err != nil {
+				if !d.appendAlone(call, random, pid, size) {
 					failures++
 				}
+				end()
 			}
 		})
 	}
@@ -173,10 +185,12 @@ func (d *diskRun) fillByServing(size int) {
 		writers.Go(func() {
 			for failures := 0; failures < 3 && ctx.Err() == nil; {
 				o := invoke(ctx, "", append([]string{"--endpoint", url}, d.appendLine(random, pid, size)...)...)
-				d.count(pid, o.out, o.status != statusDone)
+				failed := 0
 				if o.status != statusDone {
-					failures++
+					failed = 1
 				}
+				failures += failed
+				d.count(pid, o.out, failed)
 			}
 		})
 	}
@@ -194,18 +208,19 @@ func (d *diskRun) fillByServing(size int) {
 func (d *diskRun) knock(size int) {
 	for range d.random.IntN(3) {
 		pid := fmt.Sprint("sc"[d.random.IntN(2):][:1], d.random.IntN(3))
-		line := [][]string{{"events", pid}, {"highest", pid}, d.appendLine(d.random, pid, size)}[d.random.IntN(3)]
+		does := []string{"events", "highest", "append"}[d.random.IntN(3)]
 		lasts := hangTime / 5
 		if d.chance(30) {
 			lasts = d.moment()
 		}
-		d.planned("%s %s on the full disk for %v", line[0], pid, lasts)
+		d.planned("%s %s on the full disk for %v", does, pid, lasts)
 		ctx, stop := context.WithTimeout(d.t.Context(), lasts)
-		out, err := d.process(ctx, append([]string{"--data", d.engine()}, line...)...).Output()
-		stop()
-		if line[0] == "--output" {
-			d.count(pid, string(out), err != nil)
+		if does == "append" {
+			d.appendAlone(ctx, d.random, pid, size)
+		} else {
+			_ = d.process(ctx, "--data", d.engine(), does, pid).Run()
 		}
+		stop()
 	}
 }
 
@@ -276,7 +291,7 @@ func (d *diskRun) check(total *diskTotals) {
 			fail("%s: %d events were acknowledged, %d are there", pid, stored, found)
 		case found > stored+d.unknown[pid]:
 			total.more++
-			fail("%s: %d events were acknowledged and %d calls failed, %d are there", pid, stored, d.unknown[pid], found)
+			fail("%s: %d events were acknowledged, and %d more can be there; there are %d", pid, stored, d.unknown[pid], found)
 		}
 	}
 	total.stored += sum
