@@ -23,6 +23,10 @@ func TestMain(m *testing.M) {
 		loadUntilKilled(dir)
 		return
 	}
+	if dir := os.Getenv(heavyFolder); dir != "" {
+		heavyUntilKilled(dir)
+		return
+	}
 	if given := os.Getenv(faultRun); given != "" {
 		meetAll(given)
 		return
