@@ -288,8 +288,9 @@ func (h *heavyHistory) allowed(found, wrote, read, before int) bool {
 }
 
 // checkTables holds that tables are there as acknowledged, whole or absent, and indexes equal to them.
-func (h *heavyHistory) checkTables(t *testing.T, client *dynamodb.Client) {
+func (h *heavyHistory) checkTables(t *testing.T, engine *embedded.Engine) {
 	t.Helper()
+	client := clientOf(engine)
 	for n, done := range h.done {
 		name := turnedTable(n)
 		found, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name})
@@ -306,9 +307,7 @@ func (h *heavyHistory) checkTables(t *testing.T, client *dynamodb.Client) {
 		case done["dropped"]:
 			t.Errorf("%s was dropped and is there", name)
 		}
-		if err := waitForTable(client, name); err != nil {
-			t.Error(err)
-		}
+		waitForIndexes(t, engine, name)
 		indexes := []string{""}
 		for _, index := range found.Table.GlobalSecondaryIndexes {
 			indexes = append(indexes, *index.IndexName)
@@ -386,7 +385,7 @@ func TestAFolderThatFillsItsTablesSurvivesBeingKilled(t *testing.T) {
 				t.Errorf("index %s has %d entries of %d items", index, len(entries), len(items))
 			}
 		}
-		h.checkTables(t, client)
+		h.checkTables(t, engine)
 		closeEngine(t, engine)
 		for _, round := range h.wrote {
 			first = max(first, round+2)

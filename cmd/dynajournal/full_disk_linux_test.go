@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"os"
 	"os/exec"
 	"strings"
@@ -124,5 +126,49 @@ func TestAReadOnlyDiskIsNotCalledInUse(t *testing.T) {
 	o := invoke(t.Context(), "", "--data", disk+"/engine", "events", "a")
 	if o.status != statusFailed || !strings.Contains(o.err, "read-only file system") || strings.Contains(o.err, "in use") {
 		t.Errorf("%+v", o)
+	}
+}
+
+// The id's first event finds no room. If the engine showed it all the same, the journal would take it
+// for the answer that was lost, and acknowledge an event that is gone after the next opening.
+func TestAFirstEventThatFindsNoRoomIsNotAcknowledged(t *testing.T) {
+	clean(t)
+	disk := smallDisk(t, "4m")
+	if disk == "" {
+		return
+	}
+	d := &diskRun{t: t, disk: disk}
+	for _, id := range []string{"a", "b"} {
+		serving, kill := context.WithCancel(t.Context())
+		s := d.process(serving, "serve", "--addr", "127.0.0.1:0", "--data", d.engine())
+		out, err := s.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Start(); err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		url := strings.TrimPrefix(strings.TrimSpace(line), "listening on ")
+		if id == "a" {
+			must(t, "--endpoint", url, "tables", "create")
+		}
+		if err := d.occupy(16 << 10); err != nil {
+			t.Fatal(err)
+		}
+		if o := invoke(t.Context(), "", "--endpoint", url, "append", id, "--string", strings.Repeat("x", 100_000)); o.status != statusFailed {
+			t.Errorf("an event without room was answered by %+v", o)
+		}
+		kill()
+		_ = s.Wait()
+		if err := os.Remove(disk + "/other"); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := d.events(id); found != 0 || err != nil {
+			t.Errorf("%d events are there, %v", found, err)
+		}
 	}
 }
