@@ -30,7 +30,7 @@
 //
 // A folder whose files are damaged is refused. One changed bit is seen in every part of the logs and
 // of the MANIFEST that holds data, in tables when they are read. What can't be told from the end of
-// a write that a crash cut short is cut off: larger damage within the last two syncs of a log that
+// a write that a crash cut short is cut off: larger damage within the last syncs of a log that
 // was not closed, or in the last record of a MANIFEST, and logs that are missing or end too early.
 //
 // A read waits until the writes of others that it may have seen are synced, so that no crash takes

@@ -236,6 +236,19 @@ func TestATornEndIsNoDamage(t *testing.T) {
 
 // TestEveryChangedBitOfARecordIsSeen changes every bit. What hides a record is refused; what follows the
 // end is not looked at.
+// What looks like the end of a log can be a part of a value.
+func TestATornRecordMayHoldWhatEndsALog(t *testing.T) {
+	t.Parallel()
+	f := writeLog(t, true, false, 100, 400)
+	record := f.data[f.ends[0]:]
+	copy(record[100:], []byte{0, 0, 0, 0, 0, 0, trailerType, presentLog + 1, 0, 0, 0})
+	for cut := 150; cut < len(record); cut++ {
+		if err := f.with(f.data[:f.ends[0]+cut]).check(); err != nil {
+			t.Fatalf("cut behind %d bytes of the record: %v", cut, err)
+		}
+	}
+}
+
 func TestEveryChangedBitOfARecordIsSeen(t *testing.T) {
 	for kind, file := range kinds(t, 0, 30, 8, 60) {
 		refused, harmless := 0, 0
@@ -281,11 +294,12 @@ func TestEveryChangedBitOfAFilledBlockIsSeen(t *testing.T) {
 func TestLargerDamageIsSeenOnceLaterSyncsProveIt(t *testing.T) {
 	const records = 10
 	// How many records at the end may be overwritten unseen. Order is all that a MANIFEST and an old log
-	// have, and a closed log has its trailer. A log says in each record how far it was synced when the
+	// have, and a closed log has its trailer, unless an earlier log follows that. A log says in each record how far it was synced when the
 	// one before the last was written; behind its first block Pebble counts too little, and different
 	// offsets are all that proves it.
 	unseen := map[string]int{
 		"MANIFEST": 1, "log of the old format": 1, "recycled log of the old format": 1, "log": 2, "recycled log": 2,
+		"closed recycled log": 2, "closed recycled log of the old format": 1,
 	}
 	for _, size := range []int{50, 20_000} {
 		for kind, file := range kinds(t, slices.Repeat([]int{size}, records)...) {
