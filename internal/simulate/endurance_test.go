@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
 	"github.com/dynajournal/dynajournal"
@@ -49,9 +50,10 @@ type subject struct {
 	writer *dynajournal.Writer
 	count  int
 	live   []explore.Event
-	// pending are the events of a write whose outcome is not known, deleting is up to where a deletion may have come.
+	// pending are the events of a write whose outcome is not known, deleting are the numbers up to
+	// which deletions may have come.
 	pending  []string
-	deleting int64
+	deleting []int64
 }
 
 // load is a run of TestEndurance.
@@ -77,7 +79,9 @@ func TestEndurance(t *testing.T) {
 	if *endurance == 0 {
 		t.Skip("it takes long: choose how long by -simulate.endurance")
 	}
-	defer goleak.VerifyNone(t)
+	if *storageFaults == 0 { // an engine whose storage has failed leaves goroutines
+		defer goleak.VerifyNone(t)
+	}
 	folder := *durable
 	if folder == "" {
 		folder = t.TempDir()
@@ -90,12 +94,18 @@ func TestEndurance(t *testing.T) {
 	began := time.Now()
 	elapsed := func() time.Duration { return fast * time.Since(began) }
 	wall := func() time.Time { return began.Add(elapsed()).Round(0) }
-	engine, err := embedded.Open(folder, embedded.WithSweepInterval(10*time.Second), embedded.WithClock(wall))
-	if err != nil {
+	service := &restarted{T: t}
+	var injected []embedded.Fault
+	service.open = func(files vfs.FS) (*embedded.Engine, error) {
+		return embedded.Open(folder, embedded.WithFS(files), embedded.WithSweepInterval(10*time.Second), embedded.WithClock(wall),
+			embedded.WithFaults(injected...))
+	}
+	if err := service.start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = engine.Close() }()
-	config := dynajournal.Config{AWS: engine.AWSConfig(), FenceWindow: time.Hour, AttemptTimeout: time.Second}
+	defer func() { _ = service.current().Close() }()
+	config := dynajournal.Config{AWS: service.engine.AWSConfig(), FenceWindow: time.Hour, AttemptTimeout: time.Second}
+	config.AWS.HTTPClient = service
 	private.SetClock(&config, clock.New(wall, elapsed))
 	if err := dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{}); err != nil {
 		t.Fatal(err)
@@ -112,15 +122,22 @@ func TestEndurance(t *testing.T) {
 		l.subjects = append(l.subjects, &subject{pid: pid(i)})
 	}
 	for _, f := range faults {
-		if _, err := engine.Inject(f); err != nil {
+		if _, err := service.engine.Inject(f); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var all sync.WaitGroup
+	injected = faults
+	var all, storage sync.WaitGroup
+	stop := make(chan struct{})
+	if *storageFaults > 0 {
+		storage.Go(func() { service.failAndRestart(stop) })
+	}
 	for i := range workers {
 		all.Go(func() { l.work(rand.New(rand.NewPCG(uint64(i), 1))) })
 	}
-	injected := l.watch(engine, folder)
+	counts := l.watch(service, folder)
+	close(stop)
+	storage.Wait()
 	l.stop.Store(true)
 	all.Wait()
 	for _, s := range l.subjects {
@@ -133,14 +150,15 @@ func TestEndurance(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(injected)) {
-		t.Logf("%8d %s", injected[name], name)
+	t.Logf("%8d times the storage failed", service.restarts)
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%8d %s", counts[name], name)
 	}
 }
 
 // watch prints the table until the time is over, and counts what was injected.
-func (l *load) watch(engine *embedded.Engine, folder string) map[string]int {
-	injected, last := map[string]int{}, int64(0)
+func (l *load) watch(service *restarted, folder string) map[string]int {
+	injected, last, engine := map[string]int{}, int64(0), service.current()
 	fmt.Printf("| %8s | %12s | %12s | %10s | %10s | %10s | %10s |\n", "seconds", "operations", "acknowledged", "failed", "heap MB", "goroutines", "disk MB")
 	fmt.Printf("|%s\n", strings.Repeat("---:|", 7))
 	began := time.Now()
@@ -151,6 +169,9 @@ func (l *load) watch(engine *embedded.Engine, folder string) map[string]int {
 	for time.Since(began) < *endurance && !l.Failed() {
 		select {
 		case <-counting.C:
+			if now := service.current(); now != engine {
+				engine, last = now, 0
+			}
 			for _, i := range engine.Injected() {
 				if i.Number > last {
 					last = i.Number
@@ -243,18 +264,19 @@ func (l *load) append(ctx context.Context, s *subject, n int) error {
 }
 
 func (l *load) delete(ctx context.Context, s *subject) error {
-	s.deleting = s.live[len(s.live)-mostLive/4].Number
-	_, err := s.writer.DeleteTo(ctx, s.deleting)
+	to := s.live[len(s.live)-mostLive/4].Number
+	s.deleting = append(s.deleting, to)
+	_, err := s.writer.DeleteTo(ctx, to)
 	if err == nil {
-		s.forget()
+		s.forget(to)
 	}
 	return err
 }
 
-// forget drops what was deleted.
-func (s *subject) forget() {
-	s.live = slices.DeleteFunc(s.live, func(e explore.Event) bool { return e.Number <= s.deleting })
-	s.deleting = 0
+// forget drops what was deleted, up to a number.
+func (s *subject) forget(to int64) {
+	s.live = slices.DeleteFunc(s.live, func(e explore.Event) bool { return e.Number <= to })
+	s.deleting = slices.DeleteFunc(s.deleting, func(other int64) bool { return other <= to })
 }
 
 func (l *load) read(ctx context.Context, s *subject, j *dynajournal.Journal) error {
@@ -287,8 +309,11 @@ func (l *load) recover(ctx context.Context, s *subject, j *dynajournal.Journal) 
 // judge compares what was read with what was acknowledged. A write whose outcome is not known is there as a whole or not at
 // all, and a deletion that failed has begun or not.
 func (l *load) judge(s *subject, got []explore.Event, who string) {
-	if s.deleting > 0 && (len(got) == 0 || got[0].Number > s.deleting) {
-		s.forget()
+	for _, to := range slices.Backward(s.deleting) {
+		if len(got) == 0 || got[0].Number > to {
+			s.forget(to)
+			break
+		}
 	}
 	if n := len(got) - len(s.live); n > 0 && n == len(s.pending) {
 		for i, e := range got[len(s.live):] {
