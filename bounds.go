@@ -35,7 +35,7 @@ func (j *Journal) Bounds(ctx context.Context, persistenceID string) (Bounds, err
 	return bounds, nil
 }
 
-// Listing is what stands in the journal's table for one persistence id, item by item.
+// Listing is what the journal's table holds for one persistence id, item by item.
 type Listing struct {
 	// LowMarks and HighMarks are the values of the marks that exist, rising.
 	LowMarks, HighMarks []int64
@@ -44,9 +44,9 @@ type Listing struct {
 	SequenceNumbers, Tombstones, Seals []int64
 }
 
-// List lists the items of a persistence id as they stand, below the low mark and parts of atomic
-// writes included. It is for inspection. Wide spans of deleted numbers are not read as a whole: a
-// few items that are alone there can be missing.
+// List lists the items of a persistence id as they are stored, below the low mark and parts of
+// atomic writes included. It is for inspection. Wide spans of deleted numbers are not read as a
+// whole: a few items that are alone there can be missing.
 func (j *Journal) List(ctx context.Context, persistenceID string) (Listing, error) {
 	if err := j.checkReadable(persistenceID); err != nil {
 		return Listing{}, err

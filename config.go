@@ -56,8 +56,8 @@ type Config struct {
 
 	// AWS is the SDK's configuration: region, credentials, endpoint, HTTP client. Make one with the
 	// SDK's config module for real DynamoDB, or take embedded.Engine's. Its retryer is not used:
-	// retries are set here. Of the SDK's own HTTP client its settings are used, with the field HTTP,
-	// and not its connections.
+	// retries are set here. Of the SDK's own HTTP client its settings are used, with the field
+	// HTTP, and not its connections.
 	AWS aws.Config
 
 	// AttemptTimeout bounds one try of a request. A request that hangs longer is tried again, within OperationTimeout.
@@ -108,8 +108,8 @@ type Config struct {
 	// Hooks are told what happens. Each may implement any of the hook interfaces of this package.
 	Hooks []Hook
 
-	// HTTP configures connections, where AWS.HTTPClient is nil or the SDK's *BuildableClient, as the
-	// SDK's loader sets them. What HTTP leaves zero is as the BuildableClient has it, if that
+	// HTTP configures connections, where AWS.HTTPClient is nil or the SDK's *BuildableClient, as
+	// the SDK's loader sets them. What HTTP leaves zero is as the BuildableClient has it, if that
 	// differs from the SDK's default: certificates, proxy, time-outs, its own way to dial. The
 	// number of connections is always MaxConnections. HTTP with an *http.Client is an error, as
 	// that has its own settings. An HTTPClient of another type is used as it is, without HTTP.

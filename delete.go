@@ -17,11 +17,11 @@ type DeleteResult struct {
 	Cost    Cost
 }
 
-// DeleteTo deletes all events up to a sequence number; one beyond the highest stands for that. The
-// highest sequence number stays. The events are gone for every reader as soon as the low mark
-// stands, which is first; then their items are replaced by tombstones, which keep their numbers
-// taken for Config.FenceWindow, so that a writer that was paused meanwhile can't write there. What
-// a deletion that was cut short left, the next one removes.
+// DeleteTo deletes all events up to a sequence number, or up to the highest if that is lower. The
+// highest sequence number stays. The low mark is stored first: from then on no reader sees the
+// events. Then their items are replaced by tombstones, which keep their numbers taken for
+// Config.FenceWindow, so that a writer that was paused meanwhile can't write there. What a deletion
+// that was cut short left, the next one removes.
 //
 // Errors leave the writer alive, and the deletion begun or not: it can be called again. A context
 // that ends stops it between two steps.

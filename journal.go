@@ -126,7 +126,7 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-// Native says whether the journal is of the native kind, made by CreateTables for Go alone. The
+// Native reports whether the journal is of the native kind, made by CreateTables for Go alone. The
 // other kind is shared with a JVM.
 func (j *Journal) Native() bool { return j.header.Kind == layout.KindNative }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// TestArgumentsAreCheckedBeforeAnythingElse calls operations on a closed journal. With wrong arguments
-// they name these, with right ones they say that it is closed.
+// TestArgumentsAreCheckedBeforeAnythingElse calls operations on a closed journal. With wrong
+// arguments they name these, with right ones they say that it is closed.
 func TestArgumentsAreCheckedBeforeAnythingElse(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t, embedded.WithSweepInterval(0)).AWSConfig()}

@@ -502,8 +502,8 @@ func TestWhatGoHasDeletedStaysDeletedWhereAJVMDeletesLess(t *testing.T) {
 	}
 }
 
-// A JVM's low mark takes the place of the one that says which atomic write a deletion in Go has cut.
-// What that has left of it stays there for readers, for a copy, and for the next writer.
+// A JVM's low mark takes the place of the one that says which atomic write a deletion in Go has
+// cut. What that has left of it stays there for readers, for a copy, and for the next writer.
 func TestRestOfACutAtomicWriteOutlivesAJVMsLowMark(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ before, members, cut, jvmTo int64 }{

@@ -146,8 +146,8 @@ func (j *Journal) checkSnapshot(m SnapshotMetadata) error {
 }
 
 // LoadSnapshot loads the snapshot that the criteria select: of those that meet them the one with
-// the highest sequence number, or with Config.SnapshotNewestByTimestamp the newest. It reports false
-// if there is none.
+// the highest sequence number, or with Config.SnapshotNewestByTimestamp the newest. It reports
+// false if there is none.
 //
 // One that is stored and can't be read is a *DamagedSnapshotError, and no older one is loaded in
 // its place: the events between them may be deleted. A caller that knows better bounds the criteria

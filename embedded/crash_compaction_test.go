@@ -21,9 +21,9 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// heavyFolder names the environment variable that turns the test program into one that fills Pebble's
-// tables, and makes tables and indexes, in the folder until it is killed. With _FIRST it is the first
-// round and the number of the first table.
+// heavyFolder names the environment variable that turns the test program into one that fills
+// Pebble's tables, and makes tables and indexes, in the folder until it is killed. With _FIRST it
+// is the first round and the number of the first table.
 const heavyFolder = "EMBEDDED_HEAVY_FOLDER"
 
 const (
@@ -39,7 +39,8 @@ const (
 
 func deletesHeavy(round int) bool { return round%heavyDeletes == heavyDeletes-1 }
 
-// heavyItem is the item of a round. Its text can't be compressed, as a table of Pebble would be small.
+// heavyItem is the item of a round. Its text can't be compressed, as a table of Pebble would be
+// small.
 func heavyItem(key string, round int) attributes {
 	pad := make([]byte, heavyBytes)
 	_, _ = rand.NewChaCha8([32]byte{byte(round), byte(round >> 8), byte(round >> 16)}).Read(pad) // has no error
@@ -248,8 +249,8 @@ func killHeavy(t *testing.T, dir string, first, count int) *heavyHistory {
 	return h
 }
 
-// checkItems holds that each key is at a round that was acknowledged or read, or at the one that was
-// under way; before are the rounds before the load, and become those found.
+// checkItems holds that each key is at a round that was acknowledged or read, or at the one that
+// was under way; before are the rounds before the load, and become those found.
 func (h *heavyHistory) checkItems(t *testing.T, items map[string]attributes, before map[string]int) {
 	t.Helper()
 	for writer := range heavyWriters {
@@ -287,7 +288,8 @@ func (h *heavyHistory) allowed(found, wrote, read, before int) bool {
 	return low <= found && found <= underWay && !deletesHeavy(found)
 }
 
-// checkTables holds that tables are there as acknowledged, whole or absent, and indexes equal to them.
+// checkTables holds that tables are there as acknowledged, whole or absent, and indexes equal to
+// them.
 func (h *heavyHistory) checkTables(t *testing.T, engine *embedded.Engine) {
 	t.Helper()
 	client := clientOf(engine)
@@ -355,8 +357,8 @@ func partitionKeys(t *testing.T, client *dynamodb.Client, table, index string) [
 	return found
 }
 
-// A process is killed while Pebble fills and merges its tables, while tables are made and dropped, and
-// while an index that was added is filled. What it acknowledged or read is there afterwards.
+// A process is killed while Pebble fills and merges its tables, while tables are made and dropped,
+// and while an index that was added is filled. What it acknowledged or read is there afterwards.
 func TestAFolderThatFillsItsTablesSurvivesBeingKilled(t *testing.T) {
 	dir := t.TempDir()
 	engine := openFolder(t, dir)

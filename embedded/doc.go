@@ -6,8 +6,9 @@
 //	defer engine.Close()
 //	client := dynamodb.NewFromConfig(engine.AWSConfig())
 //
-// The client of the AWS SDK then talks to the engine by function calls. Other programs can be served over HTTP: an
-// Engine is an http.Handler, and Serve and Server run a server. There is no authentication: any signature is taken.
+// The client of the AWS SDK then talks to the engine by function calls. Other programs can be
+// served over HTTP: an Engine is an http.Handler, and Serve and Server run a server. There is no
+// authentication: any signature is taken.
 //
 // # What it promises
 //
@@ -26,12 +27,14 @@
 // The first error of an engine's files (no room, a failed write or sync, a damaged table) ends it:
 // every request fails with ErrStorageFailed, those under way too, Serve returns it, and nothing is
 // changed any more. What was answered is there when the folder is opened again after the repair; a
-// write without an answer may be. Memory and a few goroutines of a failed engine go with the process.
+// write without an answer may be. Memory and a few goroutines of a failed engine go with the
+// process.
 //
-// A folder whose files are damaged is refused. One changed bit is seen in every part of the logs and
-// of the MANIFEST that holds data, in tables when they are read. What can't be told from the end of
-// a write that a crash cut short is cut off: larger damage within the last syncs of a log that
-// was not closed, or in the last record of a MANIFEST, and logs that are missing or end too early.
+// A folder whose files are damaged is refused. One changed bit is seen in every part of the logs
+// and of the MANIFEST that holds data, in tables when they are read. What can't be told from the
+// end of a write that a crash cut short is cut off: larger damage within the last syncs of a log
+// that was not closed, or in the last record of a MANIFEST, and logs that are missing or end too
+// early.
 //
 // A read waits until the writes of others that it may have seen are synced, so that no crash takes
 // away what a reader was shown.

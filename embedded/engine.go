@@ -49,10 +49,10 @@ func OpenMemory(opts ...Option) (*Engine, error) {
 	return start(store, opts)
 }
 
-// Open opens the engine whose data is in the folder dir, made if it does not exist. What a request was answered is on
-// disk, also if the process or the machine dies right after. A folder is open in one engine at a time, which the error
-// says if it is in use; a folder written by a version that this one does not know, that holds other files, or whose files
-// are damaged, is refused.
+// Open opens the engine whose data is in the folder dir, made if it does not exist. What a request
+// was answered is on disk, also if the process or the machine dies right after. A folder is open in
+// one engine at a time, which the error says if it is in use; a folder written by a version that
+// this one does not know, that holds other files, or whose files are damaged, is refused.
 func Open(dir string, opts ...Option) (*Engine, error) {
 	fs := vfs.Default
 	if given := collect(opts); given.fs != nil {
@@ -103,8 +103,8 @@ func start(store *storage.Store, opts []Option) (*Engine, error) {
 	return e, nil
 }
 
-// Err returns the error that has ended the engine, which matches ErrStorageFailed, and nil while its
-// storage is sound.
+// Err returns the error that has ended the engine, which matches ErrStorageFailed, and nil while
+// its storage is sound.
 func (e *Engine) Err() error {
 	if err := e.store.Err(); err != nil {
 		return fmt.Errorf("embedded: %w", err)
@@ -118,8 +118,9 @@ func (e *Engine) Failed() <-chan struct{} { return e.store.Failed() }
 // Close waits for the requests under way, stops the engine's goroutines and closes its storage. Requests that come
 // later fail with ErrClosed. A second Close does nothing.
 //
-// Closing an engine whose storage has failed returns that error again. The folder can then be opened again, but memory
-// and a few goroutines that wait in the failed storage are only given back with the process.
+// Closing an engine whose storage has failed returns that error again. The folder can then be
+// opened again, but memory and a few goroutines that wait in the failed storage are only given back
+// with the process.
 func (e *Engine) Close() error {
 	e.faults.end()
 	e.open.Lock()
@@ -141,7 +142,8 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// enter begins a use of the storage, which leave ends. It fails once the engine is closed or its storage has failed.
+// enter begins a use of the storage, which leave ends. It fails once the engine is closed or its
+// storage has failed.
 func (e *Engine) enter() error {
 	e.open.RLock()
 	err := e.Err()

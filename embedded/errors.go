@@ -12,10 +12,11 @@ import (
 // ErrClosed is what a request gets from an engine that was closed.
 var ErrClosed = errors.New("embedded: the engine is closed")
 
-// ErrStorageFailed is what every request gets from an engine whose storage has failed, together with
-// what failed, in which folder, and what to do. A file could not be written, synced or read, or is
-// damaged. A write that was under way may be stored or not; everything that was answered before is.
-// The engine stays failed: close it, make room or repair the disk, and open the folder again.
+// ErrStorageFailed is what every request gets from an engine whose storage has failed, together
+// with what failed, in which folder, and what to do. A file could not be written, synced or read,
+// or is damaged. A write that was under way may be stored or not; everything that was answered
+// before is. The engine stays failed: close it, make room or repair the disk, and open the folder
+// again.
 var ErrStorageFailed = storage.ErrFailed
 
 // The name spaces of error types on the wire.

@@ -97,8 +97,8 @@ func (e *Engine) send(w http.ResponseWriter, answer *reply) {
 	_, _ = w.Write(answer.body)
 }
 
-// answer does what a request asks for; the only errors are that the engine is closed, that its storage
-// has failed, and that serving ends.
+// answer does what a request asks for; the only errors are that the engine is closed, that its
+// storage has failed, and that serving ends.
 func (e *Engine) answer(request *http.Request, in *incoming) (*reply, error) {
 	if request.Method == http.MethodGet && request.URL.Path == "/" {
 		if err := e.enter(); err != nil {

@@ -19,8 +19,8 @@ var (
 const (
 	// gzipMemory is what unpacking a body takes besides the body.
 	gzipMemory = 48 << 10
-	// valueMemory and textMemory are what an attribute value and a text between quotation marks take
-	// at most when they are read from a body, besides their characters.
+	// valueMemory and textMemory are what an attribute value and a text between quotation marks
+	// take at most when they are read from a body, besides their characters.
 	valueMemory = 128
 	textMemory  = 32
 )
@@ -129,8 +129,8 @@ func (in *incoming) arrived() error {
 	if in == nil {
 		return nil
 	}
-	// The body's time-out is over: net/http takes it away when it goes on reading, to find out whether
-	// the client goes away.
+	// The body's time-out is over: net/http takes it away when it goes on reading, to find out
+	// whether the client goes away.
 	if !in.connection.begin() {
 		return errEnding
 	}

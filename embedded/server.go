@@ -13,11 +13,11 @@ import (
 // Server serves an engine over HTTP. There is no authentication: whoever can reach the listener can
 // read and write everything, so let it listen on the loopback interface.
 //
-// What clients can make it hold is bounded: it has at most 2,048 connections, bodies that are larger
-// than 32 KiB take room in a memory of 128 MiB, and answers in another one. Who waits for room for 5
-// seconds is answered ServiceUnavailable, which SDKs try again. The head of a request has to arrive
-// within 10 seconds and has at most 32 KiB; a body has to arrive, and an answer has to be taken,
-// within 20 seconds and one more for every 128 KiB.
+// What clients can make it hold is bounded: it has at most 2,048 connections, bodies that are
+// larger than 32 KiB take room in a memory of 128 MiB, and answers in another one. Who waits for
+// room for 5 seconds is answered ServiceUnavailable, which SDKs try again. The head of a request
+// has to arrive within 10 seconds and has at most 32 KiB; a body has to arrive, and an answer has
+// to be taken, within 20 seconds and one more for every 128 KiB.
 //
 // Besides the engine's protocol it answers GET /metrics, in the text format of Prometheus.
 //
@@ -78,8 +78,8 @@ type serving struct {
 
 // Serve answers the requests that come in on the listener, which it closes, until ctx ends. Then
 // connections without a whole request are closed, requests that hang by a fault end, and those
-// under way have 10 seconds to finish. It returns nil if it ended because ctx did. It also ends when
-// the engine's storage fails, with an error that matches ErrStorageFailed.
+// under way have 10 seconds to finish. It returns nil if it ended because ctx did. It also ends
+// when the engine's storage fails, with an error that matches ErrStorageFailed.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	run, err := s.begin(listener)
 	if err != nil {
@@ -158,8 +158,8 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		}
 	}()
 	control := http.NewResponseController(w)
-	// They also hold for what is not read here: the server itself reads the rest of a short body, and
-	// says that a body may be sent. A connection without deadlines has none to set.
+	// They also hold for what is not read here: the server itself reads the rest of a short body,
+	// and says that a body may be sent. A connection without deadlines has none to set.
 	_ = control.SetReadDeadline(started.Add(s.limits.patience(0)))
 	_ = control.SetWriteDeadline(started.Add(s.limits.patience(0)))
 	in := &incoming{

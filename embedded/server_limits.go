@@ -7,9 +7,9 @@ type serverLimits struct {
 	// connections is how many may be open at once. At the limit an idle one is closed for the next,
 	// and without an idle one the next waits.
 	connections int
-	// memory is how many bytes the large bodies of all requests may take together, and how many their
-	// answers: those whose bodies do not arrive so hold up nobody who reads. One request at a time
-	// may go beyond each, so that there is always one that gets done.
+	// memory is how many bytes the large bodies of all requests may take together, and how many
+	// their answers: those whose bodies do not arrive so hold up nobody who reads. One request at a
+	// time may go beyond each, so that there is always one that gets done.
 	memory int64
 	// wait is how long a request waits for room in memory before it is answered that the server is
 	// busy.

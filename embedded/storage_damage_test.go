@@ -111,7 +111,8 @@ func foldersToDamage() ([]damagedFolder, error) {
 	return folders, keep("closed")
 }
 
-// openDamaged opens a folder and looks at it. It returns "refused", "failed" or "harmless", or a problem.
+// openDamaged opens a folder and looks at it. It returns "refused", "failed" or "harmless", or a
+// problem.
 func openDamaged(f damagedFolder) (outcome, problem string) {
 	fs, err := diskOf(f.files)
 	if err != nil {

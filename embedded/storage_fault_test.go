@@ -28,8 +28,8 @@ var everyFault = flag.Bool("storage.all", false,
 	"fail every call of the storage, and change every byte of its files, instead of a sample")
 
 const (
-	// faultRun names the environment variable that turns the test program into one that meets faults of
-	// the storage, in JSON. An engine whose storage has failed leaves goroutines behind.
+	// faultRun names the environment variable that turns the test program into one that meets
+	// faults of the storage, in JSON. An engine whose storage has failed leaves goroutines behind.
 	faultRun = "EMBEDDED_FAULT_RUN"
 
 	// faultTime is how long a request, an opening or a closing may take at most.
@@ -89,7 +89,8 @@ func (l *storageLoad) wrote(values map[string]string, err error) error {
 	return err
 }
 
-// storageItem is an item of the load. Long values fill tables, so that they are flushed and compacted.
+// storageItem is an item of the load. Long values fill tables, so that they are flushed and
+// compacted.
 func storageItem(key, value string) attributes {
 	return attributes{
 		"pk": text(key), "sk": number("1"), "when": number("7"), "grp": text("g"), "v": text(value),
@@ -168,7 +169,8 @@ func (l *storageLoad) play() error {
 		},
 		l.addIndex,
 	}
-	// Values of 18 bytes make items of 324 kB: two fill Pebble's first table, and some more its later ones.
+	// Values of 18 bytes make items of 324 kB: two fill Pebble's first table, and some more its
+	// later ones.
 	for i := range 16 {
 		if l.light {
 			break
@@ -395,7 +397,8 @@ func (l *storageLoad) reopen(fs vfs.FS) (problem string) {
 	return ""
 }
 
-// meetAll tries a series and prints what came of it, or where the program stands if it takes too long.
+// meetAll tries a series and prints what came of it, or the stacks of all goroutines if it takes too
+// long.
 func meetAll(given string) {
 	var series faultSeries
 	if err := json.Unmarshal([]byte(given), &series); err != nil {

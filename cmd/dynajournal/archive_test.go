@@ -184,7 +184,7 @@ func exportTo(t *testing.T, file string, change func(*export)) error {
 }
 
 // What the file holds is compared with what was read from the journal, and not with what was
-// written: here another export's part stands in for a file that does not hold it.
+// written: here another export's part takes the place of a file that does not hold it.
 func TestAnExportIsReadBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		expected map[idKey]archive.Checksum

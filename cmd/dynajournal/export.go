@@ -66,7 +66,8 @@ func (c *exportCommand) Run(ctx context.Context, s *session) error {
 	case name == "":
 		return usagef("the file needs a name")
 	}
-	// The lock is of the file, not of its part: an export of other persistence ids has another part.
+	// The lock is of the file, not of its part: an export of other persistence ids has another
+	// part.
 	guard, err := filelock.Acquire(name + ".partial.lock")
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -13,12 +13,13 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// ownMounts names the environment variable of a test that runs in a name space of mounts of its own.
+// ownMounts names the environment variable of a test that runs in a name space of mounts of its
+// own.
 const ownMounts = "DYNAJOURNAL_TEST_OWN_MOUNTS"
 
-// smallDisk mounts a disk of the size, of a form as "4m", and returns its folder. It needs the rights
-// to mount, and a process of its own: the test runs again in one, and ends in this one, for which the
-// folder is empty.
+// smallDisk mounts a disk of the size, of a form as "4m", and returns its folder. It needs the
+// rights to mount, and a process of its own: the test runs again in one, and ends in this one, for
+// which the folder is empty.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	if !hasOwnMounts(t) {
@@ -27,8 +28,8 @@ func smallDisk(t *testing.T, size string) string {
 	return mountDisk(t, "size="+size)
 }
 
-// hasOwnMounts reports whether the process has a name space of mounts of its own. If not, it has run
-// the test again, with the flags, in one that has; it skips the test where that can't be.
+// hasOwnMounts reports whether the process has a name space of mounts of its own. If not, it has
+// run the test again, with the flags, in one that has; it skips the test where that can't be.
 func hasOwnMounts(t *testing.T, flags ...string) bool {
 	t.Helper()
 	if os.Getenv(ownMounts) != "" {
@@ -129,8 +130,8 @@ func TestAReadOnlyDiskIsNotCalledInUse(t *testing.T) {
 	}
 }
 
-// The id's first event finds no room. If the engine showed it all the same, the journal would take it
-// for the answer that was lost, and acknowledge an event that is gone after the next opening.
+// The id's first event finds no room. If the engine showed it all the same, the journal would take
+// it for the answer that was lost, and acknowledge an event that is gone after the next opening.
 func TestAFirstEventThatFindsNoRoomIsNotAcknowledged(t *testing.T) {
 	clean(t)
 	disk := smallDisk(t, "4m")

@@ -39,7 +39,8 @@ type diskRun struct {
 
 	lock sync.Mutex
 	// stored counts by persistence id the events that were acknowledged, unknown those that can be
-	// there, too: one of a call that failed, and all of a command that was killed before it said any.
+	// there, too: one of a call that failed, and all of a command that was killed before it said
+	// any.
 	stored, unknown map[string]int
 }
 
@@ -77,7 +78,8 @@ func (d *diskRun) process(ctx context.Context, args ...string) *exec.Cmd {
 	return own
 }
 
-// count adds what a call that appends has said, and how many events can be there without being said.
+// count adds what a call that appends has said, and how many events can be there without being
+// said.
 func (d *diskRun) count(pid, out string, unknown int) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
@@ -140,8 +142,8 @@ func (d *diskRun) fillByCommands(size int) {
 	writers.Wait()
 }
 
-// fillByServing serves the folder and appends from several writers. The server is killed, terminated,
-// or ends by itself.
+// fillByServing serves the folder and appends from several writers. The server is killed,
+// terminated, or ends by itself.
 func (d *diskRun) fillByServing(size int) {
 	how := d.random.IntN(3)
 	d.planned("serve, its end %s", []string{"kill", "SIGTERM", "its own, killed in the end"}[how])
@@ -267,7 +269,8 @@ func (d *diskRun) events(pid string) (int, error) {
 	return bytes.Count(out, []byte("\n")), err
 }
 
-// check holds that all that was acknowledged is there once there is room, and that the folder can be used.
+// check holds that all that was acknowledged is there once there is room, and that the folder can
+// be used.
 func (d *diskRun) check(total *diskTotals) {
 	fail := func(format string, args ...any) {
 		d.t.Errorf("%s\n  %s", fmt.Sprintf(format, args...), strings.Join(d.plan, "\n  "))
@@ -309,8 +312,8 @@ func (d *diskRun) check(total *diskTotals) {
 	}
 }
 
-// Each run fills a disk of its own, of 1 to 16 MB, from its first file on or later, by servers or by
-// commands that end, are ended or are killed at any moment, and then makes room.
+// Each run fills a disk of its own, of 1 to 16 MB, from its first file on or later, by servers or
+// by commands that end, are ended or are killed at any moment, and then makes room.
 func TestDisksFilledAtRandomLoseNothingAcknowledged(t *testing.T) {
 	if !hasOwnMounts(t, fmt.Sprint("-disk.runs=", *diskRuns), fmt.Sprint("-disk.seed=", *diskSeed), "-disk.command="+*diskCommand) {
 		return

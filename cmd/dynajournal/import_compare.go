@@ -42,9 +42,9 @@ func (e *expectation) take(item *archive.Item) {
 // errDiffers reports that a journal does not hold what the archive does.
 var errDiffers = errors.New("the journal differs from the archive")
 
-// compare reads what the journal holds, and returns its checksum. The journal is equal if it has the
-// archive's low mark, the same events and closed numbers up to the archive's last number, and its
-// snapshots. What was written behind that number meanwhile, and other snapshots, don't count.
+// compare reads what the journal holds, and returns its checksum. The journal is equal if it has
+// the archive's low mark, the same events and closed numbers up to the archive's last number, and
+// its snapshots. What was written behind that number meanwhile, and other snapshots, don't count.
 //
 // Errors: errDiffers, and those of reading.
 func (e *expectation) compare(ctx context.Context, j *dynajournal.Journal) (archive.Checksum, error) {

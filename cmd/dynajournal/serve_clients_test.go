@@ -65,8 +65,8 @@ func metric(t *testing.T, url, name string) string {
 	return value
 }
 
-// Clients send as much of a half of a request as the server takes, and then nothing. With -v it says
-// how much memory the server had. Others write meanwhile, and SIGTERM ends the server.
+// Clients send as much of a half of a request as the server takes, and then nothing. With -v it
+// says how much memory the server had. Others write meanwhile, and SIGTERM ends the server.
 func TestServersMemoryIsBoundedWhateverSlowClientsSend(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("skipped: the memory of a process is read in Linux' way")

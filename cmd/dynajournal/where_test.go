@@ -125,8 +125,8 @@ func TestAConfigurationOfThePlugInIsUsed(t *testing.T) {
 	}
 }
 
-// TestABrokenConfigurationStopsACommand appends with files that a journal can't be found by. Nothing
-// must be written in the default folder instead.
+// TestABrokenConfigurationStopsACommand appends with files that a journal can't be found by.
+// Nothing must be written in the default folder instead.
 func TestABrokenConfigurationStopsACommand(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"a misspelt section": {"dynamodb-jornal { endpoint = \"http://localhost:1\" }", ":1: dynamodb-jornal is not known; did you mean dynamodb-journal?"},

@@ -13,8 +13,8 @@ type Contents struct {
 	Totals
 	// Checksum is that of all persistence ids.
 	Checksum Checksum
-	// finalLow are the low marks that histories end with, where deletions moved them while they were
-	// exported.
+	// finalLow are the low marks that histories end with, where deletions moved them while they
+	// were exported.
 	finalLow map[idHash]int64
 }
 
@@ -33,9 +33,9 @@ func (c *Contents) Digest(pid string) *Digest { return NewDigest(pid, c.finalLow
 // A low mark moves so only in the moment in which its persistence id is read.
 const maxMoved = 1 << 17
 
-// Check reads a whole archive, which finds any damage, and returns what it holds. Snapshots may have
-// maxSnapshot bytes. each, if it is not nil, is given the checksum of every persistence id with its
-// history as it was told, which is what NewDigest computes without a final low mark.
+// Check reads a whole archive, which finds any damage, and returns what it holds. Snapshots may
+// have maxSnapshot bytes. each, if it is not nil, is given the checksum of every persistence id
+// with its history as it was told, which is what NewDigest computes without a final low mark.
 func Check(in io.ReadSeeker, maxSnapshot int64, each func(pid string, told Checksum) error) (Contents, error) {
 	c := Contents{finalLow: map[idHash]int64{}}
 	err := c.pass(in, maxSnapshot, func(pid string, d *Digest) error {

@@ -39,7 +39,8 @@ type Digest struct {
 	buffer []byte
 	// final is the low mark that the history ends with, 0 where it is told once at most.
 	final int64
-	// told is the last low mark that was told, moved reports that something else was told before it.
+	// told is the last low mark that was told, moved reports that something else was told before
+	// it.
 	told   int64
 	begun  bool
 	moved  bool

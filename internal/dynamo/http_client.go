@@ -13,7 +13,8 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
 
-// writeBuffer is the size in bytes of a connection's buffer: a request of 25 events of half a KB is one write.
+// writeBuffer is the size in bytes of a connection's buffer: a request of 25 events of half a KB is
+// one write.
 const writeBuffer = 32 << 10
 
 // baseOf returns the SDK's client whose settings the HTTP client starts from, or nil if the caller

@@ -354,8 +354,8 @@ func binary(b []byte) types.AttributeValue {
 	return &types.AttributeValueMemberB{Value: b}
 }
 
-// IsUTF8 reports whether texts can be stored as they are. DynamoDB stores UTF-8 only, and on the way
-// to it other bytes become replacement characters: two texts would become one.
+// IsUTF8 reports whether texts can be stored as they are. DynamoDB stores UTF-8 only, and on the
+// way to it other bytes become replacement characters: two texts would become one.
 func IsUTF8(texts ...string) bool {
 	return !slices.ContainsFunc(texts, func(text string) bool { return !utf8.ValidString(text) })
 }

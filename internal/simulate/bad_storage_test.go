@@ -20,8 +20,8 @@ import (
 
 var storageFaults = flag.Duration("simulate.storage", 0, "how often to fail a call of the file system below the engine meanwhile; 0 is never")
 
-// restarted is an engine that is opened again when its storage has failed. It is the service, and the
-// HTTP client, of the journals.
+// restarted is an engine that is opened again when its storage has failed. It is the service, and
+// the HTTP client, of the journals.
 type restarted struct {
 	*testing.T
 
@@ -80,8 +80,8 @@ func (r *restarted) Do(request *http.Request) (*http.Response, error) {
 	return r.current().Transport().RoundTrip(request)
 }
 
-// failAndRestart fills the disk again and again until stop is closed, and each time opens the engine
-// anew where there is room.
+// failAndRestart fills the disk again and again until stop is closed, and each time opens the
+// engine anew where there is room.
 func (r *restarted) failAndRestart(stop <-chan struct{}) {
 	random := rand.New(rand.NewPCG(3, 3))
 	for {

@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// Pebble's logs and its MANIFEST are sequences of chunks in blocks of 32 KiB. A reader of Pebble takes
-// the first chunk that it can't read for the end of what was written, unless a later block has a
-// chunk that promises more: so a changed byte in the last 32 KiB of a log, anywhere in a MANIFEST or
-// in the number of a log silently hides every write behind it. chunkFile.check looks first, and tells a
-// torn end from damage.
+// Pebble's logs and its MANIFEST are sequences of chunks in blocks of 32 KiB. A reader of Pebble
+// takes the first chunk that it can't read for the end of what was written, unless a later block
+// has a chunk that promises more: so a changed byte in the last 32 KiB of a log, anywhere in a
+// MANIFEST or in the number of a log silently hides every write behind it. chunkFile.check looks
+// first, and tells a torn end from damage.
 //
 // A chunk is, in order: the checksum of all from the type on (4 bytes), the length of the payload
 // (2 bytes), the type (1 byte), in a log the log's number (4 bytes), in types from 9 on how far the
@@ -43,8 +43,8 @@ func (e *damagedError) Error() string {
 	return fmt.Sprintf("the file is damaged at byte %d of %d", e.offset, e.size)
 }
 
-// check reports damage of the file as an error. A torn end is none: it was not acknowledged.
-// What looks torn is damage if it can be read after the change of one bit, or if what follows proves
+// check reports damage of the file as an error. A torn end is none: it was not acknowledged. What
+// looks torn is damage if it can be read after the change of one bit, or if what follows proves
 // that it was synced. What remains unseen is larger damage within the last syncs of a log that was
 // not closed.
 func (f chunkFile) check() error {
@@ -60,12 +60,12 @@ type chunk struct {
 	start, end int
 	// synced is how far the log was synced.
 	synced uint64
-	// promises tells whether synced is known.
+	// promises reports whether synced is known.
 	promises bool
 }
 
-// walk visits the chunks from the offset on, and returns the offset of the first that can't be read.
-// It reports whether there is none up to the end of the file or of the log.
+// walk visits the chunks from the offset on, and returns the offset of the first that can't be
+// read. It reports whether there is none up to the end of the file or of the log.
 func (f chunkFile) walk(at int, visit func(chunk)) (bad int, whole bool) {
 	for at < len(f.data) {
 		rest := f.data[at:f.blockEnd(at)]
@@ -171,7 +171,8 @@ func (f chunkFile) provenLater(at int) bool {
 			switch {
 			case next == at:
 			case f.isTrailer(f.data[next:end]):
-				// A torn record can hold the same bytes: they end the log only where nothing follows.
+				// A torn record can hold the same bytes: they end the log only where nothing
+				// follows.
 				proven = allZero(f.data[min(next+logHeader, len(f.data)):])
 			default:
 				if c, ok := f.read(next); ok {
@@ -255,8 +256,8 @@ func unmask(stored uint32) uint32 {
 
 func storedChecksum(chunk []byte) uint32 { return binary.LittleEndian.Uint32(chunk) }
 
-// flippedBit finds the one bit that changed in the bytes or in their stored checksum. It returns the
-// bit's place in the bytes, -1 if it is in the checksum.
+// flippedBit finds the one bit that changed in the bytes or in their stored checksum. It returns
+// the bit's place in the bytes, -1 if it is in the checksum.
 func flippedBit(bytes []byte, stored uint32) (int, bool) {
 	sum := crc32.Checksum(bytes, castagnoli)
 	masked := mask(sum) ^ stored

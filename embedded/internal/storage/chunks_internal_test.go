@@ -13,11 +13,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// The logs of these tests have the number presentLog. A recycled one had the number earlierLog before.
+// The logs of these tests have the number presentLog. A recycled one had the number earlierLog
+// before.
 const (
 	presentLog = 9
-	// One bit changed in the trailer of log 7 would make it the trailer of log 9, which ends the log
-	// where it is and so refuses the folder. In that of log 8 two bits differ.
+	// One bit changed in the trailer of log 7 would make it the trailer of log 9, which ends the
+	// log where it is and so refuses the folder. In that of log 8 two bits differ.
 	earlierLog = 8
 )
 
@@ -49,8 +50,8 @@ func randomRecords(sizes []int) [][]byte {
 	return records
 }
 
-// writeLog writes a log of records, each of which is synced before the next. With offsets a chunk says
-// how far the log was synced. The log is as a crash leaves it unless it is closed.
+// writeLog writes a log of records, each of which is synced before the next. With offsets a chunk
+// says how far the log was synced. The log is as a crash leaves it unless it is closed.
 func writeLog(t *testing.T, offsets, closed bool, sizes ...int) writtenFile {
 	t.Helper()
 	var file memoryFile
@@ -143,7 +144,8 @@ func (f writtenFile) end() int {
 	return f.ends[len(f.ends)-1]
 }
 
-// readable returns how many records Pebble's reader finds. A record that was never written is a failure.
+// readable returns how many records Pebble's reader finds. A record that was never written is a
+// failure.
 func (f writtenFile) readable(t *testing.T) int {
 	t.Helper()
 	reader := record.NewReader(bytes.NewReader(f.data), presentLog)
@@ -191,8 +193,8 @@ func TestAFileAsPebbleLeavesItIsSound(t *testing.T) {
 	}
 }
 
-// TestTheEndOfABlockIsSound has the records end at each of the last bytes of a block, where Pebble fills
-// the block if there is no room for another chunk.
+// TestTheEndOfABlockIsSound has the records end at each of the last bytes of a block, where Pebble
+// fills the block if there is no room for another chunk.
 func TestTheEndOfABlockIsSound(t *testing.T) {
 	for left := range 2 * syncHeader {
 		size := chunkBlock - syncHeader - left
@@ -204,8 +206,8 @@ func TestTheEndOfABlockIsSound(t *testing.T) {
 	}
 }
 
-// TestATornEndIsNoDamage cuts the last record, which nobody was told is stored, at every byte. Behind the cut is
-// nothing, or zeros, or in a recycled log what it had before.
+// TestATornEndIsNoDamage cuts the last record, which nobody was told is stored, at every byte.
+// Behind the cut is nothing, or zeros, or in a recycled log what it had before.
 func TestATornEndIsNoDamage(t *testing.T) {
 	earlier := writeEarlierLog(t, true, 4*chunkBlock)
 	for name, step := range map[string]int{"of a block": 1, "of several blocks": 9973} {
@@ -234,9 +236,8 @@ func TestATornEndIsNoDamage(t *testing.T) {
 	}
 }
 
-// TestEveryChangedBitOfARecordIsSeen changes every bit. What hides a record is refused; what follows the
-// end is not looked at.
-// What looks like the end of a log can be a part of a value.
+// TestEveryChangedBitOfARecordIsSeen changes every bit. What hides a record is refused; what
+// follows the end is not looked at. What looks like the end of a log can be a part of a value.
 func TestATornRecordMayHoldWhatEndsALog(t *testing.T) {
 	t.Parallel()
 	f := writeLog(t, true, false, 100, 400)
@@ -289,14 +290,14 @@ func TestEveryChangedBitOfAFilledBlockIsSeen(t *testing.T) {
 	}
 }
 
-// TestLargerDamageIsSeenOnceLaterSyncsProveIt overwrites whole records. Only what ends a file that was not
-// closed looks like a write that a crash cut short.
+// TestLargerDamageIsSeenOnceLaterSyncsProveIt overwrites whole records. Only what ends a file that
+// was not closed looks like a write that a crash cut short.
 func TestLargerDamageIsSeenOnceLaterSyncsProveIt(t *testing.T) {
 	const records = 10
-	// How many records at the end may be overwritten unseen. Order is all that a MANIFEST and an old log
-	// have, and a closed log has its trailer, unless an earlier log follows that. A log says in each record how far it was synced when the
-	// one before the last was written; behind its first block Pebble counts too little, and different
-	// offsets are all that proves it.
+	// How many records at the end may be overwritten unseen. Order is all that a MANIFEST and an
+	// old log have, and a closed log has its trailer, unless an earlier log follows that. A log
+	// says in each record how far it was synced when the one before the last was written; behind
+	// its first block Pebble counts too little, and different offsets are all that proves it.
 	unseen := map[string]int{
 		"MANIFEST": 1, "log of the old format": 1, "recycled log of the old format": 1, "log": 2, "recycled log": 2,
 		"closed recycled log": 2, "closed recycled log of the old format": 1,

@@ -16,8 +16,8 @@ import (
 // store in its place.
 var errMarkerLost = errors.New("the file marker.manifest is missing, though there are others of a store")
 
-// checkFiles refuses a folder whose logs or MANIFEST are damaged where Pebble would go on with less.
-// It reports whether Pebble is still to make the store, or to bring it to its newest format.
+// checkFiles refuses a folder whose logs or MANIFEST are damaged where Pebble would go on with
+// less. It reports whether Pebble is still to make the store, or to bring it to its newest format.
 func checkFiles(dir string, fs vfs.FS) (isNew bool, err error) {
 	found, err := pebble.Peek(dir, fs)
 	if err != nil {

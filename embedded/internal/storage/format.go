@@ -37,8 +37,8 @@ func lockFolder(dir string, fs vfs.FS) (*pebble.Lock, error) {
 	}
 }
 
-// inUse reports whether a folder's lock could not be taken because another engine holds it. An error
-// of the file itself, as on a file system that can only be read, names its path.
+// inUse reports whether a folder's lock could not be taken because another engine holds it. An
+// error of the file itself, as on a file system that can only be read, names its path.
 func inUse(err error) bool {
 	_, ofFile := errors.AsType[*os.PathError](err)
 	return !ofFile

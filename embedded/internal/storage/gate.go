@@ -21,16 +21,16 @@ const readPause = time.Second
 // error, and changes no file from then on.
 //
 // Pebble can't go on from most errors: it panics with locks held, unlocks what is not locked, tries
-// a flush again without end, shows writes that were refused, or closes what its own goroutines still
-// use. So it does not get to see them. A goroutine that is to change a file for Pebble once the store
-// has failed is stopped for good, as if its disk were slow, holding what it holds. Nobody waits for
-// it, see [Store.commit] and [Store.openPebble].
+// a flush again without end, shows writes that were refused, or closes what its own goroutines
+// still use. So it does not get to see them. A goroutine that is to change a file for Pebble once
+// the store has failed is stopped for good, as if its disk were slow, holding what it holds. Nobody
+// waits for it, see [Store.commit] and [Store.openPebble].
 type gate struct {
 	vfs.FS
 
 	failure *failure
-	// opening is set while Pebble opens the store, opened from then on. Before that the only caller is
-	// this package, which can take an error.
+	// opening is set while Pebble opens the store, opened from then on. Before that the only caller
+	// is this package, which can take an error.
 	opening, opened atomic.Bool
 
 	// changes counts the calls under way that may change a file. The folder's lock is given up when
@@ -198,8 +198,8 @@ func (g *gate) ReuseForWrite(
 	return g.wrap(file, newname, true, err)
 }
 
-// Open opens a file for reading. A table that does not exist is an error of the storage: Pebble asks
-// only for those that it wrote.
+// Open opens a file for reading. A table that does not exist is an error of the storage: Pebble
+// asks only for those that it wrote.
 func (g *gate) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	file, err := g.FS.Open(name, opts...)
 	if errors.Is(err, os.ErrNotExist) && strings.HasSuffix(name, ".sst") {
@@ -330,8 +330,8 @@ func (f *gatedFile) SyncTo(length int64) (whole bool, err error) {
 	return whole, err //nolint:wrapcheck // of the gate
 }
 
-// Close closes the file. Closing one that was written may be the first to say that it is not stored;
-// of one that was only read nothing is lost.
+// Close closes the file. Closing one that was written may be the first to say that it is not
+// stored; of one that was only read nothing is lost.
 func (f *gatedFile) Close() error {
 	if !f.written {
 		_ = f.File.Close()

@@ -32,7 +32,8 @@ func (f *countedFS) Close() error {
 	return nil
 }
 
-// What goes on in a store that has failed must not change a folder that another store may have opened.
+// What goes on in a store that has failed must not change a folder that another store may have
+// opened.
 func TestNothingIsChangedAfterAFailure(t *testing.T) {
 	fs := &countedFS{FS: vfs.NewMem(), release: make(chan struct{})}
 	close(fs.release)

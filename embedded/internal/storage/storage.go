@@ -28,8 +28,8 @@ const unsortedTables = 4
 // last other call.
 //
 // The first error of its files ends a store in a folder: [Store.Failed] is closed, every later call
-// returns the same error, which matches [ErrFailed], and what was read meanwhile may have never been
-// committed, so whoever hands out what was read calls [Store.WaitSynced] first.
+// returns the same error, which matches [ErrFailed], and what was read meanwhile may have never
+// been committed, so whoever hands out what was read calls [Store.WaitSynced] first.
 type Store struct {
 	Reader
 
@@ -57,9 +57,9 @@ func OpenMemory() (*Store, error) {
 	return &Store{Reader: Reader{source: db, failure: failure}, db: db, write: pebble.NoSync, failure: failure}, nil
 }
 
-// Open opens the store in the folder dir of fs, making both if need be. One store at a time can have
-// a folder open: a second gets an error matching ErrInUse. A folder of a version that this package
-// does not know, that holds other files, or whose files are damaged, is refused.
+// Open opens the store in the folder dir of fs, making both if need be. One store at a time can
+// have a folder open: a second gets an error matching ErrInUse. A folder of a version that this
+// package does not know, that holds other files, or whose files are damaged, is refused.
 func Open(dir string, fs vfs.FS) (*Store, error) {
 	failure := newFailure(dir)
 	g := &gate{FS: fs, failure: failure}
@@ -90,9 +90,9 @@ func (s *Store) openClaimed(dir string) (err error) {
 	if s.db, err = s.openPebble(dir); err != nil || !isNew {
 		return err
 	}
-	// Pebble begins the first log of a store before it has brought the store to its newest format. In
-	// such a log a chunk does not say how far the log was synced, so that damage could not be told
-	// from a torn end. The log of the next opening says so.
+	// Pebble begins the first log of a store before it has brought the store to its newest format.
+	// In such a log a chunk does not say how far the log was synced, so that damage could not be
+	// told from a torn end. The log of the next opening says so.
 	if err := s.closePebble(); err != nil {
 		return err
 	}
@@ -147,7 +147,8 @@ func settings(fs vfs.FS, tableBytes int64, failure *failure) *pebble.Options {
 		FormatMajorVersion:          pebble.FormatNewest,
 		Logger:                      failure,
 		EventListener: &pebble.EventListener{
-			// What fails below comes from the gate, which knows more of it and keeps the first error.
+			// What fails below comes from the gate, which knows more of it and keeps the first
+			// error.
 			BackgroundError: func(err error) { _ = failure.set("flushing or compacting", err) },
 			DataCorruption: func(info pebble.DataCorruptionInfo) {
 				_ = failure.set("reading "+info.Path, info.Details)
@@ -221,9 +222,9 @@ func (s *Store) Snapshot() *Snapshot {
 }
 
 // Close ends the store and gives the folder free. The error of a store that has failed is returned
-// again. Of such a store Pebble is left as it is, with its memory and a few goroutines that wait for
-// good: its own Close would wait for them. The folder is free as soon as no call to the file system
-// is under way that could change it.
+// again. Of such a store Pebble is left as it is, with its memory and a few goroutines that wait
+// for good: its own Close would wait for them. The folder is free as soon as no call to the file
+// system is under way that could change it.
 func (s *Store) Close() error {
 	if s.gate == nil {
 		if err := s.db.Close(); err != nil {

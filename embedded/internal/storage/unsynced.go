@@ -2,12 +2,13 @@ package storage
 
 import "sync"
 
-// unsynced are the commits under way. Pebble shows a commit to readers before it has synced the log, so
-// what was read must not be handed out until the commits that were under way then have ended: after a
-// crash it could be gone.
+// unsynced are the commits under way. Pebble shows a commit to readers before it has synced the
+// log, so what was read must not be handed out until the commits that were under way then have
+// ended: after a crash it could be gone.
 type unsynced struct {
 	lock sync.Mutex
-	// begun counts the commits. Those up to ended have ended, and of the later ones those in others.
+	// begun counts the commits. Those up to ended have ended, and of the later ones those in
+	// others.
 	begun, ended uint64
 	others       map[uint64]bool
 	// moved is closed when ended grows; nil while nobody waits for that.

@@ -34,8 +34,9 @@ type Key struct {
 	At   Position
 }
 
-// Keys returns the keys of the object that is set at a path, of the whole document at "", in the order of their positions, also
-// those that are set to null. There are none if no object is set there.
+// Keys returns the keys of the object that is set at a path, of the whole document at "", in the
+// order of their positions, also those that are set to null. There are none if no object is set
+// there.
 func (d *Document) Keys(path string) ([]Key, error) {
 	objects, err := d.find(path)
 	if err != nil {

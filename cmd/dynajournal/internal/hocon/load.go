@@ -93,8 +93,8 @@ func (l *loader) parse(s source, into *object) error {
 	return nil
 }
 
-// include adds what the file called name has, as seen from s, to an object. It reports whether there
-// is such a file.
+// include adds what the file called name has, as seen from s, to an object. It reports whether
+// there is such a file.
 func (l *loader) include(s source, name string, required bool, into *object, at []string) (bool, error) {
 	if l.includes++; l.includes > maxIncludes || s.depth >= maxIncludeDepth {
 		return false, fmt.Errorf("there are more than %d includes, or they are nested deeper than %d", maxIncludes, maxIncludeDepth)

@@ -14,7 +14,8 @@ type file struct {
 	path string
 }
 
-// wrong is the error of what is set at a path of keys: with the file and the line, if a line says it.
+// wrong is the error of what is set at a path of keys: with the file and the line, if a line says
+// it.
 func (f *file) wrong(path, format string, args ...any) error {
 	return f.wrongAt(f.At(path), format, args...)
 }
@@ -87,8 +88,8 @@ func didYouMean(name string) string {
 	return "; did you mean " + name + "?"
 }
 
-// nearestKey is the known key that an unknown one below within can stand for: one beside it, else
-// one of its name elsewhere in the section.
+// nearestKey returns the known key that an unknown one below within may be meant for: one beside
+// it, else one of its name elsewhere in the section.
 func nearestKey(within, name string, known keys) string {
 	var beside []string
 	elsewhere := map[string]string{}

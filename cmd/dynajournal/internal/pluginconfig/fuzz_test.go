@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/pluginconfig"
 )
 
-// FuzzRead holds that a file is read as a configuration that a journal takes, or is refused with one
-// line that names the file.
+// FuzzRead holds that a file is read as a configuration that a journal takes, or is refused with
+// one line that names the file.
 func FuzzRead(f *testing.F) {
 	seeds, err := filepath.Glob(filepath.Join("testdata", "broken", "*.conf"))
 	if err != nil || len(seeds) == 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/hocon"
 )
 
-// releases are the plug-ins whose reference.conf the keys are compared with, each with the host that
-// it runs in. Their jars are read where Maven keeps them, as the tests of interop fetch them.
+// releases are the plug-ins whose reference.conf the keys are compared with, each with the host
+// that it runs in. Their jars are read where Maven keeps them, as the tests of interop fetch them.
 var releases = map[string]struct {
 	product      product
 	plugin, host string

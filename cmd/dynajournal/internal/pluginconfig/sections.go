@@ -93,7 +93,8 @@ func (f *file) plugin(kind string) (plugin, error) {
 	return found, nil
 }
 
-// ofHost reports whether a snapshot store is one that the host brings: none at all, or not DynamoDB's.
+// ofHost reports whether a snapshot store is one that the host brings: none at all, or not
+// DynamoDB's.
 func ofHost(p plugin) bool {
 	name, _ := strings.CutPrefix(p.section, p.product.host+".persistence.")
 	return slices.Contains([]string{"no-snapshot-store", "snapshot-store.local", "snapshot-store.proxy"}, name)
