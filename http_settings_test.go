@@ -322,20 +322,12 @@ func TestLoadedConfigBoundsTheWaitForAnAnswer(t *testing.T) {
 	for name, at := range networks {
 		t.Run(name, func(t *testing.T) {
 			engine, hang := newService(t), make(chan struct{})
-			var hangs sync.WaitGroup
-			var answered sync.Once
+			var first sync.Once
 			n := at(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				answered.Do(func() {
-					hangs.Add(1)
-					defer hangs.Done()
-					<-hang
-				})
+				first.Do(func() { <-hang })
 				engine.ServeHTTP(w, r)
 			}))
-			defer func() {
-				close(hang)
-				hangs.Wait()
-			}()
+			defer close(hang) // before the server's end, which waits for its handlers
 			n.config.HTTP.ResponseTimeout = 50 * time.Millisecond
 			n.config.AttemptTimeout, n.config.OperationTimeout = time.Minute, time.Minute
 			n.config.Retries = -1
