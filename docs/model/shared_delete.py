@@ -2,10 +2,10 @@
 
     python3 shared_delete.py [LIMIT [WORD [BLOCK]]]
 
-runs each claim below up to LIMIT states a scenario (60,000 unless given), then takes out each rule
-of the protocol, one at a time, and runs the scenario that must break without it. WORD selects the
+runs each claim below up to LIMIT states a scenario (60,000 by default). Then it removes each rule of
+the protocol, one at a time, and runs the scenario that must break without it. WORD selects the
 claims and rules whose title contains it ("without" all rules). BLOCK is how many numbers a block
-has, 3 unless given. It ends with status 1 if anything comes out otherwise than it must.
+has, 3 by default. It ends with status 1 if a result differs from the expected one.
 
 What is stored
 
@@ -15,13 +15,13 @@ What is stored
     ("event", writer, first, last)  a member of the atomic write first..last, or a single event
     ("tomb",)       a tombstone; ("old",) one whose expiry has passed, so that it may vanish
     ("seal",)       closes its number for good
-    ("fence", low)  a seal that says to which value the low mark is going to be raised
+    ("fence", low)  a seal with the value to which the low mark will be raised
 
     Each shard has a high mark and a low mark item, see Low.
 
 Who takes part
 
-    Writers in Go recover, seal gaps, append single events and atomic writes, delete, purge, go on
+    Writers in Go recover, seal gaps, append single events and atomic writes, delete, purge, continue
     after a snapshot that is newer than the journal, copy a history into the id, and repair. An
     append puts its members in any order. Each writer may crash between any two requests.
 
@@ -35,13 +35,13 @@ What must hold in every reachable state
 
     1  An acknowledged event that no later deletion covers is visible to Go, and to a JVM that
        starts. (A JVM hides the rest of an atomic write of which a deletion has removed a part.)
-    2  A JVM that starts goes on behind every number that was acknowledged, behind every event that
-       Go shows, and not below Go's low mark.
+    2  A JVM that starts continues behind every number that was acknowledged, behind every event
+       that Go shows, and not below Go's low mark.
     3  No number is acknowledged to two writers, unless the first event was deleted.
     4  What Go's low mark has hidden stays hidden from Go.
     5  A JVM that starts replays no event below one that a deletion has removed.
     6  What was not visible to Go when a later event was acknowledged does not become visible.
-       (Where a JVM's low mark cuts an atomic write nothing says whether it was whole: there the
+       (If a JVM's low mark cuts an atomic write, nothing records whether it was complete: there the
        members that are left decide.) Checked where writers in Go have stopped before a JVM starts.
 """
 
