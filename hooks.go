@@ -81,7 +81,7 @@ func (j *Journal) holeWait(pid string) *protocol.Wait {
 type Cost = dynamo.Cost
 
 // observer tells hooks and the trace of each try; nil where there is nobody to tell.
-func (c *Config) observer() func(context.Context, dynamo.Try) {
+func (c *Config) observer() func(context.Context, dynamo.Attempt) {
 	var hooks []RequestHook
 	for _, h := range c.Hooks {
 		if hook, ok := h.(RequestHook); ok {
@@ -92,7 +92,7 @@ func (c *Config) observer() func(context.Context, dynamo.Try) {
 		return nil
 	}
 	logger, tracing := c.Logger, c.Tracing
-	return func(ctx context.Context, t dynamo.Try) {
+	return func(ctx context.Context, t dynamo.Attempt) {
 		for _, h := range hooks {
 			h.OnRequest(ctx, Request{t.Operation, t.Table, t.Statements, t.Number, t.Duration, t.Cost, t.Err})
 		}

@@ -27,6 +27,8 @@ var mayImport = map[string][]string{
 	"internal/clock":           {},
 	"internal/safeguard":       {},
 	"internal/dynamo":          {"internal/clock", "internal/safeguard"},
+	"internal/dynamo/direct":   {"internal/dynamo/wire"},
+	"internal/dynamo/wire":     {},
 	"cmd/dynajournal/internal": {".", "internal/layout", "serialization"},
 }
 

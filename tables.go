@@ -79,7 +79,7 @@ func DeleteTables(ctx context.Context, config Config) ([]string, error) {
 	defer client.Close()
 	var deleted []string
 	for _, name := range []string{config.JournalTable, config.SnapshotTable} {
-		err := client.Delete(ctx, name)
+		err := client.DeleteTable(ctx, name)
 		if errors.Is(err, ErrTableNotFound) {
 			continue
 		}

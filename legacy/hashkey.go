@@ -233,9 +233,9 @@ func (s *hashKey) lowMark(ctx context.Context, m *dynamo.Meter, pid string, seq 
 // takeBack removes an event that was put at a number that had been removed before: below what anybody goes on from. One that
 // was marked meanwhile has been taken over, and stays.
 func (s *hashKey) takeBack(ctx context.Context, m *dynamo.Meter, e *newEvent) error {
-	err := s.client.Remove(ctx, m, dynamo.Put{
+	err := s.client.Delete(ctx, m, dynamo.Delete{
 		Table:     s.table,
-		Item:      s.eventKey(e.pid, e.seq),
+		Key:       s.eventKey(e.pid, e.seq),
 		Condition: attrPayload + " = :payload AND " + attrDeleted + " = :not",
 		Values:    dynamo.Attributes{":payload": e.item[attrPayload], ":not": text(notDeleted)},
 	})

@@ -68,7 +68,7 @@ func schemaOf(t *types.TableDescription) schema {
 
 // checkTable says whether the table has the layout's key, and if not, of which layouts it looks.
 func (c *Config) checkTable(ctx context.Context, client *dynamo.Client) error {
-	table, err := client.Describe(ctx, c.Journal.JournalTable)
+	table, err := client.DescribeTable(ctx, c.Journal.JournalTable)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func CreateTable(ctx context.Context, config Config) error {
 		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: &s.rng, KeyType: types.KeyTypeRange})
 		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: &s.rng, AttributeType: s.rngType})
 	}
-	if _, err = client.Create(ctx, in); err == nil {
+	if _, err = client.CreateTable(ctx, in); err == nil {
 		err = config.checkTable(ctx, client)
 	}
 	if err != nil {
@@ -128,7 +128,7 @@ func DeleteTable(ctx context.Context, config Config) error {
 	}
 	defer client.Close()
 	if err = config.checkTable(ctx, client); err == nil {
-		err = client.Delete(ctx, config.Journal.JournalTable)
+		err = client.DeleteTable(ctx, config.Journal.JournalTable)
 	}
 	if err != nil {
 		return fmt.Errorf("delete the table %q of a %s journal: %w", config.Journal.JournalTable, config.Layout, err)

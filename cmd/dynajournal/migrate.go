@@ -327,7 +327,7 @@ func (m *migrating) estimate(ctx context.Context) int64 {
 		return unknownTotal
 	}
 	defer client.Close()
-	table, err := client.Describe(ctx, config.JournalTable)
+	table, err := client.DescribeTable(ctx, config.JournalTable)
 	if err != nil || table.ItemCount == nil || *table.ItemCount == 0 {
 		return unknownTotal
 	}

@@ -9,14 +9,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/dynajournal/dynajournal/internal/dynamo/direct"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// errLeftOver is the failure of a batch that was accepted in part only.
-var errLeftOver = &types.ProvisionedThroughputExceededException{Message: aws.String("a part of the batch was left over")}
+// errUnprocessed is the failure of a batch that was processed in part only.
+var errUnprocessed = &types.ProvisionedThroughputExceededException{Message: aws.String("a part of the batch was not processed")}
 
-// BatchGet reads the items of keys, strongly consistent, in requests of at most MaxBatchGet at the same time; items that do
-// not exist are left out, the order is any. Left-overs are asked for again, within the tries of one request: none is lost.
+// BatchGet reads items by their keys, strongly consistent, in concurrent requests of at most
+// MaxBatchGet keys. Items that do not exist are left out, and the order is undefined. Unprocessed
+// keys are read again, within the retries of one request.
 func (c *Client) BatchGet(ctx context.Context, m *Meter, table string, keys []Attributes) ([]Attributes, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -44,11 +46,10 @@ func (c *Client) BatchGet(ctx context.Context, m *Meter, table string, keys []At
 func (c *Client) batchGet(ctx context.Context, m *Meter, table string, keys []Attributes) ([]Attributes, error) {
 	var found []Attributes
 	pending := map[string]types.KeysAndAttributes{table: {Keys: keys, ConsistentRead: aws.Bool(true)}}
-	err := c.drain(ctx, m, request{operation: "BatchGetItem", table: table, write: false}, len(keys), func(ctx context.Context) (int, Cost, error) {
-		out, err := ask(ctx, c, examined{"BatchGetItem", table}, &dynamodb.BatchGetItemInput{
-			RequestItems:           pending,
-			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-		}, c.api.BatchGetItem)
+	r := request{operation: "BatchGetItem", table: table}
+	err := c.drain(ctx, m, r, len(keys), func(ctx context.Context) (int, Cost, error) {
+		in := &dynamodb.BatchGetItemInput{RequestItems: pending, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
+		out, err := direct.Call(ctx, c.sender, direct.Operation{Name: "BatchGetItem", Table: table}, in, nil, c.api.BatchGetItem)
 		if err != nil {
 			return 0, Cost{}, err
 		}
@@ -68,12 +69,13 @@ func (c *Client) batchGet(ctx context.Context, m *Meter, table string, keys []At
 	return found, err
 }
 
-// BatchWrite puts and deletes items without conditions, at most MaxBatchWrite of them. Left-overs
-// are sent again, within the tries of one request: when it returns nil, everything is done; when
-// not, any part may be. before is that of Put.
+// BatchWrite puts and deletes items without conditions, at most MaxBatchWrite of them. Unprocessed
+// items are sent again, within the retries of one request. After an error any part of the writes may
+// be done. before is that of Put.
 func (c *Client) BatchWrite(ctx context.Context, m *Meter, table string, writes []types.WriteRequest, before func() error) error {
 	pending := map[string][]types.WriteRequest{table: writes}
-	return c.drain(ctx, m, request{operation: "BatchWriteItem", table: table, write: true, before: before}, len(writes), func(ctx context.Context) (int, Cost, error) {
+	r := request{operation: "BatchWriteItem", table: table, write: true, before: before}
+	return c.drain(ctx, m, r, len(writes), func(ctx context.Context) (int, Cost, error) {
 		out, err := c.api.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
 			RequestItems:           pending,
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
@@ -92,7 +94,7 @@ func (c *Client) BatchWrite(ctx context.Context, m *Meter, table string, writes 
 	})
 }
 
-// BatchDelete deletes the items of keys, in as many requests as it takes, one after the other.
+// BatchDelete deletes items by their keys, in as many requests as it takes, one after the other.
 // before is that of Put.
 func (c *Client) BatchDelete(ctx context.Context, m *Meter, table string, keys []Attributes, before func() error) error {
 	for chunk := range slices.Chunk(keys, c.opts.MaxBatchWrite) {
@@ -107,25 +109,25 @@ func (c *Client) BatchDelete(ctx context.Context, m *Meter, table string, keys [
 	return nil
 }
 
-// drain sends what is left of a batch until nothing is. send returns how much was left over. A try that left less over than
-// any before gives the tries anew; one that did not uses up one, as a throttled request does, so a batch ends whatever the
-// service does.
+// drain sends a batch until nothing of it is unprocessed. send returns how much is left. An attempt
+// that leaves less than any before resets the retries; one that does not uses up one, as throttling
+// does, so a batch ends whatever the service does.
 func (c *Client) drain(ctx context.Context, m *Meter, r request, left int, send func(context.Context) (int, Cost, error)) error {
-	t := tries{client: c, request: r}
-	t.within(ctx)
-	defer func() { t.end() }()
+	a := attempts{client: c, request: r}
+	a.bind(ctx)
+	defer func() { a.end() }()
 	for {
-		now, err := attempt(&t, m, send)
+		now, err := attempt(&a, m, send)
 		switch {
 		case err == nil && (now == 0 || !safeguard.LeftOvers):
 			return nil
 		case err == nil:
 			if safeguard.Progress && now < left {
-				left, t.used = now, 0
+				left, a.used = now, 0
 			}
-			err = errLeftOver
+			err = errUnprocessed
 		}
-		if err = t.failed(err); err != nil {
+		if err = a.failed(err); err != nil {
 			return err
 		}
 	}

@@ -199,7 +199,7 @@ func TestBatchThatStandsStillUsesUpItsTries(t *testing.T) {
 			b := newBatchService(5, 0)
 			err := send(newClient(t, options(b)))
 			var request *dynamo.RequestError
-			if !errors.Is(err, dynamo.ErrThrottled) || !errors.As(err, &request) || request.Tries != 1+3 || len(b.sent) != request.Tries {
+			if !errors.Is(err, dynamo.ErrThrottled) || !errors.As(err, &request) || request.Attempts != 1+3 || len(b.sent) != request.Attempts {
 				t.Errorf("%s: %d tries, error %v", name, len(b.sent), err)
 			}
 		}

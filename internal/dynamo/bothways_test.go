@@ -43,7 +43,7 @@ var frequent = map[string]func(ctx context.Context, m *dynamo.Meter, c *dynamo.C
 	},
 	"QueryItems": func(ctx context.Context, m *dynamo.Meter, c *dynamo.Client) (any, error) {
 		var taken taken
-		next, err := c.QueryItems(ctx, m, &dynamodb.QueryInput{TableName: aws.String(table)}, &taken, false)
+		next, err := c.QueryItems(ctx, m, &dynamodb.QueryInput{TableName: aws.String(table)}, &taken, dynamo.Slot{})
 		if err != nil {
 			taken.Start() // what was taken does not count
 		}
@@ -151,7 +151,7 @@ func played(t *testing.T, of string, sdk bool, steps ...step) outcome {
 	s := play(append([]step{succeed}, steps...)...)
 	c := client(t, s, func(opts *dynamo.Options) {
 		opts.SDKCodec = sdk
-		opts.Observe = func(_ context.Context, try dynamo.Try) {
+		opts.Observe = func(_ context.Context, try dynamo.Attempt) {
 			mu.Lock()
 			defer mu.Unlock()
 			o.tries = append(o.tries, fmt.Sprintf("%s on %s with %d statements, try %d, %+v, %s",
@@ -193,7 +193,7 @@ func failureOf(err error) string {
 		says = append(says, "code "+api.ErrorCode())
 	}
 	if request, ok := errors.AsType[*dynamo.RequestError](err); ok {
-		says = append(says, fmt.Sprintf("%s on %s, tries %d, maybe applied %t", request.Operation, request.Table, request.Tries, request.MaybeApplied))
+		says = append(says, fmt.Sprintf("%s on %s, tries %d, maybe applied %t", request.Operation, request.Table, request.Attempts, request.MaybeApplied))
 	}
 	if !errors.Is(err, context.DeadlineExceeded) { // of which it is told in other words
 		says = append(says, err.Error())

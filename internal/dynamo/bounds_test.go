@@ -196,7 +196,7 @@ func TestWaitForAPlaceInThePoolEndsWithTheContext(t *testing.T) {
 		defer give()
 		err := c.Put(waiting, &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1)})
 		var request *dynamo.RequestError
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &request) || request.Tries != 0 || request.MaybeApplied {
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &request) || request.Attempts != 0 || request.MaybeApplied {
 			t.Errorf("error %#v", err)
 		}
 		cancel()
@@ -258,13 +258,14 @@ func TestReservedPlaceIsThatOfTheFirstTry(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := client(t, tt.script, func(o *dynamo.Options) { o.MaxInFlight = 1 })
 			for range 2 {
-				if !c.Reserve() {
-					t.Fatal("a place is free, and was not reserved")
+				slot := c.Reserve()
+				if !slot.Held() {
+					t.Fatal("the free slot was not reserved")
 				}
-				if c.Reserve() {
-					t.Fatal("a place was reserved that is not there")
+				if c.Reserve().Held() {
+					t.Fatal("a second slot was reserved of one")
 				}
-				if _, err := c.QueryItems(tt.ctx, &dynamo.Meter{}, &dynamodb.QueryInput{TableName: aws.String(table)}, &taken{}, true); !errors.Is(err, tt.err) {
+				if _, err := c.QueryItems(tt.ctx, &dynamo.Meter{}, &dynamodb.QueryInput{TableName: aws.String(table)}, &taken{}, slot); !errors.Is(err, tt.err) {
 					t.Errorf("error %v, want %v", err, tt.err)
 				}
 			}

@@ -102,10 +102,10 @@ func TestCostsAdd(t *testing.T) {
 func TestObserverSeesEveryTry(t *testing.T) {
 	type ctxKey struct{}
 	synctest.Test(t, func(t *testing.T) {
-		var seen []dynamo.Try
+		var seen []dynamo.Attempt
 		s := play(throttle(), hang, ok(`{"ConsumedCapacity":{"CapacityUnits":1}}`))
 		c := client(t, s, func(o *dynamo.Options) {
-			o.Observe = func(ctx context.Context, try dynamo.Try) {
+			o.Observe = func(ctx context.Context, try dynamo.Attempt) {
 				if ctx.Value(ctxKey{}) != "mine" {
 					t.Error("it is not the operation's context")
 				}

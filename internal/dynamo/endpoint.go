@@ -11,89 +11,91 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynajournal/dynajournal/internal/dynamo/direct"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// sumHeader is the header of the checksum that DynamoDB sends with every answer, failures included.
-const sumHeader = "X-Amz-Crc32"
-
-// What an answer can lack that this service sends. None of them says what was done.
+// The failures of a response that lacks what the service sends. The outcome of the request is
+// unknown after each of them.
 var (
-	errNoSum      = errors.New("the answer has no checksum, which this service sends")
-	errNoCapacity = errors.New("the answer does not say what was consumed, as was asked for")
-	errEmpty      = errors.New("the answer is empty")
-	errNoItems    = errors.New("the answer has no list of items")
+	errNoChecksum = errors.New("the response has no checksum, which this service sends")
+	errNoCapacity = errors.New("the response lacks the consumed capacity, which was asked for")
+	errEmpty      = errors.New("the response is empty")
+	errNoItems    = errors.New("the response has no list of items")
 )
 
-// endpoint is what a client knows of the service's answers. Something between the two, such as a
-// proxy, can answer in the service's place; its answers lack what the service sends. DynamoDB sends
-// a checksum with every answer and says what was consumed where it is asked. Other services send
-// neither, so each is demanded only of a service that has sent one.
+// endpoint records what a service sends with its responses. A proxy can respond in the service's
+// place; its responses lack what the service sends. DynamoDB sends a checksum with every response,
+// and the consumed capacity where that is asked for. Other services send neither, so each is
+// required only of a service that has sent one.
 type endpoint struct {
 	sums atomic.Bool
-	// capacity reports that any answer said what was consumed, told which operations did (string).
-	capacity atomic.Bool
-	told     sync.Map
+	// capacity is true after any response with consumed capacity; capacityOf has the operations
+	// (string) of such responses.
+	capacity   atomic.Bool
+	capacityOf sync.Map
 }
 
-// check checks that an answer is the service's, and whole. After an error its body is closed.
-func (e *endpoint) check(answer *http.Response) error {
-	if answer.Header.Get(sumHeader) != "" {
-		if err := checkSum(answer); err != nil && safeguard.Checksum {
-			return err
+// check checks that a response is the service's, and whole. After an error its body is closed.
+func (e *endpoint) check(response *http.Response) error {
+	if response.Header.Get(direct.ChecksumHeader) != "" {
+		if err := direct.ReadChecked(response); err != nil && safeguard.Checksum {
+			return err //nolint:wrapcheck // an HTTP client's errors
 		}
 		e.sums.Store(true)
 		return nil
 	}
 	if safeguard.SumDemanded && e.sums.Load() {
-		return errors.Join(errNoSum, answer.Body.Close())
+		return errors.Join(errNoChecksum, response.Body.Close())
 	}
-	if answer.StatusCode == http.StatusOK {
-		return notEmpty(answer)
+	if response.StatusCode == http.StatusOK {
+		return notEmpty(response)
 	}
 	return nil
 }
 
-// notEmpty checks that an answer has a body: even one that says nothing is an object.
-func notEmpty(answer *http.Response) error {
+// notEmpty checks that a response has a body. Even one without fields is an object.
+func notEmpty(response *http.Response) error {
 	first := make([]byte, 1)
-	switch _, err := io.ReadFull(answer.Body, first); {
+	switch _, err := io.ReadFull(response.Body, first); {
 	case errors.Is(err, io.EOF):
-		return errors.Join(errEmpty, answer.Body.Close())
+		return errors.Join(errEmpty, response.Body.Close())
 	case err != nil:
-		return errors.Join(fmt.Errorf("read the answer: %w", err), answer.Body.Close())
+		return errors.Join(fmt.Errorf("read the response: %w", err), response.Body.Close())
 	}
-	answer.Body = &restored{io.MultiReader(bytes.NewReader(first), answer.Body), answer.Body}
+	response.Body = &unreadBody{io.MultiReader(bytes.NewReader(first), response.Body), response.Body}
 	return nil
 }
 
-// restored is a body whose beginning was read already.
-type restored struct {
+// unreadBody is a body whose first byte was read and put back.
+type unreadBody struct {
 	io.Reader
 	io.Closer
 }
 
-// consumed checks that the answer to a request that succeeded says what was consumed. A service
-// that sends checksums is DynamoDB, which says it of every operation; of any other it is demanded
-// by operation.
-func (e *endpoint) consumed(operation string, told bool) error {
-	if told {
-		if _, known := e.told.Load(operation); !known {
-			e.told.Store(operation, struct{}{})
+// consumed checks that the response to a successful request has the consumed capacity. A service
+// that sends checksums is DynamoDB, which sends it for every operation. Of another service it is
+// required only for the operations for which it was sent before.
+func (e *endpoint) consumed(operation string, present bool) error {
+	_, known := e.capacityOf.Load(operation)
+	if present {
+		if !known {
+			e.capacityOf.Store(operation, struct{}{})
 			e.capacity.Store(true)
 		}
 		return nil
 	}
-	if _, known := e.told.Load(operation); safeguard.CapacityDemanded && (known || e.capacity.Load() && e.sums.Load()) {
+	if safeguard.CapacityDemanded && (known || e.capacity.Load() && e.sums.Load()) {
 		return fmt.Errorf("%s: %w", operation, errNoCapacity)
 	}
 	return nil
 }
 
-// capacity is the cost that an answer tells, or errNoCapacity.
-func (c *Client) capacity(operation string, write bool, told *types.ConsumedCapacity) (Cost, error) {
-	if told == nil {
-		return Cost{Requests: 1}, c.endpoint.consumed(operation, false)
+// cost returns the cost of a successful request. It is errNoCapacity if the response lacks the
+// consumed capacity that the service sends.
+func (e *endpoint) cost(operation string, write bool, capacity *types.ConsumedCapacity) (Cost, error) {
+	if capacity == nil {
+		return Cost{Requests: 1}, e.consumed(operation, false)
 	}
-	return consumed(write, *told), c.endpoint.consumed(operation, true)
+	return consumed(write, *capacity), e.consumed(operation, true)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// What a request can fail of, for errors.Is.
+// The reasons for which a request can fail, for errors.Is.
 var (
 	ErrThrottled       = errors.New("throttled")
 	ErrUnavailable     = errors.New("DynamoDB is not available")
@@ -26,12 +26,14 @@ var (
 	ErrCollectionFull  = errors.New("the item collection is over 10 GB, the limit of tables with a local index")
 )
 
-// RequestError is a request that failed for good: its tries are used up, or no further try could help.
+// RequestError is the error of a request whose retries are used up, or that no further attempt could
+// help.
 type RequestError struct {
 	Operation, Table string
-	// Tries is how often it was sent.
-	Tries int
-	// MaybeApplied says that a write may have been done all the same, now or later: an answer was lost.
+	// Attempts is how often the request was sent.
+	Attempts int
+	// MaybeApplied is true if a write may have been done all the same, or may still be: a response
+	// was lost.
 	MaybeApplied bool
 	// Reason is one of the errors above, or the context's.
 	Reason error
@@ -40,17 +42,17 @@ type RequestError struct {
 }
 
 func (e *RequestError) Error() string {
-	tries := ""
-	if e.Tries > 1 {
-		tries = fmt.Sprintf(" after %d tries", e.Tries)
+	attempts := ""
+	if e.Attempts > 1 {
+		attempts = fmt.Sprintf(" after %d attempts", e.Attempts)
 	}
-	return fmt.Sprintf("%s on table %q%s: %v: %s", e.Operation, e.Table, tries, e.Reason, brief(e.Err))
+	return fmt.Sprintf("%s on table %q%s: %v: %s", e.Operation, e.Table, attempts, e.Reason, brief(e.Err))
 }
 
-// Unwrap gives both the reason and the last failure.
+// Unwrap returns the reason and the last failure.
 func (e *RequestError) Unwrap() []error { return []error{e.Reason, e.Err} }
 
-// brief takes the service's own words out of the SDK's layers of wrapping.
+// brief returns the service's own message, without what the SDK wraps around it.
 func brief(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return api.ErrorCode() + ": " + api.ErrorMessage()
@@ -62,25 +64,25 @@ func brief(err error) string {
 		return ended.Error()
 	}
 	if response, ok := errors.AsType[*awshttp.ResponseError](err); ok && response.HTTPStatusCode() != 0 {
-		return fmt.Sprintf("an answer with status %d that is not DynamoDB's: %v", response.HTTPStatusCode(), response.Err)
+		return fmt.Sprintf("a response with status %d that is not DynamoDB's: %v", response.HTTPStatusCode(), response.Err)
 	}
 	return err.Error()
 }
 
-// verdict is what one failed try means.
+// verdict is what a failed attempt means.
 type verdict struct {
 	reason error
-	// retry: another try may succeed.
+	// retry: another attempt may succeed.
 	retry bool
-	// ambiguous: a write may have been applied.
+	// ambiguous: the write may have been done.
 	ambiguous bool
-	// renew: the credentials are to be fetched anew before the next try.
+	// renew: the credentials have to be fetched again before the next attempt.
 	renew bool
 }
 
-// verdicts by error code: those of the operations used here, and those common to all services of
-// AWS. Throttled writes were not applied; internal errors may come after the write was done. A code
-// that is not here says nothing of the write.
+// verdicts are the verdicts by error code, for the operations used here and the errors common to all
+// AWS services. Throttled writes were not done; an internal error may come after the write was done.
+// After a code that is not listed the write is ambiguous.
 var verdicts = map[string]verdict{
 	"ProvisionedThroughputExceededException":   {reason: ErrThrottled, retry: true},
 	"ThrottlingException":                      {reason: ErrThrottled, retry: true},
@@ -125,13 +127,13 @@ var verdicts = map[string]verdict{
 	"IncompleteSignatureException":             {reason: ErrDenied},
 	"ExpiredTokenException":                    {reason: ErrDenied, retry: true, renew: true},
 	"ExpiredToken":                             {reason: ErrDenied, retry: true, renew: true},
-	// The SDK has learnt the clock's skew from this answer, and signs the next try with it.
+	// The SDK learns the clock's skew from these responses, and signs the next attempt with it.
 	"InvalidSignatureException": {reason: ErrDenied, retry: true},
 	"SignatureDoesNotMatch":     {reason: ErrDenied, retry: true},
 	"RequestExpired":            {reason: ErrDenied, retry: true},
 	"RequestInTheFuture":        {reason: ErrDenied, retry: true},
 	"RequestTimeTooSkewed":      {reason: ErrDenied, retry: true},
-	// Those of a statement inside the answer to a batch, where their names differ.
+	// The codes of a single statement of a BatchExecuteStatement, where they differ.
 	"ProvisionedThroughputExceeded":   {reason: ErrThrottled, retry: true},
 	"ThrottlingError":                 {reason: ErrThrottled, retry: true},
 	"TransactionConflict":             {reason: ErrThrottled, retry: true},
@@ -142,30 +144,29 @@ var verdicts = map[string]verdict{
 	"ValidationError":                 {reason: ErrInvalidRequest},
 }
 
-// lostAnswer is the verdict on a try that got no answer that could be understood.
-var lostAnswer = verdict{reason: ErrUnavailable, retry: true, ambiguous: safeguard.LostAmbiguous}
+// lostResponse is the verdict on an attempt without a response, or with one that is not DynamoDB's.
+var lostResponse = verdict{reason: ErrUnavailable, retry: true, ambiguous: safeguard.LostAmbiguous}
 
-// permanent is an error after which no attempt can succeed, as that of an embedded engine whose
-// storage has failed.
+// permanent is implemented by errors after which no attempt can succeed, such as that of an embedded
+// engine whose storage has failed.
 type permanent interface {
 	error
 	Permanent() bool
 }
 
-// judge decides what a failed try means. What is not known to have left a write undone may have
-// done it: only an error that DynamoDB's protocol names says that nothing was written. A status
-// alone says nothing, as a proxy in between can answer with it after the service has done the
-// write.
+// judge returns what a failed attempt means. A write counts as ambiguous unless it is certain that
+// it was not done: the request was not sent, or the response has one of DynamoDB's error codes. A
+// status alone is not enough, as a proxy can respond with it after the service has done the write.
 func judge(err error) verdict {
 	if errors.Is(err, errSlept) {
-		return verdict{reason: ErrUnavailable, retry: true} // never sent
+		return verdict{reason: ErrUnavailable, retry: true} // not sent
 	}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return judgeCode(api.ErrorCode())
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
-		return verdict{reason: ErrUnavailable, retry: true} // never sent
+		return verdict{reason: ErrUnavailable, retry: true} // not sent
 	}
 	if ended, ok := errors.AsType[permanent](err); ok && ended.Permanent() {
 		return verdict{reason: ErrUnavailable, ambiguous: true}
@@ -174,12 +175,12 @@ func judge(err error) verdict {
 		return verdict{reason: ErrInvalidRequest}
 	}
 	if status := statusOf(err); status != 0 {
-		return lostAnswer // HTML, garbage, a truncated answer
+		return lostResponse // HTML, garbage, a truncated response
 	}
 	if unsent := credentialFailure(err); unsent {
 		return verdict{reason: ErrDenied}
 	}
-	return lostAnswer
+	return lostResponse
 }
 
 func judgeCode(code string) verdict {
@@ -189,7 +190,7 @@ func judgeCode(code string) verdict {
 	if v, ok := verdicts[code]; ok {
 		return v
 	}
-	return lostAnswer
+	return lostResponse
 }
 
 func statusOf(err error) int {
@@ -199,7 +200,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// credentialFailure says whether the request was never signed, so never sent.
+// credentialFailure reports whether the request was not signed, and so not sent.
 func credentialFailure(err error) bool {
 	var static interface{ CredentialSource() string }
 	if errors.As(err, &static) {
@@ -209,7 +210,7 @@ func credentialFailure(err error) bool {
 	return strings.Contains(text, "get identity: ") || strings.Contains(text, "failed to sign") || strings.Contains(text, "resolve endpoint")
 }
 
-// contextReason gives the context's own error, where that ended the request.
+// contextReason returns why a context has ended.
 func contextReason(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -217,7 +218,7 @@ func contextReason(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// OldItem is the item that made a condition fail, nil where the service does not say.
+// OldItem returns the stored item that made a condition fail, nil where the service does not return it.
 func OldItem(err error) map[string]types.AttributeValue {
 	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return failed.Item
@@ -228,13 +229,13 @@ func OldItem(err error) map[string]types.AttributeValue {
 	return nil
 }
 
-// MaybeApplied says whether the write that failed with err may have been done all the same.
+// MaybeApplied reports whether the write that failed with err may have been done all the same.
 func MaybeApplied(err error) bool {
 	var request *RequestError
 	return errors.As(err, &request) && request.MaybeApplied
 }
 
-// invalidate drops cached credentials, where they are cached.
+// invalidate drops the credentials if p is a cache.
 func invalidate(p aws.CredentialsProvider) {
 	if cache, ok := p.(interface{ Invalidate() }); ok {
 		cache.Invalidate()

@@ -198,9 +198,9 @@ func TestItemOfASharedRequestStaysUnknown(t *testing.T) {
 }
 
 func TestObserverSeesASharedRequestOnce(t *testing.T) {
-	var seen []dynamo.Try
+	var seen []dynamo.Attempt
 	c := newClient(t, options(&counting{}, func(o *dynamo.Options) {
-		o.Observe = func(_ context.Context, try dynamo.Try) { seen = append(seen, try) }
+		o.Observe = func(_ context.Context, try dynamo.Attempt) { seen = append(seen, try) }
 	}))
 	insert(t, groupOn(t, c), 10, 1)
 	if len(seen) != 1 || seen[0].Operation != "BatchExecuteStatement" || seen[0].Statements != 10 || seen[0].Table != table {

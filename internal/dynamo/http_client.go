@@ -18,11 +18,11 @@ import (
 const writeBuffer = 32 << 10
 
 // baseOf returns the SDK's client whose settings the HTTP client starts from, or nil if the caller
-// has an HTTP client of another type, which is used as it is.
+// has an HTTP client of another type, which is used unchanged.
 //
 // The SDK's loader sets a BuildableClient, in some versions always, in others for a bundle of
-// certificates. So that one says nothing about the caller's wish beyond the settings that differ
-// from the SDK's defaults.
+// certificates. So only the settings of a BuildableClient that differ from the SDK's defaults are
+// the caller's.
 func baseOf(client aws.HTTPClient) *awshttp.BuildableClient {
 	if client == nil {
 		return awshttp.NewBuildableClient()
@@ -31,8 +31,8 @@ func baseOf(client aws.HTTPClient) *awshttp.BuildableClient {
 	return base
 }
 
-// buildHTTPClient returns an HTTP client that has the settings of base, such as its certificates
-// and its proxy, where o leaves them, and as many connections as requests can be under way.
+// buildHTTPClient returns an HTTP client with the settings of base, such as its certificates and its
+// proxy, except for those of o. It has as many connections as there can be requests in flight.
 func buildHTTPClient(base *awshttp.BuildableClient, o HTTPOptions, pool int) (*http.Client, error) {
 	transport := base.GetTransport()
 	if err := setDial(transport, o); err != nil {
@@ -65,9 +65,9 @@ var errOwnDial = errors.New("AWS.HTTPClient opens connections in a way of its ow
 // dial is a function of http.Transport that opens connections.
 type dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// setDial makes the transport open connections as o says. A way of the transport's own stays.
+// setDial configures how the transport opens connections. A dialer of the transport's own stays.
 func setDial(transport *http.Transport, o HTTPOptions) error {
-	if opensItself(transport) {
+	if hasOwnDialer(transport) {
 		if o.LocalAddress != "" || o.KeepAlive != 0 {
 			return errOwnDial
 		}
@@ -87,9 +87,9 @@ func setDial(transport *http.Transport, o HTTPOptions) error {
 	return nil
 }
 
-// opensItself reports whether the transport opens connections otherwise than the SDK's default.
-// Functions can't be compared, but their code can: the SDK's default is always of the same code.
-func opensItself(transport *http.Transport) bool {
+// hasOwnDialer reports whether the transport has another dialer than the SDK's default. Functions
+// cannot be compared, but the addresses of their code can.
+func hasOwnDialer(transport *http.Transport) bool {
 	standard := awshttp.NewBuildableClient().GetTransport()
 	return transport.DialTLSContext != nil ||
 		transport.DialContext != nil && codeOf(transport.DialContext) != codeOf(standard.DialContext)
@@ -97,8 +97,8 @@ func opensItself(transport *http.Transport) bool {
 
 func codeOf(d dial) uintptr { return reflect.ValueOf(d).Pointer() }
 
-// bounded returns d, which may be nil, with a bound of its time. Its errors say that there is no
-// connection: nothing was sent.
+// bounded returns d with a timeout, nil for nil. Its errors are those of a dialer, after which it is
+// certain that nothing was sent.
 func bounded(d dial, timeout time.Duration) dial {
 	if d == nil {
 		return nil
@@ -120,7 +120,7 @@ func bounded(d dial, timeout time.Duration) dial {
 // localAddress returns the address to connect from; nil is any.
 func localAddress(text string) (net.Addr, error) {
 	if text == "" {
-		return nil, nil //nolint:nilnil // as net.Dialer takes it
+		return nil, nil //nolint:nilnil // as in net.Dialer
 	}
 	ip := net.ParseIP(text)
 	if ip == nil {

@@ -136,7 +136,7 @@ func TestLargeRequestsAndAnswersUnderLoadBreakNoConnection(t *testing.T) {
 	var failed atomic.Int32
 	c := overHTTP(t, serveOK, func(o *dynamo.Options) {
 		o.Retries, o.MaxInFlight = 0, 16
-		o.Observe = func(_ context.Context, try dynamo.Try) {
+		o.Observe = func(_ context.Context, try dynamo.Attempt) {
 			if try.Err != nil {
 				failed.Add(1)
 			}

@@ -15,8 +15,8 @@ import (
 func TestRemoveSendsItsConditionAndMayBeApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := play(reset, refuse(400, "ConditionalCheckFailedException"))
-		err := client(t, s).Remove(t.Context(), &dynamo.Meter{}, dynamo.Put{
-			Table: table, Item: key(1), Condition: "seq = :v", Values: dynamo.Attributes{":v": &types.AttributeValueMemberN{Value: "7"}},
+		err := client(t, s).Delete(t.Context(), &dynamo.Meter{}, dynamo.Delete{
+			Table: table, Key: key(1), Condition: "seq = :v", Values: dynamo.Attributes{":v": &types.AttributeValueMemberN{Value: "7"}},
 		})
 		if !errors.Is(err, dynamo.ErrConditionFailed) || !dynamo.MaybeApplied(err) {
 			t.Errorf("error %v", err)
@@ -43,7 +43,7 @@ func TestEveryRequestNamesOperationAndTableInItsError(t *testing.T) {
 	fails := play(refuse(400, "ValidationException"))
 	for operation, send := range map[string]func(context.Context, *dynamo.Client) error{
 		"DeleteItem": func(ctx context.Context, c *dynamo.Client) error {
-			return c.Remove(ctx, &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1)})
+			return c.Delete(ctx, &dynamo.Meter{}, dynamo.Delete{Table: table, Key: key(1)})
 		},
 		"UpdateItem": func(ctx context.Context, c *dynamo.Client) error {
 			_, err := c.Update(ctx, &dynamo.Meter{}, dynamo.Update{Table: table, Key: key(1), Expression: "REMOVE a"})
@@ -61,7 +61,7 @@ func TestEveryRequestNamesOperationAndTableInItsError(t *testing.T) {
 			return c.BatchWrite(ctx, &dynamo.Meter{}, table, writes(1), nil)
 		},
 		"DescribeTable": func(ctx context.Context, c *dynamo.Client) error {
-			_, err := c.Describe(ctx, table)
+			_, err := c.DescribeTable(ctx, table)
 			return err
 		},
 		"CreateTable": func(ctx context.Context, c *dynamo.Client) error {
@@ -73,7 +73,7 @@ func TestEveryRequestNamesOperationAndTableInItsError(t *testing.T) {
 			return err
 		},
 		"UpdateTimeToLive": func(ctx context.Context, c *dynamo.Client) error { return c.EnableTTL(ctx, table, "expires") },
-		"DeleteTable":      func(ctx context.Context, c *dynamo.Client) error { return c.Delete(ctx, table) },
+		"DeleteTable":      func(ctx context.Context, c *dynamo.Client) error { return c.DeleteTable(ctx, table) },
 	} {
 		err := send(t.Context(), client(t, fails))
 		var request *dynamo.RequestError

@@ -91,7 +91,7 @@ func TestContextThatEndsBetweenTriesKeepsWhatIsKnown(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			s := play(c.fail)
 			// The observer is called after the try and before the pause.
-			watch := func(o *dynamo.Options) { o.Observe = func(context.Context, dynamo.Try) { cancel(why) } }
+			watch := func(o *dynamo.Options) { o.Observe = func(context.Context, dynamo.Attempt) { cancel(why) } }
 			err := client(t, s, watch).Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1)})
 			if !errors.Is(err, why) || dynamo.MaybeApplied(err) != c.want || len(s.tries()) != 1 {
 				t.Errorf("%d tries, error %v", len(s.tries()), err)

@@ -6,36 +6,48 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo/direct"
+	"github.com/dynajournal/dynajournal/internal/dynamo/wire"
 )
 
-// Attributes is an item, or a key.
-type Attributes = map[string]types.AttributeValue
+// Types of package wire that callers need.
+type (
+	// Attributes is an item, or a key.
+	Attributes = wire.Attributes
+	// Item is an item whose attributes can be read by name.
+	Item = wire.Item
+	// Taker takes the items of a page one by one.
+	Taker = wire.Taker
+)
 
-// Put is a conditional or plain put of one item.
+// Put is a put of one item.
 type Put struct {
 	Table string
 	Item  Attributes
-	// Condition is a condition expression, empty for none, with its names and values.
+	// Condition is a condition expression with its names and values; empty for none.
 	Condition string
 	Names     map[string]string
 	Values    Attributes
-	// Before is called before every attempt, after the wait for a connection, if set. After an
-	// error the attempt is not sent, and the request ends with that error; what an earlier attempt
-	// may have done stays unknown.
+	// Before is called before every attempt, after the wait for a connection, if set. After an error
+	// the attempt is not sent, and the request ends with that error; the outcome of an earlier
+	// attempt can stay unknown.
 	Before func() error
 }
 
-// Put puts one item. A condition that fails is ErrConditionFailed with the item that stands there (OldItem), and may be the
-// answer to a second try whose first was applied: MaybeApplied tells.
+// Put puts one item. If the condition fails, the error is ErrConditionFailed and has the item that
+// is stored ([OldItem]). That may be the item itself, put by an earlier attempt: [MaybeApplied]
+// reports whether there was one.
 func (c *Client) Put(ctx context.Context, m *Meter, p Put) error {
-	_, err := call(ctx, c, m, request{operation: "PutItem", table: p.Table, write: true, before: p.Before}, func(ctx context.Context) (struct{}, Cost, error) {
+	r := request{operation: "PutItem", table: p.Table, write: true, before: p.Before}
+	_, err := call(ctx, c, m, r, func(ctx context.Context) (struct{}, Cost, error) {
 		cost, err := c.putItem(ctx, &p)
 		return struct{}{}, cost, err
 	})
 	return err
 }
 
-// putItem sends one try.
+// putItem makes one attempt.
 func (c *Client) putItem(ctx context.Context, p *Put) (Cost, error) {
 	in := &dynamodb.PutItemInput{
 		TableName:                 &p.Table,
@@ -48,47 +60,62 @@ func (c *Client) putItem(ctx context.Context, p *Put) (Cost, error) {
 		in.ConditionExpression = &p.Condition
 		in.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 	}
-	out, err := ask(ctx, c, examined{"PutItem", p.Table}, in, c.api.PutItem)
+	out, err := direct.Call(ctx, c.sender, direct.Operation{Name: "PutItem", Table: p.Table}, in, nil, c.api.PutItem)
 	if err != nil {
 		return Cost{}, err
 	}
-	return c.capacity("PutItem", true, out.ConsumedCapacity)
+	return c.endpoint.cost("PutItem", true, out.ConsumedCapacity)
 }
 
-// Remove deletes the item whose key is p.Item, under p's condition. Errors are those of Put.
-func (c *Client) Remove(ctx context.Context, m *Meter, p Put) error {
+// Delete is a delete of one item.
+type Delete struct {
+	Table string
+	Key   Attributes
+	// Condition is a condition expression with its names and values; empty for none.
+	Condition string
+	Names     map[string]string
+	Values    Attributes
+	// Before is that of Put.
+	Before func() error
+}
+
+// Delete deletes one item. Errors are those of Put, without the item that is stored.
+func (c *Client) Delete(ctx context.Context, m *Meter, d Delete) error {
 	in := &dynamodb.DeleteItemInput{
-		TableName:                 &p.Table,
-		Key:                       p.Item,
-		ExpressionAttributeNames:  p.Names,
-		ExpressionAttributeValues: p.Values,
+		TableName:                 &d.Table,
+		Key:                       d.Key,
+		ExpressionAttributeNames:  d.Names,
+		ExpressionAttributeValues: d.Values,
 		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
 	}
-	if p.Condition != "" {
-		in.ConditionExpression = &p.Condition
+	if d.Condition != "" {
+		in.ConditionExpression = &d.Condition
 	}
-	_, err := call(ctx, c, m, request{operation: "DeleteItem", table: p.Table, write: true, before: p.Before}, func(ctx context.Context) (struct{}, Cost, error) {
+	r := request{operation: "DeleteItem", table: d.Table, write: true, before: d.Before}
+	_, err := call(ctx, c, m, r, func(ctx context.Context) (struct{}, Cost, error) {
 		out, err := c.api.DeleteItem(ctx, in)
 		if err != nil {
 			return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 		}
-		cost, err := c.capacity("DeleteItem", true, out.ConsumedCapacity)
+		cost, err := c.endpoint.cost("DeleteItem", true, out.ConsumedCapacity)
 		return struct{}{}, cost, err
 	})
 	return err
 }
 
-// Update changes attributes of one item.
+// Update is a change of attributes of one item.
 type Update struct {
 	Table string
 	Key   Attributes
-	// Expression is an update expression, Condition a condition expression; Values are those of both.
+	// Expression is an update expression, Condition a condition expression. Values are those of
+	// both.
 	Expression, Condition string
 	Values                Attributes
 }
 
-// Update changes one item, and returns the attributes that it has changed, as they are now. A condition that fails is
-// ErrConditionFailed. The update must do the same when it is done twice.
+// Update changes one item, and returns the new values of the attributes that it has changed. If the
+// condition fails, the error is ErrConditionFailed. The update must be idempotent, as an attempt
+// whose response was lost is repeated.
 func (c *Client) Update(ctx context.Context, m *Meter, u Update) (Attributes, error) {
 	in := &dynamodb.UpdateItemInput{
 		TableName:                 &u.Table,
@@ -99,17 +126,18 @@ func (c *Client) Update(ctx context.Context, m *Meter, u Update) (Attributes, er
 		ReturnValues:              types.ReturnValueUpdatedNew,
 		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
 	}
-	return call(ctx, c, m, request{operation: "UpdateItem", table: u.Table, write: true}, func(ctx context.Context) (Attributes, Cost, error) {
+	r := request{operation: "UpdateItem", table: u.Table, write: true}
+	return call(ctx, c, m, r, func(ctx context.Context) (Attributes, Cost, error) {
 		out, err := c.api.UpdateItem(ctx, in)
 		if err != nil {
 			return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 		}
-		cost, err := c.capacity("UpdateItem", true, out.ConsumedCapacity)
+		cost, err := c.endpoint.cost("UpdateItem", true, out.ConsumedCapacity)
 		return out.Attributes, cost, err
 	})
 }
 
-// Replace puts one item, and returns the one it has replaced, nil if there was none.
+// Replace puts one item, and returns the one that it has replaced, nil if there was none.
 func (c *Client) Replace(ctx context.Context, m *Meter, table string, item Attributes) (Attributes, error) {
 	in := &dynamodb.PutItemInput{
 		TableName:              &table,
@@ -117,17 +145,18 @@ func (c *Client) Replace(ctx context.Context, m *Meter, table string, item Attri
 		ReturnValues:           types.ReturnValueAllOld,
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
-	return call(ctx, c, m, request{operation: "PutItem", table: table, write: true}, func(ctx context.Context) (Attributes, Cost, error) {
+	r := request{operation: "PutItem", table: table, write: true}
+	return call(ctx, c, m, r, func(ctx context.Context) (Attributes, Cost, error) {
 		out, err := c.api.PutItem(ctx, in)
 		if err != nil {
 			return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 		}
-		cost, err := c.capacity("PutItem", true, out.ConsumedCapacity)
+		cost, err := c.endpoint.cost("PutItem", true, out.ConsumedCapacity)
 		return out.Attributes, cost, err
 	})
 }
 
-// Get reads one item, strongly consistent; nil if there is none.
+// Get reads one item, strongly consistent. It returns nil if there is none.
 func (c *Client) Get(ctx context.Context, m *Meter, table string, key Attributes) (Attributes, error) {
 	in := &dynamodb.GetItemInput{
 		TableName:              &table,
@@ -135,12 +164,13 @@ func (c *Client) Get(ctx context.Context, m *Meter, table string, key Attributes
 		ConsistentRead:         aws.Bool(true),
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
-	return call(ctx, c, m, request{operation: "GetItem", table: table, write: false}, func(ctx context.Context) (Attributes, Cost, error) {
+	r := request{operation: "GetItem", table: table}
+	return call(ctx, c, m, r, func(ctx context.Context) (Attributes, Cost, error) {
 		out, err := c.api.GetItem(ctx, in)
 		if err != nil {
 			return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 		}
-		cost, err := c.capacity("GetItem", false, out.ConsumedCapacity)
+		cost, err := c.endpoint.cost("GetItem", false, out.ConsumedCapacity)
 		return out.Item, cost, err
 	})
 }
@@ -148,58 +178,63 @@ func (c *Client) Get(ctx context.Context, m *Meter, table string, key Attributes
 // Page is one page of a query or scan.
 type Page struct {
 	Items []Attributes
-	// Next is where the next page begins; nil after the last.
+	// Next is the exclusive start key of the next page; nil after the last.
 	Next Attributes
 }
 
-// Query reads one page. The input's ReturnConsumedCapacity is set.
+// Query reads one page. It sets the input's ReturnConsumedCapacity.
 func (c *Client) Query(ctx context.Context, m *Meter, in *dynamodb.QueryInput) (Page, error) {
-	return c.query(ctx, m, in, false)
+	return c.query(ctx, m, in, nil, Slot{})
 }
 
-func (c *Client) query(ctx context.Context, m *Meter, in *dynamodb.QueryInput, reserved bool) (Page, error) {
+// QueryItems reads one page as Query does, and hands its items to taker instead of making maps of
+// them. It returns the exclusive start key of the next page, nil after the last. After an error the
+// items taken are void. The slot can be one of Reserve.
+func (c *Client) QueryItems(
+	ctx context.Context, m *Meter, in *dynamodb.QueryInput, taker Taker, slot Slot,
+) (next Attributes, err error) {
+	page, err := c.query(ctx, m, in, wire.NewItems(taker), slot)
+	if err != nil {
+		return nil, err
+	}
+	if page.Items != nil { // the SDK decoded the response
+		taker.Start()
+	}
+	for _, item := range page.Items {
+		taker.Take(wire.Map(item))
+	}
+	return page.Next, nil
+}
+
+// query reads one page. Its items go to items where they are decoded by package wire, unless items
+// is nil.
+func (c *Client) query(ctx context.Context, m *Meter, in *dynamodb.QueryInput, items *wire.Items, slot Slot) (Page, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	r := request{operation: "Query", table: aws.ToString(in.TableName), write: false, reserved: reserved}
+	table := aws.ToString(in.TableName)
+	r := request{operation: "Query", table: table, slot: slot}
 	return call(ctx, c, m, r, func(ctx context.Context) (Page, Cost, error) {
-		out, err := ask(ctx, c, examined{"Query", aws.ToString(in.TableName)}, in, c.api.Query)
+		out, err := direct.Call(ctx, c.sender, direct.Operation{Name: "Query", Table: table}, in, items, c.api.Query)
 		if err != nil {
 			return Page{}, Cost{}, err
 		}
-		cost, err := c.capacity("Query", false, out.ConsumedCapacity)
-		if taking, _ := ctx.Value(takesItems{}).(*taking); err == nil && out.Items == nil && (taking == nil || !taking.given) {
+		cost, err := c.endpoint.cost("Query", false, out.ConsumedCapacity)
+		if err == nil && out.Items == nil && !items.Listed() {
 			err = errNoItems
 		}
 		return Page{out.Items, out.LastEvaluatedKey}, cost, err
 	})
 }
 
-// QueryItems reads one page as Query does, and gives its items to taker instead of making maps of them. next is where the next
-// page begins, nil after the last. After an error, what was taken does not count. A reserved one has its place by Reserve.
-func (c *Client) QueryItems(
-	ctx context.Context, m *Meter, in *dynamodb.QueryInput, taker Taker, reserved bool,
-) (next Attributes, err error) {
-	page, err := c.query(context.WithValue(ctx, takesItems{}, &taking{Taker: taker}), m, in, reserved)
-	if err != nil {
-		return nil, err
-	}
-	if page.Items != nil { // the SDK has decoded the answer
-		taker.Start()
-	}
-	for _, item := range page.Items {
-		taker.Take(mapped(item))
-	}
-	return page.Next, nil
-}
-
-// Scan reads one page. The input's ReturnConsumedCapacity is set.
+// Scan reads one page. It sets the input's ReturnConsumedCapacity.
 func (c *Client) Scan(ctx context.Context, m *Meter, in *dynamodb.ScanInput) (Page, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	return call(ctx, c, m, request{operation: "Scan", table: aws.ToString(in.TableName), write: false}, func(ctx context.Context) (Page, Cost, error) {
+	r := request{operation: "Scan", table: aws.ToString(in.TableName)}
+	return call(ctx, c, m, r, func(ctx context.Context) (Page, Cost, error) {
 		out, err := c.api.Scan(ctx, in)
 		if err != nil {
 			return Page{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 		}
-		cost, err := c.capacity("Scan", false, out.ConsumedCapacity)
+		cost, err := c.endpoint.cost("Scan", false, out.ConsumedCapacity)
 		if err == nil && out.Items == nil {
 			err = errNoItems
 		}

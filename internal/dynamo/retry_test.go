@@ -72,7 +72,7 @@ func TestFailedTryIsRepeatedWhereThatCanHelp(t *testing.T) {
 					t.Errorf("error %v, want %v", err, f.reason)
 				}
 				var request *dynamo.RequestError
-				if !errors.As(err, &request) || request.Tries != want || request.Operation != "PutItem" || request.Table != table {
+				if !errors.As(err, &request) || request.Attempts != want || request.Operation != "PutItem" || request.Table != table {
 					t.Errorf("error %#v does not name operation, table and %d tries", err, want)
 				}
 			})
@@ -107,7 +107,7 @@ func TestNoRetriesMeansOneTry(t *testing.T) {
 func TestErrorOfAnotherServiceShowsItsStatus(t *testing.T) {
 	s := play(respond(http.StatusForbidden, "<html>Forbidden</html>"))
 	err := put(t, client(t, s, func(o *dynamo.Options) { o.Retries = 0 }))
-	const want = `PutItem on table "events": DynamoDB is not available: an answer with status 403 that is not DynamoDB's`
+	const want = `PutItem on table "events": DynamoDB is not available: a response with status 403 that is not DynamoDB's`
 	if err == nil || len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
 		t.Errorf("error %q", err)
 	}

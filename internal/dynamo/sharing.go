@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// Bounds of how long writers do not share requests after access was denied.
+// The bounds of the time without shared requests after access was denied.
 const (
 	firstDenial   = time.Minute
 	longestDenial = time.Hour
 )
 
-// sharing is whether writers may share requests. A service that does not know PartiQL never will.
-// Access that is denied can be granted while the program runs, and denied by mistake, so it is
-// tried again after a while.
+// sharing decides whether writers may share requests. They never may again after the service turned
+// out not to know PartiQL. Access that was denied can be granted while the program runs, so it is
+// tried again after a pause.
 type sharing struct {
-	// off is whether any of what follows is set: most requests look at nothing else.
+	// off is true if any of the fields below is set. Most requests read nothing else.
 	off atomic.Bool
 
 	mu    sync.Mutex
 	never bool
-	// until is when a shared request is tried again, pause how long the last wait for that was.
+	// until is the end of the pause, pause its length.
 	until time.Time
 	pause time.Duration
 }
@@ -45,8 +45,8 @@ func (s *sharing) forbid() {
 	s.off.Store(true)
 }
 
-// refused ends sharing after a request was refused: for a while if access was denied, else for
-// good. It reports whether sharing was on before.
+// refused ends sharing after a request was refused: for a pause if access was denied, else for good.
+// It reports whether sharing was on before.
 func (s *sharing) refused(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,15 +55,14 @@ func (s *sharing) refused(err error) bool {
 	switch now := time.Now(); {
 	case !errors.Is(err, ErrDenied):
 		s.never = true
-	case !now.Before(s.until): // else it is known already, by a request that was sent at the same time
+	case !now.Before(s.until): // else a concurrent request has begun the pause
 		s.pause = min(max(2*s.pause, firstDenial), longestDenial)
 		s.until = now.Add(s.pause)
 	}
 	return wasOn
 }
 
-// accepted takes note of a shared request that was accepted. It reports whether sharing was off
-// before.
+// accepted ends the pause after a shared request was accepted. It reports whether there was one.
 func (s *sharing) accepted() bool {
 	if !s.off.Load() {
 		return false
@@ -76,4 +75,18 @@ func (s *sharing) accepted() bool {
 	s.pause, s.until = 0, time.Time{}
 	s.off.Store(false)
 	return true
+}
+
+// refused ends sharing, as the service does not know or allow PartiQL.
+func (g *Group) refused(reason, err error) {
+	if g.sharing.refused(reason) {
+		g.opts.Refused(err)
+	}
+}
+
+// accepted begins sharing again, as the service has accepted PartiQL.
+func (g *Group) accepted() {
+	if g.sharing.accepted() && g.opts.Accepted != nil {
+		g.opts.Accepted()
+	}
 }

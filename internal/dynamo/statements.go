@@ -9,8 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// statements gives the INSERT of an item. Items with the same attributes have the same text, with a parameter for each value,
-// so that the service parses it once. It is safe for concurrent use.
+// statements has the INSERT statements of items. Items with the same attributes have the same text,
+// with a parameter for each value, so that the service parses it once. It is safe for concurrent
+// use.
 type statements struct {
 	table string
 
@@ -18,16 +19,17 @@ type statements struct {
 	known []*statement
 }
 
-// statement is the INSERT of items with certain attributes.
+// statement is the INSERT of items with the same attribute names.
 type statement struct {
 	names []string
 	text  string
 }
 
-// maxKnown bounds how many statements are kept: events have few different sets of attributes.
-const maxKnown = 32
+// maxStatementsKept bounds the statements that are kept. Events have few different sets of
+// attributes.
+const maxStatementsKept = 32
 
-// of gives an item's statement and its parameters.
+// of returns the statement of an item and its parameters.
 func (s *statements) of(item Attributes) (*statement, []types.AttributeValue) {
 	s.mu.RLock()
 	known := s.known
@@ -39,7 +41,7 @@ func (s *statements) of(item Attributes) (*statement, []types.AttributeValue) {
 	}
 	k := newStatement(s.table, item)
 	s.mu.Lock()
-	if len(s.known) < maxKnown {
+	if len(s.known) < maxStatementsKept {
 		s.known = append(slices.Clip(s.known), k)
 	}
 	s.mu.Unlock()
@@ -61,7 +63,8 @@ func newStatement(table string, item Attributes) *statement {
 	return k
 }
 
-// parameters are an item's values in the order of the statement, nil if it has other attributes.
+// parameters returns the values of an item in the order of the statement, nil if the item has other
+// attributes.
 func (k *statement) parameters(item Attributes) []types.AttributeValue {
 	if len(item) != len(k.names) {
 		return nil

@@ -11,12 +11,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// errNoTable is an answer that is none.
-var errNoTable = errors.New("the answer has no description of a table")
+// errNoTable is the failure of a response without a table.
+var errNoTable = errors.New("the response has no description of a table")
 
-// Describe describes a table.
-func (c *Client) Describe(ctx context.Context, table string) (*types.TableDescription, error) {
-	return call(ctx, c, &Meter{}, request{operation: "DescribeTable", table: table, write: false}, func(ctx context.Context) (*types.TableDescription, Cost, error) {
+// DescribeTable returns the description of a table.
+func (c *Client) DescribeTable(ctx context.Context, table string) (*types.TableDescription, error) {
+	r := request{operation: "DescribeTable", table: table}
+	return call(ctx, c, &Meter{}, r, func(ctx context.Context) (*types.TableDescription, Cost, error) {
 		out, err := c.api.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
 		if err != nil {
 			return nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
@@ -28,11 +29,12 @@ func (c *Client) Describe(ctx context.Context, table string) (*types.TableDescri
 	})
 }
 
-// Create asks for a table, and waits until it is active or ctx ends. It reports whether it made the table: false if there
-// was one already.
-func (c *Client) Create(ctx context.Context, in *dynamodb.CreateTableInput) (bool, error) {
+// CreateTable creates a table, and waits until it is active or ctx ends. It reports whether it has
+// created the table; false if there was one.
+func (c *Client) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput) (bool, error) {
 	table := aws.ToString(in.TableName)
-	made, err := call(ctx, c, &Meter{}, request{operation: "CreateTable", table: table, write: false}, func(ctx context.Context) (bool, Cost, error) {
+	r := request{operation: "CreateTable", table: table}
+	created, err := call(ctx, c, &Meter{}, r, func(ctx context.Context) (bool, Cost, error) {
 		_, err := c.api.CreateTable(ctx, in)
 		if _, ok := errors.AsType[*types.ResourceInUseException](err); ok {
 			return false, Cost{}, nil
@@ -42,12 +44,14 @@ func (c *Client) Create(ctx context.Context, in *dynamodb.CreateTableInput) (boo
 	if err != nil {
 		return false, err
 	}
-	return made, c.awaitActive(ctx, table)
+	return created, c.awaitActive(ctx, table)
 }
 
-// Delete deletes a table, and waits until it is gone or ctx ends. Deleting a table that does not exist is ErrTableNotFound.
-func (c *Client) Delete(ctx context.Context, table string) error {
-	_, err := call(ctx, c, &Meter{}, request{operation: "DeleteTable", table: table, write: false}, func(ctx context.Context) (struct{}, Cost, error) {
+// DeleteTable deletes a table, and waits until it is gone or ctx ends. The error is ErrTableNotFound
+// if the table does not exist.
+func (c *Client) DeleteTable(ctx context.Context, table string) error {
+	r := request{operation: "DeleteTable", table: table}
+	_, err := call(ctx, c, &Meter{}, r, func(ctx context.Context) (struct{}, Cost, error) {
 		_, err := c.api.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table})
 		return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 	})
@@ -55,7 +59,7 @@ func (c *Client) Delete(ctx context.Context, table string) error {
 		return err
 	}
 	return poll(ctx, func() (bool, error) {
-		_, err := c.Describe(ctx, table)
+		_, err := c.DescribeTable(ctx, table)
 		if errors.Is(err, ErrTableNotFound) {
 			return true, nil
 		}
@@ -66,7 +70,8 @@ func (c *Client) Delete(ctx context.Context, table string) error {
 // UpdateTable changes a table, and waits until it and its indexes are active or ctx ends.
 func (c *Client) UpdateTable(ctx context.Context, in *dynamodb.UpdateTableInput) error {
 	table := aws.ToString(in.TableName)
-	_, err := call(ctx, c, &Meter{}, request{operation: "UpdateTable", table: table, write: false}, func(ctx context.Context) (struct{}, Cost, error) {
+	r := request{operation: "UpdateTable", table: table}
+	_, err := call(ctx, c, &Meter{}, r, func(ctx context.Context) (struct{}, Cost, error) {
 		_, err := c.api.UpdateTable(ctx, in)
 		return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 	})
@@ -76,7 +81,7 @@ func (c *Client) UpdateTable(ctx context.Context, in *dynamodb.UpdateTableInput)
 	return c.awaitActive(ctx, table)
 }
 
-// TTL is the name of the attribute by which items of a table expire, empty if they don't.
+// TTL returns the name of the attribute by which items of a table expire, empty if they do not.
 func (c *Client) TTL(ctx context.Context, table string) (string, error) {
 	d, err := c.DescribeTTL(ctx, table)
 	if err != nil || d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
@@ -85,10 +90,10 @@ func (c *Client) TTL(ctx context.Context, table string) (string, error) {
 	return aws.ToString(d.AttributeName), nil
 }
 
-// DescribeTTL describes how items of a table expire.
+// DescribeTTL returns how items of a table expire.
 func (c *Client) DescribeTTL(ctx context.Context, table string) (types.TimeToLiveDescription, error) {
-	req := request{operation: "DescribeTimeToLive", table: table, write: false}
-	return call(ctx, c, &Meter{}, req, func(ctx context.Context) (types.TimeToLiveDescription, Cost, error) {
+	r := request{operation: "DescribeTimeToLive", table: table}
+	return call(ctx, c, &Meter{}, r, func(ctx context.Context) (types.TimeToLiveDescription, Cost, error) {
 		out, err := c.api.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table})
 		if err != nil {
 			return types.TimeToLiveDescription{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
@@ -100,9 +105,10 @@ func (c *Client) DescribeTTL(ctx context.Context, table string) (types.TimeToLiv
 	})
 }
 
-// EnableTTL lets items expire by a numeric attribute that holds seconds since 1970.
+// EnableTTL makes items expire by a numeric attribute in seconds since 1970.
 func (c *Client) EnableTTL(ctx context.Context, table, attribute string) error {
-	_, err := call(ctx, c, &Meter{}, request{operation: "UpdateTimeToLive", table: table, write: false}, func(ctx context.Context) (struct{}, Cost, error) {
+	r := request{operation: "UpdateTimeToLive", table: table}
+	_, err := call(ctx, c, &Meter{}, r, func(ctx context.Context) (struct{}, Cost, error) {
 		_, err := c.api.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 			TableName:               &table,
 			TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &attribute, Enabled: aws.Bool(true)},
@@ -115,7 +121,7 @@ func (c *Client) EnableTTL(ctx context.Context, table, attribute string) error {
 // awaitActive waits until a table and all its indexes are active.
 func (c *Client) awaitActive(ctx context.Context, table string) error {
 	return poll(ctx, func() (bool, error) {
-		d, err := c.Describe(ctx, table)
+		d, err := c.DescribeTable(ctx, table)
 		if err != nil {
 			if errors.Is(err, ErrTableNotFound) { // not yet visible everywhere
 				return false, nil
@@ -131,7 +137,7 @@ func (c *Client) awaitActive(ctx context.Context, table string) error {
 	})
 }
 
-// poll asks until done, with pauses that grow to a second, or until ctx ends.
+// poll calls done until it returns true or an error, or ctx ends. The pauses grow to a second.
 func poll(ctx context.Context, done func() (bool, error)) error {
 	const first, longest = 20 * time.Millisecond, time.Second
 	for pause := first; ; pause = min(2*pause, longest) {

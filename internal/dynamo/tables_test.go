@@ -22,7 +22,7 @@ func described(status, indexStatus string) step {
 
 // create asks for a table.
 func create(ctx context.Context, c *dynamo.Client) (bool, error) {
-	return c.Create(ctx, &dynamodb.CreateTableInput{TableName: aws.String(table)})
+	return c.CreateTable(ctx, &dynamodb.CreateTableInput{TableName: aws.String(table)})
 }
 
 func TestCreateWaitsUntilTableAndIndexesAreActive(t *testing.T) {
@@ -73,21 +73,21 @@ func TestUpdateWaitsUntilTableAndIndexesAreActive(t *testing.T) {
 func TestDeleteWaitsUntilTheTableIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := play(ok(`{}`), described("DELETING", "DELETING"), refuse(400, "ResourceNotFoundException"))
-		if err := client(t, s).Delete(t.Context(), table); err != nil || len(s.tries()) != 3 {
+		if err := client(t, s).DeleteTable(t.Context(), table); err != nil || len(s.tries()) != 3 {
 			t.Errorf("%d requests, error %v", len(s.tries()), err)
 		}
 	})
 }
 
 func TestDeleteOfATableThatDoesNotExistSaysSo(t *testing.T) {
-	err := client(t, play(refuse(400, "ResourceNotFoundException"))).Delete(t.Context(), table)
+	err := client(t, play(refuse(400, "ResourceNotFoundException"))).DeleteTable(t.Context(), table)
 	if !errors.Is(err, dynamo.ErrTableNotFound) {
 		t.Error(err)
 	}
 }
 
 func TestDescribeGivesTheTable(t *testing.T) {
-	d, err := client(t, play(described("ACTIVE", "ACTIVE"))).Describe(t.Context(), table)
+	d, err := client(t, play(described("ACTIVE", "ACTIVE"))).DescribeTable(t.Context(), table)
 	if err != nil || aws.ToString(d.TableName) != table || len(d.GlobalSecondaryIndexes) != 1 {
 		t.Errorf("%+v, %v", d, err)
 	}

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,14 +12,30 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/dynamo/direct"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// ownBody gives a request its body anew, from memory. The SDK's own is bad for the transport in two ways. Smithy closes it as
-// soon as the head of the answer is there, and WriteTo of a closed body says that the body has ended: the transport, which
-// looks for a rest after what it has written, takes that for a body that was cut short, and closes the connection under the
-// answer; with answers as fast as those over loopback, some requests fail. And the transport does not know it for one that is
-// in memory, so it sends the head on its own first: a second write, and a second time that the service wakes up for.
+// ownBodies is the HTTP client that the SDK sends with. It replaces the body of a request by one in
+// memory, for two reasons:
+//
+//   - The SDK closes its body as soon as the response headers have come, and WriteTo of a closed
+//     body returns io.EOF. net/http calls it after a large body, to see whether there is more. If
+//     the response was fast, as over loopback, net/http takes the request for broken and closes the
+//     connection.
+//   - net/http does not know that the SDK's body is in memory, and so sends the headers in a write
+//     of their own, which wakes up the service twice.
+type ownBodies struct{ aws.HTTPClient }
+
+// Do sends a request of the SDK.
+func (c ownBodies) Do(r *http.Request) (*http.Response, error) {
+	if err := ownBody(r); err != nil {
+		return nil, err
+	}
+	return c.HTTPClient.Do(r) //nolint:wrapcheck // an HTTP client returns errors unchanged
+}
+
+// ownBody replaces the body of a request by one in memory.
 func ownBody(r *http.Request) error {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength <= 0 {
 		return nil
@@ -34,72 +51,60 @@ func ownBody(r *http.Request) error {
 	return nil
 }
 
-// transport is what the SDK sends requests by.
+// transport is the HTTP client that every request is sent with, by the SDK and directly. It checks
+// responses and learns the service's time from them.
 type transport struct {
 	inner    aws.HTTPClient
 	endpoint *endpoint
 	clock    *clock.Clock
 }
 
-// Do sends a request of the SDK, unless it has been sent and answered already.
-func (t transport) Do(r *http.Request) (*http.Response, error) {
-	if sent, ok := r.Context().Value(replyKey{}).(*reply); ok {
-		return sent.take()
-	}
-	if err := ownBody(r); err != nil {
-		return nil, err
-	}
-	wanted, ok := r.Context().Value(lessonKey{}).(*lesson)
-	if !ok {
-		return t.send(r)
-	}
-	e := exampleOf(r)
-	answer, err := t.send(r)
-	if err == nil {
-		wanted.learn(e, answer)
-	}
-	return answer, err
+// checkedKey is the context key of the [clock.Moment] before an attempt's check. A context carries
+// it, as the SDK has no other way to give a value of an attempt to its HTTP client for every
+// operation alike.
+type checkedKey struct{}
+
+// withChecked returns a context for an attempt whose check began at a moment.
+func withChecked(ctx context.Context, m clock.Moment) context.Context {
+	return context.WithValue(ctx, checkedKey{}, m)
 }
 
-// begunKey is the key of the context's value that says when an attempt began: a clock.Moment.
-type begunKey struct{}
+// maxUnsent bounds the time between the check before an attempt and its sending.
+const maxUnsent = time.Minute
 
-// longestStart bounds the time between the check before an attempt and its sending.
-const longestStart = time.Minute
-
-// errSlept is the failure of an attempt that was not sent, as too much time had passed since the
-// check that allowed it: the machine slept. A later attempt is checked anew.
+// errSlept is the failure of an attempt that was not sent, as the machine slept after the check that
+// allowed it. The next attempt is checked again.
 var errSlept = errors.New("the machine slept before the request was sent")
 
-// send sends a request, and checks the answer. The SDK checks a checksum only when the answer is
-// closed, and then tells nobody: a damaged answer would be taken for an acknowledgement.
+// Do sends a request and checks the response. The SDK would check a checksum only when the response
+// is closed, and ignore the error: a damaged response would be taken for an acknowledgement.
 //
-// A machine that sleeps between the check before an attempt and the signing would sign what the
-// check no longer allows with a fresh date, so the time is looked at once more here, behind the
-// signing. After that the signature's age protects: the service refuses one that is older than 15
-// minutes.
-func (t transport) send(r *http.Request) (*http.Response, error) {
-	begun, ok := r.Context().Value(begunKey{}).(clock.Moment)
-	if safeguard.SleptUnsent && ok && t.clock.Since(begun) > longestStart {
+// A machine that sleeps between the check and the signing would sign what the check no longer allows
+// with the current date. So the time is compared here, after the signing. A sleep after that is
+// harmless: the service refuses signatures that are older than 15 minutes.
+func (t transport) Do(r *http.Request) (*http.Response, error) {
+	checked, ok := r.Context().Value(checkedKey{}).(clock.Moment)
+	if safeguard.SleptUnsent && ok && t.clock.Since(checked) > maxUnsent {
 		return nil, errSlept
 	}
-	answer, err := t.inner.Do(r)
+	response, err := t.inner.Do(r)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a transport hands errors on as they are
+		return nil, err //nolint:wrapcheck // as above
 	}
-	if err := t.endpoint.check(answer); err != nil {
+	if err := t.endpoint.check(response); err != nil {
 		return nil, err
 	}
-	if dated(answer) && (!ok || t.clock.Since(begun) <= longestStart) { // one that waited here in a sleep states an old time
-		if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
+	// A response that waited here while the machine slept has an old date.
+	if datedByService(response) && (!ok || t.clock.Since(checked) <= maxUnsent) {
+		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
 			t.clock.Learn(date)
 		}
 	}
-	return answer, nil
+	return response, nil
 }
 
-// dated reports whether the Date of an answer is the service's: a failure without a checksum can be
-// of a proxy in between.
-func dated(answer *http.Response) bool {
-	return answer.StatusCode == http.StatusOK || answer.Header.Get(sumHeader) != ""
+// datedByService reports whether the Date of a response is the service's. An error without a
+// checksum can come from a proxy.
+func datedByService(response *http.Response) bool {
+	return response.StatusCode == http.StatusOK || response.Header.Get(direct.ChecksumHeader) != ""
 }

@@ -72,10 +72,10 @@ type reader struct {
 	pages  chan page // has room for the page of the one order that is open
 }
 
-// order says what to read. reserved is that of dynamo.Client.QueryItems.
+// order is a partition to read. The slot is that of dynamo.Client.QueryItems.
 type order struct {
-	number   int64
-	reserved bool
+	number int64
+	slot   dynamo.Slot
 }
 
 func openPartitions(ctx context.Context, r *run, from, needed int64) *partitions {
@@ -93,7 +93,7 @@ func (p *partitions) know(marks layout.Marks) {
 }
 
 // begin has the first page read while the caller does something else.
-func (p *partitions) begin() { p.first = p.order(order{p.current, false}) }
+func (p *partitions) begin() { p.first = p.order(order{p.current, dynamo.Slot{}}) }
 
 // close ends what is being read, if there is anything, and waits for it.
 func (p *partitions) close() {
@@ -120,8 +120,8 @@ func (p *partitions) dismiss() {
 	p.wg.Wait()
 }
 
-// expel ends the readers, each when it has read what it was told to: a place that is reserved has
-// to be used.
+// expel ends the readers, each when it has read what it was told to: a slot that is held has to be
+// used.
 func (p *partitions) expel() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +147,7 @@ func (p *partitions) order(o order) *reader {
 			p.hire(r)
 		}
 	}
-	if p.over { // the context has ended, so this only gives back a place that is reserved
+	if p.over { // the context has ended, so this only releases a slot
 		r.pages <- p.read(o, nil)
 		return r
 	}
@@ -172,10 +172,14 @@ func (p *partitions) hire(r *reader) {
 func (p *partitions) readAhead() {
 	for len(p.ahead) < p.store.Parallelism-1 {
 		number := p.current + 1 + int64(len(p.ahead))
-		if number > p.needed || !p.store.Client.Reserve() {
+		if number > p.needed {
 			return
 		}
-		p.ahead = append(p.ahead, p.order(order{number, true}))
+		slot := p.store.Client.Reserve()
+		if !slot.Held() {
+			return
+		}
+		p.ahead = append(p.ahead, p.order(order{number, slot}))
 	}
 }
 
@@ -184,7 +188,7 @@ func (p *partitions) read(o order, next dynamo.Attributes) page {
 	lo := max(o.number*layout.PartitionSize, p.from)
 	in := p.store.partitionQuery(p.pid, lo, partitionEnd(lo))
 	in.ExclusiveStartKey = next
-	slots, next, err := p.store.page(p.ctx, p.meter, p.pid, o.number, in, o.reserved)
+	slots, next, err := p.store.page(p.ctx, p.meter, p.pid, o.number, in, o.slot)
 	got := page{slots: slots, read: p.sequence.stamp(), next: next, err: err}
 	if lo == 1 && in.ExclusiveStartKey == nil && err == nil && len(slots) == 0 {
 		// A new persistence id, as it seems: the low mark is asked for while the marks may still be
@@ -245,9 +249,9 @@ func (p *partitions) take() page {
 		p.first, p.idle = nil, append(p.idle, r)
 		return got
 	}
-	reserved := p.store.Client.Reserve()
-	if reserved {
+	slot := p.store.Client.Reserve()
+	if slot.Held() {
 		p.readAhead()
 	}
-	return p.read(order{p.current, reserved}, p.rest)
+	return p.read(order{p.current, slot}, p.rest)
 }

@@ -62,9 +62,15 @@ func (s *Store) replaceUnchanged(ctx context.Context, m *dynamo.Meter, item, sto
 // RemoveUnchanged removes the item of a number. It reports whether the item was still as it is
 // given here.
 func (s *Store) RemoveUnchanged(ctx context.Context, m *dynamo.Meter, pid string, seq int64, stored layout.Attributes) (bool, error) {
-	remove := unchanged(stored)
-	remove.Table, remove.Item, remove.Before = s.Table, s.Keys.Event(pid, seq).Attributes(), s.Before
-	err := s.Client.Remove(ctx, m, remove)
+	same := unchanged(stored)
+	err := s.Client.Delete(ctx, m, dynamo.Delete{
+		Table:     s.Table,
+		Key:       s.Keys.Event(pid, seq).Attributes(),
+		Condition: same.Condition,
+		Names:     same.Names,
+		Values:    same.Values,
+		Before:    s.Before,
+	})
 	if !errors.Is(err, dynamo.ErrConditionFailed) {
 		return err == nil, err
 	}
@@ -94,9 +100,9 @@ func (s *Store) RemoveExpired(ctx context.Context, m *dynamo.Meter, pid string, 
 	if !safeguard.StillExpired {
 		expired = " <> :now"
 	}
-	err := s.Client.Remove(ctx, m, dynamo.Put{
+	err := s.Client.Delete(ctx, m, dynamo.Delete{
 		Table:     s.Table,
-		Item:      s.Keys.Event(pid, seq).Attributes(),
+		Key:       s.Keys.Event(pid, seq).Attributes(),
 		Before:    s.Before,
 		Condition: layout.AttrExpires + expired + " AND attribute_not_exists(" + layout.AttrEvent + ") AND attribute_not_exists(" + layout.AttrPay + ")",
 		Values:    dynamo.Attributes{":now": number(now)},

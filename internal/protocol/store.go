@@ -139,18 +139,16 @@ func (s *Store) partitionQuery(pid string, lo, hi int64) *dynamodb.QueryInput {
 	}
 }
 
-// page reads one page of a partition query. reserved is that of dynamo.Client.QueryItems.
+// page reads one page of a partition query. The slot is that of dynamo.Client.QueryItems.
 func (s *Store) page(
-	ctx context.Context, m *dynamo.Meter, pid string, p int64, in *dynamodb.QueryInput, reserved bool,
+	ctx context.Context, m *dynamo.Meter, pid string, p int64, in *dynamodb.QueryInput, slot dynamo.Slot,
 ) ([]layout.Slot, dynamo.Attributes, error) {
 	if !s.Keys.PartitionFits(pid, p) {
-		if reserved {
-			s.Client.Release()
-		}
+		slot.Release()
 		return nil, nil, nil
 	}
 	taken := slots{partition: s.Keys.Within(pid, p)}
-	next, err := s.Client.QueryItems(ctx, m, in, &taken, reserved)
+	next, err := s.Client.QueryItems(ctx, m, in, &taken, slot)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read partition %d: %w", p, err)
 	}
@@ -193,7 +191,7 @@ func (s *Store) Partition(ctx context.Context, m *dynamo.Meter, pid string, p in
 func (s *Store) Span(ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64) ([]layout.Slot, error) {
 	var all []layout.Slot
 	for in := s.partitionQuery(pid, lo, hi); ; {
-		slots, next, err := s.page(ctx, m, pid, lo/layout.PartitionSize, in, false)
+		slots, next, err := s.page(ctx, m, pid, lo/layout.PartitionSize, in, dynamo.Slot{})
 		if err != nil {
 			return nil, err
 		}

@@ -155,6 +155,6 @@ func (w *Watch) besides(low layout.LowMark) bool {
 func (s *Store) anything(ctx context.Context, m *dynamo.Meter, pid string, span Span) (bool, error) {
 	in := s.partitionQuery(pid, span.First, span.Last)
 	in.Limit = aws.Int32(1)
-	slots, _, err := s.page(ctx, m, pid, span.First/layout.PartitionSize, in, false)
+	slots, _, err := s.page(ctx, m, pid, span.First/layout.PartitionSize, in, dynamo.Slot{})
 	return len(slots) > 0, err
 }

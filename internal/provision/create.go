@@ -20,7 +20,7 @@ type Options struct {
 // Create makes the journal table, the snapshot table, and the journal's header, as far as they do
 // not exist.
 func (j *Journal) Create(ctx context.Context, client *dynamo.Client, opts Options) error {
-	made, err := client.Create(ctx, j.journalTable(opts))
+	made, err := client.CreateTable(ctx, j.journalTable(opts))
 	if err == nil {
 		err = j.enableTTL(ctx, client)
 	}
@@ -45,10 +45,10 @@ func (j *Journal) Create(ctx context.Context, client *dynamo.Client, opts Option
 
 // createSnapshotTable makes the snapshot table, or checks the one that exists.
 func (j *Journal) createSnapshotTable(ctx context.Context, client *dynamo.Client, opts Options) error {
-	if _, err := client.Create(ctx, j.snapshotTable(opts)); err != nil {
+	if _, err := client.CreateTable(ctx, j.snapshotTable(opts)); err != nil {
 		return err
 	}
-	d, err := client.Describe(ctx, j.SnapshotTable)
+	d, err := client.DescribeTable(ctx, j.SnapshotTable)
 	if err != nil {
 		return err
 	}

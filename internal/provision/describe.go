@@ -48,7 +48,7 @@ type Index struct {
 // Describe describes a table, and of the journal table what its header says. Of a table with
 // another key than a journal's there is no header.
 func (j *Journal) Describe(ctx context.Context, client *dynamo.Client, name string) (Table, error) {
-	d, err := client.Describe(ctx, name)
+	d, err := client.DescribeTable(ctx, name)
 	if err != nil {
 		return Table{}, err
 	}

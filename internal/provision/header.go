@@ -31,7 +31,7 @@ func (j *Journal) missingHeader(ctx context.Context, client *dynamo.Client, opts
 		want.Shards = int64(j.SequenceShards)
 	}
 	want.FenceWindow = int64(j.FenceWindow / time.Second)
-	d, err := client.Describe(ctx, j.Table)
+	d, err := client.DescribeTable(ctx, j.Table)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 // FindIndex reports whether the journal table has the index of persistence ids. One that can't be
 // used is ErrIndex, and so is none where another than the usual one is named.
 func (j *Journal) FindIndex(ctx context.Context, client *dynamo.Client, native bool) (bool, error) {
-	table, err := client.Describe(ctx, j.Table)
+	table, err := client.DescribeTable(ctx, j.Table)
 	if err != nil {
 		return false, err
 	}

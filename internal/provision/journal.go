@@ -44,7 +44,7 @@ type Found struct {
 // configuration.
 func (j *Journal) Inspect(ctx context.Context, client *dynamo.Client) (Found, error) {
 	var found Found
-	table, err := client.Describe(ctx, j.Table)
+	table, err := client.DescribeTable(ctx, j.Table)
 	switch {
 	case errors.Is(err, dynamo.ErrDenied): // policies made for the JVM may lack DescribeTable: the strictest limit is always right
 		table, found.KeyLimit = nil, layout.MaxRangeKeyBytes

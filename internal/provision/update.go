@@ -21,7 +21,7 @@ type Change struct {
 // Update adds what an existing journal table lacks: the index of persistence ids and the expiry of
 // tombstones. It returns what was added.
 func (j *Journal) Update(ctx context.Context, client *dynamo.Client) ([]Change, error) {
-	table, err := client.Describe(ctx, j.Table)
+	table, err := client.DescribeTable(ctx, j.Table)
 	if err != nil {
 		return nil, err
 	}

@@ -111,9 +111,9 @@ func (s *Store) saveSplit(ctx context.Context, m *dynamo.Meter, snapshot *layout
 
 // removeUnchanged removes a whole snapshot, unless it was saved anew since it was seen: then that one counts.
 func (s *Store) removeUnchanged(ctx context.Context, m *dynamo.Meter, key, seen layout.Attributes) error {
-	err := s.Client.Remove(ctx, m, dynamo.Put{
+	err := s.Client.Delete(ctx, m, dynamo.Delete{
 		Table:     s.Table,
-		Item:      key,
+		Key:       key,
 		Condition: layout.AttrSnapshotTS + " = :seen",
 		Values:    dynamo.Attributes{":seen": seen[layout.AttrSnapshotTS]},
 	})

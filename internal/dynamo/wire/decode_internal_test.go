@@ -1,4 +1,4 @@
-package dynamo
+package wire
 
 import (
 	"bytes"
@@ -16,17 +16,28 @@ import (
 	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
 )
 
-// bySDK decodes an answer of Query as the SDK does.
+// responseOf returns a successful response with a body.
+func responseOf(body []byte) *smithyhttp.Response {
+	return &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusOK, Body: readerCloser{bytes.NewReader(body)}}}
+}
+
+// readerCloser is a body in memory.
+type readerCloser struct{ *bytes.Reader }
+
+func (readerCloser) Close() error { return nil }
+
+// bySDK decodes a response of Query as the SDK does.
 func bySDK(tb testing.TB, body []byte) (*dynamodb.QueryOutput, error) {
 	tb.Helper()
 	out := &dynamodb.QueryOutput{}
-	answer := &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusOK, Body: newWholeBody(bytes.NewBuffer(body))}}
+	response := responseOf(body)
 	operation := smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput)
-	err := awsjson.New10(schemas.DynamoDB_20120810).DeserializeResponse(tb.Context(), operation, dynamodb.TypeRegistry, answer, out)
+	err := awsjson.New10(schemas.DynamoDB_20120810).DeserializeResponse(tb.Context(), operation, dynamodb.TypeRegistry, response, out)
 	return out, err
 }
 
-// compare decodes a body in both ways, and says whether it was plain.
+// compare decodes a page with decodePage and with the SDK. It fails where the two differ, and
+// reports whether the page was plain.
 func compare(tb testing.TB, body []byte) bool {
 	tb.Helper()
 	before := bytes.Clone(body)
@@ -39,34 +50,34 @@ func compare(tb testing.TB, body []byte) bool {
 	}
 	want, err := bySDK(tb, body)
 	if err != nil {
-		tb.Fatalf("decodePage took %q, of which the SDK says: %v", body, err)
+		tb.Fatalf("decodePage decoded %q, and the SDK returns %v", body, err)
 	}
 	out := &dynamodb.QueryOutput{
 		Items: got.items, Count: got.count, ScannedCount: got.scanned, LastEvaluatedKey: got.next, ConsumedCapacity: got.capacity,
 	}
 	if !reflect.DeepEqual(out, want) {
-		tb.Fatalf("decodePage made\n%#v of %q, the SDK\n%#v", out, body, want)
+		tb.Fatalf("decodePage returned\n%#v for %q, the SDK\n%#v", out, body, want)
 	}
-	var taken kept
-	if _, ok := decodePage(body, &taken); !ok || len(taken.items) != len(want.Items) {
-		tb.Fatalf("decodePage gave %d items of %q to its taker, the SDK has %d", len(taken.items), body, len(want.Items))
+	var taken copies
+	if _, ok := decodePage(body, NewItems(&taken)); !ok || len(taken.items) != len(want.Items) {
+		tb.Fatalf("the taker got %d items of %q, the SDK has %d", len(taken.items), body, len(want.Items))
 	}
 	for i, item := range taken.items {
 		if !reflect.DeepEqual(item, want.Items[i]) {
-			tb.Fatalf("decodePage gave\n%#v of %q to its taker, the SDK has\n%#v", item, body, want.Items[i])
+			tb.Fatalf("the taker got\n%#v of %q, the SDK has\n%#v", item, body, want.Items[i])
 		}
 	}
 	return true
 }
 
-// kept takes items, and copies them.
-type kept struct{ items []Attributes }
+// copies takes items and copies them.
+type copies struct{ items []Attributes }
 
-func (k *kept) Start() { k.items = nil }
+func (c *copies) Start() { c.items = nil }
 
-func (k *kept) Take(item Item) {
+func (c *copies) Take(item Item) {
 	copied := Attributes{}
-	for _, a := range item.(*listed).attributes {
+	for _, a := range item.(*list).attributes {
 		switch v, _ := item.Get(a.name); v := v.(type) {
 		case *types.AttributeValueMemberS:
 			copied[a.name] = new(*v)
@@ -76,16 +87,16 @@ func (k *kept) Take(item Item) {
 			copied[a.name] = new(*v)
 		}
 	}
-	k.items = append(k.items, copied)
+	c.items = append(c.items, copied)
 }
 
-// TestItemsShareNoBytes has items with the same bytes, which whoever has one of them may change.
-func TestItemsShareNoBytes(t *testing.T) {
+// A caller may change the bytes of one item.
+func TestItemsWithTheSameBytesDoNotShareThem(t *testing.T) {
 	t.Parallel()
 	body := []byte(`{"Items":[{"b":{"B":"AA=="}},{"b":{"B":"AA=="}},{"b":{"B":"AA=="}}]}`)
 	page, plain := decodePage(body, nil)
-	var taken kept
-	if _, ok := decodePage(body, &taken); !ok || !plain {
+	var taken copies
+	if _, ok := decodePage(body, NewItems(&taken)); !ok || !plain {
 		t.Fatal("the page was not plain")
 	}
 	for _, items := range [][]Attributes{page.items, taken.items} {
@@ -99,14 +110,14 @@ func TestItemsShareNoBytes(t *testing.T) {
 	}
 }
 
-// ignored takes items, and does nothing with them.
-type ignored struct{}
+// discard takes items and does nothing with them.
+type discard struct{}
 
-func (ignored) Start()    {}
-func (ignored) Take(Item) {}
+func (discard) Start()    {}
+func (discard) Take(Item) {}
 
-// The answers that are plain, and those that are not: only the SDK says what they mean.
-func answers() (plain, others []string) {
+// pages returns responses of Query that are plain, and others, which are left to the SDK.
+func pages() (plain, others []string) {
 	in := func(value string) string { return `{"Items":[{"par":` + value + `}]}` }
 	return []string{
 			`{}`, ` { } `, `{"Items":[],"Count":0,"ScannedCount":0}`, `{"Items":[{}]}`,
@@ -121,12 +132,12 @@ func answers() (plain, others []string) {
 			`{"ConsumedCapacity":{"TableName":"t","TableName":"u"},"ConsumedCapacity":{"CapacityUnits":1}}`, in("{\"S\":\"\x7f\"}"),
 			`{"\u0049tems":[{"\u0061":{"\u0053":"1"}},{"a":{"S":"1"}},{"\u0061":{"\u0053":"1"}},{"\u0061":{"\u0053":"2"},"a":{"N":"1"}}]}`,
 			`{"Items":[{"a":{"S":"x"}},{"a":{"S":"xy"}},{"ab":{"S":"x"}},{"a":{"S" :"x"}},{ "a":{"S":"x" } }]}`,
-			wide(attributesMost, 3), `{"Items":[{"a":{"S":"x"}}],"LastEvaluatedKey":{"a":{"S":"x"}}}`,
+			wide(maxAttributes, 3), `{"Items":[{"a":{"S":"x"}}],"LastEvaluatedKey":{"a":{"S":"x"}}}`,
 			in(`{"S":"a\"b"}`), in(`{"S":"\u0041"}`), in(`{"S":"journal\u0000entity-1"}`), in(`{"S":"\\"}`), in(`{"S":"\ud83d\ude00"}`),
 		}, []string{
 			``, `[]`, `null`, `{"Items":null}`, `{"Items":[null]}`, `{"Items":[{}],}`, `{"Items":[{}]} x`, `{"Items":[{}]`, `{"Other":1}`,
 			`{"Items":[{"a":{"S":"1"}}],"Items":[{"b":{"S":"1"}}]}`, `{"Items":[{"a":{"S":"1"}}],"Items":[]}`, `{"items":[{"a":{"S":"1"}}]}`,
-			wide(attributesMost+1, 1), `{"Items":[{"a":{"S":"x"}},{"a":{"S":"x}}]}`, `{"Items":[{"a":{"S":"x"}},{"a":{"S":"x"}"b":{"S":"x"}}]}`,
+			wide(maxAttributes+1, 1), `{"Items":[{"a":{"S":"x"}},{"a":{"S":"x}}]}`, `{"Items":[{"a":{"S":"x"}},{"a":{"S":"x"}"b":{"S":"x"}}]}`,
 			`{"Items":[{"a":{"N":"1"}},{"a":{"N":1}}]}`, `{"Items":[{"a":{"B":"AA=="}},{"a":{"B":"AA="}}]}`,
 			in(`{"BOOL":true}`), in(`{"NULL":true}`), in(`{"L":[]}`), in(`{"M":{}}`), in(`{"SS":["a"]}`), in(`null`), in(`{}`), in(`{"S":null}`),
 			in(`{"S":"\ud83d"}`), in(`{"S":"\x"}`), in(`{"S":"\u00"}`), in(`{"S":"\`), in(`{"S":"\"`), in(`{"S":"a","N":"1"}`), in("{\"S\":\"\xff\"}"), in("{\"S\":\"a\nb\"}"), in(`{"S":1}`),
@@ -137,7 +148,7 @@ func answers() (plain, others []string) {
 		}
 }
 
-// wide is an answer with items of so many attributes, each item in another order.
+// wide returns a page whose items have many attributes, each item in another order.
 func wide(attributes, items int) string {
 	all := make([]string, items)
 	for i := range all {
@@ -150,9 +161,9 @@ func wide(attributes, items int) string {
 	return `{"Items":[` + strings.Join(all, ",") + `]}`
 }
 
-func TestDecodePage(t *testing.T) {
+func TestPlainPagesAreDecodedAsTheSDKDoes(t *testing.T) {
 	t.Parallel()
-	plain, others := answers()
+	plain, others := pages()
 	for _, body := range plain {
 		if !compare(t, []byte(body)) {
 			t.Errorf("decodePage(%q) left it to the SDK", body)
@@ -160,117 +171,117 @@ func TestDecodePage(t *testing.T) {
 	}
 	for _, body := range others {
 		if compare(t, []byte(body)) {
-			t.Errorf("decodePage(%q) took it", body)
+			t.Errorf("decodePage(%q) did not leave it to the SDK", body)
 		}
 	}
 }
 
-// compareAnswer decodes a body in both ways, and says whether it was plain.
-func compareAnswer[T any, O interface {
+// compareResponse decodes a body with Decode and with the SDK. It fails where the two differ, and
+// reports whether the body was plain.
+func compareResponse[T any, O interface {
 	*T
 	smithy.Deserializable
 }](tb testing.TB, body []byte) bool {
 	tb.Helper()
 	var got, want T
-	if !decodeInto(body, &got, nil) {
+	if !Decode(body, &got, nil) {
 		if !reflect.DeepEqual(got, want) {
-			tb.Fatalf("decodeInto left %q to the SDK, and made %#v of it", body, got)
+			tb.Fatalf("Decode left %q to the SDK, and changed out to %#v", body, got)
 		}
 		return false
 	}
-	answer := &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusOK, Body: newWholeBody(bytes.NewBuffer(body))}}
-	operation := smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput) // an answer does not depend on it
-	err := awsjson.New10(schemas.DynamoDB_20120810).DeserializeResponse(tb.Context(), operation, dynamodb.TypeRegistry, answer, O(&want))
+	response := responseOf(body)
+	operation := smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput) // the body does not depend on it
+	err := awsjson.New10(schemas.DynamoDB_20120810).DeserializeResponse(tb.Context(), operation, dynamodb.TypeRegistry, response, O(&want))
 	if err != nil {
-		tb.Fatalf("decodeInto took %q, of which the SDK says: %v", body, err)
+		tb.Fatalf("Decode decoded %q, and the SDK returns %v", body, err)
 	}
 	if !reflect.DeepEqual(got, want) {
-		tb.Fatalf("decodeInto made\n%#v of %q, the SDK\n%#v", got, body, want)
+		tb.Fatalf("Decode returned\n%#v for %q, the SDK\n%#v", got, body, want)
 	}
 	return true
 }
 
 const capacityOfTwo = `"ConsumedCapacity":[{"TableName":"t","CapacityUnits":1.5},{"TableName":"u"}]`
 
-// The answers of the other operations that are decoded here, and those that only the SDK decodes.
+// Responses of the other operations that are decoded here, and others, which are left to the SDK.
 var (
-	plainAnswers = map[string]func(testing.TB, []byte) bool{
-		`{"Responses":{"t":[{"par":{"S":"a"},"num":{"N":"0"}},{}],"u":[]},"UnprocessedKeys":{},` + capacityOfTwo + `}`: compareAnswer[dynamodb.BatchGetItemOutput],
-		`{"Responses":{}}`: compareAnswer[dynamodb.BatchGetItemOutput],
-		`{"Responses":[{"TableName":"t"},{}],` + capacityOfTwo + `}`: compareAnswer[dynamodb.BatchExecuteStatementOutput],
-		`{"Responses":[]}`: compareAnswer[dynamodb.BatchExecuteStatementOutput],
-		`{"ConsumedCapacity":{"TableName":"t","CapacityUnits":2.0}}`: compareAnswer[dynamodb.PutItemOutput],
-		`{}`: compareAnswer[dynamodb.PutItemOutput],
-		`{"Responses":{"t":[{"a":{"S":"1"}}],"t":[]},"Responses":{"u":[]}}`:             compareAnswer[dynamodb.BatchGetItemOutput],
-		`{"Responses":[{}],"Responses":[{},{}],"ConsumedCapacity":[{}]}`:                compareAnswer[dynamodb.BatchExecuteStatementOutput],
-		`{"ConsumedCapacity":{"CapacityUnits":1},"ConsumedCapacity":{"TableName":"t"}}`: compareAnswer[dynamodb.PutItemOutput],
+	plainResponses = map[string]func(testing.TB, []byte) bool{
+		`{"Responses":{"t":[{"par":{"S":"a"},"num":{"N":"0"}},{}],"u":[]},"UnprocessedKeys":{},` + capacityOfTwo + `}`: compareResponse[dynamodb.BatchGetItemOutput],
+		`{"Responses":{}}`: compareResponse[dynamodb.BatchGetItemOutput],
+		`{"Responses":[{"TableName":"t"},{}],` + capacityOfTwo + `}`: compareResponse[dynamodb.BatchExecuteStatementOutput],
+		`{"Responses":[]}`: compareResponse[dynamodb.BatchExecuteStatementOutput],
+		`{"ConsumedCapacity":{"TableName":"t","CapacityUnits":2.0}}`: compareResponse[dynamodb.PutItemOutput],
+		`{}`: compareResponse[dynamodb.PutItemOutput],
+		`{"Responses":{"t":[{"a":{"S":"1"}}],"t":[]},"Responses":{"u":[]}}`:             compareResponse[dynamodb.BatchGetItemOutput],
+		`{"Responses":[{}],"Responses":[{},{}],"ConsumedCapacity":[{}]}`:                compareResponse[dynamodb.BatchExecuteStatementOutput],
+		`{"ConsumedCapacity":{"CapacityUnits":1},"ConsumedCapacity":{"TableName":"t"}}`: compareResponse[dynamodb.PutItemOutput],
 	}
-	otherAnswers = map[string]func(testing.TB, []byte) bool{
-		`{"Responses":{"t":[{"par":{"S":"a"}}]},"UnprocessedKeys":{"t":{"Keys":[{"par":{"S":"b"}}]}}}`: compareAnswer[dynamodb.BatchGetItemOutput],
-		`{"Responses":{"t":null}}`: compareAnswer[dynamodb.BatchGetItemOutput],
-		`{"Responses":[{"TableName":"t"},{"Error":{"Code":"ConditionalCheckFailed","Message":"m"}}]}`: compareAnswer[dynamodb.BatchExecuteStatementOutput],
-		`{"Responses":[{"Item":{"par":{"S":"a"}}}]}`:                                                  compareAnswer[dynamodb.BatchExecuteStatementOutput],
-		`{"Responses":[null]}`:                                compareAnswer[dynamodb.BatchExecuteStatementOutput],
-		`{"Attributes":{"par":{"S":"a"}}}`:                    compareAnswer[dynamodb.PutItemOutput],
-		`{"ConsumedCapacity":{"Table":{"CapacityUnits":1}}}`:  compareAnswer[dynamodb.PutItemOutput],
-		`{"ConsumedCapacity":null}`:                           compareAnswer[dynamodb.PutItemOutput],
-		`{"ConsumedCapacity":{"CapacityUnits":1},"Other":{}}`: compareAnswer[dynamodb.PutItemOutput],
+	otherResponses = map[string]func(testing.TB, []byte) bool{
+		`{"Responses":{"t":[{"par":{"S":"a"}}]},"UnprocessedKeys":{"t":{"Keys":[{"par":{"S":"b"}}]}}}`: compareResponse[dynamodb.BatchGetItemOutput],
+		`{"Responses":{"t":null}}`: compareResponse[dynamodb.BatchGetItemOutput],
+		`{"Responses":[{"TableName":"t"},{"Error":{"Code":"ConditionalCheckFailed","Message":"m"}}]}`: compareResponse[dynamodb.BatchExecuteStatementOutput],
+		`{"Responses":[{"Item":{"par":{"S":"a"}}}]}`:                                                  compareResponse[dynamodb.BatchExecuteStatementOutput],
+		`{"Responses":[null]}`:                                compareResponse[dynamodb.BatchExecuteStatementOutput],
+		`{"Attributes":{"par":{"S":"a"}}}`:                    compareResponse[dynamodb.PutItemOutput],
+		`{"ConsumedCapacity":{"Table":{"CapacityUnits":1}}}`:  compareResponse[dynamodb.PutItemOutput],
+		`{"ConsumedCapacity":null}`:                           compareResponse[dynamodb.PutItemOutput],
+		`{"ConsumedCapacity":{"CapacityUnits":1},"Other":{}}`: compareResponse[dynamodb.PutItemOutput],
 	}
 )
 
-func TestDecodeAnswers(t *testing.T) {
+func TestPlainResponsesAreDecodedAsTheSDKDoes(t *testing.T) {
 	t.Parallel()
-	for body, decoded := range plainAnswers {
+	for body, decoded := range plainResponses {
 		if !decoded(t, []byte(body)) {
 			t.Errorf("%q was left to the SDK", body)
 		}
 		for n := range body {
 			if decoded(t, []byte(body[:n])) {
-				t.Errorf("%q was taken", body[:n])
+				t.Errorf("%q was not left to the SDK", body[:n])
 			}
 		}
 	}
-	for body, decoded := range otherAnswers {
+	for body, decoded := range otherResponses {
 		if decoded(t, []byte(body)) {
-			t.Errorf("%q was taken", body)
+			t.Errorf("%q was not left to the SDK", body)
 		}
 	}
 }
 
-func FuzzDecodeAnswers(f *testing.F) {
-	for body := range plainAnswers {
+func FuzzDecodeResponses(f *testing.F) {
+	for body := range plainResponses {
 		f.Add([]byte(body))
 	}
-	for body := range otherAnswers {
+	for body := range otherResponses {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		compareAnswer[dynamodb.BatchGetItemOutput](t, body)
-		compareAnswer[dynamodb.BatchExecuteStatementOutput](t, body)
-		compareAnswer[dynamodb.PutItemOutput](t, body)
+		compareResponse[dynamodb.BatchGetItemOutput](t, body)
+		compareResponse[dynamodb.BatchExecuteStatementOutput](t, body)
+		compareResponse[dynamodb.PutItemOutput](t, body)
 	})
 }
 
-// TestDecodePageCutShort cuts an answer everywhere: no part of it is plain.
-func TestDecodePageCutShort(t *testing.T) {
+func TestNoBeginningOfAPageIsPlain(t *testing.T) {
 	t.Parallel()
 	whole := []byte(eventPage(2))
 	for n := range whole {
 		if compare(t, whole[:n:n]) {
-			t.Fatalf("decodePage(%q) took it", whole[:n])
+			t.Fatalf("decodePage(%q) did not leave it to the SDK", whole[:n])
 		}
 	}
 }
 
 func FuzzDecodePage(f *testing.F) {
-	plain, others := answers()
+	plain, others := pages()
 	for _, body := range append(plain, others...) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) { compare(t, body) })
 }
 
-// eventPage is an answer with n events of 512 bytes.
+// eventPage returns a page of n events of 512 bytes.
 func eventPage(n int) string {
 	items := make([]string, n)
 	for i := range items {
@@ -282,7 +293,8 @@ func eventPage(n int) string {
 		strings.Join(items, ","), n, n)
 }
 
-// BenchmarkDecodePage decodes a partition of 100 events of 512 bytes, as the SDK does and as the journal does.
+// BenchmarkDecodePage decodes a partition of 100 events of 512 bytes, with the SDK and with this
+// package.
 func BenchmarkDecodePage(b *testing.B) {
 	body := []byte(eventPage(100)) //nolint:mnd // a partition
 	b.Run("SDK", func(b *testing.B) {
@@ -294,9 +306,10 @@ func BenchmarkDecodePage(b *testing.B) {
 		}
 	})
 	b.Run("own", func(b *testing.B) {
+		items := NewItems(discard{})
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, ok := decodePage(body, ignored{}); !ok {
+			if _, ok := decodePage(body, items); !ok {
 				b.Fatal("the page was not plain")
 			}
 		}

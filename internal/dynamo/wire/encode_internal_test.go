@@ -1,4 +1,4 @@
-package dynamo
+package wire
 
 import (
 	"encoding/json"
@@ -15,12 +15,12 @@ import (
 	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
 )
 
-// writtenBySDK is the JSON of a request as the SDK writes it.
-func writtenBySDK(tb testing.TB, in smithy.Serializable) any {
+// encodedBySDK returns the parsed JSON of a request as the SDK encodes it.
+func encodedBySDK(tb testing.TB, in smithy.Serializable) any {
 	tb.Helper()
 	r, ok := smithyhttp.NewStackRequest().(*smithyhttp.Request)
 	if !ok {
-		tb.Fatal("the SDK has another type of requests")
+		tb.Fatal("the SDK has another type for requests")
 	}
 	operation := smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput) // the body does not depend on it
 	if err := awsjson.New10(schemas.DynamoDB_20120810).SerializeRequest(tb.Context(), operation, in, r); err != nil {
@@ -42,20 +42,21 @@ func parsed(tb testing.TB, body []byte) any {
 	return v
 }
 
-// compareWritten writes a request down in both ways, and says whether it was plain.
-func compareWritten(tb testing.TB, in smithy.Serializable) bool {
+// compareEncoded encodes a request with Encode and with the SDK. It fails where the two differ, and
+// reports whether the request was plain.
+func compareEncoded(tb testing.TB, in smithy.Serializable) bool {
 	tb.Helper()
-	body, plain := appendPlain(in)
+	body, plain := Encode(in)
 	if !plain {
 		return false
 	}
-	if got, want := parsed(tb, body), writtenBySDK(tb, in); !reflect.DeepEqual(got, want) {
-		tb.Fatalf("of %#v appendPlain made\n%s, the SDK\n%v", in, body, want)
+	if got, want := parsed(tb, body), encodedBySDK(tb, in); !reflect.DeepEqual(got, want) {
+		tb.Fatalf("for %#v Encode returned\n%s, the SDK\n%v", in, body, want)
 	}
 	return true
 }
 
-// requestsOf are a request of each operation that is written down here, with every field that is.
+// requestsOf returns a request of each operation that is encoded here, with every field that is.
 func requestsOf(name, text string, b []byte) []smithy.Serializable {
 	item := Attributes{
 		name: &types.AttributeValueMemberS{Value: text}, "n": &types.AttributeValueMemberN{Value: "-1.5e3"},
@@ -89,28 +90,28 @@ func requestsOf(name, text string, b []byte) []smithy.Serializable {
 	}
 }
 
-func TestRequestsAreWrittenAsBySDK(t *testing.T) {
+func TestPlainRequestsAreEncodedAsTheSDKDoes(t *testing.T) {
 	t.Parallel()
 	for _, in := range requestsOf("par", `"quoted" \ and`+"\x00\x1f\n\t\r\b\f\u007f\u2028é漢\U0001F600</script>&", []byte{0, 1, 255}) {
-		if !compareWritten(t, in) {
+		if !compareEncoded(t, in) {
 			t.Errorf("%T was left to the SDK", in)
 		}
 	}
 	for _, in := range requestsOf("", "", []byte{}) {
-		if !compareWritten(t, in) {
-			t.Errorf("%T with empty texts was left to the SDK", in)
+		if !compareEncoded(t, in) {
+			t.Errorf("%T with empty strings was left to the SDK", in)
 		}
 	}
 	for _, in := range requestsOf("par", "nil bytes", nil) {
-		if compareWritten(t, in) {
+		if compareEncoded(t, in) {
 			t.Errorf("%T with nil for bytes was not left to the SDK", in)
 		}
 	}
 }
 
-// TestEveryFieldIsWritten sets one field of a request at a time: each is written as the SDK does, or left to it. A field that a
-// later version of the SDK brings is noticed here.
-func TestEveryFieldIsWritten(t *testing.T) {
+// One field of a request is set at a time, so a field that a later version of the SDK adds fails
+// here.
+func TestEveryFieldOfARequestIsEncodedOrLeftToTheSDK(t *testing.T) {
 	t.Parallel()
 	for _, whole := range requestsOf("par", "text", []byte("b")) {
 		fields := reflect.TypeOf(whole).Elem()
@@ -122,14 +123,14 @@ func TestEveryFieldIsWritten(t *testing.T) {
 			fill(t, in.Elem().Field(i))
 			request, ok := reflect.TypeAssert[smithy.Serializable](in)
 			if !ok {
-				t.Fatalf("%s is no request", fields)
+				t.Fatalf("%s is not a request", fields)
 			}
-			compareWritten(t, request)
+			compareEncoded(t, request)
 		}
 	}
 }
 
-// fill sets a field to something.
+// fill sets a field to a value that is not its zero.
 func fill(t *testing.T, field reflect.Value) {
 	t.Helper()
 	value := types.AttributeValue(&types.AttributeValueMemberS{Value: "x"})
@@ -160,7 +161,7 @@ func fill(t *testing.T, field reflect.Value) {
 	case reflect.Interface:
 		field.Set(reflect.ValueOf(value))
 	default:
-		t.Fatalf("nothing is known to set a %s to", field.Type())
+		t.Fatalf("there is no value for a %s", field.Type())
 	}
 }
 
@@ -169,7 +170,7 @@ func FuzzRequests(f *testing.F) {
 	f.Add("\\\"", "\xff", []byte{})
 	f.Fuzz(func(t *testing.T, name, text string, b []byte) {
 		for _, in := range requestsOf(name, text, b) {
-			compareWritten(t, in)
+			compareEncoded(t, in)
 		}
 	})
 }

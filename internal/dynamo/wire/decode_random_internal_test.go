@@ -1,4 +1,4 @@
-package dynamo
+package wire
 
 import (
 	"math/rand/v2"
@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// randomPage is an answer whose items are much alike, and differ in all that the decoder guesses by: the order of attributes, names
-// that begin like others, the same name in other words, types, white space.
+// randomPage returns a page whose items are alike, and differ in all that the decoder compares: the
+// order of attributes, names with a common beginning, escapes, types, white space. One in three is
+// damaged.
 func randomPage(r *rand.Rand) []byte {
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
 	space := func() string {
@@ -21,7 +22,7 @@ func randomPage(r *rand.Rand) []byte {
 	value := func() string {
 		switch r.IntN(12) {
 		case 0, 1, 2, 3:
-			return `"S"` + space() + `:` + space() + `"` + pick("", "x", "xy", "x\\\"", "\\u0078", "é", strings.Repeat("x", knownLength+1), `\"}`) + `"`
+			return `"S"` + space() + `:` + space() + `"` + pick("", "x", "xy", "x\\\"", "\\u0078", "é", strings.Repeat("x", maxKnownLength+1), `\"}`) + `"`
 		case 4, 5, 6, 7:
 			return `"N":` + space() + `"` + pick("0", "1", "12", "-1e5", "") + `"`
 		case 8, 9:
@@ -47,7 +48,7 @@ func randomPage(r *rand.Rand) []byte {
 		items = append(items, `{`+space()+strings.Join(attributes, ","+space())+`}`)
 	}
 	page := []byte(`{"Items":[` + strings.Join(items, space()+","+space()) + `],"Count":` + pick("0", "1", "7") + `}`)
-	if r.IntN(3) == 0 { // and break it
+	if r.IntN(3) == 0 {
 		at := r.IntN(len(page))
 		switch r.IntN(3) {
 		case 0:
@@ -61,14 +62,14 @@ func randomPage(r *rand.Rand) []byte {
 	return page
 }
 
-// TestDecodePageOfRandomItems compares both decoders on pages of which fuzzing would make few.
-func TestDecodePageOfRandomItems(t *testing.T) {
+// Fuzzing would make few of these pages.
+func TestPagesOfRandomItemsAreDecodedAsTheSDKDoes(t *testing.T) {
 	t.Parallel()
 	const pages = 5000
 	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
 	plain := 0
 	for range pages {
-		if compare(t, randomPage(r)) { // which names the page, where it fails
+		if compare(t, randomPage(r)) { // a failure shows the page
 			plain++
 		}
 	}

@@ -1,0 +1,221 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// Attempt is one sending of a request, as [Options].Observe gets it.
+type Attempt struct {
+	Operation, Table string
+	// Statements is the number of statements of a BatchExecuteStatement, 0 for other operations.
+	Statements int
+	// Number is 1 for the first attempt.
+	Number   int
+	Duration time.Duration
+	Cost     Cost
+	// Err is nil if the attempt succeeded.
+	Err error
+}
+
+// request is what all attempts of a request have in common.
+type request struct {
+	operation, table string
+	write            bool
+	// before is called before every attempt, if set. After an error the attempt is not sent.
+	before func() error
+	// slot is for the first attempt. If it is the zero Slot, the attempt waits for one.
+	slot Slot
+}
+
+// call sends a request until an attempt succeeds, no further one can help, or the retries or the
+// time are used up. Errors are *RequestError.
+func call[T any](ctx context.Context, c *Client, m *Meter, r request, send func(context.Context) (T, Cost, error)) (T, error) {
+	a := attempts{client: c, request: r}
+	a.bind(ctx)
+	defer func() { a.end() }()
+	for {
+		out, err := attempt(&a, m, send)
+		if err == nil {
+			return out, nil
+		}
+		if err = a.failed(err); err != nil {
+			return out, err
+		}
+	}
+}
+
+// attempts is the state of a request: it counts its attempts, and pauses between them.
+type attempts struct {
+	client *Client
+	request
+
+	// ctx ends with the caller's, and after the first attempt has begun also at the deadline.
+	ctx      context.Context //nolint:containedctx // it lives as long as the request
+	end      context.CancelFunc
+	deadline time.Time
+
+	statements int // of the last attempt, where it was a BatchExecuteStatement
+	sent       int // attempts sent
+	used       int // retries used since the last progress
+	denials    int // responses that rejected the signature or the token
+	// maybeApplied is true if an attempt may have done the write.
+	maybeApplied bool
+	// timeout bounds the next attempt where it is not 0; it is shorter than AttemptTimeout then.
+	// timedOut is true if it ended the last attempt.
+	timeout  time.Duration
+	timedOut bool
+	// reason and err are those of the last attempt that failed.
+	reason, err error
+}
+
+// bind makes the request end with ctx, and at the deadline if there is one already.
+func (a *attempts) bind(ctx context.Context) {
+	a.ctx, a.end = ctx, func() {}
+	if !a.deadline.IsZero() {
+		a.ctx, a.end = context.WithDeadline(ctx, a.deadline)
+	}
+}
+
+// begin sets the deadline when the first attempt begins. The wait for a slot does not count, as the
+// service has nothing to do with it.
+func (a *attempts) begin() {
+	if a.deadline.IsZero() {
+		a.deadline = time.Now().Add(a.client.opts.OperationTimeout)
+		a.bind(a.ctx)
+	}
+}
+
+// errNotSent is the failure of an attempt that was not sent, as its context had ended or its check
+// had failed.
+var errNotSent = errors.New("the request was not sent")
+
+func isNotSent(err error) bool { return errors.Is(err, errNotSent) }
+
+// checkError is the failure of an attempt that was not sent, as its check had failed.
+type checkError struct{ reason error }
+
+func (e *checkError) Error() string { return e.reason.Error() }
+
+// Unwrap returns the reason, and that the attempt was not sent.
+func (e *checkError) Unwrap() []error { return []error{e.reason, errNotSent} }
+
+// attempt makes one attempt. With a nil meter, send itself charges the cost.
+func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, error)) (T, error) {
+	var none T
+	slot := a.slot
+	a.slot = Slot{}
+	if !slot.Held() {
+		slot = a.client.acquire(a.ctx)
+	}
+	if !slot.Held() {
+		return none, errNotSent
+	}
+	defer slot.Release()
+	if a.ctx.Err() != nil {
+		return none, errNotSent
+	}
+	// The time is read before the check, so that transport notices if the machine sleeps after it.
+	checked := a.client.opts.Clock.Now()
+	if a.before != nil {
+		if err := a.before(); err != nil {
+			return none, &checkError{err}
+		}
+	}
+	a.begin()
+	a.sent++
+	began, timeout := time.Now(), a.client.opts.AttemptTimeout
+	if a.timeout > 0 {
+		timeout = a.timeout
+	}
+	ctx, cancel := context.WithTimeout(withChecked(a.ctx, checked), timeout)
+	out, cost, err := send(ctx)
+	a.timedOut = err != nil && a.timeout > 0 && ctx.Err() != nil && a.ctx.Err() == nil
+	cancel()
+	cost.Requests = 1
+	if m != nil {
+		m.add(cost)
+	}
+	if a.client.opts.Observe != nil {
+		a.client.opts.Observe(a.ctx, Attempt{a.operation, a.table, a.statements, a.sent, time.Since(began), cost, err})
+	}
+	return out, err
+}
+
+// maxDenials bounds the attempts whose signature or token is rejected. The second one can be right,
+// with the service's clock or new credentials.
+const maxDenials = 2
+
+// failed decides what follows a failed attempt. It returns nil after the pause before the next one,
+// or else the error that ends the request.
+func (a *attempts) failed(err error) error {
+	if isNotSent(err) {
+		return a.notSent(err)
+	}
+	v := judge(err)
+	a.reason, a.err = v.reason, err
+	a.maybeApplied = safeguard.MaybeStays && a.maybeApplied || a.write && v.ambiguous
+	if v.renew {
+		invalidate(a.client.opts.AWS.Credentials)
+	}
+	if errors.Is(v.reason, ErrDenied) {
+		a.denials++
+	}
+	switch {
+	case a.ctx.Err() != nil:
+		return a.fail(contextReason(a.ctx), err)
+	case !v.retry, a.used >= a.client.opts.Retries, a.denials >= maxDenials:
+		return a.fail(v.reason, err)
+	}
+	if !a.pause() {
+		return a.fail(contextReason(a.ctx), err)
+	}
+	return nil
+}
+
+// notSent returns the error of a request whose last attempt was not sent: that of its check, or that
+// of the attempt before.
+func (a *attempts) notSent(err error) error {
+	if check, ok := errors.AsType[*checkError](err); ok {
+		return a.fail(check.reason, cmp.Or(a.err, check.reason))
+	}
+	switch {
+	case a.ctx.Err() != nil:
+		return a.fail(contextReason(a.ctx), err)
+	case a.err != nil:
+		return a.fail(a.reason, a.err)
+	}
+	return a.fail(errNotSent, err)
+}
+
+// maxDoublings keeps the doubling of a pause from overflowing a Duration.
+const maxDoublings = 20
+
+// pause waits before the next attempt. It returns false if the request ends meanwhile.
+func (a *attempts) pause() bool {
+	longest := a.client.opts.BackoffBase << min(a.used, maxDoublings)
+	if longest <= 0 || longest > a.client.opts.BackoffCap {
+		longest = a.client.opts.BackoffCap
+	}
+	a.used++
+	timer := time.NewTimer(rand.N(longest + 1)) //nolint:gosec // jitter needs no secrecy
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-a.ctx.Done():
+		return false
+	}
+}
+
+// fail returns the error that ends the request.
+func (a *attempts) fail(reason, err error) error {
+	return &RequestError{
+		Operation: a.operation, Table: a.table, Attempts: a.sent, MaybeApplied: a.maybeApplied, Reason: reason, Err: err,
+	}
+}

@@ -1,0 +1,32 @@
+package direct
+
+import (
+	"os"
+	"reflect"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// eligible reports whether requests may be sent directly: the SDK sends all requests of an operation
+// on a table alike, and no code of the caller's takes part in them, such as a middleware, a log or a
+// resolver of endpoints. AWS Lambda is excluded, as the SDK adds a trace there that changes with the
+// event that the function handles.
+func eligible(c *aws.Config) bool {
+	//nolint:staticcheck // resolvers of endpoints are deprecated, and the SDK still asks them
+	resolved := c.EndpointResolver != nil || c.EndpointResolverWithOptions != nil
+	_, lambda := os.LookupEnv("AWS_LAMBDA_FUNCTION_NAME")
+	return c.Credentials != nil && len(c.APIOptions) == 0 && len(c.ServiceOptions) == 0 && c.ClientLogMode == 0 &&
+		!intercepted(c.Interceptors) && !resolved && !lambda
+}
+
+// intercepted reports whether there is any interceptor. Lists may be empty and not nil: the SDK's
+// loader makes such.
+func intercepted(all smithyhttp.InterceptorRegistry) bool {
+	for _, kind := range reflect.ValueOf(all).Fields() {
+		if kind.Len() > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,232 @@
+package dynamo
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// first makes the first attempt. It returns true if members are left for further ones.
+func (r *groupRequest) first() bool {
+	if len(r.members) > 1 && !r.group.sharing.allowed() {
+		r.group.work.Go(func() {
+			r.sendSingly(r.members, r.attempts, nil)
+			r.attempts.end()
+		})
+		return false
+	}
+	if r.attempt() {
+		return true
+	}
+	r.attempts.end()
+	return false
+}
+
+// further makes further attempts until every member has its outcome.
+func (r *groupRequest) further() {
+	defer func() { r.attempts.end() }()
+	for len(r.members) > 0 {
+		if !r.attempts.pause() {
+			for i := range r.members {
+				r.finish(&r.members[i], contextReason(r.attempts.ctx), r.members[i].err)
+			}
+			return
+		}
+		r.attempt()
+	}
+}
+
+// all makes all attempts.
+func (r *groupRequest) all() {
+	if r.first() {
+		r.further()
+	}
+}
+
+// attempt makes one attempt. It returns true if members are left for a further one.
+func (r *groupRequest) attempt() bool {
+	r.attempts.timeout = r.timeout()
+	shared := len(r.members) > 1
+	failures, err := attempt(&r.attempts, nil, r.send)
+	if isNotSent(err) {
+		r.notSent(err)
+		return false
+	}
+	if err != nil && r.attempts.timedOut {
+		r.split(err)
+		return false
+	}
+	if err != nil {
+		failures = slices.Repeat([]error{err}, len(r.members))
+		r.rejected(judge(err))
+	}
+	left, refused, accepted := r.settle(failures)
+	if shared && err == nil && anyInserted(failures) {
+		r.group.accepted()
+	}
+	r.members = left
+	if len(refused) > 0 {
+		first, spent := refused[0], r.attempts // a copy, as the members that are left go on concurrently
+		r.group.work.Go(func() {
+			r.sendSingly(refused, spent, func(taken bool) {
+				if taken && !accepted { // so PartiQL is what the service refuses
+					r.group.refused(first.reason, first.err)
+				}
+			})
+		})
+	}
+	return len(left) > 0
+}
+
+// hangFraction is the part of AttemptTimeout after which an attempt that hangs is no longer shared.
+const hangFraction = 4
+
+// timeout returns the timeout of an attempt that several writers share, so that one that hangs does
+// not delay all of them as long as it would delay one. It returns 0 for AttemptTimeout.
+func (r *groupRequest) timeout() time.Duration {
+	opts := &r.group.client.opts
+	if r.members[0].part == r.members[len(r.members)-1].part || r.attempts.used >= opts.Retries {
+		return 0
+	}
+	return max(opts.AttemptTimeout/hangFraction, 1)
+}
+
+// rejected takes note of the failure of a whole request that rejects its signature or its token.
+func (r *groupRequest) rejected(v verdict) {
+	if v.renew {
+		invalidate(r.group.client.opts.AWS.Credentials)
+	}
+	if errors.Is(v.reason, ErrDenied) {
+		r.attempts.denials++
+	}
+}
+
+// isRefusal reports whether a request failed for its kind, so that one of another kind may succeed.
+func isRefusal(err error) bool { return errors.Is(err, ErrInvalidRequest) || errors.Is(err, ErrDenied) }
+
+// anyInserted reports whether the service has accepted PartiQL: it has inserted an item, or found
+// one at its key.
+func anyInserted(failures []error) bool {
+	return len(failures) == 0 || slices.ContainsFunc(failures, func(err error) bool {
+		return err == nil || errors.Is(judge(err).reason, ErrConditionFailed)
+	})
+}
+
+// settle gives their outcome to the members that have one. The others are left for a further
+// attempt, or were refused because they are statements of PartiQL. accepted reports whether the
+// service has accepted any statement.
+func (r *groupRequest) settle(failures []error) (left, refused []member, accepted bool) {
+	shared := len(r.members) > 1
+	for i := range r.members {
+		m := &r.members[i]
+		var failure error
+		if i < len(failures) { // failures is nil if all have succeeded
+			failure = failures[i]
+		}
+		if failure == nil {
+			accepted = true
+			r.finish(m, nil, nil)
+			continue
+		}
+		v := judge(failure)
+		m.maybeInserted = safeguard.MemberMaybeStays && m.maybeInserted || v.ambiguous
+		m.reason, m.err = v.reason, failure
+		refusal := !v.retry && isRefusal(v.reason)
+		accepted = accepted || !refusal
+		switch {
+		case r.attempts.ctx.Err() != nil && !errors.Is(v.reason, ErrConditionFailed):
+			r.finish(m, contextReason(r.attempts.ctx), m.err)
+		case v.retry && r.attempts.used < r.attempts.client.opts.Retries && r.attempts.denials < maxDenials:
+			left = append(left, *m)
+		case refusal && shared:
+			refused = append(refused, *m)
+		default:
+			r.finish(m, v.reason, m.err)
+		}
+	}
+	return left, refused, accepted
+}
+
+// notSent ends the members of an attempt that was not sent, each with the failure of the attempt
+// before, if there was one.
+func (r *groupRequest) notSent(err error) {
+	for i := range r.members {
+		m := &r.members[i]
+		switch {
+		case r.attempts.ctx.Err() != nil:
+			r.finish(m, contextReason(r.attempts.ctx), err)
+		case m.err != nil:
+			r.finish(m, m.reason, m.err)
+		default:
+			r.finish(m, errNotSent, err)
+		}
+	}
+	r.members = nil
+}
+
+// split sends the members of each writer in a request of its own, after a shared one has hung. That
+// may have inserted each of them; a writer that finds its own item has succeeded.
+func (r *groupRequest) split(err error) {
+	v, spent := judge(err), r.attempts
+	spent.used++
+	for i := range r.members {
+		m := &r.members[i]
+		m.maybeInserted, m.reason, m.err = m.maybeInserted || v.ambiguous, v.reason, err
+	}
+	for len(r.members) > 0 {
+		end := slices.IndexFunc(r.members, func(m member) bool { return m.part != r.members[0].part })
+		if end < 0 {
+			end = len(r.members)
+		}
+		own := r.derive(r.members[:end:end], spent)
+		own.outcome = r.outcome
+		r.members = r.members[end:]
+		r.group.work.Go(own.all)
+	}
+}
+
+// sendSingly sends each member in a request of its own, as many at the same time as can be in
+// flight. spent is the state of the attempts before. decided, if set, is called before the last
+// member has its outcome, with true if the service accepted some of them and refused none for its
+// kind.
+func (r *groupRequest) sendSingly(members []member, spent attempts, decided func(taken bool)) {
+	var refused, accepted atomic.Bool
+	var left atomic.Int32
+	left.Store(int32(len(members)))
+	outcome := func(m *member, err error) {
+		switch {
+		case isRefusal(err):
+			refused.Store(true)
+		case err == nil, errors.Is(err, ErrConditionFailed):
+			accepted.Store(true)
+		}
+		if left.Add(-1) == 0 && decided != nil {
+			decided(accepted.Load() && !refused.Load())
+		}
+		m.part.finish(m.at, err)
+	}
+	slots := make(chan struct{}, r.group.client.opts.MaxInFlight)
+	var all sync.WaitGroup
+	for _, m := range members {
+		slots <- struct{}{}
+		all.Go(func() {
+			single := r.derive([]member{m}, spent)
+			single.outcome = outcome
+			single.all()
+			<-slots
+		})
+	}
+	all.Wait()
+}
+
+// derive returns a request for some members, which continues the attempts of this one.
+func (r *groupRequest) derive(members []member, spent attempts) *groupRequest {
+	own := &groupRequest{group: r.group, parent: r.parent, attempts: spent, members: members}
+	own.attempts.before = own.before
+	own.attempts.bind(r.parent)
+	return own
+}

@@ -1,0 +1,89 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+)
+
+// Insert is what a writer inserts: items of one persistence id.
+type Insert struct {
+	ID    string
+	Items []Attributes
+	// Sizes are the sizes of Items in bytes.
+	Sizes []int
+	// Condition is for an item that is sent as a PutItem: it must not exist, as INSERT requires of
+	// itself. Empty puts the item over an existing one, and never in a shared request.
+	Condition string
+	// Before is called before every attempt, after the wait for a connection, if set. After an error
+	// the items of that attempt are not sent, and end with that error; the outcome of an earlier
+	// attempt can stay unknown. The other writers of the request are not affected.
+	Before func() error
+}
+
+// Insertion is an Insert in progress.
+type Insertion struct {
+	Insert
+
+	group *Group
+	ctx   context.Context //nolint:containedctx // for its values, in a request of this insertion alone
+	meter *Meter
+
+	outcomes []error
+	left     atomic.Int32 // items without an outcome
+	done     chan struct{}
+	// first and outcome save allocations: they are for the first part, and for the outcome of a
+	// single item.
+	first   part
+	outcome [1]error
+}
+
+// part is as much of an insertion as a request holds: the items from one index up to another.
+type part struct {
+	*Insertion
+
+	from, to, bytes int
+}
+
+// Insert begins an insertion. A request that serves several writers is charged to one of their
+// meters; the units of an item are charged to the meter of its writer. The cost is final when the
+// insertion is done.
+func (g *Group) Insert(ctx context.Context, m *Meter, in Insert) *Insertion {
+	s := &Insertion{Insert: in, group: g, ctx: ctx, meter: m, done: make(chan struct{})}
+	if s.outcomes = s.outcome[:]; len(in.Items) > 1 {
+		s.outcomes = make([]error, len(in.Items))
+	}
+	s.left.Store(int32(len(in.Items)))
+	g.add(s)
+	return s
+}
+
+// Done returns a channel that is closed when every item has its outcome.
+func (s *Insertion) Done() <-chan struct{} { return s.done }
+
+// Outcomes returns the outcome of each item, once Done is closed: nil, or an error as of
+// [Client.Put]. An error of a failed condition may lack the item for [OldItem].
+func (s *Insertion) Outcomes() []error { return s.outcomes }
+
+// finish sets the outcome of an item.
+func (s *Insertion) finish(i int, err error) {
+	s.outcomes[i] = err
+	if s.left.Add(-1) == 0 {
+		close(s.done)
+	}
+}
+
+// Withdraw removes the items that are not being sent yet. Before must fail from then on.
+func (s *Insertion) Withdraw() {
+	g := s.group
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = slices.DeleteFunc(g.waiting, func(p *part) bool {
+		mine := p.Insertion == s
+		if mine {
+			g.items -= p.to - p.from
+			g.bytes -= p.bytes
+		}
+		return mine
+	})
+}

@@ -1,0 +1,341 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// A response repeats attribute names and the values that all events of a persistence id share.
+// maxKnown strings of at most maxKnownLength bytes are kept, to be allocated once.
+const maxKnown, maxKnownLength = 32, 64
+
+// decoder parses a response from front to back. Its methods return false for JSON that is invalid
+// or not plain; how far they have read is undefined then.
+type decoder struct {
+	json  []byte
+	at    int // the offset of the next byte
+	known map[string]string
+	// numbers holds the text of all numbers, so that they share few allocations.
+	numbers strings.Builder
+	// last is the item that was decoded last. Its attributes are the first of those in attributes,
+	// which were decoded for the items before. The next item mostly has the same names and types,
+	// and many of the same values.
+	last       list
+	attributes []*attribute
+}
+
+func (d *decoder) space() {
+	for d.at < len(d.json) && (d.json[d.at] == ' ' || d.json[d.at] == '\n' || d.json[d.at] == '\r' || d.json[d.at] == '\t') {
+		d.at++
+	}
+}
+
+// take skips white space and reads the byte c.
+func (d *decoder) take(c byte) bool {
+	d.space()
+	if d.at == len(d.json) || d.json[d.at] != c {
+		return false
+	}
+	d.at++
+	return true
+}
+
+// object reads an object. It calls field with the name of each field, to read the value.
+func (d *decoder) object(field func(name []byte) bool) bool {
+	if !d.take('{') {
+		return false
+	}
+	if d.take('}') {
+		return true
+	}
+	for {
+		name, ok := d.text()
+		if !ok || !d.take(':') || !field(name) {
+			return false
+		}
+		if !d.take(',') {
+			return d.take('}')
+		}
+	}
+}
+
+// list reads a list. It calls element to read each element.
+func (d *decoder) list(element func() bool) bool {
+	if !d.take('[') {
+		return false
+	}
+	if d.take(']') {
+		return true
+	}
+	for {
+		if !element() {
+			return false
+		}
+		if !d.take(',') {
+			return d.take(']')
+		}
+	}
+}
+
+// quoted reads a string up to the next quote and returns what is between the quotes, unchecked.
+func (d *decoder) quoted() ([]byte, bool) {
+	if !d.take('"') {
+		return nil, false
+	}
+	length := bytes.IndexByte(d.json[d.at:], '"')
+	if length < 0 {
+		return nil, false
+	}
+	text := d.json[d.at : d.at+length]
+	d.at += length + 1
+	return text, true
+}
+
+// text reads a string. The result is a part of the response, unless the string has escapes, as keys
+// of the ids index do.
+func (d *decoder) text() ([]byte, bool) {
+	d.space()
+	begin := d.at
+	text, ok := d.quoted()
+	ascii, plain := true, true
+	for _, c := range text {
+		ascii, plain = ascii && c < utf8.RuneSelf, plain && c >= ' ' && c != '\\'
+	}
+	if !plain {
+		d.at = begin
+		return d.escaped()
+	}
+	return text, ok && (ascii || utf8.Valid(text))
+}
+
+// escaped reads a string with escapes.
+func (d *decoder) escaped() ([]byte, bool) {
+	rest := d.json[d.at:]
+	for end := 1; end < len(rest); end++ {
+		switch rest[end] {
+		case '\\':
+			end++
+		case '"':
+			d.at += end + 1
+			var s string
+			err := json.Unmarshal(rest[:end+1], &s)
+			// What an invalid character becomes is for the SDK to decide.
+			return []byte(s), err == nil && !strings.ContainsRune(s, utf8.RuneError)
+		}
+	}
+	return nil, false
+}
+
+// str returns a string that does not keep the response in memory.
+func (d *decoder) str(text []byte) string {
+	if known, ok := d.known[string(text)]; ok {
+		return known
+	}
+	s := string(text)
+	if d.known == nil {
+		d.known = make(map[string]string, maxKnown)
+	}
+	if len(d.known) < maxKnown && len(s) <= maxKnownLength {
+		d.known[s] = s
+	}
+	return s
+}
+
+// stringPointer reads a string into memory of its own.
+func (d *decoder) stringPointer() (*string, bool) {
+	text, ok := d.text()
+	s := string(text)
+	return &s, ok
+}
+
+// bytes reads a string in base64.
+func (d *decoder) bytes() ([]byte, bool) {
+	text, ok := d.quoted()
+	padding := len(text) - len(bytes.TrimRight(text, "="))
+	if !ok || len(text)%4 != 0 || padding > 2 {
+		return nil, false
+	}
+	b := make([]byte, base64.StdEncoding.DecodedLen(len(text))-padding)
+	n, err := base64.StdEncoding.Decode(b, text)
+	if err != nil || n != len(b) { // Decode skips line breaks, which JSON does not allow in a string
+		return nil, false
+	}
+	return b, true
+}
+
+// count reads a number of items.
+func (d *decoder) count() (int32, bool) {
+	n, err := strconv.ParseInt(d.number(), 10, 32)
+	return int32(n), err == nil
+}
+
+// number reads a number without sign and exponent. It returns an empty string if there is none.
+func (d *decoder) number() string {
+	d.space()
+	rest := d.json[d.at:]
+	end := bytes.IndexAny(rest, ",} ")
+	if end < 0 || !json.Valid(rest[:end]) || bytes.ContainsAny(rest[:end], "-+eE") {
+		return ""
+	}
+	d.at += end
+	return string(rest[:end])
+}
+
+// capacity reads the consumed capacity of a table, without that of indexes.
+func (d *decoder) capacity() (*types.ConsumedCapacity, bool) {
+	c := &types.ConsumedCapacity{}
+	ok := d.object(func(name []byte) (ok bool) {
+		switch string(name) {
+		case "TableName":
+			c.TableName, ok = d.stringPointer()
+		case "CapacityUnits":
+			units, err := strconv.ParseFloat(d.number(), 64)
+			c.CapacityUnits, ok = &units, err == nil
+		}
+		return ok
+	})
+	return c, ok
+}
+
+func (d *decoder) capacities() ([]types.ConsumedCapacity, bool) {
+	all := []types.ConsumedCapacity{}
+	ok := d.list(func() bool {
+		c, ok := d.capacity()
+		all = append(all, *c)
+		return ok
+	})
+	return all, ok
+}
+
+// items reads a list of items. With a taker it returns nil, as the taker has them.
+func (d *decoder) items(taker Taker) ([]Attributes, bool) {
+	var items []Attributes
+	if taker == nil {
+		items = []Attributes{}
+	}
+	ok := d.list(func() bool {
+		if !d.item() {
+			return false
+		}
+		if taker == nil {
+			items = append(items, d.last.attributeMap())
+		} else {
+			taker.Take(&d.last)
+		}
+		return true
+	})
+	return items, ok
+}
+
+// item reads an item into last.
+func (d *decoder) item() bool {
+	if !d.take('{') {
+		return false
+	}
+	if d.take('}') {
+		d.last.attributes = nil
+		return true
+	}
+	for n := range maxAttributes {
+		if !d.attribute(d.nextAttribute(n)) {
+			return false
+		}
+		if !d.take(',') {
+			d.last.attributes = d.attributes[:n+1]
+			return d.take('}')
+		}
+	}
+	return false
+}
+
+// maxAttributes bounds the memory that a response takes for its attributes. It is more than any item
+// of a journal has; an item with more is left to the SDK.
+const maxAttributes = 64
+
+// maxCompared bounds how many earlier attributes the next one is compared with.
+const maxCompared = 16
+
+// nextAttribute returns the attribute to decode the n-th of an item into, and moves it to position
+// n: one from position n on that had the same name and type before, or else a new one.
+func (d *decoder) nextAttribute(n int) *attribute {
+	d.space()
+	rest := d.json[d.at:]
+	for k := n; k < min(n+maxCompared, len(d.attributes)); k++ {
+		if bytes.HasPrefix(rest, d.attributes[k].prefix) {
+			d.attributes[n], d.attributes[k] = d.attributes[k], d.attributes[n]
+			return d.attributes[n]
+		}
+	}
+	if len(d.attributes) == maxAttributes {
+		d.attributes[n].prefix = nil
+		return d.attributes[n]
+	}
+	d.attributes = append(d.attributes, &attribute{})
+	last := len(d.attributes) - 1
+	d.attributes[n], d.attributes[last] = d.attributes[last], d.attributes[n]
+	return d.attributes[n]
+}
+
+// attribute reads an attribute into a. If its JSON is what a was read from before, a is unchanged.
+func (d *decoder) attribute(a *attribute) bool {
+	begin := d.at
+	rest := d.json[begin:]
+	switch {
+	case a.prefix == nil:
+		if !d.prefix(a) {
+			return false
+		}
+	case a.kind != kindBinary && bytes.HasPrefix(rest, a.literal): // bytes are not shared: callers may change them
+		d.at += len(a.literal)
+		return true
+	default:
+		d.at += len(a.prefix)
+	}
+	if !d.value(a) || !d.take('}') {
+		return false
+	}
+	a.literal = d.json[begin:d.at]
+	return true
+}
+
+// prefix reads the name of an attribute and the type of its value.
+func (d *decoder) prefix(a *attribute) bool {
+	begin := d.at
+	name, ok := d.text()
+	if !ok || !d.take(':') || !d.take('{') {
+		return false
+	}
+	a.name = d.str(name)
+	letter, ok := d.text()
+	if !ok || len(letter) != 1 || !d.take(':') {
+		return false
+	}
+	a.kind, a.prefix = kind(letter[0]), d.json[begin:d.at]
+	return true
+}
+
+// value reads the value of an attribute whose type is known.
+func (d *decoder) value(a *attribute) bool {
+	ok := false
+	switch a.kind {
+	case kindString:
+		var s []byte
+		s, ok = d.text()
+		a.s.Value = d.str(s)
+	case kindNumber:
+		var n []byte
+		n, ok = d.text()
+		begin := d.numbers.Len()
+		d.numbers.Write(n)
+		a.n.Value = d.numbers.String()[begin:]
+	case kindBinary:
+		a.b.Value, ok = d.bytes()
+	}
+	return ok
+}

@@ -1,0 +1,125 @@
+package wire
+
+import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Attributes is an item, or a key.
+type Attributes = map[string]types.AttributeValue
+
+// Item is an item whose attributes can be read by name.
+type Item interface {
+	// Get returns the value of an attribute, false if the item has none of that name.
+	Get(name string) (types.AttributeValue, bool)
+}
+
+// Map is an [Item] that the SDK has decoded.
+type Map Attributes
+
+// Get returns the value of an attribute, false if the item has none of that name.
+func (m Map) Get(name string) (types.AttributeValue, bool) {
+	v, ok := m[name]
+	return v, ok
+}
+
+// Taker takes the items of a page one by one, as they are decoded, so that no map is made of each.
+type Taker interface {
+	// Start begins the page. It can be called again, for another attempt: the items taken before
+	// are void then.
+	Start()
+	// Take takes the next item. The item and the values that its Get returns are valid until Take
+	// returns; the bytes and strings in them stay valid.
+	Take(item Item)
+}
+
+// Items hands the items of a Query's pages to a [Taker].
+type Items struct {
+	taker Taker
+	// listed is true if the last page was decoded whole and had a list of items.
+	listed bool
+}
+
+// NewItems returns Items for a Taker.
+func NewItems(t Taker) *Items { return &Items{taker: t} }
+
+// destination returns the taker, nil for nil.
+func (i *Items) destination() Taker {
+	if i == nil {
+		return nil
+	}
+	return i.taker
+}
+
+// Start begins a page. It does nothing for nil.
+func (i *Items) Start() {
+	if i != nil {
+		i.listed = false
+		i.taker.Start()
+	}
+}
+
+// Listed reports whether the last page was decoded whole and had a list of items.
+func (i *Items) Listed() bool { return i != nil && i.listed }
+
+// list is an item as it was decoded: its attributes in the order of the response.
+type list struct{ attributes []*attribute }
+
+// attribute is an attribute of an item. It has a field for the value of each plain type, of which
+// kind says which one is used.
+type attribute struct {
+	name string
+	kind kind
+	s    types.AttributeValueMemberS
+	n    types.AttributeValueMemberN
+	b    types.AttributeValueMemberB
+	// literal is the attribute's JSON, from the quote before its name to the brace behind its
+	// value. prefix is the part of it before the value.
+	literal, prefix []byte
+}
+
+// kind is the type of a value, by its letter in DynamoDB's JSON.
+type kind byte
+
+const (
+	kindString kind = 'S'
+	kindNumber kind = 'N'
+	kindBinary kind = 'B'
+)
+
+// Get returns the value of an attribute, false if the item has none of that name.
+func (l *list) Get(name string) (types.AttributeValue, bool) {
+	for _, a := range slices.Backward(l.attributes) { // of several with one name the last counts
+		if a.name == name {
+			return a.value(), true
+		}
+	}
+	return nil, false
+}
+
+func (a *attribute) value() types.AttributeValue {
+	switch a.kind {
+	case kindString:
+		return &a.s
+	case kindNumber:
+		return &a.n
+	}
+	return &a.b
+}
+
+// attributeMap returns the item as the SDK has it. It shares nothing with the list.
+func (l *list) attributeMap() Attributes {
+	m := make(Attributes, len(l.attributes))
+	for _, a := range l.attributes {
+		switch a.kind {
+		case kindString:
+			m[a.name] = &types.AttributeValueMemberS{Value: a.s.Value}
+		case kindNumber:
+			m[a.name] = &types.AttributeValueMemberN{Value: a.n.Value}
+		case kindBinary:
+			m[a.name] = &types.AttributeValueMemberB{Value: a.b.Value}
+		}
+	}
+	return m
+}

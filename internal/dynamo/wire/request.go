@@ -1,0 +1,158 @@
+// Package wire converts between the SDK's requests and responses and DynamoDB's JSON, for those
+// that a journal sends most. It is a faster second implementation of the SDK's codec, which stays
+// the reference: what is not plain (another type than S, N and B, or a field that is not known
+// here) is refused as a whole and left to the SDK. The package does no I/O.
+package wire
+
+import (
+	"encoding/base64"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Encode returns the JSON of a request. It returns false for an operation or a field that only the
+// SDK encodes.
+func Encode(in any) ([]byte, bool) {
+	const small = 512
+	e := encoder{plain: true}
+	switch in := in.(type) {
+	case *dynamodb.BatchExecuteStatementInput:
+		e.json = make([]byte, 0, batchLength(in))
+		e.batchExecuteStatement(in)
+	case *dynamodb.QueryInput:
+		e.json = make([]byte, 0, small)
+		e.query(in)
+	case *dynamodb.BatchGetItemInput:
+		e.json = make([]byte, 0, small+keysLength(in))
+		e.batchGetItem(in)
+	case *dynamodb.PutItemInput:
+		e.json = make([]byte, 0, small+valuesLength(in.Item))
+		e.putItem(in)
+	default:
+		return nil, false
+	}
+	return e.json, e.plain
+}
+
+func (e *encoder) query(in *dynamodb.QueryInput) {
+	e.require(in.AttributesToGet == nil && in.ConditionalOperator == "" && in.KeyConditions == nil && in.QueryFilter == nil)
+	e.object(func() {
+		e.stringField("TableName", in.TableName)
+		e.boolField("ConsistentRead", in.ConsistentRead)
+		e.itemField("ExclusiveStartKey", in.ExclusiveStartKey)
+		e.attributeNames(in.ExpressionAttributeNames)
+		e.itemField("ExpressionAttributeValues", in.ExpressionAttributeValues)
+		e.stringField("FilterExpression", in.FilterExpression)
+		e.stringField("IndexName", in.IndexName)
+		e.stringField("KeyConditionExpression", in.KeyConditionExpression)
+		if in.Limit != nil {
+			e.key("Limit")
+			e.json = strconv.AppendInt(e.json, int64(*in.Limit), 10)
+		}
+		e.stringField("ProjectionExpression", in.ProjectionExpression)
+		e.enumField("ReturnConsumedCapacity", string(in.ReturnConsumedCapacity))
+		e.boolField("ScanIndexForward", in.ScanIndexForward)
+		e.enumField("Select", string(in.Select))
+	})
+}
+
+func (e *encoder) batchGetItem(in *dynamodb.BatchGetItemInput) {
+	e.require(in.RequestItems != nil)
+	e.object(func() {
+		e.enumField("ReturnConsumedCapacity", string(in.ReturnConsumedCapacity))
+		e.key("RequestItems")
+		e.object(func() {
+			for table, wanted := range in.RequestItems {
+				e.require(wanted.Keys != nil && wanted.AttributesToGet == nil && wanted.ExpressionAttributeNames == nil &&
+					wanted.ProjectionExpression == nil)
+				e.key(table)
+				e.object(func() {
+					e.boolField("ConsistentRead", wanted.ConsistentRead)
+					e.key("Keys")
+					e.list(len(wanted.Keys), func(i int) { e.item(wanted.Keys[i]) })
+				})
+			}
+		})
+	})
+}
+
+func (e *encoder) putItem(in *dynamodb.PutItemInput) {
+	e.require(in.ConditionalOperator == "" && in.Expected == nil && in.ReturnItemCollectionMetrics == "")
+	e.object(func() {
+		e.stringField("TableName", in.TableName)
+		e.itemField("Item", in.Item)
+		e.stringField("ConditionExpression", in.ConditionExpression)
+		e.attributeNames(in.ExpressionAttributeNames)
+		e.itemField("ExpressionAttributeValues", in.ExpressionAttributeValues)
+		e.enumField("ReturnConsumedCapacity", string(in.ReturnConsumedCapacity))
+		e.enumField("ReturnValues", string(in.ReturnValues))
+		e.enumField("ReturnValuesOnConditionCheckFailure", string(in.ReturnValuesOnConditionCheckFailure))
+	})
+}
+
+func (e *encoder) batchExecuteStatement(in *dynamodb.BatchExecuteStatementInput) {
+	e.require(in.Statements != nil)
+	e.object(func() {
+		e.enumField("ReturnConsumedCapacity", string(in.ReturnConsumedCapacity))
+		e.key("Statements")
+		e.list(len(in.Statements), func(i int) {
+			s := &in.Statements[i]
+			e.require(s.Parameters != nil && s.ConsistentRead == nil && s.ReturnValuesOnConditionCheckFailure == "")
+			e.object(func() {
+				e.stringField("Statement", s.Statement)
+				e.key("Parameters")
+				e.list(len(s.Parameters), func(i int) { e.value(s.Parameters[i]) })
+			})
+		})
+	})
+}
+
+// batchLength returns at least the length of the JSON of a batch whose values need no escapes.
+func batchLength(in *dynamodb.BatchExecuteStatementInput) int {
+	const perBatch, perStatement, perParameter = 64, 48, 10
+	n := perBatch
+	for i := range in.Statements {
+		n += perStatement + len(aws.ToString(in.Statements[i].Statement))
+		for _, p := range in.Statements[i].Parameters {
+			n += perParameter + valueLength(p)
+		}
+	}
+	return n
+}
+
+// keysLength returns the length of the JSON of a request's keys, if all keys of a table are as long
+// as its first.
+func keysLength(in *dynamodb.BatchGetItemInput) int {
+	n := 0
+	for _, wanted := range in.RequestItems {
+		if len(wanted.Keys) > 0 {
+			n += len(wanted.Keys) * valuesLength(wanted.Keys[0])
+		}
+	}
+	return n
+}
+
+// valuesLength returns about the length of the JSON of an item whose values need no escapes.
+func valuesLength(item Attributes) int {
+	const perAttribute = 32
+	n := 0
+	for _, value := range item {
+		n += perAttribute + valueLength(value)
+	}
+	return n
+}
+
+func valueLength(value types.AttributeValue) int {
+	switch v := value.(type) {
+	case *types.AttributeValueMemberS:
+		return len(v.Value)
+	case *types.AttributeValueMemberN:
+		return len(v.Value)
+	case *types.AttributeValueMemberB:
+		return base64.StdEncoding.EncodedLen(len(v.Value))
+	}
+	return 0
+}
