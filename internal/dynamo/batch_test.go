@@ -36,7 +36,7 @@ type keyJSON struct {
 	Num struct{ N string } `json:"num"`
 }
 
-// Do answers a BatchGetItem or a BatchWriteItem.
+// Do responses a BatchGetItem or a BatchWriteItem.
 func (b *batchService) Do(r *http.Request) (*http.Response, error) {
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -74,7 +74,7 @@ func (b *batchService) get(r *http.Request, raw []byte, n int) (*http.Response, 
 	if n < len(wanted.Keys) {
 		out["UnprocessedKeys"] = map[string]keys{table: {wanted.Keys[n:], wanted.ConsistentRead}}
 	}
-	return answer(r, out)
+	return respondJSON(r, out)
 }
 
 func (b *batchService) write(r *http.Request, raw []byte, n int) (*http.Response, error) {
@@ -95,10 +95,10 @@ func (b *batchService) write(r *http.Request, raw []byte, n int) (*http.Response
 	if n < len(wanted) {
 		out["UnprocessedItems"] = map[string][]request{table: wanted[n:]}
 	}
-	return answer(r, out)
+	return respondJSON(r, out)
 }
 
-func answer(r *http.Request, out any) (*http.Response, error) {
+func respondJSON(r *http.Request, out any) (*http.Response, error) {
 	body, err := json.Marshal(out)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func answer(r *http.Request, out any) (*http.Response, error) {
 
 // echoLeftOvers leaves over every item of a BatchWriteItem.
 func echoLeftOvers(r *http.Request) (*http.Response, error) {
-	return answer(r, map[string]any{"UnprocessedItems": map[string]any{table: []any{
+	return respondJSON(r, map[string]any{"UnprocessedItems": map[string]any{table: []any{
 		map[string]any{"PutRequest": map[string]any{"Item": map[string]any{"num": map[string]any{"N": "0"}}}},
 	}}})
 }
@@ -139,7 +139,7 @@ func (b *batchService) once(n int) bool {
 	return len(b.served) == n
 }
 
-func TestLeftOversOfABatchReadAreReadToo(t *testing.T) {
+func TestUnprocessedKeysOfABatchAreReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBatchService(40, 0, 1, 100)
 		items, err := newClient(t, options(b)).BatchGet(t.Context(), &dynamo.Meter{}, table, keys(100))
@@ -149,7 +149,7 @@ func TestLeftOversOfABatchReadAreReadToo(t *testing.T) {
 	})
 }
 
-func TestLeftOversOfABatchWriteAreWrittenToo(t *testing.T) {
+func TestUnprocessedItemsOfABatchAreWrittenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBatchService(20, 0, 1, 25)
 		err := newClient(t, options(b)).BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(25), nil)
@@ -159,10 +159,10 @@ func TestLeftOversOfABatchWriteAreWrittenToo(t *testing.T) {
 	})
 }
 
-func TestFailedTryOfABatchLosesNoLeftOver(t *testing.T) {
+func TestFailedAttemptOfABatchLosesNoUnprocessedItem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBatchService(10)
-		service := play(b.Do, throttle(), b.Do, reset, b.Do)
+		service := newScript(b.Do, throttle(), b.Do, reset, b.Do)
 		c := newClient(t, options(rawScript{service}))
 		if err := c.BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(25), nil); err != nil || !b.once(25) {
 			t.Errorf("served %v, error %v", b.served, err)
@@ -175,17 +175,17 @@ type rawScript struct{ *script }
 
 func (s rawScript) Do(r *http.Request) (*http.Response, error) { return s.take(sent{})(r) }
 
-func TestBatchThatMovesOnIsNotGivenUp(t *testing.T) {
+func TestBatchThatMakesProgressKeepsItsRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBatchService(1) // 25 tries, with 3 retries each
+		b := newBatchService(1) // 25 attempts, with 3 retries each
 		err := newClient(t, options(b)).BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(25), nil)
 		if err != nil || !b.once(25) || len(b.sent) != 25 {
-			t.Errorf("%d tries, served %v, error %v", len(b.sent), b.served, err)
+			t.Errorf("%d attempts, served %v, error %v", len(b.sent), b.served, err)
 		}
 	})
 }
 
-func TestBatchThatStandsStillUsesUpItsTries(t *testing.T) {
+func TestBatchWithoutProgressUsesUpItsRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, send := range map[string]func(*dynamo.Client) error{
 			"write": func(c *dynamo.Client) error {
@@ -200,32 +200,32 @@ func TestBatchThatStandsStillUsesUpItsTries(t *testing.T) {
 			err := send(newClient(t, options(b)))
 			var request *dynamo.RequestError
 			if !errors.Is(err, dynamo.ErrThrottled) || !errors.As(err, &request) || request.Attempts != 1+3 || len(b.sent) != request.Attempts {
-				t.Errorf("%s: %d tries, error %v", name, len(b.sent), err)
+				t.Errorf("%s: %d attempts, error %v", name, len(b.sent), err)
 			}
 		}
 	})
 }
 
-func TestBatchWhoseLeftOversGoUpAndDownEnds(t *testing.T) {
+func TestBatchWhoseUnprocessedKeysRiseAndFallEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		leave := func(n int) step {
 			return func(r *http.Request) (*http.Response, error) {
-				return answer(r, map[string]any{"Responses": map[string]any{}, "UnprocessedKeys": map[string]any{table: map[string]any{"Keys": make([]struct{}, n)}}})
+				return respondJSON(r, map[string]any{"Responses": map[string]any{}, "UnprocessedKeys": map[string]any{table: map[string]any{"Keys": make([]struct{}, n)}}})
 			}
 		}
 		var steps []step
 		for range 100 {
 			steps = append(steps, leave(5), leave(6))
 		}
-		s := play(append(steps, ok(`{}`))...)
+		s := newScript(append(steps, ok(`{}`))...)
 		_, err := client(t, s).BatchGet(t.Context(), &dynamo.Meter{}, table, keys(10))
-		if !errors.Is(err, dynamo.ErrThrottled) || len(s.tries()) != 1+3 {
-			t.Errorf("%d tries, error %v", len(s.tries()), err)
+		if !errors.Is(err, dynamo.ErrThrottled) || len(s.attempts()) != 1+3 {
+			t.Errorf("%d attempts, error %v", len(s.attempts()), err)
 		}
 	})
 }
 
-func TestReadOfManyKeysGoesInRequestsOfTheLimit(t *testing.T) {
+func TestReadOfManyKeysIsSplitIntoRequestsOfTheLimit(t *testing.T) {
 	for _, n := range []int{1, 99, 100, 101, 200, 1050} {
 		b := newBatchService(1000)
 		items, err := newClient(t, options(b)).BatchGet(t.Context(), &dynamo.Meter{}, table, keys(n))
@@ -237,20 +237,20 @@ func TestReadOfManyKeysGoesInRequestsOfTheLimit(t *testing.T) {
 
 func TestReadOfManyKeysFailsAsAWhole(t *testing.T) {
 	b := newBatchService(1000)
-	c := newClient(t, options(rawScript{play(b.Do, refuse(400, "AccessDeniedException"), b.Do)}))
+	c := newClient(t, options(rawScript{newScript(b.Do, refuse(400, "AccessDeniedException"), b.Do)}))
 	items, err := c.BatchGet(t.Context(), &dynamo.Meter{}, table, keys(300))
 	if !errors.Is(err, dynamo.ErrDenied) || items != nil {
 		t.Errorf("%d items, error %v", len(items), err)
 	}
 }
 
-func TestBatchWriteMayBeAppliedAfterALostAnswer(t *testing.T) {
+func TestBatchWriteMayBeAppliedAfterALostResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, c := range map[string]struct {
 			fail step
 			want bool
 		}{"lost": {reset, true}, "throttled": {throttle(), false}} {
-			err := client(t, play(c.fail)).BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(1), nil)
+			err := client(t, newScript(c.fail)).BatchWrite(t.Context(), &dynamo.Meter{}, table, writes(1), nil)
 			if err == nil || dynamo.MaybeApplied(err) != c.want {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -259,7 +259,7 @@ func TestBatchWriteMayBeAppliedAfterALostAnswer(t *testing.T) {
 }
 
 func TestItemsThatDoNotExistAreLeftOut(t *testing.T) {
-	c := client(t, play(ok(`{"Responses":{"events":[{"num":{"N":"1"}}]},"UnprocessedKeys":{}}`)))
+	c := client(t, newScript(ok(`{"Responses":{"events":[{"num":{"N":"1"}}]},"UnprocessedKeys":{}}`)))
 	items, err := c.BatchGet(t.Context(), &dynamo.Meter{}, table, keys(3))
 	if err != nil || len(items) != 1 {
 		t.Errorf("%v, %v", items, err)

@@ -20,12 +20,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// What the SDK does with the body of a request: it closes it as soon as the answer's head is there, and its WriteTo on a
+// What the SDK does with the body of a request: it closes it as soon as the response's head is there, and its WriteTo on a
 // closed body fails with io.EOF. net/http, when it has written a body larger than its buffer, looks once more whether there
-// is a rest, by WriteTo where there is one. If the answer was faster than that, the look fails, net/http takes the request
-// for broken and closes the connection under the answer. quickServer makes the answer be faster every time.
+// is a rest, by WriteTo where there is one. If the response was faster than that, the look fails, net/http takes the request
+// for broken and closes the connection under the response. quickServer makes the response be faster every time.
 
-// quickServer is an HTTP client on a connection that answers as soon as it has the last byte of a request, and gives the
+// quickServer is an HTTP client on a connection that responses as soon as it has the last byte of a request, and gives the
 // sender time to go on only when the SDK is done with the request's body.
 type quickServer struct {
 	// writeErr is how the sending of the last request ended.
@@ -53,7 +53,7 @@ func (q *quickServer) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	response.Body = &answerBody{ReadCloser: response.Body, begin: func() {
+	response.Body = &responseBody{ReadCloser: response.Body, begin: func() {
 		close(conn.release)
 		<-written
 		if q.writeErr != nil {
@@ -63,40 +63,40 @@ func (q *quickServer) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// answerBody calls begin before it is read: the SDK reads the answer when it has closed the request.
-type answerBody struct {
+// responseBody calls begin before it is read: the SDK reads the response when it has closed the request.
+type responseBody struct {
 	io.ReadCloser
 
 	once  sync.Once
 	begin func()
 }
 
-func (b *answerBody) Read(p []byte) (int, error) {
+func (b *responseBody) Read(p []byte) (int, error) {
 	b.once.Do(b.begin)
 	return b.ReadCloser.Read(p)
 }
 
-// quickConn is a connection to a server that answers one request.
+// quickConn is a connection to a server that responses one request.
 type quickConn struct {
 	net.Conn // only what net/http asks for is there
 
 	request bytes.Buffer
 	writes  atomic.Int32
-	// answer is written once the request is there.
-	answer      *io.PipeReader
-	answerWrite *io.PipeWriter
-	release     chan struct{}
-	closing     sync.Once
-	closed      chan struct{}
+	// response is written once the request is there.
+	response      *io.PipeReader
+	responseWrite *io.PipeWriter
+	release       chan struct{}
+	closing       sync.Once
+	closed        chan struct{}
 }
 
 func newQuickConn() *quickConn {
 	c := &quickConn{release: make(chan struct{}), closed: make(chan struct{})}
-	c.answer, c.answerWrite = io.Pipe()
+	c.response, c.responseWrite = io.Pipe()
 	return c
 }
 
-// Write takes bytes of the request. After the last one it answers, and waits for release.
+// Write takes bytes of the request. After the last one it responses, and waits for release.
 func (c *quickConn) Write(p []byte) (int, error) {
 	c.writes.Add(1)
 	c.request.Write(p)
@@ -108,18 +108,18 @@ func (c *quickConn) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	go func() {
-		_, _ = io.WriteString(c.answerWrite, "HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: 2\r\n\r\n")
-		_, _ = io.WriteString(c.answerWrite, "{}")
+		_, _ = io.WriteString(c.responseWrite, "HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: 2\r\n\r\n")
+		_, _ = io.WriteString(c.responseWrite, "{}")
 	}()
 	<-c.release
 	return len(p), nil
 }
 
-func (c *quickConn) Read(p []byte) (int, error) { return c.answer.Read(p) }
+func (c *quickConn) Read(p []byte) (int, error) { return c.response.Read(p) }
 
 func (c *quickConn) Close() error {
 	c.closing.Do(func() {
-		_ = c.answerWrite.CloseWithError(net.ErrClosed)
+		_ = c.responseWrite.CloseWithError(net.ErrClosed)
 		close(c.closed)
 	})
 	return nil
@@ -132,7 +132,7 @@ func big() dynamo.Attributes {
 	return item
 }
 
-func TestAnswerFasterThanTheSenderBreaksNothing(t *testing.T) {
+func TestResponseBeforeTheRequestIsSentWholeBreaksNothing(t *testing.T) {
 	q := &quickServer{}
 	c := newClient(t, options(q, func(o *dynamo.Options) { o.Retries = 0 }))
 	if err := c.Put(t.Context(), &dynamo.Meter{}, dynamo.Put{Table: table, Item: big()}); err != nil {
@@ -156,7 +156,7 @@ func TestSmallRequestIsOneWrite(t *testing.T) {
 }
 
 // If this fails, the SDK has changed, and this is no reason any more to give bodies anew.
-func TestAnswerFasterThanTheSenderBreaksTheBareSDK(t *testing.T) {
+func TestResponseBeforeTheRequestIsSentWholeBreaksTheBareSDK(t *testing.T) {
 	q := &quickServer{}
 	bare := dynamodb.NewFromConfig(options(q).AWS, func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
 	_, err := bare.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: big()})
@@ -167,7 +167,7 @@ func TestAnswerFasterThanTheSenderBreaksTheBareSDK(t *testing.T) {
 
 func TestBodyArrivesWhole(t *testing.T) {
 	var got int
-	s := play(func(r *http.Request) (*http.Response, error) {
+	s := newScript(func(r *http.Request) (*http.Response, error) {
 		n, err := io.Copy(io.Discard, r.Body)
 		got = int(n)
 		if int64(got) != r.ContentLength {

@@ -16,9 +16,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-func TestTryThatHangsEndsAtTheAttemptTimeout(t *testing.T) {
+func TestAttemptThatHangsEndsAtTheAttemptTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(hang, ok(`{}`))
+		s := newScript(hang, ok(`{}`))
 		began := time.Now()
 		if err := put(t, client(t, s, func(o *dynamo.Options) { o.AttemptTimeout = 7 * time.Second })); err != nil {
 			t.Fatal(err)
@@ -30,16 +30,16 @@ func TestTryThatHangsEndsAtTheAttemptTimeout(t *testing.T) {
 	})
 }
 
-func TestAnswerThatHangsEndsAtTheAttemptTimeout(t *testing.T) {
+func TestResponseThatHangsEndsAtTheAttemptTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(r *http.Request) (*http.Response, error) {
-			answer, err := ok(`{}`)(r)
-			answer.Body = hangingBody{r.Context()}
-			return answer, err
+			response, err := ok(`{}`)(r)
+			response.Body = hangingBody{r.Context()}
+			return response, err
 		}
-		s := play(slow, ok(`{}`))
-		if _, err := get(t, client(t, s)); err != nil || len(s.tries()) != 2 {
-			t.Errorf("%d tries, error %v", len(s.tries()), err)
+		s := newScript(slow, ok(`{}`))
+		if _, err := get(t, client(t, s)); err != nil || len(s.attempts()) != 2 {
+			t.Errorf("%d attempts, error %v", len(s.attempts()), err)
 		}
 	})
 }
@@ -53,7 +53,7 @@ func TestRequestEndsAtTheOperationTimeout(t *testing.T) {
 	for name, fail := range map[string]step{"hanging": hang, "throttled": throttle(), "unavailable": reset} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := client(t, play(fail), func(o *dynamo.Options) {
+				c := client(t, newScript(fail), func(o *dynamo.Options) {
 					o.Retries, o.BackoffBase, o.OperationTimeout = 1000, time.Second, 10*time.Second
 				})
 				began := time.Now()
@@ -68,7 +68,7 @@ func TestRequestEndsAtTheOperationTimeout(t *testing.T) {
 
 func TestOperationTimeoutBoundsABatchThatIsNeverDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := client(t, play(echoLeftOvers), func(o *dynamo.Options) {
+		c := client(t, newScript(echoLeftOvers), func(o *dynamo.Options) {
 			o.Retries, o.BackoffBase, o.OperationTimeout = 1000, time.Second, 10*time.Second
 		})
 		began := time.Now()
@@ -84,14 +84,14 @@ func TestPausesDoubleUpToTheCapWithFullJitter(t *testing.T) {
 	longest := make([]time.Duration, retries)
 	synctest.Test(t, func(t *testing.T) {
 		for range runs {
-			s := play(throttle())
+			s := newScript(throttle())
 			_ = put(t, client(t, s, func(o *dynamo.Options) { o.Retries, o.BackoffBase, o.BackoffCap = retries, base, most }))
-			tries := s.tries()
-			if len(tries) != retries+1 {
-				t.Fatalf("%d tries", len(tries))
+			attempts := s.attempts()
+			if len(attempts) != retries+1 {
+				t.Fatalf("%d attempts", len(attempts))
 			}
 			for i := range retries {
-				pause := tries[i+1].at.Sub(tries[i].at)
+				pause := attempts[i+1].at.Sub(attempts[i].at)
 				if pause > min(base<<i, most) {
 					t.Fatalf("pause %d is %v", i, pause)
 				}
@@ -108,29 +108,29 @@ func TestPausesDoubleUpToTheCapWithFullJitter(t *testing.T) {
 
 func TestPausesStayBoundedHoweverManyThereAre(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(throttle())
+		s := newScript(throttle())
 		_ = put(t, client(t, s, func(o *dynamo.Options) {
 			o.Retries, o.BackoffBase, o.BackoffCap, o.OperationTimeout = 200, time.Hour, time.Second, time.Hour
 		}))
-		tries := s.tries()
-		if len(tries) != 201 {
-			t.Errorf("%d tries", len(tries))
+		attempts := s.attempts()
+		if len(attempts) != 201 {
+			t.Errorf("%d attempts", len(attempts))
 		}
-		for i := range len(tries) - 1 {
-			if pause := tries[i+1].at.Sub(tries[i].at); pause > time.Second {
+		for i := range len(attempts) - 1 {
+			if pause := attempts[i+1].at.Sub(attempts[i].at); pause > time.Second {
 				t.Errorf("pause %d is %v", i, pause)
 			}
 		}
 	})
 }
 
-func TestNeverMoreRequestsUnderWayThanThePoolHolds(t *testing.T) {
+func TestNoMoreRequestsAreInFlightThanTheLimit(t *testing.T) {
 	const pool, callers = 3, 20
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		under, most := 0, 0
 		release := make(chan struct{})
-		s := play(func(r *http.Request) (*http.Response, error) {
+		s := newScript(func(r *http.Request) (*http.Response, error) {
 			mu.Lock()
 			under++
 			most = max(most, under)
@@ -155,15 +155,15 @@ func TestNeverMoreRequestsUnderWayThanThePoolHolds(t *testing.T) {
 			release <- struct{}{}
 		}
 		done.Wait()
-		if most != pool || len(s.tries()) != callers {
-			t.Errorf("%d of %d requests at once, the pool holds %d", most, len(s.tries()), pool)
+		if most != pool || len(s.attempts()) != callers {
+			t.Errorf("%d of %d requests at once, the pool holds %d", most, len(s.attempts()), pool)
 		}
 	})
 }
 
-func TestPauseHoldsNoPlaceInThePool(t *testing.T) {
+func TestPauseHoldsNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(throttle(), ok(`{}`), ok(`{}`))
+		s := newScript(throttle(), ok(`{}`), ok(`{}`))
 		c := client(t, s, func(o *dynamo.Options) {
 			o.MaxInFlight, o.BackoffBase, o.BackoffCap = 1, time.Hour, time.Hour
 			o.OperationTimeout = 2 * time.Hour
@@ -181,9 +181,9 @@ func TestPauseHoldsNoPlaceInThePool(t *testing.T) {
 	})
 }
 
-func TestWaitForAPlaceInThePoolEndsWithTheContext(t *testing.T) {
+func TestWaitForASlotEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(hang)
+		s := newScript(hang)
 		c := client(t, s, func(o *dynamo.Options) { o.MaxInFlight = 1 })
 		ctx, cancel := context.WithCancel(t.Context())
 		hanging := make(chan struct{})
@@ -204,7 +204,7 @@ func TestWaitForAPlaceInThePoolEndsWithTheContext(t *testing.T) {
 	})
 }
 
-func TestTimeOfARequestBeginsWithItsPlaceInThePool(t *testing.T) {
+func TestOperationTimeoutBeginsWhenTheRequestHasItsSlot(t *testing.T) {
 	for name, send := range map[string]func(*testing.T, *dynamo.Client) error{
 		"a request": put,
 		"a batch": func(t *testing.T, c *dynamo.Client) error {
@@ -218,7 +218,7 @@ func TestTimeOfARequestBeginsWithItsPlaceInThePool(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := client(t, play(hang, hang, ok(`{}`)), func(o *dynamo.Options) {
+				c := client(t, newScript(hang, hang, ok(`{}`)), func(o *dynamo.Options) {
 					o.MaxInFlight, o.Retries, o.AttemptTimeout, o.OperationTimeout = 1, 0, time.Minute, 10*time.Second
 				})
 				var hanging sync.WaitGroup
@@ -240,9 +240,9 @@ func TestTimeOfARequestBeginsWithItsPlaceInThePool(t *testing.T) {
 	}
 }
 
-// A place can be reserved only while one is free, is used by the first try of the request that it is for, and is free again
+// A place can be reserved only while one is free, is used by the first attempt of the request that it is for, and is free again
 // after that, whatever became of it.
-func TestReservedPlaceIsThatOfTheFirstTry(t *testing.T) {
+func TestReservedSlotIsUsedByTheFirstAttempt(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, tt := range map[string]struct {
@@ -250,10 +250,10 @@ func TestReservedPlaceIsThatOfTheFirstTry(t *testing.T) {
 		ctx    context.Context
 		err    error
 	}{
-		"answered":        {play(ok(`{"Items":[]}`)), t.Context(), nil},
-		"tried again":     {play(throttle(), ok(`{"Items":[]}`)), t.Context(), nil},
-		"refused":         {play(refuse(http.StatusBadRequest, "ValidationException")), t.Context(), dynamo.ErrInvalidRequest},
-		"ended before it": {play(ok(`{}`)), ended, context.Canceled},
+		"answered":        {newScript(ok(`{"Items":[]}`)), t.Context(), nil},
+		"tried again":     {newScript(throttle(), ok(`{"Items":[]}`)), t.Context(), nil},
+		"refused":         {newScript(refuse(http.StatusBadRequest, "ValidationException")), t.Context(), dynamo.ErrInvalidRequest},
+		"ended before it": {newScript(ok(`{}`)), ended, context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := client(t, tt.script, func(o *dynamo.Options) { o.MaxInFlight = 1 })

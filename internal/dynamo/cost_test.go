@@ -13,13 +13,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-func TestCostIsWhatDynamoDBSaysAndEveryTry(t *testing.T) {
+func TestCostHasTheUnitsDynamoDBReportsAndEveryAttempt(t *testing.T) {
 	const one, batch = `{"Items":[],"ConsumedCapacity":{"TableName":"events","CapacityUnits":1.5}}`,
 		`{"Responses":{},"ConsumedCapacity":[{"TableName":"events","CapacityUnits":1.5},{"TableName":"index","CapacityUnits":2}]}`
 	for name, c := range map[string]struct {
-		answer string
-		send   func(context.Context, *dynamo.Client, *dynamo.Meter) error
-		want   dynamo.Cost
+		response string
+		send     func(context.Context, *dynamo.Client, *dynamo.Meter) error
+		want     dynamo.Cost
 	}{
 		"put": {one, func(ctx context.Context, c *dynamo.Client, m *dynamo.Meter) error {
 			return c.Put(ctx, m, dynamo.Put{Table: table, Item: key(1)})
@@ -49,7 +49,7 @@ func TestCostIsWhatDynamoDBSaysAndEveryTry(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := play(throttle(), ok(c.answer))
+				s := newScript(throttle(), ok(c.response))
 				var m dynamo.Meter
 				if err := c.send(t.Context(), client(t, s), &m); err != nil {
 					t.Fatal(err)
@@ -57,7 +57,7 @@ func TestCostIsWhatDynamoDBSaysAndEveryTry(t *testing.T) {
 				if got := m.Cost(); got != c.want {
 					t.Errorf("cost %+v, want %+v", got, c.want)
 				}
-				if asked := s.tries()[1].body["ReturnConsumedCapacity"]; asked != "TOTAL" {
+				if asked := s.attempts()[1].body["ReturnConsumedCapacity"]; asked != "TOTAL" {
 					t.Errorf("asked for the capacity %v", asked)
 				}
 			})
@@ -69,14 +69,14 @@ func TestRequestThatWasNotSentCostsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var m dynamo.Meter
-	err := client(t, play(ok(`{}`))).Put(ctx, &m, dynamo.Put{Table: table, Item: key(1)})
+	err := client(t, newScript(ok(`{}`))).Put(ctx, &m, dynamo.Put{Table: table, Item: key(1)})
 	if got := m.Cost(); err == nil || got != (dynamo.Cost{}) {
 		t.Errorf("cost %+v, error %v", got, err)
 	}
 }
 
-func TestMeterAddsUpWhatRunsAtTheSameTime(t *testing.T) {
-	c := client(t, play(ok(`{"ConsumedCapacity":{"CapacityUnits":1}}`)))
+func TestMeterAddsUpConcurrentRequests(t *testing.T) {
+	c := client(t, newScript(ok(`{"ConsumedCapacity":{"CapacityUnits":1}}`)))
 	var m dynamo.Meter
 	var done sync.WaitGroup
 	for range 50 {
@@ -99,17 +99,17 @@ func TestCostsAdd(t *testing.T) {
 	}
 }
 
-func TestObserverSeesEveryTry(t *testing.T) {
+func TestObserverSeesEveryAttempt(t *testing.T) {
 	type ctxKey struct{}
 	synctest.Test(t, func(t *testing.T) {
 		var seen []dynamo.Attempt
-		s := play(throttle(), hang, ok(`{"ConsumedCapacity":{"CapacityUnits":1}}`))
+		s := newScript(throttle(), hang, ok(`{"ConsumedCapacity":{"CapacityUnits":1}}`))
 		c := client(t, s, func(o *dynamo.Options) {
-			o.Observe = func(ctx context.Context, try dynamo.Attempt) {
+			o.Observe = func(ctx context.Context, attempt dynamo.Attempt) {
 				if ctx.Value(ctxKey{}) != "mine" {
 					t.Error("it is not the operation's context")
 				}
-				seen = append(seen, try)
+				seen = append(seen, attempt)
 			}
 		})
 		ctx := context.WithValue(t.Context(), ctxKey{}, "mine")
@@ -117,18 +117,18 @@ func TestObserverSeesEveryTry(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(seen) != 3 {
-			t.Fatalf("it saw %d tries", len(seen))
+			t.Fatalf("it saw %d attempts", len(seen))
 		}
-		for i, try := range seen {
-			if try.Operation != "PutItem" || try.Table != table || try.Number != i+1 || try.Cost.Requests != 1 {
-				t.Errorf("try %d is %+v", i+1, try)
+		for i, attempt := range seen {
+			if attempt.Operation != "PutItem" || attempt.Table != table || attempt.Number != i+1 || attempt.Cost.Requests != 1 {
+				t.Errorf("attempt %d is %+v", i+1, attempt)
 			}
 		}
 		if seen[0].Err == nil || !errors.Is(seen[1].Err, context.DeadlineExceeded) || seen[1].Duration != options(s).AttemptTimeout {
-			t.Errorf("failed tries %+v, %+v", seen[0], seen[1])
+			t.Errorf("failed attempts %+v, %+v", seen[0], seen[1])
 		}
 		if seen[2].Err != nil || seen[2].Cost.WriteUnits != 1 {
-			t.Errorf("last try %+v", seen[2])
+			t.Errorf("last attempt %+v", seen[2])
 		}
 	})
 }

@@ -33,12 +33,12 @@ func accessKey(s sent) string {
 func TestExpiredTokenIsRenewedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fetched := 0
-		s := play(refuse(400, "ExpiredTokenException"), ok(`{}`))
+		s := newScript(refuse(400, "ExpiredTokenException"), ok(`{}`))
 		if err := put(t, client(t, s, renewing(&fetched))); err != nil {
 			t.Fatal(err)
 		}
-		if tries := s.tries(); len(tries) != 2 || accessKey(tries[0]) != "id1" || accessKey(tries[1]) != "id2" {
-			t.Errorf("tries with the keys %q, %q", accessKey(tries[0]), accessKey(tries[1]))
+		if attempts := s.attempts(); len(attempts) != 2 || accessKey(attempts[0]) != "id1" || accessKey(attempts[1]) != "id2" {
+			t.Errorf("attempts with the keys %q, %q", accessKey(attempts[0]), accessKey(attempts[1]))
 		}
 	})
 }
@@ -46,10 +46,10 @@ func TestExpiredTokenIsRenewedOnce(t *testing.T) {
 func TestTokenThatStaysExpiredEndsTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fetched := 0
-		s := play(refuse(400, "ExpiredTokenException"))
+		s := newScript(refuse(400, "ExpiredTokenException"))
 		err := put(t, client(t, s, renewing(&fetched)))
-		if !errors.Is(err, dynamo.ErrDenied) || dynamo.MaybeApplied(err) || len(s.tries()) != 2 {
-			t.Errorf("%d tries, error %v", len(s.tries()), err)
+		if !errors.Is(err, dynamo.ErrDenied) || dynamo.MaybeApplied(err) || len(s.attempts()) != 2 {
+			t.Errorf("%d attempts, error %v", len(s.attempts()), err)
 		}
 	})
 }
@@ -57,7 +57,7 @@ func TestTokenThatStaysExpiredEndsTheRequest(t *testing.T) {
 func TestTokenThatExpiresAfterOtherFailuresIsRenewedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fetched := 0
-		s := play(throttle(), throttle(), refuse(400, "ExpiredTokenException"), ok(`{}`))
+		s := newScript(throttle(), throttle(), refuse(400, "ExpiredTokenException"), ok(`{}`))
 		if err := put(t, client(t, s, renewing(&fetched))); err != nil {
 			t.Error(err)
 		}
@@ -66,7 +66,7 @@ func TestTokenThatExpiresAfterOtherFailuresIsRenewedToo(t *testing.T) {
 
 func TestCredentialsAreFetchedOnceForManyRequests(t *testing.T) {
 	fetched := 0
-	c := client(t, play(ok(`{}`)), renewing(&fetched))
+	c := client(t, newScript(ok(`{}`)), renewing(&fetched))
 	for range 5 {
 		if err := put(t, c); err != nil {
 			t.Fatal(err)
@@ -78,22 +78,22 @@ func TestCredentialsAreFetchedOnceForManyRequests(t *testing.T) {
 }
 
 func TestRequestWithoutCredentialsIsNotSent(t *testing.T) {
-	s := play(ok(`{}`))
+	s := newScript(ok(`{}`))
 	none := errors.New("no credentials here")
 	err := put(t, client(t, s, func(o *dynamo.Options) {
 		o.AWS.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return aws.Credentials{}, none })
 	}))
-	if !errors.Is(err, dynamo.ErrDenied) || !errors.Is(err, none) || dynamo.MaybeApplied(err) || len(s.tries()) != 0 {
-		t.Errorf("%d requests, error %v", len(s.tries()), err)
+	if !errors.Is(err, dynamo.ErrDenied) || !errors.Is(err, none) || dynamo.MaybeApplied(err) || len(s.attempts()) != 0 {
+		t.Errorf("%d requests, error %v", len(s.attempts()), err)
 	}
 }
 
-// serverTime answers as a server does whose clock is right, to a client whose clock is not.
+// serverTime responses as a server does whose clock is right, to a client whose clock is not.
 func serverTime(now time.Time, s step) step {
 	return func(r *http.Request) (*http.Response, error) {
-		answer, err := s(r)
-		answer.Header.Set("Date", now.UTC().Format(http.TimeFormat))
-		return answer, err
+		response, err := s(r)
+		response.Header.Set("Date", now.UTC().Format(http.TimeFormat))
+		return response, err
 	}
 }
 
@@ -102,21 +102,21 @@ func TestWrongClockIsCorrectedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				right := time.Now().Add(off)
-				s := play(serverTime(right, refuse(400, "InvalidSignatureException")), serverTime(right, ok(`{}`)))
+				s := newScript(serverTime(right, refuse(400, "InvalidSignatureException")), serverTime(right, ok(`{}`)))
 				c := client(t, s)
 				for range 2 { // the second request knows the clock from the start
 					if err := put(t, c); err != nil {
 						t.Fatal(err)
 					}
 				}
-				tries := s.tries()
-				if len(tries) != 3 {
-					t.Fatalf("%d tries", len(tries))
+				attempts := s.attempts()
+				if len(attempts) != 3 {
+					t.Fatalf("%d attempts", len(attempts))
 				}
 				for i, want := range []time.Time{time.Now(), right, right} {
-					signed, err := time.Parse("20060102T150405Z", tries[i].header.Get("X-Amz-Date"))
+					signed, err := time.Parse("20060102T150405Z", attempts[i].header.Get("X-Amz-Date"))
 					if err != nil || signed.Sub(want).Abs() > 2*time.Second {
-						t.Errorf("try %d is signed at %v, want %v (%v)", i, signed, want, err)
+						t.Errorf("attempt %d is signed at %v, want %v (%v)", i, signed, want, err)
 					}
 				}
 			})
@@ -126,10 +126,10 @@ func TestWrongClockIsCorrectedOnce(t *testing.T) {
 
 func TestSignatureThatStaysWrongEndsTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(refuse(400, "InvalidSignatureException"))
+		s := newScript(refuse(400, "InvalidSignatureException"))
 		err := put(t, client(t, s))
-		if !errors.Is(err, dynamo.ErrDenied) || dynamo.MaybeApplied(err) || len(s.tries()) != 2 {
-			t.Errorf("%d tries, error %v", len(s.tries()), err)
+		if !errors.Is(err, dynamo.ErrDenied) || dynamo.MaybeApplied(err) || len(s.attempts()) != 2 {
+			t.Errorf("%d attempts, error %v", len(s.attempts()), err)
 		}
 	})
 }

@@ -26,20 +26,20 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// summed answers as DynamoDB does: with the checksum of the answer.
+// summed responses as DynamoDB does: with the checksum of the response.
 func summed(s step) step {
 	return func(r *http.Request) (*http.Response, error) {
-		answer, err := s(r)
+		response, err := s(r)
 		if err != nil {
 			return nil, err
 		}
-		body, err := io.ReadAll(answer.Body)
+		body, err := io.ReadAll(response.Body)
 		if err != nil {
 			return nil, err
 		}
-		answer.Header.Set("X-Amz-Crc32", fmt.Sprint(crc32.ChecksumIEEE(body)))
-		answer.Body = io.NopCloser(strings.NewReader(string(body)))
-		return answer, nil
+		response.Header.Set("X-Amz-Crc32", fmt.Sprint(crc32.ChecksumIEEE(body)))
+		response.Body = io.NopCloser(strings.NewReader(string(body)))
+		return response, nil
 	}
 }
 
@@ -56,9 +56,9 @@ func puts(t *testing.T, c *dynamo.Client, n int) {
 	}
 }
 
-func TestOnlyTheFirstRequestTakesTheSDKsWay(t *testing.T) {
+func TestOnlyTheFirstRequestIsSentByTheSDK(t *testing.T) {
 	t.Parallel()
-	s := play(summed(ok(`{"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`)))
+	s := newScript(summed(ok(`{"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`)))
 	c := client(t, s, func(o *dynamo.Options) {
 		o.UserAgent = "tester"
 		o.AWS.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
@@ -66,13 +66,13 @@ func TestOnlyTheFirstRequestTakesTheSDKsWay(t *testing.T) {
 		})
 	})
 	puts(t, c, 3)
-	tries := s.tries()
+	attempts := s.attempts()
 	for i, want := range []bool{true, false, false} {
-		if bySDK(tries[i]) != want {
-			t.Errorf("request %d by the SDK: %t, want %t", i, bySDK(tries[i]), want)
+		if bySDK(attempts[i]) != want {
+			t.Errorf("request %d by the SDK: %t, want %t", i, bySDK(attempts[i]), want)
 		}
 	}
-	first, second := tries[0], tries[1]
+	first, second := attempts[0], attempts[1]
 	if fmt.Sprint(first.body) != fmt.Sprint(second.body) {
 		t.Errorf("sent %v, the SDK %v", second.body, first.body)
 	}
@@ -97,9 +97,9 @@ func TestOnlyTheFirstRequestTakesTheSDKsWay(t *testing.T) {
 	}
 }
 
-func TestEveryOperationHasAnExampleOfItsOwn(t *testing.T) {
+func TestEveryOperationHasItsOwnTemplate(t *testing.T) {
 	t.Parallel()
-	s := play(summed(ok(`{"Items":[]}`)))
+	s := newScript(summed(ok(`{"Items":[]}`)))
 	c := client(t, s)
 	query := func() {
 		if _, err := c.Query(t.Context(), &dynamo.Meter{}, &dynamodb.QueryInput{TableName: aws.String(table)}); err != nil {
@@ -110,8 +110,8 @@ func TestEveryOperationHasAnExampleOfItsOwn(t *testing.T) {
 	query()
 	query()
 	var got []string
-	for _, try := range s.tries() {
-		got = append(got, fmt.Sprintf("%s %t", try.header.Get("X-Amz-Target"), bySDK(try)))
+	for _, attempt := range s.attempts() {
+		got = append(got, fmt.Sprintf("%s %t", attempt.header.Get("X-Amz-Target"), bySDK(attempt)))
 	}
 	want := []string{
 		"DynamoDB_20120810.PutItem true", "DynamoDB_20120810.PutItem false", "DynamoDB_20120810.Query true", "DynamoDB_20120810.Query false",
@@ -132,11 +132,11 @@ func anywhere(string, string, ...any) (aws.Endpoint, error) { //nolint:staticche
 	return aws.Endpoint{URL: "http://node.invalid"}, nil //nolint:staticcheck // as above
 }
 
-// TestWhatTheSDKMustSee has the SDK send everything, where something of the caller's takes part in its requests, or answers
+// TestSDKSendsAllWhereTheConfigOrTheServiceRequiresIt has the SDK send everything, where something of the caller's takes part in its requests, or responses
 // have no checksum.
-func TestWhatTheSDKMustSee(t *testing.T) {
+func TestSDKSendsAllWhereTheConfigOrTheServiceRequiresIt(t *testing.T) {
 	t.Parallel()
-	answer := summed(ok(`{}`))
+	response := summed(ok(`{}`))
 	for name, change := range map[string]func(*dynamo.Options){
 		"SDKCodec": func(o *dynamo.Options) { o.SDKCodec = true },
 		"a middleware": func(o *dynamo.Options) {
@@ -157,10 +157,10 @@ func TestWhatTheSDKMustSee(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := play(answer)
+			s := newScript(response)
 			puts(t, client(t, s, change), 2)
-			for i, try := range s.tries() {
-				if !bySDK(try) {
+			for i, attempt := range s.attempts() {
+				if !bySDK(attempt) {
 					t.Errorf("request %d was not the SDK's", i)
 				}
 			}
@@ -168,22 +168,22 @@ func TestWhatTheSDKMustSee(t *testing.T) {
 	}
 	t.Run("no checksum", func(t *testing.T) {
 		t.Parallel()
-		s := play(ok(`{}`))
+		s := newScript(ok(`{}`))
 		puts(t, client(t, s), 2)
-		if !bySDK(s.tries()[1]) {
+		if !bySDK(s.attempts()[1]) {
 			t.Error("the second request was not the SDK's")
 		}
 	})
 }
 
-// TestErrorsAreTheSDKs answers a direct request with errors: the SDK judges them, nothing is sent twice for that, and the next
+// TestSDKInterpretsTheErrorsOfDirectRequests responses a direct request with errors: the SDK judges them, nothing is sent twice for that, and the next
 // request is the SDK's again.
-func TestErrorsAreTheSDKs(t *testing.T) {
+func TestSDKInterpretsTheErrorsOfDirectRequests(t *testing.T) {
 	t.Parallel()
 	const standing = `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"m","Item":{"par":{"S":"p"}}}`
 	for name, c := range map[string]struct {
-		answer step
-		check  func(error) bool
+		response step
+		check    func(error) bool
 	}{
 		"a condition that fails": {summed(respond(400, standing)), func(err error) bool {
 			return errors.Is(err, dynamo.ErrConditionFailed) && len(dynamo.OldItem(err)) == 1 && !dynamo.MaybeApplied(err)
@@ -196,48 +196,48 @@ func TestErrorsAreTheSDKs(t *testing.T) {
 		"a wrong checksum": {respond(200, `{}`, "X-Amz-Crc32", "1"), func(err error) bool {
 			return err != nil && dynamo.MaybeApplied(err)
 		}},
-		"an answer that breaks off": {summed(ok(`{"ConsumedCapacity":`)), func(err error) bool {
+		"a response that breaks off": {summed(ok(`{"ConsumedCapacity":`)), func(err error) bool {
 			return err != nil && dynamo.MaybeApplied(err)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := play(summed(ok(`{}`)), c.answer, summed(ok(`{}`)))
+			s := newScript(summed(ok(`{}`)), c.response, summed(ok(`{}`)))
 			client := client(t, s, func(o *dynamo.Options) { o.Retries = 0 })
 			puts(t, client, 1)
 			if err := put(t, client); !c.check(err) {
 				t.Errorf("error %v", err)
 			}
-			if tries := s.tries(); len(tries) != 2 || bySDK(tries[1]) {
-				t.Errorf("%d requests were sent, the second by the SDK: %t", len(tries), bySDK(tries[1]))
+			if attempts := s.attempts(); len(attempts) != 2 || bySDK(attempts[1]) {
+				t.Errorf("%d requests were sent, the second by the SDK: %t", len(attempts), bySDK(attempts[1]))
 			}
-			if name == "an answer that breaks off" {
+			if name == "a response that breaks off" {
 				return // it was a success, to learn from
 			}
 			puts(t, client, 1)
-			if tries := s.tries(); !bySDK(tries[2]) {
+			if attempts := s.attempts(); !bySDK(attempts[2]) {
 				t.Error("the next request was not the SDK's")
 			}
 		})
 	}
 }
 
-// TestSentRequestIsNotCalledUnsent has the credentials vanish while a request is on its way: the SDK, which is asked what came of
+// TestSentRequestIsNotReportedAsUnsent has the credentials vanish while a request is on its way: the SDK, which is asked what came of
 // it, then says that there is nothing to sign with.
-func TestSentRequestIsNotCalledUnsent(t *testing.T) {
+func TestSentRequestIsNotReportedAsUnsent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		answer step
-		maybe  bool
+		response step
+		maybe    bool
 	}{
-		"a lost connection": {reset, true}, "no connection": {noConnection, false}, "an answer": {summed(refuse(500, "InternalServerError")), true},
+		"a lost connection": {reset, true}, "no connection": {noConnection, false}, "a response": {summed(refuse(500, "InternalServerError")), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			gone := false
-			s := play(summed(ok(`{}`)), func(r *http.Request) (*http.Response, error) {
+			s := newScript(summed(ok(`{}`)), func(r *http.Request) (*http.Response, error) {
 				gone = true
-				return c.answer(r)
+				return c.response(r)
 			})
 			client := client(t, s, func(o *dynamo.Options) {
 				o.Retries = 0
@@ -249,18 +249,18 @@ func TestSentRequestIsNotCalledUnsent(t *testing.T) {
 				})
 			})
 			puts(t, client, 1)
-			if err := put(t, client); !errors.Is(err, dynamo.ErrUnavailable) || dynamo.MaybeApplied(err) != c.maybe || len(s.tries()) != 2 {
-				t.Errorf("%d requests, error %v", len(s.tries()), err)
+			if err := put(t, client); !errors.Is(err, dynamo.ErrUnavailable) || dynamo.MaybeApplied(err) != c.maybe || len(s.attempts()) != 2 {
+				t.Errorf("%d requests, error %v", len(s.attempts()), err)
 			}
 		})
 	}
 }
 
-// TestCredentialsThatHangHoldNobody has them hang when the SDK is asked what an answer means, which nobody waits for any more.
-func TestCredentialsThatHangHoldNobody(t *testing.T) {
+// TestCredentialsThatHangDelayAnOutcomeForASecondAtMost has them hang when the SDK is asked what a response means, which nobody waits for any more.
+func TestCredentialsThatHangDelayAnOutcomeForASecondAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := play(summed(ok(`{}`)), func(r *http.Request) (*http.Response, error) {
+		s := newScript(summed(ok(`{}`)), func(r *http.Request) (*http.Response, error) {
 			cancel()
 			return summed(throttle())(r)
 		})
@@ -282,13 +282,13 @@ func TestCredentialsThatHangHoldNobody(t *testing.T) {
 	})
 }
 
-// TestAnswerThatComesAsTheCallerGoesIsKnown refuses a write, or says that a part of it failed, at the moment in which nobody waits for
+// TestResponseIsInterpretedIfTheContextEndsMeanwhile refuses a write, or says that a part of it failed, at the moment in which nobody waits for
 // it any more.
-func TestAnswerThatComesAsTheCallerGoesIsKnown(t *testing.T) {
+func TestResponseIsInterpretedIfTheContextEndsMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		answer step
-		maybe  bool
+		response step
+		maybe    bool
 	}{
 		"a condition that fails": {refuse(400, "ConditionalCheckFailedException"), false},
 		"a refusal":              {throttle(), false},
@@ -300,24 +300,24 @@ func TestAnswerThatComesAsTheCallerGoesIsKnown(t *testing.T) {
 				t.Parallel()
 				ctx, cancel := context.WithCancelCause(t.Context())
 				why := errors.New("why")
-				s := play(summed(ok(`{}`)), func(r *http.Request) (*http.Response, error) {
+				s := newScript(summed(ok(`{}`)), func(r *http.Request) (*http.Response, error) {
 					cancel(why)
-					return summed(c.answer)(r)
+					return summed(c.response)(r)
 				})
 				client := client(t, s, func(o *dynamo.Options) { o.SDKCodec = sdk })
 				puts(t, client, 1)
 				err := client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1)})
-				if tries := s.tries(); !errors.Is(err, why) || dynamo.MaybeApplied(err) != c.maybe || len(tries) != 2 || bySDK(tries[1]) != sdk {
-					t.Errorf("%d requests, want 2, error %v, want MaybeApplied %t", len(tries), err, c.maybe)
+				if attempts := s.attempts(); !errors.Is(err, why) || dynamo.MaybeApplied(err) != c.maybe || len(attempts) != 2 || bySDK(attempts[1]) != sdk {
+					t.Errorf("%d requests, want 2, error %v, want MaybeApplied %t", len(attempts), err, c.maybe)
 				}
 			})
 		}
 	}
 }
 
-func TestAnswersThatAreNotPlainAreDecodedBySDK(t *testing.T) {
+func TestResponsesThatAreNotPlainAreDecodedByTheSDK(t *testing.T) {
 	t.Parallel()
-	s := play(summed(ok(`{"Items":[]}`)), summed(ok(`{"Items":[{"par":{"S":"p"},"flag":{"BOOL":true}}],"Count":1}`)))
+	s := newScript(summed(ok(`{"Items":[]}`)), summed(ok(`{"Items":[{"par":{"S":"p"},"flag":{"BOOL":true}}],"Count":1}`)))
 	c := client(t, s)
 	var page dynamo.Page
 	for range 2 {
@@ -332,15 +332,15 @@ func TestAnswersThatAreNotPlainAreDecodedBySDK(t *testing.T) {
 	if flag, ok := page.Items[0]["flag"].(*types.AttributeValueMemberBOOL); !ok || !flag.Value {
 		t.Errorf("item %v", page.Items[0])
 	}
-	if tries := s.tries(); len(tries) != 2 || bySDK(tries[1]) {
-		t.Errorf("%d requests were sent, the second by the SDK: %t", len(tries), bySDK(tries[1]))
+	if attempts := s.attempts(); len(attempts) != 2 || bySDK(attempts[1]) {
+		t.Errorf("%d requests were sent, the second by the SDK: %t", len(attempts), bySDK(attempts[1]))
 	}
 }
 
-func TestNewCredentialsAreLearned(t *testing.T) {
+func TestNewCredentialsNeedANewTemplate(t *testing.T) {
 	t.Parallel()
 	id := "id1"
-	s := play(summed(ok(`{}`)))
+	s := newScript(summed(ok(`{}`)))
 	c := client(t, s, func(o *dynamo.Options) {
 		o.AWS.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: id, SecretAccessKey: "secret"}, nil
@@ -350,53 +350,53 @@ func TestNewCredentialsAreLearned(t *testing.T) {
 	id = "id2"
 	puts(t, c, 2)
 	var got []string
-	for _, try := range s.tries() {
-		got = append(got, fmt.Sprintf("%s %t", accessKey(try), bySDK(try)))
+	for _, attempt := range s.attempts() {
+		got = append(got, fmt.Sprintf("%s %t", accessKey(attempt), bySDK(attempt)))
 	}
 	if want := []string{"id1 true", "id1 false", "id2 true", "id2 false"}; !slices.Equal(got, want) {
 		t.Errorf("sent with %q, want %q", got, want)
 	}
 }
 
-func TestDirectRequestsAreSignedByTheServersClock(t *testing.T) {
+func TestDirectRequestsAreSignedWithTheServicesTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		right := time.Now().Add(time.Hour)
-		s := play(serverTime(right, refuse(400, "InvalidSignatureException")), serverTime(right, summed(ok(`{}`))))
+		s := newScript(serverTime(right, refuse(400, "InvalidSignatureException")), serverTime(right, summed(ok(`{}`))))
 		puts(t, client(t, s), 2)
-		tries := s.tries()
-		if len(tries) != 3 || bySDK(tries[2]) {
-			t.Fatalf("%d requests, the last by the SDK: %t", len(tries), bySDK(tries[len(tries)-1]))
+		attempts := s.attempts()
+		if len(attempts) != 3 || bySDK(attempts[2]) {
+			t.Fatalf("%d requests, the last by the SDK: %t", len(attempts), bySDK(attempts[len(attempts)-1]))
 		}
-		signed, err := time.Parse("20060102T150405Z", tries[2].header.Get("X-Amz-Date"))
+		signed, err := time.Parse("20060102T150405Z", attempts[2].header.Get("X-Amz-Date"))
 		if err != nil || signed.Sub(right).Abs() > 2*time.Second {
 			t.Errorf("signed at %v, want %v (%v)", signed, right, err)
 		}
 	})
 }
 
-// TestTraceOfLambdaGoesAlong has the SDK send what has a head that changes with what the process is asked. What it is asked comes
+// TestRequestsInLambdaHaveTheCurrentTrace has the SDK send what has a head that changes with what the process is asked. What it is asked comes
 // after its first requests.
-func TestTraceOfLambdaGoesAlong(t *testing.T) {
+func TestRequestsInLambdaHaveTheCurrentTrace(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
-	s := play(summed(ok(`{}`)))
+	s := newScript(summed(ok(`{}`)))
 	c := client(t, s)
 	puts(t, c, 1)
 	for i := 1; i < 3; i++ {
 		trace := fmt.Sprintf("Root=%d", i)
 		t.Setenv("_X_AMZN_TRACE_ID", trace)
 		puts(t, c, 1)
-		if got := s.tries()[i]; !bySDK(got) || got.header.Get("X-Amzn-Trace-Id") != trace {
+		if got := s.attempts()[i]; !bySDK(got) || got.header.Get("X-Amzn-Trace-Id") != trace {
 			t.Errorf("request %d has the heads %v, want the trace %s", i, got.header, trace)
 		}
 	}
 }
 
-// TestLoadedConfigNeedsNoSDK has a config as the SDK's loader makes it: with lists of all kinds that have nothing in them.
-func TestLoadedConfigNeedsNoSDK(t *testing.T) {
+// TestConfigOfTheSDKsLoaderAllowsDirectRequests has a config as the SDK's loader makes it: with lists of all kinds that have nothing in them.
+func TestConfigOfTheSDKsLoaderAllowsDirectRequests(t *testing.T) {
 	t.Setenv("AWS_CA_BUNDLE", "")
 	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
-	s := play(summed(ok(`{}`)))
+	s := newScript(summed(ok(`{}`)))
 	loaded, err := config.LoadDefaultConfig(t.Context(), config.WithRegion("us-east-1"),
 		config.WithCredentialsProvider(options(s).AWS.Credentials))
 	if err != nil {
@@ -404,13 +404,13 @@ func TestLoadedConfigNeedsNoSDK(t *testing.T) {
 	}
 	loaded.HTTPClient = s
 	puts(t, client(t, s, func(o *dynamo.Options) { o.AWS = loaded }), 2)
-	if bySDK(s.tries()[1]) {
+	if bySDK(s.attempts()[1]) {
 		t.Error("the second request was the SDK's")
 	}
 }
 
-// TestEveryFieldOfTheConfigIsJudged fails when a later version of the SDK has another field, which could make requests differ.
-func TestEveryFieldOfTheConfigIsJudged(t *testing.T) {
+// TestEveryFieldOfTheAWSConfigIsConsidered fails when a later version of the SDK has another field, which could make requests differ.
+func TestEveryFieldOfTheAWSConfigIsConsidered(t *testing.T) {
 	t.Parallel()
 	judged := []string{
 		// Where they are set the SDK sends everything.
@@ -425,7 +425,7 @@ func TestEveryFieldOfTheConfigIsJudged(t *testing.T) {
 		// They have nothing to do with DynamoDB's requests.
 		"BearerAuthTokenProvider", "DisableRequestCompression", "RequestMinCompressSizeBytes", "RequestChecksumCalculation",
 		"ResponseChecksumValidation", "RestrictFilePermissions",
-		// The SDK warns there of answers that it gets itself.
+		// The SDK warns there of responses that it gets itself.
 		"Logger",
 	}
 	for field := range reflect.TypeFor[aws.Config]().Fields() {
@@ -447,7 +447,7 @@ func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 func TestNoRequestFollowsARedirect(t *testing.T) {
 	t.Parallel()
 	redirect := respond(http.StatusTemporaryRedirect, "", "Location", "http://elsewhere.invalid/")
-	s := play(summed(ok(`{}`)), redirect, summed(ok(`{}`)))
+	s := newScript(summed(ok(`{}`)), redirect, summed(ok(`{}`)))
 	c := client(t, s, func(o *dynamo.Options) {
 		o.AWS.HTTPClient = &http.Client{Transport: roundTripper{s}}
 		o.Retries = 0
@@ -456,8 +456,8 @@ func TestNoRequestFollowsARedirect(t *testing.T) {
 	if err := put(t, c); err == nil || !dynamo.MaybeApplied(err) {
 		t.Errorf("error %v", err)
 	}
-	if tries := s.tries(); len(tries) != 2 || bySDK(tries[1]) {
-		t.Errorf("%d requests were sent, want 2, the second past the SDK", len(tries))
+	if attempts := s.attempts(); len(attempts) != 2 || bySDK(attempts[1]) {
+		t.Errorf("%d requests were sent, want 2, the second past the SDK", len(attempts))
 	}
 }
 
@@ -478,12 +478,12 @@ func (m *meddling) Do(r *http.Request) (*http.Response, error) {
 	return m.script.Do(r)
 }
 
-func TestHTTPClientMayChangeRequests(t *testing.T) {
+func TestHTTPClientThatChangesRequestsDoesNotChangeTheTemplate(t *testing.T) {
 	t.Parallel()
-	m := &meddling{script: play(summed(ok(`{}`)))}
+	m := &meddling{script: newScript(summed(ok(`{}`)))}
 	puts(t, newClient(t, options(m)), 3)
 	for i, got := range m.came[1:] {
-		if bySDK(m.tries()[i+1]) {
+		if bySDK(m.attempts()[i+1]) {
 			t.Errorf("request %d was the SDK's", i+1)
 		}
 		if got != m.came[0] {
@@ -492,11 +492,11 @@ func TestHTTPClientMayChangeRequests(t *testing.T) {
 	}
 }
 
-// TestEveryTableHasAnExampleOfItsOwn has two tables of other accounts, which have other addresses.
-func TestEveryTableHasAnExampleOfItsOwn(t *testing.T) {
+// TestEveryTableHasItsOwnTemplate has two tables of other accounts, which have other addresses.
+func TestEveryTableHasItsOwnTemplate(t *testing.T) {
 	t.Parallel()
 	hosts := map[string]bool{}
-	s := play(func(r *http.Request) (*http.Response, error) {
+	s := newScript(func(r *http.Request) (*http.Response, error) {
 		hosts[r.URL.Host] = true
 		return summed(ok(`{}`))(r)
 	})
@@ -512,16 +512,16 @@ func TestEveryTableHasAnExampleOfItsOwn(t *testing.T) {
 		if want := account + ".ddb.us-east-1.amazonaws.com"; !hosts[want] {
 			t.Errorf("request %d went to %v, want %s", i, hosts, want)
 		}
-		if got := bySDK(s.tries()[i]); got != (i < 2) {
+		if got := bySDK(s.attempts()[i]); got != (i < 2) {
 			t.Errorf("request %d by the SDK: %t", i, got)
 		}
 	}
 }
 
-// TestDirectRequestsAtOnce is for the race detector: they share an example.
-func TestDirectRequestsAtOnce(t *testing.T) {
+// TestConcurrentDirectRequestsShareATemplate is for the race detector: they share an example.
+func TestConcurrentDirectRequestsShareATemplate(t *testing.T) {
 	t.Parallel()
-	c := client(t, play(summed(ok(`{}`))))
+	c := client(t, newScript(summed(ok(`{}`))))
 	puts(t, c, 1)
 	var all sync.WaitGroup
 	for range 8 {
@@ -536,10 +536,10 @@ func TestDirectRequestsAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// instant answers at once, and looks at nothing.
+// instant responses at once, and looks at nothing.
 type instant struct{}
 
-// Do answers a request.
+// Do responses a request.
 func (instant) Do(*http.Request) (*http.Response, error) {
 	const body = `{"Items":[],"Count":0,"ScannedCount":0}`
 	return &http.Response{

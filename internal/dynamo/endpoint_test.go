@@ -25,7 +25,7 @@ func onBothPaths(t *testing.T, test func(t *testing.T, change func(*dynamo.Optio
 	}
 }
 
-func TestAnswerWithoutAChecksumIsLostOnceTheServiceHasSentOne(t *testing.T) {
+func TestResponseWithoutAChecksumIsLostOnceTheServiceHasSentOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		foreign step
 		lost    bool
@@ -40,49 +40,49 @@ func TestAnswerWithoutAChecksumIsLostOnceTheServiceHasSentOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onBothPaths(t, func(t *testing.T, change func(*dynamo.Options)) {
 				first := summed(ok(capacityOfOne))
-				cl := client(t, play(first, first, c.foreign), change)
+				cl := client(t, newScript(first, first, c.foreign), change)
 				puts(t, cl, 2)
 				err := put(t, cl)
 				if dynamo.MaybeApplied(err) != c.lost || errors.Is(err, dynamo.ErrUnavailable) != c.lost || err == nil {
-					t.Errorf("error %v, want a lost answer: %v", err, c.lost)
+					t.Errorf("error %v, want a lost response: %v", err, c.lost)
 				}
 			})
 		})
 	}
 }
 
-func TestAnswerThatDoesNotSayWhatWasConsumedIsLostOnceTheServiceHasSaidIt(t *testing.T) {
+func TestResponseWithoutCapacityIsLostOnceTheServiceHasSentIt(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, change func(*dynamo.Options)) {
 		first := summed(ok(capacityOfOne))
-		c := client(t, play(first, first, summed(ok(`{}`))), change)
+		c := client(t, newScript(first, first, summed(ok(`{}`))), change)
 		puts(t, c, 2)
 		if err := put(t, c); !dynamo.MaybeApplied(err) {
-			t.Errorf("put: %v, want a lost answer", err)
+			t.Errorf("put: %v, want a lost response", err)
 		}
 		if item, err := get(t, c); !errors.Is(err, dynamo.ErrUnavailable) {
-			t.Errorf("get: %v, %v, want a lost answer: there is nothing like an item, and nothing was consumed", item, err)
+			t.Errorf("get: %v, %v, want a lost response: there is nothing like an item, and nothing was consumed", item, err)
 		}
 	})
 }
 
 // Without checksums it is another service than DynamoDB, of which some operations may say what they
 // consumed and others not.
-func TestOtherServiceSaysWhatWasConsumedByOperation(t *testing.T) {
+func TestCapacityIsRequiredByOperationOfAServiceWithoutChecksums(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, change func(*dynamo.Options)) {
-		c := client(t, play(ok(capacityOfOne), ok(`{}`)), change)
+		c := client(t, newScript(ok(capacityOfOne), ok(`{}`)), change)
 		puts(t, c, 1)
 		if _, err := get(t, c); err != nil {
 			t.Errorf("get: %v", err)
 		}
 		if err := put(t, c); !dynamo.MaybeApplied(err) {
-			t.Errorf("put: %v, want a lost answer", err)
+			t.Errorf("put: %v, want a lost response", err)
 		}
 	})
 }
 
-func TestServiceThatSendsNeitherChecksumNorCapacityIsBelieved(t *testing.T) {
+func TestServiceThatSendsNeitherChecksumNorCapacityIsAccepted(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, change func(*dynamo.Options)) {
-		c := client(t, play(ok(`{}`)), change)
+		c := client(t, newScript(ok(`{}`)), change)
 		puts(t, c, 3)
 		if _, err := get(t, c); err != nil {
 			t.Error(err)
@@ -91,10 +91,10 @@ func TestServiceThatSendsNeitherChecksumNorCapacityIsBelieved(t *testing.T) {
 }
 
 // Where every statement failed nothing was consumed.
-func TestStatementsThatAllFailedNeedNotSayWhatWasConsumed(t *testing.T) {
+func TestResponseWhoseStatementsAllFailedNeedsNoCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taken := summed(ok(`{"Responses":[{"Error":{"Code":"DuplicateItem"}},{"Error":{"Code":"DuplicateItem"}}]}`))
-		c := client(t, play(summed(ok(capacityOfOne)), taken))
+		c := client(t, newScript(summed(ok(capacityOfOne)), taken))
 		puts(t, c, 1)
 		for _, err := range insert(t, groupOn(t, c), 2, 1) {
 			if !errors.Is(err, dynamo.ErrConditionFailed) {
@@ -104,22 +104,22 @@ func TestStatementsThatAllFailedNeedNotSayWhatWasConsumed(t *testing.T) {
 	})
 }
 
-func TestServiceTimeIsLearnedFromItsAnswersOnly(t *testing.T) {
+func TestServiceTimeIsLearnedFromTheServicesResponsesOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dated := func(body string, date time.Time) step {
 			return respond(http.StatusOK, body, "Date", date.UTC().Format(http.TimeFormat))
 		}
 		learns := clock.System()
 		now := time.Now()
-		c := client(t, play(summed(dated(capacityOfOne, now.Add(time.Hour))), dated(capacityOfOne, now.Add(9*time.Hour)), summed(ok(capacityOfOne))),
+		c := client(t, newScript(summed(dated(capacityOfOne, now.Add(time.Hour))), dated(capacityOfOne, now.Add(9*time.Hour)), summed(ok(capacityOfOne))),
 			func(o *dynamo.Options) { o.Clock = learns })
 		puts(t, c, 1)
 		if service, ok := learns.Service(); !ok || !service.Equal(now.Add(time.Hour).Truncate(time.Second)) {
 			t.Errorf("the service's time is %v, %v; want an hour after %v", service, ok, now)
 		}
-		puts(t, c, 1) // the second answer is not the service's
+		puts(t, c, 1) // the second response is not the service's
 		if service, _ := learns.Service(); service.After(now.Add(2 * time.Hour)) {
-			t.Errorf("the time %v was learned from an answer that was not the service's", service)
+			t.Errorf("the time %v was learned from a response that was not the service's", service)
 		}
 	})
 }
@@ -144,10 +144,10 @@ func TestCheckIsCalledBeforeEveryAttempt(t *testing.T) {
 	}{"throttled": {throttle(), false}, "lost": {reset, true}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := play(c.fail)
+				s := newScript(c.fail)
 				err := client(t, s).Put(t.Context(), &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1), Before: failsAt(3)})
-				if !errors.Is(err, errCheck) || dynamo.MaybeApplied(err) != c.maybe || len(s.tries()) != 2 {
-					t.Errorf("%d attempts, error %v", len(s.tries()), err)
+				if !errors.Is(err, errCheck) || dynamo.MaybeApplied(err) != c.maybe || len(s.attempts()) != 2 {
+					t.Errorf("%d attempts, error %v", len(s.attempts()), err)
 				}
 			})
 		})
@@ -190,14 +190,14 @@ func together(t *testing.T, s *script, opts func(*dynamo.Options), checks ...fun
 	return outcomes
 }
 
-func TestWriterWhoseCheckFailsLeavesTheSharedRequestAlone(t *testing.T) {
+func TestFailedCheckOfOneWriterDoesNotAffectTheOthersOfItsRequest(t *testing.T) {
 	for name, c := range map[string]struct {
 		fail  step
 		maybe bool
 	}{"throttled": {throttle(), false}, "lost": {reset, true}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := play(c.fail, done(2))
+				s := newScript(c.fail, done(2))
 				outcomes := together(t, s, func(*dynamo.Options) {}, nil, failsAt(2), nil)
 				if outcomes[0] != nil || outcomes[2] != nil {
 					t.Errorf("the others: %v, %v", outcomes[0], outcomes[2])
@@ -212,9 +212,9 @@ func TestWriterWhoseCheckFailsLeavesTheSharedRequestAlone(t *testing.T) {
 
 // A shared request that hangs is given up after a quarter of the time that a request has, and each
 // writer goes on alone.
-func TestSharedRequestThatHangsHoldsNobodyUpForLong(t *testing.T) {
+func TestSharedRequestThatHangsIsSplitAfterAQuarterOfTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(hang, ok(`{}`))
+		s := newScript(hang, ok(`{}`))
 		began := time.Now()
 		for i, err := range together(t, s, func(*dynamo.Options) {}, nil, nil, nil) {
 			if err != nil {
@@ -224,19 +224,19 @@ func TestSharedRequestThatHangsHoldsNobodyUpForLong(t *testing.T) {
 		if passed := time.Since(began); passed != time.Second {
 			t.Errorf("it took %v, want a quarter of AttemptTimeout", passed)
 		}
-		if got := len(s.tries()); got != dynamo.Busy+1+3 {
+		if got := len(s.attempts()); got != dynamo.Busy+1+3 {
 			t.Errorf("%d requests, want one for each writer after the one that hung", got)
 		}
 	})
 }
 
 // What a hanging request may have done stays unknown until a writer's own item is met.
-func TestWriterOfAHangingSharedRequestMeetsItsOwnItem(t *testing.T) {
+func TestItemOfASharedRequestThatHungMayBeApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(hang, refuse(http.StatusBadRequest, "ConditionalCheckFailedException"))
+		s := newScript(hang, refuse(http.StatusBadRequest, "ConditionalCheckFailedException"))
 		for i, err := range together(t, s, func(*dynamo.Options) {}, nil, nil) {
 			if !errors.Is(err, dynamo.ErrConditionFailed) || !dynamo.MaybeApplied(err) {
-				t.Errorf("writer %d: %v, want a failed condition after a lost answer", i, err)
+				t.Errorf("writer %d: %v, want a failed condition after a lost response", i, err)
 			}
 		}
 	})
@@ -244,10 +244,10 @@ func TestWriterOfAHangingSharedRequestMeetsItsOwnItem(t *testing.T) {
 
 // Access that is denied is tried again after a minute, then after two, up to an hour. It is told
 // once that it is denied, and once that it is granted.
-func TestDeniedSharingIsTriedAgain(t *testing.T) {
+func TestSharingThatWasDeniedIsTriedAgainAfterAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		denied, told := true, []string{}
-		s := &byStatements{answer: func(r *http.Request) (*http.Response, error) {
+		s := &byStatements{response: func(r *http.Request) (*http.Response, error) {
 			if denied {
 				return refuse(http.StatusBadRequest, "AccessDeniedException")(r)
 			}
@@ -289,9 +289,9 @@ func TestDeniedSharingIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestServiceWithoutPartiQLIsNotAskedAgain(t *testing.T) {
+func TestServiceWithoutPartiQLGetsNoSecondSharedRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &byStatements{answer: refuse(http.StatusBadRequest, "UnknownOperationException")}
+		s := &byStatements{response: refuse(http.StatusBadRequest, "UnknownOperationException")}
 		g := groupOn(t, newClient(t, options(s)), func(o *dynamo.GroupOptions) { o.Refused = func(error) {} })
 		insert(t, g, 2, 1)
 		time.Sleep(24 * time.Hour)
@@ -302,18 +302,18 @@ func TestServiceWithoutPartiQLIsNotAskedAgain(t *testing.T) {
 	})
 }
 
-// byStatements answers shared requests by answer, and any other as done. Its requests come one
+// byStatements responses shared requests by response, and any other as done. Its requests come one
 // after the other.
 type byStatements struct {
-	answer step
-	shared int
+	response step
+	shared   int
 }
 
-// Do answers a request.
+// Do responses a request.
 func (b *byStatements) Do(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("X-Amz-Target") == "DynamoDB_20120810.BatchExecuteStatement" {
 		b.shared++
-		return b.answer(r)
+		return b.response(r)
 	}
 	return ok(`{}`)(r)
 }

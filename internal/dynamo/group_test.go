@@ -16,8 +16,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// answerAll answers every request as done, whatever it is.
-func answerAll(r *http.Request) (*http.Response, error) { return ok(`{}`)(r) }
+// respondEmpty responses every request as done, whatever it is.
+func respondEmpty(r *http.Request) (*http.Response, error) { return ok(`{}`)(r) }
 
 func groupOn(t *testing.T, c *dynamo.Client, change ...func(*dynamo.GroupOptions)) *dynamo.Group {
 	t.Helper()
@@ -46,7 +46,7 @@ func insert(t *testing.T, g *dynamo.Group, items, size int, more ...string) []er
 	return s.Outcomes()
 }
 
-// done answers a BatchExecuteStatement that all its statements were done; the size of the request is the script's to count.
+// done responses a BatchExecuteStatement that all its statements were done; the size of the request is the script's to count.
 func done(statements int) step {
 	return ok(`{"Responses":[` + strings.TrimSuffix(strings.Repeat("{},", statements), ",") + `]}`)
 }
@@ -54,15 +54,15 @@ func done(statements int) step {
 // sizes are how many statements each request had, rising.
 func sizes(s *script) []int {
 	var all []int
-	for _, try := range s.tries() {
-		statements, _ := try.body["Statements"].([]any)
+	for _, attempt := range s.attempts() {
+		statements, _ := attempt.body["Statements"].([]any)
 		all = append(all, len(statements))
 	}
 	slices.Sort(all)
 	return all
 }
 
-func TestRequestHoldsNoMoreThanItsBounds(t *testing.T) {
+func TestSharedRequestStaysWithinItsLimits(t *testing.T) {
 	for _, c := range []struct {
 		items, size int
 		want        []int
@@ -90,20 +90,20 @@ func TestRequestHoldsNoMoreThanItsBounds(t *testing.T) {
 	}
 }
 
-// counting is an HTTP client that answers each request with as many responses as it has statements.
+// counting is an HTTP client that responses each request with as many responses as it has statements.
 type counting struct {
 	mu    sync.Mutex
 	seen  []int
 	texts map[string]bool
 }
 
-// Do answers a request.
+// Do responses a request.
 func (c *counting) Do(r *http.Request) (*http.Response, error) {
-	s := play(answerAll)
+	s := newScript(respondEmpty)
 	if _, err := s.Do(r); err != nil {
 		return nil, err
 	}
-	statements, _ := s.tries()[0].body["Statements"].([]any)
+	statements, _ := s.attempts()[0].body["Statements"].([]any)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen = append(c.seen, len(statements))
@@ -142,7 +142,7 @@ func TestStatementsHaveOneTextForEachSetOfAttributes(t *testing.T) {
 	}
 }
 
-func TestMoreSetsOfAttributesThanAreKept(t *testing.T) {
+func TestInsertsOfMoreSetsOfAttributesThanAreKept(t *testing.T) {
 	g := groupOn(t, newClient(t, options(&counting{})))
 	for i := range 100 {
 		for _, err := range insert(t, g, 2, 1, fmt.Sprint("a", i)) {
@@ -154,7 +154,7 @@ func TestMoreSetsOfAttributesThanAreKept(t *testing.T) {
 }
 
 func TestGroupThatIsOffPutsEachItem(t *testing.T) {
-	s := play(answerAll)
+	s := newScript(respondEmpty)
 	for _, err := range insert(t, groupOn(t, client(t, s), func(o *dynamo.GroupOptions) { o.Off = true }), 7, 1) {
 		if err != nil {
 			t.Error(err)
@@ -166,11 +166,11 @@ func TestGroupThatIsOffPutsEachItem(t *testing.T) {
 }
 
 // What the failures of a whole request mean for each of its items is what they mean for a put.
-func TestFailureOfASharedRequestIsJudgedAsAPuts(t *testing.T) {
+func TestFailureOfASharedRequestMeansWhatThatOfAPutMeans(t *testing.T) {
 	for name, f := range failures {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := client(t, play(f.fail))
+				c := client(t, newScript(f.fail))
 				g := c.NewGroup(dynamo.GroupOptions{Table: table, Context: context.Background(), Refused: func(error) {}})
 				defer g.Close()
 				for _, err := range insert(t, g, 3, 1) {
@@ -183,11 +183,11 @@ func TestFailureOfASharedRequestIsJudgedAsAPuts(t *testing.T) {
 	}
 }
 
-// An item whose answer was once lost stays unknown, whatever the later tries say of it.
-func TestItemOfASharedRequestStaysUnknown(t *testing.T) {
+// An item whose response was once lost stays unknown, whatever the later attempts say of it.
+func TestItemOfASharedRequestStaysUnknownAfterALostResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lost := ok(`{"Responses":[{"Error":{"Code":"InternalServerError"}},{"Error":{"Code":"ThrottlingError"}}]}`)
-		g := groupOn(t, client(t, play(lost, throttle())))
+		g := groupOn(t, client(t, newScript(lost, throttle())))
 		outcomes := insert(t, g, 2, 1)
 		for i, want := range []bool{true, false} {
 			if err := outcomes[i]; !errors.Is(err, dynamo.ErrThrottled) || dynamo.MaybeApplied(err) != want {
@@ -200,7 +200,7 @@ func TestItemOfASharedRequestStaysUnknown(t *testing.T) {
 func TestObserverSeesASharedRequestOnce(t *testing.T) {
 	var seen []dynamo.Attempt
 	c := newClient(t, options(&counting{}, func(o *dynamo.Options) {
-		o.Observe = func(_ context.Context, try dynamo.Attempt) { seen = append(seen, try) }
+		o.Observe = func(_ context.Context, attempt dynamo.Attempt) { seen = append(seen, attempt) }
 	}))
 	insert(t, groupOn(t, c), 10, 1)
 	if len(seen) != 1 || seen[0].Operation != "BatchExecuteStatement" || seen[0].Statements != 10 || seen[0].Table != table {
@@ -208,20 +208,20 @@ func TestObserverSeesASharedRequestOnce(t *testing.T) {
 	}
 }
 
-// The units of each item are charged to its own meter, where the answer says them of each; else all to the first.
-func TestUnitsOfASharedRequest(t *testing.T) {
+// The units of each item are charged to its own meter, where the response says them of each; else all to the first.
+func TestUnitsOfASharedRequestAreChargedToEachWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		answer := func(r *http.Request) (*http.Response, error) {
+		response := func(r *http.Request) (*http.Response, error) {
 			<-gate
 			return ok(`{"Responses":[{},{}],"ConsumedCapacity":[{"CapacityUnits":3},{"CapacityUnits":5}]}`)(r)
 		}
 		hold := func(r *http.Request) (*http.Response, error) {
 			<-gate
-			return answerAll(r)
+			return respondEmpty(r)
 		}
-		steps := append(slices.Repeat([]step{hold}, dynamo.Busy), answer)
-		g := groupOn(t, client(t, play(steps...)))
+		steps := append(slices.Repeat([]step{hold}, dynamo.Busy), response)
+		g := groupOn(t, client(t, newScript(steps...)))
 		meters := make([]dynamo.Meter, dynamo.Busy+2)
 		var all []*dynamo.Insertion
 		for i := range meters {
@@ -241,19 +241,19 @@ func TestUnitsOfASharedRequest(t *testing.T) {
 	})
 }
 
-// Of one answer some items may be tried again while others, which the service refuses as PartiQL, go singly: each way has a
-// count of its tries of its own. What this shows is that they share nothing, so it is the race detector's to judge.
-func TestItemsOfOneAnswerGoTheirWaysApart(t *testing.T) {
+// Of one response some items may be tried again while others, which the service refuses as PartiQL, go singly: each way has a
+// count of its attempts of its own. What this shows is that they share nothing, so it is the race detector's to judge.
+func TestItemsOfOneResponseHaveSeparateAttempts(t *testing.T) {
 	mixed := ok(`{"Responses":[{"Error":{"Code":"ThrottlingError"}},{"Error":{"Code":"ValidationError"}},{}]}`)
 	for range 20 {
-		s := play(mixed, throttle(), answerAll)
+		s := newScript(mixed, throttle(), respondEmpty)
 		g := groupOn(t, client(t, s, func(o *dynamo.Options) { o.BackoffBase, o.BackoffCap = 1, 1 }))
 		for i, err := range insert(t, g, 3, 1) {
 			if err != nil {
 				t.Errorf("item %d: %v", i, err)
 			}
 		}
-		if got := len(s.tries()); got != 4 {
+		if got := len(s.attempts()); got != 4 {
 			t.Errorf("%d requests, want one for all three, a throttled one, and one for each of the two that were left", got)
 		}
 	}
@@ -261,8 +261,8 @@ func TestItemsOfOneAnswerGoTheirWaysApart(t *testing.T) {
 
 var errTakenBack = errors.New("taken back")
 
-// TestWriteThatWasTakenBackIsNotSent takes a write back after the group has begun with it.
-func TestWriteThatWasTakenBackIsNotSent(t *testing.T) {
+// TestWithdrawnWriteIsNotSent takes a write back after the group has begun with it.
+func TestWithdrawnWriteIsNotSent(t *testing.T) {
 	for items := 1; items <= 2; items++ {
 		s := &counting{}
 		g := groupOn(t, newClient(t, options(s)))
@@ -283,16 +283,16 @@ func TestWriteThatWasTakenBackIsNotSent(t *testing.T) {
 	}
 }
 
-// TestSharedRequestWithoutAnAnswerOfEachIsSentAgain answers fewer statements than there are: nobody
+// TestSharedRequestWithTooFewResponsesIsSentAgain responses fewer statements than there are: nobody
 // knows which.
-func TestSharedRequestWithoutAnAnswerOfEachIsSentAgain(t *testing.T) {
-	s := play(done(1), done(2))
+func TestSharedRequestWithTooFewResponsesIsSentAgain(t *testing.T) {
+	s := newScript(done(1), done(2))
 	for _, err := range insert(t, groupOn(t, newClient(t, options(s))), 2, 1) {
 		if err != nil {
 			t.Error(err)
 		}
 	}
-	if n := len(s.tries()); n != 2 {
+	if n := len(s.attempts()); n != 2 {
 		t.Errorf("there were %d attempts, want 2", n)
 	}
 }

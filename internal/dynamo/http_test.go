@@ -46,14 +46,14 @@ func serveOK(w http.ResponseWriter, _ *http.Request) {
 }
 
 func TestServerThatBreaksTheConnectionLeavesTheWriteUnknown(t *testing.T) {
-	var tries atomic.Int32
+	var attempts atomic.Int32
 	c := overHTTP(t, func(w http.ResponseWriter, _ *http.Request) {
-		tries.Add(1)
+		attempts.Add(1)
 		panic(http.ErrAbortHandler)
 	})
 	err := put(t, c)
-	if !errors.Is(err, dynamo.ErrUnavailable) || !dynamo.MaybeApplied(err) || tries.Load() != 4 {
-		t.Errorf("%d tries, error %v", tries.Load(), err)
+	if !errors.Is(err, dynamo.ErrUnavailable) || !dynamo.MaybeApplied(err) || attempts.Load() != 4 {
+		t.Errorf("%d attempts, error %v", attempts.Load(), err)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreKeptForAsManyRequestsAsThePoolHolds(t *testing.T) {
+func TestConnectionsAreKeptForAllRequestsInFlight(t *testing.T) {
 	const pool, rounds = 150, 3 // over any default
 	var opened atomic.Int32
 	var together sync.WaitGroup
@@ -132,12 +132,12 @@ func TestConnectionsAreKeptForAsManyRequestsAsThePoolHolds(t *testing.T) {
 	}
 }
 
-func TestLargeRequestsAndAnswersUnderLoadBreakNoConnection(t *testing.T) {
+func TestLargeRequestsAndResponsesUnderLoadBreakNoConnection(t *testing.T) {
 	var failed atomic.Int32
 	c := overHTTP(t, serveOK, func(o *dynamo.Options) {
 		o.Retries, o.MaxInFlight = 0, 16
-		o.Observe = func(_ context.Context, try dynamo.Attempt) {
-			if try.Err != nil {
+		o.Observe = func(_ context.Context, attempt dynamo.Attempt) {
+			if attempt.Err != nil {
 				failed.Add(1)
 			}
 		}
@@ -154,7 +154,7 @@ func TestLargeRequestsAndAnswersUnderLoadBreakNoConnection(t *testing.T) {
 	}
 	done.Wait()
 	if failed.Load() != 0 {
-		t.Errorf("%d tries failed", failed.Load())
+		t.Errorf("%d attempts failed", failed.Load())
 	}
 }
 
@@ -198,22 +198,22 @@ func TestProxyIsUsed(t *testing.T) {
 	}
 }
 
-// TestAnswersArePlainHoweverTheyCome sends requests past the SDK to a real server: whole, in pieces, and of lengths around those at
+// TestResponsesAreDecodedInWhateverPiecesTheyCome sends requests past the SDK to a real server: whole, in pieces, and of lengths around those at
 // which more room is made for them. Connections are kept; how many of them net/http decides, which has little patience.
-func TestAnswersArePlainHoweverTheyCome(t *testing.T) {
+func TestResponsesAreDecodedInWhateverPiecesTheyCome(t *testing.T) {
 	const frame = len(`{"Items":[{"par":{"S":""}}]}`)
 	var opened, bySDK atomic.Int32
-	var answer string
+	var response string
 	var pieces int
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Amz-Sdk-Invocation-Id") != "" {
 			bySDK.Add(1)
 		}
-		w.Header().Set("X-Amz-Crc32", fmt.Sprint(crc32.ChecksumIEEE([]byte(answer))))
+		w.Header().Set("X-Amz-Crc32", fmt.Sprint(crc32.ChecksumIEEE([]byte(response))))
 		if pieces == 1 {
-			w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
+			w.Header().Set("Content-Length", strconv.Itoa(len(response)))
 		}
-		for piece := range slices.Chunk([]byte(answer), len(answer)/pieces+1) {
+		for piece := range slices.Chunk([]byte(response), len(response)/pieces+1) {
 			_, _ = w.Write(piece)
 			_ = http.NewResponseController(w).Flush()
 		}
@@ -228,7 +228,7 @@ func TestAnswersArePlainHoweverTheyCome(t *testing.T) {
 	c := toAddress(t, server.URL)
 	for _, pieces = range []int{1, 2, 7} {
 		for _, length := range []int{frame, 64<<10 - 1, 64 << 10, 64<<10 + 1, 3 << 20} {
-			answer = `{"Items":[{"par":{"S":"` + strings.Repeat("x", length-frame) + `"}}]}`
+			response = `{"Items":[{"par":{"S":"` + strings.Repeat("x", length-frame) + `"}}]}`
 			page, err := c.Query(t.Context(), &dynamo.Meter{}, &dynamodb.QueryInput{TableName: aws.String(table)})
 			if err != nil || len(page.Items) != 1 {
 				t.Fatalf("%d bytes in %d pieces: %d items, error %v", length, pieces, len(page.Items), err)
@@ -246,18 +246,18 @@ func TestAnswersArePlainHoweverTheyCome(t *testing.T) {
 	}
 }
 
-// TestAnswerThatIsShorterThanItSays breaks off after what would have been a success: with its checksum, and without its length.
-func TestAnswerThatIsShorterThanItSays(t *testing.T) {
-	var tries atomic.Int32
+// TestResponseShorterThanItsContentLengthIsLost breaks off after what would have been a success: with its checksum, and without its length.
+func TestResponseShorterThanItsContentLengthIsLost(t *testing.T) {
+	var attempts atomic.Int32
 	c := overHTTP(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Amz-Crc32", fmt.Sprint(crc32.ChecksumIEEE([]byte(`{}`))))
-		if tries.Add(1) > 1 {
+		if attempts.Add(1) > 1 {
 			w.Header().Set("Content-Length", "3")
 		}
 		_, _ = w.Write([]byte(`{}`))
 	}, func(o *dynamo.Options) { o.Retries = 0 })
 	puts(t, c, 1)
-	if err := put(t, c); !errors.Is(err, io.ErrUnexpectedEOF) || !dynamo.MaybeApplied(err) || tries.Load() != 2 {
-		t.Errorf("%d tries, error %v", tries.Load(), err)
+	if err := put(t, c); !errors.Is(err, io.ErrUnexpectedEOF) || !dynamo.MaybeApplied(err) || attempts.Load() != 2 {
+		t.Errorf("%d attempts, error %v", attempts.Load(), err)
 	}
 }

@@ -12,24 +12,24 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-func TestRemoveSendsItsConditionAndMayBeApplied(t *testing.T) {
+func TestDeleteSendsItsConditionAndMayBeApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(reset, refuse(400, "ConditionalCheckFailedException"))
+		s := newScript(reset, refuse(400, "ConditionalCheckFailedException"))
 		err := client(t, s).Delete(t.Context(), &dynamo.Meter{}, dynamo.Delete{
 			Table: table, Key: key(1), Condition: "seq = :v", Values: dynamo.Attributes{":v": &types.AttributeValueMemberN{Value: "7"}},
 		})
 		if !errors.Is(err, dynamo.ErrConditionFailed) || !dynamo.MaybeApplied(err) {
 			t.Errorf("error %v", err)
 		}
-		sent := s.tries()[1].body
+		sent := s.attempts()[1].body
 		if sent["ConditionExpression"] != "seq = :v" || fmt.Sprint(sent["ExpressionAttributeValues"]) != "map[:v:map[N:7]]" {
 			t.Errorf("sent %v", sent)
 		}
 	})
 }
 
-func TestReplaceGivesTheItemThatStoodThere(t *testing.T) {
-	s := play(ok(`{"Attributes":{"num":{"N":"7"}}}`), ok(`{}`))
+func TestReplaceReturnsTheReplacedItem(t *testing.T) {
+	s := newScript(ok(`{"Attributes":{"num":{"N":"7"}}}`), ok(`{}`))
 	c := client(t, s)
 	if old, err := c.Replace(t.Context(), &dynamo.Meter{}, table, key(1)); err != nil || old["num"] == nil {
 		t.Errorf("%v, %v", old, err)
@@ -40,7 +40,7 @@ func TestReplaceGivesTheItemThatStoodThere(t *testing.T) {
 }
 
 func TestEveryRequestNamesOperationAndTableInItsError(t *testing.T) {
-	fails := play(refuse(400, "ValidationException"))
+	fails := newScript(refuse(400, "ValidationException"))
 	for operation, send := range map[string]func(context.Context, *dynamo.Client) error{
 		"DeleteItem": func(ctx context.Context, c *dynamo.Client) error {
 			return c.Delete(ctx, &dynamo.Meter{}, dynamo.Delete{Table: table, Key: key(1)})

@@ -64,8 +64,8 @@ func keepAliveOf(t *testing.T, conn *net.TCPConn) (on, interval int) {
 	return on, interval
 }
 
-// TestOwnWayToDialIsBounded has a dialer of the caller's that would never end.
-func TestOwnWayToDialIsBounded(t *testing.T) {
+// TestDialerOfTheCallerIsBoundedByTheConnectTimeout has a dialer of the caller's that would never end.
+func TestDialerOfTheCallerIsBoundedByTheConnectTimeout(t *testing.T) {
 	opts := options(nil, func(o *dynamo.Options) {
 		o.HTTP.ConnectTimeout, o.AttemptTimeout, o.Retries = 20*time.Millisecond, time.Minute, 0
 	})

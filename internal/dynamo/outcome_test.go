@@ -9,11 +9,11 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-func TestWriteMayBeAppliedAfterALostAnswerOnly(t *testing.T) {
+func TestWriteMayBeAppliedAfterALostResponseOnly(t *testing.T) {
 	for name, f := range failures {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if err := put(t, client(t, play(f.fail))); dynamo.MaybeApplied(err) != f.ambiguous {
+				if err := put(t, client(t, newScript(f.fail))); dynamo.MaybeApplied(err) != f.ambiguous {
 					t.Errorf("MaybeApplied is %v, want %v: %v", !f.ambiguous, f.ambiguous, err)
 				}
 			})
@@ -21,7 +21,7 @@ func TestWriteMayBeAppliedAfterALostAnswerOnly(t *testing.T) {
 	}
 }
 
-func TestWriteStaysUnknownWhateverTheLaterTriesSay(t *testing.T) {
+func TestWriteStaysUnknownWhateverLaterAttemptsReturn(t *testing.T) {
 	condition := refuse(400, "ConditionalCheckFailedException")
 	for name, c := range map[string]struct {
 		steps []step
@@ -38,7 +38,7 @@ func TestWriteStaysUnknownWhateverTheLaterTriesSay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if err := put(t, client(t, play(c.steps...))); err == nil || dynamo.MaybeApplied(err) != c.want {
+				if err := put(t, client(t, newScript(c.steps...))); err == nil || dynamo.MaybeApplied(err) != c.want {
 					t.Errorf("MaybeApplied is %v, want %v: %v", !c.want, c.want, err)
 				}
 			})
@@ -48,26 +48,26 @@ func TestWriteStaysUnknownWhateverTheLaterTriesSay(t *testing.T) {
 
 func TestReadIsNeverApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if _, err := get(t, client(t, play(reset))); err == nil || dynamo.MaybeApplied(err) {
+		if _, err := get(t, client(t, newScript(reset))); err == nil || dynamo.MaybeApplied(err) {
 			t.Errorf("error %v", err)
 		}
 	})
 }
 
 func TestContextThatEndsBeforeTheRequestSendsNothing(t *testing.T) {
-	s := play(ok(`{}`))
+	s := newScript(ok(`{}`))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("why")
 	cancel(why)
 	err := client(t, s).Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1)})
-	if !errors.Is(err, why) || dynamo.MaybeApplied(err) || len(s.tries()) != 0 {
-		t.Errorf("%d tries, error %v", len(s.tries()), err)
+	if !errors.Is(err, why) || dynamo.MaybeApplied(err) || len(s.attempts()) != 0 {
+		t.Errorf("%d attempts, error %v", len(s.attempts()), err)
 	}
 }
 
 func TestContextThatEndsAtTheRequestLeavesItUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(hang)
+		s := newScript(hang)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("why")
 		done := make(chan error)
@@ -75,26 +75,26 @@ func TestContextThatEndsAtTheRequestLeavesItUnknown(t *testing.T) {
 		go func() { done <- c.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1)}) }()
 		synctest.Wait() // the request hangs
 		cancel(why)
-		if err := <-done; !errors.Is(err, why) || !dynamo.MaybeApplied(err) || len(s.tries()) != 1 {
-			t.Errorf("%d tries, error %v", len(s.tries()), err)
+		if err := <-done; !errors.Is(err, why) || !dynamo.MaybeApplied(err) || len(s.attempts()) != 1 {
+			t.Errorf("%d attempts, error %v", len(s.attempts()), err)
 		}
 	})
 }
 
-func TestContextThatEndsBetweenTriesKeepsWhatIsKnown(t *testing.T) {
+func TestContextThatEndsBetweenAttemptsKeepsTheOutcomeOfTheFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		fail step
 		want bool
-	}{"a lost answer": {reset, true}, "a refusal": {throttle(), false}} {
+	}{"a lost response": {reset, true}, "a refusal": {throttle(), false}} {
 		t.Run(name, func(t *testing.T) {
 			why := errors.New("why")
 			ctx, cancel := context.WithCancelCause(t.Context())
-			s := play(c.fail)
-			// The observer is called after the try and before the pause.
+			s := newScript(c.fail)
+			// The observer is called after the attempt and before the pause.
 			watch := func(o *dynamo.Options) { o.Observe = func(context.Context, dynamo.Attempt) { cancel(why) } }
 			err := client(t, s, watch).Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1)})
-			if !errors.Is(err, why) || dynamo.MaybeApplied(err) != c.want || len(s.tries()) != 1 {
-				t.Errorf("%d tries, error %v", len(s.tries()), err)
+			if !errors.Is(err, why) || dynamo.MaybeApplied(err) != c.want || len(s.attempts()) != 1 {
+				t.Errorf("%d attempts, error %v", len(s.attempts()), err)
 			}
 		})
 	}

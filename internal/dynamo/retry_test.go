@@ -9,12 +9,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// failures are what a try can fail of, and what it means.
+// failures are what a attempt can fail of, and what it means.
 var failures = map[string]struct {
 	fail step
 	// reason is what the request has failed of at the end.
 	reason error
-	// retried: the request gets further tries.
+	// retried: the request gets further attempts.
 	retried bool
 	// ambiguous: the write may have been done all the same.
 	ambiguous bool
@@ -31,7 +31,7 @@ var failures = map[string]struct {
 	"bad gateway without a body":   {respond(502, ""), dynamo.ErrUnavailable, true, true},
 	"connection reset":             {reset, dynamo.ErrUnavailable, true, true},
 	"no connection":                {noConnection, dynamo.ErrUnavailable, true, false},
-	"no answer in time":            {hang, dynamo.ErrUnavailable, true, true},
+	"no response in time":          {hang, dynamo.ErrUnavailable, true, true},
 	"garbage with 200":             {ok("\x00\x01 no json"), dynamo.ErrUnavailable, true, true},
 	"HTML with 200":                {ok("<html>Welcome to the hotel's Wi-Fi</html>"), dynamo.ErrUnavailable, true, true},
 	"time-out of a gateway":        {respond(408, ""), dynamo.ErrUnavailable, true, true},
@@ -43,7 +43,7 @@ var failures = map[string]struct {
 	"400 without a body":           {respond(400, ""), dynamo.ErrUnavailable, true, true},
 	"nothing with 200":             {ok(""), dynamo.ErrUnavailable, true, true},
 	"HTML with 403":                {respond(403, "<html>Forbidden</html>"), dynamo.ErrUnavailable, true, true},
-	"answer that breaks off":       {truncated, dynamo.ErrUnavailable, true, true},
+	"response that breaks off":     {truncated, dynamo.ErrUnavailable, true, true},
 	"redirect":                     {respond(302, "", "Location", "http://elsewhere.invalid"), dynamo.ErrUnavailable, true, true},
 	"condition that does not hold": {refuse(400, "ConditionalCheckFailedException"), dynamo.ErrConditionFailed, false, false},
 	"table that does not exist":    {refuse(400, "ResourceNotFoundException"), dynamo.ErrTableNotFound, false, false},
@@ -55,39 +55,39 @@ var failures = map[string]struct {
 	"unknown access key":           {refuse(400, "UnrecognizedClientException"), dynamo.ErrDenied, false, false},
 }
 
-func TestFailedTryIsRepeatedWhereThatCanHelp(t *testing.T) {
+func TestFailedAttemptIsRepeatedWhereThatCanHelp(t *testing.T) {
 	for name, f := range failures {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := play(f.fail)
+				s := newScript(f.fail)
 				err := put(t, client(t, s))
 				want := 1
 				if f.retried {
 					want = 1 + 3 // Options.Retries
 				}
-				if got := len(s.tries()); got != want {
-					t.Errorf("%d tries, want %d", got, want)
+				if got := len(s.attempts()); got != want {
+					t.Errorf("%d attempts, want %d", got, want)
 				}
 				if !errors.Is(err, f.reason) {
 					t.Errorf("error %v, want %v", err, f.reason)
 				}
 				var request *dynamo.RequestError
 				if !errors.As(err, &request) || request.Attempts != want || request.Operation != "PutItem" || request.Table != table {
-					t.Errorf("error %#v does not name operation, table and %d tries", err, want)
+					t.Errorf("error %#v does not name operation, table and %d attempts", err, want)
 				}
 			})
 		})
 	}
 }
 
-func TestTryAfterFailedOnesSucceeds(t *testing.T) {
+func TestAttemptAfterFailedOnesSucceeds(t *testing.T) {
 	for name, f := range failures {
 		if !f.retried {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := play(f.fail, f.fail, f.fail, ok(`{}`))
+				s := newScript(f.fail, f.fail, f.fail, ok(`{}`))
 				if err := put(t, client(t, s)); err != nil {
 					t.Error(err)
 				}
@@ -96,16 +96,16 @@ func TestTryAfterFailedOnesSucceeds(t *testing.T) {
 	}
 }
 
-func TestNoRetriesMeansOneTry(t *testing.T) {
-	s := play(throttle())
+func TestNoRetriesMeansOneAttempt(t *testing.T) {
+	s := newScript(throttle())
 	err := put(t, client(t, s, func(o *dynamo.Options) { o.Retries = 0 }))
-	if !errors.Is(err, dynamo.ErrThrottled) || len(s.tries()) != 1 {
-		t.Errorf("%d tries, error %v", len(s.tries()), err)
+	if !errors.Is(err, dynamo.ErrThrottled) || len(s.attempts()) != 1 {
+		t.Errorf("%d attempts, error %v", len(s.attempts()), err)
 	}
 }
 
 func TestErrorOfAnotherServiceShowsItsStatus(t *testing.T) {
-	s := play(respond(http.StatusForbidden, "<html>Forbidden</html>"))
+	s := newScript(respond(http.StatusForbidden, "<html>Forbidden</html>"))
 	err := put(t, client(t, s, func(o *dynamo.Options) { o.Retries = 0 }))
 	const want = `PutItem on table "events": DynamoDB is not available: a response with status 403 that is not DynamoDB's`
 	if err == nil || len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
@@ -113,22 +113,22 @@ func TestErrorOfAnotherServiceShowsItsStatus(t *testing.T) {
 	}
 }
 
-func TestErrorOfDynamoDBShowsItsOwnWords(t *testing.T) {
-	err := put(t, client(t, play(refuse(400, "ValidationException"))))
+func TestErrorOfDynamoDBShowsItsMessage(t *testing.T) {
+	err := put(t, client(t, newScript(refuse(400, "ValidationException"))))
 	const want = `PutItem on table "events": DynamoDB refuses the request: ValidationException: told by the script`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %q, want %q", err, want)
 	}
 }
 
-func TestFailedConditionBringsTheStandingItemAlong(t *testing.T) {
-	s := play(respond(400, `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",
+func TestFailedConditionReturnsTheStoredItem(t *testing.T) {
+	s := newScript(respond(400, `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",
 		"message":"The conditional request failed","Item":{"num":{"N":"7"}}}`))
 	err := put(t, client(t, s))
 	if item := dynamo.OldItem(err); len(item) != 1 || item["num"] == nil {
 		t.Errorf("old item %v", item)
 	}
-	if got := s.tries()[0].body["ReturnValuesOnConditionCheckFailure"]; got != "ALL_OLD" {
+	if got := s.attempts()[0].body["ReturnValuesOnConditionCheckFailure"]; got != "ALL_OLD" {
 		t.Errorf("asked for %v", got)
 	}
 	if item := dynamo.OldItem(errors.New("another error")); item != nil {

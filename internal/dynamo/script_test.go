@@ -25,26 +25,26 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const table = "events"
 
-// step answers one try.
+// step responses one attempt.
 type step func(r *http.Request) (*http.Response, error)
 
-// script is an HTTP client that answers the tries of requests one after the other; the last step answers all that follow.
+// script is an HTTP client that responses the attempts of requests one after the other; the last step responses all that follow.
 type script struct {
 	mu    sync.Mutex
 	steps []step
 	sent  []sent
 }
 
-// sent is a try as the script saw it.
+// sent is a attempt as the script saw it.
 type sent struct {
 	header http.Header
 	body   map[string]any
 	at     time.Time
 }
 
-func play(steps ...step) *script { return &script{steps: steps} }
+func newScript(steps ...step) *script { return &script{steps: steps} }
 
-// Do answers a request.
+// Do responses a request.
 func (s *script) Do(r *http.Request) (*http.Response, error) {
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -57,20 +57,20 @@ func (s *script) Do(r *http.Request) (*http.Response, error) {
 	return s.take(sent{r.Header.Clone(), body, time.Now()})(r)
 }
 
-func (s *script) take(try sent) step {
+func (s *script) take(attempt sent) step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sent = append(s.sent, try)
+	s.sent = append(s.sent, attempt)
 	return s.steps[min(len(s.sent), len(s.steps))-1]
 }
 
-func (s *script) tries() []sent {
+func (s *script) attempts() []sent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sent
 }
 
-// respond answers with a status and a body as they are; headers are pairs.
+// respond responses with a status and a body as they are; headers are pairs.
 func respond(status int, body string, headers ...string) step {
 	return func(r *http.Request) (*http.Response, error) {
 		header := http.Header{"Content-Type": {"application/x-amz-json-1.0"}}
@@ -86,7 +86,7 @@ func respond(status int, body string, headers ...string) step {
 
 func ok(body string) step { return respond(http.StatusOK, body) }
 
-// refuse answers with one of DynamoDB's errors.
+// refuse responses with one of DynamoDB's errors.
 func refuse(status int, code string, headers ...string) step {
 	const prefix = "com.amazonaws.dynamodb.v20120810#"
 	return respond(status, fmt.Sprintf(`{"__type":%q,"message":"told by the script"}`, prefix+code), headers...)
@@ -106,17 +106,17 @@ func noConnection(*http.Request) (*http.Response, error) {
 	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 }
 
-// hang never answers.
+// hang never responses.
 func hang(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
 }
 
-// truncated is an answer that breaks off.
+// truncated is a response that breaks off.
 func truncated(r *http.Request) (*http.Response, error) {
-	answer, err := ok(`{"Item":`)(r)
-	answer.Body = io.NopCloser(io.MultiReader(bytes.NewReader([]byte(`{"It`)), brokenReader{}))
-	return answer, err
+	response, err := ok(`{"Item":`)(r)
+	response.Body = io.NopCloser(io.MultiReader(bytes.NewReader([]byte(`{"It`)), brokenReader{}))
+	return response, err
 }
 
 type brokenReader struct{}

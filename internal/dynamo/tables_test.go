@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// described answers a DescribeTable.
+// described responses a DescribeTable.
 func described(status, indexStatus string) step {
 	return ok(fmt.Sprintf(`{"Table":{"TableName":"events","TableStatus":%q,"GlobalSecondaryIndexes":[{"IndexName":"ids","IndexStatus":%q}]}}`,
 		status, indexStatus))
@@ -27,20 +27,20 @@ func create(ctx context.Context, c *dynamo.Client) (bool, error) {
 
 func TestCreateWaitsUntilTableAndIndexesAreActive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(ok(`{}`), refuse(400, "ResourceNotFoundException"), described("CREATING", "CREATING"), described("ACTIVE", "CREATING"), described("ACTIVE", "ACTIVE"))
+		s := newScript(ok(`{}`), refuse(400, "ResourceNotFoundException"), described("CREATING", "CREATING"), described("ACTIVE", "CREATING"), described("ACTIVE", "ACTIVE"))
 		made, err := create(t.Context(), client(t, s))
-		if err != nil || !made || len(s.tries()) != 5 {
-			t.Errorf("made %v after %d requests: %v", made, len(s.tries()), err)
+		if err != nil || !made || len(s.attempts()) != 5 {
+			t.Errorf("made %v after %d requests: %v", made, len(s.attempts()), err)
 		}
 	})
 }
 
-func TestCreateOfATableThatExistsSaysSo(t *testing.T) {
+func TestCreateOfATableThatExistsReturnsFalse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(refuse(400, "ResourceInUseException"), described("ACTIVE", "ACTIVE"))
+		s := newScript(refuse(400, "ResourceInUseException"), described("ACTIVE", "ACTIVE"))
 		made, err := create(t.Context(), client(t, s))
-		if err != nil || made || len(s.tries()) != 2 {
-			t.Errorf("made %v after %d requests: %v", made, len(s.tries()), err)
+		if err != nil || made || len(s.attempts()) != 2 {
+			t.Errorf("made %v after %d requests: %v", made, len(s.attempts()), err)
 		}
 	})
 }
@@ -49,12 +49,12 @@ func TestWaitForATableEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		s := play(ok(`{}`), described("CREATING", "CREATING"))
+		s := newScript(ok(`{}`), described("CREATING", "CREATING"))
 		_, err := create(ctx, client(t, s))
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		if n := len(s.tries()); n < 3600 || n > 3700 {
+		if n := len(s.attempts()); n < 3600 || n > 3700 {
 			t.Errorf("it asked %d times in an hour, want about once a second", n)
 		}
 	})
@@ -62,63 +62,63 @@ func TestWaitForATableEndsWithTheContext(t *testing.T) {
 
 func TestUpdateWaitsUntilTableAndIndexesAreActive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(ok(`{}`), described("UPDATING", "CREATING"), described("ACTIVE", "CREATING"), described("ACTIVE", "ACTIVE"))
+		s := newScript(ok(`{}`), described("UPDATING", "CREATING"), described("ACTIVE", "CREATING"), described("ACTIVE", "ACTIVE"))
 		err := client(t, s).UpdateTable(t.Context(), &dynamodb.UpdateTableInput{TableName: aws.String(table)})
-		if err != nil || len(s.tries()) != 4 {
-			t.Errorf("%d requests, error %v", len(s.tries()), err)
+		if err != nil || len(s.attempts()) != 4 {
+			t.Errorf("%d requests, error %v", len(s.attempts()), err)
 		}
 	})
 }
 
 func TestDeleteWaitsUntilTheTableIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(ok(`{}`), described("DELETING", "DELETING"), refuse(400, "ResourceNotFoundException"))
-		if err := client(t, s).DeleteTable(t.Context(), table); err != nil || len(s.tries()) != 3 {
-			t.Errorf("%d requests, error %v", len(s.tries()), err)
+		s := newScript(ok(`{}`), described("DELETING", "DELETING"), refuse(400, "ResourceNotFoundException"))
+		if err := client(t, s).DeleteTable(t.Context(), table); err != nil || len(s.attempts()) != 3 {
+			t.Errorf("%d requests, error %v", len(s.attempts()), err)
 		}
 	})
 }
 
-func TestDeleteOfATableThatDoesNotExistSaysSo(t *testing.T) {
-	err := client(t, play(refuse(400, "ResourceNotFoundException"))).DeleteTable(t.Context(), table)
+func TestDeleteOfATableThatDoesNotExistReturnsErrTableNotFound(t *testing.T) {
+	err := client(t, newScript(refuse(400, "ResourceNotFoundException"))).DeleteTable(t.Context(), table)
 	if !errors.Is(err, dynamo.ErrTableNotFound) {
 		t.Error(err)
 	}
 }
 
-func TestDescribeGivesTheTable(t *testing.T) {
-	d, err := client(t, play(described("ACTIVE", "ACTIVE"))).DescribeTable(t.Context(), table)
+func TestDescribeReturnsTheTable(t *testing.T) {
+	d, err := client(t, newScript(described("ACTIVE", "ACTIVE"))).DescribeTable(t.Context(), table)
 	if err != nil || aws.ToString(d.TableName) != table || len(d.GlobalSecondaryIndexes) != 1 {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
 
-func TestTTLIsTheAttributeThatIsOrGetsEnabled(t *testing.T) {
+func TestTTLReturnsTheAttributeThatIsEnabledOrBeingEnabled(t *testing.T) {
 	for status, want := range map[string]string{"ENABLED": "expires", "ENABLING": "expires", "DISABLING": "", "DISABLED": ""} {
-		s := play(ok(fmt.Sprintf(`{"TimeToLiveDescription":{"TimeToLiveStatus":%q,"AttributeName":"expires"}}`, status)))
+		s := newScript(ok(fmt.Sprintf(`{"TimeToLiveDescription":{"TimeToLiveStatus":%q,"AttributeName":"expires"}}`, status)))
 		if got, err := client(t, s).TTL(t.Context(), table); err != nil || got != want {
 			t.Errorf("%s: %q, %v", status, got, err)
 		}
 	}
-	if got, err := client(t, play(ok(`{}`))).TTL(t.Context(), table); err != nil || got != "" {
+	if got, err := client(t, newScript(ok(`{}`))).TTL(t.Context(), table); err != nil || got != "" {
 		t.Errorf("no description: %q, %v", got, err)
 	}
 }
 
 func TestEnableTTLNamesTheAttribute(t *testing.T) {
-	s := play(ok(`{}`))
+	s := newScript(ok(`{}`))
 	if err := client(t, s).EnableTTL(t.Context(), table, "expires"); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{"AttributeName": "expires", "Enabled": true}
-	if got := s.tries()[0].body["TimeToLiveSpecification"]; fmt.Sprint(got) != fmt.Sprint(want) {
+	if got := s.attempts()[0].body["TimeToLiveSpecification"]; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("sent %v", got)
 	}
 }
 
-func TestPageSaysWhereTheNextBegins(t *testing.T) {
+func TestPageHasTheStartKeyOfTheNext(t *testing.T) {
 	const one = `{"Items":[{"num":{"N":"1"}}],"LastEvaluatedKey":{"num":{"N":"1"}}}`
-	c := client(t, play(ok(one), ok(one), ok(`{"Items":[]}`)))
+	c := client(t, newScript(ok(one), ok(one), ok(`{"Items":[]}`)))
 	query, err := c.Query(t.Context(), &dynamo.Meter{}, &dynamodb.QueryInput{TableName: aws.String(table)})
 	if err != nil || len(query.Items) != 1 || query.Next["num"] == nil {
 		t.Errorf("%+v, %v", query, err)
@@ -134,7 +134,7 @@ func TestPageSaysWhereTheNextBegins(t *testing.T) {
 }
 
 func TestReadsAreStronglyConsistent(t *testing.T) {
-	s := play(ok(`{"Item":{"num":{"N":"1"}}}`), ok(`{}`))
+	s := newScript(ok(`{"Item":{"num":{"N":"1"}}}`), ok(`{}`))
 	c := client(t, s)
 	if item, err := get(t, c); err != nil || item["num"] == nil {
 		t.Errorf("%v, %v", item, err)
@@ -142,7 +142,7 @@ func TestReadsAreStronglyConsistent(t *testing.T) {
 	if item, err := get(t, c); err != nil || item != nil {
 		t.Errorf("an item that does not exist is %v, %v", item, err)
 	}
-	if s.tries()[0].body["ConsistentRead"] != true {
-		t.Errorf("asked for %v", s.tries()[0].body)
+	if s.attempts()[0].body["ConsistentRead"] != true {
+		t.Errorf("asked for %v", s.attempts()[0].body)
 	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// successes are answers of success to the operations whose requests are sent past the SDK.
+// successes are responses of success to the operations whose requests are sent past the SDK.
 var successes = map[string]string{
 	"PutItem": `{"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`,
 	"Query": `{"Items":[{"par":{"S":"p"}},{"par":{"S":"q"}}],"LastEvaluatedKey":{"par":{"S":"q"}},` +
@@ -74,26 +74,26 @@ func (t *taken) Take(item dynamo.Item) {
 	t.pars = append(t.pars, fmt.Sprintf("%+v", par))
 }
 
-// oddAnswers are what a second request of each kind is answered with, besides what failures has.
-var oddAnswers = map[string]step{
-	"a truncated answer": truncated,
+// oddResponses are what a second request of each kind is answered with, besides what failures has.
+var oddResponses = map[string]step{
+	"a truncated response": truncated,
 	"a success without sum": func(r *http.Request) (*http.Response, error) {
-		answer, err := succeed(r)
-		answer.Header.Del("X-Amz-Crc32")
-		return answer, err
+		response, err := succeed(r)
+		response.Header.Del("X-Amz-Crc32")
+		return response, err
 	},
-	"an empty answer":         summed(ok(``)),
-	"an empty answer, unsum":  ok(``),
-	"an array":                summed(ok(`[]`)),
-	"a null":                  summed(ok(`null`)),
-	"an empty object":         summed(ok(`{}`)),
-	"an answer with a rest":   summed(ok(`{} x`)),
-	"no content":              summed(respond(http.StatusNoContent, ``)),
-	"created":                 summed(respond(http.StatusCreated, `{}`)),
-	"a redirect":              respond(http.StatusTemporaryRedirect, ``, "Location", "http://elsewhere.invalid/"),
-	"not modified":            summed(respond(http.StatusNotModified, ``)),
-	"a wrong sum":             respond(http.StatusOK, `{}`, "X-Amz-Crc32", "1"),
-	"a sum that is no number": respond(http.StatusOK, `{}`, "X-Amz-Crc32", "x"),
+	"an empty response":        summed(ok(``)),
+	"an empty response, unsum": ok(``),
+	"an array":                 summed(ok(`[]`)),
+	"a null":                   summed(ok(`null`)),
+	"an empty object":          summed(ok(`{}`)),
+	"a response with a rest":   summed(ok(`{} x`)),
+	"no content":               summed(respond(http.StatusNoContent, ``)),
+	"created":                  summed(respond(http.StatusCreated, `{}`)),
+	"a redirect":               respond(http.StatusTemporaryRedirect, ``, "Location", "http://elsewhere.invalid/"),
+	"not modified":             summed(respond(http.StatusNotModified, ``)),
+	"a wrong sum":              respond(http.StatusOK, `{}`, "X-Amz-Crc32", "1"),
+	"a sum that is no number":  respond(http.StatusOK, `{}`, "X-Amz-Crc32", "x"),
 	"an error with status 200": summed(ok(
 		`{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"m"}`)),
 	"a failed condition": summed(respond(http.StatusBadRequest,
@@ -111,19 +111,19 @@ var oddAnswers = map[string]step{
 	"units of an index": summed(ok(`{"Responses":[{},{}],"ConsumedCapacity":{"TableName":"events","CapacityUnits":3,` +
 		`"LocalSecondaryIndexes":{"i":{"CapacityUnits":1}}}}`)),
 	"too long": func(r *http.Request) (*http.Response, error) {
-		answer, err := respond(http.StatusOK, `{}`, "X-Amz-Crc32", "1")(r)
-		answer.ContentLength = 1 << 40
-		return answer, err
+		response, err := respond(http.StatusOK, `{}`, "X-Amz-Crc32", "1")(r)
+		response.ContentLength = 1 << 40
+		return response, err
 	},
-	"an answer that hangs": func(r *http.Request) (*http.Response, error) {
-		answer, err := respond(http.StatusOK, `{}`, "X-Amz-Crc32", "1")(r)
-		answer.Body = hangingBody{r.Context()}
-		return answer, err
+	"a response that hangs": func(r *http.Request) (*http.Response, error) {
+		response, err := respond(http.StatusOK, `{}`, "X-Amz-Crc32", "1")(r)
+		response.Body = hangingBody{r.Context()}
+		return response, err
 	},
-	"an answer of unknown length": func(r *http.Request) (*http.Response, error) {
-		answer, err := summed(ok(`{"Responses":[{},{}]}`))(r)
-		answer.ContentLength = -1
-		return answer, err
+	"a response of unknown length": func(r *http.Request) (*http.Response, error) {
+		response, err := summed(ok(`{"Responses":[{},{}]}`))(r)
+		response.ContentLength = -1
+		return response, err
 	},
 	"bytes of another encoding": summed(respond(http.StatusOK, "\x1f\x8b\x08\x00", "Content-Encoding", "gzip")),
 }
@@ -132,30 +132,30 @@ var oddAnswers = map[string]step{
 type outcome struct {
 	got, failure string
 	cost         dynamo.Cost
-	tries        []string
+	attempts     []string
 	// past says whether the second request went past the SDK.
 	past bool
 }
 
-// succeed answers every request with a success of its operation.
+// succeed responses every request with a success of its operation.
 func succeed(r *http.Request) (*http.Response, error) {
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	return summed(ok(successes[operation]))(r)
 }
 
-// played sends a request twice. The first one succeeds, the steps answer the tries of the second one.
+// played sends a request twice. The first one succeeds, the steps response the attempts of the second one.
 func played(t *testing.T, of string, sdk bool, steps ...step) outcome {
 	t.Helper()
 	var mu sync.Mutex
 	var o outcome
-	s := play(append([]step{succeed}, steps...)...)
+	s := newScript(append([]step{succeed}, steps...)...)
 	c := client(t, s, func(opts *dynamo.Options) {
 		opts.SDKCodec = sdk
-		opts.Observe = func(_ context.Context, try dynamo.Attempt) {
+		opts.Observe = func(_ context.Context, attempt dynamo.Attempt) {
 			mu.Lock()
 			defer mu.Unlock()
-			o.tries = append(o.tries, fmt.Sprintf("%s on %s with %d statements, try %d, %+v, %s",
-				try.Operation, try.Table, try.Statements, try.Number, try.Cost, failureOf(try.Err)))
+			o.attempts = append(o.attempts, fmt.Sprintf("%s on %s with %d statements, attempt %d, %+v, %s",
+				attempt.Operation, attempt.Table, attempt.Statements, attempt.Number, attempt.Cost, failureOf(attempt.Err)))
 		}
 	})
 	send := frequent[of]
@@ -164,8 +164,8 @@ func played(t *testing.T, of string, sdk bool, steps ...step) outcome {
 	}
 	var m dynamo.Meter
 	got, err := send(t.Context(), &m, c)
-	o.got, o.failure, o.cost, o.past = printed(got), failureOf(err), m.Cost(), !bySDK(s.tries()[1])
-	slices.Sort(o.tries) // the items of a group can be put singly in the end, at the same time
+	o.got, o.failure, o.cost, o.past = printed(got), failureOf(err), m.Cost(), !bySDK(s.attempts()[1])
+	slices.Sort(o.attempts) // the items of a group can be put singly in the end, at the same time
 	return o
 }
 
@@ -193,7 +193,7 @@ func failureOf(err error) string {
 		says = append(says, "code "+api.ErrorCode())
 	}
 	if request, ok := errors.AsType[*dynamo.RequestError](err); ok {
-		says = append(says, fmt.Sprintf("%s on %s, tries %d, maybe applied %t", request.Operation, request.Table, request.Attempts, request.MaybeApplied))
+		says = append(says, fmt.Sprintf("%s on %s, attempts %d, maybe applied %t", request.Operation, request.Table, request.Attempts, request.MaybeApplied))
 	}
 	if !errors.Is(err, context.DeadlineExceeded) { // of which it is told in other words
 		says = append(says, err.Error())
@@ -201,17 +201,17 @@ func failureOf(err error) string {
 	return fmt.Sprintf("%s; old item %d", strings.Join(says, "; "), len(dynamo.OldItem(err)))
 }
 
-// TestBothWaysAreAlike sends requests by the SDK alone and past it: what callers, meters and observers see of every answer is
+// TestDirectRequestsHaveTheOutcomesOfTheSDKs sends requests by the SDK alone and past it: what callers, meters and observers see of every response is
 // the same.
-func TestBothWaysAreAlike(t *testing.T) {
+func TestDirectRequestsHaveTheOutcomesOfTheSDKs(t *testing.T) {
 	t.Parallel()
-	answers := maps.Clone(oddAnswers)
+	responses := maps.Clone(oddResponses)
 	for name, f := range failures {
-		answers[name], answers[name+", with its sum"] = f.fail, summed(f.fail)
+		responses[name], responses[name+", with its sum"] = f.fail, summed(f.fail)
 	}
 	for of := range frequent {
-		for name, answer := range answers {
-			for end, steps := range map[string][]step{"once": {answer, succeed}, "for ever": {answer}} {
+		for name, response := range responses {
+			for end, steps := range map[string][]step{"once": {response, succeed}, "for ever": {response}} {
 				t.Run(of+"/"+name+"/"+end, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						want, got := played(t, of, true, steps...), played(t, of, false, steps...)

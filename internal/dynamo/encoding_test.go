@@ -16,7 +16,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// seen is an HTTP client that keeps the last request, and answers that two statements were done.
+// seen is an HTTP client that keeps the last request, and responses that two statements were done.
 type seen struct {
 	header http.Header
 	body   string
@@ -103,13 +103,13 @@ func same(t *testing.T, texts [2]string, bytes []byte) {
 	}
 }
 
-func TestHandWrittenRequestSaysWhatTheSDKs(t *testing.T) {
+func TestSharedRequestIsEncodedAsTheSDKDoes(t *testing.T) {
 	same(t, [2]string{"plain", `"quoted" \ and` + "\x00\x1f\n\t\r\b\f\u007f\u2028é漢\U0001F600</script>&"}, []byte{0, 1, 255})
 	same(t, [2]string{"", "broken \xff\xc3 UTF-8 \xed\xa0\x80"}, []byte{})
 	same(t, [2]string{"nil bytes", ""}, nil)
 }
 
-func FuzzHandWrittenRequest(f *testing.F) {
+func FuzzSharedRequest(f *testing.F) {
 	f.Add("a", "b", []byte("c"))
 	f.Add("\\\"", "\xff", []byte{})
 	f.Fuzz(func(t *testing.T, a, b string, bytes []byte) { same(t, [2]string{a, b}, bytes) })
