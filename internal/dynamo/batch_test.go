@@ -15,14 +15,14 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// batchService is a table that serves batches in part: of each request the first items only, as often as it says.
+// batchService is a table that processes only the first items of a batch.
 type batchService struct {
 	script
-	// take is how many items of each request are served; the last holds for those that follow.
+	// take is how many items of each request are processed. The last number is for all further ones.
 	take []int
-	// served counts how often the item of each number was read or written.
+	// served counts how often each item was read or written, by its number.
 	served map[string]int
-	// largest is the most items of one request.
+	// largest is the number of items of the largest request.
 	largest int
 }
 
@@ -36,7 +36,7 @@ type keyJSON struct {
 	Num struct{ N string } `json:"num"`
 }
 
-// Do responses a BatchGetItem or a BatchWriteItem.
+// Do serves a BatchGetItem or a BatchWriteItem.
 func (b *batchService) Do(r *http.Request) (*http.Response, error) {
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -106,8 +106,8 @@ func respondJSON(r *http.Request, out any) (*http.Response, error) {
 	return ok(string(body))(r)
 }
 
-// echoLeftOvers leaves over every item of a BatchWriteItem.
-func echoLeftOvers(r *http.Request) (*http.Response, error) {
+// leaveAll leaves the item of every BatchWriteItem unprocessed.
+func leaveAll(r *http.Request) (*http.Response, error) {
 	return respondJSON(r, map[string]any{"UnprocessedItems": map[string]any{table: []any{
 		map[string]any{"PutRequest": map[string]any{"Item": map[string]any{"num": map[string]any{"N": "0"}}}},
 	}}})
@@ -129,7 +129,7 @@ func writes(n int) []types.WriteRequest {
 	return all
 }
 
-// once says whether each of n items was served exactly once.
+// once reports whether each of n items was served exactly once.
 func (b *batchService) once(n int) bool {
 	for i := range n {
 		if b.served[strconv.Itoa(i)] != 1 {
@@ -170,7 +170,7 @@ func TestFailedAttemptOfABatchLosesNoUnprocessedItem(t *testing.T) {
 	})
 }
 
-// rawScript plays a script that leaves reading the request to its steps.
+// rawScript is a script whose steps read the body of the request themselves.
 type rawScript struct{ *script }
 
 func (s rawScript) Do(r *http.Request) (*http.Response, error) { return s.take(sent{})(r) }

@@ -20,20 +20,20 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// What the SDK does with the body of a request: it closes it as soon as the response's head is there, and its WriteTo on a
-// closed body fails with io.EOF. net/http, when it has written a body larger than its buffer, looks once more whether there
-// is a rest, by WriteTo where there is one. If the response was faster than that, the look fails, net/http takes the request
-// for broken and closes the connection under the response. quickServer makes the response be faster every time.
+// The SDK closes the body of a request as soon as the headers of the response have come, and WriteTo
+// of its closed body returns io.EOF. After a body larger than its buffer, net/http calls WriteTo once
+// more, to see whether there is more. If the response was faster than that, net/http takes the
+// request for broken and closes the connection. quickServer makes every response as fast.
 
-// quickServer is an HTTP client on a connection that responses as soon as it has the last byte of a request, and gives the
-// sender time to go on only when the SDK is done with the request's body.
+// quickServer is an HTTP client on a connection that responds as soon as it has the last byte of a
+// request. It lets the sender go on only when the SDK has closed the body of the request.
 type quickServer struct {
-	// writeErr is how the sending of the last request ended.
+	// writeErr is the error of sending the last request.
 	writeErr error
 	conn     *quickConn
 }
 
-// writes is in how many pieces the last request was sent.
+// writes returns the number of writes of the last request.
 func (q *quickServer) writes() int { return int(q.conn.writes.Load()) }
 
 // Do sends one request over a connection of its own.
@@ -63,7 +63,7 @@ func (q *quickServer) Do(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// responseBody calls begin before it is read: the SDK reads the response when it has closed the request.
+// responseBody calls begin before it is read. The SDK reads it after it has closed the request.
 type responseBody struct {
 	io.ReadCloser
 
@@ -76,13 +76,13 @@ func (b *responseBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// quickConn is a connection to a server that responses one request.
+// quickConn is a connection to a server that serves one request.
 type quickConn struct {
 	net.Conn // only what net/http asks for is there
 
 	request bytes.Buffer
 	writes  atomic.Int32
-	// response is written once the request is there.
+	// response is written as soon as the request has come.
 	response      *io.PipeReader
 	responseWrite *io.PipeWriter
 	release       chan struct{}
@@ -96,7 +96,7 @@ func newQuickConn() *quickConn {
 	return c
 }
 
-// Write takes bytes of the request. After the last one it responses, and waits for release.
+// Write takes a part of the request. After the last one it responds, and waits for release.
 func (c *quickConn) Write(p []byte) (int, error) {
 	c.writes.Add(1)
 	c.request.Write(p)
@@ -125,7 +125,7 @@ func (c *quickConn) Close() error {
 	return nil
 }
 
-// big is an item whose request is larger than net/http's buffer of 4 KB.
+// big returns an item whose request is larger than net/http's buffer of 4 KB.
 func big() dynamo.Attributes {
 	item := key(1)
 	item["event"] = &types.AttributeValueMemberB{Value: make([]byte, 8<<10)}
@@ -155,7 +155,7 @@ func TestSmallRequestIsOneWrite(t *testing.T) {
 	}
 }
 
-// If this fails, the SDK has changed, and this is no reason any more to give bodies anew.
+// If this fails the SDK has changed, and ownBody has lost its reason.
 func TestResponseBeforeTheRequestIsSentWholeBreaksTheBareSDK(t *testing.T) {
 	q := &quickServer{}
 	bare := dynamodb.NewFromConfig(options(q).AWS, func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })

@@ -68,7 +68,7 @@ func TestRequestEndsAtTheOperationTimeout(t *testing.T) {
 
 func TestOperationTimeoutBoundsABatchThatIsNeverDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := client(t, newScript(echoLeftOvers), func(o *dynamo.Options) {
+		c := client(t, newScript(leaveAll), func(o *dynamo.Options) {
 			o.Retries, o.BackoffBase, o.OperationTimeout = 1000, time.Second, 10*time.Second
 		})
 		began := time.Now()
@@ -99,7 +99,7 @@ func TestPausesDoubleUpToTheCapWithFullJitter(t *testing.T) {
 			}
 		}
 	})
-	for i, pause := range longest { // that none of 200 drawn evenly is over half of the longest has the odds 1 to 2^200
+	for i, pause := range longest { // the odds that none of 200 is in the upper half are 1 to 2^200
 		if pause <= min(base<<i, most)/2 {
 			t.Errorf("pause %d is never over %v", i, pause)
 		}
@@ -151,7 +151,7 @@ func TestNoMoreRequestsAreInFlightThanTheLimit(t *testing.T) {
 			})
 		}
 		for range callers {
-			synctest.Wait() // everyone hangs in a request or waits for its turn
+			synctest.Wait() // every caller hangs in a request or waits for its slot
 			release <- struct{}{}
 		}
 		done.Wait()
@@ -170,7 +170,7 @@ func TestPauseHoldsNoSlot(t *testing.T) {
 		})
 		first := make(chan error)
 		go func() { first <- put(t, c) }()
-		synctest.Wait() // the first pauses
+		synctest.Wait() // until the first pauses
 		began := time.Now()
 		if err := put(t, c); err != nil || time.Since(began) != 0 {
 			t.Errorf("the second took %v: %v", time.Since(began), err)
@@ -228,7 +228,7 @@ func TestOperationTimeoutBeginsWhenTheRequestHasItsSlot(t *testing.T) {
 							t.Errorf("a request that hangs: %v", err)
 						}
 					})
-					synctest.Wait() // one hangs, the other waits
+					synctest.Wait() // until one hangs and the other waits
 				}
 				began := time.Now()
 				if err := send(t, c); err != nil || time.Since(began) != 20*time.Second {
@@ -240,8 +240,7 @@ func TestOperationTimeoutBeginsWhenTheRequestHasItsSlot(t *testing.T) {
 	}
 }
 
-// A place can be reserved only while one is free, is used by the first attempt of the request that it is for, and is free again
-// after that, whatever became of it.
+// The slot is free again after the request, whatever its outcome.
 func TestReservedSlotIsUsedByTheFirstAttempt(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -15,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// renewing hands out another access key each time it is asked, and caches it as the SDK's providers do.
+// renewing returns another access key for each call, and caches it as the SDK's providers do.
 func renewing(fetched *int) func(*dynamo.Options) {
 	provider := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 		*fetched++
@@ -88,7 +88,7 @@ func TestRequestWithoutCredentialsIsNotSent(t *testing.T) {
 	}
 }
 
-// serverTime responses as a server does whose clock is right, to a client whose clock is not.
+// serverTime responds with the date of a service whose clock is right.
 func serverTime(now time.Time, s step) step {
 	return func(r *http.Request) (*http.Response, error) {
 		response, err := s(r)
@@ -104,7 +104,7 @@ func TestWrongClockIsCorrectedOnce(t *testing.T) {
 				right := time.Now().Add(off)
 				s := newScript(serverTime(right, refuse(400, "InvalidSignatureException")), serverTime(right, ok(`{}`)))
 				c := client(t, s)
-				for range 2 { // the second request knows the clock from the start
+				for range 2 { // the second request is right from the start
 					if err := put(t, c); err != nil {
 						t.Fatal(err)
 					}

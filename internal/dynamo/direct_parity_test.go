@@ -22,7 +22,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// successes are responses of success to the operations whose requests are sent past the SDK.
+// successes are successful responses to the operations that are sent directly.
 var successes = map[string]string{
 	"PutItem": `{"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`,
 	"Query": `{"Items":[{"par":{"S":"p"}},{"par":{"S":"q"}}],"LastEvaluatedKey":{"par":{"S":"q"}},` +
@@ -32,7 +32,7 @@ var successes = map[string]string{
 	"BatchExecuteStatement": `{"Responses":[{},{}],"ConsumedCapacity":[{"TableName":"events","CapacityUnits":1},{"TableName":"events","CapacityUnits":2}]}`,
 }
 
-// frequent are the requests that are sent past the SDK.
+// frequent sends a request of each kind that is sent directly.
 var frequent = map[string]func(ctx context.Context, m *dynamo.Meter, c *dynamo.Client) (any, error){
 	"PutItem": func(ctx context.Context, m *dynamo.Meter, c *dynamo.Client) (any, error) {
 		return nil, c.Put(ctx, m, dynamo.Put{Table: table, Item: key(1), Condition: "attribute_not_exists(par)"})
@@ -45,7 +45,7 @@ var frequent = map[string]func(ctx context.Context, m *dynamo.Meter, c *dynamo.C
 		var taken taken
 		next, err := c.QueryItems(ctx, m, &dynamodb.QueryInput{TableName: aws.String(table)}, &taken, dynamo.Slot{})
 		if err != nil {
-			taken.Start() // what was taken does not count
+			taken.Start() // the items taken are void
 		}
 		return []any{taken.pars, next}, err
 	},
@@ -61,7 +61,7 @@ var frequent = map[string]func(ctx context.Context, m *dynamo.Meter, c *dynamo.C
 	},
 }
 
-// taken takes the partition of each item.
+// taken records the partition of each item.
 type taken struct{ pars []string }
 
 // Start begins a page.
@@ -74,7 +74,7 @@ func (t *taken) Take(item dynamo.Item) {
 	t.pars = append(t.pars, fmt.Sprintf("%+v", par))
 }
 
-// oddResponses are what a second request of each kind is answered with, besides what failures has.
+// oddResponses are responses to the second request of each kind, besides those of failures.
 var oddResponses = map[string]step{
 	"a truncated response": truncated,
 	"a success without sum": func(r *http.Request) (*http.Response, error) {
@@ -128,23 +128,23 @@ var oddResponses = map[string]step{
 	"bytes of another encoding": summed(respond(http.StatusOK, "\x1f\x8b\x08\x00", "Content-Encoding", "gzip")),
 }
 
-// outcome is what a caller, a meter and an observer see of a request.
+// outcome is what the caller, the meter and the observer see of a request.
 type outcome struct {
 	got, failure string
 	cost         dynamo.Cost
 	attempts     []string
-	// past says whether the second request went past the SDK.
-	past bool
+	// direct is true if the second request was sent directly.
+	direct bool
 }
 
-// succeed responses every request with a success of its operation.
+// succeed responds with a success of the operation.
 func succeed(r *http.Request) (*http.Response, error) {
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	return summed(ok(successes[operation]))(r)
 }
 
-// played sends a request twice. The first one succeeds, the steps response the attempts of the second one.
-func played(t *testing.T, of string, sdk bool, steps ...step) outcome {
+// outcomeOf sends a request twice. The first one succeeds, the second one has the steps.
+func outcomeOf(t *testing.T, of string, sdk bool, steps ...step) outcome {
 	t.Helper()
 	var mu sync.Mutex
 	var o outcome
@@ -164,18 +164,18 @@ func played(t *testing.T, of string, sdk bool, steps ...step) outcome {
 	}
 	var m dynamo.Meter
 	got, err := send(t.Context(), &m, c)
-	o.got, o.failure, o.cost, o.past = printed(got), failureOf(err), m.Cost(), !bySDK(s.attempts()[1])
-	slices.Sort(o.attempts) // the items of a group can be put singly in the end, at the same time
+	o.got, o.failure, o.cost, o.direct = printed(got), failureOf(err), m.Cost(), !bySDK(s.attempts()[1])
+	slices.Sort(o.attempts) // the items of a group may be put singly and concurrently in the end
 	return o
 }
 
-// printed is a value, with what it points to.
+// printed returns a value as text, with what it points to.
 func printed(got any) string {
 	text, err := json.Marshal(got)
 	return fmt.Sprintf("%s %v", text, err)
 }
 
-// failureOf is what callers can tell of an error.
+// failureOf returns as text what callers can see of an error.
 func failureOf(err error) string {
 	if err == nil {
 		return "success"
@@ -195,14 +195,14 @@ func failureOf(err error) string {
 	if request, ok := errors.AsType[*dynamo.RequestError](err); ok {
 		says = append(says, fmt.Sprintf("%s on %s, attempts %d, maybe applied %t", request.Operation, request.Table, request.Attempts, request.MaybeApplied))
 	}
-	if !errors.Is(err, context.DeadlineExceeded) { // of which it is told in other words
+	if !errors.Is(err, context.DeadlineExceeded) { // its text differs
 		says = append(says, err.Error())
 	}
 	return fmt.Sprintf("%s; old item %d", strings.Join(says, "; "), len(dynamo.OldItem(err)))
 }
 
-// TestDirectRequestsHaveTheOutcomesOfTheSDKs sends requests by the SDK alone and past it: what callers, meters and observers see of every response is
-// the same.
+// Every request is sent by the SDK alone and directly. What callers, meters and observers see of every
+// response is the same.
 func TestDirectRequestsHaveTheOutcomesOfTheSDKs(t *testing.T) {
 	t.Parallel()
 	responses := maps.Clone(oddResponses)
@@ -214,13 +214,13 @@ func TestDirectRequestsHaveTheOutcomesOfTheSDKs(t *testing.T) {
 			for end, steps := range map[string][]step{"once": {response, succeed}, "for ever": {response}} {
 				t.Run(of+"/"+name+"/"+end, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						want, got := played(t, of, true, steps...), played(t, of, false, steps...)
-						if want.past || !got.past {
-							t.Fatalf("past the SDK: %t, and %t with SDKCodec", got.past, want.past)
+						want, got := outcomeOf(t, of, true, steps...), outcomeOf(t, of, false, steps...)
+						if want.direct || !got.direct {
+							t.Fatalf("sent directly: %t, and %t with SDKCodec", got.direct, want.direct)
 						}
-						got.past = false
+						got.direct = false
 						if g, w := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != w {
-							t.Errorf("past the SDK\n%s\nby the SDK\n%s", g, w)
+							t.Errorf("sent directly\n%s\nby the SDK\n%s", g, w)
 						}
 					})
 				})

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +25,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// summed responses as DynamoDB does: with the checksum of the response.
+// summed adds the checksum of the body to a response, as DynamoDB does.
 func summed(s step) step {
 	return func(r *http.Request) (*http.Response, error) {
 		response, err := s(r)
@@ -43,10 +42,10 @@ func summed(s step) step {
 	}
 }
 
-// bySDK says whether the SDK has sent a request: it numbers what it sends.
+// bySDK reports whether the SDK has sent a request: it numbers what it sends.
 func bySDK(s sent) bool { return s.header.Get("Amz-Sdk-Invocation-Id") != "" }
 
-// puts sends so many puts, one after the other.
+// puts sends n puts, one after the other.
 func puts(t *testing.T, c *dynamo.Client, n int) {
 	t.Helper()
 	for i := range n {
@@ -127,13 +126,11 @@ type untouched struct{}
 // BeforeSigning does nothing.
 func (untouched) BeforeSigning(context.Context, *smithyhttp.InterceptorContext) error { return nil }
 
-// anywhere is a resolver that could give each request an endpoint of its own.
+// anywhere is a resolver that can return another endpoint for each request.
 func anywhere(string, string, ...any) (aws.Endpoint, error) { //nolint:staticcheck // callers may have one
 	return aws.Endpoint{URL: "http://node.invalid"}, nil //nolint:staticcheck // as above
 }
 
-// TestSDKSendsAllWhereTheConfigOrTheServiceRequiresIt has the SDK send everything, where something of the caller's takes part in its requests, or responses
-// have no checksum.
 func TestSDKSendsAllWhereTheConfigOrTheServiceRequiresIt(t *testing.T) {
 	t.Parallel()
 	response := summed(ok(`{}`))
@@ -176,8 +173,7 @@ func TestSDKSendsAllWhereTheConfigOrTheServiceRequiresIt(t *testing.T) {
 	})
 }
 
-// TestSDKInterpretsTheErrorsOfDirectRequests responses a direct request with errors: the SDK judges them, nothing is sent twice for that, and the next
-// request is the SDK's again.
+// No attempt is sent twice for that, and the SDK sends the next request.
 func TestSDKInterpretsTheErrorsOfDirectRequests(t *testing.T) {
 	t.Parallel()
 	const standing = `{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"m","Item":{"par":{"S":"p"}}}`
@@ -212,7 +208,7 @@ func TestSDKInterpretsTheErrorsOfDirectRequests(t *testing.T) {
 				t.Errorf("%d requests were sent, the second by the SDK: %t", len(attempts), bySDK(attempts[1]))
 			}
 			if name == "a response that breaks off" {
-				return // it was a success, to learn from
+				return // the service has sent a success
 			}
 			puts(t, client, 1)
 			if attempts := s.attempts(); !bySDK(attempts[2]) {
@@ -222,8 +218,8 @@ func TestSDKInterpretsTheErrorsOfDirectRequests(t *testing.T) {
 	}
 }
 
-// TestSentRequestIsNotReportedAsUnsent has the credentials vanish while a request is on its way: the SDK, which is asked what came of
-// it, then says that there is nothing to sign with.
+// The credentials vanish while a request is in flight. The SDK, which has to interpret the outcome,
+// says then that it could not sign the request.
 func TestSentRequestIsNotReportedAsUnsent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -256,7 +252,7 @@ func TestSentRequestIsNotReportedAsUnsent(t *testing.T) {
 	}
 }
 
-// TestCredentialsThatHangDelayAnOutcomeForASecondAtMost has them hang when the SDK is asked what a response means, which nobody waits for any more.
+// The credentials hang when the SDK interprets the outcome for a caller that has gone.
 func TestCredentialsThatHangDelayAnOutcomeForASecondAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -282,8 +278,6 @@ func TestCredentialsThatHangDelayAnOutcomeForASecondAtMost(t *testing.T) {
 	})
 }
 
-// TestResponseIsInterpretedIfTheContextEndsMeanwhile refuses a write, or says that a part of it failed, at the moment in which nobody waits for
-// it any more.
 func TestResponseIsInterpretedIfTheContextEndsMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -374,8 +368,8 @@ func TestDirectRequestsAreSignedWithTheServicesTime(t *testing.T) {
 	})
 }
 
-// TestRequestsInLambdaHaveTheCurrentTrace has the SDK send what has a head that changes with what the process is asked. What it is asked comes
-// after its first requests.
+// The trace is a header that changes with the event that the function handles, so the SDK has to send
+// every request.
 func TestRequestsInLambdaHaveTheCurrentTrace(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	s := newScript(summed(ok(`{}`)))
@@ -391,7 +385,7 @@ func TestRequestsInLambdaHaveTheCurrentTrace(t *testing.T) {
 	}
 }
 
-// TestConfigOfTheSDKsLoaderAllowsDirectRequests has a config as the SDK's loader makes it: with lists of all kinds that have nothing in them.
+// The SDK's loader sets lists of all kinds that are empty and not nil.
 func TestConfigOfTheSDKsLoaderAllowsDirectRequests(t *testing.T) {
 	t.Setenv("AWS_CA_BUNDLE", "")
 	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
@@ -409,33 +403,7 @@ func TestConfigOfTheSDKsLoaderAllowsDirectRequests(t *testing.T) {
 	}
 }
 
-// TestEveryFieldOfTheAWSConfigIsConsidered fails when a later version of the SDK has another field, which could make requests differ.
-func TestEveryFieldOfTheAWSConfigIsConsidered(t *testing.T) {
-	t.Parallel()
-	judged := []string{
-		// Where they are set the SDK sends everything.
-		"APIOptions", "ServiceOptions", "Interceptors", "ClientLogMode", "EndpointResolver", "EndpointResolverWithOptions",
-		// They are asked, or used, for each request here, too.
-		"Credentials", "HTTPClient",
-		// They make all requests of an operation on a table alike, as long as the credentials are the same.
-		"Region", "BaseEndpoint", "ConfigSources", "AppID", "DefaultsMode", "RuntimeEnvironment", "AccountIDEndpointMode",
-		"AuthSchemePreference", "DisableClockSkewCorrection",
-		// Their work is done by the client itself.
-		"RetryMaxAttempts", "RetryMode", "Retryer",
-		// They have nothing to do with DynamoDB's requests.
-		"BearerAuthTokenProvider", "DisableRequestCompression", "RequestMinCompressSizeBytes", "RequestChecksumCalculation",
-		"ResponseChecksumValidation", "RestrictFilePermissions",
-		// The SDK warns there of responses that it gets itself.
-		"Logger",
-	}
-	for field := range reflect.TypeFor[aws.Config]().Fields() {
-		if !slices.Contains(judged, field.Name) {
-			t.Errorf("aws.Config has a field %s: can it make one request differ from another?", field.Name)
-		}
-	}
-}
-
-// roundTripper is a step as a transport.
+// roundTripper makes an http.RoundTripper of an HTTP client.
 type roundTripper struct{ at aws.HTTPClient }
 
 // RoundTrip sends a request.
@@ -443,7 +411,7 @@ func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 	return r.at.Do(request)
 }
 
-// TestNoRequestFollowsARedirect has an HTTP client that would follow one with all that it has of a request.
+// The HTTP client is one that follows redirects.
 func TestNoRequestFollowsARedirect(t *testing.T) {
 	t.Parallel()
 	redirect := respond(http.StatusTemporaryRedirect, "", "Location", "http://elsewhere.invalid/")
@@ -461,14 +429,14 @@ func TestNoRequestFollowsARedirect(t *testing.T) {
 	}
 }
 
-// meddling is an HTTP client that changes requests in place, as one does that sends them by way of another address.
+// meddling is an HTTP client that changes requests in place, as one that sends through a gateway does.
 type meddling struct {
 	*script
 
 	came []string
 }
 
-// Do sends a request elsewhere.
+// Do sends a request to another host.
 func (m *meddling) Do(r *http.Request) (*http.Response, error) {
 	m.came = append(m.came, fmt.Sprintf("to %s %q, by %q", r.URL, r.Host, r.Header["User-Agent"]))
 	r.Host, r.URL.Host = r.URL.Host, "proxy.invalid"
@@ -492,7 +460,7 @@ func TestHTTPClientThatChangesRequestsDoesNotChangeTheTemplate(t *testing.T) {
 	}
 }
 
-// TestEveryTableHasItsOwnTemplate has two tables of other accounts, which have other addresses.
+// The two tables belong to different accounts, which have different endpoints.
 func TestEveryTableHasItsOwnTemplate(t *testing.T) {
 	t.Parallel()
 	hosts := map[string]bool{}
@@ -518,7 +486,7 @@ func TestEveryTableHasItsOwnTemplate(t *testing.T) {
 	}
 }
 
-// TestConcurrentDirectRequestsShareATemplate is for the race detector: they share an example.
+// This test is for the race detector.
 func TestConcurrentDirectRequestsShareATemplate(t *testing.T) {
 	t.Parallel()
 	c := client(t, newScript(summed(ok(`{}`))))
@@ -536,10 +504,10 @@ func TestConcurrentDirectRequestsShareATemplate(t *testing.T) {
 	all.Wait()
 }
 
-// instant responses at once, and looks at nothing.
+// instant is an HTTP client that responds at once.
 type instant struct{}
 
-// Do responses a request.
+// Do responds with an empty page.
 func (instant) Do(*http.Request) (*http.Response, error) {
 	const body = `{"Items":[],"Count":0,"ScannedCount":0}`
 	return &http.Response{
@@ -548,7 +516,7 @@ func (instant) Do(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// BenchmarkRequest sends a small Query, as the SDK does and as the journal does, to a service that takes no time.
+// BenchmarkRequest sends a small Query with the SDK and directly, to a service that takes no time.
 func BenchmarkRequest(b *testing.B) {
 	for _, sdk := range []bool{true, false} {
 		b.Run(map[bool]string{true: "SDK", false: "own"}[sdk], func(b *testing.B) {

@@ -16,7 +16,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// seen is an HTTP client that keeps the last request, and responses that two statements were done.
+// seen is an HTTP client that keeps the last request, and responds as to two statements.
 type seen struct {
 	header http.Header
 	body   string
@@ -32,7 +32,7 @@ func (s *seen) Do(r *http.Request) (*http.Response, error) {
 	return ok(`{"Responses":[{},{}]}`)(r)
 }
 
-// insertTwo inserts two items by a group, in one request.
+// insertTwo inserts two items with a group, in one request.
 func insertTwo(t testing.TB, at aws.HTTPClient, texts [2]string, bytes []byte) error {
 	t.Helper()
 	c, err := dynamo.New(options(at, func(o *dynamo.Options) { o.Retries = 0 }))
@@ -60,7 +60,7 @@ func insertTwo(t testing.TB, at aws.HTTPClient, texts [2]string, bytes []byte) e
 
 const insertText = `INSERT INTO "events" VALUE {'event':?,'num':?,'par':?,'text':?}`
 
-// bareTwo sends the same by the bare SDK.
+// bareTwo inserts the same items with the bare SDK.
 func bareTwo(t testing.TB, at aws.HTTPClient, texts [2]string, bytes []byte) error {
 	t.Helper()
 	in := &dynamodb.BatchExecuteStatementInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
@@ -73,7 +73,7 @@ func bareTwo(t testing.TB, at aws.HTTPClient, texts [2]string, bytes []byte) err
 	return err
 }
 
-// same checks that the hand-written request says what the SDK's own does.
+// same checks that the group's request has the same content as the SDK's.
 func same(t *testing.T, texts [2]string, bytes []byte) {
 	t.Helper()
 	ours, bare := &seen{}, &seen{}

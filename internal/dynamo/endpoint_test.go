@@ -14,8 +14,8 @@ import (
 
 const capacityOfOne = `{"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`
 
-// onBothPaths runs a test with requests that the SDK sends, and with direct ones, which begin with
-// the second of a kind.
+// onBothPaths runs a test with requests that the SDK sends, and with direct ones. The first request of
+// an operation is always the SDK's.
 func onBothPaths(t *testing.T, test func(t *testing.T, change func(*dynamo.Options))) {
 	t.Helper()
 	for _, sdk := range []bool{true, false} {
@@ -65,8 +65,7 @@ func TestResponseWithoutCapacityIsLostOnceTheServiceHasSentIt(t *testing.T) {
 	})
 }
 
-// Without checksums it is another service than DynamoDB, of which some operations may say what they
-// consumed and others not.
+// A service without checksums is not DynamoDB. It may send the capacity for some operations only.
 func TestCapacityIsRequiredByOperationOfAServiceWithoutChecksums(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, change func(*dynamo.Options)) {
 		c := client(t, newScript(ok(capacityOfOne), ok(`{}`)), change)
@@ -90,7 +89,6 @@ func TestServiceThatSendsNeitherChecksumNorCapacityIsAccepted(t *testing.T) {
 	})
 }
 
-// Where every statement failed nothing was consumed.
 func TestResponseWhoseStatementsAllFailedNeedsNoCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taken := summed(ok(`{"Responses":[{"Error":{"Code":"DuplicateItem"}},{"Error":{"Code":"DuplicateItem"}}]}`))
@@ -126,7 +124,7 @@ func TestServiceTimeIsLearnedFromTheServicesResponsesOnly(t *testing.T) {
 
 var errCheck = errors.New("the check fails")
 
-// failsAt is a check that fails at its n-th call.
+// failsAt returns a check that fails from its n-th call on.
 func failsAt(n int) func() error {
 	calls := 0
 	return func() error {
@@ -154,8 +152,8 @@ func TestCheckIsCalledBeforeEveryAttempt(t *testing.T) {
 	}
 }
 
-// together has several writers, each with a check, share the first request behind two that are held
-// until they have gathered.
+// together lets several writers, each with a check, share the first request behind two that are held
+// until all have gathered. It returns the outcomes of the writers.
 func together(t *testing.T, s *script, opts func(*dynamo.Options), checks ...func() error) []error {
 	t.Helper()
 	gate := make(chan struct{})
@@ -210,8 +208,7 @@ func TestFailedCheckOfOneWriterDoesNotAffectTheOthersOfItsRequest(t *testing.T) 
 	}
 }
 
-// A shared request that hangs is given up after a quarter of the time that a request has, and each
-// writer goes on alone.
+// Each writer gets a request of its own then.
 func TestSharedRequestThatHangsIsSplitAfterAQuarterOfTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(hang, ok(`{}`))
@@ -230,7 +227,6 @@ func TestSharedRequestThatHangsIsSplitAfterAQuarterOfTheTimeout(t *testing.T) {
 	})
 }
 
-// What a hanging request may have done stays unknown until a writer's own item is met.
 func TestItemOfASharedRequestThatHungMayBeApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(hang, refuse(http.StatusBadRequest, "ConditionalCheckFailedException"))
@@ -242,8 +238,7 @@ func TestItemOfASharedRequestThatHungMayBeApplied(t *testing.T) {
 	})
 }
 
-// Access that is denied is tried again after a minute, then after two, up to an hour. It is told
-// once that it is denied, and once that it is granted.
+// The pause is a minute, then doubles up to an hour. Refused and Accepted are called once.
 func TestSharingThatWasDeniedIsTriedAgainAfterAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		denied, told := true, []string{}
@@ -302,14 +297,14 @@ func TestServiceWithoutPartiQLGetsNoSecondSharedRequest(t *testing.T) {
 	})
 }
 
-// byStatements responses shared requests by response, and any other as done. Its requests come one
-// after the other.
+// byStatements serves shared requests with response, and any other with an empty success. Its requests
+// come one after the other.
 type byStatements struct {
 	response step
 	shared   int
 }
 
-// Do responses a request.
+// Do serves a request.
 func (b *byStatements) Do(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("X-Amz-Target") == "DynamoDB_20120810.BatchExecuteStatement" {
 		b.shared++

@@ -16,7 +16,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// respondEmpty responses every request as done, whatever it is.
+// respondEmpty responds to every request with an empty success.
 func respondEmpty(r *http.Request) (*http.Response, error) { return ok(`{}`)(r) }
 
 func groupOn(t *testing.T, c *dynamo.Client, change ...func(*dynamo.GroupOptions)) *dynamo.Group {
@@ -30,7 +30,7 @@ func groupOn(t *testing.T, c *dynamo.Client, change ...func(*dynamo.GroupOptions
 	return g
 }
 
-// insert inserts so many items of a size each, and returns their outcomes.
+// insert inserts items of a size each, and returns their outcomes.
 func insert(t *testing.T, g *dynamo.Group, items, size int, more ...string) []error {
 	t.Helper()
 	in := dynamo.Insert{ID: "p", Condition: "attribute_not_exists(par)"}
@@ -46,12 +46,12 @@ func insert(t *testing.T, g *dynamo.Group, items, size int, more ...string) []er
 	return s.Outcomes()
 }
 
-// done responses a BatchExecuteStatement that all its statements were done; the size of the request is the script's to count.
+// done responds to a BatchExecuteStatement that all of so many statements have succeeded.
 func done(statements int) step {
 	return ok(`{"Responses":[` + strings.TrimSuffix(strings.Repeat("{},", statements), ",") + `]}`)
 }
 
-// sizes are how many statements each request had, rising.
+// sizes returns the number of statements of each request, sorted.
 func sizes(s *script) []int {
 	var all []int
 	for _, attempt := range s.attempts() {
@@ -90,14 +90,14 @@ func TestSharedRequestStaysWithinItsLimits(t *testing.T) {
 	}
 }
 
-// counting is an HTTP client that responses each request with as many responses as it has statements.
+// counting is an HTTP client that responds that all statements have succeeded, and counts them.
 type counting struct {
 	mu    sync.Mutex
 	seen  []int
 	texts map[string]bool
 }
 
-// Do responses a request.
+// Do serves a request.
 func (c *counting) Do(r *http.Request) (*http.Response, error) {
 	s := newScript(respondEmpty)
 	if _, err := s.Do(r); err != nil {
@@ -165,7 +165,6 @@ func TestGroupThatIsOffPutsEachItem(t *testing.T) {
 	}
 }
 
-// What the failures of a whole request mean for each of its items is what they mean for a put.
 func TestFailureOfASharedRequestMeansWhatThatOfAPutMeans(t *testing.T) {
 	for name, f := range failures {
 		t.Run(name, func(t *testing.T) {
@@ -183,7 +182,6 @@ func TestFailureOfASharedRequestMeansWhatThatOfAPutMeans(t *testing.T) {
 	}
 }
 
-// An item whose response was once lost stays unknown, whatever the later attempts say of it.
 func TestItemOfASharedRequestStaysUnknownAfterALostResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lost := ok(`{"Responses":[{"Error":{"Code":"InternalServerError"}},{"Error":{"Code":"ThrottlingError"}}]}`)
@@ -208,7 +206,7 @@ func TestObserverSeesASharedRequestOnce(t *testing.T) {
 	}
 }
 
-// The units of each item are charged to its own meter, where the response says them of each; else all to the first.
+// If the response does not have the units of each item, the first writer is charged for all.
 func TestUnitsOfASharedRequestAreChargedToEachWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
@@ -241,8 +239,8 @@ func TestUnitsOfASharedRequestAreChargedToEachWriter(t *testing.T) {
 	})
 }
 
-// Of one response some items may be tried again while others, which the service refuses as PartiQL, go singly: each way has a
-// count of its attempts of its own. What this shows is that they share nothing, so it is the race detector's to judge.
+// Some items of a response are tried again, while others, which the service refuses as PartiQL, are
+// sent singly and concurrently. They must share no counts, which the race detector checks.
 func TestItemsOfOneResponseHaveSeparateAttempts(t *testing.T) {
 	mixed := ok(`{"Responses":[{"Error":{"Code":"ThrottlingError"}},{"Error":{"Code":"ValidationError"}},{}]}`)
 	for range 20 {
@@ -261,7 +259,7 @@ func TestItemsOfOneResponseHaveSeparateAttempts(t *testing.T) {
 
 var errTakenBack = errors.New("taken back")
 
-// TestWithdrawnWriteIsNotSent takes a write back after the group has begun with it.
+// The check fails after the group has taken the write for its request.
 func TestWithdrawnWriteIsNotSent(t *testing.T) {
 	for items := 1; items <= 2; items++ {
 		s := &counting{}
@@ -283,8 +281,7 @@ func TestWithdrawnWriteIsNotSent(t *testing.T) {
 	}
 }
 
-// TestSharedRequestWithTooFewResponsesIsSentAgain responses fewer statements than there are: nobody
-// knows which.
+// It is unknown which statements the responses belong to.
 func TestSharedRequestWithTooFewResponsesIsSentAgain(t *testing.T) {
 	s := newScript(done(1), done(2))
 	for _, err := range insert(t, groupOn(t, newClient(t, options(s))), 2, 1) {

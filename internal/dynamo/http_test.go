@@ -24,7 +24,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// overHTTP is a client with the HTTP client of its own, on a server. Its tests use real sockets.
+// overHTTP returns a client with its own HTTP client, on a server. Its tests use real sockets.
 func overHTTP(t *testing.T, handler http.HandlerFunc, change ...func(*dynamo.Options)) *dynamo.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -104,7 +104,7 @@ func TestConnectionsAreKeptForAllRequestsInFlight(t *testing.T) {
 	var together sync.WaitGroup
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		together.Done()
-		together.Wait() // all of the round are under way
+		together.Wait() // until all requests of the round are in flight
 		serveOK(w, r)
 	}))
 	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -198,8 +198,8 @@ func TestProxyIsUsed(t *testing.T) {
 	}
 }
 
-// TestResponsesAreDecodedInWhateverPiecesTheyCome sends requests past the SDK to a real server: whole, in pieces, and of lengths around those at
-// which more room is made for them. Connections are kept; how many of them net/http decides, which has little patience.
+// The server sends the body at once and in pieces, of lengths around those at which the buffer grows.
+// Connections are kept; net/http decides how many.
 func TestResponsesAreDecodedInWhateverPiecesTheyCome(t *testing.T) {
 	const frame = len(`{"Items":[{"par":{"S":""}}]}`)
 	var opened, bySDK atomic.Int32
@@ -246,7 +246,7 @@ func TestResponsesAreDecodedInWhateverPiecesTheyCome(t *testing.T) {
 	}
 }
 
-// TestResponseShorterThanItsContentLengthIsLost breaks off after what would have been a success: with its checksum, and without its length.
+// The body is a success with its checksum, and shorter than its Content-Length.
 func TestResponseShorterThanItsContentLengthIsLost(t *testing.T) {
 	var attempts atomic.Int32
 	c := overHTTP(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -13,7 +13,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// TestKeepAliveIsSetOnTheSocket reads the option back from the system.
+// The option is read back from the system.
 func TestKeepAliveIsSetOnTheSocket(t *testing.T) {
 	for name, c := range map[string]struct {
 		keepAlive    time.Duration
@@ -64,7 +64,7 @@ func keepAliveOf(t *testing.T, conn *net.TCPConn) (on, interval int) {
 	return on, interval
 }
 
-// TestDialerOfTheCallerIsBoundedByTheConnectTimeout has a dialer of the caller's that would never end.
+// The caller's dialer never returns by itself.
 func TestDialerOfTheCallerIsBoundedByTheConnectTimeout(t *testing.T) {
 	opts := options(nil, func(o *dynamo.Options) {
 		o.HTTP.ConnectTimeout, o.AttemptTimeout, o.Retries = 20*time.Millisecond, time.Minute, 0

@@ -9,12 +9,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// failures are what a attempt can fail of, and what it means.
+// failures are the ways an attempt can fail, and what each means.
 var failures = map[string]struct {
 	fail step
-	// reason is what the request has failed of at the end.
+	// reason is that of the request at the end.
 	reason error
-	// retried: the request gets further attempts.
+	// retried: the request has further attempts.
 	retried bool
 	// ambiguous: the write may have been done all the same.
 	ambiguous bool

@@ -25,17 +25,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const table = "events"
 
-// step responses one attempt.
+// step responds to one attempt.
 type step func(r *http.Request) (*http.Response, error)
 
-// script is an HTTP client that responses the attempts of requests one after the other; the last step responses all that follow.
+// script is an HTTP client with a step for each attempt. The last step is for all further ones.
 type script struct {
 	mu    sync.Mutex
 	steps []step
 	sent  []sent
 }
 
-// sent is a attempt as the script saw it.
+// sent is an attempt as the script has seen it.
 type sent struct {
 	header http.Header
 	body   map[string]any
@@ -44,7 +44,7 @@ type sent struct {
 
 func newScript(steps ...step) *script { return &script{steps: steps} }
 
-// Do responses a request.
+// Do serves an attempt.
 func (s *script) Do(r *http.Request) (*http.Response, error) {
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *script) attempts() []sent {
 	return s.sent
 }
 
-// respond responses with a status and a body as they are; headers are pairs.
+// respond returns a step with a status and a body; headers are pairs.
 func respond(status int, body string, headers ...string) step {
 	return func(r *http.Request) (*http.Response, error) {
 		header := http.Header{"Content-Type": {"application/x-amz-json-1.0"}}
@@ -86,7 +86,7 @@ func respond(status int, body string, headers ...string) step {
 
 func ok(body string) step { return respond(http.StatusOK, body) }
 
-// refuse responses with one of DynamoDB's errors.
+// refuse returns a step with one of DynamoDB's errors.
 func refuse(status int, code string, headers ...string) step {
 	const prefix = "com.amazonaws.dynamodb.v20120810#"
 	return respond(status, fmt.Sprintf(`{"__type":%q,"message":"told by the script"}`, prefix+code), headers...)
@@ -101,18 +101,18 @@ func reset(*http.Request) (*http.Response, error) {
 	return nil, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 }
 
-// noConnection is a service that can't be reached.
+// noConnection is a service that cannot be reached.
 func noConnection(*http.Request) (*http.Response, error) {
 	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 }
 
-// hang never responses.
+// hang never responds.
 func hang(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
 }
 
-// truncated is a response that breaks off.
+// truncated is a response whose body breaks off.
 func truncated(r *http.Request) (*http.Response, error) {
 	response, err := ok(`{"Item":`)(r)
 	response.Body = io.NopCloser(io.MultiReader(bytes.NewReader([]byte(`{"It`)), brokenReader{}))
@@ -121,10 +121,10 @@ func truncated(r *http.Request) (*http.Response, error) {
 
 type brokenReader struct{}
 
-// Read fails as a connection does that is closed too early.
+// Read fails as a connection does that was closed too early.
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// options are those of a client on a script, with change applied.
+// options returns the options of a client on an HTTP client, changed by change.
 func options(s aws.HTTPClient, change ...func(*dynamo.Options)) dynamo.Options {
 	opts := dynamo.Options{
 		AWS: aws.Config{
@@ -165,13 +165,13 @@ func client(t *testing.T, s *script, change ...func(*dynamo.Options)) *dynamo.Cl
 	return newClient(t, options(s, change...))
 }
 
-// put sends a conditional put of a small item.
+// put puts a small item under a condition.
 func put(t *testing.T, c *dynamo.Client) error {
 	t.Helper()
 	return c.Put(t.Context(), &dynamo.Meter{}, dynamo.Put{Table: table, Item: key(1), Condition: "attribute_not_exists(par)"})
 }
 
-// get sends a get.
+// get gets an item.
 func get(t *testing.T, c *dynamo.Client) (dynamo.Attributes, error) {
 	t.Helper()
 	return c.Get(t.Context(), &dynamo.Meter{}, table, key(1))

@@ -14,13 +14,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// described responses a DescribeTable.
+// described responds to a DescribeTable.
 func described(status, indexStatus string) step {
 	return ok(fmt.Sprintf(`{"Table":{"TableName":"events","TableStatus":%q,"GlobalSecondaryIndexes":[{"IndexName":"ids","IndexStatus":%q}]}}`,
 		status, indexStatus))
 }
 
-// create asks for a table.
+// create creates a table.
 func create(ctx context.Context, c *dynamo.Client) (bool, error) {
 	return c.CreateTable(ctx, &dynamodb.CreateTableInput{TableName: aws.String(table)})
 }

@@ -71,13 +71,13 @@ var killers = map[string]killer{
 	"ListedOnce":    {ids, "^TestEachIDOnceOnPagesOfEverySize$"},
 	"KnownVersion":  {root, "^TestTablesAreChecked$"},
 
-	"MaybeStays":       {dynamo, "^TestRemoveSendsItsConditionAndMayBeApplied$"},
+	"MaybeStays":       {dynamo, "^TestDeleteSendsItsConditionAndMayBeApplied$"},
 	"MemberMaybeStays": {explored, "^TestPutWhoseEventWasDeletedSinceIsUnknown$"},
-	"LostAmbiguous":    {dynamo, "^TestBatchWriteMayBeAppliedAfterALostAnswer$"},
-	"Progress":         {dynamo, "^TestFailedTryOfABatchLosesNoLeftOver$"},
-	"Checksum":         {dynamo, "^TestAnswerThatIsShorterThanItSays$"},
-	"TakenBack":        {dynamo, "^TestWriteThatWasTakenBackIsNotSent$"},
-	"AnswerOfEach":     {dynamo, "^TestSharedRequestWithoutAnAnswerOfEachIsSentAgain$"},
+	"LostAmbiguous":    {dynamo, "^TestBatchWriteMayBeAppliedAfterALostResponse$"},
+	"Progress":         {dynamo, "^TestFailedAttemptOfABatchLosesNoUnprocessedItem$"},
+	"Checksum":         {dynamo, "^TestResponseShorterThanItsContentLengthIsLost$"},
+	"TakenBack":        {dynamo, "^TestWithdrawnWriteIsNotSent$"},
+	"AnswerOfEach":     {dynamo, "^TestSharedRequestWithTooFewResponsesIsSentAgain$"},
 	"OneOfEachID":      {explored, "^TestWritersOfOneIDShareNoRequest$"},
 
 	"PartsFirst":        {snapshots, "^TestSaveKilledAnywhereLeavesAWholeSnapshot$"},
@@ -95,8 +95,8 @@ var killers = map[string]killer{
 	"ClockOff":      {root, "^TestDeletionWithAClockThatIsOffWritesNothing$"},
 	"SleptUnsent":   {root, "^TestWriterThatSleptBeforeSigningIsStopped$"},
 
-	"SumDemanded":      {dynamo, "^TestAnswerWithoutAChecksumIsLostOnceTheServiceHasSentOne$"},
-	"CapacityDemanded": {dynamo, "^TestAnswerThatDoesNotSayWhatWasConsumedIsLostOnceTheServiceHasSaidIt$"},
+	"SumDemanded":      {dynamo, "^TestResponseWithoutAChecksumIsLostOnceTheServiceHasSentOne$"},
+	"CapacityDemanded": {dynamo, "^TestResponseWithoutCapacityIsLostOnceTheServiceHasSentIt$"},
 
 	"CopyCompared":  {root, "^TestACopyFillsNothingBeforeAllIsComparedEqual$"},
 	"CopyUnchanged": {root, "^TestACopyEndsWhereSomebodyWritesWhileItCompares$"},
