@@ -35,7 +35,9 @@ type request struct {
 
 // call sends a request until an attempt succeeds, no further one can help, or the retries or the
 // time are used up. Errors are *RequestError.
-func call[T any](ctx context.Context, c *Client, m *Meter, r request, send func(context.Context) (T, Cost, error)) (T, error) {
+func call[T any](
+	ctx context.Context, c *Client, m *Meter, r request, send func(context.Context) (T, Cost, error),
+) (T, error) {
 	a := attempts{client: c, request: r}
 	a.bind(ctx)
 	defer func() { a.end() }()
@@ -178,8 +180,8 @@ func (a *attempts) failed(err error) error {
 	return nil
 }
 
-// notSent returns the error of a request whose last attempt was not sent: that of its check, or that
-// of the attempt before.
+// notSent returns the error of a request whose last attempt was not sent: that of its check, or
+// that of the attempt before.
 func (a *attempts) notSent(err error) error {
 	if check, ok := errors.AsType[*checkError](err); ok {
 		return a.fail(check.reason, cmp.Or(a.err, check.reason))
@@ -216,6 +218,7 @@ func (a *attempts) pause() bool {
 // fail returns the error that ends the request.
 func (a *attempts) fail(reason, err error) error {
 	return &RequestError{
-		Operation: a.operation, Table: a.table, Attempts: a.sent, MaybeApplied: a.maybeApplied, Reason: reason, Err: err,
+		Operation: a.operation, Table: a.table, Attempts: a.sent, MaybeApplied: a.maybeApplied,
+		Reason: reason, Err: err,
 	}
 }

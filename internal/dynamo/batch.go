@@ -14,7 +14,9 @@ import (
 )
 
 // errUnprocessed is the failure of a batch that was processed in part only.
-var errUnprocessed = &types.ProvisionedThroughputExceededException{Message: aws.String("a part of the batch was not processed")}
+var errUnprocessed = &types.ProvisionedThroughputExceededException{
+	Message: aws.String("a part of the batch was not processed"),
+}
 
 // BatchGet reads items by their keys, strongly consistent, in concurrent requests of at most
 // MaxBatchGet keys. Items that do not exist are left out, and the order is undefined. Unprocessed
@@ -48,8 +50,12 @@ func (c *Client) batchGet(ctx context.Context, m *Meter, table string, keys []At
 	pending := map[string]types.KeysAndAttributes{table: {Keys: keys, ConsistentRead: aws.Bool(true)}}
 	r := request{operation: "BatchGetItem", table: table}
 	err := c.drain(ctx, m, r, len(keys), func(ctx context.Context) (int, Cost, error) {
-		in := &dynamodb.BatchGetItemInput{RequestItems: pending, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
-		out, err := direct.Call(ctx, c.sender, direct.Operation{Name: "BatchGetItem", Table: table}, in, nil, c.api.BatchGetItem)
+		in := &dynamodb.BatchGetItemInput{
+			RequestItems:           pending,
+			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		}
+		op := direct.Operation{Name: "BatchGetItem", Table: table}
+		out, err := direct.Call(ctx, c.sender, op, in, nil, c.api.BatchGetItem)
 		if err != nil {
 			return 0, Cost{}, err
 		}
@@ -70,9 +76,11 @@ func (c *Client) batchGet(ctx context.Context, m *Meter, table string, keys []At
 }
 
 // BatchWrite puts and deletes items without conditions, at most MaxBatchWrite of them. Unprocessed
-// items are sent again, within the retries of one request. After an error any part of the writes may
-// be done. before is that of Put.
-func (c *Client) BatchWrite(ctx context.Context, m *Meter, table string, writes []types.WriteRequest, before func() error) error {
+// items are sent again, within the retries of one request. After an error any part of the writes
+// may be done. before is that of Put.
+func (c *Client) BatchWrite(
+	ctx context.Context, m *Meter, table string, writes []types.WriteRequest, before func() error,
+) error {
 	pending := map[string][]types.WriteRequest{table: writes}
 	r := request{operation: "BatchWriteItem", table: table, write: true, before: before}
 	return c.drain(ctx, m, r, len(writes), func(ctx context.Context) (int, Cost, error) {
@@ -96,7 +104,9 @@ func (c *Client) BatchWrite(ctx context.Context, m *Meter, table string, writes 
 
 // BatchDelete deletes items by their keys, in as many requests as it takes, one after the other.
 // before is that of Put.
-func (c *Client) BatchDelete(ctx context.Context, m *Meter, table string, keys []Attributes, before func() error) error {
+func (c *Client) BatchDelete(
+	ctx context.Context, m *Meter, table string, keys []Attributes, before func() error,
+) error {
 	for chunk := range slices.Chunk(keys, c.opts.MaxBatchWrite) {
 		writes := make([]types.WriteRequest, len(chunk))
 		for i, key := range chunk {
@@ -112,7 +122,9 @@ func (c *Client) BatchDelete(ctx context.Context, m *Meter, table string, keys [
 // drain sends a batch until nothing of it is unprocessed. send returns how much is left. An attempt
 // that leaves less than any before resets the retries; one that does not uses up one, as throttling
 // does, so a batch ends whatever the service does.
-func (c *Client) drain(ctx context.Context, m *Meter, r request, left int, send func(context.Context) (int, Cost, error)) error {
+func (c *Client) drain(
+	ctx context.Context, m *Meter, r request, left int, send func(context.Context) (int, Cost, error),
+) error {
 	a := attempts{client: c, request: r}
 	a.bind(ctx)
 	defer func() { a.end() }()

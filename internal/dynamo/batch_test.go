@@ -18,7 +18,8 @@ import (
 // batchService is a table that processes only the first items of a batch.
 type batchService struct {
 	script
-	// take is how many items of each request are processed. The last number is for all further ones.
+	// take is how many items of each request are processed. The last number is for all further
+	// ones.
 	take []int
 	// served counts how often each item was read or written, by its number.
 	served map[string]int

@@ -20,10 +20,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// The SDK closes the body of a request as soon as the headers of the response have come, and WriteTo
-// of its closed body returns io.EOF. After a body larger than its buffer, net/http calls WriteTo once
-// more, to see whether there is more. If the response was faster than that, net/http takes the
-// request for broken and closes the connection. quickServer makes every response as fast.
+// The SDK closes the body of a request as soon as the headers of the response have come, and
+// WriteTo of its closed body returns io.EOF. After a body larger than its buffer, net/http calls
+// WriteTo once more, to see whether there is more. If the response was faster than that, net/http
+// takes the request for broken and closes the connection. quickServer makes every response as fast.
 
 // quickServer is an HTTP client on a connection that responds as soon as it has the last byte of a
 // request. It lets the sender go on only when the SDK has closed the body of the request.

@@ -1,7 +1,7 @@
-// Package dynamo sends requests to DynamoDB. It is the only package that sends with the SDK, and the
-// only one that retries: it bounds the requests in flight, repeats attempts with full jitter, sends
-// the unprocessed part of a batch again, lets writers share requests, and adds up the cost of every
-// attempt.
+// Package dynamo sends requests to DynamoDB. It is the only package that sends with the SDK, and
+// the only one that retries: it bounds the requests in flight, repeats attempts with full jitter,
+// sends the unprocessed part of a batch again, lets writers share requests, and adds up the cost of
+// every attempt.
 package dynamo
 
 import (
@@ -28,8 +28,8 @@ type Options struct {
 	MaxInFlight int
 	// Retries is how many further attempts a request has; 0 is none.
 	Retries int
-	// BackoffBase is the longest first pause. It doubles for each further one, up to BackoffCap. The
-	// pause is drawn evenly from zero to the longest (full jitter), so that writers that were
+	// BackoffBase is the longest first pause. It doubles for each further one, up to BackoffCap.
+	// The pause is drawn evenly from zero to the longest (full jitter), so that writers that were
 	// throttled at the same time do not come back at the same time.
 	BackoffBase, BackoffCap time.Duration
 	// AttemptTimeout bounds one attempt. OperationTimeout bounds a request with all its attempts,

@@ -201,8 +201,8 @@ func failureOf(err error) string {
 	return fmt.Sprintf("%s; old item %d", strings.Join(says, "; "), len(dynamo.OldItem(err)))
 }
 
-// Every request is sent by the SDK alone and directly. What callers, meters and observers see of every
-// response is the same.
+// Every request is sent by the SDK alone and directly. What callers, meters and observers see of
+// every response is the same.
 func TestDirectRequestsHaveTheOutcomesOfTheSDKs(t *testing.T) {
 	t.Parallel()
 	responses := maps.Clone(oddResponses)

@@ -368,8 +368,8 @@ func TestDirectRequestsAreSignedWithTheServicesTime(t *testing.T) {
 	})
 }
 
-// The trace is a header that changes with the event that the function handles, so the SDK has to send
-// every request.
+// The trace is a header that changes with the event that the function handles, so the SDK has to
+// send every request.
 func TestRequestsInLambdaHaveTheCurrentTrace(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "f")
 	s := newScript(summed(ok(`{}`)))
@@ -429,7 +429,8 @@ func TestNoRequestFollowsARedirect(t *testing.T) {
 	}
 }
 
-// meddling is an HTTP client that changes requests in place, as one that sends through a gateway does.
+// meddling is an HTTP client that changes requests in place, as one that sends through a gateway
+// does.
 type meddling struct {
 	*script
 

@@ -14,8 +14,8 @@ import (
 
 const capacityOfOne = `{"ConsumedCapacity":{"TableName":"events","CapacityUnits":1}}`
 
-// onBothPaths runs a test with requests that the SDK sends, and with direct ones. The first request of
-// an operation is always the SDK's.
+// onBothPaths runs a test with requests that the SDK sends, and with direct ones. The first request
+// of an operation is always the SDK's.
 func onBothPaths(t *testing.T, test func(t *testing.T, change func(*dynamo.Options))) {
 	t.Helper()
 	for _, sdk := range []bool{true, false} {
@@ -152,8 +152,8 @@ func TestCheckIsCalledBeforeEveryAttempt(t *testing.T) {
 	}
 }
 
-// together lets several writers, each with a check, share the first request behind two that are held
-// until all have gathered. It returns the outcomes of the writers.
+// together lets several writers, each with a check, share the first request behind two that are
+// held until all have gathered. It returns the outcomes of the writers.
 func together(t *testing.T, s *script, opts func(*dynamo.Options), checks ...func() error) []error {
 	t.Helper()
 	gate := make(chan struct{})
@@ -241,7 +241,7 @@ func TestItemOfASharedRequestThatHungMayBeApplied(t *testing.T) {
 // The pause is a minute, then doubles up to an hour. Refused and Accepted are called once.
 func TestSharingThatWasDeniedIsTriedAgainAfterAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		denied, told := true, []string{}
+		denied, called := true, []string{}
 		s := &byStatements{response: func(r *http.Request) (*http.Response, error) {
 			if denied {
 				return refuse(http.StatusBadRequest, "AccessDeniedException")(r)
@@ -251,8 +251,8 @@ func TestSharingThatWasDeniedIsTriedAgainAfterAPause(t *testing.T) {
 		c := newClient(t, options(s))
 		g := c.NewGroup(dynamo.GroupOptions{
 			Table: table, Context: t.Context(),
-			Refused:  func(error) { told = append(told, "refused") },
-			Accepted: func() { told = append(told, "accepted") },
+			Refused:  func(error) { called = append(called, "refused") },
+			Accepted: func() { called = append(called, "accepted") },
 		})
 		defer g.Close()
 		writes := func(wantShared bool) {
@@ -278,8 +278,8 @@ func TestSharingThatWasDeniedIsTriedAgainAfterAPause(t *testing.T) {
 		time.Sleep(time.Hour)
 		writes(true)
 		writes(true)
-		if got := fmt.Sprint(told); got != "[refused accepted]" {
-			t.Errorf("told %s", got)
+		if got := fmt.Sprint(called); got != "[refused accepted]" {
+			t.Errorf("called %s", got)
 		}
 	})
 }
@@ -297,8 +297,8 @@ func TestServiceWithoutPartiQLGetsNoSecondSharedRequest(t *testing.T) {
 	})
 }
 
-// byStatements serves shared requests with response, and any other with an empty success. Its requests
-// come one after the other.
+// byStatements serves shared requests with response, and any other with an empty success. Its
+// requests come one after the other.
 type byStatements struct {
 	response step
 	shared   int

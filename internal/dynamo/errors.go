@@ -26,8 +26,8 @@ var (
 	ErrCollectionFull  = errors.New("the item collection is over 10 GB, the limit of tables with a local index")
 )
 
-// RequestError is the error of a request whose retries are used up, or that no further attempt could
-// help.
+// RequestError is the error of a request whose retries are used up, or that no further attempt
+// could help.
 type RequestError struct {
 	Operation, Table string
 	// Attempts is how often the request was sent.
@@ -63,8 +63,8 @@ func brief(err error) string {
 	if ended, ok := errors.AsType[permanent](err); ok {
 		return ended.Error()
 	}
-	if response, ok := errors.AsType[*awshttp.ResponseError](err); ok && response.HTTPStatusCode() != 0 {
-		return fmt.Sprintf("a response with status %d that is not DynamoDB's: %v", response.HTTPStatusCode(), response.Err)
+	if failed, ok := errors.AsType[*awshttp.ResponseError](err); ok && failed.HTTPStatusCode() != 0 {
+		return fmt.Sprintf("a response with status %d that is not DynamoDB's: %v", failed.HTTPStatusCode(), failed.Err)
 	}
 	return err.Error()
 }
@@ -80,9 +80,9 @@ type verdict struct {
 	renew bool
 }
 
-// verdicts are the verdicts by error code, for the operations used here and the errors common to all
-// AWS services. Throttled writes were not done; an internal error may come after the write was done.
-// After a code that is not listed the write is ambiguous.
+// verdicts are the verdicts by error code, for the operations used here and the errors common to
+// all AWS services. Throttled writes were not done; an internal error may come after the write was
+// done. After a code that is not listed the write is ambiguous.
 var verdicts = map[string]verdict{
 	"ProvisionedThroughputExceededException":   {reason: ErrThrottled, retry: true},
 	"ThrottlingException":                      {reason: ErrThrottled, retry: true},
@@ -147,8 +147,8 @@ var verdicts = map[string]verdict{
 // lostResponse is the verdict on an attempt without a response, or with one that is not DynamoDB's.
 var lostResponse = verdict{reason: ErrUnavailable, retry: true, ambiguous: safeguard.LostAmbiguous}
 
-// permanent is implemented by errors after which no attempt can succeed, such as that of an embedded
-// engine whose storage has failed.
+// permanent is implemented by errors after which no attempt can succeed, such as that of an
+// embedded engine whose storage has failed.
 type permanent interface {
 	error
 	Permanent() bool
@@ -207,7 +207,8 @@ func credentialFailure(err error) bool {
 		return true
 	}
 	text := err.Error()
-	return strings.Contains(text, "get identity: ") || strings.Contains(text, "failed to sign") || strings.Contains(text, "resolve endpoint")
+	return strings.Contains(text, "get identity: ") || strings.Contains(text, "failed to sign") ||
+		strings.Contains(text, "resolve endpoint")
 }
 
 // contextReason returns why a context has ended.
@@ -218,7 +219,8 @@ func contextReason(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// OldItem returns the stored item that made a condition fail, nil where the service does not return it.
+// OldItem returns the stored item that made a condition fail, nil where the service does not return
+// it.
 func OldItem(err error) map[string]types.AttributeValue {
 	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return failed.Item

@@ -28,8 +28,8 @@ type GroupOptions struct {
 	Context context.Context //nolint:containedctx // it lives as long as the group
 	// Off puts every item in a request of its own.
 	Off bool
-	// Refused is called when the service refuses PartiQL and sharing ends: for a while if access was
-	// denied, else for good. Accepted is called when the service accepts it again, if set.
+	// Refused is called when the service refuses PartiQL and sharing ends: for a while if access
+	// was denied, else for good. Accepted is called when the service accepts it again, if set.
 	Refused  func(error)
 	Accepted func()
 }
@@ -67,7 +67,10 @@ type Group struct {
 
 // NewGroup returns a group. Close it after the last Insertion is done.
 func (c *Client) NewGroup(opts GroupOptions) *Group {
-	g := &Group{client: c, opts: opts, statements: statements{table: opts.Table}, wake: make(chan []*part, c.opts.MaxInFlight)}
+	g := &Group{
+		client: c, opts: opts, statements: statements{table: opts.Table},
+		wake: make(chan []*part, c.opts.MaxInFlight),
+	}
 	if opts.Off {
 		g.sharing.forbid()
 	}
@@ -151,9 +154,12 @@ func (g *Group) full() bool { return g.items >= g.maxItems() || g.bytes >= maxGr
 func (g *Group) take() []*part {
 	taken := make([]*part, 0, min(len(g.waiting), maxStatements))
 	items, bytes, most := 0, 0, g.maxItems()
+	sameID := func(p *part) bool {
+		return safeguard.OneOfEachID && slices.ContainsFunc(taken, func(t *part) bool { return t.ID == p.ID })
+	}
 	fits := func(p *part) bool {
-		return len(taken) == 0 || items+p.to-p.from <= most && bytes+p.bytes <= maxGroupBytes && p.Condition != "" &&
-			taken[0].Condition != "" && !slices.ContainsFunc(taken, func(t *part) bool { return safeguard.OneOfEachID && t.ID == p.ID })
+		return len(taken) == 0 || items+p.to-p.from <= most && bytes+p.bytes <= maxGroupBytes &&
+			p.Condition != "" && taken[0].Condition != "" && !sameID(p)
 	}
 	rest := g.waiting[:0]
 	for i, p := range g.waiting {
@@ -188,13 +194,15 @@ func (g *Group) send(parts []*part) {
 			g.work.Go(r.further)
 		}
 		if len(parts) > 1 {
-			runtime.Gosched() // the writers that got their outcome may write again, and share the next request
+			// The writers that got their outcome may write again, and share the next request.
+			runtime.Gosched()
 		}
 		parts = g.next()
 	}
 }
 
-// next returns the parts to send when a request has ended, nil for none: the goroutine is idle then.
+// next returns the parts to send when a request has ended, nil for none: the goroutine is idle
+// then.
 func (g *Group) next() []*part {
 	g.mu.Lock()
 	defer g.mu.Unlock()

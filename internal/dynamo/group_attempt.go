@@ -70,7 +70,8 @@ func (r *groupRequest) attempt() bool {
 	}
 	r.members = left
 	if len(refused) > 0 {
-		first, spent := refused[0], r.attempts // a copy, as the members that are left go on concurrently
+		// A copy, as the members that are left go on concurrently.
+		first, spent := refused[0], r.attempts
 		r.group.work.Go(func() {
 			r.sendSingly(refused, spent, func(taken bool) {
 				if taken && !accepted { // so PartiQL is what the service refuses

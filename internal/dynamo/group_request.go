@@ -149,7 +149,7 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 		return nil, cost, fmt.Errorf("%w: %d of %d", errWrongNumber, len(out.Responses), len(r.members))
 	}
 	failures := statementFailures(out.Responses)
-	if slices.Contains(failures, nil) || failures == nil { // where all failed nothing need have been consumed
+	if slices.Contains(failures, nil) || failures == nil { // else nothing need have been consumed
 		err = c.endpoint.consumed("BatchExecuteStatement", len(out.ConsumedCapacity) > 0)
 	}
 	return failures, cost, err
@@ -182,10 +182,8 @@ func statementFailures(responses []types.BatchStatementResponse) []error {
 			if failures == nil {
 				failures = make([]error, len(responses))
 			}
-			failures[i] = &statementError{
-				GenericAPIError: smithy.GenericAPIError{Code: string(failed.Code), Message: aws.ToString(failed.Message)},
-				item:            failed.Item,
-			}
+			api := smithy.GenericAPIError{Code: string(failed.Code), Message: aws.ToString(failed.Message)}
+			failures[i] = &statementError{GenericAPIError: api, item: failed.Item}
 		}
 	}
 	return failures

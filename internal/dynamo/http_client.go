@@ -31,8 +31,8 @@ func baseOf(client aws.HTTPClient) *awshttp.BuildableClient {
 	return base
 }
 
-// buildHTTPClient returns an HTTP client with the settings of base, such as its certificates and its
-// proxy, except for those of o. It has as many connections as there can be requests in flight.
+// buildHTTPClient returns an HTTP client with the settings of base, such as its certificates and
+// its proxy, except for those of o. It has as many connections as there can be requests in flight.
 func buildHTTPClient(base *awshttp.BuildableClient, o HTTPOptions, pool int) (*http.Client, error) {
 	transport := base.GetTransport()
 	if err := setDial(transport, o); err != nil {
@@ -97,8 +97,8 @@ func hasOwnDialer(transport *http.Transport) bool {
 
 func codeOf(d dial) uintptr { return reflect.ValueOf(d).Pointer() }
 
-// bounded returns d with a timeout, nil for nil. Its errors are those of a dialer, after which it is
-// certain that nothing was sent.
+// bounded returns d with a timeout, nil for nil. Its errors are those of a dialer, after which it
+// is certain that nothing was sent.
 func bounded(d dial, timeout time.Duration) dial {
 	if d == nil {
 		return nil

@@ -198,8 +198,8 @@ func TestProxyIsUsed(t *testing.T) {
 	}
 }
 
-// The server sends the body at once and in pieces, of lengths around those at which the buffer grows.
-// Connections are kept; net/http decides how many.
+// The server sends the body at once and in pieces, of lengths around those at which the buffer
+// grows. Connections are kept; net/http decides how many.
 func TestResponsesAreDecodedInWhateverPiecesTheyCome(t *testing.T) {
 	const frame = len(`{"Items":[{"par":{"S":""}}]}`)
 	var opened, bySDK atomic.Int32

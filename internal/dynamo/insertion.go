@@ -15,9 +15,9 @@ type Insert struct {
 	// Condition is for an item that is sent as a PutItem: it must not exist, as INSERT requires of
 	// itself. Empty puts the item over an existing one, and never in a shared request.
 	Condition string
-	// Before is called before every attempt, after the wait for a connection, if set. After an error
-	// the items of that attempt are not sent, and end with that error; the outcome of an earlier
-	// attempt can stay unknown. The other writers of the request are not affected.
+	// Before is called before every attempt, after the wait for a connection, if set. After an
+	// error the items of that attempt are not sent, and end with that error; the outcome of an
+	// earlier attempt can stay unknown. The other writers of the request are not affected.
 	Before func() error
 }
 
@@ -26,7 +26,7 @@ type Insertion struct {
 	Insert
 
 	group *Group
-	ctx   context.Context //nolint:containedctx // for its values, in a request of this insertion alone
+	ctx   context.Context //nolint:containedctx // for its values, in a request of its own
 	meter *Meter
 
 	outcomes []error

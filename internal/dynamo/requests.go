@@ -29,9 +29,9 @@ type Put struct {
 	Condition string
 	Names     map[string]string
 	Values    Attributes
-	// Before is called before every attempt, after the wait for a connection, if set. After an error
-	// the attempt is not sent, and the request ends with that error; the outcome of an earlier
-	// attempt can stay unknown.
+	// Before is called before every attempt, after the wait for a connection, if set. After an
+	// error the attempt is not sent, and the request ends with that error; the outcome of an
+	// earlier attempt can stay unknown.
 	Before func() error
 }
 
@@ -208,7 +208,9 @@ func (c *Client) QueryItems(
 
 // query reads one page. Its items go to items where they are decoded by package wire, unless items
 // is nil.
-func (c *Client) query(ctx context.Context, m *Meter, in *dynamodb.QueryInput, items *wire.Items, slot Slot) (Page, error) {
+func (c *Client) query(
+	ctx context.Context, m *Meter, in *dynamodb.QueryInput, items *wire.Items, slot Slot,
+) (Page, error) {
 	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	table := aws.ToString(in.TableName)
 	r := request{operation: "Query", table: table, slot: slot}

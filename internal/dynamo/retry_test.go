@@ -115,7 +115,7 @@ func TestErrorOfAnotherServiceShowsItsStatus(t *testing.T) {
 
 func TestErrorOfDynamoDBShowsItsMessage(t *testing.T) {
 	err := put(t, client(t, newScript(refuse(400, "ValidationException"))))
-	const want = `PutItem on table "events": DynamoDB refuses the request: ValidationException: told by the script`
+	const want = `PutItem on table "events": DynamoDB refuses the request: ValidationException: from the script`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %q, want %q", err, want)
 	}

@@ -89,7 +89,7 @@ func ok(body string) step { return respond(http.StatusOK, body) }
 // refuse returns a step with one of DynamoDB's errors.
 func refuse(status int, code string, headers ...string) step {
 	const prefix = "com.amazonaws.dynamodb.v20120810#"
-	return respond(status, fmt.Sprintf(`{"__type":%q,"message":"told by the script"}`, prefix+code), headers...)
+	return respond(status, fmt.Sprintf(`{"__type":%q,"message":"from the script"}`, prefix+code), headers...)
 }
 
 func throttle() step { return refuse(http.StatusBadRequest, "ProvisionedThroughputExceededException") }

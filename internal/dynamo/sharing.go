@@ -45,8 +45,8 @@ func (s *sharing) forbid() {
 	s.off.Store(true)
 }
 
-// refused ends sharing after a request was refused: for a pause if access was denied, else for good.
-// It reports whether sharing was on before.
+// refused ends sharing after a request was refused: for a pause if access was denied, else for
+// good. It reports whether sharing was on before.
 func (s *sharing) refused(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

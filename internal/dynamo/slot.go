@@ -7,8 +7,8 @@ import "context"
 // no place: the request waits for one.
 type Slot struct{ slots chan struct{} }
 
-// Reserve takes a slot for a request that the caller sends at once. It returns the zero Slot if none
-// is free, which is always so while other requests wait for one.
+// Reserve takes a slot for a request that the caller sends at once. It returns the zero Slot if
+// none is free, which is always so while other requests wait for one.
 func (c *Client) Reserve() Slot {
 	select {
 	case c.slots <- struct{}{}:
@@ -31,7 +31,8 @@ func (c *Client) acquire(ctx context.Context) Slot {
 // Held reports whether the slot is a place for a request, until it is released.
 func (s Slot) Held() bool { return s.slots != nil }
 
-// Release frees the slot of a request that is not sent after all. It does nothing for the zero Slot.
+// Release frees the slot of a request that is not sent after all. It does nothing for the zero
+// Slot.
 func (s Slot) Release() {
 	if s.Held() {
 		<-s.slots

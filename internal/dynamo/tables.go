@@ -47,8 +47,8 @@ func (c *Client) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput)
 	return created, c.awaitActive(ctx, table)
 }
 
-// DeleteTable deletes a table, and waits until it is gone or ctx ends. The error is ErrTableNotFound
-// if the table does not exist.
+// DeleteTable deletes a table, and waits until it is gone or ctx ends. The error is
+// ErrTableNotFound if the table does not exist.
 func (c *Client) DeleteTable(ctx context.Context, table string) error {
 	r := request{operation: "DeleteTable", table: table}
 	_, err := call(ctx, c, &Meter{}, r, func(ctx context.Context) (struct{}, Cost, error) {
@@ -84,25 +84,28 @@ func (c *Client) UpdateTable(ctx context.Context, in *dynamodb.UpdateTableInput)
 // TTL returns the name of the attribute by which items of a table expire, empty if they do not.
 func (c *Client) TTL(ctx context.Context, table string) (string, error) {
 	d, err := c.DescribeTTL(ctx, table)
-	if err != nil || d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
+	if err != nil {
 		return "", err
 	}
-	return aws.ToString(d.AttributeName), nil
+	switch d.TimeToLiveStatus {
+	case types.TimeToLiveStatusEnabled, types.TimeToLiveStatusEnabling:
+		return aws.ToString(d.AttributeName), nil
+	}
+	return "", nil
 }
 
 // DescribeTTL returns how items of a table expire.
 func (c *Client) DescribeTTL(ctx context.Context, table string) (types.TimeToLiveDescription, error) {
 	r := request{operation: "DescribeTimeToLive", table: table}
-	return call(ctx, c, &Meter{}, r, func(ctx context.Context) (types.TimeToLiveDescription, Cost, error) {
+	var description types.TimeToLiveDescription
+	_, err := call(ctx, c, &Meter{}, r, func(ctx context.Context) (struct{}, Cost, error) {
 		out, err := c.api.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table})
-		if err != nil {
-			return types.TimeToLiveDescription{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+		if err == nil && out.TimeToLiveDescription != nil {
+			description = *out.TimeToLiveDescription
 		}
-		if out.TimeToLiveDescription == nil {
-			return types.TimeToLiveDescription{}, Cost{}, nil
-		}
-		return *out.TimeToLiveDescription, Cost{}, nil
+		return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 	})
+	return description, err
 }
 
 // EnableTTL makes items expire by a numeric attribute in seconds since 1970.

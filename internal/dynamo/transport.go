@@ -72,16 +72,16 @@ func withChecked(ctx context.Context, m clock.Moment) context.Context {
 // maxUnsent bounds the time between the check before an attempt and its sending.
 const maxUnsent = time.Minute
 
-// errSlept is the failure of an attempt that was not sent, as the machine slept after the check that
-// allowed it. The next attempt is checked again.
+// errSlept is the failure of an attempt that was not sent, as the machine slept after the check
+// that allowed it. The next attempt is checked again.
 var errSlept = errors.New("the machine slept before the request was sent")
 
 // Do sends a request and checks the response. The SDK would check a checksum only when the response
 // is closed, and ignore the error: a damaged response would be taken for an acknowledgement.
 //
-// A machine that sleeps between the check and the signing would sign what the check no longer allows
-// with the current date. So the time is compared here, after the signing. A sleep after that is
-// harmless: the service refuses signatures that are older than 15 minutes.
+// A machine that sleeps between the check and the signing would sign what the check no longer
+// allows with the current date. So the time is compared here, after the signing. A sleep after that
+// is harmless: the service refuses signatures that are older than 15 minutes.
 func (t transport) Do(r *http.Request) (*http.Response, error) {
 	checked, ok := r.Context().Value(checkedKey{}).(clock.Moment)
 	if safeguard.SleptUnsent && ok && t.clock.Since(checked) > maxUnsent {

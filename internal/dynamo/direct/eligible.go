@@ -8,10 +8,10 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// eligible reports whether requests may be sent directly: the SDK sends all requests of an operation
-// on a table alike, and no code of the caller's takes part in them, such as a middleware, a log or a
-// resolver of endpoints. AWS Lambda is excluded, as the SDK adds a trace there that changes with the
-// event that the function handles.
+// eligible reports whether requests may be sent directly: the SDK sends all requests of an
+// operation on a table alike, and no code of the caller's takes part in them, such as a middleware,
+// a log or a resolver of endpoints. AWS Lambda is excluded, as the SDK adds a trace there that
+// changes with the event that the function handles.
 func eligible(c *aws.Config) bool {
 	//nolint:staticcheck // resolvers of endpoints are deprecated, and the SDK still asks them
 	resolved := c.EndpointResolver != nil || c.EndpointResolverWithOptions != nil

@@ -16,7 +16,8 @@ func TestEveryFieldOfTheAWSConfigIsConsidered(t *testing.T) {
 		"APIOptions", "ServiceOptions", "Interceptors", "ClientLogMode", "EndpointResolver", "EndpointResolverWithOptions",
 		// A Sender uses them for each request, as the SDK does.
 		"Credentials", "HTTPClient",
-		// All requests of an operation on a table have them in common, as long as the credentials are the same.
+		// All requests of an operation on a table have them in common, as long as the credentials
+		// are the same.
 		"Region", "BaseEndpoint", "ConfigSources", "AppID", "DefaultsMode", "RuntimeEnvironment", "AccountIDEndpointMode",
 		"AuthSchemePreference", "DisableClockSkewCorrection",
 		// Package dynamo does what they configure.

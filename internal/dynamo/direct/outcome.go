@@ -11,8 +11,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo/wire"
 )
 
-// outcome is the response, or the error, of a request that was sent directly and that the SDK has to
-// interpret. It is the HTTP client that the SDK "sends" the request with.
+// outcome is the response, or the error, of a request that was sent directly and that the SDK has
+// to interpret. It is the HTTP client that the SDK "sends" the request with.
 type outcome struct {
 	response *http.Response
 	err      error
@@ -37,8 +37,8 @@ func (o *outcome) option(s *Sender, items *wire.Items) func(*dynamodb.Options) {
 // errUninterpreted is the failure of a request whose response the SDK could not interpret.
 var errUninterpreted = errors.New("the request was sent, and its response could not be interpreted")
 
-// unseen returns the error of a request whose outcome the SDK did not come to, as when there were no
-// credentials any more. The SDK's own error says in this case that nothing was sent.
+// unseen returns the error of a request whose outcome the SDK did not come to, as when there were
+// no credentials any more. The SDK's own error says in this case that nothing was sent.
 func (o *outcome) unseen() error {
 	if o.err != nil {
 		return fmt.Errorf("send the request: %w", o.err)

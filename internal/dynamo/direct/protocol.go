@@ -13,9 +13,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo/wire"
 )
 
-// protocol is the SDK's protocol with the slow parts replaced by package wire, for the requests that
-// the SDK sends: it encodes a BatchExecuteStatement, which has a statement with its parameters for
-// each event, and decodes plain responses. Errors and all else are the SDK's.
+// protocol is the SDK's protocol with the slow parts replaced by package wire, for the requests
+// that the SDK sends: it encodes a BatchExecuteStatement, which has a statement with its parameters
+// for each event, and decodes plain responses. Errors and all else are the SDK's.
 // docs/decisions/0008-group-commit.md and 0009-decoding-pages.md have the measurements.
 type protocol struct {
 	smithyhttp.ClientProtocol
@@ -40,7 +40,9 @@ func (p protocol) SerializeRequest(
 }
 
 // withBody gives a request the headers of the SDK and an encoded body.
-func (p protocol) withBody(ctx context.Context, schema *smithy.OperationSchema, body []byte, r *smithyhttp.Request) error {
+func (p protocol) withBody(
+	ctx context.Context, schema *smithy.OperationSchema, body []byte, r *smithyhttp.Request,
+) error {
 	if err := p.ClientProtocol.SerializeRequest(ctx, schema, noFields{}, r); err != nil {
 		return fmt.Errorf("set the headers of the request: %w", err)
 	}
@@ -60,7 +62,8 @@ func (noFields) Serialize(smithy.ShapeSerializer) {}
 
 // DeserializeResponse decodes a response, with the SDK's decoder if it is not plain.
 func (p protocol) DeserializeResponse(
-	ctx context.Context, schema *smithy.OperationSchema, registry *smithy.TypeRegistry, response *smithyhttp.Response, out smithy.Deserializable,
+	ctx context.Context, schema *smithy.OperationSchema, registry *smithy.TypeRegistry,
+	response *smithyhttp.Response, out smithy.Deserializable,
 ) error {
 	if response.StatusCode == http.StatusOK && decode(response.Response, out, p.items) {
 		return nil

@@ -18,7 +18,8 @@ const ChecksumHeader = "X-Amz-Crc32"
 const (
 	// maxBody is larger than any response of DynamoDB: the largest hold 16 MB of items.
 	maxBody = 64 << 20
-	// maxPrealloc bounds the memory that is allocated for a Content-Length before the body has come.
+	// maxPrealloc bounds the memory that is allocated for a Content-Length before the body has
+	// come.
 	maxPrealloc = 64 << 10
 	// maxKept is the capacity of the largest buffer that is used again. It holds a page of 1 MB in
 	// base64, with the names around it.

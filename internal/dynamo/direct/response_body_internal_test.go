@@ -42,8 +42,9 @@ func TestResponsesOfManyLengthsAreReadWhole(t *testing.T) {
 	}
 }
 
-// Each of many responses that are held at once states 64 MB and has little.
-func TestMemoryOfAResponseIsBoundedByItsBodyNotByItsStatedLength(t *testing.T) { // not parallel: it measures the memory of the process
+// Each of many responses that are held at once states 64 MB and has little. The test is not
+// parallel, as it measures the memory of the process.
+func TestMemoryOfAResponseIsBoundedByItsBodyNotByItsStatedLength(t *testing.T) {
 	const responses, most = 50, 16 << 20
 	for _, length := range []int{2, maxPrealloc - 1} {
 		body := bytes.Repeat([]byte("x"), length)

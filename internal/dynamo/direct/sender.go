@@ -1,11 +1,11 @@
 // Package direct sends frequent requests without the SDK's middleware, which for a small request
 // takes more time than all the rest. docs/decisions/0010-direct-requests.md has the measurements.
 //
-// A [Sender] repeats what it has seen the SDK do, and adds nothing. The last successful request that
-// the SDK sent for an operation on a table is the template of the next ones: they differ from it
-// only in body, date and signature. And it interprets nothing: the SDK gets every error, and every
-// response that package wire does not decode, as if it had sent the request itself. After an error
-// the SDK sends the next request of the operation, which becomes the new template.
+// A [Sender] repeats what it has seen the SDK do, and adds nothing. The last successful request
+// that the SDK sent for an operation on a table is the template of the next ones: they differ from
+// it only in body, date and signature. And it interprets nothing: the SDK gets every error, and
+// every response that package wire does not decode, as if it had sent the request itself. After an
+// error the SDK sends the next request of the operation, which becomes the new template.
 //
 // Invariants:
 //   - One attempt sends one request. What was sent directly the SDK only interprets.
@@ -80,8 +80,8 @@ func Call[In, Out any](
 	case sent == nil:
 		return sdk(ctx, in, s.options(op, items)...)
 	}
-	// The outcome is known, also if the caller has gone or the attempt's time is over meanwhile. The
-	// SDK would not look at it in a context that has ended.
+	// The outcome is known, also if the caller has gone or the attempt's time is over meanwhile.
+	// The SDK would not look at it in a context that has ended.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), interpretTimeout)
 	defer cancel()
 	out, err := sdk(ctx, in, sent.option(s, items))
@@ -153,7 +153,8 @@ func (s *Sender) request(ctx context.Context, op Operation, in any) *http.Reques
 	// body to another host.
 	r.GetBody = nil
 	sum := sha256.Sum256(body)
-	if s.signer.SignHTTP(ctx, credentials, r, hex.EncodeToString(sum[:]), t.service, t.region, time.Now().Add(t.clockOffset)) != nil {
+	now := time.Now().Add(t.clockOffset)
+	if s.signer.SignHTTP(ctx, credentials, r, hex.EncodeToString(sum[:]), t.service, t.region, now) != nil {
 		return nil
 	}
 	return r

@@ -31,10 +31,12 @@ type decoder struct {
 }
 
 func (d *decoder) space() {
-	for d.at < len(d.json) && (d.json[d.at] == ' ' || d.json[d.at] == '\n' || d.json[d.at] == '\r' || d.json[d.at] == '\t') {
+	for d.at < len(d.json) && isSpace(d.json[d.at]) {
 		d.at++
 	}
 }
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
 // take skips white space and reads the byte c.
 func (d *decoder) take(c byte) bool {
@@ -163,7 +165,7 @@ func (d *decoder) bytes() ([]byte, bool) {
 	}
 	b := make([]byte, base64.StdEncoding.DecodedLen(len(text))-padding)
 	n, err := base64.StdEncoding.Decode(b, text)
-	if err != nil || n != len(b) { // Decode skips line breaks, which JSON does not allow in a string
+	if err != nil || n != len(b) { // Decode skips line breaks, which are invalid in JSON strings
 		return nil, false
 	}
 	return b, true
@@ -254,8 +256,8 @@ func (d *decoder) item() bool {
 	return false
 }
 
-// maxAttributes bounds the memory that a response takes for its attributes. It is more than any item
-// of a journal has; an item with more is left to the SDK.
+// maxAttributes bounds the memory that a response takes for its attributes. It is more than any
+// item of a journal has; an item with more is left to the SDK.
 const maxAttributes = 64
 
 // maxCompared bounds how many earlier attributes the next one is compared with.
@@ -291,7 +293,7 @@ func (d *decoder) attribute(a *attribute) bool {
 		if !d.prefix(a) {
 			return false
 		}
-	case a.kind != kindBinary && bytes.HasPrefix(rest, a.literal): // bytes are not shared: callers may change them
+	case a.kind != kindBinary && bytes.HasPrefix(rest, a.literal): // callers may change bytes
 		d.at += len(a.literal)
 		return true
 	default:

@@ -191,7 +191,8 @@ func compareResponse[T any, O interface {
 		return false
 	}
 	response := responseOf(body)
-	operation := smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput) // the body does not depend on it
+	// The body does not depend on the operation.
+	operation := smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput)
 	err := awsjson.New10(schemas.DynamoDB_20120810).DeserializeResponse(tb.Context(), operation, dynamodb.TypeRegistry, response, O(&want))
 	if err != nil {
 		tb.Fatalf("Decode decoded %q, and the SDK returns %v", body, err)

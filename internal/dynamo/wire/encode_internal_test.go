@@ -22,7 +22,8 @@ func encodedBySDK(tb testing.TB, in smithy.Serializable) any {
 	if !ok {
 		tb.Fatal("the SDK has another type for requests")
 	}
-	operation := smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput) // the body does not depend on it
+	// The body does not depend on the operation.
+	operation := smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput)
 	if err := awsjson.New10(schemas.DynamoDB_20120810).SerializeRequest(tb.Context(), operation, in, r); err != nil {
 		tb.Fatal(err)
 	}

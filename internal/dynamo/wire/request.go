@@ -38,7 +38,8 @@ func Encode(in any) ([]byte, bool) {
 }
 
 func (e *encoder) query(in *dynamodb.QueryInput) {
-	e.require(in.AttributesToGet == nil && in.ConditionalOperator == "" && in.KeyConditions == nil && in.QueryFilter == nil)
+	e.require(in.AttributesToGet == nil && in.ConditionalOperator == "" && in.KeyConditions == nil &&
+		in.QueryFilter == nil)
 	e.object(func() {
 		e.stringField("TableName", in.TableName)
 		e.boolField("ConsistentRead", in.ConsistentRead)
@@ -66,8 +67,8 @@ func (e *encoder) batchGetItem(in *dynamodb.BatchGetItemInput) {
 		e.key("RequestItems")
 		e.object(func() {
 			for table, wanted := range in.RequestItems {
-				e.require(wanted.Keys != nil && wanted.AttributesToGet == nil && wanted.ExpressionAttributeNames == nil &&
-					wanted.ProjectionExpression == nil)
+				e.require(wanted.Keys != nil && wanted.AttributesToGet == nil &&
+					wanted.ExpressionAttributeNames == nil && wanted.ProjectionExpression == nil)
 				e.key(table)
 				e.object(func() {
 					e.boolField("ConsistentRead", wanted.ConsistentRead)

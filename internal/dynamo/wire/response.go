@@ -118,7 +118,7 @@ func decodePage(body []byte, items *Items) (page, bool) {
 	ok := decodeObject(body, &p, func(d *decoder, p *page, name []byte) (ok bool) {
 		switch string(name) {
 		case "Items":
-			if listed { // the last list counts, and the taker has the first: the SDK has to decode it
+			if listed { // the last list counts, and the taker has the first one
 				return false
 			}
 			listed = true
