@@ -40,7 +40,7 @@ type endpoint struct {
 func (e *endpoint) check(response *http.Response) error {
 	if response.Header.Get(direct.ChecksumHeader) != "" {
 		if err := direct.ReadChecked(response); err != nil && safeguard.Checksum {
-			return err //nolint:wrapcheck // an HTTP client's errors
+			return err
 		}
 		e.sums.Store(true)
 		return nil

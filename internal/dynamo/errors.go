@@ -155,8 +155,9 @@ type permanent interface {
 }
 
 // judge returns what a failed attempt means. A write counts as ambiguous unless it is certain that
-// it was not done: the request was not sent, or the response has one of DynamoDB's error codes. A
-// status alone is not enough, as a proxy can respond with it after the service has done the write.
+// it was not done: the request was not sent, or the response has an error code of DynamoDB's that
+// rules it out. A status alone is not enough, as a proxy can respond with it after the service has
+// done the write.
 func judge(err error) verdict {
 	if errors.Is(err, errSlept) {
 		return verdict{reason: ErrUnavailable, retry: true} // not sent

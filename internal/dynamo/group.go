@@ -43,8 +43,8 @@ type GroupOptions struct {
 //   - The items of one write stay together, as far as a request holds them. Writes of one
 //     persistence id never share a request, so no key is in it twice.
 //   - Each item has its own outcome, and its own retries within those of the request.
-//   - Requests belong to the group: a writer that leaves does not affect the items of others. It
-//     withdraws its items that were not sent.
+//   - Requests belong to the group: a writer whose context ends withdraws its items that were not
+//     sent, and does not affect those of others.
 //   - What gathers is bounded by the callers, each of which has one write in progress.
 type Group struct {
 	client     *Client

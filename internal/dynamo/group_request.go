@@ -62,7 +62,8 @@ func (g *Group) request(parts []*part) *groupRequest {
 	return r
 }
 
-// withValues is the group's context with the values of a writer's, whose end does not concern it.
+// withValues is the group's context with the values of a writer's. It does not end with the
+// writer's.
 type withValues struct {
 	context.Context //nolint:containedctx // it is a context
 

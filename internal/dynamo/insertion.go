@@ -12,8 +12,9 @@ type Insert struct {
 	Items []Attributes
 	// Sizes are the sizes of Items in bytes.
 	Sizes []int
-	// Condition is for an item that is sent as a PutItem: it must not exist, as INSERT requires of
-	// itself. Empty puts the item over an existing one, and never in a shared request.
+	// Condition is the condition expression of an item that is sent as a PutItem: that the key does
+	// not exist, which an INSERT requires anyway. If it is empty the item replaces an existing one,
+	// and is never in a shared request.
 	Condition string
 	// Before is called before every attempt, after the wait for a connection, if set. After an
 	// error the items of that attempt are not sent, and end with that error; the outcome of an

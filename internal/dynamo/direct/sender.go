@@ -8,7 +8,7 @@
 // error the SDK sends the next request of the operation, which becomes the new template.
 //
 // Invariants:
-//   - One attempt sends one request. What was sent directly the SDK only interprets.
+//   - One attempt sends one request. The SDK only interprets the outcome of a direct one.
 //   - Only a whole response with status 200 and the right checksum that package wire decodes is a
 //     success without the SDK.
 //   - A template is the request as the SDK made it, before an HTTP client could change it. It is
