@@ -117,5 +117,5 @@ func (w *Writer) append(ctx context.Context, events []*layout.Event, index int) 
 	if err := w.state.Append(ctx, m, events, index, release); err != nil {
 		return AppendResult{}, public(err)
 	}
-	return AppendResult{First: events[0].SequenceNr, Last: events[len(events)-1].SequenceNr, Cost: m.Cost()}, nil
+	return AppendResult{First: events[0].SequenceNr, Last: events[len(events)-1].SequenceNr, Cost: Cost(m.Cost())}, nil
 }

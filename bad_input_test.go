@@ -29,7 +29,7 @@ func (c *counter) OnRequest(context.Context, dynajournal.Request) { c.requests.A
 func counted(t *testing.T, options dynajournal.TableOptions, change func(*dynajournal.Config)) (*dynajournal.Journal, *counter) {
 	t.Helper()
 	requests := &counter{}
-	config := dynajournal.Config{AWS: openEngine(t).AWSConfig(), Hooks: []dynajournal.Hook{requests}}
+	config := dynajournal.Config{AWS: openEngine(t).AWSConfig(), Hooks: []dynajournal.Hook{{OnRequest: requests.OnRequest}}}
 	if change != nil {
 		change(&config)
 	}
@@ -117,7 +117,7 @@ func TestConfigurationIsChecked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			requests := &counter{}
-			config := dynajournal.Config{AWS: openEngine(t).AWSConfig(), Hooks: []dynajournal.Hook{requests}}
+			config := dynajournal.Config{AWS: openEngine(t).AWSConfig(), Hooks: []dynajournal.Hook{{OnRequest: requests.OnRequest}}}
 			change(&config)
 			_, err := dynajournal.Open(t.Context(), config)
 			wantError(t, "Open", err, dynajournal.ErrInvalidArgument)

@@ -65,7 +65,7 @@ type Index struct {
 // DescribeTables describes the journal table and the snapshot table. One that does not exist is
 // left out. Of a table with another key than a journal's there is no header.
 func DescribeTables(ctx context.Context, config Config) ([]Table, error) {
-	config, client, err := config.forTables()
+	client, err := config.connectToTables()
 	if err != nil {
 		return nil, err
 	}

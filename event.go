@@ -42,12 +42,6 @@ func (e Event) Payload() (any, error) {
 	return v, nil
 }
 
-// WithSerialization is the event with the registry that decodes it, for events that no Journal of this package has read.
-func (e Event) WithSerialization(r *serialization.Registry) Event {
-	e.registry, e.decoded = r, nil
-	return e
-}
-
 // Serialized is the payload as stored. Appended to a journal it is written as it is.
 func (e Event) Serialized() serialization.Payload {
 	return serialization.Payload{SerializerID: e.SerializerID, Manifest: e.SerializerManifest, Bytes: e.Bytes}

@@ -34,7 +34,7 @@ type farJournal struct {
 func openFar(t *testing.T, opts dynajournal.TableOptions) *farJournal {
 	t.Helper()
 	engine, count := openEngine(t), &counter{}
-	config := dynajournal.Config{AWS: engine.AWSConfig(), Hooks: []dynajournal.Hook{count}}
+	config := dynajournal.Config{AWS: engine.AWSConfig(), Hooks: []dynajournal.Hook{{OnRequest: count.OnRequest}}}
 	createTables(t, config, opts)
 	f := &farJournal{openJournal(t, config), t, count, dynamodb.NewFromConfig(engine.AWSConfig()), 1, &atomic.Int64{}}
 	if opts.SharedWithJVM {

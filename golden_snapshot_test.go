@@ -26,7 +26,7 @@ var goldenSnapshots = map[string]func(*dynajournal.Config){
 	"pekko-1.1.0/snapshot-kinds":                nil,
 	"pekko-1.1.0/snapshot-older-seq-newer-time": nil,
 	"pekko-1.1.0/snapshots":                     nil,
-	"akka-1.1.1/snapshots":                      func(c *dynajournal.Config) { c.SnapshotEnvelope = true },
+	"akka-1.1.1/snapshots":                      func(c *dynajournal.Config) { c.OldSnapshotFormat = true },
 }
 
 // The two ways to select a snapshot.

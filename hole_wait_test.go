@@ -78,7 +78,7 @@ func inASharedBubble(t *testing.T, run func(t *testing.T, a *awaiting), change .
 			synctest.Test(t, func(t *testing.T) {
 				hook, log := &holesHook{}, &bytes.Buffer{}
 				config := dynajournal.Config{
-					AWS: openEngine(t, embedded.WithSweepInterval(0)).AWSConfig(), SequenceShards: shards, Hooks: []dynajournal.Hook{hook},
+					AWS: openEngine(t, embedded.WithSweepInterval(0)).AWSConfig(), SequenceShards: shards, Hooks: []dynajournal.Hook{{OnHole: hook.OnHole}},
 					Logger: slog.New(slog.NewTextHandler(log, nil)),
 				}
 				for _, f := range change {
@@ -377,5 +377,7 @@ func TestCostOfWaitingForANumber(t *testing.T) {
 		if n := len(looks.looks); n != 100 {
 			t.Errorf("there were %d looks, want 100", n)
 		}
-	}, func(c *dynajournal.Config) { c.HoleWait, c.Hooks = time.Hour, append(c.Hooks, looks) })
+	}, func(c *dynajournal.Config) {
+		c.HoleWait, c.Hooks = time.Hour, append(c.Hooks, dynajournal.Hook{OnRequest: looks.OnRequest})
+	})
 }

@@ -9,61 +9,59 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// Hook is told what happens in a journal. It implements any of the hook interfaces below; calls
-// come from many goroutines at once, must not block, and must not use the journal that makes them:
-// Close in a hook waits for the operation that the hook is called by, and never returns.
-type Hook any
+// Hook has functions that a journal calls when something happens. Each may be nil. They are called
+// from many goroutines at once and must not block. They must not use the journal that calls them:
+// Close in a hook waits for the operation that has called the hook, and never returns.
+type Hook struct {
+	// OnHole is called when a live query of a journal that is shared with a JVM stops waiting for
+	// missing numbers, unless the query itself ends while it waits.
+	OnHole func(ctx context.Context, hole Hole)
 
-// RequestHook is told of every request to DynamoDB.
-type RequestHook interface {
-	// OnRequest is called after each try of a request has ended. ctx is that of the operation the request serves; a request
-	// that several writers share (group commit) has one of its own, without their values.
-	OnRequest(ctx context.Context, request Request)
+	// OnRequest is called after each attempt of a request. ctx is the context of the operation that
+	// the request serves. A request that several writers share (group commit) has a context of its
+	// own, without their values.
+	OnRequest func(ctx context.Context, request Request)
 }
 
-// Request is one try of a request to DynamoDB.
+// Request is one attempt of a request to DynamoDB.
 type Request struct {
-	// Operation is DynamoDB's name of it, such as PutItem.
+	// Operation is DynamoDB's name of the operation, such as PutItem.
 	Operation string
-	Table     string
+	// Table is the name of the table.
+	Table string
 	// Statements is how many events a BatchExecuteStatement inserts; 0 for any other operation.
 	Statements int
-	// Try is 1 for the first try.
-	Try      int
+	// Attempt is the number of the attempt; the first is 1.
+	Attempt int
+	// Duration is how long the attempt took.
 	Duration time.Duration
-	// Cost is what DynamoDB said the try consumed; failed tries don't say.
+	// Cost is what DynamoDB reported as consumed. A failed attempt reports nothing.
 	Cost Cost
-	// Err is why the try failed, nil if it did not.
+	// Err is why the attempt failed, nil if it did not.
 	Err error
 }
 
-// HoleHook is told of numbers that live queries waited for, in a journal that is shared with a JVM.
-type HoleHook interface {
-	// OnHole is called when the wait for missing numbers has ended, but not where the query itself
-	// ends during it.
-	OnHole(ctx context.Context, hole Hole)
-}
-
-// Hole is a span of sequence numbers at which nothing was stored, with something behind it.
+// Hole is a span of sequence numbers at which nothing is stored although a higher number is taken.
 type Hole struct {
 	PersistenceID string
-	First, Last   int64
-	// Waited is how long it was since the query had first found them missing.
+	// First and Last are the first and the last of the missing numbers.
+	First, Last int64
+	// Waited is the time since the query first found the numbers missing.
 	Waited time.Duration
-	// Passed reports whether the query has gone on though something may still be stored there, which
-	// it does not return. If not, that was stored, or deleted, or no reader will be shown it.
+	// Passed reports whether the query has gone on without the numbers. What is stored there later
+	// it does not return. If Passed is false, the numbers have been stored, deleted, or sealed.
 	Passed bool
 }
 
-// holeWait is how a live query waits for missing numbers; nil where it does not.
+// holeWait returns how a live query waits for missing numbers, nil if it does not.
 func (j *Journal) holeWait(pid string) *protocol.Wait {
 	c := &j.config
 	if j.Native() || c.HoleWait < 0 {
 		return nil
 	}
 	return &protocol.Wait{Most: c.HoleWait, Window: LiveWindow, Ended: func(ctx context.Context, w protocol.Waited) {
-		for _, h := range c.Hooks {
-			if hook, ok := h.(HoleHook); ok {
+		for _, hook := range c.Hooks {
+			if hook.OnHole != nil {
 				hook.OnHole(ctx, Hole{pid, w.First, w.Last, w.For, w.Passed})
 			}
 		}
@@ -71,21 +69,18 @@ func (j *Journal) holeWait(pid string) *protocol.Wait {
 		if w.Passed {
 			level, text = slog.LevelWarn, "a live query goes on without events that are missing"
 		}
-		c.Logger.LogAttrs(ctx, level, text, slog.String("persistence_id", pid), slog.Int64("first", w.First), slog.Int64("last", w.Last),
-			slog.Duration("waited", w.For))
+		c.Logger.LogAttrs(ctx, level, text, slog.String("persistence_id", pid),
+			slog.Int64("first", w.First), slog.Int64("last", w.Last), slog.Duration("waited", w.For))
 	}}
 }
 
-// Cost is what an operation used up: requests sent, retries included, and read and write capacity units, as DynamoDB counted
-// them.
-type Cost = dynamo.Cost
-
-// observer tells hooks and the trace of each try; nil where there is nobody to tell.
+// observer returns the function that passes each attempt to the hooks and to the log, nil if there
+// is no receiver.
 func (c *Config) observer() func(context.Context, dynamo.Attempt) {
-	var hooks []RequestHook
-	for _, h := range c.Hooks {
-		if hook, ok := h.(RequestHook); ok {
-			hooks = append(hooks, hook)
+	var hooks []func(context.Context, Request)
+	for _, hook := range c.Hooks {
+		if hook.OnRequest != nil {
+			hooks = append(hooks, hook.OnRequest)
 		}
 	}
 	if len(hooks) == 0 && !c.Tracing {
@@ -93,13 +88,15 @@ func (c *Config) observer() func(context.Context, dynamo.Attempt) {
 	}
 	logger, tracing := c.Logger, c.Tracing
 	return func(ctx context.Context, t dynamo.Attempt) {
-		for _, h := range hooks {
-			h.OnRequest(ctx, Request{t.Operation, t.Table, t.Statements, t.Number, t.Duration, t.Cost, t.Err})
+		for _, onRequest := range hooks {
+			onRequest(ctx, Request{t.Operation, t.Table, t.Statements, t.Number, t.Duration, Cost(t.Cost), t.Err})
 		}
 		if tracing {
-			logger.LogAttrs(ctx, slog.LevelDebug, "request", slog.String("operation", t.Operation), slog.String("table", t.Table),
-				slog.Int("statements", t.Statements), slog.Int("try", t.Number), slog.Duration("duration", t.Duration), slog.Float64("read_units", t.Cost.ReadUnits),
-				slog.Float64("write_units", t.Cost.WriteUnits), slog.Any("error", t.Err))
+			logger.LogAttrs(ctx, slog.LevelDebug, "request",
+				slog.String("operation", t.Operation), slog.String("table", t.Table),
+				slog.Int("statements", t.Statements), slog.Int("attempt", t.Number), slog.Duration("duration", t.Duration),
+				slog.Float64("read_units", t.Cost.ReadUnits), slog.Float64("write_units", t.Cost.WriteUnits),
+				slog.Any("error", t.Err))
 		}
 	}
 }

@@ -43,7 +43,7 @@ type Journal struct {
 // Errors: ErrInvalidArgument, ErrTableNotFound, ErrTableSchema, ErrHeaderMismatch, and those of any
 // request.
 func Open(ctx context.Context, config Config) (*Journal, error) {
-	config, client, err := config.Connect()
+	client, err := config.connect()
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 		MaxItemSize: config.MaxItemSize,
 		MaxBytes:    config.MaxSnapshotBytes,
 		Parallelism: config.ReplayParallelism,
-		Envelope:    config.SnapshotEnvelope,
+		Envelope:    config.OldSnapshotFormat,
 		Compress:    config.SnapshotCompression,
 	}
 	j.life.Open(ErrClosed)
@@ -96,7 +96,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 			MaxBatchWrite:  config.MaxBatchWrite,
 			FenceWindow:    j.config.FenceWindow,
 			HandoverTime:   config.HandoverTime,
-			Enveloped:      config.EventEnvelope,
+			Enveloped:      config.OldEventFormat,
 			Logger:         config.Logger,
 		},
 		Store:     j.store,

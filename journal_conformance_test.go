@@ -80,7 +80,7 @@ func TestEnvelopedJournalConforms(t *testing.T) {
 			t.Parallel()
 			suite := journalSuite(options, func(tb testing.TB) dynajournal.Config {
 				tb.Helper()
-				return dynajournal.Config{AWS: openEngine(tb).AWSConfig(), EventEnvelope: true}
+				return dynajournal.Config{AWS: openEngine(tb).AWSConfig(), OldEventFormat: true}
 			})
 			suite.LargestEvent = func(pid string, seq int64) int { return largestEnveloped(pid, seq, !options.SharedWithJVM) }
 			journaltest.Run(t, suite)

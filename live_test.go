@@ -142,7 +142,7 @@ func inABubble(t *testing.T, run func(t *testing.T, j *dynajournal.Journal, s *p
 			synctest.Test(t, func(t *testing.T) {
 				hook := &looksHook{looks: map[time.Time]dynajournal.Cost{}}
 				config := dynajournal.Config{
-					AWS: openEngine(t, embedded.WithSweepInterval(0)).AWSConfig(), SequenceShards: column.shards, Hooks: []dynajournal.Hook{hook},
+					AWS: openEngine(t, embedded.WithSweepInterval(0)).AWSConfig(), SequenceShards: column.shards, Hooks: []dynajournal.Hook{{OnRequest: hook.OnRequest}},
 				}
 				createTables(t, config, column.opts)
 				run(t, openJournal(t, config), &planting{t, dynamodb.NewFromConfig(config.AWS), int64(column.shards)}, hook)

@@ -55,7 +55,7 @@ func (j *Journal) PutRecords(ctx context.Context, persistenceID string, records 
 	err := j.operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
 		in := j.protocol.NewImport(persistenceID, paceOutside(op, opts.Pace))
 		err := putRecords(ctx, op, in, records)
-		result = PutRecordsResult{Events: in.Events, Written: in.Written, Highest: in.Highest, Cost: in.Cost()}
+		result = PutRecordsResult{Events: in.Events, Written: in.Written, Highest: in.Highest, Cost: Cost(in.Cost())}
 		if err != nil {
 			return fmt.Errorf("write the history of %q: %w", persistenceID, itemError(j.config.JournalTable, err))
 		}
@@ -68,7 +68,7 @@ func putRecords(ctx context.Context, op *lifetime.Operation, in *protocol.Import
 	if err := in.Begin(ctx); err != nil {
 		return err
 	}
-	if err := eachRecord(op, records, func(r *Record) error { return in.Record(ctx, r) }); err != nil {
+	if err := eachRecord(op, records, func(r *Record) error { return in.Record(ctx, r.history()) }); err != nil {
 		return err
 	}
 	return in.Finish(ctx)

@@ -37,7 +37,7 @@ func TestReplayReadsNoFurtherAheadThanItMay(t *testing.T) {
 				t.Fatal(err)
 			}
 			queries := &queriesHook{}
-			config := dynajournal.Config{AWS: engine.AWSConfig(), ReplayParallelism: parallelism, Hooks: []dynajournal.Hook{queries}}
+			config := dynajournal.Config{AWS: engine.AWSConfig(), ReplayParallelism: parallelism, Hooks: []dynajournal.Hook{{OnRequest: queries.OnRequest}}}
 			if err := dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{}); err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func TestReplayKeepsItsReaders(t *testing.T) {
 	const partitions, eventsOfPartition, parallelism = 20, 100, 3
 	hook := &goroutinesHook{seen: map[string]bool{}}
 	j := openFresh(t, dynajournal.TableOptions{}, func(c *dynajournal.Config) {
-		c.ReplayParallelism, c.Hooks = parallelism, []dynajournal.Hook{hook}
+		c.ReplayParallelism, c.Hooks = parallelism, []dynajournal.Hook{{OnRequest: hook.OnRequest}}
 	})
 	w := recoverWriter(t, j, "long", 0)
 	for range partitions {
@@ -118,7 +118,7 @@ func TestCrowdOfReplaysReadsNothingAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine := openEngine(t, embedded.WithSweepInterval(0))
 		queries := &queriesHook{}
-		config := dynajournal.Config{AWS: engine.AWSConfig(), MaxConnections: connections, Hooks: []dynajournal.Hook{queries}}
+		config := dynajournal.Config{AWS: engine.AWSConfig(), MaxConnections: connections, Hooks: []dynajournal.Hook{{OnRequest: queries.OnRequest}}}
 		createTables(t, config, kinds["native"])
 		j := openJournal(t, config)
 		w := recoverWriter(t, j, "a", 0)

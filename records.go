@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/history"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
@@ -13,22 +14,77 @@ import (
 // Record is a part of a persistence id's history: an event as it is stored, a span of numbers that
 // hold none, or a low mark. It has nothing of the journal it comes from: no key, no shard, no
 // journal name.
-type Record = history.Record
+type Record struct {
+	Kind RecordKind
+	// SequenceNumber is the number of the event, the first number of the span, or the low mark.
+	SequenceNumber int64
+	// Last is the last number of a span.
+	Last int64
+
+	// WriterUUID is the UUID of the writer of the event.
+	WriterUUID string
+	// Manifest is the event adapter's manifest.
+	Manifest string
+	// SerializerID, SerializerManifest and Bytes are the event's serialized payload, as stored.
+	SerializerID       int32
+	SerializerManifest string
+	Bytes              []byte
+	// BatchFirst and BatchLast are the numbers of the first and the last event of the atomic write
+	// that the event belongs to, or that the low mark cuts; both are 0 if there is none.
+	BatchFirst, BatchLast int64
+}
+
+// RecordKind is the kind of a Record.
+type RecordKind uint8
 
 // The kinds of records.
 const (
-	// RecordLowMark says that every number below SequenceNumber is deleted, and which atomic write
-	// that cuts.
-	RecordLowMark = history.LowMark
+	// RecordLowMark is a low mark: every number below SequenceNumber is deleted. It comes first, if
+	// the history has one, and again if it has moved while the history was being read. BatchFirst,
+	// BatchLast and WriterUUID name the atomic write that it cuts, if there is one: the events of
+	// that write from SequenceNumber on count all the same.
+	RecordLowMark RecordKind = 1
 	// RecordEvent is an event.
-	RecordEvent = history.Event
-	// RecordClosed is a span of numbers that are taken and hold nothing: seals, holes, parts of
-	// atomic writes that are not whole.
-	RecordClosed = history.Closed
-	// RecordDeleted is a span of deleted numbers below the low mark, to be kept taken for the fence
-	// window.
-	RecordDeleted = history.Deleted
+	RecordEvent RecordKind = 2
+	// RecordClosed is a span of numbers that are taken and hold no event: seals, holes, and events
+	// of incomplete atomic writes.
+	RecordClosed RecordKind = 3
+	// RecordDeleted is a span of deleted numbers below the low mark. A copy keeps them taken for the
+	// fence window.
+	RecordDeleted RecordKind = 4
 )
+
+// publicRecord returns the public form of a record.
+func publicRecord(r *history.Record) Record {
+	return Record{
+		Kind:               RecordKind(r.Kind),
+		SequenceNumber:     r.SequenceNumber,
+		Last:               r.Last,
+		WriterUUID:         r.WriterUUID,
+		Manifest:           r.Manifest,
+		SerializerID:       r.SerializerID,
+		SerializerManifest: r.SerializerManifest,
+		Bytes:              r.Bytes,
+		BatchFirst:         r.BatchFirst,
+		BatchLast:          r.BatchLast,
+	}
+}
+
+// history returns the form of a record in which the protocol imports it.
+func (r *Record) history() *history.Record {
+	return &history.Record{
+		Kind:               history.Kind(r.Kind),
+		SequenceNumber:     r.SequenceNumber,
+		Last:               r.Last,
+		WriterUUID:         r.WriterUUID,
+		Manifest:           r.Manifest,
+		SerializerID:       r.SerializerID,
+		SerializerManifest: r.SerializerManifest,
+		Bytes:              r.Bytes,
+		BatchFirst:         r.BatchFirst,
+		BatchLast:          r.BatchLast,
+	}
+}
 
 // RecordsOptions say what to read of a history, and how fast.
 type RecordsOptions struct {
@@ -80,7 +136,9 @@ func (j *Journal) readRecords(ctx context.Context, pid string, opts RecordsOptio
 		if opts.Live {
 			req.Live = LiveWindow
 		}
-		return j.store.Export(ctx, req, func(record Record) error { return op.Outside(func() error { return emit(record) }) })
+		return j.store.Export(ctx, req, func(record history.Record) error {
+			return op.Outside(func() error { return emit(publicRecord(&record)) })
+		})
 	})
 }
 
@@ -89,7 +147,7 @@ func paceOutside(op *lifetime.Operation, call func(context.Context, Cost) error)
 	if call == nil {
 		return nil
 	}
-	return func(ctx context.Context, used Cost) error {
-		return op.Outside(func() error { return call(ctx, used) })
+	return func(ctx context.Context, used dynamo.Cost) error {
+		return op.Outside(func() error { return call(ctx, Cost(used)) })
 	}
 }

@@ -97,7 +97,7 @@ func (r *repair) run(ctx context.Context, pid string) error {
 func (r *repair) mend(ctx context.Context, pid string) (mended, left int, err error) {
 	mender := &verify.Mender{Meter: &dynamo.Meter{}, Archive: r.archive}
 	err = r.checker.Check(ctx, pid, func(f verify.Finding) error {
-		if !f.Repairable() || !r.opts.asked(f.Option) {
+		if !f.Repairable() || !r.opts.asked(RepairOption(f.Option)) {
 			left++
 			return nil
 		}
@@ -118,12 +118,12 @@ func (r *repair) mend(ctx context.Context, pid string) (mended, left int, err er
 func (r *repair) public(f *verify.Finding, repaired bool) Finding {
 	return Finding{
 		PersistenceID:  f.PersistenceID,
-		Kind:           f.Kind,
+		Kind:           FindingKind(f.Kind),
 		SequenceNumber: f.SequenceNr,
 		Detail:         f.Detail,
-		Repairable:     f.Repairable() && r.opts.asked(f.Option),
+		Repairable:     f.Repairable() && r.opts.asked(RepairOption(f.Option)),
 		Repaired:       repaired,
-		Option:         f.Option,
+		Option:         RepairOption(f.Option),
 	}
 }
 
@@ -133,7 +133,7 @@ func (r *repair) archive(removed verify.Removed) error {
 	if err != nil {
 		return err
 	}
-	item := RemovedItem{removed.PersistenceID, removed.Kind, removed.SequenceNr, r.journalTable, text}
+	item := RemovedItem{removed.PersistenceID, FindingKind(removed.Kind), removed.SequenceNr, r.journalTable, text}
 	return r.call(func() error { return r.opts.Archive(item) })
 }
 

@@ -135,7 +135,7 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 		}
 		return j.snapshotError("save a snapshot", metadata.PersistenceID, err)
 	})
-	return m.Cost(), err
+	return Cost(m.Cost()), err
 }
 
 func (j *Journal) checkSnapshot(m SnapshotMetadata) error {

@@ -26,7 +26,7 @@ func TestSnapshotsConform(t *testing.T) {
 		config    dynajournal.Config
 	}
 	variants := map[string]variant{
-		"envelopes":  {"in process", dynajournal.TableOptions{}, dynajournal.Config{SnapshotEnvelope: true}},
+		"envelopes":  {"in process", dynajournal.TableOptions{}, dynajournal.Config{OldSnapshotFormat: true}},
 		"compressed": {"in process", dynajournal.TableOptions{}, dynajournal.Config{SnapshotCompression: true}},
 		"small items": {"in process", dynajournal.TableOptions{}, dynajournal.Config{
 			MaxItemSize: 2000, MaxSnapshotBytes: 100_000,
@@ -62,7 +62,7 @@ func TestSnapshotsConform(t *testing.T) {
 				NewestByTimestamp: v.config.SnapshotNewestByTimestamp,
 				Largest:           v.config.MaxSnapshotBytes,
 			}
-			if !v.config.SnapshotEnvelope && !v.config.SnapshotCompression && (suite.Largest == 0 || suite.Largest > 2*dynajournal.DefaultMaxItemSize || v.config.MaxItemSize != 0) {
+			if !v.config.OldSnapshotFormat && !v.config.SnapshotCompression && (suite.Largest == 0 || suite.Largest > 2*dynajournal.DefaultMaxItemSize || v.config.MaxItemSize != 0) {
 				suite.Border = func(pid string, s journaltest.Snapshot) int {
 					return largestState(pid, s, v.config.MaxItemSize)
 				}

@@ -30,7 +30,7 @@ type TableOptions struct {
 // Errors: ErrInvalidArgument, ErrTableSchema, ErrHeaderMismatch (there is a journal of that name,
 // of another kind or with another number of shards), and those of any request.
 func CreateTables(ctx context.Context, config Config, opts TableOptions) error {
-	config, client, err := config.forTables()
+	client, err := config.connectToTables()
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ type TableChange struct {
 // filling the index of a large table takes long. It returns what was added, nothing if nothing was
 // lacking. Indexes of a snapshot table can't be added later.
 func UpdateTables(ctx context.Context, config Config) ([]TableChange, error) {
-	config, client, err := config.forTables()
+	client, err := config.connectToTables()
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func UpdateTables(ctx context.Context, config Config) ([]TableChange, error) {
 // DeleteTables deletes the journal table and the snapshot table with everything in them, other
 // journals' data included, and returns the names of those that existed.
 func DeleteTables(ctx context.Context, config Config) ([]string, error) {
-	config, client, err := config.forTables()
+	client, err := config.connectToTables()
 	if err != nil {
 		return nil, err
 	}
@@ -91,13 +91,14 @@ func DeleteTables(ctx context.Context, config Config) ([]string, error) {
 	return deleted, nil
 }
 
-func (c Config) forTables() (Config, *dynamo.Client, error) {
-	c, client, err := c.Connect()
+// connectToTables is connect for a function that uses both tables.
+func (c *Config) connectToTables() (*dynamo.Client, error) {
+	client, err := c.connect()
 	if err == nil && c.JournalTable == c.SnapshotTable {
 		client.Close()
-		return c, nil, &ArgumentError{"Config.SnapshotTable", c.SnapshotTable, "it must not be the journal table"}
+		return nil, &ArgumentError{"Config.SnapshotTable", c.SnapshotTable, "it must not be the journal table"}
 	}
-	return c, client, err
+	return client, err
 }
 
 // provision is what the configuration says of the tables and the header.

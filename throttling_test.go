@@ -57,7 +57,7 @@ func loadThrottled(t *testing.T, config dynajournal.Config, opts dynajournal.Tab
 			t.Fatal(err)
 		}
 		tries := &triesHook{}
-		config.AWS, config.Hooks = engine.AWSConfig(), []dynajournal.Hook{tries}
+		config.AWS, config.Hooks = engine.AWSConfig(), []dynajournal.Hook{{OnRequest: tries.OnRequest}}
 		if err := dynajournal.CreateTables(t.Context(), config, opts); err != nil {
 			t.Fatal(err)
 		}

@@ -50,8 +50,8 @@ func (j *Journal) UpgradeEvents(ctx context.Context, persistenceID string, opts 
 				return nil
 			})
 		}
-		var err error
-		result.Cost, err = j.store.UpgradeEvents(ctx, persistenceID, left, paceOutside(op, opts.Pace))
+		cost, err := j.store.UpgradeEvents(ctx, persistenceID, left, paceOutside(op, opts.Pace))
+		result.Cost = Cost(cost)
 		if err != nil {
 			return fmt.Errorf("upgrade the events of %q: %w", persistenceID, itemError(j.config.JournalTable, err))
 		}

@@ -4,31 +4,52 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-
-	"github.com/dynajournal/dynajournal/internal/verify"
 )
 
 // FindingKind names what is wrong with stored data.
-type FindingKind = verify.Kind
+type FindingKind string
 
-// The kinds of findings; docs/operations.md says of each what makes it, what a reader sees, and
-// what a repair does.
+// The kinds of findings. docs/operations.md describes the cause of each, what readers see, and what
+// a repair does.
 const (
-	FindingMissingHighMark       = verify.MissingHighMark
-	FindingIncompleteBatch       = verify.IncompleteBatch
-	FindingHole                  = verify.Hole
-	FindingOrphanBelowLowMark    = verify.OrphanBelowLowMark
-	FindingBelowJVMLowMark       = verify.BelowJVMLowMark
-	FindingForeignWriter         = verify.ForeignWriter
-	FindingUndecodable           = verify.Undecodable
-	FindingUnknownItem           = verify.UnknownItem
-	FindingMarkBeyondEvents      = verify.MarkBeyondEvents
-	FindingWrongShards           = verify.WrongShards
-	FindingSnapshotBeyondJournal = verify.SnapshotBeyondJournal
-	FindingDamagedSnapshot       = verify.DamagedSnapshot
-	FindingExpiredTombstone      = verify.ExpiredTombstone
-	FindingNotInIDsIndex         = verify.NotInIDsIndex
-	FindingUnchecked             = verify.Unchecked
+	// FindingMissingHighMark: the high mark that the highest sequence number needs is missing.
+	FindingMissingHighMark FindingKind = "missing-high-mark"
+	// FindingIncompleteBatch: events of an atomic write are missing, so that readers get none of
+	// the others.
+	FindingIncompleteBatch FindingKind = "incomplete-batch"
+	// FindingHole: nothing is stored at sequence numbers below the highest, or a tombstone is
+	// stored above the low mark.
+	FindingHole FindingKind = "hole"
+	// FindingOrphanBelowLowMark: an event is stored below the low mark.
+	FindingOrphanBelowLowMark FindingKind = "orphan-below-low-mark"
+	// FindingBelowJVMLowMark: in a shared journal, items are stored below the low mark that a JVM
+	// reads, in the block in which the JVM looks for the highest sequence number.
+	FindingBelowJVMLowMark FindingKind = "below-jvm-low-mark"
+	// FindingForeignWriter: events of two writers alternate. Both wrote at the same time, and one
+	// may have overwritten events of the other.
+	FindingForeignWriter FindingKind = "foreign-writer"
+	// FindingUndecodable: an item can't be read, or the payload of an event or snapshot can't be
+	// decoded although its serializer is registered.
+	FindingUndecodable FindingKind = "undecodable"
+	// FindingUnknownItem: an item among the events is no event, tombstone, seal or fence, or its
+	// number does not belong to its partition.
+	FindingUnknownItem FindingKind = "unknown-item"
+	// FindingMarkBeyondEvents: a high mark is above the highest sequence number.
+	FindingMarkBeyondEvents FindingKind = "mark-beyond-events"
+	// FindingWrongShards: a mark is stored in a shard to which it does not belong. A process writes
+	// with another number of shards.
+	FindingWrongShards FindingKind = "wrong-shards"
+	// FindingSnapshotBeyondJournal: a snapshot contains events that the journal does not have.
+	FindingSnapshotBeyondJournal FindingKind = "snapshot-beyond-journal"
+	// FindingDamagedSnapshot: a snapshot is stored, and an item of it is missing or damaged.
+	FindingDamagedSnapshot FindingKind = "damaged-snapshot"
+	// FindingExpiredTombstone: a tombstone has expired, and is not removed, as the table's TTL is
+	// off.
+	FindingExpiredTombstone FindingKind = "expired-tombstone"
+	// FindingNotInIDsIndex: the index of persistence ids of a native journal does not list the id.
+	FindingNotInIDsIndex FindingKind = "not-in-ids-index"
+	// FindingUnchecked: VerifyAll or RepairAll could not check or repair the persistence id.
+	FindingUnchecked FindingKind = "unchecked"
 )
 
 // Finding is something in the stored data that is not as it should be.
@@ -46,15 +67,20 @@ type Finding struct {
 	Option RepairOption
 }
 
-// RepairOption names a repair that is made only if it is asked for, as the command's flag does.
-type RepairOption = verify.Option
+// RepairOption names a repair that is only made if the caller asks for it. Its text is the name of
+// the flag of `dynajournal repair`.
+type RepairOption string
 
-// The options of a repair.
+// The options of a repair. VerifyOptions has a field for each.
 const (
-	OptionRemoveOrphans    = verify.RemoveOrphans
-	OptionRemoveDeleted    = verify.RemoveDeleted
-	OptionRemoveIncomplete = verify.RemoveIncomplete
-	OptionRestoreHighMark  = verify.RestoreHighMark
+	// OptionRemoveOrphans is VerifyOptions.RemoveOrphans.
+	OptionRemoveOrphans RepairOption = "remove-orphans"
+	// OptionRemoveDeleted is VerifyOptions.RemoveDeleted.
+	OptionRemoveDeleted RepairOption = "remove-deleted"
+	// OptionRemoveIncomplete is VerifyOptions.RemoveIncomplete.
+	OptionRemoveIncomplete RepairOption = "remove-incomplete"
+	// OptionRestoreHighMark is VerifyOptions.RestoreHighMark.
+	OptionRestoreHighMark RepairOption = "restore-high-mark"
 )
 
 // RemovedItem is an item that Repair takes away: what it gives to VerifyOptions.Archive.

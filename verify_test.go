@@ -34,7 +34,7 @@ func openDamaged(t *testing.T, opts dynajournal.TableOptions, enveloped bool) *d
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := dynajournal.Config{AWS: engine.AWSConfig(), EventEnvelope: enveloped}
+	config := dynajournal.Config{AWS: engine.AWSConfig(), OldEventFormat: enveloped}
 	if err := dynajournal.CreateTables(t.Context(), config, opts); err != nil {
 		t.Fatal(err)
 	}

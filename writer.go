@@ -28,7 +28,7 @@ func (w *Writer) PersistenceID() string { return w.state.PersistenceID() }
 func (w *Writer) WriterUUID() string { return w.state.UUID() }
 
 // RecoveryCost is what the recovery cost that handed the writer out.
-func (w *Writer) RecoveryCost() Cost { return w.state.RecoveryCost() }
+func (w *Writer) RecoveryCost() Cost { return Cost(w.state.RecoveryCost()) }
 
 // DeletedTo is the last sequence number that was deleted when the writer recovered, 0 if none was.
 // Where it is above RecoverOptions.After, the recovery did not replay everything behind that: the
@@ -75,5 +75,5 @@ func (w *Writer) remove(ctx context.Context, do func(context.Context, *dynamo.Me
 		defer w.state.Leave()
 		return do(ctx, &m)
 	})
-	return m.Cost(), err
+	return Cost(m.Cost()), err
 }

@@ -49,7 +49,7 @@ func BenchmarkIDs(b *testing.B) {
 			config := filled(b, options)
 			client := dynamodb.NewFromConfig(config.AWS)
 			var library, bare readUnits
-			config.Hooks = []dynajournal.Hook{&library}
+			config.Hooks = []dynajournal.Hook{{OnRequest: library.OnRequest}}
 			j, err := dynajournal.Open(b.Context(), config)
 			if err != nil {
 				b.Fatal(err)

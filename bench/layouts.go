@@ -107,7 +107,7 @@ func compareLayouts(ctx context.Context, s *session) (err error) {
 		l.config = s.options.Config
 		l.config.JournalTable = s.place.config.JournalTable + "-" + kind.name
 		l.config.SnapshotTable, l.config.SequenceShards = l.config.JournalTable+"-snapshot", 0
-		l.config.Hooks = append(slices.Clip(l.config.Hooks), l.counted)
+		l.config.Hooks = append(slices.Clip(l.config.Hooks), dynajournal.Hook{OnRequest: l.counted.OnRequest})
 		all = append(all, l)
 		if err := l.open(ctx); err != nil {
 			return fmt.Errorf("%s: %w", kind.name, err)

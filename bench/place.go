@@ -47,7 +47,7 @@ func newPlace(config dynajournal.Config) *place {
 // open makes the tables and opens the journal.
 func (s *session) open(ctx context.Context) error {
 	s.place = newPlace(s.options.Config)
-	s.place.config.Hooks = append(s.place.config.Hooks, s.measured)
+	s.place.config.Hooks = append(s.place.config.Hooks, dynajournal.Hook{OnRequest: s.measured.OnRequest})
 	s.bare = bareClient(s.place.config)
 	if err := dynajournal.CreateTables(ctx, s.place.config, dynajournal.TableOptions{}); err != nil {
 		return err

@@ -60,7 +60,7 @@ func ofToday(name string, envelope bool, create func(context.Context, dynajourna
 			return err
 		},
 		open: func(ctx context.Context, config dynajournal.Config) (store, error) {
-			config.EventEnvelope = envelope
+			config.OldEventFormat = envelope
 			j, err := dynajournal.Open(ctx, config)
 			return todayStore{j}, err
 		},

@@ -27,7 +27,7 @@ func (s *sharedRequests) OnRequest(_ context.Context, r dynajournal.Request) {
 func TestJVMReplaysEventsThatPartiQLInserted(t *testing.T) {
 	s := sharedService(t)
 	shared := &sharedRequests{}
-	j := s.open(t, func(c *dynajournal.Config) { c.Hooks = append(c.Hooks, shared) })
+	j := s.open(t, func(c *dynajournal.Config) { c.Hooks = append(c.Hooks, dynajournal.Hook{OnRequest: shared.OnRequest}) })
 	const entities, wanted, rounds = 16, 20, 500
 	writers := make([]recovered, entities)
 	for i := range writers {

@@ -36,7 +36,7 @@ func (s *service) checkLate(t *testing.T, g *gate, late int64) {
 	const events = 5
 	pid := newPID(t)
 	looks := &requests{more: make(chan struct{}, 1)}
-	j := s.open(t, func(c *dynajournal.Config) { c.Hooks = append(c.Hooks, looks) })
+	j := s.open(t, func(c *dynajournal.Config) { c.Hooks = append(c.Hooks, dynajournal.Hook{OnRequest: looks.OnRequest}) })
 	write := func(from int64, values ...any) {
 		t.Helper()
 		s.jvm.do(t, request{Op: "write", PID: pid, From: &from, Events: typedAll(t, values...)})

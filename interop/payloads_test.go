@@ -64,7 +64,7 @@ func TestJVMReadsEveryKindThatGoWrites(t *testing.T) {
 // the later ones.
 func TestJVMReadsTheOldFormThatGoWrites(t *testing.T) {
 	eachKind(t, func(t *testing.T, s *service, atomically bool) {
-		j := s.open(t, func(c *dynajournal.Config) { c.EventEnvelope, c.SnapshotEnvelope = true, true })
+		j := s.open(t, func(c *dynajournal.Config) { c.OldEventFormat, c.OldSnapshotFormat = true, true })
 		pid := s.checkJVMReads(t, j, atomically)
 		saveGo(t, j, pid, 2, "state")
 		started := s.startJVM(t, pid)

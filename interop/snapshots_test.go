@@ -81,7 +81,7 @@ func TestSnapshotsOfEveryKindAreReadByTheOtherSide(t *testing.T) {
 
 func TestSnapshotInTheEnvelopeOfAkkaIsReadByTheJVM(t *testing.T) {
 	s := sharedService(t)
-	j, pid := s.open(t, func(c *dynajournal.Config) { c.SnapshotEnvelope = true }), newPID(t)
+	j, pid := s.open(t, func(c *dynajournal.Config) { c.OldSnapshotFormat = true }), newPID(t)
 	recoverGo(t, j, pid, 0).appendAll(t, false, texts("event", 3)...)
 	saveGo(t, j, pid, 2, orderPlaced{ID: "a"})
 	checkBegins(t, s.startJVM(t, pid), 2, orderPlaced{ID: "a"}, 3)

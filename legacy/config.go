@@ -4,6 +4,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // DefaultSequenceShards is the number of shards of the marks in the hash-key-only layouts, as in the configuration of 0.3.
@@ -32,9 +33,8 @@ func (c Config) connect() (Config, *dynamo.Client, error) {
 			Argument: "Config.Journal.Adapter", Value: "set", Reason: "the older layouts have no place for its manifest",
 		}
 	}
-	var client *dynamo.Client
-	var err error
-	if c.Journal, client, err = c.Journal.Connect(); err != nil {
+	client, err := private.Connect(&c.Journal)
+	if err != nil {
 		return c, nil, err //nolint:wrapcheck // an *ArgumentError names the field
 	}
 	if c.Journal.SequenceShards == 0 {

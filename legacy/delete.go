@@ -52,7 +52,7 @@ func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64, how Deletio
 	var m dynamo.Meter
 	highest := w.next - 1
 	deleted, err := w.journal.store.deleteTo(ctx, &m, w.pid, min(sequenceNumber, highest), highest, how == Mark)
-	result := DeleteResult{Deleted: deleted, Cost: m.Cost()}
+	result := DeleteResult{Deleted: deleted, Cost: dynajournal.Cost(m.Cost())}
 	if err != nil {
 		return result, fmt.Errorf("delete events of %q to %d: %w", w.pid, sequenceNumber, w.journal.named(err))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
+	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // Journal is an open journal of an older layout. It is safe for concurrent use; one serves a whole process. Close it at the end.
@@ -136,7 +137,7 @@ func (j *Journal) replay(ctx context.Context, op *lifetime.Operation, m *dynamo.
 		case !isEvent:
 			return nil
 		}
-		e.Event = e.WithSerialization(j.config.Journal.Serialization)
+		private.SetSerialization(&e.Event, j.config.Journal.Serialization)
 		if j.config.Journal.DecodeEagerly {
 			if _, err := e.Payload(); err != nil {
 				return err //nolint:wrapcheck // it names the event

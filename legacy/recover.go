@@ -101,7 +101,7 @@ func (w *Writer) PersistenceID() string { return w.pid }
 func (w *Writer) WriterUUID() string { return w.uuid }
 
 // RecoveryCost is what the recovery cost that handed the writer out.
-func (w *Writer) RecoveryCost() dynajournal.Cost { return w.recovery.Cost() }
+func (w *Writer) RecoveryCost() dynajournal.Cost { return dynajournal.Cost(w.recovery.Cost()) }
 
 // NextSequenceNumber is the sequence number that the next event gets. It waits for the calls under way.
 func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {

@@ -100,7 +100,7 @@ func (w *Writer) append(ctx context.Context, event any, index int) (dynajournal.
 	if err != nil {
 		return dynajournal.AppendResult{}, err
 	}
-	return dynajournal.AppendResult{First: a.event.seq, Last: a.event.seq, Cost: a.meter.Cost()}, nil
+	return dynajournal.AppendResult{First: a.event.seq, Last: a.event.seq, Cost: dynajournal.Cost(a.meter.Cost())}, nil
 }
 
 var errItemTooLarge = errors.New("its item has too many bytes")

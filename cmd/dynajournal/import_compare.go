@@ -32,9 +32,9 @@ func (e *expectation) take(item *archive.Item) {
 	case item.Snapshot != nil:
 		e.snapshots = append(e.snapshots, item.Snapshot.SequenceNumber)
 	case r == nil:
-	case r.Kind == dynajournal.RecordEvent:
+	case dynajournal.RecordKind(r.Kind) == dynajournal.RecordEvent:
 		e.last = r.SequenceNumber
-	case r.Kind == dynajournal.RecordClosed:
+	case dynajournal.RecordKind(r.Kind) == dynajournal.RecordClosed:
 		e.last = r.Last
 	}
 }
@@ -59,7 +59,7 @@ func (e *expectation) compare(ctx context.Context, j *dynajournal.Journal) (arch
 		if r.Kind == dynajournal.RecordClosed {
 			r.Last = min(r.Last, e.last)
 		}
-		found.Record(&r)
+		found.Record(archivedRecord(&r))
 	}
 	for _, seq := range e.snapshots {
 		only := dynajournal.SnapshotCriteria{MinSequenceNumber: seq, MaxSequenceNumber: seq}

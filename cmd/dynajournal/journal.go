@@ -32,7 +32,7 @@ func (s *session) journal(ctx context.Context, as access, work func(*dynajournal
 	if as == removing || as == appending { // results of reading come as it goes on, which shows progress enough
 		shown := newProgress(s.err, "requests")
 		defer shown.stop()
-		p.config.Hooks = append(p.config.Hooks, shown)
+		p.config.Hooks = append(p.config.Hooks, dynajournal.Hook{OnRequest: shown.OnRequest})
 	}
 	j, err := dynajournal.Open(ctx, p.config)
 	if lacksTables(err) {

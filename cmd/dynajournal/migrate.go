@@ -16,6 +16,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/filelock"
+	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/legacy"
 	"github.com/dynajournal/dynajournal/legacy/migration"
 )
@@ -183,7 +184,7 @@ func (m *migrating) openSource(ctx context.Context) error {
 		return err
 	}
 	usage := &migration.Usage{}
-	m.from.Hooks = append(m.from.Hooks, usage)
+	m.from.Hooks = append(m.from.Hooks, usage.Hook())
 	m.from.Adapter = nil
 	j, err := legacy.Open(ctx, legacy.Config{Layout: layout, Journal: m.from})
 	if err != nil {
@@ -322,7 +323,8 @@ func (m *migrating) estimate(ctx context.Context) int64 {
 	if len(m.command.PersistenceIDs) > 0 {
 		return unknownTotal
 	}
-	config, client, err := m.from.Connect()
+	config := m.from
+	client, err := private.Connect(&config)
 	if err != nil {
 		return unknownTotal
 	}

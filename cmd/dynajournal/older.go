@@ -36,7 +36,7 @@ func (s *session) older(ctx context.Context, as access, work func(*legacy.Journa
 	if as == removing || as == appending {
 		shown := newProgress(s.err, "requests")
 		defer shown.stop()
-		config.Journal.Hooks = append(config.Journal.Hooks, shown)
+		config.Journal.Hooks = append(config.Journal.Hooks, dynajournal.Hook{OnRequest: shown.OnRequest})
 	}
 	j, err := legacy.Open(ctx, config)
 	if errors.Is(err, dynajournal.ErrTableNotFound) {

@@ -484,7 +484,7 @@ func TestMigrateInPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := p.config
-	config.EventEnvelope = true
+	config.OldEventFormat = true
 	if err := dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{SharedWithJVM: true}); err != nil {
 		t.Fatal(err)
 	}

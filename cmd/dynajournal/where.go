@@ -101,7 +101,7 @@ func (w *where) settleGiven() (dynajournal.Config, error) {
 	w.Region = first(w.Region, os.Getenv("AWS_REGION"), file.Region)
 	c := file.Config
 	c.Endpoint = w.Endpoint
-	c.SnapshotEnvelope, c.EventEnvelope = w.Layout == layoutPay, w.Layout == layoutPay
+	c.OldSnapshotFormat, c.OldEventFormat = w.Layout == layoutPay, w.Layout == layoutPay
 	c.JournalTable = first(w.JournalTable, os.Getenv("DYNAJOURNAL_JOURNAL_TABLE"), c.JournalTable)
 	c.SnapshotTable = first(w.SnapshotTable, os.Getenv("DYNAJOURNAL_SNAPSHOT_TABLE"), c.SnapshotTable)
 	c.JournalName = first(w.JournalName, os.Getenv("DYNAJOURNAL_JOURNAL_NAME"), c.JournalName)

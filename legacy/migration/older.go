@@ -34,18 +34,21 @@ type Older struct {
 	Journal *legacy.Journal
 	Marked  Marked
 	Live    bool
-	// Usage counts what reading the journal uses up, if it is one of its hooks, so that a bound of capacity can be kept.
+	// Usage counts what reading the journal uses up, if its Hook is one of the journal's, so that
+	// reading can be kept to a capacity.
 	Usage *Usage
 }
 
-// Usage counts what requests use up. Put it into the hooks of a journal's configuration.
+// Usage counts what requests use up. Add its Hook to the hooks of the journal's configuration.
 type Usage struct {
 	mu   sync.Mutex
 	cost dynajournal.Cost
 }
 
-// OnRequest counts a request.
-func (u *Usage) OnRequest(_ context.Context, r dynajournal.Request) {
+// Hook returns the hook that counts requests.
+func (u *Usage) Hook() dynajournal.Hook { return dynajournal.Hook{OnRequest: u.count} }
+
+func (u *Usage) count(_ context.Context, r dynajournal.Request) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.cost = u.cost.Add(r.Cost)

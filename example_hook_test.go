@@ -15,7 +15,7 @@ type operations struct {
 	names []string
 }
 
-// OnRequest implements dynajournal.RequestHook.
+// OnRequest is the function of the hook.
 func (o *operations) OnRequest(_ context.Context, request dynajournal.Request) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -31,11 +31,11 @@ func (o *operations) reset() []string {
 	return names
 }
 
-// A hook sees every try of every request: here, what a recovery and an append send.
-func ExampleRequestHook() {
+// A hook sees every attempt of every request: here, what a recovery and an append send.
+func ExampleHook() {
 	ctx := context.Background()
 	seen := &operations{}
-	journal, end := exampleJournal(ctx, dynajournal.Config{Hooks: []dynajournal.Hook{seen}})
+	journal, end := exampleJournal(ctx, dynajournal.Config{Hooks: []dynajournal.Hook{{OnRequest: seen.OnRequest}}})
 	defer end()
 	recoverExample(ctx, journal, "account-1", 3)
 

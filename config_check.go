@@ -1,0 +1,102 @@
+package dynajournal
+
+import (
+	"fmt"
+	"net/url"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// Bounds of Config.
+const (
+	// MinFenceWindow is the shortest Config.FenceWindow.
+	MinFenceWindow = time.Hour
+	// MaxMaxConnections is the largest Config.MaxConnections.
+	MaxMaxConnections = 10_000
+)
+
+// minHandoverTime is the shortest Config.HandoverTime. A check that takes longer is repeated, and the
+// service returns its time in whole seconds.
+const minHandoverTime = 10 * time.Second
+
+// maxBuffer is the largest buffer of a connection, in bytes.
+const maxBuffer = 64 << 20
+
+// maxDynamoItem is DynamoDB's limit of the size of an item, in bytes.
+const maxDynamoItem = 400 << 10
+
+func (c *Config) check() error {
+	positive := func(name string, v int64, most int64) error {
+		if v < 1 || v > most {
+			return &ArgumentError{"Config." + name, v, fmt.Sprintf("it must be from 1 to %d", most)}
+		}
+		return nil
+	}
+	const anyDuration, anyNumber = int64(10 * 365 * 24 * time.Hour), int64(1 << 31)
+	for _, field := range []error{
+		positive("AttemptTimeout", int64(c.AttemptTimeout), anyDuration),
+		positive("BackoffBase", int64(c.BackoffBase), anyDuration),
+		positive("BackoffCap", int64(c.BackoffCap), anyDuration),
+		positive("HoleWait", max(int64(c.HoleWait), 1), anyDuration),
+		positive("HTTP.ConnectTimeout", int64(c.HTTP.ConnectTimeout), anyDuration),
+		positive("MaxBatchBytes", int64(c.MaxBatchBytes), anyNumber),
+		positive("MaxBatchEvents", int64(c.MaxBatchEvents), anyNumber),
+		positive("MaxBatchGet", int64(c.MaxBatchGet), DefaultMaxBatchGet),
+		positive("MaxBatchWrite", int64(c.MaxBatchWrite), DefaultMaxBatchWrite),
+		positive("MaxConnections", int64(c.MaxConnections), MaxMaxConnections),
+		positive("MaxItemSize", int64(c.MaxItemSize), maxDynamoItem),
+		positive("MaxSnapshotBytes", int64(c.MaxSnapshotBytes), anyNumber),
+		positive("OperationTimeout", int64(c.OperationTimeout), anyDuration),
+		positive("ReplayParallelism", int64(c.ReplayParallelism), MaxMaxConnections),
+		positive("HTTP.ReadBuffer", max(int64(c.HTTP.ReadBuffer), 1), maxBuffer),
+		positive("HTTP.WriteBuffer", max(int64(c.HTTP.WriteBuffer), 1), maxBuffer),
+		positive("SequenceShards", max(int64(c.SequenceShards), 0)+1, layout.MaxShards+1),
+	} {
+		if field != nil {
+			return field
+		}
+	}
+	if w := c.FenceWindow; w != 0 && (w < MinFenceWindow || w > layout.MaxFenceWindow*time.Second || w%time.Second != 0) {
+		return &ArgumentError{"Config.FenceWindow", w, fmt.Sprintf("it must be from %v to ten years, in whole seconds", MinFenceWindow)}
+	}
+	if t := c.HandoverTime; t > 0 && t < minHandoverTime {
+		return &ArgumentError{"Config.HandoverTime", t, fmt.Sprintf("it must be at least %v, or less than 0 for no look", minHandoverTime)}
+	}
+	if c.GroupCommit != GroupCommitAuto && c.GroupCommit != GroupCommitOff {
+		return &ArgumentError{"Config.GroupCommit", int(c.GroupCommit), "it must be GroupCommitAuto or GroupCommitOff"}
+	}
+	if c.SequenceShards < 0 {
+		return &ArgumentError{"Config.SequenceShards", c.SequenceShards, mustNotBeNegative}
+	}
+	if err := layout.CheckJournalName(c.JournalName); err != nil {
+		return &ArgumentError{"Config.JournalName", c.JournalName, err.Error()}
+	}
+	for name, text := range map[string]string{
+		"Config.JournalTable": c.JournalTable, "Config.SnapshotTable": c.SnapshotTable, "Config.IDsIndexName": c.IDsIndexName,
+	} {
+		if !utf8.ValidString(text) {
+			return &ArgumentError{name, text, layout.ErrNotUTF8.Error()}
+		}
+	}
+	return c.checkAddresses()
+}
+
+func (c *Config) checkAddresses() error {
+	if err := c.checkHTTPClient(); err != nil {
+		return err
+	}
+	for name, address := range map[string]string{"Config.Endpoint": c.Endpoint, "Config.HTTP.Proxy": c.HTTP.Proxy} {
+		if address == "" {
+			continue
+		}
+		if u, err := url.Parse(address); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return &ArgumentError{name, address, "it must be a URL with http or https and a host"}
+		}
+	}
+	if c.AWS.Region == "" && c.Endpoint == "" && c.AWS.BaseEndpoint == nil {
+		return &ArgumentError{"Config.AWS.Region", "", "it must be set, as there is no Endpoint either: load it with the SDK's config module"}
+	}
+	return nil
+}
