@@ -3,6 +3,7 @@ package dynajournal
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -76,8 +77,13 @@ func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]Outcome, erro
 			first = err
 		}
 	}
+	written := func(o Outcome) bool { return o.SequenceNumber != 0 || MaybeApplied(o.Err) }
+	if first != nil && slices.ContainsFunc(outcomes, written) {
+		first = dynamo.Applied(first)
+	}
 	return outcomes, first
 }
+
 
 func (w *Writer) appendOne(ctx context.Context, event any, index int) (AppendResult, error) {
 	e, err := w.encode(event, index)

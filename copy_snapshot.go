@@ -30,8 +30,9 @@ func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
 		}
 		return false, nil
 	}
+	var m dynamo.Meter
 	err = j.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
-		err := j.saved.Copy(ctx, &dynamo.Meter{}, &layout.Snapshot{
+		err := j.saved.Copy(ctx, &m, &layout.Snapshot{
 			PersistenceID: s.PersistenceID,
 			SequenceNr:    s.SequenceNumber,
 			Timestamp:     s.Timestamp.UnixMilli(),
@@ -39,7 +40,7 @@ func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
 			Manifest:      s.SerializerManifest,
 			Bytes:         s.Bytes,
 		})
-		return j.snapshotError("copy a snapshot", s.PersistenceID, err)
+		return m.Mark(j.snapshotError("copy a snapshot", s.PersistenceID, err))
 	})
 	return err == nil, err
 }

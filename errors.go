@@ -169,6 +169,9 @@ func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcom
 
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 
+// MaybeApplied reports true. See the function MaybeApplied.
+func (*OutcomeUnknownError) MaybeApplied() bool { return true }
+
 // ClockError says how far the clocks are apart. errors.Is ErrClock.
 type ClockError struct {
 	// Local is what this machine's clock showed when the service's showed Service.

@@ -65,3 +65,7 @@ type wrappedError struct {
 
 // Unwrap returns the public forms, and after them the error itself.
 func (e *wrappedError) Unwrap() []error { return append(slices.Clip(e.forms), e.error) }
+
+// MaybeApplied reports what the error itself reports: an error inside of it, such as the cause of a
+// writer's end, can be that of another call.
+func (e *wrappedError) MaybeApplied() bool { return MaybeApplied(e.error) }

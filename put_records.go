@@ -57,7 +57,7 @@ func (j *Journal) PutRecords(ctx context.Context, persistenceID string, records 
 		err := putRecords(ctx, op, in, records)
 		result = PutRecordsResult{Events: in.Events, Written: in.Written, Highest: in.Highest, Cost: Cost(in.Cost())}
 		if err != nil {
-			return fmt.Errorf("write the history of %q: %w", persistenceID, itemError(j.config.JournalTable, err))
+			return fmt.Errorf("write the history of %q: %w", persistenceID, in.Mark(itemError(j.config.JournalTable, err)))
 		}
 		return nil
 	})

@@ -37,8 +37,9 @@ func ofOneID(err error) bool {
 // those of the journal, of which one does not end the checking of the others.
 func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], all bool) iter.Seq2[Finding, error] {
 	return func(yield func(Finding, error) bool) {
+		var repairs dynamo.Meter
 		err := j.eachID(ctx, opts, pids, func(ctx context.Context, c *verify.Checker, out *relay, pid string) error {
-			r := &repair{checker: c, opts: &opts, journalTable: j.config.JournalTable}
+			r := &repair{checker: c, opts: &opts, journalTable: j.config.JournalTable, meter: &repairs}
 			r.call = func(code func() error) error { return out.call(ctx, code) }
 			r.found = func(f Finding) error {
 				return r.call(func() error {
@@ -58,7 +59,7 @@ func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Se
 			return err
 		})
 		if err != nil && !errors.Is(err, protocol.ErrStop) {
-			yield(Finding{}, fmt.Errorf("verify journal %q: %w", j.config.JournalName, public(err)))
+			yield(Finding{}, fmt.Errorf("verify journal %q: %w", j.config.JournalName, repairs.Mark(public(err))))
 		}
 	}
 }
@@ -68,6 +69,8 @@ type repair struct {
 	checker      *verify.Checker
 	opts         *VerifyOptions
 	journalTable string
+	// meter is for the requests of repairs.
+	meter *dynamo.Meter
 	// call runs the caller's code, one call at a time.
 	call  func(code func() error) error
 	found func(Finding) error
@@ -95,7 +98,7 @@ func (r *repair) run(ctx context.Context, pid string) error {
 // mend checks a persistence id, and mends what it is to. It returns how many findings it has
 // mended, and how many it has not.
 func (r *repair) mend(ctx context.Context, pid string) (mended, left int, err error) {
-	mender := &verify.Mender{Meter: &dynamo.Meter{}, Archive: r.archive}
+	mender := &verify.Mender{Meter: r.meter, Archive: r.archive}
 	err = r.checker.Check(ctx, pid, func(f verify.Finding) error {
 		if !f.Repairable() || !r.opts.asked(RepairOption(f.Option)) {
 			left++

@@ -133,7 +133,7 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 		if errors.Is(err, snapshots.ErrTooLarge) {
 			err = &RejectedError{PersistenceID: metadata.PersistenceID, Index: 0, Err: err}
 		}
-		return j.snapshotError("save a snapshot", metadata.PersistenceID, err)
+		return m.Mark(j.snapshotError("save a snapshot", metadata.PersistenceID, err))
 	})
 	return Cost(m.Cost()), err
 }
@@ -217,7 +217,7 @@ func (j *Journal) DeleteSnapshots(ctx context.Context, persistenceID string, cri
 	err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, _ *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria) error {
 		var err error
 		deleted, err = j.saved.Delete(ctx, m, persistenceID, c)
-		return err
+		return m.Mark(err)
 	})
 	return deleted, j.snapshotError("delete snapshots", persistenceID, err)
 }

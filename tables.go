@@ -38,7 +38,7 @@ func CreateTables(ctx context.Context, config Config, opts TableOptions) error {
 	if opts.ReadUnits < 0 || opts.WriteUnits < 0 || (opts.ReadUnits == 0) != (opts.WriteUnits == 0) {
 		return &ArgumentError{"TableOptions.ReadUnits, WriteUnits", fmt.Sprintf("%d, %d", opts.ReadUnits, opts.WriteUnits), "give both, or neither"}
 	}
-	return public(config.provision().Create(ctx, client, provision.Options(opts)))
+	return client.Mark(public(config.provision().Create(ctx, client, provision.Options(opts))))
 }
 
 // TableChange is something that UpdateTables has added.
@@ -64,7 +64,7 @@ func UpdateTables(ctx context.Context, config Config) ([]TableChange, error) {
 		changes = append(changes, TableChange(change))
 	}
 	if err != nil {
-		return changes, fmt.Errorf("update journal table %q: %w", config.JournalTable, public(err))
+		return changes, fmt.Errorf("update journal table %q: %w", config.JournalTable, client.Mark(public(err)))
 	}
 	return changes, nil
 }
@@ -84,7 +84,7 @@ func DeleteTables(ctx context.Context, config Config) ([]string, error) {
 			continue
 		}
 		if err != nil {
-			return deleted, fmt.Errorf("delete table %q: %w", name, err)
+			return deleted, fmt.Errorf("delete table %q: %w", name, client.Mark(err))
 		}
 		deleted = append(deleted, name)
 	}

@@ -36,6 +36,19 @@ func (w *Writer) RecoveryCost() Cost { return Cost(w.state.RecoveryCost()) }
 // they said.
 func (w *Writer) DeletedTo() int64 { return w.state.DeletedTo() }
 
+// Err returns why the writer has ended, nil while it may write. It may be called at any time: it does
+// not wait for the calls in flight.
+//
+// The error is that of the call that ended the writer: [ErrWriterConflict], [ErrOutcomeUnknown], or an
+// error of a request after which a part of an atomic write is stored. After a purge it is an error of
+// no further kind. After [Journal.Close] it is [ErrClosed], unless the writer had ended before.
+func (w *Writer) Err() error {
+	if err := w.state.Err(); err != nil {
+		return public(err)
+	}
+	return context.Cause(w.journal.life.Reading())
+}
+
 // NextSequenceNumber is the sequence number that the next event gets. It waits for the calls under
 // way.
 func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
@@ -73,7 +86,7 @@ func (w *Writer) remove(ctx context.Context, do func(context.Context, *dynamo.Me
 			return public(err)
 		}
 		defer w.state.Leave()
-		return do(ctx, &m)
+		return m.Mark(do(ctx, &m))
 	})
 	return Cost(m.Cost()), err
 }

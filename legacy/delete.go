@@ -54,7 +54,7 @@ func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64, how Deletio
 	deleted, err := w.journal.store.deleteTo(ctx, &m, w.pid, min(sequenceNumber, highest), highest, how == Mark)
 	result := DeleteResult{Deleted: deleted, Cost: dynajournal.Cost(m.Cost())}
 	if err != nil {
-		return result, fmt.Errorf("delete events of %q to %d: %w", w.pid, sequenceNumber, w.journal.named(err))
+		return result, fmt.Errorf("delete events of %q to %d: %w", w.pid, sequenceNumber, m.Mark(w.journal.named(err)))
 	}
 	return result, nil
 }
@@ -98,7 +98,8 @@ func (w *Writer) Confirm(ctx context.Context, sequenceNumber int64, channel stri
 		return nil, err
 	}
 	defer release()
-	changed, err := w.journal.client.Update(ctx, &dynamo.Meter{}, dynamo.Update{
+	var m dynamo.Meter
+	changed, err := w.journal.client.Update(ctx, &m, dynamo.Update{
 		Table:      w.journal.config.Journal.JournalTable,
 		Key:        w.journal.store.eventKey(w.pid, sequenceNumber),
 		Expression: "ADD " + attrConfirmations + " :channel",
@@ -109,7 +110,7 @@ func (w *Writer) Confirm(ctx context.Context, sequenceNumber int64, channel stri
 		err = ErrNoEvent
 	}
 	if err != nil {
-		return nil, fmt.Errorf("confirm event %d of %q: %w", sequenceNumber, w.pid, err)
+		return nil, fmt.Errorf("confirm event %d of %q: %w", sequenceNumber, w.pid, m.Mark(err))
 	}
 	all, ok := changed[attrConfirmations].(*types.AttributeValueMemberSS)
 	if !ok { // a service that does not return what it has changed

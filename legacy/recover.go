@@ -103,6 +103,19 @@ func (w *Writer) WriterUUID() string { return w.uuid }
 // RecoveryCost is what the recovery cost that handed the writer out.
 func (w *Writer) RecoveryCost() dynajournal.Cost { return dynajournal.Cost(w.recovery.Cost()) }
 
+// Err returns why the writer has ended, nil while it may write. It may be called at any time: it does
+// not wait for the calls in flight.
+//
+// The error is that of the call that ended the writer: dynajournal.ErrWriterConflict or
+// ErrOutcomeUnknown. After Journal.Close it is dynajournal.ErrClosed, unless the writer had ended
+// before.
+func (w *Writer) Err() error {
+	if err := w.turn.Err(); err != nil {
+		return err
+	}
+	return context.Cause(w.journal.life.Reading())
+}
+
 // NextSequenceNumber is the sequence number that the next event gets. It waits for the calls under way.
 func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
 	release, err := w.enter(ctx)

@@ -114,7 +114,7 @@ func CreateTable(ctx context.Context, config Config) error {
 		err = config.checkTable(ctx, client)
 	}
 	if err != nil {
-		return fmt.Errorf("create the table %q of a %s journal: %w", config.Journal.JournalTable, config.Layout, err)
+		return fmt.Errorf("create the table %q of a %s journal: %w", config.Journal.JournalTable, config.Layout, client.Mark(err))
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func DeleteTable(ctx context.Context, config Config) error {
 		err = client.DeleteTable(ctx, config.Journal.JournalTable)
 	}
 	if err != nil {
-		return fmt.Errorf("delete the table %q of a %s journal: %w", config.Journal.JournalTable, config.Layout, err)
+		return fmt.Errorf("delete the table %q of a %s journal: %w", config.Journal.JournalTable, config.Layout, client.Mark(err))
 	}
 	return nil
 }

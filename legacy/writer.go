@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -51,6 +52,10 @@ func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]dynajournal.O
 		if err != nil && (first == nil || !errors.Is(err, dynajournal.ErrRejected)) {
 			first = err
 		}
+	}
+	written := func(o dynajournal.Outcome) bool { return o.SequenceNumber != 0 || dynajournal.MaybeApplied(o.Err) }
+	if first != nil && slices.ContainsFunc(outcomes, written) {
+		first = dynamo.Applied(first)
 	}
 	return outcomes, first
 }

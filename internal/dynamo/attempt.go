@@ -139,6 +139,9 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 	out, cost, err := send(ctx)
 	a.timedOut = err != nil && a.timeout > 0 && ctx.Err() != nil && a.ctx.Err() == nil
 	cancel()
+	if a.write {
+		a.client.note(m, err)
+	}
 	cost.Requests = 1
 	if m != nil {
 		m.add(cost)

@@ -66,6 +66,8 @@ type Client struct {
 	opts     Options
 	slots    chan struct{} // has an element for each request in flight
 	idle     func()
+	// writes knows whether a write was done or may have been done.
+	writes Meter
 }
 
 // New returns a client. It sends nothing.

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -32,6 +33,8 @@ func (c Cost) units() Cost { return Cost{ReadUnits: c.ReadUnits, WriteUnits: c.W
 type Meter struct {
 	mu   sync.Mutex
 	cost Cost
+	// wrote reports whether a write was done or may have been done.
+	wrote atomic.Bool
 }
 
 // Cost returns the cost until now.

@@ -39,6 +39,7 @@ func (c *Client) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput)
 		if _, ok := errors.AsType[*types.ResourceInUseException](err); ok {
 			return false, Cost{}, nil
 		}
+		c.note(nil, err)
 		return err == nil, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
 	})
 	if err != nil {
@@ -50,7 +51,7 @@ func (c *Client) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput)
 // DeleteTable deletes a table, and waits until it is gone or ctx ends. The error is
 // ErrTableNotFound if the table does not exist.
 func (c *Client) DeleteTable(ctx context.Context, table string) error {
-	r := request{operation: "DeleteTable", table: table}
+	r := request{operation: "DeleteTable", table: table, write: true}
 	_, err := call(ctx, c, &Meter{}, r, func(ctx context.Context) (struct{}, Cost, error) {
 		_, err := c.api.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &table})
 		return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
@@ -70,7 +71,7 @@ func (c *Client) DeleteTable(ctx context.Context, table string) error {
 // UpdateTable changes a table, and waits until it and its indexes are active or ctx ends.
 func (c *Client) UpdateTable(ctx context.Context, in *dynamodb.UpdateTableInput) error {
 	table := aws.ToString(in.TableName)
-	r := request{operation: "UpdateTable", table: table}
+	r := request{operation: "UpdateTable", table: table, write: true}
 	_, err := call(ctx, c, &Meter{}, r, func(ctx context.Context) (struct{}, Cost, error) {
 		_, err := c.api.UpdateTable(ctx, in)
 		return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
@@ -110,7 +111,7 @@ func (c *Client) DescribeTTL(ctx context.Context, table string) (types.TimeToLiv
 
 // EnableTTL makes items expire by a numeric attribute in seconds since 1970.
 func (c *Client) EnableTTL(ctx context.Context, table, attribute string) error {
-	r := request{operation: "UpdateTimeToLive", table: table}
+	r := request{operation: "UpdateTimeToLive", table: table, write: true}
 	_, err := call(ctx, c, &Meter{}, r, func(ctx context.Context) (struct{}, Cost, error) {
 		_, err := c.api.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 			TableName:               &table,

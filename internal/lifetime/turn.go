@@ -31,17 +31,17 @@ func (t *Turn) Enter(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("write to %q: %w", t.pid, err)
 	}
-	if err := t.err(); err != nil {
+	if err := t.refusal(); err != nil {
 		return err
 	}
 	select {
 	case t.held <- struct{}{}:
 	case <-t.over: // a write of it may go on in the background, and keep the turn
-		return t.err()
+		return t.refusal()
 	case <-ctx.Done():
 		return fmt.Errorf("write to %q: %w", t.pid, context.Cause(ctx))
 	}
-	err := t.err()
+	err := t.refusal()
 	if err != nil {
 		t.Leave()
 	}
@@ -59,10 +59,27 @@ func (t *Turn) End(cause error) {
 	}
 }
 
-// err is the error of a call on a writer that has ended, nil while it lives.
-func (t *Turn) err() error {
+// Err returns the cause of the writer's end, nil before. It does not wait for the turn.
+func (t *Turn) Err() error {
 	if cause := t.cause.Load(); cause != nil {
-		return fmt.Errorf("%w: %q: it ended with: %w", t.ended, t.pid, *cause)
+		return *cause
 	}
 	return nil
 }
+
+// refusal returns the error of a call on a writer that has ended, nil before.
+func (t *Turn) refusal() error {
+	if cause := t.Err(); cause != nil {
+		return &endedError{fmt.Errorf("%w: %q: it ended with: %w", t.ended, t.pid, cause)}
+	}
+	return nil
+}
+
+// endedError is the error of a call on a writer that has ended.
+type endedError struct{ error }
+
+func (e *endedError) Unwrap() error { return e.error }
+
+// MaybeApplied reports false: the call has sent nothing, whatever the cause of the writer's end may
+// have changed.
+func (*endedError) MaybeApplied() bool { return false }

@@ -58,6 +58,9 @@ func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcom
 
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 
+// MaybeApplied reports true.
+func (*OutcomeUnknownError) MaybeApplied() bool { return true }
+
 // ClockError says how far the local clock and the service's are apart.
 type ClockError struct {
 	Local, Service time.Time

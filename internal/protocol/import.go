@@ -64,6 +64,9 @@ func (j *Journal) NewImport(pid string, pace Pace) *Import {
 // Cost is what the import has used up so far.
 func (in *Import) Cost() dynamo.Cost { return in.meter.Cost() }
 
+// Mark returns an error of the import as dynamo.Meter.Mark does.
+func (in *Import) Mark(err error) error { return in.meter.Mark(err) }
+
 // Begin reads what the target holds.
 func (in *Import) Begin(ctx context.Context) error {
 	in.began = in.journal.Clock.Now()

@@ -31,7 +31,7 @@ func (s *Store) UpgradeEvents(ctx context.Context, pid string, done func(seq int
 		}
 		return there, err
 	})
-	return u.meter.Cost(), err
+	return u.meter.Cost(), u.meter.Mark(err)
 }
 
 // unwrap is UpgradeEvents of one partition. It reports whether the partition holds anything.
