@@ -52,9 +52,6 @@ type Outcome struct {
 	Err error
 }
 
-// ErrSkipped is the outcome of an event that was not tried.
-var ErrSkipped = errors.New("not written, because an event before it failed")
-
 // AppendEach writes events one after the other, each on its own: the next only when the one before
 // is durable. It returns an outcome for each event, in order, and the first error. A rejected event
 // is left out and uses up no sequence number, those after it are written all the same; after any

@@ -2,14 +2,15 @@ package dynajournal
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// MaxSequenceNumber is the last sequence number that an event can have; the first is 1. It is one less than the largest
-// int64: the number after the last deleted event must exist, too.
-const MaxSequenceNumber int64 = layout.MaxSequenceNumber
+// MaxSequenceNumber is the highest sequence number that an event can have; the lowest is 1. It is one
+// less than the largest int64, as the number after the last deleted event has to exist, too.
+const MaxSequenceNumber int64 = math.MaxInt64 - 1
 
 // Event is one persisted event. Its bytes are always there; what they mean is decoded on demand.
 type Event struct {

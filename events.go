@@ -23,8 +23,9 @@ type Range struct {
 	Limit *int64
 }
 
-// request checks the window. It reports false if nothing can be in it.
-func (r Range) request(pid string) (protocol.Request, bool, error) {
+// request checks the window, and returns what to read. It reports false if that is nothing. options
+// is the name of the type in the error of a wrong field.
+func (r Range) request(pid, options string) (protocol.Request, bool, error) {
 	req := protocol.Request{PersistenceID: pid, From: max(r.From, 1), To: r.To, Limit: protocol.Unlimited}
 	if req.To == 0 {
 		req.To = math.MaxInt64
@@ -34,11 +35,11 @@ func (r Range) request(pid string) (protocol.Request, bool, error) {
 	}
 	switch {
 	case r.From < 0:
-		return req, false, &ArgumentError{"Range.From", r.From, mustNotBeNegative}
+		return req, false, &ArgumentError{options + ".From", r.From, mustNotBeNegative}
 	case r.To < 0:
-		return req, false, &ArgumentError{"Range.To", r.To, mustNotBeNegative}
+		return req, false, &ArgumentError{options + ".To", r.To, mustNotBeNegative}
 	case r.Limit != nil && *r.Limit < 0:
-		return req, false, &ArgumentError{"Range.Limit", *r.Limit, mustNotBeNegative}
+		return req, false, &ArgumentError{options + ".Limit", *r.Limit, mustNotBeNegative}
 	}
 	return req, req.From <= req.To && req.From <= MaxSequenceNumber && req.Limit != 0, nil
 }
@@ -72,7 +73,7 @@ func (j *Journal) Events(ctx context.Context, persistenceID string, window Range
 func (j *Journal) readEvents(
 	ctx context.Context, pid string, window Range, wait *protocol.Wait, emit func(*layout.Event) error,
 ) (protocol.Result, error) {
-	req, some, err := window.request(pid)
+	req, some, err := window.request(pid, "Range")
 	req.Wait = wait
 	if err == nil {
 		err = j.checkReadable(pid)

@@ -180,11 +180,11 @@ func (j *Journal) tooLong(prefix string) bool {
 	return errors.Is(j.store.Keys.CheckReadable(prefix), layout.ErrNoKey) || j.Native() && j.store.Keys.CheckIDsKey(prefix) != nil
 }
 
-// listing is a way to list ids.
-type listing func(context.Context, *dynamo.Meter, ids.Window, func(string) bool) error
+// idsLister lists ids.
+type idsLister func(context.Context, *dynamo.Meter, ids.Window, func(string) bool) error
 
 // sortIDs lists all ids in memory to sort them.
-func sortIDs(ctx context.Context, m *dynamo.Meter, w ids.Window, list listing, emit func(string) bool) error {
+func sortIDs(ctx context.Context, m *dynamo.Meter, w ids.Window, list idsLister, emit func(string) bool) error {
 	var all []string
 	if err := list(ctx, m, ids.Window{Prefix: w.Prefix}, func(pid string) bool {
 		if pid > w.After || w.After == "" {
@@ -204,7 +204,7 @@ func sortIDs(ctx context.Context, m *dynamo.Meter, w ids.Window, list listing, e
 }
 
 // idsSource finds the way to list ids, and whether it sorts them.
-func (j *Journal) idsSource(ctx context.Context, opts IDsOptions, known bool) (listing, bool, error) {
+func (j *Journal) idsSource(ctx context.Context, opts IDsOptions, known bool) (idsLister, bool, error) {
 	scan := func(ctx context.Context, m *dynamo.Meter, w ids.Window, emit func(string) bool) error {
 		return j.ids.Scan(ctx, m, w, max(opts.Segments, 1), emit)
 	}

@@ -111,7 +111,7 @@ func (q *liveEvents) read(ctx context.Context) (bool, error) {
 	}
 	if whole {
 		window.From = q.next
-		req, _, _ := window.request(q.pid) // it was read, so it is right
+		req, _, _ := window.request(q.pid, "Range") // it was read, so it is right
 		q.watch = q.journal.store.Watch(&req, &result, q.journal.marksOfLook())
 	}
 	return found, err

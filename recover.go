@@ -2,9 +2,7 @@ package dynajournal
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
@@ -42,7 +40,7 @@ type RecoverOptions struct {
 // Recover ends with the first error of the handler, which it returns. Other errors:
 // ErrInvalidArgument, ErrCorruptItem, ErrDeletedMeanwhile, ErrClosed, and those of any request.
 func (j *Journal) Recover(ctx context.Context, persistenceID string, opts RecoverOptions, handler func(Event) error) (*Writer, error) {
-	req, err := j.recovery(persistenceID, &opts, handler)
+	req, err := j.recoverRequest(persistenceID, &opts, handler)
 	if err != nil {
 		return nil, err
 	}
@@ -61,16 +59,13 @@ func (j *Journal) Recover(ctx context.Context, persistenceID string, opts Recove
 	return w, nil
 }
 
-// recovery checks the arguments of Recover.
-func (j *Journal) recovery(pid string, opts *RecoverOptions, handler func(Event) error) (*protocol.Request, error) {
+// recoverRequest checks the arguments of Recover, and returns what to read.
+func (j *Journal) recoverRequest(pid string, opts *RecoverOptions, handler func(Event) error) (*protocol.Request, error) {
 	window := Range{To: opts.To, Limit: opts.Limit}
 	if handler == nil {
 		window.Limit = new(int64(0))
 	}
-	req, _, err := window.request(pid)
-	if argument, ok := errors.AsType[*ArgumentError](err); ok {
-		argument.Argument = strings.Replace(argument.Argument, "Range.", "RecoverOptions.", 1)
-	}
+	req, _, err := window.request(pid, "RecoverOptions")
 	if err == nil && (opts.After < 0 || opts.After > MaxSequenceNumber) {
 		err = &ArgumentError{"RecoverOptions.After", opts.After, fmt.Sprintf("it must be from 0 to %d", MaxSequenceNumber)}
 	}

@@ -16,9 +16,9 @@ type relayed struct {
 	result chan error // has room for the one result
 }
 
-// relaying runs work in a goroutine, and what work has called on this one, until work ends. The
+// runWithRelay runs work in a goroutine, and what work has called on this one, until work ends. The
 // first call that fails ends it. Work must have ended its own goroutines when it returns.
-func relaying(ctx context.Context, op *lifetime.Operation, work func(context.Context, *relay) error) error {
+func runWithRelay(ctx context.Context, op *lifetime.Operation, work func(context.Context, *relay) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	r, ended := &relay{make(chan relayed)}, make(chan error, 1)
 	op.Go(func() {

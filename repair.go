@@ -18,17 +18,17 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// checkable returns why a persistence id can't be checked, or not be repaired where that is asked
+// checkVerifiable returns why a persistence id can't be checked, or not be repaired where that is asked
 // for: a repair may have to put items whose keys would not fit.
-func (j *Journal) checkable(pid string, opts VerifyOptions) error {
+func (j *Journal) checkVerifiable(pid string, opts VerifyOptions) error {
 	if opts.DryRun {
 		return j.checkReadable(pid)
 	}
 	return j.checkID(pid)
 }
 
-// ofOneID reports whether an error says something of one persistence id alone.
-func ofOneID(err error) bool {
+// concernsOneID reports whether an error says something of one persistence id alone.
+func concernsOneID(err error) bool {
 	item := new(layout.ItemError)
 	return errors.Is(err, ErrInvalidArgument) || errors.Is(err, ErrHole) || errors.As(err, &item)
 }
@@ -49,11 +49,11 @@ func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Se
 					return nil
 				})
 			}
-			err := j.checkable(pid, opts)
+			err := j.checkVerifiable(pid, opts)
 			if err == nil {
 				err = r.run(ctx, pid)
 			}
-			if all && ofOneID(err) {
+			if all && concernsOneID(err) {
 				return r.found(Finding{PersistenceID: pid, Kind: FindingUnchecked, Detail: err.Error()})
 			}
 			return err
@@ -153,7 +153,7 @@ func (j *Journal) eachID(
 			return err
 		}
 		orDefault(&opts.Parallelism, j.config.ReplayParallelism)
-		return relaying(ctx, op, func(ctx context.Context, r *relay) error {
+		return runWithRelay(ctx, op, func(ctx context.Context, r *relay) error {
 			return j.checkEach(ctx, checker, opts, pids, r, check)
 		})
 	})
@@ -200,7 +200,7 @@ func (j *Journal) checker(ctx context.Context, opts VerifyOptions) (*verify.Chec
 		TTL:             ttl == layout.AttrExpires,
 		Now:             j.earliest,
 		TombstoneExpiry: j.protocol.TombstoneExpiry,
-		Decode:          j.undecodable,
+		Decode:          j.checkPayload,
 		Snapshots:       j.eachSnapshot,
 	}
 	if opts.ReadUnitsPerSecond > 0 {
@@ -232,9 +232,9 @@ func (j *Journal) earliest() int64 {
 	return now
 }
 
-// undecodable says why the payload of an event can't be decoded. One whose serializer is not
-// registered may be right, if its bytes are well formed.
-func (j *Journal) undecodable(e *layout.Event) error {
+// checkPayload returns why the payload of an event can't be decoded. A payload whose serializer is not
+// registered is right if its bytes are well formed.
+func (j *Journal) checkPayload(e *layout.Event) error {
 	event := j.event(e)
 	_, err := event.Payload()
 	if errors.Is(err, serialization.ErrUnknownSerializer) {
@@ -249,7 +249,7 @@ func (j *Journal) eachSnapshot(ctx context.Context, m *dynamo.Meter, pid string,
 	var stopped error
 	err := j.saved.Each(ctx, m, pid, snapshots.Everything(), 0, func(s layout.Snapshot, damage error) bool {
 		if damage == nil {
-			damage = j.undecodableState(j.snapshot(&s))
+			damage = j.checkState(j.snapshot(&s))
 		}
 		stopped = each(s.SequenceNr, damage)
 		return stopped == nil
@@ -260,8 +260,8 @@ func (j *Journal) eachSnapshot(ctx context.Context, m *dynamo.Meter, pid string,
 	return errors.Join(err, stopped)
 }
 
-// undecodableState says of a snapshot what undecodable says of an event.
-func (j *Journal) undecodableState(s Snapshot) error {
+// checkState is checkPayload for a snapshot.
+func (j *Journal) checkState(s Snapshot) error {
 	_, err := s.State()
 	if errors.Is(err, serialization.ErrUnknownSerializer) {
 		return j.config.Serialization.WellFormed(s.Serialized())

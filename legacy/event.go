@@ -41,7 +41,9 @@ type window struct {
 // unlimited is the limit of a window that has none.
 const unlimited = math.MaxInt64
 
-func (r Range) window() (window, error) {
+// window checks the Range, and fills in its defaults. options is the name of the type in the error of a
+// wrong field.
+func (r Range) window(options string) (window, error) {
 	w := window{from: max(r.From, 1), to: r.To, limit: unlimited, corrupt: r.Corrupt}
 	if w.to == 0 {
 		w.to = dynajournal.MaxSequenceNumber
@@ -52,9 +54,9 @@ func (r Range) window() (window, error) {
 	if w.corrupt == nil {
 		w.corrupt = func(err *ItemError) error { return err }
 	}
-	for name, v := range map[string]int64{"Range.From": r.From, "Range.To": r.To, "Range.Limit": w.limit} {
+	for name, v := range map[string]int64{"From": r.From, "To": r.To, "Limit": w.limit} {
 		if v < 0 {
-			return w, &dynajournal.ArgumentError{Argument: name, Value: v, Reason: mustNotBeNegative}
+			return w, &dynajournal.ArgumentError{Argument: options + "." + name, Value: v, Reason: mustNotBeNegative}
 		}
 	}
 	return w, nil

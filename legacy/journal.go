@@ -96,7 +96,7 @@ func (j *Journal) Events(ctx context.Context, persistenceID string, r Range) ite
 }
 
 func (j *Journal) readEvents(ctx context.Context, pid string, r Range, emit func(Event) error) error {
-	w, err := r.window()
+	w, err := r.window("Range")
 	if err == nil {
 		err = j.config.checkID(pid)
 	}

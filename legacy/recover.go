@@ -3,7 +3,6 @@ package legacy
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -33,7 +32,7 @@ type RecoverOptions struct {
 // Recover ends with the first error of the handler, which it returns. Other errors: dynajournal.ErrInvalidArgument,
 // ErrCorruptItem, ErrClosed, and those of any request.
 func (j *Journal) Recover(ctx context.Context, persistenceID string, opts RecoverOptions, handler func(Event) error) (*Writer, error) {
-	window, err := opts.window()
+	windoXX
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +67,7 @@ func (o RecoverOptions) window() (window, error) {
 			Argument: "RecoverOptions.After", Value: o.After, Reason: fmt.Sprintf("it must be from 0 to %d", dynajournal.MaxSequenceNumber),
 		}
 	}
-	w, err := Range{From: o.After + 1, To: o.To, Limit: o.Limit}.window()
-	if argument, ok := err.(*dynajournal.ArgumentError); ok { //nolint:errorlint // window makes it itself
-		argument.Argument = strings.Replace(argument.Argument, "Range.", "RecoverOptions.", 1)
-	}
-	return w, err
+	return Range{From: o.After + 1, To: o.To, Limit: o.Limit}.window("RecoverOptions")
 }
 
 // Writer appends to one persistence id, and deletes from it. Recover hands it out; it belongs to that recovery. It is safe

@@ -1,0 +1,175 @@
+package dynajournal
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/protocol"
+)
+
+// HoleError names the sequence numbers that are missing. It is an ErrHole.
+type HoleError struct {
+	PersistenceID string
+	// First and Last are the first and the last of the missing numbers.
+	First, Last int64
+	// HighMark and LowMark are the highest marks, 0 if there are none.
+	HighMark, LowMark int64
+}
+
+func (e *HoleError) Error() string { return (*protocol.HoleError)(e).Error() }
+
+// Is reports whether target is ErrHole.
+func (e *HoleError) Is(target error) bool { return target == ErrHole }
+
+// ConflictError names the writer that has taken a sequence number. It is an ErrWriterConflict.
+type ConflictError struct {
+	PersistenceID string
+	// SequenceNumber is the number that was to be written.
+	SequenceNumber int64
+	// WriterUUID is the writer of the event that is stored there. It is empty if the number is
+	// deleted or sealed, or if the event names no writer, as in older layouts.
+	WriterUUID string
+}
+
+func (e *ConflictError) Error() string { return (*protocol.ConflictError)(e).Error() }
+
+// Is reports whether target is ErrWriterConflict.
+func (e *ConflictError) Is(target error) bool { return target == ErrWriterConflict }
+
+// OutcomeUnknownError names the events that may be written. It is an ErrOutcomeUnknown.
+type OutcomeUnknownError struct {
+	PersistenceID string
+	// First and Last are the sequence numbers of the first and the last event.
+	First, Last int64
+	// Err is the cause: a lost response, or the end of the context.
+	Err error
+}
+
+func (e *OutcomeUnknownError) Error() string { return (*protocol.OutcomeUnknownError)(e).Error() }
+
+// Is reports whether target is ErrOutcomeUnknown.
+func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
+
+func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
+
+// MaybeApplied returns true. See the function MaybeApplied.
+func (*OutcomeUnknownError) MaybeApplied() bool { return true }
+
+// ClockError names the difference between the clocks. It is an ErrClock.
+type ClockError struct {
+	// Local is the time of this machine's clock when the service's clock showed Service.
+	Local, Service time.Time
+	// Offset is by how much the local clock is ahead. Limit is the largest offset that is allowed, a
+	// tenth of the fence window.
+	Offset, Limit time.Duration
+}
+
+func (e *ClockError) Error() string { return (*protocol.ClockError)(e).Error() }
+
+// Is reports whether target is ErrClock.
+func (e *ClockError) Is(target error) bool { return target == ErrClock }
+
+// RejectedError is the reason why events can't be stored. It is an ErrRejected.
+type RejectedError struct {
+	PersistenceID string
+	// Index is the index of the event among the arguments, -1 for the atomic write as a whole.
+	Index int
+	// Size and Limit are in bytes, or in events if an atomic write has too many. Both are 0 if the
+	// size is not the reason.
+	Size, Limit int
+	// Err is the reason.
+	Err error
+}
+
+func (e *RejectedError) Error() string { return (*protocol.RejectedError)(e).Error() }
+
+// Is reports whether target is ErrRejected.
+func (e *RejectedError) Is(target error) bool { return target == ErrRejected }
+
+func (e *RejectedError) Unwrap() error { return e.Err }
+
+// ContentConflictError names the first sequence number at which the target of a copy holds other
+// content. It is an ErrContentConflict.
+type ContentConflictError struct {
+	PersistenceID  string
+	SequenceNumber int64
+	// Detail describes what is stored there.
+	Detail string
+}
+
+func (e *ContentConflictError) Error() string { return (*protocol.ContentConflictError)(e).Error() }
+
+// Is reports whether target is ErrContentConflict.
+func (e *ContentConflictError) Is(target error) bool { return target == ErrContentConflict }
+
+// ArgumentError names the argument that is wrong. It is an ErrInvalidArgument.
+type ArgumentError struct {
+	// Argument is the name of the argument, or of the type and the field, such as Config.Endpoint.
+	Argument string
+	Value    any
+	Reason   string
+}
+
+func (e *ArgumentError) Error() string {
+	return fmt.Sprintf("%v: %s = %v: %s", ErrInvalidArgument, e.Argument, quoted(e.Value), e.Reason)
+}
+
+// Is reports whether target is ErrInvalidArgument.
+func (e *ArgumentError) Is(target error) bool { return target == ErrInvalidArgument }
+
+// mustNotBeNegative is the reason of many an ArgumentError.
+const mustNotBeNegative = "it must not be negative"
+
+// quoted returns a string in quotes, shortened if it is long, and any other value as it is.
+func quoted(v any) any {
+	const longest = 60
+	s, ok := v.(string)
+	if !ok {
+		return v
+	}
+	if len(s) > longest {
+		return fmt.Sprintf("%.*q… (%d bytes)", longest, s, len(s))
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// ItemError names the stored item that can't be read. It is an ErrCorruptItem.
+type ItemError struct {
+	Table string
+	// Par and Num are the item's key.
+	Par string
+	Num int64
+	// Attribute is the name of the attribute that can't be read.
+	Attribute string
+	// Err is the reason.
+	Err error
+}
+
+func (e *ItemError) Error() string { return (*protocol.ItemError)(e).Error() }
+
+// Is reports whether target is ErrCorruptItem.
+func (e *ItemError) Is(target error) bool { return target == ErrCorruptItem }
+
+func (e *ItemError) Unwrap() error { return e.Err }
+
+// DamagedSnapshotError names a stored snapshot that can't be read, as one of its items is missing or
+// damaged. It is an ErrCorruptItem.
+//
+// Restore the items from a backup. Or load an older snapshot, with SnapshotCriteria.MaxSequenceNumber
+// below the damaged one: that is right if Bounds.Lowest is at most the older snapshot's number plus
+// one. Then save a new snapshot, or delete the damaged one.
+type DamagedSnapshotError struct {
+	PersistenceID  string
+	SequenceNumber int64
+	// Err is the reason; an *ItemError if an item can't be read.
+	Err error
+}
+
+func (e *DamagedSnapshotError) Error() string {
+	return fmt.Sprintf("the snapshot of %q at %d is damaged: %v", e.PersistenceID, e.SequenceNumber, e.Err)
+}
+
+// Is reports whether target is ErrCorruptItem.
+func (e *DamagedSnapshotError) Is(target error) bool { return target == ErrCorruptItem }
+
+func (e *DamagedSnapshotError) Unwrap() error { return e.Err }
