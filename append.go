@@ -81,7 +81,6 @@ func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]Outcome, erro
 	return outcomes, first
 }
 
-
 func (w *Writer) appendOne(ctx context.Context, event any, index int) (AppendResult, error) {
 	e, err := w.encode(event, index)
 	if err != nil {

@@ -32,7 +32,7 @@ type RecoverOptions struct {
 // Recover ends with the first error of the handler, which it returns. Other errors: dynajournal.ErrInvalidArgument,
 // ErrCorruptItem, ErrClosed, and those of any request.
 func (j *Journal) Recover(ctx context.Context, persistenceID string, opts RecoverOptions, handler func(Event) error) (*Writer, error) {
-	windoXX
+	window, err := opts.window()
 	if err != nil {
 		return nil, err
 	}
