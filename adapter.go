@@ -6,19 +6,21 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// EventAdapter changes events on their way into the journal and out of it, as Akka's event adapters do: to keep the domain's
-// types apart from the stored ones, and to read what older versions stored. It must be safe for concurrent use.
+// EventAdapter converts events before they are stored and after they are read, as Akka's event
+// adapters do. It keeps the types of the program apart from the stored ones, and reads what older
+// versions have stored. It must be safe for concurrent use.
 type EventAdapter interface {
-	// ToJournal gives what is stored in the place of an event, and a manifest that is stored beside it; the manifest may be
-	// empty. An error rejects the event.
+	// ToJournal returns the value to store for an event, and a manifest to store with it. The
+	// manifest may be empty. An error rejects the event.
 	ToJournal(event any) (stored any, manifest string, err error)
-	// FromJournal gives the events that a stored one stands for, in order: one, several or none. All have the stored one's
-	// sequence number. An error ends the reading.
+	// FromJournal returns the events for a stored value, in order: one, several or none. All have the
+	// sequence number of the stored event. An error ends the reading.
 	FromJournal(stored any, manifest string) ([]any, error)
 }
 
-// deliver gives a stored event to a reader: as it is, or what the adapter makes of it. A payload that can't be decoded is
-// given as it is: a reader that does not need its value is not disturbed, one that asks for it gets the error.
+// deliver passes a stored event, or the events for which the adapter converts it, to a reader. An
+// event whose payload can't be decoded is passed without its value: Event.Payload returns the error,
+// so that a reader that does not need the value goes on.
 func (j *Journal) deliver(e *layout.Event, read func(Event) error) error {
 	event := j.event(e)
 	if j.config.Adapter == nil && !j.config.DecodeEagerly {
@@ -47,7 +49,7 @@ func (j *Journal) deliver(e *layout.Event, read func(Event) error) error {
 	return nil
 }
 
-// adapt gives what is stored in the place of an event, and the manifest beside it.
+// adapt returns the value to store for an event, and the manifest to store with it.
 func (j *Journal) adapt(event any) (any, string, error) {
 	if j.config.Adapter == nil {
 		return event, "", nil

@@ -10,25 +10,30 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// AppendResult says what an append has written.
+// AppendResult is the result of an append.
 type AppendResult struct {
-	// First and Last are the sequence numbers of the events.
+	// First and Last are the sequence numbers of the first and the last event.
 	First, Last int64
-	// Cost is what it cost, retries included.
+	// Cost includes that of retries.
 	Cost Cost
 }
 
-// Append writes events as one atomic write: all of them or none is there for every reader, however
-// many they are (bounded by Config.MaxBatchEvents and MaxBatchBytes). It returns when they are
-// durable. Values are serialized by Config.Serialization; a serialization.Payload is written as it
-// is.
+// Append writes events as one atomic write, and returns when they are durable. A reader finds all of
+// them or none. Config.MaxBatchEvents and Config.MaxBatchBytes limit their number and size.
+// Config.Serialization encodes the values; a [serialization.Payload] is written as it is.
 //
-// A context that ends before anything is sent changes nothing. One that ends later makes Append
-// return ErrOutcomeUnknown at once, while the journal goes on writing; the writer has ended then.
+// If ctx ends before anything is sent, nothing is written. If it ends later, Append returns
+// [ErrOutcomeUnknown] at once, the journal goes on writing, and the writer has ended.
 //
-// Errors: ErrRejected, ErrSequenceExhausted and ErrInvalidArgument (no events) leave the writer
-// alive, nothing is written; so do errors of requests, if no part of the write was done.
-// ErrWriterConflict and ErrOutcomeUnknown end it.
+// Errors:
+//
+//   - [ErrRejected], [ErrSequenceExhausted], [ErrInvalidArgument] (no events): nothing is written, and
+//     the writer goes on.
+//   - Errors of requests, and the context's: nobody will read any of the events. The writer goes on
+//     unless some events of an atomic write are stored: see [Writer.Err].
+//   - [ErrWriterConflict]: the same, and the writer has ended.
+//   - [ErrOutcomeUnknown]: the events may be written, and the writer has ended.
+//   - [ErrWriterEnded], [ErrClosed]: nothing is written.
 func (w *Writer) Append(ctx context.Context, events ...any) (AppendResult, error) {
 	if len(events) == 0 {
 		return AppendResult{}, &ArgumentError{"events", 0, "there must be at least one"}
@@ -43,22 +48,23 @@ func (w *Writer) Append(ctx context.Context, events ...any) (AppendResult, error
 	return w.append(ctx, encoded, 0)
 }
 
-// Outcome is what became of one event of AppendEach.
+// Outcome is the outcome of one event of AppendEach.
 type Outcome struct {
-	// SequenceNumber is the event's, 0 if it was not written.
+	// SequenceNumber is the number of the event, 0 if Err is not nil.
 	SequenceNumber int64
-	// Err is why it was not written, or not acknowledged. ErrSkipped is an event that was not
-	// tried, because one before it failed.
+	// Err is the error of Append for the event, or ErrSkipped.
 	Err error
 }
 
-// AppendEach writes events one after the other, each on its own: the next only when the one before
-// is durable. It returns an outcome for each event, in order, and the first error. A rejected event
-// is left out and uses up no sequence number, those after it are written all the same; after any
-// other error the rest is skipped. Errors are those of Append.
+// AppendEach writes events one after the other, each on its own and only when the one before is
+// durable. It returns an outcome for each event, in order, and the first error other than
+// [ErrRejected], or else the first error. Errors are those of [Writer.Append].
 //
-// Each outcome says what was true when the journal went on to the next event. While the call goes
-// on, another writer can delete or purge events that it has written.
+// A rejected event uses no sequence number, and the events behind it are written. After any other
+// error the remaining events are not written: their outcome is [ErrSkipped].
+//
+// An outcome is that of the moment at which the event was written. Another writer can delete or purge
+// the event before AppendEach returns.
 func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(events))
 	var first error
@@ -89,7 +95,7 @@ func (w *Writer) appendOne(ctx context.Context, event any, index int) (AppendRes
 	return w.append(ctx, []*layout.Event{e}, index)
 }
 
-// encode makes a stored event of a value, without its number; index is its place in the call.
+// encode returns the stored form of an event, without its number. index is its index in the call.
 func (w *Writer) encode(event any, index int) (*layout.Event, error) {
 	stored, manifest, err := w.journal.adapt(event)
 	var p serialization.Payload
@@ -105,11 +111,11 @@ func (w *Writer) encode(event any, index int) (*layout.Event, error) {
 	return &layout.Event{Bytes: p.Bytes, SerializerID: p.SerializerID, SerializerManifest: p.Manifest, Manifest: manifest}, nil
 }
 
-// errManifestNotText is why events and states are rejected whose manifest would not be read as it
-// was written.
+// errManifestNotText rejects events and states whose manifest would be read otherwise than it was
+// written.
 var errManifestNotText = errors.New("its manifest is not valid UTF-8")
 
-// append writes one atomic write; index is the place of its first event in the call.
+// append writes one atomic write. index is the index of its first event in the call.
 func (w *Writer) append(ctx context.Context, events []*layout.Event, index int) (AppendResult, error) {
 	release, err := w.enter(ctx)
 	if err != nil {

@@ -9,16 +9,19 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-// Bounds are the sequence numbers of a persistence id.
+// Bounds are the lowest and the highest sequence number of a persistence id.
 type Bounds struct {
-	// Lowest is the first sequence number that is not deleted; 0 if nothing was ever deleted.
+	// Lowest is the lowest sequence number that is not deleted; 0 if nothing was ever deleted.
 	Lowest int64
-	// Highest is the highest sequence number that is taken, also by an event that was deleted
-	// since; 0 if none ever was.
+	// Highest is the highest sequence number that is or was taken; 0 if none ever was. The event may
+	// be deleted.
 	Highest int64
 }
 
-// Bounds reads the lowest and the highest sequence number of a persistence id.
+// Bounds reads the lowest and the highest sequence number of a persistence id. Those of an id that was
+// never written are 0.
+//
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrClosed], and those of requests.
 func (j *Journal) Bounds(ctx context.Context, persistenceID string) (Bounds, error) {
 	if err := j.checkReadable(persistenceID); err != nil {
 		return Bounds{}, err
@@ -35,18 +38,21 @@ func (j *Journal) Bounds(ctx context.Context, persistenceID string) (Bounds, err
 	return bounds, nil
 }
 
-// Listing is what the journal's table holds for one persistence id, item by item.
+// Listing lists the items of a persistence id in the journal table.
 type Listing struct {
-	// LowMarks and HighMarks are the values of the marks that exist, rising.
+	// LowMarks and HighMarks are the values of the marks, in ascending order.
 	LowMarks, HighMarks []int64
-	// SequenceNumbers are those of events, whether they count or not; Tombstones those of deleted
-	// events, Seals the closed numbers. All rising.
+	// SequenceNumbers are the numbers of events, also of those that readers do not find. Tombstones
+	// are the numbers of deleted events, Seals the numbers that are closed for good. All are in
+	// ascending order.
 	SequenceNumbers, Tombstones, Seals []int64
 }
 
-// List lists the items of a persistence id as they are stored, below the low mark and parts of
-// atomic writes included. It is for inspection. Wide spans of deleted numbers are not read as a
-// whole: a few items that are alone there can be missing.
+// List lists the items of a persistence id as they are stored, also those below the low mark and of
+// incomplete atomic writes. It is for inspection. It does not read wide spans of deleted numbers as a
+// whole, and can miss single items there.
+//
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrClosed], and those of requests.
 func (j *Journal) List(ctx context.Context, persistenceID string) (Listing, error) {
 	if err := j.checkReadable(persistenceID); err != nil {
 		return Listing{}, err

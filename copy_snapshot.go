@@ -8,10 +8,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-// CopySnapshot saves a snapshot that comes from elsewhere with its number and time. If the same one
-// is there it does nothing and says false; one of the same number with other content is a
-// *ContentConflictError. Called again after a crash it goes on with what it has begun. Errors are
-// those of SaveSnapshot besides.
+// CopySnapshot saves a snapshot of another journal with its sequence number and timestamp. It reports
+// whether it has saved it: false if the same snapshot is stored already. It may be repeated after an
+// error or a crash.
+//
+// Errors: [ErrContentConflict] if another snapshot of the same number is stored, and those of
+// [Journal.SaveSnapshot] and [Journal.LoadSnapshot].
 func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
 	if err := j.checkSnapshot(s.SnapshotMetadata); err != nil {
 		return false, err
@@ -45,6 +47,7 @@ func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
 	return err == nil, err
 }
 
+// sameState reports whether two snapshots have the same serialized state.
 func sameState(a, b Snapshot) bool {
 	return a.SerializerID == b.SerializerID && a.SerializerManifest == b.SerializerManifest && string(a.Bytes) == string(b.Bytes)
 }

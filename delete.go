@@ -7,24 +7,30 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// DeleteResult says what a deletion has done.
+// DeleteResult is the result of a deletion.
 type DeleteResult struct {
-	// Lowest is the first sequence number that is not deleted.
+	// Lowest is the lowest sequence number that is not deleted.
 	Lowest int64
-	// Removed is how many sequence numbers were removed by this call, those of an earlier one that
-	// it finished included.
+	// Removed is how many sequence numbers this call has removed, also of a deletion that was
+	// interrupted before.
 	Removed int64
 	Cost    Cost
 }
 
-// DeleteTo deletes all events up to a sequence number, or up to the highest if that is lower. The
-// highest sequence number stays. The low mark is stored first: from then on no reader sees the
-// events. Then their items are replaced by tombstones, which keep their numbers taken for
-// Config.FenceWindow, so that a writer that was paused meanwhile can't write there. What a deletion
-// that was cut short left, the next one removes.
+// DeleteTo deletes all events up to a sequence number, or up to the highest one if that is lower. The
+// highest sequence number stays taken for good.
 //
-// Errors leave the writer alive, and the deletion begun or not: it can be called again. A context
-// that ends stops it between two steps.
+// It stores the low mark first: from then on readers do not find the events. Then it replaces the
+// items of the events by tombstones, which keep the numbers taken for Config.FenceWindow, so that a
+// writer that was paused meanwhile can't write there.
+//
+// After an error the deletion may be done in part ([MaybeApplied] reports whether), the result is
+// that of the part, and the writer goes on unless it reports [ErrWriterConflict]. Repeat the call to
+// finish the deletion; any later deletion finishes it, too. A context that ends stops the deletion
+// between two steps.
+//
+// Errors: [ErrInvalidArgument], [ErrClock], [ErrTooLate], [ErrCorruptItem], [ErrWriterConflict],
+// [ErrWriterEnded], [ErrClosed], and those of requests.
 func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64) (DeleteResult, error) {
 	if sequenceNumber < 0 {
 		return DeleteResult{}, &ArgumentError{"sequence number", sequenceNumber, mustNotBeNegative}
@@ -44,39 +50,42 @@ func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64) (DeleteResu
 	return result, err
 }
 
-// PurgeOptions say how a persistence id is purged.
+// PurgeOptions are the options of Purge.
 type PurgeOptions struct {
-	// Now removes every item at once. It needs that no other writer of the persistence id lives,
-	// and no repair of it runs: one that was paused could write on as if nothing had happened. Nor
-	// may the id be used again while anything of the purge can be under way, which is 15 minutes
-	// after a request of it had no answer. A journal that is shared with a JVM always does so.
+	// Now removes every item at once, so that nothing fences earlier writers. Set it only if the
+	// persistence id has no other writer and is not being repaired: a writer that was paused could go
+	// on writing. If a request of the purge had no response, do not use the id for 15 minutes, for as
+	// long as the request can be in flight.
+	//
+	// Defaults to false in a native journal. A purge in a journal that is shared with a JVM always
+	// removes every item at once.
 	Now bool
 }
 
-// PurgeResult says what a purge has removed.
+// PurgeResult is the result of a purge.
 type PurgeResult struct {
-	// Removed is how many sequence numbers and snapshots were removed: those that no deletion had
-	// removed before, and events that one had left. The number that the purge itself takes is not
-	// among them.
+	// Removed is how many sequence numbers and snapshots were removed, without those that a deletion
+	// had removed before, and without the number that the purge itself takes.
 	Removed int64
 	Cost    Cost
 }
 
-// Purge removes all trace of the persistence id: its snapshots, its events, its marks. The writer
-// ends. What is left are tombstones and marks that expire after Config.FenceWindow; until then the
-// id can be used again, going on after its highest sequence number, which the purge itself raises
-// by one: it fences the writers that were there before. With PurgeOptions.Now, and in a journal
-// that is shared with a JVM, nothing is left, and the id begins again at 1. Snapshots are not
-// fenced: one that is saved while the id is purged, or later from a state of before, outlives the
-// purge.
+// Purge removes the snapshots, the events and the marks of the persistence id, and ends the writer.
 //
-// Of a long-lived id, most of which was deleted before, not every number is looked at: less than
-// 100 items in a row that are alone among more than 100,000 deleted numbers can be missed, and more
-// among more than a million.
+// In a native journal tombstones and marks are left, which expire after Config.FenceWindow. Until then
+// the id goes on after its highest sequence number, which the purge raises by one to fence earlier
+// writers. With PurgeOptions.Now, and in a journal that is shared with a JVM, nothing is left, and the
+// id begins again at 1. Snapshots are not fenced: one that is saved during the purge, or later from an
+// earlier state, stays.
 //
-// ErrWriterConflict says that another writer has written, before the purge began or after it had
-// fenced the others: then what that one has written stays. Other errors leave a part removed: call
-// it again, with a new writer.
+// If most numbers of an id were deleted before, Purge does not read all of them. It can miss fewer
+// than 100 items in a row among more than 100,000 deleted numbers, and more items among more than a
+// million.
+//
+// After [ErrWriterConflict], another writer has written, before the purge or after it had fenced
+// earlier writers, and its events stay. After another error the purge may be done in part
+// ([MaybeApplied] reports whether): recover, and repeat it with the new writer. Errors are those of
+// [Writer.DeleteTo].
 func (w *Writer) Purge(ctx context.Context, opts PurgeOptions) (PurgeResult, error) {
 	var result PurgeResult
 	cost, err := w.remove(ctx, func(ctx context.Context, m *dynamo.Meter) error {

@@ -18,30 +18,29 @@ type Table struct {
 	Keys []KeyAttribute
 	// Indexes are the table's indexes, sorted by name.
 	Indexes []Index
-	// TTL is the attribute by which items expire, empty if they don't. TTLStatus is DynamoDB's,
-	// such as ENABLED; empty if the service does not say it.
+	// TTL is the attribute by which items expire, empty if they do not. TTLStatus is DynamoDB's,
+	// such as ENABLED; empty if the service returns none.
 	TTL, TTLStatus string
 	// ReadUnits and WriteUnits are the provisioned capacity; both are 0 on demand.
 	ReadUnits, WriteUnits int64
-	// Stream is what the table's stream holds of a change, such as NEW_IMAGE, empty if there is no
-	// stream.
+	// Stream is the view type of the table's stream, such as NEW_IMAGE, empty if there is no stream.
 	Stream string
 
-	// What the journal's header says follows. It is zero for a snapshot table, and where there is
-	// no header: then the journal is a JVM's.
+	// The following fields are the journal's header. They are zero for a snapshot table, and if there
+	// is no header: then a JVM has made the table.
 
-	// Version is the version of the stored format. Of a version that this package does not know,
-	// the other fields are zero.
+	// Version is the version of the stored format. If this package does not know it, the other fields
+	// are zero.
 	Version int
 	// Kind is native or shared.
 	Kind string
 	// Shards is the number of shards of the marks.
 	Shards int
-	// FenceWindow is how long deleted numbers stay taken.
+	// FenceWindow is how long deleted numbers stay taken: see Config.FenceWindow.
 	FenceWindow time.Duration
 }
 
-// KeyAttribute is an attribute of a key.
+// KeyAttribute is an attribute of the key of a table or an index.
 type KeyAttribute struct {
 	Name string
 	// Type is DynamoDB's: S, N or B.
@@ -51,19 +50,21 @@ type KeyAttribute struct {
 // Index is an index of a table.
 type Index struct {
 	Name string
-	// Keys are the attributes of its key, the hash keys first.
+	// Keys are the attributes of the index's key, the hash keys first.
 	Keys []KeyAttribute
-	// Status is DynamoDB's, such as ACTIVE; empty for a local index, which is as the table is.
+	// Status is DynamoDB's, such as ACTIVE; empty for a local index, whose status is the table's.
 	Status string
 	// Local reports whether it is a local secondary index.
 	Local bool
-	// ReadUnits and WriteUnits are its own provisioned capacity; both are 0 on demand, and for a
-	// local index.
+	// ReadUnits and WriteUnits are the provisioned capacity; both are 0 on demand, and for a local
+	// index, which uses the table's.
 	ReadUnits, WriteUnits int64
 }
 
-// DescribeTables describes the journal table and the snapshot table. One that does not exist is
-// left out. Of a table with another key than a journal's there is no header.
+// DescribeTables describes the journal table and the snapshot table, as far as they exist. It reads no
+// header from a table whose key is not a journal's.
+//
+// Errors: [ErrInvalidArgument], and those of requests.
 func DescribeTables(ctx context.Context, config Config) ([]Table, error) {
 	client, err := config.connectToTables()
 	if err != nil {
@@ -84,7 +85,7 @@ func DescribeTables(ctx context.Context, config Config) ([]Table, error) {
 	return tables, nil
 }
 
-// publicTable gives the description of a table its public form.
+// publicTable returns the public form of a description.
 func publicTable(t *provision.Table) Table {
 	var indexes []Index
 	for i := range t.Indexes {

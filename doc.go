@@ -1,27 +1,31 @@
-// Package dynajournal is event sourcing on DynamoDB: a journal of events for each entity, stored as the Akka and Pekko
-// persistence plug-ins for DynamoDB store it, with guarantees that they lack.
+// Package dynajournal is event sourcing on DynamoDB: a journal of events for each entity, stored in the
+// format of the Akka and Pekko persistence plug-ins for DynamoDB, with guarantees that they lack.
 //
 // # Use
 //
-// A [Journal] is opened once, with [Open], on tables that [CreateTables] has made. An entity is named by its persistence id.
-// Whoever wants to write recovers first: [Journal.Recover] hands the events of the past to a function that rebuilds the
-// state, and then gives out the [Writer], the only thing that appends or deletes. [Journal.Events] reads without a writer.
+// [Open] opens a [Journal], once for a process, on tables that [CreateTables] has made. Each entity has
+// a persistence id. To write, recover first: [Journal.Recover] replays the events of the past to a
+// function that rebuilds the state, and returns the [Writer], which appends and deletes.
+// [Journal.Events] reads without a writer.
 //
 // # Guarantees
 //
-// Two writers of one persistence id never both succeed for one sequence number: every event is put under the condition that
-// nothing stands at its key. The loser gets [ErrWriterConflict] and recovers again.
+// Fencing: two writers of a persistence id never both succeed for one sequence number. Each event is
+// put under the condition that nothing is stored at its key. The other writer gets [ErrWriterConflict]
+// and recovers again.
 //
-// An acknowledged event is there for every reader until it is deleted. Nothing can appear before it later: a recovery seals
-// the numbers that are missing below the highest.
+// Durability: every reader finds an acknowledged event until it is deleted, and nothing appears before
+// it later. A recovery seals the missing numbers below the highest one.
 //
-// An atomic write, of any number of events, is there as a whole or not at all, for every reader and every window.
+// Atomic writes: every reader finds all events of an atomic write or none, however many they are and
+// whatever part of the journal it reads.
 //
-// An error says whether something was written: rejected events and failed requests were not, [ErrOutcomeUnknown] may have
-// been, and the next recovery finds out.
+// Errors: after a rejected event or a failed request nothing is written; after [ErrOutcomeUnknown] the
+// events may be written, and the next recovery finds out. [MaybeApplied] reports the difference for
+// every operation.
 //
 // # Costs
 //
-// An append of one event is one request; the recovery of a small entity two at the same time. Every result carries its
-// [Cost] in requests and capacity units, and a [RequestHook] sees each request.
+// To append an event takes one request, to recover a small entity two, which are sent at the same time.
+// Results have their [Cost] in requests and capacity units, and a [Hook] gets every request.
 package dynajournal

@@ -12,13 +12,14 @@ import (
 // less than the largest int64, as the number after the last deleted event has to exist, too.
 const MaxSequenceNumber int64 = math.MaxInt64 - 1
 
-// Event is one persisted event. Its bytes are always there; what they mean is decoded on demand.
+// Event is a stored event. Payload and Decode decode its bytes.
 type Event struct {
 	PersistenceID  string
 	SequenceNumber int64
-	// WriterUUID names the recovery whose writer wrote it.
+	// WriterUUID is the UUID of the writer of the event. Each recovery returns a writer with another
+	// UUID.
 	WriterUUID string
-	// Manifest is the event adapter's, mostly empty.
+	// Manifest is the manifest of Config.Adapter, empty if it returned none.
 	Manifest string
 	// SerializerID, SerializerManifest and Bytes are the serialized payload, as stored.
 	SerializerID       int32
@@ -26,12 +27,15 @@ type Event struct {
 	Bytes              []byte
 
 	registry *serialization.Registry
-	// decoded is the value, where it was decoded or adapted while reading.
+	// decoded is the value, if it was decoded or adapted when it was read.
 	decoded *any
 }
 
-// Payload is the event's value: decoded with the journal's serialization, and as Config.Adapter has made it. An event whose serializer or manifest is not registered gives
-// serialization.ErrUnknownSerializer; its bytes can still be read and written elsewhere.
+// Payload returns the value of the event: decoded by Config.Serialization, and converted by
+// Config.Adapter.
+//
+// The error is serialization.ErrUnknownSerializer if the serializer or the manifest is not registered,
+// or another error of decoding. Serialized returns the bytes anyway.
 func (e Event) Payload() (any, error) {
 	if e.decoded != nil {
 		return *e.decoded, nil
@@ -43,7 +47,7 @@ func (e Event) Payload() (any, error) {
 	return v, nil
 }
 
-// Serialized is the payload as stored. Appended to a journal it is written as it is.
+// Serialized returns the payload as stored. Writer.Append writes it as it is.
 func (e Event) Serialized() serialization.Payload {
 	return serialization.Payload{SerializerID: e.SerializerID, Manifest: e.SerializerManifest, Bytes: e.Bytes}
 }
@@ -62,7 +66,7 @@ func Decode[T any](e Event) (T, error) {
 	return t, nil
 }
 
-// event gives a stored event its public form.
+// event returns the public form of a stored event.
 func (j *Journal) event(e *layout.Event) Event {
 	return Event{
 		PersistenceID:      e.PersistenceID,

@@ -14,12 +14,12 @@ import (
 
 // Range is a window of sequence numbers. The zero Range is everything.
 type Range struct {
-	// From is the first sequence number wanted; 0 is the first there is.
+	// From is the first sequence number to read; 0 is the lowest there is.
 	From int64
-	// To is the last one wanted; 0 is the last there is. A To before From is an empty window.
+	// To is the last sequence number to read; 0 is the highest there is. If To is below From, the
+	// window is empty.
 	To int64
-	// Limit is how many events to return at most, counted as they are returned; nil is no limit, 0
-	// none.
+	// Limit is the largest number of events to return; nil is no limit, 0 returns none.
 	Limit *int64
 }
 
@@ -44,14 +44,17 @@ func (r Range) request(pid, options string) (protocol.Request, bool, error) {
 	return req, req.From <= req.To && req.From <= MaxSequenceNumber && req.Limit != 0, nil
 }
 
-// Events reads the events of a persistence id in the order of their sequence numbers, each once;
-// those of a window, as far as they are not deleted. It needs no writer and disturbs none. A batch
-// of which members are missing is left out; of one that the window cuts, the part inside is
-// returned. An id that was never written has no events, which is no error.
+// Events reads the events of a window of sequence numbers that are not deleted, in order, each once. It
+// needs no writer and does not affect one. It leaves out incomplete atomic writes; of one that the
+// window cuts it returns the events inside the window. A persistence id that was never written has no
+// events, which is no error.
 //
-// After an error the sequence ends. Reading stops when the loop is left. Memory is bounded by
-// Config.ReplayParallelism megabytes and the largest atomic write; where requests wait for
-// Config.MaxConnections, by one megabyte and that. The loop may read and recover others.
+// The loop over the events may use the journal. Reading stops when the loop is left. It takes up to
+// Config.ReplayParallelism megabytes of memory and that of the largest atomic write; while other
+// requests wait for Config.MaxConnections, one megabyte and that.
+//
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrHole], [ErrClosed], those of Config.Adapter and
+// those of requests. After an error the sequence ends.
 func (j *Journal) Events(ctx context.Context, persistenceID string, window Range) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		_, err := j.readEvents(ctx, persistenceID, window, nil, func(e *layout.Event) error {
@@ -68,8 +71,8 @@ func (j *Journal) Events(ctx context.Context, persistenceID string, window Range
 	}
 }
 
-// readEvents reads the events of a window; wait is that of protocol.Request. The result is that of
-// a reading that went to the end; the zero Result where there was nothing to read.
+// readEvents reads the events of a window. wait is that of protocol.Request. The result is that of a
+// reading that was not stopped; the zero Result if there was nothing to read.
 func (j *Journal) readEvents(
 	ctx context.Context, pid string, window Range, wait *protocol.Wait, emit func(*layout.Event) error,
 ) (protocol.Result, error) {
@@ -96,16 +99,18 @@ func (j *Journal) readEvents(
 	return result, err
 }
 
-// EventEnvelope is an event of the read journal. Its offset is its sequence number.
+// EventEnvelope is an event with its offset, as Akka's and Pekko's read journals return it.
 type EventEnvelope struct {
-	// Offset is where to go on after this event: From of the next query is one more.
+	// Offset is the sequence number. To go on after the event, query from Offset+1.
 	Offset int64
 	Event
 }
 
-// CurrentEventsByPersistenceID reads the events of a persistence id that are there now, from one
-// sequence number to another, both included; to 0 is the last there is. It is Events with offsets.
-func (j *Journal) CurrentEventsByPersistenceID(ctx context.Context, persistenceID string, from, to int64) iter.Seq2[EventEnvelope, error] {
+// CurrentEventsByPersistenceID reads the events of a persistence id from one sequence number to
+// another, both inclusive; to 0 is the highest there is. It is [Journal.Events] with offsets.
+func (j *Journal) CurrentEventsByPersistenceID(
+	ctx context.Context, persistenceID string, from, to int64,
+) iter.Seq2[EventEnvelope, error] {
 	return func(yield func(EventEnvelope, error) bool) {
 		for e, err := range j.Events(ctx, persistenceID, Range{From: from, To: to}) {
 			if !yield(EventEnvelope{e.SequenceNumber, e}, err) {
