@@ -27,6 +27,7 @@ const maxBuffer = 64 << 20
 // maxDynamoItem is DynamoDB's limit of the size of an item, in bytes.
 const maxDynamoItem = 400 << 10
 
+// check returns an *ArgumentError for the first field that is out of its bounds.
 func (c *Config) check() error {
 	positive := func(name string, v int64, most int64) error {
 		if v < 1 || v > most {
@@ -58,11 +59,14 @@ func (c *Config) check() error {
 			return field
 		}
 	}
-	if w := c.FenceWindow; w != 0 && (w < MinFenceWindow || w > layout.MaxFenceWindow*time.Second || w%time.Second != 0) {
-		return &ArgumentError{"Config.FenceWindow", w, fmt.Sprintf("it must be from %v to ten years, in whole seconds", MinFenceWindow)}
+	const maxFenceWindow = layout.MaxFenceWindow * time.Second
+	if w := c.FenceWindow; w != 0 && (w < MinFenceWindow || w > maxFenceWindow || w%time.Second != 0) {
+		reason := fmt.Sprintf("it must be from %v to ten years, in whole seconds", MinFenceWindow)
+		return &ArgumentError{"Config.FenceWindow", w, reason}
 	}
 	if t := c.HandoverTime; t > 0 && t < minHandoverTime {
-		return &ArgumentError{"Config.HandoverTime", t, fmt.Sprintf("it must be at least %v, or less than 0 for no look", minHandoverTime)}
+		reason := fmt.Sprintf("it must be at least %v, or less than 0 for no check", minHandoverTime)
+		return &ArgumentError{"Config.HandoverTime", t, reason}
 	}
 	if c.GroupCommit != GroupCommitAuto && c.GroupCommit != GroupCommitOff {
 		return &ArgumentError{"Config.GroupCommit", int(c.GroupCommit), "it must be GroupCommitAuto or GroupCommitOff"}
@@ -74,7 +78,9 @@ func (c *Config) check() error {
 		return &ArgumentError{"Config.JournalName", c.JournalName, err.Error()}
 	}
 	for name, text := range map[string]string{
-		"Config.JournalTable": c.JournalTable, "Config.SnapshotTable": c.SnapshotTable, "Config.IDsIndexName": c.IDsIndexName,
+		"Config.IDsIndexName":  c.IDsIndexName,
+		"Config.JournalTable":  c.JournalTable,
+		"Config.SnapshotTable": c.SnapshotTable,
 	} {
 		if !utf8.ValidString(text) {
 			return &ArgumentError{name, text, layout.ErrNotUTF8.Error()}
@@ -83,6 +89,7 @@ func (c *Config) check() error {
 	return c.checkAddresses()
 }
 
+// checkAddresses checks what the configuration connects to.
 func (c *Config) checkAddresses() error {
 	if err := c.checkHTTPClient(); err != nil {
 		return err
@@ -96,7 +103,8 @@ func (c *Config) checkAddresses() error {
 		}
 	}
 	if c.AWS.Region == "" && c.Endpoint == "" && c.AWS.BaseEndpoint == nil {
-		return &ArgumentError{"Config.AWS.Region", "", "it must be set, as there is no Endpoint either: load it with the SDK's config module"}
+		const reason = "it must be set, as there is no Endpoint either: load it with the SDK's config module"
+		return &ArgumentError{"Config.AWS.Region", "", reason}
 	}
 	return nil
 }

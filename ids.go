@@ -17,27 +17,45 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// IDsOptions say which persistence ids to list, and how. The zero value is all, by the journal's
+// IDsOptions are the options of listing persistence ids. The zero value lists all, by the journal's
 // index if it has one.
 type IDsOptions struct {
-	// After is the id to go on after, the last one of an earlier listing in the same way.
+	// After lists the ids behind this one in the order of the listing. To go on with a listing, set it
+	// to the last id of the listing, and leave the other options as they were.
+	//
+	// Defaults to beginning with the first.
 	After string
-	// Limit is how many to list at most; 0 is no limit.
+
+	// Limit is the largest number of ids to list.
+	//
+	// Defaults to no limit.
 	Limit int
-	// Prefix is what the ids begin with.
+
+	// Prefix lists only the ids that begin with it.
+	//
+	// Defaults to all.
 	Prefix string
-	// Sorted lists in the order of the ids' UTF-8 bytes. The index of a native journal is in that
-	// order anyway; in any other case all ids are held in memory.
-	Sorted bool
-	// Scan reads the whole table and needs no index. It sees what was written before, where an
-	// index may lag a moment.
+
+	// Scan reads the whole table instead of the index. It needs no index, and finds all ids that were
+	// written before the call; an index can lag behind the table for a moment.
+	//
+	// Defaults to false. A journal without an index is scanned anyway.
 	Scan bool
-	// Segments is how many parts of a scan are read at the same time, at most 1000; 0 is one. A
-	// listing with more can't be gone on with by After.
+
+	// Segments is the number of parts of a scan that are read at the same time. More make the scan
+	// faster. A listing with several segments can't be continued by After, unless it is Sorted.
+	//
+	// From 0 to 1,000. Defaults to 1.
 	Segments int
+
+	// Sorted lists in the order of the ids' UTF-8 bytes. It holds all ids in memory, except when it
+	// lists by the index of a native journal, which has that order.
+	//
+	// Defaults to false.
+	Sorted bool
 }
 
-// maxScanSegments bounds the goroutines and requests of a scan; DynamoDB itself would allow more.
+// maxScanSegments limits the goroutines and requests of a scan. DynamoDB allows more.
 const maxScanSegments = 1000
 
 func (o IDsOptions) check() error {
@@ -52,14 +70,16 @@ func (o IDsOptions) check() error {
 	return nil
 }
 
-// CurrentPersistenceIDs lists the persistence ids that have events, or had some that were deleted,
-// each once; purged ones are not among them. A native journal is listed by its sparse index, a
-// shared one by the plug-ins' index, and where there is none by a scan. The cost grows with the
-// pages of the index, the memory does not (but see IDsOptions.Sorted). Ids whose first event is
-// written during the listing may be in it or not.
+// CurrentPersistenceIDs lists the persistence ids that have or had events, each once. It lists ids
+// whose events are all deleted, and no purged ones. An id whose first event is written during the
+// listing may be missing.
 //
-// Errors: ErrInvalidArgument, ErrIndex, ErrClosed, and those of any request. After an error the
-// sequence ends.
+// A native journal is listed by its sparse index, a shared one by the index of the plug-ins, and one
+// without an index by a scan. The memory does not depend on the number of ids, unless
+// IDsOptions.Sorted is set.
+//
+// Errors: [ErrInvalidArgument], [ErrIndex], [ErrCorruptItem], [ErrClosed], and those of requests.
+// After an error the sequence ends.
 func (j *Journal) CurrentPersistenceIDs(ctx context.Context, opts IDsOptions) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if err := j.listIDs(ctx, opts, func(pid string) bool { return yield(pid, nil) }); err != nil {
@@ -68,12 +88,14 @@ func (j *Journal) CurrentPersistenceIDs(ctx context.Context, opts IDsOptions) it
 	}
 }
 
-// PersistenceIDs lists the persistence ids as CurrentPersistenceIDs does, and then new ones as they
-// appear, until the context ends or the loop is left. It remembers every id it has listed, by 16
-// bytes; each look for new ones costs a listing.
+// PersistenceIDs lists the persistence ids as [Journal.CurrentPersistenceIDs] does, and then new ones
+// as they appear, until the context ends or the loop is left. It polls: each poll costs a listing. It
+// takes 16 bytes of memory for each id that it has listed. Throttling and outages only delay it.
+//
+// Errors: those of CurrentPersistenceIDs.
 func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		known, left, ended := map[[16]byte]bool{}, opts.Limit, false
+		listed, left, ended := map[[16]byte]bool{}, opts.Limit, false
 		all := opts
 		all.Limit = 0
 		look := func() (bool, error) {
@@ -81,10 +103,10 @@ func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll
 			err := j.listIDs(ctx, all, func(pid string) bool {
 				sum := sha256.Sum256([]byte(pid))
 				id := [16]byte(sum[:16])
-				if known[id] {
+				if listed[id] {
 					return true
 				}
-				known[id], found = true, true
+				listed[id], found = true, true
 				left--
 				ended = !yield(pid, nil) || left == 0
 				return !ended
@@ -111,7 +133,7 @@ func (j *Journal) listIDs(ctx context.Context, opts IDsOptions, emit func(string
 	return j.operate(ctx, func(ctx context.Context, op *lifetime.Operation) error { return j.listAll(ctx, op, opts, emit) })
 }
 
-// listAll lists ids in the operation op, until emit reports false.
+// listAll lists ids in the operation op, until emit returns false.
 func (j *Journal) listAll(ctx context.Context, op *lifetime.Operation, opts IDsOptions, emit func(string) bool) error {
 	if j.tooLong(opts.Prefix) {
 		return nil
@@ -123,7 +145,7 @@ func (j *Journal) listAll(ctx context.Context, op *lifetime.Operation, opts IDsO
 		op.Leave()
 		more := emit(pid) && (opts.Limit == 0 || listed < opts.Limit)
 		if closed = op.Return(); !more {
-			closed = nil // a loop that was left takes nothing more
+			closed = nil // the loop was left, and gets no error
 		}
 		return more && closed == nil
 	}
@@ -136,11 +158,11 @@ func (j *Journal) listAll(ctx context.Context, op *lifetime.Operation, opts IDsO
 		if !known || listed > 0 || !errors.Is(err, ErrInvalidRequest) {
 			return err
 		}
-		j.hasIndex.Store(false) // it was there, and is there no more: the next turn finds what is
+		j.hasIndex.Store(false) // the index was removed: find out again
 	}
 }
 
-// listFrom lists ids by the index, of which it may be known that it is there, or by a scan.
+// listFrom lists ids by the index or by a scan. known reports that the index is known to exist.
 func (j *Journal) listFrom(ctx context.Context, opts IDsOptions, known bool, emit func(string) bool) error {
 	list, sorted, err := j.idsSource(ctx, opts, known)
 	if err != nil {
@@ -174,8 +196,7 @@ func (j *Journal) checkListing(opts IDsOptions) error {
 	return nil
 }
 
-// tooLong says whether no id can begin with prefix, as it would be too long for the table or the
-// index.
+// tooLong reports whether an id with the prefix would be too long for the table or the index.
 func (j *Journal) tooLong(prefix string) bool {
 	return errors.Is(j.store.Keys.CheckReadable(prefix), layout.ErrNoKey) || j.Native() && j.store.Keys.CheckIDsKey(prefix) != nil
 }
@@ -183,7 +204,7 @@ func (j *Journal) tooLong(prefix string) bool {
 // idsLister lists ids.
 type idsLister func(context.Context, *dynamo.Meter, ids.Window, func(string) bool) error
 
-// sortIDs lists all ids in memory to sort them.
+// sortIDs lists ids in their order. It holds all in memory.
 func sortIDs(ctx context.Context, m *dynamo.Meter, w ids.Window, list idsLister, emit func(string) bool) error {
 	var all []string
 	if err := list(ctx, m, ids.Window{Prefix: w.Prefix}, func(pid string) bool {
@@ -203,7 +224,7 @@ func sortIDs(ctx context.Context, m *dynamo.Meter, w ids.Window, list idsLister,
 	return nil
 }
 
-// idsSource finds the way to list ids, and whether it sorts them.
+// idsSource returns how to list ids, and reports whether that is in their order.
 func (j *Journal) idsSource(ctx context.Context, opts IDsOptions, known bool) (idsLister, bool, error) {
 	scan := func(ctx context.Context, m *dynamo.Meter, w ids.Window, emit func(string) bool) error {
 		return j.ids.Scan(ctx, m, w, max(opts.Segments, 1), emit)

@@ -16,32 +16,31 @@ import (
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
 
-// Journal is an open journal. It is safe for concurrent use; one serves a whole process. Close it
-// at the end.
+// Journal is an open journal. It is safe for concurrent use: a process needs one. Close it at the end.
 type Journal struct {
 	config Config
 	client *dynamo.Client
 	group  *dynamo.Group
 	store  *protocol.Store
-	// protocol is what the journal's writers share.
+	// protocol is the state that all writers of the journal share.
 	protocol *protocol.Journal
 	saved    *snapshots.Store
 	ids      *ids.Store
-	// hasIndex reports that the index of persistence ids was found to exist, and to be filled.
+	// hasIndex is true once the index of persistence ids is known to exist and to be filled.
 	hasIndex atomic.Bool
 	header   layout.Header
-	// keyLimit is the smallest limit in bytes that applies to the attribute par.
+	// keyLimit is the largest size of the attribute par in bytes, in the table and its indexes.
 	keyLimit  int
 	clock     *clock.Clock
 	life      lifetime.Lifetime
 	admission lifetime.Admission
 }
 
-// Open opens a journal whose tables exist (see CreateTables). It reads the journal's header and the
-// table's description, and checks that they fit the configuration.
+// Open opens a journal whose tables exist: see [CreateTables]. It reads the table's description and the
+// journal's header, and checks them against the configuration.
 //
-// Errors: ErrInvalidArgument, ErrTableNotFound, ErrTableSchema, ErrHeaderMismatch, and those of any
-// request.
+// Errors: [ErrInvalidArgument], [ErrTableNotFound], [ErrTableSchema], [ErrHeaderMismatch],
+// [ErrNoHeader], and those of requests.
 func Open(ctx context.Context, config Config) (*Journal, error) {
 	client, err := config.connect()
 	if err != nil {
@@ -111,14 +110,14 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 	return j, nil
 }
 
-// Close ends the journal: reading stops at once, appends that were sent are waited for, up to
-// Config.OperationTimeout. Everything that is called afterwards returns ErrClosed. Closing twice
-// does nothing.
+// Close closes the journal. It stops readings at once, and waits for appends that were sent, up to
+// Config.OperationTimeout. Calls return [ErrClosed] from then on. A second Close does nothing. The
+// error is always nil.
 //
-// Close does not wait for the caller's own code: the body of a loop over events, a Recover handler,
-// the source of PutRecords, a Pace. It may be called there, too. Such a loop or call ends with
-// ErrClosed when its code returns. Only in a Hook, a serializer or a Logger it must not be called:
-// they are part of the operation that Close waits for.
+// Close does not wait for the caller's own code: the body of a loop over events, a Recover handler, the
+// records of PutRecords, a Pace function. It may be called from there; the loop or the call ends with
+// ErrClosed when that code returns. It must not be called from a Hook, a serializer or a Logger: these
+// are part of an operation, for which Close waits.
 func (j *Journal) Close() error {
 	j.life.Close(j.config.OperationTimeout)
 	j.group.Close()
@@ -126,18 +125,18 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-// Native reports whether the journal is of the native kind, made by CreateTables for Go alone. The
-// other kind is shared with a JVM.
+// Native reports whether the journal is native: made by CreateTables for this package alone. Otherwise
+// it is shared with a JVM.
 func (j *Journal) Native() bool { return j.header.Kind == layout.KindNative }
 
-// SequenceShards is the number of shards of the marks in use.
+// SequenceShards returns the number of shards of the marks that is in use.
 func (j *Journal) SequenceShards() int { return int(j.header.Shards) }
 
 func (j *Journal) keys() layout.Keys {
 	return layout.Keys{Journal: j.config.JournalName, Shards: j.header.Shards}
 }
 
-// inspect reads what the table and the journal's header say.
+// inspect reads the table's description and the journal's header, and checks them.
 func (j *Journal) inspect(ctx context.Context) error {
 	found, err := j.config.provision().Inspect(ctx, j.client)
 	if err != nil {
@@ -149,8 +148,8 @@ func (j *Journal) inspect(ctx context.Context) error {
 	return nil
 }
 
-// checkReadable returns why nothing can be stored for a persistence id. A JVM writes ids that
-// checkID refuses, as long as the keys of their first numbers fit.
+// checkReadable returns an *ArgumentError if nothing can be stored for a persistence id. A JVM writes
+// ids that checkID refuses, as long as the keys of their first numbers fit.
 func (j *Journal) checkReadable(pid string) error {
 	if err := j.store.Keys.CheckReadable(pid); err != nil {
 		return &ArgumentError{"persistence id", pid, err.Error()}
@@ -158,8 +157,8 @@ func (j *Journal) checkReadable(pid string) error {
 	return nil
 }
 
-// checkID says why a persistence id can't be stored in this journal, now or at its last sequence
-// number.
+// checkID returns an *ArgumentError if a key of a persistence id would be too long, now or at its
+// highest sequence number.
 func (j *Journal) checkID(pid string) error {
 	err := j.store.Keys.CheckPersistenceID(pid, j.keyLimit)
 	if err == nil && j.Native() {
@@ -174,22 +173,24 @@ func (j *Journal) checkID(pid string) error {
 func (j *Journal) logConfig(ctx context.Context) {
 	c := j.config
 	c.Logger.LogAttrs(ctx, slog.LevelInfo, "journal opened",
-		slog.String("journal_name", c.JournalName), slog.String("journal_table", c.JournalTable), slog.String("snapshot_table", c.SnapshotTable),
-		slog.String("kind", j.header.Kind), slog.Int64("sequence_shards", j.header.Shards), slog.String("endpoint", c.Endpoint),
-		slog.String("region", c.AWS.Region), slog.Int("max_connections", c.MaxConnections), slog.Int("max_item_size", c.MaxItemSize),
-		slog.Int("replay_parallelism", c.ReplayParallelism), slog.Int("retries", c.Retries), slog.Bool("group_commit", c.GroupCommit == GroupCommitAuto),
+		slog.String("journal_name", c.JournalName), slog.String("journal_table", c.JournalTable),
+		slog.String("snapshot_table", c.SnapshotTable), slog.String("kind", j.header.Kind),
+		slog.Int64("sequence_shards", j.header.Shards), slog.String("endpoint", c.Endpoint),
+		slog.String("region", c.AWS.Region), slog.Int("max_connections", c.MaxConnections),
+		slog.Int("max_item_size", c.MaxItemSize), slog.Int("replay_parallelism", c.ReplayParallelism),
+		slog.Int("retries", c.Retries), slog.Bool("group_commit", c.GroupCommit == GroupCommitAuto),
 		slog.Duration("operation_timeout", c.OperationTimeout), slog.Duration("attempt_timeout", c.AttemptTimeout),
 		slog.Duration("fence_window", c.FenceWindow), slog.Duration("hole_wait", c.HoleWait))
 }
 
-// logGroupCommitOff logs that the service refuses what group commit needs, so that each event is
-// put by a request of its own.
+// logGroupCommitOff logs that the service refuses the requests of group commit, and that each event has
+// a request of its own from now on.
 func (j *Journal) logGroupCommitOff(why error) {
 	j.config.Logger.LogAttrs(context.Background(), slog.LevelWarn, "group commit is off: the service refuses PartiQL inserts, events go singly",
 		slog.String("journal_table", j.config.JournalTable), slog.Any("error", why))
 }
 
-// logGroupCommitOn logs that the service accepts again what group commit needs.
+// logGroupCommitOn logs that the service accepts the requests of group commit again.
 func (j *Journal) logGroupCommitOn() {
 	j.config.Logger.LogAttrs(context.Background(), slog.LevelInfo, "group commit is on again: the service accepts PartiQL inserts",
 		slog.String("journal_table", j.config.JournalTable))

@@ -12,22 +12,26 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// EventsByPersistenceID reads the events of a persistence id from a sequence number on, and then
-// new ones as they are written, until the context ends or the loop is left; to 0 has no end, else
-// it ends after that number, also where no event can come there: where it is sealed, deleted, or no
-// longer waited for. It never repeats an event, never hands out part of an atomic write,
-// and never skips an event of a writer of this package. Throttling and outages only delay it.
+// EventsByPersistenceID reads the events of a persistence id from a sequence number on, and then new
+// ones as they are written, until the context ends or the loop is left. If to is not 0, it ends after
+// that number, also if the number is sealed or deleted, or no longer waited for. It never repeats an
+// event, never returns a part of an atomic write, and never skips an event of a writer of this package.
+// Throttling and outages only delay it.
 //
-// A JVM has several writes under way at once, so that an event can be stored before an earlier one.
-// In a journal that is shared with a JVM it therefore waits before a number at which nothing is
-// stored, for at most Config.HoleWait from when it has first found that, and then goes on without
-// it: what is stored there later it does not return. Numbers that are LiveWindow or more behind the
-// highest are not waited for. See HoleHook.
+// A JVM writes several events at the same time, so that an event can be stored before an earlier one.
+// In a journal that is shared with a JVM, the query therefore waits for a missing number, for up to
+// Config.HoleWait from when it found the number missing. Then it goes on, and does not return an event
+// that is stored there later. It does not wait for numbers that are [LiveWindow] or more below the
+// highest. Hook.OnHole gets each wait.
 //
-// While nothing comes, a look is one request, of one read unit in a native journal and at most
-// three in a shared one. Every tenth look reads marks instead of what is behind the last event, so
-// an event may come one look later.
-func (j *Journal) EventsByPersistenceID(ctx context.Context, persistenceID string, from, to int64, poll Poll) iter.Seq2[EventEnvelope, error] {
+// While no events come, a poll is one request, of 1 read unit in a native journal and up to 3 in a
+// shared one. Every tenth poll reads marks instead of events, and can return an event one poll later.
+//
+// Errors: those of [Journal.Events], and [ErrInvalidArgument] of poll. After an error the sequence
+// ends.
+func (j *Journal) EventsByPersistenceID(
+	ctx context.Context, persistenceID string, from, to int64, poll Poll,
+) iter.Seq2[EventEnvelope, error] {
 	return func(yield func(EventEnvelope, error) bool) {
 		q := &liveEvents{journal: j, pid: persistenceID, next: from, to: to, yield: yield, wait: j.holeWait(persistenceID)}
 		err := poll.poll(ctx, j.life.Reading(), func() (bool, error) { return q.look(ctx) }, q.wait.Left)
@@ -44,14 +48,14 @@ type liveEvents struct {
 	next, to int64
 	yield    func(EventEnvelope, error) bool
 	ended    bool
-	// watch tells when there may be something to read; nil where all has to be read.
+	// watch finds out whether there may be new events; nil if a whole reading is needed.
 	watch *protocol.Watch
-	// wait is for numbers that are missing; nil where none is waited for.
+	// wait is for missing numbers; nil if the query does not wait for them.
 	wait *protocol.Wait
 }
 
-// look reads what is new, if there may be something. It reports whether it has handed out an event,
-// or begun to wait for a number.
+// look reads new events, if there may be any. It reports whether it has returned an event, or begun to
+// wait for a number.
 func (q *liveEvents) look(ctx context.Context) (bool, error) {
 	if left, waits := q.wait.Left(); q.watch != nil && (!waits || left > 0) {
 		if some, err := q.watched(ctx); !some || err != nil {
@@ -61,8 +65,7 @@ func (q *liveEvents) look(ctx context.Context) (bool, error) {
 	return q.read(ctx)
 }
 
-// marksOfLook is how many marks an idle look may read: its requests cost no more than that in read
-// units.
+// marksOfLook returns how many marks a poll without new events may read, each for 1 read unit.
 func (j *Journal) marksOfLook() int {
 	if j.Native() {
 		return 1
@@ -71,7 +74,7 @@ func (j *Journal) marksOfLook() int {
 	return shared
 }
 
-// watched reports whether there may be something new.
+// watched reports whether there may be new events.
 func (q *liveEvents) watched(ctx context.Context) (bool, error) {
 	found := false
 	err := q.journal.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
@@ -82,19 +85,19 @@ func (q *liveEvents) watched(ctx context.Context) (bool, error) {
 	return found, err
 }
 
-// read reads all from the next number on, or to a number that is waited for.
+// read reads all events from the next number on, up to a number that is waited for.
 func (q *liveEvents) read(ctx context.Context) (bool, error) {
-	q.watch = nil // what it was told by holds no more, also after an error
+	q.watch = nil // it is out of date, also after an error
 	window, found := Range{From: q.next, To: q.to}, false
 	result, err := q.journal.readEvents(ctx, q.pid, window, q.wait, func(e *layout.Event) error {
 		err := q.journal.deliver(e, func(event Event) error {
-			q.next, found = e.SequenceNr+1, true // handed out, so never again
+			q.next, found = e.SequenceNr+1, true // returned, so never again
 			if q.ended = !q.yield(EventEnvelope{event.SequenceNumber, event}, nil); q.ended {
 				return protocol.ErrStop
 			}
 			return nil
 		})
-		if err == nil { // also where the adapter makes no event of it
+		if err == nil { // also if the adapter returns no events
 			q.next, found = e.SequenceNr+1, true
 		}
 		return err
@@ -104,14 +107,14 @@ func (q *liveEvents) read(ctx context.Context) (bool, error) {
 	}
 	whole := err == nil && result.Behind > 0
 	if whole {
-		found = q.wait.Read(ctx, &result, q.next) || found // what is missing may come at once
+		found = q.wait.Read(ctx, &result, q.next) || found // a missing event may come at once
 	}
 	if err == nil && q.to != 0 && (q.next > q.to || result.Closed(q.to, q.wait)) {
 		return found, protocol.ErrStop
 	}
 	if whole {
 		window.From = q.next
-		req, _, _ := window.request(q.pid, "Range") // it was read, so it is right
+		req, _, _ := window.request(q.pid, "Range") // it was checked when it was read
 		q.watch = q.journal.store.Watch(&req, &result, q.journal.marksOfLook())
 	}
 	return found, err

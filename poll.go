@@ -7,13 +7,19 @@ import (
 	"time"
 )
 
-// Poll says how a live query looks for what is new: with a pause that begins at Shortest, doubles
-// while nothing comes, up to Longest, and is none while there is more to read.
+// Poll is how often a live query looks for new events or ids. While there are any, it does not pause.
+// The first pause without any is Shortest; it doubles with each further one, up to Longest. Shorter
+// pauses return events sooner, longer ones cost fewer requests.
 type Poll struct {
-	// Shortest defaults to DefaultPollShortest, Longest to DefaultPollLongest; if only one is set,
-	// the other's default is moved to it where it would be on its wrong side. Shortest must not be
-	// above Longest, neither may be negative.
-	Shortest, Longest time.Duration
+	// Longest is the longest pause. It must not be below Shortest.
+	//
+	// Defaults to 3 seconds, or to Shortest if that is longer.
+	Longest time.Duration
+
+	// Shortest is the first pause. It must not be negative.
+	//
+	// Defaults to 50 milliseconds, or to Longest if that is shorter.
+	Shortest time.Duration
 }
 
 // Defaults of Poll.
@@ -22,7 +28,7 @@ const (
 	DefaultPollLongest  = 3 * time.Second
 )
 
-// complete fills in the defaults.
+// complete fills in the defaults, and checks the pauses.
 func (p *Poll) complete() error {
 	switch {
 	case p.Shortest < 0:
@@ -39,10 +45,10 @@ func (p *Poll) complete() error {
 	return nil
 }
 
-// poll calls look again and again, until look fails, the context ends or the journal is closed.
-// look reports whether it found something. left bounds the pause before the next look where it
-// is positive and reports true. Throttling and outages, and requests that hang until
-// Config.OperationTimeout, count as nothing found: a live query outlives them.
+// poll calls look again and again, until look fails, the context ends or the journal is closed. look
+// reports whether it has found something. If left reports true and its duration is positive, the pause
+// is no longer than that. After throttling, an outage, or a request that Config.OperationTimeout has
+// ended, poll goes on as if nothing was found.
 func (p Poll) poll(ctx, journal context.Context, look func() (bool, error), left func() (time.Duration, bool)) error {
 	if err := p.complete(); err != nil {
 		return err

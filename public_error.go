@@ -6,20 +6,20 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// itemError returns the public form of an error. A stored item that can't be read is an *ItemError
-// of the table.
+// itemError returns the public form of an error. The error of a stored item that can't be read becomes
+// an *ItemError with the name of the table.
 func itemError(table string, err error) error { return public(protocol.InTable(table, err)) }
 
-// public returns the public form of an error of the protocol. An error that wraps one keeps its
-// text, and what errors.Is and errors.As find in it.
+// public returns the public form of an error of the protocol. An error that wraps one keeps its text and
+// its chain.
 func public(err error) error {
 	form, _ := publicForm(err)
 	return form
 }
 
-// publicForm is public, and reports whether the form is another than err.
+// publicForm is public. It also reports whether the public form is another error.
 func publicForm(err error) (error, bool) { //nolint:revive // the error is the result
-	switch e := err.(type) { //nolint:errorlint // each error of the chain is looked at for itself
+	switch e := err.(type) { //nolint:errorlint // publicForm walks the chain itself
 	case *protocol.ConflictError:
 		return (*ConflictError)(e), true
 	case *protocol.OutcomeUnknownError:

@@ -9,45 +9,46 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// PutRecordsOptions say how to write a history.
+// PutRecordsOptions are the options of PutRecords.
 type PutRecordsOptions struct {
-	// Pace is called with what the request before has used up, if set; it may wait, and ends the
-	// writing with an error.
+	// Pace is called with the cost since its last call, if it is set. It may wait, to keep to a
+	// capacity. An error of it ends PutRecords, which returns it.
 	Pace func(ctx context.Context, used Cost) error
 }
 
-// PutRecordsResult says what became of a history.
+// PutRecordsResult is the result of PutRecords.
 type PutRecordsResult struct {
-	// Events is how many events the records held, Written how many of them were not there before.
+	// Events is how many events were among the records, Written how many of them were not stored
+	// before.
 	Events, Written int64
-	// Highest is the last number of the records, 0 if there were none.
+	// Highest is the highest sequence number of the records, 0 if there were none.
 	Highest int64
 	Cost    Cost
 }
 
-// PutRecords writes a history, as Records of this or another journal reads it, to a persistence id
-// under the same numbers and with the writers of before. The id must be empty, or hold a beginning
-// of the same history. So it can be called again after a crash or an error at any point, and later
-// again with what is new: records may begin anywhere up to the number after the highest one here.
+// PutRecords writes a history, as [Journal.Records] of this or another journal returns it, to a
+// persistence id. Sequence numbers and writer UUIDs stay the same. The id must be empty, or hold a
+// beginning of the same history, so PutRecords may be repeated after an error or a crash, and later to
+// add new events. The records may begin at any number up to the one after the highest of the id.
 //
-// What the id holds is compared first, up to its highest number. Until all of it was found equal
-// nothing is written, raised or removed; anything else ends the call with a *ContentConflictError,
-// and the id is as it was. A low mark of the records that lies above events of the id removes them
-// only where an event at or above them was compared equal: below it both are one history. So a
-// history that is deleted up to a number above everything that the id holds has nothing in common
-// with it, and is refused: purge the id first (with PurgeOptions.Now, so that its numbers are free
-// at once), or copy to another journal. An id whose events are all deleted takes any later history.
+// PutRecords compares what the id holds first, up to its highest number. It changes nothing before all
+// of it was found equal, and else returns a *[ContentConflictError]. If the history is deleted beyond
+// the events of the id, nothing can be compared, and it returns that error, too: purge the id, with
+// PurgeOptions.Now so that its numbers are free at once, or copy to another journal. An id whose
+// events are all deleted accepts any later history.
 //
-// Then the order is that of a writer, and a reader meanwhile sees a beginning of the history: the
-// low mark is first, then numbers rise, each event only when the one before is durable, the members
-// of an atomic write at the same time, a high mark after the event that needs it. Numbers that hold
-// nothing are sealed before what follows them. No other writer may use the id until the copy is
-// whole: what it writes is found to be other content by the next call.
+// Then it writes in the order of a writer, so that a reader finds a beginning of the history at any
+// time: the low mark first, then each event when the one before is durable, the events of an atomic
+// write at the same time, and a high mark after the event that needs it. It seals numbers that hold
+// no event before it goes on. No other writer may use the id until the copy is complete: the next call
+// would find other content.
 //
-// Errors: *ContentConflictError, ErrInvalidArgument (records out of order, with gaps, or members of
-// an atomic write missing), ErrRejected (an item or atomic write over the limits), ErrCorruptItem,
-// those of the records, and of any request.
-func (j *Journal) PutRecords(ctx context.Context, persistenceID string, records iter.Seq2[Record, error], opts PutRecordsOptions) (PutRecordsResult, error) {
+// Errors: [ErrContentConflict], [ErrInvalidArgument] (the records are not in order, have gaps, or lack
+// events of an atomic write), [ErrRejected] (an item or an atomic write is too large),
+// [ErrCorruptItem], [ErrClosed], those of the records and of Pace, and those of requests.
+func (j *Journal) PutRecords(
+	ctx context.Context, persistenceID string, records iter.Seq2[Record, error], opts PutRecordsOptions,
+) (PutRecordsResult, error) {
 	if err := j.checkID(persistenceID); err != nil {
 		return PutRecordsResult{}, err
 	}
@@ -64,6 +65,7 @@ func (j *Journal) PutRecords(ctx context.Context, persistenceID string, records 
 	return result, err
 }
 
+// putRecords writes the records by an import.
 func putRecords(ctx context.Context, op *lifetime.Operation, in *protocol.Import, records iter.Seq2[Record, error]) error {
 	if err := in.Begin(ctx); err != nil {
 		return err
@@ -74,8 +76,7 @@ func putRecords(ctx context.Context, op *lifetime.Operation, in *protocol.Import
 	return in.Finish(ctx)
 }
 
-// eachRecord takes the records one by one. What the caller's iterator does between them is no part
-// of the operation.
+// eachRecord passes each record to take. It leaves the operation while the caller's iterator runs.
 func eachRecord(op *lifetime.Operation, records iter.Seq2[Record, error], take func(*Record) error) error {
 	var failed error
 	op.Leave()

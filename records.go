@@ -11,9 +11,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// Record is a part of a persistence id's history: an event as it is stored, a span of numbers that
-// hold none, or a low mark. It has nothing of the journal it comes from: no key, no shard, no
-// journal name.
+// Record is a part of the history of a persistence id: an event as it is stored, a span of numbers
+// without events, or a low mark. It does not depend on the journal that it comes from: it has no key,
+// shard or journal name.
 type Record struct {
 	Kind RecordKind
 	// SequenceNumber is the number of the event, the first number of the span, or the low mark.
@@ -86,30 +86,39 @@ func (r *Record) history() *history.Record {
 	}
 }
 
-// RecordsOptions say what to read of a history, and how fast.
+// RecordsOptions are the options of Records.
 type RecordsOptions struct {
-	// From is the first number wanted; 0 is the first there is.
+	// From is the first sequence number to read.
+	//
+	// Defaults to the lowest there is.
 	From int64
-	// Live says that a JVM may be writing. It can have several writes of one persistence id under
-	// way, so that a later one is there before an earlier: the history then ends before the first
-	// number that holds no event among the last LiveWindow. It does not wait for that number, as a
-	// live query does: a later call goes on with it.
+
+	// Live must be set if a JVM may be writing. A JVM writes several events of a persistence id at the
+	// same time, so that a later one can be stored before an earlier one. The history then ends before
+	// the first of the last [LiveWindow] numbers that has no event. Records does not wait for that
+	// number, as a live query does: a later call goes on with it.
+	//
+	// Defaults to false.
 	Live bool
-	// Pace is called with the cost of what was read since the last call, if set; it may wait, and
-	// ends the reading with an error.
+
+	// Pace is called with the cost since its last call, if it is set. It may wait, to keep to a
+	// capacity. An error of it ends the reading, which returns it.
 	Pace func(ctx context.Context, used Cost) error
 }
 
-// LiveWindow is how many of the last numbers of a persistence id may be on their way from a JVM:
-// more than it has under way at once.
+// LiveWindow is how many of the highest sequence numbers of a persistence id a JVM may still be
+// writing. It is more than a JVM writes at the same time.
 const LiveWindow = 1000
 
-// Records reads the committed history of a persistence id as it stands: its low mark if it has one,
-// then every number from From, or from the low mark if that is higher, to the last that is decided
-// for good, in order and without a gap. Events are those that Events returns, byte for byte, and
-// what lies between them is closed. Members of an atomic write at the end that is not whole are
-// left out: it may become whole. It needs no writer and disturbs none; a low mark that moves
-// meanwhile is told again. After an error the sequence ends.
+// Records reads the history of a persistence id, for a copy: its low mark, if it has one, and every
+// sequence number from From, or from the low mark if that is higher, to the last number that is
+// decided for good. The records are in order and have no gaps. The events are those that
+// [Journal.Events] returns, byte for byte; the numbers between them are closed. An incomplete atomic
+// write at the end is left out, as it may still be completed. If the low mark moves during the reading,
+// it is returned again. Records needs no writer and does not affect one.
+//
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrHole], [ErrClosed], those of Pace and those of
+// requests. After an error the sequence ends.
 func (j *Journal) Records(ctx context.Context, persistenceID string, opts RecordsOptions) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		err := j.readRecords(ctx, persistenceID, opts, func(record Record) error {
@@ -142,7 +151,7 @@ func (j *Journal) readRecords(ctx context.Context, pid string, opts RecordsOptio
 	})
 }
 
-// paceOutside calls the caller's Pace outside of an operation; nil where there is none.
+// paceOutside returns a pace that calls the caller's outside of the operation, nil if there is none.
 func paceOutside(op *lifetime.Operation, call func(context.Context, Cost) error) protocol.Pace {
 	if call == nil {
 		return nil

@@ -9,37 +9,46 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// RecoverOptions say what a recovery replays. The zero value is everything.
+// RecoverOptions are the options of Recover. The zero value replays everything.
 type RecoverOptions struct {
-	// After is the sequence number of the snapshot that the state was loaded from: replay begins
-	// behind it. 0 is no snapshot. One that lies beyond the journal's highest sequence number (the
-	// journal was lost, or restored separately) is taken for the truth: the writer goes on after
-	// it.
+	// After is the sequence number of the snapshot from which the state was loaded: replay begins
+	// after it. If it is above the journal's highest sequence number (the journal was lost, or
+	// restored separately), the writer goes on after it.
+	//
+	// Defaults to no snapshot.
 	After int64
-	// To is the last sequence number to replay; 0 is the last there is. An atomic write that it
-	// cuts is not replayed.
-	To int64
-	// Limit is how many events to replay at most; nil is no limit, 0 replays none. An atomic write
-	// that it cuts is not replayed, nor anything behind it.
+
+	// Limit is the largest number of events to replay; 0 replays none. If it cuts an atomic write,
+	// replay ends before that write.
+	//
+	// Defaults to no limit.
 	Limit *int64
+
+	// To is the last sequence number to replay. If it cuts an atomic write, replay ends before that
+	// write.
+	//
+	// Defaults to the highest there is.
+	To int64
 }
 
-// Recover replays the events of a persistence id to the handler, in order, each once, and then
-// hands out the Writer that goes on from there. A nil handler replays nothing.
+// Recover replays the events of a persistence id to handler, in order, each once, and then returns the
+// Writer that goes on behind them. A nil handler replays nothing.
 //
-// Before it returns, Recover closes the past: every sequence number up to the highest that is not
-// taken is sealed, so that no write of an earlier writer that is still under way can appear below
-// what the new writer is going to write. It does so whatever part was to be replayed. Two writers
-// for one id can exist; only one of them can write, the other gets ErrWriterConflict and recovers
-// again.
+// Before it returns, Recover seals every missing sequence number up to the highest, whatever part was
+// replayed. So no event of an earlier writer whose request is still in flight can appear below the
+// events of the new writer. A persistence id can have several writers; only one of them can write, and
+// the others get [ErrWriterConflict].
 //
-// Any number of recoveries may be started at once: as many as Config.MaxConnections begin, the
-// others wait their turn, with hardly any memory, until their context ends. The handler may recover
-// other persistence ids; nobody waits for it meanwhile.
+// Many recoveries may run at the same time. Config.MaxConnections of them begin, and the others wait,
+// for as long as their context allows, with little memory. handler may use the journal, also to
+// recover other persistence ids.
 //
-// Recover ends with the first error of the handler, which it returns. Other errors:
-// ErrInvalidArgument, ErrCorruptItem, ErrDeletedMeanwhile, ErrClosed, and those of any request.
-func (j *Journal) Recover(ctx context.Context, persistenceID string, opts RecoverOptions, handler func(Event) error) (*Writer, error) {
+// Recover ends with the first error of handler, and returns it. Other errors: [ErrInvalidArgument],
+// [ErrCorruptItem], [ErrHole], [ErrDeletedMeanwhile], [ErrTooLate], [ErrClosed], and those of
+// requests. After any error Recover may be repeated.
+func (j *Journal) Recover(
+	ctx context.Context, persistenceID string, opts RecoverOptions, handler func(Event) error,
+) (*Writer, error) {
 	req, err := j.recoverRequest(persistenceID, &opts, handler)
 	if err != nil {
 		return nil, err

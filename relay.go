@@ -6,18 +6,18 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-// relay has the caller's code run on the caller's goroutine, one call at a time, for goroutines
-// that work for it. While it runs the operation has left, so that nobody who closes the journal
-// waits for it.
+// relay runs the caller's code on the caller's goroutine, one call at a time, for goroutines that do the
+// work of an operation. The operation is left while the caller's code runs, so that Close does not wait
+// for it.
 type relay struct{ calls chan relayed }
 
 type relayed struct {
 	call   func() error
-	result chan error // has room for the one result
+	result chan error // buffered
 }
 
-// runWithRelay runs work in a goroutine, and what work has called on this one, until work ends. The
-// first call that fails ends it. Work must have ended its own goroutines when it returns.
+// runWithRelay runs work in a goroutine, and the calls of the relay on this one, until work ends or a
+// call fails. work must end its own goroutines before it returns.
 func runWithRelay(ctx context.Context, op *lifetime.Operation, work func(context.Context, *relay) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	r, ended := &relay{make(chan relayed)}, make(chan error, 1)
@@ -40,8 +40,7 @@ func runWithRelay(ctx context.Context, op *lifetime.Operation, work func(context
 	return <-ended
 }
 
-// call runs a call where the relay runs them, and returns its error. It does not wait longer than
-// ctx.
+// call runs a call by the relay, and returns its error. It returns early if ctx ends.
 func (r *relay) call(ctx context.Context, call func() error) error {
 	c := relayed{call, make(chan error, 1)}
 	select {

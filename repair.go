@@ -18,8 +18,8 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// checkVerifiable returns why a persistence id can't be checked, or not be repaired where that is asked
-// for: a repair may have to put items whose keys would not fit.
+// checkVerifiable returns an *ArgumentError if a persistence id can't be checked, or can't be repaired
+// without opts.DryRun: a repair may have to put items whose keys would be too long.
 func (j *Journal) checkVerifiable(pid string, opts VerifyOptions) error {
 	if opts.DryRun {
 		return j.checkReadable(pid)
@@ -27,15 +27,17 @@ func (j *Journal) checkVerifiable(pid string, opts VerifyOptions) error {
 	return j.checkID(pid)
 }
 
-// concernsOneID reports whether an error says something of one persistence id alone.
+// concernsOneID reports whether an error is about one persistence id alone.
 func concernsOneID(err error) bool {
 	item := new(layout.ItemError)
 	return errors.Is(err, ErrInvalidArgument) || errors.Is(err, ErrHole) || errors.As(err, &item)
 }
 
-// findings checks ids, and mends what it finds unless it is a dry run. all says that the ids are
-// those of the journal, of which one does not end the checking of the others.
-func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], all bool) iter.Seq2[Finding, error] {
+// findings checks persistence ids, and repairs them unless opts.DryRun is set. If all is true, an id that
+// can't be checked is a finding, and does not end the checking of the others.
+func (j *Journal) findings(
+	ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], all bool,
+) iter.Seq2[Finding, error] {
 	return func(yield func(Finding, error) bool) {
 		var repairs dynamo.Meter
 		err := j.eachID(ctx, opts, pids, func(ctx context.Context, c *verify.Checker, out *relay, pid string) error {
@@ -64,7 +66,7 @@ func (j *Journal) findings(ctx context.Context, opts VerifyOptions, pids iter.Se
 	}
 }
 
-// repair is the repair, or only the check, of one persistence id.
+// repair is the repair of one persistence id, or only its check.
 type repair struct {
 	checker      *verify.Checker
 	opts         *VerifyOptions
@@ -76,28 +78,27 @@ type repair struct {
 	found func(Finding) error
 }
 
-// maxPasses bounds how often a persistence id is checked anew because something was mended.
+// maxPasses limits how often a persistence id is checked again because something was repaired.
 const maxPasses = 10
 
-// run checks a persistence id until a check mends nothing: what is mended can uncover more. What is
-// left is returned by a last check that mends nothing any more, so that every finding is returned
-// once, as it is in the end.
+// run checks a persistence id until a check repairs nothing, as a repair can uncover further findings. A
+// last check, which repairs nothing, returns the findings that remain, so that each is returned once.
 func (r *repair) run(ctx context.Context, pid string) error {
 	for pass := 0; !r.opts.DryRun && pass < maxPasses; pass++ {
-		mended, left, err := r.mend(ctx, pid)
-		if err != nil || mended+left == 0 {
+		repaired, left, err := r.pass(ctx, pid)
+		if err != nil || repaired+left == 0 {
 			return err
 		}
-		if mended == 0 {
+		if repaired == 0 {
 			break
 		}
 	}
 	return r.checker.Check(ctx, pid, func(f verify.Finding) error { return r.found(r.public(&f, false)) })
 }
 
-// mend checks a persistence id, and mends what it is to. It returns how many findings it has
-// mended, and how many it has not.
-func (r *repair) mend(ctx context.Context, pid string) (mended, left int, err error) {
+// pass checks a persistence id once, and repairs what the options allow. It returns how many findings it
+// has repaired, and how many it has left.
+func (r *repair) pass(ctx context.Context, pid string) (repaired, left int, err error) {
 	mender := &verify.Mender{Meter: r.meter, Archive: r.archive}
 	err = r.checker.Check(ctx, pid, func(f verify.Finding) error {
 		if !f.Repairable() || !r.opts.asked(RepairOption(f.Option)) {
@@ -108,16 +109,17 @@ func (r *repair) mend(ctx context.Context, pid string) (mended, left int, err er
 		if err != nil {
 			return err
 		}
-		if !changed { // it is no longer what it was: the next check decides
+		if !changed { // the item has changed: leave it to the next check
 			left++
 			return nil
 		}
-		mended++
+		repaired++
 		return r.found(r.public(&f, true))
 	})
-	return mended, left, err
+	return repaired, left, err
 }
 
+// public returns the public form of a finding.
 func (r *repair) public(f *verify.Finding, repaired bool) Finding {
 	return Finding{
 		PersistenceID:  f.PersistenceID,
@@ -130,7 +132,7 @@ func (r *repair) public(f *verify.Finding, repaired bool) Finding {
 	}
 }
 
-// archive gives an item that is going to be taken away to the caller.
+// archive passes an item that is going to be removed to VerifyOptions.Archive.
 func (r *repair) archive(removed verify.Removed) error {
 	text, err := layout.JSON(removed.Item)
 	if err != nil {
@@ -140,9 +142,10 @@ func (r *repair) archive(removed verify.Removed) error {
 	return r.call(func() error { return r.opts.Archive(item) })
 }
 
-// eachID checks ids at the same time.
+// eachID checks the options, and calls check for each persistence id.
 func (j *Journal) eachID(
-	ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], check func(context.Context, *verify.Checker, *relay, string) error,
+	ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error],
+	check func(context.Context, *verify.Checker, *relay, string) error,
 ) error {
 	if err := opts.check(); err != nil {
 		return err
@@ -159,7 +162,7 @@ func (j *Journal) eachID(
 	})
 }
 
-// checkEach checks ids, several at the same time.
+// checkEach calls check for each persistence id, several at the same time.
 func (j *Journal) checkEach(
 	ctx context.Context, checker *verify.Checker, opts VerifyOptions, pids iter.Seq2[string, error], r *relay,
 	check func(context.Context, *verify.Checker, *relay, string) error,
@@ -190,6 +193,7 @@ func (j *Journal) checkEach(
 	return group.Wait()
 }
 
+// checker returns what checks persistence ids.
 func (j *Journal) checker(ctx context.Context, opts VerifyOptions) (*verify.Checker, error) {
 	ttl, err := j.client.TTL(ctx, j.config.JournalTable)
 	if err != nil {
@@ -209,7 +213,7 @@ func (j *Journal) checker(ctx context.Context, opts VerifyOptions) (*verify.Chec
 	return c, nil
 }
 
-// pace waits after each request until its units are paid for.
+// pace returns a function that waits after each request, to keep to the read capacity.
 func pace(unitsPerSecond float64) func(context.Context, float64) error {
 	limiter := rate.NewLimiter(rate.Limit(unitsPerSecond), max(int(unitsPerSecond), 1))
 	return func(ctx context.Context, units float64) error {
@@ -222,8 +226,8 @@ func pace(unitsPerSecond float64) func(context.Context, float64) error {
 	}
 }
 
-// earliest is the time in seconds since 1970 by the clock that is behind: a tombstone that one
-// clock takes for expired may still be needed.
+// earliest returns the time in seconds since 1970 by the slower of the two clocks: a tombstone that has
+// expired by one clock alone may still be needed.
 func (j *Journal) earliest() int64 {
 	now := j.clock.Wall().Unix()
 	if service, ok := j.clock.Service(); ok {
@@ -243,9 +247,11 @@ func (j *Journal) checkPayload(e *layout.Event) error {
 	return err
 }
 
-// eachSnapshot gives the sequence number of each snapshot to each, with why it can't be read. Where
-// there is no table of snapshots there are none.
-func (j *Journal) eachSnapshot(ctx context.Context, m *dynamo.Meter, pid string, each func(seq int64, damage error) error) error {
+// eachSnapshot calls each with the sequence number of each snapshot, and with the reason if it can't be
+// read. If the snapshot table does not exist there are none.
+func (j *Journal) eachSnapshot(
+	ctx context.Context, m *dynamo.Meter, pid string, each func(seq int64, damage error) error,
+) error {
 	var stopped error
 	err := j.saved.Each(ctx, m, pid, snapshots.Everything(), 0, func(s layout.Snapshot, damage error) bool {
 		if damage == nil {

@@ -14,18 +14,19 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// SnapshotMetadata names a snapshot.
+// SnapshotMetadata identifies a snapshot.
 type SnapshotMetadata struct {
 	PersistenceID string
 	// SequenceNumber is that of the last event that the state contains, at least 1. Take it from
-	// that event: the writer's next number less one can be higher, where parts of an atomic write
-	// at the end are not, or not yet, there as a whole.
+	// that event: the writer's next number minus 1 can be higher, if an incomplete atomic write is at
+	// the end.
 	SequenceNumber int64
-	// Timestamp is when it was saved, to the millisecond. The zero time is now.
+	// Timestamp is when the snapshot was saved, in milliseconds. SaveSnapshot replaces the zero time
+	// by the current one.
 	Timestamp time.Time
 }
 
-// Snapshot is a saved state of an entity. Its bytes are decoded on demand.
+// Snapshot is a saved state of an entity. State and DecodeState decode its bytes.
 type Snapshot struct {
 	SnapshotMetadata
 	// SerializerID, SerializerManifest and Bytes are the serialized state.
@@ -36,12 +37,15 @@ type Snapshot struct {
 	registry *serialization.Registry
 }
 
-// Serialized is the state as stored. Saved again it is written as it is.
+// Serialized returns the state as stored. SaveSnapshot writes it as it is.
 func (s Snapshot) Serialized() serialization.Payload {
 	return serialization.Payload{SerializerID: s.SerializerID, Manifest: s.SerializerManifest, Bytes: s.Bytes}
 }
 
-// State decodes the state with the journal's serialization; errors as of Event.Payload.
+// State returns the state, decoded by Config.Serialization.
+//
+// The error is serialization.ErrUnknownSerializer if the serializer or the manifest is not registered,
+// or another error of decoding.
 func (s Snapshot) State() (any, error) {
 	v, err := s.registry.Decode(s.Serialized())
 	if err != nil {
@@ -64,16 +68,17 @@ func DecodeState[T any](s Snapshot) (T, error) {
 	return t, nil
 }
 
-// SnapshotCriteria bound the snapshots that are meant. All bounds are inclusive and count together;
-// the zero value of a field is no bound, the zero SnapshotCriteria means all snapshots. A lower
-// bound above its upper bound selects nothing, as a Range whose To is before its From.
+// SnapshotCriteria select snapshots. All bounds are inclusive, and a snapshot has to meet all. A zero
+// field is no bound, so that the zero SnapshotCriteria select all snapshots. A lower bound above the
+// upper one selects none.
 type SnapshotCriteria struct {
+	// MinSequenceNumber and MaxSequenceNumber are the lowest and the highest sequence number.
 	MinSequenceNumber, MaxSequenceNumber int64
-	// MinTimestamp and MaxTimestamp count to the millisecond.
+	// MinTimestamp and MaxTimestamp are the oldest and the newest timestamp, in milliseconds.
 	MinTimestamp, MaxTimestamp time.Time
 }
 
-// bounds checks the criteria.
+// bounds checks the criteria, and returns their internal form.
 func (c SnapshotCriteria) bounds() (snapshots.Criteria, error) {
 	b := snapshots.Everything()
 	switch {
@@ -89,7 +94,7 @@ func (c SnapshotCriteria) bounds() (snapshots.Criteria, error) {
 	if !c.MinTimestamp.IsZero() {
 		b.MinTS = c.MinTimestamp.UnixMilli()
 		if c.MinTimestamp.Sub(time.UnixMilli(b.MinTS)) > 0 {
-			b.MinTS++ // the millisecond it lies in began before it
+			b.MinTS++ // the millisecond began before MinTimestamp
 		}
 	}
 	if !c.MaxTimestamp.IsZero() {
@@ -98,14 +103,16 @@ func (c SnapshotCriteria) bounds() (snapshots.Criteria, error) {
 	return b, nil
 }
 
-// SaveSnapshot saves a state. One of the same persistence id and sequence number is replaced. A
-// state that does not fit into an item is split over several: a reader sees it as a whole or not at
-// all. Saving is not fenced: a state of a writer that has ended is as right as any, unless the
-// persistence id was purged since.
+// SaveSnapshot saves a state, and replaces a snapshot of the same persistence id and sequence number.
+// Config.Serialization encodes the state; a [serialization.Payload] is written as it is. A state that
+// does not fit into an item is split over several; a reader finds all of it or nothing. Saving is not
+// fenced: the state of a writer that has ended is right, too, unless the persistence id was purged
+// meanwhile.
 //
-// Errors: ErrRejected (it can't be serialized, or is over Config.MaxSnapshotBytes),
-// ErrInvalidArgument, ErrTableNotFound, ErrCollectionFull, ErrClosed, and those of any request.
-// After an error the snapshot may be saved or not; saving it again does no harm.
+// Errors: [ErrRejected] (the state can't be serialized, or is over Config.MaxSnapshotBytes),
+// [ErrInvalidArgument], [ErrTableNotFound], [ErrCollectionFull], [ErrClosed], and those of requests.
+// After an error of a request the snapshot may be saved ([MaybeApplied] reports whether). It may be
+// saved again.
 func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, state any) (Cost, error) {
 	if err := j.checkSnapshot(metadata); err != nil {
 		return Cost{}, err
@@ -138,6 +145,7 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 	return Cost(m.Cost()), err
 }
 
+// checkSnapshot returns an *ArgumentError if the metadata of a snapshot are wrong.
 func (j *Journal) checkSnapshot(m SnapshotMetadata) error {
 	if m.SequenceNumber < 1 || m.SequenceNumber > MaxSequenceNumber {
 		return &ArgumentError{"SnapshotMetadata.SequenceNumber", m.SequenceNumber, fmt.Sprintf("it must be from 1 to %d", MaxSequenceNumber)}
@@ -145,14 +153,17 @@ func (j *Journal) checkSnapshot(m SnapshotMetadata) error {
 	return j.checkID(m.PersistenceID)
 }
 
-// LoadSnapshot loads the snapshot that the criteria select: of those that meet them the one with
-// the highest sequence number, or with Config.SnapshotNewestByTimestamp the newest. It reports
-// false if there is none.
+// LoadSnapshot loads the snapshot with the highest sequence number among those that the criteria select;
+// see also Config.SnapshotNewestByTimestamp. It reports false if there is none.
 //
-// One that is stored and can't be read is a *DamagedSnapshotError, and no older one is loaded in
-// its place: the events between them may be deleted. A caller that knows better bounds the criteria
-// below it.
-func (j *Journal) LoadSnapshot(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (Snapshot, bool, error) {
+// If that snapshot can't be read, the error is a *[DamagedSnapshotError]. LoadSnapshot then loads no
+// older one, as the events between them may be deleted: see DamagedSnapshotError.
+//
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrTableNotFound], [ErrClosed], and those of
+// requests.
+func (j *Journal) LoadSnapshot(
+	ctx context.Context, persistenceID string, criteria SnapshotCriteria,
+) (Snapshot, bool, error) {
 	bounds, err := j.snapshotBounds(persistenceID, criteria)
 	var loaded *layout.Snapshot
 	if err == nil {
@@ -185,18 +196,21 @@ func (j *Journal) loadSnapshot(
 	return loaded, errors.Join(err, damage)
 }
 
-// Snapshots reads all snapshots that meet the criteria, those with the highest sequence numbers
-// first. One that can't be read is given without its state and with a *DamagedSnapshotError; the
-// others follow. After any other error the sequence ends.
+// Snapshots reads all snapshots that the criteria select, in descending order of their sequence
+// numbers. A snapshot that can't be read is returned without its state and with a
+// *[DamagedSnapshotError], and the others follow. After any other error, which are those of
+// [Journal.LoadSnapshot], the sequence ends.
 func (j *Journal) Snapshots(ctx context.Context, persistenceID string, criteria SnapshotCriteria) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
 		var closed error
-		err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, op *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria) error {
+		err := j.withSnapshots(ctx, persistenceID, criteria, func(
+			ctx context.Context, op *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria,
+		) error {
 			return j.saved.Each(ctx, m, persistenceID, c, 0, func(s layout.Snapshot, damage error) bool {
 				op.Leave()
 				more := yield(j.snapshot(&s), j.snapshotError("read a snapshot", persistenceID, damage))
 				if closed = op.Return(); !more {
-					closed = nil // a loop that was left takes nothing more
+					closed = nil // the loop was left, and gets no error
 				}
 				return more && closed == nil
 			})
@@ -210,11 +224,17 @@ func (j *Journal) Snapshots(ctx context.Context, persistenceID string, criteria 
 	}
 }
 
-// DeleteSnapshots deletes all snapshots that meet the criteria, and returns how many there were.
-// Deleting none is no error. One snapshot is deleted by its sequence number as both bounds.
+// DeleteSnapshots deletes all snapshots that the criteria select, and returns how many it has deleted.
+// To delete one snapshot, set both bounds to its sequence number. It is no error if there are none.
+//
+// Errors: [ErrInvalidArgument], [ErrTableNotFound], [ErrClosed], and those of requests. After an error
+// of a request some snapshots may be deleted ([MaybeApplied] reports whether), and the call may be
+// repeated.
 func (j *Journal) DeleteSnapshots(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (int64, error) {
 	deleted := int64(0)
-	err := j.withSnapshots(ctx, persistenceID, criteria, func(ctx context.Context, _ *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria) error {
+	err := j.withSnapshots(ctx, persistenceID, criteria, func(
+		ctx context.Context, _ *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria,
+	) error {
 		var err error
 		deleted, err = j.saved.Delete(ctx, m, persistenceID, c)
 		return m.Mark(err)
@@ -222,7 +242,7 @@ func (j *Journal) DeleteSnapshots(ctx context.Context, persistenceID string, cri
 	return deleted, j.snapshotError("delete snapshots", persistenceID, err)
 }
 
-// withSnapshots checks the arguments, and runs an operation on snapshots.
+// withSnapshots checks the arguments of an operation on snapshots, and runs it.
 func (j *Journal) withSnapshots(
 	ctx context.Context, pid string, criteria SnapshotCriteria,
 	do func(context.Context, *lifetime.Operation, *dynamo.Meter, snapshots.Criteria) error,
@@ -231,10 +251,12 @@ func (j *Journal) withSnapshots(
 	if err != nil {
 		return err
 	}
-	return j.operate(ctx, func(ctx context.Context, op *lifetime.Operation) error { return do(ctx, op, &dynamo.Meter{}, bounds) })
+	return j.operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
+		return do(ctx, op, &dynamo.Meter{}, bounds)
+	})
 }
 
-// snapshotBounds checks the arguments of an operation on snapshots.
+// snapshotBounds checks the arguments of an operation on snapshots, and returns the bounds.
 func (j *Journal) snapshotBounds(pid string, criteria SnapshotCriteria) (snapshots.Criteria, error) {
 	bounds, err := criteria.bounds()
 	if err == nil {
@@ -243,6 +265,7 @@ func (j *Journal) snapshotBounds(pid string, criteria SnapshotCriteria) (snapsho
 	return bounds, err
 }
 
+// snapshotError returns the public form of the error of an operation on snapshots.
 func (j *Journal) snapshotError(what, pid string, err error) error {
 	if err == nil {
 		return nil
@@ -253,7 +276,7 @@ func (j *Journal) snapshotError(what, pid string, err error) error {
 	return fmt.Errorf("%s of %q: %w", what, pid, itemError(j.config.SnapshotTable, err))
 }
 
-// snapshot gives a stored snapshot its public form.
+// snapshot returns the public form of a stored snapshot.
 func (j *Journal) snapshot(s *layout.Snapshot) Snapshot {
 	return Snapshot{
 		SnapshotMetadata: SnapshotMetadata{

@@ -9,26 +9,31 @@ import (
 	"github.com/dynajournal/dynajournal/internal/provision"
 )
 
-// TableOptions say what kind of tables to make.
+// TableOptions are the options of CreateTables.
 type TableOptions struct {
-	// SharedWithJVM makes a journal that Akka's or Pekko's plug-in can use at the same time: with
-	// its indexes, which double the cost of every write, and Config.SequenceShards shards
-	// (DefaultSequenceShards if 0), which must be the number in the JVM's configuration. Without it
-	// the journal is native: Config.SequenceShards shards (1 if 0), a sparse index of persistence
-	// ids, no index on snapshots.
+	// SharedWithJVM makes a journal that Akka's or Pekko's plug-in can use at the same time. Its tables
+	// have the plug-in's indexes, which double the cost of every write. Config.SequenceShards, which
+	// is 10 if it is not set, must be the number in the JVM's configuration.
+	//
+	// Defaults to false: the journal is native. It has a sparse index of persistence ids, no index of
+	// snapshots, and 1 shard if Config.SequenceShards is not set.
 	SharedWithJVM bool
-	// ReadUnits and WriteUnits are the provisioned capacity of each table and index; both 0 is on
-	// demand.
+
+	// ReadUnits and WriteUnits are the provisioned capacity of each table and index. Set both or
+	// neither; they must not be negative.
+	//
+	// Default to capacity on demand.
 	ReadUnits, WriteUnits int64
 }
 
-// CreateTables makes the journal table with the journal's header, and the snapshot table, and waits
-// until they can be used. Those that exist are kept; a journal table of a JVM only becomes part of
-// a native journal by migration. Several journals, by different names, can share the tables. If it
-// is cut short, a native journal can't be opened; call it again.
+// CreateTables makes the journal table with the journal's header, and the snapshot table, as far as
+// they do not exist, and waits until they are active. Journals with different names can share tables.
+// A native journal can't use the journal table of a JVM: migrate it.
 //
-// Errors: ErrInvalidArgument, ErrTableSchema, ErrHeaderMismatch (there is a journal of that name,
-// of another kind or with another number of shards), and those of any request.
+// Errors: [ErrInvalidArgument], [ErrTableSchema], [ErrHeaderMismatch] (the journal exists, and is of
+// the other kind or has another number of shards), and those of requests. After an error the tables
+// may be made in part ([MaybeApplied] reports whether), and a native journal can't be opened. The call
+// may be repeated.
 func CreateTables(ctx context.Context, config Config, opts TableOptions) error {
 	client, err := config.connectToTables()
 	if err != nil {
@@ -36,22 +41,26 @@ func CreateTables(ctx context.Context, config Config, opts TableOptions) error {
 	}
 	defer client.Close()
 	if opts.ReadUnits < 0 || opts.WriteUnits < 0 || (opts.ReadUnits == 0) != (opts.WriteUnits == 0) {
-		return &ArgumentError{"TableOptions.ReadUnits, WriteUnits", fmt.Sprintf("%d, %d", opts.ReadUnits, opts.WriteUnits), "give both, or neither"}
+		units := fmt.Sprintf("%d, %d", opts.ReadUnits, opts.WriteUnits)
+		return &ArgumentError{"TableOptions.ReadUnits, WriteUnits", units, "give both, or neither"}
 	}
 	return client.Mark(public(config.provision().Create(ctx, client, provision.Options(opts))))
 }
 
-// TableChange is something that UpdateTables has added.
+// TableChange is an addition to a table.
 type TableChange struct {
 	Table string
-	// Added says what, Costs what that costs from now on.
+	// Added describes what was added, Costs what it costs from now on.
 	Added, Costs string
 }
 
-// UpdateTables adds what an existing journal table lacks: the index that lists persistence ids
-// (filled from what is there) and the expiry of tombstones. It waits until they can be used;
-// filling the index of a large table takes long. It returns what was added, nothing if nothing was
-// lacking. Indexes of a snapshot table can't be added later.
+// UpdateTables adds what an existing journal table lacks: the index that lists persistence ids, and the
+// expiry of tombstones. It waits until they are active, which takes long for the index of a large
+// table. It returns what it has added, also with an error. It can't add indexes to a snapshot table.
+//
+// Errors: [ErrInvalidArgument], [ErrTableNotFound], [ErrTableSchema], [ErrHeaderMismatch], [ErrIndex],
+// and those of requests. After an error a part may be added ([MaybeApplied] reports whether). The call
+// may be repeated.
 func UpdateTables(ctx context.Context, config Config) ([]TableChange, error) {
 	client, err := config.connectToTables()
 	if err != nil {
@@ -69,8 +78,12 @@ func UpdateTables(ctx context.Context, config Config) ([]TableChange, error) {
 	return changes, nil
 }
 
-// DeleteTables deletes the journal table and the snapshot table with everything in them, other
-// journals' data included, and returns the names of those that existed.
+// DeleteTables deletes the journal table and the snapshot table with everything in them, also the data
+// of other journals. It returns the names of the tables that it has deleted, also with an error. It is
+// no error if they do not exist.
+//
+// Errors: [ErrInvalidArgument], and those of requests. After an error of a request a table may be
+// deleted ([MaybeApplied] reports whether). The call may be repeated.
 func DeleteTables(ctx context.Context, config Config) ([]string, error) {
 	client, err := config.connectToTables()
 	if err != nil {
@@ -101,7 +114,7 @@ func (c *Config) connectToTables() (*dynamo.Client, error) {
 	return client, err
 }
 
-// provision is what the configuration says of the tables and the header.
+// provision returns the part of the configuration that describes the tables and the header.
 func (c *Config) provision() *provision.Journal {
 	return &provision.Journal{
 		Name:           c.JournalName,

@@ -7,29 +7,34 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-// UpgradeOptions say how to upgrade events in place.
+// UpgradeOptions are the options of UpgradeEvents.
 type UpgradeOptions struct {
-	// Left is called with each event that is left as it is, and why, if set: its item can't be
-	// read, or says what today's form can't.
+	// Left is called with each event that keeps its format, and the reason, if it is set: its item
+	// can't be read, or contains what the current format can't store.
 	Left func(persistenceID string, sequenceNumber int64, reason error)
-	// Pace is called with what the requests before have used up, if set; it may wait, and ends the
-	// upgrade with an error.
+
+	// Pace is called with the cost since its last call, if it is set. It may wait, to keep to a
+	// capacity. An error of it ends the upgrade, which returns it.
 	Pace func(ctx context.Context, used Cost) error
 }
 
-// UpgradeResult says what an upgrade has done.
+// UpgradeResult is the result of an upgrade.
 type UpgradeResult struct {
-	// Upgraded is how many events have got today's form, Left how many keep that of Akka 1.0 and
-	// 1.1, in which they are read as well as ever.
+	// Upgraded is how many events have the current format now. Left is how many keep the format of
+	// Akka 1.0 and 1.1. Readers find both.
 	Upgraded, Left int64
 	Cost           Cost
 }
 
-// UpgradeEvents gives the events of a persistence id that are in the form of Akka 1.0 and 1.1
-// today's form, in place. Each is replaced in one write, under the condition that it still is what
-// was read, so nothing can be lost at any point, and both forms stand side by side meanwhile; marks
-// and snapshots are not touched. Readers and writers need not be stopped, but a JVM of 1.1 or older
-// can't read what has today's form. What would lose something is left. It can be called again.
+// UpgradeEvents stores the events of a persistence id that have the format of Akka's plug-in 1.0 and
+// 1.1 in the current format. It replaces each event by one write, under the condition that the event
+// has not changed, so nothing is lost at any moment. Events that would lose something keep their
+// format. Marks and snapshots do not change. Readers and writers need not be stopped, but the plug-in
+// 1.1 and older can't read the current format. See also Config.OldEventFormat.
+//
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrClosed], those of Pace and those of requests.
+// After an error some events may be upgraded ([MaybeApplied] reports whether). The call may be
+// repeated.
 func (j *Journal) UpgradeEvents(ctx context.Context, persistenceID string, opts UpgradeOptions) (UpgradeResult, error) {
 	if err := j.checkReadable(persistenceID); err != nil {
 		return UpgradeResult{}, err

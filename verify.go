@@ -28,8 +28,8 @@ const (
 	// FindingForeignWriter: events of two writers alternate. Both wrote at the same time, and one
 	// may have overwritten events of the other.
 	FindingForeignWriter FindingKind = "foreign-writer"
-	// FindingUndecodable: an item can't be read, or the payload of an event or snapshot can't be
-	// decoded although its serializer is registered.
+	// FindingUndecodable: an item can't be read, or the payload of an event can't be decoded. A payload
+	// whose serializer is not registered is only checked for being well formed.
 	FindingUndecodable FindingKind = "undecodable"
 	// FindingUnknownItem: an item among the events is no event, tombstone, seal or fence, or its
 	// number does not belong to its partition.
@@ -52,18 +52,18 @@ const (
 	FindingUnchecked FindingKind = "unchecked"
 )
 
-// Finding is something in the stored data that is not as it should be.
+// Finding is something that is wrong with the stored data.
 type Finding struct {
 	PersistenceID string
 	Kind          FindingKind
-	// SequenceNumber is where it was found, the first of several.
+	// SequenceNumber is where it was found; the first of several numbers.
 	SequenceNumber int64
-	// Detail says in words what was found.
+	// Detail describes what was found.
 	Detail string
-	// Repairable reports whether Repair mends it with the options given, Repaired whether it has.
+	// Repairable is true if Repair can repair it with the given options, Repaired if it has.
 	Repairable, Repaired bool
-	// Option is the field of VerifyOptions that Repair needs before it mends the finding; empty
-	// where it needs none, or where nothing can be mended.
+	// Option is the option without which Repair does not repair the finding; empty if it needs none,
+	// or if the finding can't be repaired.
 	Option RepairOption
 }
 
@@ -83,51 +83,74 @@ const (
 	OptionRestoreHighMark RepairOption = "restore-high-mark"
 )
 
-// RemovedItem is an item that Repair takes away: what it gives to VerifyOptions.Archive.
+// RemovedItem is an item that Repair removes, as VerifyOptions.Archive gets it.
 type RemovedItem struct {
 	PersistenceID  string
 	Kind           FindingKind
 	SequenceNumber int64
 	Table          string
-	// Item is the whole item in DynamoDB's JSON, as `aws dynamodb put-item` takes it.
+	// Item is the whole item in DynamoDB's JSON, as the option --item of `aws dynamodb put-item`
+	// accepts it.
 	Item json.RawMessage
 }
 
-// VerifyOptions say how to verify or repair. The zero value takes all the capacity it gets, and
-// repairs only what no reader can ever show and nobody was told is stored.
+// VerifyOptions are the options of Verify, VerifyAll, Repair and RepairAll. The zero value does not
+// limit the capacity, and repairs only what changes nothing for readers.
 type VerifyOptions struct {
-	// ReadUnitsPerSecond bounds the read capacity used up, on average; 0 is no bound.
-	ReadUnitsPerSecond float64
-	// Parallelism is how many persistence ids VerifyAll and RepairAll check at the same time; 0 is
-	// Config.ReplayParallelism.
-	Parallelism int
-	// Progress is called after each persistence id that VerifyAll or RepairAll has checked, if set,
-	// one call at a time.
-	Progress func(persistenceID string)
-	// DryRun makes a repair change nothing: it only says what it would repair.
+	// Archive is called with each item before Repair removes it, one call at a time. An error of it
+	// ends the repair, which returns it, and the item stays. If the item has changed meanwhile it
+	// stays, too.
+	//
+	// RemoveDeleted, RemoveIncomplete and RemoveOrphans need it, unless DryRun is set.
+	Archive func(RemovedItem) error
+
+	// DryRun makes Repair and RepairAll return what they would repair, and change nothing.
+	//
+	// Defaults to false. Verify and VerifyAll set it.
 	DryRun bool
 
-	// RemoveOrphans makes a repair turn events below the low mark into tombstones. Make sure that
-	// the low mark is right: what is below it may be events that somebody was told are stored.
-	RemoveOrphans bool
-	// RemoveDeleted makes a repair remove, in a journal that is shared with a JVM, what deletions
-	// of earlier versions have left where the JVM looks for its highest number. The entity must be
-	// stopped on both sides.
+	// Parallelism is how many persistence ids VerifyAll and RepairAll check at the same time. It must
+	// not be negative.
+	//
+	// Defaults to Config.ReplayParallelism.
+	Parallelism int
+
+	// Progress is called after each persistence id that VerifyAll or RepairAll has checked, if it is
+	// set, one call at a time.
+	Progress func(persistenceID string)
+
+	// ReadUnitsPerSecond is the largest average read capacity to use. It must not be negative.
+	//
+	// Defaults to no limit.
+	ReadUnitsPerSecond float64
+
+	// RemoveDeleted makes Repair remove, in a journal that is shared with a JVM, what deletions of
+	// earlier versions have left where the JVM looks for the highest sequence number. Stop the entity
+	// on both sides first.
+	//
+	// Defaults to false.
 	RemoveDeleted bool
-	// RemoveIncomplete makes a repair turn members of atomic writes that can never become whole
-	// into seals. They may be what is left of an atomic write that was acknowledged, and of which
-	// another writer overwrote a part.
+
+	// RemoveIncomplete makes Repair turn the events of atomic writes that can't become complete into
+	// seals. Such a write may have been acknowledged, if another writer has overwritten a part of it.
+	//
+	// Defaults to false.
 	RemoveIncomplete bool
-	// RestoreHighMark makes a repair put a high mark where a gap and its absence hide events from
-	// readers: these see them again.
+
+	// RemoveOrphans makes Repair turn events below the low mark into tombstones. Make sure that the
+	// low mark is right: the events may have been acknowledged.
+	//
+	// Defaults to false.
+	RemoveOrphans bool
+
+	// RestoreHighMark makes Repair put a high mark without which readers do not find the events behind
+	// a gap. They find them again.
+	//
+	// Defaults to false.
 	RestoreHighMark bool
-	// Archive is called with each item before it is taken away, one call at a time. An error of it
-	// ends the repair, and leaves the item. The options that remove need it. An item that has
-	// changed since stays, though it was archived.
-	Archive func(RemovedItem) error
 }
 
-// asked reports whether a repair that needs an option is to be made.
+// asked reports whether the option is set; true for no option.
 func (o *VerifyOptions) asked(option RepairOption) bool {
 	switch option {
 	case "":
@@ -157,40 +180,50 @@ func (o VerifyOptions) check() error {
 	return nil
 }
 
-// Verify checks everything that is stored for a persistence id, and returns what is not as it
-// should be. It needs no writer and changes nothing. What is being written meanwhile can look like
-// damage: check again before believing it.
+// Verify checks everything that is stored for a persistence id, and returns what is wrong. It needs no
+// writer and changes nothing. Events that are written meanwhile can look damaged: verify again.
+//
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrHole], [ErrClosed], and those of requests. After
+// an error the sequence ends.
 func (j *Journal) Verify(ctx context.Context, persistenceID string, opts VerifyOptions) iter.Seq2[Finding, error] {
 	opts.DryRun = true
 	return j.findings(ctx, opts, oneID(persistenceID), false)
 }
 
-// VerifyAll checks every persistence id of the journal, several at the same time, in no order; it
-// finds them by a scan. One that can't be checked is a FindingUnchecked.
+// VerifyAll verifies every persistence id of the journal, several at the same time and in any order. It
+// finds the ids by a scan. An id that can't be verified is a [FindingUnchecked]. Errors are those of
+// [Journal.Verify].
 func (j *Journal) VerifyAll(ctx context.Context, opts VerifyOptions) iter.Seq2[Finding, error] {
 	opts.DryRun = true
 	return j.findings(ctx, opts, j.allIDs(ctx), true)
 }
 
-// Repair checks a persistence id as Verify does, and mends what no reader can ever show and nobody
-// was told is stored: missing high marks that readers do without, expired tombstones where the
-// table's TTL is off, missing entries in the ids index. All else needs an option. It returns every
-// finding once, repeats its check until there is nothing left that it mends, and returns what is
-// left last. Writers need not be stopped, but for an option in a journal that is shared with a JVM.
+// Repair verifies a persistence id, and repairs what changes nothing for readers: missing high marks
+// without which readers find all events, expired tombstones if the table's TTL is off, and missing
+// entries of the index of persistence ids. Other repairs need an option. Repair verifies again until
+// there is nothing left to repair. It returns each finding once, those that remain at the end.
+//
+// Writers need not be stopped, except for VerifyOptions.RemoveDeleted.
+//
+// Errors: those of [Journal.Verify], and those of VerifyOptions.Archive. After an error repairs may be
+// made ([MaybeApplied] reports whether). The call may be repeated.
 func (j *Journal) Repair(ctx context.Context, persistenceID string, opts VerifyOptions) iter.Seq2[Finding, error] {
 	return j.findings(ctx, opts, oneID(persistenceID), false)
 }
 
-// RepairAll repairs every persistence id of the journal, as VerifyAll checks them. One that can be
-// read but not written, as its keys would not fit some day, is a FindingUnchecked.
+// RepairAll repairs every persistence id of the journal, as [Journal.VerifyAll] verifies them. An id that
+// can be read but not written, as its keys would become too long, is a [FindingUnchecked]. Errors are
+// those of [Journal.Repair].
 func (j *Journal) RepairAll(ctx context.Context, opts VerifyOptions) iter.Seq2[Finding, error] {
 	return j.findings(ctx, opts, j.allIDs(ctx), true)
 }
 
+// oneID returns the sequence of one persistence id.
 func oneID(pid string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) { yield(pid, nil) }
 }
 
+// allIDs returns the sequence of all persistence ids.
 func (j *Journal) allIDs(ctx context.Context) iter.Seq2[string, error] {
 	return j.CurrentPersistenceIDs(ctx, IDsOptions{Scan: true})
 }

@@ -8,40 +8,39 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// Writer appends to one persistence id, and deletes from it. Recover hands it out; it belongs to
-// that recovery. It is safe for concurrent use: its calls queue, in the order in which they come,
-// so that a later event is only written when the earlier one is durable.
+// Writer appends events to a persistence id, and deletes them. [Journal.Recover] returns it. It is safe
+// for concurrent use: its calls run one after the other, in the order of the calls, so that an event is
+// only written when the one before is durable.
 //
-// A writer ends with the first error that leaves in doubt what is stored ([ErrWriterConflict],
-// [ErrOutcomeUnknown], parts of an atomic write). From then on every call returns [ErrWriterEnded],
-// and the caller recovers again. It holds no resources: one that is no longer needed is just
-// dropped.
+// A writer ends with the first error after which it does not know what is stored: [ErrWriterConflict],
+// [ErrOutcomeUnknown], or an error after which a part of an atomic write is stored. [Writer.Purge] ends
+// it, too. Then every call returns [ErrWriterEnded], and [Writer.Err] the cause: recover again. A writer
+// holds no resources and need not be closed.
 type Writer struct {
 	journal *Journal
 	state   *protocol.Writer
 }
 
-// PersistenceID is the id that the writer writes to.
+// PersistenceID returns the persistence id of the writer.
 func (w *Writer) PersistenceID() string { return w.state.PersistenceID() }
 
-// WriterUUID is the UUID that is stored in every event of this writer.
+// WriterUUID returns the UUID that is stored with every event of this writer.
 func (w *Writer) WriterUUID() string { return w.state.UUID() }
 
-// RecoveryCost is what the recovery cost that handed the writer out.
+// RecoveryCost returns the cost of the recovery that returned the writer.
 func (w *Writer) RecoveryCost() Cost { return Cost(w.state.RecoveryCost()) }
 
-// DeletedTo is the last sequence number that was deleted when the writer recovered, 0 if none was.
-// Where it is above RecoverOptions.After, the recovery did not replay everything behind that: the
-// events up to DeletedTo are gone, and a state without the snapshot that contains them lacks what
-// they said.
+// DeletedTo returns the highest sequence number that was deleted at the time of the recovery, 0 if none
+// was. If it is above RecoverOptions.After, the events between the two were not replayed: the state is
+// incomplete unless it was loaded from a snapshot that contains them.
 func (w *Writer) DeletedTo() int64 { return w.state.DeletedTo() }
 
 // Err returns why the writer has ended, nil while it may write. It may be called at any time: it does
 // not wait for the calls in flight.
 //
 // The error is that of the call that ended the writer: [ErrWriterConflict], [ErrOutcomeUnknown], or an
-// error of a request after which a part of an atomic write is stored. After a purge it is an error of
-// no further kind. After [Journal.Close] it is [ErrClosed], unless the writer had ended before.
+// error of a request after which a part of an atomic write is stored. After a purge it is another
+// error. After [Journal.Close] it is [ErrClosed], unless the writer had ended before.
 func (w *Writer) Err() error {
 	if err := w.state.Err(); err != nil {
 		return public(err)
@@ -49,8 +48,9 @@ func (w *Writer) Err() error {
 	return context.Cause(w.journal.life.Reading())
 }
 
-// NextSequenceNumber is the sequence number that the next event gets. It waits for the calls under
-// way.
+// NextSequenceNumber returns the sequence number of the next event. It waits for the calls in flight.
+//
+// Errors: [ErrWriterEnded], [ErrClosed], and that of ctx.
 func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
 	release, err := w.enter(ctx)
 	if err != nil {
@@ -60,8 +60,8 @@ func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
 	return w.state.Next(), nil
 }
 
-// enter enters a call on the writer, which the end of the journal waits for, and takes the writer's
-// turn. release ends both. A context that ends before changes nothing.
+// enter begins a call on the writer, for which Close waits, and takes the writer's turn. release ends
+// both.
 func (w *Writer) enter(ctx context.Context) (release func(), err error) {
 	done, err := w.journal.life.Begin()
 	if err != nil {
@@ -77,8 +77,8 @@ func (w *Writer) enter(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// remove enters a call that removes, and that ends when the journal is closed, and takes the
-// writer's turn. It returns what do has cost.
+// remove runs a deletion in the writer's turn, and returns its cost. The deletion ends when ctx ends or
+// the journal is closed.
 func (w *Writer) remove(ctx context.Context, do func(context.Context, *dynamo.Meter) error) (Cost, error) {
 	var m dynamo.Meter
 	err := w.journal.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {

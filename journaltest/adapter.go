@@ -15,7 +15,7 @@ type adapter struct{ journal *dynajournal.Journal }
 
 // Recover recovers a persistence id.
 func (a adapter) Recover(ctx context.Context, persistenceID string, replay Replay, handler func(Event) error) (Writer, error) {
-	w, err := a.journal.Recover(ctx, persistenceID, dynajournal.RecoverOptions(replay), func(e dynajournal.Event) error {
+	w, err := a.journal.Recover(ctx, persistenceID, dynajournal.RecoverOptions{After: replay.After, To: replay.To, Limit: replay.Limit}, func(e dynajournal.Event) error {
 		return handler(eventOf(e))
 	})
 	if err != nil {
