@@ -108,7 +108,9 @@ func (w *Writer) encode(event any, index int) (*layout.Event, error) {
 	if err != nil {
 		return nil, &RejectedError{PersistenceID: w.PersistenceID(), Index: index, Err: err}
 	}
-	return &layout.Event{Bytes: p.Bytes, SerializerID: p.SerializerID, SerializerManifest: p.Manifest, Manifest: manifest}, nil
+	return &layout.Event{
+		Bytes: p.Bytes, SerializerID: p.SerializerID, SerializerManifest: p.Manifest, Manifest: manifest,
+	}, nil
 }
 
 // errManifestNotText rejects events and states whose manifest would be read otherwise than it was

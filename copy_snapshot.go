@@ -49,5 +49,6 @@ func (j *Journal) CopySnapshot(ctx context.Context, s Snapshot) (bool, error) {
 
 // sameState reports whether two snapshots have the same serialized state.
 func sameState(a, b Snapshot) bool {
-	return a.SerializerID == b.SerializerID && a.SerializerManifest == b.SerializerManifest && string(a.Bytes) == string(b.Bytes)
+	return a.SerializerID == b.SerializerID && a.SerializerManifest == b.SerializerManifest &&
+		string(a.Bytes) == string(b.Bytes)
 }

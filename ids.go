@@ -83,7 +83,7 @@ func (o IDsOptions) check() error {
 func (j *Journal) CurrentPersistenceIDs(ctx context.Context, opts IDsOptions) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if err := j.listIDs(ctx, opts, func(pid string) bool { return yield(pid, nil) }); err != nil {
-			yield("", fmt.Errorf("list the persistence ids of journal %q: %w", j.config.JournalName, itemError(j.config.JournalTable, err)))
+			yield("", j.listError(err))
 		}
 	}
 }
@@ -121,16 +121,24 @@ func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll
 			err = poll.poll(ctx, j.life.Reading(), look, func() (time.Duration, bool) { return 0, false })
 		}
 		if err != nil && !errors.Is(err, protocol.ErrStop) {
-			yield("", fmt.Errorf("list the persistence ids of journal %q: %w", j.config.JournalName, itemError(j.config.JournalTable, err)))
+			yield("", j.listError(err))
 		}
 	}
+}
+
+// listError returns the public form of the error of a listing.
+func (j *Journal) listError(err error) error {
+	err = itemError(j.config.JournalTable, err)
+	return fmt.Errorf("list the persistence ids of journal %q: %w", j.config.JournalName, err)
 }
 
 func (j *Journal) listIDs(ctx context.Context, opts IDsOptions, emit func(string) bool) error {
 	if err := j.checkListing(opts); err != nil {
 		return err
 	}
-	return j.operate(ctx, func(ctx context.Context, op *lifetime.Operation) error { return j.listAll(ctx, op, opts, emit) })
+	return j.operate(ctx, func(ctx context.Context, op *lifetime.Operation) error {
+		return j.listAll(ctx, op, opts, emit)
+	})
 }
 
 // listAll lists ids in the operation op, until emit returns false.
@@ -198,7 +206,8 @@ func (j *Journal) checkListing(opts IDsOptions) error {
 
 // tooLong reports whether an id with the prefix would be too long for the table or the index.
 func (j *Journal) tooLong(prefix string) bool {
-	return errors.Is(j.store.Keys.CheckReadable(prefix), layout.ErrNoKey) || j.Native() && j.store.Keys.CheckIDsKey(prefix) != nil
+	keys := j.store.Keys
+	return errors.Is(keys.CheckReadable(prefix), layout.ErrNoKey) || j.Native() && keys.CheckIDsKey(prefix) != nil
 }
 
 // idsLister lists ids.

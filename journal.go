@@ -186,12 +186,14 @@ func (j *Journal) logConfig(ctx context.Context) {
 // logGroupCommitOff logs that the service refuses the requests of group commit, and that each event has
 // a request of its own from now on.
 func (j *Journal) logGroupCommitOff(why error) {
-	j.config.Logger.LogAttrs(context.Background(), slog.LevelWarn, "group commit is off: the service refuses PartiQL inserts, events go singly",
+	j.config.Logger.LogAttrs(context.Background(), slog.LevelWarn,
+		"group commit is off: the service refuses PartiQL inserts, events go singly",
 		slog.String("journal_table", j.config.JournalTable), slog.Any("error", why))
 }
 
 // logGroupCommitOn logs that the service accepts the requests of group commit again.
 func (j *Journal) logGroupCommitOn() {
-	j.config.Logger.LogAttrs(context.Background(), slog.LevelInfo, "group commit is on again: the service accepts PartiQL inserts",
+	j.config.Logger.LogAttrs(context.Background(), slog.LevelInfo,
+		"group commit is on again: the service accepts PartiQL inserts",
 		slog.String("journal_table", j.config.JournalTable))
 }

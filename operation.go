@@ -20,7 +20,9 @@ func (j *Journal) operate(ctx context.Context, do func(context.Context, *lifetim
 // admit runs an operation as operate does, once it is admitted: Config.MaxConnections readings begin at
 // the same time. do calls begun when it has read what it needs to begin, so that the next reading is
 // admitted; at the latest this happens when do returns.
-func (j *Journal) admit(ctx context.Context, do func(ctx context.Context, op *lifetime.Operation, begun func()) error) error {
+func (j *Journal) admit(
+	ctx context.Context, do func(ctx context.Context, op *lifetime.Operation, begun func()) error,
+) error {
 	begun, err := j.admission.Enter(ctx, j.life.Reading())
 	if err != nil {
 		return err

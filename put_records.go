@@ -58,7 +58,8 @@ func (j *Journal) PutRecords(
 		err := putRecords(ctx, op, in, records)
 		result = PutRecordsResult{Events: in.Events, Written: in.Written, Highest: in.Highest, Cost: Cost(in.Cost())}
 		if err != nil {
-			return fmt.Errorf("write the history of %q: %w", persistenceID, in.Mark(itemError(j.config.JournalTable, err)))
+			err = in.Mark(itemError(j.config.JournalTable, err))
+			return fmt.Errorf("write the history of %q: %w", persistenceID, err)
 		}
 		return nil
 	})
@@ -66,7 +67,9 @@ func (j *Journal) PutRecords(
 }
 
 // putRecords writes the records by an import.
-func putRecords(ctx context.Context, op *lifetime.Operation, in *protocol.Import, records iter.Seq2[Record, error]) error {
+func putRecords(
+	ctx context.Context, op *lifetime.Operation, in *protocol.Import, records iter.Seq2[Record, error],
+) error {
 	if err := in.Begin(ctx); err != nil {
 		return err
 	}

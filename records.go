@@ -128,7 +128,8 @@ func (j *Journal) Records(ctx context.Context, persistenceID string, opts Record
 			return nil
 		})
 		if err != nil {
-			yield(Record{}, fmt.Errorf("read the history of %q: %w", persistenceID, itemError(j.config.JournalTable, err)))
+			err = itemError(j.config.JournalTable, err)
+			yield(Record{}, fmt.Errorf("read the history of %q: %w", persistenceID, err))
 		}
 	}
 }
@@ -141,7 +142,9 @@ func (j *Journal) readRecords(ctx context.Context, pid string, opts RecordsOptio
 		return &ArgumentError{"RecordsOptions.From", opts.From, mustNotBeNegative}
 	}
 	return j.admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
-		req := &protocol.ExportRequest{PersistenceID: pid, From: max(opts.From, 1), Begun: begun, Pace: paceOutside(op, opts.Pace)}
+		req := &protocol.ExportRequest{
+			PersistenceID: pid, From: max(opts.From, 1), Begun: begun, Pace: paceOutside(op, opts.Pace),
+		}
 		if opts.Live {
 			req.Live = LiveWindow
 		}

@@ -69,14 +69,17 @@ func (j *Journal) Recover(
 }
 
 // recoverRequest checks the arguments of Recover, and returns what to read.
-func (j *Journal) recoverRequest(pid string, opts *RecoverOptions, handler func(Event) error) (*protocol.Request, error) {
+func (j *Journal) recoverRequest(
+	pid string, opts *RecoverOptions, handler func(Event) error,
+) (*protocol.Request, error) {
 	window := Range{To: opts.To, Limit: opts.Limit}
 	if handler == nil {
 		window.Limit = new(int64(0))
 	}
 	req, _, err := window.request(pid, "RecoverOptions")
 	if err == nil && (opts.After < 0 || opts.After > MaxSequenceNumber) {
-		err = &ArgumentError{"RecoverOptions.After", opts.After, fmt.Sprintf("it must be from 0 to %d", MaxSequenceNumber)}
+		reason := fmt.Sprintf("it must be from 0 to %d", MaxSequenceNumber)
+		err = &ArgumentError{"RecoverOptions.After", opts.After, reason}
 	}
 	if err == nil {
 		err = j.checkID(pid)

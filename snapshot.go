@@ -148,7 +148,8 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 // checkSnapshot returns an *ArgumentError if the metadata of a snapshot are wrong.
 func (j *Journal) checkSnapshot(m SnapshotMetadata) error {
 	if m.SequenceNumber < 1 || m.SequenceNumber > MaxSequenceNumber {
-		return &ArgumentError{"SnapshotMetadata.SequenceNumber", m.SequenceNumber, fmt.Sprintf("it must be from 1 to %d", MaxSequenceNumber)}
+		reason := fmt.Sprintf("it must be from 1 to %d", MaxSequenceNumber)
+		return &ArgumentError{"SnapshotMetadata.SequenceNumber", m.SequenceNumber, reason}
 	}
 	return j.checkID(m.PersistenceID)
 }
@@ -200,7 +201,9 @@ func (j *Journal) loadSnapshot(
 // numbers. A snapshot that can't be read is returned without its state and with a
 // *[DamagedSnapshotError], and the others follow. After any other error, which are those of
 // [Journal.LoadSnapshot], the sequence ends.
-func (j *Journal) Snapshots(ctx context.Context, persistenceID string, criteria SnapshotCriteria) iter.Seq2[Snapshot, error] {
+func (j *Journal) Snapshots(
+	ctx context.Context, persistenceID string, criteria SnapshotCriteria,
+) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
 		var closed error
 		err := j.withSnapshots(ctx, persistenceID, criteria, func(
