@@ -27,7 +27,7 @@ import "slices"
 // it wraps report. [ErrWriterEnded], [ErrClosed], [ErrInvalidArgument] and [ErrRejected] alone are
 // false: nothing was sent.
 func MaybeApplied(err error) bool {
-	if known, ok := err.(interface{ MaybeApplied() bool }); ok { //nolint:errorlint // the chain is walked below
+	if known, ok := err.(interface{ MaybeApplied() bool }); ok {
 		return known.MaybeApplied()
 	}
 	switch e := err.(type) { //nolint:errorlint // the chain is walked here

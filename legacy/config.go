@@ -35,7 +35,7 @@ func (c Config) connect() (Config, *dynamo.Client, error) {
 	}
 	client, err := private.Connect(&c.Journal)
 	if err != nil {
-		return c, nil, err //nolint:wrapcheck // an *ArgumentError names the field
+		return c, nil, err
 	}
 	if c.Journal.SequenceShards == 0 {
 		c.Journal.SequenceShards = DefaultSequenceShards
