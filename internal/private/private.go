@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	// Connect fills in the defaults of a *dynajournal.Config, checks it, and returns the client that
-	// it describes. The caller closes the client. Nothing is sent.
+	// Connect fills in the defaults of a *dynajournal.Config, checks it, and returns the client
+	// that it describes. The caller closes the client. Nothing is sent.
 	Connect func(config any) (*dynamo.Client, error)
 
 	// HistoryRecord returns the internal form of a *dynajournal.Record.
