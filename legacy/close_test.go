@@ -15,7 +15,7 @@ import (
 // consumers are all calls that run the caller's code while they read.
 var consumers = map[string]func(ctx context.Context, j *legacy.Journal, code func()) error{
 	"Events": func(ctx context.Context, j *legacy.Journal, code func()) error {
-		for _, err := range j.Events(ctx, "a", legacy.Range{}) {
+		for _, err := range j.Events(ctx, "a", dynajournal.Range{}) {
 			if err != nil {
 				return err
 			}
@@ -24,7 +24,7 @@ var consumers = map[string]func(ctx context.Context, j *legacy.Journal, code fun
 		return nil
 	},
 	"PersistenceIDs": func(ctx context.Context, j *legacy.Journal, code func()) error {
-		for _, err := range j.PersistenceIDs(ctx, 4) {
+		for _, err := range j.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{Segments: 4}) {
 			if err != nil {
 				return err
 			}
@@ -33,7 +33,7 @@ var consumers = map[string]func(ctx context.Context, j *legacy.Journal, code fun
 		return nil
 	},
 	"Recover": func(ctx context.Context, j *legacy.Journal, code func()) error {
-		_, err := j.Recover(ctx, "a", legacy.RecoverOptions{}, func(legacy.Event) error {
+		_, err := j.Recover(ctx, "a", dynajournal.RecoverOptions{}, func(legacy.Event) error {
 			code()
 			return nil
 		})
@@ -109,7 +109,7 @@ func TestCloseDoesNotWaitForABusyConsumer(t *testing.T) {
 func fill(t *testing.T, j *legacy.Journal) {
 	t.Helper()
 	for pid, n := range map[string]int{"a": 60, "b": 1, "c": 1, "d": 1} {
-		w, err := j.Recover(t.Context(), pid, legacy.RecoverOptions{}, nil)
+		w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

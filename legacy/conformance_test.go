@@ -112,7 +112,7 @@ type adapter struct {
 
 func (a adapter) Recover(ctx context.Context, pid string, r journaltest.Replay, handler func(journaltest.Event) error) (journaltest.Writer, error) {
 	seen := int64(0)
-	w, err := a.journal.Recover(ctx, pid, legacy.RecoverOptions{After: r.After, To: r.To}, func(e legacy.Event) error {
+	w, err := a.journal.Recover(ctx, pid, dynajournal.RecoverOptions{After: r.After, To: r.To}, func(e legacy.Event) error {
 		if e.Deleted || r.Limit != nil && seen >= *r.Limit {
 			return nil
 		}
@@ -127,7 +127,7 @@ func (a adapter) Recover(ctx context.Context, pid string, r journaltest.Replay, 
 
 func (a adapter) Events(ctx context.Context, pid string, window journaltest.Window) iter.Seq2[journaltest.Event, error] {
 	return func(yield func(journaltest.Event, error) bool) {
-		r := legacy.Range{From: window.From, To: window.To}
+		r := dynajournal.Range{From: window.From, To: window.To}
 		if a.how == legacy.Permanent && a.journal.Layout() != legacy.NaiveProcessor {
 			r.Limit = window.Limit
 		}

@@ -70,22 +70,23 @@ func TestEventThatCantBeReadIsNamedAndTheOthersAreRead(t *testing.T) {
 				named = append(named, err.SequenceNumber)
 				return nil
 			}
-			if got := numbers(b.read(j, "a", legacy.Range{Corrupt: tell})); !slices.Equal(got, []int64{1}) || !slices.Equal(named, span(2, 7)) {
+			if got := numbers(b.events(j.ReadableEvents(t.Context(), "a", dynajournal.Range{}, tell))); !slices.Equal(got, []int64{1}) || !slices.Equal(named, span(2, 7)) {
 				t.Errorf("read %v, named are %v; want 1, and 2 to 7", got, named)
 			}
-			for _, err := range j.Events(t.Context(), "a", legacy.Range{From: 2}) {
+			for _, err := range j.Events(t.Context(), "a", dynajournal.Range{From: 2}) {
 				if item, ok := errors.AsType[*legacy.ItemError](err); !ok || item.SequenceNumber != 2 || item.Table == "" {
 					t.Errorf("reading without telling ends with %v, want the error of event 2", err)
 				}
 			}
-			_, err := j.Recover(t.Context(), "a", legacy.RecoverOptions{}, func(legacy.Event) error { return nil })
+			_, err := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, func(legacy.Event) error { return nil })
 			if !errors.Is(err, dynajournal.ErrCorruptItem) {
 				t.Errorf("Recover: %v, want that an item can't be read", err)
 			}
 			stop := errors.New("enough")
-			for _, err := range j.Events(t.Context(), "a", legacy.Range{From: 2, Corrupt: func(*legacy.ItemError) error { return stop }}) {
+			failing := func(*legacy.ItemError) error { return stop }
+			for _, err := range j.ReadableEvents(t.Context(), "a", dynajournal.Range{From: 2}, failing) {
 				if !errors.Is(err, stop) {
-					t.Errorf("reading ends with %v, want what Corrupt has returned", err)
+					t.Errorf("reading ends with %v, want what corrupt has returned", err)
 				}
 			}
 		})
@@ -119,7 +120,7 @@ func TestItemsWithoutPayloadAreNoEvents(t *testing.T) {
 	for _, seq := range []int64{0, 2, 6} { // 6 is beyond the high mark
 		b.put(with(eventKey(legacy.HashKey, "a", seq), attributes{"deleted": text("true")}))
 	}
-	if got := numbers(b.read(j, "a", legacy.Range{})); !slices.Equal(got, []int64{1, 3, 4, 5}) {
+	if got := numbers(b.read(j, "a", dynajournal.Range{})); !slices.Equal(got, []int64{1, 3, 4, 5}) {
 		t.Errorf("read %v, want 1, 3, 4, 5", got)
 	}
 	l, err := j.List(t.Context(), "a")

@@ -36,7 +36,7 @@ func TestCosts(t *testing.T) {
 			}
 			recovery := func(pid string) cost {
 				t.Helper()
-				w, err := j.Recover(t.Context(), pid, legacy.RecoverOptions{}, func(legacy.Event) error { return nil })
+				w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{}, func(legacy.Event) error { return nil })
 				if err != nil {
 					t.Fatal(err)
 				}

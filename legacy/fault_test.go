@@ -65,7 +65,7 @@ func TestNothingIsLostToFaults(t *testing.T) {
 				defer b.inject(fault)()
 				w := b.recovered(j, "a")
 				b.write(w, events)
-				if got := numbers(b.read(j, "a", legacy.Range{})); !slices.Equal(got, span(1, events)) {
+				if got := numbers(b.read(j, "a", dynajournal.Range{})); !slices.Equal(got, span(1, events)) {
 					t.Errorf("read %v, want 1 to %d", got, events)
 				}
 				if got := b.bounds(b.open(), "a"); got.Highest != events {
@@ -73,7 +73,7 @@ func TestNothingIsLostToFaults(t *testing.T) {
 				}
 				b.deleteTo(w, deleted, legacy.Permanent)
 				var seen []int64
-				again, err := b.open().Recover(t.Context(), "a", legacy.RecoverOptions{}, func(e legacy.Event) error {
+				again, err := b.open().Recover(t.Context(), "a", dynajournal.RecoverOptions{}, func(e legacy.Event) error {
 					seen = append(seen, e.SequenceNumber)
 					return nil
 				})
@@ -86,7 +86,7 @@ func TestNothingIsLostToFaults(t *testing.T) {
 				}
 				b.deleteTo(again, deleted+10, legacy.Mark)
 				marked := 0
-				for _, e := range b.read(j, "a", legacy.Range{}) {
+				for _, e := range b.read(j, "a", dynajournal.Range{}) {
 					if e.Deleted {
 						marked++
 					}
@@ -112,7 +112,7 @@ func TestPutWhoseAnswerWasLostIsAcknowledgedOnce(t *testing.T) {
 				stop := b.inject(embedded.Fault{Effect: embedded.EffectReset, Applied: true, Operation: "PutItem", Nth: nth})
 				b.write(w, 3)
 				stop()
-				if got := numbers(b.read(b.open(), "a", legacy.Range{})); !slices.Equal(got, span(1, 3)) {
+				if got := numbers(b.read(b.open(), "a", dynajournal.Range{})); !slices.Equal(got, span(1, 3)) {
 					t.Errorf("read %v, want 1 to 3", got)
 				}
 			})
@@ -146,7 +146,7 @@ func TestSameEventOfAnotherWriterIsNotTakenForOnesOwn(t *testing.T) {
 				t.Errorf("then it is told %v, want that it has ended", err)
 			}
 			b.write(other, 1)
-			if got := numbers(b.read(b.open(), "a", legacy.Range{})); !slices.Equal(got, span(1, 2)) {
+			if got := numbers(b.read(b.open(), "a", dynajournal.Range{})); !slices.Equal(got, span(1, 2)) {
 				t.Errorf("read %v, want 1 and 2", got)
 			}
 		})
@@ -174,7 +174,7 @@ func TestEventWithoutItsMarkIsFound(t *testing.T) {
 			if got := b.bounds(j, "a"); got.Highest != 3 {
 				t.Errorf("the highest number is %d, want 3", got.Highest)
 			}
-			if got := numbers(b.read(j, "a", legacy.Range{})); !slices.Equal(got, span(1, 3)) {
+			if got := numbers(b.read(j, "a", dynajournal.Range{})); !slices.Equal(got, span(1, 3)) {
 				t.Errorf("read %v, want 1 to 3", got)
 			}
 			l, err := j.List(t.Context(), "a")
@@ -186,7 +186,7 @@ func TestEventWithoutItsMarkIsFound(t *testing.T) {
 				t.Errorf("a recovery has left the high marks at %v, %v; want 1 to 3", l.HighMarks, err)
 			}
 			b.write(again, 1)
-			if got := numbers(b.read(j, "a", legacy.Range{})); !slices.Equal(got, span(1, 4)) {
+			if got := numbers(b.read(j, "a", dynajournal.Range{})); !slices.Equal(got, span(1, 4)) {
 				t.Errorf("read %v, want 1 to 4", got)
 			}
 		})
@@ -240,7 +240,7 @@ func TestStaleWriterWhereEventsWereRemoved(t *testing.T) {
 				if after := b.items(); len(after) != len(before) {
 					t.Errorf("the stale writer has left %d items where %d were", len(after), len(before))
 				}
-				if got := numbers(b.read(b.open(), "a", legacy.Range{})); !slices.Equal(got, []int64{7}) {
+				if got := numbers(b.read(b.open(), "a", dynajournal.Range{})); !slices.Equal(got, []int64{7}) {
 					t.Errorf("read %v, want 7", got)
 				}
 				b.write(w, 1)
@@ -267,7 +267,7 @@ func TestStaleWriterWhoseEventWasMarked(t *testing.T) {
 	if _, err := w.Append(t.Context(), []byte("event")); !errors.Is(err, dynajournal.ErrWriterConflict) {
 		t.Errorf("Append of an event that was taken over and marked: %v, want a conflict", err)
 	}
-	if got := numbers(b.read(reader, "a", legacy.Range{})); !slices.Equal(got, []int64{-1}) {
+	if got := numbers(b.read(reader, "a", dynajournal.Range{})); !slices.Equal(got, []int64{-1}) {
 		t.Errorf("read %v, want the marked event 1: it was taken over, so it stays", got)
 	}
 }
@@ -281,7 +281,7 @@ func TestSnapshotBeyondTheJournal(t *testing.T) {
 			b := newBench(t, layout)
 			stale := b.recovered(b.open(), "a")
 			b.write(stale, 3)
-			w, err := b.open().Recover(t.Context(), "a", legacy.RecoverOptions{After: 20}, func(legacy.Event) error { return errors.New("there is nothing to replay") })
+			w, err := b.open().Recover(t.Context(), "a", dynajournal.RecoverOptions{After: 20}, func(legacy.Event) error { return errors.New("there is nothing to replay") })
 			if err != nil {
 				t.Fatalf("Recover: %v", err)
 			}
@@ -292,7 +292,7 @@ func TestSnapshotBeyondTheJournal(t *testing.T) {
 				t.Errorf("the writer of before is told %v, want a conflict", err)
 			}
 			b.write(w, 1)
-			got := numbers(b.read(b.open(), "a", legacy.Range{From: 4}))
+			got := numbers(b.read(b.open(), "a", dynajournal.Range{From: 4}))
 			if len(got) == 0 || got[0] != 21 {
 				t.Errorf("behind the journal stands %v, want 21 and so on", got)
 			}
@@ -323,7 +323,7 @@ func TestDeletionCutShortIsFinishedByTheNext(t *testing.T) {
 					cut = err != nil
 					again := b.recovered(b.open(), "a")
 					b.deleteTo(again, 9, how)
-					for _, e := range b.read(b.open(), "a", legacy.Range{}) {
+					for _, e := range b.read(b.open(), "a", dynajournal.Range{}) {
 						if e.SequenceNumber <= 9 && !e.Deleted {
 							t.Fatalf("cut at request %d, event %d is left after the next deletion", nth, e.SequenceNumber)
 						}

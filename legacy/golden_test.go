@@ -195,7 +195,7 @@ func TestGoldenJournalsAreRead(t *testing.T) {
 
 func checkReplay(b *bench, j *legacy.Journal, step goldenStep) {
 	b.Helper()
-	got := b.read(j, step.Pid, legacy.Range{From: step.From, To: step.To, Limit: step.Max})
+	got := b.read(j, step.Pid, dynajournal.Range{From: step.From, To: step.To, Limit: step.Max})
 	if len(got) != len(step.Result.Events) {
 		b.Fatalf("a replay returned %v, the plug-in %d events", numbers(got), len(step.Result.Events))
 	}
@@ -233,10 +233,10 @@ func checkReplay(b *bench, j *legacy.Journal, step goldenStep) {
 func checkGoingOn(b *bench, j *legacy.Journal, s scenario) {
 	b.Helper()
 	pid := s.steps[0].Pid
-	before, highest := numbers(b.read(j, pid, legacy.Range{})), b.bounds(j, pid).Highest
+	before, highest := numbers(b.read(j, pid, dynajournal.Range{})), b.bounds(j, pid).Highest
 	w := b.recovered(j, pid)
 	b.write(w, 2)
-	got := numbers(b.read(b.open(), pid, legacy.Range{}))
+	got := numbers(b.read(b.open(), pid, dynajournal.Range{}))
 	if want := append(before, highest+1, highest+2); !slices.Equal(got, want) {
 		b.Errorf("after going on the events are %v, want %v", got, want)
 	}

@@ -98,12 +98,12 @@ func (s *hashKey) marks(ctx context.Context, m *dynamo.Meter, pid string) (low, 
 	return low, high, err
 }
 
-func (s *hashKey) bounds(ctx context.Context, m *dynamo.Meter, pid string) (Bounds, error) {
+func (s *hashKey) bounds(ctx context.Context, m *dynamo.Meter, pid string) (dynajournal.Bounds, error) {
 	low, high, err := s.marks(ctx, m, pid)
 	if err != nil {
-		return Bounds{}, err
+		return dynajournal.Bounds{}, err
 	}
-	var b Bounds
+	var b dynajournal.Bounds
 	if len(low) > 0 {
 		b.Lowest = low[0]
 	}

@@ -17,23 +17,48 @@ import (
 // maxSegments bounds the goroutines and requests of a scan.
 const maxSegments = 1000
 
-// PersistenceIDs lists the persistence ids that have events, or in the hash-key-only layouts had some, each once, in no order.
-// There is no index in these layouts: it scans the table, several segments of it at the same time, 0 is one, and remembers
-// 32 bytes for each id. Ids whose first event is written meanwhile may be in it or not.
+// CurrentPersistenceIDs lists the persistence ids that have events, or in the hash-key-only layouts
+// had events, each once, in no order. The layouts have no index, so it always scans the table, in
+// opts.Segments segments at the same time. It keeps 32 bytes of memory for each id. An id whose
+// first event is written during the scan may be listed or not.
 //
-// Errors: dynajournal.ErrInvalidArgument, ErrClosed, and those of any request. After an error the sequence ends.
-func (j *Journal) PersistenceIDs(ctx context.Context, segments int) iter.Seq2[string, error] {
+// Errors: [ErrNotInLayout] for opts.After, Prefix and Sorted, [dynajournal.ErrInvalidArgument],
+// [dynajournal.ErrClosed] and those of any request. After an error the sequence ends.
+func (j *Journal) CurrentPersistenceIDs(ctx context.Context, opts dynajournal.IDsOptions) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		err := j.listIDs(ctx, segments, func(pid string) bool { return yield(pid, nil) })
+		listed := 0
+		err := j.listIDs(ctx, opts, func(pid string) bool {
+			listed++
+			return yield(pid, nil) && listed != opts.Limit
+		})
 		if err != nil {
 			yield("", fmt.Errorf("list the persistence ids in table %q: %w", j.config.Journal.JournalTable, err))
 		}
 	}
 }
 
-func (j *Journal) listIDs(ctx context.Context, segments int, emit func(string) bool) error {
-	if segments < 0 || segments > maxSegments {
-		return &dynajournal.ArgumentError{Argument: "segments", Value: segments, Reason: fmt.Sprintf("it must be from 0 to %d", maxSegments)}
+// checkIDsOptions returns what is wrong with opts, or what the layouts do not have.
+func checkIDsOptions(opts dynajournal.IDsOptions) error {
+	switch {
+	case opts.After != "" || opts.Prefix != "" || opts.Sorted:
+		return fmt.Errorf("IDsOptions.After, Prefix and Sorted: %w", ErrNotInLayout)
+	case opts.Limit < 0:
+		return &dynajournal.ArgumentError{
+			Argument: "IDsOptions.Limit", Value: opts.Limit, Reason: mustNotBeNegative,
+		}
+	case opts.Segments < 0 || opts.Segments > maxSegments:
+		return &dynajournal.ArgumentError{
+			Argument: "IDsOptions.Segments",
+			Value:    opts.Segments,
+			Reason:   fmt.Sprintf("it must be from 0 to %d", maxSegments),
+		}
+	}
+	return nil
+}
+
+func (j *Journal) listIDs(ctx context.Context, opts dynajournal.IDsOptions, emit func(string) bool) error {
+	if err := checkIDsOptions(opts); err != nil {
+		return err
 	}
 	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
@@ -43,7 +68,7 @@ func (j *Journal) listIDs(ctx context.Context, segments int, emit func(string) b
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	found, group := make(chan string), new(errgroup.Group)
-	segments = max(segments, 1)
+	segments := max(opts.Segments, 1)
 	for segment := range segments {
 		group.Go(func() error {
 			err := j.scanIDs(ctx, segment, segments, found)

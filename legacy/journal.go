@@ -81,9 +81,18 @@ func (j *Journal) Layout() Layout { return j.config.Layout }
 //
 // After an error the sequence ends. Reading stops when the loop is left. In the hash-key-only layouts it holds up to
 // Config.Journal.ReplayParallelism times Config.Journal.MaxBatchGet events, in the naive ones a page of 1 MB.
-func (j *Journal) Events(ctx context.Context, persistenceID string, r Range) iter.Seq2[Event, error] {
+func (j *Journal) Events(ctx context.Context, persistenceID string, r dynajournal.Range) iter.Seq2[Event, error] {
+	return j.ReadableEvents(ctx, persistenceID, r, nil)
+}
+
+// ReadableEvents is Events for a journal with items that can't be read. It calls corrupt for each
+// event that can't be read, in order with the others, and goes on with the next one. An error of
+// corrupt ends the sequence.
+func (j *Journal) ReadableEvents(
+	ctx context.Context, persistenceID string, r dynajournal.Range, corrupt func(*ItemError) error,
+) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		err := j.readEvents(ctx, persistenceID, r, func(e Event) error {
+		err := j.readEvents(ctx, persistenceID, r, corrupt, func(e Event) error {
 			if !yield(e, nil) {
 				return errStop
 			}
@@ -95,13 +104,18 @@ func (j *Journal) Events(ctx context.Context, persistenceID string, r Range) ite
 	}
 }
 
-func (j *Journal) readEvents(ctx context.Context, pid string, r Range, emit func(Event) error) error {
-	w, err := r.window("Range")
+func (j *Journal) readEvents(
+	ctx context.Context, pid string, r dynajournal.Range, corrupt func(*ItemError) error, emit func(Event) error,
+) error {
+	w, err := newWindow("Range", r)
 	if err == nil {
 		err = j.config.checkID(pid)
 	}
 	if err != nil {
 		return err
+	}
+	if corrupt != nil {
+		w.corrupt = corrupt
 	}
 	ctx, op, err := j.life.Operate(ctx)
 	if err != nil {
@@ -175,16 +189,22 @@ func (j *Journal) named(err error) error {
 	return err
 }
 
-// Bounds reads the lowest and the highest sequence number of a persistence id.
-func (j *Journal) Bounds(ctx context.Context, persistenceID string) (Bounds, error) {
+// Bounds reads the lowest and the highest sequence number of a persistence id. Lowest is what the
+// layout stores about deletion, 0 if nothing:
+//
+//   - In the hash-key-only layouts it is the smallest value of a low mark. Deleted events have that
+//     number or a higher one. An event before it is stored only where a program has deleted single
+//     events.
+//   - In the naive layouts it is the number of the first stored event, if that is not 1.
+func (j *Journal) Bounds(ctx context.Context, persistenceID string) (dynajournal.Bounds, error) {
 	ctx, done, err := j.begin(ctx, persistenceID)
 	if err != nil {
-		return Bounds{}, err
+		return dynajournal.Bounds{}, err
 	}
 	defer done()
 	b, err := j.store.bounds(ctx, &dynamo.Meter{}, persistenceID)
 	if err != nil {
-		return Bounds{}, fmt.Errorf("read the bounds of %q: %w", persistenceID, j.named(err))
+		return dynajournal.Bounds{}, fmt.Errorf("read the bounds of %q: %w", persistenceID, j.named(err))
 	}
 	return b, nil
 }

@@ -135,10 +135,10 @@ func TestBadArgumentsAreRefusedAndLeaveTheWriterAlive(t *testing.T) {
 			_, negative := w.DeleteTo(t.Context(), -1, legacy.Permanent)
 			_, unknown := w.DeleteTo(t.Context(), 1, 7)
 			_, noID := j.Bounds(t.Context(), "")
-			_, longID := j.Recover(t.Context(), strings.Repeat("x", 2049), legacy.RecoverOptions{}, nil)
-			_, after := j.Recover(t.Context(), "a", legacy.RecoverOptions{After: -1}, nil)
-			_, afterAll := j.Recover(t.Context(), "a", legacy.RecoverOptions{After: math.MaxInt64}, nil)
-			_, to := j.Recover(t.Context(), "a", legacy.RecoverOptions{To: -1}, nil)
+			_, longID := j.Recover(t.Context(), strings.Repeat("x", 2049), dynajournal.RecoverOptions{}, nil)
+			_, after := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{After: -1}, nil)
+			_, afterAll := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{After: math.MaxInt64}, nil)
+			_, to := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{To: -1}, nil)
 			for name, got := range map[string]struct{ err, want error }{
 				"no events":           {noEvents, dynajournal.ErrInvalidArgument},
 				"several events":      {severalEvents, legacy.ErrNotAtomic},
@@ -156,14 +156,14 @@ func TestBadArgumentsAreRefusedAndLeaveTheWriterAlive(t *testing.T) {
 					t.Errorf("%s: %v, want %v", name, got.err, got.want)
 				}
 			}
-			for _, r := range []legacy.Range{{From: -1}, {To: -1}, {Limit: new(int64(-1))}} {
+			for _, r := range []dynajournal.Range{{From: -1}, {To: -1}, {Limit: new(int64(-1))}} {
 				for _, err := range j.Events(t.Context(), "a", r) {
 					if !errors.Is(err, dynajournal.ErrInvalidArgument) {
 						t.Errorf("Events(%+v): %v", r, err)
 					}
 				}
 			}
-			for _, err := range j.PersistenceIDs(t.Context(), -1) {
+			for _, err := range j.CurrentPersistenceIDs(t.Context(), dynajournal.IDsOptions{Segments: -1}) {
 				if !errors.Is(err, dynajournal.ErrInvalidArgument) {
 					t.Errorf("PersistenceIDs in -1 segments: %v", err)
 				}
@@ -186,7 +186,7 @@ func TestLongestID(t *testing.T) {
 		b := newBench(t, layout)
 		j := b.open()
 		pid := strings.Repeat("x", longest-1)
-		w, err := j.Recover(t.Context(), pid, legacy.RecoverOptions{After: dynajournal.MaxSequenceNumber - 1}, nil)
+		w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{After: dynajournal.MaxSequenceNumber - 1}, nil)
 		if err != nil {
 			t.Errorf("%s: Recover of an id of %d bytes: %v", layout, len(pid), err)
 			continue
@@ -199,7 +199,7 @@ func TestLongestID(t *testing.T) {
 		if _, err := again.Append(t.Context(), []byte("one too many")); !errors.Is(err, dynajournal.ErrSequenceExhausted) {
 			t.Errorf("%s: an event after the last number, recovered: %v", layout, err)
 		}
-		if _, err := j.Recover(t.Context(), pid+"xx", legacy.RecoverOptions{}, nil); !errors.Is(err, dynajournal.ErrInvalidArgument) {
+		if _, err := j.Recover(t.Context(), pid+"xx", dynajournal.RecoverOptions{}, nil); !errors.Is(err, dynajournal.ErrInvalidArgument) {
 			t.Errorf("%s: Recover of an id of %d bytes: %v", layout, len(pid)+2, err)
 		}
 	}
@@ -237,7 +237,7 @@ func TestConfirmations(t *testing.T) {
 				t.Errorf("Confirm by no channel: %v", err)
 			}
 			b.deleteTo(w, 2, legacy.Mark)
-			events := b.read(j, "a", legacy.Range{})
+			events := b.read(j, "a", dynajournal.Range{})
 			if len(events) != 3 || !slices.Equal(events[1].Confirmations, []string{"c1", "c2"}) || !events[1].Deleted || events[2].Deleted || events[0].Confirmations != nil {
 				t.Errorf("read %+v", events)
 			}
@@ -264,15 +264,15 @@ func TestLastEventOfTheNaiveLayouts(t *testing.T) {
 		} else if err != nil {
 			t.Errorf("deletion of all: %v", err)
 		}
-		if got := numbers(b.read(j, "a", legacy.Range{})); !slices.Equal(got, want) {
+		if got := numbers(b.read(j, "a", dynajournal.Range{})); !slices.Equal(got, want) {
 			t.Errorf("%s: read %v, want %v", layout, got, want)
 		}
-		if got := b.bounds(j, "a"); got != (legacy.Bounds{Lowest: 5, Highest: 5}) {
+		if got := b.bounds(j, "a"); got != (dynajournal.Bounds{Lowest: 5, Highest: 5}) {
 			t.Errorf("%s: the bounds are %+v", layout, got)
 		}
 		b.write(w, 1)
 		b.deleteTo(w, 5, legacy.Permanent)
-		if got := numbers(b.read(j, "a", legacy.Range{})); !slices.Equal(got, []int64{6}) {
+		if got := numbers(b.read(j, "a", dynajournal.Range{})); !slices.Equal(got, []int64{6}) {
 			t.Errorf("%s: read %v, want 6", layout, got)
 		}
 	}
@@ -291,11 +291,11 @@ func TestDeletionBeginsBeforeSingleEventsThatWereDeleted(t *testing.T) {
 		for _, seq := range singles {
 			markOne(b, "a", seq, shards)
 		}
-		if got := b.bounds(j, "a"); got != (legacy.Bounds{Lowest: singles[0], Highest: 9}) {
+		if got := b.bounds(j, "a"); got != (dynajournal.Bounds{Lowest: singles[0], Highest: 9}) {
 			t.Errorf("%d shards: the bounds are %+v, want %d and 9", shards, got, singles[0])
 		}
 		b.deleteTo(w, 8, legacy.Permanent)
-		if got := numbers(b.read(j, "a", legacy.Range{})); !slices.Equal(got, []int64{9}) {
+		if got := numbers(b.read(j, "a", dynajournal.Range{})); !slices.Equal(got, []int64{9}) {
 			t.Errorf("%d shards: read %v, want 9", shards, got)
 		}
 	}
@@ -335,7 +335,7 @@ func TestPersistenceIDsAreListedOnce(t *testing.T) {
 			slices.Sort(want)
 			for _, segments := range []int{0, 1, 4} {
 				var got []string
-				for pid, err := range j.PersistenceIDs(t.Context(), segments) {
+				for pid, err := range j.CurrentPersistenceIDs(t.Context(), dynajournal.IDsOptions{Segments: segments}) {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -346,8 +346,25 @@ func TestPersistenceIDsAreListedOnce(t *testing.T) {
 					t.Errorf("in %d segments the ids are\n%q, want\n%q", segments, got, want)
 				}
 			}
+			listed := 0
+			for _, err := range j.CurrentPersistenceIDs(t.Context(), dynajournal.IDsOptions{Limit: 2}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				listed++
+			}
+			if listed != 2 {
+				t.Errorf("with a limit of 2 it listed %d ids", listed)
+			}
+			for _, opts := range []dynajournal.IDsOptions{{After: "a"}, {Prefix: "a"}, {Sorted: true}} {
+				for _, err := range j.CurrentPersistenceIDs(t.Context(), opts) {
+					if !errors.Is(err, legacy.ErrNotInLayout) {
+						t.Errorf("%+v: %v, want ErrNotInLayout", opts, err)
+					}
+				}
+			}
 			n := 0
-			for range j.PersistenceIDs(t.Context(), 4) { // a loop that is left ends the scan
+			for range j.CurrentPersistenceIDs(t.Context(), dynajournal.IDsOptions{Segments: 4}) { // a loop that is left ends the scan
 				if n++; n == 3 {
 					break
 				}
@@ -371,7 +388,7 @@ func TestClosedJournal(t *testing.T) {
 		_, appended := w.Append(t.Context(), []byte("event"))
 		_, deleted := w.DeleteTo(t.Context(), 1, legacy.Permanent)
 		_, bounds := j.Bounds(t.Context(), "a")
-		_, recovered := j.Recover(t.Context(), "a", legacy.RecoverOptions{}, nil)
+		_, recovered := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, nil)
 		_, next := w.NextSequenceNumber(t.Context())
 		_, listed := j.List(t.Context(), "a")
 		for i, err := range []error{appended, deleted, bounds, recovered, next, listed} {
@@ -379,12 +396,12 @@ func TestClosedJournal(t *testing.T) {
 				t.Errorf("%s: call %d on a closed journal: %v", layout, i, err)
 			}
 		}
-		for _, err := range j.Events(t.Context(), "a", legacy.Range{}) {
+		for _, err := range j.Events(t.Context(), "a", dynajournal.Range{}) {
 			if !errors.Is(err, dynajournal.ErrClosed) {
 				t.Errorf("%s: Events of a closed journal: %v", layout, err)
 			}
 		}
-		for _, err := range j.PersistenceIDs(t.Context(), 0) {
+		for _, err := range j.CurrentPersistenceIDs(t.Context(), dynajournal.IDsOptions{}) {
 			if !errors.Is(err, dynajournal.ErrClosed) {
 				t.Errorf("%s: PersistenceIDs of a closed journal: %v", layout, err)
 			}
@@ -403,7 +420,7 @@ func TestValuesAreWrittenByTheSerializersOfToday(t *testing.T) {
 		if _, err := w.AppendEach(t.Context(), "text", java, serialization.Payload{SerializerID: 900, Manifest: "M", Bytes: []byte{1}}); err != nil {
 			t.Fatal(err)
 		}
-		events := b.read(j, "a", legacy.Range{})
+		events := b.read(j, "a", dynajournal.Range{})
 		if got, err := dynajournal.Decode[string](events[0].Event); err != nil || got != "text" || events[0].SerializerID != serialization.IDString {
 			t.Errorf("%s: the string is %q, %v, of serializer %d", layout, got, err, events[0].SerializerID)
 		}
@@ -435,7 +452,7 @@ func TestEagerDecoding(t *testing.T) {
 	if _, err := w.Append(t.Context(), serialization.Payload{SerializerID: 900, Bytes: []byte{1}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range j.Events(t.Context(), "a", legacy.Range{}) {
+	for _, err := range j.Events(t.Context(), "a", dynajournal.Range{}) {
 		if !errors.Is(err, serialization.ErrUnknownSerializer) {
 			t.Errorf("reading eagerly: %v, want an unknown serializer", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
@@ -60,19 +61,19 @@ func (s *naive) highest(ctx context.Context, m *dynamo.Meter, pid string) (int64
 	return n, nil
 }
 
-func (s *naive) bounds(ctx context.Context, m *dynamo.Meter, pid string) (Bounds, error) {
+func (s *naive) bounds(ctx context.Context, m *dynamo.Meter, pid string) (dynajournal.Bounds, error) {
 	highest, err := s.highest(ctx, m, pid)
 	if err != nil || highest <= 1 {
-		return Bounds{Highest: highest}, err
+		return dynajournal.Bounds{Highest: highest}, err
 	}
 	lowest, err := s.end(ctx, m, pid, 1, false)
 	if err != nil {
-		return Bounds{}, fmt.Errorf("read the first event: %w", err)
+		return dynajournal.Bounds{}, fmt.Errorf("read the first event: %w", err)
 	}
 	if lowest == 1 {
 		lowest = 0
 	}
-	return Bounds{Lowest: lowest, Highest: highest}, nil
+	return dynajournal.Bounds{Lowest: lowest, Highest: highest}, nil
 }
 
 // takeOver goes on behind the snapshot: the first event there is what remembers it.

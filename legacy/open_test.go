@@ -1,6 +1,7 @@
 package legacy_test
 
 import (
+	"iter"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -56,7 +57,7 @@ func (b *bench) open() *legacy.Journal {
 // recovered recovers an id without looking at its events.
 func (b *bench) recovered(j *legacy.Journal, pid string) *legacy.Writer {
 	b.Helper()
-	w, err := j.Recover(b.Context(), pid, legacy.RecoverOptions{}, nil)
+	w, err := j.Recover(b.Context(), pid, dynajournal.RecoverOptions{}, nil)
 	if err != nil {
 		b.Fatalf("Recover(%q): %v", pid, err)
 	}
@@ -82,12 +83,18 @@ func (b *bench) deleteTo(w *legacy.Writer, seq int64, how legacy.Deletion) {
 }
 
 // read reads the events of a window.
-func (b *bench) read(j *legacy.Journal, pid string, r legacy.Range) []legacy.Event {
+func (b *bench) read(j *legacy.Journal, pid string, r dynajournal.Range) []legacy.Event {
+	b.Helper()
+	return b.events(j.Events(b.Context(), pid, r))
+}
+
+// events collects a sequence of events.
+func (b *bench) events(all iter.Seq2[legacy.Event, error]) []legacy.Event {
 	b.Helper()
 	var events []legacy.Event
-	for e, err := range j.Events(b.Context(), pid, r) {
+	for e, err := range all {
 		if err != nil {
-			b.Fatalf("Events(%q): %v", pid, err)
+			b.Fatalf("Events: %v", err)
 		}
 		events = append(events, e)
 	}
@@ -107,7 +114,7 @@ func numbers(events []legacy.Event) []int64 {
 }
 
 // bounds are those of an id.
-func (b *bench) bounds(j *legacy.Journal, pid string) legacy.Bounds {
+func (b *bench) bounds(j *legacy.Journal, pid string) dynajournal.Bounds {
 	b.Helper()
 	bounds, err := j.Bounds(b.Context(), pid)
 	if err != nil {

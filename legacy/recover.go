@@ -11,17 +11,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-// RecoverOptions say what a recovery replays. The zero value is everything.
-type RecoverOptions struct {
-	// After is the sequence number of the snapshot that the state was loaded from: replay begins behind it. 0 is no snapshot.
-	// One that lies beyond the journal's highest sequence number is taken for the truth: the writer goes on after it.
-	After int64
-	// To is the last sequence number to replay; 0 is the last there is.
-	To int64
-	// Limit is how many events to replay at most, marked ones counted; nil is no limit, 0 replays none.
-	Limit *int64
-}
-
 // Recover replays the events of a persistence id to the handler, in order, each once, those marked as deleted, too, and then
 // hands out the Writer that goes on from there. A nil handler replays nothing. What an earlier writer had put without coming
 // to mark it is found, marked, and replayed.
@@ -31,8 +20,10 @@ type RecoverOptions struct {
 //
 // Recover ends with the first error of the handler, which it returns. Other errors: dynajournal.ErrInvalidArgument,
 // ErrCorruptItem, ErrClosed, and those of any request.
-func (j *Journal) Recover(ctx context.Context, persistenceID string, opts RecoverOptions, handler func(Event) error) (*Writer, error) {
-	window, err := opts.window()
+func (j *Journal) Recover(
+	ctx context.Context, persistenceID string, opts dynajournal.RecoverOptions, handler func(Event) error,
+) (*Writer, error) {
+	window, err := recoverWindow(opts)
 	if err != nil {
 		return nil, err
 	}
@@ -61,13 +52,16 @@ func (j *Journal) Recover(ctx context.Context, persistenceID string, opts Recove
 	return w, nil
 }
 
-func (o RecoverOptions) window() (window, error) {
+// recoverWindow returns the window of events that a recovery replays.
+func recoverWindow(o dynajournal.RecoverOptions) (window, error) {
 	if o.After < 0 || o.After > dynajournal.MaxSequenceNumber {
 		return window{}, &dynajournal.ArgumentError{
-			Argument: "RecoverOptions.After", Value: o.After, Reason: fmt.Sprintf("it must be from 0 to %d", dynajournal.MaxSequenceNumber),
+			Argument: "RecoverOptions.After",
+			Value:    o.After,
+			Reason:   fmt.Sprintf("it must be from 0 to %d", dynajournal.MaxSequenceNumber),
 		}
 	}
-	return Range{From: o.After + 1, To: o.To, Limit: o.Limit}.window("RecoverOptions")
+	return newWindow("RecoverOptions", dynajournal.Range{From: o.After + 1, To: o.To, Limit: o.Limit})
 }
 
 // Writer appends to one persistence id, and deletes from it. Recover hands it out; it belongs to that recovery. It is safe

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
@@ -13,7 +14,7 @@ type store interface {
 	// eventKey is the key of an event's item.
 	eventKey(pid string, seq int64) dynamo.Attributes
 	// bounds are the bounds of an id.
-	bounds(ctx context.Context, m *dynamo.Meter, pid string) (Bounds, error)
+	bounds(ctx context.Context, m *dynamo.Meter, pid string) (dynajournal.Bounds, error)
 	// highest is the highest number that is taken.
 	highest(ctx context.Context, m *dynamo.Meter, pid string) (int64, error)
 	// takeOver does what has to be done before a writer may write, and gives the highest number that is taken then: at least

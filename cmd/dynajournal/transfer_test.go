@@ -370,7 +370,7 @@ func older(t *testing.T, layout legacy.Layout, table string) {
 	}
 	defer func() { _ = j.Close() }()
 	write := func(pid string, n int) *legacy.Writer {
-		w, err := j.Recover(t.Context(), pid, legacy.RecoverOptions{}, nil)
+		w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,7 +68,7 @@ func (u *Usage) take() dynajournal.Cost {
 
 // PersistenceIDs lists the ids by a scan.
 func (o Older) PersistenceIDs(ctx context.Context) iter.Seq2[string, error] {
-	return o.Journal.PersistenceIDs(ctx, 1)
+	return o.Journal.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{})
 }
 
 // Snapshots gives nothing.
@@ -138,7 +138,7 @@ func (r *olderReading) read(ctx context.Context) error {
 			Kind: dynajournal.RecordEvent, SequenceNumber: item.SequenceNumber, SerializerID: serialization.IDMessage, Bytes: item.Raw,
 		})
 	}
-	for e, err := range r.Journal.Events(ctx, r.pid, legacy.Range{From: r.next, Corrupt: corrupt}) {
+	for e, err := range r.Journal.ReadableEvents(ctx, r.pid, dynajournal.Range{From: r.next}, corrupt) {
 		if err == nil && r.opts.Pace != nil {
 			err = r.opts.Pace(ctx, r.Usage.take())
 		}

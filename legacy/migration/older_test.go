@@ -37,7 +37,7 @@ func openOlder(tb testing.TB, p *place, layout legacy.Layout) *legacy.Journal {
 
 func writeOlder(tb testing.TB, j *legacy.Journal, pid string, n int) *legacy.Writer {
 	tb.Helper()
-	w, err := j.Recover(tb.Context(), pid, legacy.RecoverOptions{}, nil)
+	w, err := j.Recover(tb.Context(), pid, dynajournal.RecoverOptions{}, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
