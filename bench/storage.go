@@ -106,7 +106,7 @@ type olderStore struct{ *legacy.Journal }
 
 func (s olderStore) recover(ctx context.Context, pid string) (entity, int, error) {
 	n := 0
-	w, err := s.Recover(ctx, pid, legacy.RecoverOptions{}, func(legacy.Event) error {
+	w, err := s.Recover(ctx, pid, dynajournal.RecoverOptions{}, func(legacy.Event) error {
 		n++
 		return nil
 	})

@@ -8,8 +8,6 @@ import (
 	"io"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/dynajournal/dynajournal"
 )
 
 type appendCommand struct {
@@ -58,27 +56,16 @@ func (c *appendCommand) Run(ctx context.Context, s *session, line *kong.Context)
 	if err != nil {
 		return err
 	}
-	if s.where.isOlder() {
-		return c.older(ctx, s, events)
-	}
-	return s.journal(ctx, appending, func(j *dynajournal.Journal) error {
-		w, err := j.Recover(ctx, c.PersistenceID, dynajournal.RecoverOptions{}, nil)
+	return s.journal(ctx, appending, func(j journal) error {
+		w, err := j.recover(ctx, c.PersistenceID)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
 		return c.write(ctx, s, w, events)
 	})
 }
 
-// eventWriter is what writes events, of today's layout or an older one.
-type eventWriter interface {
-	Append(ctx context.Context, events ...any) (dynajournal.AppendResult, error)
-	AppendEach(ctx context.Context, events ...any) ([]dynajournal.Outcome, error)
-	NextSequenceNumber(ctx context.Context) (int64, error)
-	WriterUUID() string
-}
-
-func (c *appendCommand) write(ctx context.Context, s *session, w eventWriter, events []any) error {
+func (c *appendCommand) write(ctx context.Context, s *session, w writer, events []any) error {
 	if err := c.checkExpected(ctx, w); err != nil {
 		return err
 	}
@@ -103,7 +90,7 @@ func (c *appendCommand) write(ctx context.Context, s *session, w eventWriter, ev
 	return err
 }
 
-func (c *appendCommand) checkExpected(ctx context.Context, w eventWriter) error {
+func (c *appendCommand) checkExpected(ctx context.Context, w writer) error {
 	if c.Expect == nil {
 		return nil
 	}

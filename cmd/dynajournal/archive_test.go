@@ -165,8 +165,8 @@ func TestAnExportReplacesNoFile(t *testing.T) {
 // exportTo exports all ids of the default place; change is called when the first is listed.
 func exportTo(t *testing.T, file string, change func(*export)) error {
 	t.Helper()
-	s := &session{streams: streams{out: os.Stdout, err: os.Stderr}, where: &where{Layout: layoutCurrent}}
-	return s.journal(t.Context(), checking, func(j *dynajournal.Journal) error {
+	s := &session{streams: streams{out: os.Stdout, err: os.Stderr}, location: &location{Layout: layoutCurrent}}
+	return s.currentJournal(t.Context(), checking, func(j *dynajournal.Journal) error {
 		e := &export{
 			journal: j, listed: true, shown: newProgress(os.Stderr, "events"), known: map[idKey]bool{}, sums: map[idKey]archive.Checksum{},
 		}
@@ -286,8 +286,8 @@ func TestAnImportIsCompared(t *testing.T) {
 			}
 		}
 		var sum archive.Checksum
-		s := &session{streams: streams{out: os.Stdout, err: os.Stderr}, where: &where{Layout: layoutCurrent}}
-		compared := s.journal(t.Context(), reading, func(j *dynajournal.Journal) (err error) {
+		s := &session{streams: streams{out: os.Stdout, err: os.Stderr}, location: &location{Layout: layoutCurrent}}
+		compared := s.currentJournal(t.Context(), reading, func(j *dynajournal.Journal) (err error) {
 			sum, err = want.compare(t.Context(), j)
 			return err
 		})

@@ -56,7 +56,7 @@ func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
 	if c.Events < 0 || c.Entities < 0 {
 		return usagef("--events and --entities must not be negative")
 	}
-	config, stop, err := s.benchPlace(ctx)
+	config, stop, err := s.benchConfig(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,24 +77,24 @@ func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
 	return err
 }
 
-// benchPlace is where the flags say, or a served engine of its own, which stop ends.
-func (s *session) benchPlace(ctx context.Context) (config dynajournal.Config, stop func() error, err error) {
-	config, err = s.where.settleGiven()
+// benchConfig is where the flags say, or a served engine of its own, which stop ends.
+func (s *session) benchConfig(ctx context.Context) (config dynajournal.Config, stop func() error, err error) {
+	config, err = s.location.resolveSet()
 	if err != nil {
 		return config, nil, err
 	}
 	stop = func() error { return nil }
-	if s.where.Endpoint == "" && !s.where.AWS {
+	if s.location.Endpoint == "" && !s.location.AWS {
 		place := []string{"--memory"}
-		if s.where.Data != "" {
-			place = []string{"--data", s.where.Data}
+		if s.location.Data != "" {
+			place = []string{"--data", s.location.Data}
 		}
-		if config.Endpoint, stop, err = serveApart(ctx, s.err, place); err != nil {
+		if config.Endpoint, stop, err = serveInProcess(ctx, s.err, place); err != nil {
 			return config, nil, fmt.Errorf("start an engine: %w", err)
 		}
 		config.AccessKeyID, config.SecretAccessKey = "", ""
 	}
-	if config.AWS, err = s.where.aws(ctx, config.Endpoint); err != nil {
+	if config.AWS, err = s.location.aws(ctx, config.Endpoint); err != nil {
 		return config, nil, errors.Join(err, stop())
 	}
 	return config, stop, nil
@@ -103,9 +103,9 @@ func (s *session) benchPlace(ctx context.Context) (config dynajournal.Config, st
 // serverPatience is how long a served engine may take to end.
 const serverPatience = 10 * time.Second
 
-// serveApart serves an engine by this program in another process, so that its processor time is not the client's. It lives on
+// serveInProcess serves an engine by this program in another process, so that its processor time is not the client's. It lives on
 // when this one is interrupted, until the tables are deleted.
-func serveApart(ctx context.Context, messages io.Writer, place []string) (endpoint string, stop func() error, err error) {
+func serveInProcess(ctx context.Context, messages io.Writer, place []string) (endpoint string, stop func() error, err error) {
 	program, err := os.Executable()
 	if err != nil {
 		return "", nil, fmt.Errorf("find this program: %w", err)
@@ -113,7 +113,7 @@ func serveApart(ctx context.Context, messages io.Writer, place []string) (endpoi
 	args := append([]string{"serve", "--output", "text", "--addr", "127.0.0.1:0"}, place...)
 	process := exec.CommandContext(context.WithoutCancel(ctx), program, args...) //nolint:gosec // this very program
 	process.Stderr = messages
-	process.SysProcAttr = apart()
+	process.SysProcAttr = ownProcessGroup()
 	out, err := process.StdoutPipe()
 	if err == nil {
 		err = process.Start()

@@ -331,7 +331,7 @@ func TestAnEndpointThatRefusesIsAFailure(t *testing.T) {
 
 func TestAFolderInUseIsAFailure(t *testing.T) {
 	clean(t)
-	w := where{Layout: layoutCurrent}
+	w := location{Layout: layoutCurrent}
 	p, err := w.open(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-
-	"github.com/dynajournal/dynajournal"
 )
 
 type deleteCommand struct {
@@ -32,25 +30,18 @@ func (r deletedResult) text() string {
 
 // Run runs the command.
 func (c *deleteCommand) Run(ctx context.Context, s *session) error {
-	if s.where.isOlder() {
-		return c.older(ctx, s)
+	if c.Mark && !s.location.isLegacy() {
+		return usagef("--layout %s can't mark events as deleted", s.location.Layout)
 	}
-	if c.Mark {
-		return usagef("--layout %s can't mark events as deleted", s.where.Layout)
-	}
-	return s.journal(ctx, removing, func(j *dynajournal.Journal) error {
-		w, err := j.Recover(ctx, c.PersistenceID, dynajournal.RecoverOptions{}, nil)
+	return s.journal(ctx, removing, func(j journal) error {
+		w, err := j.recover(ctx, c.PersistenceID)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
-		deleted, err := w.DeleteTo(ctx, c.To)
+		deleted, err := w.deleteTo(ctx, c.To, c.Mark)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
-		next, err := w.NextSequenceNumber(ctx)
-		if err != nil {
-			return err //nolint:wrapcheck // says what it is
-		}
-		return s.result.write(deletedResult{c.PersistenceID, deleted.Lowest, next - 1, deleted.Removed})
+		return s.result.write(deleted)
 	})
 }

@@ -18,12 +18,12 @@ func (demoCommand) Help() string {
 // Run runs the command.
 func (demoCommand) Run(ctx context.Context, s *session) (err error) {
 	options := demo.Options{Out: s.out, Color: isTerminal(s.out)}
-	if s.where.Data != "" {
+	if s.location.Data != "" {
 		options.IDSuffix = "-" + rand.Text()[:6]
-	} else if !s.where.placed() {
-		s.where.Memory = true
+	} else if !s.location.isSet() {
+		s.location.Memory = true
 	}
-	engine, err := s.where.openEngine(ctx, s.err)
+	engine, err := s.location.openEngine(ctx, s.err)
 	if err != nil {
 		return err
 	}

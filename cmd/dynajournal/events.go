@@ -26,6 +26,9 @@ type eventResult struct {
 	SerializerManifest string          `json:"serializer_manifest"`
 	PayloadBase64      string          `json:"payload_base64"`
 	Payload            json.RawMessage `json:"payload,omitempty"`
+	// Deleted and Confirmations are set in the older layouts, which alone have them.
+	Deleted       *bool    `json:"deleted,omitzero"`
+	Confirmations []string `json:"confirmations,omitzero"`
 }
 
 func newEventResult(e dynajournal.Event, payloads *payloadDecoder) eventResult {
@@ -42,21 +45,26 @@ func newEventResult(e dynajournal.Event, payloads *payloadDecoder) eventResult {
 }
 
 func (r eventResult) text() string {
-	return fmt.Sprintf("%8d  %s", r.SequenceNr, payloadText(r.SerializerID, r.SerializerManifest, r.Payload, r.PayloadBase64))
+	text := fmt.Sprintf("%8d  %s", r.SequenceNr,
+		payloadText(r.SerializerID, r.SerializerManifest, r.Payload, r.PayloadBase64))
+	if r.Deleted != nil && *r.Deleted {
+		text += "  marked as deleted"
+	}
+	if len(r.Confirmations) > 0 {
+		text += fmt.Sprintf("  confirmed by %q", r.Confirmations)
+	}
+	return text
 }
 
 // Run runs the command.
 func (c *eventsCommand) Run(ctx context.Context, s *session) error {
-	if s.where.isOlder() {
-		return c.older(ctx, s)
-	}
-	return s.journal(ctx, reading, func(j *dynajournal.Journal) error {
-		var payloads payloadDecoder
-		for e, err := range j.Events(ctx, c.PersistenceID, dynajournal.Range{From: c.From, To: c.To, Limit: c.Max}) {
-			if err != nil {
-				return err
+	return s.journal(ctx, reading, func(j journal) error {
+		window := dynajournal.Range{From: c.From, To: c.To, Limit: c.Max}
+		for event, err := range j.events(ctx, c.PersistenceID, window) {
+			if err == nil {
+				err = s.result.write(event)
 			}
-			if err := s.result.write(newEventResult(e, &payloads)); err != nil {
+			if err != nil {
 				return err
 			}
 		}

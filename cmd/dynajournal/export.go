@@ -76,10 +76,10 @@ func (c *exportCommand) Run(ctx context.Context, s *session) error {
 	if _, err := os.Lstat(name); err == nil {
 		return fmt.Errorf("%s is there already", name)
 	}
-	return s.journal(ctx, checking, func(j *dynajournal.Journal) error {
+	return s.currentJournal(ctx, checking, func(j *dynajournal.Journal) error {
 		e := &export{journal: j, listed: c.All, shown: newProgress(s.err, "events"), known: map[idKey]bool{}, sums: map[idKey]archive.Checksum{}}
 		defer e.shown.stop()
-		exported, err := e.file(ctx, name, s.where.partial(name, pids), c.ids(ctx, j, pids), c.Parallel)
+		exported, err := e.file(ctx, name, s.location.partial(name, pids), c.ids(ctx, j, pids), c.Parallel)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (c *exportCommand) ids(ctx context.Context, j *dynajournal.Journal, pids []
 
 // partial is the name of an export that is not whole yet. It is another one for another journal or other persistence ids, so that
 // nothing is gone on with that is of something else.
-func (w *where) partial(name string, pids []string) string {
+func (w *location) partial(name string, pids []string) string {
 	of := fmt.Sprintf("%q %q %q %q %q %q %q", w.Endpoint, w.Region, w.Data, w.JournalTable, w.SnapshotTable, w.JournalName, pids)
 	sum := sha256.Sum256([]byte(of))
 	return fmt.Sprintf("%s.%x.partial", name, sum[:4])

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-
-	"github.com/dynajournal/dynajournal"
 )
 
 type highestCommand struct {
@@ -24,13 +22,10 @@ func (r boundsResult) text() string {
 
 // Run runs the command.
 func (c *highestCommand) Run(ctx context.Context, s *session) error {
-	if s.where.isOlder() {
-		return c.older(ctx, s)
-	}
-	return s.journal(ctx, reading, func(j *dynajournal.Journal) error {
+	return s.journal(ctx, reading, func(j journal) error {
 		b, err := j.Bounds(ctx, c.PersistenceID)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err //nolint:wrapcheck // names the persistence id
 		}
 		return s.result.write(boundsResult{c.PersistenceID, b.Lowest, b.Highest})
 	})

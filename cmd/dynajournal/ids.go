@@ -36,15 +36,16 @@ func (c *idsCommand) Run(ctx context.Context, s *session) error {
 		}
 		opts.Limit = *c.Limit
 	}
-	if s.where.isOlder() {
-		return c.older(ctx, s)
+	if s.location.isLegacy() && (c.After != "" || c.Prefix != "" || c.Sorted) {
+		return usagef("--layout %s lists its persistence ids by a scan, in no order: --after, --prefix and --sorted are for %s",
+			s.location.Layout, layoutCurrent)
 	}
-	return s.journal(ctx, reading, func(j *dynajournal.Journal) error {
+	return s.journal(ctx, reading, func(j journal) error {
 		for pid, err := range j.CurrentPersistenceIDs(ctx, opts) {
-			if err != nil {
-				return err
+			if err == nil {
+				err = s.result.write(idResult{pid})
 			}
-			if err := s.result.write(idResult{pid}); err != nil {
+			if err != nil {
 				return err
 			}
 		}

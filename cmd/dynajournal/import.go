@@ -62,7 +62,7 @@ func (c *importCommand) Run(ctx context.Context, s *session) (err error) {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
 	defer r.Close()
-	return s.journal(ctx, copying, func(j *dynajournal.Journal) error {
+	return s.currentJournal(ctx, copying, func(j *dynajournal.Journal) error {
 		shown := newProgressOf(s.err, "bytes read", info.Size())
 		defer shown.stop()
 		i := &importing{journal: j, in: r, contents: contents, progress: func() { shown.set(in.read.Load()) }}

@@ -38,7 +38,7 @@ type storedBy03 struct {
 // plant puts the items into a table of the hash-key layout.
 func (s storedBy03) plant(t *testing.T, table string) {
 	t.Helper()
-	p, err := (&where{Layout: layoutCurrent}).open(t.Context(), os.Stderr)
+	p, err := (&location{Layout: layoutCurrent}).open(t.Context(), os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestStringsOf03AreReadable(t *testing.T) {
 // checkStringsInGo decodes the events of a journal with default settings.
 func checkStringsInGo(t *testing.T, pid string, want map[float64]any) {
 	t.Helper()
-	p, err := (&where{Layout: layoutCurrent}).open(t.Context(), os.Stderr)
+	p, err := (&location{Layout: layoutCurrent}).open(t.Context(), os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}

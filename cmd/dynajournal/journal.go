@@ -4,65 +4,130 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/legacy"
 )
+
+// journal is an open journal of any layout.
+type journal interface {
+	Bounds(ctx context.Context, persistenceID string) (dynajournal.Bounds, error)
+	CurrentPersistenceIDs(ctx context.Context, opts dynajournal.IDsOptions) iter.Seq2[string, error]
+
+	// recover returns a writer of a persistence id. It replays no events.
+	recover(ctx context.Context, pid string) (writer, error)
+	events(ctx context.Context, pid string, window dynajournal.Range) iter.Seq2[eventResult, error]
+	list(ctx context.Context, pid string) (listResult, error)
+}
+
+// writer writes to a persistence id of a journal of any layout.
+type writer interface {
+	Append(ctx context.Context, events ...any) (dynajournal.AppendResult, error)
+	AppendEach(ctx context.Context, events ...any) ([]dynajournal.Outcome, error)
+	NextSequenceNumber(ctx context.Context) (int64, error)
+	WriterUUID() string
+
+	// deleteTo deletes the events up to a sequence number. With mark it only marks them as deleted.
+	deleteTo(ctx context.Context, seq int64, mark bool) (deletedResult, error)
+}
 
 // access is what a command does with a journal.
 type access int
 
 const (
 	reading access = iota
-	// checking is reading, and may be repairing; it shows a progress of its own.
+	// checking reads, and may repair. The command shows a progress of its own.
 	checking
 	removing
-	// copying makes native tables as appending does, and shows a progress of its own.
+	// copying makes missing tables, as appending does. The command shows a progress of its own.
 	copying
-	// appending makes native tables on an embedded engine that has none: nothing else can be meant, and nothing is lost.
+	// appending makes the tables of a native journal on an embedded engine that has none: nothing
+	// else can be meant, and nothing is lost.
 	appending
 )
 
-// journal opens the journal, works with it, and closes all that was opened.
-func (s *session) journal(ctx context.Context, as access, work func(*dynajournal.Journal) error) (err error) {
-	p, err := s.where.open(ctx, s.err)
+// journal opens the journal, which may have any layout, and passes it to work.
+func (s *session) journal(ctx context.Context, as access, work func(journal) error) error {
+	if s.location.isLegacy() {
+		return s.legacyJournal(ctx, as, func(j *legacy.Journal) error { return work(legacyJournal{j}) })
+	}
+	return s.currentJournal(ctx, as, func(j *dynajournal.Journal) error { return work(currentJournal{j}) })
+}
+
+// currentJournal opens the journal, which must have the current layout, and passes it to work.
+func (s *session) currentJournal(ctx context.Context, as access, work func(*dynajournal.Journal) error) error {
+	return s.connect(ctx, as, func(c *connection) (io.Closer, func() error, error) {
+		j, err := dynajournal.Open(ctx, c.config)
+		if lacksTables(err) {
+			j, err = s.withoutTables(ctx, as, c, err)
+		}
+		return j, func() error { return work(j) }, err
+	})
+}
+
+// legacyJournal opens the journal, which must have a legacy layout, and passes it to work.
+func (s *session) legacyJournal(ctx context.Context, as access, work func(*legacy.Journal) error) error {
+	layout, err := legacy.ParseLayout(s.location.Layout)
+	if err != nil {
+		return err //nolint:wrapcheck // names the layout
+	}
+	s.location.allowLegacy = true
+	return s.connect(ctx, as, func(c *connection) (io.Closer, func() error, error) {
+		j, err := legacy.Open(ctx, legacy.Config{Layout: layout, Journal: c.config})
+		if errors.Is(err, dynajournal.ErrTableNotFound) {
+			err = fmt.Errorf("%w: make it with `dynajournal tables create --layout %s`", err, layout)
+		}
+		return j, func() error { return work(j) }, err
+	})
+}
+
+// connect connects to the location of the flags, opens a journal there and runs the work that open
+// returns. Then it closes all of it.
+func (s *session) connect(
+	ctx context.Context, as access, open func(*connection) (journal io.Closer, work func() error, err error),
+) (err error) {
+	c, err := s.location.open(ctx, s.err)
 	if err != nil {
 		return err
 	}
-	defer func() { err = joinClosing(err, p.close()) }()
-	if as == removing || as == appending { // results of reading come as it goes on, which shows progress enough
+	defer func() { err = joinClosing(err, c.close()) }()
+	if as == removing || as == appending { // the results of reading show how far it has come
 		shown := newProgress(s.err, "requests")
 		defer shown.stop()
-		p.config.Hooks = append(p.config.Hooks, dynajournal.Hook{OnRequest: shown.OnRequest})
+		c.config.Hooks = append(c.config.Hooks, shown)
 	}
-	j, err := dynajournal.Open(ctx, p.config)
-	if lacksTables(err) {
-		j, err = s.withoutTables(ctx, as, p, err)
-	}
+	j, work, err := open(c)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	return work(j)
+	return work()
 }
 
-// lacksTables says whether a journal can't be opened because its tables have not been made, or not to the end.
+// lacksTables reports whether a journal can't be opened because its tables do not exist, or were
+// not made completely.
 func lacksTables(err error) bool {
 	return errors.Is(err, dynajournal.ErrTableNotFound) || errors.Is(err, dynajournal.ErrNoHeader)
 }
 
-// withoutTables makes the tables where a command may, and says how to make them elsewhere.
-func (s *session) withoutTables(ctx context.Context, as access, p *place, missing error) (*dynajournal.Journal, error) {
+// withoutTables makes the tables if the command may do so, and opens the journal. Otherwise it adds
+// to the error missing how to make them.
+func (s *session) withoutTables(
+	ctx context.Context, as access, c *connection, missing error,
+) (*dynajournal.Journal, error) {
 	switch {
-	case p.engine == nil:
+	case c.engine == nil:
 		return nil, fmt.Errorf("%w: make it with `dynajournal tables create`", missing)
 	case as != appending && as != copying:
 		return nil, fmt.Errorf("%w: `dynajournal append` or `dynajournal tables create` makes it", missing)
 	}
-	if err := dynajournal.CreateTables(ctx, p.config, dynajournal.TableOptions{}); err != nil {
-		return nil, err //nolint:wrapcheck // says what it is
+	if err := dynajournal.CreateTables(ctx, c.config, dynajournal.TableOptions{}); err != nil {
+		return nil, err //nolint:wrapcheck // names the tables
 	}
 	if err := s.message("made the tables of a native journal"); err != nil {
 		return nil, err
 	}
-	return dynajournal.Open(ctx, p.config) //nolint:wrapcheck // says what it is
+	return dynajournal.Open(ctx, c.config) //nolint:wrapcheck // names the table
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-
-	"github.com/dynajournal/dynajournal"
 )
 
 type listCommand struct {
@@ -52,22 +50,12 @@ func runs(numbers []int64) string {
 
 // Run runs the command.
 func (c *listCommand) Run(ctx context.Context, s *session) error {
-	if s.where.isOlder() {
-		return c.older(ctx, s)
-	}
-	return s.journal(ctx, reading, func(j *dynajournal.Journal) error {
-		l, err := j.List(ctx, c.PersistenceID)
+	return s.journal(ctx, reading, func(j journal) error {
+		list, err := j.list(ctx, c.PersistenceID)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err
 		}
-		return s.result.write(listResult{
-			PersistenceID: c.PersistenceID,
-			LowMarks:      present(l.LowMarks),
-			HighMarks:     present(l.HighMarks),
-			SequenceNrs:   present(l.SequenceNumbers),
-			Tombstones:    present(l.Tombstones),
-			Seals:         present(l.Seals),
-		})
+		return s.result.write(list)
 	})
 }
 

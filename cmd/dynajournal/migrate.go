@@ -91,7 +91,7 @@ type migrating struct {
 	command *migrateCommand
 	session *session
 	closers []func() error // in the order of opening
-	place   *where         // of the target
+	place   *location      // of the target
 
 	from, to  dynajournal.Config
 	elsewhere bool // the target is at another place than the source
@@ -110,17 +110,17 @@ func (m *migrating) close() error {
 // open opens source and target. An embedded engine that has both is opened once.
 func (m *migrating) open(ctx context.Context) error {
 	c, s := m.command, m.session
-	to := *s.where
-	m.place = s.where
-	from, err := s.where.open(ctx, s.err)
+	to := *s.location
+	m.place = s.location
+	from, err := s.location.open(ctx, s.err)
 	if err != nil {
 		return err
 	}
 	m.closers = append(m.closers, from.close)
 	target := from
 	if m.elsewhere = c.ToEndpoint != "" || c.ToData != "" || c.ToAWS || c.ToRegion != "" || c.ToProfile != ""; m.elsewhere {
-		if to.Endpoint, to.Data, to.AWS, to.Memory = c.ToEndpoint, c.ToData, c.ToAWS, false; !to.placed() { // another region or account
-			to.Endpoint, to.AWS = s.where.Endpoint, s.where.Endpoint == ""
+		if to.Endpoint, to.Data, to.AWS, to.Memory = c.ToEndpoint, c.ToData, c.ToAWS, false; !to.isSet() { // another region or account
+			to.Endpoint, to.AWS = s.location.Endpoint, s.location.Endpoint == ""
 		}
 		to.Region, to.profile = first(c.ToRegion, to.Region), c.ToProfile
 		if target, err = to.open(ctx, s.err); err != nil {
@@ -154,7 +154,7 @@ func sameName(a, b string) bool {
 }
 
 // openTarget opens the target, and makes its tables on an embedded engine, unless the source's table is it.
-func (m *migrating) openTarget(ctx context.Context, p *place) (*dynajournal.Journal, error) {
+func (m *migrating) openTarget(ctx context.Context, p *connection) (*dynajournal.Journal, error) {
 	j, err := dynajournal.Open(ctx, p.config)
 	if lacksTables(err) && !m.command.VerifyOnly && !m.inPlace() {
 		return m.session.withoutTables(ctx, copying, p, err)
@@ -230,7 +230,7 @@ func (m *migrating) options(shown *progress, notes *noteFile) (migration.Options
 	}
 	if c.State != "" {
 		of := fmt.Sprintf("%s %s %s at %s to %s %s at %s", c.FromLayout, m.from.JournalTable, first(m.from.JournalName, dynajournal.DefaultJournalName),
-			m.session.where.named(), m.to.JournalTable, first(m.to.JournalName, dynajournal.DefaultJournalName), m.place.named())
+			m.session.location.describe(), m.to.JournalTable, first(m.to.JournalName, dynajournal.DefaultJournalName), m.place.describe())
 		state, err := migration.OpenState(c.State, of)
 		if err != nil {
 			return opts, err

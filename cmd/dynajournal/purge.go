@@ -28,7 +28,7 @@ func (c *purgeCommand) Run(ctx context.Context, s *session) error {
 	if !c.Yes {
 		return usagef("it removes all events and snapshots of %q: say --yes", c.PersistenceID)
 	}
-	return s.journal(ctx, removing, func(j *dynajournal.Journal) error {
+	return s.currentJournal(ctx, removing, func(j *dynajournal.Journal) error {
 		w, err := j.Recover(ctx, c.PersistenceID, dynajournal.RecoverOptions{}, nil)
 		if err != nil {
 			return err //nolint:wrapcheck // says what it is

@@ -73,7 +73,7 @@ func (c *repairCommand) Run(ctx context.Context, s *session) (err error) {
 		defer func() { err = errors.Join(err, removed.close()) }()
 		opts.Archive = removed.add
 	}
-	return s.journal(ctx, checking, func(j *dynajournal.Journal) error { return c.repair(ctx, s, j, opts) })
+	return s.currentJournal(ctx, checking, func(j *dynajournal.Journal) error { return c.repair(ctx, s, j, opts) })
 }
 
 func (c *repairCommand) repair(ctx context.Context, s *session, j *dynajournal.Journal, opts dynajournal.VerifyOptions) error {

@@ -15,9 +15,9 @@ import (
 
 // commands is the grammar of the command line.
 type commands struct {
-	Help   help `help:"Show what there is, and what it does." short:"h"`
-	where  `embed:"" group:"Where it works"`
-	Output string `enum:"text,json," default:"" help:"text, or json: one JSON object a line. Default: text on a terminal, json elsewhere." placeholder:"text|json"`
+	Help     help `help:"Show what there is, and what it does." short:"h"`
+	location `embed:"" group:"Where it works"`
+	Output   string `enum:"text,json," default:"" help:"text, or json: one JSON object a line. Default: text on a terminal, json elsewhere." placeholder:"text|json"`
 
 	Demo      demoCommand      `cmd:"" help:"Show the main job end to end: entities that persist, crash and recover."`
 	Serve     serveCommand     `cmd:"" help:"Serve the embedded engine as a DynamoDB endpoint for any SDK."`
@@ -75,8 +75,8 @@ type streams struct {
 // session is what a command works with.
 type session struct {
 	streams
-	where  *where
-	result *output
+	location *location
+	result   *output
 }
 
 // message writes a line that is no result to stderr.
@@ -115,7 +115,7 @@ func run(ctx context.Context, args []string, s streams) (status int) {
 	}
 	what = selected(line)
 	result := newOutput(s.out, c.Output)
-	err = line.Run(&session{streams: s, where: &c.where, result: result})
+	err = line.Run(&session{streams: s, location: &c.location, result: result})
 	if err = errors.Join(err, result.flush()); err != nil {
 		return fail(s.err, what, err)
 	}

@@ -82,7 +82,7 @@ func (c *serveCommand) Run(ctx context.Context, s *session) (err error) {
 	if c.Log {
 		server.Log = slog.New(slog.NewTextHandler(s.err, nil))
 	}
-	engine, err := s.where.openEngine(ctx, s.err, options...)
+	engine, err := s.location.openEngine(ctx, s.err, options...)
 	if err != nil {
 		return err
 	}

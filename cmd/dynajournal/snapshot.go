@@ -28,7 +28,7 @@ func (c *snapshotLoadCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.journal(ctx, reading, func(j *dynajournal.Journal) error {
+	return s.currentJournal(ctx, reading, func(j *dynajournal.Journal) error {
 		snapshot, found, err := j.LoadSnapshot(ctx, c.PersistenceID, bounds)
 		if err != nil {
 			return err //nolint:wrapcheck // says what it is
@@ -61,7 +61,7 @@ func (c *snapshotSaveCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.journal(ctx, appending, func(j *dynajournal.Journal) error {
+	return s.currentJournal(ctx, appending, func(j *dynajournal.Journal) error {
 		bounds, err := j.Bounds(ctx, c.PersistenceID)
 		if err != nil {
 			return err //nolint:wrapcheck // says what it is
@@ -118,7 +118,7 @@ func (c *snapshotDeleteCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.journal(ctx, removing, func(j *dynajournal.Journal) error {
+	return s.currentJournal(ctx, removing, func(j *dynajournal.Journal) error {
 		if err := c.deleteReadable(ctx, s, j, bounds); err != nil {
 			return err
 		}

@@ -101,7 +101,7 @@ func (c *snapshotsCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.journal(ctx, reading, func(j *dynajournal.Journal) error {
+	return s.currentJournal(ctx, reading, func(j *dynajournal.Journal) error {
 		var payloads payloadDecoder
 		var damaged error // the first; those behind it are shown all the same
 		for snapshot, err := range j.Snapshots(ctx, c.PersistenceID, bounds) {

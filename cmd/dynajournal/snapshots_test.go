@@ -13,7 +13,7 @@ import (
 // touch changes the tables of the default folder behind the journal's back.
 func touch(t *testing.T, change func(*dynamodb.Client) error) {
 	t.Helper()
-	w := where{Layout: layoutCurrent}
+	w := location{Layout: layoutCurrent}
 	p, err := w.open(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

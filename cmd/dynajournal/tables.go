@@ -108,7 +108,7 @@ func (r tableResult) described() []string {
 
 // tables works with the tables, whether they exist or not.
 func (s *session) tables(ctx context.Context, work func(dynajournal.Config) error) (err error) {
-	p, err := s.where.open(ctx, s.err)
+	p, err := s.location.open(ctx, s.err)
 	if err != nil {
 		return err
 	}
@@ -170,8 +170,8 @@ func (c *tablesDeleteCommand) Run(ctx context.Context, s *session) error {
 	if !c.Yes {
 		return usagef("it deletes the tables with all journals in them: say --yes")
 	}
-	if s.where.isOlder() {
-		return s.olderTable(ctx, statusDeleted, legacy.DeleteTable)
+	if s.location.isLegacy() {
+		return s.legacyTable(ctx, statusDeleted, legacy.DeleteTable)
 	}
 	return s.tables(ctx, func(config dynajournal.Config) error {
 		names, err := dynajournal.DeleteTables(ctx, config)

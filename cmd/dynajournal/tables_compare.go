@@ -67,7 +67,7 @@ func (c *comparison) name(table string, file, used setting) {
 func (c *comparison) table(
 	tables []dynajournal.Table, name string, s setting, want string,
 ) (dynajournal.Table, bool) {
-	t, exists := named(tables, name)
+	t, exists := tableNamed(tables, name)
 	if !exists {
 		c.add(name, s, true, "there is no table "+printable(name),
 			"correct the name, or make it with "+c.create())

@@ -37,11 +37,11 @@ func (c *tablesCreateCommand) Run(ctx context.Context, s *session) error {
 	if !provisioned && (c.RCU != 0 || c.WCU != 0) {
 		return usagef("--rcu and --wcu need --billing provisioned")
 	}
-	if s.where.isOlder() {
+	if s.location.isLegacy() {
 		if c.SharedWithJVM || provisioned {
-			return usagef("tables of --layout %s are made on demand, as they are", s.where.Layout)
+			return usagef("tables of --layout %s are made on demand, as they are", s.location.Layout)
 		}
-		return s.olderTable(ctx, string(types.TableStatusActive), legacy.CreateTable)
+		return s.legacyTable(ctx, string(types.TableStatusActive), legacy.CreateTable)
 	}
 	return s.tables(ctx, func(config dynajournal.Config) error {
 		before, err := dynajournal.DescribeTables(ctx, config)
@@ -127,7 +127,7 @@ func (c *tablesCreateCommand) created(
 	set := newSettings(config)
 	var results []createdResult
 	for _, t := range after {
-		old, existed := named(before, t.Name)
+		old, existed := tableNamed(before, t.Name)
 		r := createdResult{tableResult: newTableResult(t), Created: !existed}
 		isJournal := t.Name == set.journalTable.value
 		if isJournal {
@@ -152,7 +152,7 @@ func (c *tablesCreateCommand) created(
 	return results
 }
 
-func named(tables []dynajournal.Table, name string) (dynajournal.Table, bool) {
+func tableNamed(tables []dynajournal.Table, name string) (dynajournal.Table, bool) {
 	i := slices.IndexFunc(tables, func(t dynajournal.Table) bool { return t.Name == name })
 	if i < 0 {
 		return dynajournal.Table{}, false

@@ -18,7 +18,7 @@ func (*tablesDescribeCommand) Help() string {
 
 // Run runs the command.
 func (*tablesDescribeCommand) Run(ctx context.Context, s *session) error {
-	path, file, err := s.where.plugins()
+	path, file, err := s.location.plugins()
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (c *tailCommand) Run(ctx context.Context, s *session) error {
 	case c.MaxIDs < 1:
 		return usagef("--max-ids must be at least 1")
 	}
-	return s.journal(ctx, reading, func(j *dynajournal.Journal) error {
+	return s.currentJournal(ctx, reading, func(j *dynajournal.Journal) error {
 		f := &follower{session: s, journal: j, from: c.From, named: c.All}
 		var err error
 		if c.All {

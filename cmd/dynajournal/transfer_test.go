@@ -252,8 +252,8 @@ func TestAnExportIsGoneOnWith(t *testing.T) {
 	history(t)
 	folder := t.TempDir()
 	file := filepath.Join(folder, "f")
-	w := &where{Layout: layoutCurrent}
-	if _, err := w.settle(); err != nil {
+	w := &location{Layout: layoutCurrent}
+	if _, err := w.resolve(); err != nil {
 		t.Fatal(err)
 	}
 	partial := w.partial(file, nil)
@@ -283,8 +283,8 @@ func TestAPartThatCannotBeGoneOnWithIsNamed(t *testing.T) {
 	clean(t)
 	history(t)
 	file := filepath.Join(t.TempDir(), "f")
-	w := &where{Layout: layoutCurrent}
-	if _, err := w.settle(); err != nil {
+	w := &location{Layout: layoutCurrent}
+	if _, err := w.resolve(); err != nil {
 		t.Fatal(err)
 	}
 	partial := w.partial(file, nil)
@@ -354,7 +354,7 @@ func TestMigrateRemembersInAFile(t *testing.T) {
 // older makes a table of an older layout beside the others, with what the layouts have and today's has not.
 func older(t *testing.T, layout legacy.Layout, table string) {
 	t.Helper()
-	p, err := (&where{Layout: layoutCurrent}).open(t.Context(), os.Stderr)
+	p, err := (&location{Layout: layoutCurrent}).open(t.Context(), os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -479,7 +479,7 @@ func scanned(t *testing.T, table string) []map[string]types.AttributeValue {
 
 func TestMigrateInPlace(t *testing.T) {
 	clean(t)
-	p, err := (&where{Layout: layoutCurrent}).open(t.Context(), os.Stderr)
+	p, err := (&location{Layout: layoutCurrent}).open(t.Context(), os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}

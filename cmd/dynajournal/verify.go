@@ -111,7 +111,7 @@ func (c *verifyCommand) Run(ctx context.Context, s *session) error {
 	if err := c.usage(); err != nil {
 		return err
 	}
-	return s.journal(ctx, checking, func(j *dynajournal.Journal) error {
+	return s.currentJournal(ctx, checking, func(j *dynajournal.Journal) error {
 		all, repairable, byFlag := 0, 0, 0
 		count, err := c.check(ctx, s, findings{j.Verify, j.VerifyAll}, dynajournal.VerifyOptions{}, func(f dynajournal.Finding) error {
 			all++

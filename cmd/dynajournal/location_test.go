@@ -22,7 +22,7 @@ func TestWhereACommandWorks(t *testing.T) {
 	const endpoint, endpointAWS, folder = "DYNAJOURNAL_ENDPOINT", "AWS_ENDPOINT_URL_DYNAMODB", "DYNAJOURNAL_DATA"
 	type variables map[string]string
 	for name, c := range map[string]struct {
-		given       where
+		given       location
 		environment variables
 		endpoint    string
 		data        string
@@ -32,11 +32,11 @@ func TestWhereACommandWorks(t *testing.T) {
 		"at the endpoint of the environment":           {environment: variables{endpoint: "http://env", folder: "/env"}, endpoint: "http://env"},
 		"at the endpoint of the AWS environment":       {environment: variables{endpointAWS: "http://aws"}, endpoint: "http://aws"},
 		"ours before that of AWS":                      {environment: variables{endpointAWS: "http://aws", endpoint: "http://env"}, endpoint: "http://env"},
-		"a folder that is given before an environment": {given: where{Data: "/flag"}, environment: variables{endpoint: "http://env"}, data: "/flag"},
-		"memory that is asked for":                     {given: where{Memory: true}, environment: variables{endpoint: "http://env"}},
-		"an endpoint that is given":                    {given: where{Endpoint: "http://flag"}, environment: variables{folder: "/env"}, endpoint: "http://flag"},
-		"at the endpoint of the file":                  {given: where{Config: conf}, endpoint: "http://file:1"},
-		"a flag before the file":                       {given: where{Config: conf, Data: "/flag"}, data: "/flag"},
+		"a folder that is given before an environment": {given: location{Data: "/flag"}, environment: variables{endpoint: "http://env"}, data: "/flag"},
+		"memory that is asked for":                     {given: location{Memory: true}, environment: variables{endpoint: "http://env"}},
+		"an endpoint that is given":                    {given: location{Endpoint: "http://flag"}, environment: variables{folder: "/env"}, endpoint: "http://flag"},
+		"at the endpoint of the file":                  {given: location{Config: conf}, endpoint: "http://file:1"},
+		"a flag before the file":                       {given: location{Config: conf, Data: "/flag"}, data: "/flag"},
 		"the environment before the file":              {environment: variables{"DYNAJOURNAL_CONFIG": conf, folder: "/env"}, data: "/env"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestWhereACommandWorks(t *testing.T) {
 			}
 			w := c.given
 			w.Layout = layoutCurrent
-			config, err := w.settle()
+			config, err := w.resolve()
 			if err != nil || config.Endpoint != c.endpoint || w.Data != c.data {
 				t.Errorf("endpoint %q, folder %q, %v; want %q, %q", config.Endpoint, w.Data, err, c.endpoint, c.data)
 			}
@@ -58,8 +58,8 @@ func TestWhereACommandWorks(t *testing.T) {
 		t.Setenv("DYNAJOURNAL_JOURNAL_NAME", "env-name")
 		t.Setenv("DYNAJOURNAL_SEQUENCE_SHARDS", "6")
 		t.Setenv("DYNAJOURNAL_SNAPSHOT_TABLE", "env-snapshots")
-		w := where{Layout: layoutCurrent, Config: conf, JournalName: "flag-name"}
-		c, err := w.settle()
+		w := location{Layout: layoutCurrent, Config: conf, JournalName: "flag-name"}
+		c, err := w.resolve()
 		if err != nil || c.JournalName != "flag-name" || c.SequenceShards != 6 || c.SnapshotTable != "env-snapshots" || c.JournalTable != "file-table" {
 			t.Errorf("%+v, %v", c, err)
 		}
@@ -79,15 +79,15 @@ func TestCredentialsAndRegion(t *testing.T) {
 	mine := variables{"AWS_ACCESS_KEY_ID": "mine", "AWS_SECRET_ACCESS_KEY": "s"}
 	for name, c := range map[string]struct {
 		endpoint    string
-		given       where
+		given       location
 		environment variables
 		region, key string
 	}{
 		"an endpoint without credentials gets dummies": {endpoint: "http://localhost:8000", region: "us-east-1", key: "dummy"},
-		"the region of a flag":                         {endpoint: "http://localhost:8000", given: where{Region: "eu-west-3"}, region: "eu-west-3", key: "dummy"},
+		"the region of a flag":                         {endpoint: "http://localhost:8000", given: location{Region: "eu-west-3"}, region: "eu-west-3", key: "dummy"},
 		"credentials of the environment":               {endpoint: "http://localhost:8000", environment: mine, region: "us-east-1", key: "mine"},
 		"an endpoint of AWS says its region":           {endpoint: "https://dynamodb.eu-west-1.amazonaws.com", environment: mine, region: "eu-west-1", key: "mine"},
-		"AWS takes the SDK's own":                      {given: where{Region: "eu-west-2"}, environment: mine, region: "eu-west-2", key: "mine"},
+		"AWS takes the SDK's own":                      {given: location{Region: "eu-west-2"}, environment: mine, region: "eu-west-2", key: "mine"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clean(t)

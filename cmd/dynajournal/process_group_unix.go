@@ -5,4 +5,4 @@ package main
 import "syscall"
 
 // apart puts a process into a group of its own: an interrupt from the keyboard, which goes to the group, does not reach it.
-func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func ownProcessGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

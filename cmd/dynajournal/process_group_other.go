@@ -5,4 +5,4 @@ package main
 import "syscall"
 
 // apart has nothing to set here.
-func apart() *syscall.SysProcAttr { return nil }
+func ownProcessGroup() *syscall.SysProcAttr { return nil }

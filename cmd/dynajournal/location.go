@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/pluginconfig"
+	"github.com/dynajournal/dynajournal/embedded"
+)
+
+// location has the flags that select the journal. A flag that is not set takes its value from the
+// environment, then from the file of --config.
+type location struct {
+	Endpoint string `xor:"location" placeholder:"URL" help:"Endpoint of DynamoDB or of a service with the same API ($DYNAJOURNAL_ENDPOINT, $AWS_ENDPOINT_URL_DYNAMODB). Default: none."`
+	Data     string `xor:"location" placeholder:"DIR" help:"Folder of the embedded engine, used without --endpoint and --aws ($DYNAJOURNAL_DATA). Default: dynajournal in $XDG_STATE_HOME."`
+	Memory   bool   `xor:"location" help:"Use an embedded engine in memory. It is empty at the start, and its data is gone at the end."`
+	AWS      bool   `xor:"location" name:"aws" help:"Use DynamoDB of AWS, with the credentials and the region that the AWS SDK finds."`
+	Region   string `placeholder:"R" help:"AWS region. Default: us-east-1 with an endpoint, else the one that the AWS SDK finds ($AWS_REGION)."`
+
+	JournalTable   string `placeholder:"NAME" help:"Table of events. Default: pekko-persistence ($DYNAJOURNAL_JOURNAL_TABLE)."`
+	SnapshotTable  string `placeholder:"NAME" help:"Table of snapshots. Default: pekko-persistence-snapshot ($DYNAJOURNAL_SNAPSHOT_TABLE)."`
+	JournalName    string `placeholder:"NAME" help:"Name of the journal, the first part of its keys. Default: journal ($DYNAJOURNAL_JOURNAL_NAME)."`
+	SequenceShards string `placeholder:"N" help:"Number of shards of the marks. Default: the number in the journal's header, else 10 ($DYNAJOURNAL_SEQUENCE_SHARDS)."`
+	Layout         string `enum:"${enum_layouts}" default:"current" placeholder:"L" help:"Layout of the tables, one of ${layouts}. The help of migrate lists the commands that work on the older ones. Default: current."`
+	Config         string `placeholder:"FILE" help:"An application.conf with the keys of the JVM plug-ins. Flags win over it ($DYNAJOURNAL_CONFIG). Default: none."`
+
+	profile     string // of the AWS SDK; empty is its default
+	allowLegacy bool   // the command works on the legacy layouts
+}
+
+// The first two of layouts. The others are the legacy layouts.
+const (
+	layoutCurrent = "current"
+	layoutPay     = "pay"
+)
+
+var layouts = []string{layoutCurrent, layoutPay, "hash-key", "hash-key-unprefixed", "naive", "naive-processor"}
+
+// isLegacy reports whether --layout names a legacy layout, which only some commands work on.
+func (l *location) isLegacy() bool { return l.Layout != layoutCurrent && l.Layout != layoutPay }
+
+// connection is an opened location.
+type connection struct {
+	config dynajournal.Config
+	// engine is nil if the journal is not on an embedded one.
+	engine *embedded.Engine
+}
+
+// joinClosing joins the error of closing an engine to the error of using it. A storage that has
+// failed returns the same error again when it is closed, which is left out.
+func joinClosing(err, closing error) error {
+	if errors.Is(err, embedded.ErrStorageFailed) {
+		return err
+	}
+	return errors.Join(err, closing)
+}
+
+func (c *connection) close() error {
+	if c.engine == nil {
+		return nil
+	}
+	return c.engine.Close()
+}
+
+// resolve sets each flag that is not set from the environment or else from the file, and returns the
+// configuration. Without any location it is the default folder.
+func (l *location) resolve() (dynajournal.Config, error) {
+	c, err := l.resolveSet()
+	if err == nil && !l.isSet() {
+		l.Data, err = defaultFolder()
+	}
+	return c, err
+}
+
+// resolveSet is settle without a default of where.
+func (l *location) resolveSet() (dynajournal.Config, error) {
+	_, file, err := l.plugins()
+	if err != nil {
+		return file.Config, err
+	}
+	if l.isLegacy() && !l.allowLegacy {
+		return file.Config, usagef("it does not work on --layout %s: migrate the journal first, "+
+			"or use append, events, highest, ids, list, delete, confirm or tables", l.Layout)
+	}
+	if !l.isSet() {
+		l.Endpoint = first(os.Getenv("DYNAJOURNAL_ENDPOINT"), os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"))
+	}
+	if !l.isSet() {
+		l.Data = os.Getenv("DYNAJOURNAL_DATA")
+	}
+	if !l.isSet() {
+		l.Endpoint = file.Config.Endpoint
+	}
+	l.Region = first(l.Region, os.Getenv("AWS_REGION"), file.Region)
+	c := file.Config
+	c.Endpoint = l.Endpoint
+	c.SnapshotEnvelope, c.EventEnvelope = l.Layout == layoutPay, l.Layout == layoutPay
+	c.JournalTable = first(l.JournalTable, os.Getenv("DYNAJOURNAL_JOURNAL_TABLE"), c.JournalTable)
+	c.SnapshotTable = first(l.SnapshotTable, os.Getenv("DYNAJOURNAL_SNAPSHOT_TABLE"), c.SnapshotTable)
+	c.JournalName = first(l.JournalName, os.Getenv("DYNAJOURNAL_JOURNAL_NAME"), c.JournalName)
+	if shards := first(l.SequenceShards, os.Getenv("DYNAJOURNAL_SEQUENCE_SHARDS")); shards != "" {
+		if c.SequenceShards, err = strconv.Atoi(shards); err != nil {
+			return c, usagef("the number of sequence shards: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// plugins reads the configuration of the JVM plug-ins. It also returns the file's name, which is
+// empty if no file is named.
+func (l *location) plugins() (path string, file pluginconfig.Settings, err error) {
+	if path = first(l.Config, os.Getenv("DYNAJOURNAL_CONFIG")); path == "" {
+		return "", file, nil
+	}
+	if file, err = pluginconfig.Read(path); err != nil {
+		return path, file, &usageError{err}
+	}
+	return path, file, nil
+}
+
+func (l *location) isSet() bool { return l.Endpoint != "" || l.Data != "" || l.Memory || l.AWS }
+
+// describe returns a text that identifies a resolved location.
+func (l *location) describe() string {
+	return first(l.Endpoint, l.Data, "AWS") + " " + first(l.profile, l.Region, "default")
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// defaultFolder returns the folder of the data if no location is set.
+func defaultFolder() (string, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) { // a relative one is to be ignored
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", usagef("find a folder for the data: %w: set --data", err)
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "dynajournal"), nil
+}
+
+// open resolves the location and opens it. An embedded engine gets the options, and logs the log
+// records.
+func (l *location) open(
+	ctx context.Context, logs io.Writer, options ...embedded.Option,
+) (*connection, error) {
+	c, err := l.resolve()
+	if err != nil {
+		return nil, err
+	}
+	if c.LogConfig || c.Tracing {
+		c.Logger = slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	opened := &connection{config: c}
+	switch {
+	case l.Memory:
+		opened.engine, err = embedded.OpenMemory(options...)
+	case l.Data != "":
+		opened.engine, err = embedded.Open(l.Data, options...)
+	default:
+		opened.config.AWS, err = l.aws(ctx, c.Endpoint)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if opened.engine != nil {
+		opened.config.AWS = opened.engine.AWSConfig()
+		opened.config.AccessKeyID, opened.config.SecretAccessKey = "", ""
+	}
+	return opened, nil
+}
+
+// openEngine opens the embedded engine of the location.
+func (l *location) openEngine(
+	ctx context.Context, logs io.Writer, options ...embedded.Option,
+) (*embedded.Engine, error) {
+	c, err := l.open(ctx, logs, options...)
+	if err != nil {
+		return nil, err
+	}
+	if c.engine == nil {
+		return nil, usagef("it works on the embedded engine only: use --data or --memory")
+	}
+	return c.engine, nil
+}
+
+const defaultRegion = "us-east-1"
+
+// aws returns the SDK's configuration for an endpoint, or for AWS if endpoint is empty.
+func (l *location) aws(ctx context.Context, endpoint string) (aws.Config, error) {
+	region := l.Region
+	if endpoint != "" {
+		host := hostOf(endpoint)
+		region = first(region, regionOf(host), defaultRegion)
+		if !ofAWS(host) && l.profile == "" && !credentialsSet() {
+			return aws.Config{Region: region, Credentials: aws.CredentialsProviderFunc(dummyCredentials)}, nil
+		}
+	}
+	var options []func(*awsconfig.LoadOptions) error
+	if region != "" {
+		options = append(options, awsconfig.WithRegion(region))
+	}
+	if l.profile != "" {
+		options = append(options, awsconfig.WithSharedConfigProfile(l.profile))
+	}
+	c, err := awsconfig.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return c, usagef("load the configuration of the AWS SDK: %w", err)
+	}
+	if c.Region == "" {
+		return c, &usageError{errors.New("there is no region: set --region")}
+	}
+	return c, nil
+}
+
+func hostOf(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+func ofAWS(host string) bool {
+	return strings.HasSuffix(host, ".amazonaws.com") || strings.HasSuffix(host, ".amazonaws.com.cn")
+}
+
+// regionOf returns the region of an endpoint of AWS, dynamodb.<region>.amazonaws.com. It is empty for
+// any other host.
+func regionOf(host string) string {
+	const service, region = 0, 1
+	labels := strings.Split(host, ".")
+	if !ofAWS(host) || len(labels) <= region || labels[service] != "dynamodb" || labels[region] == "amazonaws" {
+		return ""
+	}
+	return labels[region]
+}
+
+// credentialsSet reports whether the environment has credentials of AWS, in any form that the SDK
+// reads.
+func credentialsSet() bool {
+	for _, name := range []string{
+		"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+	} {
+		if os.Getenv(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// dummyCredentials returns credentials for an endpoint that does not check signatures.
+func dummyCredentials(context.Context) (aws.Credentials, error) {
+	return aws.Credentials{AccessKeyID: "dummy", SecretAccessKey: "dummy", Source: "dynajournal"}, nil
+}
