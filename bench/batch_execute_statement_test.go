@@ -38,7 +38,7 @@ func insertBatch(client *dynamodb.Client) func(context.Context, int64) error {
 // BenchmarkInsertsInBatches compares the items per second of BatchExecuteStatement with those of PutItem, over loopback.
 func BenchmarkInsertsInBatches(b *testing.B) {
 	client := overLoopback(b, openTable(b, memory))
-	race(b, callers,
-		&contender{name: "batched", do: insertBatch(client), items: statements},
-		&contender{name: "single", do: put(client), items: 1})
+	compareTwo(b, callers,
+		&candidate{name: "batched", do: insertBatch(client), items: statements},
+		&candidate{name: "single", do: put(client), items: 1})
 }

@@ -1,7 +1,8 @@
-// Package bench measures a journal. Every figure stands beside its base: what the bare AWS SDK needs for the same, or for a layout
-// what today's does, on the same endpoint, in the same run. Those that are compared take turns, several rounds of them, so that
-// what else the machine does slows all; a figure is the median of the rounds, a percentile is that of all operations of all
-// rounds.
+// Package bench measures a journal. Every figure has a base: the figure of the bare AWS SDK for the
+// same work, or, when layouts are compared, the figure of a native journal. Both are measured on the
+// same endpoint in the same run. The candidates alternate for several rounds, so that other load on
+// the machine slows all of them. A figure is the median of the rounds. A percentile is that of all
+// operations of all rounds.
 package bench
 
 import (
@@ -19,37 +20,41 @@ import (
 
 // Figure is one result. Ratio is Value / Base.
 type Figure struct {
-	// Name is the workload's, a slash, and what was measured.
+	// Name is the name of the workload, a slash and the name of the figure.
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
-	// Base is what the bare SDK needs, or does, in the same unit; in the workload layouts what a native journal does.
+	// Base is the figure of the bare SDK in the same unit, in the workload layouts that of a native
+	// journal.
 	Base  float64 `json:"base"`
 	Ratio float64 `json:"ratio"`
 }
 
-// Step is how far a run has come.
+// Step is the progress of a run.
 type Step struct {
-	// Workload is the one being measured.
+	// Workload is the workload that is being measured.
 	Workload string
-	// Done of Total turns are over.
+	// Done of Total rounds are over. A round is that of one candidate.
 	Done, Total int
 }
 
-// Options say what to measure, and where. The zero value of each field but Config is its default.
+// Options select what to measure, and where.
 type Options struct {
-	// Config is the journal's. The names of its tables do not count: a run makes tables of its own, and deletes them.
+	// Config is the configuration of the journal. Its table names are ignored: a run makes tables of
+	// its own and deletes them.
 	Config dynajournal.Config
-	// Only has the names of workloads, or beginnings of several. Empty is all.
+	// Only has names of workloads, or prefixes of names. Defaults to all workloads.
 	Only []string
-	// Quick measures for a shorter time, and with less data where the workload does not name its size.
+	// Quick measures for a shorter time, and with less data where the name of the workload does not
+	// include its size.
 	Quick bool
-	// Events and Entities are how many stored events, and entities, the workloads scale-events and scale-entities go up to.
-	// Default to DefaultEvents and DefaultEntities, or a tenth of them if Quick.
+	// Events is the largest number of stored events of the workload scale-events, Entities the
+	// largest number of entities of scale-entities. They default to DefaultEvents and
+	// DefaultEntities, with Quick to a tenth of them.
 	Events, Entities int
-	// Report takes the figures of a workload as soon as it is done. Required.
+	// Report is called with each figure of a workload when the workload is done. Required.
 	Report func(Figure) error
-	// Progress is told of every turn, if set.
+	// Progress, if set, is called after every round.
 	Progress func(Step)
 }
 
@@ -59,18 +64,18 @@ const (
 	DefaultEntities = 10_000
 )
 
-// ErrUnknownWorkload is the error of a name in Options.Only that no workload begins with.
+// ErrUnknownWorkload is returned if Options.Only has a name that no workload begins with.
 var ErrUnknownWorkload = errors.New("there is no such workload")
 
-// workload is what is measured together.
+// workload is a comparison of candidates.
 type workload struct {
 	name string
-	// turns is how many turns a round has: one for each contender.
-	turns int
-	run   func(ctx context.Context, s *session) error
+	// candidates is the number of candidates, each of which has one turn in a round.
+	candidates int
+	run        func(ctx context.Context, s *session) error
 }
 
-// Workloads are the names of all workloads, in the order in which they are run.
+// Workloads returns the names of all workloads, in the order in which they run.
 func Workloads() []string {
 	var names []string
 	for _, w := range workloads(Options{}.withDefaults()) {
@@ -97,7 +102,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// selected are the workloads that are wanted.
+// selected returns the workloads that o.Only names.
 func (o Options) selected() ([]workload, error) {
 	all := workloads(o)
 	if len(o.Only) == 0 {
@@ -119,23 +124,30 @@ func (o Options) selected() ([]workload, error) {
 	return slices.DeleteFunc(all, func(w workload) bool { return !chosen[w.name] }), nil
 }
 
-// Run measures. It makes tables with names that nothing else has, and deletes them at the end, also after a failure or when
-// ctx ends. Errors: ErrUnknownWorkload, dynajournal.ErrInvalidArgument, Report's own, and those of any request.
+// Run measures the workloads. It makes tables with unique names, and deletes them at the end, also
+// after a failure and when ctx ends.
+//
+// Errors: [ErrUnknownWorkload], [dynajournal.ErrInvalidArgument], those of Report and those of any
+// request.
 func Run(ctx context.Context, o Options) (err error) {
 	o = o.withDefaults()
 	if o.Events < 1 || o.Entities < 1 {
-		return &dynajournal.ArgumentError{Argument: "Options.Events, Entities", Value: fmt.Sprintf("%d, %d", o.Events, o.Entities), Reason: "they must be at least 1"}
+		return &dynajournal.ArgumentError{
+			Argument: "Options.Events, Entities",
+			Value:    fmt.Sprintf("%d, %d", o.Events, o.Entities),
+			Reason:   "they must be at least 1",
+		}
 	}
 	wanted, err := o.selected()
 	if err != nil {
 		return err
 	}
-	s := &session{options: o, rounds: fullRounds, turn: fullTurn, measured: &requestCount{}}
+	s := &session{options: o, rounds: fullRounds, roundTime: fullRoundTime, measured: &requestCount{}}
 	if o.Quick {
-		s.rounds, s.turn = quickRounds, quickTurn
+		s.rounds, s.roundTime = quickRounds, quickRoundTime
 	}
 	for _, w := range wanted {
-		s.total += w.turns * (s.rounds + warmUps)
+		s.total += w.candidates * (s.rounds + warmUps)
 	}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
 	if err := s.open(ctx); err != nil {
@@ -151,24 +163,25 @@ func Run(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-// How long is measured: rounds, each with a turn of every contender, after rounds that don't count.
+// How many rounds are measured, and the shortest time of a candidate's round. The first warmUps
+// rounds do not count.
 const (
-	warmUps     = 1
-	fullRounds  = 7
-	fullTurn    = time.Second
-	quickRounds = 3
-	quickTurn   = 150 * time.Millisecond
+	warmUps        = 1
+	fullRounds     = 7
+	fullRoundTime  = time.Second
+	quickRounds    = 3
+	quickRoundTime = 150 * time.Millisecond
 )
 
 // session is one run.
 type session struct {
-	options Options
-	rounds  int
-	turn    time.Duration
+	options   Options
+	rounds    int
+	roundTime time.Duration
 
-	place *place
-	bare  *dynamodb.Client
-	// journal is as it is configured; ungrouped never shares requests among writers.
+	tables *tables
+	bare   *dynamodb.Client
+	// journal has the configuration of the options. ungrouped has no group commit.
 	journal, ungrouped *dynajournal.Journal
 	// measured counts the requests of the journal.
 	measured *requestCount
@@ -177,18 +190,9 @@ type session struct {
 	done, total int
 }
 
-func (s *session) step(turns int) {
-	s.done += turns
+func (s *session) step(rounds int) {
+	s.done += rounds
 	if s.options.Progress != nil {
 		s.options.Progress(Step{Workload: s.workload, Done: s.done, Total: s.total})
 	}
-}
-
-// report reports a figure of the workload under way.
-func (s *session) report(what, unit string, value, base float64) error {
-	f := Figure{Name: s.workload + "/" + what, Value: value, Unit: unit, Base: base}
-	if base != 0 {
-		f.Ratio = value / base
-	}
-	return s.options.Report(f)
 }

@@ -80,8 +80,8 @@ func (l *storage) work(ctx context.Context, j store, pid string, measure func(wo
 	})
 }
 
-// layoutTurns is a layout that takes turns.
-type layoutTurns struct {
+// layoutCandidate is a layout that takes turns.
+type layoutCandidate struct {
 	storage
 
 	store   store
@@ -94,18 +94,18 @@ type layoutTurns struct {
 
 // compareLayouts lets every layout do the same works in turn, in a table of its own.
 func compareLayouts(ctx context.Context, s *session) (err error) {
-	var all []*layoutTurns
+	var all []*layoutCandidate
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tablePatience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tableTimeout)
 		defer cancel()
 		for _, l := range all {
 			err = errors.Join(err, l.close(ctx))
 		}
 	}()
 	for _, kind := range storages() {
-		l := &layoutTurns{storage: kind, counted: &requestCount{}, times: map[string][]float64{}, costs: map[string]dynajournal.Cost{}}
+		l := &layoutCandidate{storage: kind, counted: &requestCount{}, times: map[string][]float64{}, costs: map[string]dynajournal.Cost{}}
 		l.config = s.options.Config
-		l.config.JournalTable = s.place.config.JournalTable + "-" + kind.name
+		l.config.JournalTable = s.tables.config.JournalTable + "-" + kind.name
 		l.config.SnapshotTable, l.config.SequenceShards = l.config.JournalTable+"-snapshot", 0
 		l.config.Hooks = append(slices.Clip(l.config.Hooks), dynajournal.Hook{OnRequest: l.counted.OnRequest})
 		all = append(all, l)
@@ -116,7 +116,7 @@ func compareLayouts(ctx context.Context, s *session) (err error) {
 	for round := range warmUps + s.rounds {
 		for i := range all {
 			l := all[(round+i)%len(all)]
-			if err := l.turn(ctx, fmt.Sprintf("entity-%d", round), round >= warmUps); err != nil {
+			if err := l.round(ctx, fmt.Sprintf("entity-%d", round), round >= warmUps); err != nil {
 				return fmt.Errorf("%s: %w", l.name, err)
 			}
 			s.step(1)
@@ -132,7 +132,7 @@ func compareLayouts(ctx context.Context, s *session) (err error) {
 	return nil
 }
 
-func (l *layoutTurns) open(ctx context.Context) error {
+func (l *layoutCandidate) open(ctx context.Context) error {
 	if err := l.create(ctx, l.config); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (l *layoutTurns) open(ctx context.Context) error {
 }
 
 // close closes the journal and deletes its tables; those that were not made are no error.
-func (l *layoutTurns) close(ctx context.Context) error {
+func (l *layoutCandidate) close(ctx context.Context) error {
 	var err error
 	if l.store != nil {
 		err = l.store.Close()
@@ -155,7 +155,7 @@ func (l *layoutTurns) close(ctx context.Context) error {
 	return err
 }
 
-func (l *layoutTurns) turn(ctx context.Context, pid string, counts bool) error {
+func (l *layoutCandidate) round(ctx context.Context, pid string, counts bool) error {
 	return l.work(ctx, l.store, pid, func(work string, do func() error) error {
 		before, began := l.counted.cost(), time.Now()
 		if err := do(); err != nil {
@@ -172,7 +172,7 @@ func (l *layoutTurns) turn(ctx context.Context, pid string, counts bool) error {
 	})
 }
 
-func (l *layoutTurns) report(s *session, work string, base *layoutTurns) error {
+func (l *layoutCandidate) report(s *session, work string, base *layoutCandidate) error {
 	cost, baseCost := l.costs[work], base.costs[work]
 	name := l.name + "/" + work + "/"
 	return errors.Join(

@@ -48,7 +48,7 @@ func (s *session) loadRest(ctx context.Context, pid string, n int64) error {
 			var puts []types.WriteRequest
 			for seq := first; seq < first+loadBatch && seq <= n; seq++ {
 				event := layout.Event{PersistenceID: pid, SequenceNr: seq, Bytes: payload, SerializerID: bytesSerializer, WriterUUID: loader}
-				puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: s.place.keys.EncodeEvent(&event)}})
+				puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: s.tables.keys.EncodeEvent(&event)}})
 			}
 			return s.putAll(ctx, puts)
 		})
@@ -65,7 +65,7 @@ const (
 
 // putAll puts items until none is left over.
 func (s *session) putAll(ctx context.Context, puts []types.WriteRequest) error {
-	left := map[string][]types.WriteRequest{s.place.config.JournalTable: puts}
+	left := map[string][]types.WriteRequest{s.tables.config.JournalTable: puts}
 	for len(left) > 0 {
 		out, err := s.bare.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: left})
 		if err != nil {

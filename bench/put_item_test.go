@@ -36,16 +36,16 @@ func putOnce(b *testing.B) func(*dynamodb.Client) error {
 func BenchmarkPutItemOverLoopback(b *testing.B) {
 	engine := openTable(b, memory)
 	canned := record(b, engine, putOnce(b))
-	race(b, callers,
-		&contender{name: "engine", do: put(overLoopback(b, engine)), items: 1},
-		&contender{name: "floor", do: put(overLoopback(b, canned)), items: 1})
+	compareTwo(b, callers,
+		&candidate{name: "engine", do: put(overLoopback(b, engine)), items: 1},
+		&candidate{name: "floor", do: put(overLoopback(b, canned)), items: 1})
 }
 
 // BenchmarkPutItemInProcess compares the engine's transport with one that says the same to everything.
 func BenchmarkPutItemInProcess(b *testing.B) {
 	engine := openTable(b, memory)
 	canned := record(b, engine, putOnce(b))
-	race(b, callers,
-		&contender{name: "engine", do: put(dynamodb.NewFromConfig(engine.AWSConfig())), items: 1},
-		&contender{name: "floor", do: put(canned.inProcess(engine)), items: 1})
+	compareTwo(b, callers,
+		&candidate{name: "engine", do: put(dynamodb.NewFromConfig(engine.AWSConfig())), items: 1},
+		&candidate{name: "floor", do: put(canned.inProcess(engine)), items: 1})
 }

@@ -36,7 +36,7 @@ func BenchmarkQueryOf100Items(b *testing.B) {
 		}
 	}
 	canned := record(b, engine, func(client *dynamodb.Client) error { return query(client)(b.Context(), 0) })
-	race(b, callers,
-		&contender{name: "engine", do: query(overLoopback(b, engine)), items: 1},
-		&contender{name: "floor", do: query(overLoopback(b, canned)), items: 1})
+	compareTwo(b, callers,
+		&candidate{name: "engine", do: query(overLoopback(b, engine)), items: 1},
+		&candidate{name: "floor", do: query(overLoopback(b, canned)), items: 1})
 }

@@ -51,7 +51,7 @@ func (r recovery) run(ctx context.Context, s *session) error {
 		}
 		return pids[i%entities]
 	}
-	ours := &contender{name: "journal", do: func(ctx context.Context, _ int) (int, error) {
+	ours := &candidate{name: "journal", do: func(ctx context.Context, _ int) (int, error) {
 		n, err := r.recover(ctx, s, next(&recovered))
 		if err != nil {
 			return n, err
@@ -59,7 +59,7 @@ func (r recovery) run(ctx context.Context, s *session) error {
 		return 1, expectEvents(n, int(r.wanted))
 	}}
 	var baseCost dynajournal.Cost
-	base := &contender{name: "Query", do: func(ctx context.Context, _ int) (int, error) {
+	base := &candidate{name: "Query", do: func(ctx context.Context, _ int) (int, error) {
 		n, cost, err := r.query(ctx, s, next(&queried))
 		if err != nil {
 			return n, err
@@ -68,7 +68,7 @@ func (r recovery) run(ctx context.Context, s *session) error {
 		return 1, expectEvents(n, int(r.wanted))
 	}}
 	before := s.measured.cost()
-	if err := s.race(ctx, 1, 0, ours, base); err != nil {
+	if err := s.compare(ctx, 1, 0, ours, base); err != nil {
 		return err
 	}
 	after, n := s.measured.cost(), float64(ours.operations)
@@ -129,7 +129,7 @@ func (r recovery) query(ctx context.Context, s *session, pid string) (int, dynaj
 	var cost dynajournal.Cost
 	if r.snapshot > 0 {
 		var err error
-		if _, cost, err = s.queryKey(ctx, s.place.config.SnapshotTable, s.place.keys.Snapshots(pid), layout.AttrSnapshotSeq, 1); err != nil {
+		if _, cost, err = s.queryKey(ctx, s.tables.config.SnapshotTable, s.tables.keys.Snapshots(pid), layout.AttrSnapshotSeq, 1); err != nil {
 			return 0, cost, err
 		}
 	}

@@ -30,7 +30,7 @@ func (s *session) replay(ctx context.Context, entities int, events int64) error 
 	if err := s.load(ctx, pids, events); err != nil {
 		return fmt.Errorf("store the events: %w", err)
 	}
-	ours := &contender{name: "journal", do: func(ctx context.Context, caller int) (int, error) {
+	ours := &candidate{name: "journal", do: func(ctx context.Context, caller int) (int, error) {
 		n := 0
 		for _, err := range s.journal.Events(ctx, pids[caller], dynajournal.Range{}) {
 			if err != nil {
@@ -40,7 +40,7 @@ func (s *session) replay(ctx context.Context, entities int, events int64) error 
 		}
 		return n, expectEvents(n, int(events))
 	}}
-	base := &contender{name: "Query", do: func(ctx context.Context, caller int) (int, error) {
+	base := &candidate{name: "Query", do: func(ctx context.Context, caller int) (int, error) {
 		n, _, err := s.query(ctx, pids[caller], 1, events)
 		if err != nil {
 			return n, err
@@ -48,16 +48,16 @@ func (s *session) replay(ctx context.Context, entities int, events int64) error 
 		return n, expectEvents(n, int(events))
 	}}
 	var turn sync.Mutex
-	sequential := &contender{name: "sequential Query", do: func(ctx context.Context, caller int) (int, error) {
+	sequential := &candidate{name: "sequential Query", do: func(ctx context.Context, caller int) (int, error) {
 		turn.Lock()
 		defer turn.Unlock()
 		return base.do(ctx, caller)
 	}}
-	contenders := []*contender{ours, base}
+	candidates := []*candidate{ours, base}
 	if entities > 1 {
-		contenders = append(contenders, sequential)
+		candidates = append(candidates, sequential)
 	}
-	if err := s.race(ctx, entities, 0, contenders...); err != nil {
+	if err := s.compare(ctx, entities, 0, candidates...); err != nil {
 		return err
 	}
 	if err := s.reportRates(ours, base); err != nil {
@@ -83,7 +83,7 @@ func expectEvents(got, want int) error {
 func (s *session) query(ctx context.Context, pid string, from, to int64) (items int, cost dynajournal.Cost, err error) {
 	for p := from / layout.PartitionSize; p <= to/layout.PartitionSize; p++ {
 		number := max(from-p*layout.PartitionSize, 0)
-		n, c, err := s.queryKey(ctx, s.place.config.JournalTable, s.place.keys.Partition(pid, p), layout.AttrNum, number)
+		n, c, err := s.queryKey(ctx, s.tables.config.JournalTable, s.tables.keys.Partition(pid, p), layout.AttrNum, number)
 		items, cost = items+n, cost.Add(c)
 		if err != nil {
 			return items, cost, err

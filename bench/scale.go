@@ -99,7 +99,7 @@ func (s *session) scaled(ctx context.Context, writers []*dynajournal.Writer, siz
 	callers := min(scaleCallers, len(writers))
 	turns := make([]int, callers)
 	var costs costSum
-	ours := &contender{name: "journal", do: func(ctx context.Context, caller int) (int, error) {
+	ours := &candidate{name: "journal", do: func(ctx context.Context, caller int) (int, error) {
 		mine := (len(writers) - caller + callers - 1) / callers // every so manieth writer is this caller's
 		w := writers[caller+turns[caller]%mine*callers]
 		turns[caller]++
@@ -107,8 +107,8 @@ func (s *session) scaled(ctx context.Context, writers []*dynajournal.Writer, siz
 		costs.add(result.Cost)
 		return 1, err
 	}}
-	base := s.puts(s.place.config.JournalTable, fmt.Sprintf("%s-%d", s.workload, size), callers, conditional)
-	if err := s.race(ctx, callers, operations, ours, base); err != nil {
+	base := s.puts(s.tables.config.JournalTable, fmt.Sprintf("%s-%d", s.workload, size), callers, conditional)
+	if err := s.compare(ctx, callers, operations, ours, base); err != nil {
 		return err
 	}
 	name := s.workload

@@ -34,24 +34,24 @@ type entity interface {
 // storages are all layouts. The first is the base of the others.
 func storages() []storage {
 	all := []storage{
-		ofToday("native", false, func(ctx context.Context, config dynajournal.Config) error {
+		currentStorage("native", false, func(ctx context.Context, config dynajournal.Config) error {
 			return dynajournal.CreateTables(ctx, config, dynajournal.TableOptions{})
 		}),
-		ofToday("shared", false, func(ctx context.Context, config dynajournal.Config) error {
+		currentStorage("shared", false, func(ctx context.Context, config dynajournal.Config) error {
 			return dynajournal.CreateTables(ctx, config, dynajournal.TableOptions{SharedWithJVM: true})
 		}),
 		// As the plug-ins of that time had it: without an index, and without our header.
-		ofToday("pay", true, func(ctx context.Context, config dynajournal.Config) error {
+		currentStorage("pay", true, func(ctx context.Context, config dynajournal.Config) error {
 			return createTable(ctx, bareClient(config), config.JournalTable)
 		}),
 	}
 	for _, l := range legacy.Layouts() {
-		all = append(all, older(l))
+		all = append(all, legacyStorage(l))
 	}
 	return all
 }
 
-func ofToday(name string, envelope bool, create func(context.Context, dynajournal.Config) error) storage {
+func currentStorage(name string, envelope bool, create func(context.Context, dynajournal.Config) error) storage {
 	return storage{
 		name:   name,
 		create: create,
@@ -62,30 +62,30 @@ func ofToday(name string, envelope bool, create func(context.Context, dynajourna
 		open: func(ctx context.Context, config dynajournal.Config) (store, error) {
 			config.OldEventFormat = envelope
 			j, err := dynajournal.Open(ctx, config)
-			return todayStore{j}, err
+			return currentStore{j}, err
 		},
 	}
 }
 
-type todayStore struct{ *dynajournal.Journal }
+type currentStore struct{ *dynajournal.Journal }
 
-func (s todayStore) recover(ctx context.Context, pid string) (entity, int, error) {
+func (s currentStore) recover(ctx context.Context, pid string) (entity, int, error) {
 	n := 0
 	w, err := s.Recover(ctx, pid, dynajournal.RecoverOptions{}, func(dynajournal.Event) error {
 		n++
 		return nil
 	})
-	return todayEntity{w}, n, err
+	return currentEntity{w}, n, err
 }
 
-type todayEntity struct{ *dynajournal.Writer }
+type currentEntity struct{ *dynajournal.Writer }
 
-func (e todayEntity) remove(ctx context.Context, to int64) (int64, error) {
+func (e currentEntity) remove(ctx context.Context, to int64) (int64, error) {
 	result, err := e.DeleteTo(ctx, to)
 	return result.Removed, err
 }
 
-func older(l legacy.Layout) storage {
+func legacyStorage(l legacy.Layout) storage {
 	return storage{
 		name:      l.String(),
 		lastStays: l == legacy.Naive,
@@ -97,25 +97,25 @@ func older(l legacy.Layout) storage {
 		},
 		open: func(ctx context.Context, config dynajournal.Config) (store, error) {
 			j, err := legacy.Open(ctx, legacy.Config{Layout: l, Journal: config})
-			return olderStore{j}, err
+			return legacyStore{j}, err
 		},
 	}
 }
 
-type olderStore struct{ *legacy.Journal }
+type legacyStore struct{ *legacy.Journal }
 
-func (s olderStore) recover(ctx context.Context, pid string) (entity, int, error) {
+func (s legacyStore) recover(ctx context.Context, pid string) (entity, int, error) {
 	n := 0
 	w, err := s.Recover(ctx, pid, dynajournal.RecoverOptions{}, func(legacy.Event) error {
 		n++
 		return nil
 	})
-	return olderEntity{w}, n, err
+	return legacyEntity{w}, n, err
 }
 
-type olderEntity struct{ *legacy.Writer }
+type legacyEntity struct{ *legacy.Writer }
 
-func (e olderEntity) remove(ctx context.Context, to int64) (int64, error) {
+func (e legacyEntity) remove(ctx context.Context, to int64) (int64, error) {
 	result, err := e.DeleteTo(ctx, to, legacy.Permanent)
 	return result.Deleted, err
 }

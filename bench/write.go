@@ -52,8 +52,8 @@ func writeLatency(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	ours, base := appends(writers), s.puts(s.place.bare, s.workload, 1, unconditional)
-	if err := s.race(ctx, 1, 0, ours, base); err != nil {
+	ours, base := appends(writers), s.puts(s.tables.bare, s.workload, 1, unconditional)
+	if err := s.compare(ctx, 1, 0, ours, base); err != nil {
 		return err
 	}
 	if err := s.reportLatency(ours, base, 50, 90, 99); err != nil {
@@ -71,14 +71,14 @@ func (s *session) writeRates(ctx context.Context, entities int) error {
 	if err != nil {
 		return err
 	}
-	ours, alone, base := appends(grouped), appends(single), s.puts(s.place.bare, s.workload, entities, conditional)
-	if err := s.race(ctx, entities, 0, ours, alone, base); err != nil {
+	ours, alone, base := appends(grouped), appends(single), s.puts(s.tables.bare, s.workload, entities, conditional)
+	if err := s.compare(ctx, entities, 0, ours, alone, base); err != nil {
 		return err
 	}
 	return errors.Join(s.reportWrites("", ours, base), s.reportWrites(ungrouped, alone, base))
 }
 
-func (s *session) reportWrites(suffix string, ours, base *contender) error {
+func (s *session) reportWrites(suffix string, ours, base *candidate) error {
 	return errors.Join(
 		s.report("events"+suffix, perSecond, median(ours.rates), median(base.rates)),
 		s.report("p50"+suffix, microsecond, ours.percentile(50), base.percentile(50)),
@@ -102,8 +102,8 @@ func writeBatches(ctx context.Context, s *session) error {
 		return err
 	}
 	ours, alone := appendsBatches(grouped), appendsBatches(single)
-	put := s.puts(s.place.bare, s.workload, batchEvents, conditional)
-	parallel := &contender{name: "PutItems at the same time", do: func(ctx context.Context, _ int) (int, error) {
+	put := s.puts(s.tables.bare, s.workload, batchEvents, conditional)
+	parallel := &candidate{name: "PutItems at the same time", do: func(ctx context.Context, _ int) (int, error) {
 		group, ctx := errgroup.WithContext(ctx)
 		for caller := range batchEvents {
 			group.Go(func() error {
@@ -113,7 +113,7 @@ func writeBatches(ctx context.Context, s *session) error {
 		}
 		return batchEvents, group.Wait()
 	}}
-	serial := &contender{name: "PutItems one after the other", do: func(ctx context.Context, _ int) (int, error) {
+	serial := &candidate{name: "PutItems one after the other", do: func(ctx context.Context, _ int) (int, error) {
 		for range batchEvents {
 			if _, err := put.do(ctx, 0); err != nil {
 				return 0, err
@@ -121,7 +121,7 @@ func writeBatches(ctx context.Context, s *session) error {
 		}
 		return batchEvents, nil
 	}}
-	if err := s.race(ctx, 1, 0, ours, alone, parallel, serial); err != nil {
+	if err := s.compare(ctx, 1, 0, ours, alone, parallel, serial); err != nil {
 		return err
 	}
 	return errors.Join(
@@ -130,12 +130,12 @@ func writeBatches(ctx context.Context, s *session) error {
 }
 
 // appendsBatches is appending atomic writes of ten; each caller has a writer.
-func appendsBatches(writers []*dynajournal.Writer) *contender {
+func appendsBatches(writers []*dynajournal.Writer) *candidate {
 	events := make([]any, batchEvents)
 	for i := range events {
 		events[i] = payload
 	}
-	return &contender{name: "journal", do: func(ctx context.Context, caller int) (int, error) {
+	return &candidate{name: "journal", do: func(ctx context.Context, caller int) (int, error) {
 		_, err := writers[caller].Append(ctx, events...)
 		return batchEvents, err
 	}}
@@ -159,8 +159,8 @@ func recoverWriters(ctx context.Context, j *dynajournal.Journal, prefix string, 
 const preparing = 16
 
 // appends is appending single events; each caller has a writer.
-func appends(writers []*dynajournal.Writer) *contender {
-	return &contender{name: "journal", do: func(ctx context.Context, caller int) (int, error) {
+func appends(writers []*dynajournal.Writer) *candidate {
+	return &candidate{name: "journal", do: func(ctx context.Context, caller int) (int, error) {
 		_, err := writers[caller].Append(ctx, payload)
 		return 1, err
 	}}
@@ -175,9 +175,9 @@ const (
 )
 
 // puts is putting items with nothing but a key and a payload; each caller has a partition key.
-func (s *session) puts(table, prefix string, callers int, when condition) *contender {
+func (s *session) puts(table, prefix string, callers int, when condition) *candidate {
 	last := make([]int64, callers)
-	return &contender{name: "PutItem", do: func(ctx context.Context, caller int) (int, error) {
+	return &candidate{name: "PutItem", do: func(ctx context.Context, caller int) (int, error) {
 		last[caller]++
 		put := &dynamodb.PutItemInput{TableName: &table, Item: map[string]types.AttributeValue{
 			layout.AttrPar:   &types.AttributeValueMemberS{Value: fmt.Sprintf("bare-%s-%d", prefix, caller)},

@@ -48,12 +48,12 @@ func run(ctx context.Context) error {
 	case o.rounds < 1 || o.seconds <= 0 || flag.NArg() > 0:
 		return errors.New("wrong usage: see -help")
 	}
-	race, err := prepare(ctx, o)
+	compared, err := prepare(ctx, o)
 	if err != nil {
 		return err
 	}
-	table, err := race.run(ctx)
-	if err = errors.Join(err, race.close()); err != nil {
+	table, err := compared.run(ctx)
+	if err = errors.Join(err, compared.close()); err != nil {
 		return err
 	}
 	return table.print(os.Stdout, o.json)

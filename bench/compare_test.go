@@ -1,5 +1,5 @@
 // Package bench_test measures the embedded engine beside what the AWS SDK itself needs, in one run: each benchmark lets
-// two contenders take turns, so that what else the machine does slows both, and reports how they compare.
+// two candidates take turns, so that what else the machine does slows both, and reports how they compare.
 package bench_test
 
 import (
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// contender is one of two ways to do the same.
-type contender struct {
+// candidate is one of two ways to do the same.
+type candidate struct {
 	name string
 	// do does operation number n. It is called from many goroutines.
 	do func(ctx context.Context, n int64) error
@@ -22,16 +22,16 @@ type contender struct {
 	spent time.Duration
 }
 
-// turn is how many operations a contender does before it is the other's turn.
+// turn is how many operations a candidate does before it is the other's turn.
 const turn = 1000
 
-// race gives both contenders b.N operations, from as many callers at once, and reports the items per second of each and
+// race gives both candidates b.N operations, from as many callers at once, and reports the items per second of each and
 // those of the first in percent of the second's.
-func race(b *testing.B, callers int, first, second *contender) {
+func compareTwo(b *testing.B, callers int, first, second *candidate) {
 	b.Helper()
 	for left := b.N; left > 0; left -= turn {
 		n := min(left, turn)
-		pair := []*contender{first, second}
+		pair := []*candidate{first, second}
 		if (left/turn)%2 == 1 {
 			pair[0], pair[1] = pair[1], pair[0]
 		}
@@ -45,12 +45,12 @@ func race(b *testing.B, callers int, first, second *contender) {
 	b.ReportMetric(100*first.rate()/second.rate(), "percent")
 }
 
-func (c *contender) rate() float64 {
+func (c *candidate) rate() float64 {
 	return float64(c.done) * float64(c.items) / c.spent.Seconds()
 }
 
 // run does n operations.
-func (c *contender) run(b *testing.B, callers, n int) {
+func (c *candidate) run(b *testing.B, callers, n int) {
 	b.Helper()
 	var group sync.WaitGroup
 	var next, failures atomic.Int64

@@ -13,7 +13,7 @@ import (
 )
 
 // race has the services that do the same, on one engine.
-type race struct {
+type comparison struct {
 	options options
 	folder  string
 	engine  *service
@@ -21,63 +21,63 @@ type race struct {
 	pekko, shared, native *service
 }
 
-func prepare(ctx context.Context, o options) (r *race, err error) {
-	r = &race{options: o}
+func prepare(ctx context.Context, o options) (c *comparison, err error) {
+	c = &comparison{options: o}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, r.close())
+			err = errors.Join(err, c.close())
 		}
 	}()
-	if r.folder, err = os.MkdirTemp("", "dynajournal-pekko-*"); err != nil {
-		return r, fmt.Errorf("make a folder: %w", err)
+	if c.folder, err = os.MkdirTemp("", "dynajournal-pekko-*"); err != nil {
+		return c, fmt.Errorf("make a folder: %w", err)
 	}
 	say("building")
-	command, java, err := build(ctx, r.folder)
+	command, java, err := build(ctx, c.folder)
 	if err != nil {
-		return r, err
+		return c, err
 	}
 	var url string
-	if r.engine, url, err = startEngine(command); err != nil {
-		return r, err
+	if c.engine, url, err = startEngine(command); err != nil {
+		return c, err
 	}
 	for _, kind := range []string{shared, native} {
 		config, opts := configOf(kind, url)
 		if err := dynajournal.CreateTables(ctx, config, opts); err != nil {
-			return r, fmt.Errorf("create tables: %w", err)
+			return c, fmt.Errorf("create tables: %w", err)
 		}
 	}
 	java = append(java, "-Ddynamodb-journal.endpoint="+url, "-Ddynamodb-read-journal.endpoint="+url, "interop.Program")
-	if r.pekko, err = start("pekko", java...); err != nil {
-		return r, err
+	if c.pekko, err = start("pekko", java...); err != nil {
+		return c, err
 	}
 	program, err := os.Executable()
 	if err != nil {
-		return r, fmt.Errorf("find this program: %w", err)
+		return c, fmt.Errorf("find this program: %w", err)
 	}
-	if r.shared, err = start(shared, program, "-service", shared, "-endpoint", url); err != nil {
-		return r, err
+	if c.shared, err = start(shared, program, "-service", shared, "-endpoint", url); err != nil {
+		return c, err
 	}
-	r.native, err = start(native, program, "-service", native, "-endpoint", url)
-	return r, err
+	c.native, err = start(native, program, "-service", native, "-endpoint", url)
+	return c, err
 }
 
-func (r *race) close() error {
+func (c *comparison) close() error {
 	var all []error
-	for _, s := range r.services() {
+	for _, s := range c.services() {
 		if s != nil {
 			all = append(all, s.stop(nil))
 		}
 	}
-	if r.engine != nil {
-		all = append(all, r.engine.stop(syscall.SIGTERM))
+	if c.engine != nil {
+		all = append(all, c.engine.stop(syscall.SIGTERM))
 	}
-	if r.folder != "" {
-		all = append(all, os.RemoveAll(filepath.Clean(r.folder)))
+	if c.folder != "" {
+		all = append(all, os.RemoveAll(filepath.Clean(c.folder)))
 	}
 	return errors.Join(all...)
 }
 
-func (r *race) services() []*service { return []*service{r.pekko, r.shared, r.native} }
+func (c *comparison) services() []*service { return []*service{c.pekko, c.shared, c.native} }
 
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, "… "+format+"\n", args...) }
 
@@ -99,18 +99,18 @@ const (
 )
 
 // run warms all up, and measures everything.
-func (r *race) run(ctx context.Context) (*table, error) {
+func (c *comparison) run(ctx context.Context) (*table, error) {
 	t := &table{}
-	steps := []func(context.Context, *table) error{r.warmUp}
+	steps := []func(context.Context, *table) error{c.warmUp}
 	for _, entities := range []int{1, 64, 256} {
-		steps = append(steps, r.persist(entities))
+		steps = append(steps, c.persist(entities))
 	}
-	steps = append(steps, r.replay(1, 10_000), r.replay(64, 1000),
-		r.recover("new entities", 200, request{}),
-		r.recover("5 events", 200, request{Events: 5}),
-		r.recover("a snapshot and 5 events", 200, request{Events: 10, Snapshots: true}),
-		r.recover("250 events", 20, request{Events: 250}),
-		r.memory)
+	steps = append(steps, c.replay(1, 10_000), c.replay(64, 1000),
+		c.recover("new entities", 200, request{}),
+		c.recover("5 events", 200, request{Events: 5}),
+		c.recover("a snapshot and 5 events", 200, request{Events: 10, Snapshots: true}),
+		c.recover("250 events", 20, request{Events: 250}),
+		c.memory)
 	for _, step := range steps {
 		if err := step(ctx, t); err != nil {
 			return nil, err
@@ -120,12 +120,12 @@ func (r *race) run(ctx context.Context) (*table, error) {
 }
 
 // warmUp lets the JVM compile what is measured.
-func (r *race) warmUp(ctx context.Context, _ *table) error {
+func (c *comparison) warmUp(ctx context.Context, _ *table) error {
 	const times = 4
-	for _, s := range r.services() {
+	for _, s := range c.services() {
 		say("warming up %s", s.name)
 		for i := range times {
-			q := request{Op: "loadPersist", Prefix: fmt.Sprintf("warm-%s-%d", s.name, i), Entities: 64, Seconds: r.options.seconds}
+			q := request{Op: "loadPersist", Prefix: fmt.Sprintf("warm-%s-%d", s.name, i), Entities: 64, Seconds: c.options.seconds}
 			if _, err := s.ask(ctx, q); err != nil {
 				return err
 			}
@@ -140,13 +140,13 @@ func (r *race) warmUp(ctx context.Context, _ *table) error {
 	return nil
 }
 
-// inTurns asks all services in turns, so many times in each turn, and adds the medians of the turns to the table.
-func (r *race) inTurns(ctx context.Context, t *table, times int, ask func(s *service, round int) request, measures ...measure) error {
-	answers := make([][]answer, len(r.services()))
-	for round := range r.options.rounds {
+// compare asks all services in turns, so many times in each turn, and adds the medians of the turns to the table.
+func (c *comparison) compare(ctx context.Context, t *table, times int, ask func(s *service, round int) request, measures ...measure) error {
+	answers := make([][]answer, len(c.services()))
+	for round := range c.options.rounds {
 		for i := range answers {
 			n := (round + i) % len(answers)
-			s := r.services()[n]
+			s := c.services()[n]
 			var sum answer
 			for range times {
 				a, err := s.ask(ctx, ask(s, round))
@@ -185,15 +185,15 @@ func median(answers []answer, of func(answer) float64) float64 {
 	return values[len(values)/2]
 }
 
-func (r *race) persist(entities int) func(context.Context, *table) error {
+func (c *comparison) persist(entities int) func(context.Context, *table) error {
 	return func(ctx context.Context, t *table) error {
 		say("persisting: %d entities", entities)
 		what, goal := fmt.Sprintf("persist, %d entities", entities), "at least 3"
 		if entities == 1 {
 			goal = "" // there is nothing to put together
 		}
-		return r.inTurns(ctx, t, once, func(s *service, round int) request {
-			return request{Op: "loadPersist", Prefix: fmt.Sprintf("persist-%d-%s-%d", entities, s.name, round), Entities: entities, Seconds: r.options.seconds}
+		return c.compare(ctx, t, once, func(s *service, round int) request {
+			return request{Op: "loadPersist", Prefix: fmt.Sprintf("persist-%d-%s-%d", entities, s.name, round), Entities: entities, Seconds: c.options.seconds}
 		},
 			measure{what + ": events", perSecond, goal, rate}, measure{what + ": p50", microsecond, "", p50},
 			measure{what + ": p99", microsecond, "", p99}, measure{what + ": client CPU an event", microsecond, "", cpu})
@@ -201,9 +201,9 @@ func (r *race) persist(entities int) func(context.Context, *table) error {
 }
 
 // fill stores the same in both journals; the plug-in reads what the journal wrote.
-func (r *race) fill(ctx context.Context, q request) error {
+func (c *comparison) fill(ctx context.Context, q request) error {
 	q.Op = "fill"
-	for _, s := range []*service{r.shared, r.native} {
+	for _, s := range []*service{c.shared, c.native} {
 		if _, err := s.ask(ctx, q); err != nil {
 			return err
 		}
@@ -211,29 +211,29 @@ func (r *race) fill(ctx context.Context, q request) error {
 	return nil
 }
 
-func (r *race) replay(entities, events int) func(context.Context, *table) error {
+func (c *comparison) replay(entities, events int) func(context.Context, *table) error {
 	return func(ctx context.Context, t *table) error {
 		say("replaying: %d × %d events", entities, events)
 		prefix := fmt.Sprintf("replay-%d", entities)
-		if err := r.fill(ctx, request{Prefix: prefix, Entities: entities, Events: events}); err != nil {
+		if err := c.fill(ctx, request{Prefix: prefix, Entities: entities, Events: events}); err != nil {
 			return err
 		}
 		what := fmt.Sprintf("replay, %d × %d events", entities, events)
-		return r.inTurns(ctx, t, replayedATurn/(entities*events)+1, func(*service, int) request { return request{Op: "loadReplay", Prefix: prefix, Entities: entities} },
+		return c.compare(ctx, t, replayedATurn/(entities*events)+1, func(*service, int) request { return request{Op: "loadReplay", Prefix: prefix, Entities: entities} },
 			measure{what + ": events", perSecond, "at least 3", rate}, measure{what + ": client CPU an event", microsecond, "", cpu})
 	}
 }
 
-func (r *race) recover(what string, entities int, q request) func(context.Context, *table) error {
+func (c *comparison) recover(what string, entities int, q request) func(context.Context, *table) error {
 	return func(ctx context.Context, t *table) error {
 		say("recovering: %s", what)
 		q.Prefix, q.Entities = fmt.Sprintf("recover-%d-%v", q.Events, q.Snapshots), entities
 		if q.Events > 0 {
-			if err := r.fill(ctx, q); err != nil {
+			if err := c.fill(ctx, q); err != nil {
 				return err
 			}
 		}
-		return r.inTurns(ctx, t, once, func(s *service, round int) request {
+		return c.compare(ctx, t, once, func(s *service, round int) request {
 			q := q
 			q.Op = "loadRecover"
 			if q.Events == 0 { // new ones each time
@@ -246,9 +246,9 @@ func (r *race) recover(what string, entities int, q request) func(context.Contex
 }
 
 // memory is what all the work before has left.
-func (r *race) memory(ctx context.Context, t *table) error {
+func (c *comparison) memory(ctx context.Context, t *table) error {
 	const bytes = 1 << 20
-	return r.inTurns(ctx, t, once, func(*service, int) request { return request{Op: "memory"} },
+	return c.compare(ctx, t, once, func(*service, int) request { return request{Op: "memory"} },
 		measure{"resident memory: now", mebibyte, "at most 0.2", func(a answer) float64 { return a.Resident / bytes }},
 		measure{"resident memory: peak", mebibyte, "at most 0.2", func(a answer) float64 { return a.Peak / bytes }})
 }

@@ -1,0 +1,104 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sync/errgroup"
+)
+
+// candidate is one of the implementations that a workload compares.
+type candidate struct {
+	name string
+	// do does one operation and returns its number of items. Each caller does one operation at a
+	// time.
+	do func(ctx context.Context, caller int) (items int, err error)
+
+	mu sync.Mutex
+	// latency has the operations of the rounds that count, in nanoseconds.
+	latency *hdrhistogram.Histogram
+	// rates has the items per second of each round that counts, cpu the processor time of this
+	// process for an item, in microseconds.
+	rates, cpu []float64
+	// operations counts the operations of all rounds, also of those that do not count.
+	operations int64
+}
+
+// The range and precision of the latencies: up to a minute, with three digits.
+const (
+	longestLatency = int64(time.Minute)
+	latencyDigits  = 3
+)
+
+// compare runs the candidates one after the other, round by round, each with the same number of
+// concurrent callers. Each round begins with another candidate. A candidate's round ends after
+// s.roundTime, or after that many operations; 0 is no limit.
+func (s *session) compare(ctx context.Context, callers, operations int, candidates ...*candidate) error {
+	for _, c := range candidates {
+		c.latency = hdrhistogram.New(1, longestLatency, latencyDigits)
+	}
+	for round := range warmUps + s.rounds {
+		for i := range candidates {
+			c := candidates[(round+i)%len(candidates)]
+			if err := c.round(ctx, callers, operations, s.roundTime, round >= warmUps); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			s.step(1)
+		}
+	}
+	return nil
+}
+
+// round runs operations of all callers, at least one of each.
+func (c *candidate) round(ctx context.Context, callers, operations int, length time.Duration, counts bool) error {
+	group, ctx := errgroup.WithContext(ctx)
+	var begun, items atomic.Int64
+	cpu, begin := processorTime(), time.Now()
+	for caller := range callers {
+		group.Go(func() error {
+			for {
+				if begun.Add(1) > int64(operations) && operations > 0 {
+					return nil
+				}
+				start := time.Now()
+				n, err := c.do(ctx, caller)
+				if err != nil {
+					return err
+				}
+				end := time.Now()
+				items.Add(int64(n))
+				c.record(end.Sub(start), counts)
+				if end.Sub(begin) >= length {
+					return nil
+				}
+			}
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	spent, n := time.Since(begin), float64(items.Load())
+	if counts {
+		c.rates = append(c.rates, n/spent.Seconds())
+		c.cpu = append(c.cpu, float64((processorTime()-cpu).Microseconds())/n)
+	}
+	return nil
+}
+
+func (c *candidate) record(latency time.Duration, counts bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.operations++
+	if counts {
+		_ = c.latency.RecordValue(min(int64(latency), longestLatency)) // which is within its bounds
+	}
+}
+
+// percentile returns a percentile of the latency in microseconds.
+func (c *candidate) percentile(p float64) float64 {
+	return float64(c.latency.ValueAtQuantile(p)) / float64(time.Microsecond)
+}

@@ -1,0 +1,58 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+)
+
+// The units of figures.
+const (
+	perSecond   = "1/s"
+	microsecond = "µs"
+	millisecond = "ms"
+	requests    = "requests"
+	readUnits   = "read units"
+	writeUnits  = "write units"
+)
+
+// report reports a figure of the current workload.
+func (s *session) report(what, unit string, value, base float64) error {
+	f := Figure{Name: s.workload + "/" + what, Value: value, Unit: unit, Base: base}
+	if base != 0 {
+		f.Ratio = value / base
+	}
+	return s.options.Report(f)
+}
+
+// reportRates reports the items per second.
+func (s *session) reportRates(ours, base *candidate) error {
+	return s.report("events", perSecond, median(ours.rates), median(base.rates))
+}
+
+// reportLatency reports percentiles of the latency.
+func (s *session) reportLatency(ours, base *candidate, percentiles ...float64) error {
+	for _, p := range percentiles {
+		if err := s.report(fmt.Sprintf("p%g", p), microsecond, ours.percentile(p), base.percentile(p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportCPU reports the processor time of this process for an item.
+func (s *session) reportCPU(ours, base *candidate) error {
+	return s.report("cpu", microsecond, median(ours.cpu), median(base.cpu))
+}
+
+// median returns the median of the values, 0 without values.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}
