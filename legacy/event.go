@@ -14,13 +14,3 @@ type Event struct {
 	// Confirmations are the channels that have confirmed the event, sorted.
 	Confirmations []string
 }
-
-// Listing is what stands in the table for one persistence id, all rising.
-type Listing struct {
-	// LowMarks and HighMarks are the values of the marks that exist; the naive layouts have none.
-	LowMarks, HighMarks []int64
-	// SequenceNumbers are those of events, Deleted those of them that are marked as deleted.
-	SequenceNumbers, Deleted []int64
-	// WithoutPayload are the numbers of items that hold no event: what marking of a number that had none has left.
-	WithoutPayload []int64
-}

@@ -144,3 +144,13 @@ func samePayload(a, b dynamo.Attributes) bool {
 	y, okY := b[attrPayload].(*types.AttributeValueMemberB)
 	return okX && okY && string(x.Value) == string(y.Value)
 }
+
+// keyText shows the key of an event's item.
+func keyText(key dynamo.Attributes) string {
+	for _, name := range []string{attrKey, attrPersistenceID, attrProcessorID} {
+		if v, ok := key[name].(*types.AttributeValueMemberS); ok {
+			return v.Value
+		}
+	}
+	return strconv.Itoa(len(key))
+}

@@ -3,7 +3,6 @@ package legacy
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -190,14 +189,4 @@ func (s *naive) idOf(item dynamo.Attributes) string {
 		return id.Value
 	}
 	return ""
-}
-
-// keyText shows the key of an event's item.
-func keyText(key dynamo.Attributes) string {
-	for _, name := range []string{attrKey, attrPersistenceID, attrProcessorID} {
-		if v, ok := key[name].(*types.AttributeValueMemberS); ok {
-			return v.Value
-		}
-	}
-	return strconv.Itoa(len(key))
 }

@@ -149,7 +149,7 @@ func TestAnExportReplacesNoFile(t *testing.T) {
 	clean(t)
 	history(t)
 	file := filepath.Join(t.TempDir(), "f")
-	err := exportTo(t, file, func(*export) {
+	err := exportTo(t, file, func(*exportRun) {
 		if err := os.WriteFile(file, []byte("another's"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -163,11 +163,11 @@ func TestAnExportReplacesNoFile(t *testing.T) {
 }
 
 // exportTo exports all ids of the default place; change is called when the first is listed.
-func exportTo(t *testing.T, file string, change func(*export)) error {
+func exportTo(t *testing.T, file string, change func(*exportRun)) error {
 	t.Helper()
 	s := &session{streams: streams{out: os.Stdout, err: os.Stderr}, location: &location{Layout: layoutCurrent}}
 	return s.currentJournal(t.Context(), checking, func(j *dynajournal.Journal) error {
-		e := &export{
+		e := &exportRun{
 			journal: j, listed: true, shown: newProgress(os.Stderr, "events"), known: map[idKey]bool{}, sums: map[idKey]archive.Checksum{},
 		}
 		pids := func(yield func(string, error) bool) {
@@ -206,7 +206,7 @@ func TestAnExportIsReadBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = exportTo(t, file, func(e *export) { e.sums = c.expected })
+			err = exportTo(t, file, func(e *exportRun) { e.sums = c.expected })
 			if !errors.Is(err, errOther) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
@@ -324,19 +324,19 @@ func TestAnImportIsCompared(t *testing.T) {
 // A difference is named, counted as nothing that was imported, and exit status 1.
 func TestAnImportThatDiffersFails(t *testing.T) {
 	t.Parallel()
-	i := &importing{}
+	i := &importRun{}
 	for _, pid := range []string{"x", "y"} {
 		i.different = append(i.different, fmt.Errorf("%q: %w", pid, errDiffers))
 	}
 	var errs bytes.Buffer
-	err := i.tell(&session{streams: streams{err: &errs}})
+	err := i.report(&session{streams: streams{err: &errs}})
 	if partial := new(partialError); !errors.As(err, &partial) || !strings.Contains(err.Error(), `2 persistence ids differ from the archive, the first: "x"`) {
 		t.Errorf("%v", err)
 	}
 	if lines := slices.Collect(strings.Lines(errs.String())); len(lines) != 2 || !strings.HasPrefix(lines[1], `different: "y": `) {
 		t.Errorf("it says %q", lines)
 	}
-	if err := (&importing{contents: archive.Contents{Checksum: archive.Checksum{1}}}).tell(&session{}); err == nil {
+	if err := (&importRun{contents: archive.Contents{Checksum: archive.Checksum{1}}}).report(&session{}); err == nil {
 		t.Error("another checksum in total is no failure")
 	}
 }

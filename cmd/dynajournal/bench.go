@@ -1,18 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"strings"
-	"syscall"
-	"time"
-
-	"github.com/schollz/progressbar/v3"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/bench"
@@ -61,7 +52,7 @@ func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	shown := &turns{w: s.err}
+	shown := &benchProgress{w: s.err}
 	defer shown.stop()
 	err = bench.Run(ctx, bench.Options{
 		Config: config, Quick: c.Quick, Only: c.Only, Events: c.Events, Entities: c.Entities,
@@ -98,76 +89,4 @@ func (s *session) benchConfig(ctx context.Context) (config dynajournal.Config, s
 		return config, nil, errors.Join(err, stop())
 	}
 	return config, stop, nil
-}
-
-// serverPatience is how long a served engine may take to end.
-const serverPatience = 10 * time.Second
-
-// serveInProcess serves an engine by this program in another process, so that its processor time is not the client's. It lives on
-// when this one is interrupted, until the tables are deleted.
-func serveInProcess(ctx context.Context, messages io.Writer, place []string) (endpoint string, stop func() error, err error) {
-	program, err := os.Executable()
-	if err != nil {
-		return "", nil, fmt.Errorf("find this program: %w", err)
-	}
-	args := append([]string{"serve", "--output", "text", "--addr", "127.0.0.1:0"}, place...)
-	process := exec.CommandContext(context.WithoutCancel(ctx), program, args...) //nolint:gosec // this very program
-	process.Stderr = messages
-	process.SysProcAttr = ownProcessGroup()
-	out, err := process.StdoutPipe()
-	if err == nil {
-		err = process.Start()
-	}
-	if err != nil {
-		return "", nil, fmt.Errorf("start %s: %w", program, err)
-	}
-	stop = func() error {
-		timer := time.AfterFunc(serverPatience, func() { _ = process.Process.Kill() })
-		defer timer.Stop()
-		err := process.Process.Signal(syscall.SIGTERM)
-		if err != nil { // where there are no signals
-			err = process.Process.Kill()
-		}
-		if err = errors.Join(err, process.Wait()); err != nil {
-			return fmt.Errorf("end the engine: %w", err)
-		}
-		return nil
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	endpoint, found := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
-	if err != nil || !found {
-		return "", nil, fmt.Errorf("it did not say where it listens: %w", errors.Join(err, stop()))
-	}
-	return endpoint, stop, nil
-}
-
-// turns shows on a terminal how far a measurement has come.
-type turns struct {
-	w   io.Writer
-	bar *progressbar.ProgressBar // nil until the first step
-}
-
-func (t *turns) step(step bench.Step) {
-	if !isTerminal(t.w) {
-		return
-	}
-	if t.bar == nil {
-		t.bar = progressbar.NewOptions(step.Total, progressbar.OptionSetWriter(t.w), progressbar.OptionClearOnFinish(), progressbar.OptionShowCount(),
-			progressbar.OptionSetPredictTime(true))
-	}
-	t.bar.Describe(step.Workload)
-	_ = t.bar.Set(step.Done) // showing it is not worth failing for
-}
-
-// clear takes the bar from the line, which a result is going to be on.
-func (t *turns) clear() {
-	if t.bar != nil {
-		_ = t.bar.Clear() // as above
-	}
-}
-
-func (t *turns) stop() {
-	if t.bar != nil {
-		_ = t.bar.Finish() // as above
-	}
 }

@@ -7,11 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"sync/atomic"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/archive"
@@ -65,16 +61,16 @@ func (c *importCommand) Run(ctx context.Context, s *session) (err error) {
 	return s.currentJournal(ctx, copying, func(j *dynajournal.Journal) error {
 		shown := newProgressOf(s.err, "bytes read", info.Size())
 		defer shown.stop()
-		i := &importing{journal: j, in: r, contents: contents, progress: func() { shown.set(in.read.Load()) }}
+		i := &importRun{journal: j, in: r, contents: contents, progress: func() { shown.set(in.read.Load()) }}
 		if err := i.all(ctx, c.Parallel); err != nil {
 			return errors.Join(s.result.write(i.result()), fmt.Errorf("%s: %w", c.File, err))
 		}
-		return errors.Join(s.result.write(i.result()), i.tell(s))
+		return errors.Join(s.result.write(i.result()), i.report(s))
 	})
 }
 
 // tell names the persistence ids that were refused, and those that differ.
-func (i *importing) tell(s *session) error {
+func (i *importRun) report(s *session) error {
 	for _, err := range i.refused {
 		if err := s.message("refused: %s", oneLine(err.Error())); err != nil {
 			return err
@@ -102,7 +98,7 @@ func (i *importing) tell(s *session) error {
 	return nil
 }
 
-func (i *importing) result() importedResult {
+func (i *importRun) result() importedResult {
 	return importedResult{
 		exportedResult:   exportedResult{copiedResult{i.done.PersistenceIDs, i.done.Events, i.done.Snapshots}, i.checksum.String()},
 		Written:          i.written.Events,
@@ -141,202 +137,4 @@ func (c *countedReader) Read(p []byte) (int, error) {
 	n, err := c.in.Read(p)
 	c.read.Add(int64(n))
 	return n, err //nolint:wrapcheck // a reader hands errors on as they are
-}
-
-// importing reads persistence ids out of an archive and writes them into a journal: small ones several at the same time, large ones
-// while they are being read.
-type importing struct {
-	journal  *dynajournal.Journal
-	in       *archive.Reader
-	contents archive.Contents
-	progress func()
-
-	mu        sync.Mutex
-	done      archive.Totals // what is imported and equal
-	written   archive.Totals // the part of it that was not there
-	checksum  archive.Checksum
-	refused   []error
-	different []error
-}
-
-// portion is a persistence id, or the first part of one.
-type portion struct {
-	pid       string
-	want      *expectation
-	records   []dynajournal.Record
-	snapshots []dynajournal.Snapshot
-	bytes     int
-}
-
-func (i *importing) all(ctx context.Context, parallel int) error {
-	group, writing := errgroup.WithContext(ctx)
-	group.SetLimit(parallel)
-	var err error
-	for err == nil && writing.Err() == nil {
-		var p *portion
-		var rest *archive.Item
-		if p, rest, err = i.next(); err != nil || p == nil {
-			break
-		}
-		i.progress()
-		if rest == nil {
-			group.Go(func() error { return i.write(writing, p) })
-			continue
-		}
-		err = i.large(writing, p, rest)
-	}
-	return errors.Join(err, group.Wait())
-}
-
-// next reads a persistence id up to heldBytes, and the item after that if there is more of it. It is nil after the last.
-func (i *importing) next() (*portion, *archive.Item, error) {
-	p := &portion{}
-	for {
-		item, err := i.in.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil, nil, nil
-		case err != nil:
-			return nil, nil, err
-		case item.End:
-			return p, nil, nil
-		case p.bytes > heldBytes:
-			return p, &item, nil
-		}
-		if p.want == nil {
-			p.pid, p.want = item.PersistenceID, expect(&i.contents, item.PersistenceID)
-		}
-		p.take(&item)
-	}
-}
-
-func (p *portion) take(item *archive.Item) {
-	p.want.take(item)
-	switch {
-	case item.Record != nil:
-		p.records = append(p.records, recordOf(item.Record))
-		p.bytes += len(item.Record.Bytes) + recordOverhead
-	case item.Snapshot != nil:
-		p.snapshots = append(p.snapshots, snapshotOf(item))
-		p.bytes += len(item.Snapshot.Bytes) + recordOverhead
-	}
-}
-
-func snapshotOf(item *archive.Item) dynajournal.Snapshot {
-	s := item.Snapshot
-	return dynajournal.Snapshot{
-		SnapshotMetadata: dynajournal.SnapshotMetadata{
-			PersistenceID: item.PersistenceID, SequenceNumber: s.SequenceNumber, Timestamp: time.UnixMilli(s.Timestamp).UTC(),
-		},
-		SerializerID:       s.SerializerID,
-		SerializerManifest: s.SerializerManifest,
-		Bytes:              s.Bytes,
-	}
-}
-
-// write writes a persistence id that was read as a whole.
-func (i *importing) write(ctx context.Context, p *portion) error {
-	result, err := i.journal.PutRecords(ctx, p.pid, func(yield func(dynajournal.Record, error) bool) {
-		for _, r := range p.records {
-			if !yield(r, nil) {
-				return
-			}
-		}
-	}, dynajournal.PutRecordsOptions{})
-	saved := int64(0)
-	if err == nil {
-		saved, err = i.save(ctx, p.snapshots)
-	}
-	return i.ended(ctx, p.want, result, saved, err)
-}
-
-// save saves snapshots, and returns how many were not there.
-func (i *importing) save(ctx context.Context, snapshots []dynajournal.Snapshot) (int64, error) {
-	saved := int64(0)
-	for _, s := range snapshots {
-		written, err := i.journal.CopySnapshot(ctx, s)
-		if err != nil {
-			return saved, err //nolint:wrapcheck // says what it is
-		}
-		if written {
-			saved++
-		}
-	}
-	return saved, nil
-}
-
-// ended compares a persistence id that was written with the archive, and counts it. An error that
-// concerns it alone does not end the import.
-func (i *importing) ended(ctx context.Context, want *expectation, result dynajournal.PutRecordsResult, saved int64, err error) error {
-	var found archive.Checksum
-	if err == nil {
-		found, err = want.compare(ctx, i.journal)
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	alone := errors.Is(err, dynajournal.ErrContentConflict) || errors.Is(err, dynajournal.ErrInvalidArgument) ||
-		errors.Is(err, dynajournal.ErrRejected) || errors.Is(err, dynajournal.ErrCorruptItem)
-	switch {
-	case err == nil:
-		i.done.PersistenceIDs++
-		i.done.Events += result.Events
-		i.done.Snapshots += int64(len(want.snapshots))
-		i.written.Events += result.Written
-		i.written.Snapshots += saved
-		i.checksum.Add(found)
-		return nil
-	case errors.Is(err, errDiffers):
-		i.different = append(i.different, fmt.Errorf("%q: %w", want.pid, err))
-		return nil
-	case alone && ctx.Err() == nil:
-		if result.Written > 0 {
-			err = fmt.Errorf("%w (%d of its events were written before)", err, result.Written)
-		}
-		i.refused = append(i.refused, fmt.Errorf("%q: %w", want.pid, err))
-		return nil
-	}
-	return err
-}
-
-// large writes a persistence id while it is being read; rest is the item behind what was read.
-func (i *importing) large(ctx context.Context, p *portion, rest *archive.Item) error {
-	var damage error // an error of the archive, which ends the import
-	p.want.take(rest)
-	next := func() {
-		item, err := i.in.Next()
-		if rest, damage = &item, err; err == nil {
-			p.want.take(&item)
-		}
-		i.progress()
-	}
-	result, err := i.journal.PutRecords(ctx, p.pid, func(yield func(dynajournal.Record, error) bool) {
-		for _, r := range p.records {
-			if !yield(r, nil) {
-				return
-			}
-		}
-		for ; damage == nil && rest.Record != nil; next() {
-			if !yield(recordOf(rest.Record), nil) {
-				return
-			}
-		}
-		if damage != nil {
-			yield(dynajournal.Record{}, damage)
-		}
-	}, dynajournal.PutRecordsOptions{})
-	saved := int64(0)
-	if err == nil {
-		saved, err = i.save(ctx, p.snapshots)
-	}
-	for ; damage == nil && !rest.End; next() { // after an error the rest is passed over
-		if rest.Snapshot != nil && err == nil {
-			var more int64
-			more, err = i.save(ctx, []dynajournal.Snapshot{snapshotOf(rest)})
-			saved += more
-		}
-	}
-	if damage != nil {
-		return damage
-	}
-	return i.ended(ctx, p.want, result, saved, err)
 }

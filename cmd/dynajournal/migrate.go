@@ -1,23 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"slices"
-	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/filelock"
-	"github.com/dynajournal/dynajournal/internal/private"
-	"github.com/dynajournal/dynajournal/legacy"
 	"github.com/dynajournal/dynajournal/legacy/migration"
 )
 
@@ -63,7 +52,7 @@ func (c *migrateCommand) Run(ctx context.Context, s *session) (err error) {
 	if err := c.usage(); err != nil {
 		return err
 	}
-	m := &migrating{command: c, session: s}
+	m := &migrationRun{command: c, session: s}
 	defer func() { err = errors.Join(err, m.close()) }()
 	if err := m.open(ctx); err != nil {
 		return err
@@ -86,138 +75,8 @@ func (c *migrateCommand) usage() error {
 	return nil
 }
 
-// migrating is a migration with all that is open for it.
-type migrating struct {
-	command *migrateCommand
-	session *session
-	closers []func() error // in the order of opening
-	place   *location      // of the target
-
-	from, to  dynajournal.Config
-	elsewhere bool // the target is at another place than the source
-	source    migration.Source
-	target    *dynajournal.Journal
-}
-
-func (m *migrating) close() error {
-	var err error
-	for _, closing := range slices.Backward(m.closers) {
-		err = errors.Join(err, closing())
-	}
-	return err
-}
-
-// open opens source and target. An embedded engine that has both is opened once.
-func (m *migrating) open(ctx context.Context) error {
-	c, s := m.command, m.session
-	to := *s.location
-	m.place = s.location
-	from, err := s.location.open(ctx, s.err)
-	if err != nil {
-		return err
-	}
-	m.closers = append(m.closers, from.close)
-	target := from
-	if m.elsewhere = c.ToEndpoint != "" || c.ToData != "" || c.ToAWS || c.ToRegion != "" || c.ToProfile != ""; m.elsewhere {
-		if to.Endpoint, to.Data, to.AWS, to.Memory = c.ToEndpoint, c.ToData, c.ToAWS, false; !to.isSet() { // another region or account
-			to.Endpoint, to.AWS = s.location.Endpoint, s.location.Endpoint == ""
-		}
-		to.Region, to.profile = first(c.ToRegion, to.Region), c.ToProfile
-		if target, err = to.open(ctx, s.err); err != nil {
-			return err
-		}
-		m.closers = append(m.closers, target.close)
-		m.place = &to
-	}
-	m.to, m.from = target.config, from.config
-	m.to.JournalTable = first(m.to.JournalTable, dynajournal.DefaultJournalTable)
-	m.from.JournalTable, m.from.SnapshotTable = c.FromTable, c.FromSnapshotTable
-	m.from.JournalName = first(c.FromJournalName, m.from.JournalName)
-	m.from.SequenceShards = c.FromSequenceShards
-	if !m.elsewhere && m.from.JournalTable == m.to.JournalTable && c.FromLayout == layoutCurrent && sameName(m.from.JournalName, m.to.JournalName) {
-		return usagef("source and target are the same journal in table %s", m.from.JournalTable)
-	}
-	if !m.inPlace() {
-		if err := m.openSource(ctx); err != nil {
-			return fmt.Errorf("the source: %w", err)
-		}
-	}
-	if m.target, err = m.openTarget(ctx, target); err != nil {
-		return fmt.Errorf("the target: %w", err)
-	}
-	m.closers = append(m.closers, m.target.Close)
-	return nil
-}
-
-func sameName(a, b string) bool {
-	return first(a, dynajournal.DefaultJournalName) == first(b, dynajournal.DefaultJournalName)
-}
-
-// openTarget opens the target, and makes its tables on an embedded engine, unless the source's table is it.
-func (m *migrating) openTarget(ctx context.Context, p *connection) (*dynajournal.Journal, error) {
-	j, err := dynajournal.Open(ctx, p.config)
-	if lacksTables(err) && !m.command.VerifyOnly && !m.inPlace() {
-		return m.session.withoutTables(ctx, copying, p, err)
-	}
-	return j, err //nolint:wrapcheck // says what it is
-}
-
-// inPlace says whether events are to be given today's form where they stand.
-func (m *migrating) inPlace() bool {
-	return m.command.FromLayout == layoutPay && !m.elsewhere && m.command.FromTable == m.to.JournalTable &&
-		sameName(m.from.JournalName, m.to.JournalName)
-}
-
-func (m *migrating) openSource(ctx context.Context) error {
-	c := m.command
-	if c.FromLayout == layoutCurrent || c.FromLayout == layoutPay {
-		j, err := dynajournal.Open(ctx, m.from)
-		if err != nil {
-			return lookedAt(ctx, c.FromLayout, m.from, err)
-		}
-		m.closers = append(m.closers, j.Close)
-		m.source = migration.Current{Journal: j, WithoutSnapshots: c.FromSnapshotTable == "", Live: c.Live}
-		return nil
-	}
-	layout, err := legacy.ParseLayout(c.FromLayout)
-	if err != nil {
-		return err
-	}
-	usage := &migration.Usage{}
-	m.from.Hooks = append(m.from.Hooks, usage.Hook())
-	m.from.Adapter = nil
-	j, err := legacy.Open(ctx, legacy.Config{Layout: layout, Journal: m.from})
-	if err != nil {
-		return err
-	}
-	m.closers = append(m.closers, j.Close)
-	marked := migration.MarkedSkip
-	if c.MarkedDeleted == "tombstones" {
-		marked = migration.MarkedTombstones
-	}
-	m.source = migration.Older{Journal: j, Marked: marked, Live: c.Live, Usage: usage}
-	return nil
-}
-
-// lookedAt says of which older layouts a table looks that is none of today's.
-func lookedAt(ctx context.Context, layout string, config dynajournal.Config, err error) error {
-	if !errors.Is(err, dynajournal.ErrTableSchema) {
-		return err
-	}
-	for _, l := range legacy.Layouts() {
-		older := config
-		older.Adapter = nil
-		j, opening := legacy.Open(ctx, legacy.Config{Layout: l, Journal: older})
-		if opening != nil {
-			continue
-		}
-		return errors.Join(fmt.Errorf("%w: it looks like --from-layout %s, not %s", err, l, layout), j.Close())
-	}
-	return fmt.Errorf("%w: it looks like no journal", err)
-}
-
 // options are what the flags say of a migration.
-func (m *migrating) options(shown *progress, notes *noteFile) (migration.Options, error) {
+func (m *migrationRun) options(shown *progress, notes *noteFile) (migration.Options, error) {
 	c := m.command
 	opts := migration.Options{
 		PersistenceIDs:      c.PersistenceIDs,
@@ -241,7 +100,7 @@ func (m *migrating) options(shown *progress, notes *noteFile) (migration.Options
 	return opts, nil
 }
 
-func (m *migrating) migrate(ctx context.Context) (err error) {
+func (m *migrationRun) migrate(ctx context.Context) (err error) {
 	s, c := m.session, m.command
 	notes, err := openNotes(c.Notes)
 	if err != nil {
@@ -261,7 +120,7 @@ func (m *migrating) migrate(ctx context.Context) (err error) {
 		summary, err := migration.Run(ctx, m.source, m.target, opts)
 		shown.stop()
 		result = copiedResult{summary.PersistenceIDs, summary.Events, summary.Snapshots}
-		if err := errors.Join(m.tell(&summary, time.Since(began)), err); err != nil {
+		if err := errors.Join(m.report(&summary, time.Since(began)), err); err != nil {
 			return errors.Join(s.result.write(result), err)
 		}
 	}
@@ -275,7 +134,7 @@ func (m *migrating) migrate(ctx context.Context) (err error) {
 		if c.VerifyOnly {
 			result = copiedResult{compared.PersistenceIDs, compared.Events, compared.Snapshots}
 		}
-		if err := errors.Join(m.tellCompared(&compared), err); err != nil {
+		if err := errors.Join(m.reportCompared(&compared), err); err != nil {
 			return errors.Join(s.result.write(result), err)
 		}
 	}
@@ -283,7 +142,7 @@ func (m *migrating) migrate(ctx context.Context) (err error) {
 }
 
 // tell says what was copied.
-func (m *migrating) tell(sum *migration.Summary, took time.Duration) error {
+func (m *migrationRun) report(sum *migration.Summary, took time.Duration) error {
 	s := m.session
 	err := s.message("copied %d persistence ids: %d events, of which %d were not there, and %d snapshots, of which %d were not there, in %v",
 		sum.PersistenceIDs, sum.Events, sum.Written, sum.Snapshots, sum.SnapshotsWritten, took.Round(time.Millisecond))
@@ -305,8 +164,8 @@ func (m *migrating) tell(sum *migration.Summary, took time.Duration) error {
 	return err
 }
 
-// tellCompared says what a comparison has found.
-func (m *migrating) tellCompared(c *migration.Comparison) error {
+// reportCompared says what a comparison has found.
+func (m *migrationRun) reportCompared(c *migration.Comparison) error {
 	s := m.session
 	err := s.message("compared: %d persistence ids, %d events and %d snapshots are the same", c.PersistenceIDs, c.Events, c.Snapshots)
 	if c.Behind > 0 {
@@ -319,7 +178,7 @@ func (m *migrating) tellCompared(c *migration.Comparison) error {
 }
 
 // estimate is about how many events the source has: DynamoDB counts items every few hours.
-func (m *migrating) estimate(ctx context.Context) int64 {
+func (m *migrationRun) estimate(ctx context.Context) int64 {
 	if len(m.command.PersistenceIDs) > 0 {
 		return unknownTotal
 	}
@@ -334,112 +193,4 @@ func (m *migrating) estimate(ctx context.Context) int64 {
 		return unknownTotal
 	}
 	return *table.ItemCount
-}
-
-// upgrade gives events today's form in place.
-func (m *migrating) upgrade(ctx context.Context) error {
-	s, c := m.session, m.command
-	shown := newProgressOf(s.err, "persistence ids", unknownTotal)
-	defer shown.stop()
-	usage := migration.Pace(c.ReadUnits, c.WriteUnits)
-	var mu sync.Mutex
-	var ids, upgraded int64
-	var left []string
-	opts := dynajournal.UpgradeOptions{Pace: usage, Left: func(pid string, seq int64, reason error) {
-		mu.Lock()
-		defer mu.Unlock()
-		left = append(left, fmt.Sprintf("left as it is: %s at %d: %s", printable(pid), seq, oneLine(reason.Error())))
-	}}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(c.Parallel, 1))
-	one := func(pid string) {
-		group.Go(func() error {
-			result, err := m.target.UpgradeEvents(ctx, pid, opts)
-			mu.Lock()
-			defer mu.Unlock()
-			upgraded += result.Upgraded
-			if err == nil {
-				ids++
-				shown.count()
-			}
-			return err //nolint:wrapcheck // says what it is
-		})
-	}
-	var listing error
-	for _, pid := range c.PersistenceIDs {
-		one(pid)
-	}
-	if len(c.PersistenceIDs) == 0 {
-		for pid, err := range m.target.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{Scan: true}) {
-			if listing = err; err != nil {
-				break
-			}
-			one(pid)
-		}
-	}
-	err := errors.Join(group.Wait(), listing)
-	for _, line := range left {
-		err = errors.Join(err, s.message("%s", line))
-	}
-	if err == nil {
-		err = s.message("gave %d events of %d persistence ids today's form in place", upgraded, ids)
-	}
-	return errors.Join(err, s.result.write(copiedResult{PersistenceIDs: ids, Events: upgraded}))
-}
-
-// noteFile is where notes are written, a line of JSON each; nil writes none.
-type noteFile struct {
-	file io.Closer
-	out  *bufio.Writer
-	err  error
-}
-
-type noteLine struct {
-	PersistenceID string   `json:"persistence_id"`
-	SequenceNr    int64    `json:"sequence_nr"`
-	MarkedDeleted bool     `json:"marked_deleted"`
-	Confirmations []string `json:"confirmations"`
-	Unreadable    string   `json:"unreadable,omitempty"`
-}
-
-func openNotes(path string) (*noteFile, error) {
-	if path == "" {
-		return nil, nil //nolint:nilnil // none is a file that nothing is written to
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600) //nolint:gosec // the file that the user names
-	if err != nil {
-		return nil, fmt.Errorf("write the notes: %w", err)
-	}
-	if err := filelock.Lock(f); err != nil { // lines of two migrations would be mixed
-		return nil, errors.Join(fmt.Errorf("write the notes: %w", err), f.Close())
-	}
-	return &noteFile{file: f, out: bufio.NewWriter(f)}, nil
-}
-
-func (f *noteFile) note(n migration.Note) {
-	if f == nil || f.err != nil {
-		return
-	}
-	l := noteLine{PersistenceID: n.PersistenceID, SequenceNr: n.SequenceNumber, MarkedDeleted: n.MarkedDeleted, Confirmations: n.Confirmations}
-	if l.Confirmations == nil {
-		l.Confirmations = []string{}
-	}
-	if n.Unreadable != nil {
-		l.Unreadable = n.Unreadable.Error()
-	}
-	line, err := json.Marshal(l)
-	if err == nil {
-		_, err = f.out.Write(append(line, '\n'))
-	}
-	f.err = err
-}
-
-func (f *noteFile) close() error {
-	if f == nil {
-		return nil
-	}
-	if err := errors.Join(f.err, f.out.Flush(), f.file.Close()); err != nil {
-		return fmt.Errorf("write the notes: %w", err)
-	}
-	return nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 type repairCommand struct {
-	checked
+	checkFlags
 
 	DryRun           bool   `help:"Change nothing, only show what would be repaired."`
 	RemoveOrphans    bool   `help:"Also turn events below the low mark into tombstones. Needs --archive. First make sure that the low mark is right."`
@@ -50,7 +50,7 @@ func (c *repairCommand) usage() error {
 	case c.Archive != "" && !removes:
 		return usagef("--archive is for --remove-orphans, --remove-deleted and --remove-incomplete: nothing else is taken away")
 	}
-	return c.checked.usage()
+	return c.checkFlags.usage()
 }
 
 // Run runs the command.

@@ -9,7 +9,7 @@ import (
 )
 
 // checked are the flags that say what to check, and how fast.
-type checked struct {
+type checkFlags struct {
 	PersistenceIDs []string `arg:"" optional:"" name:"pid" help:"Persistence ids."`
 	All            bool     `help:"All persistence ids, found by a scan of the table."`
 	ReadUnits      float64  `placeholder:"N" help:"Use up N read capacity units a second at most, on average. Default: no limit."`
@@ -17,7 +17,7 @@ type checked struct {
 }
 
 // usage says whether the flags go together.
-func (c *checked) usage() error {
+func (c *checkFlags) usage() error {
 	if c.All && len(c.PersistenceIDs) > 0 {
 		return usagef("give persistence ids, or --all")
 	}
@@ -64,7 +64,7 @@ type findings struct {
 }
 
 // check checks what the flags name, gives each finding to found, and returns how many persistence ids were checked.
-func (c *checked) check(ctx context.Context, s *session, f findings, opts dynajournal.VerifyOptions, found func(dynajournal.Finding) error) (int, error) {
+func (c *checkFlags) check(ctx context.Context, s *session, f findings, opts dynajournal.VerifyOptions, found func(dynajournal.Finding) error) (int, error) {
 	shown := newProgress(s.err, "persistence ids checked")
 	defer shown.stop()
 	count := 0
@@ -98,7 +98,7 @@ func (c *checked) check(ctx context.Context, s *session, f findings, opts dynajo
 	return count, nil
 }
 
-type verifyCommand struct{ checked }
+type verifyCommand struct{ checkFlags }
 
 // Help is shown below the flags' help.
 func (*verifyCommand) Help() string {

@@ -146,7 +146,7 @@ func TestGoldenJournalsAreMigrated(t *testing.T) {
 	t.Cleanup(func() { _ = j.Close() })
 	want := historiesOf(t, items)
 	for _, marked := range []migration.Marked{migration.MarkedSkip, migration.MarkedTombstones} {
-		checkGoldenMigration(t, migration.Older{Journal: j, Marked: marked}, want)
+		checkGoldenMigration(t, migration.Legacy{Journal: j, Marked: marked}, want)
 	}
 }
 

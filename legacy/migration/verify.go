@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/dynajournal/dynajournal"
 )
@@ -51,7 +50,7 @@ func (e *DifferentError) Is(target error) bool { return target == ErrDifferent }
 //
 // It returns nil only if they are equal: the target has everything that the source has, and no
 // event besides. A persistence id that the source does not list is a difference too, unless Options
-// name the ids to compare. Older snapshots that the target has besides are none, as nobody recovers
+// name the ids to compare. Legacy snapshots that the target has besides are none, as nobody recovers
 // from them; a snapshot newer than the newest of the source is one.
 //
 // Errors: *DifferentError, and those of Run.
@@ -137,108 +136,4 @@ func (v *verification) compare(ctx context.Context, pid string) error {
 		v.Snapshots += snapshots
 	})
 	return nil
-}
-
-// compareEvents finds the first difference of two histories. behind reports that the target only
-// lacks the end.
-func (r *run) compareEvents(ctx context.Context, pid string) (events int64, behind bool, _ *Difference, _ error) {
-	want, stopWant := iter.Pull2(live(r.source.Records(ctx, pid, ReadOptions{Pace: r.pace})))
-	defer stopWant()
-	got, stopGot := iter.Pull2(live(r.target.Records(ctx, pid, dynajournal.RecordsOptions{Pace: r.pace})))
-	defer stopGot()
-	for {
-		w, wErr, wOK := want()
-		g, gErr, gOK := got()
-		if err := errors.Join(wErr, gErr); err != nil {
-			return events, false, nil, err
-		}
-		if !wOK && !gOK {
-			return events, false, nil, nil
-		}
-		if !wOK || !gOK || !same(w, g) {
-			behind = !gOK && w.Kind != dynajournal.RecordLowMark
-			return events, behind, &Difference{pid, at(w, g, wOK, gOK), differs(w, g, wOK, gOK)}, nil
-		}
-		if w.Kind == dynajournal.RecordEvent {
-			events++
-		}
-	}
-}
-
-// live are the records of a history that a reader can see: deleted numbers are kept taken by nothing that lasts.
-func live(records iter.Seq2[dynajournal.Record, error]) iter.Seq2[dynajournal.Record, error] {
-	return func(yield func(dynajournal.Record, error) bool) {
-		for r, err := range records {
-			if (err != nil || r.Kind != dynajournal.RecordDeleted) && !yield(r, err) {
-				return
-			}
-		}
-	}
-}
-
-func same(a, b dynajournal.Record) bool {
-	return a.Kind == b.Kind && a.SequenceNumber == b.SequenceNumber && a.Last == b.Last && a.WriterUUID == b.WriterUUID &&
-		a.Manifest == b.Manifest && a.SerializerID == b.SerializerID && a.SerializerManifest == b.SerializerManifest &&
-		a.BatchFirst == b.BatchFirst && a.BatchLast == b.BatchLast && slices.Equal(a.Bytes, b.Bytes)
-}
-
-func at(w, g dynajournal.Record, wOK, gOK bool) int64 {
-	if !wOK || gOK && g.SequenceNumber < w.SequenceNumber {
-		return g.SequenceNumber
-	}
-	return w.SequenceNumber
-}
-
-func differs(w, g dynajournal.Record, wOK, gOK bool) string {
-	return "the source has " + describe(w, wOK) + ", the target " + describe(g, gOK)
-}
-
-func describe(r dynajournal.Record, ok bool) string {
-	switch {
-	case !ok:
-		return "nothing"
-	case r.Kind == dynajournal.RecordLowMark:
-		return fmt.Sprintf("a low mark of %d", r.SequenceNumber)
-	case r.Kind == dynajournal.RecordClosed:
-		return fmt.Sprintf("no event at %d to %d", r.SequenceNumber, r.Last)
-	}
-	return fmt.Sprintf("event %d of writer %s, serializer %d, %d bytes", r.SequenceNumber, r.WriterUUID, r.SerializerID, len(r.Bytes))
-}
-
-func (r *run) compareSnapshots(ctx context.Context, pid string) (int64, *Difference, error) {
-	compared, newest := int64(0), int64(0)
-	for s, err := range r.source.Snapshots(ctx, pid) {
-		if err != nil {
-			return compared, nil, err
-		}
-		newest = max(newest, s.SequenceNumber)
-		only := dynajournal.SnapshotCriteria{MinSequenceNumber: s.SequenceNumber, MaxSequenceNumber: s.SequenceNumber}
-		there, ok, err := r.target.LoadSnapshot(ctx, pid, only)
-		if err == nil {
-			err = r.pace(ctx, dynajournal.Cost{ReadUnits: 2 * float64(len(s.Bytes)/readUnit+1)})
-		}
-		switch {
-		case err != nil:
-			return compared, nil, err
-		case !ok && r.opts.SourceLive: // it may be newer than the copy
-			continue
-		case !ok:
-			return compared, &Difference{pid, s.SequenceNumber, "the target has no snapshot there"}, nil
-		case there.Timestamp.UnixMilli() != s.Timestamp.UnixMilli() || there.SerializerID != s.SerializerID ||
-			there.SerializerManifest != s.SerializerManifest || !slices.Equal(there.Bytes, s.Bytes):
-			return compared, &Difference{pid, s.SequenceNumber, "the target has another snapshot there"}, nil
-		}
-		compared++
-	}
-	if compared == 0 || newest == dynajournal.MaxSequenceNumber {
-		return compared, nil, nil
-	}
-	other, ok, err := r.target.LoadSnapshot(ctx, pid, dynajournal.SnapshotCriteria{MinSequenceNumber: newest + 1})
-	if err != nil {
-		return compared, nil, fmt.Errorf("look for a newer snapshot of %q: %w", pid, err)
-	}
-	if !ok {
-		return compared, nil, nil
-	}
-	return compared, &Difference{pid, other.SequenceNumber, "the target has a snapshot that is newer than those of the source"}, nil
 }

@@ -129,8 +129,8 @@ func TestHistoriesOfTheHashKeyLayout(t *testing.T) {
 		mark(t, p, fmt.Sprint("journal-P-all-", seq))
 		remove(t, p, fmt.Sprint("journal-P-gone-", seq))
 	}
-	skip, tombstones := migration.Older{Journal: j}, migration.Older{Journal: j, Marked: migration.MarkedTombstones}
-	live := migration.Older{Journal: j, Live: true}
+	skip, tombstones := migration.Legacy{Journal: j}, migration.Legacy{Journal: j, Marked: migration.MarkedTombstones}
+	live := migration.Legacy{Journal: j, Live: true}
 	for _, c := range []struct {
 		source migration.Source
 		pid    string
@@ -202,7 +202,7 @@ func TestAMigrationOfAnOlderLayoutThatIsKilledFiftyTimes(t *testing.T) {
 		mark(t, from, fmt.Sprintf("journal-P-id-%d-3", i))
 		mark(t, from, fmt.Sprintf("journal-P-id-%d-7", i))
 	}
-	source := migration.Older{Journal: j, Marked: migration.MarkedTombstones}
+	source := migration.Legacy{Journal: j, Marked: migration.MarkedTombstones}
 	undisturbed, to := open(t, false), open(t, false)
 	if _, err := migration.Run(t.Context(), source, undisturbed.Journal, migration.Options{}); err != nil {
 		t.Fatal(err)
@@ -249,7 +249,7 @@ func TestTheCapacityOfAnOlderSourceIsBounded(t *testing.T) {
 	j := openOlder(t, p, legacy.Naive)
 	writeOlder(t, j, "a", 3)
 	var used dynajournal.Cost
-	source := migration.Older{Journal: j, Usage: usage}
+	source := migration.Legacy{Journal: j, Usage: usage}
 	for _, err := range source.Records(t.Context(), "a", migration.ReadOptions{Pace: func(_ context.Context, c dynajournal.Cost) error {
 		used = used.Add(c)
 		return nil

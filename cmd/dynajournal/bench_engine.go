@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// serverPatience is how long a served engine may take to end.
+const serverPatience = 10 * time.Second
+
+// serveInProcess serves an engine by this program in another process, so that its processor time is not the client's. It lives on
+// when this one is interrupted, until the tables are deleted.
+func serveInProcess(ctx context.Context, messages io.Writer, place []string) (endpoint string, stop func() error, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", nil, fmt.Errorf("find this program: %w", err)
+	}
+	args := append([]string{"serve", "--output", "text", "--addr", "127.0.0.1:0"}, place...)
+	process := exec.CommandContext(context.WithoutCancel(ctx), program, args...) //nolint:gosec // this very program
+	process.Stderr = messages
+	process.SysProcAttr = ownProcessGroup()
+	out, err := process.StdoutPipe()
+	if err == nil {
+		err = process.Start()
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("start %s: %w", program, err)
+	}
+	stop = func() error {
+		timer := time.AfterFunc(serverPatience, func() { _ = process.Process.Kill() })
+		defer timer.Stop()
+		err := process.Process.Signal(syscall.SIGTERM)
+		if err != nil { // where there are no signals
+			err = process.Process.Kill()
+		}
+		if err = errors.Join(err, process.Wait()); err != nil {
+			return fmt.Errorf("end the engine: %w", err)
+		}
+		return nil
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	endpoint, found := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if err != nil || !found {
+		return "", nil, fmt.Errorf("it did not say where it listens: %w", errors.Join(err, stop()))
+	}
+	return endpoint, stop, nil
+}

@@ -1,0 +1,286 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/archive"
+	"github.com/dynajournal/dynajournal/internal/newfile"
+)
+
+// partial is the name of an export that is not whole yet. It is another one for another journal or other persistence ids, so that
+// nothing is gone on with that is of something else.
+func (w *location) partial(name string, pids []string) string {
+	of := fmt.Sprintf("%q %q %q %q %q %q %q", w.Endpoint, w.Region, w.Data, w.JournalTable, w.SnapshotTable, w.JournalName, pids)
+	sum := sha256.Sum256([]byte(of))
+	return fmt.Sprintf("%s.%x.partial", name, sum[:4])
+}
+
+// export writes persistence ids into a file, each as a whole and one after the other, while others are being read.
+type exportRun struct {
+	journal *dynajournal.Journal
+	// listed reports whether the journal gave the persistence ids: else one that can't be is the
+	// user's mistake.
+	listed bool
+	shown  *progress
+	known  map[idKey]bool // ids that are in the file: true where a run before has put them there
+
+	mu         sync.Mutex // held by the one that is being written
+	out        *archive.Writer
+	sums       map[idKey]archive.Checksum // of the ids that this run has put into the file, as they were read
+	events     int64
+	unreadable []error
+}
+
+// idKey identifies a persistence id in 16 bytes.
+type idKey [sha256.Size / 2]byte
+
+func keyOf(pid string) idKey {
+	sum := sha256.Sum256([]byte(pid))
+	return idKey(sum[:])
+}
+
+// file exports into the file partial, which gets its name when it is whole and was read back.
+func (e *exportRun) file(ctx context.Context, name, partial string, pids iter.Seq2[string, error], parallel int) (_ archive.Contents, err error) {
+	f, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // beside the file that the user names
+	if err != nil {
+		return archive.Contents{}, fmt.Errorf("write the archive: %w", err)
+	}
+	defer func() {
+		if closing := f.Close(); closing != nil && !errors.Is(closing, os.ErrClosed) {
+			err = errors.Join(err, closing)
+		}
+	}()
+	buffered := bufio.NewWriterSize(f, 1<<20)
+	if e.out, err = e.begin(f, buffered); err != nil {
+		return archive.Contents{}, fmt.Errorf("go on with %s: %w: remove it to begin anew", partial, err)
+	}
+	if err = e.all(ctx, pids, parallel); err != nil { // what is whole is gone on with
+		if flushing := buffered.Flush(); !errors.Is(err, flushing) {
+			err = errors.Join(err, flushing)
+		}
+		return archive.Contents{}, err
+	}
+	written, err := e.out.Close()
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if err = errors.Join(err, f.Sync()); err != nil {
+		return archive.Contents{}, fmt.Errorf("write the archive: %w", err)
+	}
+	exported, err := e.readBack(f, written)
+	if err != nil {
+		return exported, fmt.Errorf("read back %s: %w: remove it to begin anew", partial, err)
+	}
+	if err := f.Close(); err != nil { // before it is renamed, as Windows renames no open file
+		return exported, fmt.Errorf("write the archive: %w", err)
+	}
+	if err := newfile.Publish(partial, name); err != nil {
+		return exported, fmt.Errorf("write the archive: %w", err)
+	}
+	return exported, nil
+}
+
+// errOther reports that the file does not hold what was read from the journal.
+var errOther = errors.New("it does not hold what was read from the journal")
+
+// readBack reads the file, and compares it with what this run has read from the journal. What a run
+// before has put into it is held to the checksums of its blocks.
+func (e *exportRun) readBack(f io.ReadSeeker, written archive.Totals) (archive.Contents, error) {
+	found, err := archive.Check(f, math.MaxInt64, func(pid string, sum archive.Checksum) error {
+		want, ok := e.sums[keyOf(pid)]
+		if ok && want != sum {
+			return fmt.Errorf("%w: %q has the checksum %s, not %s", errOther, pid, sum, want)
+		}
+		delete(e.sums, keyOf(pid))
+		return nil
+	})
+	switch {
+	case err != nil:
+		return found, err
+	case found.Totals != written:
+		return found, fmt.Errorf("%w: it has %+v, not %+v", errOther, found.Totals, written)
+	case len(e.sums) > 0:
+		return found, fmt.Errorf("%w: %d persistence ids are missing", errOther, len(e.sums))
+	}
+	return found, nil
+}
+
+// begin begins the archive, or goes on with what of it is whole.
+func (e *exportRun) begin(f *os.File, out io.Writer) (*archive.Writer, error) {
+	begun, err := archive.Scan(bufio.NewReaderSize(f, 1<<20), func(pid string) { e.known[keyOf(pid)] = true })
+	fresh := errors.Is(err, archive.ErrNotArchive) || errors.Is(err, archive.ErrTruncated)
+	if err != nil && !fresh {
+		return nil, err
+	}
+	if fresh {
+		begun.Size = 0
+	}
+	if err := f.Truncate(begun.Size); err != nil {
+		return nil, fmt.Errorf("cut it: %w", err)
+	}
+	if _, err := f.Seek(begun.Size, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("write behind it: %w", err)
+	}
+	if fresh {
+		return archive.NewWriter(out)
+	}
+	e.events = begun.Events
+	return archive.Continue(out, begun)
+}
+
+func (e *exportRun) all(ctx context.Context, pids iter.Seq2[string, error], parallel int) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
+	for pid, err := range pids {
+		if err != nil {
+			group.Go(func() error { return err })
+			break
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		id := keyOf(pid)
+		if before, known := e.known[id]; known {
+			if e.known[id] = false; before {
+				group.Go(func() error { return e.damaged(ctx, pid) })
+			}
+			continue
+		}
+		e.known[id] = false
+		group.Go(func() error { return e.one(ctx, pid) })
+	}
+	return group.Wait()
+}
+
+// heldBytes is how much of a persistence id is read before it is its turn to be written.
+const heldBytes = 1 << 20
+
+// one exports one persistence id: it reads the beginning, waits for its turn, and writes that and the rest.
+func (e *exportRun) one(ctx context.Context, pid string) error {
+	var held []dynajournal.Record
+	bytes, writing := 0, false
+	read := archive.NewDigest(pid, 0)
+	begin := func() error {
+		e.mu.Lock()
+		writing = true
+		if err := e.out.Begin(pid); err != nil {
+			return err
+		}
+		for i := range held {
+			if err := e.out.Record(&held[i]); err != nil {
+				return err
+			}
+		}
+		held = nil
+		return nil
+	}
+	defer func() {
+		if writing {
+			e.mu.Unlock()
+		}
+	}()
+	events := int64(0)
+	for r, err := range e.journal.Records(ctx, pid, dynajournal.RecordsOptions{}) {
+		if !writing && (errors.Is(err, dynajournal.ErrCorruptItem) || errors.Is(err, dynajournal.ErrHole) ||
+			e.listed && errors.Is(err, dynajournal.ErrInvalidArgument)) {
+			e.leaveOut(err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if r.Kind == dynajournal.RecordEvent {
+			events++
+		}
+		read.Record(&r)
+		if writing {
+			err = e.out.Record(&r)
+		} else if held, bytes = append(held, r), bytes+len(r.Bytes)+recordOverhead; bytes > heldBytes {
+			err = begin()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !writing {
+		if err := begin(); err != nil {
+			return err
+		}
+	}
+	if err := e.snapshots(ctx, pid, read); err != nil {
+		return err
+	}
+	e.events += events
+	e.shown.set(e.events)
+	e.sums[keyOf(pid)] = read.Sum()
+	return e.out.End()
+}
+
+// leaveOut remembers a persistence id that can't be read, before it is its turn.
+func (e *exportRun) leaveOut(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.unreadable = append(e.unreadable, err)
+}
+
+// recordOverhead is about what a record takes in memory besides its bytes.
+const recordOverhead = 256
+
+// damaged finds again the snapshots that a run before has left out of the file.
+func (e *exportRun) damaged(ctx context.Context, pid string) error {
+	for _, err := range e.journal.Snapshots(ctx, pid, dynajournal.SnapshotCriteria{}) {
+		damaged := new(dynajournal.DamagedSnapshotError)
+		switch {
+		case errors.Is(err, dynajournal.ErrTableNotFound):
+			return nil
+		case errors.As(err, &damaged):
+			e.leaveOut(err)
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *exportRun) snapshots(ctx context.Context, pid string, read *archive.Digest) error {
+	for s, err := range e.journal.Snapshots(ctx, pid, dynajournal.SnapshotCriteria{}) {
+		if errors.Is(err, dynajournal.ErrTableNotFound) {
+			return nil
+		}
+		if damaged := new(dynajournal.DamagedSnapshotError); errors.As(err, &damaged) {
+			e.unreadable = append(e.unreadable, err)
+			continue
+		}
+		if err == nil {
+			saved := archivedSnapshot(s)
+			read.Snapshot(saved)
+			err = e.out.Snapshot(saved)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func archivedSnapshot(s dynajournal.Snapshot) *archive.Snapshot {
+	return &archive.Snapshot{
+		SequenceNumber:     s.SequenceNumber,
+		Timestamp:          s.Timestamp.UnixMilli(),
+		SerializerID:       s.SerializerID,
+		SerializerManifest: s.SerializerManifest,
+		Bytes:              s.Bytes,
+	}
+}

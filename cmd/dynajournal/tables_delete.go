@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/legacy"
+)
+
+type tablesDeleteCommand struct {
+	Yes bool `help:"Really do it: all journals in these tables are gone."`
+}
+
+// statusDeleted is the status of a table that is no more, as DynamoDB has none for it.
+const statusDeleted = "DELETED"
+
+// Run runs the command.
+func (c *tablesDeleteCommand) Run(ctx context.Context, s *session) error {
+	if !c.Yes {
+		return usagef("it deletes the tables with all journals in them: say --yes")
+	}
+	if s.location.isLegacy() {
+		return s.legacyTable(ctx, statusDeleted, legacy.DeleteTable)
+	}
+	return s.tables(ctx, func(config dynajournal.Config) error {
+		names, err := dynajournal.DeleteTables(ctx, config)
+		for _, name := range names {
+			err = errors.Join(err, s.result.write(bareTable(name, statusDeleted)))
+		}
+		if err == nil && len(names) == 0 {
+			return fmt.Errorf("%w: neither of them exists", dynajournal.ErrTableNotFound)
+		}
+		return err
+	})
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// tableResult is a table.
+type tableResult struct {
+	Table      string   `json:"table"`
+	Status     string   `json:"status"`
+	Kind       string   `json:"kind"`
+	Shards     int      `json:"shards"`
+	Keys       []string `json:"keys"`
+	Indexes    []string `json:"indexes"`
+	TTL        string   `json:"ttl"`
+	TTLStatus  string   `json:"ttl_status"`
+	Billing    string   `json:"billing"`
+	ReadUnits  int64    `json:"read_units"`
+	WriteUnits int64    `json:"write_units"`
+	Stream     string   `json:"stream"`
+	// FenceWindow is in seconds.
+	FenceWindow int64 `json:"fence_window"`
+}
+
+// How capacity is paid for, as --billing spells it.
+const (
+	billingOnDemand    = "on-demand"
+	billingProvisioned = "provisioned"
+)
+
+func newTableResult(t dynajournal.Table) tableResult {
+	r := tableResult{
+		Table: t.Name, Status: t.Status, Kind: t.Kind, Shards: t.Shards,
+		Keys: []string{}, Indexes: []string{},
+		TTL: t.TTL, TTLStatus: t.TTLStatus,
+		Billing: billingOnDemand, ReadUnits: t.ReadUnits, WriteUnits: t.WriteUnits,
+		Stream: t.Stream, FenceWindow: int64(t.FenceWindow / time.Second),
+	}
+	for _, k := range t.Keys {
+		r.Keys = append(r.Keys, keyText(k))
+	}
+	for _, i := range t.Indexes {
+		r.Indexes = append(r.Indexes, i.Name)
+	}
+	if t.WriteUnits > 0 {
+		r.Billing = billingProvisioned
+	}
+	return r
+}
+
+// bareTable is a table of which only its name and its status are known.
+func bareTable(name, status string) tableResult {
+	return tableResult{Table: name, Status: status, Keys: []string{}, Indexes: []string{}}
+}
+
+func keyText(k dynajournal.KeyAttribute) string { return printable(k.Name) + " (" + k.Type + ")" }
+
+func (r tableResult) text() string {
+	parts := []string{r.Status}
+	if r.Kind != "" {
+		parts = append(parts, r.Kind, fmt.Sprintf("%d shards", r.Shards))
+	}
+	if len(r.Keys) > 0 { // it is described
+		parts = append(parts, r.described()...)
+	}
+	return printable(r.Table) + ": " + strings.Join(parts, ", ")
+}
+
+// described are the parts of the text that a table has of which more than the name is known.
+func (r tableResult) described() []string {
+	parts := []string{"key " + strings.Join(r.Keys, " and ")}
+	if len(r.Indexes) > 0 {
+		parts = append(parts, "indexes "+strings.Join(r.Indexes, ", "))
+	}
+	switch {
+	case r.TTL != "":
+		parts = append(parts, fmt.Sprintf("items expire by %s (%s)", printable(r.TTL), r.TTLStatus))
+	case r.TTLStatus != "":
+		parts = append(parts, fmt.Sprintf("items do not expire (%s)", r.TTLStatus))
+	}
+	if r.FenceWindow > 0 {
+		parts = append(parts, fmt.Sprintf("fence window %v", time.Duration(r.FenceWindow)*time.Second))
+	}
+	if r.Billing == billingProvisioned {
+		parts = append(parts, fmt.Sprintf("provisioned: %d read and %d write units", r.ReadUnits, r.WriteUnits))
+	} else {
+		parts = append(parts, "on demand")
+	}
+	if r.Stream != "" {
+		parts = append(parts, "stream of "+r.Stream)
+	}
+	return parts
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+type tablesUpdateCommand struct{}
+
+// Help is shown below the flags' help.
+func (*tablesUpdateCommand) Help() string {
+	return "It says on stderr what it has added, and what that costs from now on. It waits until the index is filled from what is there, which takes long for a " +
+		"large table. Then the tables are described."
+}
+
+// Run runs the command.
+func (*tablesUpdateCommand) Run(ctx context.Context, s *session) error {
+	return s.tables(ctx, func(config dynajournal.Config) error {
+		changes, err := dynajournal.UpdateTables(ctx, config)
+		for _, c := range changes {
+			err = errors.Join(err, s.message("%s: added %s; it costs %s", printable(c.Table), c.Added, c.Costs))
+		}
+		if err == nil && len(changes) == 0 {
+			err = s.message("nothing was lacking")
+		}
+		if err != nil {
+			return err
+		}
+		return s.describe(ctx, config)
+	})
+}

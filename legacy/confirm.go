@@ -1,0 +1,55 @@
+package legacy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// Confirm adds a channel to the confirmations of an event, and returns all it has now, sorted. Confirming again changes
+// nothing.
+//
+// Errors: ErrNotInLayout in the layout Naive, ErrNoEvent, and of package dynajournal ErrInvalidArgument (no channel, no such
+// number), ErrWriterEnded, ErrClosed and those of requests. None of them ends the writer.
+func (w *Writer) Confirm(ctx context.Context, sequenceNumber int64, channel string) ([]string, error) {
+	layout := w.journal.config.Layout
+	switch {
+	case !layout.marks():
+		return nil, fmt.Errorf("confirm an event of %q in the layout %s: %w", w.pid, layout, ErrNotInLayout)
+	case sequenceNumber < 1:
+		return nil, &dynajournal.ArgumentError{Argument: "sequence number", Value: sequenceNumber, Reason: "the first is 1"}
+	case channel == "":
+		return nil, &dynajournal.ArgumentError{Argument: "channel", Value: channel, Reason: "it must not be empty"}
+	case !utf8.ValidString(channel):
+		return nil, &dynajournal.ArgumentError{Argument: "channel", Value: channel, Reason: "it is not valid UTF-8"}
+	}
+	ctx, release, err := w.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	changed, err := w.journal.client.Update(ctx, &dynamo.Meter{}, dynamo.Update{
+		Table:      w.journal.config.Journal.JournalTable,
+		Key:        w.journal.store.eventKey(w.pid, sequenceNumber),
+		Expression: "ADD " + attrConfirmations + " :channel",
+		Condition:  "attribute_exists(" + attrPayload + ")", // or an item without an event would come into being
+		Values:     dynamo.Attributes{":channel": &types.AttributeValueMemberSS{Value: []string{channel}}},
+	})
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		err = ErrNoEvent
+	}
+	if err != nil {
+		return nil, fmt.Errorf("confirm event %d of %q: %w", sequenceNumber, w.pid, err)
+	}
+	all, ok := changed[attrConfirmations].(*types.AttributeValueMemberSS)
+	if !ok { // a service that does not return what it has changed
+		return []string{channel}, nil
+	}
+	return sorted(all.Value), nil
+}

@@ -1,0 +1,121 @@
+package legacy
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// items reads in requests of at most batch keys, of which parallelism are under way at most; what was read ahead of the one
+// that is being handed out is held.
+func (s *hashKey) items(ctx context.Context, m *dynamo.Meter, pid string, from, to, wanted int64, emit func(int64, dynamo.Attributes) error) error {
+	if from > to {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type answer struct {
+		items map[string]dynamo.Attributes
+		err   error
+	}
+	type request struct {
+		lo, hi int64
+		answer chan answer
+	}
+	var ahead []request
+	next, done := from, false
+	ask := func() {
+		hi := to
+		if to-next >= s.batch {
+			hi = next + s.batch - 1
+		}
+		r := request{next, hi, make(chan answer, 1)}
+		s.start(func() {
+			items, err := s.chunk(ctx, m, pid, r.lo, r.hi)
+			r.answer <- answer{items, err}
+		})
+		ahead = append(ahead, r)
+		next, done = hi+1, hi == to
+	}
+	defer func() { // none outlives the reading
+		cancel()
+		for _, r := range ahead {
+			<-r.answer
+		}
+	}()
+	// No more is read ahead than is wanted: not every number has an event, so it may take more requests in the end.
+	most := min(int64(s.parallelism), (wanted-1)/s.batch+1)
+	for !done || len(ahead) > 0 {
+		for !done && int64(len(ahead)) < most {
+			ask()
+		}
+		r := ahead[0]
+		got := <-r.answer
+		ahead = ahead[1:]
+		if got.err != nil {
+			return got.err
+		}
+		for seq := r.lo; ; seq++ {
+			if item := got.items[s.key(eventKind, pid, seq)]; item != nil {
+				if err := emit(seq, item); err != nil {
+					return err
+				}
+			}
+			if seq == r.hi {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// chunk reads the items of some numbers, by key, in one request where they are not too large for it.
+func (s *hashKey) chunk(ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64) (map[string]dynamo.Attributes, error) {
+	keys := make([]dynamo.Attributes, hi-lo+1)
+	for i := range keys {
+		keys[i] = s.eventKey(pid, lo+int64(i))
+	}
+	items, err := s.client.BatchGet(ctx, m, s.table, keys)
+	if err != nil {
+		return nil, fmt.Errorf("read %d to %d: %w", lo, hi, err)
+	}
+	byKey := make(map[string]dynamo.Attributes, len(items))
+	for _, item := range items {
+		byKey[keyOf(item)] = item
+	}
+	return byKey, nil
+}
+
+// The scan reads events and high marks. What has neither has no event and never had one.
+func (s *hashKey) scan() *dynamodb.ScanInput {
+	return &dynamodb.ScanInput{
+		ProjectionExpression: aws.String("#key"),
+		FilterExpression: aws.String("begins_with(#key, :event) AND attribute_exists(" + attrPayload + ") OR " +
+			"begins_with(#key, :high) AND attribute_exists(" + attrSequence + ")"),
+		ExpressionAttributeNames:  map[string]string{"#key": attrKey},
+		ExpressionAttributeValues: dynamo.Attributes{":event": text(s.prefix + eventKind + "-"), ":high": text(s.prefix + highKind + "-")},
+	}
+}
+
+func (s *hashKey) idOf(item dynamo.Attributes) string {
+	rest, ok := strings.CutPrefix(keyOf(item), s.prefix)
+	if !ok {
+		return ""
+	}
+	kind, rest, _ := strings.Cut(rest, "-")
+	dash := strings.LastIndexByte(rest, '-')
+	if dash < 1 {
+		return ""
+	}
+	n, err := strconv.ParseInt(rest[dash+1:], 10, 64)
+	if err != nil || n < 0 || strconv.FormatInt(n, 10) != rest[dash+1:] || kind == highKind && n >= s.shards || kind == eventKind && n == 0 {
+		return ""
+	}
+	return rest[:dash]
+}

@@ -1,0 +1,87 @@
+package legacy
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+func (s *hashKey) takeOver(ctx context.Context, m *dynamo.Meter, pid string, snapshot int64) (int64, error) {
+	for {
+		high, err := s.readMarks(ctx, m, highKind, pid)
+		if err != nil {
+			return 0, err
+		}
+		mark := max(0, slices.Max(high))
+		highest, err := s.beyond(ctx, m, pid, mark)
+		if err != nil {
+			return 0, err
+		}
+		for seq := mark + 1; seq <= highest; seq++ {
+			if err := s.raise(ctx, m, highKind, pid, seq); err != nil {
+				return 0, err
+			}
+		}
+		if snapshot <= highest {
+			return highest, nil
+		}
+		err = s.fence(ctx, m, pid, highest+1)
+		if errors.Is(err, dynamo.ErrConditionFailed) { // a writer was faster, or an earlier try of this put
+			continue
+		}
+		if err == nil {
+			err = s.raise(ctx, m, highKind, pid, snapshot)
+		}
+		return snapshot, err
+	}
+}
+
+// fence takes the number behind the highest before a writer goes on after a snapshot beyond it, as by an event that was
+// written and removed: one of before that writes there has lost. dynamo.ErrConditionFailed says that one was faster.
+func (s *hashKey) fence(ctx context.Context, m *dynamo.Meter, pid string, seq int64) error {
+	if err := s.raise(ctx, m, lowKind, pid, seq); err != nil {
+		return err
+	}
+	return s.putMark(ctx, m, highKind, pid, seq)
+}
+
+func (s *hashKey) put(ctx context.Context, m *dynamo.Meter, e *newEvent) error {
+	ours, err := putEvent(ctx, m, s.client, s.table, attrKey, e)
+	if err != nil {
+		return err
+	}
+	err = s.putMark(ctx, m, highKind, e.pid, e.seq)
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, dynamo.ErrConditionFailed):
+		return unsure(err) // the event stands, but who looks for it may not yet find it
+	}
+	low, lowErr := s.lowMark(ctx, m, e.pid, e.seq)
+	switch {
+	case lowErr != nil:
+		return unsure(lowErr)
+	case low >= e.seq: // the number had been written and removed, or is being removed
+		return s.takeBack(ctx, m, e)
+	case !ours: // another writer may have put the same, and its mark
+		return unsure(err)
+	}
+	return nil // marked by an earlier try, or by a recovery that has found the event
+}
+
+// takeBack removes an event that was put at a number that had been removed before: below what anybody goes on from. One that
+// was marked meanwhile has been taken over, and stays.
+func (s *hashKey) takeBack(ctx context.Context, m *dynamo.Meter, e *newEvent) error {
+	err := s.client.Remove(ctx, m, dynamo.Put{
+		Table:     s.table,
+		Item:      s.eventKey(e.pid, e.seq),
+		Condition: attrPayload + " = :payload AND " + attrDeleted + " = :not",
+		Values:    dynamo.Attributes{":payload": e.item[attrPayload], ":not": text(notDeleted)},
+	})
+	if err != nil && !errors.Is(err, dynamo.ErrConditionFailed) {
+		return unsure(err)
+	}
+	return errTaken
+}

@@ -1,0 +1,149 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// copy copies one persistence id: its events, and then its snapshots, which must not be ahead of them.
+func (r *run) copy(ctx context.Context, pid string) error {
+	var notes []Note
+	opts := ReadOptions{Pace: r.pace, Note: func(n Note) { notes = append(notes, n) }}
+	records := r.source.Records(ctx, pid, opts)
+	if r.opts.CatchUp {
+		var err error
+		if records, err = r.new(ctx, pid, opts); err != nil {
+			return err
+		}
+	}
+	copied, err := r.target.PutRecords(ctx, pid, r.counted(records), dynajournal.PutRecordsOptions{Pace: r.pace})
+	if err != nil {
+		return err //nolint:wrapcheck // says what it is
+	}
+	snapshots, written, err := r.snapshots(ctx, pid)
+	if err != nil {
+		return err
+	}
+	if err := r.opts.State.add(pid, copied.Highest); err != nil {
+		return err
+	}
+	for _, n := range notes {
+		r.note(n)
+	}
+	r.count(func(s *Summary) {
+		s.PersistenceIDs++
+		s.Events += copied.Events
+		s.Written += copied.Written
+		s.Snapshots += snapshots
+		s.SnapshotsWritten += written
+	})
+	return nil
+}
+
+// counted tells the progress of a long history from time to time.
+func (r *run) counted(records iter.Seq2[dynajournal.Record, error]) iter.Seq2[dynajournal.Record, error] {
+	const step = 100
+	return func(yield func(dynajournal.Record, error) bool) {
+		n := int64(0)
+		for record, err := range records {
+			if n++; n%step == 0 && r.opts.Progress != nil {
+				r.mu.Lock()
+				r.opts.Progress(Progress{r.summary.PersistenceIDs, r.summary.Events + n})
+				r.mu.Unlock()
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// new is the history from the last event on that is whole in the target. A low mark that is not that of the target begins it,
+// as it may have to say what it cuts.
+func (r *run) new(ctx context.Context, pid string, opts ReadOptions) (iter.Seq2[dynajournal.Record, error], error) {
+	bounds, err := r.target.Bounds(ctx, pid)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // says what it is
+	}
+	if opts.From, err = r.last(ctx, pid, bounds); err != nil {
+		return nil, err
+	}
+	return func(yield func(dynajournal.Record, error) bool) {
+		first, next, stop := begun(r.source.Records(ctx, pid, opts))
+		if first.Kind == dynajournal.RecordLowMark && first.SequenceNumber != bounds.Lowest && first.SequenceNumber < opts.From {
+			stop()
+			opts.From = first.SequenceNumber
+			_, next, stop = begun(r.source.Records(ctx, pid, opts))
+		}
+		defer stop()
+		for record, err, ok := next(); ok; record, err, ok = next() {
+			if !yield(record, err) {
+				return
+			}
+		}
+	}, nil
+}
+
+// begun begins to read records, and looks at the first, which next gives all the same.
+func begun(records iter.Seq2[dynajournal.Record, error]) (first dynajournal.Record, next func() (dynajournal.Record, error, bool), stop func()) {
+	pull, stop := iter.Pull2(records)
+	first, err, ok := pull()
+	told := false
+	return first, func() (dynajournal.Record, error, bool) {
+		if !told {
+			told = true
+			return first, err, ok
+		}
+		return pull()
+	}, stop
+}
+
+// last is where the last event, atomic write or closed span of the target begins, so that a copy that goes on there compares it.
+// It looks back over the parts of an atomic write that an earlier copy has left.
+func (r *run) last(ctx context.Context, pid string, bounds dynajournal.Bounds) (int64, error) {
+	const block = 100
+	lowest := max(bounds.Lowest, 1)
+	for from := bounds.Highest - bounds.Highest%block; ; from -= block {
+		from = max(from, lowest)
+		last := int64(0)
+		for record, err := range r.target.Records(ctx, pid, dynajournal.RecordsOptions{From: from, Pace: r.pace}) {
+			if err != nil {
+				return 0, err
+			}
+			switch {
+			case record.Kind == dynajournal.RecordEvent && record.BatchFirst != 0:
+				last = max(record.BatchFirst, lowest)
+			case record.Kind == dynajournal.RecordEvent, record.Kind == dynajournal.RecordClosed:
+				last = record.SequenceNumber
+			}
+		}
+		if last != 0 || from == lowest {
+			return max(last, lowest), nil
+		}
+	}
+}
+
+// The units that a snapshot is taken to cost: one for each 4 KiB read, and for each KiB written.
+const readUnit, writeUnit = 4 << 10, 1 << 10
+
+func (r *run) snapshots(ctx context.Context, pid string) (found, written int64, err error) {
+	for s, err := range r.source.Snapshots(ctx, pid) {
+		if err != nil {
+			return found, written, err
+		}
+		found++
+		used := dynajournal.Cost{ReadUnits: float64(len(s.Bytes)/readUnit + 1)}
+		copied, err := r.target.CopySnapshot(ctx, s)
+		if copied {
+			written++
+			used.WriteUnits = float64(len(s.Bytes)/writeUnit + 1)
+		}
+		if err = errors.Join(err, r.pace(ctx, used)); err != nil {
+			return found, written, err
+		}
+	}
+	return found, written, nil
+}

@@ -1,0 +1,41 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/time/rate"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+func limiter(units float64) *rate.Limiter {
+	if units == 0 {
+		return nil
+	}
+	return rate.NewLimiter(rate.Limit(units), max(int(units), 1))
+}
+
+// pace waits until what was used up is paid for.
+func (r *run) pace(ctx context.Context, used dynajournal.Cost) error {
+	return errors.Join(pay(ctx, r.read, used.ReadUnits), pay(ctx, r.write, used.WriteUnits))
+}
+
+// Pace bounds what is used up, in capacity units a second, by waiting: for whatever takes such a function. 0 is no bound.
+func Pace(readUnits, writeUnits float64) func(ctx context.Context, used dynajournal.Cost) error {
+	r := &run{read: limiter(readUnits), write: limiter(writeUnits)}
+	return r.pace
+}
+
+func pay(ctx context.Context, l *rate.Limiter, units float64) error {
+	if l == nil || units == 0 {
+		return nil
+	}
+	for left := int(units + 0.5); left > 0; left -= l.Burst() {
+		if err := l.WaitN(ctx, min(left, l.Burst())); err != nil {
+			return fmt.Errorf("keep to the capacity: %w", err)
+		}
+	}
+	return nil
+}

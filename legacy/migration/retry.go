@@ -1,0 +1,64 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// tried does something with a persistence id, again after throttling and outages. An error that concerns this id alone becomes a
+// failure; what concerns all is returned.
+func (r *run) tried(ctx context.Context, pid string, do func(context.Context, string) error) error {
+	for try := 0; ; try++ {
+		err := do(ctx, pid)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case temporary(err) && try < r.opts.Retries:
+			if err := r.pause(ctx, try); err != nil {
+				return err
+			}
+			continue
+		case temporary(err), concernsAll(err):
+			return err
+		}
+		r.count(func(s *Summary) {
+			s.Failed++
+			if len(s.Failures) < MaxFailures {
+				s.Failures = append(s.Failures, Failure{pid, err})
+			}
+		})
+		return nil
+	}
+}
+
+// temporary says whether an error is one that a later try may not meet.
+func temporary(err error) bool {
+	return errors.Is(err, dynajournal.ErrThrottled) || errors.Is(err, dynajournal.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
+}
+
+func concernsAll(err error) bool {
+	return slices.ContainsFunc([]error{dynajournal.ErrClosed, dynajournal.ErrDenied, dynajournal.ErrTableNotFound, errState},
+		func(all error) bool { return errors.Is(err, all) })
+}
+
+// maxDoublings keeps the doubling of a pause within reason.
+const maxDoublings = 6
+
+func (r *run) pause(ctx context.Context, try int) error {
+	longest := r.opts.Pause << min(try, maxDoublings)
+	timer := time.NewTimer(rand.N(longest + 1)) //nolint:gosec // jitter needs no secrecy
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
