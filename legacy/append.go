@@ -12,19 +12,22 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// Append writes an event, and returns when it is durable and every reader will find it. Its value is serialized by
-// Config.Journal.Serialization; a serialization.Payload is written as it is. A string goes by the serializer of today (id 20),
-// which an Akka of the time of these layouts does not know: for such a reader append a serialization.Payload of Java's
+// Append writes one event. It returns when the event is durable and every reader finds it. The
+// value is serialized with Config.Journal.Serialization; a serialization.Payload is written
+// unchanged. A string gets the current string serializer (id 20), which an Akka of the time of
+// these layouts does not have. For such a reader append a serialization.Payload in Java's
 // serialization, or bytes.
 //
-// Several events would be an atomic write, which no older layout has: ErrNotAtomic.
+// Several events would be an atomic write, which no older layout has: [ErrNotAtomic].
 //
-// A context that ends before anything is sent changes nothing. One that ends later makes Append return
-// dynajournal.ErrOutcomeUnknown at once, while the journal goes on writing; the writer has ended then.
+// If ctx ends before the event is sent, nothing changes. If it ends later, Append returns
+// [dynajournal.ErrOutcomeUnknown] immediately, the journal completes the write, and the writer has
+// ended.
 //
-// Errors: ErrNotAtomic, and of package dynajournal ErrRejected, ErrSequenceExhausted and ErrInvalidArgument (no events) leave
-// the writer alive, nothing is written; so do errors of requests, if the event was not written. ErrWriterConflict and
-// ErrOutcomeUnknown end it.
+// After these errors nothing is written and the writer stays usable: ErrNotAtomic,
+// dynajournal.ErrRejected, ErrSequenceExhausted, ErrInvalidArgument (no events), and errors of
+// requests that did not write the event. dynajournal.ErrWriterConflict and ErrOutcomeUnknown end
+// the writer.
 func (w *Writer) Append(ctx context.Context, events ...any) (dynajournal.AppendResult, error) {
 	switch len(events) {
 	case 0:
@@ -35,9 +38,10 @@ func (w *Writer) Append(ctx context.Context, events ...any) (dynajournal.AppendR
 	return dynajournal.AppendResult{}, fmt.Errorf("append %d events to %q in the layout %s: %w", len(events), w.pid, w.journal.config.Layout, ErrNotAtomic)
 }
 
-// AppendEach writes events one after the other: the next only when the one before is durable. It returns an outcome for each
-// event, in order, and the first error. A rejected event is left out and uses up no sequence number, those after it are
-// written all the same; after any other error the rest is skipped. Errors are those of Append.
+// AppendEach writes events one after the other. Each is sent when the one before is durable. It
+// returns an outcome for each event, in order, and the first error. A rejected event is left out
+// and uses no sequence number, and the events after it are written. After any other error the rest
+// is skipped. Errors are those of Append.
 func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]dynajournal.Outcome, error) {
 	outcomes := make([]dynajournal.Outcome, len(events))
 	var first error
@@ -55,7 +59,7 @@ func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]dynajournal.O
 	return outcomes, first
 }
 
-// append writes one event; index is its place in the call.
+// append writes one event. index is the position of the event in the call.
 func (w *Writer) append(ctx context.Context, event any, index int) (dynajournal.AppendResult, error) {
 	payload, err := w.journal.config.Journal.Serialization.Encode(event)
 	if err != nil {
@@ -70,7 +74,8 @@ func (w *Writer) append(ctx context.Context, event any, index int) (dynajournal.
 		release()
 		return dynajournal.AppendResult{}, err
 	}
-	// A caller that goes before the event was sent takes it back; one that goes later leaves it to the journal.
+	// If ctx ends before the event is sent, the write is taken back. If it ends later, the write
+	// continues in the background.
 	outcome, gone := make(chan error), make(chan struct{})
 	writing, cancel := w.journal.life.Write(ctx)
 	go func() {
@@ -87,7 +92,7 @@ func (w *Writer) append(ctx context.Context, event any, index int) (dynajournal.
 	case <-ctx.Done():
 		if a.sending.TakeBack() {
 			cancel(context.Cause(ctx))
-			if err = <-outcome; err == nil { // nothing was sent, so it has failed
+			if err = <-outcome; err == nil { // it was not sent, so it has failed
 				break
 			}
 			err = fmt.Errorf("write to %q: nothing was sent: %w", w.pid, context.Cause(ctx))
@@ -105,8 +110,8 @@ func (w *Writer) append(ctx context.Context, event any, index int) (dynajournal.
 
 var errItemTooLarge = errors.New("its item has too many bytes")
 
-// prepare makes the item, and checks all that can be checked before anything is sent: what is refused here uses up no
-// sequence number, so it leaves no hole.
+// prepare makes the item and checks everything that can be checked before a request. An event that
+// is rejected here uses no sequence number, so it leaves no gap.
 func (w *Writer) prepare(p serialization.Payload, index int) (*pendingAppend, error) {
 	if w.next > dynajournal.MaxSequenceNumber {
 		return nil, fmt.Errorf("append to %q after sequence number %d: %w", w.pid, w.next-1, dynajournal.ErrSequenceExhausted)
@@ -128,7 +133,7 @@ func (w *Writer) prepare(p serialization.Payload, index int) (*pendingAppend, er
 	return a, nil
 }
 
-// appending is an event on its way.
+// pendingAppend is an event that is being written.
 type pendingAppend struct {
 	writer  *Writer
 	event   newEvent
@@ -136,7 +141,7 @@ type pendingAppend struct {
 	sending lifetime.Sending
 }
 
-// write puts the event, and decides whether the writer lives on.
+// write puts the event. It ends the writer if the outcome requires it.
 func (a *pendingAppend) write(ctx context.Context) error {
 	w := a.writer
 	err := w.journal.store.put(ctx, &a.meter, &a.event)
@@ -147,7 +152,7 @@ func (a *pendingAppend) write(ctx context.Context) error {
 	case errors.Is(err, errTaken):
 		err = &dynajournal.ConflictError{PersistenceID: w.pid, SequenceNumber: a.event.seq}
 	case errors.Is(err, errUnsure) || dynamo.MaybeApplied(err):
-		err = a.unknown(w.journal.named(err))
+		err = a.unknown(w.journal.withTable(err))
 	default:
 		return fmt.Errorf("append to %q at sequence number %d: %w", w.pid, a.event.seq, err)
 	}

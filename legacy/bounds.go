@@ -23,7 +23,7 @@ func (j *Journal) Bounds(ctx context.Context, persistenceID string) (dynajournal
 	defer done()
 	b, err := j.store.bounds(ctx, &dynamo.Meter{}, persistenceID)
 	if err != nil {
-		return dynajournal.Bounds{}, fmt.Errorf("read the bounds of %q: %w", persistenceID, j.named(err))
+		return dynajournal.Bounds{}, fmt.Errorf("read the bounds of %q: %w", persistenceID, j.withTable(err))
 	}
 	return b, nil
 }

@@ -41,8 +41,9 @@ var consumers = map[string]func(ctx context.Context, j *legacy.Journal, code fun
 	},
 }
 
-// Close returns while a consumer is busy, and where one calls it; the consumer's next step gets
-// ErrClosed. Were it to wait for the consumer, the bubble would end with a deadlock.
+// Close returns while a consumer is busy, and also when the consumer itself calls it. The
+// consumer's next step returns ErrClosed. If Close waited for the consumer, the bubble would end
+// with a deadlock.
 func TestCloseDoesNotWaitForABusyConsumer(t *testing.T) {
 	t.Parallel()
 	for _, l := range legacy.Layouts() {

@@ -12,11 +12,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// Confirm adds a channel to the confirmations of an event, and returns all it has now, sorted. Confirming again changes
-// nothing.
+// Confirm adds a channel to the confirmations of an event, and returns all its confirmations,
+// sorted. Confirming again changes nothing.
 //
-// Errors: ErrNotInLayout in the layout Naive, ErrNoEvent, and of package dynajournal ErrInvalidArgument (no channel, no such
-// number), ErrWriterEnded, ErrClosed and those of requests. None of them ends the writer.
+// Errors: [ErrNotInLayout] in the layout Naive, [ErrNoEvent], dynajournal.ErrInvalidArgument (an
+// empty channel, no valid number), ErrWriterEnded, ErrClosed and those of requests. None of them
+// ends the writer.
 func (w *Writer) Confirm(ctx context.Context, sequenceNumber int64, channel string) ([]string, error) {
 	layout := w.journal.config.Layout
 	switch {
@@ -38,7 +39,7 @@ func (w *Writer) Confirm(ctx context.Context, sequenceNumber int64, channel stri
 		Table:      w.journal.config.Journal.JournalTable,
 		Key:        w.journal.store.eventKey(w.pid, sequenceNumber),
 		Expression: "ADD " + attrConfirmations + " :channel",
-		Condition:  "attribute_exists(" + attrPayload + ")", // or an item without an event would come into being
+		Condition:  "attribute_exists(" + attrPayload + ")", // otherwise an item without an event would be made
 		Values:     dynamo.Attributes{":channel": &types.AttributeValueMemberSS{Value: []string{channel}}},
 	})
 	if errors.Is(err, dynamo.ErrConditionFailed) {
@@ -48,7 +49,7 @@ func (w *Writer) Confirm(ctx context.Context, sequenceNumber int64, channel stri
 		return nil, fmt.Errorf("confirm event %d of %q: %w", sequenceNumber, w.pid, err)
 	}
 	all, ok := changed[attrConfirmations].(*types.AttributeValueMemberSS)
-	if !ok { // a service that does not return what it has changed
+	if !ok { // the service does not return what it has changed
 		return []string{channel}, nil
 	}
 	return sorted(all.Value), nil

@@ -83,7 +83,7 @@ func TestJournalConforms(t *testing.T) {
 	}
 }
 
-// largestEvent is how many bytes of an event fit beside the other attributes of its item and the fields of its message.
+// largestEvent returns the largest size of an event whose item is within the limit.
 func largestEvent(l legacy.Layout, pid string, seq int64) int {
 	const uuid, lengthOfLong = 36, 3
 	digits := len(strconv.FormatInt(seq, 10))
@@ -104,7 +104,8 @@ func largestEvent(l legacy.Layout, pid string, seq int64) int {
 	return dynajournal.DefaultMaxItemSize - taken
 }
 
-// adapter is a journal of an older layout as the suite wants it: without the events that are marked as deleted.
+// adapter is a journal of an older layout as the suite wants it: without the events that are marked
+// as deleted.
 type adapter struct {
 	journal *legacy.Journal
 	how     legacy.Deletion

@@ -110,7 +110,8 @@ func TestMarkThatCantBeReadIsNamed(t *testing.T) {
 	}
 }
 
-// TestItemsWithoutPayloadAreNoEvents has what marking of numbers without events leaves.
+// TestItemsWithoutPayloadAreNoEvents stores the items that marking of numbers without events
+// leaves.
 func TestItemsWithoutPayloadAreNoEvents(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, legacy.HashKey)

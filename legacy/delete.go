@@ -8,28 +8,30 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// Deletion is how events are deleted.
+// Deletion selects how events are deleted.
 type Deletion int
 
 const (
 	// Permanent removes the events.
 	Permanent Deletion = iota
-	// Mark leaves them, and says that they are deleted. The layout Naive has no place for that.
+	// Mark keeps the events and marks them as deleted. The layout Naive has no such mark.
 	Mark
 )
 
-// DeleteResult says what a deletion has done.
+// DeleteResult is the result of a deletion.
 type DeleteResult struct {
-	// Deleted is how many events were removed or marked by this call.
+	// Deleted is the number of events that this call has removed or marked.
 	Deleted int64
 	Cost    dynajournal.Cost
 }
 
-// DeleteTo deletes all events up to a sequence number; one beyond the highest stands for that. The highest sequence number
-// stays: in the layout NaiveProcessor the last event is marked where all would be removed, in Naive that is ErrLastEvent.
+// DeleteTo deletes all events up to a sequence number, or up to the highest if that is lower. The
+// highest sequence number stays: if all events would be removed, the layout NaiveProcessor marks
+// the last one instead, and Naive returns [ErrLastEvent].
 //
-// Events go in order, so that a deletion that is cut short has deleted a prefix, or a little more, and the next one does the
-// rest. Errors leave the writer alive. A context that ends stops it between two steps.
+// Events are deleted in order. So a deletion that is cut short has deleted a prefix, or a few more
+// events, and the next one completes it. An error does not end the writer. If ctx ends, the
+// deletion stops between two steps.
 func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64, how Deletion) (DeleteResult, error) {
 	layout := w.journal.config.Layout
 	switch {
@@ -50,7 +52,7 @@ func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64, how Deletio
 	deleted, err := w.journal.store.deleteTo(ctx, &m, w.pid, min(sequenceNumber, highest), highest, how == Mark)
 	result := DeleteResult{Deleted: deleted, Cost: dynajournal.Cost(m.Cost())}
 	if err != nil {
-		return result, fmt.Errorf("delete events of %q to %d: %w", w.pid, sequenceNumber, m.Mark(w.journal.named(err)))
+		return result, fmt.Errorf("delete events of %q to %d: %w", w.pid, sequenceNumber, w.journal.withTable(err))
 	}
 	return result, nil
 }

@@ -7,37 +7,41 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Errors of this package, for errors.Is. Those of package dynajournal are returned besides, with the same meaning: of a writer
-// ErrWriterConflict, ErrOutcomeUnknown, ErrWriterEnded, ErrRejected and ErrSequenceExhausted, of a table ErrTableSchema and
-// ErrTableNotFound, of an item ErrCorruptItem, and ErrClosed, ErrInvalidArgument and those of requests.
+// Errors of this package, for errors.Is. The package also returns errors of package dynajournal,
+// with the same meaning: of a writer ErrWriterConflict, ErrOutcomeUnknown, ErrWriterEnded,
+// ErrRejected and ErrSequenceExhausted; of a table ErrTableSchema and ErrTableNotFound; of an item
+// ErrCorruptItem; and ErrClosed, ErrInvalidArgument and those of requests.
 var (
-	// ErrNotInLayout: the layout has no place for what was asked for. Nothing was done.
+	// ErrNotInLayout: the layout does not have this operation. Nothing was done.
 	ErrNotInLayout = errors.New("the layout can't do this")
 
-	// ErrNotAtomic: several events in one atomic write, which no older layout has: use AppendEach, or migrate. It is an
-	// ErrNotInLayout; nothing was written and the writer lives.
+	// ErrNotAtomic: several events in one atomic write, which no older layout has. Use AppendEach,
+	// or migrate the journal. It is an ErrNotInLayout. Nothing was written, and the writer stays
+	// usable.
 	ErrNotAtomic = fmt.Errorf("%w: an atomic write of several events", ErrNotInLayout)
 
-	// ErrLastEvent: a permanent deletion of the last event in the layout Naive, which knows the highest sequence number by
-	// that event alone: its number, and all below, would be given again. It is an ErrNotInLayout; nothing was deleted. Delete up
-	// to the number before.
+	// ErrLastEvent: a permanent deletion of the last event in the layout Naive. The layout stores
+	// the highest sequence number only as the number of that event, so its number and all below
+	// would be used again. It is an ErrNotInLayout. Nothing was deleted. Delete up to the number
+	// before.
 	ErrLastEvent = fmt.Errorf("%w: removing the last event, as its number would be given again", ErrNotInLayout)
 
-	// ErrNoEvent: there is no event of that sequence number to confirm.
+	// ErrNoEvent: there is no event with this sequence number to confirm.
 	ErrNoEvent = errors.New("there is no such event")
 )
 
-// ItemError names a stored item that can't be read, and has its bytes at hand. errors.Is dynajournal.ErrCorruptItem.
+// ItemError names a stored item that can't be read. errors.Is [dynajournal.ErrCorruptItem].
 type ItemError struct {
 	Table string
-	// Key is the item's hash key; for an event SequenceNumber is its number, and for a mark 0.
+	// Key is the hash key of the item. SequenceNumber is the number of an event, 0 for a mark.
 	Key            string
 	SequenceNumber int64
-	// Attribute is the one that can't be read.
+	// Attribute is the attribute that can't be read.
 	Attribute string
-	// Raw is the event's message as stored, whichever attribute it is; nil if there is none, or it is no bytes.
+	// Raw is the stored message of the event, also if another attribute is damaged. It is nil if
+	// there is none, or if it is not of bytes.
 	Raw []byte
-	// Err is why.
+	// Err is the reason.
 	Err error
 }
 
@@ -46,7 +50,7 @@ func (e *ItemError) Error() string {
 		dynajournal.ErrCorruptItem, e.Table, e.Key, e.SequenceNumber, e.Attribute, e.Err)
 }
 
-// Is makes it dynajournal.ErrCorruptItem.
+// Is reports whether target is [dynajournal.ErrCorruptItem].
 func (e *ItemError) Is(target error) bool { return target == dynajournal.ErrCorruptItem }
 
 func (e *ItemError) Unwrap() error { return e.Err }

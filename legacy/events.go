@@ -11,12 +11,14 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-// Events reads the events of a persistence id in the order of their sequence numbers, each once; those that are marked as
-// deleted, too, as Event.Deleted says. Numbers at which no event stands are passed over. It needs no writer and disturbs
-// none. An id that was never written has no events, which is no error.
+// Events reads the events of a persistence id in the order of their sequence numbers, each once,
+// including events that are marked as deleted (see Event.Deleted). Numbers without an event are
+// skipped. It needs no writer and does not interfere with one. A persistence id that was never
+// written has no events, which is not an error.
 //
-// After an error the sequence ends. Reading stops when the loop is left. In the hash-key-only layouts it holds up to
-// Config.Journal.ReplayParallelism times Config.Journal.MaxBatchGet events, in the naive ones a page of 1 MB.
+// After an error the sequence ends. Reading stops when the loop ends. In the hash-key-only layouts
+// it holds up to Config.Journal.ReplayParallelism times Config.Journal.MaxBatchGet events in
+// memory, in the naive ones a page of 1 MB.
 func (j *Journal) Events(ctx context.Context, persistenceID string, r dynajournal.Range) iter.Seq2[Event, error] {
 	return j.ReadableEvents(ctx, persistenceID, r, nil)
 }
@@ -35,7 +37,7 @@ func (j *Journal) ReadableEvents(
 			return nil
 		})
 		if err != nil {
-			yield(Event{}, fmt.Errorf("read events of %q: %w", persistenceID, j.named(err)))
+			yield(Event{}, fmt.Errorf("read events of %q: %w", persistenceID, j.withTable(err)))
 		}
 	}
 }
@@ -70,10 +72,10 @@ func (j *Journal) readEvents(
 	return j.replay(ctx, op, &m, pid, w, emit)
 }
 
-// errStop ends a reading that has enough.
+// errStop ends a reading whose caller needs no more events.
 var errStop = errors.New("enough was read")
 
-// replay gives the events of a window to emit.
+// replay passes the events of a window to emit.
 func (j *Journal) replay(ctx context.Context, op *lifetime.Operation, m *dynamo.Meter, pid string, w window, emit func(Event) error) error {
 	if w.limit == 0 {
 		return nil
@@ -107,18 +109,18 @@ func (j *Journal) replay(ctx context.Context, op *lifetime.Operation, m *dynamo.
 	return err
 }
 
-// corrupt tells of an event that can't be read.
-func (j *Journal) corrupt(err error, tell func(*ItemError) error) error {
+// corrupt passes the error of an event that can't be read to handle.
+func (j *Journal) corrupt(err error, handle func(*ItemError) error) error {
 	item, ok := errors.AsType[*ItemError](err)
 	if !ok {
 		return err
 	}
 	item.Table = j.config.Journal.JournalTable
-	return tell(item)
+	return handle(item)
 }
 
-// named gives an error of an item the table's name.
-func (j *Journal) named(err error) error {
+// withTable adds the name of the table to an error of an item.
+func (j *Journal) withTable(err error) error {
 	if item, ok := errors.AsType[*ItemError](err); ok {
 		item.Table = j.config.Journal.JournalTable
 	}

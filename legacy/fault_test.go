@@ -27,10 +27,10 @@ func (b *bench) inject(f embedded.Fault) (stop func()) {
 	return stop
 }
 
-// hook returns a hook that calls f after each attempt of a request.
-func hook(f func(dynajournal.Request)) dynajournal.Hook {
-	return dynajournal.Hook{OnRequest: func(_ context.Context, r dynajournal.Request) { f(r) }}
-}
+// hook is called for every attempt.
+type hook func(dynajournal.Request)
+
+func (h hook) OnRequest(_ context.Context, r dynajournal.Request) { h(r) }
 
 // span is the numbers from first to last.
 func span(first, last int64) []int64 {
@@ -41,7 +41,8 @@ func span(first, last int64) []int64 {
 	return all
 }
 
-// TestNothingIsLostToFaults writes, reads, deletes and recovers while requests go wrong in every way that a retry can mend.
+// TestNothingIsLostToFaults writes, reads, deletes and recovers while requests go wrong in every
+// way that a retry can mend.
 func TestNothingIsLostToFaults(t *testing.T) {
 	t.Parallel()
 	const events, deleted = 130, 40
@@ -99,7 +100,8 @@ func TestNothingIsLostToFaults(t *testing.T) {
 	}
 }
 
-// TestPutWhoseAnswerWasLostIsAcknowledgedOnce loses the answers of the event's put, of the mark's, and of both.
+// TestPutWhoseAnswerWasLostIsAcknowledgedOnce loses the answers of the event's put, of the mark's,
+// and of both.
 func TestPutWhoseAnswerWasLostIsAcknowledgedOnce(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
@@ -120,8 +122,8 @@ func TestPutWhoseAnswerWasLostIsAcknowledgedOnce(t *testing.T) {
 	}
 }
 
-// TestSameEventOfAnotherWriterIsNotTakenForOnesOwn loses a put that was not done, and lets another writer write the very same
-// event before the put is tried again.
+// TestSameEventOfAnotherWriterIsNotTakenForOnesOwn loses a put that was not done, and lets another
+// writer write the very same event before the put is tried again.
 func TestSameEventOfAnotherWriterIsNotTakenForOnesOwn(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
@@ -153,8 +155,8 @@ func TestSameEventOfAnotherWriterIsNotTakenForOnesOwn(t *testing.T) {
 	}
 }
 
-// TestEventWithoutItsMarkIsFound refuses the high mark: the outcome is unknown, every reader finds the event, and a recovery
-// puts the mark.
+// TestEventWithoutItsMarkIsFound refuses the high mark: the outcome is unknown, every reader finds
+// the event, and a recovery puts the mark.
 func TestEventWithoutItsMarkIsFound(t *testing.T) {
 	t.Parallel()
 	for _, layout := range []legacy.Layout{legacy.HashKey, legacy.HashKeyUnprefixed} {
@@ -193,7 +195,8 @@ func TestEventWithoutItsMarkIsFound(t *testing.T) {
 	}
 }
 
-// TestEventTakenOverByARecoveryIsAcknowledged lets another writer recover between the event's put and the mark's.
+// TestEventTakenOverByARecoveryIsAcknowledged lets another writer recover between the event's put
+// and the mark's.
 func TestEventTakenOverByARecoveryIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, legacy.HashKey)
@@ -218,8 +221,8 @@ func TestEventTakenOverByARecoveryIsAcknowledged(t *testing.T) {
 	}
 }
 
-// TestStaleWriterWhereEventsWereRemoved lets a writer wake up where events were written and removed meanwhile: it is told so,
-// and nothing of it stays.
+// TestStaleWriterWhereEventsWereRemoved lets a writer continue where events were written and
+// removed in between. It gets a conflict, and nothing of it stays.
 func TestStaleWriterWhereEventsWereRemoved(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
@@ -249,7 +252,8 @@ func TestStaleWriterWhereEventsWereRemoved(t *testing.T) {
 	}
 }
 
-// TestStaleWriterWhoseEventWasMarked has a writer whose event a recovery has found and marked as deleted before it is told.
+// TestStaleWriterWhoseEventWasMarked has a writer whose event a recovery has found and marked as
+// deleted before its append returns.
 func TestStaleWriterWhoseEventWasMarked(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, legacy.HashKey)
@@ -351,7 +355,7 @@ func TestCancelledAppend(t *testing.T) {
 			b.config.Journal.Hooks = []dynajournal.Hook{hook(func(r dynajournal.Request) {
 				if r.Operation == "PutItem" && r.Err != nil && once.CompareAndSwap(false, true) {
 					cancel()
-					<-returned // the next try comes when the caller has gone
+					<-returned // the next attempt begins when the caller has returned
 				}
 			})}
 			w := b.recovered(b.open(), "a")
@@ -374,7 +378,8 @@ func TestCancelledAppend(t *testing.T) {
 	}
 }
 
-// TestSameEventOfAnotherWriterIsAConflict has two writers that write the very same event, and no fault.
+// TestSameEventOfAnotherWriterIsAConflict has two writers that write the very same event, and no
+// fault.
 func TestSameEventOfAnotherWriterIsAConflict(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
@@ -389,7 +394,8 @@ func TestSameEventOfAnotherWriterIsAConflict(t *testing.T) {
 	}
 }
 
-// TestMarkingAnEventThatIsRemovedMeanwhileLeavesNothing removes an event between the reading and the marking of a deletion.
+// TestMarkingAnEventThatIsRemovedMeanwhileLeavesNothing removes an event between the reading and
+// the marking of a deletion.
 func TestMarkingAnEventThatIsRemovedMeanwhileLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for _, layout := range []legacy.Layout{legacy.HashKey, legacy.NaiveProcessor} {

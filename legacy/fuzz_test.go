@@ -71,7 +71,8 @@ func goldenItems(tb testing.TB) [][]byte {
 	return all
 }
 
-// FuzzDecode reads any item as an event. What is read and has no more than an event is encoded to what reads the same.
+// FuzzDecode reads any item as an event. An event that was read is encoded to an item that reads
+// the same.
 func FuzzDecode(f *testing.F) {
 	for _, item := range goldenItems(f) {
 		var key struct{ Key struct{ S string } }
@@ -158,7 +159,7 @@ func TestGoldenEventsAreEncodedToTheSameBytes(t *testing.T) {
 			t.Errorf("decode %q: %v", keyOf(item), err)
 			continue
 		}
-		delete(item, attrConfirmations) // what was changed later
+		delete(item, attrConfirmations) // the fields that were changed later
 		item[attrDeleted] = text(notDeleted)
 		if again := encode(HashKey, s.eventKey(pid, seq), &e.Event); !reflect.DeepEqual(again, item) {
 			t.Errorf("event %d of %q is encoded as %v, the plug-in wrote %v", seq, pid, again, item)

@@ -152,8 +152,8 @@ func unprefixed(items []attributes) []attributes {
 	return all
 }
 
-// TestGoldenJournalsAreRead reads what the plug-in wrote, and compares with what it replayed itself, of those replays behind
-// which nothing was changed.
+// TestGoldenJournalsAreRead reads what the plug-in wrote, and compares it with those replays of the
+// plug-in after which nothing was changed.
 func TestGoldenJournalsAreRead(t *testing.T) {
 	t.Parallel()
 	for _, s := range scenarios(t) {
@@ -242,8 +242,9 @@ func checkGoingOn(b *bench, j *legacy.Journal, s scenario) {
 	}
 }
 
-// TestItemsWrittenFromGoAreThoseOfThePlugIn does the plug-in's steps again: the same items, but for its slips. Marking from
-// number 0 on has left an item without an event and a mark of number 0; removing has left no low marks.
+// TestItemsWrittenFromGoAreThoseOfThePlugIn does the plug-in's steps again: the same items, but for
+// its slips. Marking from number 0 on has left an item without an event and a mark of number 0;
+// removing has left no low marks.
 func TestItemsWrittenFromGoAreThoseOfThePlugIn(t *testing.T) {
 	t.Parallel()
 	for _, s := range scenarios(t) {
@@ -307,8 +308,8 @@ func redo(b *bench, j *legacy.Journal, s scenario, step goldenStep) {
 	}
 }
 
-// goldenPayload is the payload that the plug-in wrote at a number; where it removed it, the one that it wrote elsewhere stands
-// for it.
+// goldenPayload returns the payload that the plug-in wrote at a number. For a removed event it
+// returns a payload of another event.
 func goldenPayload(b *bench, s scenario, pid string, seq int64) serialization.Payload {
 	b.Helper()
 	for _, item := range s.items {

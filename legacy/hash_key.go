@@ -8,24 +8,28 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// hashKey is the layout with a hash key only. What holds in it among writers in Go:
+// hashKey is the layout with a hash key only. It keeps these invariants among writers in Go:
 //
-//   - A high mark with the value n is put only by who has put, or found, the event n; a low mark with the value n only before
-//     the item at n is removed, or after it was marked. Both only move up, and no mark is ever removed.
-//   - An event is acknowledged when the high mark of its number is at n or above. Its writer puts it, if nobody has before.
-//   - So beyond the highest mark at most the one event stands whose writer has not come to put the mark, or was told that the
-//     outcome is unknown. Who looks for the highest number looks there, too; who recovers puts the mark before going on.
-//   - A number whose event was removed is free again by its key. A writer that comes late and puts there finds the high mark of
-//     its number at n or above already, and the low mark as well, which it had to be before the item at n was removed: it
-//     takes its event back and has lost. Without the low mark it was a recovery that has found the event, and marked it.
+//   - A high mark with the value n is put only by a writer that has put event n, or found it. A low
+//     mark with the value n is put only before the item n is removed, or after it was marked. Both
+//     only rise, and no mark is ever removed.
+//   - An event is acknowledged when the high mark of its shard is at its number n or above. Its
+//     writer puts the mark if nobody has done so before.
+//   - Therefore at most one event is stored beyond the highest mark: its writer has not put the
+//     mark yet, or got an unknown outcome. A search for the highest number reads there too, and a
+//     recovery puts the mark before it continues.
+//   - The key of a removed event is free again. A late writer that puts event n there finds the
+//     high mark of its shard at n or above, and also the low mark, which was put before the item
+//     was removed. It removes its event again and has lost. If the low mark is lower, a recovery
+//     has found the event and put the high mark.
 type hashKey struct {
 	client      *dynamo.Client
 	table       string
-	prefix      string // of every key: the journal's name and a dash, or nothing
+	prefix      string // of every key: the name of the journal and a dash, or empty
 	shards      int64
-	batch       int64 // keys of one request
+	batch       int64 // number of keys in a request
 	parallelism int
-	// start runs a goroutine that the end of the journal waits for.
+	// start runs a goroutine that Journal.Close waits for.
 	start func(work func())
 }
 

@@ -10,9 +10,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// deleteTo goes up in steps, each done before the next begins. A step has no more numbers than there are shards, so a low mark
-// only gives way to that of a number whose step comes later: what a crash leaves is never below all low marks, and the next
-// deletion begins there.
+// deleteTo deletes in ascending steps, each of which ends before the next begins. A step has at
+// most as many numbers as there are shards, so a low mark is replaced only by that of a number of a
+// later step. After a crash the lowest low mark is therefore at most the first number that is left,
+// and the next deletion begins there.
 func (s *hashKey) deleteTo(ctx context.Context, m *dynamo.Meter, pid string, to, _ int64, mark bool) (int64, error) {
 	low, err := s.readMarks(ctx, m, lowKind, pid)
 	if err != nil {
@@ -31,8 +32,9 @@ func (s *hashKey) deleteTo(ctx context.Context, m *dynamo.Meter, pid string, to,
 	return deleted, nil
 }
 
-// firstLeft is the first number that may not have been deleted. Only where every shard has a low mark, and these are of
-// numbers in a row, is all below them known to be deleted; else single events may have been.
+// firstLeft returns the first number that may not have been deleted. All numbers below the lowest
+// low mark are known to be deleted only if every shard has a low mark and their values are
+// consecutive. Otherwise single events may have been deleted.
 func (s *hashKey) firstLeft(low []int64) int64 {
 	least, most := slices.Min(low), slices.Max(low)
 	if least < 1 || most-least != s.shards-1 {
@@ -41,7 +43,7 @@ func (s *hashKey) firstLeft(low []int64) int64 {
 	return least
 }
 
-// deleteStep deletes the numbers lo to hi. low are the values of the low marks by shard.
+// deleteStep deletes the numbers lo to hi. low has the values of the low marks by shard.
 func (s *hashKey) deleteStep(ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64, low []int64, mark bool) (int64, error) {
 	items, err := s.chunk(ctx, m, pid, lo, hi)
 	if err != nil {
@@ -71,7 +73,7 @@ func (s *hashKey) deleteStep(ctx context.Context, m *dynamo.Meter, pid string, l
 	return deleted, nil
 }
 
-// raiseLowMarks puts the low mark of each number; nothing where it is as high already.
+// raiseLowMarks puts the low mark of each number, unless it is as high already.
 func (s *hashKey) raiseLowMarks(ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64, low []int64) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(s.parallelism)
@@ -84,7 +86,7 @@ func (s *hashKey) raiseLowMarks(ctx context.Context, m *dynamo.Meter, pid string
 	return group.Wait()
 }
 
-// markEvents marks the events among some items.
+// markEvents marks the events among items as deleted.
 func (s *hashKey) markEvents(ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64, items map[string]dynamo.Attributes) (int64, error) {
 	var keys []dynamo.Attributes
 	for seq := lo; seq <= hi; seq++ {

@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// readMarks reads all marks of a kind, by their shards; -1 where there is none.
+// readMarks reads all marks of a kind. The result has their values by shard, -1 for a missing mark.
 func (s *hashKey) readMarks(ctx context.Context, m *dynamo.Meter, kind, pid string) ([]int64, error) {
 	keys, values, shardOf := make([]dynamo.Attributes, s.shards), make([]int64, s.shards), make(map[string]int, s.shards)
 	for shard := range keys {
@@ -70,7 +70,8 @@ func (s *hashKey) highest(ctx context.Context, m *dynamo.Meter, pid string) (int
 	return s.beyond(ctx, m, pid, max(0, slices.Max(high)))
 }
 
-// beyond is the last number that is taken in a row behind a high mark: by an event whose writer has not come to put the mark.
+// beyond returns the last number of the consecutive events that begin after a high mark. Their
+// writer has not put its mark.
 func (s *hashKey) beyond(ctx context.Context, m *dynamo.Meter, pid string, mark int64) (int64, error) {
 	for seq := mark; seq < dynajournal.MaxSequenceNumber; seq++ {
 		item, err := s.client.Get(ctx, m, s.table, s.eventKey(pid, seq+1))
@@ -84,7 +85,7 @@ func (s *hashKey) beyond(ctx context.Context, m *dynamo.Meter, pid string, mark 
 	return dynajournal.MaxSequenceNumber, nil
 }
 
-// markMovesUp is the condition under which a mark is put.
+// markMovesUp is the condition of the put of a mark.
 const markMovesUp = "attribute_not_exists(" + attrSequence + ") OR " + attrSequence + " < :v"
 
 func (s *hashKey) putMark(ctx context.Context, m *dynamo.Meter, kind, pid string, seq int64) error {
@@ -94,7 +95,7 @@ func (s *hashKey) putMark(ctx context.Context, m *dynamo.Meter, kind, pid string
 	return s.client.Put(ctx, m, dynamo.Put{Table: s.table, Item: item, Condition: markMovesUp, Values: values})
 }
 
-// raise puts a mark. One that is as high is as good.
+// raise puts a mark, unless the stored one is as high.
 func (s *hashKey) raise(ctx context.Context, m *dynamo.Meter, kind, pid string, seq int64) error {
 	err := s.putMark(ctx, m, kind, pid, seq)
 	if err != nil && !errors.Is(err, dynamo.ErrConditionFailed) {
@@ -103,7 +104,7 @@ func (s *hashKey) raise(ctx context.Context, m *dynamo.Meter, kind, pid string, 
 	return nil
 }
 
-// lowMark is the low mark of a number's shard; 0 if there is none.
+// lowMark returns the low mark of the shard of a number, 0 without one.
 func (s *hashKey) lowMark(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (int64, error) {
 	item, err := s.client.Get(ctx, m, s.table, s.markKey(lowKind, pid, seq))
 	if err != nil {

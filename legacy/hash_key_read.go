@@ -12,8 +12,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// items reads in requests of at most batch keys, of which parallelism are under way at most; what was read ahead of the one
-// that is being handed out is held.
+// items reads in requests of at most batch keys, with at most parallelism requests in flight. It
+// holds the responses that were read ahead of the current one.
 func (s *hashKey) items(ctx context.Context, m *dynamo.Meter, pid string, from, to, wanted int64, emit func(int64, dynamo.Attributes) error) error {
 	if from > to {
 		return nil
@@ -43,13 +43,14 @@ func (s *hashKey) items(ctx context.Context, m *dynamo.Meter, pid string, from, 
 		ahead = append(ahead, r)
 		next, done = hi+1, hi == to
 	}
-	defer func() { // none outlives the reading
+	defer func() { // no request outlives the reading
 		cancel()
 		for _, r := range ahead {
 			<-r.answer
 		}
 	}()
-	// No more is read ahead than is wanted: not every number has an event, so it may take more requests in the end.
+	// No more is read ahead than is wanted. Not every number has an event, so more requests may
+	// follow.
 	most := min(int64(s.parallelism), (wanted-1)/s.batch+1)
 	for !done || len(ahead) > 0 {
 		for !done && int64(len(ahead)) < most {
@@ -75,7 +76,7 @@ func (s *hashKey) items(ctx context.Context, m *dynamo.Meter, pid string, from, 
 	return nil
 }
 
-// chunk reads the items of some numbers, by key, in one request where they are not too large for it.
+// chunk reads the items of the numbers lo to hi. The result has them by key.
 func (s *hashKey) chunk(ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64) (map[string]dynamo.Attributes, error) {
 	keys := make([]dynamo.Attributes, hi-lo+1)
 	for i := range keys {
@@ -92,7 +93,7 @@ func (s *hashKey) chunk(ctx context.Context, m *dynamo.Meter, pid string, lo, hi
 	return byKey, nil
 }
 
-// The scan reads events and high marks. What has neither has no event and never had one.
+// scan selects events and high marks. A persistence id without either never had an event.
 func (s *hashKey) scan() *dynamodb.ScanInput {
 	return &dynamodb.ScanInput{
 		ProjectionExpression: aws.String("#key"),

@@ -28,7 +28,7 @@ func (s *hashKey) takeOver(ctx context.Context, m *dynamo.Meter, pid string, sna
 			return highest, nil
 		}
 		err = s.fence(ctx, m, pid, highest+1)
-		if errors.Is(err, dynamo.ErrConditionFailed) { // a writer was faster, or an earlier try of this put
+		if errors.Is(err, dynamo.ErrConditionFailed) { // another writer or an earlier attempt has put the mark
 			continue
 		}
 		if err == nil {
@@ -38,8 +38,9 @@ func (s *hashKey) takeOver(ctx context.Context, m *dynamo.Meter, pid string, sna
 	}
 }
 
-// fence takes the number behind the highest before a writer goes on after a snapshot beyond it, as by an event that was
-// written and removed: one of before that writes there has lost. dynamo.ErrConditionFailed says that one was faster.
+// fence takes the number after the highest, like an event that was written and removed, before a
+// writer continues after a snapshot beyond it: an earlier writer that puts there has lost. It
+// returns dynamo.ErrConditionFailed if another writer was first.
 func (s *hashKey) fence(ctx context.Context, m *dynamo.Meter, pid string, seq int64) error {
 	if err := s.raise(ctx, m, lowKind, pid, seq); err != nil {
 		return err
@@ -57,7 +58,7 @@ func (s *hashKey) put(ctx context.Context, m *dynamo.Meter, e *newEvent) error {
 	case err == nil:
 		return nil
 	case !errors.Is(err, dynamo.ErrConditionFailed):
-		return unsure(err) // the event stands, but who looks for it may not yet find it
+		return unsure(err) // the event is stored, but a reader may not find it yet
 	}
 	low, lowErr := s.lowMark(ctx, m, e.pid, e.seq)
 	switch {
@@ -65,14 +66,14 @@ func (s *hashKey) put(ctx context.Context, m *dynamo.Meter, e *newEvent) error {
 		return unsure(lowErr)
 	case low >= e.seq: // the number had been written and removed, or is being removed
 		return s.takeBack(ctx, m, e)
-	case !ours: // another writer may have put the same, and its mark
+	case !ours: // another writer may have put the same event and its mark
 		return unsure(err)
 	}
-	return nil // marked by an earlier try, or by a recovery that has found the event
+	return nil // the mark is from an earlier attempt, or from a recovery that has found the event
 }
 
-// takeBack removes an event that was put at a number that had been removed before: below what anybody goes on from. One that
-// was marked meanwhile has been taken over, and stays.
+// takeBack removes an event that was put at a number that had been removed before. No reader uses
+// it. An event that was marked as deleted in between was taken over, and stays.
 func (s *hashKey) takeBack(ctx context.Context, m *dynamo.Meter, e *newEvent) error {
 	err := s.client.Remove(ctx, m, dynamo.Put{
 		Table:     s.table,

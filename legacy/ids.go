@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// maxSegments bounds the goroutines and requests of a scan.
+// maxSegments limits the goroutines and concurrent requests of a scan.
 const maxSegments = 1000
 
 // CurrentPersistenceIDs lists the persistence ids that have events, or in the hash-key-only layouts
@@ -37,7 +37,7 @@ func (j *Journal) CurrentPersistenceIDs(ctx context.Context, opts dynajournal.ID
 	}
 }
 
-// checkIDsOptions returns what is wrong with opts, or what the layouts do not have.
+// checkIDsOptions returns an error if opts are invalid or not available in the older layouts.
 func checkIDsOptions(opts dynajournal.IDsOptions) error {
 	switch {
 	case opts.After != "" || opts.Prefix != "" || opts.Sorted:
@@ -102,8 +102,8 @@ func (j *Journal) listIDs(ctx context.Context, opts dynajournal.IDsOptions, emit
 		cancel(err)
 		for range found { // until the last segment has ended
 		}
-		<-ended                      //nolint:errcheck // why it has ended is known
-		if errors.Is(err, errStop) { // who has left the loop is told nothing more
+		<-ended                      //nolint:errcheck // the cause of its end is known
+		if errors.Is(err, errStop) { // the caller has left the loop
 			return nil
 		}
 		return err
@@ -111,7 +111,7 @@ func (j *Journal) listIDs(ctx context.Context, opts dynajournal.IDsOptions, emit
 	return <-ended
 }
 
-// scanIDs reads one segment of the table. Of items of one id that come one after the other it tells one.
+// scanIDs reads one segment of the table. It sends consecutive items of the same id once.
 func (j *Journal) scanIDs(ctx context.Context, segment, segments int, found chan<- string) error {
 	in := j.store.scan()
 	in.TableName, in.ConsistentRead = &j.config.Journal.JournalTable, aws.Bool(true)

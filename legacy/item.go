@@ -13,8 +13,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/persistentpb"
 )
 
-// Attribute names. The hash-key-only layouts have attrKey, and attrSequence in marks; the naive ones have one of the ids, and
-// attrSequence as the range key.
+// Attribute names. The hash-key-only layouts have attrKey, and attrSequence in marks. The naive
+// layouts have one of the id attributes as the hash key, and attrSequence as the range key.
 const (
 	attrKey           = "key"
 	attrPersistenceID = "persistenceId"
@@ -36,16 +36,16 @@ func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// message is the serialized form of an event. The fields of old are written as Akka 2.3 did, where the layout is of its time:
-// a 0.3 message has no writer, and the flags that nobody sets. To the naive ones the writer is added, so that a writer can
-// tell its own event; who does not know the field passes over it.
+// message returns the serialized form of an event, with the fields that Akka 2.3 wrote: a message
+// of 0.3 has no writer, and has flags that are never set. In the naive layouts the writer's UUID is
+// added, so that a writer recognizes its own event. Readers that do not know the field skip it.
 func message(l Layout, e *dynajournal.Event) []byte {
 	m := &persistentpb.PersistentMessage{
 		Payload:       &persistentpb.PersistentPayload{SerializerId: &e.SerializerID, Payload: e.Bytes},
 		SequenceNr:    &e.SequenceNumber,
 		PersistenceId: &e.PersistenceID,
 	}
-	if e.Bytes == nil { // absent would not be empty
+	if e.Bytes == nil { // absent is not the same as empty
 		m.Payload.Payload = []byte{}
 	}
 	if e.SerializerManifest != "" {
@@ -60,7 +60,7 @@ func message(l Layout, e *dynajournal.Event) []byte {
 	return persistentpb.Encode(m)
 }
 
-// encode makes an event's item.
+// encode returns the item of an event.
 func encode(l Layout, key dynamo.Attributes, e *dynajournal.Event) dynamo.Attributes {
 	key[attrPayload] = &types.AttributeValueMemberB{Value: message(l, e)}
 	if l.marks() {
@@ -69,8 +69,8 @@ func encode(l Layout, key dynamo.Attributes, e *dynajournal.Event) dynamo.Attrib
 	return key
 }
 
-// decode reads the item at a sequence number. An item without a payload is no event: false. Errors are *ItemError, without
-// their table.
+// decode reads the item at a sequence number. It reports false for an item without a payload, which
+// is not an event. Errors are *ItemError without the table.
 func decode(pid string, seq int64, key string, item dynamo.Attributes) (Event, bool, error) {
 	e := Event{Event: dynajournal.Event{PersistenceID: pid, SequenceNumber: seq}}
 	fail := func(attribute string, raw []byte, err error) (Event, bool, error) {
@@ -119,7 +119,7 @@ func sorted(channels []string) []string {
 	return channels
 }
 
-// sequenceOf reads the number in a mark or a range key. Errors are *ItemError, without their table.
+// sequenceOf reads the number of a mark or a range key. Errors are *ItemError without the table.
 func sequenceOf(key string, item dynamo.Attributes) (int64, error) {
 	fail := func(err error) (int64, error) {
 		return 0, &ItemError{Key: key, Attribute: attrSequence, Err: err}
@@ -138,14 +138,14 @@ func sequenceOf(key string, item dynamo.Attributes) (int64, error) {
 	return n, nil
 }
 
-// samePayload says whether the payload of an item is that of another, to the byte.
+// samePayload reports whether two items have the same payload.
 func samePayload(a, b dynamo.Attributes) bool {
 	x, okX := a[attrPayload].(*types.AttributeValueMemberB)
 	y, okY := b[attrPayload].(*types.AttributeValueMemberB)
 	return okX && okY && string(x.Value) == string(y.Value)
 }
 
-// keyText shows the key of an event's item.
+// keyText returns the key of an event's item as text.
 func keyText(key dynamo.Attributes) string {
 	for _, name := range []string{attrKey, attrPersistenceID, attrProcessorID} {
 		if v, ok := key[name].(*types.AttributeValueMemberS); ok {

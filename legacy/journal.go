@@ -10,7 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/private"
 )
 
-// Journal is an open journal of an older layout. It is safe for concurrent use; one serves a whole process. Close it at the end.
+// Journal is an open journal of an older layout. It is safe for concurrent use. A process needs
+// only one. Close it at the end.
 type Journal struct {
 	config Config
 	client *dynamo.Client
@@ -18,10 +19,11 @@ type Journal struct {
 	life   lifetime.Lifetime
 }
 
-// Open opens a journal whose table exists (see CreateTable), and checks that the table's key is that of the layout.
+// Open opens a journal whose table exists (see [CreateTable]), and checks that the table has the
+// key of the layout.
 //
-// Errors: dynajournal.ErrInvalidArgument, ErrTableNotFound, ErrTableSchema (it says what the table looks like), and those of
-// any request.
+// Errors: [dynajournal.ErrInvalidArgument], ErrTableNotFound, ErrTableSchema (it names the layouts
+// that the table could have), and those of any request.
 func Open(ctx context.Context, config Config) (*Journal, error) {
 	config, client, err := config.connect()
 	if err != nil {
@@ -37,7 +39,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 	return j, nil
 }
 
-// store is the store of the layout. start runs a goroutine that the end of the journal waits for.
+// store returns the store of the layout. start runs a goroutine that Journal.Close waits for.
 func (c *Config) store(client *dynamo.Client, start func(work func())) store {
 	switch c.Layout {
 	case Naive:
@@ -59,18 +61,17 @@ func (c *Config) store(client *dynamo.Client, start func(work func())) store {
 	return s
 }
 
-// Close ends the journal: reading stops at once, appends that were sent are waited for, up to
-// Config.Journal.OperationTimeout. Everything that is called afterwards returns
-// dynajournal.ErrClosed. Closing twice does nothing. It does not wait for the body of a loop or a
-// Recover handler, in which it may be called, too: such a loop or call ends with ErrClosed when its
-// code returns.
+// Close ends the journal. Reading stops immediately. Close waits for appends that were sent, up to
+// Config.Journal.OperationTimeout. Every later call returns [dynajournal.ErrClosed]. Closing twice
+// does nothing. Close does not wait for the body of a loop or a Recover handler, and may be called
+// in one: the loop or Recover then ends with ErrClosed.
 func (j *Journal) Close() error {
 	j.life.Close(j.config.Journal.OperationTimeout)
 	j.client.Close()
 	return nil
 }
 
-// Layout is the journal's.
+// Layout returns the layout of the journal.
 func (j *Journal) Layout() Layout { return j.config.Layout }
 
 // begin enters an operation that reads.

@@ -176,7 +176,8 @@ func TestBadArgumentsAreRefusedAndLeaveTheWriterAlive(t *testing.T) {
 	}
 }
 
-// TestLongestID stores and numbers an id of which the longest key is at the limit, and refuses one a byte longer.
+// TestLongestID stores and numbers an id of which the longest key is at the limit, and refuses one
+// a byte longer.
 func TestLongestID(t *testing.T) {
 	t.Parallel()
 	for layout, longest := range map[legacy.Layout]int{
@@ -245,7 +246,8 @@ func TestConfirmations(t *testing.T) {
 	}
 }
 
-// TestLastEventOfTheNaiveLayouts deletes everything: the number of the last event is never given again.
+// TestLastEventOfTheNaiveLayouts deletes everything: the number of the last event is never given
+// again.
 func TestLastEventOfTheNaiveLayouts(t *testing.T) {
 	t.Parallel()
 	for _, layout := range []legacy.Layout{legacy.Naive, legacy.NaiveProcessor} {
@@ -278,8 +280,8 @@ func TestLastEventOfTheNaiveLayouts(t *testing.T) {
 	}
 }
 
-// TestDeletionBeginsBeforeSingleEventsThatWereDeleted has low marks of single events, as the old plug-in leaves them: in one
-// shard, and in all.
+// TestDeletionBeginsBeforeSingleEventsThatWereDeleted has low marks of single events, as the old
+// plug-in leaves them: in one shard, and in all.
 func TestDeletionBeginsBeforeSingleEventsThatWereDeleted(t *testing.T) {
 	t.Parallel()
 	for shards, singles := range map[int64][]int64{1000: {6}, 3: {4, 6, 8}} {
@@ -409,7 +411,8 @@ func TestClosedJournal(t *testing.T) {
 	}
 }
 
-// TestValuesAreWrittenByTheSerializersOfToday appends a string, a payload of Java's serialization, and reads both.
+// TestValuesAreWrittenByTheSerializersOfToday appends a string, a payload of Java's serialization,
+// and reads both.
 func TestValuesAreWrittenByTheSerializersOfToday(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {

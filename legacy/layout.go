@@ -10,19 +10,23 @@ import (
 // Layout is one of the older layouts.
 type Layout int
 
-// The older layouts. The zero Layout is none.
+// The older layouts. The zero Layout is not valid.
 const (
-	// HashKey is the layout of 0.3: one hash key, every key begins with the journal's name.
+	// HashKey is the layout of 0.3. It has one hash key, and every key begins with the journal's
+	// name.
 	HashKey Layout = iota + 1
-	// HashKeyUnprefixed is that of the first versions, whose keys lack the journal's name: one journal a table.
+	// HashKeyUnprefixed is the layout of the first versions. Its keys lack the journal's name, so a
+	// table has one journal.
 	HashKeyUnprefixed
-	// Naive is one item for an event, by persistence id and sequence number, with nothing but the payload.
+	// Naive has one item for an event, with the persistence id and the sequence number as its key,
+	// and nothing but the payload.
 	Naive
-	// NaiveProcessor is its oldest spelling, by processor id, with marks of deletion and confirmations.
+	// NaiveProcessor is the first form of Naive, with the processor id, marks of deletion and
+	// confirmations.
 	NaiveProcessor
 )
 
-// names are those of the command's flag --layout.
+// names has the values of the flag --layout of the command.
 var names = map[Layout]string{
 	HashKey:           "hash-key",
 	HashKeyUnprefixed: "hash-key-unprefixed",
@@ -30,10 +34,10 @@ var names = map[Layout]string{
 	NaiveProcessor:    "naive-processor",
 }
 
-// Layouts are all older layouts.
+// Layouts returns all older layouts.
 func Layouts() []Layout { return []Layout{HashKey, HashKeyUnprefixed, Naive, NaiveProcessor} }
 
-// String is the name that ParseLayout takes.
+// String returns the name that ParseLayout takes.
 func (l Layout) String() string {
 	if name, ok := names[l]; ok {
 		return name
@@ -41,8 +45,8 @@ func (l Layout) String() string {
 	return fmt.Sprintf("layout %d", int(l))
 }
 
-// ParseLayout gives the layout of a name: hash-key, hash-key-unprefixed, naive or naive-processor. Any other is
-// dynajournal.ErrInvalidArgument.
+// ParseLayout returns the layout of a name: hash-key, hash-key-unprefixed, naive or
+// naive-processor. For any other name it returns [dynajournal.ErrInvalidArgument].
 func ParseLayout(name string) (Layout, error) {
 	var all []string
 	for _, l := range Layouts() {
@@ -56,5 +60,5 @@ func ParseLayout(name string) (Layout, error) {
 
 func (l Layout) hashKeyOnly() bool { return l == HashKey || l == HashKeyUnprefixed }
 
-// marks says whether the layout has attributes for marks of deletion and confirmations.
+// marks reports whether the layout has attributes for marks of deletion and confirmations.
 func (l Layout) marks() bool { return l != Naive }

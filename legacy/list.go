@@ -7,17 +7,19 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// Listing is what stands in the table for one persistence id, all rising.
+// Listing has the items of the table for one persistence id, in ascending order.
 type Listing struct {
-	// LowMarks and HighMarks are the values of the marks that exist; the naive layouts have none.
+	// LowMarks and HighMarks are the values of the stored marks. The naive layouts have none.
 	LowMarks, HighMarks []int64
-	// SequenceNumbers are those of events, Deleted those of them that are marked as deleted.
+	// SequenceNumbers are the numbers of the events. Deleted are those that are marked as deleted.
 	SequenceNumbers, Deleted []int64
-	// WithoutPayload are the numbers of items that hold no event: what marking of a number that had none has left.
+	// WithoutPayload are the numbers of items without an event. Marking a number without an event
+	// made them.
 	WithoutPayload []int64
 }
 
-// List lists the items of a persistence id as they stand. It is for inspection: it reads every number up to the highest.
+// List lists the items of a persistence id as they are stored. It is for inspection: it reads every
+// number up to the highest.
 func (j *Journal) List(ctx context.Context, persistenceID string) (Listing, error) {
 	ctx, done, err := j.begin(ctx, persistenceID)
 	if err != nil {
@@ -26,7 +28,7 @@ func (j *Journal) List(ctx context.Context, persistenceID string) (Listing, erro
 	defer done()
 	l, err := j.list(ctx, persistenceID)
 	if err != nil {
-		return Listing{}, fmt.Errorf("list %q: %w", persistenceID, j.named(err))
+		return Listing{}, fmt.Errorf("list %q: %w", persistenceID, j.withTable(err))
 	}
 	return l, nil
 }
@@ -42,7 +44,7 @@ func (j *Journal) list(ctx context.Context, pid string) (Listing, error) {
 	if err != nil {
 		return l, err
 	}
-	// Number 0 has no event, but 0.3 leaves an item there.
+	// Number 0 has no event, but 0.3 stores an item there.
 	err = j.store.items(ctx, &m, pid, 0, highest, unlimited, func(seq int64, item dynamo.Attributes) error {
 		if item[attrPayload] == nil {
 			l.WithoutPayload = append(l.WithoutPayload, seq)

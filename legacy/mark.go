@@ -12,14 +12,14 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// marked says whether an event is marked as deleted.
+// marked reports whether an event is marked as deleted.
 func marked(item dynamo.Attributes) bool {
 	v, ok := item[attrDeleted].(*types.AttributeValueMemberS)
 	return ok && v.Value == isDeleted
 }
 
-// markDeleted marks events as deleted, where they still are, and says how many. Marking one that is not there would make an
-// item without a payload.
+// markDeleted marks the events that still exist as deleted, and returns how many it has marked.
+// Marking a missing event would make an item without a payload.
 func markDeleted(ctx context.Context, m *dynamo.Meter, client *dynamo.Client, table string, keys []dynamo.Attributes, parallelism int) (int64, error) {
 	var done atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)

@@ -12,18 +12,19 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// naive is the layout of one item for an event. What holds in it among writers in Go:
+// naive is the layout of one item for an event. It keeps these invariants among writers in Go:
 //
-//   - The highest number is that of the last item, and nothing else tells it. So the last item is never removed: where it can
-//     be marked it is, else its removal is refused.
-//   - An event is put under the condition that nothing stands at its number. A number that was removed is free again, so a
-//     writer first asks whether something stands at its number or behind it: a number is removed only while there is.
-//     Between the question and the put another writer could still write, go beyond and remove: nothing here can prevent that.
+//   - The highest number is that of the last item and is stored nowhere else. So the last item is
+//     never removed: it is marked if the layout has marks, otherwise its removal is refused.
+//   - An event is put under the condition that no item has its number. A removed number is free
+//     again. So a writer first checks that no item has its number or a higher one: a number is
+//     removed only while there is such an item. Between the check and the put another writer could
+//     write, go beyond and remove. The layout can't prevent that.
 type naive struct {
 	client      *dynamo.Client
 	table       string
 	hash        string // the name of the hash key
-	keepsMarks  bool   // there is an attribute for marks
+	keepsMarks  bool   // the layout has an attribute for marks
 	parallelism int
 }
 
@@ -31,7 +32,7 @@ func (s *naive) eventKey(pid string, seq int64) dynamo.Attributes {
 	return dynamo.Attributes{s.hash: text(pid), attrSequence: number(seq)}
 }
 
-// query asks for the items from lo to hi.
+// query returns a query for the items from lo to hi.
 func (s *naive) query(pid string, lo, hi int64) *dynamodb.QueryInput {
 	return &dynamodb.QueryInput{
 		TableName:                 &s.table,
@@ -41,7 +42,7 @@ func (s *naive) query(pid string, lo, hi int64) *dynamodb.QueryInput {
 	}
 }
 
-// end is the number of the first or the last item of an id from a number on; 0 if there is none.
+// end returns the number of the first or the last item of an id at or after from, 0 without one.
 func (s *naive) end(ctx context.Context, m *dynamo.Meter, pid string, from int64, last bool) (int64, error) {
 	in := s.query(pid, from, unlimited)
 	in.Limit, in.ScanIndexForward = aws.Int32(1), aws.Bool(!last)
@@ -75,7 +76,7 @@ func (s *naive) bounds(ctx context.Context, m *dynamo.Meter, pid string) (dynajo
 	return dynajournal.Bounds{Lowest: lowest, Highest: highest}, nil
 }
 
-// takeOver goes on behind the snapshot: the first event there is what remembers it.
+// takeOver continues after the snapshot. Its number is stored with the first event that is written.
 func (s *naive) takeOver(ctx context.Context, m *dynamo.Meter, pid string, snapshot int64) (int64, error) {
 	highest, err := s.highest(ctx, m, pid)
 	return max(highest, snapshot), err
@@ -122,7 +123,7 @@ func (s *naive) items(ctx context.Context, m *dynamo.Meter, pid string, from, to
 	}
 }
 
-// maxPage is more items than a page of 1 MB is likely to have.
+// maxPage is above the number of items of a usual page of 1 MB.
 const maxPage = 1000
 
 func (s *naive) deleteTo(ctx context.Context, m *dynamo.Meter, pid string, to, highest int64, mark bool) (int64, error) {

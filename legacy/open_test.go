@@ -101,7 +101,7 @@ func (b *bench) events(all iter.Seq2[legacy.Event, error]) []legacy.Event {
 	return events
 }
 
-// numbers are the sequence numbers of events, those of marked ones negative.
+// numbers returns the sequence numbers of events, negative for marked events.
 func numbers(events []legacy.Event) []int64 {
 	all := []int64{}
 	for _, e := range events {
@@ -113,7 +113,7 @@ func numbers(events []legacy.Event) []int64 {
 	return all
 }
 
-// bounds are those of an id.
+// bounds returns the bounds of an id.
 func (b *bench) bounds(j *legacy.Journal, pid string) dynajournal.Bounds {
 	b.Helper()
 	bounds, err := j.Bounds(b.Context(), pid)

@@ -8,17 +8,18 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// What a put can come to, beside success and the errors of requests.
+// Results of a put, besides success and the errors of requests.
 var (
 	errTaken  = errors.New("another writer has come first")
 	errUnsure = errors.New("the event may stand or not")
 )
 
-// unsure is an error after which nobody knows whether the event counts.
+// unsure returns an error after which it is not known whether the event counts.
 func unsure(cause error) error { return fmt.Errorf("%w: %w", errUnsure, cause) }
 
-// putEvent puts an event where nothing stands. ours says that the put is known to have been this writer's: where an answer was
-// lost and the very same event stands there, another writer may have put the same.
+// putEvent puts an event if no item has its key. ours reports whether the item is known to be of
+// this put. It is false if a response was lost and an equal event is stored: another writer may
+// have put it.
 func putEvent(ctx context.Context, m *dynamo.Meter, client *dynamo.Client, table, keyName string, e *newEvent) (ours bool, err error) {
 	err = client.Put(ctx, m, dynamo.Put{
 		Table:     table,
@@ -32,7 +33,7 @@ func putEvent(ctx context.Context, m *dynamo.Meter, client *dynamo.Client, table
 		return true, nil
 	case !errors.Is(err, dynamo.ErrConditionFailed):
 		return false, err
-	case !dynamo.MaybeApplied(err): // no try of this one was done
+	case !dynamo.MaybeApplied(err): // no attempt of this put was applied
 		return false, errTaken
 	}
 	standing := dynamo.OldItem(err)

@@ -9,14 +9,16 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Recover replays the events of a persistence id to the handler, in order, each once, those marked as deleted, too, and then
-// hands out the Writer that goes on from there. A nil handler replays nothing. What an earlier writer had put without coming
-// to mark it is found, marked, and replayed.
+// Recover replays the events of a persistence id to the handler, in order, each once, including
+// events that are marked as deleted. Then it returns the Writer that continues from there. A nil
+// handler replays nothing. An event whose writer did not put its mark is found, marked and
+// replayed.
 //
-// Two writers for one id can exist; only one of them can write, the other gets dynajournal.ErrWriterConflict and recovers
-// again. docs/layouts.md says how far each layout can keep that.
+// Two writers for one id can exist. Only one of them can write; the other gets
+// [dynajournal.ErrWriterConflict] and recovers again. docs/layouts.md describes how far each layout
+// guarantees that.
 //
-// Recover ends with the first error of the handler, which it returns. Other errors: dynajournal.ErrInvalidArgument,
+// Recover returns the first error of the handler. Other errors: dynajournal.ErrInvalidArgument,
 // ErrCorruptItem, ErrClosed, and those of any request.
 func (j *Journal) Recover(
 	ctx context.Context, persistenceID string, opts dynajournal.RecoverOptions, handler func(Event) error,
@@ -45,7 +47,7 @@ func (j *Journal) Recover(
 		err = j.replay(ctx, op, &w.recovery, persistenceID, window, handler)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("recover %q: %w", persistenceID, j.named(err))
+		return nil, fmt.Errorf("recover %q: %w", persistenceID, j.withTable(err))
 	}
 	return w, nil
 }

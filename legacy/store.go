@@ -9,37 +9,41 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// store is what the two kinds of layouts do each in its own way: hashKey and naive.
+// store has the operations that differ between hashKey and naive.
 type store interface {
-	// eventKey is the key of an event's item.
+	// eventKey returns the key of an event's item.
 	eventKey(pid string, seq int64) dynamo.Attributes
-	// bounds are the bounds of an id.
+	// bounds returns the bounds of a persistence id.
 	bounds(ctx context.Context, m *dynamo.Meter, pid string) (dynajournal.Bounds, error)
-	// highest is the highest number that is taken.
+	// highest returns the highest number that is taken.
 	highest(ctx context.Context, m *dynamo.Meter, pid string) (int64, error)
-	// takeOver does what has to be done before a writer may write, and gives the highest number that is taken then: at least
-	// that of the snapshot that the writer comes from.
+	// takeOver prepares an id for a new writer. It returns the highest number that is taken then,
+	// which is at least snapshot, the number of the snapshot that the writer continues from.
 	takeOver(ctx context.Context, m *dynamo.Meter, pid string, snapshot int64) (int64, error)
-	// items reads the items of a window in order, as far as there are some. wanted is how many of them are needed at most.
+	// items passes the stored items of a window to emit, in order. At most wanted of them are
+	// needed.
 	items(ctx context.Context, m *dynamo.Meter, pid string, from, to, wanted int64, emit func(seq int64, item dynamo.Attributes) error) error
-	// put puts an event under the condition that its number is free. It returns nil if the event is durable and will be found,
-	// errTaken if another writer has come first, an error with dynamo.MaybeApplied or of errUnsure if that is not known, and any
-	// other if the event is not there.
+	// put puts an event under the condition that its number is free. It returns nil if the event is
+	// durable and readers find it, errTaken if another writer was first, an error with
+	// dynamo.MaybeApplied or of errUnsure if the outcome is not known, and any other error if the
+	// event is not stored.
 	put(ctx context.Context, m *dynamo.Meter, e *newEvent) error
-	// deleteTo deletes the numbers up to one, which is at most the highest, and gives how many events it has deleted.
+	// deleteTo deletes the numbers up to to, which is at most the highest. It returns how many
+	// events it has deleted.
 	deleteTo(ctx context.Context, m *dynamo.Meter, pid string, to, highest int64, mark bool) (int64, error)
-	// marks are the values of the low and the high marks.
+	// marks returns the values of the low and the high marks.
 	marks(ctx context.Context, m *dynamo.Meter, pid string) (low, high []int64, err error)
-	// scan asks for what ids reads, and idOf tells which id an item of that is of; empty if it tells none.
+	// scan returns the scan that lists the ids. idOf returns the id of an item of the scan, empty
+	// if it has none.
 	scan() *dynamodb.ScanInput
 	idOf(item dynamo.Attributes) string
 }
 
-// newEvent is an event on its way into the table.
+// newEvent is an event that is to be written.
 type newEvent struct {
 	pid  string
 	seq  int64
 	item dynamo.Attributes
-	// send is asked before each try is sent: false means that it must not be.
+	// send is called before each attempt. After an error the attempt must not be sent.
 	send func() error
 }

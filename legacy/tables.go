@@ -14,13 +14,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// schema is a table's key: names and types of the hash key and, if there is one, the range key.
+// schema is the key of a table: names and types of the hash key and, if it has one, the range key.
 type schema struct {
 	hash, rng         string
 	hashType, rngType types.ScalarAttributeType
 }
 
-// schemas are those of each layout by the name that the command has for it, the current one among them.
+// schemas has the schema of each layout by its name in the command, including the current layout.
 var schemas = []struct {
 	layout string
 	schema schema
@@ -49,7 +49,7 @@ func (s schema) String() string {
 	return text
 }
 
-// schemaOf is the key of a table.
+// schemaOf returns the key of a table.
 func schemaOf(t *types.TableDescription) schema {
 	var s schema
 	kinds := map[string]types.ScalarAttributeType{}
@@ -66,7 +66,8 @@ func schemaOf(t *types.TableDescription) schema {
 	return s
 }
 
-// checkTable says whether the table has the layout's key, and if not, of which layouts it looks.
+// checkTable checks that the table has the key of the layout. Its error names the layouts that have
+// the key of the table.
 func (c *Config) checkTable(ctx context.Context, client *dynamo.Client) error {
 	table, err := client.DescribeTable(ctx, c.Journal.JournalTable)
 	if err != nil {
@@ -89,10 +90,11 @@ func (c *Config) checkTable(ctx context.Context, client *dynamo.Client) error {
 	return fmt.Errorf("%w: the layout %s needs %s, the table has %s: %s", dynajournal.ErrTableSchema, c.Layout, want, got, hint)
 }
 
-// CreateTable makes the table of a journal, on demand, and waits until it can be used. One that exists is kept.
+// CreateTable makes the table of a journal, billed on demand, and waits until it can be used. A
+// table that exists is kept.
 //
-// Errors: dynajournal.ErrInvalidArgument, ErrTableSchema (there is a table of that name with another key), and those of any
-// request.
+// Errors: [dynajournal.ErrInvalidArgument], ErrTableSchema (the table exists and has another key),
+// and those of any request.
 func CreateTable(ctx context.Context, config Config) error {
 	config, client, err := config.connect()
 	if err != nil {
@@ -119,8 +121,8 @@ func CreateTable(ctx context.Context, config Config) error {
 	return nil
 }
 
-// DeleteTable deletes the table of a journal with everything in it. One that has another layout's key is left: that is
-// dynajournal.ErrTableSchema; there being none is dynajournal.ErrTableNotFound.
+// DeleteTable deletes the table of a journal with all its items. A table with the key of another
+// layout is kept: [dynajournal.ErrTableSchema]. A missing table is [dynajournal.ErrTableNotFound].
 func DeleteTable(ctx context.Context, config Config) error {
 	config, client, err := config.connect()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// window is a [dynajournal.Range] with its defaults, checked.
+// window is a checked [dynajournal.Range] with its defaults.
 type window struct {
 	from, to, limit int64
 	// corrupt is called for each event that can't be read. Its error ends the reading.

@@ -8,35 +8,38 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-// Writer appends to one persistence id, and deletes from it. Recover hands it out; it belongs to that recovery. It is safe
-// for concurrent use: its calls queue, in the order they come, so that a later event is only written when the earlier one is
-// durable.
+// Writer appends to one persistence id, and deletes from it. Recover returns it. It is safe for
+// concurrent use: its calls queue in the order of their arrival, so that an event is only written
+// when the event before it is durable.
 //
-// A writer ends with the first error that leaves its picture of the journal in doubt (dynajournal.ErrWriterConflict,
-// ErrOutcomeUnknown); from then on every call returns dynajournal.ErrWriterEnded, and the caller recovers again. It holds no
-// resources: one that is no longer needed is just dropped.
+// A writer ends with the first error after which the state of the journal is not known
+// (dynajournal.ErrWriterConflict, ErrOutcomeUnknown). From then on every call returns
+// [dynajournal.ErrWriterEnded], and the caller recovers again. It holds no resources and needs no
+// closing.
 type Writer struct {
 	journal *Journal
 	pid     string
 	uuid    string
-	// recovery is what the recovery cost.
+	// recovery has the cost of the recovery.
 	recovery dynamo.Meter
 
-	// turn is held by the call under way. It guards next.
+	// turn is held by the current call. It guards next.
 	turn lifetime.Turn
 	next int64
 }
 
-// PersistenceID is the id that the writer writes to.
+// PersistenceID returns the id that the writer writes to.
 func (w *Writer) PersistenceID() string { return w.pid }
 
-// WriterUUID is the UUID that stands in every event of this writer in the naive layouts; the others have no place for it.
+// WriterUUID returns the UUID that is stored in every event of this writer in the naive layouts.
+// The other layouts do not store it.
 func (w *Writer) WriterUUID() string { return w.uuid }
 
-// RecoveryCost is what the recovery cost that handed the writer out.
+// RecoveryCost returns the cost of the recovery that returned the writer.
 func (w *Writer) RecoveryCost() dynajournal.Cost { return w.recovery.Cost() }
 
-// NextSequenceNumber is the sequence number that the next event gets. It waits for the calls under way.
+// NextSequenceNumber returns the sequence number of the next event. It waits for the calls before
+// it.
 func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
 	release, err := w.enter(ctx)
 	if err != nil {
@@ -46,8 +49,8 @@ func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
 	return w.next, nil
 }
 
-// enter enters a call on the writer, which the end of the journal waits for, and takes the writer's
-// turn. release ends both. A context that ends before changes nothing.
+// enter enters a call on the writer, which Journal.Close waits for, and takes the writer's turn.
+// release ends both. If ctx ends before, nothing changes.
 func (w *Writer) enter(ctx context.Context) (release func(), err error) {
 	done, err := w.journal.life.Begin()
 	if err != nil {
@@ -63,7 +66,7 @@ func (w *Writer) enter(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// begin enters an operation that ends with the context, and waits for the writer's turn.
+// begin enters an operation that ends with ctx or the journal, and waits for the writer's turn.
 func (w *Writer) begin(ctx context.Context) (context.Context, func(), error) {
 	ctx, done, err := w.journal.life.Read(ctx)
 	if err != nil {

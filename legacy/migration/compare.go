@@ -11,7 +11,7 @@ import (
 )
 
 // compareEvents finds the first difference of two histories. behind reports that the target only
-// lacks the end.
+// lacks the end of the history.
 func (r *run) compareEvents(ctx context.Context, pid string) (events int64, behind bool, _ *Difference, _ error) {
 	want, stopWant := iter.Pull2(live(r.source.Records(ctx, pid, ReadOptions{Pace: r.pace})))
 	defer stopWant()
@@ -36,7 +36,7 @@ func (r *run) compareEvents(ctx context.Context, pid string) (events int64, behi
 	}
 }
 
-// live are the records of a history that a reader can see: deleted numbers are kept taken by nothing that lasts.
+// live returns the records of a history that do not expire: all except those of deleted numbers.
 func live(records iter.Seq2[dynajournal.Record, error]) iter.Seq2[dynajournal.Record, error] {
 	return func(yield func(dynajournal.Record, error) bool) {
 		for r, err := range records {
@@ -91,7 +91,7 @@ func (r *run) compareSnapshots(ctx context.Context, pid string) (int64, *Differe
 		switch {
 		case err != nil:
 			return compared, nil, err
-		case !ok && r.opts.SourceLive: // it may be newer than the copy
+		case !ok && r.opts.SourceLive: // the snapshot may be newer than the copy
 			continue
 		case !ok:
 			return compared, &Difference{pid, s.SequenceNumber, "the target has no snapshot there"}, nil

@@ -8,7 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// copy copies one persistence id: its events, and then its snapshots, which must not be ahead of them.
+// copy copies one persistence id: its events, then its snapshots, which must not be ahead of the
+// events.
 func (r *run) copy(ctx context.Context, pid string) error {
 	var notes []Note
 	opts := ReadOptions{Pace: r.pace, Note: func(n Note) { notes = append(notes, n) }}
@@ -21,7 +22,7 @@ func (r *run) copy(ctx context.Context, pid string) error {
 	}
 	copied, err := r.target.PutRecords(ctx, pid, r.counted(records), dynajournal.PutRecordsOptions{Pace: r.pace})
 	if err != nil {
-		return err //nolint:wrapcheck // says what it is
+		return err //nolint:wrapcheck // names the persistence id
 	}
 	snapshots, written, err := r.snapshots(ctx, pid)
 	if err != nil {
@@ -43,7 +44,7 @@ func (r *run) copy(ctx context.Context, pid string) error {
 	return nil
 }
 
-// counted tells the progress of a long history from time to time.
+// counted counts the events of a long history for the progress.
 func (r *run) counted(records iter.Seq2[dynajournal.Record, error]) iter.Seq2[dynajournal.Record, error] {
 	const step = 100
 	return func(yield func(dynajournal.Record, error) bool) {
@@ -61,12 +62,13 @@ func (r *run) counted(records iter.Seq2[dynajournal.Record, error]) iter.Seq2[dy
 	}
 }
 
-// new is the history from the last event on that is whole in the target. A low mark that is not that of the target begins it,
-// as it may have to say what it cuts.
+// new returns the history from the last event that is complete in the target. If the low marks of
+// source and target differ, it begins with the low mark, which may have to name an atomic write
+// that it cuts.
 func (r *run) new(ctx context.Context, pid string, opts ReadOptions) (iter.Seq2[dynajournal.Record, error], error) {
 	bounds, err := r.target.Bounds(ctx, pid)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // says what it is
+		return nil, err //nolint:wrapcheck // names the persistence id
 	}
 	if opts.From, err = r.last(ctx, pid, bounds); err != nil {
 		return nil, err
@@ -87,7 +89,8 @@ func (r *run) new(ctx context.Context, pid string, opts ReadOptions) (iter.Seq2[
 	}, nil
 }
 
-// begun begins to read records, and looks at the first, which next gives all the same.
+// begun begins to read records and returns the first. next returns all records, including the
+// first.
 func begun(records iter.Seq2[dynajournal.Record, error]) (first dynajournal.Record, next func() (dynajournal.Record, error, bool), stop func()) {
 	pull, stop := iter.Pull2(records)
 	first, err, ok := pull()
@@ -101,8 +104,9 @@ func begun(records iter.Seq2[dynajournal.Record, error]) (first dynajournal.Reco
 	}, stop
 }
 
-// last is where the last event, atomic write or closed span of the target begins, so that a copy that goes on there compares it.
-// It looks back over the parts of an atomic write that an earlier copy has left.
+// last returns the number at which the last event, atomic write or closed span of the target
+// begins, so that a copy that continues there compares it. It skips the members of an incomplete
+// atomic write, which an earlier copy has left.
 func (r *run) last(ctx context.Context, pid string, bounds dynajournal.Bounds) (int64, error) {
 	const block = 100
 	lowest := max(bounds.Lowest, 1)
@@ -126,7 +130,8 @@ func (r *run) last(ctx context.Context, pid string, bounds dynajournal.Bounds) (
 	}
 }
 
-// The units that a snapshot is taken to cost: one for each 4 KiB read, and for each KiB written.
+// The estimated cost of a snapshot: a unit for each 4 KiB that is read, and one for each KiB that
+// is written.
 const readUnit, writeUnit = 4 << 10, 1 << 10
 
 func (r *run) snapshots(ctx context.Context, pid string) (found, written int64, err error) {

@@ -67,7 +67,7 @@ func goldenItems(t *testing.T) []goldenItem {
 	return all
 }
 
-// goldenHistory is what the items say of a persistence id.
+// goldenHistory is the content of the items of a persistence id.
 type goldenHistory struct {
 	highest int64
 	events  map[int64]*persistentpb.PersistentPayload
@@ -103,7 +103,7 @@ func (h *goldenHistory) add(t *testing.T, pid string, kind string, n int64, it *
 	h.events[n] = m.GetPayload()
 }
 
-// historiesOf are what the items say, by persistence id.
+// historiesOf returns the content of the items by persistence id.
 func historiesOf(t *testing.T, items []goldenItem) map[string]*goldenHistory {
 	t.Helper()
 	all := map[string]*goldenHistory{}
@@ -123,8 +123,9 @@ func historiesOf(t *testing.T, items []goldenItem) map[string]*goldenHistory {
 	return all
 }
 
-// TestGoldenJournalsAreMigrated copies what the plug-in of 2014 wrote to today's layout. Every event that is not deleted arrives,
-// byte for byte, those that are marked and confirmations are told of, numbers stay taken, and a writer goes on behind the highest.
+// TestGoldenJournalsAreMigrated copies journals of the plug-in of 2014 to the current layout. Every
+// event that is not deleted is copied byte for byte, marked events and confirmations are noted,
+// numbers stay taken, and a writer continues after the highest number.
 func TestGoldenJournalsAreMigrated(t *testing.T) {
 	t.Parallel()
 	from := open(t, false)

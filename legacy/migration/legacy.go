@@ -10,28 +10,33 @@ import (
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
-// Marked says what becomes of events that are marked as deleted. Their payloads are not copied, and their numbers stay taken
-// either way: at the beginning of a history by the low mark, elsewhere by seals.
+// Marked selects what is copied for events that are marked as deleted. Their payloads are not
+// copied, and their numbers stay taken in either case: at the beginning of a history by the low
+// mark, elsewhere by seals.
 type Marked int
 
 const (
-	// MarkedSkip leaves nothing else of them.
+	// MarkedSkip copies nothing else.
 	MarkedSkip Marked = iota
-	// MarkedTombstones keeps those at the beginning as tombstones besides, as a deletion here does, for the fence window.
+	// MarkedTombstones also makes tombstones for those at the beginning, as a deletion does, for
+	// the fence window.
 	MarkedTombstones
 )
 
-// Legacy is a journal of an older layout as a source. What is missing at the beginning of a history was deleted, and becomes a
-// deleted prefix; what is missing later is closed. An event that can't be read is copied as it stands, as the bytes of a
-// persistence message (serializer 7), and noted.
+// Legacy is a journal of an older layout as a source. Numbers that are missing at the beginning of
+// a history were deleted, and become a deleted prefix. Numbers that are missing later are closed.
+// An event that can't be read is copied unchanged, as the bytes of a persistence message
+// (serializer 7), and noted.
 //
-// These layouts have no snapshots, and write events and marks in no order. So with Live, which says that programs still write to
-// the source, a history ends before a missing number near its end: it may be on its way.
+// These layouts have no snapshots, and store events and marks in no fixed order. If Live reports
+// that programs still write to the source, a history therefore ends before a number that is missing
+// near its end: the event may be in flight.
 type Legacy struct {
 	Journal *legacy.Journal
 	Marked  Marked
 	Live    bool
-	// Usage counts what reading the journal uses up, if it is one of its hooks, so that a bound of capacity can be kept.
+	// Usage counts the capacity that reading the journal uses, for the limits of Options. It must
+	// be one of the hooks of the journal.
 	Usage *Usage
 }
 
@@ -40,7 +45,7 @@ func (o Legacy) PersistenceIDs(ctx context.Context) iter.Seq2[string, error] {
 	return o.Journal.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{})
 }
 
-// Snapshots gives nothing.
+// Snapshots returns no snapshots.
 func (Legacy) Snapshots(context.Context, string) iter.Seq2[dynajournal.Snapshot, error] {
 	return func(func(dynajournal.Snapshot, error) bool) {}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// errEnough ends a reading of which no more is wanted.
+// errEnough ends a reading whose caller needs no more records.
 var errEnough = errors.New("enough was read")
 
-// legacyHistory is one history that is being read.
+// legacyHistory reads one history.
 type legacyHistory struct {
 	Legacy
 
@@ -22,9 +22,9 @@ type legacyHistory struct {
 	yield func(dynajournal.Record) error
 
 	highest int64
-	next    int64 // the number that the next record begins with
-	// leading says that no event that counts was met yet, so that all before the first one was deleted; marked are the spans
-	// of that which were marked.
+	next    int64 // the number at which the next record begins
+	// leading reports that no event that counts was read yet: all numbers before the first one were
+	// deleted. marked has the spans of them that were marked.
 	leading bool
 	marked  []dynajournal.Record
 }
@@ -35,9 +35,10 @@ func (r *legacyHistory) read(ctx context.Context) error {
 		return err
 	}
 	r.highest = bounds.Highest
-	last := r.next - 1 // the last number at which something stands
-	// stands takes the next number at which something stands. The history ends before what may be missing only for now.
-	stands := func(seq int64) error {
+	last := r.next - 1 // the last number that is stored
+	// found takes the next stored number. It ends the history before a number that may be missing
+	// only temporarily.
+	found := func(seq int64) error {
 		if last+1 < seq && r.onItsWay(last+1) {
 			return errors.Join(r.end(last), errEnough)
 		}
@@ -48,7 +49,7 @@ func (r *legacyHistory) read(ctx context.Context) error {
 		if len(item.Raw) == 0 {
 			return item
 		}
-		if err := stands(item.SequenceNumber); err != nil {
+		if err := found(item.SequenceNumber); err != nil {
 			return err
 		}
 		r.note(Note{PersistenceID: r.pid, SequenceNumber: item.SequenceNumber, Unreadable: item})
@@ -61,7 +62,7 @@ func (r *legacyHistory) read(ctx context.Context) error {
 			err = r.opts.Pace(ctx, r.Usage.take())
 		}
 		if err == nil {
-			err = stands(e.SequenceNumber)
+			err = found(e.SequenceNumber)
 		}
 		if err != nil {
 			return err
@@ -76,7 +77,7 @@ func (r *legacyHistory) read(ctx context.Context) error {
 	return r.end(r.highest)
 }
 
-// onItsWay says whether what is missing at a number may still come.
+// onItsWay reports whether the event of a missing number may still be in flight.
 func (r *legacyHistory) onItsWay(seq int64) bool {
 	return r.Live && r.highest-seq < dynajournal.LiveWindow
 }
@@ -87,7 +88,7 @@ func (r *legacyHistory) note(n Note) {
 	}
 }
 
-// stored takes an event as it stands.
+// stored takes a stored event.
 func (r *legacyHistory) stored(e *legacy.Event) error {
 	if e.Deleted || len(e.Confirmations) > 0 {
 		r.note(Note{PersistenceID: r.pid, SequenceNumber: e.SequenceNumber, MarkedDeleted: e.Deleted, Confirmations: e.Confirmations})
@@ -104,7 +105,7 @@ func (r *legacyHistory) stored(e *legacy.Event) error {
 		})
 	}
 	if !r.leading || r.Marked != MarkedTombstones {
-		return nil // its number is closed with those around it
+		return nil // its number is closed together with those around it
 	}
 	if n := len(r.marked); n > 0 && r.marked[n-1].Last == e.SequenceNumber-1 {
 		r.marked[n-1].Last++
@@ -114,7 +115,7 @@ func (r *legacyHistory) stored(e *legacy.Event) error {
 	return nil
 }
 
-// event gives an event that counts, and what is before it.
+// event yields an event that counts, and what precedes it.
 func (r *legacyHistory) event(record dynajournal.Record) error {
 	if err := r.before(record.SequenceNumber); err != nil {
 		return err
@@ -123,7 +124,7 @@ func (r *legacyHistory) event(record dynajournal.Record) error {
 	return r.yield(record)
 }
 
-// before deletes or closes the numbers before seq that were not given.
+// before yields records that delete or close the numbers before seq that have no record yet.
 func (r *legacyHistory) before(seq int64) error {
 	if r.leading && seq > 1 {
 		low := dynajournal.Record{Kind: dynajournal.RecordLowMark, SequenceNumber: seq}

@@ -190,7 +190,8 @@ func TestHistoriesOfTheHashKeyLayout(t *testing.T) {
 	}
 }
 
-// TestAMigrationOfAnOlderLayoutThatIsKilledFiftyTimes is that of today's layout, with deleted prefixes and tombstones.
+// TestAMigrationOfAnOlderLayoutThatIsKilledFiftyTimes is that of today's layout, with deleted
+// prefixes and tombstones.
 func TestAMigrationOfAnOlderLayoutThatIsKilledFiftyTimes(t *testing.T) {
 	t.Parallel()
 	from := open(t, false)
@@ -210,7 +211,7 @@ func TestAMigrationOfAnOlderLayoutThatIsKilledFiftyTimes(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for dead := 0; dead < 50; {
 		if killedRun(t, source, to, 3+random.Int64N(120)) == nil {
-			to = open(t, false) // it came through before: begin anew
+			to = open(t, false) // the run before was complete: begin again
 			continue
 		}
 		dead++

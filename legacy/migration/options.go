@@ -13,38 +13,43 @@ const (
 	DefaultPause       = time.Second
 )
 
-// Options say what to copy, and how fast. The zero value copies all, as fast as it can.
+// Options select what to copy, and how fast. The zero value copies everything, without a limit.
 type Options struct {
-	// PersistenceIDs are those to copy; none is all that the source lists.
+	// PersistenceIDs are the ids to copy. Defaults to all ids that the source lists.
 	PersistenceIDs []string
-	// Parallelism is how many persistence ids are copied at the same time. Within one, events are written one after the other.
-	// Defaults to DefaultParallelism.
+	// Parallelism is the number of persistence ids that are copied at the same time. The events of
+	// one id are written one after the other. Defaults to DefaultParallelism.
 	Parallelism int
-	// ReadUnitsPerSecond and WriteUnitsPerSecond bound the capacity used up, on average; 0 is no bound. What snapshots cost is
-	// estimated by their size.
+	// ReadUnitsPerSecond and WriteUnitsPerSecond limit the average use of capacity. 0 is no limit.
+	// The cost of snapshots is estimated by their size.
 	ReadUnitsPerSecond, WriteUnitsPerSecond float64
-	// CatchUp begins each persistence id at the last event that is in the target, instead of comparing all before it. What a
-	// program of an older layout has deleted since the first copy is not seen so.
+	// CatchUp begins each persistence id at the last event of the target, instead of comparing all
+	// events before it. It does not notice what a program of an older layout has deleted since the
+	// first copy.
 	CatchUp bool
-	// SourceLive says that programs write to the source while it is compared: what it has newer
-	// than the target is then no difference, and persistence ids that the source does not list are
-	// not looked for in the target.
+	// SourceLive states that programs write to the source during the comparison. Newer content of
+	// the source is then no difference, and the target is not searched for persistence ids that the
+	// source does not list.
 	SourceLive bool
-	// State remembers which persistence ids are copied, so that the next run passes over them, unless it catches up. Nil
-	// remembers nothing: what the target holds is compared, and the copy goes on there.
+	// State stores which persistence ids are copied, so that the next run skips them, unless it
+	// catches up. Without it every run compares the content of the target, and continues from
+	// there.
 	State *State
-	// Retries is how often a persistence id is tried again after its requests were throttled or unanswered in all their own
-	// tries, after a pause drawn up to Pause, doubled for each try. Default to DefaultRetries and DefaultPause; negative
-	// Retries is none.
+	// Retries is the number of retries of a persistence id whose requests were throttled or had no
+	// response in all their attempts. Before each retry it waits a random time of at most Pause,
+	// doubled for each retry. They default to DefaultRetries and DefaultPause. Negative Retries
+	// disable retrying.
 	Retries int
 	Pause   time.Duration
-	// Progress is called after each persistence id, and from time to time between, one call at a time, if set.
+	// Progress, if set, is called after each persistence id and at intervals in between. The calls
+	// do not overlap.
 	Progress func(Progress)
-	// Note is told of what today's layout has no place for, one call at a time, if set.
+	// Note, if set, is called for everything that the current layout does not have. The calls do
+	// not overlap.
 	Note func(Note)
 }
 
-// Progress is how far a run has come.
+// Progress is the progress of a run.
 type Progress struct{ PersistenceIDs, Events int64 }
 
 func (o Options) complete() (Options, error) {

@@ -17,12 +17,13 @@ func limiter(units float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(units), max(int(units), 1))
 }
 
-// pace waits until what was used up is paid for.
+// pace waits until the used capacity is within the limits.
 func (r *run) pace(ctx context.Context, used dynajournal.Cost) error {
 	return errors.Join(pay(ctx, r.read, used.ReadUnits), pay(ctx, r.write, used.WriteUnits))
 }
 
-// Pace bounds what is used up, in capacity units a second, by waiting: for whatever takes such a function. 0 is no bound.
+// Pace returns a function that waits so that the used capacity stays below the limits, in capacity
+// units per second. 0 is no limit.
 func Pace(readUnits, writeUnits float64) func(ctx context.Context, used dynajournal.Cost) error {
 	r := &run{read: limiter(readUnits), write: limiter(writeUnits)}
 	return r.pace

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// tried does something with a persistence id, again after throttling and outages. An error that concerns this id alone becomes a
-// failure; what concerns all is returned.
+// tried runs do for a persistence id, and retries it after throttling and outages. An error that
+// concerns only this id becomes a failure. One that concerns all ids is returned.
 func (r *run) tried(ctx context.Context, pid string, do func(context.Context, string) error) error {
 	for try := 0; ; try++ {
 		err := do(ctx, pid)
@@ -38,7 +38,7 @@ func (r *run) tried(ctx context.Context, pid string, do func(context.Context, st
 	}
 }
 
-// temporary says whether an error is one that a later try may not meet.
+// temporary reports whether a retry may succeed after err.
 func temporary(err error) bool {
 	return errors.Is(err, dynajournal.ErrThrottled) || errors.Is(err, dynajournal.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
@@ -48,7 +48,7 @@ func concernsAll(err error) bool {
 		func(all error) bool { return errors.Is(err, all) })
 }
 
-// maxDoublings keeps the doubling of a pause within reason.
+// maxDoublings limits how often a pause is doubled.
 const maxDoublings = 6
 
 func (r *run) pause(ctx context.Context, try int) error {

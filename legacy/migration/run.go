@@ -12,13 +12,14 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Run copies persistence ids from the source to the target. Each is copied as dynajournal.PutRecords does it: in order, under
-// the condition that nothing stands there, and compared where something does. So Run can be cut short at any point, and called
-// again; a persistence id whose content in the target is not that of the source fails with a *dynajournal.ContentConflictError,
-// and nothing of it is written over. Writers of the source may go on meanwhile; the target must have none.
+// Run copies persistence ids from the source to the target, each as dynajournal.PutRecords does: in
+// order, under the condition that nothing is stored at the key, and compared with what is stored.
+// So Run can be interrupted at any point and called again. A persistence id with different content
+// in the target fails with a *dynajournal.ContentConflictError, and nothing is overwritten. Writers
+// of the source may continue. The target must have no writers.
 //
-// Errors: *IncompleteError after all the others are copied, ErrInvalidArgument, and what ends it for all: the context,
-// ErrClosed, ErrDenied, ErrTableNotFound.
+// Errors: *IncompleteError after all other ids are copied, ErrInvalidArgument, and errors that
+// concern all ids: that of the context, ErrClosed, ErrDenied, ErrTableNotFound.
 func Run(ctx context.Context, source Source, target *dynajournal.Journal, opts Options) (Summary, error) {
 	r, err := newRun(source, target, opts)
 	if err != nil {
@@ -34,12 +35,12 @@ func Run(ctx context.Context, source Source, target *dynajournal.Journal, opts O
 	return r.summary, errors.Join(err, r.incomplete())
 }
 
-// run is a run under way.
+// run is a run in progress.
 type run struct {
 	source Source
 	target *dynajournal.Journal
 	opts   Options
-	read   *rate.Limiter // nil without a bound
+	read   *rate.Limiter // nil without a limit
 	write  *rate.Limiter
 
 	mu      sync.Mutex
@@ -54,7 +55,7 @@ func newRun(source Source, target *dynajournal.Journal, opts Options) (*run, err
 	return &run{source: source, target: target, opts: opts, read: limiter(opts.ReadUnitsPerSecond), write: limiter(opts.WriteUnitsPerSecond)}, nil
 }
 
-// count changes the summary, and tells the progress.
+// count changes the summary, and reports the progress.
 func (r *run) count(change func(*Summary)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,8 +90,8 @@ func (r *run) incomplete() error {
 	return &IncompleteError{r.summary.Failed, r.summary.Failures[0]}
 }
 
-// listed lists the persistence ids that are meant: those of the options, else all of the source.
-// seen is told of each, if set.
+// listed lists the persistence ids of the options, or all of the source. seen, if set, is called
+// for each.
 func (r *run) listed(seen func(pid string)) func(context.Context) iter.Seq2[string, error] {
 	return func(ctx context.Context) iter.Seq2[string, error] {
 		pids := r.source.PersistenceIDs(ctx)
@@ -116,7 +117,7 @@ func (r *run) listed(seen func(pid string)) func(context.Context) iter.Seq2[stri
 	}
 }
 
-// each does something with every persistence id of a list, several at the same time.
+// each runs do for every persistence id of a list, several at the same time.
 func (r *run) each(ctx context.Context, list func(context.Context) iter.Seq2[string, error], do func(context.Context, string) error) error {
 	group, working := errgroup.WithContext(ctx)
 	group.SetLimit(r.opts.Parallelism)

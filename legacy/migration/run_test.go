@@ -25,7 +25,7 @@ import (
 	"github.com/dynajournal/dynajournal/legacy/migration"
 )
 
-// TestMain checks that no goroutine outlives what it belongs to.
+// TestMain checks that no goroutine outlives its test.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // place is a journal on an engine of its own.
@@ -99,7 +99,8 @@ func (p *place) save(tb testing.TB, pid string, seq int64, size int) {
 	}
 }
 
-// items are all items of both tables, by table and key; expiries depend on the time, and are only said to be there.
+// items returns the items of both tables, by table and key. Expiry times are replaced, as they
+// depend on the time.
 func (p *place) items(tb testing.TB) map[string]map[string]any {
 	tb.Helper()
 	all := map[string]map[string]any{}
@@ -205,7 +206,8 @@ func TestAMigrationCopiesAllAndTouchesNothing(t *testing.T) {
 	}
 }
 
-// mortal lets requests through until a number is used up, and then none. Of the last, the answer may be lost.
+// mortal lets requests through until a number is used up, and then none. Of the last, the answer
+// may be lost.
 type mortal struct {
 	inner aws.HTTPClient
 	left  atomic.Int64
@@ -228,8 +230,9 @@ func (m *mortal) Do(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// TestAMigrationThatIsKilledFiftyTimesEndsAsWithoutAKill kills migrations at random requests, with and without a state file, until
-// fifty are dead, and lets the last one live: every item of the target is that of an undisturbed run.
+// TestAMigrationThatIsKilledFiftyTimesEndsAsWithoutAKill kills migrations at random requests, with
+// and without a state file, until fifty are dead, and lets the last one live: every item of the
+// target is that of an undisturbed run.
 func TestAMigrationThatIsKilledFiftyTimesEndsAsWithoutAKill(t *testing.T) {
 	t.Parallel()
 	const kills = 50
@@ -243,7 +246,7 @@ func TestAMigrationThatIsKilledFiftyTimesEndsAsWithoutAKill(t *testing.T) {
 			random := rand.New(rand.NewPCG(3, 4))
 			for dead := 0; dead < kills; {
 				if runUntilKilled(t, from, to, state, stateful, 3+random.Int64N(60)) {
-					to = open(t, false) // it came through before: begin anew
+					to = open(t, false) // the run before was complete: begin again
 					state = filepath.Join(t.TempDir(), "state")
 					continue
 				}
@@ -258,7 +261,8 @@ func TestAMigrationThatIsKilledFiftyTimesEndsAsWithoutAKill(t *testing.T) {
 	}
 }
 
-// runUntilKilled runs a migration of which the target is dead after so many requests, and says whether it came through.
+// runUntilKilled runs a migration whose target fails after the given number of requests. It reports
+// whether the migration was complete.
 func runUntilKilled(t *testing.T, from, to *place, path string, stateful bool, requests int64) bool {
 	t.Helper()
 	config := to.config
@@ -305,7 +309,8 @@ func TestCatchingUpCopiesOnlyWhatIsNew(t *testing.T) {
 	}
 }
 
-// A copy that was killed within an atomic write over two blocks leaves parts of it; catching up finishes it all the same.
+// A copy that was killed within an atomic write over two blocks leaves parts of it; catching up
+// finishes it all the same.
 func TestCatchingUpFinishesAnAtomicWriteThatAKillHasCut(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)
@@ -357,7 +362,8 @@ func TestOtherContentInTheTargetFailsAloneAndIsFound(t *testing.T) {
 	}
 }
 
-// Verified means equal: whatever the target lacks, or has besides, is a difference at its number.
+// Verified means equal: everything that the target lacks or has in addition is a difference at its
+// number.
 func TestVerifyFindsWhateverIsNotEqual(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)
@@ -417,7 +423,7 @@ func TestVerifyFindsWhateverIsNotEqual(t *testing.T) {
 	}
 	wantDifferences(t, c, wants)
 
-	// While programs write to the source, what is newest there is no difference, and a snapshot can
+	// While programs write to the source, its newest content is no difference, and a snapshot can
 	// be newer than the copy.
 	for _, pid := range []string{"behind", "new", "purged", "lost", "only here", "unsaved"} {
 		delete(wants, pid)
@@ -428,7 +434,7 @@ func TestVerifyFindsWhateverIsNotEqual(t *testing.T) {
 	}
 	wantDifferences(t, c, wants)
 
-	// Only those that are named are compared.
+	// Only the named ids are compared.
 	c, err = migration.Verify(t.Context(), migration.Current{Journal: from.Journal}, to.Journal, migration.Options{PersistenceIDs: []string{"same", "saved"}})
 	if err != nil || c.PersistenceIDs != 2 || c.Events != 6 {
 		t.Errorf("%+v, %v", c, err)
@@ -475,7 +481,8 @@ func TestAStateFileIsOfOneMigration(t *testing.T) {
 	}
 }
 
-// A source that refuses most of its requests is copied all the same: what its own tries don't bring, the next try of the id does.
+// A source that refuses most of its requests is copied completely: a retry of the id reads what the
+// retries of its requests did not.
 func TestASourceThatIsThrottledHardIsCopied(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)
@@ -501,7 +508,8 @@ func TestASourceThatIsThrottledHardIsCopied(t *testing.T) {
 	}
 }
 
-// With a bound that the context's end can't be waited for, the first request that is to be paid for ends the copy.
+// With a bound that the context's end can't be waited for, the first request that is to be paid for
+// ends the copy.
 func TestAMigrationKeepsToItsCapacity(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)

@@ -14,15 +14,16 @@ import (
 	"github.com/dynajournal/dynajournal/internal/filelock"
 )
 
-// State is a file that remembers which persistence ids are copied: a line of JSON for each, behind one that says what was copied
-// where. A line that a kill has cut is passed over, and its persistence id is compared again.
+// State is a file that stores which persistence ids are copied. Its first line identifies the
+// migration, and each further line is a JSON object for a copied persistence id. An incomplete last
+// line is dropped, and its persistence id is compared again.
 type State struct {
 	mu     sync.Mutex
 	file   *os.File
 	copied map[string]bool
 }
 
-// errState is an error of the file.
+// errState is wrapped by every error of the file.
 var errState = errors.New("the state file")
 
 type stateLine struct {
@@ -32,15 +33,15 @@ type stateLine struct {
 	Highest       int64  `json:"highest,omitempty"`
 }
 
-// OpenState opens a state file, or makes it. migration says what is copied where; a file of another
-// one is refused, and so is one that another process has open. Close it at the end.
+// OpenState opens a state file, or makes it. migration identifies the migration. A file of another
+// migration is refused, and so is one that another process has open. Close it at the end.
 func OpenState(path, migration string) (_ *State, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the file that the user names
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errState, err)
 	}
 	s := &State{file: file, copied: map[string]bool{}}
-	err = filelock.Lock(file) // two migrations would write over each other's lines
+	err = filelock.Lock(file) // otherwise two migrations would overwrite each other's lines
 	if err == nil {
 		err = s.read(migration)
 	}
@@ -50,7 +51,7 @@ func OpenState(path, migration string) (_ *State, err error) {
 	return s, nil
 }
 
-// read reads the lines that are whole, and leaves the file to be written behind them.
+// read reads the complete lines and sets the position of the next write after them.
 func (s *State) read(migration string) error {
 	in := bufio.NewReader(s.file)
 	whole := int64(0)
@@ -59,7 +60,7 @@ func (s *State) read(migration string) error {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("read it: %w", err)
 		}
-		if err != nil { // nothing, or a line that was cut
+		if err != nil { // the end, or an incomplete line
 			break
 		}
 		var l stateLine
@@ -95,7 +96,7 @@ func (s *State) write(l stateLine) error {
 	return nil
 }
 
-// done says whether a persistence id is copied.
+// done reports whether a persistence id is copied.
 func (s *State) done(pid string) bool {
 	if s == nil {
 		return false
@@ -105,7 +106,7 @@ func (s *State) done(pid string) bool {
 	return s.copied[pid]
 }
 
-// add remembers that a persistence id is copied.
+// add stores that a persistence id is copied.
 func (s *State) add(pid string, highest int64) error {
 	if s == nil {
 		return nil

@@ -35,8 +35,8 @@ func TestAStateFileIsOfOneMigrationAtATime(t *testing.T) {
 	}
 }
 
-// FuzzState opens any file as a state. One that is refused stays as it is; one that is taken keeps
-// its whole lines, and can be written to and opened again.
+// FuzzState opens any file as a state. A refused file stays unchanged. An accepted one keeps its
+// complete lines, and can be written to and opened again.
 func FuzzState(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add([]byte("{\"migration\":\"m\"}\n{\"persistence_id\":\"a\",\"highest\":3}\n{\"persist"))

@@ -5,39 +5,47 @@ import (
 	"fmt"
 )
 
-// Summary is what a run has done.
+// Summary is the result of a run.
 type Summary struct {
-	// PersistenceIDs is how many were gone through, Skipped how many more the state says are copied.
+	// PersistenceIDs is the number of ids that were copied or compared. Skipped is the number of
+	// ids that the state file already has.
 	PersistenceIDs, Skipped int64
-	// Events is how many events were gone through, Written how many of them were not in the target.
+	// Events is the number of events in the source. Written is how many of them the target lacked.
 	Events, Written int64
-	// Snapshots is how many snapshots were gone through, SnapshotsWritten how many were not in the target.
+	// Snapshots is the number of snapshots in the source. SnapshotsWritten is how many of them the
+	// target lacked.
 	Snapshots, SnapshotsWritten int64
-	// MarkedDeleted, Confirmed and Unreadable count events that Options.Note was told of; Confirmations those of all of them.
+	// MarkedDeleted, Confirmed and Unreadable count the events that were passed to Options.Note.
+	// Confirmations counts the confirmations of all of them.
 	MarkedDeleted, Confirmed, Confirmations, Unreadable int64
-	// Failures are the persistence ids that could not be copied, at most MaxFailures of them; Failed is how many.
+	// Failures are the first persistence ids that could not be copied, at most MaxFailures. Failed
+	// is the number of all of them.
 	Failures []Failure
 	Failed   int64
 }
 
-// MaxFailures bounds the failures that a summary names.
+// MaxFailures limits the failures of a summary.
 const MaxFailures = 100
 
-// Failure is a persistence id that could not be copied as a whole, and why. What was copied of it stays, and is right.
+// Failure is a persistence id that could not be copied completely. The part that was copied stays,
+// and is correct.
 type Failure struct {
 	PersistenceID string
 	Err           error
 }
 
-// Errors of this package, for errors.Is. Those of package dynajournal are returned besides, with the same meaning.
+// Errors of this package, for errors.Is. It also returns errors of package dynajournal, with the
+// same meaning.
 var (
-	// ErrIncomplete: some persistence ids could not be copied; the error is an *IncompleteError. The others are.
+	// ErrIncomplete: some persistence ids could not be copied. All others are copied. The error is
+	// an *IncompleteError.
 	ErrIncomplete = errors.New("not everything was copied")
-	// ErrDifferent: source and target differ; the error is a *DifferentError.
+	// ErrDifferent: source and target differ. The error is a *DifferentError.
 	ErrDifferent = errors.New("the target is not the same as the source")
 )
 
-// IncompleteError says how many persistence ids could not be copied, and why the first of them. errors.Is ErrIncomplete.
+// IncompleteError has the number of persistence ids that could not be copied, and the first
+// failure. errors.Is [ErrIncomplete].
 type IncompleteError struct {
 	Failed int64
 	First  Failure
@@ -47,7 +55,7 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("%v: %d persistence ids failed, the first: %q: %v", ErrIncomplete, e.Failed, e.First.PersistenceID, e.First.Err)
 }
 
-// Is makes it ErrIncomplete.
+// Is reports whether target is [ErrIncomplete].
 func (e *IncompleteError) Is(target error) bool { return target == ErrIncomplete }
 
 func (e *IncompleteError) Unwrap() error { return e.First.Err }

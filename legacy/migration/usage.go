@@ -7,7 +7,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Usage counts what requests use up. Put it into the hooks of a journal's configuration.
+// Usage counts the capacity that requests use. It is a hook for the configuration of a journal.
 type Usage struct {
 	mu   sync.Mutex
 	cost dynajournal.Cost
@@ -20,7 +20,7 @@ func (u *Usage) OnRequest(_ context.Context, r dynajournal.Request) {
 	u.cost = u.cost.Add(r.Cost)
 }
 
-// take gives what was used up since it was last asked.
+// take returns the capacity that was used since the last call.
 func (u *Usage) take() dynajournal.Cost {
 	if u == nil {
 		return dynajournal.Cost{}

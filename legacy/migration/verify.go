@@ -10,28 +10,28 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Comparison is what a comparison has found.
+// Comparison is the result of a comparison.
 type Comparison struct {
-	// PersistenceIDs, Events and Snapshots are how many were compared, and are the same in source and target.
+	// PersistenceIDs, Events and Snapshots count what is equal in source and target.
 	PersistenceIDs, Events, Snapshots int64
-	// Behind is how many persistence ids only lack what is newest in the source: run again to catch
-	// up. They are among the Differences, unless Options.SourceLive says that this is no
-	// difference.
+	// Behind is the number of persistence ids that lack only the newest content of the source: run
+	// again to catch up. They are among the Differences, unless Options.SourceLive is set.
 	Behind int64
-	// Differences are where source and target differ, at most MaxFailures of them, one for each persistence id; Different is
-	// how many.
+	// Differences are the first differences between source and target, at most MaxFailures, one for
+	// each persistence id. Different is the number of all of them.
 	Differences []Difference
 	Different   int64
 }
 
-// Difference is the first place where a persistence id in the target is not that of the source.
+// Difference is the first difference between source and target in a persistence id.
 type Difference struct {
 	PersistenceID  string
 	SequenceNumber int64
 	Detail         string
 }
 
-// DifferentError says how many persistence ids differ, and where the first of them does. errors.Is ErrDifferent.
+// DifferentError has the number of persistence ids that differ, and the first difference. errors.Is
+// [ErrDifferent].
 type DifferentError struct {
 	Different int64
 	First     Difference
@@ -42,16 +42,17 @@ func (e *DifferentError) Error() string {
 		ErrDifferent, e.Different, e.First.PersistenceID, e.First.SequenceNumber, e.First.Detail)
 }
 
-// Is makes it ErrDifferent.
+// Is reports whether target is [ErrDifferent].
 func (e *DifferentError) Is(target error) bool { return target == ErrDifferent }
 
-// Verify compares source and target, event by event and snapshot by snapshot: numbers, bytes, serializers, manifests, writers,
-// atomic writes, numbers that hold nothing, low marks. It changes nothing. Options that concern writing have no meaning.
+// Verify compares source and target, event by event and snapshot by snapshot: numbers, bytes,
+// serializers, manifests, writers, atomic writes, numbers without an event, low marks. It writes
+// nothing, and ignores the options of writing.
 //
 // It returns nil only if they are equal: the target has everything that the source has, and no
-// event besides. A persistence id that the source does not list is a difference too, unless Options
-// name the ids to compare. Legacy snapshots that the target has besides are none, as nobody recovers
-// from them; a snapshot newer than the newest of the source is one.
+// other event. A persistence id that the source does not list is a difference, unless Options name
+// the ids to compare. Additional snapshots in the target are no difference, because no recovery
+// uses them, except those newer than the newest of the source.
 //
 // Errors: *DifferentError, and those of Run.
 func Verify(ctx context.Context, source Source, target *dynajournal.Journal, opts Options) (Comparison, error) {
@@ -71,12 +72,12 @@ func Verify(ctx context.Context, source Source, target *dynajournal.Journal, opt
 	return v.Comparison, err
 }
 
-// verification is a comparison under way.
+// verification is a comparison in progress.
 type verification struct {
 	Comparison
 
 	run *run
-	// seen are the persistence ids of the source.
+	// seen has the persistence ids of the source.
 	seen map[idHash]bool
 }
 
@@ -90,8 +91,8 @@ func hashOf(pid string) idHash {
 
 func (v *verification) remember(pid string) { v.seen[hashOf(pid)] = true }
 
-// others lists the persistence ids of the target that the source has not listed. It reads the
-// table, as an index may lag.
+// others lists the persistence ids of the target that the source has not listed. It scans the
+// table, because an index may lag behind.
 func (v *verification) others(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for pid, err := range v.run.target.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{Scan: true}) {
