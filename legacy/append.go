@@ -31,11 +31,13 @@ import (
 func (w *Writer) Append(ctx context.Context, events ...any) (dynajournal.AppendResult, error) {
 	switch len(events) {
 	case 0:
-		return dynajournal.AppendResult{}, &dynajournal.ArgumentError{Argument: "events", Value: 0, Reason: "there must be at least one"}
+		return dynajournal.AppendResult{}, &dynajournal.ArgumentError{Argument: "events", Value: 0,
+			Reason: "there must be at least one"}
 	case 1:
 		return w.append(ctx, events[0], 0)
 	}
-	return dynajournal.AppendResult{}, fmt.Errorf("append %d events to %q in the layout %s: %w", len(events), w.pid, w.journal.config.Layout, ErrNotAtomic)
+	return dynajournal.AppendResult{}, fmt.Errorf("append %d events to %q in the layout %s: %w", len(events), w.pid,
+		w.journal.config.Layout, ErrNotAtomic)
 }
 
 // AppendEach writes events one after the other. Each is sent when the one before is durable. It
@@ -114,7 +116,8 @@ var errItemTooLarge = errors.New("its item has too many bytes")
 // is rejected here uses no sequence number, so it leaves no gap.
 func (w *Writer) prepare(p serialization.Payload, index int) (*pendingAppend, error) {
 	if w.next > dynajournal.MaxSequenceNumber {
-		return nil, fmt.Errorf("append to %q after sequence number %d: %w", w.pid, w.next-1, dynajournal.ErrSequenceExhausted)
+		return nil, fmt.Errorf("append to %q after sequence number %d: %w", w.pid, w.next-1,
+			dynajournal.ErrSequenceExhausted)
 	}
 	config, store := &w.journal.config, w.journal.store
 	item := encode(config.Layout, store.eventKey(w.pid, w.next), &dynajournal.Event{
@@ -126,7 +129,8 @@ func (w *Writer) prepare(p serialization.Payload, index int) (*pendingAppend, er
 		Bytes:              p.Bytes,
 	})
 	if size := layout.Size(item); size > config.Journal.MaxItemSize {
-		return nil, &dynajournal.RejectedError{PersistenceID: w.pid, Index: index, Size: size, Limit: config.Journal.MaxItemSize, Err: errItemTooLarge}
+		return nil, &dynajournal.RejectedError{PersistenceID: w.pid, Index: index, Size: size,
+			Limit: config.Journal.MaxItemSize, Err: errItemTooLarge}
 	}
 	a := &pendingAppend{writer: w}
 	a.event = newEvent{pid: w.pid, seq: w.next, item: item, send: a.sending.Send}
@@ -161,5 +165,6 @@ func (a *pendingAppend) write(ctx context.Context) error {
 }
 
 func (a *pendingAppend) unknown(cause error) error {
-	return &dynajournal.OutcomeUnknownError{PersistenceID: a.writer.pid, First: a.event.seq, Last: a.event.seq, Err: cause}
+	return &dynajournal.OutcomeUnknownError{PersistenceID: a.writer.pid, First: a.event.seq, Last: a.event.seq,
+		Err: cause}
 }

@@ -31,11 +31,12 @@ type Config struct {
 // connect checks the configuration, sets the defaults and makes the client.
 func (c Config) connect() (Config, *dynamo.Client, error) {
 	if _, ok := names[c.Layout]; !ok {
-		return c, nil, &dynajournal.ArgumentError{Argument: "Config.Layout", Value: int(c.Layout), Reason: "it must be one of the older layouts"}
+		return c, nil, &dynajournal.ArgumentError{Argument: "Config.Layout", Value: int(c.Layout),
+			Reason: "it must be one of the older layouts"}
 	}
 	if c.Journal.Adapter != nil {
 		return c, nil, &dynajournal.ArgumentError{
-			Argument: "Config.Journal.Adapter", Value: "set", Reason: "the older layouts have no place for its manifest",
+			Argument: "Config.Journal.Adapter", Value: "set", Reason: "the older layouts do not store its manifest",
 		}
 	}
 	client, err := private.Connect(&c.Journal)

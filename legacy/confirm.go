@@ -24,7 +24,8 @@ func (w *Writer) Confirm(ctx context.Context, sequenceNumber int64, channel stri
 	case !layout.marks():
 		return nil, fmt.Errorf("confirm an event of %q in the layout %s: %w", w.pid, layout, ErrNotInLayout)
 	case sequenceNumber < 1:
-		return nil, &dynajournal.ArgumentError{Argument: "sequence number", Value: sequenceNumber, Reason: "the first is 1"}
+		return nil, &dynajournal.ArgumentError{Argument: "sequence number", Value: sequenceNumber,
+			Reason: "the first is 1"}
 	case channel == "":
 		return nil, &dynajournal.ArgumentError{Argument: "channel", Value: channel, Reason: "it must not be empty"}
 	case !utf8.ValidString(channel):

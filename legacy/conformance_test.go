@@ -65,7 +65,7 @@ func TestJournalConforms(t *testing.T) {
 			journaltest.Run(t, journaltest.Suite{
 				Open: func(tb testing.TB) journaltest.Store {
 					tb.Helper()
-					b := newBench(tb, run.layout)
+					b := newFixture(tb, run.layout)
 					b.config.Journal.SequenceShards = 7
 					return journaltest.Store{Connect: func(tb testing.TB) journaltest.Journal {
 						tb.Helper()
@@ -111,7 +111,9 @@ type adapter struct {
 	how     legacy.Deletion
 }
 
-func (a adapter) Recover(ctx context.Context, pid string, r journaltest.Replay, handler func(journaltest.Event) error) (journaltest.Writer, error) {
+func (a adapter) Recover(
+	ctx context.Context, pid string, r journaltest.Replay, handler func(journaltest.Event) error,
+) (journaltest.Writer, error) {
 	seen := int64(0)
 	w, err := a.journal.Recover(ctx, pid, dynajournal.RecoverOptions{After: r.After, To: r.To}, func(e legacy.Event) error {
 		if e.Deleted || r.Limit != nil && seen >= *r.Limit {
@@ -126,7 +128,9 @@ func (a adapter) Recover(ctx context.Context, pid string, r journaltest.Replay, 
 	return adaptedWriter{w, a.how}, nil
 }
 
-func (a adapter) Events(ctx context.Context, pid string, window journaltest.Window) iter.Seq2[journaltest.Event, error] {
+func (a adapter) Events(
+	ctx context.Context, pid string, window journaltest.Window,
+) iter.Seq2[journaltest.Event, error] {
 	return func(yield func(journaltest.Event, error) bool) {
 		r := dynajournal.Range{From: window.From, To: window.To}
 		if a.how == legacy.Permanent && a.journal.Layout() != legacy.NaiveProcessor {

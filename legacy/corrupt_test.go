@@ -41,7 +41,7 @@ func TestEventThatCantBeReadIsNamedAndTheOthersAreRead(t *testing.T) {
 	for _, layout := range legacy.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, layout)
+			b := newFixture(t, layout)
 			j := b.open()
 			b.write(b.recovered(j, "a"), 7)
 			of := func(seq int64) types.AttributeValue { return b.items()[keyOf(eventKey(layout, "a", seq))]["payload"] }
@@ -63,7 +63,8 @@ func TestEventThatCantBeReadIsNamedAndTheOthersAreRead(t *testing.T) {
 			var named []int64
 			tell := func(err *legacy.ItemError) error {
 				d := damaged[err.SequenceNumber]
-				if err.Table != dynajournal.DefaultJournalTable || !strings.Contains(err.Key, "a") || err.Attribute != d.attribute || (err.Raw != nil) != d.raw ||
+				if err.Table != dynajournal.DefaultJournalTable || !strings.Contains(err.Key, "a") ||
+					err.Attribute != d.attribute || (err.Raw != nil) != d.raw ||
 					!errors.Is(err, dynajournal.ErrCorruptItem) {
 					t.Errorf("the error is %+v, want one of attribute %q", err, d.attribute)
 				}
@@ -74,8 +75,9 @@ func TestEventThatCantBeReadIsNamedAndTheOthersAreRead(t *testing.T) {
 				t.Errorf("read %v, named are %v; want 1, and 2 to 7", got, named)
 			}
 			for _, err := range j.Events(t.Context(), "a", dynajournal.Range{From: 2}) {
-				if item, ok := errors.AsType[*legacy.ItemError](err); !ok || item.SequenceNumber != 2 || item.Table == "" {
-					t.Errorf("reading without telling ends with %v, want the error of event 2", err)
+				if item, ok := errors.AsType[*legacy.ItemError](err); !ok || item.SequenceNumber != 2 ||
+					item.Table == "" {
+					t.Errorf("reading without a function for corrupt items ends with %v, want the error of event 2", err)
 				}
 			}
 			_, err := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, func(legacy.Event) error { return nil })
@@ -96,7 +98,7 @@ func TestEventThatCantBeReadIsNamedAndTheOthersAreRead(t *testing.T) {
 // TestMarkThatCantBeReadIsNamed damages high marks.
 func TestMarkThatCantBeReadIsNamed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, legacy.HashKey)
+	b := newFixture(t, legacy.HashKey)
 	j := b.open()
 	for name, mark := range map[string]attributes{
 		"without a number": {}, "of text": {"sequenceNr": text("5")}, "negative": {"sequenceNr": number(-5)},
@@ -104,7 +106,8 @@ func TestMarkThatCantBeReadIsNamed(t *testing.T) {
 	} {
 		b.put(with(attributes{"key": text("journal-SH-" + name + "-5")}, mark))
 		_, err := j.Bounds(t.Context(), name)
-		if item, ok := errors.AsType[*legacy.ItemError](err); !ok || item.Attribute != "sequenceNr" || item.Key != "journal-SH-"+name+"-5" || item.Table == "" {
+		if item, ok := errors.AsType[*legacy.ItemError](err); !ok || item.Attribute != "sequenceNr" ||
+			item.Key != "journal-SH-"+name+"-5" || item.Table == "" {
 			t.Errorf("the highest number with a mark %s: %v", name, err)
 		}
 	}
@@ -114,7 +117,7 @@ func TestMarkThatCantBeReadIsNamed(t *testing.T) {
 // leaves.
 func TestItemsWithoutPayloadAreNoEvents(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, legacy.HashKey)
+	b := newFixture(t, legacy.HashKey)
 	j := b.open()
 	w := b.recovered(j, "a")
 	b.write(w, 5)
@@ -125,7 +128,8 @@ func TestItemsWithoutPayloadAreNoEvents(t *testing.T) {
 		t.Errorf("read %v, want 1, 3, 4, 5", got)
 	}
 	l, err := j.List(t.Context(), "a")
-	if err != nil || !slices.Equal(l.WithoutPayload, []int64{0, 2, 6}) || !slices.Equal(l.SequenceNumbers, []int64{1, 3, 4, 5}) {
+	if err != nil || !slices.Equal(l.WithoutPayload, []int64{0, 2, 6}) ||
+		!slices.Equal(l.SequenceNumbers, []int64{1, 3, 4, 5}) {
 		t.Errorf("List gives %+v, %v", l, err)
 	}
 	if _, err := w.Confirm(t.Context(), 2, "c"); !errors.Is(err, legacy.ErrNoEvent) {
@@ -133,11 +137,12 @@ func TestItemsWithoutPayloadAreNoEvents(t *testing.T) {
 	}
 	again := b.recovered(j, "a")
 	if n, err := again.NextSequenceNumber(t.Context()); err != nil || n != 7 {
-		t.Errorf("the writer goes on at %d, %v; want 7, as something stands at 6", n, err)
+		t.Errorf("the writer goes on at %d, %v; want 7, as there is an item at 6", n, err)
 	}
 	b.write(again, 1)
 	b.deleteTo(again, 4, legacy.Mark)
-	if l, err = j.List(t.Context(), "a"); err != nil || !slices.Equal(l.WithoutPayload, []int64{0, 2, 6}) || !slices.Equal(l.Deleted, []int64{1, 3, 4}) {
+	if l, err = j.List(t.Context(), "a"); err != nil || !slices.Equal(l.WithoutPayload, []int64{0, 2, 6}) ||
+		!slices.Equal(l.Deleted, []int64{1, 3, 4}) {
 		t.Errorf("after marking, List gives %+v, %v", l, err)
 	}
 }

@@ -21,13 +21,14 @@ func TestCosts(t *testing.T) {
 		// A recovery reads 1000 marks in 10 requests and the key after them. 250 events are 3
 		// requests.
 		{legacy.HashKey, c(2, 0, 2), c(11, 1001, 0), c(12, 1006, 0), c(14, 1251, 0), c(22, 1010, 20), c(31, 1010, 20)},
-		{legacy.HashKeyUnprefixed, c(2, 0, 2), c(11, 1001, 0), c(12, 1006, 0), c(14, 1251, 0), c(22, 1010, 20), c(31, 1010, 20)},
+		{legacy.HashKeyUnprefixed, c(2, 0, 2), c(11, 1001, 0), c(12, 1006, 0), c(14, 1251, 0), c(22, 1010, 20),
+			c(31, 1010, 20)},
 		{legacy.Naive, c(2, 1, 1), c(1, 1, 0), c(2, 2, 0), c(2, 7, 0), c(2, 1, 10), cost{}},
 		{legacy.NaiveProcessor, c(2, 1, 1), c(1, 1, 0), c(2, 2, 0), c(2, 8, 0), c(2, 1, 10), c(11, 1, 10)},
 	} {
 		t.Run(tt.layout.String(), func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, tt.layout)
+			b := newFixture(t, tt.layout)
 			j := b.open()
 			check := func(what string, got, want cost) {
 				t.Helper()
@@ -37,7 +38,8 @@ func TestCosts(t *testing.T) {
 			}
 			recovery := func(pid string) cost {
 				t.Helper()
-				w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{}, func(legacy.Event) error { return nil })
+				w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{},
+					func(legacy.Event) error { return nil })
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -36,9 +36,11 @@ func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64, how Deletio
 	layout := w.journal.config.Layout
 	switch {
 	case sequenceNumber < 0:
-		return DeleteResult{}, &dynajournal.ArgumentError{Argument: "sequence number", Value: sequenceNumber, Reason: mustNotBeNegative}
+		return DeleteResult{}, &dynajournal.ArgumentError{Argument: "sequence number", Value: sequenceNumber,
+			Reason: mustNotBeNegative}
 	case how != Permanent && how != Mark:
-		return DeleteResult{}, &dynajournal.ArgumentError{Argument: "deletion", Value: int(how), Reason: "it must be Permanent or Mark"}
+		return DeleteResult{}, &dynajournal.ArgumentError{Argument: "deletion", Value: int(how),
+			Reason: "it must be Permanent or Mark"}
 	case how == Mark && !layout.marks():
 		return DeleteResult{}, fmt.Errorf("mark events of %q in the layout %s: %w", w.pid, layout, ErrNotInLayout)
 	}

@@ -76,7 +76,9 @@ func (j *Journal) readEvents(
 var errStop = errors.New("enough was read")
 
 // replay passes the events of a window to emit.
-func (j *Journal) replay(ctx context.Context, op *lifetime.Operation, m *dynamo.Meter, pid string, w window, emit func(Event) error) error {
+func (j *Journal) replay(
+	ctx context.Context, op *lifetime.Operation, m *dynamo.Meter, pid string, w window, emit func(Event) error,
+) error {
 	if w.limit == 0 {
 		return nil
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // inject lets requests go wrong until the returned function is called.
-func (b *bench) inject(f embedded.Fault) (stop func()) {
+func (b *fixture) inject(f embedded.Fault) (stop func()) {
 	b.Helper()
 	stop, err := b.engine.Inject(f)
 	if err != nil {
@@ -59,7 +59,7 @@ func TestNothingIsLostToFaults(t *testing.T) {
 		} {
 			t.Run(layout.String()+" "+name, func(t *testing.T) {
 				t.Parallel()
-				b := newBench(t, layout)
+				b := newFixture(t, layout)
 				b.config.Journal.SequenceShards = 150 // two requests of marks
 				b.config.Journal.Retries, b.config.Journal.BackoffCap = 60, 2*time.Millisecond
 				j := b.open()
@@ -108,10 +108,11 @@ func TestPutWhoseAnswerWasLostIsAcknowledgedOnce(t *testing.T) {
 		for _, nth := range []int{1, 2, 3} {
 			t.Run(fmt.Sprintf("%s put %d", layout, nth), func(t *testing.T) {
 				t.Parallel()
-				b := newBench(t, layout)
+				b := newFixture(t, layout)
 				j := b.open()
 				w := b.recovered(j, "a")
-				stop := b.inject(embedded.Fault{Effect: embedded.EffectReset, Applied: true, Operation: "PutItem", Nth: nth})
+				stop := b.inject(embedded.Fault{Effect: embedded.EffectReset, Applied: true, Operation: "PutItem",
+					Nth: nth})
 				b.write(w, 3)
 				stop()
 				if got := numbers(b.read(b.open(), "a", dynajournal.Range{})); !slices.Equal(got, span(1, 3)) {
@@ -129,7 +130,7 @@ func TestSameEventOfAnotherWriterIsNotTakenForOnesOwn(t *testing.T) {
 	for _, layout := range legacy.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, layout)
+			b := newFixture(t, layout)
 			other := b.recovered(b.open(), "a")
 			var once atomic.Bool
 			slow := *b
@@ -162,7 +163,7 @@ func TestEventWithoutItsMarkIsFound(t *testing.T) {
 	for _, layout := range []legacy.Layout{legacy.HashKey, legacy.HashKeyUnprefixed} {
 		t.Run(layout.String(), func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, layout)
+			b := newFixture(t, layout)
 			b.config.Journal.Retries = -1
 			j := b.open()
 			w := b.recovered(j, "a")
@@ -199,7 +200,7 @@ func TestEventWithoutItsMarkIsFound(t *testing.T) {
 // and the mark's.
 func TestEventTakenOverByARecoveryIsAcknowledged(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, legacy.HashKey)
+	b := newFixture(t, legacy.HashKey)
 	reader := b.open()
 	var other *legacy.Writer
 	slow := *b
@@ -229,7 +230,7 @@ func TestStaleWriterWhereEventsWereRemoved(t *testing.T) {
 		for _, shards := range []int{1, 3, 1000} {
 			t.Run(fmt.Sprintf("%s %d shards", layout, shards), func(t *testing.T) {
 				t.Parallel()
-				b := newBench(t, layout)
+				b := newFixture(t, layout)
 				b.config.Journal.SequenceShards = shards
 				stale := b.recovered(b.open(), "a")
 				b.write(stale, 2)
@@ -256,7 +257,7 @@ func TestStaleWriterWhereEventsWereRemoved(t *testing.T) {
 // deleted before its append returns.
 func TestStaleWriterWhoseEventWasMarked(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, legacy.HashKey)
+	b := newFixture(t, legacy.HashKey)
 	reader := b.open()
 	var once bool
 	slow := *b
@@ -282,10 +283,11 @@ func TestSnapshotBeyondTheJournal(t *testing.T) {
 	for _, layout := range legacy.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, layout)
+			b := newFixture(t, layout)
 			stale := b.recovered(b.open(), "a")
 			b.write(stale, 3)
-			w, err := b.open().Recover(t.Context(), "a", dynajournal.RecoverOptions{After: 20}, func(legacy.Event) error { return errors.New("there is nothing to replay") })
+			w, err := b.open().Recover(t.Context(), "a", dynajournal.RecoverOptions{After: 20},
+				func(legacy.Event) error { return errors.New("there is nothing to replay") })
 			if err != nil {
 				t.Fatalf("Recover: %v", err)
 			}
@@ -298,7 +300,7 @@ func TestSnapshotBeyondTheJournal(t *testing.T) {
 			b.write(w, 1)
 			got := numbers(b.read(b.open(), "a", dynajournal.Range{From: 4}))
 			if len(got) == 0 || got[0] != 21 {
-				t.Errorf("behind the journal stands %v, want 21 and so on", got)
+				t.Errorf("after the journal there is %v, want 21 and so on", got)
 			}
 		})
 	}
@@ -316,7 +318,7 @@ func TestDeletionCutShortIsFinishedByTheNext(t *testing.T) {
 				t.Parallel()
 				for try, cut := 2, true; cut; try++ { // each request once undone, once done and its answer lost
 					nth, applied := try/2, try%2 == 1
-					b := newBench(t, layout)
+					b := newFixture(t, layout)
 					b.config.Journal.SequenceShards, b.config.Journal.Retries = 4, -1
 					w := b.recovered(b.open(), "a")
 					b.write(w, 11)
@@ -329,7 +331,8 @@ func TestDeletionCutShortIsFinishedByTheNext(t *testing.T) {
 					b.deleteTo(again, 9, how)
 					for _, e := range b.read(b.open(), "a", dynajournal.Range{}) {
 						if e.SequenceNumber <= 9 && !e.Deleted {
-							t.Fatalf("cut at request %d, event %d is left after the next deletion", nth, e.SequenceNumber)
+							t.Fatalf("cut at request %d, event %d is left after the next deletion", nth,
+								e.SequenceNumber)
 						}
 					}
 					if got := b.bounds(b.open(), "a").Highest; got != 11 {
@@ -347,7 +350,7 @@ func TestCancelledAppend(t *testing.T) {
 	for _, layout := range legacy.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, layout)
+			b := newFixture(t, layout)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			returned := make(chan struct{})
@@ -361,7 +364,8 @@ func TestCancelledAppend(t *testing.T) {
 			w := b.recovered(b.open(), "a")
 			ended, end := context.WithCancel(t.Context())
 			end()
-			if _, err := w.Append(ended, []byte("event")); !errors.Is(err, context.Canceled) || errors.Is(err, dynajournal.ErrOutcomeUnknown) {
+			if _, err := w.Append(ended, []byte("event")); !errors.Is(err, context.Canceled) ||
+				errors.Is(err, dynajournal.ErrOutcomeUnknown) {
 				t.Errorf("Append with a context that has ended: %v, want that nothing was sent", err)
 			}
 			b.write(w, 1)
@@ -372,7 +376,7 @@ func TestCancelledAppend(t *testing.T) {
 				t.Errorf("Append whose context ends after it was sent: %v, want that the outcome is unknown", err)
 			}
 			if _, err := w.Append(t.Context(), []byte("event")); !errors.Is(err, dynajournal.ErrWriterEnded) {
-				t.Errorf("then Append says %v, want that the writer has ended", err)
+				t.Errorf("then Append returns %v, want that the writer has ended", err)
 			}
 		})
 	}
@@ -383,7 +387,7 @@ func TestCancelledAppend(t *testing.T) {
 func TestSameEventOfAnotherWriterIsAConflict(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
-		b := newBench(t, layout)
+		b := newFixture(t, layout)
 		b.config.Journal.SequenceShards = 10
 		j := b.open()
 		w, other := b.recovered(j, "a"), b.recovered(j, "a")
@@ -399,7 +403,7 @@ func TestSameEventOfAnotherWriterIsAConflict(t *testing.T) {
 func TestMarkingAnEventThatIsRemovedMeanwhileLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for _, layout := range []legacy.Layout{legacy.HashKey, legacy.NaiveProcessor} {
-		b := newBench(t, layout)
+		b := newFixture(t, layout)
 		var armed atomic.Bool
 		b.config.Journal.SequenceShards, b.config.Journal.ReplayParallelism = 10, 1
 		b.config.Journal.Hooks = []dynajournal.Hook{hook(func(r dynajournal.Request) {
@@ -418,7 +422,8 @@ func TestMarkingAnEventThatIsRemovedMeanwhileLeavesNothing(t *testing.T) {
 		armed.Store(true)
 		b.deleteTo(w, 2, legacy.Mark)
 		l, err := j.List(t.Context(), "a")
-		if err != nil || len(l.WithoutPayload) > 0 || !slices.Equal(l.SequenceNumbers, []int64{1, 3}) || !slices.Equal(l.Deleted, []int64{1}) {
+		if err != nil || len(l.WithoutPayload) > 0 || !slices.Equal(l.SequenceNumbers, []int64{1, 3}) ||
+			!slices.Equal(l.Deleted, []int64{1}) {
 			t.Errorf("%s: List gives %+v, %v; want event 1, marked, and 3", layout, l, err)
 		}
 	}

@@ -92,7 +92,8 @@ func FuzzDecode(f *testing.F) {
 		}
 		e, isEvent, err := decode(pid, seq, "key", item)
 		if err != nil {
-			if named, ok := errors.AsType[*ItemError](err); !ok || named.Attribute == "" || named.SequenceNumber != seq {
+			if named, ok := errors.AsType[*ItemError](err); !ok || named.Attribute == "" ||
+				named.SequenceNumber != seq {
 				t.Fatalf("the error %v names no attribute", err)
 			}
 			return
@@ -104,14 +105,15 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		if e.PersistenceID != pid || e.SequenceNumber != seq {
-			t.Fatalf("at %d of %q stands event %d of %q", seq, pid, e.SequenceNumber, e.PersistenceID)
+			t.Fatalf("at %d of %q there is event %d of %q", seq, pid, e.SequenceNumber, e.PersistenceID)
 		}
 		for _, l := range Layouts() {
 			again, _, err := decode(pid, seq, "key", encode(l, dynamo.Attributes{}, &e.Event))
 			if err != nil {
 				t.Fatalf("%s: %+v is encoded to what can't be read: %v", l, e, err)
 			}
-			if want := e.Event; string(again.Bytes) != string(want.Bytes) || again.SerializerID != want.SerializerID || again.SerializerManifest != want.SerializerManifest {
+			if want := e.Event; string(again.Bytes) != string(want.Bytes) ||
+				again.SerializerID != want.SerializerID || again.SerializerManifest != want.SerializerManifest {
 				t.Fatalf("%s: %+v is encoded and read as %+v", l, e, again)
 			}
 		}
@@ -120,7 +122,8 @@ func FuzzDecode(f *testing.F) {
 
 // FuzzIDOf reads the id in any key. One that it finds makes the same key again.
 func FuzzIDOf(f *testing.F) {
-	for _, key := range []string{"journal-P-a-1", "journal-SH-a-b-0", "journal-P--1", "journal-P-a-01", "P-a-1", "journal-SL-a-1", "journal-P-a-9223372036854775808", "-", ""} {
+	for _, key := range []string{"journal-P-a-1", "journal-SH-a-b-0", "journal-P--1", "journal-P-a-01", "P-a-1",
+		"journal-SL-a-1", "journal-P-a-9223372036854775808", "-", ""} {
 		f.Add(key)
 	}
 	f.Fuzz(func(t *testing.T, key string) {

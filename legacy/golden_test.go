@@ -102,10 +102,11 @@ func scenarios(tb testing.TB) []scenario {
 	return all
 }
 
-func (b *bench) put(items ...attributes) {
+func (b *fixture) put(items ...attributes) {
 	b.Helper()
 	for _, item := range items {
-		_, err := b.table.PutItem(b.Context(), &dynamodb.PutItemInput{TableName: aws.String(dynajournal.DefaultJournalTable), Item: item})
+		_, err := b.table.PutItem(b.Context(),
+			&dynamodb.PutItemInput{TableName: aws.String(dynajournal.DefaultJournalTable), Item: item})
 		if err != nil {
 			b.Fatalf("plant an item: %v", err)
 		}
@@ -113,10 +114,11 @@ func (b *bench) put(items ...attributes) {
 }
 
 // items are all items of the table, by their keys.
-func (b *bench) items() map[string]attributes {
+func (b *fixture) items() map[string]attributes {
 	b.Helper()
 	all := map[string]attributes{}
-	pages := dynamodb.NewScanPaginator(b.table, &dynamodb.ScanInput{TableName: aws.String(dynajournal.DefaultJournalTable), ConsistentRead: aws.Bool(true)})
+	pages := dynamodb.NewScanPaginator(b.table,
+		&dynamodb.ScanInput{TableName: aws.String(dynajournal.DefaultJournalTable), ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(b.Context())
 		if err != nil {
@@ -160,8 +162,9 @@ func TestGoldenJournalsAreRead(t *testing.T) {
 		for _, layout := range []legacy.Layout{legacy.HashKey, legacy.HashKeyUnprefixed} {
 			t.Run(s.name+" "+layout.String(), func(t *testing.T) {
 				t.Parallel()
-				b := newBench(t, layout)
-				b.put(map[legacy.Layout][]attributes{legacy.HashKey: s.items, legacy.HashKeyUnprefixed: unprefixed(s.items)}[layout]...)
+				b := newFixture(t, layout)
+				b.put(map[legacy.Layout][]attributes{legacy.HashKey: s.items,
+					legacy.HashKeyUnprefixed: unprefixed(s.items)}[layout]...)
 				j := b.open()
 				changed := slices.IndexFunc(s.steps, func(g goldenStep) bool { return g.Op == "replay" })
 				for i, step := range s.steps {
@@ -180,7 +183,7 @@ func TestGoldenJournalsAreRead(t *testing.T) {
 						compared++
 					case "lowest":
 						if got := b.bounds(j, step.Pid).Lowest; got != step.Result.Lowest {
-							t.Errorf("the lowest number is %d, the plug-in says %d", got, step.Result.Lowest)
+							t.Errorf("the lowest number is %d, the plug-in returned %d", got, step.Result.Lowest)
 						}
 					}
 				}
@@ -193,7 +196,7 @@ func TestGoldenJournalsAreRead(t *testing.T) {
 	}
 }
 
-func checkReplay(b *bench, j *legacy.Journal, step goldenStep) {
+func checkReplay(b *fixture, j *legacy.Journal, step goldenStep) {
 	b.Helper()
 	got := b.read(j, step.Pid, dynajournal.Range{From: step.From, To: step.To, Limit: step.Max})
 	if len(got) != len(step.Result.Events) {
@@ -201,7 +204,8 @@ func checkReplay(b *bench, j *legacy.Journal, step goldenStep) {
 	}
 	for i, want := range step.Result.Events {
 		e := got[i]
-		if e.SequenceNumber != want.SeqNr || e.PersistenceID != want.PersistenceID || e.Deleted != want.Deleted || !slices.Equal(e.Confirmations, want.Confirms) {
+		if e.SequenceNumber != want.SeqNr || e.PersistenceID != want.PersistenceID || e.Deleted != want.Deleted ||
+			!slices.Equal(e.Confirmations, want.Confirms) {
 			b.Errorf("event %d is %+v, the plug-in has %+v", i, e, want)
 		}
 		switch want.Class {
@@ -225,12 +229,12 @@ func checkReplay(b *bench, j *legacy.Journal, step goldenStep) {
 		}
 	}
 	if highest := b.bounds(j, step.Pid).Highest; highest != step.Result.HighestSeqNr {
-		b.Errorf("the highest number is %d, the plug-in says %d", highest, step.Result.HighestSeqNr)
+		b.Errorf("the highest number is %d, the plug-in returned %d", highest, step.Result.HighestSeqNr)
 	}
 }
 
 // checkGoingOn recovers each id, and appends.
-func checkGoingOn(b *bench, j *legacy.Journal, s scenario) {
+func checkGoingOn(b *fixture, j *legacy.Journal, s scenario) {
 	b.Helper()
 	pid := s.steps[0].Pid
 	before, highest := numbers(b.read(j, pid, dynajournal.Range{})), b.bounds(j, pid).Highest
@@ -250,7 +254,7 @@ func TestItemsWrittenFromGoAreThoseOfThePlugIn(t *testing.T) {
 	for _, s := range scenarios(t) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, legacy.HashKey)
+			b := newFixture(t, legacy.HashKey)
 			j := b.open()
 			for _, step := range s.steps {
 				redo(b, j, s, step)
@@ -262,7 +266,7 @@ func TestItemsWrittenFromGoAreThoseOfThePlugIn(t *testing.T) {
 					continue
 				}
 				if !reflect.DeepEqual(got[key], want) {
-					t.Errorf("at %q stands %v, the plug-in has %v", key, got[key], want)
+					t.Errorf("at %q there is %v, the plug-in has %v", key, got[key], want)
 				}
 				delete(got, key)
 			}
@@ -270,14 +274,14 @@ func TestItemsWrittenFromGoAreThoseOfThePlugIn(t *testing.T) {
 				if s.name == "hard-delete" && strings.HasPrefix(key, "journal-SL-s-hard-") {
 					continue
 				}
-				t.Errorf("at %q stands an item, the plug-in has none", key)
+				t.Errorf("at %q there is an item, the plug-in has none", key)
 			}
 		})
 	}
 }
 
 // redo does a step of the plug-in again.
-func redo(b *bench, j *legacy.Journal, s scenario, step goldenStep) {
+func redo(b *fixture, j *legacy.Journal, s scenario, step goldenStep) {
 	b.Helper()
 	w := b.recovered(j, step.Pid)
 	switch step.Op {
@@ -310,7 +314,7 @@ func redo(b *bench, j *legacy.Journal, s scenario, step goldenStep) {
 
 // goldenPayload returns the payload that the plug-in wrote at a number. For a removed event it
 // returns a payload of another event.
-func goldenPayload(b *bench, s scenario, pid string, seq int64) serialization.Payload {
+func goldenPayload(b *fixture, s scenario, pid string, seq int64) serialization.Payload {
 	b.Helper()
 	for _, item := range s.items {
 		if keyOf(item) == fmt.Sprintf("journal-P-%s-%d", pid, seq) {
@@ -318,7 +322,8 @@ func goldenPayload(b *bench, s scenario, pid string, seq int64) serialization.Pa
 			if err := proto.Unmarshal(item["payload"].(*types.AttributeValueMemberB).Value, &m); err != nil {
 				b.Fatal(err)
 			}
-			return serialization.Payload{SerializerID: m.GetPayload().GetSerializerId(), Bytes: m.GetPayload().GetPayload()}
+			return serialization.Payload{SerializerID: m.GetPayload().GetSerializerId(),
+				Bytes: m.GetPayload().GetPayload()}
 		}
 	}
 	return serialization.Payload{SerializerID: serialization.IDJava, Bytes: []byte("removed later")}
@@ -329,7 +334,7 @@ func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{V
 func number(n int64) types.AttributeValue { return &types.AttributeValueMemberN{Value: fmt.Sprint(n)} }
 
 // markOne marks a single event, as the plug-in does.
-func markOne(b *bench, pid string, seq, shards int64) {
+func markOne(b *fixture, pid string, seq, shards int64) {
 	b.Helper()
 	_, err := b.table.UpdateItem(b.Context(), &dynamodb.UpdateItemInput{
 		TableName:                 aws.String(dynajournal.DefaultJournalTable),

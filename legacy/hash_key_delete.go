@@ -44,7 +44,9 @@ func (s *hashKey) firstLeft(low []int64) int64 {
 }
 
 // deleteStep deletes the numbers lo to hi. low has the values of the low marks by shard.
-func (s *hashKey) deleteStep(ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64, low []int64, mark bool) (int64, error) {
+func (s *hashKey) deleteStep(
+	ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64, low []int64, mark bool,
+) (int64, error) {
 	items, err := s.chunk(ctx, m, pid, lo, hi)
 	if err != nil {
 		return 0, err
@@ -87,7 +89,9 @@ func (s *hashKey) raiseLowMarks(ctx context.Context, m *dynamo.Meter, pid string
 }
 
 // markEvents marks the events among items as deleted.
-func (s *hashKey) markEvents(ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64, items map[string]dynamo.Attributes) (int64, error) {
+func (s *hashKey) markEvents(
+	ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64, items map[string]dynamo.Attributes,
+) (int64, error) {
 	var keys []dynamo.Attributes
 	for seq := lo; seq <= hi; seq++ {
 		if item := items[s.key(eventKind, pid, seq)]; item != nil && item[attrPayload] != nil && !marked(item) {

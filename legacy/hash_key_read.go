@@ -14,7 +14,9 @@ import (
 
 // items reads in requests of at most batch keys, with at most parallelism requests in flight. It
 // holds the responses that were read ahead of the current one.
-func (s *hashKey) items(ctx context.Context, m *dynamo.Meter, pid string, from, to, wanted int64, emit func(int64, dynamo.Attributes) error) error {
+func (s *hashKey) items(
+	ctx context.Context, m *dynamo.Meter, pid string, from, to, wanted int64, emit func(int64, dynamo.Attributes) error,
+) error {
 	if from > to {
 		return nil
 	}
@@ -77,7 +79,9 @@ func (s *hashKey) items(ctx context.Context, m *dynamo.Meter, pid string, from, 
 }
 
 // chunk reads the items of the numbers lo to hi. The result has them by key.
-func (s *hashKey) chunk(ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64) (map[string]dynamo.Attributes, error) {
+func (s *hashKey) chunk(
+	ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64,
+) (map[string]dynamo.Attributes, error) {
 	keys := make([]dynamo.Attributes, hi-lo+1)
 	for i := range keys {
 		keys[i] = s.eventKey(pid, lo+int64(i))
@@ -99,8 +103,9 @@ func (s *hashKey) scan() *dynamodb.ScanInput {
 		ProjectionExpression: aws.String("#key"),
 		FilterExpression: aws.String("begins_with(#key, :event) AND attribute_exists(" + attrPayload + ") OR " +
 			"begins_with(#key, :high) AND attribute_exists(" + attrSequence + ")"),
-		ExpressionAttributeNames:  map[string]string{"#key": attrKey},
-		ExpressionAttributeValues: dynamo.Attributes{":event": text(s.prefix + eventKind + "-"), ":high": text(s.prefix + highKind + "-")},
+		ExpressionAttributeNames: map[string]string{"#key": attrKey},
+		ExpressionAttributeValues: dynamo.Attributes{":event": text(s.prefix + eventKind + "-"),
+			":high": text(s.prefix + highKind + "-")},
 	}
 }
 
@@ -115,7 +120,8 @@ func (s *hashKey) idOf(item dynamo.Attributes) string {
 		return ""
 	}
 	n, err := strconv.ParseInt(rest[dash+1:], 10, 64)
-	if err != nil || n < 0 || strconv.FormatInt(n, 10) != rest[dash+1:] || kind == highKind && n >= s.shards || kind == eventKind && n == 0 {
+	if err != nil || n < 0 || strconv.FormatInt(n, 10) != rest[dash+1:] || kind == highKind && n >= s.shards ||
+		kind == eventKind && n == 0 {
 		return ""
 	}
 	return rest[:dash]

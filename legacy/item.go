@@ -99,7 +99,7 @@ func decode(pid string, seq int64, key string, item dynamo.Attributes) (Event, b
 	}
 	var m persistentpb.PersistentMessage
 	if err := proto.Unmarshal(payload.Value, &m); err != nil {
-		return fail(attrPayload, payload.Value, fmt.Errorf("it is no PersistentMessage: %w", err))
+		return fail(attrPayload, payload.Value, fmt.Errorf("it is not a PersistentMessage: %w", err))
 	}
 	switch {
 	case m.Payload == nil:

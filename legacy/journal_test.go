@@ -43,7 +43,8 @@ func TestTableOfAnotherLayoutIsNamed(t *testing.T) {
 	config := func(l legacy.Layout, table string) legacy.Config {
 		return legacy.Config{Layout: l, Journal: dynajournal.Config{AWS: engine.AWSConfig(), JournalTable: table}}
 	}
-	if err := dynajournal.CreateTables(t.Context(), config(0, "current").Journal, dynajournal.TableOptions{}); err != nil {
+	if err := dynajournal.CreateTables(t.Context(), config(0, "current").Journal,
+		dynajournal.TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range legacy.Layouts() {
@@ -51,13 +52,16 @@ func TestTableOfAnotherLayoutIsNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := legacy.Open(t.Context(), config(l, "current"))
-		if !errors.Is(err, dynajournal.ErrTableSchema) || !strings.Contains(err.Error(), "it looks like --layout current") {
+		if !errors.Is(err, dynajournal.ErrTableSchema) ||
+			!strings.Contains(err.Error(), "it looks like --layout current") {
 			t.Errorf("the current table opened as %s: %v", l, err)
 		}
-		if _, err := dynajournal.Open(t.Context(), config(0, l.String()).Journal); !errors.Is(err, dynajournal.ErrTableSchema) {
+		if _, err := dynajournal.Open(t.Context(),
+			config(0, l.String()).Journal); !errors.Is(err, dynajournal.ErrTableSchema) {
 			t.Errorf("the table of %s opened as the current layout: %v", l, err)
 		}
-		if _, err := legacy.Open(t.Context(), config(l, dynajournal.DefaultSnapshotTable)); !errors.Is(err, dynajournal.ErrTableSchema) ||
+		if _, err := legacy.Open(t.Context(),
+			config(l, dynajournal.DefaultSnapshotTable)); !errors.Is(err, dynajournal.ErrTableSchema) ||
 			!strings.Contains(err.Error(), "it looks like no journal") {
 			t.Errorf("a table of snapshots opened as %s: %v", l, err)
 		}
@@ -65,7 +69,8 @@ func TestTableOfAnotherLayoutIsNamed(t *testing.T) {
 			t.Errorf("no table opened as %s: %v", l, err)
 		}
 	}
-	sameKey := map[legacy.Layout]legacy.Layout{legacy.HashKey: legacy.HashKeyUnprefixed, legacy.HashKeyUnprefixed: legacy.HashKey}
+	sameKey := map[legacy.Layout]legacy.Layout{legacy.HashKey: legacy.HashKeyUnprefixed,
+		legacy.HashKeyUnprefixed: legacy.HashKey}
 	for _, l := range legacy.Layouts() {
 		for _, other := range legacy.Layouts() {
 			j, err := legacy.Open(t.Context(), config(l, other.String()))
@@ -79,10 +84,12 @@ func TestTableOfAnotherLayoutIsNamed(t *testing.T) {
 				}
 				continue
 			}
-			if !errors.Is(err, dynajournal.ErrTableSchema) || !strings.Contains(err.Error(), "--layout "+other.String()) {
+			if !errors.Is(err, dynajournal.ErrTableSchema) ||
+				!strings.Contains(err.Error(), "--layout "+other.String()) {
 				t.Errorf("the table of %s opened as %s: %v", other, l, err)
 			}
-			if err := legacy.DeleteTable(t.Context(), config(l, other.String())); !errors.Is(err, dynajournal.ErrTableSchema) {
+			if err := legacy.DeleteTable(t.Context(),
+				config(l, other.String())); !errors.Is(err, dynajournal.ErrTableSchema) {
 				t.Errorf("the table of %s deleted as %s: %v", other, l, err)
 			}
 		}
@@ -91,7 +98,8 @@ func TestTableOfAnotherLayoutIsNamed(t *testing.T) {
 		if err := legacy.DeleteTable(t.Context(), config(l, l.String())); err != nil {
 			t.Errorf("delete the table of %s: %v", l, err)
 		}
-		if err := legacy.DeleteTable(t.Context(), config(l, l.String())); !errors.Is(err, dynajournal.ErrTableNotFound) {
+		if err := legacy.DeleteTable(t.Context(),
+			config(l, l.String())); !errors.Is(err, dynajournal.ErrTableNotFound) {
 			t.Errorf("delete the table of %s again: %v", l, err)
 		}
 	}
@@ -101,7 +109,7 @@ type anAdapter struct{ dynajournal.EventAdapter }
 
 func TestConfigurationIsChecked(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, legacy.HashKey)
+	b := newFixture(t, legacy.HashKey)
 	for name, change := range map[string]func(*legacy.Config){
 		"no layout":       func(c *legacy.Config) { c.Layout = 0 },
 		"unknown layout":  func(c *legacy.Config) { c.Layout = 9 },
@@ -124,7 +132,7 @@ func TestBadArgumentsAreRefusedAndLeaveTheWriterAlive(t *testing.T) {
 	for _, layout := range legacy.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, layout)
+			b := newFixture(t, layout)
 			j := b.open()
 			w := b.recovered(j, "a")
 			b.write(w, 1)
@@ -184,7 +192,7 @@ func TestLongestID(t *testing.T) {
 		legacy.HashKey:           2048 - len("journal-SH--9223372036854775807"),
 		legacy.HashKeyUnprefixed: 2048 - len("SH--9223372036854775807"),
 	} {
-		b := newBench(t, layout)
+		b := newFixture(t, layout)
 		j := b.open()
 		pid := strings.Repeat("x", longest-1)
 		w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{After: dynajournal.MaxSequenceNumber - 1}, nil)
@@ -197,10 +205,12 @@ func TestLongestID(t *testing.T) {
 			t.Errorf("%s: an event after the last number: %v", layout, err)
 		}
 		again := b.recovered(j, pid)
-		if _, err := again.Append(t.Context(), []byte("one too many")); !errors.Is(err, dynajournal.ErrSequenceExhausted) {
+		if _, err := again.Append(t.Context(),
+			[]byte("one too many")); !errors.Is(err, dynajournal.ErrSequenceExhausted) {
 			t.Errorf("%s: an event after the last number, recovered: %v", layout, err)
 		}
-		if _, err := j.Recover(t.Context(), pid+"xx", dynajournal.RecoverOptions{}, nil); !errors.Is(err, dynajournal.ErrInvalidArgument) {
+		if _, err := j.Recover(t.Context(), pid+"xx", dynajournal.RecoverOptions{},
+			nil); !errors.Is(err, dynajournal.ErrInvalidArgument) {
 			t.Errorf("%s: Recover of an id of %d bytes: %v", layout, len(pid)+2, err)
 		}
 	}
@@ -211,7 +221,7 @@ func TestConfirmations(t *testing.T) {
 	for _, layout := range legacy.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, layout)
+			b := newFixture(t, layout)
 			j := b.open()
 			w := b.recovered(j, "a")
 			b.write(w, 3)
@@ -239,7 +249,8 @@ func TestConfirmations(t *testing.T) {
 			}
 			b.deleteTo(w, 2, legacy.Mark)
 			events := b.read(j, "a", dynajournal.Range{})
-			if len(events) != 3 || !slices.Equal(events[1].Confirmations, []string{"c1", "c2"}) || !events[1].Deleted || events[2].Deleted || events[0].Confirmations != nil {
+			if len(events) != 3 || !slices.Equal(events[1].Confirmations, []string{"c1", "c2"}) ||
+				!events[1].Deleted || events[2].Deleted || events[0].Confirmations != nil {
 				t.Errorf("read %+v", events)
 			}
 		})
@@ -251,7 +262,7 @@ func TestConfirmations(t *testing.T) {
 func TestLastEventOfTheNaiveLayouts(t *testing.T) {
 	t.Parallel()
 	for _, layout := range []legacy.Layout{legacy.Naive, legacy.NaiveProcessor} {
-		b := newBench(t, layout)
+		b := newFixture(t, layout)
 		j := b.open()
 		w := b.recovered(j, "a")
 		b.write(w, 5)
@@ -285,7 +296,7 @@ func TestLastEventOfTheNaiveLayouts(t *testing.T) {
 func TestDeletionBeginsBeforeSingleEventsThatWereDeleted(t *testing.T) {
 	t.Parallel()
 	for shards, singles := range map[int64][]int64{1000: {6}, 3: {4, 6, 8}} {
-		b := newBench(t, legacy.HashKey)
+		b := newFixture(t, legacy.HashKey)
 		b.config.Journal.SequenceShards = int(shards)
 		j := b.open()
 		w := b.recovered(j, "a")
@@ -308,11 +319,12 @@ func TestPersistenceIDsAreListedOnce(t *testing.T) {
 	for _, layout := range legacy.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, layout)
+			b := newFixture(t, layout)
 			b.config.Journal.SequenceShards = 5
 			j := b.open()
 			var want []string
-			for _, pid := range []string{"a", "a-1", "a-1-2", "-", "P-a", "SH-a-1", "SL-a", "ünïcöde 漢字", "journal-P-a"} {
+			for _, pid := range []string{"a", "a-1", "a-1-2", "-", "P-a", "SH-a-1", "SL-a", "ünïcöde 漢字",
+				"journal-P-a"} {
 				want = append(want, pid)
 				b.write(b.recovered(j, pid), 7)
 			}
@@ -378,7 +390,7 @@ func TestPersistenceIDsAreListedOnce(t *testing.T) {
 func TestClosedJournal(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
-		b := newBench(t, layout)
+		b := newFixture(t, layout)
 		j := b.open()
 		w := b.recovered(j, "a")
 		b.write(w, 1)
@@ -416,18 +428,22 @@ func TestClosedJournal(t *testing.T) {
 func TestValuesAreWrittenByTheSerializersOfToday(t *testing.T) {
 	t.Parallel()
 	for _, layout := range legacy.Layouts() {
-		b := newBench(t, layout)
+		b := newFixture(t, layout)
 		j := b.open()
 		w := b.recovered(j, "a")
-		java := serialization.Payload{SerializerID: serialization.IDJava, Bytes: []byte("\xac\xed\x00\x05t\x00\x04text")}
-		if _, err := w.AppendEach(t.Context(), "text", java, serialization.Payload{SerializerID: 900, Manifest: "M", Bytes: []byte{1}}); err != nil {
+		java := serialization.Payload{SerializerID: serialization.IDJava,
+			Bytes: []byte("\xac\xed\x00\x05t\x00\x04text")}
+		if _, err := w.AppendEach(t.Context(), "text", java,
+			serialization.Payload{SerializerID: 900, Manifest: "M", Bytes: []byte{1}}); err != nil {
 			t.Fatal(err)
 		}
 		events := b.read(j, "a", dynajournal.Range{})
-		if got, err := dynajournal.Decode[string](events[0].Event); err != nil || got != "text" || events[0].SerializerID != serialization.IDString {
+		if got, err := dynajournal.Decode[string](events[0].Event); err != nil || got != "text" ||
+			events[0].SerializerID != serialization.IDString {
 			t.Errorf("%s: the string is %q, %v, of serializer %d", layout, got, err, events[0].SerializerID)
 		}
-		if got := events[1].Serialized(); got.SerializerID != java.SerializerID || string(got.Bytes) != string(java.Bytes) {
+		if got := events[1].Serialized(); got.SerializerID != java.SerializerID ||
+			string(got.Bytes) != string(java.Bytes) {
 			t.Errorf("%s: the payload of Java is %+v", layout, got)
 		}
 		if got := events[2].Serialized(); got.SerializerID != 900 || got.Manifest != "M" {
@@ -448,7 +464,7 @@ func TestValuesAreWrittenByTheSerializersOfToday(t *testing.T) {
 
 func TestEagerDecoding(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, legacy.HashKey)
+	b := newFixture(t, legacy.HashKey)
 	b.config.Journal.DecodeEagerly = true
 	j := b.open()
 	w := b.recovered(j, "a")

@@ -55,7 +55,8 @@ func ParseLayout(name string) (Layout, error) {
 		}
 		all = append(all, l.String())
 	}
-	return 0, &dynajournal.ArgumentError{Argument: "layout", Value: name, Reason: "it must be one of " + strings.Join(all, ", ")}
+	return 0, &dynajournal.ArgumentError{Argument: "layout", Value: name,
+		Reason: "it must be one of " + strings.Join(all, ", ")}
 }
 
 func (l Layout) hashKeyOnly() bool { return l == HashKey || l == HashKeyUnprefixed }

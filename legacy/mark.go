@@ -20,7 +20,9 @@ func marked(item dynamo.Attributes) bool {
 
 // markDeleted marks the events that still exist as deleted, and returns how many it has marked.
 // Marking a missing event would make an item without a payload.
-func markDeleted(ctx context.Context, m *dynamo.Meter, client *dynamo.Client, table string, keys []dynamo.Attributes, parallelism int) (int64, error) {
+func markDeleted(
+	ctx context.Context, m *dynamo.Meter, client *dynamo.Client, table string, keys []dynamo.Attributes, parallelism int,
+) (int64, error) {
 	var done atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelism)

@@ -86,7 +86,7 @@ func (s *naive) put(ctx context.Context, m *dynamo.Meter, e *newEvent) error {
 	beyond, err := s.end(ctx, m, e.pid, e.seq, false)
 	switch {
 	case err != nil:
-		return fmt.Errorf("look behind %d: %w", e.seq, err)
+		return fmt.Errorf("check for items after %d: %w", e.seq, err)
 	case beyond != 0:
 		return errTaken
 	}
@@ -94,7 +94,9 @@ func (s *naive) put(ctx context.Context, m *dynamo.Meter, e *newEvent) error {
 	return err
 }
 
-func (s *naive) items(ctx context.Context, m *dynamo.Meter, pid string, from, to, wanted int64, emit func(int64, dynamo.Attributes) error) error {
+func (s *naive) items(
+	ctx context.Context, m *dynamo.Meter, pid string, from, to, wanted int64, emit func(int64, dynamo.Attributes) error,
+) error {
 	if from > to {
 		return nil
 	}
@@ -126,7 +128,9 @@ func (s *naive) items(ctx context.Context, m *dynamo.Meter, pid string, from, to
 // maxPage is above the number of items of a usual page of 1 MB.
 const maxPage = 1000
 
-func (s *naive) deleteTo(ctx context.Context, m *dynamo.Meter, pid string, to, highest int64, mark bool) (int64, error) {
+func (s *naive) deleteTo(
+	ctx context.Context, m *dynamo.Meter, pid string, to, highest int64, mark bool,
+) (int64, error) {
 	last := false
 	if !mark && to == highest && highest > 0 {
 		if !s.keepsMarks {

@@ -11,8 +11,8 @@ import (
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
-// bench is an engine with the table of a journal.
-type bench struct {
+// fixture is an engine with the table of a journal.
+type fixture struct {
 	testing.TB
 
 	engine *embedded.Engine
@@ -20,8 +20,8 @@ type bench struct {
 	table  *dynamodb.Client
 }
 
-// newBench makes an engine with an empty table.
-func newBench(tb testing.TB, layout legacy.Layout) *bench {
+// newFixture makes an engine with an empty table.
+func newFixture(tb testing.TB, layout legacy.Layout) *fixture {
 	tb.Helper()
 	engine, err := embedded.OpenMemory()
 	if err != nil {
@@ -36,11 +36,11 @@ func newBench(tb testing.TB, layout legacy.Layout) *bench {
 	if err := legacy.CreateTable(tb.Context(), config); err != nil {
 		tb.Fatalf("create the table: %v", err)
 	}
-	return &bench{tb, engine, config, dynamodb.NewFromConfig(engine.AWSConfig())}
+	return &fixture{tb, engine, config, dynamodb.NewFromConfig(engine.AWSConfig())}
 }
 
 // open opens a journal.
-func (b *bench) open() *legacy.Journal {
+func (b *fixture) open() *legacy.Journal {
 	b.Helper()
 	j, err := legacy.Open(b.Context(), b.config)
 	if err != nil {
@@ -55,7 +55,7 @@ func (b *bench) open() *legacy.Journal {
 }
 
 // recovered recovers an id without looking at its events.
-func (b *bench) recovered(j *legacy.Journal, pid string) *legacy.Writer {
+func (b *fixture) recovered(j *legacy.Journal, pid string) *legacy.Writer {
 	b.Helper()
 	w, err := j.Recover(b.Context(), pid, dynajournal.RecoverOptions{}, nil)
 	if err != nil {
@@ -65,7 +65,7 @@ func (b *bench) recovered(j *legacy.Journal, pid string) *legacy.Writer {
 }
 
 // write appends n events of bytes.
-func (b *bench) write(w *legacy.Writer, n int) {
+func (b *fixture) write(w *legacy.Writer, n int) {
 	b.Helper()
 	for range n {
 		if _, err := w.Append(b.Context(), []byte("event")); err != nil {
@@ -75,7 +75,7 @@ func (b *bench) write(w *legacy.Writer, n int) {
 }
 
 // deleteTo deletes a prefix.
-func (b *bench) deleteTo(w *legacy.Writer, seq int64, how legacy.Deletion) {
+func (b *fixture) deleteTo(w *legacy.Writer, seq int64, how legacy.Deletion) {
 	b.Helper()
 	if _, err := w.DeleteTo(b.Context(), seq, how); err != nil {
 		b.Fatalf("DeleteTo(%d): %v", seq, err)
@@ -83,13 +83,13 @@ func (b *bench) deleteTo(w *legacy.Writer, seq int64, how legacy.Deletion) {
 }
 
 // read reads the events of a window.
-func (b *bench) read(j *legacy.Journal, pid string, r dynajournal.Range) []legacy.Event {
+func (b *fixture) read(j *legacy.Journal, pid string, r dynajournal.Range) []legacy.Event {
 	b.Helper()
 	return b.events(j.Events(b.Context(), pid, r))
 }
 
 // events collects a sequence of events.
-func (b *bench) events(all iter.Seq2[legacy.Event, error]) []legacy.Event {
+func (b *fixture) events(all iter.Seq2[legacy.Event, error]) []legacy.Event {
 	b.Helper()
 	var events []legacy.Event
 	for e, err := range all {
@@ -114,7 +114,7 @@ func numbers(events []legacy.Event) []int64 {
 }
 
 // bounds returns the bounds of an id.
-func (b *bench) bounds(j *legacy.Journal, pid string) dynajournal.Bounds {
+func (b *fixture) bounds(j *legacy.Journal, pid string) dynajournal.Bounds {
 	b.Helper()
 	bounds, err := j.Bounds(b.Context(), pid)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // Results of a put, besides success and the errors of requests.
 var (
 	errTaken  = errors.New("another writer has come first")
-	errUnsure = errors.New("the event may stand or not")
+	errUnsure = errors.New("the outcome of the event is not known")
 )
 
 // unsure returns an error after which it is not known whether the event counts.
@@ -20,7 +20,9 @@ func unsure(cause error) error { return fmt.Errorf("%w: %w", errUnsure, cause) }
 // putEvent puts an event if no item has its key. ours reports whether the item is known to be of
 // this put. It is false if a response was lost and an equal event is stored: another writer may
 // have put it.
-func putEvent(ctx context.Context, m *dynamo.Meter, client *dynamo.Client, table, keyName string, e *newEvent) (ours bool, err error) {
+func putEvent(
+	ctx context.Context, m *dynamo.Meter, client *dynamo.Client, table, keyName string, e *newEvent,
+) (ours bool, err error) {
 	err = client.Put(ctx, m, dynamo.Put{
 		Table:     table,
 		Item:      e.item,

@@ -32,7 +32,7 @@ func (g *gated) Do(r *http.Request) (*http.Response, error) {
 // that wait for their turn return immediately.
 func TestCallsQueuedOnAnEndedWriterDoNotWaitForItsWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, legacy.HashKey)
+		b := newFixture(t, legacy.HashKey)
 		g := &gated{b.config.Journal.AWS.HTTPClient, make(chan struct{})}
 		b.config.Journal.AWS.HTTPClient = g
 		w := b.recovered(b.open(), "a")

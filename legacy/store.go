@@ -22,7 +22,8 @@ type store interface {
 	takeOver(ctx context.Context, m *dynamo.Meter, pid string, snapshot int64) (int64, error)
 	// items passes the stored items of a window to emit, in order. At most wanted of them are
 	// needed.
-	items(ctx context.Context, m *dynamo.Meter, pid string, from, to, wanted int64, emit func(seq int64, item dynamo.Attributes) error) error
+	items(ctx context.Context, m *dynamo.Meter, pid string, from, to, wanted int64,
+		emit func(seq int64, item dynamo.Attributes) error) error
 	// put puts an event under the condition that its number is free. It returns nil if the event is
 	// durable and readers find it, errTaken if another writer was first, an error with
 	// dynamo.MaybeApplied or of errUnsure if the outcome is not known, and any other error if the

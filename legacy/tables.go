@@ -29,7 +29,8 @@ var schemas = []struct {
 	{HashKey.String(), schema{hash: attrKey, hashType: types.ScalarAttributeTypeS}},
 	{HashKeyUnprefixed.String(), schema{hash: attrKey, hashType: types.ScalarAttributeTypeS}},
 	{Naive.String(), schema{attrPersistenceID, attrSequence, types.ScalarAttributeTypeS, types.ScalarAttributeTypeN}},
-	{NaiveProcessor.String(), schema{attrProcessorID, attrSequence, types.ScalarAttributeTypeS, types.ScalarAttributeTypeN}},
+	{NaiveProcessor.String(), schema{attrProcessorID, attrSequence, types.ScalarAttributeTypeS,
+		types.ScalarAttributeTypeN}},
 }
 
 func (l Layout) schema() schema {
@@ -87,7 +88,8 @@ func (c *Config) checkTable(ctx context.Context, client *dynamo.Client) error {
 	if len(looks) > 0 {
 		hint = "it looks like " + strings.Join(looks, " or ")
 	}
-	return fmt.Errorf("%w: the layout %s needs %s, the table has %s: %s", dynajournal.ErrTableSchema, c.Layout, want, got, hint)
+	return fmt.Errorf("%w: the layout %s needs %s, the table has %s: %s", dynajournal.ErrTableSchema, c.Layout,
+		want, got, hint)
 }
 
 // CreateTable makes the table of a journal, billed on demand, and waits until it can be used. A
@@ -110,7 +112,8 @@ func CreateTable(ctx context.Context, config Config) error {
 	}
 	if s.rng != "" {
 		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: &s.rng, KeyType: types.KeyTypeRange})
-		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: &s.rng, AttributeType: s.rngType})
+		in.AttributeDefinitions = append(in.AttributeDefinitions,
+			types.AttributeDefinition{AttributeName: &s.rng, AttributeType: s.rngType})
 	}
 	if _, err = client.CreateTable(ctx, in); err == nil {
 		err = config.checkTable(ctx, client)

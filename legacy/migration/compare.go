@@ -48,7 +48,8 @@ func live(records iter.Seq2[dynajournal.Record, error]) iter.Seq2[dynajournal.Re
 }
 
 func same(a, b dynajournal.Record) bool {
-	return a.Kind == b.Kind && a.SequenceNumber == b.SequenceNumber && a.Last == b.Last && a.WriterUUID == b.WriterUUID &&
+	return a.Kind == b.Kind && a.SequenceNumber == b.SequenceNumber && a.Last == b.Last &&
+		a.WriterUUID == b.WriterUUID &&
 		a.Manifest == b.Manifest && a.SerializerID == b.SerializerID && a.SerializerManifest == b.SerializerManifest &&
 		a.BatchFirst == b.BatchFirst && a.BatchLast == b.BatchLast && slices.Equal(a.Bytes, b.Bytes)
 }
@@ -73,7 +74,8 @@ func describe(r dynajournal.Record, ok bool) string {
 	case r.Kind == dynajournal.RecordClosed:
 		return fmt.Sprintf("no event at %d to %d", r.SequenceNumber, r.Last)
 	}
-	return fmt.Sprintf("event %d of writer %s, serializer %d, %d bytes", r.SequenceNumber, r.WriterUUID, r.SerializerID, len(r.Bytes))
+	return fmt.Sprintf("event %d of writer %s, serializer %d, %d bytes", r.SequenceNumber, r.WriterUUID,
+		r.SerializerID, len(r.Bytes))
 }
 
 func (r *run) compareSnapshots(ctx context.Context, pid string) (int64, *Difference, error) {
@@ -106,10 +108,11 @@ func (r *run) compareSnapshots(ctx context.Context, pid string) (int64, *Differe
 	}
 	other, ok, err := r.target.LoadSnapshot(ctx, pid, dynajournal.SnapshotCriteria{MinSequenceNumber: newest + 1})
 	if err != nil {
-		return compared, nil, fmt.Errorf("look for a newer snapshot of %q: %w", pid, err)
+		return compared, nil, fmt.Errorf("read the snapshots of %q: %w", pid, err)
 	}
 	if !ok {
 		return compared, nil, nil
 	}
-	return compared, &Difference{pid, other.SequenceNumber, "the target has a snapshot that is newer than those of the source"}, nil
+	return compared, &Difference{pid, other.SequenceNumber,
+		"the target has a snapshot that is newer than those of the source"}, nil
 }

@@ -75,7 +75,8 @@ func (r *run) new(ctx context.Context, pid string, opts ReadOptions) (iter.Seq2[
 	}
 	return func(yield func(dynajournal.Record, error) bool) {
 		first, next, stop := begun(r.source.Records(ctx, pid, opts))
-		if first.Kind == dynajournal.RecordLowMark && first.SequenceNumber != bounds.Lowest && first.SequenceNumber < opts.From {
+		if first.Kind == dynajournal.RecordLowMark && first.SequenceNumber != bounds.Lowest &&
+			first.SequenceNumber < opts.From {
 			stop()
 			opts.From = first.SequenceNumber
 			_, next, stop = begun(r.source.Records(ctx, pid, opts))
@@ -91,7 +92,9 @@ func (r *run) new(ctx context.Context, pid string, opts ReadOptions) (iter.Seq2[
 
 // begun begins to read records and returns the first. next returns all records, including the
 // first.
-func begun(records iter.Seq2[dynajournal.Record, error]) (first dynajournal.Record, next func() (dynajournal.Record, error, bool), stop func()) {
+func begun(
+	records iter.Seq2[dynajournal.Record, error],
+) (first dynajournal.Record, next func() (dynajournal.Record, error, bool), stop func()) {
 	pull, stop := iter.Pull2(records)
 	first, err, ok := pull()
 	told := false

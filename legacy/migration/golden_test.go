@@ -116,7 +116,8 @@ func historiesOf(t *testing.T, items []goldenItem) map[string]*goldenHistory {
 		}
 		pid := rest[:dash]
 		if all[pid] == nil {
-			all[pid] = &goldenHistory{events: map[int64]*persistentpb.PersistentPayload{}, notes: map[int64]migration.Note{}}
+			all[pid] = &goldenHistory{events: map[int64]*persistentpb.PersistentPayload{},
+				notes: map[int64]migration.Note{}}
 		}
 		all[pid].add(t, pid, kind, n, &it)
 	}
@@ -136,7 +137,8 @@ func TestGoldenJournalsAreMigrated(t *testing.T) {
 	}
 	items := goldenItems(t)
 	for _, it := range items {
-		if _, err := from.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: new(oldTable), Item: it.attributes()}); err != nil {
+		if _, err := from.client.PutItem(t.Context(),
+			&dynamodb.PutItemInput{TableName: new(oldTable), Item: it.attributes()}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -185,7 +187,8 @@ func checkGoldenMigration(t *testing.T, source migration.Source, want map[string
 		s.Confirmations != sum.Confirmations || s.Unreadable != 0 || s.Failed != 0 {
 		t.Errorf("summary %+v, want %+v", s, sum)
 	}
-	if c, err := migration.Verify(t.Context(), source, to.Journal, migration.Options{}); err != nil || c.PersistenceIDs != sum.PersistenceIDs {
+	if c, err := migration.Verify(t.Context(), source, to.Journal, migration.Options{}); err != nil ||
+		c.PersistenceIDs != sum.PersistenceIDs {
 		t.Errorf("compared: %+v, %v", c, err)
 	}
 	for f, err := range to.VerifyAll(t.Context(), dynajournal.VerifyOptions{}) {
@@ -200,11 +203,12 @@ func checkGoldenMigration(t *testing.T, source migration.Source, want map[string
 }
 
 func sameNote(a, b migration.Note) bool {
-	return a.PersistenceID == b.PersistenceID && a.SequenceNumber == b.SequenceNumber && a.MarkedDeleted == b.MarkedDeleted &&
+	return a.PersistenceID == b.PersistenceID && a.SequenceNumber == b.SequenceNumber &&
+		a.MarkedDeleted == b.MarkedDeleted &&
 		slices.Equal(a.Confirmations, b.Confirmations) && a.Unreadable == nil && b.Unreadable == nil
 }
 
-func checkGoldenHistory(t *testing.T, to *place, pid string, want *goldenHistory) {
+func checkGoldenHistory(t *testing.T, to *fixture, pid string, want *goldenHistory) {
 	t.Helper()
 	numbers, next := slices.Sorted(maps.Keys(want.events)), 0
 	for e, err := range to.Events(t.Context(), pid, dynajournal.Range{}) {
@@ -216,8 +220,10 @@ func checkGoldenHistory(t *testing.T, to *place, pid string, want *goldenHistory
 			return
 		}
 		next++
-		if p := want.events[e.SequenceNumber]; e.SerializerID != p.GetSerializerId() || string(e.Bytes) != string(p.GetPayload()) {
-			t.Errorf("%s: event %d is %d, %q, want %d, %q", pid, e.SequenceNumber, e.SerializerID, e.Bytes, p.GetSerializerId(), p.GetPayload())
+		if p := want.events[e.SequenceNumber]; e.SerializerID != p.GetSerializerId() ||
+			string(e.Bytes) != string(p.GetPayload()) {
+			t.Errorf("%s: event %d is %d, %q, want %d, %q", pid, e.SequenceNumber, e.SerializerID, e.Bytes,
+				p.GetSerializerId(), p.GetPayload())
 		}
 	}
 	if next != len(numbers) {

@@ -91,7 +91,8 @@ func (r *legacyHistory) note(n Note) {
 // stored takes a stored event.
 func (r *legacyHistory) stored(e *legacy.Event) error {
 	if e.Deleted || len(e.Confirmations) > 0 {
-		r.note(Note{PersistenceID: r.pid, SequenceNumber: e.SequenceNumber, MarkedDeleted: e.Deleted, Confirmations: e.Confirmations})
+		r.note(Note{PersistenceID: r.pid, SequenceNumber: e.SequenceNumber, MarkedDeleted: e.Deleted,
+			Confirmations: e.Confirmations})
 	}
 	if !e.Deleted {
 		return r.event(dynajournal.Record{
@@ -110,7 +111,8 @@ func (r *legacyHistory) stored(e *legacy.Event) error {
 	if n := len(r.marked); n > 0 && r.marked[n-1].Last == e.SequenceNumber-1 {
 		r.marked[n-1].Last++
 	} else {
-		r.marked = append(r.marked, dynajournal.Record{Kind: dynajournal.RecordDeleted, SequenceNumber: e.SequenceNumber, Last: e.SequenceNumber})
+		r.marked = append(r.marked, dynajournal.Record{Kind: dynajournal.RecordDeleted,
+			SequenceNumber: e.SequenceNumber, Last: e.SequenceNumber})
 	}
 	return nil
 }

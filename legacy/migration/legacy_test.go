@@ -20,7 +20,7 @@ import (
 const oldTable = "old"
 
 // openOlder makes a journal of an older layout on the engine of a place.
-func openOlder(tb testing.TB, p *place, layout legacy.Layout) *legacy.Journal {
+func openOlder(tb testing.TB, p *fixture, layout legacy.Layout) *legacy.Journal {
 	tb.Helper()
 	config := legacy.Config{Layout: layout, Journal: p.config}
 	config.Journal.JournalTable, config.Journal.SequenceShards = oldTable, 10
@@ -50,7 +50,7 @@ func writeOlder(tb testing.TB, j *legacy.Journal, pid string, n int) *legacy.Wri
 }
 
 // remove removes the item of an event of the hash-key layout, and nothing else.
-func remove(tb testing.TB, p *place, key string) {
+func remove(tb testing.TB, p *fixture, key string) {
 	tb.Helper()
 	if _, err := p.client.DeleteItem(tb.Context(), &dynamodb.DeleteItemInput{
 		TableName: new(oldTable), Key: map[string]types.AttributeValue{"key": &types.AttributeValueMemberS{Value: key}},
@@ -60,7 +60,7 @@ func remove(tb testing.TB, p *place, key string) {
 }
 
 // mark marks an event of the hash-key layout as deleted, and confirms it.
-func mark(tb testing.TB, p *place, key string) {
+func mark(tb testing.TB, p *fixture, key string) {
 	tb.Helper()
 	if _, err := p.client.UpdateItem(tb.Context(), &dynamodb.UpdateItemInput{
 		TableName: new(oldTable), Key: map[string]types.AttributeValue{"key": &types.AttributeValueMemberS{Value: key}},
@@ -74,7 +74,7 @@ func mark(tb testing.TB, p *place, key string) {
 }
 
 // tear makes an event of the hash-key layout one that can't be read.
-func tear(tb testing.TB, p *place, key string) {
+func tear(tb testing.TB, p *fixture, key string) {
 	tb.Helper()
 	if _, err := p.client.UpdateItem(tb.Context(), &dynamodb.UpdateItemInput{
 		TableName: new(oldTable), Key: map[string]types.AttributeValue{"key": &types.AttributeValueMemberS{Value: key}},
@@ -160,11 +160,14 @@ func TestHistoriesOfTheHashKeyLayout(t *testing.T) {
 	}
 	to := open(t, false)
 	var notes []migration.Note
-	s, err := migration.Run(t.Context(), tombstones, to.Journal, migration.Options{Note: func(n migration.Note) { notes = append(notes, n) }})
-	if err != nil || s.MarkedDeleted != 9 || s.Confirmed != 9 || s.Confirmations != 18 || s.Unreadable != 1 || len(notes) != 10 || s.PersistenceIDs != 8 {
+	s, err := migration.Run(t.Context(), tombstones, to.Journal,
+		migration.Options{Note: func(n migration.Note) { notes = append(notes, n) }})
+	if err != nil || s.MarkedDeleted != 9 || s.Confirmed != 9 || s.Confirmations != 18 || s.Unreadable != 1 ||
+		len(notes) != 10 || s.PersistenceIDs != 8 {
 		t.Errorf("%+v, %v, %d notes", s, err, len(notes))
 	}
-	if c, err := migration.Verify(t.Context(), tombstones, to.Journal, migration.Options{}); err != nil || c.PersistenceIDs != 8 {
+	if c, err := migration.Verify(t.Context(), tombstones, to.Journal, migration.Options{}); err != nil ||
+		c.PersistenceIDs != 8 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	copied := to.items(t)
@@ -173,7 +176,8 @@ func TestHistoriesOfTheHashKeyLayout(t *testing.T) {
 	}
 	wantItems(t, to.items(t), copied)
 	for pid, want := range map[string]dynajournal.Bounds{
-		"hole": {Highest: 6}, "tail": {Highest: 6}, "marked": {Lowest: 4, Highest: 6}, "all": {Lowest: 7, Highest: 6}, "gone": {Lowest: 7, Highest: 6},
+		"hole": {Highest: 6}, "tail": {Highest: 6}, "marked": {Lowest: 4, Highest: 6}, "all": {Lowest: 7,
+			Highest: 6}, "gone": {Lowest: 7, Highest: 6},
 	} {
 		if got, err := to.Bounds(t.Context(), pid); err != nil || got != want {
 			t.Errorf("%s: %+v, %v, want %+v", pid, got, err, want)
@@ -222,7 +226,7 @@ func TestAMigrationOfAnOlderLayoutThatIsKilledFiftyTimes(t *testing.T) {
 	wantItems(t, to.items(t), undisturbed.items(t))
 }
 
-func killedRun(t *testing.T, source migration.Source, to *place, requests int64) error {
+func killedRun(t *testing.T, source migration.Source, to *fixture, requests int64) error {
 	t.Helper()
 	config := to.config
 	m := &mortal{inner: config.AWS.HTTPClient, late: requests%2 == 0}

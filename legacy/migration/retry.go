@@ -40,7 +40,8 @@ func (r *run) tried(ctx context.Context, pid string, do func(context.Context, st
 
 // temporary reports whether a retry may succeed after err.
 func temporary(err error) bool {
-	return errors.Is(err, dynajournal.ErrThrottled) || errors.Is(err, dynajournal.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
+	return errors.Is(err, dynajournal.ErrThrottled) || errors.Is(err, dynajournal.ErrUnavailable) ||
+		errors.Is(err, context.DeadlineExceeded)
 }
 
 func concernsAll(err error) bool {

@@ -52,7 +52,8 @@ func newRun(source Source, target *dynajournal.Journal, opts Options) (*run, err
 	if err != nil {
 		return nil, err
 	}
-	return &run{source: source, target: target, opts: opts, read: limiter(opts.ReadUnitsPerSecond), write: limiter(opts.WriteUnitsPerSecond)}, nil
+	return &run{source: source, target: target, opts: opts, read: limiter(opts.ReadUnitsPerSecond),
+		write: limiter(opts.WriteUnitsPerSecond)}, nil
 }
 
 // count changes the summary, and reports the progress.
@@ -118,7 +119,9 @@ func (r *run) listed(seen func(pid string)) func(context.Context) iter.Seq2[stri
 }
 
 // each runs do for every persistence id of a list, several at the same time.
-func (r *run) each(ctx context.Context, list func(context.Context) iter.Seq2[string, error], do func(context.Context, string) error) error {
+func (r *run) each(
+	ctx context.Context, list func(context.Context) iter.Seq2[string, error], do func(context.Context, string) error,
+) error {
 	group, working := errgroup.WithContext(ctx)
 	group.SetLimit(r.opts.Parallelism)
 	for pid, err := range list(working) {

@@ -28,22 +28,23 @@ import (
 // TestMain checks that no goroutine outlives its test.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// place is a journal on an engine of its own.
-type place struct {
+// fixture is a journal on an engine of its own.
+type fixture struct {
 	*dynajournal.Journal
 	engine *embedded.Engine
 	config dynajournal.Config
 	client *dynamodb.Client
 }
 
-func open(tb testing.TB, shared bool) *place {
+func open(tb testing.TB, shared bool) *fixture {
 	tb.Helper()
 	engine, err := embedded.OpenMemory()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	config := dynajournal.Config{AWS: engine.AWSConfig(), Retries: -1}
-	if err := dynajournal.CreateTables(tb.Context(), config, dynajournal.TableOptions{SharedWithJVM: shared}); err != nil {
+	if err := dynajournal.CreateTables(tb.Context(), config,
+		dynajournal.TableOptions{SharedWithJVM: shared}); err != nil {
 		tb.Fatal(err)
 	}
 	j, err := dynajournal.Open(tb.Context(), config)
@@ -55,10 +56,10 @@ func open(tb testing.TB, shared bool) *place {
 			tb.Error(err)
 		}
 	})
-	return &place{j, engine, config, dynamodb.NewFromConfig(engine.AWSConfig())}
+	return &fixture{j, engine, config, dynamodb.NewFromConfig(engine.AWSConfig())}
 }
 
-func (p *place) writer(tb testing.TB, pid string) *dynajournal.Writer {
+func (p *fixture) writer(tb testing.TB, pid string) *dynajournal.Writer {
 	tb.Helper()
 	w, err := p.Recover(tb.Context(), pid, dynajournal.RecoverOptions{}, nil)
 	if err != nil {
@@ -67,7 +68,7 @@ func (p *place) writer(tb testing.TB, pid string) *dynajournal.Writer {
 	return w
 }
 
-func (p *place) write(tb testing.TB, pid string, n int, atomic bool) {
+func (p *fixture) write(tb testing.TB, pid string, n int, atomic bool) {
 	tb.Helper()
 	events := make([]any, n)
 	for i := range events {
@@ -84,14 +85,14 @@ func (p *place) write(tb testing.TB, pid string, n int, atomic bool) {
 	}
 }
 
-func (p *place) delete(tb testing.TB, pid string, to int64) {
+func (p *fixture) delete(tb testing.TB, pid string, to int64) {
 	tb.Helper()
 	if _, err := p.writer(tb, pid).DeleteTo(tb.Context(), to); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-func (p *place) save(tb testing.TB, pid string, seq int64, size int) {
+func (p *fixture) save(tb testing.TB, pid string, seq int64, size int) {
 	tb.Helper()
 	at := dynajournal.SnapshotMetadata{PersistenceID: pid, SequenceNumber: seq, Timestamp: time.UnixMilli(1000 + seq)}
 	if _, err := p.SaveSnapshot(tb.Context(), at, strings.Repeat("s", size)); err != nil {
@@ -101,10 +102,11 @@ func (p *place) save(tb testing.TB, pid string, seq int64, size int) {
 
 // items returns the items of both tables, by table and key. Expiry times are replaced, as they
 // depend on the time.
-func (p *place) items(tb testing.TB) map[string]map[string]any {
+func (p *fixture) items(tb testing.TB) map[string]map[string]any {
 	tb.Helper()
 	all := map[string]map[string]any{}
-	for table, number := range map[string]string{dynajournal.DefaultJournalTable: "num", dynajournal.DefaultSnapshotTable: "seq"} {
+	for table, number := range map[string]string{dynajournal.DefaultJournalTable: "num",
+		dynajournal.DefaultSnapshotTable: "seq"} {
 		pages := dynamodb.NewScanPaginator(p.client, &dynamodb.ScanInput{TableName: &table})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(context.WithoutCancel(tb.Context()))
@@ -150,7 +152,7 @@ func wantItems(tb testing.TB, got, want map[string]map[string]any) {
 }
 
 // fill writes several ids of all kinds.
-func fill(t *testing.T, p *place) {
+func fill(t *testing.T, p *fixture) {
 	t.Helper()
 	for i := range 6 {
 		p.write(t, fmt.Sprintf("single-%d", i), 3+i*7, false)
@@ -165,7 +167,7 @@ func fill(t *testing.T, p *place) {
 	p.save(t, "saved", 4, 900_000)
 }
 
-func run(tb testing.TB, from, to *place, opts migration.Options) migration.Summary {
+func run(tb testing.TB, from, to *fixture, opts migration.Options) migration.Summary {
 	tb.Helper()
 	s, err := migration.Run(tb.Context(), migration.Current{Journal: from.Journal}, to.Journal, opts)
 	if err != nil {
@@ -174,7 +176,7 @@ func run(tb testing.TB, from, to *place, opts migration.Options) migration.Summa
 	return s
 }
 
-func verify(tb testing.TB, from, to *place) migration.Comparison {
+func verify(tb testing.TB, from, to *fixture) migration.Comparison {
 	tb.Helper()
 	c, err := migration.Verify(tb.Context(), migration.Current{Journal: from.Journal}, to.Journal, migration.Options{})
 	if err != nil {
@@ -189,7 +191,8 @@ func TestAMigrationCopiesAllAndTouchesNothing(t *testing.T) {
 	fill(t, from)
 	before := from.items(t)
 	s := run(t, from, to, migration.Options{})
-	if s.PersistenceIDs != 9 || s.Written != s.Events || s.Events == 0 || s.Snapshots != 2 || s.SnapshotsWritten != 2 || s.Failed != 0 {
+	if s.PersistenceIDs != 9 || s.Written != s.Events || s.Events == 0 || s.Snapshots != 2 ||
+		s.SnapshotsWritten != 2 || s.Failed != 0 {
 		t.Errorf("%+v", s)
 	}
 	if c := verify(t, from, to); c.PersistenceIDs != 9 || c.Events != s.Events || c.Snapshots != 2 || c.Behind != 0 {
@@ -197,7 +200,8 @@ func TestAMigrationCopiesAllAndTouchesNothing(t *testing.T) {
 	}
 	wantItems(t, from.items(t), before)
 	copied := to.items(t)
-	if again := run(t, from, to, migration.Options{}); again.Events != s.Events || again.Written != 0 || again.SnapshotsWritten != 0 {
+	if again := run(t, from, to, migration.Options{}); again.Events != s.Events || again.Written != 0 ||
+		again.SnapshotsWritten != 0 {
 		t.Errorf("again: %+v", again)
 	}
 	wantItems(t, to.items(t), copied)
@@ -263,7 +267,7 @@ func TestAMigrationThatIsKilledFiftyTimesEndsAsWithoutAKill(t *testing.T) {
 
 // runUntilKilled runs a migration whose target fails after the given number of requests. It reports
 // whether the migration was complete.
-func runUntilKilled(t *testing.T, from, to *place, path string, stateful bool, requests int64) bool {
+func runUntilKilled(t *testing.T, from, to *fixture, path string, stateful bool, requests int64) bool {
 	t.Helper()
 	config := to.config
 	m := &mortal{inner: config.AWS.HTTPClient, late: requests%2 == 0}
@@ -344,7 +348,8 @@ func TestOtherContentInTheTargetFailsAloneAndIsFound(t *testing.T) {
 	before := to.items(t)
 	s, err := migration.Run(t.Context(), migration.Current{Journal: from.Journal}, to.Journal, migration.Options{})
 	conflict := new(dynajournal.ContentConflictError)
-	if !errors.Is(err, migration.ErrIncomplete) || !errors.As(err, &conflict) || conflict.PersistenceID != "b" || conflict.SequenceNumber != 1 {
+	if !errors.Is(err, migration.ErrIncomplete) || !errors.As(err, &conflict) || conflict.PersistenceID != "b" ||
+		conflict.SequenceNumber != 1 {
 		t.Errorf("error %v, want a conflict of b at 1", err)
 	}
 	if s.PersistenceIDs != 2 || s.Failed != 1 || len(s.Failures) != 1 || s.Failures[0].PersistenceID != "b" {
@@ -357,7 +362,8 @@ func TestOtherContentInTheTargetFailsAloneAndIsFound(t *testing.T) {
 		}
 	}
 	c, err := migration.Verify(t.Context(), migration.Current{Journal: from.Journal}, to.Journal, migration.Options{})
-	if !errors.Is(err, migration.ErrDifferent) || c.Different != 1 || c.Differences[0].PersistenceID != "b" || c.Differences[0].SequenceNumber != 1 || c.PersistenceIDs != 2 {
+	if !errors.Is(err, migration.ErrDifferent) || c.Different != 1 || c.Differences[0].PersistenceID != "b" ||
+		c.Differences[0].SequenceNumber != 1 || c.PersistenceIDs != 2 {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
@@ -367,7 +373,8 @@ func TestOtherContentInTheTargetFailsAloneAndIsFound(t *testing.T) {
 func TestVerifyFindsWhateverIsNotEqual(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)
-	for _, pid := range []string{"behind", "ahead", "deleted", "unsaved", "saved", "newer", "purged", "retired", "lost", "other", "same"} {
+	for _, pid := range []string{"behind", "ahead", "deleted", "unsaved", "saved", "newer", "purged", "retired",
+		"lost", "other", "same"} {
 		from.write(t, pid, 3, false)
 	}
 	from.write(t, "closed", 2, false)
@@ -417,8 +424,10 @@ func TestVerifyFindsWhateverIsNotEqual(t *testing.T) {
 		"other":     "1 the source has event 1 of writer ",
 		"closed":    "3 the source has a low mark of 3, the target nothing",
 	}
-	c, err := migration.Verify(t.Context(), migration.Current{Journal: from.Journal}, to.Journal, migration.Options{Parallelism: 1})
-	if !errors.Is(err, migration.ErrDifferent) || c.PersistenceIDs != 2 || c.Different != int64(len(wants)) || c.Behind != 4 {
+	c, err := migration.Verify(t.Context(), migration.Current{Journal: from.Journal}, to.Journal,
+		migration.Options{Parallelism: 1})
+	if !errors.Is(err, migration.ErrDifferent) || c.PersistenceIDs != 2 || c.Different != int64(len(wants)) ||
+		c.Behind != 4 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	wantDifferences(t, c, wants)
@@ -428,14 +437,16 @@ func TestVerifyFindsWhateverIsNotEqual(t *testing.T) {
 	for _, pid := range []string{"behind", "new", "purged", "lost", "only here", "unsaved"} {
 		delete(wants, pid)
 	}
-	c, err = migration.Verify(t.Context(), migration.Current{Journal: from.Journal}, to.Journal, migration.Options{Parallelism: 1, SourceLive: true})
+	c, err = migration.Verify(t.Context(), migration.Current{Journal: from.Journal}, to.Journal,
+		migration.Options{Parallelism: 1, SourceLive: true})
 	if !errors.Is(err, migration.ErrDifferent) || c.Different != int64(len(wants)) || c.Behind != 4 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	wantDifferences(t, c, wants)
 
 	// Only the named ids are compared.
-	c, err = migration.Verify(t.Context(), migration.Current{Journal: from.Journal}, to.Journal, migration.Options{PersistenceIDs: []string{"same", "saved"}})
+	c, err = migration.Verify(t.Context(), migration.Current{Journal: from.Journal}, to.Journal,
+		migration.Options{PersistenceIDs: []string{"same", "saved"}})
 	if err != nil || c.PersistenceIDs != 2 || c.Events != 6 {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -476,7 +487,8 @@ func TestAStateFileIsOfOneMigration(t *testing.T) {
 	if err := state.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := migration.OpenState(path, "other"); err == nil || !strings.Contains(err.Error(), "another migration: one") {
+	if _, err := migration.OpenState(path, "other"); err == nil ||
+		!strings.Contains(err.Error(), "another migration: one") {
 		t.Errorf("the state of another migration: %v", err)
 	}
 }
@@ -502,7 +514,8 @@ func TestASourceThatIsThrottledHardIsCopied(t *testing.T) {
 	if _, err = from.engine.Inject(embedded.Fault{Effect: embedded.EffectThrottling, Probability: 1}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = migration.Run(t.Context(), migration.Current{Journal: from.Journal}, to.Journal, migration.Options{Retries: 2, Pause: time.Nanosecond})
+	_, err = migration.Run(t.Context(), migration.Current{Journal: from.Journal}, to.Journal,
+		migration.Options{Retries: 2, Pause: time.Nanosecond})
 	if !errors.Is(err, dynajournal.ErrThrottled) {
 		t.Errorf("a source that gives nothing: %v, want %v", err, dynajournal.ErrThrottled)
 	}
@@ -528,8 +541,10 @@ func TestAMigrationKeepsToItsCapacity(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	from, to := open(t, false), open(t, false)
-	for _, opts := range []migration.Options{{Parallelism: -1}, {ReadUnitsPerSecond: -1}, {WriteUnitsPerSecond: -1}, {Pause: -1}} {
-		if _, err := migration.Run(t.Context(), migration.Current{Journal: from.Journal}, to.Journal, opts); !errors.Is(err, dynajournal.ErrInvalidArgument) {
+	for _, opts := range []migration.Options{{Parallelism: -1}, {ReadUnitsPerSecond: -1}, {WriteUnitsPerSecond: -1},
+		{Pause: -1}} {
+		if _, err := migration.Run(t.Context(), migration.Current{Journal: from.Journal}, to.Journal,
+			opts); !errors.Is(err, dynajournal.ErrInvalidArgument) {
 			t.Errorf("%+v: %v", opts, err)
 		}
 	}

@@ -64,7 +64,8 @@ func (s *State) read(migration string) error {
 			break
 		}
 		var l stateLine
-		if err := json.Unmarshal(bytes.TrimSpace(line), &l); err != nil || !utf8.Valid(line) || first != (l.Migration != "") || first == (l.PersistenceID != "") {
+		if err := json.Unmarshal(bytes.TrimSpace(line), &l); err != nil || !utf8.Valid(line) ||
+			first != (l.Migration != "") || first == (l.PersistenceID != "") {
 			return fmt.Errorf("it is no state of a migration: at byte %d", whole) //nolint:err113 // wrapped by OpenState
 		}
 		if first && l.Migration != migration {

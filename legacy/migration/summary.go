@@ -52,7 +52,8 @@ type IncompleteError struct {
 }
 
 func (e *IncompleteError) Error() string {
-	return fmt.Sprintf("%v: %d persistence ids failed, the first: %q: %v", ErrIncomplete, e.Failed, e.First.PersistenceID, e.First.Err)
+	return fmt.Sprintf("%v: %d persistence ids failed, the first: %q: %v", ErrIncomplete, e.Failed,
+		e.First.PersistenceID, e.First.Err)
 }
 
 // Is reports whether target is [ErrIncomplete].
