@@ -20,7 +20,8 @@ type appendCommand struct {
 	Expect        *int64 `placeholder:"N" help:"Write nothing unless the next sequence number is N."`
 }
 
-// values are what a flag that can be repeated was given, taken as it stands: with commas, and with a hyphen at the start.
+// values are the values of a flag that can be repeated. A value may contain commas, and may begin
+// with a hyphen.
 type values []string
 
 // Decode takes the next word of the command line.
@@ -33,7 +34,7 @@ func (v *values) Decode(c *kong.DecodeContext) error {
 	return nil
 }
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (*appendCommand) Help() string {
 	return "Events are written in the order in which their flags stand, after a recovery, which fences all other writers. On an embedded engine " +
 		"without tables, those of a native journal are made first."
@@ -104,7 +105,7 @@ func (c *appendCommand) checkExpected(ctx context.Context, w writer) error {
 	return nil
 }
 
-// events are what the flags name, in the order in which they stand on the command line.
+// events returns the events of the flags, in the order of the command line.
 func (c *appendCommand) events(stdin io.Reader, line *kong.Context) ([]any, error) {
 	var events []any
 	given := map[string]int{}

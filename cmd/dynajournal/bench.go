@@ -16,7 +16,7 @@ type benchCommand struct {
 	Entities int      `placeholder:"N" help:"Entities that scale-entities goes up to. Default: 10000, quick 1000."`
 }
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (*benchCommand) Help() string {
 	return "Each figure stands beside its base, what the bare AWS SDK needs for the same at the same place; the two take turns. In layouts, which compares the older ones " +
 		"as well, the base is a native journal. ratio is value / base. Figures are medians of rounds, percentiles those of all operations. cpu is the processor time " +
@@ -68,7 +68,8 @@ func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
 	return err
 }
 
-// benchConfig is where the flags say, or a served engine of its own, which stop ends.
+// benchConfig returns the configuration for the location of the flags. Without an endpoint it
+// starts an embedded engine in a process of its own, which stop ends.
 func (s *session) benchConfig(ctx context.Context) (config dynajournal.Config, stop func() error, err error) {
 	config, err = s.location.resolveSet()
 	if err != nil {

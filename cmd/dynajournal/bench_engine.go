@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// serverPatience is how long a served engine may take to end.
+// serverPatience is the longest time that the process of an engine may take to end.
 const serverPatience = 10 * time.Second
 
-// serveInProcess serves an engine by this program in another process, so that its processor time is not the client's. It lives on
-// when this one is interrupted, until the tables are deleted.
+// serveInProcess serves an engine by this program in another process, so that its processor time is
+// not the client's. It lives on when this one is interrupted, until the tables are deleted.
 func serveInProcess(ctx context.Context, messages io.Writer, place []string) (endpoint string, stop func() error, err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -38,7 +38,7 @@ func serveInProcess(ctx context.Context, messages io.Writer, place []string) (en
 		timer := time.AfterFunc(serverPatience, func() { _ = process.Process.Kill() })
 		defer timer.Stop()
 		err := process.Process.Signal(syscall.SIGTERM)
-		if err != nil { // where there are no signals
+		if err != nil { // on systems without signals
 			err = process.Process.Kill()
 		}
 		if err = errors.Join(err, process.Wait()); err != nil {

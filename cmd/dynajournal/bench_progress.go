@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/bench"
 )
 
-// turns shows on a terminal how far a measurement has come.
+// benchProgress shows the progress of a measurement on a terminal.
 type benchProgress struct {
 	w   io.Writer
 	bar *progressbar.ProgressBar // nil until the first step
@@ -26,7 +26,7 @@ func (t *benchProgress) step(step bench.Step) {
 	_ = t.bar.Set(step.Done) // showing it is not worth failing for
 }
 
-// clear takes the bar from the line, which a result is going to be on.
+// clear removes the bar from its line, so that a result can be written there.
 func (t *benchProgress) clear() {
 	if t.bar != nil {
 		_ = t.bar.Clear() // as above

@@ -11,12 +11,12 @@ type deleteCommand struct {
 	Mark          bool   `help:"Only mark the events as deleted, in the older layouts that can."`
 }
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (*deleteCommand) Help() string {
 	return "It recovers the persistence id, which fences all other writers, and deletes. The highest sequence number stays."
 }
 
-// deletedResult is what a deletion has done.
+// deletedResult is the result of a deletion.
 type deletedResult struct {
 	PersistenceID string `json:"persistence_id"`
 	Lowest        int64  `json:"lowest"`

@@ -10,7 +10,7 @@ import (
 
 type demoCommand struct{}
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (demoCommand) Help() string {
 	return "It plays on the embedded engine, in memory unless --data says where, checks all that it shows, and ends with `demo: ok`."
 }

@@ -17,7 +17,7 @@ type exportCommand struct {
 	Parallel int      `placeholder:"N" default:"10" help:"Read N persistence ids at the same time. Default: 10."`
 }
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (*exportCommand) Help() string {
 	return "Each persistence id is exported as it stands; payloads are not decoded. The file appears when it is whole: until then its name has an ending, and " +
 		"the same command goes on with it behind the persistence ids that are in it. A file that is there is not written over, and of two exports to one " +
@@ -25,8 +25,8 @@ func (*exportCommand) Help() string {
 		"checksum. An import prints the same checksum where it has made the same."
 }
 
-// exportedResult is what was exported. The checksum is of what the archive holds, so that of the
-// same content is the same wherever it is imported and exported again.
+// exportedResult has what was exported. The checksum depends only on the content of the archive, so
+// the same content has the same checksum wherever it is imported and exported again.
 type exportedResult struct {
 	copiedResult
 
@@ -35,7 +35,7 @@ type exportedResult struct {
 
 func (r exportedResult) text() string { return r.copiedResult.text() + ", checksum " + r.Checksum }
 
-// copiedResult is what was exported, imported or migrated.
+// copiedResult counts what was exported, imported or migrated.
 type copiedResult struct {
 	PersistenceIDs int64 `json:"persistence_ids"`
 	Events         int64 `json:"events"`

@@ -19,26 +19,27 @@ import (
 	"github.com/dynajournal/dynajournal/internal/newfile"
 )
 
-// partial is the name of an export that is not whole yet. It is another one for another journal or other persistence ids, so that
-// nothing is gone on with that is of something else.
+// partial returns the name of an unfinished export. It differs for another journal and for other
+// persistence ids, so that no export continues that of other content.
 func (w *location) partial(name string, pids []string) string {
 	of := fmt.Sprintf("%q %q %q %q %q %q %q", w.Endpoint, w.Region, w.Data, w.JournalTable, w.SnapshotTable, w.JournalName, pids)
 	sum := sha256.Sum256([]byte(of))
 	return fmt.Sprintf("%s.%x.partial", name, sum[:4])
 }
 
-// export writes persistence ids into a file, each as a whole and one after the other, while others are being read.
+// exportRun writes persistence ids into a file one after the other, each completely, while others
+// are being read.
 type exportRun struct {
 	journal *dynajournal.Journal
-	// listed reports whether the journal gave the persistence ids: else one that can't be is the
-	// user's mistake.
+	// listed reports whether the journal listed the persistence ids. Otherwise an invalid one is a
+	// mistake of the user.
 	listed bool
 	shown  *progress
-	known  map[idKey]bool // ids that are in the file: true where a run before has put them there
+	known  map[idKey]bool // ids in the file; true for those of an earlier run
 
-	mu         sync.Mutex // held by the one that is being written
+	mu         sync.Mutex // held while a persistence id is written
 	out        *archive.Writer
-	sums       map[idKey]archive.Checksum // of the ids that this run has put into the file, as they were read
+	sums       map[idKey]archive.Checksum // of the ids of this run, as they were read
 	events     int64
 	unreadable []error
 }
@@ -51,9 +52,9 @@ func keyOf(pid string) idKey {
 	return idKey(sum[:])
 }
 
-// file exports into the file partial, which gets its name when it is whole and was read back.
+// file exports to the file partial, and renames it when it is complete and was read back.
 func (e *exportRun) file(ctx context.Context, name, partial string, pids iter.Seq2[string, error], parallel int) (_ archive.Contents, err error) {
-	f, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // beside the file that the user names
+	f, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // next to the file of the user
 	if err != nil {
 		return archive.Contents{}, fmt.Errorf("write the archive: %w", err)
 	}
@@ -66,7 +67,7 @@ func (e *exportRun) file(ctx context.Context, name, partial string, pids iter.Se
 	if e.out, err = e.begin(f, buffered); err != nil {
 		return archive.Contents{}, fmt.Errorf("go on with %s: %w: remove it to begin anew", partial, err)
 	}
-	if err = e.all(ctx, pids, parallel); err != nil { // what is whole is gone on with
+	if err = e.all(ctx, pids, parallel); err != nil { // the next run continues after the complete part
 		if flushing := buffered.Flush(); !errors.Is(err, flushing) {
 			err = errors.Join(err, flushing)
 		}
@@ -83,7 +84,7 @@ func (e *exportRun) file(ctx context.Context, name, partial string, pids iter.Se
 	if err != nil {
 		return exported, fmt.Errorf("read back %s: %w: remove it to begin anew", partial, err)
 	}
-	if err := f.Close(); err != nil { // before it is renamed, as Windows renames no open file
+	if err := f.Close(); err != nil { // first, because Windows does not rename an open file
 		return exported, fmt.Errorf("write the archive: %w", err)
 	}
 	if err := newfile.Publish(partial, name); err != nil {
@@ -92,11 +93,11 @@ func (e *exportRun) file(ctx context.Context, name, partial string, pids iter.Se
 	return exported, nil
 }
 
-// errOther reports that the file does not hold what was read from the journal.
+// errOther is returned if the file does not have the content that was read from the journal.
 var errOther = errors.New("it does not hold what was read from the journal")
 
-// readBack reads the file, and compares it with what this run has read from the journal. What a run
-// before has put into it is held to the checksums of its blocks.
+// readBack reads the file, and compares it with what this run has read from the journal.
+// Persistence ids of an earlier run are checked by the checksums of their blocks only.
 func (e *exportRun) readBack(f io.ReadSeeker, written archive.Totals) (archive.Contents, error) {
 	found, err := archive.Check(f, math.MaxInt64, func(pid string, sum archive.Checksum) error {
 		want, ok := e.sums[keyOf(pid)]
@@ -117,7 +118,7 @@ func (e *exportRun) readBack(f io.ReadSeeker, written archive.Totals) (archive.C
 	return found, nil
 }
 
-// begin begins the archive, or goes on with what of it is whole.
+// begin begins the archive, or continues after the complete part of an unfinished one.
 func (e *exportRun) begin(f *os.File, out io.Writer) (*archive.Writer, error) {
 	begun, err := archive.Scan(bufio.NewReaderSize(f, 1<<20), func(pid string) { e.known[keyOf(pid)] = true })
 	fresh := errors.Is(err, archive.ErrNotArchive) || errors.Is(err, archive.ErrTruncated)
@@ -164,10 +165,11 @@ func (e *exportRun) all(ctx context.Context, pids iter.Seq2[string, error], para
 	return group.Wait()
 }
 
-// heldBytes is how much of a persistence id is read before it is its turn to be written.
+// heldBytes is how much of a persistence id is read before it is written.
 const heldBytes = 1 << 20
 
-// one exports one persistence id: it reads the beginning, waits for its turn, and writes that and the rest.
+// one exports one persistence id: it reads the beginning, waits until no other id is being written,
+// and writes the beginning and the rest.
 func (e *exportRun) one(ctx context.Context, pid string) error {
 	var held []dynajournal.Record
 	bytes, writing := 0, false
@@ -228,17 +230,17 @@ func (e *exportRun) one(ctx context.Context, pid string) error {
 	return e.out.End()
 }
 
-// leaveOut remembers a persistence id that can't be read, before it is its turn.
+// leaveOut stores the error of a persistence id that can't be read.
 func (e *exportRun) leaveOut(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.unreadable = append(e.unreadable, err)
 }
 
-// recordOverhead is about what a record takes in memory besides its bytes.
+// recordOverhead is the approximate memory of a record, besides its bytes.
 const recordOverhead = 256
 
-// damaged finds again the snapshots that a run before has left out of the file.
+// damaged finds the snapshots again that an earlier run has left out of the file.
 func (e *exportRun) damaged(ctx context.Context, pid string) error {
 	for _, err := range e.journal.Snapshots(ctx, pid, dynajournal.SnapshotCriteria{}) {
 		damaged := new(dynajournal.DamagedSnapshotError)

@@ -36,13 +36,13 @@ func (e *partialError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// fail says on one line what failed and why, and returns the exit status.
+// fail writes one line that says what failed and why, and returns the exit status.
 func fail(w io.Writer, what string, err error) int {
 	why := err.Error()
 	if errors.Is(err, context.Canceled) {
 		why = "interrupted: " + why
 	}
-	// A last attempt to say something: if this fails, the status still tells.
+	// If this fails too, the exit status still reports the failure.
 	_, _ = fmt.Fprintf(w, "dynajournal: %s: %s\n", what, oneLine(why))
 	if partial := new(partialError); errors.As(err, &partial) || errors.Is(err, migration.ErrIncomplete) {
 		return statusFailed
@@ -54,7 +54,8 @@ func fail(w io.Writer, what string, err error) int {
 	return statusFailed
 }
 
-// oneLine puts a text on one line that no terminal takes for a command.
+// oneLine replaces line breaks and control characters, so that the text is one line and no terminal
+// command.
 func oneLine(text string) string {
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 	return strings.Map(func(r rune) rune {

@@ -15,7 +15,7 @@ type idsCommand struct {
 	Segments int    `placeholder:"N" help:"Read N parts of the table at the same time, where it is read as a whole; their order is not one to go on in. Default: 1."`
 }
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (*idsCommand) Help() string {
 	return "Each is listed once, those too whose events are all deleted, but no purged ones. The index may lag a moment; --scan does not."
 }

@@ -18,7 +18,7 @@ type importCommand struct {
 	Parallel int    `placeholder:"N" default:"10" help:"Write N persistence ids at the same time. Default: 10."`
 }
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (*importCommand) Help() string {
 	return "The whole file is checked before anything is written. " +
 		"A persistence id must be new, or hold a beginning of the same history: what is there is compared, never written over. So an import that was " +
@@ -69,7 +69,7 @@ func (c *importCommand) Run(ctx context.Context, s *session) (err error) {
 	})
 }
 
-// tell names the persistence ids that were refused, and those that differ.
+// report names the persistence ids that were refused, and those that differ.
 func (i *importRun) report(s *session) error {
 	for _, err := range i.refused {
 		if err := s.message("refused: %s", oneLine(err.Error())); err != nil {
@@ -108,9 +108,9 @@ func (i *importRun) result() importedResult {
 	}
 }
 
-// importedResult is what was imported and found equal: how many of the events and snapshots were
-// written, how many events were there already, and how many persistence ids were refused. The
-// checksum is of what the journal holds.
+// importedResult has what was imported and compared: how many of the events and snapshots were
+// written, how many events were in the journal before, and how many persistence ids were refused.
+// The checksum is that of the content of the journal.
 type importedResult struct {
 	exportedResult
 
@@ -136,5 +136,5 @@ type countedReader struct {
 func (c *countedReader) Read(p []byte) (int, error) {
 	n, err := c.in.Read(p)
 	c.read.Add(int64(n))
-	return n, err //nolint:wrapcheck // a reader hands errors on as they are
+	return n, err //nolint:wrapcheck // a reader returns errors unchanged
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/archive"
 )
 
-// expectation is what a journal must hold of a persistence id once an archive is imported. It is
-// taken from the archive while the id is written, and holds no events.
+// expectation is the content that a journal must have for a persistence id after an import. It is
+// collected from the archive while the id is written, and holds no events.
 type expectation struct {
 	pid      string
 	contents *archive.Contents
 	digest   *archive.Digest
-	// last is the last number that the archive says anything of.
+	// last is the last number of the archive.
 	last int64
 	// snapshots are the numbers of the archive's snapshots, in its order.
 	snapshots []int64
@@ -25,7 +25,7 @@ func expect(contents *archive.Contents, pid string) *expectation {
 	return &expectation{pid: pid, contents: contents, digest: contents.Digest(pid)}
 }
 
-// take takes the next item of the archive.
+// take adds the next item of the archive.
 func (e *expectation) take(item *archive.Item) {
 	e.digest.Take(item)
 	switch r := item.Record; {
@@ -39,12 +39,12 @@ func (e *expectation) take(item *archive.Item) {
 	}
 }
 
-// errDiffers reports that a journal does not hold what the archive does.
+// errDiffers is returned if the content of a journal is not that of the archive.
 var errDiffers = errors.New("the journal differs from the archive")
 
-// compare reads what the journal holds, and returns its checksum. The journal is equal if it has
-// the archive's low mark, the same events and closed numbers up to the archive's last number, and
-// its snapshots. What was written behind that number meanwhile, and other snapshots, don't count.
+// compare reads the journal and returns the checksum of its content. The content is equal if the
+// journal has the low mark of the archive, the same events and closed numbers up to the last number
+// of the archive, and its snapshots. Later numbers and other snapshots are ignored.
 //
 // Errors: errDiffers, and those of reading.
 func (e *expectation) compare(ctx context.Context, j *dynajournal.Journal) (archive.Checksum, error) {
@@ -65,7 +65,7 @@ func (e *expectation) compare(ctx context.Context, j *dynajournal.Journal) (arch
 		only := dynajournal.SnapshotCriteria{MinSequenceNumber: seq, MaxSequenceNumber: seq}
 		s, ok, err := j.LoadSnapshot(ctx, e.pid, only)
 		if err != nil {
-			return archive.Checksum{}, err //nolint:wrapcheck // says what it is
+			return archive.Checksum{}, err //nolint:wrapcheck // the error names the snapshot
 		}
 		if ok {
 			found.Snapshot(archivedSnapshot(s))

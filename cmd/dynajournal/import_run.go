@@ -14,8 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/archive"
 )
 
-// importing reads persistence ids out of an archive and writes them into a journal: small ones several at the same time, large ones
-// while they are being read.
+// importRun reads persistence ids from an archive and writes them into a journal: small ones
+// several at the same time, large ones while they are being read.
 type importRun struct {
 	journal  *dynajournal.Journal
 	in       *archive.Reader
@@ -23,8 +23,8 @@ type importRun struct {
 	progress func()
 
 	mu        sync.Mutex
-	done      archive.Totals // what is imported and equal
-	written   archive.Totals // the part of it that was not there
+	done      archive.Totals // imported and found equal
+	written   archive.Totals // the part of done that the journal lacked
 	checksum  archive.Checksum
 	refused   []error
 	different []error
@@ -59,7 +59,8 @@ func (i *importRun) all(ctx context.Context, parallel int) error {
 	return errors.Join(err, group.Wait())
 }
 
-// next reads a persistence id up to heldBytes, and the item after that if there is more of it. It is nil after the last.
+// next reads a persistence id up to heldBytes, and the next item if there is more of it. It returns
+// nil after the last id.
 func (i *importRun) next() (*portion, *archive.Item, error) {
 	p := &portion{}
 	for {
@@ -105,7 +106,7 @@ func snapshotOf(item *archive.Item) dynajournal.Snapshot {
 	}
 }
 
-// write writes a persistence id that was read as a whole.
+// write writes a persistence id that was read completely.
 func (i *importRun) write(ctx context.Context, p *portion) error {
 	result, err := i.journal.PutRecords(ctx, p.pid, func(yield func(dynajournal.Record, error) bool) {
 		for _, r := range p.records {
@@ -121,13 +122,13 @@ func (i *importRun) write(ctx context.Context, p *portion) error {
 	return i.ended(ctx, p.want, result, saved, err)
 }
 
-// save saves snapshots, and returns how many were not there.
+// save saves snapshots, and returns how many the journal lacked.
 func (i *importRun) save(ctx context.Context, snapshots []dynajournal.Snapshot) (int64, error) {
 	saved := int64(0)
 	for _, s := range snapshots {
 		written, err := i.journal.CopySnapshot(ctx, s)
 		if err != nil {
-			return saved, err //nolint:wrapcheck // says what it is
+			return saved, err //nolint:wrapcheck // the error names the snapshot
 		}
 		if written {
 			saved++
@@ -137,7 +138,7 @@ func (i *importRun) save(ctx context.Context, snapshots []dynajournal.Snapshot) 
 }
 
 // ended compares a persistence id that was written with the archive, and counts it. An error that
-// concerns it alone does not end the import.
+// concerns only this id does not end the import.
 func (i *importRun) ended(ctx context.Context, want *expectation, result dynajournal.PutRecordsResult, saved int64, err error) error {
 	var found archive.Checksum
 	if err == nil {
@@ -169,7 +170,7 @@ func (i *importRun) ended(ctx context.Context, want *expectation, result dynajou
 	return err
 }
 
-// large writes a persistence id while it is being read; rest is the item behind what was read.
+// large writes a persistence id while it is being read. rest is the item after p.
 func (i *importRun) large(ctx context.Context, p *portion, rest *archive.Item) error {
 	var damage error // an error of the archive, which ends the import
 	p.want.take(rest)
@@ -199,7 +200,7 @@ func (i *importRun) large(ctx context.Context, p *portion, rest *archive.Item) e
 	if err == nil {
 		saved, err = i.save(ctx, p.snapshots)
 	}
-	for ; damage == nil && !rest.End; next() { // after an error the rest is passed over
+	for ; damage == nil && !rest.End; next() { // after an error the rest is skipped
 		if rest.Snapshot != nil && err == nil {
 			var more int64
 			more, err = i.save(ctx, []dynajournal.Snapshot{snapshotOf(rest)})

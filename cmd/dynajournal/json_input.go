@@ -12,12 +12,13 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// maxJSON bounds what is read, far above what an event may have.
+// maxJSON limits the input. It is far above the largest event.
 const maxJSON = 16 << 20
 
 var errNotUTF8 = errors.New("it is not valid UTF-8")
 
-// readJSON reads a JSON value from a file, or from standard input if its name is -, as a payload of a class.
+// readJSON reads a JSON value from a file, or from standard input if its name is -, as a payload of
+// a class.
 func readJSON(stdin io.Reader, name, class string) (payload serialization.Payload, err error) {
 	in := stdin
 	if name != "-" {

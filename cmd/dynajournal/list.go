@@ -10,7 +10,7 @@ type listCommand struct {
 	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
 }
 
-// listResult is what stands in the tables.
+// listResult has the numbers of the stored items.
 type listResult struct {
 	PersistenceID string  `json:"persistence_id"`
 	LowMarks      []int64 `json:"low_marks"`
@@ -25,7 +25,7 @@ func (r listResult) text() string {
 		runs(r.LowMarks), runs(r.HighMarks), runs(r.SequenceNrs), runs(r.Tombstones), runs(r.Seals))
 }
 
-// runs shows rising numbers with those that follow each other as one: 1–3, 7.
+// runs formats ascending numbers, with consecutive ones as a range: 1–3, 7.
 func runs(numbers []int64) string {
 	if len(numbers) == 0 {
 		return "none"

@@ -73,8 +73,8 @@ func (c *connection) close() error {
 	return c.engine.Close()
 }
 
-// resolve sets each flag that is not set from the environment or else from the file, and returns the
-// configuration. Without any location it is the default folder.
+// resolve sets each flag that is not set from the environment or else from the file, and returns
+// the configuration. Without any location it is the default folder.
 func (l *location) resolve() (dynajournal.Config, error) {
 	c, err := l.resolveSet()
 	if err == nil && !l.isSet() {
@@ -83,7 +83,7 @@ func (l *location) resolve() (dynajournal.Config, error) {
 	return c, err
 }
 
-// resolveSet is settle without a default of where.
+// resolveSet is resolve without a default location.
 func (l *location) resolveSet() (dynajournal.Config, error) {
 	_, file, err := l.plugins()
 	if err != nil {
@@ -244,8 +244,8 @@ func ofAWS(host string) bool {
 	return strings.HasSuffix(host, ".amazonaws.com") || strings.HasSuffix(host, ".amazonaws.com.cn")
 }
 
-// regionOf returns the region of an endpoint of AWS, dynamodb.<region>.amazonaws.com. It is empty for
-// any other host.
+// regionOf returns the region of an endpoint of AWS, dynamodb.<region>.amazonaws.com. It is empty
+// for any other host.
 func regionOf(host string) string {
 	const service, region = 0, 1
 	labels := strings.Split(host, ".")

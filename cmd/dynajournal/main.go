@@ -1,4 +1,5 @@
-// Command dynajournal tries, operates and inspects journals on DynamoDB, or on an embedded engine of its own.
+// Command dynajournal tries, operates and inspects journals on DynamoDB, or on an embedded engine
+// of its own.
 package main
 
 import (

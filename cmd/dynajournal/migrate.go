@@ -38,7 +38,7 @@ type migrateCommand struct {
 	WriteUnits    float64 `placeholder:"N" help:"Use up N write capacity units a second at most, on average. Default: no limit."`
 }
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (*migrateCommand) Help() string {
 	return "The flags of where it works say where the source is, and but for --to-… where the target is, whose tables are --journal-table and " +
 		"--snapshot-table. The source is only read. It can be interrupted at any point and called again; a persistence id that has other content in the target " +
@@ -75,7 +75,7 @@ func (c *migrateCommand) usage() error {
 	return nil
 }
 
-// options are what the flags say of a migration.
+// options returns the options of the migration that the flags set.
 func (m *migrationRun) options(shown *progress, notes *noteFile) (migration.Options, error) {
 	c := m.command
 	opts := migration.Options{
@@ -89,7 +89,7 @@ func (m *migrationRun) options(shown *progress, notes *noteFile) (migration.Opti
 	}
 	if c.State != "" {
 		of := fmt.Sprintf("%s %s %s at %s to %s %s at %s", c.FromLayout, m.from.JournalTable, first(m.from.JournalName, dynajournal.DefaultJournalName),
-			m.session.location.describe(), m.to.JournalTable, first(m.to.JournalName, dynajournal.DefaultJournalName), m.place.describe())
+			m.session.location.describe(), m.to.JournalTable, first(m.to.JournalName, dynajournal.DefaultJournalName), m.toLocation.describe())
 		state, err := migration.OpenState(c.State, of)
 		if err != nil {
 			return opts, err
@@ -141,7 +141,7 @@ func (m *migrationRun) migrate(ctx context.Context) (err error) {
 	return s.result.write(result)
 }
 
-// tell says what was copied.
+// report reports what was copied.
 func (m *migrationRun) report(sum *migration.Summary, took time.Duration) error {
 	s := m.session
 	err := s.message("copied %d persistence ids: %d events, of which %d were not there, and %d snapshots, of which %d were not there, in %v",
@@ -164,7 +164,7 @@ func (m *migrationRun) report(sum *migration.Summary, took time.Duration) error 
 	return err
 }
 
-// reportCompared says what a comparison has found.
+// reportCompared reports the result of the comparison.
 func (m *migrationRun) reportCompared(c *migration.Comparison) error {
 	s := m.session
 	err := s.message("compared: %d persistence ids, %d events and %d snapshots are the same", c.PersistenceIDs, c.Events, c.Snapshots)
@@ -177,7 +177,8 @@ func (m *migrationRun) reportCompared(c *migration.Comparison) error {
 	return err
 }
 
-// estimate is about how many events the source has: DynamoDB counts items every few hours.
+// estimate returns the approximate number of events of the source, which DynamoDB updates every few
+// hours.
 func (m *migrationRun) estimate(ctx context.Context) int64 {
 	if len(m.command.PersistenceIDs) > 0 {
 		return unknownTotal

@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/legacy/migration"
 )
 
-// noteFile is where notes are written, a line of JSON each; nil writes none.
+// noteFile is the file of the notes, a JSON object per line. A nil noteFile writes none.
 type noteFile struct {
 	file io.Closer
 	out  *bufio.Writer

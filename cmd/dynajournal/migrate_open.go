@@ -11,15 +11,15 @@ import (
 	"github.com/dynajournal/dynajournal/legacy/migration"
 )
 
-// migrating is a migration with all that is open for it.
+// migrationRun is a migration with everything that it has opened.
 type migrationRun struct {
-	command *migrateCommand
-	session *session
-	closers []func() error // in the order of opening
-	place   *location      // of the target
+	command    *migrateCommand
+	session    *session
+	closers    []func() error // in the order of opening
+	toLocation *location
 
 	from, to  dynajournal.Config
-	elsewhere bool // the target is at another place than the source
+	elsewhere bool // the target is at another location than the source
 	source    migration.Source
 	target    *dynajournal.Journal
 }
@@ -36,7 +36,7 @@ func (m *migrationRun) close() error {
 func (m *migrationRun) open(ctx context.Context) error {
 	c, s := m.command, m.session
 	to := *s.location
-	m.place = s.location
+	m.toLocation = s.location
 	from, err := s.location.open(ctx, s.err)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (m *migrationRun) open(ctx context.Context) error {
 			return err
 		}
 		m.closers = append(m.closers, target.close)
-		m.place = &to
+		m.toLocation = &to
 	}
 	m.to, m.from = target.config, from.config
 	m.to.JournalTable = first(m.to.JournalTable, dynajournal.DefaultJournalTable)
@@ -78,16 +78,17 @@ func sameName(a, b string) bool {
 	return first(a, dynajournal.DefaultJournalName) == first(b, dynajournal.DefaultJournalName)
 }
 
-// openTarget opens the target, and makes its tables on an embedded engine, unless the source's table is it.
+// openTarget opens the target. It makes its tables on an embedded engine, unless the target is the
+// table of the source.
 func (m *migrationRun) openTarget(ctx context.Context, p *connection) (*dynajournal.Journal, error) {
 	j, err := dynajournal.Open(ctx, p.config)
 	if lacksTables(err) && !m.command.VerifyOnly && !m.inPlace() {
 		return m.session.withoutTables(ctx, copying, p, err)
 	}
-	return j, err //nolint:wrapcheck // says what it is
+	return j, err //nolint:wrapcheck // the error names the table
 }
 
-// inPlace says whether events are to be given today's form where they stand.
+// inPlace reports whether the events are upgraded in the table of the source.
 func (m *migrationRun) inPlace() bool {
 	return m.command.FromLayout == layoutPay && !m.elsewhere && m.command.FromTable == m.to.JournalTable &&
 		sameName(m.from.JournalName, m.to.JournalName)
@@ -124,7 +125,8 @@ func (m *migrationRun) openSource(ctx context.Context) error {
 	return nil
 }
 
-// withLayoutHint says of which older layouts a table looks that is none of today's.
+// withLayoutHint adds the legacy layout that the table has to the error of opening it with a
+// current layout.
 func withLayoutHint(ctx context.Context, layout string, config dynajournal.Config, err error) error {
 	if !errors.Is(err, dynajournal.ErrTableSchema) {
 		return err

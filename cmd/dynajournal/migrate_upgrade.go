@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/legacy/migration"
 )
 
-// upgrade gives events today's form in place.
+// upgrade gives events the current form in place.
 func (m *migrationRun) upgrade(ctx context.Context) error {
 	s, c := m.session, m.command
 	shown := newProgressOf(s.err, "persistence ids", unknownTotal)
@@ -38,7 +38,7 @@ func (m *migrationRun) upgrade(ctx context.Context) error {
 				ids++
 				shown.count()
 			}
-			return err //nolint:wrapcheck // says what it is
+			return err //nolint:wrapcheck // the error names the persistence id
 		})
 	}
 	var listing error

@@ -63,7 +63,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// printable shows a string as it is, or quoted if a terminal would show it otherwise.
+// printable returns a string unchanged, or quoted if it has characters that a terminal does not
+// print.
 func printable(s string) string {
 	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(s)

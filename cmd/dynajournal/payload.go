@@ -11,19 +11,19 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// payloadDecoder makes JSON of stored payloads: of strings, numbers and booleans, of bytes in base64, and of what Jackson
-// wrote, whatever its class. The zero value is ready for use.
+// payloadDecoder converts stored payloads to JSON: strings, numbers and booleans, bytes in base64,
+// and values of any class that Jackson wrote. The zero value is ready for use.
 type payloadDecoder struct {
 	plain *serialization.Registry
-	// documents has a registry for each manifest of Jackson's that was met, as in one a class has one type and a type one
-	// class.
+	// documents has a registry for each manifest of Jackson's that was met, as in one a class has
+	// one type and a type one class.
 	documents map[string]*serialization.Registry
 }
 
 // maxManifests bounds the registries that are kept.
 const maxManifests = 1000
 
-// decode returns nil for what is of no known kind, or damaged.
+// decode returns nil for payloads of other kinds, and for damaged ones.
 func (d *payloadDecoder) decode(p serialization.Payload) json.RawMessage {
 	registry, err := d.registry(p)
 	if err != nil {

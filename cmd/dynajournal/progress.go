@@ -11,15 +11,17 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// patience is how long work may take before its progress is shown.
+// patience is how long the work takes before its progress is shown.
 const patience = time.Second
 
-// progress shows on a terminal how much was done, if that takes long. As a hook of a journal it counts requests.
+// progress shows on a terminal how much was done, if the work takes long. As a hook of a journal it
+// counts requests.
 type progress struct {
 	w io.Writer
-	// what is counted, in words.
+	// unit of the count, in words
 	what string
-	// total is how much there is to do, about; -1 where nobody knows. With it the rate and the remaining time are shown.
+	// total is the approximate amount of work, unknownTotal if it is not known. With it the rate
+	// and the remaining time are shown.
 	total int64
 	began time.Time
 
@@ -32,7 +34,7 @@ func newProgress(w io.Writer, what string) *progress {
 	return newProgressOf(w, what, unknownTotal)
 }
 
-// unknownTotal is the total of work of which nobody knows how much it is.
+// unknownTotal is the total of work whose amount is not known.
 const unknownTotal = -1
 
 func newProgressOf(w io.Writer, what string, total int64) *progress {
@@ -49,7 +51,7 @@ func (p *progress) count() {
 	p.show(p.done + 1)
 }
 
-// set says how much was done.
+// set sets how much was done.
 func (p *progress) set(done int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +79,7 @@ func (p *progress) show(done int) {
 	_ = p.bar.Set(p.done) // showing it is not worth failing for
 }
 
-// stop takes the progress from the terminal.
+// stop removes the progress from the terminal.
 func (p *progress) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

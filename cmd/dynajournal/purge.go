@@ -13,7 +13,7 @@ type purgeCommand struct {
 	Now           bool   `help:"Remove every item at once, which needs that no other writer lives. Default: what is left expires after the fence window."`
 }
 
-// purgedResult is what a purge has done.
+// purgedResult is the result of a purge.
 type purgedResult struct {
 	PersistenceID string `json:"persistence_id"`
 	Removed       int64  `json:"removed"`
@@ -31,11 +31,11 @@ func (c *purgeCommand) Run(ctx context.Context, s *session) error {
 	return s.currentJournal(ctx, removing, func(j *dynajournal.Journal) error {
 		w, err := j.Recover(ctx, c.PersistenceID, dynajournal.RecoverOptions{}, nil)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err //nolint:wrapcheck // the error names what failed
 		}
 		purged, err := w.Purge(ctx, dynajournal.PurgeOptions{Now: c.Now})
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err //nolint:wrapcheck // the error names what failed
 		}
 		return s.result.write(purgedResult{c.PersistenceID, purged.Removed})
 	})

@@ -11,11 +11,11 @@ import (
 	"github.com/dynajournal/dynajournal/internal/newfile"
 )
 
-// removedItems is the file that keeps what a repair takes away: a line for each item, in DynamoDB's
-// JSON.
+// removedItems is the file of the items that a repair removes: an object in DynamoDB's JSON on each
+// line.
 type removedItems struct{ file *os.File }
 
-// removedItem is a line of the file. docs/operations.md says how an item is put back.
+// removedItem is a line of the file. docs/operations.md describes how to put an item back.
 type removedItem struct {
 	Table         string                  `json:"table"`
 	PersistenceID string                  `json:"persistence_id"`

@@ -19,13 +19,13 @@ type repairCommand struct {
 	Archive          string `placeholder:"FILE" help:"Write each item that is taken away to this new file before, one JSON object a line."`
 }
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (*repairCommand) Help() string {
 	return "Unasked it changes only what no reader can ever show and nobody was told is stored; all else needs a flag each. It shows every finding, repaired " +
 		"or not. Writers need not be stopped, but for a flag in a journal that is shared with a JVM. Exit status 1 says that something is left."
 }
 
-// repairResult is a finding, and what became of it.
+// repairResult is a finding, and whether it was repaired.
 type repairResult struct {
 	findingResult
 

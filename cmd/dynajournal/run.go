@@ -49,13 +49,13 @@ Without --endpoint or --aws, commands work on an embedded engine whose data is i
 
 Exit status: 0 done; 1 it failed, or something was found; 2 wrong usage or configuration. A failure is one line on stderr.`
 
-// help prints the help in place of what the command does.
+// help prints the help instead of running the command.
 type help bool
 
 // errHelped ends the command line after the help.
 var errHelped = errors.New("help was shown")
 
-// BeforeReset is called where the flag is given.
+// BeforeReset is called if the flag is set.
 func (help) BeforeReset(c *kong.Context) error {
 	if err := c.PrintUsage(false); err != nil {
 		return fmt.Errorf("print the help: %w", err)
@@ -63,16 +63,16 @@ func (help) BeforeReset(c *kong.Context) error {
 	return errHelped
 }
 
-// IgnoreDefault makes the flag do nothing where it is not given.
+// IgnoreDefault makes the flag have no effect if it is not set.
 func (help) IgnoreDefault() {}
 
-// streams are what the process reads and writes.
+// streams are the standard streams of the process.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// session is what a command works with.
+// session is the environment of a command.
 type session struct {
 	streams
 	location *location

@@ -22,7 +22,7 @@ type serveCommand struct {
 	Without     []string `enum:"partiql,transactions" placeholder:"FEATURE" help:"Leave out what other servers lack: ${enum}."`
 }
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (*serveCommand) Help() string {
 	return "It prints `listening on http://HOST:PORT` when it is ready, and ends with an interrupt or SIGTERM: requests under way have 10 seconds to " +
 		"finish. There is no authentication: whoever reaches the address can read and write everything.\n\n" +
@@ -54,7 +54,7 @@ func (c *serveCommand) options() ([]embedded.Option, error) {
 	return options, nil
 }
 
-// checkAddress returns what is wrong with an address to listen on.
+// checkAddress returns an error if an address to listen on is not valid.
 func checkAddress(address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -165,8 +165,8 @@ func startAppender(t *testing.T, url, name string, round, events int) *appender 
 	return a
 }
 
-// Two processes write to one persistence id at once. A round in which one of them was done before the other began proves
-// nothing, so it goes on until they have met.
+// Two processes write to one persistence id at once. A round in which one of them was done before
+// the other began proves nothing, so it goes on until they have met.
 func TestTwoProcessesNeverBothSucceed(t *testing.T) {
 	clean(t)
 	s := serve(t, "--memory")
@@ -220,8 +220,8 @@ func TestTwoProcessesNeverBothSucceed(t *testing.T) {
 	s.terminate(t)
 }
 
-// The server is killed while clients write. What they were told is there afterwards, in order; of each at most one more
-// event, of which the answer was lost.
+// The server is killed while clients write. What they were told is there afterwards, in order; of
+// each at most one more event, of which the answer was lost.
 func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 	clean(t)
 	folder := t.TempDir()

@@ -31,7 +31,7 @@ func (c *snapshotLoadCommand) Run(ctx context.Context, s *session) error {
 	return s.currentJournal(ctx, reading, func(j *dynajournal.Journal) error {
 		snapshot, found, err := j.LoadSnapshot(ctx, c.PersistenceID, bounds)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err //nolint:wrapcheck // the error names what failed
 		}
 		if !found {
 			return s.message("%s has no such snapshot", printable(c.PersistenceID))
@@ -49,7 +49,7 @@ type snapshotSaveCommand struct {
 	Manifest      string  `placeholder:"CLASS" help:"Manifest of the JSON state: what a JVM needs to read it, the class. Default: none."`
 }
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (*snapshotSaveCommand) Help() string {
 	return "One of the same sequence number is replaced. A snapshot beyond the last event is taken for the truth by the next recovery, which goes on " +
 		"after it. On an embedded engine without tables, those of a native journal are made first."
@@ -64,11 +64,11 @@ func (c *snapshotSaveCommand) Run(ctx context.Context, s *session) error {
 	return s.currentJournal(ctx, appending, func(j *dynajournal.Journal) error {
 		bounds, err := j.Bounds(ctx, c.PersistenceID)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err //nolint:wrapcheck // the error names what failed
 		}
 		metadata := dynajournal.SnapshotMetadata{PersistenceID: c.PersistenceID, SequenceNumber: c.Seq, Timestamp: time.Now()}
 		if _, err := j.SaveSnapshot(ctx, metadata, state); err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err //nolint:wrapcheck // the error names what failed
 		}
 		if c.Seq > bounds.Highest {
 			err = s.message("warning: the last event of %s is %d: the next recovery from this snapshot goes on after %d",
@@ -79,7 +79,7 @@ func (c *snapshotSaveCommand) Run(ctx context.Context, s *session) error {
 	})
 }
 
-// state is what the flags name, as it is stored.
+// state returns the state of the flags in its stored form.
 func (c *snapshotSaveCommand) state(s *session) (serialization.Payload, error) {
 	var state any
 	switch {
@@ -107,7 +107,7 @@ type snapshotDeleteCommand struct {
 	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
 }
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (*snapshotDeleteCommand) Help() string {
 	return "It shows each snapshot that it has deleted. What can't be read is deleted too, and counted on stderr."
 }
@@ -124,7 +124,7 @@ func (c *snapshotDeleteCommand) Run(ctx context.Context, s *session) error {
 		}
 		rest, err := j.DeleteSnapshots(ctx, c.PersistenceID, bounds)
 		if err != nil || rest == 0 {
-			return err //nolint:wrapcheck // says what it is
+			return err //nolint:wrapcheck // the error names what failed
 		}
 		return s.message("deleted %d more that can't be read, or were saved meanwhile", rest)
 	})
@@ -144,7 +144,7 @@ func (c *snapshotDeleteCommand) deleteReadable(ctx context.Context, s *session, 
 		one.MinSequenceNumber, one.MaxSequenceNumber = snapshot.SequenceNumber, snapshot.SequenceNumber
 		deleted, err := j.DeleteSnapshots(ctx, c.PersistenceID, one)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err //nolint:wrapcheck // the error names what failed
 		}
 		if deleted == 0 { // another was faster
 			continue

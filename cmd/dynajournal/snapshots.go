@@ -14,7 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// criteria are the flags that say which snapshots are meant. All bounds are inclusive and count together.
+// criteria are the flags that select snapshots. All bounds are inclusive, and a snapshot must be
+// within all of them.
 type criteria struct {
 	MinSeq *int64  `placeholder:"N" help:"Lowest sequence number."`
 	MaxSeq *int64  `placeholder:"N" help:"Highest sequence number."`
@@ -103,7 +104,7 @@ func (c *snapshotsCommand) Run(ctx context.Context, s *session) error {
 	}
 	return s.currentJournal(ctx, reading, func(j *dynajournal.Journal) error {
 		var payloads payloadDecoder
-		var damaged error // the first; those behind it are shown all the same
+		var damaged error // the first damaged snapshot; those after it are shown too
 		for snapshot, err := range j.Snapshots(ctx, c.PersistenceID, bounds) {
 			if errors.Is(err, dynajournal.ErrCorruptItem) {
 				if damaged == nil {

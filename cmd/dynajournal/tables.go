@@ -25,11 +25,11 @@ func (s *session) tables(ctx context.Context, work func(dynajournal.Config) erro
 	return work(p.config)
 }
 
-// describe writes what the tables are; that there are none is an error.
+// describe writes a result for each table. It is an error if there are none.
 func (s *session) describe(ctx context.Context, c dynajournal.Config) error {
 	tables, err := dynajournal.DescribeTables(ctx, c)
 	if err != nil {
-		return err //nolint:wrapcheck // says what it is
+		return err //nolint:wrapcheck // the error names what failed
 	}
 	if len(tables) == 0 {
 		return fmt.Errorf("%w: neither of them exists: make them with `dynajournal tables create`", dynajournal.ErrTableNotFound)

@@ -11,8 +11,8 @@ import (
 // comparison compares a file of the JVM with tables.
 type comparison struct {
 	path string
-	// file and used are the settings of the file, and those that are described: the file's, unless a
-	// flag or the environment says otherwise.
+	// file and used are the settings of the file, and those of the tables that are described. They
+	// differ only where a flag or the environment overrides the file.
 	file, used settings
 	found      []difference
 }
@@ -26,7 +26,7 @@ func (c *comparison) add(table string, s setting, matters bool, found, advice st
 	c.found = append(c.found, difference{table, s.key, says, found, advice, matters})
 }
 
-// need adds a difference in what no key of the file says.
+// need adds a difference that no key of the file causes.
 func (c *comparison) need(d difference) {
 	d.Says = printable(c.path) + " has no key for it"
 	c.found = append(c.found, d)
@@ -62,8 +62,8 @@ func (c *comparison) name(table string, file, used setting) {
 	}
 }
 
-// table compares what both tables have in common, and reports whether there is a table with the
-// key that it needs.
+// table makes the comparisons that both tables have in common, and reports whether the table exists
+// with the key that it needs.
 func (c *comparison) table(
 	tables []dynajournal.Table, name string, s setting, want string,
 ) (dynajournal.Table, bool) {
@@ -87,13 +87,13 @@ func (c *comparison) table(
 	return t, true
 }
 
-// create is the command that makes tables, or a header, as the file says.
+// create returns the command that makes the tables, or the header, with the settings of the file.
 func (c *comparison) create() string {
 	return fmt.Sprintf("`dynajournal tables create --shared-with-jvm --sequence-shards %s`",
 		c.file.shards.value)
 }
 
-// keyAdvice says what to do about a table with another key than it needs.
+// keyAdvice returns the advice for a table with a wrong key.
 func keyAdvice(keys string) string {
 	const migrate = "copy it with `dynajournal migrate --from-layout "
 	switch keys {
@@ -176,7 +176,7 @@ func (c *comparison) header(t dynajournal.Table) bool {
 	return true
 }
 
-// expiry compares how items expire with what tombstones need.
+// expiry compares the expiry of items with what tombstones need.
 func (c *comparison) expiry(t dynajournal.Table) {
 	const update = "`dynajournal tables update`: tombstones stay for good otherwise"
 	d := difference{Table: t.Name}

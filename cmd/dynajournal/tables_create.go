@@ -21,7 +21,7 @@ type tablesCreateCommand struct {
 	WCU           int64  `name:"wcu" placeholder:"N" help:"Write capacity units, if provisioned, of each table and index."`
 }
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (*tablesCreateCommand) Help() string {
 	return "It says of each table whether it was made or was there before, whether the journal's " +
 		"header was written, and why not; with --shared-with-jvm also what the JVM's configuration " +
@@ -46,17 +46,17 @@ func (c *tablesCreateCommand) Run(ctx context.Context, s *session) error {
 	return s.tables(ctx, func(config dynajournal.Config) error {
 		before, err := dynajournal.DescribeTables(ctx, config)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err //nolint:wrapcheck // the error names what failed
 		}
 		opts := dynajournal.TableOptions{
 			SharedWithJVM: c.SharedWithJVM, ReadUnits: c.RCU, WriteUnits: c.WCU,
 		}
 		if err := dynajournal.CreateTables(ctx, config, opts); err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err //nolint:wrapcheck // the error names what failed
 		}
 		after, err := dynajournal.DescribeTables(ctx, config)
 		if err != nil {
-			return err //nolint:wrapcheck // says what it is
+			return err //nolint:wrapcheck // the error names what failed
 		}
 		for _, r := range c.created(config, before, after) {
 			if err := s.result.write(r); err != nil {
@@ -74,19 +74,19 @@ const (
 	headerNone    = "none"
 )
 
-// createdResult is a table, and what creating has done about it.
+// createdResult is a table, and what create has done with it.
 type createdResult struct {
 	tableResult
 
 	// Created reports whether the table was made; else it was there before.
 	Created bool `json:"created"`
-	// Header is what was done about the header of the journal, HeaderDetail why. Both are empty for
-	// a snapshot table.
+	// Header is what create has done with the header of the journal, HeaderDetail the reason. Both
+	// are empty for a snapshot table.
 	Header       string `json:"header,omitempty"`
 	HeaderDetail string `json:"header_detail,omitempty"`
-	// Notes are what a table that was there before has not, and what to do.
+	// Notes name what an existing table lacks, and what to do.
 	Notes []string `json:"notes,omitempty"`
-	// JVM is what the JVM's configuration must say, by key.
+	// JVM has the keys and values that the JVM's configuration needs.
 	JVM map[string]any `json:"jvm_config,omitempty"`
 
 	journal string
@@ -120,7 +120,7 @@ func (r createdResult) text() string {
 	return text.String()
 }
 
-// created are the tables as they are now, with what was done about each.
+// created returns the tables as they are now, with what was done with each.
 func (c *tablesCreateCommand) created(
 	config dynajournal.Config, before, after []dynajournal.Table,
 ) []createdResult {
@@ -160,7 +160,7 @@ func tableNamed(tables []dynajournal.Table, name string) (dynajournal.Table, boo
 	return tables[i], true
 }
 
-// headerOutcome is what was done about a journal's header, and why.
+// headerOutcome returns what was done with the journal's header, and why.
 func headerOutcome(before, after dynajournal.Table) (outcome, detail string) {
 	says := fmt.Sprintf("it says %s, %d shards", after.Kind, after.Shards)
 	switch {
@@ -176,8 +176,8 @@ func headerOutcome(before, after dynajournal.Table) (outcome, detail string) {
 	}
 }
 
-// jvmConfig is what the JVM's configuration must say of a shared journal. Without a header nothing
-// is known of its shards.
+// jvmConfig returns the keys and values that the JVM's configuration needs for a shared journal.
+// Without a header the number of shards is not known.
 func jvmConfig(set settings, journal dynajournal.Table) map[string]any {
 	const events, snapshots, lists = "dynamodb-journal.", "dynamodb-snapshot-store.", "dynamodb-read-journal."
 	must := map[string]any{

@@ -9,7 +9,7 @@ import (
 
 type tablesDescribeCommand struct{}
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (*tablesDescribeCommand) Help() string {
 	return "With --config FILE it compares the file, an application.conf of the JVM, with the tables " +
 		"and the journal's header. Each difference is a line: what FILE says / what is there / " +
@@ -36,7 +36,7 @@ func (s *session) compare(
 ) error {
 	tables, err := dynajournal.DescribeTables(ctx, used)
 	if err != nil {
-		return err //nolint:wrapcheck // says what it is
+		return err //nolint:wrapcheck // the error names what failed
 	}
 	for _, t := range tables {
 		if err := s.result.write(newTableResult(t)); err != nil {

@@ -6,12 +6,13 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// difference is something in which the tables are not as a file says, or as the plug-in needs them.
+// difference is a difference between the tables and a file, or between the tables and what the
+// plug-in needs.
 type difference struct {
 	Table string `json:"table"`
-	// Key is the file's, empty where the plug-in has none for it.
+	// Key is the key of the file, empty if the plug-in has none for it.
 	Key string `json:"key"`
-	// Says is what the file says, Found what is there, Advice what to do.
+	// Says is the setting of the file, Found what the tables have, Advice what to do.
 	Says   string `json:"says"`
 	Found  string `json:"found"`
 	Advice string `json:"advice"`
@@ -30,8 +31,8 @@ func (d difference) text() string {
 // snapshotIndex is the index of snapshots by their timestamp.
 const snapshotIndex = "ts-idx"
 
-// lacksIDsIndex is a difference if the index that lists persistence ids is not as the plug-in needs
-// it. That it is not there matters only to who lists ids.
+// lacksIDsIndex returns a difference if the plug-in can't use the index that lists persistence ids.
+// A missing index matters only to programs that list ids.
 func lacksIDsIndex(t dynajournal.Table, name string) []difference {
 	d := difference{Table: t.Name}
 	i, exists := index(t, name)

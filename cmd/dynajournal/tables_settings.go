@@ -6,10 +6,10 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// setting is what a configuration of the JVM says for a key.
+// setting is the value of a key in a configuration of the JVM.
 type setting struct {
 	key, value string
-	// set reports whether it is said; else the value is the plug-in's default.
+	// set reports whether the file sets the key. Otherwise the value is the plug-in's default.
 	set bool
 }
 
@@ -17,7 +17,7 @@ func settingOf(key, value, byDefault string) setting {
 	return setting{key, first(value, byDefault), value != ""}
 }
 
-// settings are what a configuration says of the tables.
+// settings are the settings of a configuration that concern the tables.
 type settings struct {
 	journalTable, snapshotTable, journalName, shards, index setting
 }

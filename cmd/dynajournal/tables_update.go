@@ -9,7 +9,7 @@ import (
 
 type tablesUpdateCommand struct{}
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (*tablesUpdateCommand) Help() string {
 	return "It says on stderr what it has added, and what that costs from now on. It waits until the index is filled from what is there, which takes long for a " +
 		"large table. Then the tables are described."

@@ -19,7 +19,7 @@ type tailCommand struct {
 	From          int64  `placeholder:"N" help:"First sequence number. Default: the first there is."`
 }
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (*tailCommand) Help() string {
 	return "It shows what is there and then what comes, of one persistence id in its order, each event once, until an interrupt or SIGTERM, which is " +
 		"no failure. Each persistence id is looked at again after a pause of 3 seconds at most; with --all each look for new ones costs a list of them all."
@@ -56,10 +56,10 @@ type follower struct {
 
 	journal *dynajournal.Journal
 	from    int64
-	// named shows the persistence id beside each event.
+	// named shows the persistence id with each event.
 	named bool
 
-	mu       sync.Mutex // guards what follows and the output
+	mu       sync.Mutex // guards the following fields and the output
 	payloads payloadDecoder
 }
 
@@ -103,7 +103,7 @@ func (f *follower) show(e dynajournal.Event) error {
 	return f.result.flush()
 }
 
-// followedResult is an event among those of one persistence id, or of all.
+// followedResult is an event of one persistence id, or of all.
 type followedResult struct {
 	eventResult
 

@@ -351,7 +351,8 @@ func TestMigrateRemembersInAFile(t *testing.T) {
 	}
 }
 
-// older makes a table of an older layout beside the others, with what the layouts have and today's has not.
+// older makes a table of an older layout beside the others, with what the layouts have and today's
+// has not.
 func older(t *testing.T, layout legacy.Layout, table string) {
 	t.Helper()
 	p, err := (&location{Layout: layoutCurrent}).open(t.Context(), os.Stderr)
@@ -546,7 +547,8 @@ func TestMigrateSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestAMigrationSurvivesSIGKILL kills the command, on a folder, as often as it takes until one run comes through.
+// TestAMigrationSurvivesSIGKILL kills the command, on a folder, as often as it takes until one run
+// comes through.
 func TestAMigrationSurvivesSIGKILL(t *testing.T) {
 	clean(t)
 	for i := range 20 {

@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// checked are the flags that say what to check, and how fast.
+// checkFlags are the flags that select what to check, and how fast.
 type checkFlags struct {
 	PersistenceIDs []string `arg:"" optional:"" name:"pid" help:"Persistence ids."`
 	All            bool     `help:"All persistence ids, found by a scan of the table."`
@@ -16,7 +16,7 @@ type checkFlags struct {
 	Parallel       int      `placeholder:"N" help:"With --all: check N persistence ids at the same time. Default: 10."`
 }
 
-// usage says whether the flags go together.
+// usage returns an error if the flags contradict each other.
 func (c *checkFlags) usage() error {
 	if c.All && len(c.PersistenceIDs) > 0 {
 		return usagef("give persistence ids, or --all")
@@ -24,7 +24,7 @@ func (c *checkFlags) usage() error {
 	return nil
 }
 
-// findingResult is something in the stored data that is not as it should be.
+// findingResult is something in the stored data that is wrong.
 type findingResult struct {
 	PersistenceID string                  `json:"persistence_id"`
 	Kind          dynajournal.FindingKind `json:"kind"`
@@ -57,13 +57,14 @@ func (r findingResult) text() string {
 	return r.line("not repairable")
 }
 
-// findings are what the checking of one persistence id or of all of them gives.
+// findings are the methods that check one persistence id, and all of them.
 type findings struct {
 	one func(context.Context, string, dynajournal.VerifyOptions) iter.Seq2[dynajournal.Finding, error]
 	all func(context.Context, dynajournal.VerifyOptions) iter.Seq2[dynajournal.Finding, error]
 }
 
-// check checks what the flags name, gives each finding to found, and returns how many persistence ids were checked.
+// check checks the persistence ids of the flags and calls found for each finding. It returns how
+// many persistence ids were checked.
 func (c *checkFlags) check(ctx context.Context, s *session, f findings, opts dynajournal.VerifyOptions, found func(dynajournal.Finding) error) (int, error) {
 	shown := newProgress(s.err, "persistence ids checked")
 	defer shown.stop()
@@ -100,7 +101,7 @@ func (c *checkFlags) check(ctx context.Context, s *session, f findings, opts dyn
 
 type verifyCommand struct{ checkFlags }
 
-// Help is shown below the flags' help.
+// Help returns the text below the help of the flags.
 func (*verifyCommand) Help() string {
 	return "Without persistence ids it checks all. It changes nothing. Exit status 1 says that something was found; what is being written meanwhile can look " +
 		"like damage, so check again before believing it."

@@ -8,7 +8,7 @@ import (
 
 type versionCommand struct{}
 
-// versionResult is what this program was built from. What the build does not know is unknown.
+// versionResult identifies the build of this program.
 type versionResult struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
