@@ -12,12 +12,12 @@ import (
 
 type appendCommand struct {
 	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
-	String        values `placeholder:"S" help:"Event that is a string (serializer 20)."`
-	BytesBase64   values `name:"bytes-base64" placeholder:"B" help:"Event that is bytes, in base64 (serializer 4)."`
-	JSON          values `name:"json" placeholder:"FILE" help:"Event that is a JSON value, in a file; - is standard input (serializer 31, as Jackson's)."`
-	Manifest      string `placeholder:"CLASS" help:"Manifest of the JSON events: what a JVM needs to read them, the class. Default: none."`
-	Atomic        bool   `help:"Write all events as one: all of them or none. Default: one after the other."`
-	Expect        *int64 `placeholder:"N" help:"Write nothing unless the next sequence number is N."`
+	String        values `placeholder:"S" help:"Append this string as an event (serializer 20). Can be repeated."`
+	BytesBase64   values `name:"bytes-base64" placeholder:"B" help:"Append these bytes, given in base64, as an event (serializer 4). Can be repeated."`
+	JSON          values `name:"json" placeholder:"FILE" help:"Append the JSON value in this file as an event (serializer 31, Jackson's JSON). - is standard input. Can be repeated."`
+	Manifest      string `placeholder:"CLASS" help:"Manifest of the JSON events: the class, which a JVM needs to read them. Default: none."`
+	Atomic        bool   `help:"Write all events as one atomic write: all of them or none. Default: one after the other."`
+	Expect        *int64 `placeholder:"N" help:"Write nothing unless the next sequence number is N. Default: any."`
 }
 
 // values are the values of a flag that can be repeated. A value may contain commas, and may begin
@@ -36,8 +36,8 @@ func (v *values) Decode(c *kong.DecodeContext) error {
 
 // Help returns the text below the help of the flags.
 func (*appendCommand) Help() string {
-	return "Events are written in the order in which their flags stand, after a recovery, which fences all other writers. On an embedded engine " +
-		"without tables, those of a native journal are made first."
+	return "Events are written in the order of their flags, after a recovery, which fences all other writers. " +
+		"On an embedded engine without tables, the command first makes those of a native journal."
 }
 
 // appendedResult is an event that was written.

@@ -10,20 +10,22 @@ import (
 )
 
 type benchCommand struct {
-	Quick    bool     `help:"Measure for less time and with less data: under a minute."`
-	Only     []string `placeholder:"NAME" help:"Measure only this workload, or those whose names begin so; can be repeated. There are ${workloads}."`
-	Events   int      `placeholder:"N" help:"Stored events that scale-events goes up to. Default: 100000, quick 10000."`
-	Entities int      `placeholder:"N" help:"Entities that scale-entities goes up to. Default: 10000, quick 1000."`
+	Quick    bool     `help:"Measure for less time and with less data: under a minute. Default: several minutes."`
+	Only     []string `placeholder:"NAME" help:"Measure only this workload, or those whose names begin with it. Can be repeated. The workloads are ${workloads}. Default: all."`
+	Events   int      `placeholder:"N" help:"Largest number of stored events of scale-events. Default: 100000, with --quick 10000."`
+	Entities int      `placeholder:"N" help:"Largest number of entities of scale-entities. Default: 10000, with --quick 1000."`
 }
 
 // Help returns the text below the help of the flags.
 func (*benchCommand) Help() string {
-	return "Each figure stands beside its base, what the bare AWS SDK needs for the same at the same place; the two take turns. In layouts, which compares the older ones " +
-		"as well, the base is a native journal. ratio is value / base. Figures are medians of rounds, percentiles those of all operations. cpu is the processor time " +
-		"of this process for an event.\n\n" +
-		"Without --endpoint or --aws it starts an embedded engine in a process of its own, in memory or with --data in a folder, and reaches it over loopback. " +
-		"It makes tables whose names begin with dynajournal-bench-, and deletes them at the end: nothing else is touched. At AWS it costs money: some million " +
-		"write units, a tenth with --quick."
+	return "Each figure has a base: the figure of the bare AWS SDK for the same work at the same location. " +
+		"Both alternate in rounds. In the workload layouts, which also compares the older layouts, the " +
+		"base is a native journal. ratio is value / base. Figures are medians of the rounds, percentiles " +
+		"those of all operations. cpu is the processor time of this process for an event.\n\n" +
+		"Without --endpoint or --aws it starts an embedded engine in a process of its own, in memory or " +
+		"with --data in a folder, and connects to it over loopback. It makes tables whose names begin with " +
+		"dynajournal-bench-, and deletes them at the end. It touches nothing else. On AWS it costs money: " +
+		"some million write units, a tenth with --quick."
 }
 
 // figureResult is one figure.

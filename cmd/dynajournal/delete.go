@@ -7,13 +7,14 @@ import (
 
 type deleteCommand struct {
 	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
-	To            int64  `required:"" placeholder:"N" help:"Last sequence number to delete; one beyond the highest stands for that."`
-	Mark          bool   `help:"Only mark the events as deleted, in the older layouts that can."`
+	To            int64  `required:"" placeholder:"N" help:"Last sequence number to delete. One beyond the highest deletes up to the highest."`
+	Mark          bool   `help:"Only mark the events as deleted, in the older layouts that have such marks. Default: remove them."`
 }
 
 // Help returns the text below the help of the flags.
 func (*deleteCommand) Help() string {
-	return "It recovers the persistence id, which fences all other writers, and deletes. The highest sequence number stays."
+	return "The command recovers the persistence id, which fences all other writers, and deletes. The highest " +
+		"sequence number stays."
 }
 
 // deletedResult is the result of a deletion.

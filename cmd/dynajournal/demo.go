@@ -12,7 +12,8 @@ type demoCommand struct{}
 
 // Help returns the text below the help of the flags.
 func (demoCommand) Help() string {
-	return "It plays on the embedded engine, in memory unless --data says where, checks all that it shows, and ends with `demo: ok`."
+	return "The demo runs on the embedded engine, in memory unless --data sets a folder. It checks everything " +
+		"that it shows, and ends with `demo: ok`."
 }
 
 // Run runs the command.

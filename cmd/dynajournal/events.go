@@ -11,9 +11,9 @@ import (
 
 type eventsCommand struct {
 	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
-	From          int64  `placeholder:"N" help:"First sequence number. Default: the first there is."`
-	To            int64  `placeholder:"N" help:"Last sequence number. Default: the last there is."`
-	Max           *int64 `placeholder:"N" help:"Show N events at most."`
+	From          int64  `placeholder:"N" help:"First sequence number. Default: the first that is stored."`
+	To            int64  `placeholder:"N" help:"Last sequence number. Default: the last that is stored."`
+	Max           *int64 `placeholder:"N" help:"Show at most N events. Default: all."`
 }
 
 // eventResult is an event.

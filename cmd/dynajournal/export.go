@@ -12,17 +12,19 @@ import (
 )
 
 type exportCommand struct {
-	Args     []string `arg:"" name:"pid… file" help:"Persistence ids, and last the file."`
-	All      bool     `help:"All persistence ids, found by a scan of the table."`
+	Args     []string `arg:"" name:"pid… file" help:"Persistence ids, and the file as the last argument."`
+	All      bool     `help:"Export all persistence ids, which a scan of the table finds."`
 	Parallel int      `placeholder:"N" default:"10" help:"Read N persistence ids at the same time. Default: 10."`
 }
 
 // Help returns the text below the help of the flags.
 func (*exportCommand) Help() string {
-	return "Each persistence id is exported as it stands; payloads are not decoded. The file appears when it is whole: until then its name has an ending, and " +
-		"the same command goes on with it behind the persistence ids that are in it. A file that is there is not written over, and of two exports to one " +
-		"file at the same time the second fails at once. At the end the file is read back and compared with what was read from the journal, by count and " +
-		"checksum. An import prints the same checksum where it has made the same."
+	return "Persistence ids are exported as they are stored; payloads are not decoded. The file gets its name " +
+		"when it is complete. Until then it has a temporary name, and the same command continues after the " +
+		"persistence ids that are in it. An existing file is not overwritten. Of two exports to one file " +
+		"at the same time the second fails at once. At the end the file is read back and compared with " +
+		"what was read from the journal, by count and checksum. An import of the same content prints the " +
+		"same checksum."
 }
 
 // exportedResult has what was exported. The checksum depends only on the content of the archive, so

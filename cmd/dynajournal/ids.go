@@ -7,17 +7,18 @@ import (
 )
 
 type idsCommand struct {
-	After    string `placeholder:"PID" help:"Go on after this one, the last of an earlier list."`
-	Limit    *int   `placeholder:"N" help:"List N at most."`
-	Prefix   string `placeholder:"P" help:"List those that begin with P."`
-	Sorted   bool   `help:"Sort them by their bytes. The index of a native journal is sorted anyway; else all are held in memory."`
-	Scan     bool   `help:"Read the whole table instead of the index."`
-	Segments int    `placeholder:"N" help:"Read N parts of the table at the same time, where it is read as a whole; their order is not one to go on in. Default: 1."`
+	After    string `placeholder:"PID" help:"Continue after this one, the last of an earlier list. Default: from the beginning."`
+	Limit    *int   `placeholder:"N" help:"List at most N. Default: all."`
+	Prefix   string `placeholder:"P" help:"List only those that begin with P. Default: all."`
+	Sorted   bool   `help:"Sort by bytes. The index of a native journal is sorted anyway. Otherwise all ids are held in memory."`
+	Scan     bool   `help:"Read the whole table instead of the index, which may lag behind."`
+	Segments int    `placeholder:"N" help:"With a scan: read N parts of the table at the same time. With more than 1, --after can't continue the list. Default: 1."`
 }
 
 // Help returns the text below the help of the flags.
 func (*idsCommand) Help() string {
-	return "Each is listed once, those too whose events are all deleted, but no purged ones. The index may lag a moment; --scan does not."
+	return "Each persistence id is listed once, also one whose events are all deleted. Purged ones are not " +
+		"listed. The index may lag behind for a moment; --scan does not."
 }
 
 // idResult is a persistence id.

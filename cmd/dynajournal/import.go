@@ -14,17 +14,18 @@ import (
 )
 
 type importCommand struct {
-	File     string `arg:"" help:"The file that an export has made."`
+	File     string `arg:"" help:"The file of an export."`
 	Parallel int    `placeholder:"N" default:"10" help:"Write N persistence ids at the same time. Default: 10."`
 }
 
 // Help returns the text below the help of the flags.
 func (*importCommand) Help() string {
-	return "The whole file is checked before anything is written. " +
-		"A persistence id must be new, or hold a beginning of the same history: what is there is compared, never written over. So an import that was " +
-		"interrupted is simply called again. A persistence id with other content is refused, the others are imported. Of each one the journal is then read " +
-		"and compared with the archive, by count and checksum; a difference is exit status 1. On an embedded engine without tables, those of a native " +
-		"journal are made first."
+	return "The whole file is checked before anything is written. A persistence id must be new, or hold the " +
+		"beginning of the same history: stored events are compared, never overwritten. So run an " +
+		"interrupted import again. A persistence id with different content is refused; the others are " +
+		"imported. After each one the journal is read and compared with the archive, by count and " +
+		"checksum. Exit status 1: they differ. On an embedded engine without tables, the command first " +
+		"makes those of a native journal."
 }
 
 // Run runs the command.

@@ -11,40 +11,42 @@ import (
 )
 
 type migrateCommand struct {
-	PersistenceIDs []string `arg:"" optional:"" name:"pid" help:"Persistence ids. Default: all."`
-	All            bool     `help:"All persistence ids, found by a scan of the source."`
+	PersistenceIDs []string `arg:"" optional:"" name:"pid" help:"Persistence ids to copy. Default: all."`
+	All            bool     `help:"Copy all persistence ids, which a scan of the source finds. This is the default."`
 
-	FromLayout         string `enum:"${enum_layouts}" required:"" placeholder:"L" help:"Layout of the source, one of ${layouts}."`
-	FromTable          string `required:"" placeholder:"NAME" help:"Table of events of the source."`
-	FromSnapshotTable  string `placeholder:"NAME" help:"Table of snapshots of the source. Default: none is copied."`
-	FromJournalName    string `placeholder:"NAME" help:"Name of the source's journal. Default: that of the target."`
-	FromSequenceShards int    `placeholder:"N" help:"Shards of the source's marks. Default: as its layout has them."`
+	FromLayout         string `enum:"${enum_layouts}" required:"" placeholder:"L" help:"Layout of the source, one of ${layouts}. Required."`
+	FromTable          string `required:"" placeholder:"NAME" help:"Table of events of the source. Required."`
+	FromSnapshotTable  string `placeholder:"NAME" help:"Table of snapshots of the source. Default: no snapshots are copied."`
+	FromJournalName    string `placeholder:"NAME" help:"Name of the source's journal. Default: the name of the target's."`
+	FromSequenceShards int    `placeholder:"N" help:"Number of shards of the source's marks. Default: the default of its layout."`
 
-	ToEndpoint string `xor:"to" placeholder:"URL" help:"Endpoint of the target. Default: the source's."`
-	ToData     string `xor:"to" placeholder:"DIR" help:"Folder of an embedded engine as the target."`
-	ToAWS      bool   `xor:"to" name:"to-aws" help:"DynamoDB of AWS as the target."`
-	ToRegion   string `placeholder:"R" help:"Region of the target. Default: the source's."`
-	ToProfile  string `placeholder:"NAME" help:"Profile of the AWS SDK for the target, which may be of another account."`
+	ToEndpoint string `xor:"to" placeholder:"URL" help:"Endpoint of the target. Default: that of the source."`
+	ToData     string `xor:"to" placeholder:"DIR" help:"Folder of an embedded engine as the target. Default: the location of the source."`
+	ToAWS      bool   `xor:"to" name:"to-aws" help:"Use DynamoDB of AWS as the target. Default: the location of the source."`
+	ToRegion   string `placeholder:"R" help:"Region of the target. Default: that of the source."`
+	ToProfile  string `placeholder:"NAME" help:"Profile of the AWS SDK for the target, for example of another account. Default: the SDK's default."`
 
-	MarkedDeleted string  `enum:"skip,tombstones" default:"skip" help:"Events marked as deleted: skip leaves their numbers taken, tombstones makes tombstones of a prefix besides."`
-	Live          bool    `help:"A JVM still writes to the source: what is missing near the end of a persistence id may be on its way, and is left for a later run."`
-	CatchUp       bool    `help:"Copy what is new behind what the target has, without comparing all before it."`
-	State         string  `placeholder:"FILE" help:"Remember in this file what is copied; the same command passes over it. Default: what the target has is compared."`
-	Notes         string  `placeholder:"FILE" help:"Write a line of JSON for each event with confirmations, marked as deleted, or unreadable."`
-	Verify        bool    `default:"true" negatable:"" help:"Compare source and target afterwards, event by event."`
-	VerifyOnly    bool    `help:"Copy nothing, only compare."`
+	MarkedDeleted string  `enum:"skip,tombstones" default:"skip" help:"What is copied for events that are marked as deleted: skip only keeps their numbers taken, tombstones also makes tombstones of a prefix. Default: skip."`
+	Live          bool    `help:"A JVM still writes to the source: events that are missing near the end of a persistence id may be in flight, and are left for a later run. Default: nobody writes."`
+	CatchUp       bool    `help:"Copy only what follows the last event of the target, without comparing what is before it. Default: compare all."`
+	State         string  `placeholder:"FILE" help:"Record in this file which persistence ids are copied, so that the same command skips them. Default: every run compares the target."`
+	Notes         string  `placeholder:"FILE" help:"Write a line of JSON to this file for each event that has confirmations, is marked as deleted, or can't be read. Default: none."`
+	Verify        bool    `default:"true" negatable:"" help:"Compare source and target afterwards, event by event. Default: yes."`
+	VerifyOnly    bool    `help:"Only compare source and target. Default: copy first."`
 	Parallel      int     `placeholder:"N" help:"Copy N persistence ids at the same time. Default: 10."`
-	ReadUnits     float64 `placeholder:"N" help:"Use up N read capacity units a second at most, on average. Default: no limit."`
-	WriteUnits    float64 `placeholder:"N" help:"Use up N write capacity units a second at most, on average. Default: no limit."`
+	ReadUnits     float64 `placeholder:"N" help:"Use at most N read capacity units per second on average. Default: no limit."`
+	WriteUnits    float64 `placeholder:"N" help:"Use at most N write capacity units per second on average. Default: no limit."`
 }
 
 // Help returns the text below the help of the flags.
 func (*migrateCommand) Help() string {
-	return "The flags of where it works say where the source is, and but for --to-… where the target is, whose tables are --journal-table and " +
-		"--snapshot-table. The source is only read. It can be interrupted at any point and called again; a persistence id that has other content in the target " +
-		"fails, and nothing of it is written over. Besides this, append, events, highest, ids, list, delete, confirm, and tables create and delete work on the older " +
-		"layouts, with --layout. With --from-layout pay and the table of the target, events are given today's form in place. On an embedded " +
-		"engine without tables, those of a native journal are made first."
+	return "The location flags select the source, and without --to-… also the target, whose tables are " +
+		"--journal-table and --snapshot-table. The source is only read. A migration can be interrupted at " +
+		"any point and run again. A persistence id with different content in the target fails, and nothing " +
+		"is overwritten. On the older layouts, with --layout, also append, events, highest, ids, list, " +
+		"delete, confirm, and tables create and delete work. With --from-layout pay and the table of the " +
+		"target, events get the current form in place. On an embedded engine without tables, the command " +
+		"first makes those of a native journal."
 }
 
 // Run runs the command.

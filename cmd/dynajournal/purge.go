@@ -9,8 +9,8 @@ import (
 
 type purgeCommand struct {
 	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
-	Yes           bool   `help:"Really do it: events and snapshots are gone."`
-	Now           bool   `help:"Remove every item at once, which needs that no other writer lives. Default: what is left expires after the fence window."`
+	Yes           bool   `help:"Confirm that all events and snapshots are removed. Required."`
+	Now           bool   `help:"Remove every item immediately. No other writer may exist then. Default: tombstones stay, and expire after the fence window."`
 }
 
 // purgedResult is the result of a purge.

@@ -11,18 +11,20 @@ import (
 type repairCommand struct {
 	checkFlags
 
-	DryRun           bool   `help:"Change nothing, only show what would be repaired."`
-	RemoveOrphans    bool   `help:"Also turn events below the low mark into tombstones. Needs --archive. First make sure that the low mark is right."`
-	RemoveDeleted    bool   `help:"Also remove what earlier versions left where a JVM looks for its highest number. Needs --archive. First stop the entity on both sides."`
-	RemoveIncomplete bool   `help:"Also turn members of atomic writes that can't become whole into seals. Needs --archive."`
-	RestoreHighMark  bool   `help:"Also put a high mark where its absence hides events behind a gap. Readers then see them again."`
-	Archive          string `placeholder:"FILE" help:"Write each item that is taken away to this new file before, one JSON object a line."`
+	DryRun           bool   `help:"Change nothing, only show what would be repaired. Default: repair."`
+	RemoveOrphans    bool   `help:"Also turn events below the low mark into tombstones. Needs --archive. First make sure that the low mark is correct. Default: keep them."`
+	RemoveDeleted    bool   `help:"Also remove items that earlier versions left where a JVM searches for its highest number. Needs --archive. First stop the entity on both sides. Default: keep them."`
+	RemoveIncomplete bool   `help:"Also turn members of atomic writes that can't be completed into seals. Needs --archive. Default: keep them."`
+	RestoreHighMark  bool   `help:"Also put a missing high mark where events are hidden behind a gap. Readers then see them again. Default: leave them hidden."`
+	Archive          string `placeholder:"FILE" help:"Write each item to this new file before it is removed, as a JSON object per line. Required to remove items. Default: none."`
 }
 
 // Help returns the text below the help of the flags.
 func (*repairCommand) Help() string {
-	return "Unasked it changes only what no reader can ever show and nobody was told is stored; all else needs a flag each. It shows every finding, repaired " +
-		"or not. Writers need not be stopped, but for a flag in a journal that is shared with a JVM. Exit status 1 says that something is left."
+	return "Without further flags it changes only what no reader can ever show and no writer was told is " +
+		"stored. Everything else needs its own flag. It shows every finding, repaired or not. Writers may " +
+		"continue, except with a flag in a journal that is shared with a JVM. Exit status 1: findings are " +
+		"left."
 }
 
 // repairResult is a finding, and whether it was repaired.

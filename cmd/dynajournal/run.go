@@ -15,29 +15,29 @@ import (
 
 // commands is the grammar of the command line.
 type commands struct {
-	Help     help `help:"Show what there is, and what it does." short:"h"`
+	Help     help `help:"Show this help." short:"h"`
 	location `embed:"" group:"Where it works"`
-	Output   string `enum:"text,json," default:"" help:"text, or json: one JSON object a line. Default: text on a terminal, json elsewhere." placeholder:"text|json"`
+	Output   string `enum:"text,json," default:"" help:"Output as text, or as one JSON object per line. Default: text on a terminal, otherwise json." placeholder:"text|json"`
 
-	Demo      demoCommand      `cmd:"" help:"Show the main job end to end: entities that persist, crash and recover."`
+	Demo      demoCommand      `cmd:"" help:"Demonstrate a journal end to end: entities that persist events, crash and recover."`
 	Serve     serveCommand     `cmd:"" help:"Serve the embedded engine as a DynamoDB endpoint for any SDK."`
 	Tables    tablesCommand    `cmd:"" help:"Create, update, describe and delete a journal's tables."`
 	Append    appendCommand    `cmd:"" help:"Append events to a persistence id."`
 	Events    eventsCommand    `cmd:"" help:"Replay the events of a persistence id."`
-	Tail      tailCommand      `cmd:"" help:"Show events as they are written, until it is interrupted."`
+	Tail      tailCommand      `cmd:"" help:"Show events as they are written, until interrupted."`
 	Highest   highestCommand   `cmd:"" help:"Show the lowest and the highest sequence number of a persistence id."`
 	IDs       idsCommand       `cmd:"" name:"ids" help:"List the persistence ids."`
-	List      listCommand      `cmd:"" help:"Show what stands in the tables for a persistence id."`
+	List      listCommand      `cmd:"" help:"Show the numbers of the stored items of a persistence id."`
 	Snapshots snapshotsCommand `cmd:"" help:"Show the snapshots of a persistence id, newest first."`
 	Snapshot  snapshotCommand  `cmd:"" help:"Load, save and delete snapshots."`
 	Delete    deleteCommand    `cmd:"" help:"Delete the events of a persistence id up to a sequence number."`
 	Confirm   confirmCommand   `cmd:"" help:"Confirm an event, in the older layouts that have confirmations."`
-	Purge     purgeCommand     `cmd:"" help:"Remove all trace of a persistence id."`
-	Verify    verifyCommand    `cmd:"" help:"Check what is stored, and name what is not as it should be."`
-	Repair    repairCommand    `cmd:"" help:"Repair what can be repaired without losing an event."`
-	Bench     benchCommand     `cmd:"" help:"Measure a journal beside what the bare AWS SDK needs for the same."`
+	Purge     purgeCommand     `cmd:"" help:"Remove everything that is stored for a persistence id."`
+	Verify    verifyCommand    `cmd:"" help:"Check the stored data, and show what is wrong with it."`
+	Repair    repairCommand    `cmd:"" help:"Repair the stored data without losing an event."`
+	Bench     benchCommand     `cmd:"" help:"Measure a journal in comparison with the bare AWS SDK."`
 	Export    exportCommand    `cmd:"" help:"Write persistence ids with their events and snapshots into a file."`
-	Import    importCommand    `cmd:"" help:"Write what a file has into a journal."`
+	Import    importCommand    `cmd:"" help:"Write the content of an exported file into a journal."`
 	Migrate   migrateCommand   `cmd:"" help:"Copy a journal from an older layout, another table or another endpoint."`
 	Version   versionCommand   `cmd:"" help:"Show the version of this program."`
 }
@@ -45,7 +45,7 @@ type commands struct {
 // description is the head of the help.
 const description = `Event sourcing on DynamoDB: a journal that two writers can't break.
 
-Without --endpoint or --aws, commands work on an embedded engine whose data is in a folder (--data), by default one of the user's state directory.
+Without --endpoint or --aws, commands use an embedded engine with its data in a folder (--data), by default in the user's state directory.
 
 Exit status: 0 done; 1 it failed, or something was found; 2 wrong usage or configuration. A failure is one line on stderr.`
 

@@ -12,27 +12,31 @@ import (
 )
 
 type serveCommand struct {
-	Addr        string   `default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks one."`
-	Fault       values   `placeholder:"SPEC" help:"Make requests go wrong; can be repeated."`
-	Seed        uint64   `placeholder:"N" help:"Seed of what the faults do at random. Default: 0."`
-	Throughput  bool     `help:"Throttle as DynamoDB does: by the limits of a partition key, and the provisioned capacity of a table."`
-	AllowOrigin values   `placeholder:"ORIGIN" help:"Answer pages of this origin in a browser, as http://localhost:3000; can be repeated."`
-	AllowHost   values   `placeholder:"HOST" help:"Answer requests to this name, too; can be repeated."`
-	Log         bool     `help:"Log each request on stderr: operation, tables, status and time, no keys or values."`
-	Without     []string `enum:"partiql,transactions" placeholder:"FEATURE" help:"Leave out what other servers lack: ${enum}."`
+	Addr        string   `default:"127.0.0.1:8000" placeholder:"HOST:PORT" help:"Address to listen on. Port 0 picks a free port. Default: ${default}."`
+	Fault       values   `placeholder:"SPEC" help:"Inject this fault into requests. Can be repeated. Default: none."`
+	Seed        uint64   `placeholder:"N" help:"Seed of the random choices of the faults. Default: 0."`
+	Throughput  bool     `help:"Throttle as DynamoDB does, at the limits of a partition key and the provisioned capacity of a table. Default: no throttling."`
+	AllowOrigin values   `placeholder:"ORIGIN" help:"Accept requests of browser pages from this origin, for example http://localhost:3000. Can be repeated. Default: none."`
+	AllowHost   values   `placeholder:"HOST" help:"Also accept requests to this host name. Can be repeated. Default: none."`
+	Log         bool     `help:"Log each request on stderr: operation, tables, status and duration, no keys or values. Default: no log."`
+	Without     []string `enum:"partiql,transactions" placeholder:"FEATURE" help:"Switch off features that other servers lack: ${enum}. Default: none."`
 }
 
 // Help returns the text below the help of the flags.
 func (*serveCommand) Help() string {
-	return "It prints `listening on http://HOST:PORT` when it is ready, and ends with an interrupt or SIGTERM: requests under way have 10 seconds to " +
-		"finish. There is no authentication: whoever reaches the address can read and write everything.\n\n" +
-		"On a loopback address it answers only requests to localhost, a loopback address, or a name of --allow-host, so that no page in a browser " +
-		"gets through by a name of its own (DNS rebinding). Pages in a browser are answered if their origin is one of --allow-origin. " +
-		"GET /metrics shows metrics in the text format of Prometheus.\n\n" +
-		"A fault is EFFECT[,CLAUSE]…, as throttling,operation=PutItem,probability=0.1 or reset,applied,table=pekko-*,nth=3. Effects: throughput-exceeded, " +
-		"throttling, request-limit, expired-token, internal-error, unavailable, reset, truncated, garbage, slow, hang, left-overs, statement-errors, " +
-		"transaction-conflict, stale-read, index-lag. Clauses: operation, table, key, sort-key and index with a pattern, in which * is any text; nth, every, " +
-		"times, probability; applied, some, code, delay."
+	return "It prints `listening on http://HOST:PORT` when it is ready, and ends with an interrupt or " +
+		"SIGTERM; requests in flight have 10 seconds to finish. There is no authentication: every client " +
+		"that reaches the address can read and write everything.\n\n" +
+		"On a loopback address it accepts only requests to localhost, a loopback address, or a name of " +
+		"--allow-host, so that no browser page gets through by a name of its own (DNS rebinding). Requests " +
+		"of browser pages are accepted if their origin is one of --allow-origin. GET /metrics shows " +
+		"metrics in the text format of Prometheus.\n\n" +
+		"A fault is EFFECT[,CLAUSE]…, for example throttling,operation=PutItem,probability=0.1 or " +
+		"reset,applied,table=pekko-*,nth=3. Effects: throughput-exceeded, throttling, request-limit, " +
+		"expired-token, internal-error, unavailable, reset, truncated, garbage, slow, hang, left-overs, " +
+		"statement-errors, transaction-conflict, stale-read, index-lag. Clauses: operation, table, key, " +
+		"sort-key and index with a pattern, in which * is any text; nth, every, times, probability; " +
+		"applied, some, code, delay."
 }
 
 // options are the engine's options that the flags name.

@@ -11,9 +11,9 @@ import (
 )
 
 type snapshotCommand struct {
-	Load   snapshotLoadCommand   `cmd:"" help:"Show the snapshot that a recovery would take: the one with the highest sequence number."`
+	Load   snapshotLoadCommand   `cmd:"" help:"Show the snapshot that a recovery would load: the one with the highest sequence number."`
 	Save   snapshotSaveCommand   `cmd:"" help:"Save a snapshot."`
-	Delete snapshotDeleteCommand `cmd:"" help:"Delete snapshots; without bounds all of them."`
+	Delete snapshotDeleteCommand `cmd:"" help:"Delete snapshots. Without bounds it deletes all of them."`
 }
 
 type snapshotLoadCommand struct {
@@ -43,16 +43,17 @@ func (c *snapshotLoadCommand) Run(ctx context.Context, s *session) error {
 type snapshotSaveCommand struct {
 	PersistenceID string  `arg:"" name:"pid" help:"Persistence id."`
 	Seq           int64   `required:"" placeholder:"N" help:"Sequence number of the last event that the state contains."`
-	String        *string `xor:"state" required:"" placeholder:"S" help:"State that is a string (serializer 20)."`
-	BytesBase64   *string `xor:"state" required:"" name:"bytes-base64" placeholder:"B" help:"State that is bytes, in base64 (serializer 4)."`
-	JSON          *string `xor:"state" required:"" name:"json" placeholder:"FILE" help:"State that is a JSON value, in a file; - is standard input (serializer 31, as Jackson's)."`
-	Manifest      string  `placeholder:"CLASS" help:"Manifest of the JSON state: what a JVM needs to read it, the class. Default: none."`
+	String        *string `xor:"state" required:"" placeholder:"S" help:"Save this string as the state (serializer 20)."`
+	BytesBase64   *string `xor:"state" required:"" name:"bytes-base64" placeholder:"B" help:"Save these bytes, given in base64, as the state (serializer 4)."`
+	JSON          *string `xor:"state" required:"" name:"json" placeholder:"FILE" help:"Save the JSON value in this file as the state (serializer 31, Jackson's JSON). - is standard input."`
+	Manifest      string  `placeholder:"CLASS" help:"Manifest of the JSON state: the class, which a JVM needs to read it. Default: none."`
 }
 
 // Help returns the text below the help of the flags.
 func (*snapshotSaveCommand) Help() string {
-	return "One of the same sequence number is replaced. A snapshot beyond the last event is taken for the truth by the next recovery, which goes on " +
-		"after it. On an embedded engine without tables, those of a native journal are made first."
+	return "It replaces a snapshot with the same sequence number. The next recovery from a snapshot beyond " +
+		"the last event continues after the snapshot. On an embedded engine without tables, the command " +
+		"first makes those of a native journal."
 }
 
 // Run runs the command.
@@ -109,7 +110,8 @@ type snapshotDeleteCommand struct {
 
 // Help returns the text below the help of the flags.
 func (*snapshotDeleteCommand) Help() string {
-	return "It shows each snapshot that it has deleted. What can't be read is deleted too, and counted on stderr."
+	return "The command shows each snapshot that it has deleted. Snapshots that can't be read are deleted " +
+		"too, and counted on stderr."
 }
 
 // Run runs the command.

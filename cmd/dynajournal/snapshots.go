@@ -17,10 +17,10 @@ import (
 // criteria are the flags that select snapshots. All bounds are inclusive, and a snapshot must be
 // within all of them.
 type criteria struct {
-	MinSeq *int64  `placeholder:"N" help:"Lowest sequence number."`
-	MaxSeq *int64  `placeholder:"N" help:"Highest sequence number."`
-	MinTS  instant `name:"min-ts" placeholder:"T" help:"Earliest time: milliseconds since 1970, or as 2026-01-31T12:00:00Z."`
-	MaxTS  instant `name:"max-ts" placeholder:"T" help:"Latest time."`
+	MinSeq *int64  `placeholder:"N" help:"Lowest sequence number. Default: no bound."`
+	MaxSeq *int64  `placeholder:"N" help:"Highest sequence number. Default: no bound."`
+	MinTS  instant `name:"min-ts" placeholder:"T" help:"Earliest time, in milliseconds since 1970 or as 2026-01-31T12:00:00Z. Default: no bound."`
+	MaxTS  instant `name:"max-ts" placeholder:"T" help:"Latest time, in the same form. Default: no bound."`
 }
 
 // instant is a point in time on the command line.

@@ -15,17 +15,17 @@ import (
 )
 
 type tablesCreateCommand struct {
-	SharedWithJVM bool   `name:"shared-with-jvm" help:"For use with Akka's or Pekko's plug-in, with its indexes and 10 shards. Default: native, 1 shard."`
-	Billing       string `enum:"on-demand,provisioned" default:"on-demand" help:"How capacity is paid for: ${enum}."`
-	RCU           int64  `name:"rcu" placeholder:"N" help:"Read capacity units, if provisioned, of each table and index."`
-	WCU           int64  `name:"wcu" placeholder:"N" help:"Write capacity units, if provisioned, of each table and index."`
+	SharedWithJVM bool   `name:"shared-with-jvm" help:"Make tables that Akka's or Pekko's plug-in can use, with its indexes and 10 shards. Default: native, 1 shard."`
+	Billing       string `enum:"on-demand,provisioned" default:"on-demand" help:"How capacity is billed: ${enum}. Default: on-demand."`
+	RCU           int64  `name:"rcu" placeholder:"N" help:"Read capacity units of each table and index. Required if provisioned."`
+	WCU           int64  `name:"wcu" placeholder:"N" help:"Write capacity units of each table and index. Required if provisioned."`
 }
 
 // Help returns the text below the help of the flags.
 func (*tablesCreateCommand) Help() string {
-	return "It says of each table whether it was made or was there before, whether the journal's " +
-		"header was written, and why not; with --shared-with-jvm also what the JVM's configuration " +
-		"must say. A table of a JVM gets a header only if --sequence-shards says the JVM's number."
+	return "It reports for each table whether it was made or existed before, whether the journal's header was " +
+		"written, and why not; with --shared-with-jvm also what the JVM's configuration needs. A table of " +
+		"a JVM gets a header only if --sequence-shards sets the JVM's number."
 }
 
 // Run runs the command.

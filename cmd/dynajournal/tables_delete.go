@@ -10,7 +10,7 @@ import (
 )
 
 type tablesDeleteCommand struct {
-	Yes bool `help:"Really do it: all journals in these tables are gone."`
+	Yes bool `help:"Confirm that the tables are deleted with all journals in them. Required."`
 }
 
 // statusDeleted is the status of a table that is no more, as DynamoDB has none for it.

@@ -11,9 +11,9 @@ type tablesDescribeCommand struct{}
 
 // Help returns the text below the help of the flags.
 func (*tablesDescribeCommand) Help() string {
-	return "With --config FILE it compares the file, an application.conf of the JVM, with the tables " +
-		"and the journal's header. Each difference is a line: what FILE says / what is there / " +
-		"what to do. Exit status 1 says that one of them matters; a note does not."
+	return "With --config FILE it compares the file, an application.conf of the JVM, with the tables and the " +
+		"journal's header. Each difference is a line: the setting in FILE / the value found / what to do. " +
+		"Exit status 1: one of the differences matters. A note does not."
 }
 
 // Run runs the command.

@@ -11,8 +11,8 @@ type tablesUpdateCommand struct{}
 
 // Help returns the text below the help of the flags.
 func (*tablesUpdateCommand) Help() string {
-	return "It says on stderr what it has added, and what that costs from now on. It waits until the index is filled from what is there, which takes long for a " +
-		"large table. Then the tables are described."
+	return "It reports on stderr what it has added, and what that costs from now on. It waits until the index " +
+		"is filled from the stored items, which takes long for a large table. Then it describes the tables."
 }
 
 // Run runs the command.

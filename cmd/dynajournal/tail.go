@@ -13,16 +13,18 @@ import (
 
 type tailCommand struct {
 	PersistenceID string `arg:"" optional:"" name:"pid" help:"Persistence id."`
-	All           bool   `help:"Follow all persistence ids, new ones too."`
-	Prefix        string `placeholder:"P" help:"With --all: those that begin with P."`
-	MaxIDs        int    `name:"max-ids" default:"1000" placeholder:"N" help:"With --all: end with a failure if there are more than N. Default: ${default}."`
-	From          int64  `placeholder:"N" help:"First sequence number. Default: the first there is."`
+	All           bool   `help:"Follow all persistence ids, including new ones."`
+	Prefix        string `placeholder:"P" help:"With --all: follow only those that begin with P. Default: all."`
+	MaxIDs        int    `name:"max-ids" default:"1000" placeholder:"N" help:"With --all: fail if there are more than N persistence ids. Default: ${default}."`
+	From          int64  `placeholder:"N" help:"First sequence number. Default: the first that is stored."`
 }
 
 // Help returns the text below the help of the flags.
 func (*tailCommand) Help() string {
-	return "It shows what is there and then what comes, of one persistence id in its order, each event once, until an interrupt or SIGTERM, which is " +
-		"no failure. Each persistence id is looked at again after a pause of 3 seconds at most; with --all each look for new ones costs a list of them all."
+	return "The command shows the stored events and then new ones, those of a persistence id in order, each " +
+		"once. It ends with an interrupt or SIGTERM, which is no failure. Each persistence id is read " +
+		"again after a pause of at most 3 seconds. With --all every search for new persistence ids lists " +
+		"all of them, and costs as much."
 }
 
 // Run runs the command.

@@ -10,10 +10,10 @@ import (
 
 // checkFlags are the flags that select what to check, and how fast.
 type checkFlags struct {
-	PersistenceIDs []string `arg:"" optional:"" name:"pid" help:"Persistence ids."`
-	All            bool     `help:"All persistence ids, found by a scan of the table."`
-	ReadUnits      float64  `placeholder:"N" help:"Use up N read capacity units a second at most, on average. Default: no limit."`
-	Parallel       int      `placeholder:"N" help:"With --all: check N persistence ids at the same time. Default: 10."`
+	PersistenceIDs []string `arg:"" optional:"" name:"pid" help:"Persistence ids to check."`
+	All            bool     `help:"Check all persistence ids, which a scan of the table finds."`
+	ReadUnits      float64  `placeholder:"N" help:"Use at most N read capacity units per second on average. Default: no limit."`
+	Parallel       int      `placeholder:"N" help:"When checking all: check N persistence ids at the same time. Default: 10."`
 }
 
 // usage returns an error if the flags contradict each other.
@@ -103,8 +103,9 @@ type verifyCommand struct{ checkFlags }
 
 // Help returns the text below the help of the flags.
 func (*verifyCommand) Help() string {
-	return "Without persistence ids it checks all. It changes nothing. Exit status 1 says that something was found; what is being written meanwhile can look " +
-		"like damage, so check again before believing it."
+	return "Without persistence ids it checks all of them. It changes nothing. Exit status 1: something was " +
+		"found. Data that is being written can look like damage, so check again before you act on a " +
+		"finding."
 }
 
 // Run runs the command.
