@@ -100,7 +100,8 @@ func (c *appendCommand) checkExpected(ctx context.Context, w writer) error {
 		return err
 	}
 	if next != *c.Expect {
-		return fmt.Errorf("%q: sequence number %d was expected to be the next, but %d is; nothing was written", c.PersistenceID, *c.Expect, next)
+		return fmt.Errorf("%q: sequence number %d was expected to be the next, but %d is; nothing was written",
+			c.PersistenceID, *c.Expect, next)
 	}
 	return nil
 }

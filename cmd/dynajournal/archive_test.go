@@ -61,7 +61,7 @@ func served(t *testing.T) string {
 }
 
 // An export of other persistence ids has another part, so the lock is of the file.
-func TestOfExportsToOneFileOneWins(t *testing.T) {
+func TestOneOfSeveralExportsToOneFileSucceeds(t *testing.T) {
 	clean(t)
 	many(t, 4, 20)
 	endpoint := served(t)
@@ -103,7 +103,8 @@ func TestASecondExportFailsAtOnce(t *testing.T) {
 	}
 	for _, args := range [][]string{{"export", "--all", file}, {"export", "a", file}} {
 		o := invoke(t.Context(), "", args...)
-		if o.status != statusFailed || !strings.Contains(o.err, file+": ") || !strings.Contains(o.err, "another process is writing it") {
+		if o.status != statusFailed || !strings.Contains(o.err, file+": ") ||
+			!strings.Contains(o.err, "another process is writing it") {
 			t.Errorf("%q: %+v", args, o)
 		}
 	}
@@ -114,7 +115,7 @@ func TestASecondExportFailsAtOnce(t *testing.T) {
 	}
 }
 
-// TestAnExportSurvivesSIGKILL kills the command until one run comes through.
+// TestAnExportSurvivesSIGKILL kills the command until one run is complete.
 func TestAnExportSurvivesSIGKILL(t *testing.T) {
 	clean(t)
 	many(t, 20, 30)
@@ -168,7 +169,8 @@ func exportTo(t *testing.T, file string, change func(*exportRun)) error {
 	s := &session{streams: streams{out: os.Stdout, err: os.Stderr}, location: &location{Layout: layoutCurrent}}
 	return s.currentJournal(t.Context(), checking, func(j *dynajournal.Journal) error {
 		e := &exportRun{
-			journal: j, listed: true, shown: newProgress(os.Stderr, "events"), known: map[idKey]bool{}, sums: map[idKey]archive.Checksum{},
+			journal: j, listed: true, shown: newProgress(os.Stderr,
+				"events"), known: map[idKey]bool{}, sums: map[idKey]archive.Checksum{},
 		}
 		pids := func(yield func(string, error) bool) {
 			change(e)
@@ -183,8 +185,8 @@ func exportTo(t *testing.T, file string, change func(*exportRun)) error {
 	})
 }
 
-// What the file holds is compared with what was read from the journal, and not with what was
-// written: here another export's part takes the place of a file that does not hold it.
+// The content of the file is compared with what was read from the journal, not with what was
+// written. Here the unfinished file of another export replaces the file.
 func TestAnExportIsReadBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		expected map[idKey]archive.Checksum
@@ -249,7 +251,8 @@ func TestADamagedArchiveWritesNothing(t *testing.T) {
 
 func TestAnImportNeedsAFile(t *testing.T) {
 	clean(t)
-	if o := invoke(t.Context(), "", "import", t.TempDir()); o.status != statusFailed || !strings.Contains(o.err, "is no regular file") {
+	if o := invoke(t.Context(), "", "import", t.TempDir()); o.status != statusFailed ||
+		!strings.Contains(o.err, "is not a regular file") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -330,10 +333,12 @@ func TestAnImportThatDiffersFails(t *testing.T) {
 	}
 	var errs bytes.Buffer
 	err := i.report(&session{streams: streams{err: &errs}})
-	if partial := new(partialError); !errors.As(err, &partial) || !strings.Contains(err.Error(), `2 persistence ids differ from the archive, the first: "x"`) {
+	if partial := new(partialError); !errors.As(err, &partial) ||
+		!strings.Contains(err.Error(), `2 persistence ids differ from the archive, the first: "x"`) {
 		t.Errorf("%v", err)
 	}
-	if lines := slices.Collect(strings.Lines(errs.String())); len(lines) != 2 || !strings.HasPrefix(lines[1], `different: "y": `) {
+	if lines := slices.Collect(strings.Lines(errs.String())); len(lines) != 2 ||
+		!strings.HasPrefix(lines[1], `different: "y": `) {
 		t.Errorf("it says %q", lines)
 	}
 	if err := (&importRun{contents: archive.Contents{Checksum: archive.Checksum{1}}}).report(&session{}); err == nil {

@@ -32,7 +32,8 @@ func (*benchCommand) Help() string {
 type figureResult bench.Figure
 
 func (r figureResult) text() string {
-	return fmt.Sprintf("%-42s %12s %-12s base %12s  ratio %.3f", r.Name, rounded(r.Value), r.Unit, rounded(r.Base), r.Ratio)
+	return fmt.Sprintf("%-42s %12s %-12s base %12s  ratio %.3f", r.Name, rounded(r.Value), r.Unit, rounded(r.Base),
+		r.Ratio)
 }
 
 // rounded is a number with as many digits as mean something.

@@ -18,7 +18,9 @@ const serverPatience = 10 * time.Second
 
 // serveInProcess serves an engine by this program in another process, so that its processor time is
 // not the client's. It lives on when this one is interrupted, until the tables are deleted.
-func serveInProcess(ctx context.Context, messages io.Writer, place []string) (endpoint string, stop func() error, err error) {
+func serveInProcess(
+	ctx context.Context, messages io.Writer, place []string,
+) (endpoint string, stop func() error, err error) {
 	program, err := os.Executable()
 	if err != nil {
 		return "", nil, fmt.Errorf("find this program: %w", err)

@@ -50,7 +50,8 @@ func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
 		{"repair --all", nil},
 		{"export --all " + file, []string{"checksum " + copied}},
 		{"import " + file, []string{"already_there checksum events persistence_ids refused snapshots snapshots_written written"}},
-		{"migrate --from-layout current --from-table pekko-persistence --to-data " + filepath.Join(t.TempDir(), "target"), []string{copied}},
+		{"migrate --from-layout current --from-table pekko-persistence --to-data " +
+			filepath.Join(t.TempDir(), "target"), []string{copied}},
 		{"migrate --from-layout pay --from-table pekko-persistence", []string{copied}},
 		{"delete a --to 2", []string{"highest lowest persistence_id removed"}},
 		{"purge a --yes", []string{"persistence_id removed"}},
@@ -87,7 +88,7 @@ func TestBenchHasTheKeysOfTheContract(t *testing.T) {
 	}
 }
 
-func TestBenchRefusesWhatItDoesNotKnow(t *testing.T) {
+func TestBenchRefusesUnknownWorkloads(t *testing.T) {
 	clean(t)
 	t.Setenv(asCommand, "1")
 	for args, want := range map[string]string{
@@ -112,20 +113,24 @@ func TestOutputIsJSONWhereItIsNoTerminal(t *testing.T) {
 	}
 }
 
-func TestWhatCommandsDo(t *testing.T) {
+func TestResultsOfCommands(t *testing.T) {
 	clean(t)
-	o := invoke(t.Context(), `{ "n": [1, 2.50] }`, "append", "a", "--string", "s,t", "--json", "-", "--bytes-base64", "AP8=", "--manifest", "bank.Opened")
+	o := invoke(t.Context(), `{ "n": [1, 2.50] }`, "append", "a", "--string", "s,t", "--json", "-",
+		"--bytes-base64", "AP8=", "--manifest", "bank.Opened")
 	if o.status != statusDone {
 		t.Fatal(o.err)
 	}
 	found := must(t, "events", "a")
 	for i, want := range []map[string]any{
-		{"sequence_nr": 1.0, "serializer_id": 20.0, "payload": "s,t", "payload_base64": "cyx0", "serializer_manifest": ""},
+		{"sequence_nr": 1.0, "serializer_id": 20.0, "payload": "s,t", "payload_base64": "cyx0",
+			"serializer_manifest": ""},
 		{
-			"sequence_nr": 2.0, "serializer_id": 31.0, "payload": map[string]any{"n": []any{1.0, 2.5}}, "payload_base64": "eyJuIjpbMSwyLjUwXX0=",
+			"sequence_nr": 2.0, "serializer_id": 31.0, "payload": map[string]any{"n": []any{1.0,
+				2.5}}, "payload_base64": "eyJuIjpbMSwyLjUwXX0=",
 			"serializer_manifest": "bank.Opened",
 		},
-		{"sequence_nr": 3.0, "serializer_id": 4.0, "payload": "AP8=", "payload_base64": "AP8=", "serializer_manifest": ""},
+		{"sequence_nr": 3.0, "serializer_id": 4.0, "payload": "AP8=", "payload_base64": "AP8=",
+			"serializer_manifest": ""},
 	} {
 		for key, value := range want {
 			if !reflect.DeepEqual(found[i][key], value) {
@@ -133,7 +138,8 @@ func TestWhatCommandsDo(t *testing.T) {
 			}
 		}
 	}
-	if got := must(t, "delete", "a", "--to", "2")[0]; got["lowest"] != 3.0 || got["highest"] != 3.0 || got["removed"] != 2.0 {
+	if got := must(t, "delete", "a", "--to", "2")[0]; got["lowest"] != 3.0 || got["highest"] != 3.0 ||
+		got["removed"] != 2.0 {
 		t.Errorf("delete: %v", got)
 	}
 	if got := must(t, "highest", "a")[0]; got["lowest"] != 3.0 || got["highest"] != 3.0 {
@@ -157,7 +163,8 @@ func TestAppendExpects(t *testing.T) {
 	clean(t)
 	must(t, "append", "a", "--string", "x", "--expect", "1")
 	o := invoke(t.Context(), "", "append", "a", "--string", "y", "--expect", "7")
-	if o.status != statusFailed || !strings.Contains(o.err, "sequence number 7 was expected") || !strings.Contains(o.err, "but 2 is") || o.out != "" {
+	if o.status != statusFailed || !strings.Contains(o.err, "sequence number 7 was expected") ||
+		!strings.Contains(o.err, "but 2 is") || o.out != "" {
 		t.Errorf("%+v", o)
 	}
 	if got := numbers(t, must(t, "events", "a"), "sequence_nr"); !reflect.DeepEqual(got, []int64{1}) {
@@ -176,7 +183,8 @@ func TestAtomicIsOneWrite(t *testing.T) {
 		t.Errorf("highest %v after a rejected write", got)
 	}
 	o = invoke(t.Context(), `"`+large+`"`, "append", "a", "--string", "x", "--json", "-", "--string", "z")
-	if got := numbers(t, results(t, o.out), "sequence_nr"); o.status != statusFailed || !reflect.DeepEqual(got, []int64{1, 2}) {
+	if got := numbers(t, results(t, o.out), "sequence_nr"); o.status != statusFailed ||
+		!reflect.DeepEqual(got, []int64{1, 2}) {
 		t.Errorf("one by one: %d, %v", o.status, got)
 	}
 }
@@ -191,12 +199,14 @@ func TestTablesCreate(t *testing.T) {
 		"takes the number of shards":    {[]string{"--sequence-shards", "3"}, "native", 3},
 		"is shared with 10 shards":      {[]string{"--shared-with-jvm"}, "shared", 10},
 		"is shared with as many as set": {[]string{"--shared-with-jvm", "--sequence-shards", "20"}, "shared", 20},
-		"has provisioned capacity":      {[]string{"--billing", "provisioned", "--rcu", "5", "--wcu", "6"}, "native", 1},
+		"has provisioned capacity": {[]string{"--billing", "provisioned", "--rcu", "5", "--wcu", "6"},
+			"native", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clean(t)
 			got := must(t, append([]string{"tables", "create"}, c.args...)...)
-			if got[0]["table"] != "pekko-persistence" || got[0]["kind"] != c.kind || got[0]["shards"] != c.shards || got[0]["status"] != "ACTIVE" {
+			if got[0]["table"] != "pekko-persistence" || got[0]["kind"] != c.kind || got[0]["shards"] != c.shards ||
+				got[0]["status"] != "ACTIVE" {
 				t.Errorf("journal table: %v", got[0])
 			}
 			if got[1]["table"] != "pekko-persistence-snapshot" {
@@ -206,7 +216,7 @@ func TestTablesCreate(t *testing.T) {
 	}
 }
 
-func TestTablesUpdateSaysWhatItAddedAndWhatItCosts(t *testing.T) {
+func TestTablesUpdateReportsWhatItAddedAndWhatItCosts(t *testing.T) {
 	clean(t)
 	must(t, "tables", "create")
 	must(t, "append", "a", "--string", "x")
@@ -227,7 +237,7 @@ func TestTablesUpdateSaysWhatItAddedAndWhatItCosts(t *testing.T) {
 	if got := must(t, "ids"); len(got) != 1 || got[0]["persistence_id"] != "a" {
 		t.Errorf("the new index lists %v", got)
 	}
-	if o := invoke(t.Context(), "", "tables", "update"); o.status != statusDone || o.err != "nothing was lacking\n" {
+	if o := invoke(t.Context(), "", "tables", "update"); o.status != statusDone || o.err != "nothing was missing\n" {
 		t.Errorf("again: %+v", o)
 	}
 }
@@ -246,75 +256,118 @@ func TestFailuresAreOneLineAndAStatus(t *testing.T) {
 		status int
 		want   string
 	}{
-		"no command":                          {nil, statusUsage, "dynajournal: command line: expected one of"},
-		"an unknown command":                  {[]string{"nope"}, statusUsage, "dynajournal: command line: unexpected argument nope"},
-		"an unknown flag":                     {[]string{"events", "a", "--nope"}, statusUsage, "dynajournal: command line: unknown flag --nope"},
-		"no persistence id":                   {[]string{"events"}, statusUsage, "<pid>"},
-		"a flag without its value":            {[]string{"append", "a", "--string"}, statusUsage, "--string"},
-		"a number that is none":               {[]string{"events", "a", "--from", "x"}, statusUsage, "--from"},
-		"no event":                            {[]string{"append", "a"}, statusUsage, "dynajournal: append: there is no event"},
-		"bytes that are not base64":           {[]string{"append", "a", "--bytes-base64", "%"}, statusUsage, "--bytes-base64, number 1"},
-		"JSON that is none":                   {[]string{"append", "a", "--json", "-"}, statusUsage, "- is no JSON value"},
-		"a file that does not exist":          {[]string{"append", "a", "--json", "/does/not/exist"}, statusUsage, "no such file"},
-		"an empty persistence id":             {[]string{"events", ""}, statusUsage, "persistence id"},
-		"a persistence id that is too long":   {[]string{"events", strings.Repeat("x", 3000)}, statusUsage, "persistence id"},
-		"a negative sequence number":          {[]string{"events", "a", "--from", "-1"}, statusUsage, "must not be negative"},
-		"delete without a number":             {[]string{"delete", "a"}, statusUsage, "--to"},
-		"purge without yes":                   {[]string{"purge", "a"}, statusUsage, "dynajournal: purge: it removes"},
-		"tables delete without yes":           {[]string{"tables", "delete"}, statusUsage, "dynajournal: tables delete: it deletes"},
-		"provisioned without capacity":        {[]string{"tables", "create", "--billing", "provisioned"}, statusUsage, "--rcu"},
-		"capacity on demand":                  {[]string{"tables", "create", "--rcu", "1"}, statusUsage, "--billing provisioned"},
-		"tail without an id":                  {[]string{"tail"}, statusUsage, "or --all"},
-		"tail of one and of all":              {[]string{"tail", "a", "--all"}, statusUsage, "or --all"},
-		"a prefix without all":                {[]string{"tail", "a", "--prefix", "a"}, statusUsage, "--all"},
-		"following nothing":                   {[]string{"tail", "--all", "--max-ids", "0"}, statusUsage, "--max-ids"},
-		"listing nothing":                     {[]string{"ids", "--limit", "0"}, statusUsage, "--limit"},
-		"going on in segments":                {[]string{"ids", "--scan", "--segments", "2", "--after", "a"}, statusUsage, "IDsOptions.After"},
-		"a snapshot without a state":          {[]string{"snapshot", "save", "a", "--seq", "1"}, statusUsage, "--string"},
-		"a snapshot of two states":            {[]string{"snapshot", "save", "a", "--seq", "1", "--string", "s", "--json", "-"}, statusUsage, "can't be used together"},
-		"a snapshot of no number":             {[]string{"snapshot", "save", "a", "--seq", "0", "--string", "s"}, statusUsage, "SequenceNumber"},
-		"a state that is not base64":          {[]string{"snapshot", "save", "a", "--seq", "1", "--bytes-base64", "%"}, statusUsage, "--bytes-base64"},
-		"a state that is no JSON":             {[]string{"snapshot", "save", "a", "--seq", "1", "--json", "-"}, statusUsage, "no JSON value"},
-		"bounds that are no numbers":          {[]string{"snapshot", "delete", "a", "--max-seq", "0"}, statusUsage, "--max-seq"},
-		"a time that is none":                 {[]string{"snapshots", "a", "--min-ts", "yesterday"}, statusUsage, "yesterday"},
-		"repair of nothing":                   {[]string{"repair"}, statusUsage, "or --all"},
-		"verify of some and of all":           {[]string{"verify", "a", "--all"}, statusUsage, "or --all"},
-		"a negative read capacity":            {[]string{"verify", "--all", "--read-units", "-1"}, statusUsage, "ReadUnitsPerSecond"},
-		"a fault that there is not":           {[]string{"serve", "--memory", "--fault", "nope"}, statusUsage, "--fault"},
-		"a feature that there is not":         {[]string{"serve", "--memory", "--without", "nope"}, statusUsage, "--without"},
-		"an unknown output":                   {[]string{"--output", "xml", "highest", "a"}, statusUsage, "--output"},
-		"an unknown layout":                   {[]string{"--layout", "x", "highest", "a"}, statusUsage, "--layout"},
-		"a command of today's layout":         {[]string{"--layout", "naive", "purge", "a", "--yes"}, statusUsage, "does not work on --layout naive"},
-		"marking in today's layout":           {[]string{"delete", "a", "--to", "1", "--mark"}, statusUsage, "can't mark events"},
-		"confirming in today's layout":        {[]string{"confirm", "a", "--seq", "1", "--channel", "c"}, statusUsage, "has no confirmations"},
-		"an export without ids":               {[]string{"export", "file"}, statusUsage, "or --all"},
-		"an export of some and of all":        {[]string{"export", "a", "file", "--all"}, statusUsage, "or --all"},
-		"an import of nothing":                {[]string{"import", "/does/not/exist"}, statusFailed, "no such file"},
-		"a migration from nowhere":            {[]string{"migrate", "--from-layout", "naive"}, statusUsage, "--from-table"},
-		"two places":                          {[]string{"--memory", "--aws", "highest", "a"}, statusUsage, "can't be used together"},
-		"another number of shards":            {[]string{"--sequence-shards", "7", "highest", "a"}, statusUsage, "1 sequence shards"},
-		"shards that are no number":           {[]string{"--sequence-shards", "x", "highest", "a"}, statusUsage, "number of sequence shards"},
-		"a journal name that is refused":      {[]string{"--journal-name", "a-SH", "highest", "a"}, statusUsage, "Config.JournalName"},
-		"an endpoint that is no URL":          {[]string{"--endpoint", "nowhere", "highest", "a"}, statusUsage, "Config.Endpoint"},
-		"a configuration that does not exist": {[]string{"--config", "/does/not/exist", "highest", "a"}, statusUsage, "no such file"},
-		"a configuration that is wrong":       {[]string{"--config", conf, "highest", "a"}, statusUsage, "a } is missing"},
-		"no tables to read":                   {append([]string{"highest", "a"}, noTables...), statusFailed, "`dynajournal append` or `dynajournal tables create`"},
-		"no tables to describe":               {append([]string{"tables", "describe"}, noTables...), statusFailed, "tables create"},
-		"no tables to update":                 {append([]string{"tables", "update"}, noTables...), statusFailed, "table"},
-		"no tables to verify":                 {append([]string{"verify"}, noTables...), statusFailed, "tables create"},
-		"no tables to delete":                 {append([]string{"tables", "delete", "--yes"}, noTables...), statusFailed, "neither of them exists"},
-		"serving another's endpoint":          {[]string{"serve", "--endpoint", "http://localhost:1"}, statusUsage, "embedded engine only"},
-		"the demo at another's endpoint":      {[]string{"demo", "--endpoint", "http://localhost:1"}, statusUsage, "embedded engine only"},
-		"an address that can't be had":        {[]string{"serve", "--memory", "--addr", "192.0.2.1:0"}, statusFailed, "listen on"},
-		"an address that can't be":            {[]string{"serve", "--memory", "--addr", "127.0.0.1:99999"}, statusUsage, "the port is no number"},
-		"a folder that is none":               {[]string{"--data", conf, "highest", "a"}, statusFailed, "application.conf"},
+		"no command": {nil, statusUsage, "dynajournal: command line: expected one of"},
+		"an unknown command": {[]string{"nope"}, statusUsage,
+			"dynajournal: command line: unexpected argument nope"},
+		"an unknown flag": {[]string{"events", "a", "--nope"}, statusUsage,
+			"dynajournal: command line: unknown flag --nope"},
+		"no persistence id":        {[]string{"events"}, statusUsage, "<pid>"},
+		"a flag without its value": {[]string{"append", "a", "--string"}, statusUsage, "--string"},
+		"a number that is none":    {[]string{"events", "a", "--from", "x"}, statusUsage, "--from"},
+		"no event": {[]string{"append", "a"}, statusUsage,
+			"dynajournal: append: there is no event"},
+		"bytes that are not base64": {[]string{"append", "a", "--bytes-base64", "%"}, statusUsage,
+			"--bytes-base64, number 1"},
+		"JSON that is none": {[]string{"append", "a", "--json", "-"}, statusUsage,
+			"- is not a JSON value"},
+		"a file that does not exist": {[]string{"append", "a", "--json", "/does/not/exist"}, statusUsage,
+			"no such file"},
+		"an empty persistence id": {[]string{"events", ""}, statusUsage, "persistence id"},
+		"a persistence id that is too long": {[]string{"events", strings.Repeat("x", 3000)}, statusUsage,
+			"persistence id"},
+		"a negative sequence number": {[]string{"events", "a", "--from", "-1"}, statusUsage,
+			"must not be negative"},
+		"delete without a number": {[]string{"delete", "a"}, statusUsage, "--to"},
+		"purge without yes":       {[]string{"purge", "a"}, statusUsage, "dynajournal: purge: it removes"},
+		"tables delete without yes": {[]string{"tables", "delete"}, statusUsage,
+			"dynajournal: tables delete: it deletes"},
+		"provisioned without capacity": {[]string{"tables", "create", "--billing", "provisioned"},
+			statusUsage, "--rcu"},
+		"capacity on demand": {[]string{"tables", "create", "--rcu", "1"}, statusUsage,
+			"--billing provisioned"},
+		"tail without an id":     {[]string{"tail"}, statusUsage, "or --all"},
+		"tail of one and of all": {[]string{"tail", "a", "--all"}, statusUsage, "or --all"},
+		"a prefix without all":   {[]string{"tail", "a", "--prefix", "a"}, statusUsage, "--all"},
+		"following nothing":      {[]string{"tail", "--all", "--max-ids", "0"}, statusUsage, "--max-ids"},
+		"listing nothing":        {[]string{"ids", "--limit", "0"}, statusUsage, "--limit"},
+		"going on in segments": {[]string{"ids", "--scan", "--segments", "2", "--after", "a"},
+			statusUsage, "IDsOptions.After"},
+		"a snapshot without a state": {[]string{"snapshot", "save", "a", "--seq", "1"}, statusUsage,
+			"--string"},
+		"a snapshot of two states": {[]string{"snapshot", "save", "a", "--seq", "1", "--string", "s",
+			"--json", "-"}, statusUsage, "can't be used together"},
+		"a snapshot of no number": {[]string{"snapshot", "save", "a", "--seq", "0", "--string", "s"},
+			statusUsage, "SequenceNumber"},
+		"a state that is not base64": {[]string{"snapshot", "save", "a", "--seq", "1", "--bytes-base64",
+			"%"}, statusUsage, "--bytes-base64"},
+		"a state that is no JSON": {[]string{"snapshot", "save", "a", "--seq", "1", "--json", "-"},
+			statusUsage, "not a JSON value"},
+		"bounds that are no numbers": {[]string{"snapshot", "delete", "a", "--max-seq", "0"}, statusUsage,
+			"--max-seq"},
+		"a time that is none": {[]string{"snapshots", "a", "--min-ts", "yesterday"}, statusUsage,
+			"yesterday"},
+		"repair of nothing":         {[]string{"repair"}, statusUsage, "or --all"},
+		"verify of some and of all": {[]string{"verify", "a", "--all"}, statusUsage, "or --all"},
+		"a negative read capacity": {[]string{"verify", "--all", "--read-units", "-1"}, statusUsage,
+			"ReadUnitsPerSecond"},
+		"a fault that there is not": {[]string{"serve", "--memory", "--fault", "nope"}, statusUsage,
+			"--fault"},
+		"a feature that there is not": {[]string{"serve", "--memory", "--without", "nope"}, statusUsage,
+			"--without"},
+		"an unknown output": {[]string{"--output", "xml", "highest", "a"}, statusUsage, "--output"},
+		"an unknown layout": {[]string{"--layout", "x", "highest", "a"}, statusUsage, "--layout"},
+		"a command of today's layout": {[]string{"--layout", "naive", "purge", "a", "--yes"}, statusUsage,
+			"does not work on --layout naive"},
+		"marking in today's layout": {[]string{"delete", "a", "--to", "1", "--mark"}, statusUsage,
+			"can't mark events"},
+		"confirming in today's layout": {[]string{"confirm", "a", "--seq", "1", "--channel", "c"},
+			statusUsage, "has no confirmations"},
+		"an export without ids":        {[]string{"export", "file"}, statusUsage, "or --all"},
+		"an export of some and of all": {[]string{"export", "a", "file", "--all"}, statusUsage, "or --all"},
+		"an import of nothing":         {[]string{"import", "/does/not/exist"}, statusFailed, "no such file"},
+		"a migration from nowhere": {[]string{"migrate", "--from-layout", "naive"}, statusUsage,
+			"--from-table"},
+		"two places": {[]string{"--memory", "--aws", "highest", "a"}, statusUsage,
+			"can't be used together"},
+		"another number of shards": {[]string{"--sequence-shards", "7", "highest", "a"}, statusUsage,
+			"1 sequence shards"},
+		"shards that are no number": {[]string{"--sequence-shards", "x", "highest", "a"}, statusUsage,
+			"number of sequence shards"},
+		"a journal name that is refused": {[]string{"--journal-name", "a-SH", "highest", "a"}, statusUsage,
+			"Config.JournalName"},
+		"an endpoint that is no URL": {[]string{"--endpoint", "nowhere", "highest", "a"}, statusUsage,
+			"Config.Endpoint"},
+		"a configuration that does not exist": {[]string{"--config", "/does/not/exist", "highest", "a"},
+			statusUsage, "no such file"},
+		"a configuration that is wrong": {[]string{"--config", conf, "highest", "a"}, statusUsage,
+			"a } is missing"},
+		"no tables to read": {append([]string{"highest", "a"}, noTables...), statusFailed,
+			"`dynajournal append` or `dynajournal tables create`"},
+		"no tables to describe": {append([]string{"tables", "describe"}, noTables...), statusFailed,
+			"tables create"},
+		"no tables to update": {append([]string{"tables", "update"}, noTables...), statusFailed,
+			"table"},
+		"no tables to verify": {append([]string{"verify"}, noTables...), statusFailed, "tables create"},
+		"no tables to delete": {append([]string{"tables", "delete", "--yes"}, noTables...),
+			statusFailed, "neither of them exists"},
+		"serving another's endpoint": {[]string{"serve", "--endpoint", "http://localhost:1"}, statusUsage,
+			"embedded engine only"},
+		"the demo at another's endpoint": {[]string{"demo", "--endpoint", "http://localhost:1"}, statusUsage,
+			"embedded engine only"},
+		"an address that can't be had": {[]string{"serve", "--memory", "--addr", "192.0.2.1:0"},
+			statusFailed, "listen on"},
+		"an address that can't be": {[]string{"serve", "--memory", "--addr", "127.0.0.1:99999"},
+			statusUsage, "the port is no number"},
+		"a folder that is none": {[]string{"--data", conf, "highest", "a"}, statusFailed,
+			"application.conf"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := invoke(t.Context(), "", c.args...)
 			if o.status != c.status || !strings.Contains(o.err, c.want) || o.out != "" {
 				t.Errorf("status %d, want %d; %q, want %q in it; stdout %q", o.status, c.status, o.err, c.want, o.out)
 			}
-			if !strings.HasPrefix(o.err, "dynajournal: ") || strings.Count(o.err, "\n") != 1 || !strings.HasSuffix(o.err, "\n") {
+			if !strings.HasPrefix(o.err, "dynajournal: ") || strings.Count(o.err, "\n") != 1 ||
+				!strings.HasSuffix(o.err, "\n") {
 				t.Errorf("not one line that begins with the command: %q", o.err)
 			}
 		})
@@ -324,7 +377,8 @@ func TestFailuresAreOneLineAndAStatus(t *testing.T) {
 func TestAnEndpointThatRefusesIsAFailure(t *testing.T) {
 	clean(t)
 	o := invoke(t.Context(), "", "--endpoint", "http://127.0.0.1:1", "highest", "a")
-	if o.status != statusFailed || !strings.HasPrefix(o.err, "dynajournal: highest: ") || strings.Count(o.err, "\n") != 1 {
+	if o.status != statusFailed || !strings.HasPrefix(o.err, "dynajournal: highest: ") ||
+		strings.Count(o.err, "\n") != 1 {
 		t.Errorf("%+v", o)
 	}
 }
@@ -341,7 +395,8 @@ func TestAFolderInUseIsAFailure(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if o := invoke(t.Context(), "", "append", "a", "--string", "x"); o.status != statusFailed || !strings.Contains(o.err, "in use") {
+	if o := invoke(t.Context(), "", "append", "a", "--string", "x"); o.status != statusFailed ||
+		!strings.Contains(o.err, "in use") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -353,7 +408,8 @@ func TestAnInterruptIsAFailureOnOneLine(t *testing.T) {
 	cancel()
 	for _, args := range [][]string{{"append", "a", "--string", "y"}, {"events", "a"}, {"delete", "a", "--to", "1"}} {
 		o := invoke(ctx, "", args...)
-		if o.status != statusFailed || !strings.Contains(o.err, "interrupted") || strings.Count(o.err, "\n") != 1 || o.out != "" {
+		if o.status != statusFailed || !strings.Contains(o.err, "interrupted") || strings.Count(o.err, "\n") != 1 ||
+			o.out != "" {
 			t.Errorf("%q: %+v", args, o)
 		}
 	}
@@ -365,7 +421,8 @@ func TestAnInterruptIsAFailureOnOneLine(t *testing.T) {
 func TestAnOutputThatFailsIsAFailure(t *testing.T) {
 	clean(t)
 	var errs strings.Builder
-	if status := run(t.Context(), []string{"version"}, streams{strings.NewReader(""), failing{}, &errs}); status != statusFailed {
+	if status := run(t.Context(), []string{"version"},
+		streams{strings.NewReader(""), failing{}, &errs}); status != statusFailed {
 		t.Errorf("status %d, %s", status, errs.String())
 	}
 }
@@ -385,15 +442,17 @@ func TestMessagesStayOnOneLine(t *testing.T) {
 func TestHelp(t *testing.T) {
 	clean(t)
 	for _, args := range [][]string{{"--help"}, {"append", "-h"}, {"tables", "create", "--help"}} {
-		if o := invoke(t.Context(), "", args...); o.status != statusDone || !strings.HasPrefix(o.out, "Usage: dynajournal") || o.err != "" {
+		if o := invoke(t.Context(), "", args...); o.status != statusDone ||
+			!strings.HasPrefix(o.out, "Usage: dynajournal") || o.err != "" {
 			t.Errorf("%q: %+v", args, o)
 		}
 	}
 }
 
-func TestHelpSaysTheExitStatuses(t *testing.T) {
+func TestHelpNamesTheExitStatuses(t *testing.T) {
 	clean(t)
-	if o := invoke(t.Context(), "", "--help"); !strings.Contains(o.out, "Exit status: 0 done; 1 it failed, or something was found; 2 wrong usage") {
+	if o := invoke(t.Context(), "", "--help"); !strings.Contains(o.out,
+		"Exit status: 0 done; 1 it failed, or something was found; 2 wrong usage") {
 		t.Error(o.out)
 	}
 }
@@ -401,7 +460,8 @@ func TestHelpSaysTheExitStatuses(t *testing.T) {
 func TestDemo(t *testing.T) {
 	clean(t)
 	for _, args := range [][]string{{"demo"}, {"demo", "--data", t.TempDir()}} {
-		if o := invoke(t.Context(), "", args...); o.status != statusDone || !strings.HasSuffix(o.out, "\ndemo: ok\n") || strings.Contains(o.out, "\x1b") {
+		if o := invoke(t.Context(), "", args...); o.status != statusDone ||
+			!strings.HasSuffix(o.out, "\ndemo: ok\n") || strings.Contains(o.out, "\x1b") {
 			t.Errorf("%q: %+v", args, o)
 		}
 	}

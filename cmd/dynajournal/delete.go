@@ -26,7 +26,8 @@ type deletedResult struct {
 }
 
 func (r deletedResult) text() string {
-	return fmt.Sprintf("%s: removed %d, lowest %d, highest %d", printable(r.PersistenceID), r.Removed, r.Lowest, r.Highest)
+	return fmt.Sprintf("%s: removed %d, lowest %d, highest %d", printable(r.PersistenceID), r.Removed, r.Lowest,
+		r.Highest)
 }
 
 // Run runs the command.

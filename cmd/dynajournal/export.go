@@ -70,7 +70,8 @@ func (c *exportCommand) Run(ctx context.Context, s *session) error {
 		return fmt.Errorf("%s is there already", name)
 	}
 	return s.currentJournal(ctx, checking, func(j *dynajournal.Journal) error {
-		e := &exportRun{journal: j, listed: c.All, shown: newProgress(s.err, "events"), known: map[idKey]bool{}, sums: map[idKey]archive.Checksum{}}
+		e := &exportRun{journal: j, listed: c.All, shown: newProgress(s.err, "events"), known: map[idKey]bool{},
+			sums: map[idKey]archive.Checksum{}}
 		defer e.shown.stop()
 		exported, err := e.file(ctx, name, s.location.partial(name, pids), c.ids(ctx, j, pids), c.Parallel)
 		if err != nil {

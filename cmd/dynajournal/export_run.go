@@ -22,7 +22,8 @@ import (
 // partial returns the name of an unfinished export. It differs for another journal and for other
 // persistence ids, so that no export continues that of other content.
 func (w *location) partial(name string, pids []string) string {
-	of := fmt.Sprintf("%q %q %q %q %q %q %q", w.Endpoint, w.Region, w.Data, w.JournalTable, w.SnapshotTable, w.JournalName, pids)
+	of := fmt.Sprintf("%q %q %q %q %q %q %q", w.Endpoint, w.Region, w.Data, w.JournalTable, w.SnapshotTable,
+		w.JournalName, pids)
 	sum := sha256.Sum256([]byte(of))
 	return fmt.Sprintf("%s.%x.partial", name, sum[:4])
 }
@@ -53,7 +54,9 @@ func keyOf(pid string) idKey {
 }
 
 // file exports to the file partial, and renames it when it is complete and was read back.
-func (e *exportRun) file(ctx context.Context, name, partial string, pids iter.Seq2[string, error], parallel int) (_ archive.Contents, err error) {
+func (e *exportRun) file(
+	ctx context.Context, name, partial string, pids iter.Seq2[string, error], parallel int,
+) (_ archive.Contents, err error) {
 	f, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // next to the file of the user
 	if err != nil {
 		return archive.Contents{}, fmt.Errorf("write the archive: %w", err)
@@ -65,7 +68,7 @@ func (e *exportRun) file(ctx context.Context, name, partial string, pids iter.Se
 	}()
 	buffered := bufio.NewWriterSize(f, 1<<20)
 	if e.out, err = e.begin(f, buffered); err != nil {
-		return archive.Contents{}, fmt.Errorf("go on with %s: %w: remove it to begin anew", partial, err)
+		return archive.Contents{}, fmt.Errorf("continue %s: %w: remove it to start again", partial, err)
 	}
 	if err = e.all(ctx, pids, parallel); err != nil { // the next run continues after the complete part
 		if flushing := buffered.Flush(); !errors.Is(err, flushing) {
@@ -82,7 +85,7 @@ func (e *exportRun) file(ctx context.Context, name, partial string, pids iter.Se
 	}
 	exported, err := e.readBack(f, written)
 	if err != nil {
-		return exported, fmt.Errorf("read back %s: %w: remove it to begin anew", partial, err)
+		return exported, fmt.Errorf("read back %s: %w: remove it to start again", partial, err)
 	}
 	if err := f.Close(); err != nil { // first, because Windows does not rename an open file
 		return exported, fmt.Errorf("write the archive: %w", err)

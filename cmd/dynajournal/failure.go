@@ -48,7 +48,8 @@ func fail(w io.Writer, what string, err error) int {
 		return statusFailed
 	}
 	usage := new(usageError)
-	if errors.As(err, &usage) || errors.Is(err, dynajournal.ErrInvalidArgument) || errors.Is(err, dynajournal.ErrHeaderMismatch) {
+	if errors.As(err, &usage) || errors.Is(err, dynajournal.ErrInvalidArgument) ||
+		errors.Is(err, dynajournal.ErrHeaderMismatch) {
 		return statusUsage
 	}
 	return statusFailed

@@ -12,8 +12,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// TestCommandsAnswerWhateverTheMarksSay has marks put by hand that are far from the only events.
-func TestCommandsAnswerWhateverTheMarksSay(t *testing.T) {
+// TestCommandsWorkWithMarksFarFromTheEvents puts marks that are far from the only events.
+func TestCommandsWorkWithMarksFarFromTheEvents(t *testing.T) {
 	clean(t)
 	for _, c := range []struct {
 		kind string
@@ -49,7 +49,8 @@ func TestCommandsAnswerWhateverTheMarksSay(t *testing.T) {
 		if got := must(t, "--data", data, "events", "a"); len(got) != events {
 			t.Errorf("%s at %d: %d events", c.kind, c.far, len(got))
 		}
-		if o := invoke(t.Context(), "", "--data", data, "verify", "a"); o.status != statusFailed || len(results(t, o.out)) == 0 {
+		if o := invoke(t.Context(), "", "--data", data, "verify", "a"); o.status != statusFailed ||
+			len(results(t, o.out)) == 0 {
 			t.Errorf("%s at %d: verify ends with %d: %s%s", c.kind, c.far, o.status, o.out, o.err)
 		}
 		if got := must(t, "--data", data, "append", "a", "--string", "z")[0]["sequence_nr"]; got != highest+1 {

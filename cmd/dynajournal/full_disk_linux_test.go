@@ -28,8 +28,9 @@ func smallDisk(t *testing.T, size string) string {
 	return mountDisk(t, "size="+size)
 }
 
-// hasOwnMounts reports whether the process has a name space of mounts of its own. If not, it has
-// run the test again, with the flags, in one that has; it skips the test where that can't be.
+// hasOwnMounts reports whether the process has a mount name space of its own. Otherwise it runs the
+// test again, with the flags, in a process that has one. It skips the test where that is not
+// possible.
 func hasOwnMounts(t *testing.T, flags ...string) bool {
 	t.Helper()
 	if os.Getenv(ownMounts) != "" {
@@ -67,7 +68,7 @@ func mountDisk(t *testing.T, options string) string {
 
 // exitless reports whether a program could not be started.
 func exitless(err error) bool {
-	_, ended := err.(*exec.ExitError) //nolint:errorlint // os/exec returns it as it is
+	_, ended := err.(*exec.ExitError) //nolint:errorlint // os/exec returns it unwrapped
 	return err != nil && !ended
 }
 
@@ -98,7 +99,8 @@ func TestAFullDiskEndsServeAndLosesNothing(t *testing.T) {
 		t.Fatal("serve goes on")
 	}
 	told := s.stderr.String()
-	if !strings.HasPrefix(told, "dynajournal: serve: embedded: "+embedded.ErrStorageFailed.Error()) || strings.Count(told, "\n") != 1 ||
+	if !strings.HasPrefix(told, "dynajournal: serve: embedded: "+embedded.ErrStorageFailed.Error()) ||
+		strings.Count(told, "\n") != 1 ||
 		!strings.Contains(told, "no space left on device") {
 		t.Errorf("serve said %q", told)
 	}
@@ -125,13 +127,15 @@ func TestAReadOnlyDiskIsNotCalledInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := invoke(t.Context(), "", "--data", disk+"/engine", "events", "a")
-	if o.status != statusFailed || !strings.Contains(o.err, "read-only file system") || strings.Contains(o.err, "in use") {
+	if o.status != statusFailed || !strings.Contains(o.err, "read-only file system") ||
+		strings.Contains(o.err, "in use") {
 		t.Errorf("%+v", o)
 	}
 }
 
-// The id's first event finds no room. If the engine showed it all the same, the journal would take
-// it for the answer that was lost, and acknowledge an event that is gone after the next opening.
+// There is no space on the disk for the first event of an id. If the engine showed the event
+// anyway, the journal would take it for the one whose response was lost, and acknowledge an event
+// that is gone after a restart.
 func TestAFirstEventThatFindsNoRoomIsNotAcknowledged(t *testing.T) {
 	clean(t)
 	disk := smallDisk(t, "4m")
@@ -160,7 +164,8 @@ func TestAFirstEventThatFindsNoRoomIsNotAcknowledged(t *testing.T) {
 		if err := d.occupy(16 << 10); err != nil {
 			t.Fatal(err)
 		}
-		if o := invoke(t.Context(), "", "--endpoint", url, "append", id, "--string", strings.Repeat("x", 100_000)); o.status != statusFailed {
+		if o := invoke(t.Context(), "", "--endpoint", url, "append", id, "--string",
+			strings.Repeat("x", 100_000)); o.status != statusFailed {
 			t.Errorf("an event without room was answered by %+v", o)
 		}
 		kill()

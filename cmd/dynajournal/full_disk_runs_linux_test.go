@@ -23,11 +23,12 @@ import (
 var (
 	diskRuns    = flag.Int("disk.runs", 3, "how many small disks are filled at random")
 	diskSeed    = flag.Uint64("disk.seed", 1, "where the random choices begin; each run takes the next seed")
-	diskCommand = flag.String("disk.command", "", "the command that fills them, such as one of another version; this one if empty")
+	diskCommand = flag.String("disk.command", "",
+		"the command that fills them, such as one of another version; this one if empty")
 )
 
-// hangTime is when a command that does not end is killed. A command that hangs is a failure only
-// where there is room.
+// hangTime is after how long a command that does not end is killed. A command that hangs is a
+// failure only while there is space on the disk.
 const hangTime = 5 * time.Second
 
 // diskRun fills one disk.
@@ -35,16 +36,16 @@ type diskRun struct {
 	t      *testing.T
 	random *rand.Rand
 	disk   string
-	plan   []string // what was drawn, for a failure
+	plan   []string // the random choices, for a failure
 
 	lock sync.Mutex
-	// stored counts by persistence id the events that were acknowledged, unknown those that can be
-	// there, too: one of a call that failed, and all of a command that was killed before it said
-	// any.
+	// stored counts the acknowledged events by persistence id. unknown counts the events that may
+	// also be stored: that of a call that failed, and all of a command that was killed before it
+	// reported any.
 	stored, unknown map[string]int
 }
 
-// diskTotals counts what came of the runs.
+// diskTotals counts the results of the runs.
 type diskTotals struct {
 	runs, served, fullBefore, neverStored, stored, fewer, none, more, unusable int
 }
@@ -78,8 +79,8 @@ func (d *diskRun) process(ctx context.Context, args ...string) *exec.Cmd {
 	return own
 }
 
-// count adds what a call that appends has said, and how many events can be there without being
-// said.
+// count adds the events that a call has reported, and the number of events that may be stored
+// without a report.
 func (d *diskRun) count(pid, out string, unknown int) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
@@ -110,7 +111,7 @@ func (d *diskRun) appendLine(random *rand.Rand, pid string, size int) []string {
 	for range 1 + random.IntN(max(1, min(20, 1_000_000/size))) {
 		event := make([]byte, size)
 		for i := range event {
-			event[i] = 'a' + byte(random.IntN(26)) // tables of what can be compressed fill no disk
+			event[i] = 'a' + byte(random.IntN(26)) // tables of compressible data do not fill the disk
 		}
 		line = append(line, "--string", string(event))
 	}
@@ -164,7 +165,7 @@ func (d *diskRun) fillByServing(size int) {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		d.planned("it never listened")
-		return // there was no room for a new folder
+		return // no space for a new folder
 	}
 	url := strings.TrimPrefix(strings.TrimSpace(line), "listening on ")
 	ctx, stop := context.WithTimeout(d.t.Context(), 700*time.Millisecond)
@@ -175,7 +176,7 @@ func (d *diskRun) fillByServing(size int) {
 	case 1:
 		defer time.AfterFunc(d.moment()+d.moment(), func() { _ = s.Process.Signal(syscall.SIGTERM) }).Stop()
 	}
-	if d.chance(20) { // room comes and goes while it serves
+	if d.chance(20) { // the free space changes while it serves
 		d.planned("room meanwhile")
 		defer time.AfterFunc(d.moment()+d.moment(), func() { _ = d.makeRoom() }).Stop()
 	}
@@ -226,7 +227,7 @@ func (d *diskRun) knock(size int) {
 	}
 }
 
-// occupy takes the disk's room for another program but for the rest.
+// occupy takes all space of the disk except rest.
 func (d *diskRun) occupy(rest int64) error {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(d.disk, &disk); err != nil {
@@ -269,7 +270,7 @@ func (d *diskRun) events(pid string) (int, error) {
 	return bytes.Count(out, []byte("\n")), err
 }
 
-// check holds that all that was acknowledged is there once there is room, and that the folder can
+// check checks that all acknowledged events are stored once there is space, and that the folder can
 // be used.
 func (d *diskRun) check(total *diskTotals) {
 	fail := func(format string, args ...any) {
@@ -277,7 +278,7 @@ func (d *diskRun) check(total *diskTotals) {
 	}
 	sum := 0
 	for pid := range d.unknown {
-		d.stored[pid] += 0 // an id of which nothing was acknowledged is looked at, too
+		d.stored[pid] += 0 // an id without acknowledged events is checked too
 	}
 	for pid, stored := range d.stored {
 		sum += stored
@@ -294,7 +295,8 @@ func (d *diskRun) check(total *diskTotals) {
 			fail("%s: %d events were acknowledged, %d are there", pid, stored, found)
 		case found > stored+d.unknown[pid]:
 			total.more++
-			fail("%s: %d events were acknowledged, and %d more can be there; there are %d", pid, stored, d.unknown[pid], found)
+			fail("%s: %d events were acknowledged, and %d more can be there; there are %d", pid, stored,
+				d.unknown[pid], found)
 		}
 	}
 	total.stored += sum
@@ -312,10 +314,11 @@ func (d *diskRun) check(total *diskTotals) {
 	}
 }
 
-// Each run fills a disk of its own, of 1 to 16 MB, from its first file on or later, by servers or
-// by commands that end, are ended or are killed at any moment, and then makes room.
+// Each run fills a disk of its own, of 1 to 16 MB, at its first file or later, by servers or by
+// commands that end, are ended or are killed at any moment. Then it frees space.
 func TestDisksFilledAtRandomLoseNothingAcknowledged(t *testing.T) {
-	if !hasOwnMounts(t, fmt.Sprint("-disk.runs=", *diskRuns), fmt.Sprint("-disk.seed=", *diskSeed), "-disk.command="+*diskCommand) {
+	if !hasOwnMounts(t, fmt.Sprint("-disk.runs=", *diskRuns), fmt.Sprint("-disk.seed=", *diskSeed),
+		"-disk.command="+*diskCommand) {
 		return
 	}
 	clean(t)

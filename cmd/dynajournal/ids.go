@@ -30,7 +30,8 @@ func (r idResult) text() string { return printable(r.PersistenceID) }
 
 // Run runs the command.
 func (c *idsCommand) Run(ctx context.Context, s *session) error {
-	opts := dynajournal.IDsOptions{After: c.After, Prefix: c.Prefix, Sorted: c.Sorted, Scan: c.Scan, Segments: c.Segments}
+	opts := dynajournal.IDsOptions{After: c.After, Prefix: c.Prefix, Sorted: c.Sorted, Scan: c.Scan,
+		Segments: c.Segments}
 	if c.Limit != nil {
 		if *c.Limit < 1 {
 			return usagef("--limit must be at least 1")

@@ -43,7 +43,7 @@ func (c *importCommand) Run(ctx context.Context, s *session) (err error) {
 		return fmt.Errorf("open the archive: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file, and an archive is read twice: make it a file first", c.File)
+		return fmt.Errorf("%s is not a regular file: an archive is read twice, so save it as a file first", c.File)
 	}
 	// What is no archive, or is damaged, is refused before a table is made or an event written.
 	contents, err := archive.Check(f, dynajournal.DefaultMaxSnapshotBytes, nil)
@@ -87,11 +87,13 @@ func (i *importRun) report(s *session) error {
 		failed = fmt.Errorf("%d persistence ids failed, the first: %w", len(i.refused), i.refused[0])
 	}
 	if len(i.different) > 0 {
-		differ := fmt.Errorf("%d persistence ids differ from the archive, the first: %w", len(i.different), i.different[0])
+		differ := fmt.Errorf("%d persistence ids differ from the archive, the first: %w", len(i.different),
+			i.different[0])
 		failed = errors.Join(failed, differ)
 	}
 	if failed == nil && i.checksum != i.contents.Checksum {
-		failed = fmt.Errorf("the journal has the checksum %s, the archive had %s: it was changed meanwhile", i.checksum, i.contents.Checksum)
+		failed = fmt.Errorf("the journal has the checksum %s, the archive had %s: it was changed during the import",
+			i.checksum, i.contents.Checksum)
 	}
 	if failed != nil {
 		return &partialError{failed}
@@ -101,7 +103,8 @@ func (i *importRun) report(s *session) error {
 
 func (i *importRun) result() importedResult {
 	return importedResult{
-		exportedResult:   exportedResult{copiedResult{i.done.PersistenceIDs, i.done.Events, i.done.Snapshots}, i.checksum.String()},
+		exportedResult: exportedResult{copiedResult{i.done.PersistenceIDs, i.done.Events, i.done.Snapshots},
+			i.checksum.String()},
 		Written:          i.written.Events,
 		AlreadyThere:     i.done.Events - i.written.Events,
 		SnapshotsWritten: i.written.Snapshots,

@@ -139,7 +139,9 @@ func (i *importRun) save(ctx context.Context, snapshots []dynajournal.Snapshot) 
 
 // ended compares a persistence id that was written with the archive, and counts it. An error that
 // concerns only this id does not end the import.
-func (i *importRun) ended(ctx context.Context, want *expectation, result dynajournal.PutRecordsResult, saved int64, err error) error {
+func (i *importRun) ended(
+	ctx context.Context, want *expectation, result dynajournal.PutRecordsResult, saved int64, err error,
+) error {
 	var found archive.Checksum
 	if err == nil {
 		found, err = want.compare(ctx, i.journal)

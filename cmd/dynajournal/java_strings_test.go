@@ -14,7 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
-// storedBy03 is a scenario of the golden data: what the plug-in of 0.3 has stored, and replayed.
+// storedBy03 is a scenario of the golden data: what the plug-in of 0.3 has stored, and what it has
+// replayed.
 type storedBy03 struct {
 	Steps []struct {
 		Op        string
@@ -105,8 +106,8 @@ func payloads(found []map[string]any) map[float64]any {
 	return shown
 }
 
-// TestStringsOf03AreReadable reads items that the plug-in of 0.3 stored, where they are and after a
-// migration, with default settings: by the command and from Go.
+// TestStringsOf03AreReadable reads items of the plug-in of 0.3, in place and after a migration,
+// with default settings: by the command and from Go.
 func TestStringsOf03AreReadable(t *testing.T) {
 	golden := filepath.Join("..", "..", "legacy", "testdata", "golden", "sclasen-0.3")
 	for _, name := range []string{"singles-5", "soft-delete", "confirmations", "bytes-30"} {

@@ -37,11 +37,12 @@ func readJSON(stdin io.Reader, name, class string) (payload serialization.Payloa
 		return payload, fmt.Errorf("read the value: %s has more than %d bytes", name, maxJSON)
 	}
 	if !utf8.Valid(text) {
-		return payload, fmt.Errorf("%s is no JSON value: %w", name, errNotUTF8)
+		return payload, fmt.Errorf("%s is not a JSON value: %w", name, errNotUTF8)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, text); err != nil {
-		return payload, fmt.Errorf("%s is no JSON value: %w", name, err)
+		return payload, fmt.Errorf("%s is not a JSON value: %w", name, err)
 	}
-	return serialization.Payload{SerializerID: serialization.IDJacksonJSON, Manifest: class, Bytes: compact.Bytes()}, nil
+	return serialization.Payload{SerializerID: serialization.IDJacksonJSON, Manifest: class,
+		Bytes: compact.Bytes()}, nil
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-func TestWhereACommandWorks(t *testing.T) {
+func TestFlagsEnvironmentAndFileSelectTheLocation(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "application.conf")
 	text := `dynamodb-journal { endpoint = "http://file:1", journal-table = file-table, journal-name = file-name, sequence-shards = 5 }`
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
@@ -22,22 +22,29 @@ func TestWhereACommandWorks(t *testing.T) {
 	const endpoint, endpointAWS, folder = "DYNAJOURNAL_ENDPOINT", "AWS_ENDPOINT_URL_DYNAMODB", "DYNAJOURNAL_DATA"
 	type variables map[string]string
 	for name, c := range map[string]struct {
-		given       location
+		flags       location
 		environment variables
 		endpoint    string
 		data        string
 	}{
 		"by default in the folder of the user's state": {data: "/state/dynajournal"},
 		"in the folder of the environment":             {environment: variables{folder: "/env"}, data: "/env"},
-		"at the endpoint of the environment":           {environment: variables{endpoint: "http://env", folder: "/env"}, endpoint: "http://env"},
-		"at the endpoint of the AWS environment":       {environment: variables{endpointAWS: "http://aws"}, endpoint: "http://aws"},
-		"ours before that of AWS":                      {environment: variables{endpointAWS: "http://aws", endpoint: "http://env"}, endpoint: "http://env"},
-		"a folder that is given before an environment": {given: location{Data: "/flag"}, environment: variables{endpoint: "http://env"}, data: "/flag"},
-		"memory that is asked for":                     {given: location{Memory: true}, environment: variables{endpoint: "http://env"}},
-		"an endpoint that is given":                    {given: location{Endpoint: "http://flag"}, environment: variables{folder: "/env"}, endpoint: "http://flag"},
-		"at the endpoint of the file":                  {given: location{Config: conf}, endpoint: "http://file:1"},
-		"a flag before the file":                       {given: location{Config: conf, Data: "/flag"}, data: "/flag"},
-		"the environment before the file":              {environment: variables{"DYNAJOURNAL_CONFIG": conf, folder: "/env"}, data: "/env"},
+		"at the endpoint of the environment": {environment: variables{endpoint: "http://env",
+			folder: "/env"}, endpoint: "http://env"},
+		"at the endpoint of the AWS environment": {environment: variables{endpointAWS: "http://aws"},
+			endpoint: "http://aws"},
+		"ours before that of AWS": {environment: variables{endpointAWS: "http://aws",
+			endpoint: "http://env"}, endpoint: "http://env"},
+		"a folder that is given before an environment": {flags: location{Data: "/flag"},
+			environment: variables{endpoint: "http://env"}, data: "/flag"},
+		"memory that is asked for": {flags: location{Memory: true},
+			environment: variables{endpoint: "http://env"}},
+		"an endpoint that is given": {flags: location{Endpoint: "http://flag"},
+			environment: variables{folder: "/env"}, endpoint: "http://flag"},
+		"at the endpoint of the file": {flags: location{Config: conf}, endpoint: "http://file:1"},
+		"a flag before the file":      {flags: location{Config: conf, Data: "/flag"}, data: "/flag"},
+		"the environment before the file": {environment: variables{"DYNAJOURNAL_CONFIG": conf,
+			folder: "/env"}, data: "/env"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clean(t)
@@ -45,7 +52,7 @@ func TestWhereACommandWorks(t *testing.T) {
 			for key, value := range c.environment {
 				t.Setenv(key, value)
 			}
-			w := c.given
+			w := c.flags
 			w.Layout = layoutCurrent
 			config, err := w.resolve()
 			if err != nil || config.Endpoint != c.endpoint || w.Data != c.data {
@@ -60,7 +67,8 @@ func TestWhereACommandWorks(t *testing.T) {
 		t.Setenv("DYNAJOURNAL_SNAPSHOT_TABLE", "env-snapshots")
 		w := location{Layout: layoutCurrent, Config: conf, JournalName: "flag-name"}
 		c, err := w.resolve()
-		if err != nil || c.JournalName != "flag-name" || c.SequenceShards != 6 || c.SnapshotTable != "env-snapshots" || c.JournalTable != "file-table" {
+		if err != nil || c.JournalName != "flag-name" || c.SequenceShards != 6 ||
+			c.SnapshotTable != "env-snapshots" || c.JournalTable != "file-table" {
 			t.Errorf("%+v, %v", c, err)
 		}
 	})
@@ -79,15 +87,20 @@ func TestCredentialsAndRegion(t *testing.T) {
 	mine := variables{"AWS_ACCESS_KEY_ID": "mine", "AWS_SECRET_ACCESS_KEY": "s"}
 	for name, c := range map[string]struct {
 		endpoint    string
-		given       location
+		flags       location
 		environment variables
 		region, key string
 	}{
-		"an endpoint without credentials gets dummies": {endpoint: "http://localhost:8000", region: "us-east-1", key: "dummy"},
-		"the region of a flag":                         {endpoint: "http://localhost:8000", given: location{Region: "eu-west-3"}, region: "eu-west-3", key: "dummy"},
-		"credentials of the environment":               {endpoint: "http://localhost:8000", environment: mine, region: "us-east-1", key: "mine"},
-		"an endpoint of AWS says its region":           {endpoint: "https://dynamodb.eu-west-1.amazonaws.com", environment: mine, region: "eu-west-1", key: "mine"},
-		"AWS takes the SDK's own":                      {given: location{Region: "eu-west-2"}, environment: mine, region: "eu-west-2", key: "mine"},
+		"an endpoint without credentials gets dummies": {endpoint: "http://localhost:8000", region: "us-east-1",
+			key: "dummy"},
+		"the region of a flag": {endpoint: "http://localhost:8000",
+			flags: location{Region: "eu-west-3"}, region: "eu-west-3", key: "dummy"},
+		"credentials of the environment": {endpoint: "http://localhost:8000", environment: mine,
+			region: "us-east-1", key: "mine"},
+		"an endpoint of AWS says its region": {endpoint: "https://dynamodb.eu-west-1.amazonaws.com",
+			environment: mine, region: "eu-west-1", key: "mine"},
+		"AWS takes the SDK's own": {flags: location{Region: "eu-west-2"}, environment: mine,
+			region: "eu-west-2", key: "mine"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clean(t)
@@ -96,13 +109,14 @@ func TestCredentialsAndRegion(t *testing.T) {
 			for key, value := range c.environment {
 				t.Setenv(key, value)
 			}
-			got, err := c.given.aws(t.Context(), c.endpoint)
+			got, err := c.flags.aws(t.Context(), c.endpoint)
 			if err != nil {
 				t.Fatal(err)
 			}
 			credentials, err := got.Credentials.Retrieve(t.Context())
 			if err != nil || got.Region != c.region || credentials.AccessKeyID != c.key {
-				t.Errorf("region %q, key %q, %v; want %q, %q", got.Region, credentials.AccessKeyID, err, c.region, c.key)
+				t.Errorf("region %q, key %q, %v; want %q, %q", got.Region, credentials.AccessKeyID, err, c.region,
+					c.key)
 			}
 		})
 	}
@@ -129,9 +143,11 @@ func TestAConfigurationOfThePlugInIsUsed(t *testing.T) {
 // Nothing must be written in the default folder instead.
 func TestABrokenConfigurationStopsACommand(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"a misspelt section": {"dynamodb-jornal { endpoint = \"http://localhost:1\" }", ":1: dynamodb-jornal is not known; did you mean dynamodb-journal?"},
-		"a misspelt key":     {"dynamodb-journal {\n  endpont = \"http://localhost:1\"\n}", ":2: dynamodb-journal.endpont is not known; did you mean endpoint?"},
-		"no section":         {"", "there is no section dynamodb-journal"},
+		"a misspelt section": {"dynamodb-jornal { endpoint = \"http://localhost:1\" }",
+			":1: dynamodb-jornal is not known; did you mean dynamodb-journal?"},
+		"a misspelt key": {"dynamodb-journal {\n  endpont = \"http://localhost:1\"\n}",
+			":2: dynamodb-journal.endpont is not known; did you mean endpoint?"},
+		"no section": {"", "there is no section dynamodb-journal"},
 		"another client for snapshots": {
 			"dynamodb-journal {}\ndynamodb-snapshot-store.endpoint = \"http://localhost:1\"", ":2: dynamodb-snapshot-store.endpoint",
 		},
@@ -206,7 +222,8 @@ func TestCommandsUseTheClientSettingsOfAFile(t *testing.T) {
 			}
 			o := invoke(t.Context(), "", append(c.flags, "--config", conf, "highest", "a")...)
 			if o.status != statusFailed || from.Load() != local || asked.Load() != c.asked {
-				t.Errorf("it ended with %d, %s; a request came from %v and asked for %q", o.status, o.err, from.Load(), asked.Load())
+				t.Errorf("it ended with %d, %s; a request came from %v and asked for %q", o.status, o.err,
+					from.Load(), asked.Load())
 			}
 		})
 	}

@@ -58,7 +58,8 @@ func TestAnIDThatIsTooLongToBeWrittenStopsNoCommand(t *testing.T) {
 		t.Errorf("import: %v", got)
 	}
 	o = invoke(t.Context(), "", "repair", "--all")
-	if got := results(t, o.out); o.status != statusFailed || len(got) != 1 || got[0]["kind"] != "unchecked" || got[0]["persistence_id"] != long {
+	if got := results(t, o.out); o.status != statusFailed || len(got) != 1 || got[0]["kind"] != "unchecked" ||
+		got[0]["persistence_id"] != long {
 		t.Errorf("repair --all ended with %d: %.200s %.200s", o.status, o.out, o.err)
 	}
 	o = invoke(t.Context(), "", "append", long, "--string", "x")
@@ -67,7 +68,7 @@ func TestAnIDThatIsTooLongToBeWrittenStopsNoCommand(t *testing.T) {
 	}
 }
 
-// An id that nothing can be stored for is wrong usage where it is named: no archive is made.
+// An id whose key is too long to be stored is wrong usage if it is named: no archive is made.
 func TestAnIDWithoutAKeyIsNotExported(t *testing.T) {
 	clean(t)
 	must(t, "tables", "create")
@@ -97,13 +98,15 @@ func TestIDsThatCannotBeReadStopNoCommand(t *testing.T) {
 	putAsAJVM(t, "hole", 1<<21)
 	touch(t, func(c *dynamodb.Client) error {
 		_, err := c.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: new("pekko-persistence"), Item: map[string]types.AttributeValue{
-			"par": &types.AttributeValueMemberS{Value: fmt.Sprintf("journal-SH-hole-%d", 1<<21/100%10)}, "num": &types.AttributeValueMemberN{Value: "0"},
+			"par": &types.AttributeValueMemberS{Value: fmt.Sprintf("journal-SH-hole-%d",
+				1<<21/100%10)}, "num": &types.AttributeValueMemberN{Value: "0"},
 			"seq": &types.AttributeValueMemberN{Value: fmt.Sprint(1 << 21 / 100 * 100)},
 		}})
 		return err
 	})
 	o := invoke(t.Context(), "", "export", "--all", filepath.Join(t.TempDir(), "all.journal"))
-	if got := results(t, o.out); o.status != statusFailed || len(got) != 1 || got[0]["persistence_ids"] != 2.0 || strings.Count(o.err, "left out: ") != 2 {
+	if got := results(t, o.out); o.status != statusFailed || len(got) != 1 || got[0]["persistence_ids"] != 2.0 ||
+		strings.Count(o.err, "left out: ") != 2 {
 		t.Errorf("export ended with %d: %s %.300s", o.status, o.out, o.err)
 	}
 	o = invoke(t.Context(), "", "verify", "--all")

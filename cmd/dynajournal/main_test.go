@@ -29,7 +29,7 @@ var environment = []string{
 	"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
 }
 
-// clean takes the user's settings away, and puts the state into a folder of the test.
+// clean unsets the user's settings, and sets the state folder to a folder of the test.
 func clean(t *testing.T) {
 	t.Helper()
 	for _, name := range environment {
@@ -38,7 +38,7 @@ func clean(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 }
 
-// outcome is what a command line has come to.
+// outcome is the result of a command line.
 type outcome struct {
 	status   int
 	out, err string

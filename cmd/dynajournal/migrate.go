@@ -149,13 +149,16 @@ func (m *migrationRun) report(sum *migration.Summary, took time.Duration) error 
 	err := s.message("copied %d persistence ids: %d events, of which %d were not there, and %d snapshots, of which %d were not there, in %v",
 		sum.PersistenceIDs, sum.Events, sum.Written, sum.Snapshots, sum.SnapshotsWritten, took.Round(time.Millisecond))
 	if sum.Skipped > 0 {
-		err = errors.Join(err, s.message("passed over %d persistence ids that %s says are copied", sum.Skipped, m.command.State))
+		err = errors.Join(err, s.message("skipped %d persistence ids that %s lists as copied", sum.Skipped,
+			m.command.State))
 	}
 	if sum.MarkedDeleted > 0 {
-		err = errors.Join(err, s.message("%d events were marked as deleted: their numbers stay taken", sum.MarkedDeleted))
+		err = errors.Join(err, s.message("%d events were marked as deleted: their numbers stay taken",
+			sum.MarkedDeleted))
 	}
 	if sum.Confirmed > 0 {
-		err = errors.Join(err, s.message("%d events had %d confirmations, which today's layout has no place for", sum.Confirmed, sum.Confirmations))
+		err = errors.Join(err, s.message("%d events had %d confirmations, which today's layout has no place for",
+			sum.Confirmed, sum.Confirmations))
 	}
 	if sum.Unreadable > 0 {
 		err = errors.Join(err, s.message("%d events can't be read: their bytes are copied as they are, with serializer 7", sum.Unreadable))
@@ -169,12 +172,14 @@ func (m *migrationRun) report(sum *migration.Summary, took time.Duration) error 
 // reportCompared reports the result of the comparison.
 func (m *migrationRun) reportCompared(c *migration.Comparison) error {
 	s := m.session
-	err := s.message("compared: %d persistence ids, %d events and %d snapshots are the same", c.PersistenceIDs, c.Events, c.Snapshots)
+	err := s.message("compared: %d persistence ids, %d events and %d snapshots are the same", c.PersistenceIDs,
+		c.Events, c.Snapshots)
 	if c.Behind > 0 {
-		err = errors.Join(err, s.message("%d persistence ids only lack what is newest in the source: call it again with --catch-up", c.Behind))
+		err = errors.Join(err, s.message("%d persistence ids only lack what is newest in the source: run it again with --catch-up", c.Behind))
 	}
 	for _, d := range c.Differences {
-		err = errors.Join(err, s.message("different: %s at %d: %s", printable(d.PersistenceID), d.SequenceNumber, oneLine(d.Detail)))
+		err = errors.Join(err, s.message("different: %s at %d: %s", printable(d.PersistenceID), d.SequenceNumber,
+			oneLine(d.Detail)))
 	}
 	return err
 }

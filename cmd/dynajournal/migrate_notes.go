@@ -45,7 +45,8 @@ func (f *noteFile) note(n migration.Note) {
 	if f == nil || f.err != nil {
 		return
 	}
-	l := noteLine{PersistenceID: n.PersistenceID, SequenceNr: n.SequenceNumber, MarkedDeleted: n.MarkedDeleted, Confirmations: n.Confirmations}
+	l := noteLine{PersistenceID: n.PersistenceID, SequenceNr: n.SequenceNumber, MarkedDeleted: n.MarkedDeleted,
+		Confirmations: n.Confirmations}
 	if l.Confirmations == nil {
 		l.Confirmations = []string{}
 	}

@@ -43,7 +43,8 @@ func (m *migrationRun) open(ctx context.Context) error {
 	}
 	m.closers = append(m.closers, from.close)
 	target := from
-	if m.elsewhere = c.ToEndpoint != "" || c.ToData != "" || c.ToAWS || c.ToRegion != "" || c.ToProfile != ""; m.elsewhere {
+	if m.elsewhere = c.ToEndpoint != "" || c.ToData != "" || c.ToAWS || c.ToRegion != "" ||
+		c.ToProfile != ""; m.elsewhere {
 		if to.Endpoint, to.Data, to.AWS, to.Memory = c.ToEndpoint, c.ToData, c.ToAWS, false; !to.isSet() { // another region or account
 			to.Endpoint, to.AWS = s.location.Endpoint, s.location.Endpoint == ""
 		}
@@ -59,7 +60,8 @@ func (m *migrationRun) open(ctx context.Context) error {
 	m.from.JournalTable, m.from.SnapshotTable = c.FromTable, c.FromSnapshotTable
 	m.from.JournalName = first(c.FromJournalName, m.from.JournalName)
 	m.from.SequenceShards = c.FromSequenceShards
-	if !m.elsewhere && m.from.JournalTable == m.to.JournalTable && c.FromLayout == layoutCurrent && sameName(m.from.JournalName, m.to.JournalName) {
+	if !m.elsewhere && m.from.JournalTable == m.to.JournalTable && c.FromLayout == layoutCurrent &&
+		sameName(m.from.JournalName, m.to.JournalName) {
 		return usagef("source and target are the same journal in table %s", m.from.JournalTable)
 	}
 	if !m.inPlace() {

@@ -58,7 +58,7 @@ func (m *migrationRun) upgrade(ctx context.Context) error {
 		err = errors.Join(err, s.message("%s", line))
 	}
 	if err == nil {
-		err = s.message("gave %d events of %d persistence ids today's form in place", upgraded, ids)
+		err = s.message("upgraded %d events of %d persistence ids in place", upgraded, ids)
 	}
 	return errors.Join(err, s.result.write(copiedResult{PersistenceIDs: ids, Events: upgraded}))
 }

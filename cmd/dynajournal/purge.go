@@ -26,7 +26,7 @@ func (r purgedResult) text() string {
 // Run runs the command.
 func (c *purgeCommand) Run(ctx context.Context, s *session) error {
 	if !c.Yes {
-		return usagef("it removes all events and snapshots of %q: say --yes", c.PersistenceID)
+		return usagef("it removes all events and snapshots of %q: confirm with --yes", c.PersistenceID)
 	}
 	return s.currentJournal(ctx, removing, func(j *dynajournal.Journal) error {
 		w, err := j.Recover(ctx, c.PersistenceID, dynajournal.RecoverOptions{}, nil)

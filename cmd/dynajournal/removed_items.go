@@ -51,7 +51,7 @@ func (r *removedItems) add(i dynajournal.RemovedItem) error {
 	return nil
 }
 
-// close closes the file, and removes it if nothing was taken away.
+// close closes the file, and removes it if no item was removed.
 func (r *removedItems) close() error {
 	info, err := r.file.Stat()
 	if err = errors.Join(err, r.file.Close()); err != nil {

@@ -48,9 +48,9 @@ func (c *repairCommand) usage() error {
 	case !c.All && len(c.PersistenceIDs) == 0:
 		return usagef("give persistence ids, or --all")
 	case removes && c.Archive == "" && !c.DryRun:
-		return usagef("--remove-orphans, --remove-deleted and --remove-incomplete need --archive FILE: what is taken away is written there first")
+		return usagef("--remove-orphans, --remove-deleted and --remove-incomplete need --archive FILE, to which removed items are written first")
 	case c.Archive != "" && !removes:
-		return usagef("--archive is for --remove-orphans, --remove-deleted and --remove-incomplete: nothing else is taken away")
+		return usagef("--archive is for --remove-orphans, --remove-deleted and --remove-incomplete: nothing else is removed")
 	}
 	return c.checkFlags.usage()
 }
@@ -78,7 +78,9 @@ func (c *repairCommand) Run(ctx context.Context, s *session) (err error) {
 	return s.currentJournal(ctx, checking, func(j *dynajournal.Journal) error { return c.repair(ctx, s, j, opts) })
 }
 
-func (c *repairCommand) repair(ctx context.Context, s *session, j *dynajournal.Journal, opts dynajournal.VerifyOptions) error {
+func (c *repairCommand) repair(
+	ctx context.Context, s *session, j *dynajournal.Journal, opts dynajournal.VerifyOptions,
+) error {
 	repaired, left := 0, 0
 	count, err := c.check(ctx, s, findings{j.Repair, j.RepairAll}, opts, func(f dynajournal.Finding) error {
 		if f.Repaired {
@@ -92,7 +94,8 @@ func (c *repairCommand) repair(ctx context.Context, s *session, j *dynajournal.J
 	case err != nil:
 		return err
 	case left > 0:
-		return fmt.Errorf("of %d findings in %d persistence ids %d are repaired, %d are left", repaired+left, count, repaired, left)
+		return fmt.Errorf("of %d findings in %d persistence ids %d are repaired, %d are left", repaired+left, count,
+			repaired, left)
 	}
 	return s.message("checked %d persistence ids, repaired %d findings", count, repaired)
 }

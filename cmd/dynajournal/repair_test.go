@@ -32,7 +32,7 @@ func putItem(t *testing.T, table string, item map[string]string) {
 	})
 }
 
-// What is taken away by a flag is written to the archive first, and can be put back from it.
+// An item that a flag removes is written to the archive first, and can be put back from it.
 func TestRepairArchivesWhatItRemoves(t *testing.T) {
 	clean(t)
 	appendMany(t, "a", 5)
@@ -41,16 +41,19 @@ func TestRepairArchivesWhatItRemoves(t *testing.T) {
 		"par": "journal-P-a-0", "num": "2", "persistence_id": "a", "seq": "2", "event": "x", "writer_uuid": "w", "ev_ser_id": "20",
 	})
 	file := filepath.Join(t.TempDir(), "removed")
-	for _, args := range [][]string{{"repair", "a", "--remove-orphans"}, {"repair", "a", "--archive", file}, {"repair", "a", "--remove-incomplete"}} {
+	for _, args := range [][]string{{"repair", "a", "--remove-orphans"}, {"repair", "a", "--archive", file},
+		{"repair", "a", "--remove-incomplete"}} {
 		if o := invoke(t.Context(), "", args...); o.status != statusUsage || !strings.Contains(o.err, "archive") {
 			t.Errorf("%q: %+v", args, o)
 		}
 	}
-	if o := invoke(t.Context(), "", "repair", "a"); o.status != statusFailed || !strings.Contains(o.out, "only by `repair --remove-orphans`") {
+	if o := invoke(t.Context(), "", "repair", "a"); o.status != statusFailed ||
+		!strings.Contains(o.out, "only by `repair --remove-orphans`") {
 		t.Errorf("unasked: %+v", o)
 	}
 	o := invoke(t.Context(), "", "repair", "a", "--remove-orphans", "--archive", file, "--dry-run")
-	if r := results(t, o.out); o.status != statusFailed || len(r) != 1 || r[0]["repairable"] != true || r[0]["repaired"] != false {
+	if r := results(t, o.out); o.status != statusFailed || len(r) != 1 || r[0]["repairable"] != true ||
+		r[0]["repaired"] != false {
 		t.Errorf("dry: %+v", o)
 	}
 	if _, err := os.Stat(file); err == nil {
@@ -60,7 +63,8 @@ func TestRepairArchivesWhatItRemoves(t *testing.T) {
 		t.Errorf("repair: %v", r)
 	}
 	must(t, "verify", "a")
-	if o := invoke(t.Context(), "", "repair", "a", "--remove-orphans", "--archive", file); o.status != statusFailed || !strings.Contains(o.err, "exists") {
+	if o := invoke(t.Context(), "", "repair", "a", "--remove-orphans", "--archive",
+		file); o.status != statusFailed || !strings.Contains(o.err, "exists") {
 		t.Errorf("over an archive that is there: %+v", o)
 	}
 	text, err := os.ReadFile(file)
@@ -76,7 +80,8 @@ func TestRepairArchivesWhatItRemoves(t *testing.T) {
 	if err := json.Unmarshal(text, &line); err != nil {
 		t.Fatal(err)
 	}
-	if line.Table != "pekko-persistence" || line.PersistenceID != "a" || line.SequenceNr != 2 || line.Kind != "orphan-below-low-mark" ||
+	if line.Table != "pekko-persistence" || line.PersistenceID != "a" || line.SequenceNr != 2 ||
+		line.Kind != "orphan-below-low-mark" ||
 		line.Item["event"]["B"] != "eA==" || line.Item["num"]["N"] != "2" || line.Item["par"]["S"] != "journal-P-a-0" {
 		t.Errorf("archived %s", text)
 	}
@@ -113,7 +118,7 @@ func TestDamagedSnapshotIsNamedByEachCommand(t *testing.T) {
 	must(t, "verify", "a")
 }
 
-func TestOlderLayoutsSayThatTheyCantBeVerified(t *testing.T) {
+func TestLegacyLayoutsAreNotVerified(t *testing.T) {
 	for _, layout := range legacy.Layouts() {
 		clean(t)
 		on := []string{"--layout", layout.String(), "--journal-table", "old"}

@@ -98,7 +98,8 @@ func run(ctx context.Context, args []string, s streams) (status int) {
 	var c commands
 	parser, err := kong.New(&c, kong.Name("dynajournal"), kong.Description(description), kong.Writers(s.out, s.err),
 		kong.NoDefaultHelp(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
-		kong.Vars{"enum_layouts": strings.Join(layouts, ","), "layouts": strings.Join(layouts, ", "), "workloads": strings.Join(bench.Workloads(), ", ")},
+		kong.Vars{"enum_layouts": strings.Join(layouts, ","), "layouts": strings.Join(layouts, ", "),
+			"workloads": strings.Join(bench.Workloads(), ", ")},
 		kong.WithHyphenPrefixedParameters(true), kong.BindTo(ctx, (*context.Context)(nil)))
 	if err != nil {
 		return fail(s.err, what, err)

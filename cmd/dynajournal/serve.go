@@ -62,10 +62,10 @@ func (c *serveCommand) options() ([]embedded.Option, error) {
 func checkAddress(address string) error {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return usagef("--addr %.200q is no HOST:PORT, as 127.0.0.1:8000", address)
+		return usagef("--addr %.200q is not HOST:PORT, for example 127.0.0.1:8000", address)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return usagef("--addr %.200q: the port is no number from 0 to 65535", address)
+		return usagef("--addr %.200q: the port is not a number from 0 to 65535", address)
 	}
 	return nil
 }
@@ -96,7 +96,8 @@ func (c *serveCommand) Run(ctx context.Context, s *session) (err error) {
 		return fmt.Errorf("listen on %s: %w", c.Addr, err)
 	}
 	if tcp, ok := listener.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		err = s.message("warning: %s can be reached from other machines, and there is no authentication", listener.Addr())
+		err = s.message("warning: %s can be reached from other machines, and there is no authentication",
+			listener.Addr())
 	}
 	err = errors.Join(err, s.result.line("listening on http://"+listener.Addr().String()), s.result.flush())
 	if err != nil {

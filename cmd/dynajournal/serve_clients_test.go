@@ -19,8 +19,9 @@ import (
 )
 
 var (
-	slowClients = flag.Int("serve.clients", 60, "how many clients send a half of a large request to a server whose memory is measured")
-	slowBytes   = flag.Int("serve.bytes", 3<<20, "how many bytes each of them tries to send")
+	slowClients = flag.Int("serve.clients", 60,
+		"how many clients send a half of a large request to a server whose memory is measured")
+	slowBytes = flag.Int("serve.bytes", 3<<20, "how many bytes each of them tries to send")
 )
 
 // residentPeak is the most memory that a process has had, in bytes.
@@ -43,7 +44,7 @@ func residentPeak(t *testing.T, pid int) int {
 	return 0
 }
 
-// metric is what a server says of a metric.
+// metric returns the value of a server's metric.
 func metric(t *testing.T, url, name string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -65,8 +66,9 @@ func metric(t *testing.T, url, name string) string {
 	return value
 }
 
-// Clients send as much of a half of a request as the server takes, and then nothing. With -v it
-// says how much memory the server had. Others write meanwhile, and SIGTERM ends the server.
+// Clients send half a request, as large as the server accepts, and then nothing. With -v it reports
+// how much memory the server used. Other clients write at the same time, and SIGTERM ends the
+// server.
 func TestServersMemoryIsBoundedWhateverSlowClientsSend(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("skipped: the memory of a process is read in Linux' way")
@@ -97,7 +99,8 @@ func TestServersMemoryIsBoundedWhateverSlowClientsSend(t *testing.T) {
 	must(t, "--endpoint", s.url, "tables", "create")
 	must(t, "--endpoint", s.url, "append", "a", "--string", "x")
 	peak := residentPeak(t, s.Process.Pid)
-	t.Logf("%d clients sent up to %d bytes each: the server had %d MiB before, and at most %d MiB", *slowClients, *slowBytes, before>>20, peak>>20)
+	t.Logf("%d clients sent up to %d bytes each: the server had %d MiB before, and at most %d MiB", *slowClients,
+		*slowBytes, before>>20, peak>>20)
 	if most := 640 << 20; peak > most {
 		t.Errorf("the server had %d MiB, at most %d are expected", peak>>20, most>>20)
 	}

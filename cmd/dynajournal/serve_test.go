@@ -20,7 +20,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// process makes a command of a command line of ours, in a process of its own.
+// process makes a process that runs the command line.
 func process(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	binary, err := os.Executable()
@@ -41,7 +41,8 @@ type server struct {
 
 func serve(t *testing.T, args ...string) *server {
 	t.Helper()
-	s := &server{Cmd: process(t, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...), stderr: &bytes.Buffer{}}
+	s := &server{Cmd: process(t, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...),
+		stderr: &bytes.Buffer{}}
 	s.Stderr = s.stderr
 	out, err := s.StdoutPipe()
 	if err != nil {
@@ -88,24 +89,27 @@ func TestServeEndsCleanlyAndKeepsItsData(t *testing.T) {
 	}
 }
 
-func TestServeMakesRequestsGoWrong(t *testing.T) {
+func TestServeInjectsFaults(t *testing.T) {
 	clean(t)
 	s := serve(t, "--memory", "--seed", "7", "--without", "partiql,transactions", "--throughput",
 		"--fault", "expired-token,operation=PutItem,key=journal-P-a-*", "--fault", "throttling,operation=PutItem,key=journal-P-b-*,nth=1")
 	must(t, "--endpoint", s.url, "tables", "create")
-	if o := invoke(t.Context(), "", "--endpoint", s.url, "append", "a", "--string", "x"); o.status != statusFailed || !strings.Contains(o.err, "ExpiredToken") {
+	if o := invoke(t.Context(), "", "--endpoint", s.url, "append", "a", "--string",
+		"x"); o.status != statusFailed || !strings.Contains(o.err, "ExpiredToken") {
 		t.Errorf("%+v", o)
 	}
 	must(t, "--endpoint", s.url, "append", "b", "--string", "x") // tried again after the throttling
-	client := dynamodb.New(dynamodb.Options{BaseEndpoint: &s.url, Region: "us-east-1", Credentials: aws.CredentialsProviderFunc(dummyCredentials)})
-	_, err := client.ExecuteStatement(t.Context(), &dynamodb.ExecuteStatementInput{Statement: new(`SELECT * FROM "pekko-persistence"`)})
+	client := dynamodb.New(dynamodb.Options{BaseEndpoint: &s.url, Region: "us-east-1",
+		Credentials: aws.CredentialsProviderFunc(dummyCredentials)})
+	_, err := client.ExecuteStatement(t.Context(),
+		&dynamodb.ExecuteStatementInput{Statement: new(`SELECT * FROM "pekko-persistence"`)})
 	if err == nil || !strings.Contains(err.Error(), "UnknownOperation") {
 		t.Errorf("PartiQL: %v", err)
 	}
 	s.terminate(t)
 }
 
-func TestServeAnswersOthers(t *testing.T) {
+func TestServeServesOtherProcesses(t *testing.T) {
 	clean(t)
 	s := serve(t, "--memory")
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url, http.NoBody)
@@ -122,7 +126,7 @@ func TestServeAnswersOthers(t *testing.T) {
 	s.terminate(t)
 }
 
-func TestServeWarnsWhereOthersCanReachIt(t *testing.T) {
+func TestServeWarnsIfOtherMachinesCanReachIt(t *testing.T) {
 	clean(t)
 	c := process(t, "serve", "--memory", "--addr", "0.0.0.0:0")
 	var errs bytes.Buffer
@@ -134,7 +138,8 @@ func TestServeWarnsWhereOthersCanReachIt(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.HasPrefix(line, "listening on http://") {
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil ||
+		!strings.HasPrefix(line, "listening on http://") {
 		t.Errorf("%q, %v", line, err)
 	}
 	if err := c.Process.Signal(syscall.SIGINT); err != nil {
@@ -182,7 +187,8 @@ func TestTwoProcessesNeverBothSucceed(t *testing.T) {
 		if round == most {
 			t.Fatalf("after %d rounds there were %d conflicts", round, conflicts)
 		}
-		pair := []*appender{startAppender(t, s.url, "left", round, events), startAppender(t, s.url, "right", round, events)}
+		pair := []*appender{startAppender(t, s.url, "left", round, events),
+			startAppender(t, s.url, "right", round, events)}
 		for _, a := range pair {
 			err := a.Wait()
 			exit := new(exec.ExitError)
@@ -190,7 +196,8 @@ func TestTwoProcessesNeverBothSucceed(t *testing.T) {
 			case err == nil:
 			case errors.As(err, &exit) && exit.ExitCode() == statusFailed:
 				conflicts++
-				if !strings.Contains(a.err.String(), dynajournal.ErrWriterConflict.Error()) || strings.Count(a.err.String(), "\n") != 1 {
+				if !strings.Contains(a.err.String(), dynajournal.ErrWriterConflict.Error()) ||
+					strings.Count(a.err.String(), "\n") != 1 {
 					t.Errorf("the loser does not name the conflict: %s", a.err.String())
 				}
 			default:
@@ -220,14 +227,15 @@ func TestTwoProcessesNeverBothSucceed(t *testing.T) {
 	s.terminate(t)
 }
 
-// The server is killed while clients write. What they were told is there afterwards, in order; of
-// each at most one more event, of which the answer was lost.
+// The server is killed while clients write. Afterwards every acknowledged write is stored, in
+// order, and of each client at most one more event, whose response was lost.
 func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 	clean(t)
 	folder := t.TempDir()
 	s := serve(t, "--data", folder)
 	must(t, "--endpoint", s.url, "tables", "create")
-	config := dynajournal.Config{Endpoint: s.url, AWS: aws.Config{Credentials: aws.CredentialsProviderFunc(dummyCredentials)}, Retries: -1}
+	config := dynajournal.Config{Endpoint: s.url,
+		AWS: aws.Config{Credentials: aws.CredentialsProviderFunc(dummyCredentials)}, Retries: -1}
 	j, err := dynajournal.Open(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +257,7 @@ func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 				acknowledged[i]++
 				select {
 				case tokens <- struct{}{}:
-				default: // enough have been written, the kill is under way
+				default: // enough are written, the kill is in progress
 				}
 			}
 		})
@@ -290,18 +298,19 @@ func TestServeRefusesWhatItCannotListenOn(t *testing.T) {
 		status int
 		err    string
 	}{
-		{[]string{"--addr", "nonsense"}, statusUsage, `--addr "nonsense" is no HOST:PORT`},
-		{[]string{"--addr", ""}, statusUsage, `is no HOST:PORT`},
-		{[]string{"--addr", "127.0.0.1:65536"}, statusUsage, "the port is no number from 0 to 65535"},
-		{[]string{"--addr", "127.0.0.1:-1"}, statusUsage, "the port is no number from 0 to 65535"},
-		{[]string{"--addr", "127.0.0.1:"}, statusUsage, "the port is no number from 0 to 65535"},
+		{[]string{"--addr", "nonsense"}, statusUsage, `--addr "nonsense" is not HOST:PORT`},
+		{[]string{"--addr", ""}, statusUsage, `is not HOST:PORT`},
+		{[]string{"--addr", "127.0.0.1:65536"}, statusUsage, "the port is not a number from 0 to 65535"},
+		{[]string{"--addr", "127.0.0.1:-1"}, statusUsage, "the port is not a number from 0 to 65535"},
+		{[]string{"--addr", "127.0.0.1:"}, statusUsage, "the port is not a number from 0 to 65535"},
 		{[]string{"--allow-origin", "*"}, statusUsage, "only exact origins"},
 		{[]string{"--allow-origin", "http://a/"}, statusUsage, "a slash at its end"},
 		{[]string{"--allow-host", "http://a"}, statusUsage, "is not a name without port"},
 		{[]string{"--addr", taken.Addr().String()}, statusFailed, "address already in use"},
 	} {
 		o := invoke(t.Context(), "", append([]string{"serve", "--memory"}, c.args...)...)
-		if o.status != c.status || o.out != "" || !strings.HasPrefix(o.err, "dynajournal: serve: ") || !strings.Contains(o.err, c.err) || strings.Count(o.err, "\n") != 1 {
+		if o.status != c.status || o.out != "" || !strings.HasPrefix(o.err, "dynajournal: serve: ") ||
+			!strings.Contains(o.err, c.err) || strings.Count(o.err, "\n") != 1 {
 			t.Errorf("%q: %+v", c.args, o)
 		}
 	}
@@ -332,7 +341,8 @@ func TestServeAllowsHostsAndOriginsAndLogsRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := answer.Body.Close(); err != nil || answer.StatusCode != c.status || answer.Header.Get("Access-Control-Allow-Origin") != c.allowed {
+		if err := answer.Body.Close(); err != nil || answer.StatusCode != c.status ||
+			answer.Header.Get("Access-Control-Allow-Origin") != c.allowed {
 			t.Errorf("%+v: %s, %v, %v", c, answer.Status, answer.Header, err)
 		}
 	}
@@ -345,7 +355,8 @@ func TestServeAllowsHostsAndOriginsAndLogsRequests(t *testing.T) {
 		t.Error(err)
 	}
 	logged := s.stderr.String()
-	if !strings.Contains(logged, "operation=PutItem table=pekko-persistence status=200") || strings.Contains(logged, "secret") {
+	if !strings.Contains(logged, "operation=PutItem table=pekko-persistence status=200") ||
+		strings.Contains(logged, "secret") {
 		t.Errorf("the log is\n%s", logged)
 	}
 }

@@ -67,7 +67,8 @@ func (c *snapshotSaveCommand) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err //nolint:wrapcheck // the error names what failed
 		}
-		metadata := dynajournal.SnapshotMetadata{PersistenceID: c.PersistenceID, SequenceNumber: c.Seq, Timestamp: time.Now()}
+		metadata := dynajournal.SnapshotMetadata{PersistenceID: c.PersistenceID, SequenceNumber: c.Seq,
+			Timestamp: time.Now()}
 		if _, err := j.SaveSnapshot(ctx, metadata, state); err != nil {
 			return err //nolint:wrapcheck // the error names what failed
 		}
@@ -75,7 +76,8 @@ func (c *snapshotSaveCommand) Run(ctx context.Context, s *session) error {
 			err = s.message("warning: the last event of %s is %d: the next recovery from this snapshot goes on after %d",
 				printable(c.PersistenceID), bounds.Highest, c.Seq)
 		}
-		saved := dynajournal.Snapshot{SnapshotMetadata: metadata, SerializerID: state.SerializerID, SerializerManifest: state.Manifest, Bytes: state.Bytes}
+		saved := dynajournal.Snapshot{SnapshotMetadata: metadata, SerializerID: state.SerializerID,
+			SerializerManifest: state.Manifest, Bytes: state.Bytes}
 		return errors.Join(err, s.result.write(newSnapshotResult(saved, &payloadDecoder{})))
 	})
 }
@@ -128,12 +130,14 @@ func (c *snapshotDeleteCommand) Run(ctx context.Context, s *session) error {
 		if err != nil || rest == 0 {
 			return err //nolint:wrapcheck // the error names what failed
 		}
-		return s.message("deleted %d more that can't be read, or were saved meanwhile", rest)
+		return s.message("deleted %d more that can't be read, or were saved during the deletion", rest)
 	})
 }
 
 // deleteReadable deletes snapshots one by one, so that it shows exactly those that it has deleted.
-func (c *snapshotDeleteCommand) deleteReadable(ctx context.Context, s *session, j *dynajournal.Journal, bounds dynajournal.SnapshotCriteria) error {
+func (c *snapshotDeleteCommand) deleteReadable(
+	ctx context.Context, s *session, j *dynajournal.Journal, bounds dynajournal.SnapshotCriteria,
+) error {
 	var payloads payloadDecoder
 	for snapshot, err := range j.Snapshots(ctx, c.PersistenceID, bounds) {
 		if errors.Is(err, dynajournal.ErrCorruptItem) { // it can't be shown

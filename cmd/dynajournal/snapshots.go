@@ -87,7 +87,8 @@ func newSnapshotResult(s dynajournal.Snapshot, payloads *payloadDecoder) snapsho
 
 func (r snapshotResult) text() string {
 	saved := time.UnixMilli(r.Timestamp).UTC().Format("2006-01-02T15:04:05.000Z")
-	return fmt.Sprintf("%8d  %s  %s", r.SequenceNr, saved, payloadText(r.SerializerID, r.SerializerManifest, r.Payload, r.PayloadBase64))
+	return fmt.Sprintf("%8d  %s  %s", r.SequenceNr, saved,
+		payloadText(r.SerializerID, r.SerializerManifest, r.Payload, r.PayloadBase64))
 }
 
 type snapshotsCommand struct {

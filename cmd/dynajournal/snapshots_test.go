@@ -33,7 +33,8 @@ func TestSnapshotsAreSelectedByTheirCriteria(t *testing.T) {
 	for _, args := range [][]string{{"--seq", "1", "--string", "one"}, {"--seq", "3", "--bytes-base64", "AP8="}} {
 		saved = append(saved, must(t, append([]string{"snapshot", "save", "a"}, args...)...)...)
 	}
-	o := invoke(t.Context(), `{ "n": 1 }`, "snapshot", "save", "a", "--seq", "2", "--json", "-", "--manifest", "bank.State")
+	o := invoke(t.Context(), `{ "n": 1 }`, "snapshot", "save", "a", "--seq", "2", "--json", "-", "--manifest",
+		"bank.State")
 	if o.status != statusDone || o.err != "" {
 		t.Fatal(o)
 	}
@@ -75,10 +76,11 @@ func TestSnapshotsAreSelectedByTheirCriteria(t *testing.T) {
 	}
 }
 
-func TestLoadSaysThatThereIsNoSnapshot(t *testing.T) {
+func TestLoadReportsThatThereIsNoSnapshot(t *testing.T) {
 	clean(t)
 	must(t, "append", "a", "--string", "x")
-	if o := invoke(t.Context(), "", "snapshot", "load", "a"); o.status != statusDone || o.out != "" || o.err != "a has no such snapshot\n" {
+	if o := invoke(t.Context(), "", "snapshot", "load", "a"); o.status != statusDone || o.out != "" ||
+		o.err != "a has no such snapshot\n" {
 		t.Errorf("%+v", o)
 	}
 }
@@ -86,10 +88,12 @@ func TestLoadSaysThatThereIsNoSnapshot(t *testing.T) {
 func TestSaveWarnsOfASnapshotBeyondTheJournal(t *testing.T) {
 	clean(t)
 	must(t, "append", "a", "--string", "x")
-	if o := invoke(t.Context(), "", "snapshot", "save", "a", "--seq", "1", "--string", "s"); o.status != statusDone || o.err != "" {
+	if o := invoke(t.Context(), "", "snapshot", "save", "a", "--seq", "1", "--string",
+		"s"); o.status != statusDone || o.err != "" {
 		t.Errorf("%+v", o)
 	}
-	if o := invoke(t.Context(), "", "snapshot", "save", "a", "--seq", "2", "--string", "s"); o.status != statusDone || !strings.HasPrefix(o.err, "warning: the last event of a is 1") {
+	if o := invoke(t.Context(), "", "snapshot", "save", "a", "--seq", "2", "--string",
+		"s"); o.status != statusDone || !strings.HasPrefix(o.err, "warning: the last event of a is 1") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -101,7 +105,8 @@ func TestSnapshotDeleteShowsWhatItHasDeleted(t *testing.T) {
 		must(t, "snapshot", "save", "a", "--seq", seq, "--string", "state "+seq)
 	}
 	deleted := must(t, "snapshot", "delete", "a", "--max-seq", "2")
-	if got := numbers(t, deleted, "sequence_nr"); !reflect.DeepEqual(got, []int64{2, 1}) || deleted[0]["payload"] != "state 2" {
+	if got := numbers(t, deleted, "sequence_nr"); !reflect.DeepEqual(got, []int64{2, 1}) ||
+		deleted[0]["payload"] != "state 2" {
 		t.Errorf("%v", deleted)
 	}
 	if got := numbers(t, must(t, "snapshots", "a"), "sequence_nr"); !reflect.DeepEqual(got, []int64{3}) {
@@ -129,7 +134,8 @@ func TestSnapshotDeleteDeletesWhatCantBeRead(t *testing.T) {
 		t.Errorf("the damage was not noticed: %+v", o)
 	}
 	o := invoke(t.Context(), "", "snapshot", "delete", "a")
-	if got := numbers(t, results(t, o.out), "sequence_nr"); o.status != statusDone || !reflect.DeepEqual(got, []int64{3, 1}) || !strings.Contains(o.err, "deleted 1 more") {
+	if got := numbers(t, results(t, o.out), "sequence_nr"); o.status != statusDone ||
+		!reflect.DeepEqual(got, []int64{3, 1}) || !strings.Contains(o.err, "deleted 1 more") {
 		t.Errorf("%+v", o)
 	}
 	if got := must(t, "snapshots", "a"); got != nil {

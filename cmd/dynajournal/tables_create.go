@@ -39,7 +39,7 @@ func (c *tablesCreateCommand) Run(ctx context.Context, s *session) error {
 	}
 	if s.location.isLegacy() {
 		if c.SharedWithJVM || provisioned {
-			return usagef("tables of --layout %s are made on demand, as they are", s.location.Layout)
+			return usagef("tables of --layout %s have no variants and are billed on demand", s.location.Layout)
 		}
 		return s.legacyTable(ctx, string(types.TableStatusActive), legacy.CreateTable)
 	}

@@ -37,7 +37,7 @@ func jvmTables(t *testing.T) {
 	})
 }
 
-func TestTablesCreateSaysWhatItHasWritten(t *testing.T) {
+func TestTablesCreateReportsWhatItHasWritten(t *testing.T) {
 	clean(t)
 	jvm := func(name string, shards any) map[string]any {
 		must := map[string]any{

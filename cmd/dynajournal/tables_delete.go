@@ -19,7 +19,7 @@ const statusDeleted = "DELETED"
 // Run runs the command.
 func (c *tablesDeleteCommand) Run(ctx context.Context, s *session) error {
 	if !c.Yes {
-		return usagef("it deletes the tables with all journals in them: say --yes")
+		return usagef("it deletes the tables with all journals in them: confirm with --yes")
 	}
 	if s.location.isLegacy() {
 		return s.legacyTable(ctx, statusDeleted, legacy.DeleteTable)

@@ -23,7 +23,7 @@ func (*tablesUpdateCommand) Run(ctx context.Context, s *session) error {
 			err = errors.Join(err, s.message("%s: added %s; it costs %s", printable(c.Table), c.Added, c.Costs))
 		}
 		if err == nil && len(changes) == 0 {
-			err = s.message("nothing was lacking")
+			err = s.message("nothing was missing")
 		}
 		if err != nil {
 			return err

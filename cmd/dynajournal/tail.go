@@ -71,7 +71,8 @@ func (f *follower) all(ctx context.Context, prefix string, most int) error {
 	followed := 0
 	for pid, err := range f.journal.PersistenceIDs(ctx, dynajournal.IDsOptions{Prefix: prefix}, dynajournal.Poll{}) {
 		if followed++; err == nil && followed > most {
-			err = fmt.Errorf("there are more than %d persistence ids: raise --max-ids, or narrow them by --prefix", most)
+			err = fmt.Errorf("there are more than %d persistence ids: raise --max-ids, or narrow them by --prefix",
+				most)
 		}
 		if err != nil {
 			group.Go(func() error { return err })

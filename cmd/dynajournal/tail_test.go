@@ -72,7 +72,7 @@ func TestTailFollowsAPersistenceID(t *testing.T) {
 	s.terminate(t)
 }
 
-func TestTailFollowsAllAndNewOnes(t *testing.T) {
+func TestTailFollowsAllPersistenceIDsAndNewOnes(t *testing.T) {
 	clean(t)
 	s := serve(t, "--memory")
 	must(t, "--endpoint", s.url, "tables", "create")
@@ -90,11 +90,12 @@ func TestTailFollowsAllAndNewOnes(t *testing.T) {
 	s.terminate(t)
 }
 
-func TestTailEndsWhereThereAreTooManyPersistenceIDs(t *testing.T) {
+func TestTailFailsIfThereAreTooManyPersistenceIDs(t *testing.T) {
 	clean(t)
 	must(t, "append", "a", "--string", "1")
 	must(t, "append", "b", "--string", "1")
-	if o := invoke(t.Context(), "", "tail", "--all", "--max-ids", "1"); o.status != statusFailed || !strings.Contains(o.err, "--max-ids") {
+	if o := invoke(t.Context(), "", "tail", "--all", "--max-ids", "1"); o.status != statusFailed ||
+		!strings.Contains(o.err, "--max-ids") {
 		t.Errorf("%+v", o)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // What is not UTF-8 would become replacement characters on the way: two persistence ids, or
 // journals, one.
-func TestWhatIsNotUTF8IsRefused(t *testing.T) {
+func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
 	clean(t)
 	must(t, "append", "a", "--string", "x")
 	const bad = "\xff"
@@ -47,29 +47,35 @@ func TestWhatIsNotUTF8IsRefused(t *testing.T) {
 			t.Errorf("%q: %+v", args, o)
 		}
 	}
-	if o := invoke(t.Context(), "\"\xff\"", "append", "a", "--json", "-"); o.status != statusUsage || !strings.Contains(o.err, "is not valid UTF-8") {
+	if o := invoke(t.Context(), "\"\xff\"", "append", "a", "--json", "-"); o.status != statusUsage ||
+		!strings.Contains(o.err, "is not valid UTF-8") {
 		t.Errorf("a JSON value: %+v", o)
 	}
-	for _, name := range []string{"DYNAJOURNAL_JOURNAL_NAME", "DYNAJOURNAL_JOURNAL_TABLE", "DYNAJOURNAL_SNAPSHOT_TABLE"} {
+	for _, name := range []string{"DYNAJOURNAL_JOURNAL_NAME", "DYNAJOURNAL_JOURNAL_TABLE",
+		"DYNAJOURNAL_SNAPSHOT_TABLE"} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "a"+bad)
-			if o := invoke(t.Context(), "", "ids"); o.status != statusUsage || !strings.Contains(o.err, "is not valid UTF-8") {
+			if o := invoke(t.Context(), "", "ids"); o.status != statusUsage ||
+				!strings.Contains(o.err, "is not valid UTF-8") {
 				t.Errorf("%+v", o)
 			}
 		})
 	}
 	state := filepath.Join(t.TempDir(), "state")
 	target := t.TempDir()
-	migrate := []string{"migrate", "--from-layout", "current", "--from-table", "pekko-persistence", "--to-data", target, "--state", state}
+	migrate := []string{"migrate", "--from-layout", "current", "--from-table", "pekko-persistence", "--to-data",
+		target, "--state", state}
 	must(t, migrate...)
 	content, err := os.ReadFile(state)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(state, append(content, "{\"persistence_id\":\"\xff\",\"highest\":1}\n"...), 0o600); err != nil {
+	if err := os.WriteFile(state, append(content, "{\"persistence_id\":\"\xff\",\"highest\":1}\n"...),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
-	if o := invoke(t.Context(), "", migrate...); o.status != statusFailed || !strings.Contains(o.err, "it is no state of a migration") {
+	if o := invoke(t.Context(), "", migrate...); o.status != statusFailed ||
+		!strings.Contains(o.err, "it is no state of a migration") {
 		t.Errorf("a state file: %+v", o)
 	}
 	if got := must(t, "ids"); len(got) != 1 {

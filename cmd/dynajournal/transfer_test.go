@@ -42,7 +42,7 @@ func sameAt(t *testing.T, pid string, from, to []string) {
 	}
 }
 
-func TestWhatIsExportedIsImported(t *testing.T) {
+func TestAnImportRestoresAnExport(t *testing.T) {
 	clean(t)
 	history(t)
 	file, other := filepath.Join(t.TempDir(), "all.journal"), []string{"--data", t.TempDir()}
@@ -72,12 +72,14 @@ func TestWhatIsExportedIsImported(t *testing.T) {
 	if got := must(t, append(other, "export", "--all", copied)...)[0]["checksum"]; got != sum {
 		t.Errorf("the copy has the checksum %v, want %v", got, sum)
 	}
-	if o := invoke(t.Context(), "", "export", "--all", file); o.status != statusFailed || !strings.Contains(o.err, "is there already") {
+	if o := invoke(t.Context(), "", "export", "--all", file); o.status != statusFailed ||
+		!strings.Contains(o.err, "is there already") {
 		t.Errorf("export over a file: %+v", o)
 	}
 	must(t, append(other, "append", "c", "--string", "only here")...)
 	o := invoke(t.Context(), "", append(other, "import", file)...)
-	if o.status != statusFailed || !strings.Contains(o.err, "1 persistence ids failed") || !strings.Contains(o.err, `"c", sequence number 2`) ||
+	if o.status != statusFailed || !strings.Contains(o.err, "1 persistence ids failed") ||
+		!strings.Contains(o.err, `"c", sequence number 2`) ||
 		!strings.Contains(o.err, `refused: "c": `) || results(t, o.out)[0]["refused"] != 1.0 || results(t, o.out)[0]["events"] != 4.0 {
 		t.Errorf("import over other content: %+v", o)
 	}
@@ -111,13 +113,14 @@ func TestALargePersistenceIDIsExportedAndImported(t *testing.T) {
 	must(t, append(other, "append", "other", "--string", "x")...)
 	must(t, append(other, "purge", "big", "--yes", "--now")...)
 	must(t, append(other, "append", "big", "--string", "x")...)
-	if o := invoke(t.Context(), "", append(other, "import", file)...); o.status != statusFailed || !strings.Contains(o.err, `"big", sequence number 1`) {
+	if o := invoke(t.Context(), "", append(other, "import", file)...); o.status != statusFailed ||
+		!strings.Contains(o.err, `"big", sequence number 1`) {
 		t.Errorf("import over other content: %+v", o)
 	}
 }
 
-// A history of eight events, the first five deleted, is copied to where the same id has other
-// events: more or fewer than were deleted.
+// A history of eight events, the first five deleted, is copied to an id with other events: with
+// more or fewer than were deleted.
 func TestImportAndMigrateRemoveNoOtherEvents(t *testing.T) {
 	for name, n := range map[string]int{"below what is deleted": 3, "beyond what is deleted": 7} {
 		t.Run(name, func(t *testing.T) {
@@ -138,9 +141,11 @@ func TestImportAndMigrateRemoveNoOtherEvents(t *testing.T) {
 			must(t, "export", "--all", file)
 			before := must(t, "events", "a", "--data", folder)
 			for what, args := range map[string][]string{
-				"import":  {"import", file, "--data", folder},
-				"migrate": {"migrate", "--from-layout", "current", "--from-table", "pekko-persistence", "--to-data", folder},
-				"verify":  {"migrate", "--from-layout", "current", "--from-table", "pekko-persistence", "--to-data", folder, "--verify-only"},
+				"import": {"import", file, "--data", folder},
+				"migrate": {"migrate", "--from-layout", "current", "--from-table", "pekko-persistence", "--to-data",
+					folder},
+				"verify": {"migrate", "--from-layout", "current", "--from-table", "pekko-persistence", "--to-data",
+					folder, "--verify-only"},
 			} {
 				o := invoke(t.Context(), "", args...)
 				if o.status != statusFailed || !strings.Contains(o.err, "a") {
@@ -150,7 +155,8 @@ func TestImportAndMigrateRemoveNoOtherEvents(t *testing.T) {
 			if after := must(t, "events", "a", "--data", folder); !reflect.DeepEqual(after, before) {
 				t.Errorf("the events are %v, were %v", after, before)
 			}
-			if got := must(t, "list", "a", "--data", folder)[0]; !reflect.DeepEqual(got["tombstones"], []any{}) || !reflect.DeepEqual(got["low_marks"], []any{}) {
+			if got := must(t, "list", "a", "--data", folder)[0]; !reflect.DeepEqual(got["tombstones"], []any{}) ||
+				!reflect.DeepEqual(got["low_marks"], []any{}) {
 				t.Errorf("the items are %v", got)
 			}
 			if got := must(t, "events", "b", "--data", folder); len(got) != 1 {
@@ -166,8 +172,16 @@ func TestVerifyOnlyFailsWhereTheTargetIsNotEqual(t *testing.T) {
 		change func(t *testing.T, target string)
 		want   string
 	}{
-		"a last event that is missing": {func(t *testing.T, _ string) { t.Helper(); must(t, "append", "a", "--string", "new") }, "different: a at 4: the source has event 4 "},
-		"an id that is missing":        {func(t *testing.T, _ string) { t.Helper(); must(t, "append", "new", "--string", "x") }, "different: new at 1: the source has event 1 "},
+		"a last event that is missing": {func(t *testing.T,
+			_ string) {
+			t.Helper()
+			must(t, "append", "a", "--string", "new")
+		}, "different: a at 4: the source has event 4 "},
+		"an id that is missing": {func(t *testing.T,
+			_ string) {
+			t.Helper()
+			must(t, "append", "new", "--string", "x")
+		}, "different: new at 1: the source has event 1 "},
 		"a purge": {func(t *testing.T, target string) {
 			t.Helper()
 			must(t, "purge", "c", "--yes", "--now", "--data", target)
@@ -189,7 +203,8 @@ func TestVerifyOnlyFailsWhereTheTargetIsNotEqual(t *testing.T) {
 			clean(t)
 			history(t)
 			target := t.TempDir()
-			args := []string{"migrate", "--from-layout", "current", "--from-table", "pekko-persistence", "--to-data", target}
+			args := []string{"migrate", "--from-layout", "current", "--from-table", "pekko-persistence",
+				"--to-data", target}
 			must(t, args...)
 			args = append(args, "--verify-only")
 			must(t, args...)
@@ -204,8 +219,10 @@ func TestVerifyOnlyFailsWhereTheTargetIsNotEqual(t *testing.T) {
 		history(t)
 		target := t.TempDir()
 		must(t, "tables", "create", "--data", target)
-		o := invoke(t.Context(), "", "migrate", "--from-layout", "current", "--from-table", "pekko-persistence", "--to-data", target, "--verify-only")
-		for _, want := range []string{"different: a at 1: ", "different: b at 2: the source has a low mark of 2", "different: c at 1: "} {
+		o := invoke(t.Context(), "", "migrate", "--from-layout", "current", "--from-table", "pekko-persistence",
+			"--to-data", target, "--verify-only")
+		for _, want := range []string{"different: a at 1: ", "different: b at 2: the source has a low mark of 2",
+			"different: c at 1: "} {
 			if o.status != statusFailed || !strings.Contains(o.err, want) {
 				t.Errorf("%+v, want %q", o, want)
 			}
@@ -241,13 +258,14 @@ func TestADamagedArchiveIsRefused(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", name, o, c.want)
 		}
 	}
-	if o := invoke(t.Context(), "", "import", filepath.Join(t.TempDir(), "none")); o.status != statusFailed || !strings.Contains(o.err, "no such file") {
+	if o := invoke(t.Context(), "", "import", filepath.Join(t.TempDir(), "none")); o.status != statusFailed ||
+		!strings.Contains(o.err, "no such file") {
 		t.Errorf("%+v", o)
 	}
 }
 
-// An export that was cut short is gone on with, and only with what is of the same journal.
-func TestAnExportIsGoneOnWith(t *testing.T) {
+// An unfinished export is continued, and only with content of the same journal.
+func TestAnUnfinishedExportIsContinued(t *testing.T) {
 	clean(t)
 	history(t)
 	folder := t.TempDir()
@@ -267,7 +285,8 @@ func TestAnExportIsGoneOnWith(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(t, "append", "d", "--string", "new")
-	if got := must(t, "export", "--all", file); got[0]["persistence_ids"] != 4.0 || got[0]["events"] != 6.0 || got[0]["snapshots"] != 1.0 {
+	if got := must(t, "export", "--all", file); got[0]["persistence_ids"] != 4.0 || got[0]["events"] != 6.0 ||
+		got[0]["snapshots"] != 1.0 {
 		t.Errorf("%v, want the three that are in it, and the new one", got)
 	}
 	if _, err := os.Stat(partial); !os.IsNotExist(err) {
@@ -279,7 +298,7 @@ func TestAnExportIsGoneOnWith(t *testing.T) {
 }
 
 // A part that another release has left is named, as its name is not one that the user has given.
-func TestAPartThatCannotBeGoneOnWithIsNamed(t *testing.T) {
+func TestAnExportThatCannotBeContinuedNamesItsPart(t *testing.T) {
 	clean(t)
 	history(t)
 	file := filepath.Join(t.TempDir(), "f")
@@ -294,7 +313,8 @@ func TestAPartThatCannotBeGoneOnWithIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := invoke(t.Context(), "", "export", "--all", file)
-	if o.status != statusFailed || !strings.Contains(o.err, partial) || !strings.Contains(o.err, "another format version") {
+	if o.status != statusFailed || !strings.Contains(o.err, partial) ||
+		!strings.Contains(o.err, "another format version") {
 		t.Errorf("%+v, want that %s is of another version", o, partial)
 	}
 	if left, err := os.ReadFile(partial); err != nil || !bytes.Equal(left, newer) {
@@ -302,7 +322,7 @@ func TestAPartThatCannotBeGoneOnWithIsNamed(t *testing.T) {
 	}
 }
 
-func TestMigrateToAnotherPlace(t *testing.T) {
+func TestMigrateToAnotherLocation(t *testing.T) {
 	clean(t)
 	history(t)
 	target := t.TempDir()
@@ -326,7 +346,8 @@ func TestMigrateToAnotherPlace(t *testing.T) {
 	}
 	must(t, "append", "a", "--string", "there", "--data", target)
 	o = invoke(t.Context(), "", args...)
-	if o.status != statusFailed || !strings.Contains(o.err, "failed: a: ") || !strings.Contains(o.err, "sequence number 4") {
+	if o.status != statusFailed || !strings.Contains(o.err, "failed: a: ") ||
+		!strings.Contains(o.err, "sequence number 4") {
 		t.Errorf("over other content: %+v", o)
 	}
 	o = invoke(t.Context(), "", append(args, "--verify-only")...)
@@ -339,21 +360,24 @@ func TestMigrateRemembersInAFile(t *testing.T) {
 	clean(t)
 	history(t)
 	state := filepath.Join(t.TempDir(), "state")
-	args := []string{"migrate", "--from-layout", "current", "--from-table", "pekko-persistence", "--to-data", t.TempDir(), "--state", state}
+	args := []string{"migrate", "--from-layout", "current", "--from-table", "pekko-persistence", "--to-data",
+		t.TempDir(), "--state", state}
 	must(t, args...)
 	o := invoke(t.Context(), "", args...)
-	if o.status != statusDone || !strings.Contains(o.err, "passed over 3 persistence ids") {
+	if o.status != statusDone || !strings.Contains(o.err, "skipped 3 persistence ids") {
 		t.Errorf("%+v", o)
 	}
-	other := append(append([]string{}, args...), "--journal-name", "other", "--from-journal-name", dynajournal.DefaultJournalName)
-	if o := invoke(t.Context(), "", other...); o.status != statusFailed || !strings.Contains(o.err, "another migration") {
+	other := append(append([]string{}, args...), "--journal-name", "other", "--from-journal-name",
+		dynajournal.DefaultJournalName)
+	if o := invoke(t.Context(), "", other...); o.status != statusFailed ||
+		!strings.Contains(o.err, "another migration") {
 		t.Errorf("%+v", o)
 	}
 }
 
-// older makes a table of an older layout beside the others, with what the layouts have and today's
-// has not.
-func older(t *testing.T, layout legacy.Layout, table string) {
+// legacyTable makes a table of a legacy layout, with everything that the current layout does not
+// have.
+func legacyTable(t *testing.T, layout legacy.Layout, table string) {
 	t.Helper()
 	p, err := (&location{Layout: layoutCurrent}).open(t.Context(), os.Stderr)
 	if err != nil {
@@ -400,21 +424,23 @@ func older(t *testing.T, layout legacy.Layout, table string) {
 			"key":     &types.AttributeValueMemberS{Value: "journal-P-plain-2"},
 			"payload": &types.AttributeValueMemberB{Value: []byte("no message")},
 		}
-		if _, err := dynamodb.NewFromConfig(p.config.AWS).PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: item}); err != nil {
+		if _, err := dynamodb.NewFromConfig(p.config.AWS).PutItem(t.Context(),
+			&dynamodb.PutItemInput{TableName: &table, Item: item}); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func TestMigrateFromEachOlderLayout(t *testing.T) {
+func TestMigrateFromEachLegacyLayout(t *testing.T) {
 	for _, layout := range legacy.Layouts() {
 		t.Run(layout.String(), func(t *testing.T) {
 			clean(t)
 			const table = "old"
-			older(t, layout, table)
+			legacyTable(t, layout, table)
 			before := scanned(t, table)
 			notes := filepath.Join(t.TempDir(), "notes")
-			args := []string{"migrate", "--from-layout", layout.String(), "--from-table", table, "--marked-deleted", "tombstones", "--notes", notes}
+			args := []string{"migrate", "--from-layout", layout.String(), "--from-table", table, "--marked-deleted",
+				"tombstones", "--notes", notes}
 			o := invoke(t.Context(), "", args...)
 			if o.status != statusDone {
 				t.Fatalf("%+v", o)
@@ -427,7 +453,8 @@ func TestMigrateFromEachOlderLayout(t *testing.T) {
 			if got := results(t, o.out)[0]; got["persistence_ids"] != 3.0 || got["events"] != float64(events) {
 				t.Errorf("%v, want 3 ids with %d events", got, events)
 			}
-			if strings.Contains(o.err, "2 events were marked as deleted") != marks || strings.Contains(o.err, "1 events had 1 confirmations") != marks {
+			if strings.Contains(o.err, "2 events were marked as deleted") != marks ||
+				strings.Contains(o.err, "1 events had 1 confirmations") != marks {
 				t.Errorf("it says %s", o.err)
 			}
 			if noted, _ := os.ReadFile(notes); marks && strings.Count(string(noted), `"marked_deleted":true`) != 2 {
@@ -447,11 +474,13 @@ func TestMigrateFromEachOlderLayout(t *testing.T) {
 				t.Errorf("removed: %v", got)
 			}
 			if layout == legacy.HashKey {
-				if got := must(t, "events", "plain")[1]; got["serializer_id"] != 7.0 || got["payload_base64"] != "bm8gbWVzc2FnZQ==" {
+				if got := must(t, "events", "plain")[1]; got["serializer_id"] != 7.0 ||
+					got["payload_base64"] != "bm8gbWVzc2FnZQ==" {
 					t.Errorf("an event that can't be read is %v", got)
 				}
 			}
-			if o := invoke(t.Context(), "", append(args, "--catch-up")...); o.status != statusDone || !strings.Contains(o.err, "of which 0 were not there") {
+			if o := invoke(t.Context(), "", append(args, "--catch-up")...); o.status != statusDone ||
+				!strings.Contains(o.err, "of which 0 were not there") {
 				t.Errorf("again: %+v", o)
 			}
 			if after := scanned(t, table); !reflect.DeepEqual(after, before) {
@@ -518,37 +547,47 @@ func TestMigrateInPlace(t *testing.T) {
 	}
 }
 
-func TestMigrateSaysWhatIsWrong(t *testing.T) {
+func TestMigrateReportsWhatIsWrong(t *testing.T) {
 	clean(t)
 	history(t)
-	older(t, legacy.HashKey, "old")
+	legacyTable(t, legacy.HashKey, "old")
 	for name, c := range map[string]struct {
 		args   []string
 		status int
 		want   string
 	}{
-		"no layout":                 {[]string{"--from-table", "old"}, statusUsage, "--from-layout"},
-		"no table":                  {[]string{"--from-layout", "naive"}, statusUsage, "--from-table"},
-		"an unknown layout":         {[]string{"--from-layout", "x", "--from-table", "old"}, statusUsage, "--from-layout"},
-		"another layout":            {[]string{"--from-layout", "naive", "--from-table", "old"}, statusFailed, "it looks like --layout hash-key"},
-		"an older one as today's":   {[]string{"--from-layout", "current", "--from-table", "old"}, statusFailed, "it looks like --from-layout hash-key"},
-		"today's as an older one":   {[]string{"--from-layout", "hash-key", "--from-table", "pekko-persistence"}, statusFailed, "it looks like --layout current"},
-		"a table that is not there": {[]string{"--from-layout", "naive", "--from-table", "none"}, statusFailed, "dynajournal: migrate: the source: "},
-		"itself":                    {[]string{"--from-layout", "current", "--from-table", "pekko-persistence"}, statusUsage, "are the same journal"},
-		"some and all":              {[]string{"a", "--all", "--from-layout", "naive", "--from-table", "old"}, statusUsage, "or --all"},
-		"a negative bound":          {[]string{"--from-layout", "naive", "--from-table", "old", "--read-units", "-1"}, statusUsage, "must not be negative"},
-		"two targets":               {[]string{"--from-layout", "naive", "--from-table", "old", "--to-data", "x", "--to-aws"}, statusUsage, "can't be used together"},
-		"comparing and catching up": {[]string{"--from-layout", "naive", "--from-table", "old", "--verify-only", "--catch-up"}, statusUsage, "--verify-only"},
+		"no layout": {[]string{"--from-table", "old"}, statusUsage, "--from-layout"},
+		"no table":  {[]string{"--from-layout", "naive"}, statusUsage, "--from-table"},
+		"an unknown layout": {[]string{"--from-layout", "x", "--from-table", "old"}, statusUsage,
+			"--from-layout"},
+		"another layout": {[]string{"--from-layout", "naive", "--from-table", "old"}, statusFailed,
+			"it looks like --layout hash-key"},
+		"an older one as today's": {[]string{"--from-layout", "current", "--from-table", "old"}, statusFailed,
+			"it looks like --from-layout hash-key"},
+		"today's as an older one": {[]string{"--from-layout", "hash-key", "--from-table", "pekko-persistence"},
+			statusFailed, "it looks like --layout current"},
+		"a table that is not there": {[]string{"--from-layout", "naive", "--from-table", "none"}, statusFailed,
+			"dynajournal: migrate: the source: "},
+		"itself": {[]string{"--from-layout", "current", "--from-table", "pekko-persistence"},
+			statusUsage, "are the same journal"},
+		"some and all": {[]string{"a", "--all", "--from-layout", "naive", "--from-table", "old"},
+			statusUsage, "or --all"},
+		"a negative bound": {[]string{"--from-layout", "naive", "--from-table", "old", "--read-units",
+			"-1"}, statusUsage, "must not be negative"},
+		"two targets": {[]string{"--from-layout", "naive", "--from-table", "old", "--to-data", "x",
+			"--to-aws"}, statusUsage, "can't be used together"},
+		"comparing and catching up": {[]string{"--from-layout", "naive", "--from-table", "old", "--verify-only",
+			"--catch-up"}, statusUsage, "--verify-only"},
 	} {
 		o := invoke(t.Context(), "", append([]string{"migrate"}, c.args...)...)
-		if o.status != c.status || !strings.Contains(o.err, c.want) || !strings.HasPrefix(o.err, "dynajournal: ") || strings.Count(o.err, "\n") != 1 || o.out != "" {
+		if o.status != c.status || !strings.Contains(o.err, c.want) || !strings.HasPrefix(o.err, "dynajournal: ") ||
+			strings.Count(o.err, "\n") != 1 || o.out != "" {
 			t.Errorf("%s: %+v, want %d and %q", name, o, c.status, c.want)
 		}
 	}
 }
 
-// TestAMigrationSurvivesSIGKILL kills the command, on a folder, as often as it takes until one run
-// comes through.
+// TestAMigrationSurvivesSIGKILL kills the command, on a folder, until one run is complete.
 func TestAMigrationSurvivesSIGKILL(t *testing.T) {
 	clean(t)
 	for i := range 20 {
@@ -562,7 +601,8 @@ func TestAMigrationSurvivesSIGKILL(t *testing.T) {
 	kills := 0
 	for wait := 60 * time.Millisecond; ; wait += wait / 4 {
 		ctx, cancel := context.WithTimeout(t.Context(), wait)
-		command := exec.CommandContext(ctx, os.Args[0], "migrate", "--from-layout", "current", "--from-table", "pekko-persistence", "--to-data", target)
+		command := exec.CommandContext(ctx, os.Args[0], "migrate", "--from-layout", "current", "--from-table",
+			"pekko-persistence", "--to-data", target)
 		command.Env = append(os.Environ(), asCommand+"=1")
 		out, err := command.CombinedOutput()
 		killed := ctx.Err() != nil

@@ -44,7 +44,8 @@ func newFindingResult(f dynajournal.Finding) findingResult {
 }
 
 func (r findingResult) line(state string) string {
-	return fmt.Sprintf("%s: %s at %d: %s (%s)", printable(r.PersistenceID), r.Kind, r.SequenceNr, oneLine(r.Detail), state)
+	return fmt.Sprintf("%s: %s at %d: %s (%s)", printable(r.PersistenceID), r.Kind, r.SequenceNr, oneLine(r.Detail),
+		state)
 }
 
 func (r findingResult) text() string {
@@ -65,7 +66,9 @@ type findings struct {
 
 // check checks the persistence ids of the flags and calls found for each finding. It returns how
 // many persistence ids were checked.
-func (c *checkFlags) check(ctx context.Context, s *session, f findings, opts dynajournal.VerifyOptions, found func(dynajournal.Finding) error) (int, error) {
+func (c *checkFlags) check(
+	ctx context.Context, s *session, f findings, opts dynajournal.VerifyOptions, found func(dynajournal.Finding) error,
+) (int, error) {
 	shown := newProgress(s.err, "persistence ids checked")
 	defer shown.stop()
 	count := 0

@@ -66,13 +66,14 @@ func TestVerifyFailsWhereSomethingIsFound(t *testing.T) {
 		if want == "" {
 			status, message = statusDone, "found nothing"
 		}
-		if strings.Join(got, ", ") != want || o.status != status || strings.Count(o.err, "\n") != 1 || !strings.Contains(o.err, message) {
+		if strings.Join(got, ", ") != want || o.status != status || strings.Count(o.err, "\n") != 1 ||
+			!strings.Contains(o.err, message) {
 			t.Errorf("verify %s: %v, want %s; status %d, %q", args, got, want, o.status, o.err)
 		}
 	}
 }
 
-func TestRepairSaysWhatItRepaired(t *testing.T) {
+func TestRepairReportsWhatItRepaired(t *testing.T) {
 	clean(t)
 	appendMany(t, "a", 100)
 	appendMany(t, "b", 5)
@@ -82,7 +83,8 @@ func TestRepairSaysWhatItRepaired(t *testing.T) {
 		t.Helper()
 		o := invoke(t.Context(), "", args...)
 		found := results(t, o.out)
-		if o.status != status || len(found) != 1 || keys(found[0]) != "detail kind persistence_id repairable repaired sequence_nr" {
+		if o.status != status || len(found) != 1 ||
+			keys(found[0]) != "detail kind persistence_id repairable repaired sequence_nr" {
 			t.Fatalf("%q: %+v", args, o)
 		}
 		return found[0]
@@ -96,10 +98,12 @@ func TestRepairSaysWhatItRepaired(t *testing.T) {
 	if r := one(statusDone, "repair", "a"); r["repairable"] != true || r["repaired"] != true {
 		t.Errorf("repair: %v", r)
 	}
-	if r := one(statusFailed, "repair", "--all"); r["persistence_id"] != "b" || r["repairable"] != false || r["repaired"] != false {
+	if r := one(statusFailed, "repair", "--all"); r["persistence_id"] != "b" || r["repairable"] != false ||
+		r["repaired"] != false {
 		t.Errorf("what is left: %v", r)
 	}
-	if o := invoke(t.Context(), "", "repair", "a", "never-written"); o.status != statusDone || o.out != "" || o.err != "checked 2 persistence ids, repaired 0 findings\n" {
+	if o := invoke(t.Context(), "", "repair", "a", "never-written"); o.status != statusDone || o.out != "" ||
+		o.err != "checked 2 persistence ids, repaired 0 findings\n" {
 		t.Errorf("nothing to repair: %+v", o)
 	}
 }
