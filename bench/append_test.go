@@ -27,11 +27,12 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// asServer is the environment variable that makes this program a server: so what the clients take of the processor can be
-// told from what the server takes.
+// asServer is the environment variable that makes this program a server, so that the processor time
+// of the clients does not include that of the server.
 const asServer = "DYNAJOURNAL_BENCH_SERVE"
 
-// farAway is the environment variable that makes the server answer so much later, as 3ms: as if it were not beside us.
+// farAway is the environment variable with a delay that the server adds to every response, for
+// example 3ms, as of a remote server.
 const farAway = "DYNAJOURNAL_BENCH_DELAY"
 
 func TestMain(m *testing.M) {
@@ -45,7 +46,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// serveMemory serves an engine in memory, and prints where.
+// serveMemory serves an engine in memory, and prints its address.
 func serveMemory(ctx context.Context) error {
 	far, err := time.ParseDuration(os.Getenv(farAway) + "0ms")
 	if err != nil {
@@ -98,7 +99,7 @@ func aside(b *testing.B) aws.Config {
 	}
 }
 
-// persister is one way to persist events, and what it took until now.
+// persister is an implementation that persists events, and its measurements.
 type persister struct {
 	name string
 	// write makes the function that persists the next events of an entity.
@@ -169,7 +170,7 @@ func (p *persister) report(b *testing.B) {
 	b.ReportMetric(float64(p.allocs)/events, p.name+"-allocs/event")
 }
 
-// compare has persisters take turns on one server.
+// compare alternates the persisters on one server.
 func compare(b *testing.B, entities int, all ...*persister) {
 	b.Helper()
 	for _, p := range all {
@@ -179,11 +180,11 @@ func compare(b *testing.B, entities int, all ...*persister) {
 		p.run(b, 2*entities) // connections are made, statements are parsed
 		*p = persister{name: p.name, events: p.events, entities: p.entities}
 	}
-	perTurn := max(2*entities, 500/all[0].events)
+	perRound := max(2*entities, 500/all[0].events)
 	b.ResetTimer()
-	for left := b.N; left > 0; left -= perTurn {
+	for left := b.N; left > 0; left -= perRound {
 		for _, p := range all {
-			p.run(b, min(perTurn, max(left, entities)))
+			p.run(b, min(perRound, max(left, entities)))
 		}
 		all = append(all[1:], all[0])
 	}
@@ -214,7 +215,8 @@ func bare(b *testing.B, config aws.Config) *persister {
 			_, err := client.PutItem(ctx, &dynamodb.PutItemInput{
 				TableName: aws.String(dynajournal.DefaultJournalTable),
 				Item: map[string]types.AttributeValue{
-					"par":            &types.AttributeValueMemberS{Value: "journal-P-" + pid + "-" + strconv.Itoa(seq/100)},
+					"par": &types.AttributeValueMemberS{Value: "journal-P-" + pid + "-" +
+						strconv.Itoa(seq/100)},
 					"num":            &types.AttributeValueMemberN{Value: strconv.Itoa(seq % 100)},
 					"persistence_id": &types.AttributeValueMemberS{Value: pid},
 					"seq":            &types.AttributeValueMemberN{Value: strconv.Itoa(seq)},
@@ -229,10 +231,11 @@ func bare(b *testing.B, config aws.Config) *persister {
 	}}
 }
 
-// journal persists events by a journal, so many in each atomic write.
+// journal persists events with a journal, as atomic writes of the given size.
 func journal(b *testing.B, config aws.Config, name string, events int, groupCommit dynajournal.GroupCommit) *persister {
 	b.Helper()
-	j, err := dynajournal.Open(b.Context(), dynajournal.Config{AWS: config, GroupCommit: groupCommit, MaxConnections: benchConnections})
+	j, err := dynajournal.Open(b.Context(),
+		dynajournal.Config{AWS: config, GroupCommit: groupCommit, MaxConnections: benchConnections})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -260,14 +263,16 @@ func journal(b *testing.B, config aws.Config, name string, events int, groupComm
 func persistTables(b *testing.B) aws.Config {
 	b.Helper()
 	config := aside(b)
-	if err := dynajournal.CreateTables(b.Context(), dynajournal.Config{AWS: config}, dynajournal.TableOptions{}); err != nil {
+	if err := dynajournal.CreateTables(b.Context(), dynajournal.Config{AWS: config},
+		dynajournal.TableOptions{}); err != nil {
 		b.Fatal(err)
 	}
 	return config
 }
 
-// BenchmarkAppend compares single events of 512 bytes with the SDK's own conditional PutItem: one write in flight for each
-// entity, over loopback, the server in another process. A unit of b.N is a call of each.
+// BenchmarkAppend compares single events of 512 bytes with the SDK's own conditional PutItem: one
+// write in flight for each entity, over loopback, the server in another process. A unit of b.N is a
+// call of each.
 func BenchmarkAppend(b *testing.B) {
 	for _, entities := range []int{1, 8, 64, 256, 1024} {
 		b.Run(fmt.Sprintf("entities=%d", entities), func(b *testing.B) {

@@ -12,8 +12,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// bareClient returns a client of the SDK with its defaults, except two that would make the base slow
-// and the ratio to it look good: it keeps an idle connection for each caller, and closes no
+// bareClient returns a client of the SDK with its defaults, except two that would make the base
+// slow and the ratio to it look good: it keeps an idle connection for each caller, and closes no
 // connection because a request body was closed early.
 func bareClient(config dynajournal.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(config.AWS, func(o *dynamodb.Options) {
@@ -25,7 +25,10 @@ func bareClient(config dynajournal.Config) *dynamodb.Client {
 		}
 		if config.AccessKeyID != "" && config.SecretAccessKey != "" {
 			credentials := aws.Credentials{AccessKeyID: config.AccessKeyID, SecretAccessKey: config.SecretAccessKey}
-			o.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return credentials, nil })
+			o.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials,
+				error) {
+				return credentials, nil
+			})
 		}
 		if config.AWS.HTTPClient == nil {
 			o.HTTPClient = plainBodies{awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
@@ -35,8 +38,8 @@ func bareClient(config dynajournal.Config) *dynamodb.Client {
 	})
 }
 
-// plainBodies hides the method WriteTo of request bodies from the transport. The SDK closes a body as
-// soon as it has the response header. If WriteTo fails because of that, the transport takes the
+// plainBodies hides the method WriteTo of request bodies from the transport. The SDK closes a body
+// as soon as it has the response header. If WriteTo fails because of that, the transport takes the
 // request for truncated and closes the connection during the response, and the SDK retries after up
 // to seconds. Responses over loopback are fast enough for this.
 type plainBodies struct{ inner aws.HTTPClient }

@@ -20,7 +20,8 @@ func insertBatch(client *dynamodb.Client) func(context.Context, int64) error {
 		for i := range batch {
 			// These are other items than PutItem writes, as an INSERT wants new ones.
 			fresh := item(1<<40 + n*statements + int64(i))
-			batch[i] = types.BatchStatementRequest{Statement: text, Parameters: []types.AttributeValue{fresh["pk"], fresh["sk"], fresh["payload"]}}
+			batch[i] = types.BatchStatementRequest{Statement: text,
+				Parameters: []types.AttributeValue{fresh["pk"], fresh["sk"], fresh["payload"]}}
 		}
 		done, err := client.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: batch})
 		if err != nil {
@@ -35,7 +36,8 @@ func insertBatch(client *dynamodb.Client) func(context.Context, int64) error {
 	}
 }
 
-// BenchmarkInsertsInBatches compares the items per second of BatchExecuteStatement with those of PutItem, over loopback.
+// BenchmarkInsertsInBatches compares the items per second of BatchExecuteStatement and PutItem over
+// loopback.
 func BenchmarkInsertsInBatches(b *testing.B) {
 	client := overLoopback(b, openTable(b, memory))
 	compareTwo(b, callers,

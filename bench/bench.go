@@ -1,8 +1,8 @@
 // Package bench measures a journal. Every figure has a base: the figure of the bare AWS SDK for the
-// same work, or, when layouts are compared, the figure of a native journal. Both are measured on the
-// same endpoint in the same run. The candidates alternate for several rounds, so that other load on
-// the machine slows all of them. A figure is the median of the rounds. A percentile is that of all
-// operations of all rounds.
+// same work, or, when layouts are compared, the figure of a native journal. Both are measured on
+// the same endpoint in the same run. The candidates alternate for several rounds, so that other
+// load on the machine slows all of them. A figure is the median of the rounds. A percentile is that
+// of all operations of all rounds.
 package bench
 
 import (
@@ -40,8 +40,8 @@ type Step struct {
 
 // Options select what to measure, and where.
 type Options struct {
-	// Config is the configuration of the journal. Its table names are ignored: a run makes tables of
-	// its own and deletes them.
+	// Config is the configuration of the journal. Its table names are ignored: a run makes tables
+	// of its own and deletes them.
 	Config dynajournal.Config
 	// Only has names of workloads, or prefixes of names. Defaults to all workloads.
 	Only []string
@@ -70,7 +70,7 @@ var ErrUnknownWorkload = errors.New("there is no such workload")
 // workload is a comparison of candidates.
 type workload struct {
 	name string
-	// candidates is the number of candidates, each of which has one turn in a round.
+	// candidates is the number of candidates, all of which a round measures.
 	candidates int
 	run        func(ctx context.Context, s *session) error
 }

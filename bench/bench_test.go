@@ -15,7 +15,9 @@ import (
 )
 
 // figures measures workloads quickly on an engine, and returns what was reported.
-func figures(ctx context.Context, t *testing.T, config dynajournal.Config, only ...string) (map[string]bench.Figure, error) {
+func figures(
+	ctx context.Context, t *testing.T, config dynajournal.Config, only ...string,
+) (map[string]bench.Figure, error) {
 	t.Helper()
 	found := map[string]bench.Figure{}
 	err := bench.Run(ctx, bench.Options{Config: config, Quick: true, Only: only, Events: 1000, Entities: 100, Report: func(f bench.Figure) error {
@@ -35,10 +37,11 @@ func tables(t *testing.T, config aws.Config) string {
 	return strings.Join(out.TableNames, " ")
 }
 
-func TestFiguresStandBesideTheirBase(t *testing.T) {
+func TestFiguresHaveABase(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t) }) // after the engine is closed
 	engine := openTable(t, memory)
-	found, err := figures(t.Context(), t, dynajournal.Config{AWS: engine.AWSConfig()}, "write-1", "write-102", "write-batch", "recover-5", "recover-snapshot", "scale")
+	found, err := figures(t.Context(), t, dynajournal.Config{AWS: engine.AWSConfig()}, "write-1", "write-102",
+		"write-batch", "recover-5", "recover-snapshot", "scale")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +64,8 @@ func TestFiguresStandBesideTheirBase(t *testing.T) {
 			t.Errorf("%s: %+v (reported: %v), want about %v", name, got, reported, want)
 		}
 	}
-	for _, name := range []string{"write-1/p50", "write-1/cpu", "write-batch-10/p50", "write-batch-10/p50-to-serial", "write-1024/events", "write-1024/events-ungrouped", "write-1024/p99", "recover-5/p50"} {
+	for _, name := range []string{"write-1/p50", "write-1/cpu", "write-batch-10/p50",
+		"write-batch-10/p50-to-serial", "write-1024/events", "write-1024/events-ungrouped", "write-1024/p99", "recover-5/p50"} {
 		if _, reported := found[name]; !reported {
 			t.Errorf("%s is not reported", name)
 		}
@@ -71,7 +75,7 @@ func TestFiguresStandBesideTheirBase(t *testing.T) {
 	}
 }
 
-func TestTablesAreDeletedWhateverHappens(t *testing.T) {
+func TestTablesAreDeletedAfterFailures(t *testing.T) {
 	engine := openTable(t, memory)
 	config := dynajournal.Config{AWS: engine.AWSConfig()}
 	full := errors.New("no space left")
@@ -99,7 +103,8 @@ func TestTablesAreDeletedWhateverHappens(t *testing.T) {
 func TestOnlyKnownWorkloads(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"wirte", ""} {
-		if _, err := figures(t.Context(), t, dynajournal.Config{}, "write-1", name); !errors.Is(err, bench.ErrUnknownWorkload) {
+		if _, err := figures(t.Context(), t, dynajournal.Config{}, "write-1",
+			name); !errors.Is(err, bench.ErrUnknownWorkload) {
 			t.Errorf("workload %q: error %v, want %v", name, err, bench.ErrUnknownWorkload)
 		}
 	}

@@ -1,5 +1,6 @@
-// Package bench_test measures the embedded engine beside what the AWS SDK itself needs, in one run: each benchmark lets
-// two candidates take turns, so that what else the machine does slows both, and reports how they compare.
+// Package bench_test measures the embedded engine in comparison with the AWS SDK. Each benchmark
+// alternates two candidates, so that other load on the machine slows both, and reports how they
+// compare.
 package bench_test
 
 import (
@@ -22,17 +23,17 @@ type candidate struct {
 	spent time.Duration
 }
 
-// turn is how many operations a candidate does before it is the other's turn.
-const turn = 1000
+// perRound is the number of operations of a candidate in a round.
+const perRound = 1000
 
-// race gives both candidates b.N operations, from as many callers at once, and reports the items per second of each and
-// those of the first in percent of the second's.
+// compareTwo gives both candidates b.N operations with the same number of concurrent callers. It
+// reports the items per second of each, and those of the first in percent of the second's.
 func compareTwo(b *testing.B, callers int, first, second *candidate) {
 	b.Helper()
-	for left := b.N; left > 0; left -= turn {
-		n := min(left, turn)
+	for left := b.N; left > 0; left -= perRound {
+		n := min(left, perRound)
 		pair := []*candidate{first, second}
-		if (left/turn)%2 == 1 {
+		if (left/perRound)%2 == 1 {
 			pair[0], pair[1] = pair[1], pair[0]
 		}
 		for _, c := range pair {

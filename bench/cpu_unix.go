@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// processorTime is the time that this process has had of all processors, its own and the system's for it.
+// processorTime is the time that this process has had of all processors, its own and the system's
+// for it.
 func processorTime() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

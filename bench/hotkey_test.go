@@ -22,23 +22,25 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// hotKeyWriter is the environment variable with the file that TestHotKeys writes its figures to. Without it they are
-// compared with those that are kept, for few entities.
+// hotKeyWriter is the environment variable with the name of the file that TestHotKeys writes its
+// figures to. Without it the figures for few entities are compared with those in the repository.
 const hotKeyWriter = "DYNAJOURNAL_BENCH_HOTKEYS"
 
-// The load: entities that write one event after the other, as fast as answers come. An event takes 20 of the 1,000 units a
-// second that a partition key allows, and an answer comes after answerTime, so that one that needs a single request for an
-// event asks for 200 events, which are 4,000 units, a second.
+// The load: entities that write one event after the other, as fast as responses arrive. An event
+// uses 20 of the 1,000 write units per second that a partition key allows. A response takes
+// answerTime, so an entity that needs one request for an event attempts 200 events, which are 4,000
+// units, per second.
 const (
 	hotKeyEvent = 20_000
 	answerTime  = 2 * time.Millisecond
-	// eventsEach and foundedEach are how many events each caller writes. Of all together the first quarter uses up the units that
-	// keys have saved up, in the last some are done before others; those between are measured. Of a busy entity of today's
-	// layout they are those of two partitions.
+	// eventsEach and foundedEach are the number of events of each caller. The first quarter of all
+	// events uses the burst capacity of the keys, and in the last quarter some callers are done
+	// before others. The events in between are measured. For a busy entity of the current layout
+	// they are those of two partitions.
 	eventsEach, foundedEach = 400, 100
 )
 
-// late lets every request take so long, in the time of a bubble.
+// late delays every request by answerTime, in the time of a bubble.
 type late struct{ inner aws.HTTPClient }
 
 // Do sends a request.
@@ -47,11 +49,11 @@ func (l late) Do(r *http.Request) (*http.Response, error) {
 	return l.inner.Do(r)
 }
 
-// hotKeyCaller begins the work of a caller, and gives what writes its next event.
+// hotKeyCaller begins the work of a caller, and returns the function that writes its next event.
 type hotKeyCaller func(ctx context.Context, j store, caller int) (write func(context.Context) error, err error)
 
-// throttledRate is how many events a second are written where a partition key allows 1,000 write units a second, by so many
-// callers with so many events each.
+// throttledRate returns the events per second where a partition key allows 1,000 write units per
+// second, with the given number of callers and of events of each.
 func throttledRate(t *testing.T, l *storage, callers, each int, begin hotKeyCaller) float64 {
 	t.Helper()
 	var rate float64
@@ -63,8 +65,8 @@ func throttledRate(t *testing.T, l *storage, callers, each int, begin hotKeyCall
 		config := dynajournal.Config{AWS: engine.AWSConfig(), JournalTable: "journal"}
 		config.AWS.HTTPClient = late{config.AWS.HTTPClient}
 		config.MaxConnections = 4 * mostHotKeys                   // so that none waits for a connection
-		config.Retries, config.OperationTimeout = 1000, time.Hour // nor gives up
-		config.BackoffBase = 20 * time.Millisecond                // what an event takes comes in again meanwhile
+		config.Retries, config.OperationTimeout = 1000, time.Hour // and never gives up
+		config.BackoffBase = 20 * time.Millisecond                // the units of an event are available again after this time
 		if err := l.create(t.Context(), config); err != nil {
 			t.Fatal(err)
 		}
@@ -136,13 +138,16 @@ func founder(_ context.Context, j store, caller int) (func(context.Context) erro
 // mostHotKeys is how many entities write at once at most.
 const mostHotKeys = 64
 
-// hotKeyLayouts are those that differ in what shares a key. hash-key-unprefixed and naive-processor spell the same otherwise.
+// hotKeyLayouts returns the layouts that differ in the events that share a key. hash-key-unprefixed
+// and naive-processor differ only in names.
 func hotKeyLayouts() []storage {
-	return slices.DeleteFunc(storages(), func(l storage) bool { return l.name == "hash-key-unprefixed" || l.name == "naive-processor" })
+	return slices.DeleteFunc(storages(),
+		func(l storage) bool { return l.name == "hash-key-unprefixed" || l.name == "naive-processor" })
 }
 
-// hotKeyFigures measures with so many busy entities, and with founders of new ones in those layouts where a recovery of a new
-// entity does not ask for a thousand marks, which would be what is measured.
+// hotKeyFigures measures with the given numbers of busy entities. With founders it also measures
+// new entities, in the layouts in which the recovery of a new entity does not read a thousand
+// marks, which would dominate the figure.
 func hotKeyFigures(t *testing.T, entities []int, founders bool) []Figure {
 	t.Helper()
 	var figures []Figure
@@ -153,13 +158,15 @@ func hotKeyFigures(t *testing.T, entities []int, founders bool) []Figure {
 			if i == 0 {
 				base = value
 			}
-			f := Figure{Name: fmt.Sprintf("hot-key/%s/%s", l.name, name), Value: value, Unit: perSecond, Base: base, Ratio: value / base}
+			f := Figure{Name: fmt.Sprintf("hot-key/%s/%s", l.name, name), Value: value, Unit: perSecond, Base: base,
+				Ratio: value / base}
 			t.Logf("%s: %.1f", f.Name, f.Value)
 			figures = append(figures, f)
 		}
 	}
 	if founders {
-		light := slices.DeleteFunc(hotKeyLayouts(), func(l storage) bool { return strings.HasPrefix(l.name, "hash-key") })
+		light := slices.DeleteFunc(hotKeyLayouts(),
+			func(l storage) bool { return strings.HasPrefix(l.name, "hash-key") })
 		measure("new", light, mostHotKeys, foundedEach, founder)
 	}
 	for _, n := range entities {
@@ -171,11 +178,13 @@ func hotKeyFigures(t *testing.T, entities []int, founders bool) []Figure {
 // hotKeyFile has the figures that are kept.
 const hotKeyFile = "figures/hot-key.jsonl"
 
-// TestHotKeys says what entities share a partition key. In the naive layout all events of an entity do, so a busy one gets the
-// 50 events a second that 1,000 units are. In today's a hundred do, and each further key has saved up a second's units: twice
-// as much. In the hash-key layouts none do, and an entity writes as fast as answers come, two for each event. As no entity
-// shares a key with another, many get as much each. The figures in docs/layouts.md are measured again, within what the chance in
-// the retries' pauses makes of them.
+// TestHotKeys measures the effect of a shared partition key. In the naive layout all events of an
+// entity share one, so a busy entity gets the 50 events per second that 1,000 units allow. In the
+// current layout a hundred events share one, and each further key has the burst capacity of a
+// second, which doubles the rate. In the hash-key layouts every event has its own, and an entity
+// writes as fast as responses arrive, two for each event. Entities never share a key, so many
+// entities have the same rate each. The figures in docs/layouts.md are measured again, within the
+// variation that the random pauses of the retries cause.
 func TestHotKeys(t *testing.T) {
 	if file := os.Getenv(hotKeyWriter); file != "" {
 		writeFigures(t, file, hotKeyFigures(t, []int{1, 2, 4, 8, 16, 32, mostHotKeys}, true))
@@ -185,7 +194,7 @@ func TestHotKeys(t *testing.T) {
 		t.Skip("skipped: it writes some thousand large events")
 	}
 	kept := readFigures(t, hotKeyFile)
-	const apart = 0.15 // what is told apart differs by factors of two
+	const apart = 0.15 // the rates to distinguish differ by factors of two
 	near := func(got, want float64) bool { return got > want*(1-apart) && got < want*(1+apart) }
 	const few = 2
 	for _, f := range hotKeyFigures(t, []int{1, few}, false) {
@@ -193,7 +202,8 @@ func TestHotKeys(t *testing.T) {
 		if i < 0 || !near(f.Value, kept[i].Value) {
 			t.Errorf("%s is %.1f, which %s does not say", f.Name, f.Value, hotKeyFile)
 		}
-		want := map[string]float64{"native": 100, "shared": 100, "pay": 100, "hash-key": 250, "naive": 50}[strings.Split(f.Name, "/")[1]]
+		want := map[string]float64{"native": 100, "shared": 100, "pay": 100, "hash-key": 250,
+			"naive": 50}[strings.Split(f.Name, "/")[1]]
 		if strings.HasSuffix(f.Name, fmt.Sprint("/", few)) {
 			want *= few
 		}

@@ -23,13 +23,13 @@ const (
 	nativeShards = 8
 )
 
-// readUnits adds up what hooked requests cost.
+// readUnits adds up the cost of the requests, as a hook.
 type readUnits struct {
 	mu    sync.Mutex
 	units float64
 }
 
-// OnRequest takes note of a request.
+// OnRequest counts a request.
 func (r *readUnits) OnRequest(_ context.Context, request dynajournal.Request) {
 	r.add(request.Cost.ReadUnits)
 }
@@ -40,9 +40,10 @@ func (r *readUnits) add(units float64) {
 	r.units += units
 }
 
-// BenchmarkIDs lists 10,000 persistence ids, by turns with the library and with bare Queries of the same pages, all keys of
-// the index at once. It says how many are listed a second and how many read units a thousand cost, each next to the bare
-// Queries', and the ratio of the speeds, which is to be at least 0.8.
+// BenchmarkIDs lists 10,000 persistence ids, alternately with the library and with plain Queries of
+// the same pages, all keys of the index at once. It reports how many ids are listed per second, how
+// many read units a thousand ids cost, both also for the Queries, and the ratio of the speeds,
+// which should be at least 0.8.
 func BenchmarkIDs(b *testing.B) {
 	for name, options := range map[string]dynajournal.TableOptions{"native": {}, "shared": {SharedWithJVM: true}} {
 		b.Run(name, func(b *testing.B) {
@@ -70,7 +71,7 @@ func BenchmarkIDs(b *testing.B) {
 			}
 			const thousand = 1000
 			listed := float64(b.N) * idsListed
-			b.ReportMetric(0, "ns/op") // of both together it says nothing
+			b.ReportMetric(0, "ns/op") // the time of both together has no meaning
 			b.ReportMetric(listed/took.Seconds(), "ids/s")
 			b.ReportMetric(listed/bareTook.Seconds(), "bare-ids/s")
 			b.ReportMetric(bareTook.Seconds()/took.Seconds(), "ratio")
@@ -94,7 +95,7 @@ func listAll(b *testing.B, j *dynajournal.Journal) {
 	}
 }
 
-// readAll reads all pages of the index that the library reads, and looks at nothing in them.
+// readAll reads all pages of the index that the library reads, and ignores their content.
 func readAll(b *testing.B, client *dynamodb.Client, options dynajournal.TableOptions, cost *readUnits) {
 	b.Helper()
 	index, attribute, keys := "ids-idx", "ids_shard", nativeShards

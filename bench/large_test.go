@@ -19,14 +19,16 @@ import (
 )
 
 const (
-	// largeVariable names the environment variable with the number of items of BenchmarkManyItemsInAFolder.
+	// largeVariable names the environment variable with the number of items of
+	// BenchmarkManyItemsInAFolder.
 	largeVariable = "DYNAJOURNAL_BENCH_ITEMS"
 	// largeMemory is how much memory it may take.
 	largeMemory = 1 << 30
 )
 
-// BenchmarkManyItemsInAFolder loads items into an engine in a folder and scans them, and fails if the process had more
-// than 1 GiB of resident memory at any time. It is run by hand, with -benchtime 1x.
+// BenchmarkManyItemsInAFolder loads items into an engine in a folder and scans them, and fails if
+// the process had more than 1 GiB of resident memory at any time. It is run by hand, with
+// -benchtime 1x.
 func BenchmarkManyItemsInAFolder(b *testing.B) {
 	items, err := strconv.ParseInt(os.Getenv(largeVariable), 10, 64)
 	if err != nil {
@@ -34,7 +36,10 @@ func BenchmarkManyItemsInAFolder(b *testing.B) {
 	}
 	for b.Loop() {
 		folder := b.TempDir()
-		engine := openTable(b, func() (*embedded.Engine, error) { return embedded.Open(filepath.Join(folder, "engine")) })
+		engine := openTable(b, func() (*embedded.Engine,
+			error) {
+			return embedded.Open(filepath.Join(folder, "engine"))
+		})
 		client := dynamodb.NewFromConfig(engine.AWSConfig())
 		begin := time.Now()
 		load(b, client, items)
@@ -66,7 +71,8 @@ func load(b *testing.B, client *dynamodb.Client, items int64) {
 				for n := at; n < min(at+batch, items); n++ {
 					requests = append(requests, types.WriteRequest{PutRequest: &types.PutRequest{Item: item(n)}})
 				}
-				_, err := client.BatchWriteItem(b.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{tableName: requests}})
+				_, err := client.BatchWriteItem(b.Context(),
+					&dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{tableName: requests}})
 				if err != nil {
 					b.Error(err)
 					return

@@ -10,7 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// layoutWorkload is the comparison of layouts. Its base is not the bare SDK, but a native journal of today's layout.
+// layoutWorkload is the comparison of layouts. Its base is not the bare SDK, but a native journal
+// of today's layout.
 const layoutWorkload = "layouts"
 
 func layouts() []workload {
@@ -30,9 +31,12 @@ const (
 // layoutWorks are in the order in which they are reported.
 var layoutWorks = []string{workWrite, workRecoverFew, workRecoverMany, workDelete}
 
-// work does all works with entities of its own, each within measure: single events one after the other, recoveries, and the
-// permanent deletion of all events, or of all but the last where that can't be deleted.
-func (l *storage) work(ctx context.Context, j store, pid string, measure func(work string, do func() error) error) error {
+// work does all works with new entities, each of them inside measure: single events one after the
+// other, recoveries, and the permanent deletion of all events, or of all but the last if that
+// cannot be deleted.
+func (l *storage) work(
+	ctx context.Context, j store, pid string, measure func(work string, do func() error) error,
+) error {
 	recovered := func(pid string, want int) (entity, error) {
 		e, n, err := j.recover(ctx, pid)
 		return e, errors.Join(err, expectEvents(n, want))
@@ -80,19 +84,20 @@ func (l *storage) work(ctx context.Context, j store, pid string, measure func(wo
 	})
 }
 
-// layoutCandidate is a layout that takes turns.
+// layoutCandidate is a layout as a candidate of the comparison.
 type layoutCandidate struct {
 	storage
 
 	store   store
 	counted *requestCount
 	config  dynajournal.Config
-	// times has what each work took in each turn that counts, in milliseconds; costs what it cost in the last one.
+	// times has the duration of each work in each round that counts, in milliseconds. costs has the
+	// cost of each work in the last round.
 	times map[string][]float64
 	costs map[string]dynajournal.Cost
 }
 
-// compareLayouts lets every layout do the same works in turn, in a table of its own.
+// compareLayouts runs the same works in every layout, alternately, in a table of its own each.
 func compareLayouts(ctx context.Context, s *session) (err error) {
 	var all []*layoutCandidate
 	defer func() {
@@ -103,7 +108,8 @@ func compareLayouts(ctx context.Context, s *session) (err error) {
 		}
 	}()
 	for _, kind := range storages() {
-		l := &layoutCandidate{storage: kind, counted: &requestCount{}, times: map[string][]float64{}, costs: map[string]dynajournal.Cost{}}
+		l := &layoutCandidate{storage: kind, counted: &requestCount{}, times: map[string][]float64{},
+			costs: map[string]dynajournal.Cost{}}
 		l.config = s.options.Config
 		l.config.JournalTable = s.tables.config.JournalTable + "-" + kind.name
 		l.config.SnapshotTable, l.config.SequenceShards = l.config.JournalTable+"-snapshot", 0
@@ -143,7 +149,7 @@ func (l *layoutCandidate) open(ctx context.Context) error {
 	return err
 }
 
-// close closes the journal and deletes its tables; those that were not made are no error.
+// close closes the journal and deletes its tables. Missing tables are not an error.
 func (l *layoutCandidate) close(ctx context.Context) error {
 	var err error
 	if l.store != nil {
@@ -162,7 +168,8 @@ func (l *layoutCandidate) round(ctx context.Context, pid string, counts bool) er
 			return fmt.Errorf("%s: %w", work, err)
 		}
 		if took := time.Since(began); counts {
-			l.times[work] = append(l.times[work], float64(took.Microseconds())/float64(time.Millisecond/time.Microsecond))
+			l.times[work] = append(l.times[work],
+				float64(took.Microseconds())/float64(time.Millisecond/time.Microsecond))
 		}
 		after := l.counted.cost()
 		l.costs[work] = dynajournal.Cost{

@@ -12,15 +12,22 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// layoutCosts has what the works of docs/layouts.md cost in each layout.
+// layoutCosts has the cost of the works of docs/layouts.md in each layout.
 var layoutCosts = map[string]map[string]dynajournal.Cost{
-	"native":              costs([3]float64{1010, 0, 1011}, [3]float64{2, 4, 0}, [3]float64{12, 163, 0}, [3]float64{45, 3, 1004}),
-	"shared":              costs([3]float64{1010, 0, 2020}, [3]float64{2, 22, 0}, [3]float64{12, 181, 0}, [3]float64{46, 21, 1003}),
-	"pay":                 costs([3]float64{1010, 0, 1010}, [3]float64{2, 22, 0}, [3]float64{12, 171, 0}, [3]float64{46, 21, 1002}),
-	"hash-key":            costs([3]float64{2000, 0, 2000}, [3]float64{12, 1011, 0}, [3]float64{21, 2001, 0}, [3]float64{1060, 2000, 2000}),
-	"hash-key-unprefixed": costs([3]float64{2000, 0, 2000}, [3]float64{12, 1011, 0}, [3]float64{21, 2001, 0}, [3]float64{1060, 2000, 2000}),
-	"naive":               costs([3]float64{2000, 1000, 1000}, [3]float64{2, 3, 0}, [3]float64{2, 153, 0}, [3]float64{41, 152, 999}),
-	"naive-processor":     costs([3]float64{2000, 1000, 1000}, [3]float64{2, 3, 0}, [3]float64{2, 157, 0}, [3]float64{43, 157, 1000}),
+	"native": costs([3]float64{1010, 0, 1011}, [3]float64{2, 4, 0}, [3]float64{12, 163, 0},
+		[3]float64{45, 3, 1004}),
+	"shared": costs([3]float64{1010, 0, 2020}, [3]float64{2, 22, 0}, [3]float64{12, 181, 0},
+		[3]float64{46, 21, 1003}),
+	"pay": costs([3]float64{1010, 0, 1010}, [3]float64{2, 22, 0}, [3]float64{12, 171, 0},
+		[3]float64{46, 21, 1002}),
+	"hash-key": costs([3]float64{2000, 0, 2000}, [3]float64{12, 1011, 0}, [3]float64{21, 2001, 0},
+		[3]float64{1060, 2000, 2000}),
+	"hash-key-unprefixed": costs([3]float64{2000, 0, 2000}, [3]float64{12, 1011, 0}, [3]float64{21, 2001, 0},
+		[3]float64{1060, 2000, 2000}),
+	"naive": costs([3]float64{2000, 1000, 1000}, [3]float64{2, 3, 0}, [3]float64{2, 153, 0},
+		[3]float64{41, 152, 999}),
+	"naive-processor": costs([3]float64{2000, 1000, 1000}, [3]float64{2, 3, 0}, [3]float64{2, 157, 0},
+		[3]float64{43, 157, 1000}),
 }
 
 // costs are requests, read units and write units of each work, in the order of layoutWorks.
@@ -91,8 +98,9 @@ func counted(engine *embedded.Engine) dynajournal.Cost {
 	return sum
 }
 
-// TestLayoutsStandBesideToday runs the workload; what it counts by the journals' hooks is what the engine counts.
-func TestLayoutsStandBesideToday(t *testing.T) {
+// TestLayoutsAreComparedWithTheNativeOne runs the workload. The counts of the journals' hooks must
+// be those of the engine.
+func TestLayoutsAreComparedWithTheNativeOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: it writes some ten thousand events")
 	}
@@ -123,7 +131,7 @@ func TestLayoutsStandBesideToday(t *testing.T) {
 	}
 }
 
-// TestKeptFiguresOfLayouts compares what docs/layouts.md shows with what is counted now.
+// TestKeptFiguresOfLayouts compares the figures of docs/layouts.md with the current counts.
 func TestKeptFiguresOfLayouts(t *testing.T) {
 	t.Parallel()
 	found := map[string]Figure{}
@@ -143,11 +151,13 @@ func checkLayoutFigures(t *testing.T, found map[string]Figure) {
 				"read-units":  {want.ReadUnits, base.ReadUnits},
 				"write-units": {want.WriteUnits, base.WriteUnits},
 			} {
-				if f := found[strings.Join([]string{layoutWorkload, layout, work, what}, "/")]; f.Value != values[0] || f.Base != values[1] {
+				if f := found[strings.Join([]string{layoutWorkload, layout, work, what},
+					"/")]; f.Value != values[0] || f.Base != values[1] {
 					t.Errorf("%s, %s: %+v, want %v", layout, work, f, values)
 				}
 			}
-			if f := found[strings.Join([]string{layoutWorkload, layout, work, "time"}, "/")]; f.Value <= 0 || f.Base <= 0 {
+			if f := found[strings.Join([]string{layoutWorkload, layout, work, "time"}, "/")]; f.Value <= 0 ||
+				f.Base <= 0 {
 				t.Errorf("%s, %s: %+v", layout, work, f)
 			}
 		}

@@ -15,9 +15,9 @@ import (
 // loadBatch is how many items a BatchWriteItem takes.
 const loadBatch = 25
 
-// load stores entities of n events each, as a journal has them, faster than a journal may: nobody else writes, so nothing has
-// to be fenced. The first event is the journal's own, which enters the entity into the index; the marks come with the recovery at
-// the end.
+// load stores entities of n events each in the form of a journal, faster than a journal can: there
+// are no other writers, so nothing has to be fenced. The journal itself writes the first event,
+// which adds the entity to the index, and the recovery at the end puts the marks.
 func (s *session) load(ctx context.Context, pids []string, n int64) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(preparing)
@@ -47,7 +47,8 @@ func (s *session) loadRest(ctx context.Context, pid string, n int64) error {
 		group.Go(func() error {
 			var puts []types.WriteRequest
 			for seq := first; seq < first+loadBatch && seq <= n; seq++ {
-				event := layout.Event{PersistenceID: pid, SequenceNr: seq, Bytes: payload, SerializerID: bytesSerializer, WriterUUID: loader}
+				event := layout.Event{PersistenceID: pid, SequenceNr: seq, Bytes: payload,
+					SerializerID: bytesSerializer, WriterUUID: loader}
 				puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: s.tables.keys.EncodeEvent(&event)}})
 			}
 			return s.putAll(ctx, puts)
@@ -59,7 +60,7 @@ func (s *session) loadRest(ctx context.Context, pid string, n int64) error {
 const (
 	// bytesSerializer is the serializer of bytes, of Akka and Pekko.
 	bytesSerializer = 4
-	// loader is the writer of what is loaded.
+	// loader is the writer UUID of loaded events.
 	loader = "00000000-0000-4000-8000-000000000000"
 )
 

@@ -32,7 +32,8 @@ func putOnce(b *testing.B) func(*dynamodb.Client) error {
 	return func(client *dynamodb.Client) error { return put(client)(b.Context(), 0) }
 }
 
-// BenchmarkPutItemOverLoopback compares the engine with a server that says the same to everything.
+// BenchmarkPutItemOverLoopback compares the engine with a server that returns the same response to
+// every request.
 func BenchmarkPutItemOverLoopback(b *testing.B) {
 	engine := openTable(b, memory)
 	canned := record(b, engine, putOnce(b))
@@ -41,7 +42,8 @@ func BenchmarkPutItemOverLoopback(b *testing.B) {
 		&candidate{name: "floor", do: put(overLoopback(b, canned)), items: 1})
 }
 
-// BenchmarkPutItemInProcess compares the engine's transport with one that says the same to everything.
+// BenchmarkPutItemInProcess compares the engine's transport with one that returns the same response
+// to every request.
 func BenchmarkPutItemInProcess(b *testing.B) {
 	engine := openTable(b, memory)
 	canned := record(b, engine, putOnce(b))

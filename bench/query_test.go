@@ -26,7 +26,8 @@ func query(client *dynamodb.Client) func(context.Context, int64) error {
 	}
 }
 
-// BenchmarkQueryOf100Items compares the engine with a server that says the same to everything, over loopback.
+// BenchmarkQueryOf100Items compares the engine with a server that returns the same response to
+// every request, over loopback.
 func BenchmarkQueryOf100Items(b *testing.B) {
 	engine := openTable(b, memory)
 	fill := put(dynamodb.NewFromConfig(engine.AWSConfig()))

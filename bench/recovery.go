@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// recoveries are those that a service has all the time: of entities that are new, small, known by a snapshot, of some hundred
-// events, or cut.
+// recoveries are the usual recoveries of a service: of entities that are new, small, have a
+// snapshot, have some hundred events, or have deleted events.
 func recoveries() []workload {
 	const two = 2
 	var all []workload
@@ -30,13 +30,13 @@ func recoveries() []workload {
 // recovery is a kind of them.
 type recovery struct {
 	name string
-	// stored is how many events were ever stored, deleted how many of them are gone, snapshot the number of a snapshot, 0 for
-	// none, and wanted how many events are replayed.
+	// stored is how many events were ever stored, deleted how many of them are gone, snapshot the
+	// number of a snapshot, 0 for none, and wanted how many events are replayed.
 	stored, deleted, snapshot, wanted int64
 }
 
-// run compares a recovery with the Queries, one after the other, that nobody who wants the same can do without: of the
-// snapshot, and of the partitions with events that are wanted.
+// run compares a recovery with the minimal Queries for the same result, one after the other: of the
+// snapshot, and of the partitions with the wanted events.
 func (r recovery) run(ctx context.Context, s *session) error {
 	const entities = 4
 	pids := names(r.name, entities)
@@ -46,7 +46,7 @@ func (r recovery) run(ctx context.Context, s *session) error {
 	var recovered, queried atomic.Int64
 	next := func(n *atomic.Int64) string {
 		i := n.Add(1)
-		if r.stored == 0 { // a new one each time: what was recovered once is no longer new to anybody who remembers
+		if r.stored == 0 { // a new id each time, because a recovered one is no longer new
 			return fmt.Sprintf("%s-%d", r.name, i)
 		}
 		return pids[i%entities]
@@ -87,7 +87,8 @@ func (r recovery) prepare(ctx context.Context, s *session, pids []string) error 
 	}
 	for _, pid := range pids {
 		if r.snapshot > 0 {
-			if _, err := s.journal.SaveSnapshot(ctx, dynajournal.SnapshotMetadata{PersistenceID: pid, SequenceNumber: r.snapshot}, payload); err != nil {
+			if _, err := s.journal.SaveSnapshot(ctx,
+				dynajournal.SnapshotMetadata{PersistenceID: pid, SequenceNumber: r.snapshot}, payload); err != nil {
 				return err
 			}
 		}
@@ -129,7 +130,8 @@ func (r recovery) query(ctx context.Context, s *session, pid string) (int, dynaj
 	var cost dynajournal.Cost
 	if r.snapshot > 0 {
 		var err error
-		if _, cost, err = s.queryKey(ctx, s.tables.config.SnapshotTable, s.tables.keys.Snapshots(pid), layout.AttrSnapshotSeq, 1); err != nil {
+		if _, cost, err = s.queryKey(ctx, s.tables.config.SnapshotTable, s.tables.keys.Snapshots(pid),
+			layout.AttrSnapshotSeq, 1); err != nil {
 			return 0, cost, err
 		}
 	}

@@ -23,8 +23,9 @@ func replays() []workload {
 	}
 }
 
-// replay compares reading all events with the Queries of the same partitions, one after the other for each entity. With several
-// entities it is compared twice: with as many callers of the bare SDK, and with a single one, which queries entity after entity.
+// replay compares reading all events with the Queries of the same partitions, one after the other
+// for each entity. With several entities it is compared twice: with as many callers of the bare
+// SDK, and with a single one, which queries entity after entity.
 func (s *session) replay(ctx context.Context, entities int, events int64) error {
 	pids := names(s.workload, entities)
 	if err := s.load(ctx, pids, events); err != nil {
@@ -47,10 +48,10 @@ func (s *session) replay(ctx context.Context, entities int, events int64) error 
 		}
 		return n, expectEvents(n, int(events))
 	}}
-	var turn sync.Mutex
+	var one sync.Mutex
 	sequential := &candidate{name: "sequential Query", do: func(ctx context.Context, caller int) (int, error) {
-		turn.Lock()
-		defer turn.Unlock()
+		one.Lock()
+		defer one.Unlock()
 		return base.do(ctx, caller)
 	}}
 	candidates := []*candidate{ours, base}
@@ -78,12 +79,13 @@ func expectEvents(got, want int) error {
 	return nil
 }
 
-// query reads events of an entity by the bare SDK, partition by partition, one after the other, and returns how many items
-// there are, and what DynamoDB says it cost.
+// query reads events of an entity with the bare SDK, partition by partition, one after the other.
+// It returns the number of items, and the cost that DynamoDB reports.
 func (s *session) query(ctx context.Context, pid string, from, to int64) (items int, cost dynajournal.Cost, err error) {
 	for p := from / layout.PartitionSize; p <= to/layout.PartitionSize; p++ {
 		number := max(from-p*layout.PartitionSize, 0)
-		n, c, err := s.queryKey(ctx, s.tables.config.JournalTable, s.tables.keys.Partition(pid, p), layout.AttrNum, number)
+		n, c, err := s.queryKey(ctx, s.tables.config.JournalTable, s.tables.keys.Partition(pid, p), layout.AttrNum,
+			number)
 		items, cost = items+n, cost.Add(c)
 		if err != nil {
 			return items, cost, err
@@ -93,7 +95,9 @@ func (s *session) query(ctx context.Context, pid string, from, to int64) (items 
 }
 
 // queryKey reads all items of a key whose number, in the attribute so named, is at least so much.
-func (s *session) queryKey(ctx context.Context, table, key, attribute string, number int64) (items int, cost dynajournal.Cost, err error) {
+func (s *session) queryKey(
+	ctx context.Context, table, key, attribute string, number int64,
+) (items int, cost dynajournal.Cost, err error) {
 	pages := dynamodb.NewQueryPaginator(s.bare, &dynamodb.QueryInput{
 		TableName: &table, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression: aws.String(layout.AttrPar + " = :p AND " + attribute + " >= :n"),

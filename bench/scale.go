@@ -14,13 +14,14 @@ import (
 const (
 	fewestEvents   = 1000
 	fewestEntities = 10
-	// scaleCallers is how many entities write at the same time, if there are so many.
+	// scaleCallers is the largest number of entities that write at the same time.
 	scaleCallers = 64
-	// scaleEvents is how many events an entity has of those that are only stored.
+	// scaleEvents is the number of events of each entity that is only stored.
 	scaleEvents = 1000
 )
 
-// scales are the cost of an event beside ever more stored events, and by ever more entities: tenfold each time.
+// scales measure the cost of an event with a growing number of stored events, and of entities:
+// tenfold in each step.
 func scales(o Options) []workload {
 	const two = 2
 	return []workload{
@@ -56,7 +57,7 @@ func scaleStored(ctx context.Context, s *session) error {
 		if err := appendFirst(ctx, writers); err != nil {
 			return err
 		}
-		const fraction = 20 // so that measuring adds little to what is stored
+		const fraction = 20 // so that the measurement adds little to what is stored
 		if err := s.scaled(ctx, writers, size, max(scaleCallers, size/fraction)); err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ func scaleStored(ctx context.Context, s *session) error {
 	return nil
 }
 
-// scaleWriters measures with ever more entities that live and write in turn.
+// scaleWriters measures with a growing number of entities, which write one after the other.
 func scaleWriters(ctx context.Context, s *session) error {
 	for _, size := range decades(fewestEntities, s.options.Entities) {
 		writers, err := recoverWriters(ctx, s.journal, fmt.Sprintf("scale-entities-%d", size), size)
@@ -94,7 +95,8 @@ func appendFirst(ctx context.Context, writers []*dynajournal.Writer) error {
 	return group.Wait()
 }
 
-// scaled lets writers append in turn, a part of them at the same time, and reports what an event costs.
+// scaled lets the writers append one after the other, with scaleCallers of them at the same time,
+// and reports the cost of an event.
 func (s *session) scaled(ctx context.Context, writers []*dynajournal.Writer, size, operations int) error {
 	callers := min(scaleCallers, len(writers))
 	turns := make([]int, callers)
@@ -128,7 +130,7 @@ func (s *session) scaled(ctx context.Context, writers []*dynajournal.Writer, siz
 	return s.report("write-units", writeUnits, float64(costs.halves.Load())/2/n, putUnits)
 }
 
-// costSum adds up what many callers' events cost.
+// costSum adds up the costs of the events of concurrent callers.
 type costSum struct{ requests, halves atomic.Int64 }
 
 func (c *costSum) add(cost dynajournal.Cost) {

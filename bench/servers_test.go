@@ -39,8 +39,10 @@ func openTable(tb testing.TB, open func() (*embedded.Engine, error)) *embedded.E
 	})
 	_, err = dynamodb.NewFromConfig(engine.AWSConfig()).CreateTable(tb.Context(), &dynamodb.CreateTableInput{
 		TableName: aws.String(tableName), BillingMode: types.BillingModePayPerRequest,
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("sk"), KeyType: types.KeyTypeRange}},
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: "S"}, {AttributeName: aws.String("sk"), AttributeType: "N"}},
+		KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("pk"),
+			KeyType: types.KeyTypeHash}, {AttributeName: aws.String("sk"), KeyType: types.KeyTypeRange}},
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: "S"},
+			{AttributeName: aws.String("sk"), AttributeType: "N"}},
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -50,7 +52,7 @@ func openTable(tb testing.TB, open func() (*embedded.Engine, error)) *embedded.E
 
 func memory() (*embedded.Engine, error) { return embedded.OpenMemory() }
 
-// answer is what an engine said once.
+// answer is a recorded response of an engine.
 type answer struct {
 	header http.Header
 	body   []byte
@@ -83,7 +85,7 @@ type client func(*http.Request) (*http.Response, error)
 // Do calls the function.
 func (c client) Do(request *http.Request) (*http.Response, error) { return c(request) }
 
-// ServeHTTP gives the kept answer to every request.
+// ServeHTTP writes the recorded response to every request.
 func (a answer) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_, _ = io.Copy(io.Discard, request.Body) // a client that went away gets no answer
 	maps.Copy(w.Header(), a.header)
@@ -108,8 +110,8 @@ func (a answer) inProcess(engine *embedded.Engine) *dynamodb.Client {
 	return dynamodb.NewFromConfig(config)
 }
 
-// overLoopback is a client of the SDK that reaches the handler by HTTP over the loopback interface, on connections that
-// it keeps.
+// overLoopback is a client of the SDK that reaches the handler by HTTP over the loopback interface,
+// on connections that it keeps.
 func overLoopback(b *testing.B, handler http.Handler) *dynamodb.Client {
 	b.Helper()
 	server := httptest.NewServer(handler)

@@ -10,7 +10,7 @@ import (
 // storage is a layout with the kind of tables that it is measured in.
 type storage struct {
 	name string
-	// lastStays says that the last event can't be deleted.
+	// lastStays reports that the last event can't be deleted.
 	lastStays bool
 	create    func(ctx context.Context, config dynajournal.Config) error
 	remove    func(ctx context.Context, config dynajournal.Config) error
@@ -19,7 +19,7 @@ type storage struct {
 
 // store is an open journal of any layout.
 type store interface {
-	// recover hands out the writer of a persistence id, and says how many events were replayed before.
+	// recover returns the writer of a persistence id, and how many events were replayed.
 	recover(ctx context.Context, pid string) (entity, int, error)
 	Close() error
 }
@@ -27,7 +27,7 @@ type store interface {
 // entity is a writer of any layout.
 type entity interface {
 	Append(ctx context.Context, events ...any) (dynajournal.AppendResult, error)
-	// remove deletes all events up to a number for good, and says how many.
+	// remove deletes all events up to a number permanently, and returns how many.
 	remove(ctx context.Context, to int64) (int64, error)
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// tables are the tables of a run: those of a native journal, and one for the bare SDK, which has the
-// same key and no index.
+// tables are the tables of a run: those of a native journal, and one for the bare SDK, which has
+// the same key and no index.
 type tables struct {
 	config dynajournal.Config
 	// bare is the name of the table for the bare SDK.
@@ -29,7 +29,7 @@ const (
 	tablePrefix = "dynajournal-bench-"
 	// tableTimeout limits the time to make a table, and the time to delete all of them at the end.
 	tableTimeout = 5 * time.Minute
-	nativeShards  = 1
+	nativeShards = 1
 )
 
 func newTables(config dynajournal.Config) *tables {
@@ -38,7 +38,8 @@ func newTables(config dynajournal.Config) *tables {
 	if config.JournalName == "" {
 		config.JournalName = dynajournal.DefaultJournalName
 	}
-	return &tables{config: config, bare: name + "-bare", keys: layout.Keys{Journal: config.JournalName, Shards: nativeShards}}
+	return &tables{config: config, bare: name + "-bare",
+		keys: layout.Keys{Journal: config.JournalName, Shards: nativeShards}}
 }
 
 // open makes the tables and opens the journals.
@@ -96,7 +97,8 @@ func createTable(ctx context.Context, client *dynamodb.Client, name string) erro
 		},
 	})
 	if err == nil {
-		err = dynamodb.NewTableExistsWaiter(client).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name}, tableTimeout)
+		err = dynamodb.NewTableExistsWaiter(client).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &name},
+			tableTimeout)
 	}
 	if err != nil {
 		return fmt.Errorf("create table %q: %w", name, err)

@@ -33,8 +33,9 @@ var payload = func() []byte {
 	return p
 }()
 
-// writes are single events by 1, 64, 256 and 1,024 entities, each with one write under way, and atomic writes of ten; with and
-// without group commit, but for the first, where nobody is to share with.
+// writes measure single events by 1, 64, 256 and 1,024 entities, each with one write in flight, and
+// atomic writes of ten events. All but the first are measured with and without group commit: a
+// single entity shares its requests with nobody.
 func writes() []workload {
 	const two, three, four = 2, 3, 4
 	all := []workload{{"write-1", two, writeLatency}}
@@ -46,7 +47,7 @@ func writes() []workload {
 	return append(all, workload{"write-batch-10", four, writeBatches})
 }
 
-// writeLatency compares an event with an unconditional PutItem, as nobody needs less.
+// writeLatency compares an event with an unconditional PutItem, the cheapest write.
 func writeLatency(ctx context.Context, s *session) error {
 	writers, err := recoverWriters(ctx, s.journal, s.workload, 1)
 	if err != nil {
@@ -95,7 +96,8 @@ func (s *session) bothWriters(ctx context.Context, entities int) (grouped, singl
 	return grouped, single, err
 }
 
-// writeBatches compares atomic writes with as many conditional PutItems, at the same time and one after the other.
+// writeBatches compares atomic writes with as many conditional PutItems, at the same time and one
+// after the other.
 func writeBatches(ctx context.Context, s *session) error {
 	grouped, single, err := s.bothWriters(ctx, 1)
 	if err != nil {
@@ -155,7 +157,7 @@ func recoverWriters(ctx context.Context, j *dynajournal.Journal, prefix string, 
 	return writers, group.Wait()
 }
 
-// preparing is how many requests prepare at a time what is then measured.
+// preparing is the number of concurrent requests that prepare a measurement.
 const preparing = 16
 
 // appends is appending single events; each caller has a writer.
@@ -166,7 +168,7 @@ func appends(writers []*dynajournal.Writer) *candidate {
 	}}
 }
 
-// condition says whether a put is to fail where something stands.
+// condition selects whether a put fails if its key exists.
 type condition bool
 
 const (

@@ -20,12 +20,15 @@ func build(ctx context.Context, folder string) (command string, java []string, e
 		return "", nil, err
 	}
 	target := filepath.Join(folder, "interop")
-	if _, err := output(ctx, filepath.Join(root, "interop"), "mvn", "-q", "-B", "-Dinterop.target="+target, "package"); err != nil {
+	if _, err := output(ctx, filepath.Join(root, "interop"), "mvn", "-q", "-B", "-Dinterop.target="+target,
+		"package"); err != nil {
 		return "", nil, err
 	}
 	classes := filepath.Join(target, "interop.jar") + string(os.PathListSeparator) + filepath.Join(target, "lib", "*")
-	// The JVM's own choice of collector and compilers. Only its heap is bounded, as otherwise it takes a quarter of the machine.
-	return command, []string{"java", "-Xmx512m", "-Daws.java.v1.disableDeprecationAnnouncement=true", "-cp", classes}, nil
+	// The JVM chooses its collector and compilers. Only its heap is limited, which would otherwise
+	// be a quarter of the machine's memory.
+	return command, []string{"java", "-Xmx512m", "-Daws.java.v1.disableDeprecationAnnouncement=true", "-cp",
+		classes}, nil
 }
 
 // output runs a program to its end.

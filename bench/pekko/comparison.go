@@ -12,12 +12,13 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// race has the services that do the same, on one engine.
+// comparison has the services that it compares, all on one engine.
 type comparison struct {
 	options options
 	folder  string
 	engine  *service
-	// pekko is the plug-in's, shared the journal's in the same tables, native the journal's in tables of its own.
+	// pekko is the plug-in's, shared the journal's in the same tables, native the journal's in
+	// tables of its own.
 	pekko, shared, native *service
 }
 
@@ -81,7 +82,7 @@ func (c *comparison) services() []*service { return []*service{c.pekko, c.shared
 
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, "… "+format+"\n", args...) }
 
-// measure is a figure taken from answers, of which goal says what is wanted of the ratio to Pekko's.
+// measure computes a figure from answers. goal is the intended ratio to Pekko's figure.
 type measure struct {
 	name, unit, goal string
 	of               func(answer) float64
@@ -119,13 +120,14 @@ func (c *comparison) run(ctx context.Context) (*table, error) {
 	return t, nil
 }
 
-// warmUp lets the JVM compile what is measured.
+// warmUp lets the JVM compile the code that is measured.
 func (c *comparison) warmUp(ctx context.Context, _ *table) error {
 	const times = 4
 	for _, s := range c.services() {
 		say("warming up %s", s.name)
 		for i := range times {
-			q := request{Op: "loadPersist", Prefix: fmt.Sprintf("warm-%s-%d", s.name, i), Entities: 64, Seconds: c.options.seconds}
+			q := request{Op: "loadPersist", Prefix: fmt.Sprintf("warm-%s-%d", s.name, i), Entities: 64,
+				Seconds: c.options.seconds}
 			if _, err := s.ask(ctx, q); err != nil {
 				return err
 			}
@@ -140,8 +142,11 @@ func (c *comparison) warmUp(ctx context.Context, _ *table) error {
 	return nil
 }
 
-// compare asks all services in turns, so many times in each turn, and adds the medians of the turns to the table.
-func (c *comparison) compare(ctx context.Context, t *table, times int, ask func(s *service, round int) request, measures ...measure) error {
+// compare asks all services alternately, the given number of times in each round, and adds the
+// medians of the rounds to the table.
+func (c *comparison) compare(
+	ctx context.Context, t *table, times int, ask func(s *service, round int) request, measures ...measure,
+) error {
 	answers := make([][]answer, len(c.services()))
 	for round := range c.options.rounds {
 		for i := range answers {
@@ -171,9 +176,9 @@ func (c *comparison) compare(ctx context.Context, t *table, times int, ask func(
 
 const (
 	once = 1
-	// replayedATurn is how many events are replayed in a turn at least: a turn is not over in a moment, nor are its first
-	// requests much of it.
-	replayedATurn = 250_000
+	// replayedPerRound is the minimum number of events that a round of replaying reads, so that its
+	// first requests are only a small part of it.
+	replayedPerRound = 250_000
 )
 
 func median(answers []answer, of func(answer) float64) float64 {
@@ -193,14 +198,15 @@ func (c *comparison) persist(entities int) func(context.Context, *table) error {
 			goal = "" // there is nothing to put together
 		}
 		return c.compare(ctx, t, once, func(s *service, round int) request {
-			return request{Op: "loadPersist", Prefix: fmt.Sprintf("persist-%d-%s-%d", entities, s.name, round), Entities: entities, Seconds: c.options.seconds}
+			return request{Op: "loadPersist", Prefix: fmt.Sprintf("persist-%d-%s-%d", entities, s.name, round),
+				Entities: entities, Seconds: c.options.seconds}
 		},
 			measure{what + ": events", perSecond, goal, rate}, measure{what + ": p50", microsecond, "", p50},
 			measure{what + ": p99", microsecond, "", p99}, measure{what + ": client CPU an event", microsecond, "", cpu})
 	}
 }
 
-// fill stores the same in both journals; the plug-in reads what the journal wrote.
+// fill stores the same events in both journals. The plug-in reads those of the shared journal.
 func (c *comparison) fill(ctx context.Context, q request) error {
 	q.Op = "fill"
 	for _, s := range []*service{c.shared, c.native} {
@@ -219,7 +225,7 @@ func (c *comparison) replay(entities, events int) func(context.Context, *table) 
 			return err
 		}
 		what := fmt.Sprintf("replay, %d × %d events", entities, events)
-		return c.compare(ctx, t, replayedATurn/(entities*events)+1, func(*service, int) request { return request{Op: "loadReplay", Prefix: prefix, Entities: entities} },
+		return c.compare(ctx, t, replayedPerRound/(entities*events)+1, func(*service, int) request { return request{Op: "loadReplay", Prefix: prefix, Entities: entities} },
 			measure{what + ": events", perSecond, "at least 3", rate}, measure{what + ": client CPU an event", microsecond, "", cpu})
 	}
 }
@@ -245,7 +251,7 @@ func (c *comparison) recover(what string, entities int, q request) func(context.
 	}
 }
 
-// memory is what all the work before has left.
+// memory is the resident memory after all the work before.
 func (c *comparison) memory(ctx context.Context, t *table) error {
 	const bytes = 1 << 20
 	return c.compare(ctx, t, once, func(*service, int) request { return request{Op: "memory"} },

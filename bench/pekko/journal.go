@@ -27,7 +27,8 @@ const (
 	native = "native"
 )
 
-// configOf is the configuration of a kind of journal: the shared one is where the plug-in has its own.
+// configOf returns the configuration of a kind of journal. The shared one is in the tables of the
+// plug-in.
 func configOf(kind, endpoint string) (dynajournal.Config, dynajournal.TableOptions) {
 	c := dynajournal.Config{Endpoint: endpoint, AccessKeyID: "bench", SecretAccessKey: "bench"}
 	if kind == native {
@@ -37,7 +38,7 @@ func configOf(kind, endpoint string) (dynajournal.Config, dynajournal.TableOptio
 	return c, dynajournal.TableOptions{SharedWithJVM: true}
 }
 
-// journalService does what it is asked to with a journal, as the Java program does with the plug-in.
+// journalService executes requests with a journal, as the Java program does with the plug-in.
 type journalService struct {
 	journal *dynajournal.Journal
 	payload []byte
@@ -55,7 +56,7 @@ func serve(ctx context.Context, kind, endpoint string, in io.Reader, out io.Writ
 	if err != nil {
 		return fmt.Errorf("open the journal: %w", err)
 	}
-	defer func() { _ = j.Close() }() // nothing is under way
+	defer func() { _ = j.Close() }() // nothing is in flight
 	s := journalService{journal: j, payload: make([]byte, eventBytes)}
 	_, _ = rand.Read(s.payload) // which never fails
 	lines := bufio.NewScanner(in)
@@ -98,7 +99,8 @@ func (s *journalService) do(ctx context.Context, r request) (answer, error) {
 
 func (r request) pid(i int) string { return fmt.Sprintf("%s-%d", r.Prefix, i) }
 
-// fill stores events in entities, and before the last five of them a snapshot if there are to be some.
+// fill stores events in entities, and before the last five of them a snapshot if there are to be
+// some.
 func (s *journalService) fill(ctx context.Context, r request) error {
 	const afterSnapshot = 5
 	group, ctx := errgroup.WithContext(ctx)
@@ -109,7 +111,8 @@ func (s *journalService) fill(ctx context.Context, r request) error {
 			for n := 1; err == nil && n <= r.Events; n++ {
 				_, err = w.Append(ctx, s.payload)
 				if err == nil && r.Snapshots && n == r.Events-afterSnapshot {
-					_, err = s.journal.SaveSnapshot(ctx, dynajournal.SnapshotMetadata{PersistenceID: r.pid(i), SequenceNumber: int64(n)}, s.payload)
+					_, err = s.journal.SaveSnapshot(ctx,
+						dynajournal.SnapshotMetadata{PersistenceID: r.pid(i), SequenceNumber: int64(n)}, s.payload)
 				}
 			}
 			return err
@@ -207,7 +210,7 @@ func (s *journalService) all(ctx context.Context, n int, one func(ctx context.Co
 	return group.Wait()
 }
 
-// measuring is what was when something began.
+// measuring has the state at the begin of a measurement.
 type measuring struct {
 	began time.Time
 	cpu   time.Duration
@@ -216,10 +219,11 @@ type measuring struct {
 func begin() measuring { return measuring{time.Now(), processorTime()} }
 
 func (m measuring) end(count int64) answer {
-	return answer{Count: float64(count), Seconds: time.Since(m.began).Seconds(), CPUSeconds: (processorTime() - m.cpu).Seconds()}
+	return answer{Count: float64(count), Seconds: time.Since(m.began).Seconds(),
+		CPUSeconds: (processorTime() - m.cpu).Seconds()}
 }
 
-// processorTime is what this process has had of all processors.
+// processorTime returns the processor time of this process, on all processors.
 func processorTime() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
@@ -228,7 +232,7 @@ func processorTime() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// latencies are those of operations at the same time. The zero value is ready for use.
+// latencies collects the latencies of concurrent operations. The zero value is ready for use.
 type latencies struct {
 	mu     sync.Mutex
 	values *hdrhistogram.Histogram

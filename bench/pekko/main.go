@@ -1,5 +1,6 @@
-// Command pekko measures the same work done by the real Pekko plug-in and by this journal: on one served engine, in one run, in
-// turns. It builds what it needs (Java 17 and Maven have to be there), and prints one table.
+// Command pekko measures the same work done by the real Pekko plug-in and by this journal,
+// alternately on one served engine in one run. It builds what it needs (Java 17 and Maven must be
+// installed), and prints one table.
 //
 //	go run ./bench/pekko
 package main
@@ -20,7 +21,7 @@ func main() {
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "pekko:", err)
 		stop()
-		os.Exit(1) //nolint:gocritic // what was deferred is done
+		os.Exit(1) //nolint:gocritic // the deferred calls are done
 	}
 }
 
@@ -30,16 +31,17 @@ type options struct {
 	seconds float64
 	json    bool
 
-	// service and endpoint make this process the journal's side of the race: it does what it is asked to on standard input.
+	// service and endpoint make this process a service of the journal, which executes the requests
+	// on its standard input.
 	service, endpoint string
 }
 
 func run(ctx context.Context) error {
 	var o options
-	flag.IntVar(&o.rounds, "rounds", 3, "how often each takes its turn")
-	flag.Float64Var(&o.seconds, "seconds", 3, "how long a turn of persisting is")
-	flag.BoolVar(&o.json, "json", false, "print a JSON object a line in place of the table")
-	flag.StringVar(&o.service, "service", "", "internal: be the service of this kind of journal")
+	flag.IntVar(&o.rounds, "rounds", 3, "number of rounds of each candidate")
+	flag.Float64Var(&o.seconds, "seconds", 3, "duration of a round of persisting")
+	flag.BoolVar(&o.json, "json", false, "print a JSON object per line instead of the table")
+	flag.StringVar(&o.service, "service", "", "internal: run as the service of this kind of journal")
 	flag.StringVar(&o.endpoint, "endpoint", "", "internal: the service's endpoint")
 	flag.Parse()
 	switch {

@@ -14,19 +14,22 @@ import (
 	"time"
 )
 
-// request is what a service is asked for: the Java program of interop, or the journal's in this one.
+// request is a request to a service: to the Java program of interop, or to the journal's service in
+// this program.
 type request struct {
 	Op string `json:"op"`
-	// Prefix begins the persistence ids, which go on with a hyphen and a number from 0 to Entities-1.
+	// Prefix begins the persistence ids, which go on with a hyphen and a number from 0 to
+	// Entities-1.
 	Prefix   string `json:"prefix,omitempty"`
 	Entities int    `json:"entities,omitempty"`
-	// Seconds is how long to persist, Snapshots whether to load one first, Events how many to store in each entity.
+	// Seconds is how long to persist, Snapshots whether to load one first, Events how many to store
+	// in each entity.
 	Seconds   float64 `json:"seconds,omitempty"`
 	Snapshots bool    `json:"snapshots,omitempty"`
 	Events    int     `json:"events,omitempty"`
 }
 
-// answer is what it has come to.
+// answer is the result of a request.
 type answer struct {
 	Failure string `json:"failure,omitempty"`
 	// Count is how many events were persisted or replayed.
@@ -51,7 +54,7 @@ type service struct {
 
 // start starts a process whose output is read line by line.
 func start(name string, args ...string) (*service, error) {
-	// Not bound to a context: it ends with its input, after what it is doing.
+	// Not bound to a context: it ends when its input ends, after the current request.
 	s := &service{name: name, process: exec.CommandContext(context.Background(), args[0], args[1:]...)} //nolint:gosec // our own
 	s.process.Stderr = os.Stderr
 	var err error
@@ -94,7 +97,7 @@ func (s *service) ask(ctx context.Context, r request) (answer, error) {
 	return a, nil
 }
 
-// stopPatience is how long a process may take to end.
+// stopPatience is the longest time that a process may take to end.
 const stopPatience = 20 * time.Second
 
 // stop ends a process by the end of its input, a server by a signal.

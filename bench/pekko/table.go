@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// row is one figure of each service, and what is wanted of the ratios to Pekko's.
+// row has a figure of each service, and the intended ratio to Pekko's figure.
 type row struct {
 	Name   string  `json:"name"`
 	Unit   string  `json:"unit"`
@@ -33,7 +33,8 @@ func (t *table) print(w io.Writer, asJSON bool) error {
 	var text strings.Builder
 	text.WriteString("| what | unit | Pekko | shared | ratio | native | ratio | goal |\n|---|---|---|---|---|---|---|---|\n")
 	for _, r := range t.rows {
-		fmt.Fprintf(&text, "| %s | %s | %.0f | %.0f | %.2f | %.0f | %.2f | %s |\n", r.Name, r.Unit, r.Pekko, r.Shared, r.Shared/r.Pekko, r.Native, r.Native/r.Pekko, r.Goal)
+		fmt.Fprintf(&text, "| %s | %s | %.0f | %.0f | %.2f | %.0f | %.2f | %s |\n", r.Name, r.Unit, r.Pekko,
+			r.Shared, r.Shared/r.Pekko, r.Native, r.Native/r.Pekko, r.Goal)
 	}
 	if _, err := io.WriteString(w, text.String()); err != nil {
 		return fmt.Errorf("print: %w", err)

@@ -1,6 +1,7 @@
-// Command plot draws the plots of docs/benchmarks.md and docs/layouts.md from the figures beside it, which `dynajournal bench`,
-// bench/pekko and the test of hot keys have printed as JSON. It is a module of its own, which knows nothing of the journal: what it draws with stays out of the journal's
-// dependencies, and nothing has to be replaced.
+// Command plot draws the plots of docs/benchmarks.md and docs/layouts.md from the files in
+// bench/figures, which `dynajournal bench`, bench/pekko and the test of hot keys have printed as
+// JSON. It is a separate module, so that its drawing libraries are no dependencies of the journal,
+// and it does not import the journal.
 //
 //	cd bench/plot && go run . -figures ../figures -out ../../docs/plots
 package main
@@ -88,7 +89,8 @@ func read[T any](path string, into *[]T) error {
 
 const width, height = 16 * vg.Centimeter, 10 * vg.Centimeter
 
-// scale draws what an event costs beside ever more of something, of the bare SDK's cost.
+// scale draws the cost of an event for a growing number of something, relative to the bare SDK's
+// cost.
 func scale(figures []figure, workload, what, path string) error {
 	p := plot.New()
 	p.Title.Text = "What an event costs, in parts of a bare PutItem"
@@ -118,11 +120,11 @@ func scale(figures []figure, workload, what, path string) error {
 	if err := plotutil.AddLinePoints(p, lines...); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	p.Y.Max = max(p.Y.Max, 1.5) // so that the legend has room
+	p.Y.Max = max(p.Y.Max, 1.5) // space for the legend
 	return p.Save(width, height, path)
 }
 
-// writes draws events a second beside those of the bare SDK.
+// writes draws events per second next to those of the bare SDK.
 func writes(figures []figure, path string) error {
 	p := plot.New()
 	p.Title.Text = "Events a second, in parts of bare conditional PutItems"
@@ -145,7 +147,7 @@ func writes(figures []figure, path string) error {
 	return p.Save(width, height, path)
 }
 
-// beside draws what the journal does in parts of the plug-in's.
+// beside draws the journal's figures relative to the plug-in's.
 func beside(figures []compared, path string) error {
 	p := plot.New()
 	p.Title.Text = "Events a second, in parts of the Pekko plug-in's"
@@ -171,8 +173,8 @@ func beside(figures []compared, path string) error {
 	return p.Save(width, height, path)
 }
 
-// hotKeys draws events a second by how many entities are busy at once, for each layout. Layouts that write as much lie on one
-// line, so they are drawn as one.
+// hotKeys draws events a second by how many entities are busy at once, for each layout. Layouts
+// that write as much lie on one line, so they are drawn as one.
 func hotKeys(figures []figure, path string) error {
 	p := plot.New()
 	p.Title.Text = "Events of 20 KB a second, 1,000 write units a second for a partition key"
@@ -208,11 +210,11 @@ func hotKeys(figures []figure, path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	p.X.Tick.Marker = ticks
-	p.Y.Min, p.Y.Max = 10, 100_000 // so that the legend has room
+	p.Y.Min, p.Y.Max = 10, 100_000 // space for the legend
 	return p.Save(width, height, path)
 }
 
-// bars draws groups of bars beside each other, and a line at 1.
+// bars draws groups of bars next to each other, and a line at 1.
 func bars(p *plot.Plot, names []string, groups ...plotter.Values) error {
 	const thick = 20
 	for i, values := range groups {
@@ -230,6 +232,6 @@ func bars(p *plot.Plot, names []string, groups ...plotter.Values) error {
 	p.Add(one)
 	p.Legend.Top = true
 	p.Y.Min = 0
-	p.Y.Max *= 1.25 // so that the legend has room
+	p.Y.Max *= 1.25 // space for the legend
 	return nil
 }
