@@ -357,7 +357,7 @@ func TestFailuresAreOneLineAndAStatus(t *testing.T) {
 		"an address that can't be had": {[]string{"serve", "--memory", "--addr", "192.0.2.1:0"},
 			statusFailed, "listen on"},
 		"an address that can't be": {[]string{"serve", "--memory", "--addr", "127.0.0.1:99999"},
-			statusUsage, "the port is no number"},
+			statusUsage, "the port is not a number"},
 		"a folder that is none": {[]string{"--data", conf, "highest", "a"}, statusFailed,
 			"application.conf"},
 	} {

@@ -19,7 +19,7 @@ type (
 	}
 )
 
-// booked is the event of the ledger: one leg of a transfer. The legs of a transfer add up to nothing.
+// booked is the event of the ledger: one leg of a transfer. The legs of a transfer add up to zero.
 type booked struct {
 	Account string `json:"account"`
 	Cents   int64  `json:"cents"`
@@ -60,7 +60,7 @@ func recoverAccount(ctx context.Context, j *dynajournal.Journal, id string) (*ac
 	return a, nil
 }
 
-// apply takes an event into the state.
+// apply applies a stored event to the state.
 func (a *account) apply(e dynajournal.Event) error {
 	payload, err := e.Payload()
 	if err != nil {
@@ -93,12 +93,12 @@ func (a *account) move(ctx context.Context, cents int64) (dynajournal.Cost, erro
 	}
 	written, err := a.writer.Append(ctx, event)
 	if err != nil {
-		return written.Cost, err //nolint:wrapcheck // it is shown as it is
+		return written.Cost, err //nolint:wrapcheck // shown unchanged
 	}
 	return written.Cost, a.evolve(event)
 }
 
-// ledger is the entity that has every transfer between accounts.
+// ledger is the entity with all transfers between accounts.
 type ledger struct {
 	id       string
 	writer   *dynajournal.Writer
@@ -125,7 +125,7 @@ func (l *ledger) evolve(leg booked) {
 	l.legs++
 }
 
-// sum is what all accounts have won and lost by transfers: nothing, if no transfer is there in part.
+// sum returns the sum of all bookings: zero, unless a transfer is stored in part.
 func (l *ledger) sum() int64 {
 	sum := int64(0)
 	for _, cents := range l.balances {
@@ -148,7 +148,7 @@ func (l *ledger) book(ctx context.Context, transfers ...transfer) (dynajournal.A
 	}
 	written, err := l.writer.Append(ctx, legs...)
 	if err != nil {
-		return written, err //nolint:wrapcheck // it is shown as it is
+		return written, err //nolint:wrapcheck // shown unchanged
 	}
 	for _, leg := range legs {
 		if leg, ok := leg.(booked); ok {
@@ -158,7 +158,7 @@ func (l *ledger) book(ctx context.Context, transfers ...transfer) (dynajournal.A
 	return written, nil
 }
 
-// money shows cents.
+// money formats cents.
 func money(cents int64) string {
 	const inUnit = 100
 	sign := ""

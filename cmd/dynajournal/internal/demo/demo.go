@@ -1,5 +1,5 @@
-// Package demo shows the main job of a journal end to end, with a small bank on an embedded engine. It checks everything
-// that it shows.
+// Package demo demonstrates a journal end to end, with a small bank on an embedded engine. It
+// checks everything that it shows.
 package demo
 
 import (
@@ -14,38 +14,40 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// Options say where the demo plays.
+// Options select where the demo runs.
 type Options struct {
 	// AWS is the engine's configuration.
 	AWS aws.Config
-	// IDSuffix ends every persistence id, so that a second run on the same data begins with new entities.
+	// IDSuffix is the suffix of every persistence id, so that a second run on the same data begins
+	// with new entities.
 	IDSuffix string
-	// Out takes the text. Color adds the escapes of a terminal.
+	// Out is where the text is written. With Color it has the escapes of a terminal.
 	Out   io.Writer
 	Color bool
 }
 
-// steps are what the demo shows, in order. Each goes on from where the one before has left the stage.
+// steps are the parts of the demo, in order. Each continues with the state that the one before has
+// left.
 var steps = []struct {
 	title string
-	play  func(*stage, context.Context) error
+	run   func(*scene, context.Context) error
 }{
-	{"A bank opens: six accounts take commands at once", (*stage).openBank},
-	{"The process dies: one answer never comes, one transfer is cut in half", (*stage).crash},
-	{"Two writers, one account: only one can write", (*stage).fence},
-	{"Transfers are atomic, however many and wherever they lie", (*stage).transfers},
-	{"A snapshot spares a recovery the past", (*stage).saveState},
-	{"Old events are deleted, their numbers stay taken", (*stage).deleteOld},
-	{"Everything is listed and verified", (*stage).look},
+	{"A bank opens: six accounts take commands at once", (*scene).openBank},
+	{"The process dies: one answer never comes, one transfer is cut in half", (*scene).crash},
+	{"Two writers, one account: only one can write", (*scene).fence},
+	{"Transfers are atomic, however many and wherever they lie", (*scene).transfers},
+	{"A snapshot spares a recovery the past", (*scene).saveState},
+	{"Old events are deleted, their numbers stay taken", (*scene).deleteOld},
+	{"Everything is listed and verified", (*scene).verify},
 }
 
-// Run plays the demo, and fails if something that it shows does not hold.
+// Run runs the demo. It fails if something that it shows does not hold.
 func Run(ctx context.Context, o Options) (err error) {
 	registry, err := newRegistry()
 	if err != nil {
 		return err
 	}
-	s := &stage{
+	s := &scene{
 		screen:   &screen{w: o.Out, color: o.Color},
 		idSuffix: o.IDSuffix,
 		registry: registry,
@@ -60,7 +62,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer func() { err = errors.Join(err, s.journal.Close()) }()
 	for i, step := range steps {
 		s.screen.title(fmt.Sprintf("%d. %s", i+1, step.title))
-		if err := step.play(s, ctx); err != nil {
+		if err := step.run(s, ctx); err != nil {
 			return fmt.Errorf("step %d: %w", i+1, err)
 		}
 	}
@@ -69,46 +71,47 @@ func Run(ctx context.Context, o Options) (err error) {
 	return s.screen.end()
 }
 
-// stage is what the steps work with.
-type stage struct {
+// scene is the state of the demo.
+type scene struct {
 	screen   *screen
 	idSuffix string
 	registry *serialization.Registry
 	engine   aws.Config
 
-	// journal is that of the process that runs now, wire its way to the engine.
+	// journal is that of the current process, network the connection of the process to the engine.
 	journal *dynajournal.Journal
-	wire    *wire
+	network *network
 
 	accounts []*account
 	ledger   *ledger
 	costs    []costLine
 }
 
-// costLine is what an operation has cost.
+// costLine is the cost of an operation.
 type costLine struct {
 	what string
 	cost dynajournal.Cost
 }
 
-func (s *stage) spent(what string, c dynajournal.Cost) { s.costs = append(s.costs, costLine{what, c}) }
+func (s *scene) spent(what string, c dynajournal.Cost) { s.costs = append(s.costs, costLine{what, c}) }
 
-// start starts a process: a journal with a wire of its own, and no state. The one that is going to die puts each event by a
-// request of its own, so that one leg of a transfer can get lost.
-func (s *stage) start(ctx context.Context, groupCommit dynajournal.GroupCommit) error {
-	w := newWire(s.engine.HTTPClient)
-	config := dynajournal.Config{AWS: s.engine, Serialization: s.registry, GroupCommit: groupCommit, Retries: -1} // what dies does not try again
-	config.AWS.HTTPClient = w
+// start starts a process: a journal with a network of its own, and no state. The process that is
+// going to die puts each event with a request of its own, so that one leg of a transfer can get
+// lost.
+func (s *scene) start(ctx context.Context, groupCommit dynajournal.GroupCommit) error {
+	n := newNetwork(s.engine.HTTPClient)
+	config := dynajournal.Config{AWS: s.engine, Serialization: s.registry, GroupCommit: groupCommit, Retries: -1} // a process that dies does not retry
+	config.AWS.HTTPClient = n
 	j, err := dynajournal.Open(ctx, config)
 	if err != nil {
 		return fmt.Errorf("start a process: %w", err)
 	}
-	s.journal, s.wire = j, w
+	s.journal, s.network = j, n
 	return nil
 }
 
 // check shows a claim, or fails if it does not hold.
-func (s *stage) check(holds bool, format string, args ...any) error {
+func (s *scene) check(holds bool, format string, args ...any) error {
 	claim := fmt.Sprintf(format, args...)
 	if !holds {
 		return fmt.Errorf("this does not hold: %s", claim)

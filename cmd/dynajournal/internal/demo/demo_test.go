@@ -34,7 +34,8 @@ func TestRunShowsEverythingAndEnds(t *testing.T) {
 	var out strings.Builder
 	config := open(t)
 	for _, suffix := range []string{"", "-again"} {
-		if err := demo.Run(t.Context(), demo.Options{AWS: config, Out: &out, IDSuffix: suffix, Color: suffix != ""}); err != nil {
+		if err := demo.Run(t.Context(), demo.Options{AWS: config, Out: &out, IDSuffix: suffix,
+			Color: suffix != ""}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,7 +49,7 @@ func TestRunShowsEverythingAndEnds(t *testing.T) {
 	}
 }
 
-// careless is a store that puts without looking whether something stands there.
+// careless is a store that puts without checking its condition.
 type careless struct{ engine aws.HTTPClient }
 
 func (c careless) Do(request *http.Request) (*http.Response, error) {
@@ -60,7 +61,8 @@ func (c careless) Do(request *http.Request) (*http.Response, error) {
 	if err = errors.Join(err, request.Body.Close()); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"ConditionExpression", "ExpressionAttributeValues", "ReturnValuesOnConditionCheckFailure"} {
+	for _, name := range []string{"ConditionExpression", "ExpressionAttributeValues",
+		"ReturnValuesOnConditionCheckFailure"} {
 		delete(content, name)
 	}
 	body, err := json.Marshal(content)

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// screen shows the demo; it keeps the first error of writing until the end.
+// screen writes the text of the demo. It keeps the first error of writing until the end.
 type screen struct {
 	w     io.Writer
 	color bool
@@ -40,10 +40,10 @@ func (s *screen) title(text string) { s.printf("\n%s\n", s.paint(bold, text)) }
 
 func (s *screen) say(format string, args ...any) { s.printf("  %s\n", fmt.Sprintf(format, args...)) }
 
-// failed shows an error that was to be expected.
+// failed shows an expected error.
 func (s *screen) failed(err error) { s.printf("  %s\n", s.paint(red, "! "+err.Error())) }
 
-// checked shows what was checked.
+// checked shows a claim that was checked.
 func (s *screen) checked(claim string) {
 	mark := "ok:"
 	if s.color {
@@ -52,7 +52,7 @@ func (s *screen) checked(claim string) {
 	s.printf("  %s %s\n", s.paint(green, mark), claim)
 }
 
-// table shows rows in columns: the first is on the left, numbers after it on the right.
+// table shows rows in columns. The first column is aligned to the left, the others to the right.
 func (s *screen) table(head []string, rows [][]string) {
 	width := make([]int, len(head))
 	for _, row := range append([][]string{head}, rows...) {
@@ -81,7 +81,8 @@ func (s *screen) table(head []string, rows [][]string) {
 func (s *screen) costs(lines []costLine) {
 	rows := make([][]string, len(lines))
 	for i, l := range lines {
-		rows[i] = []string{l.what, fmt.Sprint(l.cost.Requests), fmt.Sprint(l.cost.ReadUnits), fmt.Sprint(l.cost.WriteUnits)}
+		rows[i] = []string{l.what, fmt.Sprint(l.cost.Requests), fmt.Sprint(l.cost.ReadUnits),
+			fmt.Sprint(l.cost.WriteUnits)}
 	}
 	s.table([]string{"", "requests", "read units", "write units"}, rows)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // crash kills the process in the middle of two writes, and recovers in another one.
-func (s *stage) crash(ctx context.Context) error {
+func (s *scene) crash(ctx context.Context) error {
 	anna := s.accounts[0]
 	acknowledged, events := anna.balance, anna.events
 	if err := s.loseAnswer(ctx, anna); err != nil {
@@ -20,8 +20,8 @@ func (s *stage) crash(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.screen.say("The process is killed here. Its state, its writers and its wire are gone.")
-	died := s.wire
+	s.screen.say("The process is killed here. Its state, its writers and its connections are gone.")
+	died := s.network
 	died.die()
 	if err := s.journal.Close(); err != nil {
 		return fmt.Errorf("close the journal: %w", err)
@@ -59,18 +59,18 @@ func (s *stage) crash(ctx context.Context) error {
 	)
 }
 
-// loseAnswer deposits something, of which the answer never comes.
-func (s *stage) loseAnswer(ctx context.Context, a *account) error {
+// loseAnswer makes a deposit whose response is lost.
+func (s *scene) loseAnswer(ctx context.Context, a *account) error {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	s.wire.decide(func(p put) fate {
+	s.network.decide(func(p put) outcome {
 		if !strings.Contains(p.partition, a.id) {
 			return delivered
 		}
 		giveUp()
 		return answerLost
 	})
-	defer s.wire.decide(nil)
+	defer s.network.decide(nil)
 	s.screen.say("%s deposits 1.00. The event is stored, but the answer gets lost:", a.id)
 	const lost = 1_00
 	_, err := a.move(ctx, lost)
@@ -81,9 +81,9 @@ func (s *stage) loseAnswer(ctx context.Context, a *account) error {
 	return nil
 }
 
-// cutTransfer makes two transfers, and a third of which one leg only reaches the engine. It returns the number of legs that
-// were acknowledged.
-func (s *stage) cutTransfer(ctx context.Context) (int, error) {
+// cutTransfer makes two transfers, and a third of which only one leg reaches the engine. It returns
+// the number of legs that were acknowledged.
+func (s *scene) cutTransfer(ctx context.Context) (int, error) {
 	l, err := recoverLedger(ctx, s.journal, "ledger"+s.idSuffix)
 	if err != nil {
 		return 0, err
@@ -105,7 +105,7 @@ func (s *stage) cutTransfer(ctx context.Context) (int, error) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	arrived, held := make(chan struct{}), make(chan struct{})
-	s.wire.decide(func(p put) fate {
+	s.network.decide(func(p put) outcome {
 		if p.number == next {
 			close(held)
 			return heldBack
@@ -118,7 +118,7 @@ func (s *stage) cutTransfer(ctx context.Context) (int, error) {
 		<-arrived
 		giveUp()
 	}()
-	s.screen.say("A transfer of 7.00 is written. Of its two events one is stored, the other is still under way:")
+	s.screen.say("A transfer of 7.00 is written. Of its two events one is stored, the other is still in flight:")
 	_, err = l.book(ctx, transfer{"clara", "anna", 7_00})
 	if !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
 		return 0, fmt.Errorf("half a transfer gave %w", orNone(err))
@@ -127,9 +127,9 @@ func (s *stage) cutTransfer(ctx context.Context) (int, error) {
 	return l.legs, nil
 }
 
-// arriveLate delivers the event that was under way when the process died.
-func (s *stage) arriveLate(ctx context.Context, died *wire) error {
-	s.screen.say("Now the event that was under way arrives after all, from the dead process:")
+// arriveLate delivers the event that was in flight when the process died.
+func (s *scene) arriveLate(ctx context.Context, died *network) error {
+	s.screen.say("Now the event that was in flight arrives after all, from the dead process:")
 	kind, err := died.deliverLate()
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (s *stage) arriveLate(ctx context.Context, died *wire) error {
 
 var errNone = errors.New("no error")
 
-// orNone names the absence of an error that was to be expected.
+// orNone replaces a missing error by errNone.
 func orNone(err error) error {
 	if err == nil {
 		return errNone

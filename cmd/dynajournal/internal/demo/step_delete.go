@@ -9,11 +9,11 @@ import (
 )
 
 // deleteOld deletes the first events of the ledger.
-func (s *stage) deleteOld(ctx context.Context) error {
+func (s *scene) deleteOld(ctx context.Context) error {
 	l := s.ledger
 	before, err := s.journal.Bounds(ctx, l.id)
 	if err != nil {
-		return fmt.Errorf("look at the ledger: %w", err)
+		return fmt.Errorf("read the ledger: %w", err)
 	}
 	const to = partition / 2
 	s.screen.say("The events of the ledger up to %d are deleted.", to)
@@ -24,7 +24,7 @@ func (s *stage) deleteOld(ctx context.Context) error {
 	s.spent(fmt.Sprintf("delete %d events", deleted.Removed), deleted.Cost)
 	after, err := s.journal.Bounds(ctx, l.id)
 	if err != nil {
-		return fmt.Errorf("look at the ledger: %w", err)
+		return fmt.Errorf("read the ledger: %w", err)
 	}
 	rest, err := count(ctx, s.journal, l.id, dynajournal.Range{})
 	if err != nil {
@@ -35,7 +35,8 @@ func (s *stage) deleteOld(ctx context.Context) error {
 		return fmt.Errorf("book a transfer: %w", err)
 	}
 	return errors.Join(
-		s.check(after.Lowest == to+1 && rest == int(before.Highest)-to, "%d are left, the first is %d, although it lies inside an atomic write", rest, after.Lowest),
+		s.check(after.Lowest == to+1 && rest == int(before.Highest)-to,
+			"%d are left, the first is %d, although it lies inside an atomic write", rest, after.Lowest),
 		s.check(after.Highest == before.Highest, "the highest sequence number is %d, as before", after.Highest),
 		s.check(written.First == before.Highest+1, "the next event has %d", written.First),
 	)

@@ -10,7 +10,7 @@ import (
 )
 
 // fence lets several writers write to one account.
-func (s *stage) fence(ctx context.Context) error {
+func (s *scene) fence(ctx context.Context) error {
 	first := s.accounts[1]
 	second, err := recoverAccount(ctx, s.journal, first.id)
 	if err != nil {
@@ -31,12 +31,12 @@ func (s *stage) fence(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.check(stored == events+1, "it is told, and nothing of it is stored"); err != nil {
+	if err := s.check(stored == events+1, "it gets a conflict, and nothing of it is stored"); err != nil {
 		return err
 	}
 	const writers = 10
 	s.screen.say("Now %d writers are recovered, and write at the same time:", writers)
-	won, fenced, err := race(ctx, s.journal, first.id, writers)
+	won, fenced, err := writeTogether(ctx, s.journal, first.id, writers)
 	if err != nil {
 		return err
 	}
@@ -52,9 +52,9 @@ func (s *stage) fence(ctx context.Context) error {
 	)
 }
 
-// race lets writers of one id write a cent each at the same time, and counts those that have written and those that are
-// fenced.
-func race(ctx context.Context, j *dynajournal.Journal, id string, writers int) (won, fenced int, err error) {
+// writeTogether lets several writers of one id write a cent each at the same time. It counts those
+// that have written and those that are fenced.
+func writeTogether(ctx context.Context, j *dynajournal.Journal, id string, writers int) (won, fenced int, err error) {
 	entities := make([]*account, writers)
 	for i := range entities {
 		if entities[i], err = recoverAccount(ctx, j, id); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// day is what an account has done in the first step.
+// day is the result of an account in the first step.
 type day struct {
 	account           *account
 	commands, refused int
@@ -19,7 +19,7 @@ type day struct {
 }
 
 // openBank lets several accounts take commands at once, each in its own goroutine.
-func (s *stage) openBank(ctx context.Context) error {
+func (s *scene) openBank(ctx context.Context) error {
 	names := []string{"anna", "boris", "clara", "dario", "edith", "felix"}
 	const commands = 40
 	days := make([]day, len(names))
@@ -30,7 +30,7 @@ func (s *stage) openBank(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			days[i], err = spend(groupCtx, a, commands, rand.New(rand.NewPCG(1, uint64(i)))) //nolint:gosec // a demo, the same each time
+			days[i], err = spend(groupCtx, a, commands, rand.New(rand.NewPCG(1, uint64(i)))) //nolint:gosec // a demo, the same in each run
 			return err
 		})
 	}
@@ -42,7 +42,8 @@ func (s *stage) openBank(ctx context.Context) error {
 	events, stored := 0, 0
 	same := true
 	for _, d := range days {
-		rows = append(rows, []string{d.account.id, fmt.Sprint(d.commands), fmt.Sprint(d.refused), fmt.Sprint(d.account.events), money(d.account.balance)})
+		rows = append(rows, []string{d.account.id, fmt.Sprint(d.commands), fmt.Sprint(d.refused),
+			fmt.Sprint(d.account.events), money(d.account.balance)})
 		total = total.Add(d.cost)
 		events += d.account.events
 		read := &account{id: d.account.id}
@@ -62,13 +63,15 @@ func (s *stage) openBank(ctx context.Context) error {
 	s.spent("recover an entity that has no events", days[0].account.writer.RecoveryCost())
 	s.spent(fmt.Sprintf("persist %d events, one by one", events), total)
 	return errors.Join(
-		s.check(stored == events && same, "every command that was acknowledged is in the journal, %d events, and none that was refused", events),
+		s.check(stored == events && same,
+			"every command that was acknowledged is in the journal, %d events, and none that was refused", events),
 		s.check(total.Requests == events, "an event is one request"),
-		s.check(total.WriteUnits == float64(events+len(names)), "and one write unit; the first of an entity one more, for the list of entities"),
+		s.check(total.WriteUnits == float64(events+len(names)),
+			"and one write unit; the first of an entity one more, for the list of entities"),
 	)
 }
 
-// spend gives an account commands: it may not be overdrawn.
+// spend executes random commands of an account, which must not be overdrawn.
 func spend(ctx context.Context, a *account, commands int, random *rand.Rand) (day, error) {
 	d := day{account: a, commands: commands}
 	const most = 100_00

@@ -9,14 +9,14 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// snapshot is the state of an account, as it is saved.
+// snapshot is the stored state of an account.
 type snapshot struct {
 	Balance int64 `json:"balance"`
 	Events  int   `json:"events"`
 }
 
 // saveState saves the state of an account, and recovers it from there.
-func (s *stage) saveState(ctx context.Context) error {
+func (s *scene) saveState(ctx context.Context) error {
 	a := s.accounts[0]
 	saved := dynajournal.SnapshotMetadata{PersistenceID: a.id, SequenceNumber: int64(a.events)}
 	cost, err := s.journal.SaveSnapshot(ctx, saved, snapshot{a.balance, a.events})
@@ -39,17 +39,19 @@ func (s *stage) saveState(ctx context.Context) error {
 	s.accounts[0] = again
 	return errors.Join(
 		s.check(replayed == after, "of its %d events %d were replayed", again.events, replayed),
-		s.check(again.balance == a.balance && again.events == a.events, "its balance is %s, as before", money(again.balance)),
+		s.check(again.balance == a.balance && again.events == a.events, "its balance is %s, as before",
+			money(again.balance)),
 	)
 }
 
-// recoverSaved recovers an account from its newest snapshot, in two round trips: a request for the snapshot, and two for the rest,
-// both of which have to be under way before one of them is answered. It returns how many events were replayed.
-func (s *stage) recoverSaved(ctx context.Context, id string) (*account, int, error) {
+// recoverSaved recovers an account from its newest snapshot, in two round trips: a request for the
+// snapshot, and two for the rest, both of which must be in flight before one of them gets its
+// response. It returns how many events were replayed.
+func (s *scene) recoverSaved(ctx context.Context, id string) (*account, int, error) {
 	const alone, together, patience = 1, 2, 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	s.wire.assemble(alone)
+	s.network.assemble(alone)
 	loaded, found, err := s.journal.LoadSnapshot(ctx, id, dynajournal.SnapshotCriteria{})
 	if err != nil {
 		return nil, 0, fmt.Errorf("load the snapshot: %w", err)
@@ -62,7 +64,7 @@ func (s *stage) recoverSaved(ctx context.Context, id string) (*account, int, err
 		return nil, 0, err
 	}
 	a, replayed := &account{id: id, balance: state.Balance, events: state.Events}, 0
-	requests := s.wire.assemble(together)
+	requests := s.network.assemble(together)
 	a.writer, err = s.journal.Recover(ctx, id, dynajournal.RecoverOptions{After: loaded.SequenceNumber}, func(e dynajournal.Event) error {
 		replayed++
 		return a.apply(e)
@@ -70,7 +72,8 @@ func (s *stage) recoverSaved(ctx context.Context, id string) (*account, int, err
 	if err != nil {
 		return nil, 0, fmt.Errorf("recover the account after its snapshot: %w", err)
 	}
-	requests += s.wire.assemble(0)
+	requests += s.network.assemble(0)
 	s.spent("recover from a snapshot: what follows it", a.writer.RecoveryCost())
-	return a, replayed, s.check(requests == alone+together, "that takes two round trips, of %d and %d requests", alone, together)
+	return a, replayed, s.check(requests == alone+together, "that takes two round trips, of %d and %d requests",
+		alone, together)
 }

@@ -8,15 +8,16 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// partition is how many sequence numbers share a partition of the table.
+// partition is the number of sequence numbers in a partition of the table.
 const partition = 100
 
-// transfers writes many transfers as one, and one that lies across the border of two partitions.
-func (s *stage) transfers(ctx context.Context) error {
+// transfers writes many transfers as one atomic write, and one that crosses the border of two
+// partitions.
+func (s *scene) transfers(ctx context.Context) error {
 	l := s.ledger
 	next, err := l.writer.NextSequenceNumber(ctx)
 	if err != nil {
-		return fmt.Errorf("look at the ledger: %w", err)
+		return fmt.Errorf("read the ledger: %w", err)
 	}
 	names := []string{"anna", "boris", "clara", "dario", "edith", "felix"}
 	var many []transfer
@@ -24,7 +25,8 @@ func (s *stage) transfers(ctx context.Context) error {
 		i := len(many)
 		many = append(many, transfer{names[i%len(names)], names[(i+1)%len(names)], int64(i+1) * partition})
 	}
-	s.screen.say("The day's %d transfers, %d events, are one atomic write. Then one more transfer is booked.", len(many), 2*len(many))
+	s.screen.say("The day's %d transfers, %d events, are one atomic write. Then one more transfer is booked.",
+		len(many), 2*len(many))
 	written, err := l.book(ctx, many...)
 	if err != nil {
 		return fmt.Errorf("book the day's transfers: %w", err)
@@ -50,10 +52,13 @@ func (s *stage) transfers(ctx context.Context) error {
 	}
 	s.ledger = read
 	return errors.Join(
-		s.check(across.First == partition-1 && across.Last == partition, "its two events have the numbers %d and %d, in two partitions", across.First, across.Last),
-		s.check(read.legs == l.legs && read.sum() == 0, "all %d bookings are there and add up to %s", read.legs, money(read.sum())),
+		s.check(across.First == partition-1 && across.Last == partition,
+			"its two events have the numbers %d and %d, in two partitions", across.First, across.Last),
+		s.check(read.legs == l.legs && read.sum() == 0, "all %d bookings are there and add up to %s", read.legs,
+			money(read.sum())),
 		s.check(part == 1, "a reader who asks from %d on gets the part of the transfer that is there", partition),
-		s.check(len(listing.HighMarks) == 1 && listing.HighMarks[0] == partition, "the high mark says %d, for the next recovery", partition),
+		s.check(len(listing.HighMarks) == 1 && listing.HighMarks[0] == partition,
+			"the high mark says %d, for the next recovery", partition),
 	)
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Bounds of what a look-up may take: values looked at, substitutions within each other, and bytes of a string.
+// Limits of a lookup: values that are read, nested substitutions, and bytes of a string.
 const (
 	maxSteps = 100_000
 	maxDepth = 200
@@ -25,18 +25,17 @@ type Document struct {
 	skipped []Include
 }
 
-// Skipped returns the includes that were left out, as there is no such file or they name none.
+// Skipped returns the includes that were left out, because there is no such file or they name none.
 func (d *Document) Skipped() []Include { return d.skipped }
 
-// Key is a key of an object, and where it is defined last.
+// Key is a key of an object, and the position of its last definition.
 type Key struct {
 	Name string
 	At   Position
 }
 
-// Keys returns the keys of the object that is set at a path, of the whole document at "", in the
-// order of their positions, also those that are set to null. There are none if no object is set
-// there.
+// Keys returns the keys of the object at a path, or of the whole document at "", in the order of
+// their positions, including those that are set to null. There are none if no object is set there.
 func (d *Document) Keys(path string) ([]Key, error) {
 	objects, err := d.find(path)
 	if err != nil {
@@ -62,8 +61,8 @@ func (d *Document) Keys(path string) ([]Key, error) {
 	return keys, nil
 }
 
-// At returns where what is set at a path is defined last: zero if that is in the defaults, or
-// nowhere. It is known also of what can't be evaluated.
+// At returns the position of the last definition of a path. It is zero if the definition is in the
+// defaults, or if there is none. It is also known for values that cannot be evaluated.
 func (d *Document) At(path string) Position {
 	keys, err := split(path)
 	if err != nil {
@@ -85,7 +84,7 @@ func (d *Document) At(path string) Position {
 	return at
 }
 
-// Join makes a path of keys, in quotes where they need them.
+// Join makes a path of keys, and quotes them where necessary.
 func Join(keys ...string) string {
 	quoted := make([]string, len(keys))
 	for i, key := range keys {
@@ -107,8 +106,8 @@ func split(path string) ([]string, error) {
 	return keys, nil
 }
 
-// Text returns what is set at a path, such as "a.b": a string, a number or a boolean as it was written. It says false if
-// nothing is set there, or null.
+// Text returns the value at a path such as "a.b": a string, a number or a boolean, unchanged. It
+// reports false if nothing or null is set there.
 func (d *Document) Text(path string) (string, bool, error) {
 	v, err := d.last(path)
 	if err != nil || v == nil {
@@ -124,7 +123,7 @@ func (d *Document) Text(path string) (string, bool, error) {
 	return s.text, true, nil
 }
 
-// List returns the single values of the array that is set at a path.
+// List returns the values of the array at a path.
 func (d *Document) List(path string) ([]string, bool, error) {
 	v, err := d.last(path)
 	if err != nil || v == nil || v == (scalar{text: "null", null: true}) {
@@ -150,20 +149,20 @@ func (d *Document) List(path string) ([]string, bool, error) {
 	return texts, true, nil
 }
 
-// Has says whether an object is set at a path.
+// Has reports whether an object is set at a path.
 func (d *Document) Has(path string) bool {
 	v, err := d.last(path)
 	_, isObject := v.(*object)
 	return err == nil && isObject
 }
 
-// last is the value at a path, or one of several objects, or nil.
+// last returns the value at a path, one of several objects, or nil.
 func (d *Document) last(path string) (value, error) {
 	found, err := d.find(path)
 	return single(found), err
 }
 
-// find is what is set at a path; the whole document is at "".
+// find returns the values at a path. The whole document is at "".
 func (d *Document) find(path string) ([]value, error) {
 	if path == "" {
 		return []value{d.root}, nil
@@ -198,18 +197,19 @@ func kind(v value) string {
 	}
 }
 
-// evaluation is one look-up. A set value is a list: of one scalar or array, or of objects to be merged, later ones winning.
+// evaluation is one lookup. A value is a list: of one scalar or array, or of objects that are
+// merged, where later ones win.
 type evaluation struct {
 	document     *Document
 	steps, depth int
-	// reading has for each field that is being evaluated the definition that is: a reference to the field from there means
-	// its earlier definitions. So no evaluation goes round in circles.
+	// reading has the current definition of each field that is being evaluated. A reference from
+	// there to the field means its earlier definitions, so no evaluation is circular.
 	reading map[*field]int
 	// circular reports that a field was read within its own first definition.
 	circular bool
 }
 
-// find is what is set at a path, nothing if nothing is.
+// find returns the values at a path, nil if nothing is set.
 func (e *evaluation) find(path []string) ([]value, error) {
 	found := []value{e.document.root}
 	for _, key := range path {
@@ -229,7 +229,7 @@ func (e *evaluation) find(path []string) ([]value, error) {
 	return found, nil
 }
 
-// read adds a field's definitions to what other objects have set under the same key.
+// read adds the definitions of a field to those of other objects with the same key.
 func (e *evaluation) read(f *field, found []value) ([]value, error) {
 	end := len(f.definitions)
 	outer, nested := e.reading[f]
@@ -263,7 +263,7 @@ func objects(found []value) bool {
 	return ok || len(found) == 0
 }
 
-// flatten resolves the references of a value itself, not those within it.
+// flatten resolves the references of a value, but not those nested in it.
 func (e *evaluation) flatten(v value) ([]value, error) {
 	e.depth++
 	defer func() { e.depth-- }()
@@ -292,7 +292,7 @@ func (e *evaluation) resolve(r *reference) ([]value, error) {
 		e.steps += len(found)
 		return found, err
 	}
-	name := strings.Join(r.path, ".") // as the environment has it
+	name := strings.Join(r.path, ".") // the name of an environment variable
 	if text, set := os.LookupEnv(name); set {
 		return []value{scalar{text: text}}, nil
 	}

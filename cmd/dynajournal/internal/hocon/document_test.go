@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/hocon"
 )
 
-// load reads files of a folder, of which main.conf is the one that is loaded.
+// load writes files to a folder and loads main.conf.
 func load(t testing.TB, defaults string, files map[string]string) (*hocon.Document, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -72,7 +72,8 @@ func TestText(t *testing.T) {
 		"a value can stand on the line after its key": {"a =\n 1", "a", "1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, err := load(t, "default = d", map[string]string{"main.conf": c.text, "other.conf": "o = 1\nq0 = 2\nr = ${q0}\ns = ${q}"})
+			d, err := load(t, "default = d",
+				map[string]string{"main.conf": c.text, "other.conf": "o = 1\nq0 = 2\nr = ${q0}\ns = ${q}"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +145,8 @@ func TestFilesThatAreRefused(t *testing.T) {
 
 func TestIncludesInACircleAreRefused(t *testing.T) {
 	_, err := load(t, "", map[string]string{"main.conf": "\ninclude \"other\"", "other.conf": `include "main"`})
-	if err == nil || !strings.Contains(err.Error(), "main.conf:2: ") || !strings.Contains(err.Error(), "main.conf\" includes itself") {
+	if err == nil || !strings.Contains(err.Error(), "main.conf:2: ") ||
+		!strings.Contains(err.Error(), "main.conf\" includes itself") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -197,7 +199,8 @@ func TestIncludesThatAreLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := d.Skipped()
-	if len(got) != 2 || got[0].Name != "nothing" || hocon.Join(got[0].Within...) != "a.b" || got[0].At.Line != 2 || got[1].At.Line != 3 {
+	if len(got) != 2 || got[0].Name != "nothing" || hocon.Join(got[0].Within...) != "a.b" || got[0].At.Line != 2 ||
+		got[1].At.Line != 3 {
 		t.Errorf("%+v", got)
 	}
 }

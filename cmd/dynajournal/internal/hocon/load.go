@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// Bounds of what a document may consist of.
+// Limits of a document.
 const (
 	maxBytes        = 1 << 20
 	maxIncludes     = 100
@@ -17,9 +17,9 @@ const (
 	maxNesting      = 64
 )
 
-// Load reads the defaults, a HOCON text, and then the file at path, whose settings win. What the file includes is found
-// beside it, with or without the extension .conf or .json; an include that is not found, or that names a URL or a class
-// path, is left out, unless it is required.
+// Load reads the defaults, a HOCON text, and then the file at path, whose settings win. Included
+// files are searched next to it, with or without the extension .conf or .json. An include that is
+// not found, or that names a URL or a class path, is left out, unless it is required.
 func Load(path, defaults string) (*Document, error) {
 	l := &loader{root: newObject()}
 	if err := l.parse(source{text: defaults}, l.root); err != nil {
@@ -35,7 +35,7 @@ func Load(path, defaults string) (*Document, error) {
 	return &Document{root: l.root, skipped: l.skipped}, nil
 }
 
-// loader counts what a document consists of.
+// loader counts the parts of a document.
 type loader struct {
 	root            *object
 	bytes, includes int
@@ -45,12 +45,12 @@ type loader struct {
 // Include is a file that a document includes.
 type Include struct {
 	Name string
-	// Within is the path of the object that it is to be a part of.
+	// Within is the path of the object that the include belongs to.
 	Within []string
 	At     Position
 }
 
-// source is a text, and where it stands in the document.
+// source is a text, and its position in the document.
 type source struct {
 	name, text string
 	// within is the path of the object that includes it.
@@ -80,7 +80,8 @@ func (l *loader) read(path string) (string, error) {
 		return "", fmt.Errorf("read the configuration: %w", err)
 	}
 	if l.bytes += len(text); l.bytes > maxBytes {
-		return "", fmt.Errorf("read the configuration: %s: it has more than %d bytes, with what it includes", path, maxBytes)
+		return "", fmt.Errorf("read the configuration: %s: it has more than %d bytes, with what it includes", path,
+			maxBytes)
 	}
 	return string(text), nil
 }
@@ -93,11 +94,12 @@ func (l *loader) parse(s source, into *object) error {
 	return nil
 }
 
-// include adds what the file called name has, as seen from s, to an object. It reports whether
-// there is such a file.
+// include adds the content of the file called name, as seen from s, to an object. It reports
+// whether there is such a file.
 func (l *loader) include(s source, name string, required bool, into *object, at []string) (bool, error) {
 	if l.includes++; l.includes > maxIncludes || s.depth >= maxIncludeDepth {
-		return false, fmt.Errorf("there are more than %d includes, or they are nested deeper than %d", maxIncludes, maxIncludeDepth)
+		return false, fmt.Errorf("there are more than %d includes, or they are nested deeper than %d", maxIncludes,
+			maxIncludeDepth)
 	}
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(filepath.Dir(s.name), name)

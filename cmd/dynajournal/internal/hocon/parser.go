@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// notUnquoted are the characters that a string without quotes can't have.
+// notUnquoted are the characters that are not allowed in a string without quotes.
 const notUnquoted = "$\"{}[]:=,+#`^?!@*&\\"
 
 // parser reads one text.

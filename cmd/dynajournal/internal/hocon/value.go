@@ -5,13 +5,14 @@ import "fmt"
 // value is a scalar, *object, *array, *reference or *concat.
 type value any
 
-// scalar is a string, a number or a boolean, as it was written; or null.
+// scalar is an unchanged string, number or boolean, or null.
 type scalar struct {
 	text string
 	null bool
 }
 
-// object has for each key all its definitions in order: later ones override earlier ones, or are merged with them.
+// object has all definitions of each key in order. Later ones override earlier ones, or are merged
+// with them.
 type object struct {
 	fields map[string]*field
 }
@@ -25,14 +26,14 @@ type definition struct {
 	at    Position
 }
 
-// Position is a place in a file. It is zero for what no file says, but the defaults.
+// Position is a position in a file. It is zero for a value of the defaults.
 type Position struct {
 	File string
 	// Line counts from 1.
 	Line int
 }
 
-// IsZero reports whether no file says it.
+// IsZero reports whether the position is not in a file.
 func (p Position) IsZero() bool { return p == Position{} }
 
 func (p Position) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
@@ -44,12 +45,13 @@ type array struct {
 // reference is a substitution.
 type reference struct {
 	path []string
-	// within is the path of the object that included the file it stands in, under which it is looked for first.
+	// within is the path of the object that includes its file. The reference is looked up there
+	// first.
 	within   []string
 	optional bool
 }
 
-// concat is several values in a row. Those made of blanks only are what stood between the others.
+// concat is a sequence of values. Those of blanks only are what separated the others.
 type concat struct {
 	parts []value
 }
@@ -58,7 +60,7 @@ type blank string
 
 func newObject() *object { return &object{fields: map[string]*field{}} }
 
-// define adds a definition of what is at a path in the object.
+// define adds a definition of a path to the object.
 func (o *object) define(path []string, v value, at Position) {
 	for i := len(path) - 1; i > 0; i-- {
 		outer := newObject()

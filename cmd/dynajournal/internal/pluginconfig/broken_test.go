@@ -12,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write the errors of the broken files anew")
 
-// TestBrokenFilesAreRefusedByFileAndLine reads the files of testdata/broken. Beside each is the
-// error that it is refused with, one line.
+// TestBrokenFilesAreRefusedByFileAndLine reads the files of testdata/broken. Each has a file with
+// its expected error, one line.
 func TestBrokenFilesAreRefusedByFileAndLine(t *testing.T) {
 	t.Chdir(filepath.Join("testdata", "broken"))
 	files, err := filepath.Glob("*.conf")

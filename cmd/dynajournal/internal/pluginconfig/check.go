@@ -8,14 +8,14 @@ import (
 	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/hocon"
 )
 
-// file is a file that is read, with what it includes.
+// file is a file with the files that it includes.
 type file struct {
 	*hocon.Document
 	path string
 }
 
-// wrong is the error of what is set at a path of keys: with the file and the line, if a line says
-// it.
+// wrong returns an error about the value at a path of keys, with the file and the line, if it has a
+// line.
 func (f *file) wrong(path, format string, args ...any) error {
 	return f.wrongAt(f.At(path), format, args...)
 }
@@ -38,7 +38,7 @@ func (f *file) checkKeys(section string, known keys) error {
 	return f.checkGroup(section, "", known)
 }
 
-// checkGroup checks the keys below a path within a section, which ends with a dot if there is one.
+// checkGroup checks the keys below a path within a section. A non-empty path ends with a dot.
 func (f *file) checkGroup(section, within string, known keys) error {
 	group := strings.TrimSuffix(section+"."+within, ".")
 	found, err := f.Keys(group)
@@ -69,7 +69,8 @@ func (f *file) checkGroup(section, within string, known keys) error {
 	return nil
 }
 
-// notAnObject is the error of a single value in the place of an object. None at all is no error.
+// notAnObject returns an error if a path has a single value instead of an object. A missing value
+// is no error.
 func (f *file) notAnObject(path string) error {
 	_, set, err := f.Text(path)
 	switch {
@@ -88,8 +89,8 @@ func didYouMean(name string) string {
 	return "; did you mean " + name + "?"
 }
 
-// nearestKey returns the known key that an unknown one below within may be meant for: one beside
-// it, else one of its name elsewhere in the section.
+// nearestKey returns the known key that an unknown one below within is probably meant for: one in
+// the same group, otherwise one with a similar name elsewhere in the section.
 func nearestKey(within, name string, known keys) string {
 	var beside []string
 	elsewhere := map[string]string{}
@@ -113,8 +114,8 @@ func nearestKey(within, name string, known keys) string {
 	return elsewhere[nearest(name, names, 2)]
 }
 
-// nearest is the candidate that takes the fewest edits, at most as many as given; of several the
-// first in the order of the alphabet.
+// nearest returns the candidate with the fewest edits, at most most. Of several it returns the
+// first in alphabetical order.
 func nearest(name string, candidates []string, most int) string {
 	slices.Sort(candidates)
 	found := ""
@@ -126,10 +127,10 @@ func nearest(name string, candidates []string, most int) string {
 	return found
 }
 
-// longestName bounds the names that are compared, in bytes.
+// longestName limits the names that are compared, in bytes.
 const longestName = 100
 
-// edits is the number of bytes to be inserted, removed or replaced to make b of a.
+// edits returns the number of bytes to insert, remove or replace to turn a into b.
 func edits(a, b string) int {
 	if len(a) > longestName || len(b) > longestName {
 		return longestName

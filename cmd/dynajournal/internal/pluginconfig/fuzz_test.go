@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/private"
 )
 
-// FuzzRead holds that a file is read as a configuration that a journal takes, or is refused with
+// FuzzRead checks that a file is read as a configuration that a journal accepts, or is refused with
 // one line that names the file.
 func FuzzRead(f *testing.F) {
 	seeds, err := filepath.Glob(filepath.Join("testdata", "broken", "*.conf"))

@@ -14,11 +14,12 @@ const (
 	usualRead      = "dynamodb-read-journal"
 )
 
-// product is whose plug-in a file is for. The two differ in the names of classes and tables.
+// product is the product whose plug-in a file configures. The two differ in the names of classes
+// and tables.
 type product struct {
 	// host is the section of the host.
 	host string
-	// classes is the package of the plug-in, tables the beginning of its tables' names.
+	// classes is the package of the plug-in, tables the prefix of its tables' names.
 	classes, tables string
 }
 
@@ -27,19 +28,19 @@ var (
 	akka  = product{"akka", "akka.persistence.dynamodb.", "akka-persistence"}
 )
 
-// keys are the keys of a section by their paths, each with its default in HOCON.
+// keys has the keys of a section by their paths, each with its default in HOCON.
 type keys map[string]string
 
-// Values of keys that have no default of the plug-ins: none at all, and that of the JVM's SDK.
+// Values of keys without a default of the plug-ins: no default, and that of the JVM's SDK.
 const (
 	none  = "null"
 	bySDK = "default"
 )
 
-// open is the value of an object whose keys are anybody's.
+// open is the value of an object with arbitrary keys.
 const open = "{}"
 
-// clientKeys are those of aws-client-config.
+// clientKeys are the keys of aws-client-config.
 var clientKeys = []string{
 	"client-execution-timeout", "connection-max-idle-millis", "connection-timeout", "connection-ttl",
 	"local-address", "max-connections", "max-error-retry", "preemptive-basic-proxy-auth", "protocol",
@@ -55,7 +56,7 @@ const (
 	apiLimits    = "aws-api-limits"
 )
 
-// sharedKeys are those that the journal and the snapshot store both have.
+// sharedKeys returns the keys that both the journal and the snapshot store have.
 func sharedKeys() keys {
 	shared := keys{
 		"endpoint": `""`, "journal-name": "journal", "aws-access-key-id": `""`,
@@ -70,7 +71,7 @@ func sharedKeys() keys {
 	return shared
 }
 
-// hostKeys are those that the host reads in the section of any plug-in.
+// hostKeys returns the keys that the host reads in the section of any plug-in.
 func hostKeys() keys {
 	return keys{
 		"plugin-dispatcher": none, "circuit-breaker.max-failures": none,
@@ -78,7 +79,8 @@ func hostKeys() keys {
 	}
 }
 
-// journalKeys are the journal's: the plug-ins', the host's, and those of the generations before.
+// journalKeys returns the keys of the journal: the plug-ins' keys, the host's, and those of earlier
+// versions.
 func (p product) journalKeys() keys {
 	all := sharedKeys()
 	maps.Copy(all, hostKeys())
@@ -117,7 +119,8 @@ func (p product) readKeys() keys {
 	return all
 }
 
-// defaults is what the plug-ins' own files set, to which an application's can refer.
+// defaults returns the settings of the plug-ins' own files, to which an application's file can
+// refer.
 func (p product) defaults() string {
 	var text strings.Builder
 	section := func(name string, all keys, inherited keys) {

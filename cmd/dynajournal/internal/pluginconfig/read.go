@@ -1,4 +1,5 @@
-// Package pluginconfig reads the configuration of the JVM plug-ins, with their own keys, as a configuration of a journal.
+// Package pluginconfig reads a configuration of the JVM plug-ins, with their own keys, as a
+// configuration of a journal.
 package pluginconfig
 
 import (
@@ -17,15 +18,15 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// Settings are what a file sets; all else is zero.
+// Settings are the settings of a file. All others are zero.
 type Settings struct {
 	Config dynajournal.Config
-	// Region is the journal's, which the plug-ins' later versions can set.
+	// Region is the journal's region, which later versions of the plug-ins can set.
 	Region string
 }
 
-// Read reads a file. All keys of the plug-ins' sections are known or refused. Those that mean
-// nothing here, such as dispatchers, are skipped. Errors name the file and the line.
+// Read reads a file. Every key of the plug-ins' sections is known or refused. Keys without a
+// meaning here, such as dispatchers, are skipped. Errors name the file and the line.
 func Read(path string) (Settings, error) {
 	s, akkas, err := readAs(path, pekko)
 	if err == nil && akkas {
@@ -34,7 +35,7 @@ func Read(path string) (Settings, error) {
 	return s, err
 }
 
-// readAs reads a file with the defaults of a product, and reports whether it is for Akka's.
+// readAs reads a file with the defaults of a product, and reports whether it is for Akka.
 func readAs(path string, p product) (Settings, bool, error) {
 	document, err := hocon.Load(path, p.defaults())
 	if err != nil {
@@ -94,13 +95,13 @@ func (f *file) read(from sections) (Settings, error) {
 	return s, r.err
 }
 
-// shared are the settings that the journal, the snapshot store and the read journal have in common
-// here: one client serves them all.
+// shared returns the settings that the journal, the snapshot store and the read journal have in
+// common here, because one client serves all of them.
 func shared() []string {
 	return slices.Sorted(maps.Keys(sharedKeys().without("tracing").without("client-dispatcher")))
 }
 
-// check checks the keys of all sections, also of those that others only refer to.
+// check checks the keys of all sections, including those that others only refer to.
 func (f *file) check(from sections) error {
 	p := from.product
 	for _, section := range []struct {
@@ -130,7 +131,7 @@ func (f *file) check(from sections) error {
 	return nil
 }
 
-// checkClass checks that a section is the DynamoDB plug-in's.
+// checkClass checks that a section is one of the DynamoDB plug-in.
 func (f *file) checkClass(key string) error {
 	class, set, err := f.Text(key)
 	switch {
@@ -149,7 +150,7 @@ type reader struct {
 	err     error
 }
 
-// get reports whether the file sets a key, and to what.
+// get returns the value of a key, and reports whether the file sets it.
 func (r *reader) get(key string) (string, bool) {
 	if r.err != nil {
 		return "", false
@@ -202,7 +203,7 @@ func (r *reader) flag(key string, to *bool) {
 	}
 }
 
-// credentials reads both halves of the access key; one of them would silently count for nothing.
+// credentials reads both parts of the access key. One part alone would be ignored silently.
 func (r *reader) credentials(c *dynajournal.Config) {
 	const id, secret = "aws-access-key-id", "aws-secret-access-key" //nolint:gosec // names of keys
 	r.text(id, &c.AccessKeyID)
@@ -230,7 +231,7 @@ func (r *reader) journalName(to *string) {
 	}
 }
 
-// scheme is that of an endpoint without one.
+// scheme returns the scheme of an endpoint without one.
 func (r *reader) scheme() string {
 	const key = clientConfig + ".protocol"
 	text, set := r.get(key)
@@ -244,7 +245,7 @@ func (r *reader) scheme() string {
 	return scheme
 }
 
-// absolute gives an endpoint a scheme, which the JVM's SDK can do without.
+// absolute adds a scheme to an endpoint, which the JVM's SDK does not need.
 func (r *reader) absolute(scheme string, endpoint *string) {
 	if r.err != nil || *endpoint == "" {
 		return
@@ -272,7 +273,7 @@ var units = map[string]time.Duration{
 	"d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
 }
 
-// longest is the longest time that a configuration can have.
+// longest is the longest duration that a configuration can have.
 const longest = 10 * 365 * 24 * time.Hour
 
 // duration reads a number of milliseconds, or one with a unit. 0 leaves the default.
@@ -321,7 +322,7 @@ func (r *reader) client(c *dynajournal.Config) {
 	r.proxy(prefix, c)
 }
 
-// largestBuffer bounds the buffers of a connection, in bytes.
+// largestBuffer limits the buffers of a connection, in bytes.
 const largestBuffer = 64 << 20
 
 // buffers reads the sizes of the send and the receive buffer.
@@ -371,15 +372,16 @@ func (r *reader) proxy(prefix string, c *dynajournal.Config) {
 	if user != "" {
 		proxy.User = url.UserPassword(user, password)
 	}
-	if parsed, err := url.Parse(proxy.String()); r.err == nil && (err != nil || parsed.Hostname() != strings.Trim(host, "[]")) {
+	if parsed, err := url.Parse(proxy.String()); r.err == nil &&
+		(err != nil || parsed.Hostname() != strings.Trim(host, "[]")) {
 		r.fail(prefix+"proxy-host", host, "the name of a host")
 		return
 	}
 	c.HTTP.Proxy = proxy.String()
 }
 
-// same checks that keys are set as in the journal's section. What they set is not said where it can
-// be secret.
+// same checks that keys are set as in the journal's section. Its error does not contain values that
+// can be secret.
 func (r *reader) same(journal string, names ...string) {
 	for _, key := range names {
 		here, there := r.section+"."+key, journal+"."+key
@@ -394,7 +396,7 @@ func (r *reader) same(journal string, names ...string) {
 	}
 }
 
-// setting is what is set at a path, in a form to be compared.
+// setting returns the value at a path in a form that can be compared.
 func (r *reader) setting(path string) string {
 	if items, set, err := r.List(path); err == nil && set {
 		return fmt.Sprintf("%q", items)

@@ -26,8 +26,9 @@ func TestReadTakesThePlugInsKeys(t *testing.T) {
 		text string
 		want pluginconfig.Settings
 	}{
-		"an empty section sets nothing":      {"dynamodb-journal {}", pluginconfig.Settings{}},
-		"a plug-in by name, with no section": {"pekko.persistence.journal.plugin = dynamodb-journal", pluginconfig.Settings{}},
+		"an empty section sets nothing": {"dynamodb-journal {}", pluginconfig.Settings{}},
+		"a plug-in by name, with no section": {"pekko.persistence.journal.plugin = dynamodb-journal",
+			pluginconfig.Settings{}},
 		"every key of the journal": {`
 			dynamodb-journal {
 			  endpoint = "http://localhost:8000"
@@ -103,7 +104,8 @@ func TestReadTakesThePlugInsKeys(t *testing.T) {
 		"values of the environment, one of which is not set": {`
 			dynamodb-journal { journal-table = events, journal-table = ${?PLUGINCONFIG_UNSET}, aws-access-key-id = ${?PLUGINCONFIG_UNSET} }`,
 			pluginconfig.Settings{Config: dynajournal.Config{JournalTable: "events"}}},
-		"no retries": {"dynamodb-journal.aws-client-config.max-error-retry = 0", pluginconfig.Settings{Config: dynajournal.Config{Retries: -1}}},
+		"no retries": {"dynamodb-journal.aws-client-config.max-error-retry = 0",
+			pluginconfig.Settings{Config: dynajournal.Config{Retries: -1}}},
 		"a section of another name": {`
 			pekko.persistence.journal.plugin = "bank.journal"
 			bank.journal = ${dynamodb-journal}
@@ -143,15 +145,22 @@ func TestReadTakesThePlugInsKeys(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"a number that is none":               {"dynamodb-journal.sequence-shards = many", `sequence-shards is "many", not a whole number`},
-		"a flag that is none":                 {"dynamodb-journal.tracing = perhaps", `tracing is "perhaps", not on or off`},
-		"a time that is none":                 {"dynamodb-journal.operation-timeout = 3 fortnights", "not a length of time"},
-		"a time before now":                   {"dynamodb-journal.operation-timeout = -3s", "not a length of time"},
-		"one buffer size":                     {"dynamodb-journal.aws-client-config.socket-buffer-size-hints = [1]", "two sizes"},
-		"a plug-in without a section":         {"pekko.persistence.journal.plugin = nowhere", "no section of that name"},
-		"a snapshot store at another place":   {`dynamodb-snapshot-store.endpoint = "http://other"`, "both must be the same"},
-		"a snapshot store of another journal": {"dynamodb-snapshot-store.journal-name = other", "both must be the same"},
-		"a file that makes no sense":          {"dynamodb-journal {", "a } is missing"},
+		"a number that is none": {"dynamodb-journal.sequence-shards = many",
+			`sequence-shards is "many", not a whole number`},
+		"a flag that is none": {"dynamodb-journal.tracing = perhaps",
+			`tracing is "perhaps", not on or off`},
+		"a time that is none": {"dynamodb-journal.operation-timeout = 3 fortnights",
+			"not a length of time"},
+		"a time before now": {"dynamodb-journal.operation-timeout = -3s", "not a length of time"},
+		"one buffer size": {"dynamodb-journal.aws-client-config.socket-buffer-size-hints = [1]",
+			"two sizes"},
+		"a plug-in without a section": {"pekko.persistence.journal.plugin = nowhere",
+			"no section of that name"},
+		"a snapshot store at another place": {`dynamodb-snapshot-store.endpoint = "http://other"`,
+			"both must be the same"},
+		"a snapshot store of another journal": {"dynamodb-snapshot-store.journal-name = other",
+			"both must be the same"},
+		"a file that makes no sense": {"dynamodb-journal {", "a } is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := pluginconfig.Read(write(t, c.text))

@@ -14,7 +14,8 @@ import (
 )
 
 // releases are the plug-ins whose reference.conf the keys are compared with, each with the host
-// that it runs in. Their jars are read where Maven keeps them, as the tests of interop fetch them.
+// that it runs in. Their jars are read from the Maven repository, where the tests of interop put
+// them.
 var releases = map[string]struct {
 	product      product
 	plugin, host string
@@ -33,14 +34,14 @@ var releases = map[string]struct {
 	},
 }
 
-// unreferenced are the keys that none of these files has: they have no default, or are of earlier
-// versions of the plug-ins or of later ones of the hosts.
+// unreferenced are the keys that none of these files has: they have no default, or belong to
+// earlier versions of the plug-ins or to later ones of the hosts.
 var unreferenced = []string{
 	"region", "operation-timeout", "blocking-dispatcher", "event-adapters", "event-adapter-bindings",
 	"only-one-snapshot",
 }
 
-// referenceOf reads the reference.conf in the jars that a pattern names, the last by name.
+// referenceOf reads the reference.conf in the jars that match a pattern, the last by name.
 func referenceOf(t *testing.T, pattern string) string {
 	t.Helper()
 	home, err := os.UserHomeDir()
@@ -77,7 +78,7 @@ func writeFile(t *testing.T, text string) string {
 	return path
 }
 
-// TestReferencesOfThePlugInsAreRead reads them as a file, and as what an application builds on.
+// TestReferencesOfThePlugInsAreRead reads them as a file, and as the base of an application.
 func TestReferencesOfThePlugInsAreRead(t *testing.T) {
 	for name, release := range releases {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +98,8 @@ func TestReferencesOfThePlugInsAreRead(t *testing.T) {
 				if err != nil {
 					t.Errorf("%s: %v", how, err)
 				}
-				if c := s.Config; c.JournalTable != p.tables || c.SnapshotTable != p.tables+"-snapshot" || c.MaxItemSize != 400_000 || c.SequenceShards != 10 {
+				if c := s.Config; c.JournalTable != p.tables || c.SnapshotTable != p.tables+"-snapshot" ||
+					c.MaxItemSize != 400_000 || c.SequenceShards != 10 {
 					t.Errorf("%s: %+v", how, c)
 				}
 			}
@@ -129,7 +131,7 @@ func TestKeysAreThoseOfTheReferences(t *testing.T) {
 				usualRead:      {p.readKeys(), p.host + ".persistence.journal-plugin-fallback"},
 			} {
 				if !theirs.Has(section) {
-					continue // of a version before read journals
+					continue // of a version without read journals
 				}
 				rest := maps.Clone(known.keys)
 				for _, from := range []string{section, known.fallback} {
@@ -140,7 +142,8 @@ func TestKeysAreThoseOfTheReferences(t *testing.T) {
 						delete(rest, key)
 						want, _, errTheirs := theirs.Text(from + "." + key)
 						got, set, err := ours.Text(section + "." + key)
-						if from == section && (err != nil || errTheirs != nil || set && got != want) && known.keys[key] != open {
+						if from == section && (err != nil || errTheirs != nil || set && got != want) &&
+							known.keys[key] != open {
 							t.Errorf("%s.%s is %q by default, %v, %v; want %q", section, key, got, err, errTheirs, want)
 						}
 					}
@@ -158,7 +161,7 @@ func TestKeysAreThoseOfTheReferences(t *testing.T) {
 	}
 }
 
-// leaves are the paths of the keys below a section that have no keys of the section's own.
+// leaves returns the paths of the keys below a section that have no nested keys.
 func leaves(t *testing.T, d *hocon.Document, section, within string, known keys) []string {
 	t.Helper()
 	found, err := d.Keys(strings.TrimSuffix(section+"."+within, "."))

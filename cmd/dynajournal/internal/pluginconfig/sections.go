@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/hocon"
 )
 
-// sections are where a file configures the plug-ins.
+// sections are the sections that configure the plug-ins.
 type sections struct {
 	product            product
 	journal, snapshots string
@@ -24,7 +24,8 @@ type plugin struct {
 	section string
 }
 
-// find finds the sections. A file that has none is an error, as whoever names one means it.
+// find finds the sections. A file without any is an error, because the user names a file in order
+// to use it.
 func (f *file) find() (sections, error) {
 	s := sections{product: pekko, journal: usualJournal, snapshots: usualSnapshots}
 	journal, err := f.plugin("journal")
@@ -62,7 +63,8 @@ func (f *file) find() (sections, error) {
 	return s, nil
 }
 
-// plugin reads which section a host's key names. Akka's and Pekko's key at once are an error.
+// plugin reads the section that a host's key names. It is an error if the file sets both Akka's and
+// Pekko's key.
 func (f *file) plugin(kind string) (plugin, error) {
 	var found plugin
 	for _, p := range []product{pekko, akka} {
@@ -93,18 +95,17 @@ func (f *file) plugin(kind string) (plugin, error) {
 	return found, nil
 }
 
-// ofHost reports whether a snapshot store is one that the host brings: none at all, or not
-// DynamoDB's.
+// ofHost reports whether a snapshot store is one of the host: none at all, or not DynamoDB.
 func ofHost(p plugin) bool {
 	name, _ := strings.CutPrefix(p.section, p.product.host+".persistence.")
 	return slices.Contains([]string{"no-snapshot-store", "snapshot-store.local", "snapshot-store.proxy"}, name)
 }
 
-// farSection bounds the edits between the name of a section and one that is taken for it.
+// farSection limits the edits between the name of a section and one that it is taken for.
 const farSection = 4
 
-// checkMisspelt checks that no section at the top is nearly called like a plug-in's. One that has a
-// class is a plug-in of its own.
+// checkMisspelt checks that no top-level section has a name similar to a plug-in's. A section with
+// a class is a plug-in of its own.
 func (f *file) checkMisspelt(s sections) error {
 	top, err := f.Keys("")
 	if err != nil {
@@ -127,7 +128,7 @@ func (f *file) checkMisspelt(s sections) error {
 	return nil
 }
 
-// noSection is the error of a file that does not configure the plug-ins.
+// noSection returns the error of a file that does not configure the plug-ins.
 func (f *file) noSection() error {
 	missing := ""
 	if skipped := f.Skipped(); len(skipped) > 0 {

@@ -15,18 +15,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// wire is the network between a process and the engine, on which requests to put an event can get lost.
-type wire struct {
+// network is the connection between a process and the engine. It can lose requests that put an
+// event.
+type network struct {
 	engine aws.HTTPClient
 	// dead is closed when the process dies.
 	dead chan struct{}
 
 	mu sync.Mutex
-	// fate decides on requests to put; nil delivers all of them.
-	fate func(put) fate
-	// held are the requests that are still under way.
+	// outcome selects the outcome of each request to put. nil delivers all of them.
+	outcome func(put) outcome
+	// held are the requests that are still in flight.
 	held []*http.Request
-	// missing are the requests that those which wait for complete are waiting for.
+	// missing is the number of requests that those waiting for complete still wait for.
 	missing  int
 	complete chan struct{}
 	requests int
@@ -38,49 +39,51 @@ type put struct {
 	number    int64
 }
 
-type fate int
+type outcome int
 
 const (
-	delivered fate = iota
+	delivered outcome = iota
 	answerLost
 	heldBack
 )
 
 var (
 	errDied    = errors.New("the process has died")
-	errNothing = errors.New("nothing is under way")
+	errNothing = errors.New("nothing is in flight")
 )
 
-func newWire(engine aws.HTTPClient) *wire { return &wire{engine: engine, dead: make(chan struct{})} }
-
-// decide sets what becomes of the next requests.
-func (w *wire) decide(f func(put) fate) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.fate = f
+func newNetwork(engine aws.HTTPClient) *network {
+	return &network{engine: engine, dead: make(chan struct{})}
 }
 
-// assemble makes the next requests, so many of them, wait for each other before they are sent. It returns how many requests
-// there were since it was called before.
-func (w *wire) assemble(count int) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	since := w.requests
-	w.requests, w.missing, w.complete = 0, count, make(chan struct{})
+// decide sets the function that selects the outcomes of the next requests.
+func (n *network) decide(f func(put) outcome) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.outcome = f
+}
+
+// assemble makes the next count requests wait for each other before they are sent. It returns the
+// number of requests since the last call.
+func (n *network) assemble(count int) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	since := n.requests
+	n.requests, n.missing, n.complete = 0, count, make(chan struct{})
 	return since
 }
 
 // join counts a request, and makes it wait if it is one of those that wait for each other.
-func (w *wire) join(ctx context.Context) error {
-	w.mu.Lock()
-	w.requests++
-	complete, waits := w.complete, w.missing > 0
+func (n *network) join(ctx context.Context) error {
+	n.mu.Lock()
+	n.requests++
+	complete, waits := n.complete, n.missing > 0
 	if waits {
-		if w.missing--; w.missing == 0 {
+		if n.missing--; n.missing == 0 {
 			close(complete)
 		}
 	}
-	w.mu.Unlock()
+	n.mu.Unlock()
 	if !waits {
 		return nil
 	}
@@ -92,49 +95,49 @@ func (w *wire) join(ctx context.Context) error {
 	}
 }
 
-// die ends the process: no answer reaches it, and it sends nothing any more.
-func (w *wire) die() { close(w.dead) }
+// die ends the process: it gets no response and sends nothing any more.
+func (n *network) die() { close(n.dead) }
 
 // Do sends a request.
-func (w *wire) Do(request *http.Request) (*http.Response, error) {
+func (n *network) Do(request *http.Request) (*http.Response, error) {
 	select {
-	case <-w.dead:
+	case <-n.dead:
 		return nil, errDied
 	default:
 	}
-	if err := w.join(request.Context()); err != nil {
+	if err := n.join(request.Context()); err != nil {
 		return nil, err
 	}
-	f, err := w.fateOf(request)
+	f, err := n.outcomeOf(request)
 	if err != nil {
 		return nil, err
 	}
 	if f == delivered {
-		return w.engine.Do(request) //nolint:wrapcheck // as if it were the engine's own
+		return n.engine.Do(request) //nolint:wrapcheck // an error of the engine's client
 	}
 	onItsWay := request.Clone(context.WithoutCancel(request.Context()))
 	if f == answerLost {
-		if err := w.deliver(onItsWay); err != nil {
+		if err := n.deliver(onItsWay); err != nil {
 			return nil, err
 		}
 	} else {
-		w.mu.Lock()
-		w.held = append(w.held, onItsWay)
-		w.mu.Unlock()
+		n.mu.Lock()
+		n.held = append(n.held, onItsWay)
+		n.mu.Unlock()
 	}
 	select {
-	case <-w.dead:
+	case <-n.dead:
 		return nil, errDied
 	case <-request.Context().Done():
 		return nil, context.Cause(request.Context())
 	}
 }
 
-// fateOf decides on a request. Its body can be read again afterwards.
-func (w *wire) fateOf(request *http.Request) (fate, error) {
-	w.mu.Lock()
-	decide := w.fate
-	w.mu.Unlock()
+// outcomeOf returns the outcome of a request, whose body can be read again afterwards.
+func (n *network) outcomeOf(request *http.Request) (outcome, error) {
+	n.mu.Lock()
+	decide := n.outcome
+	n.mu.Unlock()
 	if decide == nil || !strings.HasSuffix(request.Header.Get("X-Amz-Target"), ".PutItem") {
 		return delivered, nil
 	}
@@ -159,26 +162,27 @@ func (w *wire) fateOf(request *http.Request) (fate, error) {
 	return decide(put{content.Item.Par.S, number}), nil
 }
 
-// deliver gives a request to the engine; nobody gets the answer.
-func (w *wire) deliver(request *http.Request) error {
-	answer, err := w.engine.Do(request)
+// deliver sends a request to the engine, and discards the response.
+func (n *network) deliver(request *http.Request) error {
+	answer, err := n.engine.Do(request)
 	if err != nil {
-		return err //nolint:wrapcheck // as if it were the engine's own
+		return err //nolint:wrapcheck // an error of the engine's client
 	}
 	_, err = io.Copy(io.Discard, answer.Body)
 	return errors.Join(err, answer.Body.Close())
 }
 
-// deliverLate gives the engine what was held back, and returns the type of error that it answers with.
-func (w *wire) deliverLate() (string, error) {
-	w.mu.Lock()
-	held := w.held
-	w.held = nil
-	w.mu.Unlock()
+// deliverLate delivers the request that was held back, and returns the type of the error that the
+// engine answers with.
+func (n *network) deliverLate() (string, error) {
+	n.mu.Lock()
+	held := n.held
+	n.held = nil
+	n.mu.Unlock()
 	if len(held) != 1 {
 		return "", errNothing
 	}
-	answer, err := w.engine.Do(held[0])
+	answer, err := n.engine.Do(held[0])
 	if err != nil {
 		return "", fmt.Errorf("deliver a request late: %w", err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// look lists the persistence ids, and verifies what is stored for those of this bank.
-func (s *stage) look(ctx context.Context) error {
+// verify lists the persistence ids, and verifies the stored data of those of this bank.
+func (s *scene) verify(ctx context.Context) error {
 	ours := []string{s.ledger.id}
 	for _, a := range s.accounts {
 		ours = append(ours, a.id)
@@ -21,18 +21,19 @@ func (s *stage) look(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if slices.Contains(ours, pid) { // there may be others, of an earlier demo
+		if slices.Contains(ours, pid) { // an earlier demo may have left others
 			listed = append(listed, pid)
 		}
 	}
-	s.screen.say("The journal is asked for its entities, and checked item by item.")
+	s.screen.say("The entities of the journal are listed, and their items are verified.")
 	found := 0
 	for _, pid := range ours {
 		for finding, err := range s.journal.Verify(ctx, pid, dynajournal.VerifyOptions{}) {
 			if err != nil {
 				return err
 			}
-			s.screen.failed(fmt.Errorf("%s: %s at %d: %s", finding.PersistenceID, finding.Kind, finding.SequenceNumber, finding.Detail))
+			s.screen.failed(fmt.Errorf("%s: %s at %d: %s", finding.PersistenceID, finding.Kind,
+				finding.SequenceNumber, finding.Detail))
 			found++
 		}
 	}
