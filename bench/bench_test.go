@@ -60,7 +60,8 @@ func TestFiguresHaveABase(t *testing.T) {
 		"scale-entities/100/write-units": {1, 1},
 	} {
 		got, reported := found[name]
-		if !reported || got.Value < want[0] || got.Value > want[0]*1.02 || got.Base != want[1] { // a high mark in 100 events
+		// A high mark in 100 events.
+		if !reported || got.Value < want[0] || got.Value > want[0]*1.02 || got.Base != want[1] {
 			t.Errorf("%s: %+v (reported: %v), want about %v", name, got, reported, want)
 		}
 	}

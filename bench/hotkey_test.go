@@ -64,9 +64,11 @@ func throttledRate(t *testing.T, l *storage, callers, each int, begin hotKeyCall
 		}
 		config := dynajournal.Config{AWS: engine.AWSConfig(), JournalTable: "journal"}
 		config.AWS.HTTPClient = late{config.AWS.HTTPClient}
-		config.MaxConnections = 4 * mostHotKeys                   // so that none waits for a connection
+		// So that none waits for a connection.
+		config.MaxConnections = 4 * mostHotKeys
 		config.Retries, config.OperationTimeout = 1000, time.Hour // and never gives up
-		config.BackoffBase = 20 * time.Millisecond                // the units of an event are available again after this time
+		// The units of an event are available again after this time.
+		config.BackoffBase = 20 * time.Millisecond
 		if err := l.create(t.Context(), config); err != nil {
 			t.Fatal(err)
 		}

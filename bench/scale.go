@@ -102,7 +102,8 @@ func (s *session) scaled(ctx context.Context, writers []*dynajournal.Writer, siz
 	turns := make([]int, callers)
 	var costs costSum
 	ours := &candidate{name: "journal", do: func(ctx context.Context, caller int) (int, error) {
-		mine := (len(writers) - caller + callers - 1) / callers // every so manieth writer is this caller's
+		// Every so manieth writer is this caller's.
+		mine := (len(writers) - caller + callers - 1) / callers
 		w := writers[caller+turns[caller]%mine*callers]
 		turns[caller]++
 		result, err := w.Append(ctx, payload)

@@ -40,8 +40,9 @@ func (w *Writer) Confirm(ctx context.Context, sequenceNumber int64, channel stri
 		Table:      w.journal.config.Journal.JournalTable,
 		Key:        w.journal.store.eventKey(w.pid, sequenceNumber),
 		Expression: "ADD " + attrConfirmations + " :channel",
-		Condition:  "attribute_exists(" + attrPayload + ")", // otherwise an item without an event would be made
-		Values:     dynamo.Attributes{":channel": &types.AttributeValueMemberSS{Value: []string{channel}}},
+		// Otherwise an item without an event would be made.
+		Condition: "attribute_exists(" + attrPayload + ")",
+		Values:    dynamo.Attributes{":channel": &types.AttributeValueMemberSS{Value: []string{channel}}},
 	})
 	if errors.Is(err, dynamo.ErrConditionFailed) {
 		err = ErrNoEvent

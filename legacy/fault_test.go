@@ -291,7 +291,8 @@ func TestSnapshotBeyondTheJournal(t *testing.T) {
 			if err != nil {
 				t.Fatalf("Recover: %v", err)
 			}
-			if layout == legacy.Naive || layout == legacy.NaiveProcessor { // nothing else remembers the snapshot there
+			// Nothing else remembers the snapshot there.
+			if layout == legacy.Naive || layout == legacy.NaiveProcessor {
 				b.write(w, 1)
 			}
 			if _, err := stale.Append(t.Context(), []byte("late")); !errors.Is(err, dynajournal.ErrWriterConflict) {
@@ -316,7 +317,8 @@ func TestDeletionCutShortIsFinishedByTheNext(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s %d", layout, how), func(t *testing.T) {
 				t.Parallel()
-				for try, cut := 2, true; cut; try++ { // each request once undone, once done and its answer lost
+				// Each request once undone, once done and its answer lost.
+				for try, cut := 2, true; cut; try++ {
 					nth, applied := try/2, try%2 == 1
 					b := newFixture(t, layout)
 					b.config.Journal.SequenceShards, b.config.Journal.Retries = 4, -1
@@ -407,7 +409,8 @@ func TestMarkingAnEventThatIsRemovedMeanwhileLeavesNothing(t *testing.T) {
 		var armed atomic.Bool
 		b.config.Journal.SequenceShards, b.config.Journal.ReplayParallelism = 10, 1
 		b.config.Journal.Hooks = []dynajournal.Hook{hook(func(r dynajournal.Request) {
-			if r.Operation == "UpdateItem" && armed.CompareAndSwap(true, false) { // event 1 is marked, event 2 was read
+			// Event 1 is marked, event 2 was read.
+			if r.Operation == "UpdateItem" && armed.CompareAndSwap(true, false) {
 				_, err := b.table.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
 					TableName: aws.String(dynajournal.DefaultJournalTable), Key: eventKey(layout, "a", 2),
 				})

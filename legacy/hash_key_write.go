@@ -28,7 +28,8 @@ func (s *hashKey) takeOver(ctx context.Context, m *dynamo.Meter, pid string, sna
 			return highest, nil
 		}
 		err = s.fence(ctx, m, pid, highest+1)
-		if errors.Is(err, dynamo.ErrConditionFailed) { // another writer or an earlier attempt has put the mark
+		// Another writer or an earlier attempt has put the mark.
+		if errors.Is(err, dynamo.ErrConditionFailed) {
 			continue
 		}
 		if err == nil {

@@ -378,7 +378,8 @@ func TestPersistenceIDsAreListedOnce(t *testing.T) {
 				}
 			}
 			n := 0
-			for range j.CurrentPersistenceIDs(t.Context(), dynajournal.IDsOptions{Segments: 4}) { // a loop that is left ends the scan
+			// A loop that is left ends the scan.
+			for range j.CurrentPersistenceIDs(t.Context(), dynajournal.IDsOptions{Segments: 4}) {
 				if n++; n == 3 {
 					break
 				}

@@ -128,7 +128,8 @@ func TestAnExportSurvivesSIGKILL(t *testing.T) {
 		out, err := asProcess(ctx, "export", "--all", file).CombinedOutput()
 		killed := ctx.Err() != nil
 		cancel()
-		if _, gone := os.Lstat(file); gone == nil { // killed after the file has its name, it has done its work
+		// Killed after the file has its name, it has done its work.
+		if _, gone := os.Lstat(file); gone == nil {
 			break
 		}
 		if err == nil || !killed {

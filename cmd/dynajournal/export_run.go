@@ -70,7 +70,8 @@ func (e *exportRun) file(
 	if e.out, err = e.begin(f, buffered); err != nil {
 		return archive.Contents{}, fmt.Errorf("continue %s: %w: remove it to start again", partial, err)
 	}
-	if err = e.all(ctx, pids, parallel); err != nil { // the next run continues after the complete part
+	// The next run continues after the complete part.
+	if err = e.all(ctx, pids, parallel); err != nil {
 		if flushing := buffered.Flush(); !errors.Is(err, flushing) {
 			err = errors.Join(err, flushing)
 		}

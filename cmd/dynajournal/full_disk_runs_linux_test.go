@@ -111,7 +111,8 @@ func (d *diskRun) appendLine(random *rand.Rand, pid string, size int) []string {
 	for range 1 + random.IntN(max(1, min(20, 1_000_000/size))) {
 		event := make([]byte, size)
 		for i := range event {
-			event[i] = 'a' + byte(random.IntN(26)) // tables of compressible data do not fill the disk
+			// Tables of compressible data do not fill the disk.
+			event[i] = 'a' + byte(random.IntN(26))
 		}
 		line = append(line, "--string", string(event))
 	}

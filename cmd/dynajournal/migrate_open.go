@@ -45,7 +45,8 @@ func (m *migrationRun) open(ctx context.Context) error {
 	target := from
 	if m.elsewhere = c.ToEndpoint != "" || c.ToData != "" || c.ToAWS || c.ToRegion != "" ||
 		c.ToProfile != ""; m.elsewhere {
-		if to.Endpoint, to.Data, to.AWS, to.Memory = c.ToEndpoint, c.ToData, c.ToAWS, false; !to.isSet() { // another region or account
+		// Another region or account.
+		if to.Endpoint, to.Data, to.AWS, to.Memory = c.ToEndpoint, c.ToData, c.ToAWS, false; !to.isSet() {
 			to.Endpoint, to.AWS = s.location.Endpoint, s.location.Endpoint == ""
 		}
 		to.Region, to.profile = first(c.ToRegion, to.Region), c.ToProfile

@@ -281,7 +281,8 @@ func TestAnUnfinishedExportIsContinued(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(partial, content, 0o600); err != nil { // as if it had been killed just before the end
+	// As if it had been killed just before the end.
+	if err := os.WriteFile(partial, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	must(t, "append", "d", "--string", "new")

@@ -16,7 +16,8 @@ func TestUnitsArePaidForBeforeMoreAreUsed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if took := time.Since(began).Round(time.Millisecond); took != 9500*time.Millisecond { // the first 10 of 105 are free
+		// The first 10 of 105 are free.
+		if took := time.Since(began).Round(time.Millisecond); took != 9500*time.Millisecond {
 			t.Errorf("105 units at 10 a second took %v, want 9.5 s", took)
 		}
 		if err := pay(t.Context(), l, 1000); err != nil { // more than fit at once

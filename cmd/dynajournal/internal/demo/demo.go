@@ -100,7 +100,8 @@ func (s *scene) spent(what string, c dynajournal.Cost) { s.costs = append(s.cost
 // lost.
 func (s *scene) start(ctx context.Context, groupCommit dynajournal.GroupCommit) error {
 	n := newNetwork(s.engine.HTTPClient)
-	config := dynajournal.Config{AWS: s.engine, Serialization: s.registry, GroupCommit: groupCommit, Retries: -1} // a process that dies does not retry
+	// A process that dies does not retry.
+	config := dynajournal.Config{AWS: s.engine, Serialization: s.registry, GroupCommit: groupCommit, Retries: -1}
 	config.AWS.HTTPClient = n
 	j, err := dynajournal.Open(ctx, config)
 	if err != nil {

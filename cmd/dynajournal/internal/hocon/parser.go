@@ -22,7 +22,7 @@ type parser struct {
 	path []string
 }
 
-// position is where the parser is, which is nowhere in the defaults.
+// position returns the position of the parser. It is zero in the defaults.
 func (p *parser) position() Position {
 	if p.name == "" {
 		return Position{}
@@ -34,7 +34,7 @@ func (p *parser) rest() string { return p.text[p.pos:] }
 
 func (p *parser) at(prefix string) bool { return strings.HasPrefix(p.rest(), prefix) }
 
-// take takes a prefix if it is there.
+// take consumes a prefix and reports whether it was there.
 func (p *parser) take(prefix string) bool {
 	if !p.at(prefix) {
 		return false
@@ -43,7 +43,7 @@ func (p *parser) take(prefix string) bool {
 	return true
 }
 
-// run takes the characters up to the first that does not belong.
+// run consumes the characters up to the first for which belongs is false.
 func (p *parser) run(belongs func(rune) bool) string {
 	end := strings.IndexFunc(p.rest(), func(r rune) bool { return !belongs(r) })
 	if end < 0 {
@@ -68,7 +68,7 @@ func isBlank(r rune) bool { return r != '\n' && isSpace(r) }
 
 func (p *parser) atComment() bool { return p.at("#") || p.at("//") }
 
-// skip takes white space, newlines, comments, and the separators given.
+// skip consumes white space, newlines, comments and the given separators.
 func (p *parser) skip(separators string) {
 	for {
 		p.run(func(r rune) bool { return isSpace(r) || strings.ContainsRune(separators, r) })
@@ -102,7 +102,7 @@ func (p *parser) document(into *object) error {
 	return nil
 }
 
-// notClosed is the error of a bracket whose other half is missing.
+// notClosed returns the error of a bracket that is not closed.
 func notClosed(bracket string, line int) error {
 	return fmt.Errorf("a %s is missing for the %s of line %d", map[string]string{"{": "}", "[": "]"}[bracket], bracket, line)
 }
@@ -115,7 +115,7 @@ func (p *parser) unexpected() error {
 	return fmt.Errorf("unexpected %q", r)
 }
 
-// members reads an object's content up to its closing brace or the end of the text.
+// members reads the content of an object up to its closing brace or the end of the text.
 func (p *parser) members(into *object) error {
 	for {
 		p.skip(",")
@@ -135,7 +135,7 @@ func (p *parser) members(into *object) error {
 	}
 }
 
-// include reads an include directive, if one stands here.
+// include reads an include directive, if there is one.
 func (p *parser) include(into *object) (bool, error) {
 	after, found := strings.CutPrefix(p.rest(), "include")
 	directive := strings.TrimLeftFunc(after, isBlank)
@@ -243,7 +243,8 @@ func (p *parser) key(enders string) ([]string, error) {
 	}
 }
 
-// value reads a value: all that stands in a row, up to the end of the line, a comma, or the end of what it is in.
+// value reads a value: everything up to the end of the line, a comma, or the end of its object or
+// array.
 func (p *parser) value() (value, error) {
 	if p.nesting++; p.nesting > maxNesting {
 		return nil, fmt.Errorf("it is nested deeper than %d", maxNesting)
@@ -344,7 +345,8 @@ func (p *parser) tripleQuoted() (value, error) {
 	if end < 0 {
 		return nil, errors.New(`a """ is missing`)
 	}
-	for end += len(`"""`); strings.HasPrefix(p.rest()[end:], `"`); end++ { // more quotes belong to the text
+	// More quotes belong to the text.
+	for end += len(`"""`); strings.HasPrefix(p.rest()[end:], `"`); end++ {
 	}
 	text := p.rest()[:end-len(`"""`)]
 	p.pos += end
@@ -352,7 +354,7 @@ func (p *parser) tripleQuoted() (value, error) {
 	return scalar{text: text}, nil
 }
 
-// quoted reads a string in quotes, which is JSON's.
+// quoted reads a string in quotes, in the syntax of JSON.
 func (p *parser) quoted() (string, error) {
 	for end := 1; end < len(p.rest()); end++ {
 		switch p.rest()[end] {
