@@ -14,7 +14,7 @@ type appendCommand struct {
 	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
 	String        values `placeholder:"S" help:"Append this string as an event (serializer 20). Can be repeated."`
 	BytesBase64   values `name:"bytes-base64" placeholder:"B" help:"Append these bytes, given in base64, as an event (serializer 4). Can be repeated."`
-	JSON          values `name:"json" placeholder:"FILE" help:"Append the JSON value in this file as an event (serializer 31, Jackson's JSON). - is standard input. Can be repeated."`
+	JSON          values `name:"json" placeholder:"FILE" help:"Append the JSON value in this file as an event (serializer 31). - is standard input. Can be repeated."`
 	Manifest      string `placeholder:"CLASS" help:"Manifest of the JSON events: the class, which a JVM needs to read them. Default: none."`
 	Atomic        bool   `help:"Write all events as one atomic write: all of them or none. Default: one after the other."`
 	Expect        *int64 `placeholder:"N" help:"Write nothing unless the next sequence number is N. Default: any."`

@@ -39,11 +39,11 @@ func (c *confirmCommand) Run(ctx context.Context, s *session) error {
 	return s.legacyJournal(ctx, removing, func(j *legacy.Journal) error {
 		w, err := j.Recover(ctx, c.PersistenceID, dynajournal.RecoverOptions{}, nil)
 		if err != nil {
-			return err //nolint:wrapcheck // names the persistence id
+			return err
 		}
 		channels, err := w.Confirm(ctx, c.Seq, c.Channel)
 		if err != nil {
-			return err //nolint:wrapcheck // names the persistence id
+			return err
 		}
 		return s.result.write(confirmedResult{c.PersistenceID, c.Seq, channels})
 	})

@@ -25,7 +25,7 @@ func (c *highestCommand) Run(ctx context.Context, s *session) error {
 	return s.journal(ctx, reading, func(j journal) error {
 		b, err := j.Bounds(ctx, c.PersistenceID)
 		if err != nil {
-			return err //nolint:wrapcheck // names the persistence id
+			return err
 		}
 		return s.result.write(boundsResult{c.PersistenceID, b.Lowest, b.Highest})
 	})

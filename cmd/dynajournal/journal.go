@@ -71,7 +71,7 @@ func (s *session) currentJournal(ctx context.Context, as access, work func(*dyna
 func (s *session) legacyJournal(ctx context.Context, as access, work func(*legacy.Journal) error) error {
 	layout, err := legacy.ParseLayout(s.location.Layout)
 	if err != nil {
-		return err //nolint:wrapcheck // names the layout
+		return err
 	}
 	s.location.allowLegacy = true
 	return s.connect(ctx, as, func(c *connection) (io.Closer, func() error, error) {

@@ -61,5 +61,5 @@ func (w legacyWriter) deleteTo(ctx context.Context, seq int64, mark bool) (delet
 		return deletedResult{}, err //nolint:wrapcheck // names the persistence id
 	}
 	bounds, err := w.journal.Bounds(ctx, w.PersistenceID())
-	return deletedResult{w.PersistenceID(), bounds.Lowest, bounds.Highest, deleted.Deleted}, err //nolint:wrapcheck // as above
+	return deletedResult{w.PersistenceID(), bounds.Lowest, bounds.Highest, deleted.Deleted}, err
 }

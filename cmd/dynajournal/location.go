@@ -22,8 +22,8 @@ import (
 // location has the flags that select the journal. A flag that is not set takes its value from the
 // environment, then from the file of --config.
 type location struct {
-	Endpoint string `xor:"location" placeholder:"URL" help:"Endpoint of DynamoDB or of a service with the same API ($DYNAJOURNAL_ENDPOINT, $AWS_ENDPOINT_URL_DYNAMODB). Default: none."`
-	Data     string `xor:"location" placeholder:"DIR" help:"Folder of the embedded engine, used without --endpoint and --aws ($DYNAJOURNAL_DATA). Default: dynajournal in $XDG_STATE_HOME."`
+	Endpoint string `xor:"location" placeholder:"URL" help:"Endpoint of DynamoDB or of a compatible service ($DYNAJOURNAL_ENDPOINT, $AWS_ENDPOINT_URL_DYNAMODB). Default: none."`
+	Data     string `xor:"location" placeholder:"DIR" help:"Folder of the embedded engine ($DYNAJOURNAL_DATA). Default: dynajournal in $XDG_STATE_HOME."`
 	Memory   bool   `xor:"location" help:"Use an embedded engine in memory. It is empty at the start, and its data is gone at the end."`
 	AWS      bool   `xor:"location" name:"aws" help:"Use DynamoDB of AWS, with the credentials and the region that the AWS SDK finds."`
 	Region   string `placeholder:"R" help:"AWS region. Default: us-east-1 with an endpoint, else the one that the AWS SDK finds ($AWS_REGION)."`
@@ -32,7 +32,7 @@ type location struct {
 	SnapshotTable  string `placeholder:"NAME" help:"Table of snapshots. Default: pekko-persistence-snapshot ($DYNAJOURNAL_SNAPSHOT_TABLE)."`
 	JournalName    string `placeholder:"NAME" help:"Name of the journal, the first part of its keys. Default: journal ($DYNAJOURNAL_JOURNAL_NAME)."`
 	SequenceShards string `placeholder:"N" help:"Number of shards of the marks. Default: the number in the journal's header, else 10 ($DYNAJOURNAL_SEQUENCE_SHARDS)."`
-	Layout         string `enum:"${enum_layouts}" default:"current" placeholder:"L" help:"Layout of the tables, one of ${layouts}. The help of migrate lists the commands that work on the older ones. Default: current."`
+	Layout         string `enum:"${enum_layouts}" default:"current" placeholder:"L" help:"One of ${layouts}. The help of migrate lists what works on the older ones. Default: current."`
 	Config         string `placeholder:"FILE" help:"An application.conf with the keys of the JVM plug-ins. Flags win over it ($DYNAJOURNAL_CONFIG). Default: none."`
 
 	profile     string // of the AWS SDK; empty is its default

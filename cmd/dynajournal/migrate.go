@@ -26,10 +26,10 @@ type migrateCommand struct {
 	ToRegion   string `placeholder:"R" help:"Region of the target. Default: that of the source."`
 	ToProfile  string `placeholder:"NAME" help:"Profile of the AWS SDK for the target, for example of another account. Default: the SDK's default."`
 
-	MarkedDeleted string  `enum:"skip,tombstones" default:"skip" help:"What is copied for events that are marked as deleted: skip only keeps their numbers taken, tombstones also makes tombstones of a prefix. Default: skip."`
-	Live          bool    `help:"A JVM still writes to the source: events that are missing near the end of a persistence id may be in flight, and are left for a later run. Default: nobody writes."`
+	MarkedDeleted string  `enum:"skip,tombstones" default:"skip" help:"Events marked as deleted: skip only keeps their numbers taken, tombstones also makes tombstones of a prefix. Default: skip."`
+	Live          bool    `help:"A JVM still writes to the source: an event that is missing near the end of a persistence id is left for a later run. Default: no."`
 	CatchUp       bool    `help:"Copy only what follows the last event of the target, without comparing what is before it. Default: compare all."`
-	State         string  `placeholder:"FILE" help:"Record in this file which persistence ids are copied, so that the same command skips them. Default: every run compares the target."`
+	State         string  `placeholder:"FILE" help:"Record in this file which persistence ids are copied, and skip them in later runs. Default: every run compares all."`
 	Notes         string  `placeholder:"FILE" help:"Write a line of JSON to this file for each event that has confirmations, is marked as deleted, or can't be read. Default: none."`
 	Verify        bool    `default:"true" negatable:"" help:"Compare source and target afterwards, event by event. Default: yes."`
 	VerifyOnly    bool    `help:"Only compare source and target. Default: copy first."`

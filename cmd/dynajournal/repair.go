@@ -13,7 +13,7 @@ type repairCommand struct {
 
 	DryRun           bool   `help:"Change nothing, only show what would be repaired. Default: repair."`
 	RemoveOrphans    bool   `help:"Also turn events below the low mark into tombstones. Needs --archive. First make sure that the low mark is correct. Default: keep them."`
-	RemoveDeleted    bool   `help:"Also remove items that earlier versions left where a JVM searches for its highest number. Needs --archive. First stop the entity on both sides. Default: keep them."`
+	RemoveDeleted    bool   `help:"Also remove items that hide the highest number from a JVM. Needs --archive. First stop the entity on both sides. Default: keep them."`
 	RemoveIncomplete bool   `help:"Also turn members of atomic writes that can't be completed into seals. Needs --archive. Default: keep them."`
 	RestoreHighMark  bool   `help:"Also put a missing high mark where events are hidden behind a gap. Readers then see them again. Default: leave them hidden."`
 	Archive          string `placeholder:"FILE" help:"Write each item to this new file before it is removed, as a JSON object per line. Required to remove items. Default: none."`

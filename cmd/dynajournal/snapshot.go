@@ -45,7 +45,7 @@ type snapshotSaveCommand struct {
 	Seq           int64   `required:"" placeholder:"N" help:"Sequence number of the last event that the state contains."`
 	String        *string `xor:"state" required:"" placeholder:"S" help:"Save this string as the state (serializer 20)."`
 	BytesBase64   *string `xor:"state" required:"" name:"bytes-base64" placeholder:"B" help:"Save these bytes, given in base64, as the state (serializer 4)."`
-	JSON          *string `xor:"state" required:"" name:"json" placeholder:"FILE" help:"Save the JSON value in this file as the state (serializer 31, Jackson's JSON). - is standard input."`
+	JSON          *string `xor:"state" required:"" name:"json" placeholder:"FILE" help:"Save the JSON value in this file as the state (serializer 31). - is standard input."`
 	Manifest      string  `placeholder:"CLASS" help:"Manifest of the JSON state: the class, which a JVM needs to read it. Default: none."`
 }
 

@@ -15,14 +15,14 @@ type tablesCommand struct {
 	Delete   tablesDeleteCommand   `cmd:"" help:"Delete both tables, with everything in them."`
 }
 
-// tables works with the tables, whether they exist or not.
+// tables passes the configuration to work, which makes, describes or changes the tables.
 func (s *session) tables(ctx context.Context, work func(dynajournal.Config) error) (err error) {
-	p, err := s.location.open(ctx, s.err)
+	c, err := s.location.open(ctx, s.err)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.close()) }()
-	return work(p.config)
+	defer func() { err = errors.Join(err, c.close()) }()
+	return work(c.config)
 }
 
 // describe writes a result for each table. It is an error if there are none.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/legacy"
@@ -11,21 +10,18 @@ import (
 // legacyTable changes the table of a legacy layout and shows it with the status that it has then.
 func (s *session) legacyTable(
 	ctx context.Context, status string, change func(context.Context, legacy.Config) error,
-) (err error) {
+) error {
 	layout, err := legacy.ParseLayout(s.location.Layout)
 	if err != nil {
-		return err //nolint:wrapcheck // names the layout
+		return err
 	}
 	s.location.allowLegacy = true
-	c, err := s.location.open(ctx, s.err)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.close()) }()
-	if err := change(ctx, legacy.Config{Layout: layout, Journal: c.config}); err != nil {
-		return err
-	}
-	result := bareTable(first(c.config.JournalTable, dynajournal.DefaultJournalTable), status)
-	result.Kind = s.location.Layout
-	return s.result.write(result)
+	return s.tables(ctx, func(config dynajournal.Config) error {
+		if err := change(ctx, legacy.Config{Layout: layout, Journal: config}); err != nil {
+			return err
+		}
+		result := bareTable(first(config.JournalTable, dynajournal.DefaultJournalTable), status)
+		result.Kind = s.location.Layout
+		return s.result.write(result)
+	})
 }

@@ -19,8 +19,8 @@ import (
 
 const oldTable = "old"
 
-// openOlder makes a journal of an older layout on the engine of a place.
-func openOlder(tb testing.TB, p *fixture, layout legacy.Layout) *legacy.Journal {
+// openLegacy makes a journal of an older layout on the engine of a fixture.
+func openLegacy(tb testing.TB, p *fixture, layout legacy.Layout) *legacy.Journal {
 	tb.Helper()
 	config := legacy.Config{Layout: layout, Journal: p.config}
 	config.Journal.JournalTable, config.Journal.SequenceShards = oldTable, 10
@@ -109,7 +109,7 @@ func tell(tb testing.TB, s migration.Source, pid string, from int64) string {
 func TestHistoriesOfTheHashKeyLayout(t *testing.T) {
 	t.Parallel()
 	p := open(t, false)
-	j := openOlder(t, p, legacy.HashKey)
+	j := openLegacy(t, p, legacy.HashKey)
 	for _, pid := range []string{"hole", "tail", "marked", "within", "all", "gone", "unmarked", "torn"} {
 		writeOlder(t, j, pid, 6)
 	}
@@ -199,7 +199,7 @@ func TestHistoriesOfTheHashKeyLayout(t *testing.T) {
 func TestAMigrationOfAnOlderLayoutThatIsKilledFiftyTimes(t *testing.T) {
 	t.Parallel()
 	from := open(t, false)
-	j := openOlder(t, from, legacy.HashKey)
+	j := openLegacy(t, from, legacy.HashKey)
 	for i := range 8 {
 		writeOlder(t, j, fmt.Sprint("id-", i), 10+i*14)
 		mark(t, from, fmt.Sprintf("journal-P-id-%d-1", i))
@@ -250,8 +250,8 @@ func TestTheCapacityOfAnOlderSourceIsBounded(t *testing.T) {
 	t.Parallel()
 	p := open(t, false)
 	usage := &migration.Usage{}
-	p.config.Hooks = []dynajournal.Hook{usage.Hook()}
-	j := openOlder(t, p, legacy.Naive)
+	p.config.Hooks = []dynajournal.Hook{usage}
+	j := openLegacy(t, p, legacy.Naive)
 	writeOlder(t, j, "a", 3)
 	var used dynajournal.Cost
 	source := migration.Legacy{Journal: j, Usage: usage}
