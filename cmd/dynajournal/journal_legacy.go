@@ -13,7 +13,7 @@ type legacyJournal struct{ *legacy.Journal }
 
 func (j legacyJournal) recover(ctx context.Context, pid string) (writer, error) {
 	w, err := j.Recover(ctx, pid, dynajournal.RecoverOptions{}, nil)
-	return legacyWriter{w, j.Journal}, err //nolint:wrapcheck // names the persistence id
+	return legacyWriter{w, j.Journal}, err
 }
 
 func (j legacyJournal) events(
@@ -41,7 +41,7 @@ func (j legacyJournal) list(ctx context.Context, pid string) (listResult, error)
 		SequenceNrs:   present(l.SequenceNumbers),
 		Tombstones:    present(l.Deleted),
 		Seals:         []int64{},
-	}, err //nolint:wrapcheck // names the persistence id
+	}, err
 }
 
 // legacyWriter is a writer of a legacy layout.
@@ -58,7 +58,7 @@ func (w legacyWriter) deleteTo(ctx context.Context, seq int64, mark bool) (delet
 	}
 	deleted, err := w.DeleteTo(ctx, seq, how)
 	if err != nil {
-		return deletedResult{}, err //nolint:wrapcheck // names the persistence id
+		return deletedResult{}, err
 	}
 	bounds, err := w.journal.Bounds(ctx, w.PersistenceID())
 	return deletedResult{w.PersistenceID(), bounds.Lowest, bounds.Highest, deleted.Deleted}, err

@@ -26,7 +26,7 @@ type migrateCommand struct {
 	ToRegion   string `placeholder:"R" help:"Region of the target. Default: that of the source."`
 	ToProfile  string `placeholder:"NAME" help:"Profile of the AWS SDK for the target, for example of another account. Default: the SDK's default."`
 
-	MarkedDeleted string  `enum:"skip,tombstones" default:"skip" help:"Events marked as deleted: skip only keeps their numbers taken, tombstones also makes tombstones of a prefix. Default: skip."`
+	MarkedDeleted string  `enum:"skip,tombstones" default:"skip" help:"Marked events: skip keeps their numbers taken, tombstones makes tombstones of a prefix too. Default: skip."`
 	Live          bool    `help:"A JVM still writes to the source: an event that is missing near the end of a persistence id is left for a later run. Default: no."`
 	CatchUp       bool    `help:"Copy only what follows the last event of the target, without comparing what is before it. Default: compare all."`
 	State         string  `placeholder:"FILE" help:"Record in this file which persistence ids are copied, and skip them in later runs. Default: every run compares all."`
