@@ -31,7 +31,7 @@ type entity interface {
 	remove(ctx context.Context, to int64) (int64, error)
 }
 
-// storages are all layouts. The first is the base of the others.
+// storages returns all layouts. The first is the base of the others.
 func storages() []storage {
 	all := []storage{
 		currentStorage("native", false, func(ctx context.Context, config dynajournal.Config) error {
@@ -40,7 +40,7 @@ func storages() []storage {
 		currentStorage("shared", false, func(ctx context.Context, config dynajournal.Config) error {
 			return dynajournal.CreateTables(ctx, config, dynajournal.TableOptions{SharedWithJVM: true})
 		}),
-		// As the plug-ins of that time had it: without an index, and without our header.
+		// As the plug-ins of that time made it: without an index and without a header.
 		currentStorage("pay", true, func(ctx context.Context, config dynajournal.Config) error {
 			return createTable(ctx, bareClient(config), config.JournalTable)
 		}),

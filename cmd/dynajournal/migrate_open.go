@@ -43,10 +43,10 @@ func (m *migrationRun) open(ctx context.Context) error {
 	}
 	m.closers = append(m.closers, from.close)
 	target := from
-	if m.elsewhere = c.ToEndpoint != "" || c.ToData != "" || c.ToAWS || c.ToRegion != "" ||
-		c.ToProfile != ""; m.elsewhere {
-		// Another region or account.
-		if to.Endpoint, to.Data, to.AWS, to.Memory = c.ToEndpoint, c.ToData, c.ToAWS, false; !to.isSet() {
+	m.elsewhere = c.ToEndpoint != "" || c.ToData != "" || c.ToAWS || c.ToRegion != "" || c.ToProfile != ""
+	if m.elsewhere {
+		to.Endpoint, to.Data, to.AWS, to.Memory = c.ToEndpoint, c.ToData, c.ToAWS, false
+		if !to.isSet() { // another region or account
 			to.Endpoint, to.AWS = s.location.Endpoint, s.location.Endpoint == ""
 		}
 		to.Region, to.profile = first(c.ToRegion, to.Region), c.ToProfile
