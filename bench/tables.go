@@ -45,7 +45,7 @@ func newTables(config dynajournal.Config) *tables {
 // open makes the tables and opens the journals.
 func (s *session) open(ctx context.Context) error {
 	s.tables = newTables(s.options.Config)
-	s.tables.config.Hooks = append(s.tables.config.Hooks, s.measured)
+	s.tables.config.Hooks = append(s.tables.config.Hooks, dynajournal.Hook{OnRequest: s.measured.OnRequest})
 	s.bare = bareClient(s.tables.config)
 	if err := dynajournal.CreateTables(ctx, s.tables.config, dynajournal.TableOptions{}); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -58,6 +59,10 @@ func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]dynajournal.O
 			first = err
 		}
 	}
+	written := func(o dynajournal.Outcome) bool { return o.SequenceNumber != 0 || dynajournal.MaybeApplied(o.Err) }
+	if first != nil && slices.ContainsFunc(outcomes, written) {
+		first = dynamo.Applied(first)
+	}
 	return outcomes, first
 }
 
@@ -107,7 +112,7 @@ func (w *Writer) append(ctx context.Context, event any, index int) (dynajournal.
 	if err != nil {
 		return dynajournal.AppendResult{}, err
 	}
-	return dynajournal.AppendResult{First: a.event.seq, Last: a.event.seq, Cost: a.meter.Cost()}, nil
+	return dynajournal.AppendResult{First: a.event.seq, Last: a.event.seq, Cost: dynajournal.Cost(a.meter.Cost())}, nil
 }
 
 var errItemTooLarge = errors.New("its item has too many bytes")

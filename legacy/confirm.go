@@ -36,7 +36,8 @@ func (w *Writer) Confirm(ctx context.Context, sequenceNumber int64, channel stri
 		return nil, err
 	}
 	defer release()
-	changed, err := w.journal.client.Update(ctx, &dynamo.Meter{}, dynamo.Update{
+	var m dynamo.Meter
+	changed, err := w.journal.client.Update(ctx, &m, dynamo.Update{
 		Table:      w.journal.config.Journal.JournalTable,
 		Key:        w.journal.store.eventKey(w.pid, sequenceNumber),
 		Expression: "ADD " + attrConfirmations + " :channel",
@@ -48,7 +49,7 @@ func (w *Writer) Confirm(ctx context.Context, sequenceNumber int64, channel stri
 		err = ErrNoEvent
 	}
 	if err != nil {
-		return nil, fmt.Errorf("confirm event %d of %q: %w", sequenceNumber, w.pid, err)
+		return nil, fmt.Errorf("confirm event %d of %q: %w", sequenceNumber, w.pid, m.Mark(err))
 	}
 	all, ok := changed[attrConfirmations].(*types.AttributeValueMemberSS)
 	if !ok { // the service does not return what it has changed

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/dynajournal/dynajournal/internal/private"
+
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
@@ -91,7 +93,7 @@ func (j *Journal) replay(
 		case !isEvent:
 			return nil
 		}
-		e.Event = e.WithSerialization(j.config.Journal.Serialization)
+		private.SetSerialization(&e.Event, j.config.Journal.Serialization)
 		if j.config.Journal.DecodeEagerly {
 			if _, err := e.Payload(); err != nil {
 				return err //nolint:wrapcheck // it names the event

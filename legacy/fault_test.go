@@ -27,10 +27,10 @@ func (b *fixture) inject(f embedded.Fault) (stop func()) {
 	return stop
 }
 
-// hook is called for every attempt.
-type hook func(dynajournal.Request)
-
-func (h hook) OnRequest(_ context.Context, r dynajournal.Request) { h(r) }
+// hook returns a hook that calls f after each attempt of a request.
+func hook(f func(dynajournal.Request)) dynajournal.Hook {
+	return dynajournal.Hook{OnRequest: func(_ context.Context, r dynajournal.Request) { f(r) }}
+}
 
 // span is the numbers from first to last.
 func span(first, last int64) []int64 {

@@ -76,9 +76,9 @@ func (s *hashKey) put(ctx context.Context, m *dynamo.Meter, e *newEvent) error {
 // takeBack removes an event that was put at a number that had been removed before. No reader uses
 // it. An event that was marked as deleted in between was taken over, and stays.
 func (s *hashKey) takeBack(ctx context.Context, m *dynamo.Meter, e *newEvent) error {
-	err := s.client.Remove(ctx, m, dynamo.Put{
+	err := s.client.Delete(ctx, m, dynamo.Delete{
 		Table:     s.table,
-		Item:      s.eventKey(e.pid, e.seq),
+		Key:       s.eventKey(e.pid, e.seq),
 		Condition: attrPayload + " = :payload AND " + attrDeleted + " = :not",
 		Values:    dynamo.Attributes{":payload": e.item[attrPayload], ":not": text(notDeleted)},
 	})

@@ -7,7 +7,6 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // Journal is an open journal of an older layout. It is safe for concurrent use. A process needs

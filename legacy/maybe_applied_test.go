@@ -13,24 +13,24 @@ import (
 func TestMaybeAppliedReportsWhetherACallMayHaveChangedWhatIsStored(t *testing.T) {
 	t.Parallel()
 	const deleted = 3
-	calls := map[string]func(ctx context.Context, b *bench, w *legacy.Writer) error{
-		"Append": func(ctx context.Context, _ *bench, w *legacy.Writer) error {
+	calls := map[string]func(ctx context.Context, b *fixture, w *legacy.Writer) error{
+		"Append": func(ctx context.Context, _ *fixture, w *legacy.Writer) error {
 			_, err := w.Append(ctx, "new")
 			return err
 		},
-		"AppendEach": func(ctx context.Context, _ *bench, w *legacy.Writer) error {
+		"AppendEach": func(ctx context.Context, _ *fixture, w *legacy.Writer) error {
 			_, err := w.AppendEach(ctx, "new", "newer")
 			return err
 		},
-		"DeleteTo": func(ctx context.Context, _ *bench, w *legacy.Writer) error {
+		"DeleteTo": func(ctx context.Context, _ *fixture, w *legacy.Writer) error {
 			_, err := w.DeleteTo(ctx, deleted, legacy.Permanent)
 			return err
 		},
-		"Confirm": func(ctx context.Context, _ *bench, w *legacy.Writer) error {
+		"Confirm": func(ctx context.Context, _ *fixture, w *legacy.Writer) error {
 			_, err := w.Confirm(ctx, 1, "channel")
 			return err
 		},
-		"DeleteTable": func(ctx context.Context, b *bench, _ *legacy.Writer) error {
+		"DeleteTable": func(ctx context.Context, b *fixture, _ *legacy.Writer) error {
 			return legacy.DeleteTable(ctx, b.config)
 		},
 	}
@@ -51,7 +51,7 @@ func TestMaybeAppliedReportsWhetherACallMayHaveChangedWhatIsStored(t *testing.T)
 					if name == "Confirm" && layout == legacy.Naive {
 						t.Skip("the layout has no confirmations")
 					}
-					b := newBench(t, layout)
+					b := newFixture(t, layout)
 					b.config.Journal.Retries = -1
 					w := b.recovered(b.open(), "a")
 					b.write(w, deleted+1)
@@ -70,7 +70,7 @@ func TestMaybeAppliedReportsWhetherACallMayHaveChangedWhatIsStored(t *testing.T)
 
 func TestErrOfAWriterIsWhyItHasEnded(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, legacy.HashKey)
+	b := newFixture(t, legacy.HashKey)
 	j := b.open()
 	loser := b.recovered(j, "a")
 	winner := b.recovered(j, "a")

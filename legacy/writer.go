@@ -36,7 +36,20 @@ func (w *Writer) PersistenceID() string { return w.pid }
 func (w *Writer) WriterUUID() string { return w.uuid }
 
 // RecoveryCost returns the cost of the recovery that returned the writer.
-func (w *Writer) RecoveryCost() dynajournal.Cost { return w.recovery.Cost() }
+func (w *Writer) RecoveryCost() dynajournal.Cost { return dynajournal.Cost(w.recovery.Cost()) }
+
+// Err returns why the writer has ended, nil while it may write. It may be called at any time: it does
+// not wait for the calls in flight.
+//
+// The error is that of the call that ended the writer: dynajournal.ErrWriterConflict or
+// ErrOutcomeUnknown. After Journal.Close it is dynajournal.ErrClosed, unless the writer had ended
+// before.
+func (w *Writer) Err() error {
+	if err := w.turn.Err(); err != nil {
+		return err
+	}
+	return context.Cause(w.journal.life.Reading())
+}
 
 // NextSequenceNumber returns the sequence number of the next event. It waits for the calls before
 // it.

@@ -185,7 +185,7 @@ func (e *exportRun) one(ctx context.Context, pid string) error {
 			return err
 		}
 		for i := range held {
-			if err := e.out.Record(&held[i]); err != nil {
+			if err := e.out.Record(archivedRecord(&held[i])); err != nil {
 				return err
 			}
 		}
@@ -210,9 +210,10 @@ func (e *exportRun) one(ctx context.Context, pid string) error {
 		if r.Kind == dynajournal.RecordEvent {
 			events++
 		}
-		read.Record(&r)
+		record := archivedRecord(&r)
+		read.Record(record)
 		if writing {
-			err = e.out.Record(&r)
+			err = e.out.Record(record)
 		} else if held, bytes = append(held, r), bytes+len(r.Bytes)+recordOverhead; bytes > heldBytes {
 			err = begin()
 		}

@@ -86,7 +86,7 @@ func (p *portion) take(item *archive.Item) {
 	p.want.take(item)
 	switch {
 	case item.Record != nil:
-		p.records = append(p.records, *item.Record)
+		p.records = append(p.records, recordOf(item.Record))
 		p.bytes += len(item.Record.Bytes) + recordOverhead
 	case item.Snapshot != nil:
 		p.snapshots = append(p.snapshots, snapshotOf(item))
@@ -190,7 +190,7 @@ func (i *importRun) large(ctx context.Context, p *portion, rest *archive.Item) e
 			}
 		}
 		for ; damage == nil && rest.Record != nil; next() {
-			if !yield(*rest.Record, nil) {
+			if !yield(recordOf(rest.Record), nil) {
 				return
 			}
 		}

@@ -96,7 +96,7 @@ func (s *session) connect(
 	if as == removing || as == appending { // the results of reading show how far it has come
 		shown := newProgress(s.err, "requests")
 		defer shown.stop()
-		c.config.Hooks = append(c.config.Hooks, shown)
+		c.config.Hooks = append(c.config.Hooks, dynajournal.Hook{OnRequest: shown.OnRequest})
 	}
 	j, work, err := open(c)
 	if err != nil {

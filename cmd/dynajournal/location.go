@@ -105,7 +105,7 @@ func (l *location) resolveSet() (dynajournal.Config, error) {
 	l.Region = first(l.Region, os.Getenv("AWS_REGION"), file.Region)
 	c := file.Config
 	c.Endpoint = l.Endpoint
-	c.SnapshotEnvelope, c.EventEnvelope = l.Layout == layoutPay, l.Layout == layoutPay
+	c.OldSnapshotFormat, c.OldEventFormat = l.Layout == layoutPay, l.Layout == layoutPay
 	c.JournalTable = first(l.JournalTable, os.Getenv("DYNAJOURNAL_JOURNAL_TABLE"), c.JournalTable)
 	c.SnapshotTable = first(l.SnapshotTable, os.Getenv("DYNAJOURNAL_SNAPSHOT_TABLE"), c.SnapshotTable)
 	c.JournalName = first(l.JournalName, os.Getenv("DYNAJOURNAL_JOURNAL_NAME"), c.JournalName)

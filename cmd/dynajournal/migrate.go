@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dynajournal/dynajournal/internal/private"
+
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/legacy/migration"
 )

@@ -113,7 +113,7 @@ func (m *migrationRun) openSource(ctx context.Context) error {
 		return err
 	}
 	usage := &migration.Usage{}
-	m.from.Hooks = append(m.from.Hooks, usage)
+	m.from.Hooks = append(m.from.Hooks, usage.Hook())
 	m.from.Adapter = nil
 	j, err := legacy.Open(ctx, legacy.Config{Layout: layout, Journal: m.from})
 	if err != nil {

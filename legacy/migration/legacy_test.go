@@ -250,7 +250,7 @@ func TestTheCapacityOfAnOlderSourceIsBounded(t *testing.T) {
 	t.Parallel()
 	p := open(t, false)
 	usage := &migration.Usage{}
-	p.config.Hooks = []dynajournal.Hook{usage}
+	p.config.Hooks = []dynajournal.Hook{usage.Hook()}
 	j := openLegacy(t, p, legacy.Naive)
 	writeOlder(t, j, "a", 3)
 	var used dynajournal.Cost

@@ -13,8 +13,10 @@ type Usage struct {
 	cost dynajournal.Cost
 }
 
-// OnRequest counts a request.
-func (u *Usage) OnRequest(_ context.Context, r dynajournal.Request) {
+// Hook returns the hook that counts requests.
+func (u *Usage) Hook() dynajournal.Hook { return dynajournal.Hook{OnRequest: u.count} }
+
+func (u *Usage) count(_ context.Context, r dynajournal.Request) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.cost = u.cost.Add(r.Cost)
