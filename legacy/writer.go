@@ -38,8 +38,8 @@ func (w *Writer) WriterUUID() string { return w.uuid }
 // RecoveryCost returns the cost of the recovery that returned the writer.
 func (w *Writer) RecoveryCost() dynajournal.Cost { return dynajournal.Cost(w.recovery.Cost()) }
 
-// Err returns why the writer has ended, nil while it may write. It may be called at any time: it does
-// not wait for the calls in flight.
+// Err returns why the writer has ended, nil while it may write. It may be called at any time: it
+// does not wait for the calls in flight.
 //
 // The error is that of the call that ended the writer: dynajournal.ErrWriterConflict or
 // ErrOutcomeUnknown. After Journal.Close it is dynajournal.ErrClosed, unless the writer had ended

@@ -35,8 +35,8 @@ type Legacy struct {
 	Journal *legacy.Journal
 	Marked  Marked
 	Live    bool
-	// Usage counts the capacity that reading the journal uses, for the limits of Options. It must
-	// be one of the hooks of the journal.
+	// Usage counts the capacity that reading the journal uses, for the limits of Options. Its
+	// Hook must be one of the hooks of the journal.
 	Usage *Usage
 }
 
