@@ -14,7 +14,7 @@ func TestConformsWithoutPartiQLAndTransactions(t *testing.T) {
 	standsForAll(t, "without PartiQL and transactions")
 	conforms(t, func(tb testing.TB) dynajournal.Config {
 		tb.Helper()
-		return dynajournal.Config{AWS: openEngine(tb, embedded.Without(embedded.PartiQL, embedded.Transactions)).AWSConfig()}
+		return dynajournal.Config{AWS: openEngine(tb, embedded.WithoutFeatures(embedded.PartiQL, embedded.Transactions)).AWSConfig()}
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// ask sends a request in JSON and returns the answer with its members sorted. The answer to a request that failed is
+// ask sends a request in JSON and returns the response with its members sorted. The response to a request that failed is
 // the type and the message of the error.
 func ask(t *testing.T, engine *embedded.Engine, operation, body string) string {
 	t.Helper()
@@ -28,32 +28,32 @@ func ask(t *testing.T, engine *embedded.Engine, operation, body string) string {
 	return digest(t, response, operation)
 }
 
-// digest is what ask returns of an answer.
+// digest is what ask returns of a response.
 func digest(t *testing.T, response *http.Response, operation string) string {
 	t.Helper()
-	var answer map[string]any
-	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+	var decoded map[string]any
+	if err := json.NewDecoder(response.Body).Decode(&decoded); err != nil {
 		if response.ContentLength == 0 {
 			return ""
 		}
 		t.Fatalf("%s: %v", operation, err)
 	}
-	if kind, failed := answer["__type"].(string); failed {
+	if kind, failed := decoded["__type"].(string); failed {
 		_, name, _ := strings.Cut(kind, "#")
-		message, _ := answer["message"].(string)
-		if capital, is := answer["Message"].(string); is {
+		message, _ := decoded["message"].(string)
+		if capital, is := decoded["Message"].(string); is {
 			message = capital
 		}
-		delete(answer, "__type")
-		delete(answer, "message")
-		delete(answer, "Message")
+		delete(decoded, "__type")
+		delete(decoded, "message")
+		delete(decoded, "Message")
 		text := name + ": " + message
-		if len(answer) > 0 {
-			text += " " + encode(t, answer)
+		if len(decoded) > 0 {
+			text += " " + encode(t, decoded)
 		}
 		return text
 	}
-	return encode(t, answer)
+	return encode(t, decoded)
 }
 
 func encode(t *testing.T, value any) string {
@@ -67,7 +67,7 @@ func encode(t *testing.T, value any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// step is a request and the answer it must get. A want that ends in … is only how the answer begins.
+// step is a request and the response it must get. A want that ends in … is only how the response begins.
 type step struct{ operation, body, want string }
 
 func run(t *testing.T, engine *embedded.Engine, steps []step) {

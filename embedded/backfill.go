@@ -67,13 +67,13 @@ func (e *Engine) backfillSome(t *table, id uint16, after []byte) ([]byte, error)
 	defer e.locks.lockAll(keys)()
 	batch := e.store.NewBatch()
 	for _, key := range keys {
-		got, err := load(e.store.Reader, key)
+		got, err := loadItem(e.store.Reader, key)
 		if err != nil {
 			return nil, joinClose(err, discarding{batch})
 		}
 		if t.indexes(i, got.item) {
 			part := t.projection(i, got.item)
-			batch.Set(t.entryKey(i, got.item), appendEntry(nil, part, part.Size()))
+			batch.Set(t.entryKey(i, got.item), appendStoredItem(nil, part, part.Size()))
 		}
 	}
 	if err := batch.Commit(); err != nil {

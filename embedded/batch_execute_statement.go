@@ -17,7 +17,7 @@ type batchExecuteStatementInput struct {
 	showCapacity *string
 }
 
-func (in *batchExecuteStatementInput) read(name string, r *request) {
+func (in *batchExecuteStatementInput) read(name string, r *decoder) {
 	switch name {
 	case "Statements":
 		in.statements = r.statements("BatchStatementRequest")
@@ -76,7 +76,7 @@ func (e *Engine) batchExecuteStatement(c *call) error {
 		return err
 	}
 	c.failStatements(batch, true)
-	c.answerBatch(batch, in.showCapacity)
+	c.respondBatch(batch, in.showCapacity)
 	return nil
 }
 
@@ -106,7 +106,7 @@ func (e *Engine) shareTables(batch []*batchStatement) (release func()) {
 	}
 	var held []*table
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
-		if t, err := e.share(name); err == nil {
+		if t, err := e.shared(name); err == nil {
 			tables[name] = t
 			held = append(held, t)
 		}
@@ -132,14 +132,14 @@ func (s *batchStatement) resolve() {
 	}
 	s.used.table = s.table
 	if reads(s.bound) {
-		s.target, s.filter, s.err = s.table.single(s.bound, "BatchExecuteStatement")
+		s.target, s.filter, s.err = s.table.singleRead(s.bound, "BatchExecuteStatement")
 		return
 	}
 	if s.bound.Verb == partiql.Check {
 		s.err = invalid("EXISTS is only supported in transactions")
 		return
 	}
-	s.target, s.err = s.table.stated(s.bound, s.in)
+	s.target, s.err = s.table.statementChange(s.bound, s.in)
 }
 
 // checkTargets refuses batches that name an item twice.
@@ -175,7 +175,7 @@ func (e *Engine) runBatch(c *call, batch []*batchStatement) error {
 }
 
 func (s *batchStatement) get(e *Engine, c *call) error {
-	got, err := load(c.reader(e, s.table, or(s.in.consistent, false)), s.target.storageKey)
+	got, err := loadItem(c.reader(e, s.table, or(s.in.consistent, false)), s.target.storageKey)
 	if err != nil {
 		return fmt.Errorf("reading from %s: %w", s.table.Name, err)
 	}
@@ -219,7 +219,7 @@ func (e *Engine) commitStatements(statements []*batchStatement) error {
 	return nil
 }
 
-func (c *call) answerBatch(batch []*batchStatement, show *string) {
+func (c *call) respondBatch(batch []*batchStatement, show *string) {
 	c.out = append(c.out, `{"Responses":[`...)
 	for i, s := range batch {
 		c.out = s.append(separate(c.out, i))

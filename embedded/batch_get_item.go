@@ -26,7 +26,7 @@ type keysInput struct {
 	raw []byte
 }
 
-func (in *keysInput) read(name string, r *request) {
+func (in *keysInput) read(name string, r *decoder) {
 	switch name {
 	case "Keys":
 		keys := []itemParameter{}
@@ -34,7 +34,7 @@ func (in *keysInput) read(name string, r *request) {
 			in.keys = keys
 		}
 	case "ConsistentRead":
-		in.consistent = r.flag()
+		in.consistent = r.boolean()
 	default:
 		in.projectionInput.read(name, r)
 	}
@@ -47,7 +47,7 @@ type batchGetItemInput struct {
 	showCapacity *string
 }
 
-func (in *batchGetItemInput) read(name string, r *request) {
+func (in *batchGetItemInput) read(name string, r *decoder) {
 	switch name {
 	case "RequestItems":
 		tables := map[string]*keysInput{}
@@ -162,8 +162,8 @@ type batchGet struct {
 	tables map[string]*table
 	bytes  int
 	// left holds the keys that did not fit, by table.
-	left map[string][]attribute.Item
-	used []consumption
+	unprocessed map[string][]attribute.Item
+	used        []consumption
 	// done counts the keys that were looked up; throttled is why the last one was not, if it was throttled.
 	done      int
 	throttled error
@@ -185,7 +185,7 @@ func (e *Engine) batchGetItem(c *call) error {
 		}
 		projectors[name] = p
 	}
-	tables, release, err := e.shareAll(in.names())
+	tables, release, err := e.sharedAll(in.names())
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (e *Engine) batchGetItem(c *call) error {
 			return err
 		}
 	}
-	b := &batchGet{engine: e, call: c, in: &in, tables: tables, left: map[string][]attribute.Item{}}
+	b := &batchGet{engine: e, call: c, in: &in, tables: tables, unprocessed: map[string][]attribute.Item{}}
 	c.out = append(c.out, `{"Responses":{`...)
 	for i, name := range in.names() {
 		c.out = separate(c.out, i)
@@ -218,7 +218,7 @@ func (t *table) checkDistinctKeys(keys []itemParameter) error {
 			return err
 		}
 		encoded := string(t.appendItemKey(nil, key.item))
-		if _, twice := seen[encoded]; twice {
+		if _, duplicate := seen[encoded]; duplicate {
 			return invalid("Provided list of item keys contains duplicates")
 		}
 		seen[encoded] = struct{}{}
@@ -234,8 +234,8 @@ func (b *batchGet) appendItems(dst []byte, name string, project projector) ([]by
 	defer giveBuffer(key)
 	n := 0
 	for _, parameter := range in.keys {
-		if b.call.shot.picked(EffectLeftOvers) || b.bytes >= maxBatchGetBytes {
-			b.left[name] = append(b.left[name], parameter.item)
+		if b.call.fault.hits(EffectUnprocessed) || b.bytes >= maxBatchGetBytes {
+			b.unprocessed[name] = append(b.unprocessed[name], parameter.item)
 			continue
 		}
 		*key = t.appendItemKey((*key)[:0], parameter.item)
@@ -245,19 +245,19 @@ func (b *batchGet) appendItems(dst []byte, name string, project projector) ([]by
 			comma = ","
 		}
 		consistent := or(in.consistent, false)
-		appended, size, exists, err := appendStored(dst, comma, b.call.reader(b.engine, t, consistent), *key, project)
+		appended, size, exists, err := appendItemAt(dst, comma, b.call.reader(b.engine, t, consistent), *key, project)
 		if err != nil {
 			return dst, fmt.Errorf("reading from %s: %w", t.Name, err)
 		}
 		if b.bytes+size > maxBatchGetBytes {
 			b.bytes = maxBatchGetBytes
-			b.left[name] = append(b.left[name], parameter.item)
+			b.unprocessed[name] = append(b.unprocessed[name], parameter.item)
 			dst = appended[:before]
 			continue
 		}
 		units := readUnits(size, consistent)
 		if b.throttled = t.takeRead(nil, *key, units); b.throttled != nil {
-			b.left[name] = append(b.left[name], parameter.item)
+			b.unprocessed[name] = append(b.unprocessed[name], parameter.item)
 			dst = appended[:before]
 			continue
 		}
@@ -282,14 +282,14 @@ func (b *batchGet) finish(c *call) error {
 	c.out = append(c.out, '{')
 	n := 0
 	for _, name := range b.in.names() {
-		if len(b.left[name]) == 0 {
+		if len(b.unprocessed[name]) == 0 {
 			continue
 		}
 		c.out = separate(c.out, n)
 		c.out = attribute.AppendText(c.out, name)
 		c.out = append(c.out, ':')
 		var err error
-		if c.out, err = appendUnprocessed(c.out, b.in.tables[name].raw, b.left[name]); err != nil {
+		if c.out, err = appendUnprocessedKeys(c.out, b.in.tables[name].raw, b.unprocessed[name]); err != nil {
 			return err
 		}
 		n++
@@ -301,7 +301,7 @@ func (b *batchGet) finish(c *call) error {
 }
 
 // appendUnprocessed appends the request for the keys left, with the parameters of the original one.
-func appendUnprocessed(dst, original []byte, left []attribute.Item) ([]byte, error) {
+func appendUnprocessedKeys(dst, original []byte, left []attribute.Item) ([]byte, error) {
 	var parameters map[string]json.RawMessage
 	if err := json.Unmarshal(original, &parameters); err != nil {
 		return dst, fmt.Errorf("reading the request again: %w", err)

@@ -25,7 +25,7 @@ type batchWriteItemInput struct {
 	showMetrics  *string
 }
 
-func (in *batchWriteItemInput) read(name string, r *request) {
+func (in *batchWriteItemInput) read(name string, r *decoder) {
 	switch name {
 	case "RequestItems":
 		tables := map[string][]writeRequest{}
@@ -42,7 +42,7 @@ func (in *batchWriteItemInput) read(name string, r *request) {
 	}
 }
 
-func (r *request) writeRequests() []writeRequest {
+func (r *decoder) writeRequests() []writeRequest {
 	requests := []writeRequest{}
 	r.list(func() {
 		var w writeRequest
@@ -62,7 +62,7 @@ func (r *request) writeRequests() []writeRequest {
 }
 
 // only reads a structure whose one member is an item.
-func (r *request) only(structType, member string, item *itemParameter) bool {
+func (r *decoder) only(structType, member string, item *itemParameter) bool {
 	return r.structure(structType, func(name string) {
 		if name == member {
 			*item = r.item()
@@ -171,7 +171,7 @@ func (e *Engine) batchWriteItem(c *call) error {
 	if err := in.check(); err != nil {
 		return err
 	}
-	tables, release, err := e.shareAll(in.names())
+	tables, release, err := e.sharedAll(in.names())
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (e *Engine) batchWriteItem(c *call) error {
 	for _, name := range in.names() {
 		used = append(used, consumption{table: tables[name]})
 		for _, w := range in.tables[name] {
-			ch, err := tables[name].requested(w)
+			ch, err := tables[name].writeRequestChange(w)
 			if err != nil {
 				return err
 			}
@@ -190,14 +190,14 @@ func (e *Engine) batchWriteItem(c *call) error {
 				return invalid("Provided list of item keys contains duplicates")
 			}
 			seen[string(ch.storageKey)] = true
-			ch.left = c.shot.picked(EffectLeftOvers)
+			ch.unprocessed = c.fault.hits(EffectUnprocessed)
 			changes = append(changes, ch)
 		}
 	}
 	if err := e.commitChanges(changes, used); err != nil {
 		return err
 	}
-	c.out = in.appendLeft(append(c.out, `{"UnprocessedItems":`...), changes)
+	c.out = in.appendUnprocessed(append(c.out, `{"UnprocessedItems":`...), changes)
 	if err := e.appendAllMetrics(c, changes, in.showMetrics); err != nil {
 		return err
 	}
@@ -206,16 +206,16 @@ func (e *Engine) batchWriteItem(c *call) error {
 	return nil
 }
 
-func (t *table) requested(w writeRequest) (*change, error) {
+func (t *table) writeRequestChange(w writeRequest) (*change, error) {
 	if !w.puts {
-		return t.deleting(w.key.item)
+		return t.deleteChange(w.key.item)
 	}
 	for _, name := range t.Key.names() {
 		if w.item.item[name].Kind != t.Kinds[name] {
 			return nil, invalid(keyMismatch)
 		}
 	}
-	return t.putting(w.item.item)
+	return t.putChange(w.item.item)
 }
 
 // commitChanges makes unconditional changes of different items durable together, but for those that are left out or get
@@ -230,13 +230,13 @@ func (e *Engine) commitChanges(changes []*change, used []consumption) error {
 	batch := e.store.NewBatch()
 	outcomes := make([]outcome, len(changes))
 	for i, ch := range changes {
-		if ch.left {
+		if ch.unprocessed {
 			continue
 		}
 		var err error
 		outcomes[i], err = e.stage(batch, ch, consumptionOf(used, ch.table))
-		ch.left = err != nil && throttled(err)
-		if err != nil && (!ch.left || allLeft(changes)) {
+		ch.unprocessed = err != nil && throttled(err)
+		if err != nil && (!ch.unprocessed || allUnprocessed(changes)) {
 			return joinClose(err, discarding{batch})
 		}
 	}

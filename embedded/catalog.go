@@ -115,7 +115,7 @@ func (e *Engine) lookup(name string) *table {
 }
 
 // share looks a table up and holds it shared; the caller ends that with t.lock.RUnlock.
-func (e *Engine) share(name string) (*table, error) {
+func (e *Engine) shared(name string) (*table, error) {
 	if t := e.lookup(name); t != nil {
 		t.lock.RLock()
 		if !t.dropped {
@@ -127,7 +127,7 @@ func (e *Engine) share(name string) (*table, error) {
 }
 
 // own looks a table up and holds it exclusively; the caller ends that with t.lock.Unlock.
-func (e *Engine) own(name string) (*table, error) {
+func (e *Engine) exclusive(name string) (*table, error) {
 	if t := e.lookup(name); t != nil {
 		t.lock.Lock()
 		if !t.dropped {
@@ -140,7 +140,7 @@ func (e *Engine) own(name string) (*table, error) {
 
 // shareAll holds the tables of the names shared, in one order for everybody, as a waiting owner holds up those that
 // come after it. It returns the tables by the names as given, and how to let them go.
-func (e *Engine) shareAll(names []string) (map[string]*table, func(), error) {
+func (e *Engine) sharedAll(names []string) (map[string]*table, func(), error) {
 	byName := map[string]*table{}
 	for _, name := range names {
 		byName[tableName(name)] = nil
@@ -152,7 +152,7 @@ func (e *Engine) shareAll(names []string) (map[string]*table, func(), error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		t, err := e.share(name)
+		t, err := e.shared(name)
 		if err != nil {
 			release()
 			return nil, nil, err

@@ -57,7 +57,7 @@ func (e *Engine) collectionSize(t *table, hash attribute.Value) (int, error) {
 			var stored []byte
 			if stored, err = it.Value(); err == nil {
 				var size int
-				size, _, err = splitEntry(stored)
+				size, _, err = splitStoredItem(stored)
 				total += size
 			}
 		}

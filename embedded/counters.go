@@ -19,7 +19,7 @@ type Units struct {
 	Write float64
 }
 
-type counting struct {
+type operationCounters struct {
 	requests sync.Map // of operation names to *atomic.Int64
 	units    sync.Map // of table names to *unitCounter
 }
@@ -29,7 +29,7 @@ type unitCounter struct {
 	read, write atomic.Int64
 }
 
-func (c *counting) request(operation string) {
+func (c *operationCounters) request(operation string) {
 	counter, ok := c.requests.Load(operation)
 	if !ok {
 		counter, _ = c.requests.LoadOrStore(operation, new(atomic.Int64))
@@ -37,7 +37,7 @@ func (c *counting) request(operation string) {
 	counter.(*atomic.Int64).Add(1) //nolint:forcetypeassert // the map holds nothing else
 }
 
-func (c *counting) table(name string) *unitCounter {
+func (c *operationCounters) table(name string) *unitCounter {
 	counter, ok := c.units.Load(name)
 	if !ok {
 		counter, _ = c.units.LoadOrStore(name, new(unitCounter))

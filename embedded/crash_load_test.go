@@ -125,13 +125,13 @@ func insertOf(item attributes) types.BatchStatementRequest {
 }
 
 func executeAll(ctx context.Context, client *dynamodb.Client, statements []types.BatchStatementRequest) error {
-	answer, err := client.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: statements})
+	response, err := client.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: statements})
 	if err != nil {
 		return err
 	}
-	for _, response := range answer.Responses {
-		if response.Error != nil {
-			return fmt.Errorf("a statement: %s %s", response.Error.Code, *response.Error.Message)
+	for _, statement := range response.Responses {
+		if statement.Error != nil {
+			return fmt.Errorf("a statement: %s %s", statement.Error.Code, *statement.Error.Message)
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ type createTableInput struct {
 	settings   settingsParameter
 }
 
-func (in *createTableInput) read(name string, r *request) {
+func (in *createTableInput) read(name string, r *decoder) {
 	switch name {
 	case "TableName":
 		in.tableName = r.text()
@@ -44,7 +44,7 @@ func (in *createTableInput) read(name string, r *request) {
 	case "GlobalSecondaryIndexes":
 		in.global = r.indexes("GlobalSecondaryIndex")
 	case "DeletionProtectionEnabled":
-		in.protected = r.flag()
+		in.protected = r.boolean()
 	case "TableClass":
 		in.class = r.text()
 	case "Tags":
@@ -120,7 +120,7 @@ func (e *Engine) createTable(c *call) error {
 	e.nextTable++
 	t := e.newTable(s)
 	e.tables[s.Name] = t
-	return c.answerWith(object{"TableDescription": t.describe(statusCreating)})
+	return c.respond(object{"TableDescription": t.describe(statusCreating)})
 }
 
 func newUUID() string {

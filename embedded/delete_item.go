@@ -8,7 +8,7 @@ type deleteItemInput struct {
 	key itemParameter
 }
 
-func (in *deleteItemInput) read(name string, r *request) {
+func (in *deleteItemInput) read(name string, r *decoder) {
 	if name == "Key" {
 		in.key = r.item()
 		return
@@ -37,18 +37,18 @@ func (e *Engine) deleteItem(c *call) error {
 		return err
 	}
 	if err := in.check(); err != nil {
-		return framed(err)
+		return asModelViolation(err)
 	}
 	condition, err := in.bindCondition(e)
 	if err != nil {
-		return framed(err)
+		return asModelViolation(err)
 	}
-	t, err := e.share(*in.tableName)
+	t, err := e.shared(*in.tableName)
 	if err != nil {
 		return err
 	}
 	defer t.lock.RUnlock()
-	ch, err := t.deleting(in.key.item)
+	ch, err := t.deleteChange(in.key.item)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (e *Engine) deleteItem(c *call) error {
 }
 
 // deleting is the change that removes the item with the key.
-func (t *table) deleting(key attribute.Item) (*change, error) {
+func (t *table) deleteChange(key attribute.Item) (*change, error) {
 	if err := t.checkKey(key); err != nil {
 		return nil, err
 	}

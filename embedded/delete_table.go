@@ -7,7 +7,7 @@ func (e *Engine) deleteTable(c *call) error {
 	if err != nil {
 		return err
 	}
-	t, err := e.own(name)
+	t, err := e.exclusive(name)
 	if err != nil {
 		return err
 	}
@@ -35,5 +35,5 @@ func (e *Engine) deleteTable(c *call) error {
 	} {
 		delete(description, gone)
 	}
-	return c.answerWith(object{"TableDescription": description})
+	return c.respond(object{"TableDescription": description})
 }

@@ -2,8 +2,8 @@ package embedded
 
 // describeEndpoints answers with the host that the client used already.
 func (e *Engine) describeEndpoints(c *call) error {
-	if err := decode(c.body, func(_ string, r *request) { r.skip() }); err != nil {
+	if err := decode(c.body, func(_ string, r *decoder) { r.skip() }); err != nil {
 		return err
 	}
-	return c.answerWith(object{"Endpoints": []object{{"Address": c.host, "CachePeriodInMinutes": 1440}}})
+	return c.respond(object{"Endpoints": []object{{"Address": c.host, "CachePeriodInMinutes": 1440}}})
 }

@@ -2,7 +2,7 @@ package embedded
 
 type tableInput struct{ tableName *string }
 
-func (in *tableInput) read(name string, r *request) {
+func (in *tableInput) read(name string, r *decoder) {
 	if name == "TableName" {
 		in.tableName = r.text()
 		return
@@ -29,12 +29,12 @@ func (e *Engine) describeTable(c *call) error {
 	if err != nil {
 		return err
 	}
-	t, err := e.share(name)
+	t, err := e.shared(name)
 	if err != nil {
 		return notFound("Requested resource not found: Table: " + tableName(name) + " not found")
 	}
 	defer t.lock.RUnlock()
-	return c.answerWith(object{"Table": t.describe(t.status())})
+	return c.respond(object{"Table": t.describe(t.status())})
 }
 
 // status is ACTIVE unless an index is being made.

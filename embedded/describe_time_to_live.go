@@ -10,7 +10,7 @@ func (e *Engine) describeTimeToLive(c *call) error {
 	if err := k.err(); err != nil {
 		return err
 	}
-	t, err := e.share(*in.tableName)
+	t, err := e.shared(*in.tableName)
 	if err != nil {
 		return notFound("Requested resource not found: Table: " + tableName(*in.tableName) + " not found")
 	}
@@ -19,5 +19,5 @@ func (e *Engine) describeTimeToLive(c *call) error {
 	if t.TimeToLive != "" {
 		description = object{"TimeToLiveStatus": "ENABLED", "AttributeName": t.TimeToLive}
 	}
-	return c.answerWith(object{"TimeToLiveDescription": description})
+	return c.respond(object{"TimeToLiveDescription": description})
 }

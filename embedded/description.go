@@ -9,8 +9,8 @@ import (
 type object = map[string]any
 
 // answerWith makes the object the call's answer.
-func (c *call) answerWith(answer object) error {
-	encoded, err := json.Marshal(answer)
+func (c *call) respond(response object) error {
+	encoded, err := json.Marshal(response)
 	if err != nil {
 		return fmt.Errorf("encoding the answer: %w", err)
 	}
@@ -18,7 +18,7 @@ func (c *call) answerWith(answer object) error {
 	return nil
 }
 
-func seconds(milliseconds int64) float64 { return float64(milliseconds) / 1000 }
+func unixSeconds(milliseconds int64) float64 { return float64(milliseconds) / 1000 }
 
 // describe is the table as DescribeTable shows it, in the status given. The caller holds the table.
 func (t *table) describe(status string) object {
@@ -27,7 +27,7 @@ func (t *table) describe(status string) object {
 		"TableId":                   t.UUID,
 		"TableArn":                  t.arn(),
 		"TableStatus":               status,
-		"CreationDateTime":          seconds(t.CreatedAt),
+		"CreationDateTime":          unixSeconds(t.CreatedAt),
 		"KeySchema":                 describeKey(t.Key),
 		"AttributeDefinitions":      t.describeAttributes(),
 		"ItemCount":                 t.items.Load(),
@@ -38,7 +38,7 @@ func (t *table) describe(status string) object {
 	if t.OnDemandAt != 0 {
 		description["BillingModeSummary"] = object{
 			"BillingMode":                       t.Billing,
-			"LastUpdateToPayPerRequestDateTime": seconds(t.OnDemandAt),
+			"LastUpdateToPayPerRequestDateTime": unixSeconds(t.OnDemandAt),
 		}
 	}
 	if t.Class != "" {

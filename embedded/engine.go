@@ -19,7 +19,7 @@ type Engine struct {
 	store   *storage.Store
 	options options
 	locks   itemLocks
-	count   counting
+	count   operationCounters
 	parser  *expression.Parser
 	faults  injector
 	// statements remembers parsed PartiQL.

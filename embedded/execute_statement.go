@@ -10,10 +10,10 @@ type executeStatementInput struct {
 	showCapacity *string
 }
 
-func (in *executeStatementInput) read(name string, r *request) {
+func (in *executeStatementInput) read(name string, r *decoder) {
 	switch name {
 	case "Limit":
-		in.limit = r.whole("Integer")
+		in.limit = r.integer("Integer")
 	case "NextToken":
 		in.token = r.text()
 	case "ReturnConsumedCapacity":
@@ -45,19 +45,19 @@ func (e *Engine) executeStatement(c *call) error {
 	if err != nil {
 		return err
 	}
-	t, err := e.share(b.Table)
+	t, err := e.shared(b.Table)
 	if err != nil {
 		return err
 	}
 	defer t.lock.RUnlock()
 	if reads(b) {
-		s, err := t.selecting(b, or(in.consistent, false))
+		s, err := t.newSelection(b, or(in.consistent, false))
 		if err != nil {
 			return err
 		}
-		return e.answerSelection(c, s, &in)
+		return e.respondSelection(c, s, &in)
 	}
-	ch, err := t.stated(b, &in.statementInput)
+	ch, err := t.statementChange(b, &in.statementInput)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (e *Engine) executeStatement(c *call) error {
 	return nil
 }
 
-func (e *Engine) answerSelection(c *call, s *selection, in *executeStatementInput) error {
+func (e *Engine) respondSelection(c *call, s *selection, in *executeStatementInput) error {
 	at := continuation{}
 	if in.token != nil {
 		var err error
@@ -92,7 +92,7 @@ func (e *Engine) answerSelection(c *call, s *selection, in *executeStatementInpu
 		project.columns = s.statement
 	}
 	n := 0
-	end, err := s.run(c.reader(e, s.read.table, s.read.consistent), at, int(or(in.limit, 0)), &used, func(shown entry) error {
+	end, err := s.run(c.reader(e, s.read.table, s.read.consistent), at, int(or(in.limit, 0)), &used, func(shown storedItem) error {
 		var err error
 		c.out, err = shown.append(separate(c.out, n), project)
 		n++

@@ -12,7 +12,7 @@ type executeTransactionInput struct {
 	showCapacity *string
 }
 
-func (in *executeTransactionInput) read(name string, r *request) {
+func (in *executeTransactionInput) read(name string, r *decoder) {
 	switch name {
 	case "TransactStatements":
 		r.peek()
@@ -51,7 +51,7 @@ func (e *Engine) executeTransaction(c *call) error {
 	for i, statement := range in.statements {
 		var err error
 		if bound[i], err = e.prepare(statement); err != nil {
-			if _, bad := statement.parameters.plain(); bad != nil && inOlderWords(bad).Error() == err.Error() {
+			if _, bad := statement.parameters.checked(); bad != nil && withOlderWording(bad).Error() == err.Error() {
 				return err
 			}
 			return ofStatement(i, err)
@@ -67,7 +67,7 @@ func (e *Engine) executeTransaction(c *call) error {
 	if reading != 0 && reading != len(bound) {
 		return invalid("ExecuteTransaction API does not support both read and write operations in the same request.")
 	}
-	tables, release, err := e.shareAll(names)
+	tables, release, err := e.sharedAll(names)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (e *Engine) readStatements(c *call, bound []*partiql.Bound, tables map[stri
 			return ofStatement(i, invalid("Reads on indices are not supported within transactions."))
 		}
 		var err error
-		if targets[i], filters[i], err = tables[b.Table].single(b, "ExecuteTransaction"); err != nil {
+		if targets[i], filters[i], err = tables[b.Table].singleRead(b, "ExecuteTransaction"); err != nil {
 			return ofStatement(i, err)
 		}
 	}
@@ -106,7 +106,7 @@ func (e *Engine) readStatements(c *call, bound []*partiql.Bound, tables map[stri
 			items[i] = bound[i].Project(item)
 		}
 	}
-	c.answerStatements(items, used, in.showCapacity)
+	c.respondItems(items, used, in.showCapacity)
 	return nil
 }
 
@@ -116,19 +116,19 @@ func (e *Engine) writeStatements(c *call, bound []*partiql.Bound, tables map[str
 		return err
 	}
 	changes := make([]*change, len(bound))
-	why := newReasons(len(bound))
+	reasons := newReasons(len(bound))
 	for i, b := range bound {
-		ch, err := tables[b.Table].stated(b, in.statements[i])
+		ch, err := tables[b.Table].statementChange(b, in.statements[i])
 		if err == nil {
 			changes[i] = ch
 		} else if b.Verb == partiql.Check {
 			return ofStatement(i, err)
-		} else if err = why.note(i, err); err != nil {
+		} else if err = reasons.note(i, err); err != nil {
 			return err
 		}
 	}
 	used := doubledConsumption(tables)
-	repeated, err := e.commitTransaction(changes, why, used, token)
+	repeated, err := e.commitTransaction(changes, reasons, used, token)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (e *Engine) writeStatements(c *call, bound []*partiql.Bound, tables map[str
 			return err
 		}
 	}
-	c.answerStatements(nil, used, in.showCapacity)
+	c.respondItems(nil, used, in.showCapacity)
 	return nil
 }
 
@@ -149,7 +149,7 @@ func ofStatement(i int, err error) error {
 	return err
 }
 
-func (c *call) answerStatements(items []attribute.Item, used []consumption, show *string) {
+func (c *call) respondItems(items []attribute.Item, used []consumption, show *string) {
 	c.out = append(c.out, `{"Responses":[`...)
 	for i, item := range items {
 		c.out = separate(c.out, i)

@@ -38,7 +38,7 @@ const (
 	EffectHang Effect = "hang"
 	// EffectLeftOvers leaves keys of a BatchGetItem or requests of a BatchWriteItem unprocessed: those that match, or some
 	// of them (see Some).
-	EffectLeftOvers Effect = "left-overs"
+	EffectUnprocessed Effect = "unprocessed"
 	// EffectStatementErrors makes statements of a BatchExecuteStatement fail with Code: those that match, or some of them
 	// (see Some and Applied).
 	EffectStatementErrors Effect = "statement-errors"
@@ -111,7 +111,7 @@ var effects = map[Effect]effectRules{
 	EffectGarbage:             {},
 	EffectSlow:                {applied: true, delay: true},
 	EffectHang:                {applied: true},
-	EffectLeftOvers:           {some: true},
+	EffectUnprocessed:         {some: true},
 	EffectStatementErrors:     {applied: true, some: true, code: true},
 	EffectTransactionConflict: {},
 	EffectStaleRead:           {delay: true},

@@ -19,23 +19,23 @@ const (
 
 // perform does the request, unless a fault has something else happen.
 func (e *Engine) perform(name string, operation func(*Engine, *call) error, c *call) error {
-	if !e.faults.armed.Load() {
+	if !e.faults.active.Load() {
 		return operation(e, c)
 	}
-	c.shot = e.faults.aim(e.subject(name, c))
-	if c.shot == nil {
+	c.fault = e.faults.match(e.subject(name, c))
+	if c.fault == nil {
 		return operation(e, c)
 	}
-	defer c.shot.past.release()
-	switch c.shot.Effect {
+	defer c.fault.stale.release()
+	switch c.fault.Effect {
 	case EffectSlow:
 		return e.slow(name, operation, c)
 	case EffectHang, EffectReset:
 		var err error
-		if c.shot.Applied {
+		if c.fault.Applied {
 			err = operation(e, c)
 		}
-		if c.shot.Effect == EffectHang {
+		if c.fault.Effect == EffectHang {
 			select {
 			case <-c.ctx.Done():
 			case <-e.faults.ending:
@@ -49,19 +49,19 @@ func (e *Engine) perform(name string, operation func(*Engine, *call) error, c *c
 	case EffectGarbage:
 		c.damage = damageGarbage
 		return operation(e, c)
-	case EffectLeftOvers, EffectStatementErrors, EffectStaleRead, EffectIndexLag:
+	case EffectUnprocessed, EffectStatementErrors, EffectStaleRead, EffectIndexLag:
 		return operation(e, c)
 	}
-	if c.shot.Applied {
+	if c.fault.Applied {
 		if err := operation(e, c); err != nil {
 			slog.Debug("embedded DynamoDB: a request failed whose answer is a fault", "operation", name, "error", err)
 		}
 	}
-	return c.shot.err(name)
+	return c.fault.err(name)
 }
 
 // err is the error that the effect answers.
-func (s *shot) err(operation string) error {
+func (s *requestFault) err(operation string) error {
 	switch s.Effect {
 	case EffectThroughputExceeded:
 		return dynamoError("ProvisionedThroughputExceededException", throughputExceeded)
@@ -79,16 +79,16 @@ func (s *shot) err(operation string) error {
 	return internalError()
 }
 
-func (s *shot) conflict(operation string) error {
+func (s *requestFault) conflict(operation string) error {
 	switch operation {
 	case "TransactWriteItems", "TransactGetItems", "ExecuteTransaction":
-		why := newReasons(max(1, s.targets))
-		for i := range why {
+		reasons := newReasons(max(1, s.targets))
+		for i := range reasons {
 			if slices.Contains(s.hit, i) || s.targets == 0 {
-				why[i] = cancellationReason{code: "TransactionConflict", message: transactionConflict}
+				reasons[i] = cancellationReason{code: "TransactionConflict", message: transactionConflict}
 			}
 		}
-		return why.err()
+		return reasons.err()
 	}
 	return dynamoError("TransactionConflictException", transactionConflict)
 }
@@ -96,7 +96,7 @@ func (s *shot) conflict(operation string) error {
 // slow does the request late, or answers late. The sleep of a request that is still to be done outlives its client.
 func (e *Engine) slow(name string, operation func(*Engine, *call) error, c *call) error {
 	var err error
-	if c.shot.Applied {
+	if c.fault.Applied {
 		err = operation(e, c)
 	}
 	slept := make(chan error, 1)
@@ -108,7 +108,7 @@ func (e *Engine) slow(name string, operation func(*Engine, *call) error, c *call
 		case <-ctx.Done():
 		}
 	})
-	delay := c.shot.Delay
+	delay := c.fault.Delay
 	e.background.Go(func() { slept <- e.options.sleep(ctx, delay) })
 	select {
 	case failed := <-slept:
@@ -117,14 +117,14 @@ func (e *Engine) slow(name string, operation func(*Engine, *call) error, c *call
 			c.damage = damageReset
 			return err
 		}
-		if !c.shot.Applied {
+		if !c.fault.Applied {
 			return operation(e, c)
 		}
 		return err
 	case <-c.ctx.Done():
 	}
 	c.damage = damageReset
-	if c.shot.Applied {
+	if c.fault.Applied {
 		wake()
 		return err
 	}
@@ -143,14 +143,14 @@ func (e *Engine) slow(name string, operation func(*Engine, *call) error, c *call
 
 // failStatements makes the statements hit fail that are not applied, or those that are.
 func (c *call) failStatements(batch []*batchStatement, applied bool) {
-	if c.shot == nil || c.shot.Applied != applied {
+	if c.fault == nil || c.fault.Applied != applied {
 		return
 	}
 	for _, s := range batch {
-		if !c.shot.picked(EffectStatementErrors) {
+		if !c.fault.hits(EffectStatementErrors) {
 			continue
 		}
-		code := c.shot.Code
+		code := c.fault.Code
 		if code == "" {
 			code = defaultStatementCode
 		}

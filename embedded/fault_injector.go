@@ -63,13 +63,13 @@ type injector struct {
 	seed uint64
 	now  func() time.Time
 	// armed tells whether there are faults at all.
-	armed atomic.Bool
+	active atomic.Bool
 	// ending is closed when the engine is about to be: requests that hang end then.
 	ending chan struct{}
 	ended  sync.Once
 
 	lock   sync.Mutex
-	faults []*armedFault
+	faults []*activeFault
 	// number is how many faults there have been.
 	number uint64
 	// injected are the newest injections, and count is how many there have been.
@@ -78,7 +78,7 @@ type injector struct {
 }
 
 // armedFault is a fault that waits for its requests.
-type armedFault struct {
+type activeFault struct {
 	Fault
 
 	number uint64
@@ -86,7 +86,7 @@ type armedFault struct {
 	matched uint64
 	hit     int
 	// past is what stale answers are taken from; nil for other effects.
-	past *past
+	stale *staleStates
 }
 
 // Inject makes requests from now on go wrong as the fault says, until remove is called, which may be done more than
@@ -109,25 +109,25 @@ func (e *Engine) inject(f Fault) (remove func()) {
 	in.lock.Lock()
 	defer in.lock.Unlock()
 	in.number++
-	armed := &armedFault{Fault: f, number: in.number}
+	active := &activeFault{Fault: f, number: in.number}
 	if f.Effect == EffectStaleRead || f.Effect == EffectIndexLag {
-		armed.past = newPast(e.store, f.Delay, in.now())
+		active.stale = newStaleStates(e.store, f.Delay, in.now())
 	}
-	in.faults = append(in.faults, armed)
-	in.armed.Store(true)
-	return func() { in.remove(armed) }
+	in.faults = append(in.faults, active)
+	in.active.Store(true)
+	return func() { in.remove(active) }
 }
 
-func (in *injector) remove(armed *armedFault) {
+func (in *injector) remove(active *activeFault) {
 	in.lock.Lock()
 	defer in.lock.Unlock()
-	i := slices.Index(in.faults, armed)
+	i := slices.Index(in.faults, active)
 	if i < 0 {
 		return
 	}
 	in.faults = slices.Delete(in.faults, i, i+1)
-	in.armed.Store(len(in.faults) > 0)
-	armed.past.drop()
+	in.active.Store(len(in.faults) > 0)
+	active.stale.close()
 }
 
 // Injected returns the injections up to now, oldest first, at most the newest 10,000.
@@ -151,15 +151,15 @@ func (in *injector) end() { in.ended.Do(func() { close(in.ending) }) }
 func (in *injector) removeAll() {
 	in.lock.Lock()
 	defer in.lock.Unlock()
-	for _, armed := range in.faults {
-		armed.past.drop()
+	for _, active := range in.faults {
+		active.stale.close()
 	}
 	in.faults = nil
-	in.armed.Store(false)
+	in.active.Store(false)
 }
 
 // shot is one fault on one request.
-type shot struct {
+type requestFault struct {
 	Fault
 
 	random *rand.Rand
@@ -169,38 +169,38 @@ type shot struct {
 	// next is the target that picked is asked for next.
 	next int
 	// past is the state to read from, nil for the present one.
-	past *heldSnapshot
+	stale *sharedSnapshot
 }
 
 // aim finds the fault that hits the request, nil if none does.
-func (in *injector) aim(s subject) *shot {
+func (in *injector) match(s subject) *requestFault {
 	in.lock.Lock()
 	defer in.lock.Unlock()
 	now := in.now()
-	for _, armed := range in.faults {
-		armed.past.note(now)
+	for _, active := range in.faults {
+		active.stale.advance(now)
 	}
-	for _, armed := range in.faults {
-		hit, matching := armed.targets(s)
+	for _, active := range in.faults {
+		hit, matching := active.targets(s)
 		if !matching {
 			continue
 		}
-		armed.matched++
-		random := rand.New(rand.NewPCG(in.seed^armed.number<<32, armed.matched)) //nolint:gosec // to be reproduced
-		if !armed.due(random) {
+		active.matched++
+		random := rand.New(rand.NewPCG(in.seed^active.number<<32, active.matched)) //nolint:gosec // to be reproduced
+		if !active.due(random) {
 			continue
 		}
-		armed.hit++
-		taken := &shot{Fault: armed.Fault, random: random, hit: hit, targets: len(s.targets), past: armed.past.at(now)}
-		taken.choose()
-		in.record(taken, s, now)
-		return taken
+		active.hit++
+		matched := &requestFault{Fault: active.Fault, random: random, hit: hit, targets: len(s.targets), stale: active.stale.stateAt(now)}
+		matched.chooseTargets()
+		in.record(matched, s, now)
+		return matched
 	}
 	return nil
 }
 
 // due tells whether the matching request that was counted last is to be hit.
-func (a *armedFault) due(random *rand.Rand) bool {
+func (a *activeFault) due(random *rand.Rand) bool {
 	switch {
 	case a.Times > 0 && a.hit >= a.Times:
 		return false
@@ -213,7 +213,7 @@ func (a *armedFault) due(random *rand.Rand) bool {
 }
 
 // choose takes some of the targets that match, if the fault says so.
-func (s *shot) choose() {
+func (s *requestFault) chooseTargets() {
 	if !s.Some || len(s.hit) < 2 {
 		return
 	}
@@ -223,7 +223,7 @@ func (s *shot) choose() {
 }
 
 // picked tells, asked once for each target in order, whether the target is hit by the effect.
-func (s *shot) picked(effect Effect) bool {
+func (s *requestFault) hits(effect Effect) bool {
 	if s == nil || s.Effect != effect {
 		return false
 	}
@@ -232,11 +232,11 @@ func (s *shot) picked(effect Effect) bool {
 	return found
 }
 
-func (in *injector) record(taken *shot, s subject, now time.Time) {
+func (in *injector) record(matched *requestFault, s subject, now time.Time) {
 	in.count++
-	injection := Injection{Number: in.count, Fault: taken.Fault, At: now, Operation: s.operation, Items: taken.hit}
-	if len(taken.hit) > 0 {
-		first := s.targets[taken.hit[0]]
+	injection := Injection{Number: in.count, Fault: matched.Fault, At: now, Operation: s.operation, Items: matched.hit}
+	if len(matched.hit) > 0 {
+		first := s.targets[matched.hit[0]]
 		injection.Table, injection.Key = first.table, first.key
 	}
 	if len(in.injected) == keptInjections {

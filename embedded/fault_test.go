@@ -277,9 +277,9 @@ func TestLeftOversOfABatchWriteAreNotWritten(t *testing.T) {
 		spec string
 		left func(n int) bool
 	}{
-		{"left-overs", func(n int) bool { return n == 10 }},
-		{"left-overs,some", func(n int) bool { return n > 0 && n < 10 }},
-		{"left-overs,sort-key=3", func(n int) bool { return n == 1 }},
+		{"unprocessed", func(n int) bool { return n == 10 }},
+		{"unprocessed,some", func(n int) bool { return n > 0 && n < 10 }},
+		{"unprocessed,sort-key=3", func(n int) bool { return n == 1 }},
 	}
 	for _, c := range cases {
 		t.Run(c.spec, func(t *testing.T) {
@@ -292,10 +292,10 @@ func TestLeftOversOfABatchWriteAreNotWritten(t *testing.T) {
 				if err := put(t.Context(), client, "orders", "b", 1); err != nil {
 					t.Fatal(err)
 				}
-				answer := must(client.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{
+				response := must(client.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{
 					RequestItems: map[string][]types.WriteRequest{"orders": requests},
 				}))(t)
-				left := answer.UnprocessedItems["orders"]
+				left := response.UnprocessedItems["orders"]
 				if !c.left(len(left)) || len(engine.Injected()[0].Items) != len(left) {
 					t.Errorf("left over: %d, injected %v", len(left), engine.Injected())
 				}
@@ -328,7 +328,7 @@ func TestLeftOversOfABatchWriteAreNotWritten(t *testing.T) {
 					}}),
 				}}))(t)
 				if !stored(t, client, "a", 3) || stored(t, client, "b", 1) {
-					t.Error("the left-overs are not done after sending them")
+					t.Error("the unprocessed requests are not done after sending them again")
 				}
 			})
 		})
@@ -336,7 +336,7 @@ func TestLeftOversOfABatchWriteAreNotWritten(t *testing.T) {
 }
 
 func TestLeftOversOfABatchGetAreNotRead(t *testing.T) {
-	for _, spec := range []string{"left-overs", "left-overs,some", "left-overs,key=a,sort-key=2"} {
+	for _, spec := range []string{"unprocessed", "unprocessed,some", "unprocessed,key=a,sort-key=2"} {
 		t.Run(spec, func(t *testing.T) {
 			onBothTransports(t, func(t *testing.T, engine *embedded.Engine, client *dynamodb.Client) {
 				createTable(t, client, "orders")
@@ -348,16 +348,16 @@ func TestLeftOversOfABatchGetAreNotRead(t *testing.T) {
 					}
 				}
 				inject(t, engine, spec)
-				answer := must(client.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{
+				response := must(client.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{
 					RequestItems: map[string]types.KeysAndAttributes{"orders": {Keys: keys, ConsistentRead: aws.Bool(true)}},
 				}))(t)
-				left := answer.UnprocessedKeys["orders"]
-				read := keysOf(answer.Responses["orders"])
+				left := response.UnprocessedKeys["orders"]
+				read := keysOf(response.Responses["orders"])
 				all := slices.Sorted(slices.Values(slices.Concat(read, sortKeys(left.Keys))))
 				if !slices.Equal(all, []string{"0", "1", "2", "3", "4"}) || len(left.Keys) == 0 || !*left.ConsistentRead {
 					t.Errorf("read %v, left over %v", read, left)
 				}
-				if some := spec != "left-overs"; some != (len(read) > 0) {
+				if some := spec != "unprocessed"; some != (len(read) > 0) {
 					t.Errorf("read %v", read)
 				}
 			})
@@ -388,14 +388,14 @@ func TestStatementErrorsLeaveTheOtherStatementsAlone(t *testing.T) {
 			onBothTransports(t, func(t *testing.T, engine *embedded.Engine, client *dynamodb.Client) {
 				createTable(t, client, "orders")
 				inject(t, engine, c.spec)
-				answer := must(client.BatchExecuteStatement(t.Context(), &dynamodb.BatchExecuteStatementInput{
+				response := must(client.BatchExecuteStatement(t.Context(), &dynamodb.BatchExecuteStatementInput{
 					Statements: []types.BatchStatementRequest{insert("a", 1), insert("b", 2), insert("c", 3)},
 				}))(t)
-				for i, response := range answer.Responses {
-					if failed := response.Error != nil; failed != (i == 1) {
-						t.Errorf("statement %d: %v", i, response.Error)
-					} else if failed && response.Error.Code != c.code {
-						t.Errorf("code %v", response.Error.Code)
+				for i, statement := range response.Responses {
+					if failed := statement.Error != nil; failed != (i == 1) {
+						t.Errorf("statement %d: %v", i, statement.Error)
+					} else if failed && statement.Error.Code != c.code {
+						t.Errorf("code %v", statement.Error.Code)
 					}
 				}
 				if !stored(t, client, "a", 1) || !stored(t, client, "c", 3) || stored(t, client, "b", 2) != c.applied {
@@ -415,13 +415,13 @@ func TestSomeStatementsFail(t *testing.T) {
 	for i := range statements {
 		statements[i] = insert("a", i)
 	}
-	answer := must(client.BatchExecuteStatement(t.Context(), &dynamodb.BatchExecuteStatementInput{Statements: statements}))(t)
+	response := must(client.BatchExecuteStatement(t.Context(), &dynamodb.BatchExecuteStatementInput{Statements: statements}))(t)
 	failed := 0
-	for i, response := range answer.Responses {
-		if response.Error != nil {
+	for i, statement := range response.Responses {
+		if statement.Error != nil {
 			failed++
 		}
-		if stored(t, client, "a", i) != (response.Error == nil) {
+		if stored(t, client, "a", i) != (statement.Error == nil) {
 			t.Errorf("item %d does not agree with its answer", i)
 		}
 	}
@@ -591,9 +591,9 @@ func TestInABatchOnlyTheReadsMeantAreStale(t *testing.T) {
 			Keys: []attributes{{"pk": text("a"), "sk": number("1")}}, ConsistentRead: aws.Bool(table == "consistent"),
 		}
 	}
-	answer := must(client.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{RequestItems: read}))(t)
+	response := must(client.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{RequestItems: read}))(t)
 	for table, want := range map[string]int{"orders": 0, "consistent": 1, "other": 1} {
-		if got := len(answer.Responses[table]); got != want {
+		if got := len(response.Responses[table]); got != want {
 			t.Errorf("%s: %d items, want %d", table, got, want)
 		}
 	}
@@ -671,7 +671,7 @@ func TestFaultsHitTheRequestsTheyAreDueFor(t *testing.T) {
 		{"throttling,sort-key=4", "....x....."},
 		{"throttling,operation=Get*", ".........."},
 		{"throttling,table=other", ".........."},
-		{"left-overs", ".........."},
+		{"unprocessed", ".........."},
 	}
 	for _, c := range cases {
 		if got := outcomes(t, 10, c.spec); got != c.want {
@@ -753,7 +753,7 @@ func TestInjectingIntoAClosedEngineFails(t *testing.T) {
 
 func TestFaultsOnRequestsThatMakeNoSenseHarmNothing(t *testing.T) {
 	engine := openMemory(t)
-	for _, effect := range []string{"left-overs", "statement-errors", "stale-read", "index-lag"} {
+	for _, effect := range []string{"unprocessed", "statement-errors", "stale-read", "index-lag"} {
 		inject(t, engine, effect)
 	}
 	for _, operation := range []string{
@@ -766,8 +766,8 @@ func TestFaultsOnRequestsThatMakeNoSenseHarmNothing(t *testing.T) {
 			`{"RequestItems": {"nowhere": [{}]}}`, `{"TransactItems": [{}]}`, `{"TransactItems": [{"Put": {}}]}`,
 			`{"Statement": "SELECT * FROM \"nowhere\".\"i\" WHERE a = 1"}`,
 		} {
-			if answer := ask(t, engine, operation, body); strings.Contains(answer, "InternalServerError") {
-				t.Errorf("%s %s: %s", operation, body, answer)
+			if response := ask(t, engine, operation, body); strings.Contains(response, "InternalServerError") {
+				t.Errorf("%s %s: %s", operation, body, response)
 			}
 		}
 	}

@@ -11,7 +11,7 @@ const unusedPlaceholder = "Value provided in ExpressionAttribute"
 // framed words what is wrong with the parameters of a PutItem, UpdateItem or DeleteItem as DynamoDB does for these three:
 // as one violation of the service's model. What several violations say reads so already; placeholders that no expression
 // uses are told of as they are.
-func framed(err error) error {
+func asModelViolation(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -24,7 +24,7 @@ func framed(err error) error {
 }
 
 // inOlderWords words an error about a value as the operations do that read values the older way.
-func inOlderWords(err error) error {
+func withOlderWording(err error) error {
 	if rule, is := err.(*attribute.ValidationError); is { //nolint:errorlint // the errors of values are bare
 		return rule.InOlderWords()
 	}

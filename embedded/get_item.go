@@ -10,14 +10,14 @@ type getItemInput struct {
 	projectionInput
 }
 
-func (in *getItemInput) read(name string, r *request) {
+func (in *getItemInput) read(name string, r *decoder) {
 	switch name {
 	case "TableName":
 		in.tableName = r.text()
 	case "Key":
 		in.key = r.item()
 	case "ConsistentRead":
-		in.consistent = r.flag()
+		in.consistent = r.boolean()
 	case "ReturnConsumedCapacity":
 		in.showCapacity = r.text()
 	default:
@@ -55,7 +55,7 @@ func (e *Engine) getItem(c *call) error {
 	if err != nil {
 		return err
 	}
-	t, err := e.share(*in.tableName)
+	t, err := e.shared(*in.tableName)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (e *Engine) getItem(c *call) error {
 	defer giveBuffer(key)
 	*key = t.appendItemKey((*key)[:0], in.key.item)
 	var size int
-	c.out, size, _, err = appendStored(append(c.out, '{'), `"Item":`, c.reader(e, t, or(in.consistent, false)), *key, project)
+	c.out, size, _, err = appendItemAt(append(c.out, '{'), `"Item":`, c.reader(e, t, or(in.consistent, false)), *key, project)
 	if err != nil {
 		return fmt.Errorf("reading from %s: %w", t.Name, err)
 	}

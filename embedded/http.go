@@ -29,18 +29,18 @@ const (
 )
 
 // reply is an answer before it is on the wire. Its body is valid until released.
-type reply struct {
+type response struct {
 	status      int
 	contentType string
 	body        []byte
 	requestID   string
 	buffer      *[]byte
 	damage      damage
-	record      record
+	summary     requestSummary
 }
 
 // record is what a Server tells of a request: in its log and its metrics.
-type record struct {
+type requestSummary struct {
 	// operation is empty if there is none of the name.
 	operation string
 	// tables are the names of the tables of the request, if they were asked for.
@@ -53,7 +53,7 @@ type record struct {
 	partly bool
 }
 
-func (r *reply) release() {
+func (r *response) release() {
 	if r.buffer != nil {
 		*r.buffer = r.body
 		giveBuffer(r.buffer)
@@ -61,7 +61,7 @@ func (r *reply) release() {
 	}
 }
 
-func (r *reply) header(now time.Time) http.Header {
+func (r *response) header(now time.Time) http.Header {
 	header := http.Header{}
 	// The names are in their canonical form already.
 	header["X-Amzn-Requestid"] = []string{r.requestID}
@@ -75,40 +75,40 @@ func (r *reply) header(now time.Time) http.Header {
 // ServeHTTP answers a request of DynamoDB's JSON 1.0 protocol. Signatures must be there, as SDKs always send them, but
 // any will do: the engine has no authentication.
 func (e *Engine) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	answer, err := e.answer(request, nil)
+	response, err := e.respond(request, nil)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	defer answer.release()
-	e.send(w, answer)
+	defer response.release()
+	e.send(w, response)
 }
 
 // send puts the answer on the wire.
-func (e *Engine) send(w http.ResponseWriter, answer *reply) {
-	if answer.damage == damageReset || answer.damage == damageTruncated {
-		answer.hijackDamaged(w, e.now())
+func (e *Engine) send(w http.ResponseWriter, response *response) {
+	if response.damage == damageReset || response.damage == damageTruncated {
+		response.sendDamaged(w, e.now())
 		return
 	}
 	header := w.Header()
-	maps.Copy(header, answer.header(e.now()))
-	w.WriteHeader(answer.status)
+	maps.Copy(header, response.header(e.now()))
+	w.WriteHeader(response.status)
 	// A client that went away needs no answer.
-	_, _ = w.Write(answer.body)
+	_, _ = w.Write(response.body)
 }
 
 // answer does what a request asks for; the only errors are that the engine is closed, that its
 // storage has failed, and that serving ends.
-func (e *Engine) answer(request *http.Request, in *incoming) (*reply, error) {
+func (e *Engine) respond(request *http.Request, in *incoming) (*response, error) {
 	if request.Method == http.MethodGet && request.URL.Path == "/" {
 		if err := e.enter(); err != nil {
 			return nil, err
 		}
 		e.leave()
-		return fixed(http.StatusOK, "text/plain", "healthy: dynamodb.us-east-1.amazonaws.com \n"), nil
+		return fixedResponse(http.StatusOK, "text/plain", "healthy: dynamodb.us-east-1.amazonaws.com \n"), nil
 	}
 	if request.Method != http.MethodPost {
-		return fixed(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
+		return fixedResponse(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
 	}
 	buffer, giveBack := in.buffer()
 	defer giveBack()
@@ -116,9 +116,9 @@ func (e *Engine) answer(request *http.Request, in *incoming) (*reply, error) {
 	body, err := readBody((*buffer)[:0], request, in)
 	*buffer = body
 	if err != nil {
-		answer := unread(err)
-		answer.record.received, answer.record.partly = len(body), true
-		return answer, nil
+		response := unreadResponse(err)
+		response.summary.received, response.summary.partly = len(body), true
+		return response, nil
 	}
 	if err := in.arrived(); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (e *Engine) answer(request *http.Request, in *incoming) (*reply, error) {
 	}
 	defer e.leave()
 	if !jsonContent(request.Header.Get("Content-Type")) && len(body) > 0 {
-		return fixed(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
+		return fixedResponse(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
 	}
 	reply := e.dispatch(request, body, in)
 	// What was read while the storage failed may not be stored.
@@ -136,7 +136,7 @@ func (e *Engine) answer(request *http.Request, in *incoming) (*reply, error) {
 		reply.release()
 		return nil, err
 	}
-	reply.record.received = len(body)
+	reply.summary.received = len(body)
 	if contentKind(request.Header.Get("Content-Type")) == plainContent {
 		reply.contentType = plainContent
 	}
@@ -144,44 +144,44 @@ func (e *Engine) answer(request *http.Request, in *incoming) (*reply, error) {
 }
 
 // unread is the answer to a request whose body could not be read.
-func unread(err error) *reply {
+func unreadResponse(err error) *response {
 	switch {
 	case errors.Is(err, errTooLarge):
-		return fixed(http.StatusRequestEntityTooLarge, "", "")
-	case errors.Is(err, errNoRoom):
-		return failed(busy())
+		return fixedResponse(http.StatusRequestEntityTooLarge, "", "")
+	case errors.Is(err, errNoMemory):
+		return errorResponse(busy())
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fixed(http.StatusRequestTimeout, "", "the body did not arrive in time\n")
+		return fixedResponse(http.StatusRequestTimeout, "", "the body did not arrive in time\n")
 	}
-	return failed(serviceError("SerializationException", ""))
+	return errorResponse(serviceError("SerializationException", ""))
 }
 
-func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *reply {
+func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *response {
 	name, prefixed := strings.CutPrefix(request.Header.Get("X-Amz-Target"), targetPrefix)
 	operation, known := operations[name]
 	if !prefixed || !known || e.options.lacks(name) {
 		if len(body) > 0 && (!utf8.Valid(body) || !json.Valid(body)) {
-			return failed(serviceError("SerializationException", ""))
+			return errorResponse(serviceError("SerializationException", ""))
 		}
-		return failed(serviceError("UnknownOperationException", ""))
+		return errorResponse(serviceError("UnknownOperationException", ""))
 	}
 	if !signed(request) {
-		return failed(serviceError("MissingAuthenticationTokenException", "Request is missing Authentication Token"))
+		return errorResponse(serviceError("MissingAuthenticationTokenException", "Request is missing Authentication Token"))
 	}
 	e.count.request(name)
 	if len(body) == 0 || !utf8.Valid(body) { // bytes that are no UTF-8 would all become one replacement character
-		return failed(serviceError("SerializationException", ""))
+		return errorResponse(serviceError("SerializationException", ""))
 	}
-	answer := fresh(http.StatusOK)
-	c := &call{ctx: request.Context(), host: request.Host, body: body, out: answer.body}
-	answer.record.operation = name
+	response := newResponse(http.StatusOK)
+	c := &call{ctx: request.Context(), host: request.Host, body: body, out: response.body}
+	response.summary.operation = name
 	err := protect(name, func() error {
 		if in != nil && in.named {
-			answer.record.tables = e.tablesOf(name, c)
+			response.summary.tables = e.tablesOf(name, c)
 		}
 		return e.perform(name, in.bounded(name, operation), c)
 	})
-	answer.body = c.out
+	response.body = c.out
 	if c.reads {
 		_ = e.store.WaitSynced() // answer returns its error
 	}
@@ -190,12 +190,12 @@ func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *rep
 		if api.status >= http.StatusInternalServerError && !errors.As(err, new(*apiError)) && e.Err() == nil {
 			slog.Error("embedded DynamoDB: a request failed inside", "operation", name, "error", err)
 		}
-		answer.status = api.status
-		answer.record.code = api.name()
-		answer.body = appendError(answer.body[:0], api)
+		response.status = api.status
+		response.summary.code = api.name()
+		response.body = appendError(response.body[:0], api)
 	}
-	c.spoil(answer)
-	return answer
+	c.damageResponse(response)
+	return response
 }
 
 // protect turns a panic into an error, so that a request that fails inside fails alone. Where it
@@ -210,20 +210,20 @@ func protect(operation string, run func() error) (err error) {
 	return run()
 }
 
-func fresh(status int) *reply {
+func newResponse(status int) *response {
 	buffer := takeBuffer()
-	return &reply{status: status, contentType: contentType, body: (*buffer)[:0], requestID: newRequestID(), buffer: buffer}
+	return &response{status: status, contentType: contentType, body: (*buffer)[:0], requestID: newRequestID(), buffer: buffer}
 }
 
-func failed(e *apiError) *reply {
-	answer := fresh(e.status)
-	answer.body = appendError(answer.body, e)
-	answer.record.code = e.name()
-	return answer
+func errorResponse(e *apiError) *response {
+	response := newResponse(e.status)
+	response.body = appendError(response.body, e)
+	response.summary.code = e.name()
+	return response
 }
 
-func fixed(status int, kind, body string) *reply {
-	return &reply{status: status, contentType: kind, body: []byte(body), requestID: newRequestID()}
+func fixedResponse(status int, kind, body string) *response {
+	return &response{status: status, contentType: kind, body: []byte(body), requestID: newRequestID()}
 }
 
 // newRequestID is 52 letters and digits, as DynamoDB's are.

@@ -123,14 +123,14 @@ func TestMalformedRequestsGetTheRightErrorAndHarmNothing(t *testing.T) {
 		{"a body that only claims to be packed", rawRequest{target: prefix + "ListTables", body: "{}", encoding: "gzip"}, 400, serialization},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			answer := send(t, server, c.raw)
-			if answer.status != c.status || !strings.Contains(answer.body, c.want) {
-				t.Errorf("got %d %.300s\nwant %d %s", answer.status, answer.body, c.status, c.want)
+			response := send(t, server, c.raw)
+			if response.status != c.status || !strings.Contains(response.body, c.want) {
+				t.Errorf("got %d %.300s\nwant %d %s", response.status, response.body, c.status, c.want)
 			}
 		})
 	}
-	if answer := send(t, server, rawRequest{target: prefix + "ListTables", body: "{}"}); answer.body != `{"TableNames":[]}` {
-		t.Errorf("afterwards: %v", answer)
+	if response := send(t, server, rawRequest{target: prefix + "ListTables", body: "{}"}); response.body != `{"TableNames":[]}` {
+		t.Errorf("afterwards: %v", response)
 	}
 }
 
@@ -140,9 +140,9 @@ func TestAnAnswerHasTheContentTypeOfItsRequest(t *testing.T) {
 	for asked, want := range map[string]string{
 		"application/x-amz-json-1.0": "application/x-amz-json-1.0", "application/json": "application/json", "application/json; charset=x": "application/json",
 	} {
-		answer := send(t, server, rawRequest{target: "DynamoDB_20120810.ListTables", body: "{}", contentType: asked})
-		if got := answer.header.Get("Content-Type"); answer.status != http.StatusOK || got != want {
-			t.Errorf("%s: got %d, %s; want %s", asked, answer.status, got, want)
+		response := send(t, server, rawRequest{target: "DynamoDB_20120810.ListTables", body: "{}", contentType: asked})
+		if got := response.header.Get("Content-Type"); response.status != http.StatusOK || got != want {
+			t.Errorf("%s: got %d, %s; want %s", asked, response.status, got, want)
 		}
 	}
 }
@@ -163,8 +163,8 @@ func TestBodiesOverTheLimitAreRefusedPackedOrNot(t *testing.T) {
 		"plain":  {target: prefix + "ListTables", body: large},
 		"packed": {target: prefix + "ListTables", body: packed.String(), encoding: "gzip"},
 	} {
-		if answer := send(t, server, raw); answer.status != http.StatusRequestEntityTooLarge {
-			t.Errorf("%s: got %d %s", name, answer.status, answer.body)
+		if response := send(t, server, raw); response.status != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: got %d %s", name, response.status, response.body)
 		}
 	}
 }
@@ -179,17 +179,17 @@ func TestAnswersCarryARequestIDAndTheirChecksum(t *testing.T) {
 		{target: prefix + "Nothing", body: "{}"},
 		{method: http.MethodGet},
 	} {
-		answer := send(t, server, raw)
-		id := answer.header.Get("X-Amzn-Requestid")
+		response := send(t, server, raw)
+		id := response.header.Get("X-Amzn-Requestid")
 		if len(id) != 52 || seen[id] {
 			t.Errorf("%s: request ID %q", raw.target, id)
 		}
 		seen[id] = true
-		if sum := strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(answer.body))), 10); answer.header.Get("X-Amz-Crc32") != sum {
-			t.Errorf("%s: checksum %q, want %s", raw.target, answer.header.Get("X-Amz-Crc32"), sum)
+		if sum := strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(response.body))), 10); response.header.Get("X-Amz-Crc32") != sum {
+			t.Errorf("%s: checksum %q, want %s", raw.target, response.header.Get("X-Amz-Crc32"), sum)
 		}
-		if raw.target != "" && answer.header.Get("Content-Type") != "application/x-amz-json-1.0" {
-			t.Errorf("%s: content type %q", raw.target, answer.header.Get("Content-Type"))
+		if raw.target != "" && response.header.Get("Content-Type") != "application/x-amz-json-1.0" {
+			t.Errorf("%s: content type %q", raw.target, response.header.Get("Content-Type"))
 		}
 	}
 }
@@ -205,9 +205,9 @@ func TestPackedBodiesAreRead(t *testing.T) {
 	if err := writer.Close(); err != nil {
 		t.Fatal(err)
 	}
-	answer := send(t, server, rawRequest{target: prefix + "DescribeTable", body: packed.String(), encoding: "gzip"})
-	if !strings.Contains(answer.body, "Table: none not found") {
-		t.Errorf("got %d %s", answer.status, answer.body)
+	response := send(t, server, rawRequest{target: prefix + "DescribeTable", body: packed.String(), encoding: "gzip"})
+	if !strings.Contains(response.body, "Table: none not found") {
+		t.Errorf("got %d %s", response.status, response.body)
 	}
 }
 

@@ -38,11 +38,11 @@ var pageMemory = map[string]int64{
 // requests within the process, whose bodies are in memory already, and of servers other than ours.
 type incoming struct {
 	// body is what the body holds, and what is read from it; answer is what the answer holds.
-	body, answer room
-	limits       *serverLimits
-	control      *http.ResponseController
-	connection   *connection
-	started      time.Time
+	bodyMemory, responseMemory reservation
+	limits                     *serverLimits
+	control                    *http.ResponseController
+	connection                 *connection
+	started                    time.Time
 	// named is set where the tables of the request are to be told.
 	named bool
 }
@@ -82,7 +82,7 @@ func (in *incoming) grow(ctx context.Context, body []byte, size int64) ([]byte, 
 			held = 0
 		}
 		waiting := time.Now()
-		if err := in.body.take(ctx, int64(capacity-held)); err != nil {
+		if err := in.bodyMemory.take(ctx, int64(capacity-held)); err != nil {
 			return body, err
 		}
 		in.started = in.started.Add(time.Since(waiting)) // it is not the client that was slow
@@ -97,7 +97,7 @@ func (in *incoming) unpacks(ctx context.Context) error {
 	if in == nil {
 		return nil
 	}
-	return in.body.take(ctx, gzipMemory)
+	return in.bodyMemory.take(ctx, gzipMemory)
 }
 
 // source reads the body within the time that it may take.
@@ -145,15 +145,15 @@ func (in *incoming) bounded(name string, operation func(*Engine, *call) error) f
 	}
 	return func(e *Engine, c *call) error {
 		values, page := decodedMemory(c.body), pageMemory[name]
-		if values > 0 && in.body.take(c.ctx, values) != nil {
+		if values > 0 && in.bodyMemory.take(c.ctx, values) != nil {
 			return busy()
 		}
-		if page > 0 && in.answer.take(c.ctx, page) != nil {
+		if page > 0 && in.responseMemory.take(c.ctx, page) != nil {
 			return busy()
 		}
 		err := operation(e, c)
-		in.body.add(-values)
-		in.answer.add(int64(cap(c.out)) - page)
+		in.bodyMemory.add(-values)
+		in.responseMemory.add(int64(cap(c.out)) - page)
 		return err
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
-	"github.com/dynajournal/dynajournal/embedded/internal/legacy"
+	"github.com/dynajournal/dynajournal/embedded/internal/legacyparams"
 )
 
 // The parameters from before there were expressions.
@@ -22,7 +22,7 @@ type conditionParameter struct {
 // conditionsParameter is a map of them by attribute; nil if not given.
 type conditionsParameter map[string]conditionParameter
 
-func (r *request) conditions(structType string) conditionsParameter {
+func (r *decoder) conditions(structType string) conditionsParameter {
 	conditions := conditionsParameter{}
 	given := r.mapping("com.amazonaws.dynamodb.v20120810."+structType, func(key string) {
 		var c conditionParameter
@@ -33,7 +33,7 @@ func (r *request) conditions(structType string) conditionsParameter {
 			case "AttributeValueList":
 				c.values = r.valueList()
 			case "Exists":
-				c.exists = r.flag()
+				c.exists = r.boolean()
 			case "Value":
 				c.value = r.optionalValue()
 			default:
@@ -49,7 +49,7 @@ func (r *request) conditions(structType string) conditionsParameter {
 }
 
 // optionalValue reads an attribute value, nil if not given.
-func (r *request) optionalValue() *valueParameter {
+func (r *decoder) optionalValue() *valueParameter {
 	if r.null() {
 		return nil
 	}
@@ -63,34 +63,34 @@ func (p conditionsParameter) constrain(c *constraints, member string, operatorRe
 		if operatorRequired {
 			c.required(has(p[name].operator), at)
 		}
-		c.oneOf(p[name].operator, at, legacy.Operators()...)
+		c.oneOf(p[name].operator, at, legacyparams.Operators()...)
 	}
 }
 
 // conditions are the parameters as package legacy takes them.
-func (p conditionsParameter) conditions() (map[string]legacy.Condition, error) {
-	conditions := make(map[string]legacy.Condition, len(p))
+func (p conditionsParameter) conditions() (map[string]legacyparams.Condition, error) {
+	conditions := make(map[string]legacyparams.Condition, len(p))
 	for _, name := range slices.Sorted(maps.Keys(p)) {
-		values, err := p[name].values.plain()
+		values, err := p[name].values.checked()
 		if err != nil {
 			return nil, err
 		}
-		conditions[name] = legacy.Condition{ComparisonOperator: or(p[name].operator, ""), AttributeValueList: values}
+		conditions[name] = legacyparams.Condition{ComparisonOperator: or(p[name].operator, ""), AttributeValueList: values}
 	}
 	return conditions, nil
 }
 
-func (p conditionsParameter) expectations() (map[string]legacy.Expectation, error) {
-	expectations := make(map[string]legacy.Expectation, len(p))
+func (p conditionsParameter) expectations() (map[string]legacyparams.Expectation, error) {
+	expectations := make(map[string]legacyparams.Expectation, len(p))
 	for _, name := range slices.Sorted(maps.Keys(p)) {
-		values, err := p[name].values.plain()
+		values, err := p[name].values.checked()
 		if err != nil {
 			return nil, err
 		}
-		expectation := legacy.Expectation{
+		expectation := legacyparams.Expectation{
 			Exists: p[name].exists, ComparisonOperator: or(p[name].operator, ""), AttributeValueList: values,
 		}
-		if expectation.Value, err = p[name].value.plain(); err != nil {
+		if expectation.Value, err = p[name].value.checked(); err != nil {
 			return nil, err
 		}
 		expectations[name] = expectation
@@ -98,7 +98,7 @@ func (p conditionsParameter) expectations() (map[string]legacy.Expectation, erro
 	return expectations, nil
 }
 
-func (p valuesParameter) plain() ([]attribute.Value, error) {
+func (p valuesParameter) checked() ([]attribute.Value, error) {
 	if p.invalid != nil {
 		return nil, p.invalid
 	}
@@ -106,7 +106,7 @@ func (p valuesParameter) plain() ([]attribute.Value, error) {
 }
 
 // plain is the value, nil if not given.
-func (p *valueParameter) plain() (*attribute.Value, error) {
+func (p *valueParameter) checked() (*attribute.Value, error) {
 	switch {
 	case p == nil:
 		return nil, nil //nolint:nilnil // not given
@@ -122,7 +122,7 @@ func (p conditionsParameter) filter(operator *string) (*expression.BoundConditio
 	if err != nil {
 		return nil, err
 	}
-	return legacy.Filter(conditions, or(operator, ""))
+	return legacyparams.Filter(conditions, or(operator, ""))
 }
 
 // expected makes the condition that Expected is; nil for none.
@@ -131,7 +131,7 @@ func (p conditionsParameter) expected(operator *string) (*expression.BoundCondit
 	if err != nil {
 		return nil, err
 	}
-	return legacy.Expected(expectations, or(operator, ""))
+	return legacyparams.Expected(expectations, or(operator, ""))
 }
 
 func (c *constraints) conditionalOperator(operator *string) {
@@ -146,7 +146,7 @@ type updateParameter struct {
 
 type updatesParameter map[string]updateParameter
 
-func (r *request) updates() updatesParameter {
+func (r *decoder) updates() updatesParameter {
 	updates := updatesParameter{}
 	given := r.mapping("com.amazonaws.dynamodb.v20120810.AttributeValueUpdate", func(key string) {
 		var u updateParameter
@@ -176,16 +176,16 @@ func (p updatesParameter) constrain(c *constraints) {
 
 // bind makes the update that AttributeUpdates is.
 func (p updatesParameter) bind() (*expression.BoundUpdate, error) {
-	updates := make(map[string]legacy.AttributeUpdate, len(p))
+	updates := make(map[string]legacyparams.AttributeUpdate, len(p))
 	for _, name := range slices.Sorted(maps.Keys(p)) {
 		if err := attribute.CheckName(name); err != nil {
 			return nil, err
 		}
-		value, err := p[name].value.plain()
+		value, err := p[name].value.checked()
 		if err != nil {
 			return nil, err
 		}
-		updates[name] = legacy.AttributeUpdate{Action: or(p[name].action, ""), Value: value}
+		updates[name] = legacyparams.AttributeUpdate{Action: or(p[name].action, ""), Value: value}
 	}
-	return legacy.Update(updates)
+	return legacyparams.Update(updates)
 }

@@ -12,12 +12,12 @@ type listTablesInput struct {
 	limit *int64
 }
 
-func (in *listTablesInput) read(name string, r *request) {
+func (in *listTablesInput) read(name string, r *decoder) {
 	switch name {
 	case "ExclusiveStartTableName":
 		in.start = r.text()
 	case "Limit":
-		in.limit = r.whole("Integer")
+		in.limit = r.integer("Integer")
 	default:
 		r.skip()
 	}
@@ -49,14 +49,14 @@ func (e *Engine) listTables(c *call) error {
 		}
 		names = names[at:]
 	}
-	answer := object{}
+	response := object{}
 	if limit := int(or(in.limit, maxListed)); len(names) > limit {
 		names = names[:limit]
-		answer["LastEvaluatedTableName"] = names[limit-1]
+		response["LastEvaluatedTableName"] = names[limit-1]
 	}
 	if names == nil {
 		names = []string{}
 	}
-	answer["TableNames"] = names
-	return c.answerWith(answer)
+	response["TableNames"] = names
+	return c.respond(response)
 }

@@ -5,7 +5,7 @@ type listTagsInput struct {
 	token *string
 }
 
-func (in *listTagsInput) read(name string, r *request) {
+func (in *listTagsInput) read(name string, r *decoder) {
 	switch name {
 	case "ResourceArn":
 		in.arn = r.text()
@@ -34,11 +34,11 @@ func (e *Engine) listTagsOfResource(c *call) error {
 	if err != nil {
 		return err
 	}
-	t, err := e.share(name)
+	t, err := e.shared(name)
 	if err != nil {
 		// Who may see no tags of a table does not learn whether there is one.
 		return serviceError("AccessDeniedException", "User is not authorized to perform: dynamodb:ListTagsOfResource on resource: "+*in.arn)
 	}
 	defer t.lock.RUnlock()
-	return c.answerWith(object{"Tags": describeTags(t.Tags)})
+	return c.respond(object{"Tags": describeTags(t.Tags)})
 }

@@ -87,16 +87,16 @@ func newMetrics(e *Engine, open *connections, bodies, answers *requestMemory) *m
 }
 
 // request counts a request that was answered.
-func (m *metrics) request(told record, sent int, took time.Duration) {
-	operation, code := operationLabel(told.operation), told.code
+func (m *metrics) request(summary requestSummary, sent int, took time.Duration) {
+	operation, code := operationLabel(summary.operation), summary.code
 	if code == "" {
 		code = "OK"
 	}
 	m.requests.WithLabelValues(operation, code).Inc()
 	m.durations.WithLabelValues(operation).Observe(took.Seconds())
-	m.received.Add(float64(told.received))
+	m.received.Add(float64(summary.received))
 	m.sent.Add(float64(sent))
-	if throttlingCodes[told.code] {
+	if throttlingCodes[summary.code] {
 		m.throttled.Inc()
 	}
 }

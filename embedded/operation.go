@@ -11,7 +11,7 @@ type call struct {
 	// out is the body of the answer, which the operation appends to.
 	out []byte
 	// shot is the fault that hits the request, nil if none does, and damage what it does to the answer.
-	shot   *shot
+	fault  *requestFault
 	damage damage
 	// reads reports that the request has read what others may be writing.
 	reads bool

@@ -19,7 +19,7 @@ type options struct {
 	seed       uint64
 	faults     []Fault
 	throughput bool
-	without    []Feature
+	missing    []Feature
 }
 
 // WithClock makes the engine take the time from now instead of the system: for time to live, the life of idempotency

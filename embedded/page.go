@@ -38,14 +38,14 @@ type page struct {
 }
 
 // entry is what a page shows of one item. It is valid only while it is shown.
-type entry struct {
+type storedItem struct {
 	// encoded is the item in its binary form; item is the item if it had to be decoded, else nil.
 	encoded []byte
 	item    attribute.Item
 }
 
 // append appends the part of the item that is asked for.
-func (en entry) append(dst []byte, project projector) ([]byte, error) {
+func (en storedItem) append(dst []byte, project projector) ([]byte, error) {
 	if en.item == nil && !project.narrows() {
 		return appendEncoded(dst, en.encoded)
 	}
@@ -53,14 +53,14 @@ func (en entry) append(dst []byte, project projector) ([]byte, error) {
 	if item == nil {
 		var err error
 		if item, err = attribute.DecodeBinaryItem(en.encoded); err != nil {
-			return dst, fmt.Errorf("%w: %w", errEntry, err)
+			return dst, fmt.Errorf("%w: %w", errStoredItem, err)
 		}
 	}
 	return attribute.AppendItem(dst, project.of(item)), nil
 }
 
 // read hands the items of the page to emit, in order, and adds what it consumes to used.
-func (p *pageRead) read(from storage.Reader, used *consumption, emit func(entry) error) (page, error) {
+func (p *pageRead) read(from storage.Reader, used *consumption, emit func(storedItem) error) (page, error) {
 	lower, upper := p.lower, p.upper
 	if p.start != nil && !p.backward {
 		// Entry keys are no prefixes of each other, so this is the next key.
@@ -81,7 +81,7 @@ func (p *pageRead) read(from storage.Reader, used *consumption, emit func(entry)
 }
 
 func (p *pageRead) walk(
-	it *storage.Iterator, from storage.Reader, used *consumption, emit func(entry) error,
+	it *storage.Iterator, from storage.Reader, used *consumption, emit func(storedItem) error,
 ) (page, error) {
 	var result page
 	first, next := it.First, it.Next
@@ -97,7 +97,7 @@ func (p *pageRead) walk(
 		if err != nil {
 			return result, err
 		}
-		entrySize, encoded, err := splitEntry(stored)
+		entrySize, encoded, err := splitStoredItem(stored)
 		if err != nil {
 			return result, err
 		}
@@ -114,7 +114,7 @@ func (p *pageRead) walk(
 			}
 		}
 		if result.scanned == p.limit || result.size >= budget {
-			item, _, err := decodeEntry(stored)
+			item, _, err := decodeStoredItem(stored)
 			if err != nil {
 				return result, err
 			}
@@ -129,14 +129,14 @@ func (p *pageRead) walk(
 
 // choose makes of a stored item what is shown of it, and tells whether the filter lets it through. The item is decoded
 // only if that is needed.
-func (p *pageRead) choose(encoded []byte, from storage.Reader, used *consumption) (entry, bool, error) {
-	shown := entry{encoded: encoded}
+func (p *pageRead) choose(encoded []byte, from storage.Reader, used *consumption) (storedItem, bool, error) {
+	shown := storedItem{encoded: encoded}
 	if !p.whole && p.filter == nil {
 		return shown, true, nil
 	}
 	var err error
 	if shown.item, err = attribute.DecodeBinaryItem(encoded); err != nil {
-		return shown, false, fmt.Errorf("%w: %w", errEntry, err)
+		return shown, false, fmt.Errorf("%w: %w", errStoredItem, err)
 	}
 	if p.whole {
 		if shown.item, err = p.fetch(from, shown.item, used); err != nil {
@@ -148,7 +148,7 @@ func (p *pageRead) choose(encoded []byte, from storage.Reader, used *consumption
 
 // fetch reads the item of an index's entry.
 func (p *pageRead) fetch(from storage.Reader, entry attribute.Item, used *consumption) (attribute.Item, error) {
-	item, err := load(from, p.table.appendItemKey(nil, entry))
+	item, err := loadItem(from, p.table.appendItemKey(nil, entry))
 	if err != nil {
 		return nil, err
 	}
@@ -219,12 +219,12 @@ type readInput struct {
 	consistent *bool
 	filter     *string
 	// plainFilter is QueryFilter or ScanFilter, and operator ConditionalOperator.
-	plainFilter  conditionsParameter
+	legacyFilter conditionsParameter
 	operator     *string
 	showCapacity *string
 }
 
-func (in *readInput) read(name string, r *request) {
+func (in *readInput) read(name string, r *decoder) {
 	switch name {
 	case "TableName":
 		in.tableName = r.text()
@@ -233,15 +233,15 @@ func (in *readInput) read(name string, r *request) {
 	case "Select":
 		in.choose = r.text()
 	case "Limit":
-		in.limit = r.whole("Integer")
+		in.limit = r.integer("Integer")
 	case "ExclusiveStartKey":
 		in.start = r.item()
 	case "ConsistentRead":
-		in.consistent = r.flag()
+		in.consistent = r.boolean()
 	case "FilterExpression":
 		in.filter = r.text()
 	case "QueryFilter", "ScanFilter":
-		in.plainFilter = r.conditions("Condition")
+		in.legacyFilter = r.conditions("Condition")
 	case "ConditionalOperator":
 		in.operator = r.text()
 	case "ExpressionAttributeValues":
@@ -264,7 +264,7 @@ func (in *readInput) constrain(c *constraints, filterMember string) {
 	c.oneOf(in.choose, "select", selectSpecific, selectCount, selectAll, selectProjected)
 	c.name(in.indexName, "indexName")
 	c.consumedCapacity(in.showCapacity)
-	in.plainFilter.constrain(c, filterMember, true)
+	in.legacyFilter.constrain(c, filterMember, true)
 	c.requiredName(in.tableName, "tableName")
 	c.conditionalOperator(in.operator)
 	in.projectionInput.constrain(c, "attributesToGet")
@@ -273,7 +273,7 @@ func (in *readInput) constrain(c *constraints, filterMember string) {
 // bindFilter makes the filter ready; nil if there is none.
 func (in *readInput) bindFilter(e *Engine, p *expression.Parameters) (*expression.BoundCondition, error) {
 	if in.filter == nil {
-		return in.plainFilter.filter(in.operator)
+		return in.legacyFilter.filter(in.operator)
 	}
 	return bindCondition(e.parser.Filter, in.filter, p)
 }
@@ -348,14 +348,14 @@ func selectPhrase(choose string) string {
 }
 
 // answerPage reads the page and makes it the call's answer.
-func (e *Engine) answerPage(c *call, p *pageRead, in *readInput, project projector) error {
+func (e *Engine) respondPage(c *call, p *pageRead, in *readInput, project projector) error {
 	used := consumption{table: p.table}
 	c.out = append(c.out, '{')
-	emit := func(entry) error { return nil }
+	emit := func(storedItem) error { return nil }
 	n := 0
 	if or(in.choose, "") != selectCount {
 		c.out = append(c.out, `"Items":[`...)
-		emit = func(shown entry) error {
+		emit = func(shown storedItem) error {
 			var err error
 			c.out, err = shown.append(separate(c.out, n), project)
 			n++

@@ -14,7 +14,7 @@ type projectionInput struct {
 	attributesToGet []string
 }
 
-func (in *projectionInput) read(name string, r *request) {
+func (in *projectionInput) read(name string, r *decoder) {
 	switch name {
 	case "ProjectionExpression":
 		in.projection = r.text()

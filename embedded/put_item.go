@@ -8,7 +8,7 @@ type putItemInput struct {
 	item itemParameter
 }
 
-func (in *putItemInput) read(name string, r *request) {
+func (in *putItemInput) read(name string, r *decoder) {
 	if name == "Item" {
 		in.item = r.item()
 		return
@@ -37,21 +37,21 @@ func (e *Engine) putItem(c *call) error {
 		return err
 	}
 	if err := in.check(); err != nil {
-		return framed(err)
+		return asModelViolation(err)
 	}
 	condition, err := in.bindCondition(e)
 	if err != nil {
-		return framed(err)
+		return asModelViolation(err)
 	}
 	if in.item.item.Size() > maxItem {
 		return invalid(itemTooLarge)
 	}
-	t, err := e.share(*in.tableName)
+	t, err := e.shared(*in.tableName)
 	if err != nil {
 		return err
 	}
 	defer t.lock.RUnlock()
-	ch, err := t.putting(in.item.item)
+	ch, err := t.putChange(in.item.item)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (e *Engine) putItem(c *call) error {
 }
 
 // putting is the change that puts the item in the place of the one there is.
-func (t *table) putting(item attribute.Item) (*change, error) {
+func (t *table) putChange(item attribute.Item) (*change, error) {
 	if err := t.checkItemKeys(item); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
-	"github.com/dynajournal/dynajournal/embedded/internal/legacy"
+	"github.com/dynajournal/dynajournal/embedded/internal/legacyparams"
 )
 
 type queryInput struct {
@@ -17,21 +17,21 @@ type queryInput struct {
 	forward       *bool
 }
 
-func (in *queryInput) read(name string, r *request) {
+func (in *queryInput) read(name string, r *decoder) {
 	switch name {
 	case "KeyConditionExpression":
 		in.keyCondition = r.text()
 	case "KeyConditions":
 		in.keyConditions = r.conditions("Condition")
 	case "ScanIndexForward":
-		in.forward = r.flag()
+		in.forward = r.boolean()
 	default:
 		in.readInput.read(name, r)
 	}
 }
 
 func (in *queryInput) check() error {
-	if len(in.plainFilter) > 1 && !slices.Contains([]string{"AND", "OR"}, or(in.operator, "AND")) {
+	if len(in.legacyFilter) > 1 && !slices.Contains([]string{"AND", "OR"}, or(in.operator, "AND")) {
 		return invalid("Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]")
 	}
 	var c constraints
@@ -46,11 +46,11 @@ func (in *queryInput) check() error {
 	projection := parameter{"ProjectionExpression", has(in.projection)}
 	filter := parameter{"FilterExpression", has(in.filter)}
 	key := parameter{"KeyConditionExpression", has(in.keyCondition)}
-	plain := givenNames(parameter{"AttributesToGet", in.attributesToGet != nil},
-		parameter{"QueryFilter", in.plainFilter != nil}, parameter{"ConditionalOperator", has(in.operator)},
+	legacy := givenNames(parameter{"AttributesToGet", in.attributesToGet != nil},
+		parameter{"QueryFilter", in.legacyFilter != nil}, parameter{"ConditionalOperator", has(in.operator)},
 		// KeyConditions may stand beside expressions, only not beside the one in its place.
 		parameter{"KeyConditions", in.keyConditions != nil && has(in.keyCondition)})
-	err := exclusive(plain, givenNames(projection, filter, key))
+	err := exclusive(legacy, givenNames(projection, filter, key))
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (in *queryInput) bindKeys(e *Engine, parameters *expression.Parameters) ([]
 	if err != nil {
 		return nil, err
 	}
-	return legacy.KeyConditions(conditions)
+	return legacyparams.KeyConditions(conditions)
 }
 
 func (e *Engine) query(c *call) error {
@@ -132,7 +132,7 @@ func (e *Engine) query(c *call) error {
 	if err != nil {
 		return err
 	}
-	t, err := e.share(*in.tableName)
+	t, err := e.shared(*in.tableName)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (e *Engine) query(c *call) error {
 			return err
 		}
 	}
-	return e.answerPage(c, p, &in.readInput, bound.project)
+	return e.respondPage(c, p, &in.readInput, bound.project)
 }
 
 // expressionSchema is the key schema as the expressions want it.

@@ -12,19 +12,19 @@ import (
 const loggedTables = 10
 
 // logRequest logs a request that was answered. It names no key, no value and no statement.
-func logRequest(logger *slog.Logger, told record, status, sent int, took time.Duration) {
+func logRequest(logger *slog.Logger, summary requestSummary, status, sent int, took time.Duration) {
 	if logger == nil {
 		return
 	}
-	attributes := []slog.Attr{slog.String("operation", operationLabel(told.operation))}
-	if len(told.tables) > 0 {
-		attributes = append(attributes, slog.String("table", strings.Join(told.tables, ",")))
+	attributes := []slog.Attr{slog.String("operation", operationLabel(summary.operation))}
+	if len(summary.tables) > 0 {
+		attributes = append(attributes, slog.String("table", strings.Join(summary.tables, ",")))
 	}
 	attributes = append(attributes, slog.Int("status", status))
-	if told.code != "" {
-		attributes = append(attributes, slog.String("error", told.code))
+	if summary.code != "" {
+		attributes = append(attributes, slog.String("error", summary.code))
 	}
-	attributes = append(attributes, slog.Duration("duration", took), slog.Int("received", told.received), slog.Int("sent", sent))
+	attributes = append(attributes, slog.Duration("duration", took), slog.Int("received", summary.received), slog.Int("sent", sent))
 	logger.LogAttrs(context.Background(), slog.LevelInfo, "request", attributes...)
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // errNoRoom is what a request gets that waited for room in the server's memory for too long.
-var errNoRoom = errors.New("the server has no room for the request")
+var errNoMemory = errors.New("the server has no room for the request")
 
 // requestMemory bounds the bytes that the large bodies of all requests, or their answers, hold
 // together.
@@ -23,7 +23,7 @@ type requestMemory struct {
 	lock sync.Mutex
 	used int64
 	// exempt is the request that may go beyond the limit, nil if there is none.
-	exempt *room
+	exempt *reservation
 	// waiting counts the requests that wait for room.
 	waiting int
 	// freed is closed when room is given back, and replaced.
@@ -31,7 +31,7 @@ type requestMemory struct {
 }
 
 // room is what one request holds of the memory. Only one goroutine uses it.
-type room struct {
+type reservation struct {
 	memory *requestMemory
 	held   int64
 }
@@ -41,12 +41,12 @@ func newRequestMemory(limit int64, wait time.Duration) *requestMemory {
 }
 
 // take takes n bytes, and waits for them at most as long as a request waits.
-func (r *room) take(ctx context.Context, n int64) error {
+func (r *reservation) take(ctx context.Context, n int64) error {
 	m := r.memory
 	if freed := m.try(r, n); freed == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, m.wait, errNoRoom)
+	ctx, cancel := context.WithTimeoutCause(ctx, m.wait, errNoMemory)
 	defer cancel()
 	m.count(1)
 	defer m.count(-1)
@@ -71,7 +71,7 @@ func (m *requestMemory) count(n int) {
 
 // try takes n bytes for the request and returns nil, or returns what is closed when it is worth
 // trying again.
-func (m *requestMemory) try(r *room, n int64) (freed <-chan struct{}) {
+func (m *requestMemory) try(r *reservation, n int64) (freed <-chan struct{}) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	if m.used+n > m.limit && m.exempt != r {
@@ -86,7 +86,7 @@ func (m *requestMemory) try(r *room, n int64) (freed <-chan struct{}) {
 }
 
 // add takes n bytes that are in use already, or gives -n bytes back.
-func (r *room) add(n int64) {
+func (r *reservation) add(n int64) {
 	m := r.memory
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -98,7 +98,7 @@ func (r *room) add(n int64) {
 }
 
 // release gives everything back.
-func (r *room) release() {
+func (r *reservation) release() {
 	m := r.memory
 	m.lock.Lock()
 	defer m.lock.Unlock()

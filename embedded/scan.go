@@ -13,12 +13,12 @@ type scanInput struct {
 	segment, segments *int64
 }
 
-func (in *scanInput) read(name string, r *request) {
+func (in *scanInput) read(name string, r *decoder) {
 	switch name {
 	case "Segment":
-		in.segment = r.whole("Integer")
+		in.segment = r.integer("Integer")
 	case "TotalSegments":
-		in.segments = r.whole("Integer")
+		in.segments = r.integer("Integer")
 	default:
 		in.readInput.read(name, r)
 	}
@@ -37,9 +37,9 @@ func (in *scanInput) check() error {
 	}
 	projection := parameter{"ProjectionExpression", has(in.projection)}
 	filter := parameter{"FilterExpression", has(in.filter)}
-	plain := givenNames(parameter{"AttributesToGet", in.attributesToGet != nil},
-		parameter{"ScanFilter", in.plainFilter != nil}, parameter{"ConditionalOperator", has(in.operator)})
-	err := exclusive(plain, givenNames(projection, filter))
+	legacy := givenNames(parameter{"AttributesToGet", in.attributesToGet != nil},
+		parameter{"ScanFilter", in.legacyFilter != nil}, parameter{"ConditionalOperator", has(in.operator)})
+	err := exclusive(legacy, givenNames(projection, filter))
 	if err != nil {
 		return err
 	}
@@ -93,9 +93,9 @@ func (e *Engine) scan(c *call) error {
 	}
 	bound, err := in.bindAll(e)
 	if err != nil {
-		return inOlderWords(err)
+		return withOlderWording(err)
 	}
-	t, err := e.share(*in.tableName)
+	t, err := e.shared(*in.tableName)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (e *Engine) scan(c *call) error {
 				"TotalSegments: %d Segment: %d", or(in.segments, 1), or(in.segment, 0))
 		}
 	}
-	return e.answerPage(c, p, &in.readInput, bound.project)
+	return e.respondPage(c, p, &in.readInput, bound.project)
 }
 
 // segmentBounds are the keys between which the entries of a segment are: those of an equal part of the hashes.

@@ -22,26 +22,26 @@ type selection struct {
 type partBounds struct{ lower, upper []byte }
 
 // selecting finds out what a SELECT has to read.
-func (t *table) selecting(b *partiql.Bound, consistent bool) (*selection, error) {
-	i, err := t.selected(b, consistent)
+func (t *table) newSelection(b *partiql.Bound, consistent bool) (*selection, error) {
+	i, err := t.selectIndex(b, consistent)
 	if err != nil {
 		return nil, err
 	}
-	way, err := b.Selection(t.expressionSchema(i))
+	path, err := b.Selection(t.expressionSchema(i))
 	if err != nil {
 		return nil, err
 	}
-	if i != nil && len(way.Keys) > 0 {
-		if err := t.checkProjected(i, way.Filter.Attributes()); err != nil {
+	if i != nil && len(path.Keys) > 0 {
+		if err := t.checkProjected(i, path.Filter.Attributes()); err != nil {
 			return nil, err
 		}
 	}
-	s := &selection{statement: b, read: pageRead{table: t, index: i, consistent: consistent, backward: way.Backward}}
-	s.read.filter = evaluator(way.Filter)
+	s := &selection{statement: b, read: pageRead{table: t, index: i, consistent: consistent, backward: path.Backward}}
+	s.read.filter = evaluator(path.Filter)
 	if s.read.whole, err = t.needsWhole(i, b.Attributes()); err != nil {
 		return nil, err
 	}
-	for _, key := range way.Keys {
+	for _, key := range path.Keys {
 		if err := t.checkQuerySizes(i, key); err != nil {
 			return nil, err
 		}
@@ -56,7 +56,7 @@ func (t *table) selecting(b *partiql.Bound, consistent bool) (*selection, error)
 }
 
 // selected finds the index that a SELECT reads, nil for the table.
-func (t *table) selected(b *partiql.Bound, consistent bool) (*index, error) {
+func (t *table) selectIndex(b *partiql.Bound, consistent bool) (*index, error) {
 	if b.Index == "" {
 		return nil, nil //nolint:nilnil // no index means the table
 	}
@@ -126,7 +126,7 @@ func (s *selection) resume(token string, in *statementInput) (continuation, erro
 
 // run reads one page from the continuation on, at most limit items of it if that is not 0, and returns where it ended,
 // nil at the end.
-func (s *selection) run(from storage.Reader, at continuation, limit int, used *consumption, emit func(entry) error) (*continuation, error) {
+func (s *selection) run(from storage.Reader, at continuation, limit int, used *consumption, emit func(storedItem) error) (*continuation, error) {
 	budget := maxPage
 	for ; at.Part < len(s.parts); at.Part, at.Last = at.Part+1, nil {
 		read := s.read
@@ -156,21 +156,21 @@ func (s *selection) run(from storage.Reader, at continuation, limit int, used *c
 
 // single checks that the SELECT names one item by its key, as those in batches and transactions must, and returns how
 // to read it.
-func (t *table) single(b *partiql.Bound, where string) (*change, func(attribute.Item) bool, error) {
-	way, err := b.Selection(t.expressionSchema(nil))
+func (t *table) singleRead(b *partiql.Bound, where string) (*change, func(attribute.Item) bool, error) {
+	path, err := b.Selection(t.expressionSchema(nil))
 	if err != nil {
 		return nil, nil, err
 	}
-	pinned := len(way.Keys) == 1 && !b.TestsExistence() && b.Index == "" && (t.Key.Range == "" || way.Keys[0].Range == expression.RangeEqual)
+	pinned := len(path.Keys) == 1 && !b.TestsExistence() && b.Index == "" && (t.Key.Range == "" || path.Keys[0].Range == expression.RangeEqual)
 	if !pinned {
 		return nil, nil, invalid("Select statements within %s must specify the primary key in the where clause.", where)
 	}
-	key := attribute.Item{t.Key.Hash: way.Keys[0].Hash}
+	key := attribute.Item{t.Key.Hash: path.Keys[0].Hash}
 	if t.Key.Range != "" {
-		key[t.Key.Range] = way.Keys[0].Low
+		key[t.Key.Range] = path.Keys[0].Low
 	}
 	if err := t.checkKey(key); err != nil {
 		return nil, nil, err
 	}
-	return newChange(t, key), evaluator(way.Filter), nil
+	return newChange(t, key), evaluator(path.Filter), nil
 }

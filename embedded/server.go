@@ -67,13 +67,13 @@ func (e *Engine) Serve(ctx context.Context, listener net.Listener) error {
 type serving struct {
 	*Server
 
-	limits  serverLimits
-	hosts   allowedHosts
-	origins allowedOrigins
-	open    *connections
-	bodies  *requestMemory
-	answers *requestMemory
-	metrics *metrics
+	limits    serverLimits
+	hosts     allowedHosts
+	origins   allowedOrigins
+	open      *connections
+	bodies    *requestMemory
+	responses *requestMemory
+	metrics   *metrics
 }
 
 // Serve answers the requests that come in on the listener, which it closes, until ctx ends. Then
@@ -140,9 +140,9 @@ func (s *Server) begin(listener net.Listener) (*serving, error) {
 	run := &serving{
 		Server: s, limits: limits, hosts: allowHosts(listener.Addr(), s.AllowedHosts), origins: origins,
 		open: limitConnections(listener, &limits), bodies: newRequestMemory(limits.memory, limits.wait),
-		answers: newRequestMemory(limits.memory, limits.wait),
+		responses: newRequestMemory(limits.memory, limits.wait),
 	}
-	run.metrics = newMetrics(s.Engine, run.open, run.bodies, run.answers)
+	run.metrics = newMetrics(s.Engine, run.open, run.bodies, run.responses)
 	return run, nil
 }
 
@@ -163,43 +163,43 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_ = control.SetReadDeadline(started.Add(s.limits.patience(0)))
 	_ = control.SetWriteDeadline(started.Add(s.limits.patience(0)))
 	in := &incoming{
-		body: room{memory: s.bodies}, answer: room{memory: s.answers}, limits: &s.limits, control: control, started: started, named: s.Log != nil,
+		bodyMemory: reservation{memory: s.bodies}, responseMemory: reservation{memory: s.responses}, limits: &s.limits, control: control, started: started, named: s.Log != nil,
 	}
 	in.connection, _ = request.Context().Value(connectionKey{}).(*connection)
 	// The room is given back when the answer has left.
-	defer in.body.release()
-	defer in.answer.release()
-	answer, err := s.answer(w, request, in)
+	defer in.bodyMemory.release()
+	defer in.responseMemory.release()
+	response, err := s.respond(w, request, in)
 	switch {
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
-	case answer == nil:
+	case response == nil:
 		return
 	}
-	defer answer.release()
-	if answer.record.partly {
+	defer response.release()
+	if response.summary.partly {
 		// The server reads what is left of a short body before it answers, but waits no longer.
 		w.Header().Set("Connection", "close")
 		_ = control.SetReadDeadline(time.Now().Add(time.Second))
 	}
-	_ = control.SetWriteDeadline(time.Now().Add(s.limits.patience(len(answer.body))))
-	status, sent := answer.status, len(answer.body)
+	_ = control.SetWriteDeadline(time.Now().Add(s.limits.patience(len(response.body))))
+	status, sent := response.status, len(response.body)
 	defer func() {
 		took := time.Since(started)
-		s.metrics.request(answer.record, sent, took)
-		logRequest(s.Log, answer.record, status, sent, took)
+		s.metrics.request(response.summary, sent, took)
+		logRequest(s.Log, response.summary, status, sent, took)
 	}()
-	s.Engine.send(w, answer)
+	s.Engine.send(w, response)
 }
 
 // answer is the answer to a request, nil if it was given already.
-func (s *serving) answer(w http.ResponseWriter, request *http.Request, in *incoming) (*reply, error) {
+func (s *serving) respond(w http.ResponseWriter, request *http.Request, in *incoming) (*response, error) {
 	if !s.hosts.allow(request.Host) {
-		return refused(fmt.Errorf("the host %.200q is not allowed: allow it with --allow-host, in Go with Server.AllowedHosts", request.Host)), nil
+		return refusedResponse(fmt.Errorf("the host %.200q is not allowed: allow it with --allow-host, in Go with Server.AllowedHosts", request.Host)), nil
 	}
 	if goOn, err := s.origins.admit(w, request); err != nil {
-		return refused(err), nil
+		return refusedResponse(err), nil
 	} else if !goOn {
 		return nil, nil //nolint:nilnil // as documented
 	}
@@ -207,12 +207,12 @@ func (s *serving) answer(w http.ResponseWriter, request *http.Request, in *incom
 		s.metrics.handler.ServeHTTP(w, request)
 		return nil, nil //nolint:nilnil // as documented
 	}
-	return s.Engine.answer(request, in)
+	return s.Engine.respond(request, in)
 }
 
 // refused is the answer to a request whose body is not even read.
-func refused(why error) *reply {
-	answer := failed(&apiError{status: http.StatusForbidden, kind: serviceErrors + "AccessDeniedException", message: why.Error()})
-	answer.record.partly = true
-	return answer
+func refusedResponse(cause error) *response {
+	response := errorResponse(&apiError{status: http.StatusForbidden, kind: serviceErrors + "AccessDeniedException", message: cause.Error()})
+	response.summary.partly = true
+	return response
 }

@@ -74,12 +74,12 @@ func (c *client) write(text string) {
 
 // status reads an answer.
 func (c *client) status() (int, error) {
-	answer, err := http.ReadResponse(c.reader, nil)
+	response, err := http.ReadResponse(c.reader, nil)
 	if err != nil {
 		return 0, err
 	}
-	_, err = io.Copy(io.Discard, answer.Body)
-	return answer.StatusCode, errors.Join(err, answer.Body.Close())
+	_, err = io.Copy(io.Discard, response.Body)
+	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
 func (c *client) expect(status int) {
@@ -303,7 +303,7 @@ func TestAHalfSentBodyDoesNotHoldUpTheClosingOfTheEngine(t *testing.T) {
 	}
 	answered := make(chan error, 1)
 	go func() {
-		_, err := engine.answer(request, nil)
+		_, err := engine.respond(request, nil)
 		answered <- err
 	}()
 	if _, err := sender.Write([]byte("{")); err != nil { // it has been read

@@ -19,14 +19,14 @@ type statementInput struct {
 }
 
 // read reads a member of the statement; false if it is none.
-func (in *statementInput) read(name string, r *request) bool {
+func (in *statementInput) read(name string, r *decoder) bool {
 	switch name {
 	case "Statement":
 		in.text = r.text()
 	case "Parameters":
 		in.parameters = r.valueList()
 	case "ConsistentRead":
-		in.consistent = r.flag()
+		in.consistent = r.boolean()
 	case "ReturnValuesOnConditionCheckFailure":
 		in.onFailure = r.text()
 	default:
@@ -36,7 +36,7 @@ func (in *statementInput) read(name string, r *request) bool {
 }
 
 // statements reads a list of statements, nil if not given.
-func (r *request) statements(structType string) []*statementInput {
+func (r *decoder) statements(structType string) []*statementInput {
 	statements := []*statementInput{}
 	given := r.list(func() {
 		in := new(statementInput)
@@ -81,9 +81,9 @@ func (e *Engine) prepare(in *statementInput) (*partiql.Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, err := in.parameters.plain()
+	values, err := in.parameters.checked()
 	if err != nil {
-		return nil, inOlderWords(err)
+		return nil, withOlderWording(err)
 	}
 	return parsed.Bind(values)
 }
@@ -92,12 +92,12 @@ func (e *Engine) prepare(in *statementInput) (*partiql.Bound, error) {
 func reads(b *partiql.Bound) bool { return b.Verb == partiql.Select }
 
 // stated is the change that a statement other than SELECT makes.
-func (t *table) stated(b *partiql.Bound, in *statementInput) (*change, error) {
+func (t *table) statementChange(b *partiql.Bound, in *statementInput) (*change, error) {
 	if b.Index != "" {
 		return nil, invalid("Statement wasn't well formed, can't be processed: %s is not supported on an index", verbName(b.Verb))
 	}
 	if b.Verb == partiql.Insert {
-		ch, err := t.putting(b.Item)
+		ch, err := t.putChange(b.Item)
 		if err != nil {
 			return nil, err
 		}
@@ -113,9 +113,9 @@ func (t *table) stated(b *partiql.Bound, in *statementInput) (*change, error) {
 	var ch *change
 	switch b.Verb {
 	case partiql.Update:
-		ch, err = t.updating(key, b.Change)
+		ch, err = t.updateChange(key, b.Change)
 	case partiql.Delete:
-		ch, err = t.deleting(key)
+		ch, err = t.deleteChange(key)
 	default:
 		if err = t.checkKey(key); err == nil {
 			ch = newChange(t, key)

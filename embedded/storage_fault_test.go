@@ -274,9 +274,9 @@ func (l *storageLoad) allowed(key, value string) bool {
 }
 
 func (l *storageLoad) lookAtIndex(index string, want int) error {
-	answer, err := l.client.Scan(context.Background(), &dynamodb.ScanInput{TableName: aws.String("rich"), IndexName: &index, Select: types.SelectCount})
-	if err == nil && int(answer.Count) != want {
-		err = fmt.Errorf("the index %s has %d entries of %d items", index, answer.Count, want)
+	response, err := l.client.Scan(context.Background(), &dynamodb.ScanInput{TableName: aws.String("rich"), IndexName: &index, Select: types.SelectCount})
+	if err == nil && int(response.Count) != want {
+		err = fmt.Errorf("the index %s has %d entries of %d items", index, response.Count, want)
 	}
 	return err
 }

@@ -114,7 +114,7 @@ func (e *Engine) sweepSome(t *table, after []byte) (int, []byte, error) {
 		ch := newChange(t, key)
 		// The item may have been written anew since it was found.
 		ch.condition = e.isExpired(t)
-		ch.free = true
+		ch.uncharged = true
 		ch.apply = func(attribute.Item) (attribute.Item, error) { return nil, nil } //nolint:nilnil // no item is the aim
 		_, err := e.commitChange(ch, &consumption{table: t})
 		switch {
@@ -141,7 +141,7 @@ func (e *Engine) expired(t *table, after []byte) (keys []attribute.Item, next []
 		var item attribute.Item
 		stored, valueErr := it.Value()
 		if err = valueErr; err == nil {
-			item, _, err = decodeEntry(stored)
+			item, _, err = decodeStoredItem(stored)
 		}
 		if err != nil {
 			break

@@ -27,7 +27,7 @@ type indexParameter struct {
 	throughput *throughputParameter
 }
 
-func (r *request) attributeDefinitions() []attributeParameter {
+func (r *decoder) attributeDefinitions() []attributeParameter {
 	definitions := []attributeParameter{}
 	given := r.list(func() {
 		var d attributeParameter
@@ -49,7 +49,7 @@ func (r *request) attributeDefinitions() []attributeParameter {
 	return definitions
 }
 
-func (r *request) keySchema() []keyParameter {
+func (r *decoder) keySchema() []keyParameter {
 	key := []keyParameter{}
 	given := r.list(func() {
 		var k keyParameter
@@ -71,14 +71,14 @@ func (r *request) keySchema() []keyParameter {
 	return key
 }
 
-func (r *request) throughput() *throughputParameter {
+func (r *decoder) throughput() *throughputParameter {
 	var t throughputParameter
 	given := r.structure("ProvisionedThroughput", func(name string) {
 		switch name {
 		case "ReadCapacityUnits":
-			t.read = r.whole("Long")
+			t.read = r.integer("Long")
 		case "WriteCapacityUnits":
-			t.write = r.whole("Long")
+			t.write = r.integer("Long")
 		default:
 			r.skip()
 		}
@@ -89,7 +89,7 @@ func (r *request) throughput() *throughputParameter {
 	return &t
 }
 
-func (r *request) projection() *projectionParameter {
+func (r *decoder) projection() *projectionParameter {
 	var p projectionParameter
 	given := r.structure("Projection", func(name string) {
 		switch name {
@@ -107,7 +107,7 @@ func (r *request) projection() *projectionParameter {
 	return &p
 }
 
-func (r *request) indexes(structType string) []indexParameter {
+func (r *decoder) indexes(structType string) []indexParameter {
 	indexes := []indexParameter{}
 	if !r.list(func() { indexes = append(indexes, r.index(structType)) }) {
 		return nil
@@ -115,7 +115,7 @@ func (r *request) indexes(structType string) []indexParameter {
 	return indexes
 }
 
-func (r *request) index(structType string) indexParameter {
+func (r *decoder) index(structType string) indexParameter {
 	var i indexParameter
 	r.structure(structType, func(name string) {
 		switch name {
@@ -206,7 +206,7 @@ type definitions struct {
 func makeDefinitions(parameters []attributeParameter) (definitions, error) {
 	d := definitions{kinds: map[string]attribute.Kind{}}
 	for _, p := range parameters {
-		if _, twice := d.kinds[*p.name]; twice {
+		if _, duplicate := d.kinds[*p.name]; duplicate {
 			return d, invalid(invalidParameters+"Duplicate AttributeName in AttributeDefinitions: %s", *p.name)
 		}
 		d.names = append(d.names, *p.name)

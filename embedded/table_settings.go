@@ -25,13 +25,13 @@ type settingsParameter struct {
 }
 
 // readMember reads a member of the request; false if it is none of the settings.
-func (p *settingsParameter) readMember(name string, r *request) bool {
+func (p *settingsParameter) readMember(name string, r *decoder) bool {
 	switch name {
 	case "SSESpecification":
 		r.structure("SSESpecification", func(name string) {
 			switch name {
 			case "Enabled":
-				p.encrypted = r.flag()
+				p.encrypted = r.boolean()
 			case "KMSMasterKeyId":
 				p.key = r.text()
 			default:
@@ -42,9 +42,9 @@ func (p *settingsParameter) readMember(name string, r *request) bool {
 		p.onDemand = r.structure("OnDemandThroughput", func(name string) {
 			switch name {
 			case "MaxReadRequestUnits":
-				p.read = r.whole("Long")
+				p.read = r.integer("Long")
 			case "MaxWriteRequestUnits":
-				p.write = r.whole("Long")
+				p.write = r.integer("Long")
 			default:
 				r.skip()
 			}
@@ -53,7 +53,7 @@ func (p *settingsParameter) readMember(name string, r *request) bool {
 		r.structure("StreamSpecification", func(name string) {
 			switch name {
 			case "StreamEnabled":
-				p.streams = r.flag()
+				p.streams = r.boolean()
 			case "StreamViewType":
 				p.streamChooses = r.text()
 			default:

@@ -19,12 +19,12 @@ func fixedClock() time.Time { return time.UnixMilli(1_800_000_000_500) }
 func describe(t *testing.T, engine *embedded.Engine, table string) map[string]any {
 	t.Helper()
 	got := ask(t, engine, "DescribeTable", `{"TableName":"`+table+`"}`)
-	var answer struct{ Table map[string]any }
-	if err := json.Unmarshal([]byte(got), &answer); err != nil || answer.Table == nil {
+	var response struct{ Table map[string]any }
+	if err := json.Unmarshal([]byte(got), &response); err != nil || response.Table == nil {
 		t.Fatal(got)
 	}
-	delete(answer.Table, "TableId")
-	return answer.Table
+	delete(response.Table, "TableId")
+	return response.Table
 }
 
 func TestTheLifeOfATable(t *testing.T) {

@@ -8,7 +8,7 @@ type tagInput struct {
 	keys []string
 }
 
-func (in *tagInput) read(name string, r *request) {
+func (in *tagInput) read(name string, r *decoder) {
 	switch name {
 	case "ResourceArn":
 		in.arn = r.text()
@@ -22,12 +22,12 @@ func (in *tagInput) read(name string, r *request) {
 }
 
 // ownTagged holds the table of the ARN exclusively.
-func (e *Engine) ownTagged(arn string) (*table, error) {
+func (e *Engine) exclusiveTagged(arn string) (*table, error) {
 	name, err := taggedName(arn)
 	if err != nil {
 		return nil, err
 	}
-	t, err := e.own(name)
+	t, err := e.exclusive(name)
 	if err != nil {
 		return nil, notFound("Requested resource not found: ResourcArn: " + arn + " not found")
 	}
@@ -57,7 +57,7 @@ func (e *Engine) tagResource(c *call) error {
 	if len(in.tags) == 0 {
 		return invalid("Atleast one Tag needs to be provided as Input.")
 	}
-	t, err := e.ownTagged(*in.arn)
+	t, err := e.exclusiveTagged(*in.arn)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ const (
 
 type tagParameter struct{ key, value *string }
 
-func (r *request) tags() []tagParameter {
+func (r *decoder) tags() []tagParameter {
 	tags := []tagParameter{}
 	given := r.list(func() {
 		var t tagParameter

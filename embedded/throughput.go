@@ -201,10 +201,10 @@ func (p *pageRead) takeRead(units int) error {
 // takeChange takes what a change of an item and its indexes consumes. It is called with the item's lock held, before
 // anything of the change is staged.
 func (e *Engine) takeChange(ch *change, used *consumption) error {
-	if ch.table.limits == nil || ch.free {
+	if ch.table.limits == nil || ch.uncharged {
 		return nil
 	}
-	old, err := load(e.store.Reader, ch.storageKey)
+	old, err := loadItem(e.store.Reader, ch.storageKey)
 	if err != nil {
 		return err
 	}

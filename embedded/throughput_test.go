@@ -246,8 +246,8 @@ func TestThrottledItemsOfABatchAreLeftUnprocessed(t *testing.T) {
 			RequestItems: map[string][]types.WriteRequest{"orders": requests},
 		})
 	}
-	if answer := must(write())(t); len(answer.UnprocessedItems["orders"]) != 2 {
-		t.Errorf("left unprocessed: %v", answer.UnprocessedItems)
+	if response := must(write())(t); len(response.UnprocessedItems["orders"]) != 2 {
+		t.Errorf("left unprocessed: %v", response.UnprocessedItems)
 	}
 	if _, err := write(); errorCode(err) != "ProvisionedThroughputExceededException" {
 		t.Errorf("a batch that is throttled as a whole: %v", err)
@@ -257,17 +257,17 @@ func TestThrottledItemsOfABatchAreLeftUnprocessed(t *testing.T) {
 	for n := range 3 {
 		keys = append(keys, attributes{"pk": text(strconv.Itoa(n))})
 	}
-	answer := must(client.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{
+	response := must(client.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{
 		RequestItems: map[string]types.KeysAndAttributes{"orders": {Keys: keys, ConsistentRead: aws.Bool(true)}},
 	}))(t)
-	if len(answer.Responses["orders"]) != 3 {
-		t.Errorf("read %v after a rest, with 4 units", answer.Responses)
+	if len(response.Responses["orders"]) != 3 {
+		t.Errorf("read %v after a rest, with 4 units", response.Responses)
 	}
-	answer = must(client.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{
+	response = must(client.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{
 		RequestItems: map[string]types.KeysAndAttributes{"orders": {Keys: keys, ConsistentRead: aws.Bool(true)}},
 	}))(t)
-	if len(answer.Responses["orders"]) != 1 || len(answer.UnprocessedKeys["orders"].Keys) != 2 {
-		t.Errorf("read %v with 1 unit", answer.Responses)
+	if len(response.Responses["orders"]) != 1 || len(response.UnprocessedKeys["orders"].Keys) != 2 {
+		t.Errorf("read %v with 1 unit", response.Responses)
 	}
 }
 
@@ -280,10 +280,10 @@ func TestThrottledStatementsFailAloneAndTransactionsAsAWhole(t *testing.T) {
 			Statement: aws.String("INSERT INTO orders VALUE {'pk': ?}"), Parameters: []types.AttributeValue{text(strconv.Itoa(n))},
 		})
 	}
-	answer := must(client.BatchExecuteStatement(t.Context(), &dynamodb.BatchExecuteStatementInput{Statements: statements}))(t)
-	if last := answer.Responses[2].Error; answer.Responses[1].Error != nil || last == nil ||
+	response := must(client.BatchExecuteStatement(t.Context(), &dynamodb.BatchExecuteStatementInput{Statements: statements}))(t)
+	if last := response.Responses[2].Error; response.Responses[1].Error != nil || last == nil ||
 		last.Code != types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded {
-		t.Errorf("got %+v", answer.Responses)
+		t.Errorf("got %+v", response.Responses)
 	}
 	clock.add(time.Second)
 	var actions []types.TransactWriteItem

@@ -16,7 +16,7 @@ type getAction struct {
 	key       itemParameter
 }
 
-func (a *getAction) read(name string, r *request) {
+func (a *getAction) read(name string, r *decoder) {
 	switch name {
 	case "TableName":
 		a.tableName = r.text()
@@ -32,7 +32,7 @@ type transactGetItemsInput struct {
 	showCapacity *string
 }
 
-func (in *transactGetItemsInput) read(name string, r *request) {
+func (in *transactGetItemsInput) read(name string, r *decoder) {
 	switch name {
 	case "TransactItems":
 		actions := []*getAction{}
@@ -101,24 +101,24 @@ func (e *Engine) transactGetItems(c *call) error {
 		}
 		names[i] = *a.tableName
 	}
-	tables, release, err := e.shareAll(names)
+	tables, release, err := e.sharedAll(names)
 	if err != nil {
 		return err
 	}
 	defer release()
 	reads := make([]*change, len(in.actions))
-	why := newReasons(len(in.actions))
+	reasons := newReasons(len(in.actions))
 	for i, a := range in.actions {
 		t := tables[*a.tableName]
 		if err := t.checkKey(a.key.item); err != nil {
-			if err = why.note(i, err); err != nil {
+			if err = reasons.note(i, err); err != nil {
 				return err
 			}
 			continue
 		}
 		reads[i] = newChange(t, a.key.item)
 	}
-	if err := why.err(); err != nil {
+	if err := reasons.err(); err != nil {
 		return err
 	}
 	if err := distinct(reads); err != nil {
@@ -163,7 +163,7 @@ func readFrom(from storage.Reader, reads []*change, used []consumption) ([]attri
 	items := make([]attribute.Item, len(reads))
 	size := 0
 	for i, read := range reads {
-		got, err := load(from, read.storageKey)
+		got, err := loadItem(from, read.storageKey)
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +172,7 @@ func readFrom(from storage.Reader, reads []*change, used []consumption) ([]attri
 		size += got.size
 	}
 	if size > maxTransaction {
-		return nil, invalid(tooMuchInOneTurn)
+		return nil, invalid(itemsTooLarge)
 	}
 	return items, nil
 }

@@ -21,7 +21,7 @@ type writeAction struct {
 	update *string
 }
 
-func (a *writeAction) read(name string, r *request) {
+func (a *writeAction) read(name string, r *decoder) {
 	switch name {
 	case "Item", "Key":
 		a.item = r.item()
@@ -40,7 +40,7 @@ type transactWriteItemsInput struct {
 	showMetrics  *string
 }
 
-func (in *transactWriteItemsInput) read(name string, r *request) {
+func (in *transactWriteItemsInput) read(name string, r *decoder) {
 	switch name {
 	case "TransactItems":
 		r.peek()
@@ -61,7 +61,7 @@ func (in *transactWriteItemsInput) read(name string, r *request) {
 	}
 }
 
-func (r *request) writeAction() *writeAction {
+func (r *decoder) writeAction() *writeAction {
 	a := new(writeAction)
 	r.structure("TransactWriteItem", func(kind string) {
 		switch kind {
@@ -191,7 +191,7 @@ func (e *Engine) transactWriteItems(c *call) error {
 	size := 0
 	for i, a := range in.actions {
 		if bound[i], err = a.prepare(e); err != nil {
-			return inOlderWords(err)
+			return withOlderWording(err)
 		}
 		names[i] = *a.tableName
 		size += a.size()
@@ -199,13 +199,13 @@ func (e *Engine) transactWriteItems(c *call) error {
 	if size > maxTransaction {
 		return invalid(requestTooLarge)
 	}
-	tables, release, err := e.shareAll(names)
+	tables, release, err := e.sharedAll(names)
 	if err != nil {
 		return err
 	}
 	defer release()
 	changes := make([]*change, len(in.actions))
-	why := newReasons(len(in.actions))
+	reasons := newReasons(len(in.actions))
 	for i, a := range in.actions {
 		ch, err := a.change(tables[*a.tableName], bound[i])
 		switch api, is := errors.AsType[*apiError](err); {
@@ -214,15 +214,15 @@ func (e *Engine) transactWriteItems(c *call) error {
 		case is && api.emptyKey:
 			return err
 		default:
-			if err = why.note(i, err); err != nil {
+			if err = reasons.note(i, err); err != nil {
 				return err
 			}
 			// The actions behind the first invalid one are not looked at.
-			return why.err()
+			return reasons.err()
 		}
 	}
 	used := doubledConsumption(tables)
-	repeated, err := e.commitTransaction(changes, why, used, token)
+	repeated, err := e.commitTransaction(changes, reasons, used, token)
 	if err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (e *Engine) transactWriteItems(c *call) error {
 			return err
 		}
 	}
-	return e.answerTransaction(c, changes, used, &in)
+	return e.respondTransaction(c, changes, used, &in)
 }
 
 // change is what the action does to its item.
@@ -240,11 +240,11 @@ func (a *writeAction) change(t *table, bound boundAction) (*change, error) {
 	var err error
 	switch a.kind {
 	case "Put":
-		ch, err = t.putting(a.item.item)
+		ch, err = t.putChange(a.item.item)
 	case "Update":
-		ch, err = t.updating(a.item.item, bound.update)
+		ch, err = t.updateChange(a.item.item, bound.update)
 	case "Delete":
-		ch, err = t.deleting(a.item.item)
+		ch, err = t.deleteChange(a.item.item)
 	default:
 		if err = t.checkKey(a.item.item); err == nil {
 			ch = newChange(t, a.item.item)
@@ -275,7 +275,7 @@ func (e *Engine) readAgain(changes []*change, used []consumption) ([]consumption
 		if ch == nil {
 			continue
 		}
-		got, err := load(e.store.Reader, ch.storageKey)
+		got, err := loadItem(e.store.Reader, ch.storageKey)
 		if err != nil {
 			return nil, err
 		}
@@ -287,7 +287,7 @@ func (e *Engine) readAgain(changes []*change, used []consumption) ([]consumption
 	return used, nil
 }
 
-func (e *Engine) answerTransaction(c *call, changes []*change, used []consumption, in *transactWriteItemsInput) error {
+func (e *Engine) respondTransaction(c *call, changes []*change, used []consumption, in *transactWriteItemsInput) error {
 	c.out = append(c.out, '{')
 	c.appendCapacities(used, in.showCapacity)
 	if err := e.appendAllMetrics(c, changes, in.showMetrics); err != nil {

@@ -13,9 +13,9 @@ const (
 	// request to write.
 	maxTransaction = 4 << 20
 
-	repeatedItem     = "Transaction request cannot include multiple operations on one item"
-	requestTooLarge  = "Transaction payload size cannot exceed 4MB"
-	tooMuchInOneTurn = "Transaction request size exceeds the limit: the aggregate size of the items in the transaction " +
+	repeatedItem    = "Transaction request cannot include multiple operations on one item"
+	requestTooLarge = "Transaction payload size cannot exceed 4MB"
+	itemsTooLarge   = "Transaction request size exceeds the limit: the aggregate size of the items in the transaction " +
 		"cannot exceed 4 MB"
 
 	codeNone = "None"
@@ -36,7 +36,7 @@ func distinct(changes []*change) error {
 		if ch == nil {
 			continue
 		}
-		if _, twice := seen[string(ch.storageKey)]; twice {
+		if _, duplicate := seen[string(ch.storageKey)]; duplicate {
 			return invalid(repeatedItem)
 		}
 		seen[string(ch.storageKey)] = struct{}{}
@@ -45,10 +45,10 @@ func distinct(changes []*change) error {
 }
 
 // outcomes of a transaction under way: why each action cannot be done, None where it can.
-type reasons []cancellationReason
+type cancellationReasons []cancellationReason
 
-func newReasons(n int) reasons {
-	r := make(reasons, n)
+func newReasons(n int) cancellationReasons {
+	r := make(cancellationReasons, n)
 	for i := range r {
 		r[i].code = codeNone
 	}
@@ -56,7 +56,7 @@ func newReasons(n int) reasons {
 }
 
 // note keeps why action i cannot be done. Errors that are not about the action end the transaction.
-func (r reasons) note(i int, err error) error {
+func (r cancellationReasons) note(i int, err error) error {
 	api := asAPIError(err)
 	switch api.name() {
 	case "ConditionalCheckFailedException":
@@ -76,7 +76,7 @@ func (r reasons) note(i int, err error) error {
 }
 
 // err is the cancellation, nil if every action can be done.
-func (r reasons) err() error {
+func (r cancellationReasons) err() error {
 	cancelled := false
 	codes := make([]string, len(r))
 	for i := range r {
@@ -96,7 +96,7 @@ func (r reasons) err() error {
 // have no change. The token, if there is one, is kept with the changes; if it was used before, nothing is changed and
 // repeated is true.
 func (e *Engine) commitTransaction(
-	changes []*change, why reasons, used []consumption, token *requestToken,
+	changes []*change, reasons cancellationReasons, used []consumption, token *requestToken,
 ) (repeated bool, err error) {
 	if err := distinct(changes); err != nil {
 		return false, err
@@ -120,7 +120,7 @@ func (e *Engine) commitTransaction(
 		}
 	}()
 	batch := e.store.NewBatch()
-	done, err := e.stageAll(batch, changes, why, used)
+	done, err := e.stageAll(batch, changes, reasons, used)
 	if err != nil {
 		return false, joinClose(err, discarding{batch})
 	}
@@ -136,7 +136,7 @@ func (e *Engine) commitTransaction(
 	return false, nil
 }
 
-func (e *Engine) stageAll(batch *storage.Batch, changes []*change, why reasons, used []consumption) ([]outcome, error) {
+func (e *Engine) stageAll(batch *storage.Batch, changes []*change, reasons cancellationReasons, used []consumption) ([]outcome, error) {
 	done := make([]outcome, len(changes))
 	for i, ch := range changes {
 		if ch == nil {
@@ -145,12 +145,12 @@ func (e *Engine) stageAll(batch *storage.Batch, changes []*change, why reasons, 
 		var err error
 		done[i], err = e.stage(batch, ch, consumptionOf(used, ch.table))
 		if err != nil {
-			if err = why.note(i, err); err != nil {
+			if err = reasons.note(i, err); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if err := why.err(); err != nil {
+	if err := reasons.err(); err != nil {
 		return nil, err
 	}
 	return done, nil

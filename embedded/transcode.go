@@ -20,7 +20,7 @@ func appendEncoded(dst, encoded []byte) ([]byte, error) {
 	t := transcoder{src: encoded, dst: dst}
 	t.item(0)
 	if t.bad || len(t.src) != 0 {
-		return dst, errEntry
+		return dst, errStoredItem
 	}
 	return t.dst, nil
 }

@@ -42,22 +42,22 @@ func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err := request.Context().Err(); err != nil {
 		return nil, closeBody(request, err)
 	}
-	answer, err := t.engine.answer(request, nil)
+	response, err := t.engine.respond(request, nil)
 	if err = closeBody(request, err); err != nil {
-		if answer != nil {
-			answer.release()
+		if response != nil {
+			response.release()
 		}
 		return nil, fmt.Errorf("in-process request: %w", err)
 	}
-	return answer.arrive(&http.Response{
-		Status:        fmt.Sprintf("%d %s", answer.status, http.StatusText(answer.status)),
-		StatusCode:    answer.status,
+	return response.deliver(&http.Response{
+		Status:        fmt.Sprintf("%d %s", response.status, http.StatusText(response.status)),
+		StatusCode:    response.status,
 		Proto:         "HTTP/1.1",
 		ProtoMajor:    1,
 		ProtoMinor:    1,
-		Header:        answer.header(t.engine.now()),
-		Body:          &replyBody{rest: answer.body, answer: answer},
-		ContentLength: int64(len(answer.body)),
+		Header:        response.header(t.engine.now()),
+		Body:          &responseBody{rest: response.body, response: response},
+		ContentLength: int64(len(response.body)),
 		Request:       request,
 	})
 }
@@ -73,13 +73,13 @@ func closeBody(request *http.Request, err error) error {
 }
 
 // replyBody gives the reply's buffer back when it is closed, after which it reads as empty.
-type replyBody struct {
-	rest   []byte
-	answer *reply
+type responseBody struct {
+	rest     []byte
+	response *response
 }
 
 // Read reads the next bytes of the answer.
-func (b *replyBody) Read(dst []byte) (int, error) {
+func (b *responseBody) Read(dst []byte) (int, error) {
 	if len(b.rest) == 0 {
 		return 0, io.EOF
 	}
@@ -89,8 +89,8 @@ func (b *replyBody) Read(dst []byte) (int, error) {
 }
 
 // Close ends the reading.
-func (b *replyBody) Close() error {
+func (b *responseBody) Close() error {
 	b.rest = nil
-	b.answer.release()
+	b.response.release()
 	return nil
 }

@@ -16,7 +16,7 @@ func (e *Engine) untagResource(c *call) error {
 	if len(in.keys) == 0 {
 		return invalid("Atleast one Tag Key needs to be provided as Input.")
 	}
-	t, err := e.ownTagged(*in.arn)
+	t, err := e.exclusiveTagged(*in.arn)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type updateItemInput struct {
 	legacy updatesParameter
 }
 
-func (in *updateItemInput) read(name string, r *request) {
+func (in *updateItemInput) read(name string, r *decoder) {
 	switch name {
 	case "Key":
 		in.key = r.item()
@@ -98,18 +98,18 @@ func (e *Engine) updateItem(c *call) error {
 		return err
 	}
 	if err := in.check(); err != nil {
-		return framed(err)
+		return asModelViolation(err)
 	}
 	update, condition, err := in.bindAll(e)
 	if err != nil {
-		return framed(err)
+		return asModelViolation(err)
 	}
-	t, err := e.share(*in.tableName)
+	t, err := e.shared(*in.tableName)
 	if err != nil {
 		return err
 	}
 	defer t.lock.RUnlock()
-	ch, err := t.updating(in.key.item, update)
+	ch, err := t.updateChange(in.key.item, update)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (e *Engine) updateItem(c *call) error {
 }
 
 // updating is the change that updates the item with the key, or makes one; a nil update changes nothing.
-func (t *table) updating(key attribute.Item, update *expression.BoundUpdate) (*change, error) {
+func (t *table) updateChange(key attribute.Item, update *expression.BoundUpdate) (*change, error) {
 	if err := t.checkKey(key); err != nil {
 		return nil, err
 	}

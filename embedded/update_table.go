@@ -27,7 +27,7 @@ type updateTableInput struct {
 	settings   settingsParameter
 }
 
-func (in *updateTableInput) read(name string, r *request) {
+func (in *updateTableInput) read(name string, r *decoder) {
 	switch name {
 	case "TableName":
 		in.tableName = r.text()
@@ -40,7 +40,7 @@ func (in *updateTableInput) read(name string, r *request) {
 	case "GlobalSecondaryIndexUpdates":
 		in.indexes = r.indexUpdates()
 	case "DeletionProtectionEnabled":
-		in.protected = r.flag()
+		in.protected = r.boolean()
 	case "TableClass":
 		in.class = r.text()
 	default:
@@ -50,7 +50,7 @@ func (in *updateTableInput) read(name string, r *request) {
 	}
 }
 
-func (r *request) indexUpdates() []indexUpdate {
+func (r *decoder) indexUpdates() []indexUpdate {
 	updates := []indexUpdate{}
 	given := r.list(func() {
 		var u indexUpdate
@@ -158,7 +158,7 @@ func (e *Engine) updateTable(c *call) error {
 	if err := in.check(); err != nil {
 		return err
 	}
-	t, err := e.own(*in.tableName)
+	t, err := e.exclusive(*in.tableName)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (e *Engine) updateTable(c *call) error {
 			e.startBackfill(t, i)
 		}
 	}
-	return c.answerWith(object{"TableDescription": t.describe(statusUpdating)})
+	return c.respond(object{"TableDescription": t.describe(statusUpdating)})
 }
 
 // apply makes the schema that the table is to have.

@@ -7,7 +7,7 @@ type updateTimeToLiveInput struct {
 	attribute *string
 }
 
-func (in *updateTimeToLiveInput) read(name string, r *request) {
+func (in *updateTimeToLiveInput) read(name string, r *decoder) {
 	switch name {
 	case "TableName":
 		in.tableName = r.text()
@@ -15,7 +15,7 @@ func (in *updateTimeToLiveInput) read(name string, r *request) {
 		in.given = r.structure("TimeToLiveSpecification", func(name string) {
 			switch name {
 			case "Enabled":
-				in.enabled = r.flag()
+				in.enabled = r.boolean()
 			case "AttributeName":
 				in.attribute = r.text()
 			default:
@@ -49,7 +49,7 @@ func (e *Engine) updateTimeToLive(c *call) error {
 	if err := in.check(); err != nil {
 		return err
 	}
-	t, err := e.own(*in.tableName)
+	t, err := e.exclusive(*in.tableName)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (e *Engine) updateTimeToLive(c *call) error {
 	if name != "" {
 		e.startSweeper()
 	}
-	return c.answerWith(object{"TimeToLiveSpecification": object{
+	return c.respond(object{"TimeToLiveSpecification": object{
 		"Enabled": *in.enabled, "AttributeName": *in.attribute,
 	}})
 }

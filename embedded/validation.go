@@ -141,13 +141,13 @@ func (c *constraints) onConditionFailure(value *string, member string) {
 
 // exclusive refuses requests that mix expressions with the parameters from before there were expressions. Each list
 // holds the names of the parameters given.
-func exclusive(plain, expressions []string) error {
-	if len(plain) == 0 || len(expressions) == 0 {
+func exclusive(legacy, expressions []string) error {
+	if len(legacy) == 0 || len(expressions) == 0 {
 		return nil
 	}
 	return invalid("Can not use both expression and non-expression parameters in the same request: "+
 		"Non-expression parameters: {%s} Expression parameters: {%s}",
-		strings.Join(plain, ", "), strings.Join(expressions, ", "))
+		strings.Join(legacy, ", "), strings.Join(expressions, ", "))
 }
 
 // parameter is a name of the request with whether it was given.

@@ -34,9 +34,9 @@ type change struct {
 	// tooLarge is what to say if the new item is larger than items may be.
 	tooLarge string
 	// free changes consume nothing.
-	free bool
+	uncharged bool
 	// left is set if the change was left out of a batch, for it to be asked for again.
-	left bool
+	unprocessed bool
 }
 
 func newChange(t *table, key attribute.Item) *change {
@@ -79,7 +79,7 @@ func (e *Engine) stage(batch *storage.Batch, ch *change, used *consumption) (out
 	if err := e.takeChange(ch, used); err != nil {
 		return outcome{}, err
 	}
-	old, err := load(e.store.Reader, ch.storageKey)
+	old, err := loadItem(e.store.Reader, ch.storageKey)
 	if err != nil {
 		return outcome{}, fmt.Errorf("reading from %s: %w", ch.table.Name, err)
 	}
@@ -104,7 +104,7 @@ func (e *Engine) stage(batch *storage.Batch, ch *change, used *consumption) (out
 		if done.newSize > maxItem {
 			return done, invalid("%s", ch.tooLarge)
 		}
-		stored = appendEntry(stored, done.new, done.newSize)
+		stored = appendStoredItem(stored, done.new, done.newSize)
 		batch.Set(ch.storageKey, stored)
 	} else if done.old != nil {
 		batch.Delete(ch.storageKey)
@@ -152,7 +152,7 @@ func (s *schema) stageIndex(batch *storage.Batch, i *index, done outcome, scratc
 		oldSize = 0
 	}
 	if newKey != nil {
-		scratch = appendEntry(scratch[:0], newPart, newSize)
+		scratch = appendStoredItem(scratch[:0], newPart, newSize)
 		batch.Set(newKey, scratch)
 		used.addWrite(i, writeUnits(max(oldSize, newSize)))
 	}

@@ -26,7 +26,7 @@ type writeInput struct {
 	showMetrics  *string
 }
 
-func (in *writeInput) read(name string, r *request) {
+func (in *writeInput) read(name string, r *decoder) {
 	switch name {
 	case "TableName":
 		in.tableName = r.text()
@@ -72,9 +72,9 @@ func (in *writeInput) constrain(c *constraints, member string, item itemParamete
 
 // checkParameters checks that the parameters go together: the expressions of the request, and what of plain there is
 // besides Expected.
-func (in *writeInput) checkParameters(expressions []parameter, plain ...parameter) error {
-	plain = append(plain, parameter{"Expected", in.expected != nil}, parameter{"ConditionalOperator", has(in.operator)})
-	if err := exclusive(givenNames(plain...), givenNames(expressions...)); err != nil {
+func (in *writeInput) checkParameters(expressions []parameter, legacy ...parameter) error {
+	legacy = append(legacy, parameter{"Expected", in.expected != nil}, parameter{"ConditionalOperator", has(in.operator)})
+	if err := exclusive(givenNames(legacy...), givenNames(expressions...)); err != nil {
 		return err
 	}
 	return in.allowedInWrite(expressions)

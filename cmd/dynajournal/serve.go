@@ -33,7 +33,7 @@ func (*serveCommand) Help() string {
 		"metrics in the text format of Prometheus.\n\n" +
 		"A fault is EFFECT[,CLAUSE]…, for example throttling,operation=PutItem,probability=0.1 or " +
 		"reset,applied,table=pekko-*,nth=3. Effects: throughput-exceeded, throttling, request-limit, " +
-		"expired-token, internal-error, unavailable, reset, truncated, garbage, slow, hang, left-overs, " +
+		"expired-token, internal-error, unavailable, reset, truncated, garbage, slow, hang, unprocessed, " +
 		"statement-errors, transaction-conflict, stale-read, index-lag. Clauses: operation, table, key, " +
 		"sort-key and index with a pattern, in which * is any text; nth, every, times, probability; " +
 		"applied, some, code, delay."
@@ -53,7 +53,7 @@ func (c *serveCommand) options() ([]embedded.Option, error) {
 		options = append(options, embedded.WithThroughput())
 	}
 	for _, feature := range c.Without {
-		options = append(options, embedded.Without(embedded.Feature(feature)))
+		options = append(options, embedded.WithoutFeatures(embedded.Feature(feature)))
 	}
 	return options, nil
 }

@@ -437,7 +437,7 @@ func (w *world) logs() *records {
 
 // Where the service refuses PartiQL the journal notices, says so once, and goes on without.
 func TestServiceThatRefusesPartiQL(t *testing.T) {
-	lacking := []embedded.Option{embedded.Without(embedded.PartiQL)}
+	lacking := []embedded.Option{embedded.WithoutFeatures(embedded.PartiQL)}
 	for name, s := range map[string]struct {
 		opts   []embedded.Option
 		fault  embedded.Fault

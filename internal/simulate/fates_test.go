@@ -23,7 +23,7 @@ var fates = parsed(
 	"internal-error", "internal-error,applied", "unavailable", "unavailable,applied",
 	"reset", "reset,applied", "truncated", "garbage",
 	"slow,delay=2s", "slow,delay=6s", "slow,applied,delay=6s", "hang", "hang,applied",
-	"left-overs", "left-overs,some", "transaction-conflict",
+	"unprocessed", "unprocessed,some", "transaction-conflict",
 	"statement-errors", "statement-errors,some", "statement-errors,some,applied,code=InternalServerError",
 )
 
@@ -53,7 +53,7 @@ func parsed(texts ...string) []embedded.Fault {
 // can says whether an effect can be had on an operation.
 func can(f *embedded.Fault, operation string) bool {
 	switch f.Effect {
-	case embedded.EffectLeftOvers:
+	case embedded.EffectUnprocessed:
 		return operation == "BatchGetItem" || operation == "BatchWriteItem"
 	case embedded.EffectStatementErrors:
 		return operation == "BatchExecuteStatement"

@@ -261,7 +261,7 @@ func drawHistory(rt *rapid.T) history {
 	for i, f := range fates {
 		h.rates[i] = rapid.SampledFrom([]int{0, 0, 0, 5, 20, 50}).Draw(rt, f.String())
 		switch f.Effect { // few requests can meet these
-		case embedded.EffectLeftOvers, embedded.EffectTransactionConflict:
+		case embedded.EffectUnprocessed, embedded.EffectTransactionConflict:
 			h.rates[i] *= 4
 		case embedded.EffectStatementErrors:
 			h.rates[i] *= 8

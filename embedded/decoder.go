@@ -14,7 +14,7 @@ import (
 
 // request walks the JSON body of a request once, from its front to its end. The first error is kept and stops all
 // further reading: what is read after it are zero values. A JSON null stands for a parameter that is not given.
-type request struct {
+type decoder struct {
 	src []byte
 	pos int
 	err error
@@ -50,8 +50,8 @@ type valuesParameter struct {
 }
 
 // decode reads the members of the body by field, which is called with each name and must read or skip its value.
-func decode(body []byte, field func(name string, r *request)) error {
-	r := &request{src: body}
+func decode(body []byte, field func(name string, r *decoder)) error {
+	r := &decoder{src: body}
 	if r.peek() != '{' {
 		return serviceError("SerializationException", "")
 	}
@@ -62,19 +62,19 @@ func decode(body []byte, field func(name string, r *request)) error {
 	return r.err
 }
 
-func (r *request) fail(err error) {
+func (r *decoder) fail(err error) {
 	if r.err == nil {
 		r.err = err
 		r.pos = len(r.src)
 	}
 }
 
-func (r *request) syntax() { r.fail(serviceError("SerializationException", "")) }
+func (r *decoder) syntax() { r.fail(serviceError("SerializationException", "")) }
 
-func (r *request) mistyped(message string) { r.fail(serviceError("SerializationException", message)) }
+func (r *decoder) mistyped(message string) { r.fail(serviceError("SerializationException", message)) }
 
 // peek skips white space and returns the byte that follows it, 0 at the end.
-func (r *request) peek() byte {
+func (r *decoder) peek() byte {
 	for r.pos < len(r.src) {
 		switch c := r.src[r.pos]; c {
 		case ' ', '\t', '\r', '\n':
@@ -87,7 +87,7 @@ func (r *request) peek() byte {
 }
 
 // members reads the object that begins here.
-func (r *request) members(field func(name string)) {
+func (r *decoder) members(field func(name string)) {
 	r.pos++
 	for first := true; r.err == nil; first = false {
 		c := r.peek()
@@ -118,7 +118,7 @@ func (r *request) members(field func(name string)) {
 }
 
 // quoted reads the string that begins here.
-func (r *request) quoted() string {
+func (r *decoder) quoted() string {
 	start := r.pos + 1
 	for i := start; i < len(r.src); i++ {
 		switch c := r.src[i]; {
@@ -141,7 +141,7 @@ func (r *request) quoted() string {
 	return ""
 }
 
-func (r *request) escaped() string {
+func (r *decoder) escaped() string {
 	raw := r.skipString()
 	if raw != nil && bytes.Equal(raw, r.repeated) {
 		return r.meaning
@@ -155,7 +155,7 @@ func (r *request) escaped() string {
 	return text
 }
 
-func (r *request) skipString() []byte {
+func (r *decoder) skipString() []byte {
 	start := r.pos
 	quote := start
 	for at := start + 1; ; {
@@ -180,7 +180,7 @@ func (r *request) skipString() []byte {
 }
 
 // raw returns the bytes of the value that begins here. Only its end is looked for; whoever decodes it checks it.
-func (r *request) raw() []byte {
+func (r *decoder) raw() []byte {
 	c := r.peek()
 	start := r.pos
 	switch c {
@@ -216,14 +216,14 @@ func (r *request) raw() []byte {
 }
 
 // skip passes over the value of a member that has no meaning here.
-func (r *request) skip() {
+func (r *decoder) skip() {
 	if raw := r.raw(); r.err == nil && !json.Valid(raw) {
 		r.syntax()
 	}
 }
 
 // null passes over a null and tells whether there was one.
-func (r *request) null() bool {
+func (r *decoder) null() bool {
 	if r.peek() != 'n' {
 		return false
 	}
@@ -231,7 +231,7 @@ func (r *request) null() bool {
 	return true
 }
 
-func (r *request) literal(word string) {
+func (r *decoder) literal(word string) {
 	if !bytes.HasPrefix(r.src[r.pos:], []byte(word)) {
 		r.syntax()
 		return
@@ -240,7 +240,7 @@ func (r *request) literal(word string) {
 }
 
 // scalar passes over a scalar and names it as error messages do.
-func (r *request) scalar() string {
+func (r *decoder) scalar() string {
 	raw := r.raw()
 	switch {
 	case r.err != nil || !json.Valid(raw):
@@ -259,7 +259,7 @@ func (r *request) scalar() string {
 }
 
 // unfit fails on a value that is not of the scalar type wanted.
-func (r *request) unfit(wanted string) {
+func (r *decoder) wrongType(wanted string) {
 	switch r.peek() {
 	case '{':
 		r.mistyped("Start of structure or map found where not expected")
@@ -273,7 +273,7 @@ func (r *request) unfit(wanted string) {
 }
 
 // text reads a string, nil if not given.
-func (r *request) text() *string {
+func (r *decoder) text() *string {
 	switch r.peek() {
 	case '"':
 		text := r.quoted()
@@ -281,20 +281,20 @@ func (r *request) text() *string {
 	case 'n':
 		r.null()
 	default:
-		r.unfit("String")
+		r.wrongType("String")
 	}
 	return nil
 }
 
 // whole reads an integer, nil if not given. Fractions are cut off.
-func (r *request) whole(kind string) *int64 {
+func (r *decoder) integer(kind string) *int64 {
 	c := r.peek()
 	switch {
 	case c == 'n':
 		r.null()
 		return nil
 	case c != '-' && (c < '0' || c > '9'):
-		r.unfit(kind)
+		r.wrongType(kind)
 		return nil
 	}
 	raw := r.raw()
@@ -314,7 +314,7 @@ func (r *request) whole(kind string) *int64 {
 }
 
 // flag reads a boolean, nil if not given.
-func (r *request) flag() *bool {
+func (r *decoder) boolean() *bool {
 	yes, no := true, false
 	switch r.peek() {
 	case 't':
@@ -334,13 +334,13 @@ func (r *request) flag() *bool {
 		}
 		r.mistyped("Unexpected token received from parser")
 	default:
-		r.unfit("Boolean")
+		r.wrongType("Boolean")
 	}
 	return nil
 }
 
 // list reads an array element by element; false if not given.
-func (r *request) list(element func()) bool {
+func (r *decoder) list(element func()) bool {
 	switch r.peek() {
 	case '[':
 	case 'n':
@@ -375,7 +375,7 @@ func (r *request) list(element func()) bool {
 }
 
 // texts reads an array of strings, nil if not given.
-func (r *request) texts() []string {
+func (r *decoder) texts() []string {
 	texts := []string{}
 	given := r.list(func() {
 		if text := r.text(); text != nil {
@@ -389,7 +389,7 @@ func (r *request) texts() []string {
 }
 
 // mapping reads an object of names to values of the type; false if not given.
-func (r *request) mapping(valueType string, member func(name string)) bool {
+func (r *decoder) mapping(valueType string, member func(name string)) bool {
 	switch r.peek() {
 	case '{':
 		r.members(member)
@@ -407,7 +407,7 @@ func (r *request) mapping(valueType string, member func(name string)) bool {
 }
 
 // structure reads an object of the type; false if not given.
-func (r *request) structure(structType string, member func(name string)) bool {
+func (r *decoder) structure(structType string, member func(name string)) bool {
 	switch r.peek() {
 	case '{':
 		r.members(member)
@@ -425,7 +425,7 @@ func (r *request) structure(structType string, member func(name string)) bool {
 }
 
 // names reads an object of strings, nil if not given.
-func (r *request) names() map[string]string {
+func (r *decoder) names() map[string]string {
 	names := map[string]string{}
 	given := r.mapping("java.lang.String", func(name string) {
 		if text := r.text(); text != nil {
@@ -439,7 +439,7 @@ func (r *request) names() map[string]string {
 }
 
 // item reads an item.
-func (r *request) item() itemParameter {
+func (r *decoder) item() itemParameter {
 	raw := r.raw()
 	if r.err != nil {
 		return itemParameter{}
@@ -449,7 +449,7 @@ func (r *request) item() itemParameter {
 }
 
 // value reads an attribute value.
-func (r *request) value() valueParameter {
+func (r *decoder) value() valueParameter {
 	raw := r.raw()
 	if r.err != nil {
 		return valueParameter{}
@@ -459,7 +459,7 @@ func (r *request) value() valueParameter {
 }
 
 // values reads the values of expression placeholders.
-func (r *request) values() itemParameter {
+func (r *decoder) values() itemParameter {
 	raw := r.raw()
 	if r.err != nil {
 		return itemParameter{}
@@ -472,7 +472,7 @@ func (r *request) values() itemParameter {
 const fewValues = 8
 
 // valueList reads an array of attribute values.
-func (r *request) valueList() valuesParameter {
+func (r *decoder) valueList() valuesParameter {
 	p := valuesParameter{values: make([]attribute.Value, 0, fewValues)}
 	given := r.list(func() {
 		v := r.value()
@@ -488,7 +488,7 @@ func (r *request) valueList() valuesParameter {
 }
 
 // broken separates the errors of the data model, which come later, from those that end the reading.
-func (r *request) broken(err error) *attribute.ValidationError {
+func (r *decoder) broken(err error) *attribute.ValidationError {
 	if err == nil {
 		return nil
 	}

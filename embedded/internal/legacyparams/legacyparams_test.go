@@ -1,4 +1,4 @@
-package legacy_test
+package legacyparams_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
-	"github.com/dynajournal/dynajournal/embedded/internal/legacy"
+	"github.com/dynajournal/dynajournal/embedded/internal/legacyparams"
 )
 
 func value(t *testing.T, json string) attribute.Value {
@@ -27,9 +27,9 @@ func item(t *testing.T, json string) attribute.Item {
 	return i
 }
 
-func condition(t *testing.T, operator string, values ...string) legacy.Condition {
+func condition(t *testing.T, operator string, values ...string) legacyparams.Condition {
 	t.Helper()
-	c := legacy.Condition{ComparisonOperator: operator}
+	c := legacyparams.Condition{ComparisonOperator: operator}
 	for _, json := range values {
 		c.AttributeValueList = append(c.AttributeValueList, value(t, json))
 	}
@@ -57,7 +57,7 @@ func TestFiltersHoldAsDocumented(t *testing.T) {
 	on := item(t, `{"s":{"S":"abcd"},"n":{"N":"5"},"ss":{"SS":["abc"]},"l":{"L":[{"BOOL":true}]}}`)
 	for _, c := range []struct {
 		name      string
-		condition legacy.Condition
+		condition legacyparams.Condition
 		want      bool
 	}{
 		{"n", condition(t, "EQ", nine), false}, {"n", condition(t, "EQ", `{"N":"5.0"}`), true}, {"ss", condition(t, "EQ", set), true},
@@ -69,25 +69,25 @@ func TestFiltersHoldAsDocumented(t *testing.T) {
 		{"s", condition(t, "NOT_CONTAINS", s), false}, {"none", condition(t, "NOT_CONTAINS", s), false},
 		{"none", condition(t, "NULL"), true}, {"s", condition(t, "NULL"), false}, {"s", condition(t, "NOT_NULL"), true},
 	} {
-		filter, err := legacy.Filter(map[string]legacy.Condition{c.name: c.condition}, "")
+		filter, err := legacyparams.Filter(map[string]legacyparams.Condition{c.name: c.condition}, "")
 		if err != nil || filter.Eval(on) != c.want {
 			t.Errorf("%s %s: want %v, %v", c.name, c.condition.ComparisonOperator, c.want, err)
 		}
 	}
-	both := map[string]legacy.Condition{"s": condition(t, "NOT_NULL"), "none": condition(t, "NOT_NULL")}
+	both := map[string]legacyparams.Condition{"s": condition(t, "NOT_NULL"), "none": condition(t, "NOT_NULL")}
 	for operator, want := range map[string]bool{"": false, "AND": false, "OR": true} {
-		if filter, err := legacy.Filter(both, operator); err != nil || filter.Eval(on) != want {
+		if filter, err := legacyparams.Filter(both, operator); err != nil || filter.Eval(on) != want {
 			t.Errorf("%q of two: want %v, %v", operator, want, err)
 		}
 	}
-	if filter, err := legacy.Filter(nil, ""); filter != nil || err != nil {
+	if filter, err := legacyparams.Filter(nil, ""); filter != nil || err != nil {
 		t.Errorf("no conditions: %v, %v", filter, err)
 	}
 }
 
 func TestConditionsThatBreakTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
 	for _, c := range []struct {
-		condition legacy.Condition
+		condition legacyparams.Condition
 		want      string
 	}{
 		{condition(t, "EQ"), wrong + "Invalid number of argument(s) for the EQ ComparisonOperator"},
@@ -103,18 +103,18 @@ func TestConditionsThatBreakTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
 		{condition(t, "BETWEEN", nine, one), "The BETWEEN condition was provided a range where the lower bound is greater than the upper bound"},
 		{condition(t, "LIKE", s), wrong + "ComparisonOperator LIKE is not valid"},
 	} {
-		_, err := legacy.Filter(map[string]legacy.Condition{"a": c.condition}, "")
+		_, err := legacyparams.Filter(map[string]legacyparams.Condition{"a": c.condition}, "")
 		wantMessage(t, c.want, err, c.want)
 	}
-	_, err := legacy.Filter(nil, "AND")
+	_, err := legacyparams.Filter(nil, "AND")
 	wantMessage(t, "no conditions", err, "ConditionalOperator cannot be used without Filter or Expected")
-	_, err = legacy.Filter(map[string]legacy.Condition{"a": condition(t, "NULL")}, "OR")
+	_, err = legacyparams.Filter(map[string]legacyparams.Condition{"a": condition(t, "NULL")}, "OR")
 	wantMessage(t, "one condition", err, "ConditionalOperator can only be used when Filter or Expected has two or more elements")
 }
 
 func TestKeyConditionsSelectByHashAndRange(t *testing.T) {
 	schema := expression.KeySchema{Hash: "h", HashKind: attribute.S, Range: "r", RangeKind: attribute.N}
-	tests, err := legacy.KeyConditions(map[string]legacy.Condition{"r": condition(t, "BETWEEN", one, nine), "h": condition(t, "EQ", s)})
+	tests, err := legacyparams.KeyConditions(map[string]legacyparams.Condition{"r": condition(t, "BETWEEN", one, nine), "h": condition(t, "EQ", s)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,14 +123,14 @@ func TestKeyConditionsSelectByHashAndRange(t *testing.T) {
 		t.Errorf("%+v, %v", key, err)
 	}
 	for _, operator := range []string{"NE", "CONTAINS", "NOT_CONTAINS", "IN"} {
-		tests, err := legacy.KeyConditions(map[string]legacy.Condition{"h": condition(t, operator, s)})
+		tests, err := legacyparams.KeyConditions(map[string]legacyparams.Condition{"h": condition(t, operator, s)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = expression.NewKeyCondition(tests, schema)
 		wantMessage(t, operator, err, "Attempted conditional constraint is not an indexable operation")
 	}
-	_, err = legacy.KeyConditions(map[string]legacy.Condition{"h": condition(t, "EQ")})
+	_, err = legacyparams.KeyConditions(map[string]legacyparams.Condition{"h": condition(t, "EQ")})
 	wantMessage(t, "no value", err, wrong+"Invalid number of argument(s) for the EQ ComparisonOperator")
 }
 
@@ -139,28 +139,28 @@ func TestExpectationsHoldAsDocumented(t *testing.T) {
 	text, number, truth, lie := value(t, s), value(t, nine), true, false
 	for name, c := range map[string]struct {
 		attribute   string
-		expectation legacy.Expectation
+		expectation legacyparams.Expectation
 		want        bool
 	}{
-		"value":             {"s", legacy.Expectation{Value: &text}, true},
-		"other value":       {"n", legacy.Expectation{Value: &text}, false},
-		"exists with value": {"s", legacy.Expectation{Exists: &truth, Value: &text}, true},
-		"exists not":        {"none", legacy.Expectation{Exists: &lie}, true},
-		"exists though not": {"s", legacy.Expectation{Exists: &lie}, false},
-		"compared list":     {"n", legacy.Expectation{ComparisonOperator: "LT", AttributeValueList: []attribute.Value{number}}, true},
-		"compared value":    {"n", legacy.Expectation{ComparisonOperator: "GT", Value: &number}, false},
-		"null":              {"none", legacy.Expectation{ComparisonOperator: "NULL"}, true},
+		"value":             {"s", legacyparams.Expectation{Value: &text}, true},
+		"other value":       {"n", legacyparams.Expectation{Value: &text}, false},
+		"exists with value": {"s", legacyparams.Expectation{Exists: &truth, Value: &text}, true},
+		"exists not":        {"none", legacyparams.Expectation{Exists: &lie}, true},
+		"exists though not": {"s", legacyparams.Expectation{Exists: &lie}, false},
+		"compared list":     {"n", legacyparams.Expectation{ComparisonOperator: "LT", AttributeValueList: []attribute.Value{number}}, true},
+		"compared value":    {"n", legacyparams.Expectation{ComparisonOperator: "GT", Value: &number}, false},
+		"null":              {"none", legacyparams.Expectation{ComparisonOperator: "NULL"}, true},
 	} {
-		expected, err := legacy.Expected(map[string]legacy.Expectation{c.attribute: c.expectation}, "")
+		expected, err := legacyparams.Expected(map[string]legacyparams.Expectation{c.attribute: c.expectation}, "")
 		if err != nil || expected.Eval(on) != c.want {
 			t.Errorf("%s: want %v, %v", name, c.want, err)
 		}
 	}
-	either, err := legacy.Expected(map[string]legacy.Expectation{"s": {Value: &number}, "none": {Exists: &lie}}, "OR")
+	either, err := legacyparams.Expected(map[string]legacyparams.Expectation{"s": {Value: &number}, "none": {Exists: &lie}}, "OR")
 	if err != nil || !either.Eval(on) {
 		t.Errorf("either: %v", err)
 	}
-	for want, e := range map[string]legacy.Expectation{
+	for want, e := range map[string]legacyparams.Expectation{
 		"Exists and ComparisonOperator cannot be used together":                {Exists: &lie, ComparisonOperator: "NULL"},
 		"Value and AttributeValueList cannot be used together":                 {ComparisonOperator: "EQ", Value: &text, AttributeValueList: []attribute.Value{text}},
 		"Value or AttributeValueList must be used with ComparisonOperator: EQ": {ComparisonOperator: "EQ"},
@@ -169,23 +169,23 @@ func TestExpectationsHoldAsDocumented(t *testing.T) {
 		"Value must be provided when Exists is true":                           {Exists: &truth},
 		"Value cannot be used when Exists is false":                            {Exists: &lie, Value: &text},
 	} {
-		_, err := legacy.Expected(map[string]legacy.Expectation{"a": e}, "")
+		_, err := legacyparams.Expected(map[string]legacyparams.Expectation{"a": e}, "")
 		wantMessage(t, want, err, wrong+want+" for Attribute: a")
 	}
-	_, err = legacy.Expected(nil, "AND")
+	_, err = legacyparams.Expected(nil, "AND")
 	wantMessage(t, "no expectations", err, "ConditionalOperator cannot be used without Filter or Expected")
 }
 
 func TestAttributeUpdatesChangeWhatTheySay(t *testing.T) {
-	update := func(action, json string) legacy.AttributeUpdate {
+	update := func(action, json string) legacyparams.AttributeUpdate {
 		if json == "" {
-			return legacy.AttributeUpdate{Action: action}
+			return legacyparams.AttributeUpdate{Action: action}
 		}
 		v := value(t, json)
-		return legacy.AttributeUpdate{Action: action, Value: &v}
+		return legacyparams.AttributeUpdate{Action: action, Value: &v}
 	}
 	old := item(t, `{"n":{"N":"5"},"ss":{"SS":["abc","d"]},"l":{"L":[{"N":"1"}]},"gone":{"S":"x"},"s":{"S":"x"}}`)
-	bound, err := legacy.Update(map[string]legacy.AttributeUpdate{
+	bound, err := legacyparams.Update(map[string]legacyparams.AttributeUpdate{
 		"n": update("ADD", one), "ss": update("DELETE", set), "l": update("ADD", `{"L":[{"N":"2"}]}`), "gone": update("DELETE", ""),
 		"s": update("", s), "new": update("PUT", one), "count": update("ADD", one),
 	})
@@ -198,22 +198,22 @@ func TestAttributeUpdatesChangeWhatTheySay(t *testing.T) {
 		t.Errorf("%s, %v", attribute.AppendItem(nil, got), err)
 	}
 
-	for _, mismatched := range []map[string]legacy.AttributeUpdate{
+	for _, mismatched := range []map[string]legacyparams.AttributeUpdate{
 		{"s": update("ADD", one)}, {"n": update("ADD", set)}, {"n": update("DELETE", set)},
 	} {
-		bound, err := legacy.Update(mismatched)
+		bound, err := legacyparams.Update(mismatched)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = bound.Apply(old)
 		wantMessage(t, "mismatch", err, "Type mismatch for attribute to update")
 	}
-	for want, u := range map[string]legacy.AttributeUpdate{
+	for want, u := range map[string]legacyparams.AttributeUpdate{
 		"Only DELETE action is allowed when no attribute value is specified": update("PUT", ""),
 		"DELETE action with value is not supported for the type S":           update("DELETE", s),
 		"ADD action is not supported for the type S":                         update("ADD", s),
 	} {
-		_, err := legacy.Update(map[string]legacy.AttributeUpdate{"a": u})
+		_, err := legacyparams.Update(map[string]legacyparams.AttributeUpdate{"a": u})
 		wantMessage(t, want, err, wrong+want)
 	}
 }

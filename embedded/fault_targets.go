@@ -47,7 +47,7 @@ func (f *Fault) targets(s subject) (hit []int, matching bool) {
 // possible tells whether the effect can be had on the operation.
 func (f *Fault) possible(operation string) bool {
 	switch f.Effect {
-	case EffectLeftOvers:
+	case EffectUnprocessed:
 		return operation == "BatchGetItem" || operation == "BatchWriteItem"
 	case EffectStatementErrors:
 		return operation == "BatchExecuteStatement"
@@ -105,7 +105,7 @@ func (e *Engine) subject(operation string, c *call) subject {
 }
 
 // of is the target of an item, or of its key.
-func (e *Engine) of(table *string, item attribute.Item) target {
+func (e *Engine) itemTarget(table *string, item attribute.Item) target {
 	t := target{table: tableName(or(table, ""))}
 	if s := e.schemaOf(t.table); s != nil {
 		t.key, t.sortKey = keyText(item[s.Key.Hash]), keyText(item[s.Key.Range])
@@ -114,7 +114,7 @@ func (e *Engine) of(table *string, item attribute.Item) target {
 }
 
 func (e *Engine) schemaOf(name string) *schema {
-	t, err := e.share(name)
+	t, err := e.shared(name)
 	if err != nil {
 		return nil
 	}
@@ -130,14 +130,14 @@ func keyText(v attribute.Value) string {
 	return v.Text
 }
 
-func (t target) reading(consistent *bool) target {
+func (t target) asRead(consistent *bool) target {
 	t.reads, t.eventually = true, !or(consistent, false)
 	return t
 }
 
 func (e *Engine) tableTargets(c *call) []target {
 	var name *string
-	err := decode(c.body, func(member string, r *request) {
+	err := decode(c.body, func(member string, r *decoder) {
 		if member == "TableName" {
 			name = r.text()
 			return
@@ -155,7 +155,7 @@ func (e *Engine) putTargets(c *call) []target {
 	if decode(c.body, in.read) != nil {
 		return nil
 	}
-	return []target{e.of(in.tableName, in.item.item)}
+	return []target{e.itemTarget(in.tableName, in.item.item)}
 }
 
 func (e *Engine) updateTargets(c *call) []target {
@@ -163,7 +163,7 @@ func (e *Engine) updateTargets(c *call) []target {
 	if decode(c.body, in.read) != nil {
 		return nil
 	}
-	return []target{e.of(in.tableName, in.key.item)}
+	return []target{e.itemTarget(in.tableName, in.key.item)}
 }
 
 func (e *Engine) deleteTargets(c *call) []target {
@@ -171,7 +171,7 @@ func (e *Engine) deleteTargets(c *call) []target {
 	if decode(c.body, in.read) != nil {
 		return nil
 	}
-	return []target{e.of(in.tableName, in.key.item)}
+	return []target{e.itemTarget(in.tableName, in.key.item)}
 }
 
 func (e *Engine) getTargets(c *call) []target {
@@ -179,7 +179,7 @@ func (e *Engine) getTargets(c *call) []target {
 	if decode(c.body, in.read) != nil {
 		return nil
 	}
-	return []target{e.of(in.tableName, in.key.item).reading(in.consistent)}
+	return []target{e.itemTarget(in.tableName, in.key.item).asRead(in.consistent)}
 }
 
 func (e *Engine) batchGetTargets(c *call) []target {
@@ -190,7 +190,7 @@ func (e *Engine) batchGetTargets(c *call) []target {
 	var targets []target
 	for _, name := range in.names() {
 		for _, key := range in.tables[name].keys {
-			targets = append(targets, e.of(&name, key.item).reading(in.tables[name].consistent))
+			targets = append(targets, e.itemTarget(&name, key.item).asRead(in.tables[name].consistent))
 		}
 	}
 	return targets
@@ -208,7 +208,7 @@ func (e *Engine) batchWriteTargets(c *call) []target {
 			if w.deletes {
 				item = w.key.item
 			}
-			targets = append(targets, e.of(&name, item))
+			targets = append(targets, e.itemTarget(&name, item))
 		}
 	}
 	return targets
@@ -221,7 +221,7 @@ func (e *Engine) transactWriteTargets(c *call) []target {
 	}
 	var targets []target
 	for _, a := range in.actions {
-		targets = append(targets, e.of(a.tableName, a.item.item))
+		targets = append(targets, e.itemTarget(a.tableName, a.item.item))
 	}
 	return targets
 }
@@ -233,7 +233,7 @@ func (e *Engine) transactGetTargets(c *call) []target {
 	}
 	var targets []target
 	for _, a := range in.actions {
-		targets = append(targets, e.of(a.tableName, a.key.item))
+		targets = append(targets, e.itemTarget(a.tableName, a.key.item))
 	}
 	return targets
 }
@@ -266,7 +266,7 @@ func (e *Engine) scanTargets(c *call) []target {
 
 // readTarget is the table or index that is read, without a key.
 func (e *Engine) readTarget(in *readInput) (target, *index, *schema) {
-	t := target{table: tableName(or(in.tableName, ""))}.reading(in.consistent)
+	t := target{table: tableName(or(in.tableName, ""))}.asRead(in.consistent)
 	s := e.schemaOf(t.table)
 	if s == nil || in.indexName == nil {
 		return t, nil, s
@@ -319,19 +319,19 @@ func (e *Engine) statementTarget(statements []*statementInput) []target {
 		}
 		targets[n].table = tableName(b.Table)
 		if b.Verb == partiql.Insert {
-			targets[n] = e.of(&b.Table, b.Item)
+			targets[n] = e.itemTarget(&b.Table, b.Item)
 			continue
 		}
 		if reads(b) {
-			targets[n] = targets[n].reading(in.consistent)
+			targets[n] = targets[n].asRead(in.consistent)
 		}
-		e.selected(&targets[n], b)
+		e.addKeyOf(&targets[n], b)
 	}
 	return targets
 }
 
 // selected adds what the WHERE of a statement tells: the key, if it is one.
-func (e *Engine) selected(t *target, b *partiql.Bound) {
+func (e *Engine) addKeyOf(t *target, b *partiql.Bound) {
 	s := e.schemaOf(t.table)
 	if s == nil {
 		return
@@ -342,12 +342,12 @@ func (e *Engine) selected(t *target, b *partiql.Bound) {
 			t.index = i.Name
 		}
 	}
-	way, err := b.Selection(s.expressionSchema(i))
-	if err != nil || len(way.Keys) != 1 {
+	path, err := b.Selection(s.expressionSchema(i))
+	if err != nil || len(path.Keys) != 1 {
 		return
 	}
-	t.key = keyText(way.Keys[0].Hash)
-	if way.Keys[0].Range == expression.RangeEqual {
-		t.sortKey = keyText(way.Keys[0].Low)
+	t.key = keyText(path.Keys[0].Hash)
+	if path.Keys[0].Range == expression.RangeEqual {
+		t.sortKey = keyText(path.Keys[0].Low)
 	}
 }

@@ -1,9 +1,9 @@
-// Package legacy translates the request parameters that came before expressions (KeyConditions, QueryFilter, ScanFilter,
+// Package legacyparams translates the request parameters that came before expressions (KeyConditions, QueryFilter, ScanFilter,
 // Expected, AttributeUpdates, ConditionalOperator) into bound expressions, so that one evaluator serves both.
 //
 // Errors are *attribute.ValidationError with DynamoDB's messages. Where several attributes are wrong, the first by name
 // is reported.
-package legacy
+package legacyparams
 
 import (
 	"maps"

@@ -20,7 +20,7 @@ func TestFeaturesLeftOutAreUnknownOperations(t *testing.T) {
 		{[]embedded.Feature{"partiql", "transactions"}, append(append([]string{"ExecuteTransaction"}, partiql...), transactions...), nil},
 	}
 	for _, c := range cases {
-		engine := openMemory(t, embedded.Without(c.without...))
+		engine := openMemory(t, embedded.WithoutFeatures(c.without...))
 		for _, operation := range c.left {
 			if got := ask(t, engine, operation, "{}"); !strings.HasPrefix(got, "UnknownOperationException") {
 				t.Errorf("without %v, %s: %s", c.without, operation, got)
@@ -35,7 +35,7 @@ func TestFeaturesLeftOutAreUnknownOperations(t *testing.T) {
 }
 
 func TestThereIsNoDoingWithoutAnUnknownFeature(t *testing.T) {
-	engine, err := embedded.OpenMemory(embedded.Without("tables"))
+	engine, err := embedded.OpenMemory(embedded.WithoutFeatures("tables"))
 	if err == nil {
 		_ = engine.Close()
 	}

@@ -12,63 +12,63 @@ import (
 // A stored entry is the item's size as DynamoDB accounts it, as a uvarint, and then the item in its binary form. So the
 // cost of overwriting an item is known without decoding it.
 
-var errEntry = errors.New("a stored item is damaged")
+var errStoredItem = errors.New("a stored item is damaged")
 
-func appendEntry(dst []byte, item attribute.Item, size int) []byte {
+func appendStoredItem(dst []byte, item attribute.Item, size int) []byte {
 	dst = binary.AppendUvarint(dst, uint64(size))
 	return attribute.AppendBinaryItem(dst, item)
 }
 
 // splitEntry takes the size off the front of a stored entry.
-func splitEntry(stored []byte) (size int, encoded []byte, err error) {
+func splitStoredItem(stored []byte) (size int, encoded []byte, err error) {
 	n, width := binary.Uvarint(stored)
 	if width <= 0 || n > maxItem {
-		return 0, nil, errEntry
+		return 0, nil, errStoredItem
 	}
 	return int(n), stored[width:], nil
 }
 
-func decodeEntry(stored []byte) (attribute.Item, int, error) {
-	size, encoded, err := splitEntry(stored)
+func decodeStoredItem(stored []byte) (attribute.Item, int, error) {
+	size, encoded, err := splitStoredItem(stored)
 	if err != nil {
 		return nil, 0, err
 	}
 	item, err := attribute.DecodeBinaryItem(encoded)
 	if err != nil {
-		return nil, 0, fmt.Errorf("%w: %w", errEntry, err)
+		return nil, 0, fmt.Errorf("%w: %w", errStoredItem, err)
 	}
 	return item, size, nil
 }
 
 // appendStored appends what is asked for of the item of a storage key, after the prefix, which the caller needs only if
 // there is an item. It returns the item's size, and whether there is one.
-func appendStored(
+func appendItemAt(
 	dst []byte, prefix string, from storage.Reader, key []byte, project projector,
 ) (appended []byte, size int, exists bool, err error) {
 	exists, err = from.Get(key, func(stored []byte) error {
 		var encoded []byte
 		var err error
-		if size, encoded, err = splitEntry(stored); err != nil {
+		if size, encoded, err = splitStoredItem(stored); err != nil {
 			return err
 		}
-		dst, err = entry{encoded: encoded}.append(append(dst, prefix...), project)
+		dst, err = storedItem{encoded: encoded}.append(append(dst, prefix...), project)
 		return err
 	})
 	return dst, size, exists, err
 }
 
 // found is an item as it was read; the zero found is no item.
-type found struct {
+type sizedItem struct {
 	item attribute.Item
 	size int
 }
 
 // load reads the item of a storage key.
-func load(from storage.Reader, key []byte) (found, error) {
-	var f found
+func loadItem(from storage.Reader, key []byte) (sizedItem, error) {
+	var f sizedItem
 	_, err := from.Get(key, func(stored []byte) error {
 		var err error
-		f.item, f.size, err = decodeEntry(stored)
+		f.item, f.size, err = decodeStoredItem(stored)
 		return err
 	})
 	return f, err

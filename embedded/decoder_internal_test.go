@@ -22,7 +22,7 @@ func FuzzSkipString(f *testing.F) {
 				i++
 			}
 		}
-		r := request{src: src}
+		r := decoder{src: src}
 		got := r.skipString()
 		if found := r.err == nil; found != (want > 0) || found && (r.pos != want || !bytes.Equal(got, src[:want])) {
 			t.Errorf("%q: got %q, the position %d and %v, want the position %d", src, got, r.pos, r.err, want)
@@ -38,7 +38,7 @@ func TestTextsWithEscapesMeanWhatTheySay(t *testing.T) {
 		t.Fatal(err)
 	}
 	body = bytes.Replace(body, []byte(`"a\nb"`), []byte(`"a\u000ab"`), 1) // the same by another name
-	r := request{src: body}
+	r := decoder{src: body}
 	for i, got := range r.texts() {
 		if got != texts[i] {
 			t.Errorf("text %d: got %q, want %q", i, got, texts[i])

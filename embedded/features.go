@@ -22,13 +22,13 @@ var features = map[Feature][]string{
 
 // Without leaves features out, as other servers of DynamoDB's protocol do: their operations answer
 // UnknownOperationException. Opening fails if there is no such feature.
-func Without(left ...Feature) Option {
-	return func(o *options) { o.without = append(o.without, left...) }
+func WithoutFeatures(left ...Feature) Option {
+	return func(o *options) { o.missing = append(o.missing, left...) }
 }
 
 // lacks tells whether the operation belongs to a feature that is left out.
 func (o *options) lacks(operation string) bool {
-	for _, feature := range o.without {
+	for _, feature := range o.missing {
 		if slices.Contains(features[feature], operation) {
 			return true
 		}
@@ -37,7 +37,7 @@ func (o *options) lacks(operation string) bool {
 }
 
 func (o *options) check() error {
-	for _, feature := range o.without {
+	for _, feature := range o.missing {
 		if _, known := features[feature]; !known {
 			return fmt.Errorf("there is no feature %q to do without, only %s and %s", string(feature), PartiQL, Transactions)
 		}

@@ -15,12 +15,12 @@ func throttled(err error) bool {
 	return false
 }
 
-func allLeft(changes []*change) bool {
-	return !slices.ContainsFunc(changes, func(ch *change) bool { return !ch.left })
+func allUnprocessed(changes []*change) bool {
+	return !slices.ContainsFunc(changes, func(ch *change) bool { return !ch.unprocessed })
 }
 
 // appendLeft appends the requests whose changes were left out; the changes are in the order of the requests.
-func (in *batchWriteItemInput) appendLeft(dst []byte, changes []*change) []byte {
+func (in *batchWriteItemInput) appendUnprocessed(dst []byte, changes []*change) []byte {
 	dst = append(dst, '{')
 	position, tables := 0, 0
 	for _, name := range in.names() {
@@ -28,7 +28,7 @@ func (in *batchWriteItemInput) appendLeft(dst []byte, changes []*change) []byte 
 		for _, w := range in.tables[name] {
 			ch := changes[position]
 			position++
-			if !ch.left {
+			if !ch.unprocessed {
 				continue
 			}
 			if n == 0 {

@@ -9,41 +9,41 @@ import (
 )
 
 // pastSteps is how many states of the past are kept over a fault's delay.
-const pastSteps = 16
+const staleSteps = 16
 
 // past keeps states of the store for stale answers. It is used under the injector's lock; a nil past has no states.
 //
 // A state is taken before the request that comes at its time. So the first state at or after a moment is the one that
 // the moment had, or one that is up to a sixteenth of the delay younger.
-type past struct {
+type staleStates struct {
 	store *storage.Store
 	delay time.Duration
 	// states has the oldest first. With no delay it is the one at the injection, for ever.
-	states []*heldSnapshot
+	states []*sharedSnapshot
 }
 
 // heldSnapshot is a state that is closed when the past and the last reader have let it go.
-type heldSnapshot struct {
+type sharedSnapshot struct {
 	*storage.Snapshot
 
 	at    time.Time
 	holds atomic.Int64
 }
 
-func newPast(store *storage.Store, delay time.Duration, now time.Time) *past {
-	p := &past{store: store, delay: delay}
-	p.take(now)
+func newStaleStates(store *storage.Store, delay time.Duration, now time.Time) *staleStates {
+	p := &staleStates{store: store, delay: delay}
+	p.snapshot(now)
 	return p
 }
 
-func (p *past) take(now time.Time) {
-	state := &heldSnapshot{Snapshot: p.store.Snapshot(), at: now}
+func (p *staleStates) snapshot(now time.Time) {
+	state := &sharedSnapshot{Snapshot: p.store.Snapshot(), at: now}
 	state.holds.Store(1)
 	p.states = append(p.states, state)
 }
 
 // note takes the present state if the last one is old enough, and forgets those that are too old.
-func (p *past) note(now time.Time) {
+func (p *staleStates) advance(now time.Time) {
 	if p == nil || p.delay == 0 {
 		return
 	}
@@ -51,13 +51,13 @@ func (p *past) note(now time.Time) {
 		p.states[0].release()
 		p.states = p.states[1:]
 	}
-	if n := len(p.states); n == 0 || now.Sub(p.states[n-1].at) >= p.delay/pastSteps {
-		p.take(now)
+	if n := len(p.states); n == 0 || now.Sub(p.states[n-1].at) >= p.delay/staleSteps {
+		p.snapshot(now)
 	}
 }
 
 // at is the state for a read now, held for the reader; nil is the present one.
-func (p *past) at(now time.Time) *heldSnapshot {
+func (p *staleStates) stateAt(now time.Time) *sharedSnapshot {
 	if p == nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (p *past) at(now time.Time) *heldSnapshot {
 	return nil
 }
 
-func (p *past) drop() {
+func (p *staleStates) close() {
 	if p == nil {
 		return
 	}
@@ -81,7 +81,7 @@ func (p *past) drop() {
 }
 
 // release lets the state go once; nil is nothing to let go.
-func (s *heldSnapshot) release() {
+func (s *sharedSnapshot) release() {
 	if s == nil || s.holds.Add(-1) > 0 {
 		return
 	}
@@ -94,9 +94,9 @@ func (s *heldSnapshot) release() {
 // request that reads several tables, some may be strongly consistent or not be meant.
 func (c *call) reader(e *Engine, t *table, consistent bool) storage.Reader {
 	c.reads = true
-	s := c.shot
-	if s == nil || s.past == nil || consistent || !matches(s.Table, t.Name) {
+	s := c.fault
+	if s == nil || s.stale == nil || consistent || !matches(s.Table, t.Name) {
 		return e.store.Reader
 	}
-	return s.past.Reader
+	return s.stale.Reader
 }

@@ -22,11 +22,11 @@ const (
 )
 
 // spoil does to the answer what the call wants done to it.
-func (c *call) spoil(answer *reply) {
-	answer.damage = c.damage
+func (c *call) damageResponse(response *response) {
+	response.damage = c.damage
 	if c.damage == damageGarbage {
-		answer.status = http.StatusOK
-		scramble(answer.body, c.shot.random)
+		response.status = http.StatusOK
+		scramble(response.body, c.fault.random)
 	}
 }
 
@@ -41,7 +41,7 @@ func scramble(body []byte, random *rand.Rand) {
 }
 
 // hijackDamaged sends what there is of a damaged answer, and ends the connection.
-func (r *reply) hijackDamaged(w http.ResponseWriter, now time.Time) {
+func (r *response) sendDamaged(w http.ResponseWriter, now time.Time) {
 	connection, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		// The server's way to end the connection, for those that cannot be taken from it.
@@ -61,7 +61,7 @@ func (r *reply) hijackDamaged(w http.ResponseWriter, now time.Time) {
 }
 
 // arrive is what comes of the response at the end of the in-process transport.
-func (r *reply) arrive(response *http.Response) (*http.Response, error) {
+func (r *response) deliver(response *http.Response) (*http.Response, error) {
 	switch r.damage {
 	case damageReset:
 		r.release()
