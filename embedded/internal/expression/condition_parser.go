@@ -1,6 +1,10 @@
 package expression
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/tokens"
+)
 
 // ParseCondition reads a condition, filter or key condition:
 //
@@ -63,9 +67,9 @@ func (p *parser) operand(x piece) Operand {
 
 func (p *parser) or() piece {
 	x := p.and()
-	for p.peek().isKeyword("OR") {
+	for p.Peek().IsKeyword("OR") {
 		left := p.test(x)
-		p.take()
+		p.Take()
 		x = piece{test: Or{Left: left, Right: p.test(p.and())}}
 	}
 	return x
@@ -73,26 +77,26 @@ func (p *parser) or() piece {
 
 func (p *parser) and() piece {
 	x := p.not()
-	for p.peek().isKeyword("AND") {
+	for p.Peek().IsKeyword("AND") {
 		left := p.test(x)
-		p.take()
+		p.Take()
 		x = piece{test: And{Left: left, Right: p.test(p.not())}}
 	}
 	return x
 }
 
 func (p *parser) not() piece {
-	if p.takeKeyword("NOT") {
+	if p.TakeKeyword("NOT") {
 		p.operators++
 		return piece{test: Not{Test: p.test(p.not())}}
 	}
 	return p.comparison()
 }
 
-func comparator(t token) Operator {
-	if t.kind == symbolToken {
+func comparator(t tokens.Token) Operator {
+	if t.Kind == tokens.Symbol {
 		for o := Equal; o <= GreaterOrEqual; o++ {
-			if t.text == o.String() {
+			if t.Text == o.String() {
 				return o
 			}
 		}
@@ -103,25 +107,25 @@ func comparator(t token) Operator {
 // comparison reads one test, or an operand alone.
 func (p *parser) comparison() piece {
 	x := p.atom()
-	if operator := comparator(p.peek()); operator != 0 {
+	if operator := comparator(p.Peek()); operator != 0 {
 		left := p.operand(x)
-		p.take()
+		p.Take()
 		p.operators++
 		return piece{test: Comparison{Operator: operator, Left: left, Right: p.operand(p.atom())}}
 	}
-	switch t := p.peek(); {
-	case t.isKeyword("BETWEEN"):
+	switch t := p.Peek(); {
+	case t.IsKeyword("BETWEEN"):
 		operand := p.operand(x)
-		p.take()
+		p.Take()
 		p.operators++
 		low := p.operand(p.atom())
-		if !p.takeKeyword("AND") {
+		if !p.TakeKeyword("AND") {
 			p.fail()
 		}
 		return piece{test: Between{Operand: operand, Low: low, High: p.operand(p.atom())}}
-	case t.isKeyword("IN"):
+	case t.IsKeyword("IN"):
 		operand := p.operand(x)
-		p.take()
+		p.Take()
 		p.operators++
 		p.expect("(")
 		return piece{test: In{Operand: operand, List: p.arguments()}}
@@ -134,7 +138,7 @@ func (p *parser) arguments() []Operand {
 	var arguments []Operand
 	for {
 		arguments = append(arguments, p.operand(p.atom()))
-		if !p.takeSymbol(",") {
+		if !p.TakeSymbol(",") {
 			p.expect(")")
 			return arguments
 		}
@@ -142,29 +146,29 @@ func (p *parser) arguments() []Operand {
 }
 
 func (p *parser) atom() piece {
-	switch t := p.peek(); {
-	case t.is("("):
+	switch t := p.Peek(); {
+	case t.Is("("):
 		return p.parentheses()
-	case t.kind == valueToken:
-		p.take()
-		return piece{operand: Parameter(p.slot(t.text))}
-	case t.kind == wordToken && p.next().is("(") && !p.isGrammarWord(t):
-		p.take()
-		p.take()
+	case t.Kind == tokens.Value:
+		p.Take()
+		return piece{operand: Parameter(p.slot(t.Text))}
+	case t.Kind == tokens.Word && p.Next().Is("(") && !p.isGrammarWord(t):
+		p.Take()
+		p.Take()
 		p.operators++
-		return p.call(t.text, p.arguments())
+		return p.call(t.Text, p.arguments())
 	}
 	return piece{operand: p.path()}
 }
 
 func (p *parser) parentheses() piece {
-	p.take()
+	p.Take()
 	x := p.or()
 	p.expect(")")
 	if x.parenthesized {
 		p.redundant()
 	}
-	if path, is := x.operand.(Path); is && (p.peek().is(".") || p.peek().is("[")) {
+	if path, is := x.operand.(Path); is && (p.Peek().Is(".") || p.Peek().Is("[")) {
 		return piece{operand: p.restOfPath(path)}
 	}
 	x.parenthesized = true

@@ -1,69 +1,44 @@
 package expression
 
-import "strings"
+import (
+	"strings"
 
-type tokenKind uint8
-
-const (
-	endToken tokenKind = iota
-	// wordToken is an attribute name, a function name or a keyword.
-	wordToken
-	// nameToken is a placeholder of a name, with its #.
-	nameToken
-	// valueToken is a placeholder of a value, with its colon.
-	valueToken
-	numberToken
-	// symbolToken is an operator or a bracket, or a character that has no meaning.
-	symbolToken
+	"github.com/dynajournal/dynajournal/embedded/internal/tokens"
 )
-
-type token struct {
-	kind       tokenKind
-	text       string
-	start, end int
-}
-
-// is tells whether the token is the symbol.
-func (t token) is(symbol string) bool { return t.kind == symbolToken && t.text == symbol }
-
-// isKeyword tells whether the token is the keyword, given in capitals.
-func (t token) isKeyword(keyword string) bool {
-	return t.kind == wordToken && strings.EqualFold(t.text, keyword)
-}
 
 // tokenize cuts a text into its tokens, the last of which is an endToken. Characters without a meaning become symbols
 // that no grammar accepts.
-func tokenize(text string) []token {
-	tokens := make([]token, 0, 16)
+func tokenize(text string) []tokens.Token {
+	list := make([]tokens.Token, 0, 16)
 	for end := 0; ; {
 		at := end
 		for at < len(text) && isSpace(text[at]) {
 			at++
 		}
 		if at == len(text) {
-			return append(tokens, token{kind: endToken, text: "<EOF>", start: end, end: end})
+			return append(list, tokens.Token{Kind: tokens.End, Text: "<EOF>", Start: end, End: end})
 		}
 		t := nextToken(text, at)
-		tokens = append(tokens, t)
-		end = t.end
+		list = append(list, t)
+		end = t.End
 	}
 }
 
-func nextToken(text string, start int) token {
-	t := token{kind: symbolToken, start: start}
+func nextToken(text string, start int) tokens.Token {
+	t := tokens.Token{Kind: tokens.Symbol, Start: start}
 	end := start + 1
 	switch c := text[start]; {
 	case isLetter(c) && c != '_':
-		t.kind = wordToken
+		t.Kind = tokens.Word
 		end = skipWord(text, end)
 	case c == '#':
-		t.kind = nameToken
+		t.Kind = tokens.Name
 		end = skipWord(text, end)
 	case c == ':':
-		t.kind = valueToken
+		t.Kind = tokens.Value
 		end = skipWord(text, end)
 	case isDigit(c):
-		t.kind = numberToken
+		t.Kind = tokens.Number
 		for end < len(text) && isDigit(text[end]) {
 			end++
 		}
@@ -74,7 +49,7 @@ func nextToken(text string, start int) token {
 			end++
 		}
 	}
-	t.text, t.end = text[start:end], end
+	t.Text, t.End = text[start:end], end
 	return t
 }
 

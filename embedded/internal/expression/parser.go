@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/tokens"
 )
 
 // problem is a class of errors that a text can have apart from its syntax. A text that has several is answered with the
@@ -25,10 +26,10 @@ const (
 // parser reads one text. Its first syntax error sticks: from then on the parser stands at the end of the text, where no
 // grammar finds anything more to read.
 type parser struct {
+	tokens.Cursor
+
 	kind         Kind
 	text         string
-	tokens       []token
-	at           int
 	syntax       error
 	found        [problems]error
 	placeholders []string
@@ -42,12 +43,12 @@ func newParser(kind Kind, text string) (*parser, error) {
 	if len(text) > MaxLength {
 		return nil, kind.invalid("Expression size has exceeded the maximum allowed size; expression size: %d", len(text))
 	}
-	return &parser{kind: kind, text: text, tokens: tokenize(text)}, nil
+	return &parser{kind: kind, text: text, Cursor: tokens.NewCursor(tokenize(text))}, nil
 }
 
 // end checks that the text ends here, and gives its error, if it has one.
 func (p *parser) end() error {
-	if p.peek().kind != endToken {
+	if p.Peek().Kind != tokens.End {
 		p.fail()
 	}
 	if p.syntax != nil {
@@ -75,42 +76,14 @@ func (p *parser) fail() {
 	if p.syntax != nil {
 		return
 	}
-	t := p.peek()
-	near := p.text[p.tokens[max(p.at-1, 0)].start:p.tokens[min(p.at+1, len(p.tokens)-1)].end]
-	p.syntax = p.kind.invalid("Syntax error; token: \"%s\", near: \"%s\"", t.text, near)
-	p.at = len(p.tokens) - 1
-}
-
-func (p *parser) peek() token { return p.tokens[p.at] }
-
-// next is the token after the current one.
-func (p *parser) next() token { return p.tokens[min(p.at+1, len(p.tokens)-1)] }
-
-// take passes over the current token; the end of the text is never passed.
-func (p *parser) take() {
-	p.at = min(p.at+1, len(p.tokens)-1)
-}
-
-// takeSymbol passes over the symbol if it comes now.
-func (p *parser) takeSymbol(symbol string) bool {
-	if !p.peek().is(symbol) {
-		return false
-	}
-	p.take()
-	return true
-}
-
-// takeKeyword passes over the keyword if it comes now.
-func (p *parser) takeKeyword(keyword string) bool {
-	if !p.peek().isKeyword(keyword) {
-		return false
-	}
-	p.take()
-	return true
+	t := p.Peek()
+	near := p.text[p.Previous().Start:p.Next().End]
+	p.syntax = p.kind.invalid("Syntax error; token: \"%s\", near: \"%s\"", t.Text, near)
+	p.TakeAll()
 }
 
 func (p *parser) expect(symbol string) {
-	if !p.takeSymbol(symbol) {
+	if !p.TakeSymbol(symbol) {
 		p.fail()
 	}
 }
@@ -131,24 +104,24 @@ func (p *parser) path() Path {
 
 // member reads a name or the placeholder of one. On a syntax error it is a member without a name.
 func (p *parser) member() Step {
-	t := p.peek()
+	t := p.Peek()
 	switch {
-	case t.kind == nameToken:
-		p.take()
-		return Step{kind: placeholderStep, index: p.slot(t.text)}
-	case t.kind != wordToken || p.isGrammarWord(t):
+	case t.Kind == tokens.Name:
+		p.Take()
+		return Step{kind: placeholderStep, index: p.slot(t.Text)}
+	case t.Kind != tokens.Word || p.isGrammarWord(t):
 		p.fail()
 		return Step{}
 	}
-	p.take()
-	if isReserved(t.text) {
-		p.report(reservedWord, "Attribute name is a reserved keyword; reserved keyword: %s", t.text)
+	p.Take()
+	if isReserved(t.Text) {
+		p.report(reservedWord, "Attribute name is a reserved keyword; reserved keyword: %s", t.Text)
 	}
-	return Member(t.text)
+	return Member(t.Text)
 }
 
 // isGrammarWord tells whether a word is part of the grammar and so never a name.
-func (p *parser) isGrammarWord(t token) bool {
+func (p *parser) isGrammarWord(t tokens.Token) bool {
 	words := []string{"AND", "OR", "NOT", "BETWEEN", "IN"}
 	switch p.kind {
 	case UpdateExpression:
@@ -157,16 +130,16 @@ func (p *parser) isGrammarWord(t token) bool {
 		words = nil
 	case ConditionExpression, FilterExpression, KeyConditionExpression:
 	}
-	return slices.ContainsFunc(words, t.isKeyword)
+	return slices.ContainsFunc(words, t.IsKeyword)
 }
 
 // restOfPath reads the steps that follow on a path.
 func (p *parser) restOfPath(path Path) Path {
 	for {
 		switch {
-		case p.takeSymbol("."):
+		case p.TakeSymbol("."):
 			path = append(path, p.member())
-		case p.takeSymbol("["):
+		case p.TakeSymbol("["):
 			path = append(path, p.element())
 		default:
 			if len(path) > maxPathDepth {
@@ -178,15 +151,15 @@ func (p *parser) restOfPath(path Path) Path {
 }
 
 func (p *parser) element() Step {
-	t := p.peek()
-	if t.kind != numberToken {
+	t := p.Peek()
+	if t.Kind != tokens.Number {
 		p.fail()
 		return Step{}
 	}
-	p.take()
-	index, err := strconv.Atoi(t.text)
+	p.Take()
+	index, err := strconv.Atoi(t.Text)
 	if err != nil || index > math.MaxInt32 {
-		p.report(limitExceeded, "List index is not within the allowable range; index: [%s]", t.text)
+		p.report(limitExceeded, "List index is not within the allowable range; index: [%s]", t.Text)
 	}
 	p.expect("]")
 	return Element(index)

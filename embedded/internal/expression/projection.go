@@ -18,7 +18,7 @@ func ParseProjection(text string) (*Projection, error) {
 		return nil, err
 	}
 	paths := []Path{p.path()}
-	for p.takeSymbol(",") {
+	for p.TakeSymbol(",") {
 		paths = append(paths, p.path())
 	}
 	if err := p.end(); err != nil {

@@ -1,5 +1,7 @@
 package expression
 
+import "github.com/dynajournal/dynajournal/embedded/internal/tokens"
+
 // ParseUpdate reads an update:
 //
 //	update  = section {section}
@@ -28,11 +30,11 @@ func ParseUpdate(text string) (*Update, error) {
 		seen[verb] = true
 		for {
 			actions = append(actions, p.action(verb))
-			if !p.takeSymbol(",") {
+			if !p.TakeSymbol(",") {
 				break
 			}
 		}
-		more = p.peek().kind != endToken
+		more = p.Peek().Kind != tokens.End
 	}
 	if err := p.end(); err != nil {
 		return nil, err
@@ -43,7 +45,7 @@ func ParseUpdate(text string) (*Update, error) {
 // verb reads the keyword that begins a section.
 func (p *parser) verb() Verb {
 	for v := Set; v <= Delete; v++ {
-		if p.takeKeyword(v.String()) {
+		if p.TakeKeyword(v.String()) {
 			return v
 		}
 	}
@@ -67,23 +69,23 @@ func (p *parser) action(verb Verb) Action {
 
 // updateValue reads the placeholder of a value.
 func (p *parser) updateValue() Operand {
-	t := p.peek()
-	if t.kind != valueToken {
+	t := p.Peek()
+	if t.Kind != tokens.Value {
 		p.fail()
 		return never
 	}
-	p.take()
-	return Parameter(p.slot(t.text))
+	p.Take()
+	return Parameter(p.slot(t.Text))
 }
 
 // sum reads a sum and tells whether it is no more than a term in parentheses.
 func (p *parser) sum() (Operand, bool) {
 	x, parenthesized := p.term()
-	minus := p.peek().is("-")
-	if !minus && !p.peek().is("+") {
+	minus := p.Peek().Is("-")
+	if !minus && !p.Peek().Is("+") {
 		return x, parenthesized
 	}
-	p.take()
+	p.Take()
 	p.operators++
 	right, _ := p.term()
 	return Sum{Left: x, Right: right, Minus: minus}, false
@@ -91,22 +93,22 @@ func (p *parser) sum() (Operand, bool) {
 
 // term reads a term and tells whether it stands in parentheses.
 func (p *parser) term() (Operand, bool) {
-	switch t := p.peek(); {
-	case t.kind == valueToken:
+	switch t := p.Peek(); {
+	case t.Kind == tokens.Value:
 		return p.updateValue(), false
-	case t.is("("):
-		p.take()
+	case t.Is("("):
+		p.Take()
 		x, parenthesized := p.sum()
 		p.expect(")")
 		if parenthesized {
 			p.redundant()
 		}
 		return x, true
-	case t.kind == wordToken && p.next().is("(") && !p.isGrammarWord(t):
-		p.take()
-		p.take()
+	case t.Kind == tokens.Word && p.Next().Is("(") && !p.isGrammarWord(t):
+		p.Take()
+		p.Take()
 		p.operators++
-		return p.updateCall(t.text, p.terms()), false
+		return p.updateCall(t.Text, p.terms()), false
 	}
 	return p.path(), false
 }
@@ -116,7 +118,7 @@ func (p *parser) terms() []Operand {
 	for {
 		term, _ := p.term()
 		terms = append(terms, term)
-		if !p.takeSymbol(",") {
+		if !p.TakeSymbol(",") {
 			p.expect(")")
 			return terms
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
+	"github.com/dynajournal/dynajournal/embedded/internal/tokens"
 )
 
 // condition reads the condition of a WHERE:
@@ -19,7 +20,7 @@ import (
 //	          | function ["=" ("TRUE" | "FALSE")]
 func (p *parser) condition() expression.Test {
 	x := p.and()
-	for p.takeKeyword("OR") {
+	for p.TakeKeyword("OR") {
 		p.expectRight()
 		x = expression.Or{Left: x, Right: p.and()}
 	}
@@ -28,7 +29,7 @@ func (p *parser) condition() expression.Test {
 
 func (p *parser) and() expression.Test {
 	x := p.not()
-	for p.takeKeyword("AND") {
+	for p.TakeKeyword("AND") {
 		p.expectRight()
 		x = expression.And{Left: x, Right: p.not()}
 	}
@@ -36,10 +37,10 @@ func (p *parser) and() expression.Test {
 }
 
 func (p *parser) not() expression.Test {
-	if p.takeKeyword("NOT") {
+	if p.TakeKeyword("NOT") {
 		return expression.Not{Test: p.not()}
 	}
-	if p.takeSymbol("(") {
+	if p.TakeSymbol("(") {
 		x := p.condition()
 		p.expect(")")
 		return x
@@ -47,12 +48,12 @@ func (p *parser) not() expression.Test {
 	return p.test()
 }
 
-func comparator(t token) expression.Operator {
-	if t.is("!=") {
+func comparator(t tokens.Token) expression.Operator {
+	if t.Is("!=") {
 		return expression.NotEqual
 	}
 	for o := expression.Equal; o <= expression.GreaterOrEqual; o++ {
-		if t.is(o.String()) {
+		if t.Is(o.String()) {
 			return o
 		}
 	}
@@ -60,29 +61,29 @@ func comparator(t token) expression.Operator {
 }
 
 func (p *parser) test() expression.Test {
-	if t := p.peek(); t.isKeyword("EXISTS") && p.next().is("(") {
+	if t := p.Peek(); t.IsKeyword("EXISTS") && p.Next().Is("(") {
 		p.unrecognized(t)
 	}
-	if p.isCall() && !p.peek().isKeyword("SIZE") {
+	if p.isCall() && !p.Peek().IsKeyword("SIZE") {
 		return p.compared(p.function())
 	}
 	left := p.operand()
-	if operator := comparator(p.peek()); operator != 0 {
-		p.take()
+	if operator := comparator(p.Peek()); operator != 0 {
+		p.Take()
 		p.expectRight()
 		return expression.Comparison{Operator: operator, Left: left, Right: p.operand()}
 	}
 	switch {
-	case p.takeKeyword("BETWEEN"):
+	case p.TakeKeyword("BETWEEN"):
 		low := p.operand()
 		p.expectKeyword("AND")
 		return expression.Between{Operand: left, Low: low, High: p.operand()}
-	case p.takeKeyword("IS"):
+	case p.TakeKeyword("IS"):
 		return p.is(left)
-	case p.takeKeyword("NOT"):
+	case p.TakeKeyword("NOT"):
 		p.expectKeyword("IN")
 		return expression.Not{Test: p.in(left)}
-	case p.takeKeyword("IN"):
+	case p.TakeKeyword("IN"):
 		return p.in(left)
 	}
 	p.fail()
@@ -91,18 +92,18 @@ func (p *parser) test() expression.Test {
 
 // compared reads the comparison of a condition with a truth value, if one follows.
 func (p *parser) compared(test expression.Test) expression.Test {
-	if !p.takeSymbol("=") {
+	if !p.TakeSymbol("=") {
 		return test
 	}
-	if p.takeKeyword("FALSE") {
+	if p.TakeKeyword("FALSE") {
 		return expression.Not{Test: test}
 	}
 	p.expectKeyword("TRUE")
 	return test
 }
 
-func (p *parser) unrecognized(t token) {
-	p.refuse(attribute.Invalid("Unrecognized function: %s at %s", strings.ToLower(t.text), p.position(t)))
+func (p *parser) unrecognized(t tokens.Token) {
+	p.refuse(attribute.Invalid("Unrecognized function: %s at %s", strings.ToLower(t.Text), p.position(t)))
 }
 
 // typeNames are the types that IS takes, and what they are of DynamoDB's.
@@ -120,21 +121,21 @@ var typeNames = map[string][]attribute.Kind{
 }
 
 func (p *parser) is(operand expression.Operand) expression.Test {
-	not := p.takeKeyword("NOT")
-	if p.takeKeyword("MISSING") {
+	not := p.TakeKeyword("NOT")
+	if p.TakeKeyword("MISSING") {
 		return expression.Exists{Operand: operand, Not: !not}
 	}
-	name := strings.ToUpper(p.peek().text)
-	if second := strings.ToUpper(p.next().text); name == "DOUBLE" && second == "PRECISION" || name == "CHARACTER" && second == "VARYING" {
+	name := strings.ToUpper(p.Peek().Text)
+	if second := strings.ToUpper(p.Next().Text); name == "DOUBLE" && second == "PRECISION" || name == "CHARACTER" && second == "VARYING" {
 		name += " " + second
-		p.take()
+		p.Take()
 	}
 	kinds, known := typeNames[name]
 	if !known {
 		p.refuse(malformed("Expected type name"))
 		return expression.Not{}
 	}
-	p.take()
+	p.Take()
 	var test expression.Test
 	for _, kind := range kinds {
 		of := expression.TypeIs{Operand: operand, Type: expression.Literal{Value: attribute.String(kind.String())}}
@@ -152,7 +153,7 @@ func (p *parser) is(operand expression.Operand) expression.Test {
 
 func (p *parser) in(operand expression.Operand) expression.Test {
 	closing := ")"
-	if p.takeSymbol("[") {
+	if p.TakeSymbol("[") {
 		closing = "]"
 	} else {
 		p.expect("(")
@@ -164,7 +165,7 @@ func (p *parser) operands(closing string) []expression.Operand {
 	var operands []expression.Operand
 	for {
 		operands = append(operands, p.operand())
-		if !p.takeSymbol(",") {
+		if !p.TakeSymbol(",") {
 			p.expect(closing)
 			return operands
 		}
@@ -172,7 +173,7 @@ func (p *parser) operands(closing string) []expression.Operand {
 }
 
 func (p *parser) operand() expression.Operand {
-	t := p.peek()
+	t := p.Peek()
 	switch {
 	case p.isCall():
 		if name := p.call(); name != "size" {
@@ -181,7 +182,7 @@ func (p *parser) operand() expression.Operand {
 		size := expression.Size{Of: p.operand()}
 		p.expect(")")
 		return size
-	case t.kind == nameToken, t.kind == wordToken && !isKeyword(t):
+	case t.Kind == tokens.Name, t.Kind == tokens.Word && !isKeyword(t):
 		return p.path()
 	}
 	return p.valueOperand()
@@ -189,7 +190,7 @@ func (p *parser) operand() expression.Operand {
 
 // function reads a call that is a condition.
 func (p *parser) function() expression.Test {
-	at := p.peek()
+	at := p.Peek()
 	name := p.call()
 	wanted := 2
 	switch name {
@@ -201,7 +202,7 @@ func (p *parser) function() expression.Test {
 		return expression.Not{}
 	}
 	var operands []expression.Operand
-	if !p.takeSymbol(")") {
+	if !p.TakeSymbol(")") {
 		operands = p.operands(")")
 	}
 	if len(operands) != wanted {
@@ -227,23 +228,23 @@ func (p *parser) function() expression.Test {
 func (p *parser) sum() expression.Operand {
 	x := p.term()
 	for {
-		minus := p.peek().is("-")
-		if !minus && !p.peek().is("+") {
+		minus := p.Peek().Is("-")
+		if !minus && !p.Peek().Is("+") {
 			return x
 		}
-		p.take()
+		p.Take()
 		x = expression.Sum{Left: x, Right: p.term(), Minus: minus}
 	}
 }
 
 func (p *parser) term() expression.Operand {
 	if !p.isCall() {
-		if t := p.peek(); t.kind == nameToken || t.kind == wordToken && !isKeyword(t) {
+		if t := p.Peek(); t.Kind == tokens.Name || t.Kind == tokens.Word && !isKeyword(t) {
 			return p.path()
 		}
 		return p.valueOperand()
 	}
-	t := p.peek()
+	t := p.Peek()
 	if p.call() != "list_append" {
 		p.unrecognized(t)
 	}

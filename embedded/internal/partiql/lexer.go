@@ -4,41 +4,14 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/tokens"
 )
-
-type tokenKind uint8
-
-const (
-	endToken tokenKind = iota
-	// wordToken is a keyword, a function's name, or a name without quotes.
-	wordToken
-	// nameToken is a name in double quotes.
-	nameToken
-	stringToken
-	numberToken
-	symbolToken
-	// brokenToken is text that nothing can be read of.
-	brokenToken
-)
-
-// token has the text it stands for: names and strings without their quotes. It stands at so many bytes of the statement.
-type token struct {
-	kind tokenKind
-	text string
-	at   int
-}
-
-func (t token) is(symbol string) bool { return t.kind == symbolToken && t.text == symbol }
-
-// isKeyword tells whether the token is the keyword, given in capitals.
-func (t token) isKeyword(keyword string) bool {
-	return t.kind == wordToken && strings.EqualFold(t.text, keyword)
-}
 
 // tokenize cuts a text into its tokens, the last of which is an endToken; false if a quote or a comment does not end, or
 // a number or a character can be nothing. Other characters without a meaning become symbols that no grammar accepts.
-func tokenize(text string) ([]token, bool) {
-	tokens := make([]token, 0, len(text)/4+1)
+func tokenize(text string) ([]tokens.Token, bool) {
+	list := make([]tokens.Token, 0, len(text)/4+1)
 	for rest := text; ; {
 		var ok bool
 		if rest, ok = skipBlank(rest); !ok {
@@ -46,14 +19,14 @@ func tokenize(text string) ([]token, bool) {
 		}
 		at := len(text) - len(rest)
 		if rest == "" {
-			return append(tokens, token{at: at}), true
+			return append(list, tokens.Token{Start: at}), true
 		}
 		t, length := nextToken(rest)
-		if t.kind == brokenToken {
+		if t.Kind == tokens.Invalid {
 			return nil, false
 		}
-		t.at = at
-		tokens = append(tokens, t)
+		t.Start = at
+		list = append(list, t)
 		rest = rest[length:]
 	}
 }
@@ -77,7 +50,7 @@ func skipBlank(text string) (string, bool) {
 }
 
 // nextToken reads the token at the beginning of the text, and its length there.
-func nextToken(text string) (token, int) {
+func nextToken(text string) (tokens.Token, int) {
 	switch c := text[0]; {
 	case c == '\'' || c == '"':
 		return quotedToken(text)
@@ -86,30 +59,30 @@ func nextToken(text string) (token, int) {
 		for length < len(text) && (isLetter(text[length]) || isDigit(text[length])) {
 			length++
 		}
-		return token{kind: wordToken, text: text[:length]}, length
+		return tokens.Token{Kind: tokens.Word, Text: text[:length]}, length
 	case isDigit(c) || c == '.' && len(text) > 1 && isDigit(text[1]):
 		length := numberLength(text)
 		if !scaled(text[:length]) {
-			return token{kind: brokenToken}, length
+			return tokens.Token{Kind: tokens.Invalid}, length
 		}
-		return token{kind: numberToken, text: text[:length]}, length
+		return tokens.Token{Kind: tokens.Number, Text: text[:length]}, length
 	case c == '#':
-		return token{kind: brokenToken}, 1
+		return tokens.Token{Kind: tokens.Invalid}, 1
 	}
 	for _, symbol := range []string{"<<", ">>", "<>", "<=", ">=", "!="} {
 		if strings.HasPrefix(text, symbol) {
-			return token{kind: symbolToken, text: symbol}, len(symbol)
+			return tokens.Token{Kind: tokens.Symbol, Text: symbol}, len(symbol)
 		}
 	}
-	return token{kind: symbolToken, text: text[:1]}, 1
+	return tokens.Token{Kind: tokens.Symbol, Text: text[:1]}, 1
 }
 
 // quotedToken reads a string or a name in quotes. A doubled quote within stands for one.
-func quotedToken(text string) (token, int) {
+func quotedToken(text string) (tokens.Token, int) {
 	quote := text[:1]
-	kind := stringToken
+	kind := tokens.String
 	if quote == `"` {
-		kind = nameToken
+		kind = tokens.Name
 	}
 	for end := 1; end < len(text); end++ {
 		switch {
@@ -117,10 +90,10 @@ func quotedToken(text string) (token, int) {
 		case strings.HasPrefix(text[end+1:], quote):
 			end++
 		default:
-			return token{kind: kind, text: strings.ReplaceAll(text[1:end], quote+quote, quote)}, end + 1
+			return tokens.Token{Kind: kind, Text: strings.ReplaceAll(text[1:end], quote+quote, quote)}, end + 1
 		}
 	}
-	return token{kind: brokenToken}, len(text)
+	return tokens.Token{Kind: tokens.Invalid}, len(text)
 }
 
 // scaled tells whether the exponent of a number, and its scale (the digits behind the point less the exponent), have 32

@@ -10,13 +10,14 @@ import (
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
+	"github.com/dynajournal/dynajournal/embedded/internal/tokens"
 )
 
 // parser reads one statement. Its first error sticks: from then on the parser stands at the end of the text, where no
 // grammar finds anything more to read.
 type parser struct {
-	tokens    []token
-	at        int
+	tokens.Cursor
+
 	err       error
 	text      string
 	statement *Statement
@@ -41,28 +42,28 @@ func Parse(text string) (*Statement, error) {
 	if len(text) > MaxLength {
 		return nil, malformed("The statement is longer than %d bytes", MaxLength)
 	}
-	tokens, ok := tokenize(text)
+	list, ok := tokenize(text)
 	if !ok {
 		return nil, malformed("")
 	}
-	p := &parser{tokens: tokens, text: text, statement: &Statement{}, under: "root"}
+	p := &parser{Cursor: tokens.NewCursor(list), text: text, statement: &Statement{}, under: "root"}
 	switch {
-	case p.takeKeyword("SELECT"):
+	case p.TakeKeyword("SELECT"):
 		p.selection(Select)
-	case p.takeKeyword("INSERT"):
+	case p.TakeKeyword("INSERT"):
 		p.insertion()
-	case p.takeKeyword("UPDATE"):
+	case p.TakeKeyword("UPDATE"):
 		p.updating()
-	case p.takeKeyword("DELETE"):
+	case p.TakeKeyword("DELETE"):
 		p.deletion()
-	case p.takeKeyword("FROM"):
+	case p.TakeKeyword("FROM"):
 		p.updatingFrom()
-	case p.next().isKeyword("IS") && !isKeyword(p.peek()):
+	case p.Next().IsKeyword("IS") && !isKeyword(p.Peek()):
 		operand := p.operand()
-		p.take()
+		p.Take()
 		p.is(operand)
 		p.refuse(attribute.Invalid("Unsupported operation: IsType"))
-	case p.takeKeyword("EXISTS"):
+	case p.TakeKeyword("EXISTS"):
 		p.expect("(")
 		p.expectKeyword("SELECT")
 		p.selection(Check)
@@ -70,8 +71,8 @@ func Parse(text string) (*Statement, error) {
 	default:
 		p.refuse(malformed("Expected data manipulation"))
 	}
-	p.takeSymbol(";")
-	if p.peek().kind != endToken {
+	p.TakeSymbol(";")
+	if p.Peek().Kind != tokens.End {
 		p.refuse(malformed(leftOver))
 	}
 	if p.err != nil {
@@ -89,26 +90,26 @@ func malformed(format string, args ...any) error {
 func (p *parser) refuse(err error) {
 	if p.err == nil && err != nil {
 		p.err = err
-		p.at = len(p.tokens) - 1
+		p.TakeAll()
 	}
 }
 
 // fail refuses the current token.
 func (p *parser) fail() {
-	switch t := p.peek(); {
-	case t.kind == endToken:
+	switch t := p.Peek(); {
+	case t.Kind == tokens.End:
 		p.refuse(malformed("Unexpected end of statement"))
-	case t.kind == wordToken && isKeyword(t):
+	case t.Kind == tokens.Word && isKeyword(t):
 		p.refuse(malformed("Unexpected keyword"))
 	default:
-		p.refuse(malformed("Unexpected token: %s", t.text))
+		p.refuse(malformed("Unexpected token: %s", t.Text))
 	}
 }
 
 // noTerm refuses the current token, where a term should begin.
 func (p *parser) noTerm() {
-	switch t := p.peek(); {
-	case slices.ContainsFunc([]string{"IS", "LIKE", "IN", "BETWEEN", "AND", "OR"}, t.isKeyword), comparator(t) != 0:
+	switch t := p.Peek(); {
+	case slices.ContainsFunc([]string{"IS", "LIKE", "IN", "BETWEEN", "AND", "OR"}, t.IsKeyword), comparator(t) != 0:
 		p.refuse(malformed("Unexpected operator"))
 	case isKeyword(t):
 		p.refuse(malformed("Unexpected keyword"))
@@ -119,81 +120,53 @@ func (p *parser) noTerm() {
 
 // expectRight refuses the end of the statement behind an operator.
 func (p *parser) expectRight() {
-	if p.peek().kind == endToken || p.peek().is(";") {
+	if p.Peek().Kind == tokens.End || p.Peek().Is(";") {
 		p.refuse(malformed("Missing right-hand side expression of infix operator"))
 	}
 }
 
 // position is where the token stands, as messages have it: the line, the column and a length, in characters.
-func (p *parser) position(t token) string {
-	before := p.text[:t.at]
+func (p *parser) position(t tokens.Token) string {
+	before := p.text[:t.Start]
 	column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
-	return fmt.Sprintf("%d:%d:%d", strings.Count(before, "\n")+1, column, utf8.RuneCountInString(t.text))
+	return fmt.Sprintf("%d:%d:%d", strings.Count(before, "\n")+1, column, utf8.RuneCountInString(t.Text))
 }
 
 // isKeyword tells whether a word is part of the grammar and so a name only in quotes.
-func isKeyword(t token) bool {
+func isKeyword(t tokens.Token) bool {
 	return slices.ContainsFunc([]string{
 		"SELECT", "FROM", "WHERE", "ORDER", "BY", "INSERT", "INTO", "VALUE", "VALUES", "UPDATE", "SET", "REMOVE", "DELETE",
 		"RETURNING", "AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "MISSING", "TRUE", "FALSE", "EXISTS", "AS", "LIKE",
-	}, t.isKeyword)
-}
-
-func (p *parser) peek() token { return p.tokens[p.at] }
-
-// next is the token after the current one.
-func (p *parser) next() token { return p.tokens[min(p.at+1, len(p.tokens)-1)] }
-
-// take passes over the current token; the end of the text is never passed.
-func (p *parser) take() token {
-	t := p.tokens[p.at]
-	p.at = min(p.at+1, len(p.tokens)-1)
-	return t
-}
-
-func (p *parser) takeSymbol(symbol string) bool {
-	if !p.peek().is(symbol) {
-		return false
-	}
-	p.take()
-	return true
-}
-
-func (p *parser) takeKeyword(keyword string) bool {
-	if !p.peek().isKeyword(keyword) {
-		return false
-	}
-	p.take()
-	return true
+	}, t.IsKeyword)
 }
 
 func (p *parser) expect(symbol string) {
-	if !p.takeSymbol(symbol) {
+	if !p.TakeSymbol(symbol) {
 		p.fail()
 	}
 }
 
 func (p *parser) expectKeyword(keyword string) {
-	if !p.takeKeyword(keyword) {
+	if !p.TakeKeyword(keyword) {
 		p.fail()
 	}
 }
 
 func (p *parser) selection(verb Verb) {
 	p.statement.Verb = verb
-	if !p.takeSymbol("*") {
+	if !p.TakeSymbol("*") {
 		p.columns()
 	}
 	p.expectKeyword("FROM")
-	if t := p.peek(); t.kind != nameToken && t.kind != wordToken {
+	if t := p.Peek(); t.Kind != tokens.Name && t.Kind != tokens.Word {
 		p.noTerm()
 	}
 	p.table()
 	p.noAlias()
-	if p.takeKeyword("WHERE") {
+	if p.TakeKeyword("WHERE") {
 		p.statement.where = p.condition()
 	}
-	if p.takeKeyword("ORDER") {
+	if p.TakeKeyword("ORDER") {
 		p.expectKeyword("BY")
 		p.order()
 	}
@@ -202,7 +175,7 @@ func (p *parser) selection(verb Verb) {
 func (p *parser) columns() {
 	for {
 		if p.isCall() {
-			p.refuse(attribute.Invalid("Unexpected path component at %s", p.position(p.peek())))
+			p.refuse(attribute.Invalid("Unexpected path component at %s", p.position(p.Peek())))
 		}
 		path := p.path()
 		name := "_" + strconv.Itoa(len(p.statement.columns)+1)
@@ -210,7 +183,7 @@ func (p *parser) columns() {
 			name = last
 		}
 		p.statement.columns = append(p.statement.columns, column{path: path, name: name})
-		if !p.takeSymbol(",") {
+		if !p.TakeSymbol(",") {
 			return
 		}
 	}
@@ -219,11 +192,11 @@ func (p *parser) columns() {
 func (p *parser) order() {
 	for {
 		order := Order{Attribute: p.name()}
-		if !p.takeKeyword("ASC") {
-			order.Descending = p.takeKeyword("DESC")
+		if !p.TakeKeyword("ASC") {
+			order.Descending = p.TakeKeyword("DESC")
 		}
 		p.statement.order = append(p.statement.order, order)
-		if !p.takeSymbol(",") {
+		if !p.TakeSymbol(",") {
 			return
 		}
 	}
@@ -233,13 +206,13 @@ func (p *parser) insertion() {
 	p.statement.Verb = Insert
 	p.expectKeyword("INTO")
 	p.table()
-	if !p.takeKeyword("VALUE") {
+	if !p.TakeKeyword("VALUE") {
 		p.refuse(malformed(leftOver))
 	}
-	if !p.peek().is("{") {
+	if !p.Peek().Is("{") {
 		p.fail()
 	}
-	p.take()
+	p.Take()
 	p.statement.item = p.mapping(func(string) string { return "root" })
 }
 
@@ -258,7 +231,7 @@ func (p *parser) updatingFrom() {
 	p.statement.Verb = Update
 	p.table()
 	p.noAlias()
-	if p.takeKeyword("WHERE") {
+	if p.TakeKeyword("WHERE") {
 		p.statement.where = p.condition()
 	}
 	p.changes()
@@ -266,14 +239,14 @@ func (p *parser) updatingFrom() {
 }
 
 func (p *parser) changes() {
-	for p.err == nil && len(p.statement.actions) == 0 || p.peek().isKeyword("SET") || p.peek().isKeyword("REMOVE") {
+	for p.err == nil && len(p.statement.actions) == 0 || p.Peek().IsKeyword("SET") || p.Peek().IsKeyword("REMOVE") {
 		p.change()
 	}
 }
 
 func (p *parser) change() {
 	verb := expression.Set
-	if p.takeKeyword("REMOVE") {
+	if p.TakeKeyword("REMOVE") {
 		verb = expression.Remove
 	} else {
 		p.expectKeyword("SET")
@@ -289,7 +262,7 @@ func (p *parser) change() {
 			}
 		}
 		p.statement.actions = append(p.statement.actions, action)
-		if !p.takeSymbol(",") {
+		if !p.TakeSymbol(",") {
 			return
 		}
 	}
@@ -297,22 +270,22 @@ func (p *parser) change() {
 
 // isSetFunction tells whether set_add or set_delete is called now.
 func (p *parser) isSetFunction() bool {
-	return p.isCall() && (strings.EqualFold(p.peek().text, "set_add") || strings.EqualFold(p.peek().text, "set_delete"))
+	return p.isCall() && (strings.EqualFold(p.Peek().Text, "set_add") || strings.EqualFold(p.Peek().Text, "set_delete"))
 }
 
 // setFunction reads the call of set_add or set_delete that is assigned to the action's path, which it must name.
 func (p *parser) setFunction(action *expression.Action) {
-	at := p.peek()
+	at := p.Peek()
 	action.Verb = expression.Add
 	name := strings.ToUpper(p.call())
 	if name == "SET_DELETE" {
 		action.Verb = expression.Delete
 	}
-	first := p.peek()
+	first := p.Peek()
 	var operands []expression.Operand
-	for more := !p.takeSymbol(")"); more; {
+	for more := !p.TakeSymbol(")"); more; {
 		operands = append(operands, p.term())
-		if more = p.takeSymbol(","); !more {
+		if more = p.TakeSymbol(","); !more {
 			p.expect(")")
 		}
 	}
@@ -332,26 +305,26 @@ func (p *parser) setFunction(action *expression.Action) {
 func (p *parser) deletion() {
 	p.statement.Verb = Delete
 	p.expectKeyword("FROM")
-	if t := p.peek(); t.kind != nameToken && (t.kind != wordToken || isKeyword(t)) {
+	if t := p.Peek(); t.Kind != tokens.Name && (t.Kind != tokens.Word || isKeyword(t)) {
 		p.refuse(malformed("Expected identifier for simple path"))
 	}
 	p.table()
 	p.noAlias()
-	if p.takeKeyword("WHERE") {
+	if p.TakeKeyword("WHERE") {
 		p.statement.where = p.condition()
 	}
 	p.returning()
 }
 
 func (p *parser) returning() {
-	if !p.takeKeyword("RETURNING") {
+	if !p.TakeKeyword("RETURNING") {
 		return
 	}
-	all := p.takeKeyword("ALL")
+	all := p.TakeKeyword("ALL")
 	if !all {
 		p.expectKeyword("MODIFIED")
 	}
-	old := p.takeKeyword("OLD")
+	old := p.TakeKeyword("OLD")
 	if !old {
 		p.expectKeyword("NEW")
 	}
@@ -380,10 +353,10 @@ func (p *parser) returning() {
 
 func (p *parser) table() {
 	p.statement.Table = p.tableName()
-	if p.takeSymbol(".") {
+	if p.TakeSymbol(".") {
 		p.statement.Index = p.tableName()
 	}
-	if p.peek().is(".") {
+	if p.Peek().Is(".") {
 		p.refuse(attribute.Invalid("A path may contain at most 2 components in the FROM clause"))
 	}
 	if p.statement.Index != "" && p.statement.Verb != Select {
@@ -392,7 +365,7 @@ func (p *parser) table() {
 }
 
 func (p *parser) tableName() string {
-	if t := p.peek(); t.kind == nameToken && t.text == "" {
+	if t := p.Peek(); t.Kind == tokens.Name && t.Text == "" {
 		p.refuse(attribute.Invalid("Path component cannot be an empty string"))
 	}
 	return p.name()
@@ -400,20 +373,20 @@ func (p *parser) tableName() string {
 
 // noAlias refuses another name for the table.
 func (p *parser) noAlias() {
-	if t := p.peek(); t.isKeyword("AS") || t.kind == nameToken || t.kind == wordToken && !isKeyword(t) {
+	if t := p.Peek(); t.IsKeyword("AS") || t.Kind == tokens.Name || t.Kind == tokens.Word && !isKeyword(t) {
 		p.refuse(attribute.Invalid("Aliasing is not supported"))
 	}
 }
 
 // name reads a name, with or without quotes.
 func (p *parser) name() string {
-	t := p.peek()
-	if t.text == "" || t.kind != nameToken && (t.kind != wordToken || isKeyword(t)) {
+	t := p.Peek()
+	if t.Text == "" || t.Kind != tokens.Name && (t.Kind != tokens.Word || isKeyword(t)) {
 		p.fail()
 		return ""
 	}
-	p.take()
-	return t.text
+	p.Take()
+	return t.Text
 }
 
 // joinWords are keywords of joins, which have no part in this grammar.
@@ -423,18 +396,18 @@ func (p *parser) path() expression.Path {
 	path := expression.Path{expression.Member(p.name())}
 	for {
 		switch {
-		case p.takeSymbol("."):
-			if t := p.peek(); isKeyword(t) || slices.ContainsFunc(joinWords, t.isKeyword) {
+		case p.TakeSymbol("."):
+			if t := p.Peek(); isKeyword(t) || slices.ContainsFunc(joinWords, t.IsKeyword) {
 				p.refuse(malformed("Invalid path dot component"))
 			}
 			path = append(path, expression.Member(p.name()))
-		case p.takeSymbol("["):
-			t := p.peek()
-			index, err := strconv.Atoi(t.text)
-			if t.kind != numberToken || err != nil || index > math.MaxInt32 {
+		case p.TakeSymbol("["):
+			t := p.Peek()
+			index, err := strconv.Atoi(t.Text)
+			if t.Kind != tokens.Number || err != nil || index > math.MaxInt32 {
 				p.fail()
 			}
-			p.take()
+			p.Take()
 			p.expect("]")
 			path = append(path, expression.Element(index))
 		default:
@@ -445,36 +418,36 @@ func (p *parser) path() expression.Path {
 
 // value reads a value: a string, number, true, false, null, parameter, list, map or set.
 func (p *parser) value() template {
-	if t := p.peek(); p.isCall() {
-		p.refuse(attribute.Invalid("Unsupported data type: %s under key %s at %s", t.text, p.under, p.position(t)))
+	if t := p.Peek(); p.isCall() {
+		p.refuse(attribute.Invalid("Unsupported data type: %s under key %s at %s", t.Text, p.under, p.position(t)))
 	}
-	start := p.at
-	t := p.take()
+	start := p.Position()
+	t := p.Take()
 	switch {
-	case t.kind == stringToken:
-		return constant(attribute.String(t.text))
-	case t.kind == numberToken:
-		return p.number(t.text)
-	case t.is("-") && p.peek().kind == numberToken:
-		return p.number("-" + p.take().text)
-	case t.isKeyword("TRUE"), t.isKeyword("FALSE"):
-		return constant(attribute.Boolean(t.isKeyword("TRUE")))
-	case t.isKeyword("NULL"):
+	case t.Kind == tokens.String:
+		return constant(attribute.String(t.Text))
+	case t.Kind == tokens.Number:
+		return p.number(t.Text)
+	case t.Is("-") && p.Peek().Kind == tokens.Number:
+		return p.number("-" + p.Take().Text)
+	case t.IsKeyword("TRUE"), t.IsKeyword("FALSE"):
+		return constant(attribute.Boolean(t.IsKeyword("TRUE")))
+	case t.IsKeyword("NULL"):
 		return constant(attribute.Null())
-	case t.is("?"):
+	case t.Is("?"):
 		p.statement.Parameters++
 		return parameter(p.statement.Parameters - 1)
-	case t.is("["):
+	case t.Is("["):
 		members := p.members("]")
 		return p.fold(listTemplate(members), members)
-	case t.is("<<"):
+	case t.Is("<<"):
 		members := p.members(">>")
 		return p.fold(setTemplate(members), members)
-	case t.is("{"):
+	case t.Is("{"):
 		under := p.under
 		return p.mapping(func(name string) string { return under + "." + name })
 	}
-	p.at = start
+	p.Reset(start)
 	p.noTerm()
 	return constant{}
 }
@@ -496,7 +469,7 @@ func (p *parser) fold(t template, members []template) template {
 // members reads values up to the closing bracket.
 func (p *parser) members(closing string) []template {
 	var members []template
-	if p.takeSymbol(closing) {
+	if p.TakeSymbol(closing) {
 		return nil
 	}
 	under := p.under
@@ -504,7 +477,7 @@ func (p *parser) members(closing string) []template {
 	for {
 		p.under = under + "[" + strconv.Itoa(len(members)) + "]"
 		members = append(members, p.value())
-		if !p.takeSymbol(",") {
+		if !p.TakeSymbol(",") {
 			p.expect(closing)
 			return members
 		}
@@ -517,20 +490,20 @@ func (p *parser) mapping(under func(name string) string) template {
 	defer func() { p.under = around }()
 	var pairs mapTemplate
 	var members []template
-	for !p.takeSymbol("}") {
+	for !p.TakeSymbol("}") {
 		if len(pairs) > 0 {
 			p.expect(",")
 		}
-		key := p.peek()
-		if key.kind != stringToken {
+		key := p.Peek()
+		if key.Kind != tokens.String {
 			p.fail()
 			break
 		}
-		p.take()
+		p.Take()
 		p.expect(":")
-		p.under = under(key.text)
+		p.under = under(key.Text)
 		member := p.value()
-		pairs = append(pairs, memberTemplate{name: key.text, member: member})
+		pairs = append(pairs, memberTemplate{name: key.Text, member: member})
 		members = append(members, member)
 	}
 	return p.fold(pairs, members)
@@ -550,12 +523,12 @@ func (p *parser) valueOperand() expression.Operand {
 
 // isCall tells whether a function's name and its parenthesis come now.
 func (p *parser) isCall() bool {
-	return p.peek().kind == wordToken && p.next().is("(") && !isKeyword(p.peek())
+	return p.Peek().Kind == tokens.Word && p.Next().Is("(") && !isKeyword(p.Peek())
 }
 
 // call passes over a function's name, which is not case-sensitive, and its parenthesis.
 func (p *parser) call() string {
-	name := p.take().text
-	p.take()
+	name := p.Take().Text
+	p.Take()
 	return strings.ToLower(name)
 }
