@@ -12,38 +12,22 @@ import (
 
 const maxStatements = 25
 
-type batchExecuteStatementInput struct {
-	statements   []*statementInput
-	showCapacity *string
-}
-
-func (in *batchExecuteStatementInput) read(name string, r *decoder) {
-	switch name {
-	case "Statements":
-		in.statements = r.statements("BatchStatementRequest")
-	case "ReturnConsumedCapacity":
-		in.showCapacity = r.text()
-	default:
-		r.skip()
-	}
-}
-
-// batchStatement is one statement of a batch and what became of it.
-type batchStatement struct {
-	in    *statementInput
-	bound *partiql.Bound
-	table *table
-	// target is the item that is read or changed; filter further conditions of a SELECT.
-	target *change
-	filter func(attribute.Item) bool
-	done   outcome
-	used   consumption
-	item   attribute.Item
-	err    error
-}
-
-// batchExecuteStatement runs statements each on its own: one that fails leaves the others alone. Those that write are
-// committed together, which is what makes them cheap.
+// batchExecuteStatement runs up to 25 PartiQL statements. A statement that fails has an error in the
+// response and leaves the others alone.
+//
+// It checks, in this order:
+//  1. the model: the number of statements, the parameters of each, ReturnConsumedCapacity
+//  2. for each statement: its syntax and parameters
+//  3. that the statements without an error do not both read and write
+//  4. for each statement: the table, and that it names one item by its primary key. EXISTS is
+//     refused.
+//  5. that no item is given twice
+//  6. for each statement: the throughput, the condition and the updated item
+//
+// 1, 3 and 5 refuse the whole request. Other than in the service, all statements that write are
+// committed together.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchExecuteStatement.html
 func (e *Engine) batchExecuteStatement(c *call) error {
 	var in batchExecuteStatementInput
 	if err := decode(c.body, in.read); err != nil {
@@ -78,6 +62,44 @@ func (e *Engine) batchExecuteStatement(c *call) error {
 	c.failStatements(batch, true)
 	c.respondBatch(batch, in.showCapacity)
 	return nil
+}
+
+func (e *Engine) batchExecuteStatementTargets(c *call) []target {
+	var in batchExecuteStatementInput
+	if decode(c.body, in.read) != nil {
+		return nil
+	}
+	return e.statementTarget(in.statements)
+}
+
+type batchExecuteStatementInput struct {
+	statements   []*statementInput
+	showCapacity *string
+}
+
+func (in *batchExecuteStatementInput) read(name string, r *decoder) {
+	switch name {
+	case "Statements":
+		in.statements = r.statements("BatchStatementRequest")
+	case "ReturnConsumedCapacity":
+		in.showCapacity = r.text()
+	default:
+		r.skip()
+	}
+}
+
+// batchStatement is one statement of a batch and what became of it.
+type batchStatement struct {
+	in    *statementInput
+	bound *partiql.Bound
+	table *table
+	// target is the item that is read or changed; filter further conditions of a SELECT.
+	target *change
+	filter func(attribute.Item) bool
+	done   outcome
+	used   consumption
+	item   attribute.Item
+	err    error
 }
 
 // checkKinds refuses batches that both read and write.

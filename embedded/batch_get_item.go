@@ -16,6 +16,80 @@ const (
 	maxBatchGetBytes = 16 << 20
 )
 
+// batchGetItem returns up to 100 items by their keys.
+//
+// It checks, in this order:
+//  1. that RequestItems is given
+//  2. the model: the number of tables, their names, ReturnConsumedCapacity, and then for each table
+//     Keys (1 to 100) and AttributesToGet
+//  3. that no table has AttributesToGet if one has ProjectionExpression
+//  4. for each table: that there are names only for an expression, that AttributesToGet names each
+//     attribute once, the values of the keys, and the number of keys so far, at most 100
+//  5. for each table: the placeholders and the projection
+//  6. the tables
+//  7. for each table: the keys against the key schema, and that none is given twice
+//  8. the throughput of each item
+//
+// Tables come in the order of their names. Keys come back in UnprocessedKeys if their items do not
+// fit into 16 MB, if they are throttled, or by a fault. If no key is read and one is throttled, the
+// request is refused.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
+func (e *Engine) batchGetItem(c *call) error {
+	var in batchGetItemInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	projectors := map[string]projector{}
+	for _, name := range in.names() {
+		p, err := in.tables[name].bindProjection(e)
+		if err != nil {
+			return err
+		}
+		projectors[name] = p
+	}
+	tables, release, err := e.sharedAll(in.names())
+	if err != nil {
+		return err
+	}
+	defer release()
+	for _, name := range in.names() {
+		if err := tables[name].checkDistinctKeys(in.tables[name].keys); err != nil {
+			return err
+		}
+	}
+	b := &batchGet{engine: e, call: c, in: &in, tables: tables, unprocessed: map[string][]attribute.Item{}}
+	c.out = append(c.out, `{"Responses":{`...)
+	for i, name := range in.names() {
+		c.out = separate(c.out, i)
+		c.out = attribute.AppendText(c.out, name)
+		c.out = append(c.out, ":["...)
+		if c.out, err = b.appendItems(c.out, name, projectors[name]); err != nil {
+			return err
+		}
+		c.out = append(c.out, ']')
+	}
+	c.out = append(c.out, '}')
+	return b.finish(c)
+}
+
+func (e *Engine) batchGetItemTargets(c *call) []target {
+	var in batchGetItemInput
+	if decode(c.body, in.read) != nil {
+		return nil
+	}
+	var targets []target
+	for _, name := range in.names() {
+		for _, key := range in.tables[name].keys {
+			targets = append(targets, e.itemTarget(&name, key.item).asRead(in.tables[name].consistent))
+		}
+	}
+	return targets
+}
+
 // keysInput is what a BatchGetItem wants of one table.
 type keysInput struct {
 	projectionInput
@@ -167,47 +241,6 @@ type batchGet struct {
 	// done counts the keys that were looked up; throttled is why the last one was not, if it was throttled.
 	done      int
 	throttled error
-}
-
-func (e *Engine) batchGetItem(c *call) error {
-	var in batchGetItemInput
-	if err := decode(c.body, in.read); err != nil {
-		return err
-	}
-	if err := in.check(); err != nil {
-		return err
-	}
-	projectors := map[string]projector{}
-	for _, name := range in.names() {
-		p, err := in.tables[name].bindProjection(e)
-		if err != nil {
-			return err
-		}
-		projectors[name] = p
-	}
-	tables, release, err := e.sharedAll(in.names())
-	if err != nil {
-		return err
-	}
-	defer release()
-	for _, name := range in.names() {
-		if err := tables[name].checkDistinctKeys(in.tables[name].keys); err != nil {
-			return err
-		}
-	}
-	b := &batchGet{engine: e, call: c, in: &in, tables: tables, unprocessed: map[string][]attribute.Item{}}
-	c.out = append(c.out, `{"Responses":{`...)
-	for i, name := range in.names() {
-		c.out = separate(c.out, i)
-		c.out = attribute.AppendText(c.out, name)
-		c.out = append(c.out, ":["...)
-		if c.out, err = b.appendItems(c.out, name, projectors[name]); err != nil {
-			return err
-		}
-		c.out = append(c.out, ']')
-	}
-	c.out = append(c.out, '}')
-	return b.finish(c)
 }
 
 // checkDistinctKeys checks the keys, and that none of them comes twice.

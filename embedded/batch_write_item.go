@@ -12,6 +12,87 @@ import (
 
 const maxBatchWrite = 25
 
+// batchWriteItem puts and deletes up to 25 items.
+//
+// It checks, in this order:
+//  1. that RequestItems is given and not empty
+//  2. the model: ReturnConsumedCapacity, the number of tables, ReturnItemCollectionMetrics
+//  3. the model for each table: its name, the number of requests (1 to 25), and that each put has
+//     an item and each delete a key
+//  4. the number of requests, at most 25
+//  5. for each request: that it is either a put or a delete, its values, and the size of the item,
+//     at most 400 KB
+//  6. the tables
+//  7. for each request: the keys, and that no item is given twice
+//  8. the throughput of each item
+//
+// Tables come in the order of their names. Other than in the service, all items are written in one
+// commit: after a crash either all of them are stored or none. Requests come back in
+// UnprocessedItems if they are throttled, or by a fault. If all are throttled, the request is
+// refused.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchWriteItem.html
+func (e *Engine) batchWriteItem(c *call) error {
+	var in batchWriteItemInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	tables, release, err := e.sharedAll(in.names())
+	if err != nil {
+		return err
+	}
+	defer release()
+	var changes []*change
+	var used []consumption
+	seen := map[string]bool{}
+	for _, name := range in.names() {
+		used = append(used, consumption{table: tables[name]})
+		for _, w := range in.tables[name] {
+			ch, err := tables[name].writeRequestChange(w)
+			if err != nil {
+				return err
+			}
+			if seen[string(ch.storageKey)] {
+				return invalid("Provided list of item keys contains duplicates")
+			}
+			seen[string(ch.storageKey)] = true
+			ch.unprocessed = c.fault.hits(EffectUnprocessed)
+			changes = append(changes, ch)
+		}
+	}
+	if err := e.commitChanges(changes, used); err != nil {
+		return err
+	}
+	c.out = in.appendUnprocessed(append(c.out, `{"UnprocessedItems":`...), changes)
+	if err := e.appendAllMetrics(c, changes, in.showMetrics); err != nil {
+		return err
+	}
+	c.appendCapacities(used, in.showCapacity)
+	c.out = append(c.out, '}')
+	return nil
+}
+
+func (e *Engine) batchWriteItemTargets(c *call) []target {
+	var in batchWriteItemInput
+	if decode(c.body, in.read) != nil {
+		return nil
+	}
+	var targets []target
+	for _, name := range in.names() {
+		for _, w := range in.tables[name] {
+			item := w.item.item
+			if w.deletes {
+				item = w.key.item
+			}
+			targets = append(targets, e.itemTarget(&name, item))
+		}
+	}
+	return targets
+}
+
 // writeRequest is one put or delete of a BatchWriteItem.
 type writeRequest struct {
 	item, key itemParameter
@@ -159,50 +240,6 @@ func (in *batchWriteItemInput) checkRequests() error {
 			}
 		}
 	}
-	return nil
-}
-
-// batchWriteItem puts and deletes items, all in one commit.
-func (e *Engine) batchWriteItem(c *call) error {
-	var in batchWriteItemInput
-	if err := decode(c.body, in.read); err != nil {
-		return err
-	}
-	if err := in.check(); err != nil {
-		return err
-	}
-	tables, release, err := e.sharedAll(in.names())
-	if err != nil {
-		return err
-	}
-	defer release()
-	var changes []*change
-	var used []consumption
-	seen := map[string]bool{}
-	for _, name := range in.names() {
-		used = append(used, consumption{table: tables[name]})
-		for _, w := range in.tables[name] {
-			ch, err := tables[name].writeRequestChange(w)
-			if err != nil {
-				return err
-			}
-			if seen[string(ch.storageKey)] {
-				return invalid("Provided list of item keys contains duplicates")
-			}
-			seen[string(ch.storageKey)] = true
-			ch.unprocessed = c.fault.hits(EffectUnprocessed)
-			changes = append(changes, ch)
-		}
-	}
-	if err := e.commitChanges(changes, used); err != nil {
-		return err
-	}
-	c.out = in.appendUnprocessed(append(c.out, `{"UnprocessedItems":`...), changes)
-	if err := e.appendAllMetrics(c, changes, in.showMetrics); err != nil {
-		return err
-	}
-	c.appendCapacities(used, in.showCapacity)
-	c.out = append(c.out, '}')
 	return nil
 }
 

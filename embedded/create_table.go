@@ -13,6 +13,56 @@ const (
 	maxIncluded = 100
 )
 
+// createTable makes a table. The table can be used at once, although the response has the status
+// CREATING, as in the service.
+//
+// It checks, in this order:
+//  1. that TableName is given
+//  2. the model
+//  3. the throughput against the billing mode
+//  4. StreamSpecification, which has no other effect
+//  5. the attribute definitions, the key schema, the local and then the global indexes, and that
+//     keys use all definitions
+//  6. the tags
+//  7. that there is no table of the name
+//
+// SSESpecification and OnDemandThroughput are stored and shown, and have no effect. Streams,
+// ResourcePolicy and WarmThroughput are ignored.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
+func (e *Engine) createTable(c *call) error {
+	var in createTableInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	s, err := in.schema()
+	if err != nil {
+		return err
+	}
+	s.CreatedAt = e.now().UnixMilli()
+	s.UUID = newUUID()
+	if s.Billing == billingOnDemand {
+		s.OnDemandAt = s.CreatedAt
+	}
+
+	e.tablesLock.Lock()
+	defer e.tablesLock.Unlock()
+	if e.tables[s.Name] != nil {
+		return inUse("Table already exists: " + s.Name)
+	}
+	s.ID = e.nextTable
+	if err := e.saveSchema(s); err != nil {
+		return err
+	}
+	e.nextTable++
+	t := e.newTable(s)
+	e.tables[s.Name] = t
+	return c.respond(object{"TableDescription": t.describe(statusCreating)})
+}
+
 type createTableInput struct {
 	tableName  *string
 	attributes []attributeParameter
@@ -87,40 +137,6 @@ func managedName(name *string) error {
 		return invalid("TableName must be at least 3 characters long and at most 255 characters long")
 	}
 	return nil
-}
-
-// createTable makes a table, which can be used at once although its answer says CREATING, as DynamoDB's does.
-func (e *Engine) createTable(c *call) error {
-	var in createTableInput
-	if err := decode(c.body, in.read); err != nil {
-		return err
-	}
-	if err := in.check(); err != nil {
-		return err
-	}
-	s, err := in.schema()
-	if err != nil {
-		return err
-	}
-	s.CreatedAt = e.now().UnixMilli()
-	s.UUID = newUUID()
-	if s.Billing == billingOnDemand {
-		s.OnDemandAt = s.CreatedAt
-	}
-
-	e.tablesLock.Lock()
-	defer e.tablesLock.Unlock()
-	if e.tables[s.Name] != nil {
-		return inUse("Table already exists: " + s.Name)
-	}
-	s.ID = e.nextTable
-	if err := e.saveSchema(s); err != nil {
-		return err
-	}
-	e.nextTable++
-	t := e.newTable(s)
-	e.tables[s.Name] = t
-	return c.respond(object{"TableDescription": t.describe(statusCreating)})
 }
 
 func newUUID() string {

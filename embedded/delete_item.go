@@ -2,65 +2,47 @@ package embedded
 
 import "github.com/dynajournal/dynajournal/embedded/internal/attribute"
 
-type deleteItemInput struct {
-	writeInput
-
-	key itemParameter
-}
-
-func (in *deleteItemInput) read(name string, r *decoder) {
-	if name == "Key" {
-		in.key = r.item()
-		return
-	}
-	in.writeInput.read(name, r)
-}
-
-func (in *deleteItemInput) check() error {
-	var c constraints
-	in.constrain(&c, "key", in.key)
-	if err := c.err(); err != nil {
-		return err
-	}
-	if err := in.checkParameters([]parameter{{"ConditionExpression", has(in.condition)}}); err != nil {
-		return err
-	}
-	if in.key.invalid != nil {
-		return in.key.invalid
-	}
-	return in.checkReturnValues()
-}
-
+// deleteItem removes the item with a key. There need not be one.
+//
+// It checks, in this order:
+//  1. the model. A request with a key and an empty table name is refused for the name alone.
+//  2. that legacy parameters (Expected, ConditionalOperator) and expressions are not mixed,
+//     and that there are names and values only for expressions
+//  3. the values of the key
+//  4. that ReturnValues is NONE or ALL_OLD
+//  5. the placeholders and the condition
+//  6. the table
+//  7. the key against the key schema
+//  8. the throughput
+//  9. the condition against the stored item
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
 func (e *Engine) deleteItem(c *call) error {
-	var in deleteItemInput
-	if err := decode(c.body, in.read); err != nil {
-		return err
-	}
-	if err := in.check(); err != nil {
-		return asModelViolation(err)
-	}
-	condition, err := in.bindCondition(e)
-	if err != nil {
-		return asModelViolation(err)
-	}
-	t, err := e.shared(*in.tableName)
+	in := wholeInput{member: "Key"}
+	condition, err := in.prepare(e, c)
 	if err != nil {
 		return err
 	}
-	defer t.lock.RUnlock()
-	ch, err := t.deleteChange(in.key.item)
-	if err != nil {
-		return err
-	}
-	return e.write(c, ch, condition, &in.writeInput, nil)
+	return e.writeItem(c, &in.writeInput, condition, nil, func(t *table) (*change, error) {
+		return t.deleteChange(in.item.item)
+	})
 }
 
-// deleting is the change that removes the item with the key.
+func (e *Engine) deleteItemTargets(c *call) []target {
+	return (&wholeInput{member: "Key"}).targets(e, c)
+}
+
+// deleteChange returns the change that removes the item with the key.
 func (t *table) deleteChange(key attribute.Item) (*change, error) {
 	if err := t.checkKey(key); err != nil {
 		return nil, err
 	}
 	ch := newChange(t, key)
-	ch.apply = func(attribute.Item) (attribute.Item, error) { return nil, nil } //nolint:nilnil // no item is the aim
+	ch.apply = removeItem
 	return ch, nil
+}
+
+// removeItem is the apply function of changes that remove an item.
+func removeItem(attribute.Item) (attribute.Item, error) {
+	return nil, nil //nolint:nilnil // no item is the aim
 }

@@ -2,6 +2,16 @@ package embedded
 
 import "fmt"
 
+// deleteTable drops a table with its items and indexes, at once, although the response has the
+// status DELETING.
+//
+// It checks, in this order:
+//  1. that TableName is given, its length, and the model
+//  2. the table
+//  3. that the table is not protected against deletion
+//  4. that no index is backfilled
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteTable.html
 func (e *Engine) deleteTable(c *call) error {
 	name, err := c.decodeTable()
 	if err != nil {

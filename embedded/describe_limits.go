@@ -1,6 +1,9 @@
 package embedded
 
-// describeLimits answers with DynamoDB's default quotas, which this engine does not impose.
+// describeLimits returns the default quotas of the service, which the engine does not enforce. It
+// checks nothing.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeLimits.html
 func (e *Engine) describeLimits(c *call) error {
 	if err := decode(c.body, func(_ string, r *decoder) { r.skip() }); err != nil {
 		return err

@@ -1,5 +1,10 @@
 package embedded
 
+// describeTimeToLive returns the attribute by which items of a table expire, if they do.
+//
+// It checks the model and then the table.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTimeToLive.html
 func (e *Engine) describeTimeToLive(c *call) error {
 	var in tableInput
 	if err := decode(c.body, in.read); err != nil {

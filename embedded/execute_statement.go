@@ -2,37 +2,25 @@ package embedded
 
 import "github.com/dynajournal/dynajournal/embedded/internal/attribute"
 
-type executeStatementInput struct {
-	statementInput
-
-	limit        *int64
-	token        *string
-	showCapacity *string
-}
-
-func (in *executeStatementInput) read(name string, r *decoder) {
-	switch name {
-	case "Limit":
-		in.limit = r.integer("Integer")
-	case "NextToken":
-		in.token = r.text()
-	case "ReturnConsumedCapacity":
-		in.showCapacity = r.text()
-	default:
-		if !in.statementInput.read(name, r) {
-			r.skip()
-		}
-	}
-}
-
-func (in *executeStatementInput) check() error {
-	var c constraints
-	in.constrain(&c, "")
-	c.atLeast(in.limit, "limit", 1)
-	c.consumedCapacity(in.showCapacity)
-	return c.err()
-}
-
+// executeStatement runs one PartiQL statement.
+//
+// It checks, in this order:
+//  1. the model: Statement (1 to 8,192 bytes), Parameters, ReturnValuesOnConditionCheckFailure,
+//     Limit, ReturnConsumedCapacity
+//  2. the syntax of the statement
+//  3. the parameters: their values, and that there is one for each question mark
+//  4. the table
+//  5. for SELECT: the index, the WHERE clause against the key schema, the attributes that the index
+//     projects, the sizes of the key values, and NextToken, which must belong to the same statement
+//     and parameters
+//  6. for other statements: that there is no index, that the WHERE clause names the primary key, and
+//     the keys
+//  7. the throughput: for SELECT after the page is read
+//  8. for other statements: the condition against the stored item, and the updated item
+//
+// A SELECT whose WHERE clause names a partition key is a query, any other one a scan.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteStatement.html
 func (e *Engine) executeStatement(c *call) error {
 	var in executeStatementInput
 	if err := decode(c.body, in.read); err != nil {
@@ -75,6 +63,45 @@ func (e *Engine) executeStatement(c *call) error {
 	c.appendCapacity(&used, in.showCapacity)
 	c.out = append(c.out, '}')
 	return nil
+}
+
+func (e *Engine) executeStatementTargets(c *call) []target {
+	var in executeStatementInput
+	if decode(c.body, in.read) != nil {
+		return nil
+	}
+	return e.statementTarget([]*statementInput{&in.statementInput})
+}
+
+type executeStatementInput struct {
+	statementInput
+
+	limit        *int64
+	token        *string
+	showCapacity *string
+}
+
+func (in *executeStatementInput) read(name string, r *decoder) {
+	switch name {
+	case "Limit":
+		in.limit = r.integer("Integer")
+	case "NextToken":
+		in.token = r.text()
+	case "ReturnConsumedCapacity":
+		in.showCapacity = r.text()
+	default:
+		if !in.statementInput.read(name, r) {
+			r.skip()
+		}
+	}
+}
+
+func (in *executeStatementInput) check() error {
+	var c constraints
+	in.constrain(&c, "")
+	c.atLeast(in.limit, "limit", 1)
+	c.consumedCapacity(in.showCapacity)
+	return c.err()
 }
 
 func (e *Engine) respondSelection(c *call, s *selection, in *executeStatementInput) error {

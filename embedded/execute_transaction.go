@@ -5,38 +5,24 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/partiql"
 )
 
-type executeTransactionInput struct {
-	statements   []*statementInput
-	raw          []byte
-	token        *string
-	showCapacity *string
-}
-
-func (in *executeTransactionInput) read(name string, r *decoder) {
-	switch name {
-	case "TransactStatements":
-		r.peek()
-		start := r.pos
-		in.statements = r.statements("ParameterizedStatement")
-		in.raw = r.src[start:r.pos]
-	case "ClientRequestToken":
-		in.token = r.text()
-	case "ReturnConsumedCapacity":
-		in.showCapacity = r.text()
-	default:
-		r.skip()
-	}
-}
-
-func (in *executeTransactionInput) check() error {
-	var c constraints
-	c.statements(in.statements, "transactStatements", maxActions)
-	c.token(in.token, "clientRequestToken")
-	c.consumedCapacity(in.showCapacity)
-	return c.err()
-}
-
-// executeTransaction runs statements all or none; all of them read, or all write or check.
+// executeTransaction runs up to 100 PartiQL statements, all or none.
+//
+// It checks, in this order:
+//  1. the model: the number of statements, the parameters of each, ClientRequestToken,
+//     ReturnConsumedCapacity
+//  2. for each statement: its syntax and parameters, and that it has no RETURNING
+//  3. that all statements read, or that all write or check
+//  4. the tables
+//  5. for reads: that each statement names one item of a table by its primary key, that no item is
+//     given twice, and the size of all items, at most 4 MB
+//  6. for writes: the keys of each statement, that no item is given twice, the token, and then
+//     throughput, condition and updated item of each statement, as TransactWriteItems does
+//
+// An error in a statement in 2 and 5, and in the keys of EXISTS in 6, is a ValidationException that
+// names the statement. The keys of other statements, throughput, conditions and updated items
+// cancel the transaction, with a reason for each statement.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ExecuteTransaction.html
 func (e *Engine) executeTransaction(c *call) error {
 	var in executeTransactionInput
 	if err := decode(c.body, in.read); err != nil {
@@ -76,6 +62,49 @@ func (e *Engine) executeTransaction(c *call) error {
 		return e.readStatements(c, bound, tables, &in)
 	}
 	return e.writeStatements(c, bound, tables, &in)
+}
+
+func (e *Engine) executeTransactionTargets(c *call) []target {
+	var in executeTransactionInput
+	if decode(c.body, in.read) != nil {
+		return nil
+	}
+	targets := e.statementTarget(in.statements)
+	for i := range targets {
+		targets[i].reads, targets[i].eventually = false, false
+	}
+	return targets
+}
+
+type executeTransactionInput struct {
+	statements   []*statementInput
+	raw          []byte
+	token        *string
+	showCapacity *string
+}
+
+func (in *executeTransactionInput) read(name string, r *decoder) {
+	switch name {
+	case "TransactStatements":
+		r.peek()
+		start := r.pos
+		in.statements = r.statements("ParameterizedStatement")
+		in.raw = r.src[start:r.pos]
+	case "ClientRequestToken":
+		in.token = r.text()
+	case "ReturnConsumedCapacity":
+		in.showCapacity = r.text()
+	default:
+		r.skip()
+	}
+}
+
+func (in *executeTransactionInput) check() error {
+	var c constraints
+	c.statements(in.statements, "transactStatements", maxActions)
+	c.token(in.token, "clientRequestToken")
+	c.consumedCapacity(in.showCapacity)
+	return c.err()
 }
 
 func (e *Engine) readStatements(c *call, bound []*partiql.Bound, tables map[string]*table, in *executeTransactionInput) error {

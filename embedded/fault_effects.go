@@ -18,22 +18,22 @@ const (
 )
 
 // perform does the request, unless a fault has something else happen.
-func (e *Engine) perform(name string, operation func(*Engine, *call) error, c *call) error {
+func (e *Engine) perform(name string, run func(*Engine, *call) error, c *call) error {
 	if !e.faults.active.Load() {
-		return operation(e, c)
+		return run(e, c)
 	}
-	c.fault = e.faults.match(e.subject(name, c))
+	c.fault = e.faults.match(name, operations[name].targets(e, c))
 	if c.fault == nil {
-		return operation(e, c)
+		return run(e, c)
 	}
 	defer c.fault.stale.release()
 	switch c.fault.Effect {
 	case EffectSlow:
-		return e.slow(name, operation, c)
+		return e.slow(name, run, c)
 	case EffectHang, EffectReset:
 		var err error
 		if c.fault.Applied {
-			err = operation(e, c)
+			err = run(e, c)
 		}
 		if c.fault.Effect == EffectHang {
 			select {
@@ -45,15 +45,15 @@ func (e *Engine) perform(name string, operation func(*Engine, *call) error, c *c
 		return err
 	case EffectTruncated:
 		c.damage = damageTruncated
-		return operation(e, c)
+		return run(e, c)
 	case EffectGarbage:
 		c.damage = damageGarbage
-		return operation(e, c)
+		return run(e, c)
 	case EffectUnprocessed, EffectStatementErrors, EffectStaleRead, EffectIndexLag:
-		return operation(e, c)
+		return run(e, c)
 	}
 	if c.fault.Applied {
-		if err := operation(e, c); err != nil {
+		if err := run(e, c); err != nil {
 			slog.Debug("embedded DynamoDB: a request failed whose answer is a fault", "operation", name, "error", err)
 		}
 	}
@@ -94,10 +94,10 @@ func (s *requestFault) conflict(operation string) error {
 }
 
 // slow does the request late, or answers late. The sleep of a request that is still to be done outlives its client.
-func (e *Engine) slow(name string, operation func(*Engine, *call) error, c *call) error {
+func (e *Engine) slow(name string, run func(*Engine, *call) error, c *call) error {
 	var err error
 	if c.fault.Applied {
-		err = operation(e, c)
+		err = run(e, c)
 	}
 	slept := make(chan error, 1)
 	ctx, wake := context.WithCancel(context.WithoutCancel(c.ctx))
@@ -118,7 +118,7 @@ func (e *Engine) slow(name string, operation func(*Engine, *call) error, c *call
 			return err
 		}
 		if !c.fault.Applied {
-			return operation(e, c)
+			return run(e, c)
 		}
 		return err
 	case <-c.ctx.Done():
@@ -134,7 +134,7 @@ func (e *Engine) slow(name string, operation func(*Engine, *call) error, c *call
 		if <-slept != nil {
 			return
 		}
-		if err := protect(name, func() error { return operation(e, late) }); err != nil {
+		if err := protect(name, func() error { return run(e, late) }); err != nil {
 			slog.Debug("embedded DynamoDB: a late request failed", "operation", name, "error", err)
 		}
 	})

@@ -173,7 +173,7 @@ type requestFault struct {
 }
 
 // aim finds the fault that hits the request, nil if none does.
-func (in *injector) match(s subject) *requestFault {
+func (in *injector) match(operation string, targets []target) *requestFault {
 	in.lock.Lock()
 	defer in.lock.Unlock()
 	now := in.now()
@@ -181,7 +181,7 @@ func (in *injector) match(s subject) *requestFault {
 		active.stale.advance(now)
 	}
 	for _, active := range in.faults {
-		hit, matching := active.targets(s)
+		hit, matching := active.targets(operation, targets)
 		if !matching {
 			continue
 		}
@@ -191,9 +191,9 @@ func (in *injector) match(s subject) *requestFault {
 			continue
 		}
 		active.hit++
-		matched := &requestFault{Fault: active.Fault, random: random, hit: hit, targets: len(s.targets), stale: active.stale.stateAt(now)}
+		matched := &requestFault{Fault: active.Fault, random: random, hit: hit, targets: len(targets), stale: active.stale.stateAt(now)}
 		matched.chooseTargets()
-		in.record(matched, s, now)
+		in.record(matched, operation, targets, now)
 		return matched
 	}
 	return nil
@@ -232,11 +232,11 @@ func (s *requestFault) hits(effect Effect) bool {
 	return found
 }
 
-func (in *injector) record(matched *requestFault, s subject, now time.Time) {
+func (in *injector) record(matched *requestFault, operation string, targets []target, now time.Time) {
 	in.count++
-	injection := Injection{Number: in.count, Fault: matched.Fault, At: now, Operation: s.operation, Items: matched.hit}
+	injection := Injection{Number: in.count, Fault: matched.Fault, At: now, Operation: operation, Items: matched.hit}
 	if len(matched.hit) > 0 {
-		first := s.targets[matched.hit[0]]
+		first := targets[matched.hit[0]]
 		injection.Table, injection.Key = first.table, first.key
 	}
 	if len(in.injected) == keptInjections {

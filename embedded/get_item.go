@@ -2,6 +2,70 @@ package embedded
 
 import "fmt"
 
+// getItem returns the item with a key.
+//
+// It checks, in this order:
+//  1. the model
+//  2. that AttributesToGet and ProjectionExpression are not mixed, and that there are names only
+//     for an expression
+//  3. the values of the key
+//  4. that AttributesToGet names each attribute once
+//  5. the placeholders and the projection
+//  6. the table
+//  7. the key against the key schema
+//  8. the throughput
+//
+// Every read sees all writes that were acknowledged before it. Without ConsistentRead it only
+// consumes less, and faults can answer it from a past state.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
+func (e *Engine) getItem(c *call) error {
+	var in getItemInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	project, err := in.bindProjection(e)
+	if err != nil {
+		return err
+	}
+	t, err := e.shared(*in.tableName)
+	if err != nil {
+		return err
+	}
+	defer t.lock.RUnlock()
+	if err := t.checkKey(in.key.item); err != nil {
+		return err
+	}
+	key := takeBuffer()
+	defer giveBuffer(key)
+	*key = t.appendItemKey((*key)[:0], in.key.item)
+	var size int
+	c.out, size, _, err = appendItemAt(append(c.out, '{'), `"Item":`, c.reader(e, t, or(in.consistent, false)), *key, project)
+	if err != nil {
+		return fmt.Errorf("reading from %s: %w", t.Name, err)
+	}
+	if err := t.takeRead(nil, *key, readUnits(size, or(in.consistent, false))); err != nil {
+		return err
+	}
+	used := consumption{table: t}
+	used.addRead(nil, readUnits(size, or(in.consistent, false)))
+	used.charge()
+	c.appendCapacity(&used, in.showCapacity)
+	c.out = append(c.out, '}')
+	return nil
+}
+
+func (e *Engine) getItemTargets(c *call) []target {
+	var in getItemInput
+	if decode(c.body, in.read) != nil {
+		return nil
+	}
+	return []target{e.itemTarget(in.tableName, in.key.item).asRead(in.consistent)}
+}
+
 type getItemInput struct {
 	tableName    *string
 	key          itemParameter
@@ -41,45 +105,6 @@ func (in *getItemInput) check() error {
 		return in.key.invalid
 	}
 	return uniqueNames(in.attributesToGet)
-}
-
-func (e *Engine) getItem(c *call) error {
-	var in getItemInput
-	if err := decode(c.body, in.read); err != nil {
-		return err
-	}
-	if err := in.check(); err != nil {
-		return err
-	}
-	project, err := in.bindProjection(e)
-	if err != nil {
-		return err
-	}
-	t, err := e.shared(*in.tableName)
-	if err != nil {
-		return err
-	}
-	defer t.lock.RUnlock()
-	if err := t.checkKey(in.key.item); err != nil {
-		return err
-	}
-	key := takeBuffer()
-	defer giveBuffer(key)
-	*key = t.appendItemKey((*key)[:0], in.key.item)
-	var size int
-	c.out, size, _, err = appendItemAt(append(c.out, '{'), `"Item":`, c.reader(e, t, or(in.consistent, false)), *key, project)
-	if err != nil {
-		return fmt.Errorf("reading from %s: %w", t.Name, err)
-	}
-	if err := t.takeRead(nil, *key, readUnits(size, or(in.consistent, false))); err != nil {
-		return err
-	}
-	used := consumption{table: t}
-	used.addRead(nil, readUnits(size, or(in.consistent, false)))
-	used.charge()
-	c.appendCapacity(&used, in.showCapacity)
-	c.out = append(c.out, '}')
-	return nil
 }
 
 // appendCapacity appends the member ConsumedCapacity if it is asked for.

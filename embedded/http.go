@@ -179,7 +179,7 @@ func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *res
 		if in != nil && in.named {
 			response.summary.tables = e.tablesOf(name, c)
 		}
-		return e.perform(name, in.bounded(name, operation), c)
+		return e.perform(name, in.bounded(operation), c)
 	})
 	response.body = c.out
 	if c.reads {

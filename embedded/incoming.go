@@ -25,14 +25,6 @@ const (
 	textMemory  = 32
 )
 
-// pageMemory is what is taken for the answers of operations that can be larger than an item,
-// before they begin: clients that do not take their answers so cannot pile them up. What an answer
-// has more is added when it is known.
-var pageMemory = map[string]int64{
-	"BatchExecuteStatement": 1 << 20, "BatchGetItem": 2 << 20, "ExecuteStatement": 1 << 20, "ExecuteTransaction": 2 << 20,
-	"Query": 1 << 20, "Scan": 1 << 20, "TransactGetItems": 2 << 20,
-}
-
 // incoming is a request that a Server takes in: what its body and answer may take of the server's
 // memory, and how long it may take to arrive. A nil incoming bounds neither; it is that of
 // requests within the process, whose bodies are in memory already, and of servers other than ours.
@@ -139,19 +131,19 @@ func (in *incoming) arrived() error {
 
 // bounded is an operation that takes the memory that it needs. What a hanging request does not do
 // yet takes none.
-func (in *incoming) bounded(name string, operation func(*Engine, *call) error) func(*Engine, *call) error {
+func (in *incoming) bounded(op operation) func(*Engine, *call) error {
 	if in == nil {
-		return operation
+		return op.run
 	}
 	return func(e *Engine, c *call) error {
-		values, page := decodedMemory(c.body), pageMemory[name]
+		values, page := decodedMemory(c.body), op.responseMemory
 		if values > 0 && in.bodyMemory.take(c.ctx, values) != nil {
 			return busy()
 		}
 		if page > 0 && in.responseMemory.take(c.ctx, page) != nil {
 			return busy()
 		}
-		err := operation(e, c)
+		err := op.run(e, c)
 		in.bodyMemory.add(-values)
 		in.responseMemory.add(int64(cap(c.out)) - page)
 		return err

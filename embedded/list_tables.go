@@ -7,30 +7,10 @@ import (
 
 const maxListed = 100
 
-type listTablesInput struct {
-	start *string
-	limit *int64
-}
-
-func (in *listTablesInput) read(name string, r *decoder) {
-	switch name {
-	case "ExclusiveStartTableName":
-		in.start = r.text()
-	case "Limit":
-		in.limit = r.integer("Integer")
-	default:
-		r.skip()
-	}
-}
-
-func (in *listTablesInput) check() error {
-	var c constraints
-	c.name(in.start, "exclusiveStartTableName")
-	c.atLeast(in.limit, "limit", 1)
-	c.atMost(in.limit, "limit", maxListed)
-	return c.err()
-}
-
+// listTables returns the names of the tables, in their order, up to 100 at a time. It checks the
+// model.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTables.html
 func (e *Engine) listTables(c *call) error {
 	var in listTablesInput
 	if err := decode(c.body, in.read); err != nil {
@@ -59,4 +39,28 @@ func (e *Engine) listTables(c *call) error {
 	}
 	response["TableNames"] = names
 	return c.respond(response)
+}
+
+type listTablesInput struct {
+	start *string
+	limit *int64
+}
+
+func (in *listTablesInput) read(name string, r *decoder) {
+	switch name {
+	case "ExclusiveStartTableName":
+		in.start = r.text()
+	case "Limit":
+		in.limit = r.integer("Integer")
+	default:
+		r.skip()
+	}
+}
+
+func (in *listTablesInput) check() error {
+	var c constraints
+	c.name(in.start, "exclusiveStartTableName")
+	c.atLeast(in.limit, "limit", 1)
+	c.atMost(in.limit, "limit", maxListed)
+	return c.err()
 }

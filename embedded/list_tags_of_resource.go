@@ -1,22 +1,14 @@
 package embedded
 
-type listTagsInput struct {
-	arn   *string
-	token *string
-}
-
-func (in *listTagsInput) read(name string, r *decoder) {
-	switch name {
-	case "ResourceArn":
-		in.arn = r.text()
-	case "NextToken":
-		in.token = r.text()
-	default:
-		r.skip()
-	}
-}
-
-// listTagsOfResource answers with all tags at once: there are 50 at most.
+// listTagsOfResource returns the tags of a table, all at once, as a table has at most 50.
+//
+// It checks, in this order:
+//  1. the model
+//  2. that there is no NextToken
+//  3. the ARN
+//  4. the table. A missing one is an AccessDeniedException, as in the service.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ListTagsOfResource.html
 func (e *Engine) listTagsOfResource(c *call) error {
 	var in listTagsInput
 	if err := decode(c.body, in.read); err != nil {
@@ -41,4 +33,20 @@ func (e *Engine) listTagsOfResource(c *call) error {
 	}
 	defer t.lock.RUnlock()
 	return c.respond(object{"Tags": describeTags(t.Tags)})
+}
+
+type listTagsInput struct {
+	arn   *string
+	token *string
+}
+
+func (in *listTagsInput) read(name string, r *decoder) {
+	switch name {
+	case "ResourceArn":
+		in.arn = r.text()
+	case "NextToken":
+		in.token = r.text()
+	default:
+		r.skip()
+	}
 }

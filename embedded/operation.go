@@ -2,46 +2,79 @@ package embedded
 
 import "context"
 
-// call is one request on its way through the engine.
+// call is one request.
 type call struct {
-	ctx context.Context //nolint:containedctx // a call is one request and lives as long as it
-	// host is the one that the client sent the request to.
+	ctx context.Context //nolint:containedctx // a call is one request and ends with it
+	// host is the host that the client sent the request to.
 	host string
 	body []byte
-	// out is the body of the answer, which the operation appends to.
+	// out is the body of the response, to which the operation appends.
 	out []byte
-	// shot is the fault that hits the request, nil if none does, and damage what it does to the answer.
+	// fault is the fault that hits the request, nil for none, and damage is what it does to the
+	// response.
 	fault  *requestFault
 	damage damage
-	// reads reports that the request has read what others may be writing.
+	// reads is set when the request has read what others may be writing.
 	reads bool
 }
 
-// operations is the table of everything that a client can ask for.
-var operations = map[string]func(*Engine, *call) error{
-	"BatchExecuteStatement": (*Engine).batchExecuteStatement,
-	"BatchGetItem":          (*Engine).batchGetItem,
-	"BatchWriteItem":        (*Engine).batchWriteItem,
-	"CreateTable":           (*Engine).createTable,
-	"DeleteItem":            (*Engine).deleteItem,
-	"DeleteTable":           (*Engine).deleteTable,
-	"DescribeEndpoints":     (*Engine).describeEndpoints,
-	"DescribeLimits":        (*Engine).describeLimits,
-	"DescribeTable":         (*Engine).describeTable,
-	"DescribeTimeToLive":    (*Engine).describeTimeToLive,
-	"ExecuteStatement":      (*Engine).executeStatement,
-	"ExecuteTransaction":    (*Engine).executeTransaction,
-	"GetItem":               (*Engine).getItem,
-	"ListTables":            (*Engine).listTables,
-	"ListTagsOfResource":    (*Engine).listTagsOfResource,
-	"PutItem":               (*Engine).putItem,
-	"Query":                 (*Engine).query,
-	"Scan":                  (*Engine).scan,
-	"TagResource":           (*Engine).tagResource,
-	"TransactGetItems":      (*Engine).transactGetItems,
-	"TransactWriteItems":    (*Engine).transactWriteItems,
-	"UntagResource":         (*Engine).untagResource,
-	"UpdateItem":            (*Engine).updateItem,
-	"UpdateTable":           (*Engine).updateTable,
-	"UpdateTimeToLive":      (*Engine).updateTimeToLive,
+// operation is one operation of DynamoDB. The file of an operation begins with the function that
+// runs it. Its comment lists the checks in their order, each of which ends the request with the
+// first error. What all operations have in common:
+//   - The body is decoded first. JSON of the wrong type is a SerializationException, and unknown
+//     parameters are ignored.
+//   - "The model" is the service's model of the parameters: required parameters, enumerations,
+//     lengths, ranges and names. A ValidationException reports up to ten violations together.
+//   - "The placeholders" are ExpressionAttributeNames and ExpressionAttributeValues: their syntax and
+//     values, and that the expressions use all of them.
+//   - A table can be given by its name or its ARN. A missing table is a ResourceNotFoundException.
+//   - With WithThroughput, an operation that reads or writes items can be throttled.
+type operation struct {
+	// run checks the request, performs it, and appends the body of the response.
+	run func(*Engine, *call) error
+	// targets returns the items or the table of the request, for faults and the log. It is called
+	// before the request is checked: a request that can't be read has no targets.
+	targets func(*Engine, *call) []target
+	// responseMemory is how much memory a Server reserves for the response before the operation
+	// begins, 0 where a response is not larger than an item. Clients that do not read their
+	// responses can't use more memory than a Server has. The rest of a larger response is added
+	// when its size is known.
+	responseMemory int64
+}
+
+// operations has every operation by its name.
+var operations = map[string]operation{
+	"BatchExecuteStatement": {
+		run: (*Engine).batchExecuteStatement, targets: (*Engine).batchExecuteStatementTargets, responseMemory: 1 << 20,
+	},
+	"BatchGetItem":       {run: (*Engine).batchGetItem, targets: (*Engine).batchGetItemTargets, responseMemory: 2 << 20},
+	"BatchWriteItem":     {run: (*Engine).batchWriteItem, targets: (*Engine).batchWriteItemTargets},
+	"CreateTable":        {run: (*Engine).createTable, targets: (*Engine).tableTargets},
+	"DeleteItem":         {run: (*Engine).deleteItem, targets: (*Engine).deleteItemTargets},
+	"DeleteTable":        {run: (*Engine).deleteTable, targets: (*Engine).tableTargets},
+	"DescribeEndpoints":  {run: (*Engine).describeEndpoints, targets: (*Engine).tableTargets},
+	"DescribeLimits":     {run: (*Engine).describeLimits, targets: (*Engine).tableTargets},
+	"DescribeTable":      {run: (*Engine).describeTable, targets: (*Engine).tableTargets},
+	"DescribeTimeToLive": {run: (*Engine).describeTimeToLive, targets: (*Engine).tableTargets},
+	"ExecuteStatement": {
+		run: (*Engine).executeStatement, targets: (*Engine).executeStatementTargets, responseMemory: 1 << 20,
+	},
+	"ExecuteTransaction": {
+		run: (*Engine).executeTransaction, targets: (*Engine).executeTransactionTargets, responseMemory: 2 << 20,
+	},
+	"GetItem":            {run: (*Engine).getItem, targets: (*Engine).getItemTargets},
+	"ListTables":         {run: (*Engine).listTables, targets: (*Engine).tableTargets},
+	"ListTagsOfResource": {run: (*Engine).listTagsOfResource, targets: (*Engine).tableTargets},
+	"PutItem":            {run: (*Engine).putItem, targets: (*Engine).putItemTargets},
+	"Query":              {run: (*Engine).query, targets: (*Engine).queryTargets, responseMemory: 1 << 20},
+	"Scan":               {run: (*Engine).scan, targets: (*Engine).scanTargets, responseMemory: 1 << 20},
+	"TagResource":        {run: (*Engine).tagResource, targets: (*Engine).tableTargets},
+	"TransactGetItems": {
+		run: (*Engine).transactGetItems, targets: (*Engine).transactGetItemsTargets, responseMemory: 2 << 20,
+	},
+	"TransactWriteItems": {run: (*Engine).transactWriteItems, targets: (*Engine).transactWriteItemsTargets},
+	"UntagResource":      {run: (*Engine).untagResource, targets: (*Engine).tableTargets},
+	"UpdateItem":         {run: (*Engine).updateItem, targets: (*Engine).updateItemTargets},
+	"UpdateTable":        {run: (*Engine).updateTable, targets: (*Engine).tableTargets},
+	"UpdateTimeToLive":   {run: (*Engine).updateTimeToLive, targets: (*Engine).tableTargets},
 }

@@ -382,3 +382,17 @@ func (e *Engine) respondPage(c *call, p *pageRead, in *readInput, project projec
 	c.out = append(c.out, '}')
 	return nil
 }
+
+// readTarget is the table or index that is read, without a key.
+func (e *Engine) readTarget(in *readInput) (target, *index, *schema) {
+	t := target{table: tableName(or(in.tableName, ""))}.asRead(in.consistent)
+	s := e.schemaOf(t.table)
+	if s == nil || in.indexName == nil {
+		return t, nil, s
+	}
+	i := s.index(*in.indexName)
+	if i != nil && !i.Local {
+		t.index = i.Name
+	}
+	return t, i, s
+}

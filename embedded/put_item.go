@@ -2,63 +2,41 @@ package embedded
 
 import "github.com/dynajournal/dynajournal/embedded/internal/attribute"
 
-type putItemInput struct {
-	writeInput
-
-	item itemParameter
-}
-
-func (in *putItemInput) read(name string, r *decoder) {
-	if name == "Item" {
-		in.item = r.item()
-		return
-	}
-	in.writeInput.read(name, r)
-}
-
-func (in *putItemInput) check() error {
-	var c constraints
-	in.constrain(&c, "item", in.item)
-	if err := c.err(); err != nil {
-		return err
-	}
-	if err := in.checkParameters([]parameter{{"ConditionExpression", has(in.condition)}}); err != nil {
-		return err
-	}
-	if in.item.invalid != nil {
-		return in.item.invalid
-	}
-	return in.checkReturnValues()
-}
-
+// putItem stores an item, in the place of the item with the same key if there is one.
+//
+// It checks, in this order:
+//  1. the model. A request with an item and an empty table name is refused for the name alone.
+//  2. that legacy parameters (Expected, ConditionalOperator) and expressions are not mixed,
+//     and that there are names and values only for expressions
+//  3. the values of the item
+//  4. that ReturnValues is NONE or ALL_OLD
+//  5. the placeholders and the condition
+//  6. the size of the item, at most 400 KB
+//  7. the table
+//  8. the attributes of the primary key and of index keys: types, sizes, and that none is empty
+//  9. the throughput
+//  10. the condition against the stored item
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
 func (e *Engine) putItem(c *call) error {
-	var in putItemInput
-	if err := decode(c.body, in.read); err != nil {
-		return err
-	}
-	if err := in.check(); err != nil {
-		return asModelViolation(err)
-	}
-	condition, err := in.bindCondition(e)
+	in := wholeInput{member: "Item"}
+	condition, err := in.prepare(e, c)
 	if err != nil {
-		return asModelViolation(err)
+		return err
 	}
 	if in.item.item.Size() > maxItem {
 		return invalid(itemTooLarge)
 	}
-	t, err := e.shared(*in.tableName)
-	if err != nil {
-		return err
-	}
-	defer t.lock.RUnlock()
-	ch, err := t.putChange(in.item.item)
-	if err != nil {
-		return err
-	}
-	return e.write(c, ch, condition, &in.writeInput, nil)
+	return e.writeItem(c, &in.writeInput, condition, nil, func(t *table) (*change, error) {
+		return t.putChange(in.item.item)
+	})
 }
 
-// putting is the change that puts the item in the place of the one there is.
+func (e *Engine) putItemTargets(c *call) []target {
+	return (&wholeInput{member: "Item"}).targets(e, c)
+}
+
+// putChange returns the change that stores the item in the place of the one with its key.
 func (t *table) putChange(item attribute.Item) (*change, error) {
 	if err := t.checkItemKeys(item); err != nil {
 		return nil, err

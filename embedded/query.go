@@ -9,6 +9,96 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/legacyparams"
 )
 
+// query returns the items of one partition key in the order of their sort keys.
+//
+// It checks, in this order:
+//  1. ConditionalOperator, whose violation is reported alone beside several conditions in
+//     QueryFilter
+//  2. the model
+//  3. that legacy parameters (AttributesToGet, QueryFilter, ConditionalOperator) and expressions
+//     are not mixed. KeyConditions may be given with expressions other than
+//     KeyConditionExpression.
+//  4. that there are names and values only for expressions
+//  5. that AttributesToGet names each attribute once
+//  6. the values of ExclusiveStartKey
+//  7. that there is a key condition
+//  8. the placeholders, the key condition, the filter and the projection
+//  9. the table and the index. Global indexes have no consistent reads, and none at all while they
+//     are backfilled.
+//  10. the key condition against the key schema
+//  11. that the filter has no attribute of the key
+//  12. Select against the projection of the index
+//  13. the sizes of the key values
+//  14. ExclusiveStartKey, which must be a key that the query selects
+//  15. the throughput, after the page is read
+//
+// A page ends after 1 MB of items or Limit items, before the filter. Every read sees all writes that
+// were acknowledged before it, of indexes too.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html
+func (e *Engine) query(c *call) error {
+	var in queryInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	bound, err := in.bindAll(e)
+	if err != nil {
+		return err
+	}
+	t, err := e.shared(*in.tableName)
+	if err != nil {
+		return err
+	}
+	defer t.lock.RUnlock()
+	i, err := in.target(t)
+	if err != nil {
+		return err
+	}
+	key, err := bound.selection(t.expressionSchema(i))
+	if err != nil {
+		return err
+	}
+	if err := in.checkFilter(bound.filter, t.keySchemaOf(i)); err != nil {
+		return err
+	}
+	p := &pageRead{table: t, index: i, filter: evaluator(bound.filter)}
+	if p.whole, err = in.checkSelect(t, i, bound.project); err != nil {
+		return err
+	}
+	if err := t.checkQuerySizes(i, key); err != nil {
+		return err
+	}
+	p.backward = !or(in.forward, true)
+	p.limit, p.consistent = int(or(in.limit, 0)), or(in.consistent, false)
+	p.lower, p.upper = t.queryBounds(i, key)
+	if in.start.item != nil {
+		if p.start, err = t.queryStart(p, key, in.start.item); err != nil {
+			return err
+		}
+	}
+	return e.respondPage(c, p, &in.readInput, bound.project)
+}
+
+func (e *Engine) queryTargets(c *call) []target {
+	var in queryInput
+	if decode(c.body, in.read) != nil {
+		return nil
+	}
+	t, i, s := e.readTarget(&in.readInput)
+	if s == nil {
+		return []target{t}
+	}
+	if bound, err := in.bindAll(e); err == nil {
+		if key, err := bound.selection(s.expressionSchema(i)); err == nil {
+			t.key = keyText(key.Hash)
+		}
+	}
+	return []target{t}
+}
+
 type queryInput struct {
 	readInput
 
@@ -118,52 +208,6 @@ func (in *queryInput) bindKeys(e *Engine, parameters *expression.Parameters) ([]
 		return nil, err
 	}
 	return legacyparams.KeyConditions(conditions)
-}
-
-func (e *Engine) query(c *call) error {
-	var in queryInput
-	if err := decode(c.body, in.read); err != nil {
-		return err
-	}
-	if err := in.check(); err != nil {
-		return err
-	}
-	bound, err := in.bindAll(e)
-	if err != nil {
-		return err
-	}
-	t, err := e.shared(*in.tableName)
-	if err != nil {
-		return err
-	}
-	defer t.lock.RUnlock()
-	i, err := in.target(t)
-	if err != nil {
-		return err
-	}
-	key, err := bound.selection(t.expressionSchema(i))
-	if err != nil {
-		return err
-	}
-	if err := in.checkFilter(bound.filter, t.keySchemaOf(i)); err != nil {
-		return err
-	}
-	p := &pageRead{table: t, index: i, filter: evaluator(bound.filter)}
-	if p.whole, err = in.checkSelect(t, i, bound.project); err != nil {
-		return err
-	}
-	if err := t.checkQuerySizes(i, key); err != nil {
-		return err
-	}
-	p.backward = !or(in.forward, true)
-	p.limit, p.consistent = int(or(in.limit, 0)), or(in.consistent, false)
-	p.lower, p.upper = t.queryBounds(i, key)
-	if in.start.item != nil {
-		if p.start, err = t.queryStart(p, key, in.start.item); err != nil {
-			return err
-		}
-	}
-	return e.respondPage(c, p, &in.readInput, bound.project)
 }
 
 // expressionSchema is the key schema as the expressions want it.

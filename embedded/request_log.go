@@ -40,7 +40,7 @@ func operationLabel(operation string) string {
 // called is left out, as it can be anything.
 func (e *Engine) tablesOf(operation string, c *call) []string {
 	var names []string
-	for _, t := range e.subject(operation, c).targets {
+	for _, t := range operations[operation].targets(e, c) {
 		name := tableName(t.table)
 		if slices.Contains(names, name) || !isName(name) || len(name) > maxNameLength {
 			continue

@@ -7,6 +7,77 @@ import (
 
 const maxSegments = 1_000_000
 
+// scan returns the items of a table, an index, or a segment of them. Items come in the order of the
+// hashes of their partition keys, which stays the same.
+//
+// It checks, in this order:
+//  1. the model
+//  2. that legacy parameters (AttributesToGet, ScanFilter, ConditionalOperator) and expressions are
+//     not mixed
+//  3. that there are names and values only for expressions
+//  4. that AttributesToGet names each attribute once
+//  5. the values of ExclusiveStartKey
+//  6. Segment against TotalSegments
+//  7. the placeholders, the filter and the projection
+//  8. the table and the index. Global indexes have no consistent reads, and none at all while they
+//     are backfilled.
+//  9. Select against the projection of the index
+//  10. ExclusiveStartKey, which must be a key of the segment
+//  11. the throughput, after the page is read
+//
+// A page ends after 1 MB of items or Limit items, before the filter. Segments are equal ranges of
+// hashes.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Scan.html
+func (e *Engine) scan(c *call) error {
+	var in scanInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	bound, err := in.bindAll(e)
+	if err != nil {
+		return withOlderWording(err)
+	}
+	t, err := e.shared(*in.tableName)
+	if err != nil {
+		return err
+	}
+	defer t.lock.RUnlock()
+	i, err := in.target(t)
+	if err != nil {
+		return err
+	}
+	p := &pageRead{table: t, index: i, filter: evaluator(bound.filter)}
+	if p.whole, err = in.checkSelect(t, i, bound.project); err != nil {
+		return err
+	}
+	p.limit, p.consistent = int(or(in.limit, 0)), or(in.consistent, false)
+	p.lower, p.upper = t.segmentBounds(i, or(in.segment, 0), or(in.segments, 1))
+	if in.start.item != nil {
+		if err := t.checkStart(i, in.start.item); err != nil {
+			return err
+		}
+		p.start = t.entryKey(i, in.start.item)
+		if bytes.Compare(p.start, p.lower) < 0 || bytes.Compare(p.start, p.upper) >= 0 {
+			return invalid(badStart+": Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. "+
+				"TotalSegments: %d Segment: %d", or(in.segments, 1), or(in.segment, 0))
+		}
+	}
+	return e.respondPage(c, p, &in.readInput, bound.project)
+}
+
+func (e *Engine) scanTargets(c *call) []target {
+	var in scanInput
+	if decode(c.body, in.read) != nil {
+		return nil
+	}
+	t, _, _ := e.readTarget(&in.readInput)
+	return []target{t}
+}
+
 type scanInput struct {
 	readInput
 
@@ -81,46 +152,6 @@ func (in *scanInput) bindAll(e *Engine) (boundRead, error) {
 		return b, err
 	}
 	return b, parameters.Unused()
-}
-
-func (e *Engine) scan(c *call) error {
-	var in scanInput
-	if err := decode(c.body, in.read); err != nil {
-		return err
-	}
-	if err := in.check(); err != nil {
-		return err
-	}
-	bound, err := in.bindAll(e)
-	if err != nil {
-		return withOlderWording(err)
-	}
-	t, err := e.shared(*in.tableName)
-	if err != nil {
-		return err
-	}
-	defer t.lock.RUnlock()
-	i, err := in.target(t)
-	if err != nil {
-		return err
-	}
-	p := &pageRead{table: t, index: i, filter: evaluator(bound.filter)}
-	if p.whole, err = in.checkSelect(t, i, bound.project); err != nil {
-		return err
-	}
-	p.limit, p.consistent = int(or(in.limit, 0)), or(in.consistent, false)
-	p.lower, p.upper = t.segmentBounds(i, or(in.segment, 0), or(in.segments, 1))
-	if in.start.item != nil {
-		if err := t.checkStart(i, in.start.item); err != nil {
-			return err
-		}
-		p.start = t.entryKey(i, in.start.item)
-		if bytes.Compare(p.start, p.lower) < 0 || bytes.Compare(p.start, p.upper) >= 0 {
-			return invalid(badStart+": Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. "+
-				"TotalSegments: %d Segment: %d", or(in.segments, 1), or(in.segment, 0))
-		}
-	}
-	return e.respondPage(c, p, &in.readInput, bound.project)
 }
 
 // segmentBounds are the keys between which the entries of a segment are: those of an equal part of the hashes.

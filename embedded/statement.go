@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
+	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 	"github.com/dynajournal/dynajournal/embedded/internal/partiql"
 )
 
@@ -150,4 +151,50 @@ func returned(b *partiql.Bound, done outcome) attribute.Item {
 		which = updatedNew
 	}
 	return done.shown(which, b.Change)
+}
+
+// statementTarget has a target for each statement; the empty one for a statement that makes no sense.
+func (e *Engine) statementTarget(statements []*statementInput) []target {
+	targets := make([]target, len(statements))
+	for n, in := range statements {
+		if in.text == nil {
+			continue
+		}
+		b, err := e.prepare(in)
+		if err != nil {
+			continue
+		}
+		targets[n].table = tableName(b.Table)
+		if b.Verb == partiql.Insert {
+			targets[n] = e.itemTarget(&b.Table, b.Item)
+			continue
+		}
+		if reads(b) {
+			targets[n] = targets[n].asRead(in.consistent)
+		}
+		e.addKeyOf(&targets[n], b)
+	}
+	return targets
+}
+
+// selected adds what the WHERE of a statement tells: the key, if it is one.
+func (e *Engine) addKeyOf(t *target, b *partiql.Bound) {
+	s := e.schemaOf(t.table)
+	if s == nil {
+		return
+	}
+	var i *index
+	if b.Index != "" {
+		if i = s.index(b.Index); i != nil && !i.Local {
+			t.index = i.Name
+		}
+	}
+	path, err := b.Selection(s.expressionSchema(i))
+	if err != nil || len(path.Keys) != 1 {
+		return
+	}
+	t.key = keyText(path.Keys[0].Hash)
+	if path.Keys[0].Range == expression.RangeEqual {
+		t.sortKey = keyText(path.Keys[0].Low)
+	}
 }

@@ -115,7 +115,7 @@ func (e *Engine) sweepSome(t *table, after []byte) (int, []byte, error) {
 		// The item may have been written anew since it was found.
 		ch.condition = e.isExpired(t)
 		ch.uncharged = true
-		ch.apply = func(attribute.Item) (attribute.Item, error) { return nil, nil } //nolint:nilnil // no item is the aim
+		ch.apply = removeItem
 		_, err := e.commitChange(ch, &consumption{table: t})
 		switch {
 		case err == nil:

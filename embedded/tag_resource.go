@@ -2,6 +2,42 @@ package embedded
 
 import "strings"
 
+// tagResource adds tags to a table, and replaces the values of those that it has.
+//
+// It checks, in this order:
+//  1. the model
+//  2. that there is a tag
+//  3. the ARN and the table
+//  4. the tags: no key twice, no reserved key, the characters, and at most 50 in all
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TagResource.html
+func (e *Engine) tagResource(c *call) error {
+	var in tagInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	var k constraints
+	k.required(has(in.arn), "resourceArn")
+	k.required(in.tags != nil, "tags")
+	k.tags(in.tags)
+	if err := k.err(); err != nil {
+		return err
+	}
+	if len(in.tags) == 0 {
+		return invalid("Atleast one Tag needs to be provided as Input.")
+	}
+	t, err := e.exclusiveTagged(*in.arn)
+	if err != nil {
+		return err
+	}
+	defer t.lock.Unlock()
+	merged, err := mergeTags(t.Tags, in.tags)
+	if err != nil {
+		return err
+	}
+	return e.changeSchema(t, func(s *schema) { s.Tags = merged })
+}
+
 type tagInput struct {
 	arn  *string
 	tags []tagParameter
@@ -40,31 +76,4 @@ func taggedName(arn string) (string, error) {
 		return "", invalid("Invalid TableArn: Invalid ResourceArn provided as input %s", arn)
 	}
 	return name, nil
-}
-
-func (e *Engine) tagResource(c *call) error {
-	var in tagInput
-	if err := decode(c.body, in.read); err != nil {
-		return err
-	}
-	var k constraints
-	k.required(has(in.arn), "resourceArn")
-	k.required(in.tags != nil, "tags")
-	k.tags(in.tags)
-	if err := k.err(); err != nil {
-		return err
-	}
-	if len(in.tags) == 0 {
-		return invalid("Atleast one Tag needs to be provided as Input.")
-	}
-	t, err := e.exclusiveTagged(*in.arn)
-	if err != nil {
-		return err
-	}
-	defer t.lock.Unlock()
-	merged, err := mergeTags(t.Tags, in.tags)
-	if err != nil {
-		return err
-	}
-	return e.changeSchema(t, func(s *schema) { s.Tags = merged })
 }

@@ -8,6 +8,95 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
+// transactGetItems returns up to 100 items from one state of the store.
+//
+// It checks, in this order:
+//  1. the model: the number of actions, ReturnConsumedCapacity, and for each action Get with its Key
+//     and TableName
+//  2. for each action: that there are names only for an expression, and the values of the key
+//  3. for each action: the placeholders and the projection
+//  4. the tables
+//  5. the keys against the key schemas. An invalid one cancels the transaction, with a reason for
+//     each action.
+//  6. that no item is given twice
+//  7. the size of all items, at most 4 MB
+//
+// Reads in transactions are not throttled, and meet conflicts only by a fault.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactGetItems.html
+func (e *Engine) transactGetItems(c *call) error {
+	var in transactGetItemsInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	projectors := make([]projector, len(in.actions))
+	names := make([]string, len(in.actions))
+	for i, a := range in.actions {
+		var err error
+		if projectors[i], err = a.bindProjection(e); err != nil {
+			return err
+		}
+		names[i] = *a.tableName
+	}
+	tables, release, err := e.sharedAll(names)
+	if err != nil {
+		return err
+	}
+	defer release()
+	reads := make([]*change, len(in.actions))
+	reasons := newReasons(len(in.actions))
+	for i, a := range in.actions {
+		t := tables[*a.tableName]
+		if err := t.checkKey(a.key.item); err != nil {
+			if err = reasons.note(i, err); err != nil {
+				return err
+			}
+			continue
+		}
+		reads[i] = newChange(t, a.key.item)
+	}
+	if err := reasons.err(); err != nil {
+		return err
+	}
+	if err := distinct(reads); err != nil {
+		return err
+	}
+	used := doubledConsumption(tables)
+	items, err := e.readTogether(c, reads, used)
+	if err != nil {
+		return err
+	}
+	c.out = append(c.out, `{"Responses":[`...)
+	for i, item := range items {
+		c.out = separate(c.out, i)
+		c.out = append(c.out, '{')
+		if item != nil {
+			c.out = appendName(c.out, "Item")
+			c.out = attribute.AppendItem(c.out, projectors[i].of(item))
+		}
+		c.out = append(c.out, '}')
+	}
+	c.out = append(c.out, ']')
+	c.appendCapacities(used, in.showCapacity)
+	c.out = append(c.out, '}')
+	return nil
+}
+
+func (e *Engine) transactGetItemsTargets(c *call) []target {
+	var in transactGetItemsInput
+	if decode(c.body, in.read) != nil {
+		return nil
+	}
+	var targets []target
+	for _, a := range in.actions {
+		targets = append(targets, e.itemTarget(a.tableName, a.key.item))
+	}
+	return targets
+}
+
 type getAction struct {
 	projectionInput
 
@@ -80,68 +169,6 @@ func (in *transactGetItemsInput) check() error {
 			return a.key.invalid.InOlderWords()
 		}
 	}
-	return nil
-}
-
-// transactGetItems reads items as they were all at one moment.
-func (e *Engine) transactGetItems(c *call) error {
-	var in transactGetItemsInput
-	if err := decode(c.body, in.read); err != nil {
-		return err
-	}
-	if err := in.check(); err != nil {
-		return err
-	}
-	projectors := make([]projector, len(in.actions))
-	names := make([]string, len(in.actions))
-	for i, a := range in.actions {
-		var err error
-		if projectors[i], err = a.bindProjection(e); err != nil {
-			return err
-		}
-		names[i] = *a.tableName
-	}
-	tables, release, err := e.sharedAll(names)
-	if err != nil {
-		return err
-	}
-	defer release()
-	reads := make([]*change, len(in.actions))
-	reasons := newReasons(len(in.actions))
-	for i, a := range in.actions {
-		t := tables[*a.tableName]
-		if err := t.checkKey(a.key.item); err != nil {
-			if err = reasons.note(i, err); err != nil {
-				return err
-			}
-			continue
-		}
-		reads[i] = newChange(t, a.key.item)
-	}
-	if err := reasons.err(); err != nil {
-		return err
-	}
-	if err := distinct(reads); err != nil {
-		return err
-	}
-	used := doubledConsumption(tables)
-	items, err := e.readTogether(c, reads, used)
-	if err != nil {
-		return err
-	}
-	c.out = append(c.out, `{"Responses":[`...)
-	for i, item := range items {
-		c.out = separate(c.out, i)
-		c.out = append(c.out, '{')
-		if item != nil {
-			c.out = appendName(c.out, "Item")
-			c.out = attribute.AppendItem(c.out, projectors[i].of(item))
-		}
-		c.out = append(c.out, '}')
-	}
-	c.out = append(c.out, ']')
-	c.appendCapacities(used, in.showCapacity)
-	c.out = append(c.out, '}')
 	return nil
 }
 

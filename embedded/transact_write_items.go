@@ -10,6 +10,101 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
+// transactWriteItems makes up to 100 changes of different items, all or none.
+//
+// It checks, in this order:
+//  1. the model: the number of actions, ClientRequestToken, ReturnConsumedCapacity,
+//     ReturnItemCollectionMetrics, and the parameters of each action
+//  2. for each action: that it is exactly one of Put, Update, Delete and ConditionCheck, the
+//     placeholders, the update and the condition, the values of the item or key, and the size of an
+//     item to put, at most 400 KB
+//  3. the size of all items, keys and values, at most 4 MB
+//  4. the tables
+//  5. for each action: the keys, and that an update changes none. An empty key attribute is a
+//     ValidationException. Another violation cancels the transaction, with a reason for that action
+//     only: those after it are not checked.
+//  6. that no item is given twice
+//  7. the token. A token that was used within 10 minutes for the same actions makes the request do
+//     nothing. With other actions it is an IdempotentParameterMismatchException.
+//  8. for each action: the throughput, the condition, and the update against the stored item. The
+//     transaction is cancelled with a reason for each action that fails.
+//
+// It ignores the legacy parameters. Transactions wait for each other: they meet conflicts only by a
+// fault.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+func (e *Engine) transactWriteItems(c *call) error {
+	var in transactWriteItemsInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	token, err := newToken(in.token, in.raw)
+	if err != nil {
+		return err
+	}
+	bound := make([]boundAction, len(in.actions))
+	names := make([]string, len(in.actions))
+	size := 0
+	for i, a := range in.actions {
+		if bound[i], err = a.prepare(e); err != nil {
+			return withOlderWording(err)
+		}
+		names[i] = *a.tableName
+		size += a.size()
+	}
+	if size > maxTransaction {
+		return invalid(requestTooLarge)
+	}
+	tables, release, err := e.sharedAll(names)
+	if err != nil {
+		return err
+	}
+	defer release()
+	changes := make([]*change, len(in.actions))
+	reasons := newReasons(len(in.actions))
+	for i, a := range in.actions {
+		ch, err := a.change(tables[*a.tableName], bound[i])
+		switch api, is := errors.AsType[*apiError](err); {
+		case err == nil:
+			changes[i] = ch
+		case is && api.emptyKey:
+			return err
+		default:
+			if err = reasons.note(i, err); err != nil {
+				return err
+			}
+			// The actions behind the first invalid one are not looked at.
+			return reasons.err()
+		}
+	}
+	used := doubledConsumption(tables)
+	repeated, err := e.commitTransaction(changes, reasons, used, token)
+	if err != nil {
+		return err
+	}
+	if repeated {
+		if used, err = e.readAgain(changes, doubledConsumption(tables)); err != nil {
+			return err
+		}
+	}
+	return e.respondTransaction(c, changes, used, &in)
+}
+
+func (e *Engine) transactWriteItemsTargets(c *call) []target {
+	var in transactWriteItemsInput
+	if decode(c.body, in.read) != nil {
+		return nil
+	}
+	var targets []target
+	for _, a := range in.actions {
+		targets = append(targets, e.itemTarget(a.tableName, a.item.item))
+	}
+	return targets
+}
+
 // writeAction is one action of TransactWriteItems.
 type writeAction struct {
 	writeInput
@@ -172,66 +267,6 @@ func (a *writeAction) bindAll(e *Engine) (boundAction, error) {
 	}
 	b.condition = evaluator(condition)
 	return b, parameters.Unused()
-}
-
-func (e *Engine) transactWriteItems(c *call) error {
-	var in transactWriteItemsInput
-	if err := decode(c.body, in.read); err != nil {
-		return err
-	}
-	if err := in.check(); err != nil {
-		return err
-	}
-	token, err := newToken(in.token, in.raw)
-	if err != nil {
-		return err
-	}
-	bound := make([]boundAction, len(in.actions))
-	names := make([]string, len(in.actions))
-	size := 0
-	for i, a := range in.actions {
-		if bound[i], err = a.prepare(e); err != nil {
-			return withOlderWording(err)
-		}
-		names[i] = *a.tableName
-		size += a.size()
-	}
-	if size > maxTransaction {
-		return invalid(requestTooLarge)
-	}
-	tables, release, err := e.sharedAll(names)
-	if err != nil {
-		return err
-	}
-	defer release()
-	changes := make([]*change, len(in.actions))
-	reasons := newReasons(len(in.actions))
-	for i, a := range in.actions {
-		ch, err := a.change(tables[*a.tableName], bound[i])
-		switch api, is := errors.AsType[*apiError](err); {
-		case err == nil:
-			changes[i] = ch
-		case is && api.emptyKey:
-			return err
-		default:
-			if err = reasons.note(i, err); err != nil {
-				return err
-			}
-			// The actions behind the first invalid one are not looked at.
-			return reasons.err()
-		}
-	}
-	used := doubledConsumption(tables)
-	repeated, err := e.commitTransaction(changes, reasons, used, token)
-	if err != nil {
-		return err
-	}
-	if repeated {
-		if used, err = e.readAgain(changes, doubledConsumption(tables)); err != nil {
-			return err
-		}
-	}
-	return e.respondTransaction(c, changes, used, &in)
 }
 
 // change is what the action does to its item.

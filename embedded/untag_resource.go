@@ -2,6 +2,14 @@ package embedded
 
 import "maps"
 
+// untagResource removes tags from a table. Keys that the table does not have are ignored.
+//
+// It checks, in this order:
+//  1. the model
+//  2. that there is a key
+//  3. the ARN and the table
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UntagResource.html
 func (e *Engine) untagResource(c *call) error {
 	var in tagInput
 	if err := decode(c.body, in.read); err != nil {

@@ -9,6 +9,56 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
+// updateTable changes the settings of a table, and creates, changes and deletes global indexes. A
+// new index is backfilled while the table is in use, and serves no reads until it is ACTIVE. All
+// other changes are done when the response is sent, although it has the status UPDATING, as in the
+// service.
+//
+// It checks, in this order:
+//  1. that TableName is given, and its length
+//  2. the model
+//  3. that the request changes something
+//  4. that each index update is exactly one of Create, Update and Delete, that no index is given
+//     twice, and that at most one index is created or deleted
+//  5. the table
+//  6. the throughput against the billing mode, and that a request that changes nothing else changes
+//     it
+//  7. StreamSpecification, which has no other effect
+//  8. for each index update: the index, its throughput, and for a new one the number of indexes, the
+//     attribute definitions and the keys. An index is not created while another is backfilled.
+//
+// SSESpecification and OnDemandThroughput are stored and shown, and have no effect. Streams, replicas
+// and WarmThroughput are ignored.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
+func (e *Engine) updateTable(c *call) error {
+	var in updateTableInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	t, err := e.exclusive(*in.tableName)
+	if err != nil {
+		return err
+	}
+	defer t.lock.Unlock()
+	next, err := in.apply(t, e.now().UnixMilli())
+	if err != nil {
+		return err
+	}
+	if err := e.changeSchema(t, func(s *schema) { *s = *next }, t.droppedIndexes(next)); err != nil {
+		return err
+	}
+	for _, i := range t.Indexes {
+		if i.Status == statusCreating {
+			e.startBackfill(t, i)
+		}
+	}
+	return c.respond(object{"TableDescription": t.describe(statusUpdating)})
+}
+
 // indexUpdate is one of GlobalSecondaryIndexUpdates; the parts not given are nil.
 type indexUpdate struct {
 	create *indexParameter
@@ -146,36 +196,6 @@ func (in *updateTableInput) checkUpdates() error {
 			"Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table")
 	}
 	return nil
-}
-
-// updateTable changes a table. A new index is filled in the background and serves no reads until it is ACTIVE; all else
-// has happened when the answer comes, although it says UPDATING, as DynamoDB's does.
-func (e *Engine) updateTable(c *call) error {
-	var in updateTableInput
-	if err := decode(c.body, in.read); err != nil {
-		return err
-	}
-	if err := in.check(); err != nil {
-		return err
-	}
-	t, err := e.exclusive(*in.tableName)
-	if err != nil {
-		return err
-	}
-	defer t.lock.Unlock()
-	next, err := in.apply(t, e.now().UnixMilli())
-	if err != nil {
-		return err
-	}
-	if err := e.changeSchema(t, func(s *schema) { *s = *next }, t.droppedIndexes(next)); err != nil {
-		return err
-	}
-	for _, i := range t.Indexes {
-		if i.Status == statusCreating {
-			e.startBackfill(t, i)
-		}
-	}
-	return c.respond(object{"TableDescription": t.describe(statusUpdating)})
 }
 
 // apply makes the schema that the table is to have.

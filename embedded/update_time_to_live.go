@@ -1,5 +1,49 @@
 package embedded
 
+// updateTimeToLive sets the attribute by which items of a table expire, or removes it. The change
+// takes effect at once, other than in the service.
+//
+// It checks, in this order:
+//  1. the model
+//  2. the table
+//  3. that the request changes something, and that it disables the attribute that is in use
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html
+func (e *Engine) updateTimeToLive(c *call) error {
+	var in updateTimeToLiveInput
+	if err := decode(c.body, in.read); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	t, err := e.exclusive(*in.tableName)
+	if err != nil {
+		return err
+	}
+	defer t.lock.Unlock()
+	name := ""
+	switch {
+	case *in.enabled && t.TimeToLive != "":
+		return invalid("TimeToLive is already enabled")
+	case !*in.enabled && t.TimeToLive == "":
+		return invalid("TimeToLive is already disabled")
+	case !*in.enabled && t.TimeToLive != *in.attribute:
+		return invalid("TimeToLive is active on a different AttributeName: current AttributeName is %s", t.TimeToLive)
+	case *in.enabled:
+		name = *in.attribute
+	}
+	if err := e.changeSchema(t, func(s *schema) { s.TimeToLive = name }); err != nil {
+		return err
+	}
+	if name != "" {
+		e.startSweeper()
+	}
+	return c.respond(object{"TimeToLiveSpecification": object{
+		"Enabled": *in.enabled, "AttributeName": *in.attribute,
+	}})
+}
+
 type updateTimeToLiveInput struct {
 	tableName *string
 	given     bool
@@ -39,39 +83,4 @@ func (in *updateTimeToLiveInput) check() error {
 		}
 	}
 	return c.err()
-}
-
-func (e *Engine) updateTimeToLive(c *call) error {
-	var in updateTimeToLiveInput
-	if err := decode(c.body, in.read); err != nil {
-		return err
-	}
-	if err := in.check(); err != nil {
-		return err
-	}
-	t, err := e.exclusive(*in.tableName)
-	if err != nil {
-		return err
-	}
-	defer t.lock.Unlock()
-	name := ""
-	switch {
-	case *in.enabled && t.TimeToLive != "":
-		return invalid("TimeToLive is already enabled")
-	case !*in.enabled && t.TimeToLive == "":
-		return invalid("TimeToLive is already disabled")
-	case !*in.enabled && t.TimeToLive != *in.attribute:
-		return invalid("TimeToLive is active on a different AttributeName: current AttributeName is %s", t.TimeToLive)
-	case *in.enabled:
-		name = *in.attribute
-	}
-	if err := e.changeSchema(t, func(s *schema) { s.TimeToLive = name }); err != nil {
-		return err
-	}
-	if name != "" {
-		e.startSweeper()
-	}
-	return c.respond(object{"TimeToLiveSpecification": object{
-		"Enabled": *in.enabled, "AttributeName": *in.attribute,
-	}})
 }

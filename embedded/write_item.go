@@ -1,6 +1,8 @@
 package embedded
 
 import (
+	"strings"
+
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
@@ -108,14 +110,76 @@ func (in *writeInput) boundCondition(e *Engine, p *expression.Parameters) (*expr
 	return bindCondition(e.parser.Condition, in.condition, p)
 }
 
-// write makes the change under the condition and answers with what is asked for. The update, nil if it is none, says
-// which attributes are updated ones.
-func (e *Engine) write(
-	c *call, ch *change, condition func(attribute.Item) bool, in *writeInput, update *expression.BoundUpdate,
+// wholeInput are the parameters of PutItem and DeleteItem, which replace and remove whole items.
+type wholeInput struct {
+	writeInput
+
+	// member is the name of the parameter that has the item or its key.
+	member string
+	item   itemParameter
+}
+
+func (in *wholeInput) read(name string, r *decoder) {
+	if name == in.member {
+		in.item = r.item()
+		return
+	}
+	in.writeInput.read(name, r)
+}
+
+func (in *wholeInput) check() error {
+	var c constraints
+	in.constrain(&c, strings.ToLower(in.member), in.item)
+	if err := c.err(); err != nil {
+		return err
+	}
+	if err := in.checkParameters([]parameter{{"ConditionExpression", has(in.condition)}}); err != nil {
+		return err
+	}
+	if in.item.invalid != nil {
+		return in.item.invalid
+	}
+	return in.checkReturnValues()
+}
+
+// prepare decodes and checks the parameters, and returns the condition, nil for none.
+func (in *wholeInput) prepare(e *Engine, c *call) (func(attribute.Item) bool, error) {
+	if err := decode(c.body, in.read); err != nil {
+		return nil, err
+	}
+	if err := in.check(); err != nil {
+		return nil, asModelViolation(err)
+	}
+	condition, err := in.bindCondition(e)
+	return condition, asModelViolation(err)
+}
+
+// targets returns the fault target of the request.
+func (in *wholeInput) targets(e *Engine, c *call) []target {
+	if decode(c.body, in.read) != nil {
+		return nil
+	}
+	return []target{e.itemTarget(in.tableName, in.item.item)}
+}
+
+// writeItem makes one change under the condition, and appends the response. newChange returns the
+// change of the request. update, nil for none, determines which attributes are the updated ones.
+func (e *Engine) writeItem(
+	c *call, in *writeInput, condition func(attribute.Item) bool, update *expression.BoundUpdate,
+	newChange func(*table) (*change, error),
 ) error {
+	t, err := e.shared(*in.tableName)
+	if err != nil {
+		return err
+	}
+	defer t.lock.RUnlock()
+	ch, err := newChange(t)
+	if err != nil {
+		return err
+	}
 	ch.condition = condition
 	ch.showOld = or(in.onFailure, none) == allOld
-	used := consumption{table: ch.table}
+	used := consumption{table: t}
 	done, err := e.commitChange(ch, &used)
 	used.charge()
 	if err != nil {
@@ -127,9 +191,9 @@ func (e *Engine) write(
 		c.out = attribute.AppendItem(c.out, shown)
 	}
 	c.appendCapacity(&used, in.showCapacity)
-	if or(in.showMetrics, none) == "SIZE" && ch.table.hasLocalIndex() {
+	if or(in.showMetrics, none) == "SIZE" && t.hasLocalIndex() {
 		c.out = appendName(c.out, "ItemCollectionMetrics")
-		if c.out, err = e.appendMetrics(c.out, ch.table, ch.key); err != nil {
+		if c.out, err = e.appendMetrics(c.out, t, ch.key); err != nil {
 			return err
 		}
 	}
