@@ -1,11 +1,9 @@
 package embedded
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
@@ -208,26 +206,6 @@ func (in *keysInput) check() error {
 	return nil
 }
 
-// memberLength checks how many members a list or map has, without showing them.
-func (c *constraints) memberLength(length int, member string, most int) {
-	switch {
-	case length < 1:
-		c.brokenMember(member, "Member must have length greater than or equal to 1")
-	case length > most:
-		c.brokenMember(member, "Member must have length less than or equal to "+strconv.Itoa(most))
-	}
-}
-
-// mapKey checks a key of a map that is the name of a table; shown is the map as messages have it.
-func (c *constraints) mapKey(name, member string, shown func() string) {
-	plain := tableName(name)
-	if n := len(plain); n < minNameLength || n > maxNameLength || !isName(plain) {
-		c.broken(quote(shown()), member, "Map keys must satisfy constraint: [Member must have length less than or equal "+
-			"to 255, Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: "+
-			namePattern+"]")
-	}
-}
-
 // batchGet is a batchGetItem under way.
 type batchGet struct {
 	engine *Engine
@@ -331,37 +309,4 @@ func (b *batchGet) finish(c *call) error {
 	c.appendCapacities(b.used, b.in.showCapacity)
 	c.out = append(c.out, '}')
 	return nil
-}
-
-// appendUnprocessed appends the request for the keys left, with the parameters of the original one.
-func appendUnprocessedKeys(dst, original []byte, left []attribute.Item) ([]byte, error) {
-	var parameters map[string]json.RawMessage
-	if err := json.Unmarshal(original, &parameters); err != nil {
-		return dst, fmt.Errorf("reading the request again: %w", err)
-	}
-	keys := []byte{'['}
-	for i, key := range left {
-		keys = separate(keys, i)
-		keys = attribute.AppendItem(keys, key)
-	}
-	parameters["Keys"] = append(keys, ']')
-	encoded, err := json.Marshal(parameters)
-	if err != nil {
-		return dst, fmt.Errorf("encoding the keys left: %w", err)
-	}
-	return append(dst, encoded...), nil
-}
-
-// appendCapacities appends the list ConsumedCapacity if it is asked for.
-func (c *call) appendCapacities(used []consumption, show *string) {
-	if !wanted(show) {
-		return
-	}
-	c.out = appendName(c.out, "ConsumedCapacity")
-	c.out = append(c.out, '[')
-	for i := range used {
-		c.out = separate(c.out, i)
-		c.out = used[i].append(c.out, *show)
-	}
-	c.out = append(c.out, ']')
 }

@@ -165,3 +165,25 @@ func (c *consumption) appendIndexes(dst []byte, name string, local bool) []byte 
 	}
 	return dst
 }
+
+// appendCapacities appends the list ConsumedCapacity if it is asked for.
+func (c *call) appendCapacities(used []consumption, show *string) {
+	if !wanted(show) {
+		return
+	}
+	c.out = appendName(c.out, "ConsumedCapacity")
+	c.out = append(c.out, '[')
+	for i := range used {
+		c.out = separate(c.out, i)
+		c.out = used[i].append(c.out, *show)
+	}
+	c.out = append(c.out, ']')
+}
+
+// appendCapacity appends the member ConsumedCapacity if it is asked for.
+func (c *call) appendCapacity(used *consumption, show *string) {
+	if wanted(show) {
+		c.out = appendName(c.out, "ConsumedCapacity")
+		c.out = used.append(c.out, *show)
+	}
+}

@@ -11,6 +11,10 @@ const (
 	maxThroughput    = 1_000_000_000_000
 	// maxIncluded is how many attributes all the INCLUDE projections of a table may name.
 	maxIncluded = 100
+
+	throughputOnDemand = "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is " +
+		"PAY_PER_REQUEST"
+	throughputMissing = "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED"
 )
 
 // createTable makes a table. The table can be used at once, although the response has the status
@@ -180,14 +184,12 @@ func (in *createTableInput) setBilling(s *schema) error {
 	s.Billing = or(in.billing, billingProvisioned)
 	if s.Billing == billingOnDemand {
 		if in.throughput != nil {
-			return invalid(invalidParameters + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when " +
-				"BillingMode is PAY_PER_REQUEST")
+			return invalid(invalidParameters + throughputOnDemand)
 		}
 		return nil
 	}
 	if in.throughput == nil {
-		return invalid(invalidParameters +
-			"ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED")
+		return invalid(invalidParameters + throughputMissing)
 	}
 	var err error
 	s.Throughput, err = in.throughput.checked()

@@ -156,15 +156,9 @@ func (e *Engine) writeStatements(c *call, bound []*partiql.Bound, tables map[str
 			return err
 		}
 	}
-	used := doubledConsumption(tables)
-	repeated, err := e.commitTransaction(changes, reasons, used, token)
+	used, err := e.transact(changes, reasons, tables, token)
 	if err != nil {
 		return err
-	}
-	if repeated {
-		if used, err = e.readAgain(changes, doubledConsumption(tables)); err != nil {
-			return err
-		}
 	}
 	c.respondItems(nil, used, in.showCapacity)
 	return nil
@@ -176,20 +170,4 @@ func ofStatement(i int, err error) error {
 		return invalid("Validation failed in TransactStatements[%d]: %s", i, api.message)
 	}
 	return err
-}
-
-func (c *call) respondItems(items []attribute.Item, used []consumption, show *string) {
-	c.out = append(c.out, `{"Responses":[`...)
-	for i, item := range items {
-		c.out = separate(c.out, i)
-		c.out = append(c.out, '{')
-		if item != nil {
-			c.out = appendName(c.out, "Item")
-			c.out = attribute.AppendItem(c.out, item)
-		}
-		c.out = append(c.out, '}')
-	}
-	c.out = append(c.out, ']')
-	c.appendCapacities(used, show)
-	c.out = append(c.out, '}')
 }

@@ -106,11 +106,3 @@ func (in *getItemInput) check() error {
 	}
 	return uniqueNames(in.attributesToGet)
 }
-
-// appendCapacity appends the member ConsumedCapacity if it is asked for.
-func (c *call) appendCapacity(used *consumption, show *string) {
-	if wanted(show) {
-		c.out = appendName(c.out, "ConsumedCapacity")
-		c.out = used.append(c.out, *show)
-	}
-}

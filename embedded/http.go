@@ -3,20 +3,15 @@ package embedded
 import (
 	"compress/gzip"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"log/slog"
 	"maps"
 	"net/http"
-	"os"
 	"runtime/debug"
-	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -27,50 +22,6 @@ const (
 	// maxBody is the largest request, unpacked as well as packed.
 	maxBody = 16 << 20
 )
-
-// reply is an answer before it is on the wire. Its body is valid until released.
-type response struct {
-	status      int
-	contentType string
-	body        []byte
-	requestID   string
-	buffer      *[]byte
-	damage      damage
-	summary     requestSummary
-}
-
-// record is what a Server tells of a request: in its log and its metrics.
-type requestSummary struct {
-	// operation is empty if there is none of the name.
-	operation string
-	// tables are the names of the tables of the request, if they were asked for.
-	tables []string
-	// code is the name of the error, empty if there is none.
-	code string
-	// received is how long the body was, unpacked.
-	received int
-	// partly is set if the body did not arrive whole.
-	partly bool
-}
-
-func (r *response) release() {
-	if r.buffer != nil {
-		*r.buffer = r.body
-		giveBuffer(r.buffer)
-		r.buffer = nil
-	}
-}
-
-func (r *response) header(now time.Time) http.Header {
-	header := http.Header{}
-	// The names are in their canonical form already.
-	header["X-Amzn-Requestid"] = []string{r.requestID}
-	header["X-Amz-Crc32"] = []string{strconv.FormatUint(uint64(crc32.ChecksumIEEE(r.body)), 10)}
-	header["Content-Type"] = []string{r.contentType}
-	header["Date"] = []string{now.UTC().Format(http.TimeFormat)}
-	header["Content-Length"] = []string{strconv.Itoa(len(r.body))}
-	return header
-}
 
 // ServeHTTP answers a request of DynamoDB's JSON 1.0 protocol. Signatures must be there, as SDKs always send them, but
 // any will do: the engine has no authentication.
@@ -143,19 +94,6 @@ func (e *Engine) respond(request *http.Request, in *incoming) (*response, error)
 	return reply, nil
 }
 
-// unread is the answer to a request whose body could not be read.
-func unreadResponse(err error) *response {
-	switch {
-	case errors.Is(err, errTooLarge):
-		return fixedResponse(http.StatusRequestEntityTooLarge, "", "")
-	case errors.Is(err, errNoMemory):
-		return errorResponse(busy())
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fixedResponse(http.StatusRequestTimeout, "", "the body did not arrive in time\n")
-	}
-	return errorResponse(serviceError("SerializationException", ""))
-}
-
 func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *response {
 	name, prefixed := strings.CutPrefix(request.Header.Get("X-Amz-Target"), targetPrefix)
 	operation, known := operations[name]
@@ -209,25 +147,6 @@ func protect(operation string, run func() error) (err error) {
 	}()
 	return run()
 }
-
-func newResponse(status int) *response {
-	buffer := takeBuffer()
-	return &response{status: status, contentType: contentType, body: (*buffer)[:0], requestID: newRequestID(), buffer: buffer}
-}
-
-func errorResponse(e *apiError) *response {
-	response := newResponse(e.status)
-	response.body = appendError(response.body, e)
-	response.summary.code = e.name()
-	return response
-}
-
-func fixedResponse(status int, kind, body string) *response {
-	return &response{status: status, contentType: kind, body: []byte(body), requestID: newRequestID()}
-}
-
-// newRequestID is 52 letters and digits, as DynamoDB's are.
-func newRequestID() string { return rand.Text() + rand.Text() }
 
 // contentKind is the type of a body without its parameters.
 func contentKind(header string) string {

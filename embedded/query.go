@@ -159,15 +159,6 @@ func (in *queryInput) check() error {
 	return nil
 }
 
-// boundRead is a Query or Scan with its expressions ready.
-type boundRead struct {
-	// keys are the conditions on the key, of a KeyConditionExpression if expressed is set.
-	keys      []expression.KeyTest
-	expressed bool
-	filter    *expression.BoundCondition
-	project   projector
-}
-
 // selection is what the key condition, of either kind, selects.
 func (b boundRead) selection(schema expression.KeySchema) (expression.KeyCondition, error) {
 	if b.expressed {
@@ -186,13 +177,8 @@ func (in *queryInput) bindAll(e *Engine) (boundRead, error) {
 		return b, err
 	}
 	b.expressed = in.keyCondition != nil
-	if b.filter, err = in.bindFilter(e, parameters); err != nil {
-		return b, err
-	}
-	if b.project, err = in.projector(e, parameters); err != nil {
-		return b, err
-	}
-	return b, parameters.Unused()
+	err = in.bindRest(e, parameters, &b)
+	return b, err
 }
 
 func (in *queryInput) bindKeys(e *Engine, parameters *expression.Parameters) ([]expression.KeyTest, error) {
@@ -246,11 +232,7 @@ func (s *schema) checkQuerySizes(i *index, key expression.KeyCondition) error {
 // queryBounds are the keys between which the entries are that the condition selects. A range whose end is before its
 // beginning selects nothing.
 func (s *schema) queryBounds(i *index, key expression.KeyCondition) (lower, upper []byte) {
-	id := uint16(0)
-	if i != nil {
-		id = i.ID
-	}
-	prefix := appendHashKey(itemPrefix(nil, s.ID, id), key.Hash)
+	prefix := appendHashKey(s.entriesPrefix(i), key.Hash)
 	bound := func(v attribute.Value) []byte { return attribute.AppendKey(slices.Clone(prefix), v) }
 	lower, upper = prefix, prefixEnd(prefix)
 	switch key.Range {

@@ -145,22 +145,13 @@ func (in *scanInput) bindAll(e *Engine) (boundRead, error) {
 	if err != nil {
 		return b, err
 	}
-	if b.filter, err = in.bindFilter(e, parameters); err != nil {
-		return b, err
-	}
-	if b.project, err = in.projector(e, parameters); err != nil {
-		return b, err
-	}
-	return b, parameters.Unused()
+	err = in.bindRest(e, parameters, &b)
+	return b, err
 }
 
 // segmentBounds are the keys between which the entries of a segment are: those of an equal part of the hashes.
 func (s *schema) segmentBounds(i *index, segment, segments int64) (lower, upper []byte) {
-	id := uint16(0)
-	if i != nil {
-		id = i.ID
-	}
-	prefix := itemPrefix(nil, s.ID, id)
+	prefix := s.entriesPrefix(i)
 	from := func(segment int64) []byte {
 		hash := uint64(segment) << 32 / uint64(segments)
 		return binary.BigEndian.AppendUint32(bytes.Clone(prefix), uint32(hash))

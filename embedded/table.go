@@ -132,6 +132,14 @@ const (
 
 func schemaKey(name string) []byte { return append([]byte{schemaSpace}, name...) }
 
+// entriesPrefix returns the prefix of the storage keys of the index, or of the table if i is nil.
+func (s *schema) entriesPrefix(i *index) []byte {
+	if i == nil {
+		return itemPrefix(nil, s.ID, 0)
+	}
+	return itemPrefix(nil, s.ID, i.ID)
+}
+
 // itemPrefix is how the keys of all entries of a table or index begin.
 func itemPrefix(dst []byte, table uint32, index uint16) []byte {
 	dst = append(dst, itemSpace)

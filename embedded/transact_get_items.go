@@ -69,19 +69,12 @@ func (e *Engine) transactGetItems(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.out = append(c.out, `{"Responses":[`...)
 	for i, item := range items {
-		c.out = separate(c.out, i)
-		c.out = append(c.out, '{')
 		if item != nil {
-			c.out = appendName(c.out, "Item")
-			c.out = attribute.AppendItem(c.out, projectors[i].of(item))
+			items[i] = projectors[i].of(item)
 		}
-		c.out = append(c.out, '}')
 	}
-	c.out = append(c.out, ']')
-	c.appendCapacities(used, in.showCapacity)
-	c.out = append(c.out, '}')
+	c.respondItems(items, used, in.showCapacity)
 	return nil
 }
 

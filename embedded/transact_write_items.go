@@ -2,8 +2,6 @@ package embedded
 
 import (
 	"errors"
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
@@ -80,15 +78,9 @@ func (e *Engine) transactWriteItems(c *call) error {
 			return reasons.err()
 		}
 	}
-	used := doubledConsumption(tables)
-	repeated, err := e.commitTransaction(changes, reasons, used, token)
+	used, err := e.transact(changes, reasons, tables, token)
 	if err != nil {
 		return err
-	}
-	if repeated {
-		if used, err = e.readAgain(changes, doubledConsumption(tables)); err != nil {
-			return err
-		}
 	}
 	return e.respondTransaction(c, changes, used, &in)
 }
@@ -291,35 +283,6 @@ func (a *writeAction) change(t *table, bound boundAction) (*change, error) {
 	ch.condition = bound.condition
 	ch.showOld = or(a.onFailure, none) == allOld
 	return ch, nil
-}
-
-// doubledConsumption is the empty consumption of a transaction, a table each, in the order of their names.
-func doubledConsumption(tables map[string]*table) []consumption {
-	var used []consumption
-	for _, name := range slices.Sorted(maps.Keys(tables)) {
-		if consumptionOf(used, tables[name]) == nil {
-			used = append(used, consumption{table: tables[name], doubled: true})
-		}
-	}
-	return used
-}
-
-// readAgain is what a repeated transaction consumes, which only reads its items.
-func (e *Engine) readAgain(changes []*change, used []consumption) ([]consumption, error) {
-	for _, ch := range changes {
-		if ch == nil {
-			continue
-		}
-		got, err := loadItem(e.store.Reader, ch.storageKey)
-		if err != nil {
-			return nil, err
-		}
-		consumptionOf(used, ch.table).addRead(nil, readUnits(got.size, true))
-	}
-	for i := range used {
-		used[i].charge()
-	}
-	return used, nil
 }
 
 func (e *Engine) respondTransaction(c *call, changes []*change, used []consumption, in *transactWriteItemsInput) error {

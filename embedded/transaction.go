@@ -2,8 +2,11 @@ package embedded
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
@@ -92,6 +95,22 @@ func (r cancellationReasons) err() error {
 	return err
 }
 
+// transact makes all the changes, or none and returns the error that cancels the transaction. A
+// repeated request makes no changes and reads the items. It returns what was consumed.
+func (e *Engine) transact(
+	changes []*change, reasons cancellationReasons, tables map[string]*table, token *requestToken,
+) ([]consumption, error) {
+	used := doubledConsumption(tables)
+	repeated, err := e.commitTransaction(changes, reasons, used, token)
+	if err != nil {
+		return nil, err
+	}
+	if repeated {
+		return e.readAgain(changes, doubledConsumption(tables))
+	}
+	return used, nil
+}
+
 // commitTransaction makes all the changes or, if one of them cannot be done, none. Actions that have a reason already
 // have no change. The token, if there is one, is kept with the changes; if it was used before, nothing is changed and
 // repeated is true.
@@ -154,4 +173,50 @@ func (e *Engine) stageAll(batch *storage.Batch, changes []*change, reasons cance
 		return nil, err
 	}
 	return done, nil
+}
+
+// doubledConsumption is the empty consumption of a transaction, a table each, in the order of their names.
+func doubledConsumption(tables map[string]*table) []consumption {
+	var used []consumption
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		if consumptionOf(used, tables[name]) == nil {
+			used = append(used, consumption{table: tables[name], doubled: true})
+		}
+	}
+	return used
+}
+
+// readAgain is what a repeated transaction consumes, which only reads its items.
+func (e *Engine) readAgain(changes []*change, used []consumption) ([]consumption, error) {
+	for _, ch := range changes {
+		if ch == nil {
+			continue
+		}
+		got, err := loadItem(e.store.Reader, ch.storageKey)
+		if err != nil {
+			return nil, err
+		}
+		consumptionOf(used, ch.table).addRead(nil, readUnits(got.size, true))
+	}
+	for i := range used {
+		used[i].charge()
+	}
+	return used, nil
+}
+
+// respondItems appends the response with an element for each item, empty for nil.
+func (c *call) respondItems(items []attribute.Item, used []consumption, show *string) {
+	c.out = append(c.out, `{"Responses":[`...)
+	for i, item := range items {
+		c.out = separate(c.out, i)
+		c.out = append(c.out, '{')
+		if item != nil {
+			c.out = appendName(c.out, "Item")
+			c.out = attribute.AppendItem(c.out, item)
+		}
+		c.out = append(c.out, '}')
+	}
+	c.out = append(c.out, ']')
+	c.appendCapacities(used, show)
+	c.out = append(c.out, '}')
 }

@@ -1,6 +1,8 @@
 package embedded
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
@@ -57,4 +59,23 @@ func (w writeRequest) append(dst []byte) []byte {
 		dst = attribute.AppendItem(dst, w.key.item)
 	}
 	return append(dst, "}}"...)
+}
+
+// appendUnprocessed appends the request for the keys left, with the parameters of the original one.
+func appendUnprocessedKeys(dst, original []byte, left []attribute.Item) ([]byte, error) {
+	var parameters map[string]json.RawMessage
+	if err := json.Unmarshal(original, &parameters); err != nil {
+		return dst, fmt.Errorf("reading the request again: %w", err)
+	}
+	keys := []byte{'['}
+	for i, key := range left {
+		keys = separate(keys, i)
+		keys = attribute.AppendItem(keys, key)
+	}
+	parameters["Keys"] = append(keys, ']')
+	encoded, err := json.Marshal(parameters)
+	if err != nil {
+		return dst, fmt.Errorf("encoding the keys left: %w", err)
+	}
+	return append(dst, encoded...), nil
 }

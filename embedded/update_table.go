@@ -228,8 +228,7 @@ func (in *updateTableInput) setBilling(s *schema, now int64) error {
 	mode := or(in.billing, s.Billing)
 	if mode == billingOnDemand {
 		if in.throughput != nil {
-			return invalid(invalidParameters + "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when " +
-				"BillingMode is PAY_PER_REQUEST")
+			return invalid(invalidParameters + throughputOnDemand)
 		}
 		if s.Billing != mode {
 			s.OnDemandAt = now
@@ -240,8 +239,7 @@ func (in *updateTableInput) setBilling(s *schema, now int64) error {
 	}
 	if in.throughput == nil {
 		if s.Billing != mode {
-			return invalid(invalidParameters +
-				"ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED")
+			return invalid(invalidParameters + throughputMissing)
 		}
 		return nil
 	}

@@ -200,3 +200,23 @@ func counted(n int, members string) string {
 
 // listed prints a list as DynamoDB's messages do.
 func listed(values []string) string { return fmt.Sprintf("[%s]", strings.Join(values, ", ")) }
+
+// memberLength checks how many members a list or map has, without showing them.
+func (c *constraints) memberLength(length int, member string, most int) {
+	switch {
+	case length < 1:
+		c.brokenMember(member, "Member must have length greater than or equal to 1")
+	case length > most:
+		c.brokenMember(member, "Member must have length less than or equal to "+strconv.Itoa(most))
+	}
+}
+
+// mapKey checks a key of a map that is the name of a table; shown is the map as messages have it.
+func (c *constraints) mapKey(name, member string, shown func() string) {
+	plain := tableName(name)
+	if n := len(plain); n < minNameLength || n > maxNameLength || !isName(plain) {
+		c.broken(quote(shown()), member, "Map keys must satisfy constraint: [Member must have length less than or equal "+
+			"to 255, Member must have length greater than or equal to 3, Member must satisfy regular expression pattern: "+
+			namePattern+"]")
+	}
+}
