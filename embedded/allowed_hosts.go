@@ -19,8 +19,8 @@ type allowedHosts struct {
 	names     map[string]bool
 }
 
-// allowHosts are the hosts for a listener's address. On a loopback address they are always checked,
-// on others if names are given.
+// allowHosts returns the hosts for a listener's address. On a loopback address they are always
+// checked, on others if names are given.
 func allowHosts(address net.Addr, names []string) allowedHosts {
 	loopback := false
 	if tcp, ok := address.(*net.TCPAddr); ok {
@@ -46,7 +46,7 @@ func (a *allowedHosts) allow(header string) bool {
 	return err == nil && (a.addresses || address.Unmap().IsLoopback())
 }
 
-// hostName is the name or address of a Host header, without port and brackets, in lower case.
+// hostName returns the name or address of a Host header, without port and brackets, in lower case.
 func hostName(header string) string {
 	name := header
 	if host, _, err := net.SplitHostPort(header); err == nil {

@@ -91,7 +91,7 @@ func (a *allowedOrigins) admit(w http.ResponseWriter, request *http.Request) (go
 	return true, nil
 }
 
-// allowedHeaders are those of the headers that SDKs send.
+// allowedHeaders returns those of the headers that SDKs send.
 func allowedHeaders(requested []string) []string {
 	var allowed []string
 	for _, list := range requested {

@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// ask sends a request in JSON and returns the response with its members sorted. The response to a request that failed is
-// the type and the message of the error.
+// ask sends a request in JSON and returns the response with its members sorted. The response to a
+// request that failed is the type and the message of the error.
 func ask(t *testing.T, engine *embedded.Engine, operation, body string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://engine", strings.NewReader(body))
@@ -28,7 +28,7 @@ func ask(t *testing.T, engine *embedded.Engine, operation, body string) string {
 	return digest(t, response, operation)
 }
 
-// digest is what ask returns of a response.
+// digest returns what ask returns of a response.
 func digest(t *testing.T, response *http.Response, operation string) string {
 	t.Helper()
 	var decoded map[string]any
@@ -67,7 +67,8 @@ func encode(t *testing.T, value any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// step is a request and the response it must get. A want that ends in … is only how the response begins.
+// step is a request and the response it must get. A want that ends in … is only how the response
+// begins.
 type step struct{ operation, body, want string }
 
 func run(t *testing.T, engine *embedded.Engine, steps []step) {
@@ -90,8 +91,8 @@ const simpleTable = `{"TableName":"tab","BillingMode":"PAY_PER_REQUEST",
 	"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],
 	"AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}]}`
 
-// richTable has the key pk (S), sk (N), the local index "local" on when (N) with KEYS_ONLY, the global indexes "group"
-// on grp (S), when (N) with INCLUDE of extra, and "all" on grp with ALL.
+// richTable has the key pk (S), sk (N), the local index "local" on when (N) with KEYS_ONLY, the
+// global indexes "group" on grp (S), when (N) with INCLUDE of extra, and "all" on grp with ALL.
 const richTable = `{"TableName":"rich","BillingMode":"PAY_PER_REQUEST",
 	"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
 	"AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"N"},
@@ -103,7 +104,7 @@ const richTable = `{"TableName":"rich","BillingMode":"PAY_PER_REQUEST",
 		"KeySchema":[{"AttributeName":"grp","KeyType":"HASH"},{"AttributeName":"when","KeyType":"RANGE"}]},
 		{"IndexName":"all","Projection":{"ProjectionType":"ALL"},"KeySchema":[{"AttributeName":"grp","KeyType":"HASH"}]}]}`
 
-// openWith is an engine with the tables.
+// openWith returns an engine with the tables.
 func openWith(t *testing.T, tables ...string) *embedded.Engine {
 	t.Helper()
 	engine := openMemory(t)

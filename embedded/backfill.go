@@ -10,9 +10,9 @@ import (
 // backfillStep is how many items are indexed in one commit.
 const backfillStep = 100
 
-// startBackfill fills a new index in the background. From the moment the index is in the schema every write keeps its
-// entry up to date, so each item needs to be looked at once, under its lock. The caller holds the table exclusively, or
-// is alone.
+// startBackfill fills a new index in the background. From the moment the index is in the schema
+// every write keeps its entry up to date, so each item needs to be looked at once, under its lock.
+// The caller holds the table exclusively, or is alone.
 func (e *Engine) startBackfill(t *table, i *index) {
 	e.background.Go(func() {
 		if err := e.backfill(t, i.ID); err != nil && e.Err() == nil {
@@ -21,8 +21,8 @@ func (e *Engine) startBackfill(t *table, i *index) {
 	})
 }
 
-// backfill indexes the items step by step, and then makes the index ACTIVE. It ends early, without an error, when the
-// engine closes (the next one begins anew) or the index is gone.
+// backfill indexes the items step by step, and then makes the index ACTIVE. It ends early, without
+// an error, when the engine closes (the next one begins anew) or the index is gone.
 func (e *Engine) backfill(t *table, id uint16) error {
 	var after []byte
 	for {
@@ -42,7 +42,8 @@ func (e *Engine) backfill(t *table, id uint16) error {
 	}
 }
 
-// creating is the index with the number, as long as it is there and being made. The caller holds the table.
+// creating returns the index with the number, as long as it is there and being made. The caller
+// holds the table.
 func (t *table) creating(id uint16) *index {
 	for _, i := range t.Indexes {
 		if !t.dropped && i.ID == id && i.Status == statusCreating {

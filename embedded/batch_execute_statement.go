@@ -12,8 +12,8 @@ import (
 
 const maxStatements = 25
 
-// batchExecuteStatement runs up to 25 PartiQL statements. A statement that fails has an error in the
-// response and leaves the others alone.
+// batchExecuteStatement runs up to 25 PartiQL statements. A statement that fails has an error in
+// the response and leaves the others alone.
 //
 // It checks, in this order:
 //  1. the model: the number of statements, the parameters of each, ReturnConsumedCapacity
@@ -117,8 +117,8 @@ func checkKinds(batch []*batchStatement) error {
 	return nil
 }
 
-// shareTables finds the tables of the statements and holds them shared; a statement whose table there is none of gets
-// its error.
+// shareTables finds the tables of the statements and holds them shared; a statement whose table
+// there is none of gets its error.
 func (e *Engine) shareTables(batch []*batchStatement) (release func()) {
 	tables := map[string]*table{}
 	for _, s := range batch {
@@ -213,8 +213,8 @@ func (s *batchStatement) get(e *Engine, c *call) error {
 	return nil
 }
 
-// commitStatements makes the changes of different items in one commit. A change that cannot be made gets its error and
-// leaves nothing in the batch.
+// commitStatements makes the changes of different items in one commit. A change that cannot be made
+// gets its error and leaves nothing in the batch.
 func (e *Engine) commitStatements(statements []*batchStatement) error {
 	keys := make([][]byte, len(statements))
 	for i, s := range statements {

@@ -10,7 +10,8 @@ import (
 
 const (
 	maxBatchGet = 100
-	// maxBatchGetBytes is how many bytes of items one answer holds; keys beyond it come back unprocessed.
+	// maxBatchGetBytes is how many bytes of items one answer holds; keys beyond it come back
+	// unprocessed.
 	maxBatchGetBytes = 16 << 20
 )
 
@@ -143,7 +144,7 @@ func (in *batchGetItemInput) read(name string, r *decoder) {
 	}
 }
 
-// names are the tables in a fixed order, so that the same request gets the same answer.
+// names returns the tables in a fixed order, so that the same request gets the same answer.
 func (in *batchGetItemInput) names() []string { return slices.Sorted(maps.Keys(in.tables)) }
 
 func (in *batchGetItemInput) check() error {
@@ -213,10 +214,11 @@ type batchGet struct {
 	in     *batchGetItemInput
 	tables map[string]*table
 	bytes  int
-	// left holds the keys that did not fit, by table.
+	// unprocessed holds the keys that did not fit, by table.
 	unprocessed map[string][]attribute.Item
 	used        []consumption
-	// done counts the keys that were looked up; throttled is why the last one was not, if it was throttled.
+	// done counts the keys that were looked up; throttled is why the last one was not, if it was
+	// throttled.
 	done      int
 	throttled error
 }

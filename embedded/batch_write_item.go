@@ -255,9 +255,9 @@ func (t *table) writeRequestChange(w writeRequest) (*change, error) {
 	return t.putChange(w.item.item)
 }
 
-// commitChanges makes unconditional changes of different items durable together, but for those that are left out or get
-// throttled, which then are left out as well; all of them throttled is an error. The consumption is added to that of the
-// change's table in used, and to the counters.
+// commitChanges makes unconditional changes of different items durable together, but for those that
+// are left out or get throttled, which then are left out as well; all of them throttled is an
+// error. The consumption is added to that of the change's table in used, and to the counters.
 func (e *Engine) commitChanges(changes []*change, used []consumption) error {
 	keys := make([][]byte, len(changes))
 	for i, ch := range changes {

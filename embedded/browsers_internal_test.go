@@ -83,7 +83,7 @@ func TestOriginsAreTakenOnlyAsBrowsersWriteThem(t *testing.T) {
 	}
 }
 
-// begun is the handler of a server on an address.
+// begun returns the handler of a server on an address.
 func begun(t *testing.T, server Server, address net.Addr) *serving {
 	t.Helper()
 	engine, err := OpenMemory()
@@ -113,7 +113,7 @@ type addressed struct {
 
 func (a addressed) Addr() net.Addr { return a.address }
 
-// answered is what the handler answers to a request with headers, each NAME: VALUE.
+// answered returns what the handler answers to a request with headers, each NAME: VALUE.
 func answered(run *serving, method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	request := httptest.NewRequest(method, "http://localhost:8000"+path, strings.NewReader(body))
 	request.Header.Set("X-Amz-Target", "DynamoDB_20120810.ListTables")

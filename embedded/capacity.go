@@ -11,8 +11,8 @@ const (
 	writeUnitBytes = 1024
 )
 
-// consumption is the capacity that a request consumes on one table, in half units, the smallest there are. The zero
-// consumption of no table counts nothing.
+// consumption is the capacity that a request consumes on one table, in half units, the smallest
+// there are. The zero consumption of no table counts nothing.
 type consumption struct {
 	table *table
 	// read and write are what the table itself consumes, without its indexes.
@@ -27,7 +27,8 @@ type indexConsumption struct {
 	read, write int
 }
 
-// readUnits is what reading size bytes costs, in half units; nothing found costs as the smallest item does.
+// readUnits returns what reading size bytes costs, in half units; nothing found costs as the
+// smallest item does.
 func readUnits(size int, consistent bool) int {
 	units := max(1, (size+readUnitBytes-1)/readUnitBytes)
 	if consistent {
@@ -36,7 +37,7 @@ func readUnits(size int, consistent bool) int {
 	return units
 }
 
-// writeUnits is what writing an item of size bytes costs, in half units.
+// writeUnits returns what writing an item of size bytes costs, in half units.
 func writeUnits(size int) int {
 	return 2 * max(1, (size+writeUnitBytes-1)/writeUnitBytes)
 }
@@ -76,7 +77,7 @@ func (c *consumption) of(i *index) *indexConsumption {
 	return &c.indexes[len(c.indexes)-1]
 }
 
-// total is all of it, reads and writes.
+// total returns all of it, reads and writes.
 func (c *consumption) total() (read, write int) {
 	read, write = c.read, c.write
 	for _, i := range c.indexes {
@@ -97,7 +98,7 @@ func (c *consumption) charge() {
 	}
 }
 
-// wanted tells whether a ReturnConsumedCapacity asks for anything.
+// wanted reports whether a ReturnConsumedCapacity asks for anything.
 func wanted(show *string) bool { return show != nil && *show != none }
 
 func appendUnits(dst []byte, half int) []byte {

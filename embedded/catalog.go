@@ -74,8 +74,8 @@ func (e *Engine) saveSchema(s *schema, also ...func(*storage.Batch)) error {
 	return nil
 }
 
-// changeSchema replaces the schema of a table by what change makes of a copy, together with what also adds to the
-// batch. The caller holds the table exclusively.
+// changeSchema replaces the schema of a table by what change makes of a copy, together with what
+// also adds to the batch. The caller holds the table exclusively.
 func (e *Engine) changeSchema(t *table, change func(s *schema), also ...func(*storage.Batch)) error {
 	s := *t.schema
 	s.Items, s.Bytes = t.items.Load(), t.bytes.Load()
@@ -114,7 +114,7 @@ func (e *Engine) lookup(name string) *table {
 	return e.tables[tableName(name)]
 }
 
-// share looks a table up and holds it shared; the caller ends that with t.lock.RUnlock.
+// shared looks a table up and holds it shared; the caller ends that with t.lock.RUnlock.
 func (e *Engine) shared(name string) (*table, error) {
 	if t := e.lookup(name); t != nil {
 		t.lock.RLock()
@@ -126,7 +126,7 @@ func (e *Engine) shared(name string) (*table, error) {
 	return nil, notFound(tableNotFound)
 }
 
-// own looks a table up and holds it exclusively; the caller ends that with t.lock.Unlock.
+// exclusive looks a table up and holds it exclusively; the caller ends that with t.lock.Unlock.
 func (e *Engine) exclusive(name string) (*table, error) {
 	if t := e.lookup(name); t != nil {
 		t.lock.Lock()
@@ -138,8 +138,9 @@ func (e *Engine) exclusive(name string) (*table, error) {
 	return nil, notFound("Requested resource not found: Table: " + tableName(name) + " not found")
 }
 
-// shareAll holds the tables of the names shared, in one order for everybody, as a waiting owner holds up those that
-// come after it. It returns the tables by the names as given, and how to let them go.
+// sharedAll holds the tables of the names shared, in one order for everybody, as a waiting owner
+// holds up those that come after it. It returns the tables by the names as given, and how to let
+// them go.
 func (e *Engine) sharedAll(names []string) (map[string]*table, func(), error) {
 	byName := map[string]*table{}
 	for _, name := range names {

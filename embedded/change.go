@@ -26,16 +26,16 @@ type change struct {
 	condition func(old attribute.Item) bool
 	// showOld puts the item there is into the error if the condition fails.
 	showOld bool
-	// apply makes the new item out of the one there is, which it does not touch; nil means that there is none any more.
-	// A change without apply only checks the condition.
+	// apply makes the new item out of the one there is, which it does not touch; nil means that
+	// there is none any more. A change without apply only checks the condition.
 	apply func(old attribute.Item) (attribute.Item, error)
 	// inserts marks a change whose condition is that there is no item, with an error of its own.
 	inserts bool
 	// tooLarge is what to say if the new item is larger than items may be.
 	tooLarge string
-	// free changes consume nothing.
+	// uncharged changes consume nothing.
 	uncharged bool
-	// left is set if the change was left out of a batch, for it to be asked for again.
+	// unprocessed is set if the change was left out of a batch, for it to be asked for again.
 	unprocessed bool
 }
 
@@ -72,9 +72,9 @@ type discarding struct{ *storage.Batch }
 // Close is Discard.
 func (d discarding) Close() error { return d.Discard() }
 
-// stage adds a change to the batch, with the entries of the indexes that it touches, and to what is consumed. The caller
-// holds the item's lock until the batch is committed, and no two changes of a batch are of the same item. A change that
-// fails leaves the batch as it was.
+// stage adds a change to the batch, with the entries of the indexes that it touches, and to what is
+// consumed. The caller holds the item's lock until the batch is committed, and no two changes of a
+// batch are of the same item. A change that fails leaves the batch as it was.
 func (e *Engine) stage(batch *storage.Batch, ch *change, used *consumption) (outcome, error) {
 	if err := e.takeChange(ch, used); err != nil {
 		return outcome{}, err
@@ -128,8 +128,8 @@ func (ch *change) conditionError(old attribute.Item) error {
 	return err
 }
 
-// stageIndex brings one index in line with a change: the entry moves, changes, appears, vanishes, or nothing that the
-// index holds has changed, which costs nothing.
+// stageIndex brings one index in line with a change: the entry moves, changes, appears, vanishes,
+// or nothing that the index holds has changed, which costs nothing.
 func (s *schema) stageIndex(batch *storage.Batch, i *index, done outcome, scratch []byte, used *consumption) []byte {
 	var oldKey, newKey []byte
 	var oldPart, newPart attribute.Item

@@ -145,7 +145,7 @@ func (c *connections) drain() {
 	}
 }
 
-// count is how many connections are open.
+// count returns how many connections are open.
 func (c *connections) count() int {
 	c.lock.Lock()
 	defer c.lock.Unlock()

@@ -9,7 +9,8 @@ import (
 type Counters struct {
 	// Requests counts the requests by operation, successful or not.
 	Requests map[string]int64
-	// Units is the consumed capacity by table name, tables that are deleted now included. Indexes count to their table.
+	// Units is the consumed capacity by table name, tables that are deleted now included. Indexes
+	// count to their table.
 	Units map[string]Units
 }
 
@@ -45,7 +46,8 @@ func (c *operationCounters) table(name string) *unitCounter {
 	return counter.(*unitCounter) //nolint:forcetypeassert // the map holds nothing else
 }
 
-// Counters returns the counts up to now. Take two and subtract to know what a piece of work has cost.
+// Counters returns the counts up to now. Take two and subtract to know what a piece of work has
+// cost.
 func (e *Engine) Counters() Counters {
 	now := Counters{Requests: map[string]int64{}, Units: map[string]Units{}}
 	e.count.requests.Range(func(name, counter any) bool {

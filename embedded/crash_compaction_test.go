@@ -39,8 +39,8 @@ const (
 
 func deletesHeavy(round int) bool { return round%heavyDeletes == heavyDeletes-1 }
 
-// heavyItem is the item of a round. Its text can't be compressed, as a table of Pebble would be
-// small.
+// heavyItem returns the item of a round. Its text can't be compressed, as a table of Pebble would
+// be small.
 func heavyItem(key string, round int) attributes {
 	pad := make([]byte, heavyBytes)
 	_, _ = rand.NewChaCha8([32]byte{byte(round), byte(round >> 8), byte(round >> 16)}).Read(pad) // has no error

@@ -24,18 +24,20 @@ import (
 )
 
 const (
-	// loadFolder names the environment variable that turns the test program into one that loads the folder until it is
-	// killed.
+	// loadFolder names the environment variable that turns the test program into one that loads the
+	// folder until it is killed.
 	loadFolder = "EMBEDDED_LOAD_FOLDER"
-	// crashRounds names the environment variable that says how often the tests of this file crash; the default is 4.
+	// crashRounds names the environment variable that says how often the tests of this file crash;
+	// the default is 4.
 	crashRounds = "EMBEDDED_CRASH_ROUNDS"
 
 	loaders       = 3
 	keysPerLoader = 5
 )
 
-// The load: each loader has keys of its own and takes all of them from round to round; a round of each kind follows the
-// other. The items of a round carry its number, so an item tells which round it is from.
+// The load: each loader has keys of its own and takes all of them from round to round; a round of
+// each kind follows the other. The items of a round carry its number, so an item tells which round
+// it is from.
 const (
 	roundOfPuts = iota
 	roundOfUpdates
@@ -46,7 +48,8 @@ const (
 	roundKinds
 )
 
-// loadItem is the item of a round. Some rounds' items are not in the index of grp, others change their place in it.
+// loadItem returns the item of a round. Some rounds' items are not in the index of grp, others
+// change their place in it.
 func loadItem(loader, key, round int) attributes {
 	n := number(strconv.Itoa(round))
 	item := attributes{"pk": text(loadKey(loader, key)), "sk": number("1"), "when": n, "extra": n}
@@ -137,8 +140,8 @@ func executeAll(ctx context.Context, client *dynamodb.Client, statements []types
 	return nil
 }
 
-// checkLoad holds that the loader's items are from the acknowledged round or a later one, up to newest, and that no
-// transaction is there in part.
+// checkLoad holds that the loader's items are from the acknowledged round or a later one, up to
+// newest, and that no transaction is there in part.
 func checkLoad(t *testing.T, items map[string]attributes, loader, acknowledged, newest int) {
 	t.Helper()
 	rounds := map[int]int{}
@@ -169,8 +172,8 @@ func checkLoad(t *testing.T, items map[string]attributes, loader, acknowledged, 
 	}
 }
 
-// roundOfTheMissing is the round without items that is next to the others, or at least not before the acknowledged one;
-// -1 if there is none.
+// roundOfTheMissing returns the round without items that is next to the others, or at least not
+// before the acknowledged one; -1 if there is none.
 func roundOfTheMissing(rounds map[int]int, acknowledged int) int {
 	if len(rounds) == 0 {
 		return acknowledged + (roundOfDeletes-acknowledged%roundKinds+roundKinds)%roundKinds
@@ -207,7 +210,7 @@ func checkIndexes(t *testing.T, client *dynamodb.Client, items map[string]attrib
 	}
 }
 
-// readAll is what is in the table or the index, by partition key.
+// readAll returns what is in the table or the index, by partition key.
 func readAll(t *testing.T, client *dynamodb.Client, index string) map[string]attributes {
 	t.Helper()
 	in := &dynamodb.ScanInput{TableName: aws.String("rich")}
@@ -285,7 +288,7 @@ func TestALoadSurvivesTheLossOfWhatIsNotSynced(t *testing.T) {
 		for loader := range loaders {
 			before[loader] = int(acknowledged[loader].Load())
 		}
-		// Without, with some and with all of what was not synced.
+		// left, with some and with all of what was not synced.
 		left := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: crash % 3 * 50, RNG: random})
 		survivor, err := embedded.Open("data", embedded.WithFS(left))
 		if err != nil {
@@ -297,7 +300,8 @@ func TestALoadSurvivesTheLossOfWhatIsNotSynced(t *testing.T) {
 	}
 }
 
-// loadUntilKilled plays rounds from the first on and prints each loader and round after it was acknowledged.
+// loadUntilKilled plays rounds from the first on and prints each loader and round after it was
+// acknowledged.
 func loadUntilKilled(dir string) {
 	engine, err := embedded.Open(dir)
 	if err == nil {
@@ -345,8 +349,8 @@ func TestALoadSurvivesBeingKilled(t *testing.T) {
 	}
 }
 
-// killLoad loads the folder in another process, kills that after it has acknowledged so many rounds, and returns the last
-// one of each loader that it acknowledged, -1 if none.
+// killLoad loads the folder in another process, kills that after it has acknowledged so many
+// rounds, and returns the last one of each loader that it acknowledged, -1 if none.
 func killLoad(t *testing.T, dir string, first, count int) [loaders]int {
 	t.Helper()
 	load := exec.CommandContext(t.Context(), os.Args[0])

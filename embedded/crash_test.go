@@ -20,7 +20,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// crashFolder names the environment variable that turns the test program into a writer that is to be killed.
+// crashFolder names the environment variable that turns the test program into a writer that is to
+// be killed.
 const crashFolder = "EMBEDDED_CRASH_FOLDER"
 
 // acknowledged are the numbers whose writes were answered.
@@ -41,8 +42,8 @@ func (a *acknowledged) copy() []int {
 	return slices.Clone(a.numbers)
 }
 
-// writeNumber writes the number n in a transaction of two items, one of which has an index entry; for every third also
-// an item that is put alone and deleted.
+// writeNumber writes the number n in a transaction of two items, one of which has an index entry;
+// for every third also an item that is put alone and deleted.
 func writeNumber(ctx context.Context, client *dynamodb.Client, n int) error {
 	item := func(sk int) attributes {
 		return attributes{"pk": text(strconv.Itoa(n)), "sk": number(strconv.Itoa(sk)), "grp": text("g"), "when": number(strconv.Itoa(n))}
@@ -63,8 +64,8 @@ func writeNumber(ctx context.Context, client *dynamodb.Client, n int) error {
 	return err
 }
 
-// checkNumbers holds that the acknowledged numbers are there, transactions are whole, and the indexes agree with the
-// items.
+// checkNumbers holds that the acknowledged numbers are there, transactions are whole, and the
+// indexes agree with the items.
 func checkNumbers(t *testing.T, engine *embedded.Engine, acked []int) {
 	t.Helper()
 	client := clientOf(engine)
@@ -162,7 +163,8 @@ func TestWhatIsNotSyncedMayGoButNothingAcknowledged(t *testing.T) {
 	}
 }
 
-// writeUntilKilled writes numbers from several goroutines and prints each after it was acknowledged.
+// writeUntilKilled writes numbers from several goroutines and prints each after it was
+// acknowledged.
 func writeUntilKilled(dir string) {
 	engine, err := embedded.Open(dir)
 	if err != nil {
@@ -203,7 +205,8 @@ func TestAKilledProcessLosesNothingAcknowledged(t *testing.T) {
 	}
 }
 
-// killAfter starts a writer and kills it once it has acknowledged so many numbers; it returns all that it acknowledged.
+// killAfter starts a writer and kills it once it has acknowledged so many numbers; it returns all
+// that it acknowledged.
 func killAfter(t *testing.T, dir string, first, count int) []int {
 	t.Helper()
 	writer := exec.CommandContext(t.Context(), os.Args[0])

@@ -132,7 +132,8 @@ func (c *constraints) tableClass(class *string) {
 	c.oneOf(class, "tableClass", "STANDARD", "STANDARD_INFREQUENT_ACCESS")
 }
 
-// managedName checks the name of a table that a request about the table itself names, before all else.
+// managedName checks the name of a table that a request about the table itself names, before all
+// else.
 func managedName(name *string) error {
 	if name == nil {
 		return invalid("The parameter 'TableName' is required but was not present in the request")

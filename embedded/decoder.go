@@ -12,21 +12,22 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// request walks the JSON body of a request once, from its front to its end. The first error is kept and stops all
-// further reading: what is read after it are zero values. A JSON null stands for a parameter that is not given.
+// decoder walks the JSON body of a request once, from its front to its end. The first error is kept
+// and stops all further reading: what is read after it are zero values. A JSON null stands for a
+// parameter that is not given.
 type decoder struct {
 	src []byte
 	pos int
 	err error
 
-	// repeated is the last text with escapes as it stood in the body, and meaning what it says: the statements of a batch are
-	// mostly the same.
+	// repeated is the last text with escapes as it stood in the body, and meaning what it says: the
+	// statements of a batch are mostly the same.
 	repeated []byte
 	meaning  string
 }
 
-// itemParameter is an item of a request. A broken rule of the data model is kept with it, since other checks of the
-// request come first.
+// itemParameter is an item of a request. A broken rule of the data model is kept with it, since
+// other checks of the request come first.
 type itemParameter struct {
 	// item is nil if the parameter was not given or is invalid.
 	item    attribute.Item
@@ -49,7 +50,8 @@ type valuesParameter struct {
 	invalid *attribute.ValidationError
 }
 
-// decode reads the members of the body by field, which is called with each name and must read or skip its value.
+// decode reads the members of the body by field, which is called with each name and must read or
+// skip its value.
 func decode(body []byte, field func(name string, r *decoder)) error {
 	r := &decoder{src: body}
 	if r.peek() != '{' {
@@ -179,7 +181,8 @@ func (r *decoder) skipString() []byte {
 	}
 }
 
-// raw returns the bytes of the value that begins here. Only its end is looked for; whoever decodes it checks it.
+// raw returns the bytes of the value that begins here. Only its end is looked for; whoever decodes
+// it checks it.
 func (r *decoder) raw() []byte {
 	c := r.peek()
 	start := r.pos
@@ -222,7 +225,7 @@ func (r *decoder) skip() {
 	}
 }
 
-// null passes over a null and tells whether there was one.
+// null passes over a null and reports whether there was one.
 func (r *decoder) null() bool {
 	if r.peek() != 'n' {
 		return false
@@ -258,7 +261,7 @@ func (r *decoder) scalar() string {
 	return "NUMBER_VALUE"
 }
 
-// unfit fails on a value that is not of the scalar type wanted.
+// wrongType fails on a value that is not of the scalar type wanted.
 func (r *decoder) wrongType(wanted string) {
 	switch r.peek() {
 	case '{':
@@ -286,7 +289,7 @@ func (r *decoder) text() *string {
 	return nil
 }
 
-// whole reads an integer, nil if not given. Fractions are cut off.
+// integer reads an integer, nil if not given. Fractions are cut off.
 func (r *decoder) integer(kind string) *int64 {
 	c := r.peek()
 	switch {
@@ -313,7 +316,7 @@ func (r *decoder) integer(kind string) *int64 {
 	return &n
 }
 
-// flag reads a boolean, nil if not given.
+// boolean reads a boolean, nil if not given.
 func (r *decoder) boolean() *bool {
 	yes, no := true, false
 	switch r.peek() {

@@ -42,7 +42,7 @@ func (t *table) deleteChange(key attribute.Item) (*change, error) {
 	return ch, nil
 }
 
-// removeItem is the apply function of changes that remove an item.
+// removeItem returns the apply function of changes that remove an item.
 func removeItem(attribute.Item) (attribute.Item, error) {
 	return nil, nil //nolint:nilnil // no item is the aim
 }

@@ -8,7 +8,7 @@ import (
 // object is a JSON object of an answer that is not worth building by hand.
 type object = map[string]any
 
-// answerWith makes the object the call's answer.
+// respond makes the object the call's answer.
 func (c *call) respond(response object) error {
 	encoded, err := json.Marshal(response)
 	if err != nil {
@@ -20,7 +20,8 @@ func (c *call) respond(response object) error {
 
 func unixSeconds(milliseconds int64) float64 { return float64(milliseconds) / 1000 }
 
-// describe is the table as DescribeTable shows it, in the status given. The caller holds the table.
+// describe returns the table as DescribeTable shows it, in the status given. The caller holds the
+// table.
 func (t *table) describe(status string) object {
 	description := object{
 		"TableName":                 t.Name,

@@ -1,5 +1,5 @@
-// Package embedded is a DynamoDB within your process: the operations, expressions, PartiQL, limits, errors and consumed
-// capacity of the service, on data in memory or in a folder.
+// Package embedded is a DynamoDB within your process: the operations, expressions, PartiQL, limits,
+// errors and consumed capacity of the service, on data in memory or in a folder.
 //
 //	engine, err := embedded.OpenMemory()
 //	if err != nil { … }
@@ -12,15 +12,17 @@
 //
 // # What it promises
 //
-// A write that was acknowledged is on disk (of an engine in a folder), together with its entries in the indexes; a
-// transaction is there whole or not at all; two conditional writes of one item never both succeed. Reads see every write
-// acknowledged before, also those that ask for eventual consistency. Concurrent commits share syncs.
+// A write that was acknowledged is on disk (of an engine in a folder), together with its entries in
+// the indexes; a transaction is there whole or not at all; two conditional writes of one item never
+// both succeed. Reads see every write acknowledged before, also those that ask for eventual
+// consistency. Concurrent commits share syncs.
 //
-// A Scan shows items in an order that stays the same but has no meaning, as in DynamoDB; a Query in the order of the
-// sort key.
+// A Scan shows items in an order that stays the same but has no meaning, as in DynamoDB; a Query in
+// the order of the sort key.
 //
-// Requests are checked in DynamoDB's order and refused in its words. Where its regions have different words, as after a
-// change of the service that has not reached all of them, the engine has the newer ones.
+// Requests are checked in DynamoDB's order and refused in its words. Where its regions have
+// different words, as after a change of the service that has not reached all of them, the engine
+// has the newer ones.
 //
 // # Bad storage
 //
@@ -41,8 +43,8 @@
 //
 // # Where it differs from the service
 //
-// Tables can be used and dropped at once; only an index added to a table takes time, as it is filled in the
-// background. Items that have expired are deleted within minutes instead of days. There are no streams, backups, global
-// tables or imports and exports: their operations answer UnknownOperationException, and parameters about them are
-// ignored.
+// Tables can be used and dropped at once; only an index added to a table takes time, as it is
+// filled in the background. Items that have expired are deleted within minutes instead of days.
+// There are no streams, backups, global tables or imports and exports: their operations answer
+// UnknownOperationException, and parameters about them are ignored.
 package embedded

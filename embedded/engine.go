@@ -34,7 +34,8 @@ type Engine struct {
 	stop       chan struct{}
 	sweeping   sync.Once
 
-	// tablesLock guards the map and nextTable, not the tables. Whoever holds it waits for no table's lock.
+	// tablesLock guards the map and nextTable, not the tables. Whoever holds it waits for no
+	// table's lock.
 	tablesLock sync.RWMutex
 	tables     map[string]*table
 	nextTable  uint32
@@ -115,8 +116,8 @@ func (e *Engine) Err() error {
 // Failed returns a channel that is closed when the engine's storage fails. Err says why.
 func (e *Engine) Failed() <-chan struct{} { return e.store.Failed() }
 
-// Close waits for the requests under way, stops the engine's goroutines and closes its storage. Requests that come
-// later fail with ErrClosed. A second Close does nothing.
+// Close waits for the requests under way, stops the engine's goroutines and closes its storage.
+// Requests that come later fail with ErrClosed. A second Close does nothing.
 //
 // Closing an engine whose storage has failed returns that error again. The folder can then be
 // opened again, but memory and a few goroutines that wait in the failed storage are only given back

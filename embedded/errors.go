@@ -41,23 +41,25 @@ type apiError struct {
 	message string
 	// item is the item that made a condition fail, where the request asked for it.
 	item attribute.Item
-	// emptyKey marks an error about a key without contents, which fails a whole transaction of writes.
+	// emptyKey marks an error about a key without contents, which fails a whole transaction of
+	// writes.
 	emptyKey bool
 	// reasons tells of each action of a cancelled transaction why.
 	reasons []cancellationReason
 }
 
-// cancellationReason is why one action of a transaction could not be done; the code None if it could.
+// cancellationReason is why one action of a transaction could not be done; the code None if it
+// could.
 type cancellationReason struct {
 	code    string
 	message string
 	item    attribute.Item
 }
 
-// Error is the type and the message.
+// Error returns the type and the message.
 func (e *apiError) Error() string { return e.kind + ": " + e.message }
 
-// name is the type without its name space.
+// name returns the type without its name space.
 func (e *apiError) name() string {
 	for i := range e.kind {
 		if e.kind[i] == '#' {
@@ -101,8 +103,8 @@ func busy() *apiError {
 	}
 }
 
-// asAPIError turns what a request ended with into what its client is told. Errors that are nobody's input's fault tell
-// nothing of what is inside.
+// asAPIError turns what a request ended with into what its client is told. Errors that are nobody's
+// input's fault tell nothing of what is inside.
 func asAPIError(err error) *apiError {
 	if api, ok := errors.AsType[*apiError](err); ok {
 		return api
@@ -160,9 +162,9 @@ func appendReason(dst []byte, reason cancellationReason) []byte {
 
 const unusedPlaceholder = "Value provided in ExpressionAttribute"
 
-// framed words what is wrong with the parameters of a PutItem, UpdateItem or DeleteItem as DynamoDB does for these three:
-// as one violation of the service's model. What several violations say reads so already; placeholders that no expression
-// uses are told of as they are.
+// asModelViolation words what is wrong with the parameters of a PutItem, UpdateItem or DeleteItem
+// as DynamoDB does for these three: as one violation of the service's model. What several
+// violations say reads so already; placeholders that no expression uses are told of as they are.
 func asModelViolation(err error) error {
 	if err == nil {
 		return nil
@@ -175,7 +177,8 @@ func asModelViolation(err error) error {
 	return invalid("%s", "1 validation error detected: "+api.message)
 }
 
-// inOlderWords words an error about a value as the operations do that read values the older way.
+// withOlderWording words an error about a value as the operations do that read values the older
+// way.
 func withOlderWording(err error) error {
 	if rule, is := err.(*attribute.ValidationError); is { //nolint:errorlint // the errors of values are bare
 		return rule.InOlderWords()

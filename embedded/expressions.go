@@ -13,8 +13,8 @@ type placeholders struct {
 	values itemParameter
 }
 
-// allowed checks that the request has expressions where it gives placeholders. Expressions that can hold no values
-// (projections) only count for names.
+// allowed checks that the request has expressions where it gives placeholders. Expressions that can
+// hold no values (projections) only count for names.
 func (p placeholders) allowed(withValues []parameter, projections ...parameter) error {
 	if p.names != nil && len(givenNames(append(projections, withValues...)...)) == 0 {
 		return invalid("ExpressionAttributeNames can only be specified when using expressions")
@@ -27,7 +27,8 @@ func (p placeholders) allowed(withValues []parameter, projections ...parameter) 
 
 const valuesAlone = "ExpressionAttributeValues can only be specified when using expressions"
 
-// allowedInWrite is allowed for the operations that write one item, which do not say what expressions there are none of.
+// allowedInWrite is allowed for the operations that write one item, which do not say what
+// expressions there are none of.
 func (p placeholders) allowedInWrite(expressions []parameter) error {
 	err := p.allowed(expressions)
 	if api, is := err.(*apiError); is && strings.HasPrefix(api.message, valuesAlone) { //nolint:errorlint // it is bare
@@ -75,7 +76,7 @@ func bindCondition(
 	return parsed.Bind(p)
 }
 
-// evaluator is the condition as a function; nil for none.
+// evaluator returns the condition as a function; nil for none.
 func evaluator(condition *expression.BoundCondition) func(attribute.Item) bool {
 	if condition == nil {
 		return nil

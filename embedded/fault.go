@@ -11,7 +11,8 @@ import (
 // Effect is what a fault does to the requests it hits.
 type Effect string
 
-// The effects of faults. Where Fault.Applied is mentioned, it chooses whether the request was done all the same.
+// The effects of faults. Where Fault.Applied is mentioned, it chooses whether the request was done
+// all the same.
 const (
 	// EffectThroughputExceeded refuses the request with ProvisionedThroughputExceededException.
 	EffectThroughputExceeded Effect = "throughput-exceeded"
@@ -19,7 +20,8 @@ const (
 	EffectThrottling Effect = "throttling"
 	// EffectRequestLimit refuses the request with RequestLimitExceeded.
 	EffectRequestLimit Effect = "request-limit"
-	// EffectExpiredToken refuses the request with ExpiredTokenException, as of credentials that have expired.
+	// EffectExpiredToken refuses the request with ExpiredTokenException, as of credentials that
+	// have expired.
 	EffectExpiredToken Effect = "expired-token"
 	// EffectInternalError answers InternalServerError, status 500. See Applied.
 	EffectInternalError Effect = "internal-error"
@@ -31,32 +33,36 @@ const (
 	EffectTruncated Effect = "truncated"
 	// EffectGarbage does the request and answers random bytes with their right checksum.
 	EffectGarbage Effect = "garbage"
-	// EffectSlow takes Delay longer. A request that has come in is done even if its client has given up meanwhile, unless
-	// the engine is closed first. With Applied the request is done at once and the answer comes late.
+	// EffectSlow takes Delay longer. A request that has come in is done even if its client has
+	// given up meanwhile, unless the engine is closed first. With Applied the request is done at
+	// once and the answer comes late.
 	EffectSlow Effect = "slow"
-	// EffectHang never answers: the request ends when its client gives up or the engine is closed. See Applied.
+	// EffectHang never answers: the request ends when its client gives up or the engine is closed.
+	// See Applied.
 	EffectHang Effect = "hang"
-	// EffectLeftOvers leaves keys of a BatchGetItem or requests of a BatchWriteItem unprocessed: those that match, or some
-	// of them (see Some).
+	// EffectUnprocessed leaves keys of a BatchGetItem or requests of a BatchWriteItem unprocessed:
+	// those that match, or some of them (see Some).
 	EffectUnprocessed Effect = "unprocessed"
-	// EffectStatementErrors makes statements of a BatchExecuteStatement fail with Code: those that match, or some of them
-	// (see Some and Applied).
+	// EffectStatementErrors makes statements of a BatchExecuteStatement fail with Code: those that
+	// match, or some of them (see Some and Applied).
 	EffectStatementErrors Effect = "statement-errors"
-	// EffectTransactionConflict cancels a transaction, with the reason TransactionConflict for the items that match, or
-	// refuses a write of one item with TransactionConflictException.
+	// EffectTransactionConflict cancels a transaction, with the reason TransactionConflict for the
+	// items that match, or refuses a write of one item with TransactionConflictException.
 	EffectTransactionConflict Effect = "transaction-conflict"
-	// EffectStaleRead answers a read that is not strongly consistent from a past state: the one Delay ago or, if Delay is
-	// 0 or the fault is younger than that, the one in which the fault was injected. Of a batch, each read that is strongly
-	// consistent still is.
+	// EffectStaleRead answers a read that is not strongly consistent from a past state: the one
+	// Delay ago or, if Delay is 0 or the fault is younger than that, the one in which the fault was
+	// injected. Of a batch, each read that is strongly consistent still is.
 	EffectStaleRead Effect = "stale-read"
 	// EffectIndexLag is EffectStaleRead for reads of global secondary indexes only (see Index).
 	EffectIndexLag Effect = "index-lag"
 )
 
-// Fault says which requests go wrong, when, and how. Only Effect must be set: the other fields narrow the requests
-// down, and a fault with nothing else hits every request that its effect can be had on.
+// Fault says which requests go wrong, when, and how. Only Effect must be set: the other fields
+// narrow the requests down, and a fault with nothing else hits every request that its effect can be
+// had on.
 //
-// Patterns match the whole text; a * in them stands for any text, all else for itself. An empty pattern matches all.
+// Patterns match the whole text; a * in them stands for any text, all else for itself. An empty
+// pattern matches all.
 type Fault struct {
 	// Effect is what happens.
 	Effect Effect
@@ -65,8 +71,9 @@ type Fault struct {
 	Operation string
 	// Table is a pattern of table names.
 	Table string
-	// Key is a pattern of partition keys: the text of a string, the normal form of a number, the base64 of a binary. A
-	// request matches if an item of it does; a Scan has no key. A read of an index matches by the index's keys.
+	// Key is a pattern of partition keys: the text of a string, the normal form of a number, the
+	// base64 of a binary. A request matches if an item of it does; a Scan has no key. A read of an
+	// index matches by the index's keys.
 	Key string
 	// SortKey is a pattern of sort keys, written as Key is. A Query has no sort key.
 	SortKey string
@@ -77,20 +84,22 @@ type Fault struct {
 	Nth int
 	// Every, if not 0, is which of the matching requests are hit: those whose number it divides.
 	Every int
-	// Probability, if not 0, is the chance with which each request is hit that is by the other fields.
+	// Probability, if not 0, is the chance with which each request is hit that is by the other
+	// fields.
 	Probability float64
 	// Times, if not 0, is how many requests are hit at most.
 	Times int
 
 	// Applied has the request done although its answer does not tell so.
 	Applied bool
-	// Some has an effect on the items of a request hit some, chosen at random, of those that match: at least one and, if
-	// there are several, not all.
+	// Some has an effect on the items of a request hit some, chosen at random, of those that match:
+	// at least one and, if there are several, not all.
 	Some bool
-	// Code is, for EffectStatementErrors, the error code, one of DynamoDB's BatchStatementErrorCodeEnum. Defaults to
-	// ThrottlingError.
+	// Code is, for EffectStatementErrors, the error code, one of DynamoDB's
+	// BatchStatementErrorCodeEnum. Defaults to ThrottlingError.
 	Code string
-	// Delay is, for EffectSlow, how long the request takes longer, and for stale answers, how old they are.
+	// Delay is, for EffectSlow, how long the request takes longer, and for stale answers, how old
+	// they are.
 	Delay time.Duration
 }
 
@@ -118,7 +127,8 @@ var effects = map[Effect]effectRules{
 	EffectIndexLag:            {delay: true, index: true},
 }
 
-// injectedCodes are the error codes that a statement can be made to fail with, and what stands beside them.
+// injectedCodes are the error codes that a statement can be made to fail with, and what stands
+// beside them.
 var injectedCodes = map[string]string{
 	"AccessDenied":                    "You don't have access to the resource",
 	"ConditionalCheckFailed":          conditionFailed,
@@ -183,7 +193,7 @@ func effectNames() string {
 	return strings.Join(names, ", ")
 }
 
-// matches tells whether a pattern of a Fault matches the whole text.
+// matches reports whether a pattern of a Fault matches the whole text.
 func matches(pattern, text string) bool {
 	if pattern == "" {
 		return true

@@ -60,7 +60,7 @@ func (e *Engine) perform(name string, run func(*Engine, *call) error, c *call) e
 	return c.fault.err(name)
 }
 
-// err is the error that the effect answers.
+// err returns the error that the effect answers.
 func (s *requestFault) err(operation string) error {
 	switch s.Effect {
 	case EffectThroughputExceeded:
@@ -93,7 +93,8 @@ func (s *requestFault) conflict(operation string) error {
 	return dynamoError("TransactionConflictException", transactionConflict)
 }
 
-// slow does the request late, or answers late. The sleep of a request that is still to be done outlives its client.
+// slow does the request late, or answers late. The sleep of a request that is still to be done
+// outlives its client.
 func (e *Engine) slow(name string, run func(*Engine, *call) error, c *call) error {
 	var err error
 	if c.fault.Applied {

@@ -25,24 +25,26 @@ type Injection struct {
 	Operation string
 	// Table and Key tell of the first item or table hit, as far as the request names one.
 	Table, Key string
-	// Items are the positions, from 0, of the items or statements of the request that were hit: in the order of the
-	// request, for batches by table in the order of the tables' names.
+	// Items are the positions, from 0, of the items or statements of the request that were hit: in
+	// the order of the request, for batches by table in the order of the tables' names.
 	Items []int
 }
 
-// WithSeed seeds what faults do at random; without it the seed is 0. An engine with the same seed and the same faults,
-// injected in the same order, hits the same of the requests that match each fault, counted from its injection.
+// WithSeed seeds what faults do at random; without it the seed is 0. An engine with the same seed
+// and the same faults, injected in the same order, hits the same of the requests that match each
+// fault, counted from its injection.
 func WithSeed(seed uint64) Option {
 	return func(o *options) { o.seed = seed }
 }
 
-// WithFaults injects faults from the start, as Inject does. Opening fails if one of them is not valid.
+// WithFaults injects faults from the start, as Inject does. Opening fails if one of them is not
+// valid.
 func WithFaults(faults ...Fault) Option {
 	return func(o *options) { o.faults = append(o.faults, faults...) }
 }
 
-// WithSleep makes slow answers wait by sleep instead of a timer, for tests without waiting. It must return early, with
-// an error, when ctx ends, and is called from many goroutines.
+// WithSleep makes slow answers wait by sleep instead of a timer, for tests without waiting. It must
+// return early, with an error, when ctx ends, and is called from many goroutines.
 func WithSleep(sleep func(ctx context.Context, d time.Duration) error) Option {
 	return func(o *options) { o.sleep = sleep }
 }
@@ -58,11 +60,12 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// injector decides which requests are hit by faults. Its zero value is ready, except for seed and now.
+// injector decides which requests are hit by faults. Its zero value is ready, except for seed and
+// now.
 type injector struct {
 	seed uint64
 	now  func() time.Time
-	// armed tells whether there are faults at all.
+	// active reports whether there are faults at all.
 	active atomic.Bool
 	// ending is closed when the engine is about to be: requests that hang end then.
 	ending chan struct{}
@@ -77,7 +80,7 @@ type injector struct {
 	count    int64
 }
 
-// armedFault is a fault that waits for its requests.
+// activeFault is a fault that waits for its requests.
 type activeFault struct {
 	Fault
 
@@ -85,14 +88,14 @@ type activeFault struct {
 	// matched and hit count requests.
 	matched uint64
 	hit     int
-	// past is what stale answers are taken from; nil for other effects.
+	// stale is what stale answers are taken from; nil for other effects.
 	stale *staleStates
 }
 
-// Inject makes requests from now on go wrong as the fault says, until remove is called, which may be done more than
-// once. A request is hit by at most one fault: of those that it is due for, the one injected first. Requests that are
-// hit are not counted by faults injected later. The error tells what is not valid in the fault, or that the engine is
-// closed.
+// Inject makes requests from now on go wrong as the fault says, until remove is called, which may
+// be done more than once. A request is hit by at most one fault: of those that it is due for, the
+// one injected first. Requests that are hit are not counted by faults injected later. The error
+// tells what is not valid in the fault, or that the engine is closed.
 func (e *Engine) Inject(f Fault) (remove func(), err error) {
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("embedded: injecting a fault: %w", err)
@@ -137,7 +140,7 @@ func (e *Engine) Injected() []Injection {
 	return slices.Clone(e.faults.injected)
 }
 
-// injections is how many requests were hit.
+// injections returns how many requests were hit.
 func (in *injector) injections() int64 {
 	in.lock.Lock()
 	defer in.lock.Unlock()
@@ -158,7 +161,7 @@ func (in *injector) removeAll() {
 	in.active.Store(false)
 }
 
-// shot is one fault on one request.
+// requestFault is one fault on one request.
 type requestFault struct {
 	Fault
 
@@ -168,11 +171,11 @@ type requestFault struct {
 	targets int
 	// next is the target that picked is asked for next.
 	next int
-	// past is the state to read from, nil for the present one.
+	// stale is the state to read from, nil for the present one.
 	stale *sharedSnapshot
 }
 
-// aim finds the fault that hits the request, nil if none does.
+// match finds the fault that hits the request, nil if none does.
 func (in *injector) match(operation string, targets []target) *requestFault {
 	in.lock.Lock()
 	defer in.lock.Unlock()
@@ -199,7 +202,7 @@ func (in *injector) match(operation string, targets []target) *requestFault {
 	return nil
 }
 
-// due tells whether the matching request that was counted last is to be hit.
+// due reports whether the matching request that was counted last is to be hit.
 func (a *activeFault) due(random *rand.Rand) bool {
 	switch {
 	case a.Times > 0 && a.hit >= a.Times:
@@ -212,7 +215,7 @@ func (a *activeFault) due(random *rand.Rand) bool {
 	return a.Probability == 0 || random.Float64() < a.Probability
 }
 
-// choose takes some of the targets that match, if the fault says so.
+// chooseTargets takes some of the targets that match, if the fault says so.
 func (s *requestFault) chooseTargets() {
 	if !s.Some || len(s.hit) < 2 {
 		return
@@ -222,7 +225,7 @@ func (s *requestFault) chooseTargets() {
 	slices.Sort(s.hit)
 }
 
-// picked tells, asked once for each target in order, whether the target is hit by the effect.
+// hits tells, asked once for each target in order, whether the target is hit by the effect.
 func (s *requestFault) hits(effect Effect) bool {
 	if s == nil || s.Effect != effect {
 		return false

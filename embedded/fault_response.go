@@ -21,7 +21,7 @@ const (
 	damageGarbage
 )
 
-// spoil does to the answer what the call wants done to it.
+// damageResponse does to the answer what the call wants done to it.
 func (c *call) damageResponse(response *response) {
 	response.damage = c.damage
 	if c.damage == damageGarbage {
@@ -40,7 +40,7 @@ func scramble(body []byte, random *rand.Rand) {
 	}
 }
 
-// hijackDamaged sends what there is of a damaged answer, and ends the connection.
+// sendDamaged sends what there is of a damaged answer, and ends the connection.
 func (r *response) sendDamaged(w http.ResponseWriter, now time.Time) {
 	connection, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *response) sendDamaged(w http.ResponseWriter, now time.Time) {
 	_ = connection.Close()
 }
 
-// arrive is what comes of the response at the end of the in-process transport.
+// deliver returns what comes of the response at the end of the in-process transport.
 func (r *response) deliver(response *http.Response) (*http.Response, error) {
 	switch r.damage {
 	case damageReset:

@@ -8,13 +8,14 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// pastSteps is how many states of the past are kept over a fault's delay.
+// staleSteps is how many states of the past are kept over a fault's delay.
 const staleSteps = 16
 
-// past keeps states of the store for stale answers. It is used under the injector's lock; a nil past has no states.
+// staleStates keeps states of the store for stale answers. It is used under the injector's lock; a
+// nil past has no states.
 //
-// A state is taken before the request that comes at its time. So the first state at or after a moment is the one that
-// the moment had, or one that is up to a sixteenth of the delay younger.
+// A state is taken before the request that comes at its time. So the first state at or after a
+// moment is the one that the moment had, or one that is up to a sixteenth of the delay younger.
 type staleStates struct {
 	store *storage.Store
 	delay time.Duration
@@ -22,7 +23,7 @@ type staleStates struct {
 	states []*sharedSnapshot
 }
 
-// heldSnapshot is a state that is closed when the past and the last reader have let it go.
+// sharedSnapshot is a state that is closed when the past and the last reader have let it go.
 type sharedSnapshot struct {
 	*storage.Snapshot
 
@@ -42,7 +43,8 @@ func (p *staleStates) snapshot(now time.Time) {
 	p.states = append(p.states, state)
 }
 
-// note takes the present state if the last one is old enough, and forgets those that are too old.
+// advance takes the present state if the last one is old enough, and forgets those that are too
+// old.
 func (p *staleStates) advance(now time.Time) {
 	if p == nil || p.delay == 0 {
 		return
@@ -56,7 +58,7 @@ func (p *staleStates) advance(now time.Time) {
 	}
 }
 
-// at is the state for a read now, held for the reader; nil is the present one.
+// stateAt returns the state for a read now, held for the reader; nil is the present one.
 func (p *staleStates) stateAt(now time.Time) *sharedSnapshot {
 	if p == nil {
 		return nil
@@ -90,8 +92,9 @@ func (s *sharedSnapshot) release() {
 	}
 }
 
-// reader is where a request reads the table, or an index of it, from: the present, or the past if a fault says so. Of a
-// request that reads several tables, some may be strongly consistent or not be meant.
+// reader returns where a request reads the table, or an index of it, from: the present, or the past
+// if a fault says so. Of a request that reads several tables, some may be strongly consistent or
+// not be meant.
 func (c *call) reader(e *Engine, t *table, consistent bool) storage.Reader {
 	c.reads = true
 	s := c.fault

@@ -13,11 +13,13 @@ type target struct {
 	index string
 	// key and sortKey are empty where the request does not name them; no key is.
 	key, sortKey string
-	// reads is set for a read that is no part of a transaction, eventually besides if it is not strongly consistent.
+	// reads is set for a read that is no part of a transaction, eventually besides if it is not
+	// strongly consistent.
 	reads, eventually bool
 }
 
-// targets are the targets of the request that the fault matches, and whether it matches the request at all.
+// targets returns the targets of the request that the fault matches, and whether it matches the
+// request at all.
 func (f *Fault) targets(operation string, targets []target) (hit []int, matching bool) {
 	if !matches(f.Operation, operation) || !f.possible(operation) {
 		return nil, false
@@ -34,7 +36,7 @@ func (f *Fault) targets(operation string, targets []target) (hit []int, matching
 	return nil, anything && len(targets) == 0 && f.Effect != EffectStaleRead && f.Effect != EffectIndexLag
 }
 
-// possible tells whether the effect can be had on the operation.
+// possible reports whether the effect can be had on the operation.
 func (f *Fault) possible(operation string) bool {
 	switch f.Effect {
 	case EffectUnprocessed:
@@ -68,7 +70,7 @@ func (f *Fault) matchesTarget(t target) bool {
 	return true
 }
 
-// of is the target of an item, or of its key.
+// itemTarget returns the target of an item, or of its key.
 func (e *Engine) itemTarget(table *string, item attribute.Item) target {
 	t := target{table: tableName(or(table, ""))}
 	if s := e.schemaOf(t.table); s != nil {
@@ -86,7 +88,7 @@ func (e *Engine) schemaOf(name string) *schema {
 	return t.schema
 }
 
-// keyText is a value as the patterns of faults see it.
+// keyText returns a value as the patterns of faults see it.
 func keyText(v attribute.Value) string {
 	if v.Kind == attribute.B {
 		return base64.StdEncoding.EncodeToString([]byte(v.Text))

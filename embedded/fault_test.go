@@ -50,7 +50,7 @@ func put(ctx context.Context, client *dynamodb.Client, table, pk string, sk int)
 	return err
 }
 
-// stored tells whether the item is there, by a consistent read.
+// stored reports whether the item is there, by a consistent read.
 func stored(t *testing.T, client *dynamodb.Client, pk string, sk int) bool {
 	t.Helper()
 	got := must(client.GetItem(t.Context(), &dynamodb.GetItemInput{
@@ -504,7 +504,8 @@ func putOwned(t *testing.T, client *dynamodb.Client, pk string) {
 	}))(t)
 }
 
-// views are the ways to read how many items there are, by name; those whose name begins with "index" read the index.
+// views returns the ways to read how many items there are, by name; those whose name begins with
+// "index" read the index.
 func views(t *testing.T, client *dynamodb.Client, pk string, consistent bool) map[string]int {
 	t.Helper()
 	ctx, key := t.Context(), attributes{"pk": text(pk), "sk": number("1")}

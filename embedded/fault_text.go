@@ -20,9 +20,10 @@ const maxFaultText = 16 << 10
 //	nth=N  every=N  probability=P  times=N
 //	applied  some  code=CODE  delay=DURATION
 //
-// and sets the field of Fault with its name, each at most once. N is a positive decimal number, P a number above 0, up
-// to 1, and DURATION as time.ParseDuration reads it. There are no spaces around commas and equals signs. A value with a
-// comma or a quotation mark in it is quoted as a Go string. Examples:
+// and sets the field of Fault with its name, each at most once. N is a positive decimal number, P a
+// number above 0, up to 1, and DURATION as time.ParseDuration reads it. There are no spaces around
+// commas and equals signs. A value with a comma or a quotation mark in it is quoted as a Go string.
+// Examples:
 //
 //	throttling,operation=PutItem,probability=0.1
 //	reset,applied,table=pekko-persistence,key=journal-P-account-1-*,nth=3
@@ -63,8 +64,8 @@ func parseFault(spec string) (Fault, error) {
 	return f, nil
 }
 
-// cutClause splits the first clause off. What is left begins with a comma, if there is anything. A flag has the value
-// nil.
+// cutClause splits the first clause off. What is left begins with a comma, if there is anything. A
+// flag has the value nil.
 func cutClause(text string) (name string, value *string, left string, err error) {
 	end := strings.IndexAny(text, ",=")
 	if end < 0 {
@@ -143,7 +144,7 @@ func (f *Fault) set(name string, value *string) error {
 	return nil
 }
 
-// String is the text form, which ParseFault reads.
+// String returns the text form, which ParseFault reads.
 func (f Fault) String() string {
 	var b strings.Builder
 	b.WriteString(string(f.Effect))

@@ -9,7 +9,8 @@ import (
 type Feature string
 
 const (
-	// PartiQL is ExecuteStatement, BatchExecuteStatement and, as far as transactions are there, ExecuteTransaction.
+	// PartiQL is ExecuteStatement, BatchExecuteStatement and, as far as transactions are there,
+	// ExecuteTransaction.
 	PartiQL Feature = "partiql"
 	// Transactions is TransactWriteItems, TransactGetItems and ExecuteTransaction.
 	Transactions Feature = "transactions"
@@ -20,13 +21,13 @@ var features = map[Feature][]string{
 	Transactions: {"TransactWriteItems", "TransactGetItems", "ExecuteTransaction"},
 }
 
-// Without leaves features out, as other servers of DynamoDB's protocol do: their operations answer
-// UnknownOperationException. Opening fails if there is no such feature.
+// WithoutFeatures leaves features out, as other servers of DynamoDB's protocol do: their operations
+// answer UnknownOperationException. Opening fails if there is no such feature.
 func WithoutFeatures(left ...Feature) Option {
 	return func(o *options) { o.missing = append(o.missing, left...) }
 }
 
-// lacks tells whether the operation belongs to a feature that is left out.
+// lacks reports whether the operation belongs to a feature that is left out.
 func (o *options) lacks(operation string) bool {
 	for _, feature := range o.missing {
 		if slices.Contains(features[feature], operation) {

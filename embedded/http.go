@@ -23,8 +23,8 @@ const (
 	maxBody = 16 << 20
 )
 
-// ServeHTTP answers a request of DynamoDB's JSON 1.0 protocol. Signatures must be there, as SDKs always send them, but
-// any will do: the engine has no authentication.
+// ServeHTTP answers a request of DynamoDB's JSON 1.0 protocol. Signatures must be there, as SDKs
+// always send them, but any will do: the engine has no authentication.
 func (e *Engine) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	response, err := e.respond(request, nil)
 	if err != nil {
@@ -48,7 +48,7 @@ func (e *Engine) send(w http.ResponseWriter, response *response) {
 	_, _ = w.Write(response.body)
 }
 
-// answer does what a request asks for; the only errors are that the engine is closed, that its
+// respond does what a request asks for; the only errors are that the engine is closed, that its
 // storage has failed, and that serving ends.
 func (e *Engine) respond(request *http.Request, in *incoming) (*response, error) {
 	if request.Method == http.MethodGet && request.URL.Path == "/" {
@@ -148,7 +148,7 @@ func protect(operation string, run func() error) (err error) {
 	return run()
 }
 
-// contentKind is the type of a body without its parameters.
+// contentKind returns the type of a body without its parameters.
 func contentKind(header string) string {
 	kind, _, _ := strings.Cut(header, ";")
 	return strings.TrimSpace(kind)

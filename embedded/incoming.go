@@ -29,7 +29,7 @@ const (
 // memory, and how long it may take to arrive. A nil incoming bounds neither; it is that of
 // requests within the process, whose bodies are in memory already, and of servers other than ours.
 type incoming struct {
-	// body is what the body holds, and what is read from it; answer is what the answer holds.
+	// bodyMemory is what the body holds, and what is read from it; answer is what the answer holds.
 	bodyMemory, responseMemory reservation
 	limits                     *serverLimits
 	control                    *http.ResponseController
@@ -43,7 +43,7 @@ type incoming struct {
 // little would hold them in place of what it needs.
 var smallBodies = sync.Pool{New: func() any { return new([]byte) }}
 
-// buffer is where a body is read into, and giveBack ends its use.
+// buffer returns where a body is read into, and giveBack ends its use.
 func (in *incoming) buffer() (buffer *[]byte, giveBack func()) {
 	if in == nil {
 		buffer = takeBuffer()
@@ -129,8 +129,8 @@ func (in *incoming) arrived() error {
 	return nil
 }
 
-// bounded is an operation that takes the memory that it needs. What a hanging request does not do
-// yet takes none.
+// bounded returns an operation that takes the memory that it needs. What a hanging request does not
+// do yet takes none.
 func (in *incoming) bounded(op operation) func(*Engine, *call) error {
 	if in == nil {
 		return op.run
@@ -150,8 +150,8 @@ func (in *incoming) bounded(op operation) func(*Engine, *call) error {
 	}
 }
 
-// decodedMemory is what the attribute values of a body take at most. Small bodies take nothing, as
-// they take no room themselves.
+// decodedMemory returns what the attribute values of a body take at most. Small bodies take
+// nothing, as they take no room themselves.
 func decodedMemory(body []byte) int64 {
 	if len(body) <= smallBody {
 		return 0

@@ -67,7 +67,7 @@ func (p conditionsParameter) constrain(c *constraints, member string, operatorRe
 	}
 }
 
-// conditions are the parameters as package legacy takes them.
+// conditions returns the parameters as package legacy takes them.
 func (p conditionsParameter) conditions() (map[string]legacyparams.Condition, error) {
 	conditions := make(map[string]legacyparams.Condition, len(p))
 	for _, name := range slices.Sorted(maps.Keys(p)) {
@@ -105,7 +105,7 @@ func (p valuesParameter) checked() ([]attribute.Value, error) {
 	return p.values, nil
 }
 
-// plain is the value, nil if not given.
+// checked returns the value, nil if not given.
 func (p *valueParameter) checked() (*attribute.Value, error) {
 	switch {
 	case p == nil:

@@ -10,12 +10,14 @@ import (
 // maxPage is how many bytes of items, as they are before any filter, end a page.
 const maxPage = 1 << 20
 
-// pageRead is what a Query or a Scan reads in one page: the entries of a table or an index between two keys.
+// pageRead is what a Query or a Scan reads in one page: the entries of a table or an index between
+// two keys.
 type pageRead struct {
 	table *table
 	// index is nil for the table itself.
 	index *index
-	// lower, included, and upper, excluded, bound the keys; start, if set, is the key behind which the page begins.
+	// lower, included, and upper, excluded, bound the keys; start, if set, is the key behind which
+	// the page begins.
 	lower, upper, start []byte
 	backward            bool
 	// limit is how many entries are looked at, 0 for no limit.
@@ -23,7 +25,8 @@ type pageRead struct {
 	// budget is how many bytes of entries are looked at, 0 for what a page may have.
 	budget     int
 	consistent bool
-	// whole reads of each entry of a local index the item, for attributes that the index does not hold.
+	// whole reads of each entry of a local index the item, for attributes that the index does not
+	// hold.
 	whole bool
 	// filter chooses the items that are returned; nil chooses all.
 	filter func(attribute.Item) bool
@@ -36,7 +39,7 @@ type page struct {
 	last attribute.Item
 }
 
-// entry is what a page shows of one item. It is valid only while it is shown.
+// storedItem is what a page shows of one item. It is valid only while it is shown.
 type storedItem struct {
 	// encoded is the item in its binary form; item is the item if it had to be decoded, else nil.
 	encoded []byte
@@ -126,8 +129,8 @@ func (p *pageRead) walk(
 	return result, p.takeRead(units)
 }
 
-// choose makes of a stored item what is shown of it, and tells whether the filter lets it through. The item is decoded
-// only if that is needed.
+// choose makes of a stored item what is shown of it, and reports whether the filter lets it
+// through. The item is decoded only if that is needed.
 func (p *pageRead) choose(encoded []byte, from storage.Reader, used *consumption) (storedItem, bool, error) {
 	shown := storedItem{encoded: encoded}
 	if !p.whole && p.filter == nil {
@@ -158,7 +161,7 @@ func (p *pageRead) fetch(from storage.Reader, entry attribute.Item, used *consum
 	return item.item, nil
 }
 
-// entryAttributes are the attributes that name an entry: the primary key and the index's.
+// entryAttributes returns the attributes that name an entry: the primary key and the index's.
 func (s *schema) entryAttributes(i *index, item attribute.Item) attribute.Item {
 	key := s.keyAttributes(item)
 	if i != nil {
@@ -169,7 +172,7 @@ func (s *schema) entryAttributes(i *index, item attribute.Item) attribute.Item {
 	return key
 }
 
-// keySchemaOf is the key schema of the index, or of the table if i is nil.
+// keySchemaOf returns the key schema of the index, or of the table if i is nil.
 func (s *schema) keySchemaOf(i *index) keySchema {
 	if i == nil {
 		return s.Key
@@ -206,7 +209,7 @@ func (s *schema) checkStart(i *index, start attribute.Item) error {
 	return nil
 }
 
-// answerPage reads the page and makes it the call's answer.
+// respondPage reads the page and makes it the call's answer.
 func (e *Engine) respondPage(c *call, p *pageRead, in *readInput, project projector) error {
 	used := consumption{table: p.table}
 	c.out = append(c.out, '{')

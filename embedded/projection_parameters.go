@@ -33,7 +33,8 @@ func (in *projectionInput) constrain(c *constraints, member string) {
 	}
 }
 
-// checkParameters checks that the parameters go together, for requests that have no expressions but the projection.
+// checkParameters checks that the parameters go together, for requests that have no expressions but
+// the projection.
 func (in *projectionInput) checkParameters() error {
 	projection := parameter{"ProjectionExpression", has(in.projection)}
 	err := exclusive(givenNames(parameter{"AttributesToGet", in.attributesToGet != nil}), givenNames(projection))
@@ -51,10 +52,10 @@ type projector struct {
 	columns *partiql.Bound
 }
 
-// narrows tells whether anything but whole items is asked for.
+// narrows reports whether anything but whole items is asked for.
 func (p projector) narrows() bool { return p.expression != nil || p.names != nil || p.columns != nil }
 
-// of is the part of the item that is asked for.
+// of returns the part of the item that is asked for.
 func (p projector) of(item attribute.Item) attribute.Item {
 	switch {
 	case p.columns != nil:
@@ -91,7 +92,7 @@ func (in *projectionInput) projector(e *Engine, parameters *expression.Parameter
 	return projector{expression: bound, names: in.attributesToGet}, err
 }
 
-// attributes are the names that the projection looks at, nil if there is none.
+// attributes returns the names that the projection looks at, nil if there is none.
 func (p projector) attributes() []string {
 	if p.expression != nil {
 		return p.expression.Attributes()

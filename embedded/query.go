@@ -32,8 +32,8 @@ import (
 //  14. ExclusiveStartKey, which must be a key that the query selects
 //  15. the throughput, after the page is read
 //
-// A page ends after 1 MB of items or Limit items, before the filter. Every read sees all writes that
-// were acknowledged before it, of indexes too.
+// A page ends after 1 MB of items or Limit items, before the filter. Every read sees all writes
+// that were acknowledged before it, of indexes too.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Query.html
 func (e *Engine) query(c *call) error {
@@ -159,7 +159,7 @@ func (in *queryInput) check() error {
 	return nil
 }
 
-// selection is what the key condition, of either kind, selects.
+// selection returns what the key condition, of either kind, selects.
 func (b boundRead) selection(schema expression.KeySchema) (expression.KeyCondition, error) {
 	if b.expressed {
 		return expression.KeyOf(b.keys, schema)
@@ -196,7 +196,7 @@ func (in *queryInput) bindKeys(e *Engine, parameters *expression.Parameters) ([]
 	return legacyparams.KeyConditions(conditions)
 }
 
-// expressionSchema is the key schema as the expressions want it.
+// expressionSchema returns the key schema as the expressions want it.
 func (s *schema) expressionSchema(i *index) expression.KeySchema {
 	key := s.keySchemaOf(i)
 	return expression.KeySchema{Hash: key.Hash, Range: key.Range, HashKind: s.Kinds[key.Hash], RangeKind: s.Kinds[key.Range]}
@@ -229,8 +229,8 @@ func (s *schema) checkQuerySizes(i *index, key expression.KeyCondition) error {
 	return checkSize(key.Low, false)
 }
 
-// queryBounds are the keys between which the entries are that the condition selects. A range whose end is before its
-// beginning selects nothing.
+// queryBounds returns the keys between which the entries are that the condition selects. A range
+// whose end is before its beginning selects nothing.
 func (s *schema) queryBounds(i *index, key expression.KeyCondition) (lower, upper []byte) {
 	prefix := appendHashKey(s.entriesPrefix(i), key.Hash)
 	bound := func(v attribute.Value) []byte { return attribute.AppendKey(slices.Clone(prefix), v) }
@@ -261,7 +261,7 @@ func (s *schema) queryBounds(i *index, key expression.KeyCondition) (lower, uppe
 	return lower, upper
 }
 
-// queryStart is the entry key of an ExclusiveStartKey, which must be within the query.
+// queryStart returns the entry key of an ExclusiveStartKey, which must be within the query.
 func (s *schema) queryStart(p *pageRead, key expression.KeyCondition, start attribute.Item) ([]byte, error) {
 	if err := s.checkStart(p.index, start); err != nil {
 		return nil, err

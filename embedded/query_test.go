@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// fill puts items into the rich table: for pk a and b, sk -2 to 3; when is sk without its sign, and grp is g for those
-// with an even sk.
+// fill puts items into the rich table: for pk a and b, sk -2 to 3; when is sk without its sign, and
+// grp is g for those with an even sk.
 func fill(t *testing.T, engine *embedded.Engine) {
 	t.Helper()
 	for _, pk := range []string{"a", "b"} {

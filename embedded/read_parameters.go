@@ -22,7 +22,7 @@ type readInput struct {
 	start      itemParameter
 	consistent *bool
 	filter     *string
-	// plainFilter is QueryFilter or ScanFilter, and operator ConditionalOperator.
+	// legacyFilter is QueryFilter or ScanFilter, and operator ConditionalOperator.
 	legacyFilter conditionsParameter
 	operator     *string
 	showCapacity *string
@@ -111,7 +111,8 @@ func (in *readInput) target(t *table) (*index, error) {
 	return i, nil
 }
 
-// checkSelect checks Select against the other parameters and the index, and tells whether whole items are needed.
+// checkSelect checks Select against the other parameters and the index, and reports whether whole
+// items are needed.
 func (in *readInput) checkSelect(t *table, i *index, p projector) (whole bool, err error) {
 	specific := in.projection != nil || in.attributesToGet != nil
 	choose := or(in.choose, "")
@@ -135,7 +136,8 @@ func (in *readInput) checkSelect(t *table, i *index, p projector) (whole bool, e
 	return t.needsWhole(i, p.attributes())
 }
 
-// needsWhole tells whether reading the attributes from the index takes the items too, which only local indexes can do.
+// needsWhole reports whether reading the attributes from the index takes the items too, which only
+// local indexes can do.
 func (t *table) needsWhole(i *index, attributes []string) (bool, error) {
 	var missing []string
 	for _, name := range attributes {
@@ -163,7 +165,7 @@ func selectPhrase(choose string) string {
 	return choose
 }
 
-// readTarget is the table or index that is read, without a key.
+// readTarget returns the table or index that is read, without a key.
 func (e *Engine) readTarget(in *readInput) (target, *index, *schema) {
 	t := target{table: tableName(or(in.tableName, ""))}.asRead(in.consistent)
 	s := e.schemaOf(t.table)

@@ -28,7 +28,7 @@ func logRequest(logger *slog.Logger, summary requestSummary, status, sent int, t
 	logger.LogAttrs(context.Background(), slog.LevelInfo, "request", attributes...)
 }
 
-// operationLabel is how log and metrics name an operation.
+// operationLabel returns how log and metrics name an operation.
 func operationLabel(operation string) string {
 	if operation == "" {
 		return "none"
@@ -36,8 +36,8 @@ func operationLabel(operation string) string {
 	return operation
 }
 
-// tablesOf are the names of the tables that the request is about, each once. What no table can be
-// called is left out, as it can be anything.
+// tablesOf returns the names of the tables that the request is about, each once. What no table can
+// be called is left out, as it can be anything.
 func (e *Engine) tablesOf(operation string, c *call) []string {
 	var names []string
 	for _, t := range operations[operation].targets(e, c) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// errNoRoom is what a request gets that waited for room in the server's memory for too long.
+// errNoMemory is what a request gets that waited for room in the server's memory for too long.
 var errNoMemory = errors.New("the server has no room for the request")
 
 // requestMemory bounds the bytes that the large bodies of all requests, or their answers, hold
@@ -30,7 +30,7 @@ type requestMemory struct {
 	freed chan struct{}
 }
 
-// room is what one request holds of the memory. Only one goroutine uses it.
+// reservation is what one request holds of the memory. Only one goroutine uses it.
 type reservation struct {
 	memory *requestMemory
 	held   int64
@@ -122,7 +122,7 @@ func (m *requestMemory) wake() {
 	m.freed = make(chan struct{})
 }
 
-// usage is how many bytes are held, and how many requests wait for more.
+// usage returns how many bytes are held, and how many requests wait for more.
 func (m *requestMemory) usage() (used int64, waiting int) {
 	m.lock.Lock()
 	defer m.lock.Unlock()

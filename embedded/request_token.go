@@ -19,7 +19,7 @@ const (
 // requestToken is the client's name for a transaction, which makes repeating it harmless.
 type requestToken struct {
 	text string
-	// sum tells whether a second request with the token is the same one.
+	// sum reports whether a second request with the token is the same one.
 	sum [sha256.Size]byte
 }
 
@@ -58,8 +58,8 @@ func (e *Engine) alive(s storedToken) bool {
 	return e.now().Before(time.UnixMilli(s.At).Add(tokenLife))
 }
 
-// tokenUsed tells whether the request was done before. A token of another request is an error. The caller holds the
-// token's lock.
+// tokenUsed reports whether the request was done before. A token of another request is an error.
+// The caller holds the token's lock.
 func (e *Engine) tokenUsed(t *requestToken) (bool, error) {
 	if t == nil {
 		return false, nil

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// reply is an answer before it is on the wire. Its body is valid until released.
+// response is an answer before it is on the wire. Its body is valid until released.
 type response struct {
 	status      int
 	contentType string
@@ -22,7 +22,7 @@ type response struct {
 	summary     requestSummary
 }
 
-// record is what a Server tells of a request: in its log and its metrics.
+// requestSummary is what a Server tells of a request: in its log and its metrics.
 type requestSummary struct {
 	// operation is empty if there is none of the name.
 	operation string
@@ -74,7 +74,7 @@ func fixedResponse(status int, kind, body string) *response {
 // newRequestID is 52 letters and digits, as DynamoDB's are.
 func newRequestID() string { return rand.Text() + rand.Text() }
 
-// unread is the answer to a request whose body could not be read.
+// unreadResponse returns the answer to a request whose body could not be read.
 func unreadResponse(err error) *response {
 	switch {
 	case errors.Is(err, errTooLarge):

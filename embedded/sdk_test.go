@@ -65,7 +65,7 @@ func clientOf(engine *embedded.Engine) *dynamodb.Client {
 	return dynamodb.NewFromConfig(engine.AWSConfig(), func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
 }
 
-// overHTTP is a client that reaches the engine through a listening server.
+// overHTTP returns a client that reaches the engine through a listening server.
 func overHTTP(t *testing.T, engine *embedded.Engine) *dynamodb.Client {
 	t.Helper()
 	server := httptest.NewServer(engine)

@@ -21,7 +21,7 @@ type selection struct {
 
 type partBounds struct{ lower, upper []byte }
 
-// selecting finds out what a SELECT has to read.
+// newSelection finds out what a SELECT has to read.
 func (t *table) newSelection(b *partiql.Bound, consistent bool) (*selection, error) {
 	i, err := t.selectIndex(b, consistent)
 	if err != nil {
@@ -55,7 +55,7 @@ func (t *table) newSelection(b *partiql.Bound, consistent bool) (*selection, err
 	return s, nil
 }
 
-// selected finds the index that a SELECT reads, nil for the table.
+// selectIndex finds the index that a SELECT reads, nil for the table.
 func (t *table) selectIndex(b *partiql.Bound, consistent bool) (*index, error) {
 	if b.Index == "" {
 		return nil, nil //nolint:nilnil // no index means the table
@@ -69,7 +69,8 @@ func (t *table) selectIndex(b *partiql.Bound, consistent bool) (*index, error) {
 	return (&readInput{indexName: &b.Index}).target(t)
 }
 
-// checkProjected refuses conditions on attributes that the index does not hold, besides the key that is read by.
+// checkProjected refuses conditions on attributes that the index does not hold, besides the key
+// that is read by.
 func (t *table) checkProjected(i *index, attributes []string) error {
 	var missing []string
 	for _, name := range attributes {
@@ -83,10 +84,10 @@ func (t *table) checkProjected(i *index, attributes []string) error {
 	return nil
 }
 
-// continuation is where a page of a SELECT ended: in which part, and behind which entry of it. NextToken is its
-// encoding.
+// continuation is where a page of a SELECT ended: in which part, and behind which entry of it.
+// NextToken is its encoding.
 type continuation struct {
-	// Statement tells whether the token belongs to the statement.
+	// Statement reports whether the token belongs to the statement.
 	Statement []byte         `json:"s"`
 	Part      int            `json:"p"`
 	Last      attribute.Item `json:"k,omitempty"`
@@ -124,8 +125,8 @@ func (s *selection) resume(token string, in *statementInput) (continuation, erro
 	return at, nil
 }
 
-// run reads one page from the continuation on, at most limit items of it if that is not 0, and returns where it ended,
-// nil at the end.
+// run reads one page from the continuation on, at most limit items of it if that is not 0, and
+// returns where it ended, nil at the end.
 func (s *selection) run(from storage.Reader, at continuation, limit int, used *consumption, emit func(storedItem) error) (*continuation, error) {
 	budget := maxPage
 	for ; at.Part < len(s.parts); at.Part, at.Last = at.Part+1, nil {
@@ -154,8 +155,8 @@ func (s *selection) run(from storage.Reader, at continuation, limit int, used *c
 	return nil, nil //nolint:nilnil // the end
 }
 
-// single checks that the SELECT names one item by its key, as those in batches and transactions must, and returns how
-// to read it.
+// singleRead checks that the SELECT names one item by its key, as those in batches and transactions
+// must, and returns how to read it.
 func (t *table) singleRead(b *partiql.Bound, where string) (*change, func(attribute.Item) bool, error) {
 	path, err := b.Selection(t.expressionSchema(nil))
 	if err != nil {

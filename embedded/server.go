@@ -193,7 +193,7 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	s.Engine.send(w, response)
 }
 
-// answer is the answer to a request, nil if it was given already.
+// respond returns the answer to a request, nil if it was given already.
 func (s *serving) respond(w http.ResponseWriter, request *http.Request, in *incoming) (*response, error) {
 	if !s.hosts.allow(request.Host) {
 		return refusedResponse(fmt.Errorf("the host %.200q is not allowed: allow it with --allow-host, in Go with Server.AllowedHosts", request.Host)), nil
@@ -210,7 +210,7 @@ func (s *serving) respond(w http.ResponseWriter, request *http.Request, in *inco
 	return s.Engine.respond(request, in)
 }
 
-// refused is the answer to a request whose body is not even read.
+// refusedResponse returns the answer to a request whose body is not even read.
 func refusedResponse(cause error) *response {
 	response := errorResponse(&apiError{status: http.StatusForbidden, kind: serviceErrors + "AccessDeniedException", message: cause.Error()})
 	response.summary.partly = true

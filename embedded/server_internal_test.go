@@ -62,7 +62,7 @@ func head(size int) string {
 		"Authorization: AWS4-HMAC-SHA256 x\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n", size)
 }
 
-// text is a body of so many bytes.
+// text returns a body of so many bytes.
 func text(size int) string { return `{"x":"` + strings.Repeat("a", size-8) + `"}` }
 
 func (c *client) write(text string) {

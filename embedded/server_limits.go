@@ -31,8 +31,8 @@ const smallBody = 32 << 10
 // maxHeader is how many bytes the head of a request may have.
 const maxHeader = 32 << 10
 
-// defaultServerLimits is what a Server has. Small bodies and heads take at most 64 MiB each, if
-// every connection sends them.
+// defaultServerLimits returns what a Server has. Small bodies and heads take at most 64 MiB each,
+// if every connection sends them.
 func defaultServerLimits() serverLimits {
 	return serverLimits{
 		connections: 2048, memory: 128 << 20, wait: 5 * time.Second, header: 10 * time.Second, idle: 5 * time.Minute,
@@ -40,7 +40,7 @@ func defaultServerLimits() serverLimits {
 	}
 }
 
-// patience is how long the transfer of so many bytes may take.
+// patience returns how long the transfer of so many bytes may take.
 func (l *serverLimits) patience(bytes int) time.Duration {
 	return l.transfer + time.Duration(bytes)*time.Second/time.Duration(l.bytesPerSecond)
 }

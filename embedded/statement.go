@@ -89,10 +89,10 @@ func (e *Engine) prepare(in *statementInput) (*partiql.Bound, error) {
 	return parsed.Bind(values)
 }
 
-// reads tells whether the statement changes nothing.
+// reads reports whether the statement changes nothing.
 func reads(b *partiql.Bound) bool { return b.Verb == partiql.Select }
 
-// stated is the change that a statement other than SELECT makes.
+// statementChange returns the change that a statement other than SELECT makes.
 func (t *table) statementChange(b *partiql.Bound, in *statementInput) (*change, error) {
 	if b.Index != "" {
 		return nil, invalid("Statement wasn't well formed, can't be processed: %s is not supported on an index", verbName(b.Verb))
@@ -136,7 +136,7 @@ func verbName(verb partiql.Verb) string {
 	}[verb]
 }
 
-// returned is what a RETURNING asks for, nil for nothing.
+// returned returns what a RETURNING asks for, nil for nothing.
 func returned(b *partiql.Bound, done outcome) attribute.Item {
 	which := ""
 	switch b.Returning {
@@ -153,7 +153,8 @@ func returned(b *partiql.Bound, done outcome) attribute.Item {
 	return done.shown(which, b.Change)
 }
 
-// statementTarget has a target for each statement; the empty one for a statement that makes no sense.
+// statementTarget has a target for each statement; the empty one for a statement that makes no
+// sense.
 func (e *Engine) statementTarget(statements []*statementInput) []target {
 	targets := make([]target, len(statements))
 	for n, in := range statements {
@@ -177,7 +178,7 @@ func (e *Engine) statementTarget(statements []*statementInput) []target {
 	return targets
 }
 
-// selected adds what the WHERE of a statement tells: the key, if it is one.
+// addKeyOf adds what the WHERE of a statement tells: the key, if it is one.
 func (e *Engine) addKeyOf(t *target, b *partiql.Bound) {
 	s := e.schemaOf(t.table)
 	if s == nil {

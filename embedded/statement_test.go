@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// statement is a request for ExecuteStatement.
+// statement returns a request for ExecuteStatement.
 func statement(text, parameters, rest string) string {
 	body := fmt.Sprintf(`{"Statement":%q`, text)
 	if parameters != "" {

@@ -61,7 +61,7 @@ func folderFiles(fs vfs.FS) (map[string][]byte, error) {
 	return files, nil
 }
 
-// diskOf is a file system with the folder.
+// diskOf returns a file system with the folder.
 func diskOf(files map[string][]byte) (vfs.FS, error) {
 	fs := vfs.NewMem()
 	if err := fs.MkdirAll("data/here", 0o755); err != nil {
@@ -80,8 +80,8 @@ func diskOf(files map[string][]byte) (vfs.FS, error) {
 	return fs, nil
 }
 
-// foldersToDamage are a folder whose first engine was killed, one whose second was, so that it has
-// tables and a log, and one that was closed.
+// foldersToDamage returns a folder whose first engine was killed, one whose second was, so that it
+// has tables and a log, and one that was closed.
 func foldersToDamage() ([]damagedFolder, error) {
 	fs := vfs.NewMem()
 	load := &storageLoad{stored: map[string]string{}, maybe: map[string][]string{}, light: true}
@@ -137,7 +137,7 @@ func openDamaged(f damagedFolder) (outcome, problem string) {
 	return "harmless", ""
 }
 
-// kindOfFile is a file's name without its number.
+// kindOfFile returns a file's name without its number.
 func kindOfFile(name string) string {
 	switch {
 	case strings.HasSuffix(name, ".log"):

@@ -89,7 +89,7 @@ func (l *storageLoad) wrote(values map[string]string, err error) error {
 	return err
 }
 
-// storageItem is an item of the load. Long values fill tables, so that they are flushed and
+// storageItem returns an item of the load. Long values fill tables, so that they are flushed and
 // compacted.
 func storageItem(key, value string) attributes {
 	return attributes{
@@ -397,8 +397,8 @@ func (l *storageLoad) reopen(fs vfs.FS) (problem string) {
 	return ""
 }
 
-// meetAll tries a series and prints what came of it, or the stacks of all goroutines if it takes too
-// long.
+// meetAll tries a series and prints what came of it, or the stacks of all goroutines if it takes
+// too long.
 func meetAll(given string) {
 	var series faultSeries
 	if err := json.Unmarshal([]byte(given), &series); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// A stored entry is the item's size as DynamoDB accounts it, as a uvarint, and then the item in its binary form. So the
-// cost of overwriting an item is known without decoding it.
+// A stored entry is the item's size as DynamoDB accounts it, as a uvarint, and then the item in its
+// binary form. So the cost of overwriting an item is known without decoding it.
 
 var errStoredItem = errors.New("a stored item is damaged")
 
@@ -19,7 +19,7 @@ func appendStoredItem(dst []byte, item attribute.Item, size int) []byte {
 	return attribute.AppendBinaryItem(dst, item)
 }
 
-// splitEntry takes the size off the front of a stored entry.
+// splitStoredItem takes the size off the front of a stored entry.
 func splitStoredItem(stored []byte) (size int, encoded []byte, err error) {
 	n, width := binary.Uvarint(stored)
 	if width <= 0 || n > maxItem {
@@ -40,8 +40,8 @@ func decodeStoredItem(stored []byte) (attribute.Item, int, error) {
 	return item, size, nil
 }
 
-// appendStored appends what is asked for of the item of a storage key, after the prefix, which the caller needs only if
-// there is an item. It returns the item's size, and whether there is one.
+// appendItemAt appends what is asked for of the item of a storage key, after the prefix, which the
+// caller needs only if there is an item. It returns the item's size, and whether there is one.
 func appendItemAt(
 	dst []byte, prefix string, from storage.Reader, key []byte, project projector,
 ) (appended []byte, size int, exists bool, err error) {
@@ -57,13 +57,13 @@ func appendItemAt(
 	return dst, size, exists, err
 }
 
-// found is an item as it was read; the zero found is no item.
+// sizedItem is an item as it was read; the zero found is no item.
 type sizedItem struct {
 	item attribute.Item
 	size int
 }
 
-// load reads the item of a storage key.
+// loadItem reads the item of a storage key.
 func loadItem(from storage.Reader, key []byte) (sizedItem, error) {
 	var f sizedItem
 	_, err := from.Get(key, func(stored []byte) error {
@@ -74,7 +74,7 @@ func loadItem(from storage.Reader, key []byte) (sizedItem, error) {
 	return f, err
 }
 
-// projection is the part of an item that the index holds.
+// projection returns the part of an item that the index holds.
 func (s *schema) projection(i *index, item attribute.Item) attribute.Item {
 	if i.Projection == projectAll {
 		return item
@@ -90,8 +90,9 @@ func (s *schema) projection(i *index, item attribute.Item) attribute.Item {
 	return part
 }
 
-// indexes tells whether the item has an entry in the index: it has all its key attributes, of their types, and such as a
-// key can have. Items written before there was the index may have others, which keep them out of it.
+// indexes reports whether the item has an entry in the index: it has all its key attributes, of
+// their types, and such as a key can have. Items written before there was the index may have
+// others, which keep them out of it.
 func (s *schema) indexes(i *index, item attribute.Item) bool {
 	if item == nil {
 		return false

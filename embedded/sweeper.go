@@ -13,8 +13,8 @@ import (
 const (
 	// sweepStep is how many expired items are deleted in one commit.
 	sweepStep = 25
-	// longExpired is how old a time to live may be at most; items that expired earlier stay, as in DynamoDB, where they
-	// are taken for mistakes.
+	// longExpired is how old a time to live may be at most; items that expired earlier stay, as in
+	// DynamoDB, where they are taken for mistakes.
 	longExpired = 5 * 365 * 24 * time.Hour
 )
 
@@ -43,9 +43,9 @@ func (e *Engine) startSweeper() {
 	})
 }
 
-// SweepExpired deletes the items that have expired by the engine's clock, as the engine does on its own from time to
-// time, and returns how many. Deleting them consumes no capacity. Items that have expired but are not deleted yet can
-// be read, as in DynamoDB.
+// SweepExpired deletes the items that have expired by the engine's clock, as the engine does on its
+// own from time to time, and returns how many. Deleting them consumes no capacity. Items that have
+// expired but are not deleted yet can be read, as in DynamoDB.
 func (e *Engine) SweepExpired() (int, error) {
 	if err := e.enter(); err != nil {
 		return 0, err
@@ -98,7 +98,8 @@ func (e *Engine) sweepTable(t *table) (int, error) {
 	}
 }
 
-// sweepSome deletes the next few expired items with keys above after, and returns where to go on, nil at the end.
+// sweepSome deletes the next few expired items with keys above after, and returns where to go on,
+// nil at the end.
 func (e *Engine) sweepSome(t *table, after []byte) (int, []byte, error) {
 	t.lock.RLock()
 	defer t.lock.RUnlock()

@@ -25,8 +25,9 @@ const (
 	projectInclude = "INCLUDE"
 )
 
-// table is a table of the engine. Whoever uses the schema or writes items holds lock shared, to the end of the commit;
-// the schema changes, and the table is dropped, with lock held exclusively and schema replaced.
+// table is a table of the engine. Whoever uses the schema or writes items holds lock shared, to the
+// end of the commit; the schema changes, and the table is dropped, with lock held exclusively and
+// schema replaced.
 type table struct {
 	lock sync.RWMutex
 	*schema
@@ -34,13 +35,13 @@ type table struct {
 	dropped bool
 	units   *unitCounter
 	limits  *limits
-	// items and bytes are the table's size as far as it is known: they are saved at Close, so a crash leaves them a
-	// little off, as DynamoDB's own, brought up to date every six hours, are.
+	// items and bytes are the table's size as far as it is known: they are saved at Close, so a
+	// crash leaves them a little off, as DynamoDB's own, brought up to date every six hours, are.
 	items, bytes atomic.Int64
 }
 
-// schema is all that is stored of a table besides its items. It does not change: whoever changes the table makes a new
-// one.
+// schema is all that is stored of a table besides its items. It does not change: whoever changes
+// the table makes a new one.
 type schema struct {
 	ID         uint32                    `json:"id"`
 	Name       string                    `json:"name"`
@@ -101,12 +102,12 @@ func (s *schema) index(name string) *index {
 	return nil
 }
 
-// isKey tells whether the attribute is part of the table's primary key.
+// isKey reports whether the attribute is part of the table's primary key.
 func (s *schema) isKey(name string) bool { return s.Key.has(name) }
 
 func (k keySchema) has(name string) bool { return name == k.Hash || k.Range != "" && name == k.Range }
 
-// names are the key's attributes.
+// names returns the key's attributes.
 func (k keySchema) names() []string {
 	if k.Range == "" {
 		return []string{k.Hash}
@@ -114,7 +115,7 @@ func (k keySchema) names() []string {
 	return []string{k.Hash, k.Range}
 }
 
-// projected tells whether the index holds the attribute.
+// projected reports whether the index holds the attribute.
 func (s *schema) projected(i *index, name string) bool {
 	if i == nil || i.Projection == projectAll || s.isKey(name) || i.Key.has(name) {
 		return true
@@ -122,8 +123,9 @@ func (s *schema) projected(i *index, name string) bool {
 	return slices.Contains(i.Include, name)
 }
 
-// The keys of the storage: one letter for what is kept, then for schemas the table's name, for items the number of the
-// table and of the index (0 is the table itself) and then what keys.go describes.
+// The keys of the storage: one letter for what is kept, then for schemas the table's name, for
+// items the number of the table and of the index (0 is the table itself) and then what keys.go
+// describes.
 const (
 	schemaSpace = 's'
 	itemSpace   = 'i'
@@ -140,7 +142,7 @@ func (s *schema) entriesPrefix(i *index) []byte {
 	return itemPrefix(nil, s.ID, i.ID)
 }
 
-// itemPrefix is how the keys of all entries of a table or index begin.
+// itemPrefix returns how the keys of all entries of a table or index begin.
 func itemPrefix(dst []byte, table uint32, index uint16) []byte {
 	dst = append(dst, itemSpace)
 	dst = binary.BigEndian.AppendUint32(dst, table)

@@ -1,13 +1,14 @@
 package embedded
 
-// Settings of a table that the engine keeps and shows, without any effect: encryption is that of the disk, and requests
-// on demand have no limit.
+// Settings of a table that the engine keeps and shows, without any effect: encryption is that of
+// the disk, and requests on demand have no limit.
 
 // settings are those of a table.
 type settings struct {
 	// KeyARN is the key that encrypts the table, empty for the one of the service.
 	KeyARN string `json:"keyARN,omitempty"`
-	// OnDemandRead and OnDemandWrite are how many request units a table on demand may use in a second; nil is no limit.
+	// OnDemandRead and OnDemandWrite are how many request units a table on demand may use in a
+	// second; nil is no limit.
 	OnDemandRead  *int64 `json:"onDemandRead,omitempty"`
 	OnDemandWrite *int64 `json:"onDemandWrite,omitempty"`
 }
@@ -66,10 +67,11 @@ func (p *settingsParameter) readMember(name string, r *decoder) bool {
 	return true
 }
 
-// given tells whether there is a setting to be kept.
+// given reports whether there is a setting to be kept.
 func (p *settingsParameter) given() bool { return p.encrypted != nil || p.onDemand }
 
-// apply changes the settings. Streams are not part of the engine, but what is asked of them must make sense.
+// apply changes the settings. Streams are not part of the engine, but what is asked of them must
+// make sense.
 func (p *settingsParameter) apply(s *settings) error {
 	if !or(p.streams, true) && p.streamChooses != nil {
 		return invalid(invalidParameters + "StreamViewType can only be specified when StreamEnabled is true")

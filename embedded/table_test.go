@@ -15,7 +15,7 @@ import (
 
 func fixedClock() time.Time { return time.UnixMilli(1_800_000_000_500) }
 
-// describe is what DescribeTable says, without the parts that differ each time.
+// describe returns what DescribeTable says, without the parts that differ each time.
 func describe(t *testing.T, engine *embedded.Engine, table string) map[string]any {
 	t.Helper()
 	got := ask(t, engine, "DescribeTable", `{"TableName":"`+table+`"}`)

@@ -57,7 +57,7 @@ func (in *tagInput) read(name string, r *decoder) {
 	}
 }
 
-// ownTagged holds the table of the ARN exclusively.
+// exclusiveTagged holds the table of the ARN exclusively.
 func (e *Engine) exclusiveTagged(arn string) (*table, error) {
 	name, err := taggedName(arn)
 	if err != nil {

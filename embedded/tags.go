@@ -80,7 +80,7 @@ func mergeTags(present map[string]string, added []tagParameter) (map[string]stri
 	return merged, nil
 }
 
-// isTagText tells whether the text has only characters that tags can have.
+// isTagText reports whether the text has only characters that tags can have.
 func isTagText(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsSpace(r) && !unicode.IsMark(r) &&

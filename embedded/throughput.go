@@ -10,28 +10,32 @@ import (
 )
 
 const (
-	// keyReadRate and keyWriteRate are what one partition key allows, in units a second. It can save up one second's.
+	// keyReadRate and keyWriteRate are what one partition key allows, in units a second. It can
+	// save up one second's.
 	keyReadRate  = 3000
 	keyWriteRate = 1000
 	keyBurst     = 1
 	// tableBurst is how many seconds' units a provisioned table or index can save up.
 	tableBurst = 300
-	// partitionBytes is how long the part of a storage key is that all entries of a partition key share: the prefix of the
-	// table or index and the hash.
+	// partitionBytes is how long the part of a storage key is that all entries of a partition key
+	// share: the prefix of the table or index and the hash.
 	prefixBytes    = 1 + 4 + 2
 	partitionBytes = prefixBytes + bucketBytes
-	// keptKeys is how many partition keys of a table are followed before those that are not in use are forgotten.
+	// keptKeys is how many partition keys of a table are followed before those that are not in use
+	// are forgotten.
 	keptKeys = 10_000
 )
 
-// WithThroughput makes the engine throttle as DynamoDB does. A partition key of a table or of a global secondary index
-// allows 1,000 write and 3,000 read units a second, and up to as many more that were left unused before. A provisioned
-// table or index allows its provisioned units a second, and up to 300 seconds' of unused ones more; a new one has saved
-// up one second's. A request is let through if there are units left, however many it then takes, so that the next ones
-// may have to wait for longer. On-demand tables have no limit of their own.
+// WithThroughput makes the engine throttle as DynamoDB does. A partition key of a table or of a
+// global secondary index allows 1,000 write and 3,000 read units a second, and up to as many more
+// that were left unused before. A provisioned table or index allows its provisioned units a second,
+// and up to 300 seconds' of unused ones more; a new one has saved up one second's. A request is let
+// through if there are units left, however many it then takes, so that the next ones may have to
+// wait for longer. On-demand tables have no limit of their own.
 //
-// A throttled request gets ProvisionedThroughputExceededException, or ThrottlingException if the table is on-demand; of
-// a batch, the items that are throttled are left unprocessed, or their statements fail; a transaction is cancelled.
+// A throttled request gets ProvisionedThroughputExceededException, or ThrottlingException if the
+// table is on-demand; of a batch, the items that are throttled are left unprocessed, or their
+// statements fail; a transaction is cancelled.
 func WithThroughput() Option {
 	return func(o *options) { o.throughput = true }
 }
@@ -47,14 +51,15 @@ type limits struct {
 	keys map[partition]*buckets
 }
 
-// partition names a partition key: the index, 0 for the table, and the hash of the key, which few others share.
+// partition names a partition key: the index, 0 for the table, and the hash of the key, which few
+// others share.
 type partition struct {
 	index  uint16
 	bucket uint32
 }
 
-// buckets is what is left to read and to write, in units, as it was at a time. Less than nothing is left after a
-// request that took more than there was.
+// buckets is what is left to read and to write, in units, as it was at a time. Less than nothing is
+// left after a request that took more than there was.
 type buckets struct {
 	read, write float64
 	at          time.Time
@@ -67,7 +72,8 @@ func (o *options) limits() *limits {
 	return &limits{now: o.clock, rates: map[uint16]*buckets{}, keys: map[partition]*buckets{}}
 }
 
-// demand is what a request wants of one partition key. Without a key it wants it of the table or index as a whole.
+// demand is what a request wants of one partition key. Without a key it wants it of the table or
+// index as a whole.
 type demand struct {
 	// index is nil for the table.
 	index *index
@@ -94,7 +100,8 @@ func (b *buckets) take(d demand) {
 	b.write -= float64(d.write) / 2
 }
 
-// take takes the demands out of what is left, all or, with an error, none. The caller holds the table shared.
+// take takes the demands out of what is left, all or, with an error, none. The caller holds the
+// table shared.
 func (t *table) take(demands ...demand) error {
 	if t.limits == nil {
 		return nil
@@ -130,7 +137,8 @@ func (s *schema) throttled() error {
 	return dynamoError("ThrottlingException", onDemandExceeded)
 }
 
-// provisioned is what is left of the table or the index; nil if that is not limited. Local indexes share the table's.
+// provisioned returns what is left of the table or the index; nil if that is not limited. Local
+// indexes share the table's.
 func (t *table) provisioned(i *index, now time.Time) *buckets {
 	if t.Billing != billingProvisioned {
 		return nil
@@ -148,7 +156,8 @@ func (t *table) provisioned(i *index, now time.Time) *buckets {
 	return b
 }
 
-// partition is what is left of the demand's partition key, nil if it has none. A local index shares the table's keys.
+// partition returns what is left of the demand's partition key, nil if it has none. A local index
+// shares the table's keys.
 func (l *limits) partition(d demand, now time.Time) *buckets {
 	if d.key == nil {
 		return nil
@@ -180,8 +189,8 @@ func (l *limits) forget(now time.Time) {
 	}
 }
 
-// takeRead takes half units for a read: of the partition key if key is the storage key of an entry with it, and of the
-// table or index as a whole if key is nil.
+// takeRead takes half units for a read: of the partition key if key is the storage key of an entry
+// with it, and of the table or index as a whole if key is nil.
 func (t *table) takeRead(i *index, key []byte, units int) error {
 	if t.limits == nil {
 		return nil
@@ -189,8 +198,8 @@ func (t *table) takeRead(i *index, key []byte, units int) error {
 	return t.take(demand{index: i, key: key, read: units})
 }
 
-// takeRead takes what the page has read. Only a read within one partition key has bounds that are longer than those of
-// the key's hash.
+// takeRead takes what the page has read. Only a read within one partition key has bounds that are
+// longer than those of the key's hash.
 func (p *pageRead) takeRead(units int) error {
 	if len(p.lower) <= partitionBytes {
 		return p.table.takeRead(p.index, nil, units)
@@ -198,8 +207,8 @@ func (p *pageRead) takeRead(units int) error {
 	return p.table.takeRead(p.index, p.lower, units)
 }
 
-// takeChange takes what a change of an item and its indexes consumes. It is called with the item's lock held, before
-// anything of the change is staged.
+// takeChange takes what a change of an item and its indexes consumes. It is called with the item's
+// lock held, before anything of the change is staged.
 func (e *Engine) takeChange(ch *change, used *consumption) error {
 	if ch.table.limits == nil || ch.uncharged {
 		return nil
@@ -223,7 +232,7 @@ func (e *Engine) takeChange(ch *change, used *consumption) error {
 	return ch.table.take(demands...)
 }
 
-// indexDemands is what bringing the index in line with a change consumes.
+// indexDemands returns what bringing the index in line with a change consumes.
 func (s *schema) indexDemands(i *index, old, changed attribute.Item, factor int) []demand {
 	var demands []demand
 	entry := func(item attribute.Item) (key []byte, part attribute.Item) {

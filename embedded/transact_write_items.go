@@ -221,7 +221,7 @@ func (a *writeAction) checkItem() error {
 	return nil
 }
 
-// size is what the action adds to the size of the request.
+// size returns what the action adds to the size of the request.
 func (a *writeAction) size() int { return a.item.item.Size() + a.values.item.Size() }
 
 // boundAction is an action with its expressions ready.
@@ -230,7 +230,8 @@ type boundAction struct {
 	update    *expression.BoundUpdate
 }
 
-// prepare checks the action and makes its expressions ready. Of several actions, the first that is wrong is told of.
+// prepare checks the action and makes its expressions ready. Of several actions, the first that is
+// wrong is told of.
 func (a *writeAction) prepare(e *Engine) (boundAction, error) {
 	if err := a.check(); err != nil {
 		return boundAction{}, err
@@ -261,7 +262,7 @@ func (a *writeAction) bindAll(e *Engine) (boundAction, error) {
 	return b, parameters.Unused()
 }
 
-// change is what the action does to its item.
+// change returns what the action does to its item.
 func (a *writeAction) change(t *table, bound boundAction) (*change, error) {
 	var ch *change
 	var err error

@@ -12,8 +12,8 @@ import (
 
 const (
 	maxActions = 100
-	// maxTransaction is how many bytes a transaction may have: the items read, or the items, keys and values of the
-	// request to write.
+	// maxTransaction is how many bytes a transaction may have: the items read, or the items, keys
+	// and values of the request to write.
 	maxTransaction = 4 << 20
 
 	repeatedItem    = "Transaction request cannot include multiple operations on one item"
@@ -78,7 +78,7 @@ func (r cancellationReasons) note(i int, err error) error {
 	return nil
 }
 
-// err is the cancellation, nil if every action can be done.
+// err returns the cancellation, nil if every action can be done.
 func (r cancellationReasons) err() error {
 	cancelled := false
 	codes := make([]string, len(r))
@@ -111,9 +111,9 @@ func (e *Engine) transact(
 	return used, nil
 }
 
-// commitTransaction makes all the changes or, if one of them cannot be done, none. Actions that have a reason already
-// have no change. The token, if there is one, is kept with the changes; if it was used before, nothing is changed and
-// repeated is true.
+// commitTransaction makes all the changes or, if one of them cannot be done, none. Actions that
+// have a reason already have no change. The token, if there is one, is kept with the changes; if it
+// was used before, nothing is changed and repeated is true.
 func (e *Engine) commitTransaction(
 	changes []*change, reasons cancellationReasons, used []consumption, token *requestToken,
 ) (repeated bool, err error) {
@@ -175,7 +175,8 @@ func (e *Engine) stageAll(batch *storage.Batch, changes []*change, reasons cance
 	return done, nil
 }
 
-// doubledConsumption is the empty consumption of a transaction, a table each, in the order of their names.
+// doubledConsumption returns the empty consumption of a transaction, a table each, in the order of
+// their names.
 func doubledConsumption(tables map[string]*table) []consumption {
 	var used []consumption
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
@@ -186,7 +187,7 @@ func doubledConsumption(tables map[string]*table) []consumption {
 	return used
 }
 
-// readAgain is what a repeated transaction consumes, which only reads its items.
+// readAgain returns what a repeated transaction consumes, which only reads its items.
 func (e *Engine) readAgain(changes []*change, used []consumption) ([]consumption, error) {
 	for _, ch := range changes {
 		if ch == nil {

@@ -108,7 +108,8 @@ func TestATokenMakesARepeatedTransactionHarmlessForTenMinutes(t *testing.T) {
 	})
 }
 
-// TestConcurrentTransactionsKeepTheSum moves money between accounts from many goroutines, while others read.
+// TestConcurrentTransactionsKeepTheSum moves money between accounts from many goroutines, while
+// others read.
 func TestConcurrentTransactionsKeepTheSum(t *testing.T) {
 	engine := openWith(t, simpleTable)
 	const accounts, rounds = 5, 100

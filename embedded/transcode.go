@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// transcoder writes items of the storage's binary form (attribute.AppendBinaryItem) as the wire's JSON, without making
-// the items in between, which is what most of the work of a Query would be.
+// transcoder writes items of the storage's binary form (attribute.AppendBinaryItem) as the wire's
+// JSON, without making the items in between, which is what most of the work of a Query would be.
 type transcoder struct {
 	src []byte
 	dst []byte

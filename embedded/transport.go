@@ -15,8 +15,8 @@ const Region = "us-east-1"
 // endpoint is the base of the requests that go through Transport, which looks at no host.
 const endpoint = "http://dynamodb.embedded.invalid"
 
-// AWSConfig is a configuration for the AWS SDK whose clients reach this engine within the process, without sockets. Its
-// credentials are made up.
+// AWSConfig returns a configuration for the AWS SDK whose clients reach this engine within the
+// process, without sockets. Its credentials are made up.
 func (e *Engine) AWSConfig() aws.Config {
 	credentials := aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
 		return aws.Credentials{AccessKeyID: "embedded", SecretAccessKey: "embedded", Source: "embedded"}, ctx.Err()
@@ -29,7 +29,8 @@ func (e *Engine) AWSConfig() aws.Config {
 	}
 }
 
-// Transport is an http.RoundTripper that gives every request to this engine within the process, whatever its host.
+// Transport returns an http.RoundTripper that gives every request to this engine within the
+// process, whatever its host.
 func (e *Engine) Transport() http.RoundTripper { return transport{engine: e} }
 
 type transport struct{ engine *Engine }
@@ -72,7 +73,7 @@ func closeBody(request *http.Request, err error) error {
 	return err
 }
 
-// replyBody gives the reply's buffer back when it is closed, after which it reads as empty.
+// responseBody gives the reply's buffer back when it is closed, after which it reads as empty.
 type responseBody struct {
 	rest     []byte
 	response *response

@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// throttled tells whether an error is that of WithThroughput.
+// throttled reports whether an error is that of WithThroughput.
 func throttled(err error) bool {
 	switch asAPIError(err).name() {
 	case "ProvisionedThroughputExceededException", "ThrottlingException":
@@ -21,7 +21,8 @@ func allUnprocessed(changes []*change) bool {
 	return !slices.ContainsFunc(changes, func(ch *change) bool { return !ch.unprocessed })
 }
 
-// appendLeft appends the requests whose changes were left out; the changes are in the order of the requests.
+// appendUnprocessed appends the requests whose changes were left out; the changes are in the order
+// of the requests.
 func (in *batchWriteItemInput) appendUnprocessed(dst []byte, changes []*change) []byte {
 	dst = append(dst, '{')
 	position, tables := 0, 0
@@ -61,7 +62,8 @@ func (w writeRequest) append(dst []byte) []byte {
 	return append(dst, "}}"...)
 }
 
-// appendUnprocessed appends the request for the keys left, with the parameters of the original one.
+// appendUnprocessedKeys appends the request for the keys left, with the parameters of the original
+// one.
 func appendUnprocessedKeys(dst, original []byte, left []attribute.Item) ([]byte, error) {
 	var parameters map[string]json.RawMessage
 	if err := json.Unmarshal(original, &parameters); err != nil {

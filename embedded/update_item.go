@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// smallUpdate is a number of bytes so small that no update in such a request is charged more than an item may have, however
-// often its expression names its values.
+// smallUpdate is a number of bytes so small that no update in such a request is charged more than
+// an item may have, however often its expression names its values.
 const smallUpdate = 300
 
 // updateItem changes attributes of the item with a key, and creates the item if there is none,
@@ -144,7 +144,8 @@ func (e *Engine) bindUpdate(text *string, p *expression.Parameters) (*expression
 	return parsed.Bind(p)
 }
 
-// updating is the change that updates the item with the key, or makes one; a nil update changes nothing.
+// updateChange returns the change that updates the item with the key, or makes one; a nil update
+// changes nothing.
 func (t *table) updateChange(key attribute.Item, update *expression.BoundUpdate) (*change, error) {
 	if err := t.checkKey(key); err != nil {
 		return nil, err

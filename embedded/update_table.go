@@ -27,8 +27,8 @@ import (
 //  8. for each index update: the index, its throughput, and for a new one the number of indexes, the
 //     attribute definitions and the keys. An index is not created while another is backfilled.
 //
-// SSESpecification and OnDemandThroughput are stored and shown, and have no effect. Streams, replicas
-// and WarmThroughput are ignored.
+// SSESpecification and OnDemandThroughput are stored and shown, and have no effect. Streams,
+// replicas and WarmThroughput are ignored.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
 func (e *Engine) updateTable(c *call) error {
@@ -356,7 +356,8 @@ func (s *schema) forgetUnused() {
 	s.Kinds, s.Attributes = kinds, names
 }
 
-// droppedIndexes adds to a batch that the entries of the indexes are removed that the next schema does not have.
+// droppedIndexes adds to a batch that the entries of the indexes are removed that the next schema
+// does not have.
 func (t *table) droppedIndexes(next *schema) func(*storage.Batch) {
 	var gone []*index
 	for _, i := range t.Indexes {

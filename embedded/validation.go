@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// constraints gathers the parameters that break the rules of the service's model; they are reported together, before
-// all other checks.
+// constraints gathers the parameters that break the rules of the service's model; they are reported
+// together, before all other checks.
 type constraints struct {
 	failures []string
 }
@@ -139,8 +139,8 @@ func (c *constraints) onConditionFailure(value *string, member string) {
 	c.oneOf(value, member, "ALL_OLD", none)
 }
 
-// exclusive refuses requests that mix expressions with the parameters from before there were expressions. Each list
-// holds the names of the parameters given.
+// exclusive refuses requests that mix expressions with the parameters from before there were
+// expressions. Each list holds the names of the parameters given.
 func exclusive(legacy, expressions []string) error {
 	if len(legacy) == 0 || len(expressions) == 0 {
 		return nil

@@ -72,8 +72,8 @@ func (in *writeInput) constrain(c *constraints, member string, item itemParamete
 	c.collectionMetrics(in.showMetrics)
 }
 
-// checkParameters checks that the parameters go together: the expressions of the request, and what of plain there is
-// besides Expected.
+// checkParameters checks that the parameters go together: the expressions of the request, and what
+// of plain there is besides Expected.
 func (in *writeInput) checkParameters(expressions []parameter, legacy ...parameter) error {
 	legacy = append(legacy, parameter{"Expected", in.expected != nil}, parameter{"ConditionalOperator", has(in.operator)})
 	if err := exclusive(givenNames(legacy...), givenNames(expressions...)); err != nil {
@@ -201,7 +201,7 @@ func (e *Engine) writeItem(
 	return nil
 }
 
-// shown is what a ReturnValues asks for, nil for nothing.
+// shown returns what a ReturnValues asks for, nil for nothing.
 func (o outcome) shown(values string, update *expression.BoundUpdate) attribute.Item {
 	switch {
 	case values == allOld:

@@ -34,8 +34,9 @@ func ask(t *testing.T, server, operation, body string) string {
 	return digest(t, response.StatusCode, text)
 }
 
-// digest writes an answer in one line: the status and the body with its members sorted, without what is different each
-// time. Of an error it writes the type and the message, and behind them what else the body has.
+// digest writes an answer in one line: the status and the body with its members sorted, without
+// what is different each time. Of an error it writes the type and the message, and behind them what
+// else the body has.
 func digest(t *testing.T, status int, body []byte) string {
 	t.Helper()
 	var answer any

@@ -9,15 +9,16 @@ import (
 	"testing"
 )
 
-// difference is a known difference between the engine and dynoxide, with the documentation that proves the engine right.
+// difference is a known difference between the engine and dynoxide, with the documentation that
+// proves the engine right.
 type difference struct {
 	operation string
 	// body is a part of the request's text; empty fits all.
 	body string
 	// ours and theirs are how the answers begin; empty fits all.
 	ours, theirs string
-	// without are members of the answers, at any depth, without which they are the same; it is used in the place of ours
-	// and theirs.
+	// without are members of the answers, at any depth, without which they are the same; it is used
+	// in the place of ours and theirs.
 	without []string
 	// because is what the documentation says.
 	because string
@@ -34,7 +35,7 @@ func (d difference) explains(t *testing.T, operation, body, ours, theirs string)
 	return strings.HasPrefix(ours, d.ours) && strings.HasPrefix(theirs, d.theirs)
 }
 
-// stripped is an answer without the members.
+// stripped returns an answer without the members.
 func stripped(t *testing.T, answer string, members []string) string {
 	t.Helper()
 	status, text, _ := strings.Cut(answer, " ")
@@ -89,7 +90,8 @@ var differences = slices.Concat(
 	refusedByRule, partiqlDifferences, tableDifferences, laterDifferences,
 )
 
-// refusedByRule are requests that break a documented rule which dynoxide does not know, or knows at another point.
+// refusedByRule are requests that break a documented rule which dynoxide does not know, or knows at
+// another point.
 var refusedByRule = []difference{
 	{operation: "PutItem", body: `"TableName":"ab"`, ours: refused, theirs: missing, because: "names of tables have 3 to 255 characters"},
 	{operation: "GetItem", body: `"TableName":"ab"`, ours: refused, theirs: missing, because: "as above"},

@@ -15,7 +15,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynoxide"
 )
 
-// TestScriptsGetTheSameAnswersFromAnIndependentImplementation sends the scripts to the engine and to dynoxide.
+// TestScriptsGetTheSameAnswersFromAnIndependentImplementation sends the scripts to the engine and
+// to dynoxide.
 func TestScriptsGetTheSameAnswersFromAnIndependentImplementation(t *testing.T) {
 	binary := dynoxide.Find(t)
 	for _, file := range scripts(t) {
@@ -32,7 +33,8 @@ func TestScriptsGetTheSameAnswersFromAnIndependentImplementation(t *testing.T) {
 // sequencesVariable names the environment variable with the number of generated sequences.
 const sequencesVariable = "DYNAJOURNAL_SEQUENCES"
 
-// TestGeneratedRequestsGetTheSameAnswersFromAnIndependentImplementation sends seeded sequences of requests to both.
+// TestGeneratedRequestsGetTheSameAnswersFromAnIndependentImplementation sends seeded sequences of
+// requests to both.
 func TestGeneratedRequestsGetTheSameAnswersFromAnIndependentImplementation(t *testing.T) {
 	binary := dynoxide.Find(t)
 	sequences := uint64(20)
@@ -59,7 +61,8 @@ func TestGeneratedRequestsGetTheSameAnswersFromAnIndependentImplementation(t *te
 	}
 }
 
-// compare sends a request to both and compares the answers; false if they differ and the difference is not a known one.
+// compare sends a request to both and compares the answers; false if they differ and the difference
+// is not a known one.
 func compare(t *testing.T, engine, other, operation, body string) bool {
 	t.Helper()
 	ours, theirs := normal(t, operation, ask(t, engine, operation, body)), normal(t, operation, ask(t, other, operation, body))
@@ -75,8 +78,8 @@ func compare(t *testing.T, engine, other, operation, body string) bool {
 	return false
 }
 
-// normal takes out of a digest what is no promise: the wording of messages, the descriptions of tables (which have
-// scripts of their own), the order of items that have none, estimates of sizes.
+// normal takes out of a digest what is no promise: the wording of messages, the descriptions of
+// tables (which have scripts of their own), the order of items that have none, estimates of sizes.
 func normal(t *testing.T, operation, answer string) string {
 	t.Helper()
 	status, rest, _ := strings.Cut(answer, " ")

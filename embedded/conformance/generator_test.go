@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// generatedTables are what the generated requests are about: gen with keys S and N, a local and a global index; num with
-// the key N; bin with the key B.
+// generatedTables are what the generated requests are about: gen with keys S and N, a local and a
+// global index; num with the key N; bin with the key B.
 var generatedTables = []string{
 	`{"TableName":"gen","BillingMode":"PAY_PER_REQUEST",
 		"AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"N"},
@@ -24,8 +24,9 @@ var generatedTables = []string{
 		"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}`,
 }
 
-// generator makes requests. It leaves out what dynoxide is known to do otherwise in ways that change what is stored, as
-// all that follows would differ: elements set beyond the end of a list, keys of indexes of the wrong length.
+// generator makes requests. It leaves out what dynoxide is known to do otherwise in ways that
+// change what is stored, as all that follows would differ: elements set beyond the end of a list,
+// keys of indexes of the wrong length.
 type generator struct{ *rand.Rand }
 
 func (g generator) pick(options ...string) string { return options[g.IntN(len(options))] }
@@ -40,7 +41,7 @@ func (g generator) text() string { return g.pick("a", "b", "c", "ab", "é") }
 
 func (g generator) binary() string { return g.pick("AA==", "AAE=", "/w==") }
 
-// key is a table with a key of it.
+// key returns a table with a key of it.
 func (g generator) key() (table, key string) {
 	switch g.IntN(6) {
 	case 0:
@@ -68,7 +69,7 @@ func (g generator) attributes() string {
 	return text.String()
 }
 
-// condition is a condition on attributes, with the values that it uses.
+// condition returns a condition on attributes, with the values that it uses.
 func (g generator) condition() (condition, values string) {
 	value := g.value()
 	number, text := `{"N":"`+g.number()+`"}`, `{"S":"`+g.text()+`"}`
@@ -95,7 +96,7 @@ func (g generator) condition() (condition, values string) {
 	return "(attribute_exists(v) OR n = :c) AND NOT (w = :c)", `":c":` + number
 }
 
-// update is an update, with the values that it uses.
+// update returns an update, with the values that it uses.
 func (g generator) update() (update, values string) {
 	value, number := g.value(), `{"N":"`+g.number()+`"}`
 	switch g.IntN(10) {
@@ -110,7 +111,8 @@ func (g generator) update() (update, values string) {
 	case 4:
 		return "ADD v :u", `":u":{"SS":["q","r"]}`
 	case 5:
-		// With a SET, since an update that only deletes makes no item, which dynoxide does not know.
+		// With a SET, since an update that only deletes makes no item, which dynoxide does not
+		// know.
 		return "SET w = :w DELETE v :u", `":u":{"SS":["p","q"]},":w":` + number
 	case 6:
 		return "SET doc.k = :u", `":u":` + value
@@ -126,7 +128,7 @@ func (g generator) show() string {
 	return g.sometimes(`,"ReturnConsumedCapacity":"` + g.pick("TOTAL", "INDEXES") + `"`)
 }
 
-// guard is a condition as parameters of a write, besides other values.
+// guard returns a condition as parameters of a write, besides other values.
 func (g generator) guard(values string) string {
 	if g.IntN(2) == 0 {
 		if values == "" {
@@ -145,7 +147,7 @@ func (g generator) guard(values string) string {
 	return text
 }
 
-// request is the next request.
+// request returns the next request.
 func (g generator) request() (operation, body string) {
 	switch g.IntN(16) {
 	case 0, 1, 2:
@@ -279,7 +281,7 @@ func (g generator) legacy() (operation, body string) {
 		`"sk":{"ComparisonOperator":"` + g.pick("EQ", "LT", "LE", "GT", "GE") + `","AttributeValueList":[{"N":"` + g.number() + `"}]}}}`
 }
 
-// wrong is a request that must be refused.
+// wrong returns a request that must be refused.
 func (g generator) wrong() (operation, body string) {
 	bodies := []string{
 		`PutItem {"TableName":"gen","Item":{"pk":{"S":"a"}}}`,

@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// A script is a story about one engine: requests in their order, each with the answer that DynamoDB's documentation
-// promises.
+// A script is a story about one engine: requests in their order, each with the answer that
+// DynamoDB's documentation promises.
 //
 //	# The rule that the requests below show.
 //	PutItem {"TableName":"t",
 //	  "Item":{"pk":{"S":"a"}}}
 //	200 {}
 //
-// A request goes on over indented lines. In it, %{3*ab}% stands for ababab. An answer is the HTTP status and the body,
-// as digest writes it.
+// A request goes on over indented lines. In it, %{3*ab}% stands for ababab. An answer is the HTTP
+// status and the body, as digest writes it.
 type script struct {
 	file  string
 	lines []string

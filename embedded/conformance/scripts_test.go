@@ -1,5 +1,5 @@
-// Package conformance_test looks at the engine from outside, as DynamoDB's documentation describes it: over HTTP and in
-// JSON.
+// Package conformance_test looks at the engine from outside, as DynamoDB's documentation describes
+// it: over HTTP and in JSON.
 package conformance_test
 
 import (
@@ -15,7 +15,7 @@ import (
 // update writes the engine's answers into the scripts, to be read before they are believed.
 var update = flag.Bool("update", false, "write the engine's answers into the scripts")
 
-// serveEngine is the address of a server with an empty engine.
+// serveEngine returns the address of a server with an empty engine.
 func serveEngine(t *testing.T) string {
 	t.Helper()
 	engine, err := embedded.OpenMemory()

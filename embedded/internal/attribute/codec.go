@@ -6,13 +6,14 @@ import (
 	"fmt"
 )
 
-// The binary form of an item: the number of attributes, then for each its name and value. A value is its kind in one
-// byte, then: texts with their length; a BOOL one byte; a NULL nothing; sets, lists and maps the number of members and
-// the members. Lengths and counts are uvarints.
+// The binary form of an item: the number of attributes, then for each its name and value. A value
+// is its kind in one byte, then: texts with their length; a BOOL one byte; a NULL nothing; sets,
+// lists and maps the number of members and the members. Lengths and counts are uvarints.
 
 var errItemEncoding = errors.New("not an encoded item")
 
-// AppendBinaryItem appends the binary form of an item. The order of the attributes in it is not defined.
+// AppendBinaryItem appends the binary form of an item. The order of the attributes in it is not
+// defined.
 func AppendBinaryItem(dst []byte, item Item) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(item)))
 	for name, value := range item {
@@ -54,8 +55,9 @@ func appendBinaryValue(dst []byte, v Value) []byte {
 	return dst
 }
 
-// DecodeBinaryItem reads an item that AppendBinaryItem wrote; src must hold it and nothing more. The item does not
-// refer to src. Numbers are taken as they stand: only a storage that holds what was checked before is read here.
+// DecodeBinaryItem reads an item that AppendBinaryItem wrote; src must hold it and nothing more.
+// The item does not refer to src. Numbers are taken as they stand: only a storage that holds what
+// was checked before is read here.
 func DecodeBinaryItem(src []byte) (Item, error) {
 	// One copy that all texts of the item share.
 	r := binaryReader{src: string(src)}
@@ -88,8 +90,8 @@ func (r *binaryReader) uvarint() (uint64, error) {
 	return 0, fmt.Errorf("%w: number", errItemEncoding)
 }
 
-// count reads how many members follow; each takes at least one byte, so no count can ask for more memory than the
-// input justifies.
+// count reads how many members follow; each takes at least one byte, so no count can ask for more
+// memory than the input justifies.
 func (r *binaryReader) count() (int, error) {
 	n, err := r.uvarint()
 	if err != nil {

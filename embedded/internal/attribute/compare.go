@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Equal tells whether two values are the same: kind and content, sets without regard to order.
+// Equal reports whether two values are the same: kind and content, sets without regard to order.
 func Equal(a, b Value) bool {
 	if a.Kind != b.Kind {
 		return false
@@ -27,7 +27,7 @@ func Equal(a, b Value) bool {
 	return true
 }
 
-// EqualItems tells whether two items have the same attributes with equal values.
+// EqualItems reports whether two items have the same attributes with equal values.
 func EqualItems(a, b Item) bool {
 	if len(a) != len(b) {
 		return false
@@ -84,8 +84,8 @@ func hasDuplicates(members []string) bool {
 	return len(seen) < len(members)
 }
 
-// Compare orders two values of one of the kinds S, N, B: -1, 0 or 1. Values of other or different kinds have no order:
-// the answer is false.
+// Compare orders two values of one of the kinds S, N, B: -1, 0 or 1. Values of other or different
+// kinds have no order: the answer is false.
 func Compare(a, b Value) (int, bool) {
 	if a.Kind != b.Kind {
 		return 0, false

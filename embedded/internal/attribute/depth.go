@@ -1,6 +1,7 @@
 package attribute
 
-// CheckDepth refuses a value with more levels than MaxDepth if it stands within as many lists and maps as around says.
+// CheckDepth refuses a value with more levels than MaxDepth if it stands within as many lists and
+// maps as around says.
 func (v Value) CheckDepth(around int) error {
 	if v.deeper(MaxDepth - around) {
 		return Invalid(tooDeep)
@@ -8,7 +9,8 @@ func (v Value) CheckDepth(around int) error {
 	return nil
 }
 
-// deeper tells whether a value has more levels than the limit; it looks no deeper than that itself.
+// deeper reports whether a value has more levels than the limit; it looks no deeper than that
+// itself.
 func (v Value) deeper(limit int) bool {
 	if limit <= 0 {
 		return true

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how many levels the values of an attribute may have: the value of the attribute itself is on the first, the
-// members of a list there on the second.
+// MaxDepth is how many levels the values of an attribute may have: the value of the attribute
+// itself is on the first, the members of a list there on the second.
 const MaxDepth = 32
 
 // maxName is the first number of bytes that the name of an attribute cannot have.
@@ -31,9 +31,10 @@ const (
 	noStructure = "Start of structure or map found where not expected"
 )
 
-// DecodeItem reads an item in DynamoDB's JSON: an object of attribute names to values. The JSON null is the nil item.
-// Broken JSON and JSON of the wrong types are a *SerializationError, whatever else is wrong; values that break a rule of
-// the data model are a *ValidationError, that of the first such value. The item does not refer to data.
+// DecodeItem reads an item in DynamoDB's JSON: an object of attribute names to values. The JSON
+// null is the nil item. Broken JSON and JSON of the wrong types are a *SerializationError, whatever
+// else is wrong; values that break a rule of the data model are a *ValidationError, that of the
+// first such value. The item does not refer to data.
 func DecodeItem(data []byte) (Item, error) {
 	// One copy that all texts of the item share.
 	r := jsonReader{src: string(data)}
@@ -44,8 +45,8 @@ func DecodeItem(data []byte) (Item, error) {
 	return item, nil
 }
 
-// DecodeNamed is DecodeItem for values by names that are not those of attributes, which are not checked. With a
-// *ValidationError comes what was decoded.
+// DecodeNamed is DecodeItem for values by names that are not those of attributes, which are not
+// checked. With a *ValidationError comes what was decoded.
 func DecodeNamed(data []byte) (Item, error) {
 	r := jsonReader{src: string(data), anyName: true}
 	return r.whole()
@@ -59,8 +60,8 @@ func (r *jsonReader) whole() (Item, error) {
 	return item, r.end()
 }
 
-// DecodeValue reads one value in DynamoDB's JSON, an object with the type as its only name. Errors are those of
-// DecodeItem.
+// DecodeValue reads one value in DynamoDB's JSON, an object with the type as its only name. Errors
+// are those of DecodeItem.
 func DecodeValue(data []byte) (Value, error) {
 	if v, plain := plainValue(data); plain {
 		return v, nil
@@ -76,8 +77,9 @@ func DecodeValue(data []byte) (Value, error) {
 	return v, nil
 }
 
-// plainValue reads an S, N or B as programs write nearly all of them: without white space, escapes, or anything but ASCII, and
-// a number in its normal form. False says that it is something else, and whoever asks has to look closer.
+// plainValue reads an S, N or B as programs write nearly all of them: without white space, escapes,
+// or anything but ASCII, and a number in its normal form. False says that it is something else, and
+// whoever asks has to look closer.
 func plainValue(data []byte) (Value, bool) {
 	const before, behind = `{"S":"`, `"}`
 	if len(data) < len(before)+len(behind) || data[0] != '{' || data[1] != '"' || data[3] != '"' || data[4] != ':' || data[5] != '"' ||
@@ -127,13 +129,14 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 // MarshalJSON is AppendValue.
 func (v Value) MarshalJSON() ([]byte, error) { return AppendValue(nil, v), nil }
 
-// jsonReader reads a value on. Errors of its methods are about the JSON and end the reading; rules of the data model
-// that are broken are kept aside, since broken JSON behind them outranks them.
+// jsonReader reads a value on. Errors of its methods are about the JSON and end the reading; rules
+// of the data model that are broken are kept aside, since broken JSON behind them outranks them.
 type jsonReader struct {
 	src     string
 	pos     int
 	invalid *ValidationError
-	// ownName and memberName are what is wrong with the names of attributes and of the members of maps.
+	// ownName and memberName are what is wrong with the names of attributes and of the members of
+	// maps.
 	ownName, memberName *ValidationError
 	// anyName does without the check of the outermost names.
 	anyName bool
@@ -200,8 +203,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// misnamed refuses the name of an attribute. An item's own name that is empty outranks all rules that values break; the
-// name of a map's member gives way to them.
+// misnamed refuses the name of an attribute. An item's own name that is empty outranks all rules
+// that values break; the name of a map's member gives way to them.
 func (r *jsonReader) misnamed(name string, depth int) {
 	rule := Invalid(emptyName)
 	if name != "" {
@@ -243,7 +246,7 @@ func (r *jsonReader) name(first bool) (string, bool, error) {
 	return name, true, nil
 }
 
-// element tells whether one more element of an array follows.
+// element reports whether one more element of an array follows.
 func (r *jsonReader) element(first bool) (bool, error) {
 	c := r.peek()
 	switch {
@@ -300,7 +303,8 @@ func (r *jsonReader) value(depth int) (Value, error) {
 	return v, nil
 }
 
-// typed reads what stands behind a type's name; false if it is null or the name is no type, which counts as absent.
+// typed reads what stands behind a type's name; false if it is null or the name is no type, which
+// counts as absent.
 func (r *jsonReader) typed(v *Value, name string, depth int) (bool, error) {
 	kind := kindNamed(name)
 	if kind == 0 {
@@ -404,7 +408,8 @@ func duplicateMembers(v Value) *ValidationError {
 	return &ValidationError{Message: problem + "contains duplicates.", Older: "Input collection contains duplicates"}
 }
 
-// upToRepeat has the members before the first that repeats one in their order, and the others as they are.
+// upToRepeat has the members before the first that repeats one in their order, and the others as
+// they are.
 func upToRepeat(members []string) []string {
 	shown := slices.Clone(members)
 	for i, member := range shown {
@@ -416,7 +421,8 @@ func upToRepeat(members []string) []string {
 	return shown
 }
 
-// SortMembers puts the members of a set in the order that DynamoDB shows them in: numbers by value, others by bytes.
+// SortMembers puts the members of a set in the order that DynamoDB shows them in: numbers by value,
+// others by bytes.
 func (v *Value) SortMembers() {
 	order := strings.Compare
 	if v.Kind == NS {
@@ -544,7 +550,7 @@ func (r *jsonReader) literal(word string) error {
 
 func errSyntax() error { return &SerializationError{Message: "Unexpected token received from parser"} }
 
-// mismatch is the error for a JSON value that is not of the type its place asks for.
+// mismatch returns the error for a JSON value that is not of the type its place asks for.
 func (r *jsonReader) mismatch(scalar string) error {
 	switch c := r.peek(); {
 	case c == '{':
@@ -555,7 +561,7 @@ func (r *jsonReader) mismatch(scalar string) error {
 	return errSyntax()
 }
 
-// notConvertible is the error for a JSON value that should be of the type, a scalar.
+// notConvertible returns the error for a JSON value that should be of the type, a scalar.
 func (r *jsonReader) notConvertible(target string) error {
 	var token string
 	switch c := r.peek(); {
@@ -650,7 +656,8 @@ func (r *jsonReader) escaped(start int) (string, error) {
 
 const surrogates, lowSurrogates, endOfSurrogates, supplementary = 0xD800, 0xDC00, 0xE000, 0x10000
 
-// escape reads what follows a backslash. Halves of surrogate pairs that stand alone become the replacement character.
+// escape reads what follows a backslash. Halves of surrogate pairs that stand alone become the
+// replacement character.
 func (r *jsonReader) escape(text *bytes.Buffer) error {
 	c := r.src[r.pos]
 	r.pos++
@@ -726,7 +733,8 @@ func (r *jsonReader) skip() error {
 	}
 }
 
-// skipStart passes over a scalar, an empty array or object, or the opening of one that is not empty; true for that.
+// skipStart passes over a scalar, an empty array or object, or the opening of one that is not
+// empty; true for that.
 func (r *jsonReader) skipStart(open *[]byte) (bool, error) {
 	switch c := r.peek(); {
 	case c == '{' || c == '[':

@@ -18,7 +18,7 @@ func number(t *testing.T, s string) attribute.Value {
 	return v
 }
 
-// everyKind is an item with each type, nested.
+// everyKind returns an item with each type, nested.
 func everyKind(t *testing.T) attribute.Item {
 	t.Helper()
 	return attribute.Item{

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// The encoding of a key value. Texts and binaries: their bytes, 00 written as 00 FF, then 00 00. Numbers: a byte for
-// the sign; then, unless it is zero, the exponent in one byte (its 256 values just fit), the digits in pairs as bytes
-// 1 to 100, and a 0; of negative numbers all after the sign is complemented, so that the larger magnitude comes first.
-// Every encoding ends where its own bytes say, and none is a prefix of another of its kind, so encodings can be
-// concatenated and the whole still has the order of its parts.
+// The encoding of a key value. Texts and binaries: their bytes, 00 written as 00 FF, then 00 00.
+// Numbers: a byte for the sign; then, unless it is zero, the exponent in one byte (its 256 values
+// just fit), the digits in pairs as bytes 1 to 100, and a 0; of negative numbers all after the sign
+// is complemented, so that the larger magnitude comes first. Every encoding ends where its own
+// bytes say, and none is a prefix of another of its kind, so encodings can be concatenated and the
+// whole still has the order of its parts.
 const (
 	escaped    = 0x00
 	escapeZero = 0xFF
@@ -23,8 +24,8 @@ const (
 
 var errKeyEncoding = errors.New("not an encoded key")
 
-// AppendKey appends the encoding of an S, N or B; bytes.Compare of two encodings of one kind is the order of the
-// values, as Compare gives it. Values of other kinds are no keys: nothing is appended.
+// AppendKey appends the encoding of an S, N or B; bytes.Compare of two encodings of one kind is the
+// order of the values, as Compare gives it. Values of other kinds are no keys: nothing is appended.
 func AppendKey(dst []byte, v Value) []byte {
 	switch v.Kind {
 	case S, B:
@@ -77,8 +78,8 @@ func appendKeyNumber(dst []byte, text string) []byte {
 	return dst
 }
 
-// DecodeKey reads one encoded key of the kind from the front of src and returns it with what follows it. Bytes that
-// AppendKey never makes are an error.
+// DecodeKey reads one encoded key of the kind from the front of src and returns it with what
+// follows it. Bytes that AppendKey never makes are an error.
 func DecodeKey(src []byte, kind Kind) (Value, []byte, error) {
 	switch kind {
 	case S, B:

@@ -32,9 +32,10 @@ func Number(s string) (Value, error) {
 	return Value{Kind: N, Text: text}, nil
 }
 
-// NormalizeNumber gives the one form in which a number is kept and printed: plain decimal notation, no exponent, no
-// plus sign, no leading or trailing zeros that mean nothing, never -0. Errors are *ValidationError: not a number, more
-// than 38 significant digits, or a magnitude outside 1E-130 to 9.99…E+125.
+// NormalizeNumber gives the one form in which a number is kept and printed: plain decimal notation,
+// no exponent, no plus sign, no leading or trailing zeros that mean nothing, never -0. Errors are
+// *ValidationError: not a number, more than 38 significant digits, or a magnitude outside 1E-130 to
+// 9.99…E+125.
 func NormalizeNumber(s string) (string, error) {
 	if plainInteger(s) {
 		return s, nil
@@ -50,8 +51,9 @@ func NormalizeNumber(s string) (string, error) {
 	return text, nil
 }
 
-// olderProblem is what the older way of reading says of text that is no number within the limits: that of Java's
-// BigDecimal, whose exponent and scale have 32 bits, and whose magnitude wraps around.
+// olderProblem returns what the older way of reading says of text that is no number within the
+// limits: that of Java's BigDecimal, whose exponent and scale have 32 bits, and whose magnitude
+// wraps around.
 func olderProblem(text string, d decimal) string {
 	scale := int64(d.fraction) - d.written
 	magnitude := int64(int32(int64(max(d.precision, 1)) - scale))
@@ -68,7 +70,8 @@ func olderProblem(text string, d decimal) string {
 	return numberUnderflow
 }
 
-// plainInteger tells whether s is certainly in normal form: the numbers met most need no further work.
+// plainInteger reports whether s is certainly in normal form: the numbers met most need no further
+// work.
 func plainInteger(s string) bool {
 	digits := s
 	if len(s) > 1 && s[0] == '-' {
@@ -88,13 +91,14 @@ func plainInteger(s string) bool {
 	return true
 }
 
-// decimal is a number as 0.digits × 10^exponent. Zero has no digits; others begin and end with a digit that is not 0.
+// decimal is a number as 0.digits × 10^exponent. Zero has no digits; others begin and end with a
+// digit that is not 0.
 type decimal struct {
 	negative bool
 	digits   string
 	exponent int
-	// written is the exponent as it was written; fraction is how many digits were written behind the point, precision
-	// how many digits from the first that is not 0.
+	// written is the exponent as it was written; fraction is how many digits were written behind
+	// the point, precision how many digits from the first that is not 0.
 	written             int64
 	fraction, precision int
 	// parsed is false if it is not a number at all.
@@ -226,8 +230,8 @@ func CompareNumbers(a, b string) int {
 	}
 }
 
-// compareMagnitudes relies on the normal form: whole parts of equal length have their points at the same place, and no
-// fraction has trailing zeros.
+// compareMagnitudes relies on the normal form: whole parts of equal length have their points at the
+// same place, and no fraction has trailing zeros.
 func compareMagnitudes(a, b string) int {
 	aWhole, bWhole := wholeLength(a), wholeLength(b)
 	switch {
@@ -247,11 +251,12 @@ func wholeLength(s string) int {
 	return len(s)
 }
 
-// AddNumbers is a + b of two numbers in normal form, in normal form. A result outside the range of numbers is a
-// *ValidationError, as is one with more than 38 significant digits, which DynamoDB calls an overflow too.
+// AddNumbers returns a + b of two numbers in normal form, in normal form. A result outside the
+// range of numbers is a *ValidationError, as is one with more than 38 significant digits, which
+// DynamoDB calls an overflow too.
 func AddNumbers(a, b string) (string, error) { return addDecimals(a, b, false) }
 
-// SubtractNumbers is a - b of two numbers in normal form, with the errors of AddNumbers.
+// SubtractNumbers returns a - b of two numbers in normal form, with the errors of AddNumbers.
 func SubtractNumbers(a, b string) (string, error) { return addDecimals(a, b, true) }
 
 func addDecimals(a, b string, subtract bool) (string, error) {
@@ -263,7 +268,8 @@ func addDecimals(a, b string, subtract bool) (string, error) {
 	if subtract {
 		y.negative = !y.negative
 	}
-	// Both as integers at the scale of the finer one; the range of numbers bounds the scale to some 300 digits.
+	// Both as integers at the scale of the finer one; the range of numbers bounds the scale to some
+	// 300 digits.
 	scale := min(x.exponent-len(x.digits), y.exponent-len(y.digits))
 	sum := new(big.Int).Add(x.scaled(scale), y.scaled(scale))
 	result := decimal{negative: sum.Sign() < 0}
@@ -280,7 +286,7 @@ func addDecimals(a, b string, subtract bool) (string, error) {
 	return "", err
 }
 
-// scaled is the number divided by 10^scale.
+// scaled returns the number divided by 10^scale.
 func (d decimal) scaled(scale int) *big.Int {
 	n := new(big.Int)
 	if d.digits == "" {

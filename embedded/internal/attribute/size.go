@@ -5,8 +5,8 @@ import "strings"
 // documentOverhead is what an M or L costs besides its members, each of which costs one byte more.
 const documentOverhead = 3
 
-// Size is what an item counts for, in bytes, against the limits of items, pages and capacity units: the UTF-8 lengths
-// of its names and the sizes of its values.
+// Size returns what an item counts for, in bytes, against the limits of items, pages and capacity
+// units: the UTF-8 lengths of its names and the sizes of its values.
 func (i Item) Size() int {
 	size := 0
 	for name, value := range i {
@@ -15,7 +15,7 @@ func (i Item) Size() int {
 	return size
 }
 
-// Size is what a value counts for without its name, in bytes.
+// Size returns what a value counts for without its name, in bytes.
 func (v Value) Size() int {
 	switch v.Kind {
 	case S, B:
@@ -48,7 +48,8 @@ func (v Value) Size() int {
 	return 0
 }
 
-// numberSize is a byte for two significant digits, on either side of the point, one more, and one for a minus sign.
+// numberSize returns a byte for two significant digits, on either side of the point, one more, and
+// one for a minus sign.
 func numberSize(s string) int {
 	size := 1
 	digits := s

@@ -15,7 +15,7 @@ func NewCache[T any](capacity int, parse func(text string) (T, error)) *Cache[T]
 	return &Cache[T]{parse: parse, capacity: capacity, parsed: make(map[string]T)}
 }
 
-// Get is what the text parses to.
+// Get returns what the text parses to.
 func (c *Cache[T]) Get(text string) (T, error) {
 	c.lock.RLock()
 	parsed, found := c.parsed[text]
@@ -30,7 +30,8 @@ func (c *Cache[T]) Get(text string) (T, error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	if len(c.parsed) >= c.capacity {
-		// Any text may go: programs have few, so a full cache means that texts hold values, which seldom repeat.
+		// Any text may go: programs have few, so a full cache means that texts hold values, which
+		// seldom repeat.
 		for victim := range c.parsed {
 			delete(c.parsed, victim)
 			break
@@ -40,7 +41,8 @@ func (c *Cache[T]) Get(text string) (T, error) {
 	return parsed, nil
 }
 
-// Parser parses expressions and remembers them, a bounded number of each kind. It is safe for concurrent use.
+// Parser parses expressions and remembers them, a bounded number of each kind. It is safe for
+// concurrent use.
 type Parser struct {
 	conditions, filters, keys *Cache[*Condition]
 	projections               *Cache[*Projection]

@@ -16,9 +16,10 @@ const (
 	ifNotExistsCharge = 39
 )
 
-// Charge is the size of the update itself, in bytes, as DynamoDB measures it against the limit of items: what the clauses
-// write, wherever that comes from in the request, with a cost for each. Neither the key nor what the update leaves alone
-// is part of it. Of an update that was not parsed it is 0.
+// Charge returns the size of the update itself, in bytes, as DynamoDB measures it against the limit
+// of items: what the clauses write, wherever that comes from in the request, with a cost for each.
+// Neither the key nor what the update leaves alone is part of it. Of an update that was not parsed
+// it is 0.
 func (u *BoundUpdate) Charge() int {
 	if u.actions == nil {
 		return 0
@@ -66,7 +67,7 @@ func operandCharge(o Operand, bindings []binding) int {
 	return 0
 }
 
-// bytes is the length of the step as it is written: a name, or the digits of an index.
+// bytes returns the length of the step as it is written: a name, or the digits of an index.
 func (s Step) bytes(bindings []binding) int {
 	if s.kind == elementStep {
 		return len(strconv.Itoa(s.index))

@@ -14,8 +14,8 @@ type checker struct {
 
 const wrongType = "Incorrect operand type for operator or function; operator or function: %s, operand type: %s"
 
-// CheckOrder refuses comparisons that ask for the order of a value whose type has none, in a condition built elsewhere;
-// values[n] is the value of Parameter(n).
+// CheckOrder refuses comparisons that ask for the order of a value whose type has none, in a
+// condition built elsewhere; values[n] is the value of Parameter(n).
 func CheckOrder(test Test, values []attribute.Value) error {
 	c := checker{bindings: positional(values)}
 	switch t := test.(type) {

@@ -12,7 +12,8 @@ func count(n int) attribute.Value {
 	return attribute.Value{Kind: attribute.N, Text: strconv.Itoa(n)}
 }
 
-// Test is the syntax tree of a condition: And, Or, Not, Comparison, Between, In, Exists, TypeIs, BeginsWith, Contains.
+// Test is the syntax tree of a condition: And, Or, Not, Comparison, Between, In, Exists, TypeIs,
+// BeginsWith, Contains.
 type Test interface {
 	holds(s scope) bool
 	// check gives the first rule that the operands break, once names and values are bound.
@@ -34,7 +35,7 @@ const (
 	GreaterOrEqual
 )
 
-// String is the operator as expressions spell it.
+// String returns the operator as expressions spell it.
 func (o Operator) String() string {
 	names := [...]string{"", "=", "<>", "<", "<=", ">", ">="}
 	if int(o) >= len(names) {
@@ -58,8 +59,8 @@ type Not struct{ Test Test }
 
 func (t Not) holds(s scope) bool { return !t.Test.holds(s) }
 
-// Comparison compares two operands. Values of different types, and values of types without an order, are neither less
-// nor greater; what is missing is unequal to everything.
+// Comparison compares two operands. Values of different types, and values of types without an
+// order, are neither less nor greater; what is missing is unequal to everything.
 type Comparison struct {
 	Operator    Operator
 	Left, Right Operand
@@ -129,7 +130,8 @@ func (t In) holds(s scope) bool {
 	return false
 }
 
-// Exists holds if there is a value at the path, which Operand must be; or if there is none, when Not is set.
+// Exists holds if there is a value at the path, which Operand must be; or if there is none, when
+// Not is set.
 type Exists struct {
 	Operand Operand
 	Not     bool
@@ -159,8 +161,8 @@ func (t BeginsWith) holds(s scope) bool {
 		strings.HasPrefix(v.Text, prefix.Text)
 }
 
-// Contains holds if the first operand is a text or binary that has the second within it, or a set or list that has it
-// as a member.
+// Contains holds if the first operand is a text or binary that has the second within it, or a set
+// or list that has it as a member.
 type Contains struct{ Operand, Member Operand }
 
 func (t Contains) holds(s scope) bool {
@@ -186,7 +188,7 @@ func contains(v, member attribute.Value) bool {
 	return false
 }
 
-// memberKind is the type of a set's members.
+// memberKind returns the type of a set's members.
 func memberKind(set attribute.Kind) attribute.Kind {
 	switch set {
 	case attribute.SS:
@@ -204,8 +206,8 @@ func setContains(set []string, member string) bool {
 	return slices.Contains(set, member)
 }
 
-// malformed stands for a call with the wrong operands, whose error is due once its names and values are known to be
-// defined.
+// malformed stands for a call with the wrong operands, whose error is due once its names and values
+// are known to be defined.
 type malformed struct {
 	arguments []Operand
 	err       error
@@ -240,8 +242,8 @@ func (c *Condition) Bind(p *Parameters) (*BoundCondition, error) {
 	return &BoundCondition{test: c.test, bindings: bindings}, nil
 }
 
-// earlierProblem is what is wrong with a key condition before the placeholder that is not defined, or else that: the
-// conditions joined by AND are looked at one by one, in their order.
+// earlierProblem returns what is wrong with a key condition before the placeholder that is not
+// defined, or else that: the conditions joined by AND are looked at one by one, in their order.
 func (c *Condition) earlierProblem(p *Parameters, undefined error) error {
 	if c.kind != KeyConditionExpression {
 		return undefined
@@ -276,7 +278,7 @@ func conjuncts(test Test) []Test {
 	return []Test{test}
 }
 
-// isDefined tells whether all placeholders of an operand are.
+// isDefined reports whether all placeholders of an operand are.
 func isDefined(o Operand, defined []bool) bool {
 	switch o := o.(type) {
 	case Parameter:
@@ -293,8 +295,8 @@ func isDefined(o Operand, defined []bool) bool {
 	return true
 }
 
-// NewCondition makes a condition of a tree built elsewhere, which has no placeholders of names; values[n] is the value
-// of Parameter(n). Its operands are not checked.
+// NewCondition makes a condition of a tree built elsewhere, which has no placeholders of names;
+// values[n] is the value of Parameter(n). Its operands are not checked.
 func NewCondition(test Test, values []attribute.Value) *BoundCondition {
 	return &BoundCondition{test: test, bindings: positional(values)}
 }
@@ -307,15 +309,16 @@ func positional(values []attribute.Value) []binding {
 	return bindings
 }
 
-// Eval tells whether the condition holds for the item; a nil item has no attributes.
+// Eval reports whether the condition holds for the item; a nil item has no attributes.
 func (c *BoundCondition) Eval(item attribute.Item) bool {
 	return c.test.holds(scope{bindings: c.bindings, item: item})
 }
 
-// LooksAt tells whether the condition looks at the top-level attribute.
+// LooksAt reports whether the condition looks at the top-level attribute.
 func (c *BoundCondition) LooksAt(name string) bool { return setContains(c.Attributes(), name) }
 
-// Attributes lists the top-level attributes the condition looks at, in the order of their first use.
+// Attributes lists the top-level attributes the condition looks at, in the order of their first
+// use.
 func (c *BoundCondition) Attributes() []string {
 	var names []string
 	c.test.operands(func(o Operand) {

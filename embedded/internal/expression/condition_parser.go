@@ -17,7 +17,8 @@ import (
 //	          | function | "(" condition ")"
 //	operand   = path | value | function | "(" operand ")"
 //
-// As both a condition and an operand can stand in parentheses, which of them it was is seen afterwards; see piece.
+// As both a condition and an operand can stand in parentheses, which of them it was is seen
+// afterwards; see piece.
 func ParseCondition(kind Kind, text string) (*Condition, error) {
 	p, err := newParser(kind, text)
 	if err != nil {
@@ -30,7 +31,8 @@ func ParseCondition(kind Kind, text string) (*Condition, error) {
 	return &Condition{kind: kind, test: test, placeholders: p.placeholders}, nil
 }
 
-// piece is a part of a condition of which it is not yet known whether it is used as a condition or as an operand.
+// piece is a part of a condition of which it is not yet known whether it is used as a condition or
+// as an operand.
 type piece struct {
 	test    Test
 	operand Operand
@@ -214,7 +216,7 @@ func (p *parser) call(name string, arguments []Operand) piece {
 	return x
 }
 
-// description is the kind as messages speak of it: "condition expression".
+// description returns the kind as messages speak of it: "condition expression".
 func (k Kind) description() string {
 	switch k {
 	case KeyConditionExpression:

@@ -1,13 +1,13 @@
-// Package expression is DynamoDB's expression languages: conditions (also of filters and keys), projections and
-// updates.
+// Package expression is DynamoDB's expression languages: conditions (also of filters and keys),
+// projections and updates.
 //
-// An expression passes three stages. Parsing gives a syntax tree that depends on its text alone; it is immutable and can
-// be cached (see Parser). Binding joins the tree with the names and values of one request (see Parameters) and makes all
-// the checks that need them. A bound expression is evaluated against items. Bound expressions are immutable too and safe
-// for concurrent use.
+// An expression passes three stages. Parsing gives a syntax tree that depends on its text alone; it
+// is immutable and can be cached (see Parser). Binding joins the tree with the names and values of
+// one request (see Parameters) and makes all the checks that need them. A bound expression is
+// evaluated against items. Bound expressions are immutable too and safe for concurrent use.
 //
-// Errors are *attribute.ValidationError with DynamoDB's messages. The recursion of parsing and evaluating is bounded by
-// the length of an expression's text, see MaxLength.
+// Errors are *attribute.ValidationError with DynamoDB's messages. The recursion of parsing and
+// evaluating is bounded by the length of an expression's text, see MaxLength.
 package expression
 
 import (

@@ -6,7 +6,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// KeySchema names the key attributes of a table or index and their types; Range is empty if there is no range key.
+// KeySchema names the key attributes of a table or index and their types; Range is empty if there
+// is no range key.
 type KeySchema struct {
 	Hash, Range         string
 	HashKind, RangeKind attribute.Kind
@@ -29,8 +30,8 @@ const (
 	NoRange
 )
 
-// KeyCondition selects the items of one hash key whose range key satisfies Range: compared with Low; or, for
-// RangeBetween, Low ≤ key ≤ High.
+// KeyCondition selects the items of one hash key whose range key satisfies Range: compared with
+// Low; or, for RangeBetween, Low ≤ key ≤ High.
 type KeyCondition struct {
 	Hash      attribute.Value
 	Range     RangeOperator
@@ -44,7 +45,8 @@ type KeyTest struct {
 	Low, High attribute.Value
 }
 
-// KeyTests takes the condition, parsed as a KeyConditionExpression, as conditions on single attributes.
+// KeyTests takes the condition, parsed as a KeyConditionExpression, as conditions on single
+// attributes.
 func (c *BoundCondition) KeyTests() ([]KeyTest, error) {
 	var tests []KeyTest
 	err := c.keyTests(c.test, &tests)
@@ -186,8 +188,8 @@ func (c *BoundCondition) keyComparison(t Comparison) (KeyTest, error) {
 	return c.keyOperands("", operator[0], t.Left, t.Right)
 }
 
-// keyOperands makes the condition of an operation on a key attribute and values; function names an operation that must
-// have the attribute first.
+// keyOperands makes the condition of an operation on a key attribute and values; function names an
+// operation that must have the attribute first.
 func (c *BoundCondition) keyOperands(function string, operator RangeOperator, key Operand, values ...Operand) (KeyTest, error) {
 	const condition = "Invalid condition in KeyConditionExpression: "
 	for _, o := range append([]Operand{key}, values...) {

@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// Operand is what conditions and updates compute with: a Path, Literal, Parameter, Size, or one of the operands that
-// only updates have.
+// Operand is what conditions and updates compute with: a Path, Literal, Parameter, Size, or one of
+// the operands that only updates have.
 type Operand interface {
 	// value is the operand's value for an item, if it has one.
 	value(s scope) (attribute.Value, bool)
@@ -36,8 +36,8 @@ type Parameter int
 
 func (p Parameter) value(s scope) (attribute.Value, bool) { return s.bindings[p].value, true }
 
-// Size is the size of a value: of a text its length, of a binary its bytes, of the others but numbers, booleans and
-// null, which have none, their members.
+// Size is the size of a value: of a text its length, of a binary its bytes, of the others but
+// numbers, booleans and null, which have none, their members.
 type Size struct{ Of Operand }
 
 func (o Size) value(s scope) (attribute.Value, bool) {
@@ -63,7 +63,7 @@ func (o Size) value(s scope) (attribute.Value, bool) {
 	return count(size), true
 }
 
-// utf16Length is the length of a text in UTF-16 code units.
+// utf16Length returns the length of a text in UTF-16 code units.
 func utf16Length(text string) int {
 	length := utf8.RuneCountInString(text)
 	if length == len(text) {
@@ -76,7 +76,7 @@ func utf16Length(text string) int {
 	return length
 }
 
-// staticKind is the type an operand has whatever the item, 0 if that decides.
+// staticKind returns the type an operand has whatever the item, 0 if that decides.
 func staticKind(o Operand, bindings []binding) attribute.Kind {
 	switch o := o.(type) {
 	case Literal:
@@ -89,7 +89,7 @@ func staticKind(o Operand, bindings []binding) attribute.Kind {
 	return 0
 }
 
-// fixedValue is the value an operand has whatever the item.
+// fixedValue returns the value an operand has whatever the item.
 func fixedValue(o Operand, bindings []binding) (attribute.Value, bool) {
 	switch o.(type) {
 	case Literal, Parameter:

@@ -9,16 +9,16 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// Parameters are the names and values that the expressions of one request share. It notes which of them are used and
-// so belongs to one request, and to one goroutine at a time.
+// Parameters are the names and values that the expressions of one request share. It notes which of
+// them are used and so belongs to one request, and to one goroutine at a time.
 type Parameters struct {
 	names  map[string]string
 	values attribute.Item
 	used   map[string]struct{}
 }
 
-// NewParameters takes ExpressionAttributeNames and ExpressionAttributeValues; nil means not given. The maps must not
-// change afterwards. Empty maps and keys that are no placeholders are refused.
+// NewParameters takes ExpressionAttributeNames and ExpressionAttributeValues; nil means not given.
+// The maps must not change afterwards. Empty maps and keys that are no placeholders are refused.
 func NewParameters(names map[string]string, values attribute.Item) (*Parameters, error) {
 	if names != nil && len(names) == 0 {
 		return nil, attribute.Invalid("ExpressionAttributeNames must not be empty")
@@ -40,8 +40,8 @@ func NewParameters(names map[string]string, values attribute.Item) (*Parameters,
 	return &Parameters{names: names, values: values}, nil
 }
 
-// badPlaceholder finds a key that is not a sign followed by letters, digits and underscores; the first in order, so that
-// the same request always gets the same answer.
+// badPlaceholder finds a key that is not a sign followed by letters, digits and underscores; the
+// first in order, so that the same request always gets the same answer.
 func badPlaceholder[V any](keys map[string]V, sign byte) (string, bool) {
 	worst, bad := "", false
 	for key := range keys {
@@ -54,8 +54,9 @@ func badPlaceholder[V any](keys map[string]V, sign byte) (string, bool) {
 	return worst, bad
 }
 
-// DecodeValues reads ExpressionAttributeValues; in its older words, a value that breaks a rule is reported with its placeholder. The values
-// come with that error too, for their placeholders to be checked.
+// DecodeValues reads ExpressionAttributeValues; in its older words, a value that breaks a rule is
+// reported with its placeholder. The values come with that error too, for their placeholders to be
+// checked.
 func DecodeValues(data []byte) (attribute.Item, error) {
 	values, err := attribute.DecodeNamed(data)
 	if invalid, ok := errors.AsType[*attribute.ValidationError](err); ok {
@@ -93,7 +94,8 @@ func (p *Parameters) bind(kind Kind, placeholders []string) ([]binding, error) {
 	return bindings, nil
 }
 
-// Unused is the error for names or values that no expression bound so far has used; nil if there are none.
+// Unused returns the error for names or values that no expression bound so far has used; nil if
+// there are none.
 func (p *Parameters) Unused() error {
 	if len(p.used) == len(p.names)+len(p.values) {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/tokens"
 )
 
-// problem is a class of errors that a text can have apart from its syntax. A text that has several is answered with the
-// one whose class comes first.
+// problem is a class of errors that a text can have apart from its syntax. A text that has several
+// is answered with the one whose class comes first.
 type problem uint8
 
 const (
@@ -23,8 +23,8 @@ const (
 	problems
 )
 
-// parser reads one text. Its first syntax error sticks: from then on the parser stands at the end of the text, where no
-// grammar finds anything more to read.
+// parser reads one text. Its first syntax error sticks: from then on the parser stands at the end
+// of the text, where no grammar finds anything more to read.
 type parser struct {
 	tokens.Cursor
 
@@ -120,7 +120,7 @@ func (p *parser) member() Step {
 	return Member(t.Text)
 }
 
-// isGrammarWord tells whether a word is part of the grammar and so never a name.
+// isGrammarWord reports whether a word is part of the grammar and so never a name.
 func (p *parser) isGrammarWord(t tokens.Token) bool {
 	words := []string{"AND", "OR", "NOT", "BETWEEN", "IN"}
 	switch p.kind {
@@ -170,7 +170,7 @@ func (p *parser) redundant() {
 	p.report(redundantParentheses, "The expression has redundant parentheses;")
 }
 
-// badCount is the error for a call with the wrong number of operands.
+// badCount returns the error for a call with the wrong number of operands.
 func (p *parser) badCount(function string, arguments []Operand) malformed {
 	return malformed{arguments: arguments, err: p.kind.invalid("Incorrect number of operands for operator or function; "+
 		"operator or function: %s, number of operands: %d", function, len(arguments))}

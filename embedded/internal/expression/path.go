@@ -16,17 +16,18 @@ const (
 	placeholderStep
 )
 
-// Step is one part of a document path: the name of an attribute or of a map's member, or the index of a list's element.
+// Step is one part of a document path: the name of an attribute or of a map's member, or the index
+// of a list's element.
 type Step struct {
 	kind  stepKind
 	name  string
 	index int
 }
 
-// Member is the step to a top-level attribute or a map's member.
+// Member returns the step to a top-level attribute or a map's member.
 func Member(name string) Step { return Step{name: name} }
 
-// Element is the step to a list's element, counted from 0.
+// Element returns the step to a list's element, counted from 0.
 func Element(index int) Step { return Step{kind: elementStep, index: index} }
 
 // Path is a document path. Its first step is a member; there is at least one step.
@@ -40,7 +41,7 @@ func (s Step) resolve(bindings []binding) Step {
 	return s
 }
 
-// memberName is the name of a step that is no element.
+// memberName returns the name of a step that is no element.
 func (s Step) memberName(bindings []binding) string {
 	if s.kind == placeholderStep {
 		return bindings[s.index].name
@@ -88,10 +89,10 @@ func (p Path) describe(bindings []binding) string {
 	return text.String()
 }
 
-// In is what stands at the path, which has no placeholders, in the item, if anything does.
+// In returns what stands at the path, which has no placeholders, in the item, if anything does.
 func (p Path) In(item attribute.Item) (attribute.Value, bool) { return p.value(scope{item: item}) }
 
-// value is what stands at the path in the item, if anything does.
+// value returns what stands at the path in the item, if anything does.
 func (p Path) value(s scope) (attribute.Value, bool) {
 	v, found := s.item[p[0].memberName(s.bindings)]
 	for _, step := range p[1:] {
@@ -115,10 +116,11 @@ func (s Step) of(v attribute.Value, bindings []binding) (attribute.Value, bool) 
 	return v.List[s.index], true
 }
 
-// Attribute is the top-level attribute of a path without placeholders.
+// Attribute returns the top-level attribute of a path without placeholders.
 func (p Path) Attribute() string { return p[0].name }
 
-// LastMember is the name at the end of a path without placeholders; false if an element is there.
+// LastMember returns the name at the end of a path without placeholders; false if an element is
+// there.
 func (p Path) LastMember() (string, bool) {
 	last := p[len(p)-1]
 	return last.name, last.kind == memberStep

@@ -6,12 +6,14 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// pathTree holds the paths of a projection or update, none of which is within another, by their steps; at the end of
-// each stands what is done there.
+// pathTree holds the paths of a projection or update, none of which is within another, by their
+// steps; at the end of each stands what is done there.
 type pathTree[T any] struct {
-	// children are in the order of their indexes, if they are elements, and else in the order of their first use.
+	// children are in the order of their indexes, if they are elements, and else in the order of
+	// their first use.
 	children []pathBranch[T]
-	// path is the whole path of a leaf, whose leaf is set; inner nodes have the first path that passes through them.
+	// path is the whole path of a leaf, whose leaf is set; inner nodes have the first path that
+	// passes through them.
 	path   Path
 	leaf   *T
 	member bool
@@ -22,8 +24,8 @@ type pathBranch[T any] struct {
 	node *pathTree[T]
 }
 
-// add puts a resolved path into the tree. A path equal to another, or within another, or that takes for a list what
-// another takes for a map, is an error.
+// add puts a resolved path into the tree. A path equal to another, or within another, or that takes
+// for a list what another takes for a map, is an error.
 func (t *pathTree[T]) add(kind Kind, path Path, leaf T) error {
 	node := t
 	for i, step := range path {
@@ -65,7 +67,8 @@ func pathClash(kind Kind, how string, one, two Path) error {
 		"path one: %s, path two: %s", how, one.describe(nil), two.describe(nil))
 }
 
-// project keeps of an item what stands at the paths: of maps the members named, of lists the elements named, closed up.
+// project keeps of an item what stands at the paths: of maps the members named, of lists the
+// elements named, closed up.
 func (t *pathTree[T]) project(item attribute.Item) attribute.Item {
 	kept := make(attribute.Item, min(len(t.children), len(item)))
 	for _, branch := range t.children {
@@ -78,7 +81,7 @@ func (t *pathTree[T]) project(item attribute.Item) attribute.Item {
 	return kept
 }
 
-// part is what project keeps of a value, if anything.
+// part returns what project keeps of a value, if anything.
 func (t *pathTree[T]) part(v attribute.Value) (attribute.Value, bool) {
 	if t.leaf != nil {
 		return v, true

@@ -51,8 +51,8 @@ func NewProjection(paths []Path) (*BoundProjection, error) {
 	return bound, nil
 }
 
-// Project keeps of an item what stands at the paths; lists are closed up. The result is never nil and shares values
-// with the item.
+// Project keeps of an item what stands at the paths; lists are closed up. The result is never nil
+// and shares values with the item.
 func (e *BoundProjection) Project(item attribute.Item) attribute.Item { return e.tree.project(item) }
 
 // Attributes lists the top-level attributes the projection looks at.

@@ -2,7 +2,8 @@ package expression
 
 import "strings"
 
-// reservedWords are the words that stand for nothing but themselves: attributes of these names need a placeholder.
+// reservedWords are the words that stand for nothing but themselves: attributes of these names need
+// a placeholder.
 var reservedWords = func() map[string]struct{} {
 	words := make(map[string]struct{})
 	for word := range strings.FieldsSeq(`
@@ -46,7 +47,7 @@ VIRTUAL VOID WAIT WHEN WHENEVER WHERE WHILE WINDOW WITH WITHIN WITHOUT WORK WRAP
 	return words
 }()
 
-// isReserved tells whether a word, in any case, is reserved.
+// isReserved reports whether a word, in any case, is reserved.
 func isReserved(word string) bool {
 	_, reserved := reservedWords[strings.ToUpper(word)]
 	return reserved

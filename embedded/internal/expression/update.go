@@ -15,13 +15,14 @@ const (
 	Set Verb = iota + 1
 	// Remove removes what stands at the path, if anything.
 	Remove
-	// Add adds a number to a number, or the members of a set to a set; what does not exist is assigned.
+	// Add adds a number to a number, or the members of a set to a set; what does not exist is
+	// assigned.
 	Add
 	// Delete removes the members of a set from a set, and a set that gets empty altogether.
 	Delete
 )
 
-// String is the verb as expressions spell it.
+// String returns the verb as expressions spell it.
 func (v Verb) String() string {
 	names := [...]string{"", "SET", "REMOVE", "ADD", "DELETE"}
 	if int(v) >= len(names) {
@@ -47,7 +48,8 @@ type Update struct {
 type BoundUpdate struct {
 	tree     pathTree[Action]
 	bindings []binding
-	// mismatch is the error when the value of Add or Delete does not fit what it is added to or deleted from.
+	// mismatch is the error when the value of Add or Delete does not fit what it is added to or
+	// deleted from.
 	mismatch error
 	// removes is set if there are actions, all of them Remove or Delete.
 	removes bool
@@ -101,7 +103,7 @@ func (c checker) checkAction(action Action) error {
 	return nil
 }
 
-// longName is the name of a type in messages about ADD and DELETE.
+// longName returns the name of a type in messages about ADD and DELETE.
 func longName(kind attribute.Kind) string {
 	switch kind {
 	case attribute.S:
@@ -121,9 +123,9 @@ func longName(kind attribute.Kind) string {
 	return kind.String()
 }
 
-// NewUpdate makes an update of actions built elsewhere, without placeholders of names; values[n] is the value of
-// Parameter(n). mismatch, if not nil, is the error when the value of Add or Delete does not fit. Paths that overlap are an
-// error; operands are not checked.
+// NewUpdate makes an update of actions built elsewhere, without placeholders of names; values[n] is
+// the value of Parameter(n). mismatch, if not nil, is the error when the value of Add or Delete
+// does not fit. Paths that overlap are an error; operands are not checked.
 func NewUpdate(actions []Action, values []attribute.Value, mismatch error) (*BoundUpdate, error) {
 	if mismatch == nil {
 		mismatch = errOperandType
@@ -137,19 +139,20 @@ func NewUpdate(actions []Action, values []attribute.Value, mismatch error) (*Bou
 	return bound, nil
 }
 
-// OnlyRemoves tells whether the update does no more than remove and delete: of an item that does not exist it makes none.
+// OnlyRemoves reports whether the update does no more than remove and delete: of an item that does
+// not exist it makes none.
 func (u *BoundUpdate) OnlyRemoves() bool { return u.removes }
 
 // Attributes lists the top-level attributes that the update changes.
 func (u *BoundUpdate) Attributes() []string { return u.tree.attributes() }
 
-// Updated keeps of an item what the update changes: what UPDATED_OLD returns of the old item, and UPDATED_NEW of the new
-// one.
+// Updated keeps of an item what the update changes: what UPDATED_OLD returns of the old item, and
+// UPDATED_NEW of the new one.
 func (u *BoundUpdate) Updated(item attribute.Item) attribute.Item { return u.tree.project(item) }
 
-// Apply gives the item after the update; old, which may be nil, is left as it is and shares values with the result. All
-// values are computed from old. List elements are set before elements are removed; setting elements beyond the end
-// appends them in the order of their indexes.
+// Apply gives the item after the update; old, which may be nil, is left as it is and shares values
+// with the result. All values are computed from old. List elements are set before elements are
+// removed; setting elements beyond the end appends them in the order of their indexes.
 func (u *BoundUpdate) Apply(old attribute.Item) (attribute.Item, error) {
 	return u.members(&u.tree, old, scope{bindings: u.bindings, item: old})
 }
@@ -200,7 +203,8 @@ func (u *BoundUpdate) elements(t *pathTree[Action], old []attribute.Value, s sco
 	return append(updated, old[copied:]...), nil
 }
 
-// change gives the value that takes the place of v, the value at the node if found; false if none does.
+// change gives the value that takes the place of v, the value at the node if found; false if none
+// does.
 func (u *BoundUpdate) change(t *pathTree[Action], v attribute.Value, found bool, s scope) (attribute.Value, bool, error) {
 	var err error
 	switch {
@@ -238,7 +242,8 @@ func (u *BoundUpdate) perform(action Action, old attribute.Value, found bool, s 
 	return v, v.Kind != 0, nil
 }
 
-// combine adds a value to the old one or deletes it from that. No value is left of what is deleted from nothing.
+// combine adds a value to the old one or deletes it from that. No value is left of what is deleted
+// from nothing.
 func (u *BoundUpdate) combine(verb Verb, old, v attribute.Value, found bool) (attribute.Value, error) {
 	switch {
 	case !found && verb == Delete:

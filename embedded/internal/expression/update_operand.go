@@ -6,7 +6,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// maxListLength is how many elements a list can have within an item of 400 KB, as each takes two bytes at least.
+// maxListLength is how many elements a list can have within an item of 400 KB, as each takes two
+// bytes at least.
 const maxListLength = 200 << 10
 
 var (
@@ -20,7 +21,7 @@ type computed interface {
 	compute(s scope) (attribute.Value, error)
 }
 
-// compute is the value of an operand of an update.
+// compute returns the value of an operand of an update.
 func compute(o Operand, s scope) (attribute.Value, error) {
 	if c, is := o.(computed); is {
 		return c.compute(s)

@@ -78,7 +78,7 @@ func (p *parser) updateValue() Operand {
 	return Parameter(p.slot(t.Text))
 }
 
-// sum reads a sum and tells whether it is no more than a term in parentheses.
+// sum reads a sum and reports whether it is no more than a term in parentheses.
 func (p *parser) sum() (Operand, bool) {
 	x, parenthesized := p.term()
 	minus := p.Peek().Is("-")
@@ -91,7 +91,7 @@ func (p *parser) sum() (Operand, bool) {
 	return Sum{Left: x, Right: right, Minus: minus}, false
 }
 
-// term reads a term and tells whether it stands in parentheses.
+// term reads a term and reports whether it stands in parentheses.
 func (p *parser) term() (Operand, bool) {
 	switch t := p.Peek(); {
 	case t.Kind == tokens.Value:

@@ -24,7 +24,8 @@ func bindUpdate(t *testing.T, text string) (*expression.BoundUpdate, error) {
 }
 
 func TestUpdatesChangeWhatTheySay(t *testing.T) {
-	// Each change is what differs from updateItem: attributes given replace those of the item, nulls remove them.
+	// Each change is what differs from updateItem: attributes given replace those of the item,
+	// nulls remove them.
 	for _, c := range []struct {
 		text    string
 		changed string

@@ -14,8 +14,8 @@ type AttributeUpdate struct {
 	Value  *attribute.Value
 }
 
-// Update makes an update of AttributeUpdates: PUT sets a value; ADD adds to a number, set or list; DELETE removes an
-// attribute or, with a value, members of a set.
+// Update makes an update of AttributeUpdates: PUT sets a value; ADD adds to a number, set or list;
+// DELETE removes an attribute or, with a value, members of a set.
 func Update(updates map[string]AttributeUpdate) (*expression.BoundUpdate, error) {
 	actions := make([]expression.Action, 0, len(updates))
 	for _, name := range slices.Sorted(maps.Keys(updates)) {

@@ -1,8 +1,9 @@
-// Package legacyparams translates the request parameters that came before expressions (KeyConditions, QueryFilter, ScanFilter,
-// Expected, AttributeUpdates, ConditionalOperator) into bound expressions, so that one evaluator serves both.
+// Package legacyparams translates the request parameters that came before expressions
+// (KeyConditions, QueryFilter, ScanFilter, Expected, AttributeUpdates, ConditionalOperator) into
+// bound expressions, so that one evaluator serves both.
 //
-// Errors are *attribute.ValidationError with DynamoDB's messages. Where several attributes are wrong, the first by name
-// is reported.
+// Errors are *attribute.ValidationError with DynamoDB's messages. Where several attributes are
+// wrong, the first by name is reported.
 package legacyparams
 
 import (
@@ -15,19 +16,20 @@ import (
 
 const invalidParameters = "One or more parameter values were invalid: "
 
-// Condition is a condition on one top-level attribute: an operator, one of Operators, and what it compares with.
+// Condition is a condition on one top-level attribute: an operator, one of Operators, and what it
+// compares with.
 type Condition struct {
 	ComparisonOperator string
 	AttributeValueList []attribute.Value
 }
 
-// Operators are the comparison operators, in the order in which messages list them.
+// Operators returns the comparison operators, in the order in which messages list them.
 func Operators() []string {
 	return []string{"IN", "NULL", "BETWEEN", "LT", "NOT_CONTAINS", "EQ", "GT", "NOT_NULL", "NE", "LE", "BEGINS_WITH", "GE", "CONTAINS"}
 }
 
-// Filter makes a condition of a QueryFilter or ScanFilter. It holds if all its conditions do or, with the
-// ConditionalOperator OR, if one does.
+// Filter makes a condition of a QueryFilter or ScanFilter. It holds if all its conditions do or,
+// with the ConditionalOperator OR, if one does.
 func Filter(conditions map[string]Condition, conditionalOperator string) (*expression.BoundCondition, error) {
 	if err := checkConditionalOperator(conditionalOperator, len(conditions)); err != nil {
 		return nil, err
@@ -103,7 +105,7 @@ func (c Condition) check() error {
 	return nil
 }
 
-// takes tells whether the operator compares with values of the type.
+// takes reports whether the operator compares with values of the type.
 func (c Condition) takes(kind attribute.Kind) bool {
 	switch c.ComparisonOperator {
 	case "EQ", "NE":
@@ -116,7 +118,7 @@ func (c Condition) takes(kind attribute.Kind) bool {
 	return kind <= attribute.B
 }
 
-// test is the tree of the condition on the attribute.
+// test returns the tree of the condition on the attribute.
 func (c Condition) test(name string) (expression.Test, error) {
 	if err := c.check(); err != nil {
 		return nil, err

@@ -8,8 +8,9 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// Expectation is what a write expects of one top-level attribute: either a value or none (Exists and Value), or that a
-// comparison holds (ComparisonOperator, empty if not given, and AttributeValueList, nil if not given, or Value).
+// Expectation is what a write expects of one top-level attribute: either a value or none (Exists
+// and Value), or that a comparison holds (ComparisonOperator, empty if not given, and
+// AttributeValueList, nil if not given, or Value).
 type Expectation struct {
 	Exists             *bool
 	Value              *attribute.Value
@@ -17,8 +18,8 @@ type Expectation struct {
 	AttributeValueList []attribute.Value
 }
 
-// Expected makes a condition of Expected. It holds if all expectations do or, with the ConditionalOperator OR, if one
-// does.
+// Expected makes a condition of Expected. It holds if all expectations do or, with the
+// ConditionalOperator OR, if one does.
 func Expected(expectations map[string]Expectation, conditionalOperator string) (*expression.BoundCondition, error) {
 	if err := checkConditionalOperator(conditionalOperator, len(expectations)); err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func Expected(expectations map[string]Expectation, conditionalOperator string) (
 	return bound(joined), nil
 }
 
-// condition is the expectation in the form of filters.
+// condition returns the expectation in the form of filters.
 func (e Expectation) condition(name string) (Condition, error) {
 	if e.ComparisonOperator == "" {
 		return e.presence(name)

@@ -8,8 +8,9 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/tokens"
 )
 
-// tokenize cuts a text into its tokens, the last of which is an endToken; false if a quote or a comment does not end, or
-// a number or a character can be nothing. Other characters without a meaning become symbols that no grammar accepts.
+// tokenize cuts a text into its tokens, the last of which is an endToken; false if a quote or a
+// comment does not end, or a number or a character can be nothing. Other characters without a
+// meaning become symbols that no grammar accepts.
 func tokenize(text string) ([]tokens.Token, bool) {
 	list := make([]tokens.Token, 0, len(text)/4+1)
 	for rest := text; ; {
@@ -96,8 +97,8 @@ func quotedToken(text string) (tokens.Token, int) {
 	return tokens.Token{Kind: tokens.Invalid}, len(text)
 }
 
-// scaled tells whether the exponent of a number, and its scale (the digits behind the point less the exponent), have 32
-// bits.
+// scaled reports whether the exponent of a number, and its scale (the digits behind the point less
+// the exponent), have 32 bits.
 func scaled(number string) bool {
 	at := strings.IndexAny(number, "eE")
 	if at < 0 {
@@ -108,7 +109,7 @@ func scaled(number string) bool {
 	return err == nil && int64(len(fraction))-exponent <= math.MaxInt32 && int64(len(fraction))-exponent >= math.MinInt32
 }
 
-// numberLength is the length of a number without a sign.
+// numberLength returns the length of a number without a sign.
 func numberLength(text string) int {
 	length := skipDigits(text, 0)
 	if length < len(text) && text[length] == '.' {

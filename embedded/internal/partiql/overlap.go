@@ -5,15 +5,15 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// branch is a part of a condition, joined to the others by OR, that reads the items of one hash key: those whose range
-// key satisfies the test, or all of them.
+// branch is a part of a condition, joined to the others by OR, that reads the items of one hash
+// key: those whose range key satisfies the test, or all of them.
 type branch struct {
 	hash attribute.Value
 	test *expression.KeyTest
 }
 
-// checkOverlap refuses a SELECT with two branches that read the same items. Branches that exclude range keys are not
-// looked at.
+// checkOverlap refuses a SELECT with two branches that read the same items. Branches that exclude
+// range keys are not looked at.
 func (b *Bound) checkOverlap(schema expression.KeySchema) error {
 	or, is := b.where.(expression.Or)
 	if !is || schema.Range == "" {
@@ -35,7 +35,7 @@ func (b *Bound) checkOverlap(schema expression.KeySchema) error {
 	return nil
 }
 
-// disjuncts are the conditions one of which must hold.
+// disjuncts returns the conditions one of which must hold.
 func disjuncts(test expression.Test) []expression.Test {
 	if or, is := test.(expression.Or); is {
 		return append(disjuncts(or.Left), disjuncts(or.Right)...)
@@ -43,7 +43,8 @@ func disjuncts(test expression.Test) []expression.Test {
 	return []expression.Test{test}
 }
 
-// branch takes a condition for a branch, nil if it names no hash key, and tells whether it excludes range keys.
+// branch takes a condition for a branch, nil if it names no hash key, and reports whether it
+// excludes range keys.
 func (b *Bound) branch(test expression.Test, schema expression.KeySchema) (*branch, bool) {
 	var found branch
 	named, excludes := false, false
@@ -63,7 +64,7 @@ func (b *Bound) branch(test expression.Test, schema expression.KeySchema) (*bran
 	return &found, excludes
 }
 
-// excludes tells whether a condition is that the attribute is not of some values.
+// excludes reports whether a condition is that the attribute is not of some values.
 func (b *Bound) excludes(test expression.Test, name string) bool {
 	switch t := test.(type) {
 	case expression.Not:
@@ -74,7 +75,7 @@ func (b *Bound) excludes(test expression.Test, name string) bool {
 	return false
 }
 
-// overlaps tells whether a range key can satisfy both tests.
+// overlaps reports whether a range key can satisfy both tests.
 func (x branch) overlaps(y branch) bool {
 	if x.test == nil || y.test == nil {
 		return true
@@ -90,7 +91,7 @@ type bound struct {
 	beside bool
 }
 
-// bounds are the ends of the range keys that satisfy a test. A prefix counts for itself alone.
+// bounds returns the ends of the range keys that satisfy a test. A prefix counts for itself alone.
 func bounds(t expression.KeyTest) (low, high bound) {
 	at := bound{value: &t.Low}
 	switch t.Operator {
@@ -109,7 +110,7 @@ func bounds(t expression.KeyTest) (low, high bound) {
 	return at, at
 }
 
-// before tells whether an upper end lies before a lower one.
+// before reports whether an upper end lies before a lower one.
 func before(high, low bound) bool {
 	if high.value == nil || low.value == nil {
 		return false

@@ -13,8 +13,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/tokens"
 )
 
-// parser reads one statement. Its first error sticks: from then on the parser stands at the end of the text, where no
-// grammar finds anything more to read.
+// parser reads one statement. Its first error sticks: from then on the parser stands at the end of
+// the text, where no grammar finds anything more to read.
 type parser struct {
 	tokens.Cursor
 
@@ -125,14 +125,15 @@ func (p *parser) expectRight() {
 	}
 }
 
-// position is where the token stands, as messages have it: the line, the column and a length, in characters.
+// position returns where the token stands, as messages have it: the line, the column and a length,
+// in characters.
 func (p *parser) position(t tokens.Token) string {
 	before := p.text[:t.Start]
 	column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
 	return fmt.Sprintf("%d:%d:%d", strings.Count(before, "\n")+1, column, utf8.RuneCountInString(t.Text))
 }
 
-// isKeyword tells whether a word is part of the grammar and so a name only in quotes.
+// isKeyword reports whether a word is part of the grammar and so a name only in quotes.
 func isKeyword(t tokens.Token) bool {
 	return slices.ContainsFunc([]string{
 		"SELECT", "FROM", "WHERE", "ORDER", "BY", "INSERT", "INTO", "VALUE", "VALUES", "UPDATE", "SET", "REMOVE", "DELETE",
@@ -268,12 +269,13 @@ func (p *parser) change() {
 	}
 }
 
-// isSetFunction tells whether set_add or set_delete is called now.
+// isSetFunction reports whether set_add or set_delete is called now.
 func (p *parser) isSetFunction() bool {
 	return p.isCall() && (strings.EqualFold(p.Peek().Text, "set_add") || strings.EqualFold(p.Peek().Text, "set_delete"))
 }
 
-// setFunction reads the call of set_add or set_delete that is assigned to the action's path, which it must name.
+// setFunction reads the call of set_add or set_delete that is assigned to the action's path, which
+// it must name.
 func (p *parser) setFunction(action *expression.Action) {
 	at := p.Peek()
 	action.Verb = expression.Add
@@ -521,7 +523,7 @@ func (p *parser) valueOperand() expression.Operand {
 	return expression.Parameter(len(p.statement.slots) - 1)
 }
 
-// isCall tells whether a function's name and its parenthesis come now.
+// isCall reports whether a function's name and its parenthesis come now.
 func (p *parser) isCall() bool {
 	return p.Peek().Kind == tokens.Word && p.Next().Is("(") && !isKeyword(p.Peek())
 }

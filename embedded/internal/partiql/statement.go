@@ -1,10 +1,12 @@
-// Package partiql is the part of PartiQL that DynamoDB speaks: INSERT, UPDATE, DELETE and SELECT statements, and EXISTS
-// checks of transactions.
+// Package partiql is the part of PartiQL that DynamoDB speaks: INSERT, UPDATE, DELETE and SELECT
+// statements, and EXISTS checks of transactions.
 //
-// Parsing gives a Statement, which depends on the text alone, is immutable and can be cached. Binding it to the
-// parameters of a request gives a Bound, whose conditions and updates are those of package expression.
+// Parsing gives a Statement, which depends on the text alone, is immutable and can be cached.
+// Binding it to the parameters of a request gives a Bound, whose conditions and updates are those
+// of package expression.
 //
-// Errors are *attribute.ValidationError with DynamoDB's messages. The recursion of parsing is bounded by MaxLength.
+// Errors are *attribute.ValidationError with DynamoDB's messages. The recursion of parsing is
+// bounded by MaxLength.
 package partiql
 
 import (
@@ -62,7 +64,8 @@ type Statement struct {
 	where   expression.Test
 	actions []expression.Action
 	order   []Order
-	// slots are the values that are known when parameters are: the tree has expression.Parameter(n) for slots[n].
+	// slots are the values that are known when parameters are: the tree has expression.Parameter(n)
+	// for slots[n].
 	slots []template
 }
 
@@ -124,7 +127,8 @@ func (s *Statement) Bind(parameters []attribute.Value) (*Bound, error) {
 	return bound, nil
 }
 
-// Project keeps of an item what a SELECT selects, each value under its column's name: the last name in its path.
+// Project keeps of an item what a SELECT selects, each value under its column's name: the last name
+// in its path.
 func (s *Statement) Project(item attribute.Item) attribute.Item {
 	if s.columns == nil {
 		return item

@@ -7,9 +7,10 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// Target is the one item that an UPDATE, DELETE or Check names by its key, and the condition under which that succeeds.
-// An UPDATE and a Check require that the item exists and meets all further conditions. A DELETE succeeds too if there is
-// no item; without further conditions it needs no condition (nil).
+// Target returns the one item that an UPDATE, DELETE or Check names by its key, and the condition
+// under which that succeeds. An UPDATE and a Check require that the item exists and meets all
+// further conditions. A DELETE succeeds too if there is no item; without further conditions it
+// needs no condition (nil).
 func (b *Bound) Target(schema expression.KeySchema) (attribute.Item, *expression.BoundCondition, error) {
 	key := make(attribute.Item, 2)
 	var rest []expression.Test
@@ -39,7 +40,7 @@ func (b *Bound) Target(schema expression.KeySchema) (attribute.Item, *expression
 	return key, expression.NewCondition(condition, b.values), nil
 }
 
-// TestsExistence tells whether the condition is, among others, that attributes exist or do not.
+// TestsExistence reports whether the condition is, among others, that attributes exist or do not.
 func (b *Bound) TestsExistence() bool {
 	return slices.ContainsFunc(conjuncts(b.where), func(test expression.Test) bool {
 		_, is := test.(expression.Exists)
@@ -55,7 +56,7 @@ func all(first expression.Test, rest []expression.Test) expression.Test {
 	return first
 }
 
-// conjuncts are the conditions that all must hold.
+// conjuncts returns the conditions that all must hold.
 func conjuncts(test expression.Test) []expression.Test {
 	switch t := test.(type) {
 	case nil:
@@ -119,7 +120,7 @@ func (b *Bound) keyOperands(operator expression.RangeOperator, key expression.Op
 	return test, true
 }
 
-// fixed is the value of an operand that no item decides.
+// fixed returns the value of an operand that no item decides.
 func (b *Bound) fixed(o expression.Operand) (attribute.Value, bool) {
 	switch o := o.(type) {
 	case expression.Literal:
@@ -132,7 +133,8 @@ func (b *Bound) fixed(o expression.Operand) (attribute.Value, bool) {
 
 // Selection is how a SELECT finds its items.
 type Selection struct {
-	// Keys are the parts of the table or index to read, in this order; none of them means all of it.
+	// Keys are the parts of the table or index to read, in this order; none of them means all of
+	// it.
 	Keys []expression.KeyCondition
 	// Backward reads range keys in descending order.
 	Backward bool
@@ -140,8 +142,8 @@ type Selection struct {
 	Filter *expression.BoundCondition
 }
 
-// Selection finds the way to read a table or index with the schema: by its hash key if the condition has an equality or
-// an IN for that, and else all of it.
+// Selection finds the way to read a table or index with the schema: by its hash key if the
+// condition has an equality or an IN for that, and else all of it.
 func (b *Bound) Selection(schema expression.KeySchema) (Selection, error) {
 	var s Selection
 	if b.where != nil {
@@ -174,8 +176,8 @@ func (b *Bound) Selection(schema expression.KeySchema) (Selection, error) {
 	return s, b.sort(&s, schema)
 }
 
-// fits tells whether a condition on the range key can be answered by the order of range keys of the type. Empty texts,
-// which no key has, are left to the filter.
+// fits reports whether a condition on the range key can be answered by the order of range keys of
+// the type. Empty texts, which no key has, are left to the filter.
 func fits(t expression.KeyTest, kind attribute.Kind) bool {
 	if t.Low.Kind != kind || t.Low.Text == "" {
 		return false
@@ -187,8 +189,8 @@ func fits(t expression.KeyTest, kind attribute.Kind) bool {
 	return t.Operator != expression.RangeBeginsWith || kind != attribute.N
 }
 
-// hashes are the hash keys that a condition allows (an equality, an IN, or such conditions joined by OR), without
-// duplicates; nil if it is no such condition.
+// hashes returns the hash keys that a condition allows (an equality, an IN, or such conditions
+// joined by OR), without duplicates; nil if it is no such condition.
 func (b *Bound) hashes(test expression.Test, name string) []attribute.Value {
 	var hashes []attribute.Value
 	add := func(values ...attribute.Value) {

@@ -7,8 +7,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Batch gathers changes that happen all together. It is for one goroutine. The first failed change is kept and returned
-// by Commit.
+// Batch gathers changes that happen all together. It is for one goroutine. The first failed change
+// is kept and returned by Commit.
 type Batch struct {
 	batch *pebble.Batch
 	store *Store
@@ -36,8 +36,9 @@ func (b *Batch) note(err error) {
 	}
 }
 
-// Commit applies the changes; when it returns nil they are synced to disk (of a store in a folder). Commits that run at
-// the same time share syncs. After an error that matches ErrFailed they may be on disk or not.
+// Commit applies the changes; when it returns nil they are synced to disk (of a store in a folder).
+// Commits that run at the same time share syncs. After an error that matches ErrFailed they may be
+// on disk or not.
 func (b *Batch) Commit() error {
 	if b.err != nil {
 		return errors.Join(fmt.Errorf("gathering changes: %w", b.err), b.Discard())

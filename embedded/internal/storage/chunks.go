@@ -114,7 +114,7 @@ func (f chunkFile) isTrailer(rest []byte) bool {
 		binary.LittleEndian.Uint32(rest[7:]) == f.log+1
 }
 
-// header is the size of the header of a chunk of the type, 0 if the file has none of it.
+// header returns the size of the header of a chunk of the type, 0 if the file has none of it.
 func (f chunkFile) header(kind byte) int {
 	switch {
 	case !f.isLog && kind >= 1 && kind <= 4:
@@ -161,7 +161,7 @@ func (f chunkFile) provenLater(at int) bool {
 	proven := false
 	visit := func(c chunk) {
 		offsets[c.synced] = true
-		// Without promises order is all there is: the MANIFEST is synced after each record.
+		// proven promises order is all there is: the MANIFEST is synced after each record.
 		proven = proven || !c.promises || c.synced > uint64(at) || len(offsets) >= provenSyncs
 	}
 	for block := at; block < len(f.data) && !proven; block = block/chunkBlock*chunkBlock + chunkBlock {
@@ -244,7 +244,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func checksum(bytes []byte) uint32 { return mask(crc32.Checksum(bytes, castagnoli)) }
 
-// mask is what Pebble makes of a checksum before it stores it.
+// mask returns what Pebble makes of a checksum before it stores it.
 func mask(sum uint32) uint32 { return (sum>>15 | sum<<17) + maskDelta }
 
 const maskDelta = 0xa282ead8

@@ -136,7 +136,7 @@ func (f writtenFile) flipped(bit int) writtenFile {
 	return f.with(data)
 }
 
-// end is the offset behind the last record.
+// end returns the offset behind the last record.
 func (f writtenFile) end() int {
 	if len(f.ends) == 0 {
 		return 0
@@ -165,7 +165,7 @@ func (f writtenFile) readable(t *testing.T) int {
 	}
 }
 
-// kinds are the kinds of files, each made of records of the sizes.
+// kinds returns the kinds of files, each made of records of the sizes.
 func kinds(t *testing.T, sizes ...int) map[string]writtenFile {
 	t.Helper()
 	log, old := writeLog(t, true, false, sizes...), writeLog(t, false, false, sizes...)

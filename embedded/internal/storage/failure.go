@@ -29,7 +29,7 @@ func (e *FailedError) Error() string {
 		ErrFailed, e.Dir, e.What, reason(e.Cause), e.advice())
 }
 
-// advice is what to do before the folder is opened again.
+// advice returns what to do before the folder is opened again.
 func (e *FailedError) advice() string {
 	switch {
 	case errors.Is(e.Cause, syscall.ENOSPC), errors.Is(e.Cause, syscall.EDQUOT):
@@ -49,7 +49,7 @@ func (e *FailedError) Unwrap() []error { return []error{ErrFailed, e.Cause} }
 // Permanent reports that no further attempt can succeed.
 func (e *FailedError) Permanent() bool { return true }
 
-// reason is the error in one line, without the name of the file, which is named already.
+// reason returns the error in one line, without the name of the file, which is named already.
 func reason(err error) string {
 	if path, ok := errors.AsType[*os.PathError](err); ok {
 		err = path.Err

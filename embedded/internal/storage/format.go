@@ -16,7 +16,8 @@ var ErrInUse = errors.New("the folder is in use by another engine")
 
 const (
 	formatFile = "FORMAT"
-	// formatText is the whole content of the file FORMAT. Its number grows with each change of the stored form.
+	// formatText is the whole content of the file FORMAT. Its number grows with each change of the
+	// stored form.
 	formatText = "dynajournal embedded 1\n"
 	lockFile   = "LOCK"
 )
@@ -44,7 +45,8 @@ func inUse(err error) bool {
 	return !ofFile
 }
 
-// makeFolder makes the folder and those above it that do not exist, so that they outlive a crash of the machine.
+// makeFolder makes the folder and those above it that do not exist, so that they outlive a crash of
+// the machine.
 func makeFolder(dir string, fs vfs.FS) error {
 	var parents []string
 	for missing := dir; ; missing = fs.PathDir(missing) {

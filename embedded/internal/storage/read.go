@@ -16,7 +16,7 @@ type Reader struct {
 // failed keeps an error of reading as that of the store, and returns the one that is kept.
 func (r Reader) failed(what string, err error) error { return r.failure.set(what, err) }
 
-// Get hands the value of key to use, which must not keep it, and tells whether there is one.
+// Get hands the value of key to use, which must not keep it, and reports whether there is one.
 func (r Reader) Get(key []byte, use func(value []byte) error) (bool, error) {
 	value, closer, err := r.source.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -32,7 +32,8 @@ func (r Reader) Get(key []byte, use func(value []byte) error) (bool, error) {
 	return true, err
 }
 
-// Iterate starts an iterator over the keys from lower, included, to upper, excluded, as they are now. It must be closed.
+// Iterate starts an iterator over the keys from lower, included, to upper, excluded, as they are
+// now. It must be closed.
 func (r Reader) Iterate(lower, upper []byte) (*Iterator, error) {
 	it, err := r.source.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
@@ -63,22 +64,22 @@ type Iterator struct {
 	from Reader
 }
 
-// First goes to the lowest key and tells whether there is one.
+// First goes to the lowest key and reports whether there is one.
 func (i *Iterator) First() bool { return i.it.First() }
 
-// Last goes to the highest key and tells whether there is one.
+// Last goes to the highest key and reports whether there is one.
 func (i *Iterator) Last() bool { return i.it.Last() }
 
-// Next goes to the next higher key and tells whether there is one.
+// Next goes to the next higher key and reports whether there is one.
 func (i *Iterator) Next() bool { return i.it.Next() }
 
-// Prev goes to the next lower key and tells whether there is one.
+// Prev goes to the next lower key and reports whether there is one.
 func (i *Iterator) Prev() bool { return i.it.Prev() }
 
-// Key is the present key, valid until the iterator moves.
+// Key returns the present key, valid until the iterator moves.
 func (i *Iterator) Key() []byte { return i.it.Key() }
 
-// Value is the present value, valid until the iterator moves.
+// Value returns the present value, valid until the iterator moves.
 func (i *Iterator) Value() ([]byte, error) {
 	value, err := i.it.ValueAndErr()
 	if err != nil {

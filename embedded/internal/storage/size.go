@@ -1,4 +1,4 @@
 package storage
 
-// Size is how many bytes the store's files take.
+// Size returns how many bytes the store's files take.
 func (s *Store) Size() uint64 { return s.db.Metrics().DiskSpaceUsage() }

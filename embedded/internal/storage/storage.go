@@ -1,5 +1,6 @@
-// Package storage keeps the engine's bytes: an ordered map from keys to values on Pebble, in a folder or in memory, with
-// batches that are applied whole or not at all and are on disk when Commit returns.
+// Package storage keeps the engine's bytes: an ordered map from keys to values on Pebble, in a
+// folder or in memory, with batches that are applied whole or not at all and are on disk when
+// Commit returns.
 package storage
 
 import (
@@ -10,10 +11,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The sizes of the cache of blocks, and of a table of what was written last, which is sorted into the others when it is full. Every
-// write has to look whether its key is there, and most keys that are looked for are not: what says so of the sorted tables has to
-// stay in the cache beside the blocks that are read. What is in memory anyway takes no more of it in a large table, and there are
-// fewer tables to look through.
+// The sizes of the cache of blocks, and of a table of what was written last, which is sorted into
+// the others when it is full. Every write has to look whether its key is there, and most keys that
+// are looked for are not: what says so of the sorted tables has to stay in the cache beside the
+// blocks that are read. What is in memory anyway takes no more of it in a large table, and there
+// are fewer tables to look through.
 const (
 	blockBytes       = 64 << 20
 	folderTableBytes = 16 << 20
@@ -21,7 +23,8 @@ const (
 	bloomBitsPerKey  = 10
 )
 
-// unsortedTables is how many tables of what was written last there are at most, the one that is being written among them.
+// unsortedTables is how many tables of what was written last there are at most, the one that is
+// being written among them.
 const unsortedTables = 4
 
 // Store is an open store. Its methods may be called from any goroutine; Close must come after the

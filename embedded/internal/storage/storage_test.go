@@ -64,8 +64,8 @@ func TestGetFindsTheKeyAndNoneThatOnlyBeginsLikeIt(t *testing.T) {
 	}
 }
 
-// BenchmarkGet asks for keys of a store whose lowest level has many tables: every write does, and mostly for a key that is not
-// there.
+// BenchmarkGet asks for keys of a store whose lowest level has many tables: every write does, and
+// mostly for a key that is not there.
 func BenchmarkGet(b *testing.B) {
 	store, err := storage.OpenMemory()
 	if err != nil {
