@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// allowedHosts are the names under which a server answers. A page of a browser can have a name of
-// its own resolved to 127.0.0.1 and then send requests there that the browser takes for requests
-// to the page's own server (DNS rebinding). Their Host header still has the name of the page.
+// allowedHosts are the names that a server accepts in the Host header. A page in a browser can have
+// its own name resolve to 127.0.0.1, and then send requests there that the browser takes for
+// requests to the page's server (DNS rebinding). Their Host header has the name of the page.
 type allowedHosts struct {
-	// checked is false where every name is answered.
+	// checked is false if every name is accepted.
 	checked bool
-	// addresses is set where every IP address is answered, not only those of the loopback
-	// interface. A name can be made to resolve to another address, an address cannot.
+	// addresses is set if every IP address is accepted, not only loopback addresses. An attacker
+	// can make a name resolve to another address, but not an address.
 	addresses bool
 	names     map[string]bool
 }
 
-// allowHosts returns the hosts for a listener's address. On a loopback address they are always
-// checked, on others if names are given.
+// allowHosts returns the hosts for a listener's address. They are checked on a loopback address,
+// and elsewhere if there are names.
 func allowHosts(address net.Addr, names []string) allowedHosts {
 	loopback := false
 	if tcp, ok := address.(*net.TCPAddr); ok {
@@ -33,7 +33,7 @@ func allowHosts(address net.Addr, names []string) allowedHosts {
 	return hosts
 }
 
-// allow reports whether a request with the Host header is answered.
+// allow reports whether a request with the Host header is accepted.
 func (a *allowedHosts) allow(header string) bool {
 	if !a.checked {
 		return true
@@ -57,7 +57,7 @@ func hostName(header string) string {
 	return strings.ToLower(strings.TrimSuffix(name, "."))
 }
 
-// checkHost returns what is wrong with a name that a server shall answer under.
+// checkHost returns an error if a name can't be a host.
 func checkHost(name string) error {
 	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// allowedOrigins are the origins whose pages may talk to a server from a browser (CORS). Pages of
-// others are refused: a browser asks first before it sends most of their requests, and what it
-// sends without asking is recognised.
+// allowedOrigins are the origins whose pages may send requests to a server from a browser (CORS).
+// Other pages are refused: a browser asks for permission before most of their requests, and the
+// requests that it sends without asking are recognised.
 type allowedOrigins struct {
 	exact      map[string]bool
 	protection *http.CrossOriginProtection
@@ -30,8 +30,8 @@ func allowOrigins(origins []string) (allowedOrigins, error) {
 	return a, nil
 }
 
-// checkOrigin returns what is wrong with an origin. It has to be written as browsers write it, as
-// it is compared byte for byte.
+// checkOrigin returns an error if an origin is not written as browsers write it. Origins are
+// compared byte by byte.
 func checkOrigin(origin string) error {
 	problem := originProblem(origin)
 	if problem == nil {
@@ -65,8 +65,8 @@ func originProblem(origin string) error {
 	return nil
 }
 
-// admit answers the request of a browser that asks whether it may send another one, and refuses
-// what comes from a page that is not allowed. It reports whether the request is to be answered.
+// admit responds to the preflight requests of browsers, and refuses requests of pages that are not
+// allowed. goOn reports whether the caller has to respond.
 func (a *allowedOrigins) admit(w http.ResponseWriter, request *http.Request) (goOn bool, refused error) {
 	header := w.Header()
 	header.Add("Vary", "Origin")
@@ -91,7 +91,7 @@ func (a *allowedOrigins) admit(w http.ResponseWriter, request *http.Request) (go
 	return true, nil
 }
 
-// allowedHeaders returns those of the headers that SDKs send.
+// allowedHeaders returns the requested headers that SDKs send.
 func allowedHeaders(requested []string) []string {
 	var allowed []string
 	for _, list := range requested {
@@ -107,7 +107,7 @@ func allowedHeaders(requested []string) []string {
 	return allowed
 }
 
-// headerName reports whether a name in lower case begins with the prefix and can be a header's.
+// headerName reports whether a lower-case name has the prefix and is valid in a header.
 func headerName(name, prefix string) bool {
 	rest, found := strings.CutPrefix(name, prefix)
 	return found && rest != "" && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""

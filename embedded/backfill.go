@@ -10,9 +10,9 @@ import (
 // backfillStep is how many items are indexed in one commit.
 const backfillStep = 100
 
-// startBackfill fills a new index in the background. From the moment the index is in the schema
-// every write keeps its entry up to date, so each item needs to be looked at once, under its lock.
-// The caller holds the table exclusively, or is alone.
+// startBackfill fills a new index in the background. From the moment the index is in the schema,
+// every write updates its entry, so each item needs to be indexed once, under its lock. The caller
+// holds the table's lock exclusively, or nothing else uses the table.
 func (e *Engine) startBackfill(t *table, i *index) {
 	e.background.Go(func() {
 		if err := e.backfill(t, i.ID); err != nil && e.Err() == nil {
@@ -21,8 +21,8 @@ func (e *Engine) startBackfill(t *table, i *index) {
 	})
 }
 
-// backfill indexes the items step by step, and then makes the index ACTIVE. It ends early, without
-// an error, when the engine closes (the next one begins anew) or the index is gone.
+// backfill indexes the items step by step, and then makes the index ACTIVE. It returns without an
+// error when the engine closes (the next one starts again) or the index was deleted.
 func (e *Engine) backfill(t *table, id uint16) error {
 	var after []byte
 	for {
@@ -42,8 +42,8 @@ func (e *Engine) backfill(t *table, id uint16) error {
 	}
 }
 
-// creating returns the index with the number, as long as it is there and being made. The caller
-// holds the table.
+// creating returns the index with the id while it is being created, else nil. The caller holds the
+// table's lock.
 func (t *table) creating(id uint16) *index {
 	for _, i := range t.Indexes {
 		if !t.dropped && i.ID == id && i.Status == statusCreating {
@@ -53,7 +53,8 @@ func (t *table) creating(id uint16) *index {
 	return nil
 }
 
-// backfillSome indexes the items behind the key after, and returns where to go on; nil at the end.
+// backfillSome indexes the next items with keys after the given one, and returns the last key, nil
+// at the end.
 func (e *Engine) backfillSome(t *table, id uint16, after []byte) ([]byte, error) {
 	t.lock.RLock()
 	defer t.lock.RUnlock()
@@ -99,7 +100,7 @@ func (e *Engine) nextKeys(t *table, after []byte) ([][]byte, error) {
 	return keys, joinClose(nil, it)
 }
 
-// activate lets the index serve reads.
+// activate makes the index ACTIVE.
 func (e *Engine) activate(t *table, id uint16) error {
 	t.lock.Lock()
 	defer t.lock.Unlock()

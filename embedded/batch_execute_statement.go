@@ -88,12 +88,13 @@ func (in *batchExecuteStatementInput) read(name string, r *decoder) {
 	}
 }
 
-// batchStatement is one statement of a batch and what became of it.
+// batchStatement is one statement of a batch, and its result.
 type batchStatement struct {
 	in    *statementInput
 	bound *partiql.Bound
 	table *table
-	// target is the item that is read or changed; filter further conditions of a SELECT.
+	// target is the item that is read or changed, and filter is the rest of the WHERE clause of a
+	// SELECT.
 	target *change
 	filter func(attribute.Item) bool
 	done   outcome
@@ -102,7 +103,7 @@ type batchStatement struct {
 	err    error
 }
 
-// checkKinds refuses batches that both read and write.
+// checkKinds refuses batches that read and write.
 func checkKinds(batch []*batchStatement) error {
 	var reading, writing bool
 	for _, s := range batch {
@@ -117,8 +118,8 @@ func checkKinds(batch []*batchStatement) error {
 	return nil
 }
 
-// shareTables finds the tables of the statements and holds them shared; a statement whose table
-// there is none of gets its error.
+// shareTables looks up the tables of the statements and acquires their locks shared. A statement
+// without a table gets its error.
 func (e *Engine) shareTables(batch []*batchStatement) (release func()) {
 	tables := map[string]*table{}
 	for _, s := range batch {
@@ -147,7 +148,7 @@ func (e *Engine) shareTables(batch []*batchStatement) (release func()) {
 	}
 }
 
-// resolve finds the item that the statement is about.
+// resolve determines the item of the statement.
 func (s *batchStatement) resolve() {
 	if s.err != nil {
 		return
@@ -164,7 +165,7 @@ func (s *batchStatement) resolve() {
 	s.target, s.err = s.table.statementChange(s.bound, s.in)
 }
 
-// checkTargets refuses batches that name an item twice.
+// checkTargets refuses batches that have an item twice.
 func checkTargets(batch []*batchStatement) error {
 	seen := make(map[string]bool, len(batch))
 	for _, s := range batch {
@@ -179,7 +180,7 @@ func checkTargets(batch []*batchStatement) error {
 	return nil
 }
 
-// runBatch does the statements that can be done.
+// runBatch runs the statements that have no error.
 func (e *Engine) runBatch(c *call, batch []*batchStatement) error {
 	rest := slices.DeleteFunc(slices.Clone(batch), func(s *batchStatement) bool { return s.err != nil })
 	if len(rest) == 0 {
@@ -213,8 +214,8 @@ func (s *batchStatement) get(e *Engine, c *call) error {
 	return nil
 }
 
-// commitStatements makes the changes of different items in one commit. A change that cannot be made
-// gets its error and leaves nothing in the batch.
+// commitStatements makes the changes, which are of different items, in one commit. A change that
+// fails sets the error of its statement and adds nothing to the batch.
 func (e *Engine) commitStatements(statements []*batchStatement) error {
 	keys := make([][]byte, len(statements))
 	for i, s := range statements {
@@ -274,7 +275,7 @@ func (s *batchStatement) append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// batchErrorCodes are the codes of the errors that have other names in batches.
+// batchErrorCodes are the codes, within a batch, of errors that have other names.
 var batchErrorCodes = map[string]string{
 	"ConditionalCheckFailedException": "ConditionalCheckFailed",
 	"DuplicateItemException":          "DuplicateItem",

@@ -10,7 +10,7 @@ import (
 
 const (
 	maxBatchGet = 100
-	// maxBatchGetBytes is how many bytes of items one answer holds; keys beyond it come back
+	// maxBatchGetBytes is how many bytes of items a response has at most. Further keys are
 	// unprocessed.
 	maxBatchGetBytes = 16 << 20
 )
@@ -89,13 +89,13 @@ func (e *Engine) batchGetItemTargets(c *call) []target {
 	return targets
 }
 
-// keysInput is what a BatchGetItem wants of one table.
+// keysInput are the parameters of BatchGetItem for one table.
 type keysInput struct {
 	projectionInput
 
 	keys       []itemParameter
 	consistent *bool
-	// raw is the request as it came, for its parameters to come back with unprocessed keys.
+	// raw is the JSON of the parameters, which is returned with unprocessed keys.
 	raw []byte
 }
 
@@ -115,7 +115,7 @@ func (in *keysInput) read(name string, r *decoder) {
 
 type batchGetItemInput struct {
 	tables map[string]*keysInput
-	// raw is RequestItems as it came.
+	// raw is the JSON of RequestItems.
 	raw          []byte
 	showCapacity *string
 }
@@ -144,7 +144,7 @@ func (in *batchGetItemInput) read(name string, r *decoder) {
 	}
 }
 
-// names returns the tables in a fixed order, so that the same request gets the same answer.
+// names returns the tables in order, so that equal requests have equal responses.
 func (in *batchGetItemInput) names() []string { return slices.Sorted(maps.Keys(in.tables)) }
 
 func (in *batchGetItemInput) check() error {
@@ -174,7 +174,7 @@ func (in *batchGetItemInput) check() error {
 		old = old || keys.attributesToGet != nil
 		expressions = expressions || has(keys.projection)
 	}
-	// One table's expression does not go with another's AttributesToGet.
+	// DynamoDB refuses a mix even across tables.
 	err := exclusive(givenNames(parameter{"AttributesToGet", old}), givenNames(parameter{"ProjectionExpression", expressions}))
 	if err != nil {
 		return err
@@ -207,23 +207,22 @@ func (in *keysInput) check() error {
 	return nil
 }
 
-// batchGet is a batchGetItem under way.
+// batchGet is the state of a BatchGetItem.
 type batchGet struct {
 	engine *Engine
 	call   *call
 	in     *batchGetItemInput
 	tables map[string]*table
 	bytes  int
-	// unprocessed holds the keys that did not fit, by table.
+	// unprocessed has the unprocessed keys by table.
 	unprocessed map[string][]attribute.Item
 	used        []consumption
-	// done counts the keys that were looked up; throttled is why the last one was not, if it was
-	// throttled.
+	// done counts the keys that were read. throttled is the error if the last one was throttled.
 	done      int
 	throttled error
 }
 
-// checkDistinctKeys checks the keys, and that none of them comes twice.
+// checkDistinctKeys checks the keys against the key schema, and that none is given twice.
 func (t *table) checkDistinctKeys(keys []itemParameter) error {
 	seen := make(map[string]struct{}, len(keys))
 	for _, key := range keys {
@@ -239,7 +238,7 @@ func (t *table) checkDistinctKeys(keys []itemParameter) error {
 	return nil
 }
 
-// appendItems appends the items that there are of one table, as far as they fit into the answer.
+// appendItems appends the items of one table that fit into the response.
 func (b *batchGet) appendItems(dst []byte, name string, project projector) ([]byte, error) {
 	t, in := b.tables[name], b.in.tables[name]
 	used := consumption{table: t}

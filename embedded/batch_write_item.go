@@ -142,7 +142,7 @@ func (r *decoder) writeRequests() []writeRequest {
 	return requests
 }
 
-// only reads a structure whose one member is an item.
+// only reads a structure that has one member, which is an item.
 func (r *decoder) only(structType, member string, item *itemParameter) bool {
 	return r.structure(structType, func(name string) {
 		if name == member {
@@ -194,7 +194,7 @@ func (in *batchWriteItemInput) check() error {
 	return in.checkRequests()
 }
 
-// shown is RequestItems as messages have it.
+// shown returns RequestItems as error messages show it.
 func (in *batchWriteItemInput) shown() string {
 	tables := make([]string, 0, len(in.tables))
 	for _, name := range in.names() {
@@ -255,9 +255,9 @@ func (t *table) writeRequestChange(w writeRequest) (*change, error) {
 	return t.putChange(w.item.item)
 }
 
-// commitChanges makes unconditional changes of different items durable together, but for those that
-// are left out or get throttled, which then are left out as well; all of them throttled is an
-// error. The consumption is added to that of the change's table in used, and to the counters.
+// commitChanges makes unconditional changes of different items in one commit, except those that are
+// unprocessed or become so by throttling. It fails if all are throttled. It adds the consumption to
+// used and to the counters.
 func (e *Engine) commitChanges(changes []*change, used []consumption) error {
 	keys := make([][]byte, len(changes))
 	for i, ch := range changes {

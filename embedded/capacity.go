@@ -11,14 +11,14 @@ const (
 	writeUnitBytes = 1024
 )
 
-// consumption is the capacity that a request consumes on one table, in half units, the smallest
-// there are. The zero consumption of no table counts nothing.
+// consumption is the capacity that a request consumes on one table. Its unit is half a unit of
+// DynamoDB, the smallest amount that there is.
 type consumption struct {
 	table *table
-	// read and write are what the table itself consumes, without its indexes.
+	// read and write are consumed by the table itself, without its indexes.
 	read, write int
 	indexes     []indexConsumption
-	// doubled is set for transactions, which consume twice.
+	// doubled is set for transactions, which consume twice as much.
 	doubled bool
 }
 
@@ -27,8 +27,8 @@ type indexConsumption struct {
 	read, write int
 }
 
-// readUnits returns what reading size bytes costs, in half units; nothing found costs as the
-// smallest item does.
+// readUnits returns the cost of reading size bytes, in half units. Reading no item costs as much as
+// the smallest item.
 func readUnits(size int, consistent bool) int {
 	units := max(1, (size+readUnitBytes-1)/readUnitBytes)
 	if consistent {
@@ -37,7 +37,7 @@ func readUnits(size int, consistent bool) int {
 	return units
 }
 
-// writeUnits returns what writing an item of size bytes costs, in half units.
+// writeUnits returns the cost of writing an item of size bytes, in half units.
 func writeUnits(size int) int {
 	return 2 * max(1, (size+writeUnitBytes-1)/writeUnitBytes)
 }
@@ -77,7 +77,7 @@ func (c *consumption) of(i *index) *indexConsumption {
 	return &c.indexes[len(c.indexes)-1]
 }
 
-// total returns all of it, reads and writes.
+// total returns the consumption of the table and its indexes.
 func (c *consumption) total() (read, write int) {
 	read, write = c.read, c.write
 	for _, i := range c.indexes {
@@ -98,14 +98,14 @@ func (c *consumption) charge() {
 	}
 }
 
-// wanted reports whether a ReturnConsumedCapacity asks for anything.
+// wanted reports whether ReturnConsumedCapacity asks for the consumption.
 func wanted(show *string) bool { return show != nil && *show != none }
 
 func appendUnits(dst []byte, half int) []byte {
 	return strconv.AppendFloat(dst, float64(half)/2, 'f', 1, 64)
 }
 
-// append appends the consumption as an answer shows it.
+// append appends the consumption as JSON.
 func (c *consumption) append(dst []byte, show string) []byte {
 	read, write := c.total()
 	dst = append(dst, `{"TableName":`...)
@@ -122,7 +122,7 @@ func (c *consumption) append(dst []byte, show string) []byte {
 	return append(dst, '}')
 }
 
-// appendSplit tells reads and writes apart, which only transactions do.
+// appendSplit appends reads and writes separately, for transactions.
 func (c *consumption) appendSplit(dst []byte, read, write int) []byte {
 	if !c.doubled {
 		return dst
@@ -167,7 +167,7 @@ func (c *consumption) appendIndexes(dst []byte, name string, local bool) []byte 
 	return dst
 }
 
-// appendCapacities appends the list ConsumedCapacity if it is asked for.
+// appendCapacities appends the member ConsumedCapacity with a list, if show asks for it.
 func (c *call) appendCapacities(used []consumption, show *string) {
 	if !wanted(show) {
 		return
@@ -181,7 +181,7 @@ func (c *call) appendCapacities(used []consumption, show *string) {
 	c.out = append(c.out, ']')
 }
 
-// appendCapacity appends the member ConsumedCapacity if it is asked for.
+// appendCapacity appends the member ConsumedCapacity, if show asks for it.
 func (c *call) appendCapacity(used *consumption, show *string) {
 	if wanted(show) {
 		c.out = appendName(c.out, "ConsumedCapacity")

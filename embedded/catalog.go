@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// loadTables reads the schemas of all tables, once, before the engine is used.
+// loadTables reads the schemas of all tables. It is called once, before the engine is used.
 func (e *Engine) loadTables() error {
 	it, err := e.store.Iterate([]byte{schemaSpace}, []byte{schemaSpace + 1})
 	if err != nil {
@@ -57,7 +57,7 @@ func (e *Engine) newTable(s *schema) *table {
 	return t
 }
 
-// saveSchema stores the schema durably, together with what also adds to the batch.
+// saveSchema stores the schema, in one commit with what the functions add to the batch.
 func (e *Engine) saveSchema(s *schema, also ...func(*storage.Batch)) error {
 	stored, err := json.Marshal(s)
 	if err != nil {
@@ -74,8 +74,8 @@ func (e *Engine) saveSchema(s *schema, also ...func(*storage.Batch)) error {
 	return nil
 }
 
-// changeSchema replaces the schema of a table by what change makes of a copy, together with what
-// also adds to the batch. The caller holds the table exclusively.
+// changeSchema changes a copy of the table's schema and stores it, in one commit with what the
+// functions add to the batch. The caller holds the table's lock exclusively.
 func (e *Engine) changeSchema(t *table, change func(s *schema), also ...func(*storage.Batch)) error {
 	s := *t.schema
 	s.Items, s.Bytes = t.items.Load(), t.bytes.Load()
@@ -87,7 +87,7 @@ func (e *Engine) changeSchema(t *table, change func(s *schema), also ...func(*st
 	return nil
 }
 
-// saveSizes stores what is known of the sizes of the tables.
+// saveSizes stores the sizes of the tables.
 func (e *Engine) saveSizes() error {
 	var errs []error
 	for _, t := range e.tables {
@@ -96,7 +96,7 @@ func (e *Engine) saveSizes() error {
 	return errors.Join(errs...)
 }
 
-// tableName takes the name out of a table's ARN, which stands wherever a name can.
+// tableName returns the name of a table that is given by its name or its ARN.
 func tableName(given string) string {
 	if !strings.HasPrefix(given, "arn:") {
 		return given
@@ -114,7 +114,7 @@ func (e *Engine) lookup(name string) *table {
 	return e.tables[tableName(name)]
 }
 
-// shared looks a table up and holds it shared; the caller ends that with t.lock.RUnlock.
+// shared looks up a table and acquires its lock shared. The caller calls t.lock.RUnlock.
 func (e *Engine) shared(name string) (*table, error) {
 	if t := e.lookup(name); t != nil {
 		t.lock.RLock()
@@ -126,7 +126,7 @@ func (e *Engine) shared(name string) (*table, error) {
 	return nil, notFound(tableNotFound)
 }
 
-// exclusive looks a table up and holds it exclusively; the caller ends that with t.lock.Unlock.
+// exclusive looks up a table and acquires its lock exclusively. The caller calls t.lock.Unlock.
 func (e *Engine) exclusive(name string) (*table, error) {
 	if t := e.lookup(name); t != nil {
 		t.lock.Lock()
@@ -138,9 +138,9 @@ func (e *Engine) exclusive(name string) (*table, error) {
 	return nil, notFound("Requested resource not found: Table: " + tableName(name) + " not found")
 }
 
-// sharedAll holds the tables of the names shared, in one order for everybody, as a waiting owner
-// holds up those that come after it. It returns the tables by the names as given, and how to let
-// them go.
+// sharedAll looks up tables and acquires their locks shared, in the order of their names: a waiting
+// writer blocks later readers, so another order could deadlock. It returns the tables by the names
+// as given, and a function that releases the locks.
 func (e *Engine) sharedAll(names []string) (map[string]*table, func(), error) {
 	byName := map[string]*table{}
 	for _, name := range names {

@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// maxItem is the largest item, names included.
+// maxItem is the size limit of an item in bytes, including its attribute names.
 const maxItem = 400 << 10
 
 const (
@@ -16,26 +16,27 @@ const (
 	updateTooLarge = "Item size to update has exceeded the maximum allowed size"
 )
 
-// change is what a request wants done to one item.
+// change is a change of one item that a request asks for.
 type change struct {
 	table *table
-	// key is the primary key, checked, and storageKey where the item is stored.
+	// key is the primary key, which was checked, and storageKey is the storage key of the item.
 	key        attribute.Item
 	storageKey []byte
-	// condition must hold for the item there is (nil if there is none); nil always does.
+	// condition must hold for the stored item, which is nil if there is none. A nil condition
+	// always holds.
 	condition func(old attribute.Item) bool
-	// showOld puts the item there is into the error if the condition fails.
+	// showOld adds the stored item to the error if the condition fails.
 	showOld bool
-	// apply makes the new item out of the one there is, which it does not touch; nil means that
-	// there is none any more. A change without apply only checks the condition.
+	// apply returns the new item, made from the stored one, which it does not modify. Nil removes
+	// the item. A change without apply only checks the condition.
 	apply func(old attribute.Item) (attribute.Item, error)
-	// inserts marks a change whose condition is that there is no item, with an error of its own.
+	// inserts is set for a PartiQL INSERT, whose failed condition has an error of its own.
 	inserts bool
-	// tooLarge is what to say if the new item is larger than items may be.
+	// tooLarge is the error text if the new item is larger than maxItem.
 	tooLarge string
-	// uncharged changes consume nothing.
+	// uncharged changes consume no capacity.
 	uncharged bool
-	// unprocessed is set if the change was left out of a batch, for it to be asked for again.
+	// unprocessed is set if the change is left out of its batch and returned as unprocessed.
 	unprocessed bool
 }
 
@@ -43,7 +44,7 @@ func newChange(t *table, key attribute.Item) *change {
 	return &change{table: t, key: key, storageKey: t.appendItemKey(nil, key), tooLarge: itemTooLarge}
 }
 
-// outcome is what a change did.
+// outcome is the effect of a change.
 type outcome struct {
 	old, new         attribute.Item
 	oldSize, newSize int
@@ -66,15 +67,15 @@ func (e *Engine) commitChange(ch *change, used *consumption) (outcome, error) {
 	return done, nil
 }
 
-// discarding gives a batch up when it is closed.
+// discarding is a batch that Close discards.
 type discarding struct{ *storage.Batch }
 
-// Close is Discard.
+// Close discards the batch.
 func (d discarding) Close() error { return d.Discard() }
 
-// stage adds a change to the batch, with the entries of the indexes that it touches, and to what is
-// consumed. The caller holds the item's lock until the batch is committed, and no two changes of a
-// batch are of the same item. A change that fails leaves the batch as it was.
+// stage adds a change and its index entries to the batch, and its consumption to used. The caller
+// holds the lock of the item until the batch is committed. No two changes of a batch are of the
+// same item. A change that fails leaves the batch as it was.
 func (e *Engine) stage(batch *storage.Batch, ch *change, used *consumption) (outcome, error) {
 	if err := e.takeChange(ch, used); err != nil {
 		return outcome{}, err
@@ -128,8 +129,8 @@ func (ch *change) conditionError(old attribute.Item) error {
 	return err
 }
 
-// stageIndex brings one index in line with a change: the entry moves, changes, appears, vanishes,
-// or nothing that the index holds has changed, which costs nothing.
+// stageIndex adds to the batch what the change means for one index. If nothing that the index holds
+// changes, it adds nothing and consumes nothing.
 func (s *schema) stageIndex(batch *storage.Batch, i *index, done outcome, scratch []byte, used *consumption) []byte {
 	var oldKey, newKey []byte
 	var oldPart, newPart attribute.Item
@@ -159,7 +160,7 @@ func (s *schema) stageIndex(batch *storage.Batch, i *index, done outcome, scratc
 	return scratch
 }
 
-// resize counts a committed change to the size of the table.
+// resize updates the size of the table after a change was committed.
 func (t *table) resize(done outcome) {
 	switch {
 	case done.old == nil && done.new != nil:

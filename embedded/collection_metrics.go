@@ -20,8 +20,8 @@ func (s *schema) hasLocalIndex() bool {
 	return false
 }
 
-// appendMetrics appends how large the collection of items with the hash key of key is, in the table
-// and its local indexes, as a range of gigabytes.
+// appendMetrics appends the size of the item collection with the hash key of key, in the table and
+// its local indexes, as a range of gigabytes.
 func (e *Engine) appendMetrics(dst []byte, t *table, key attribute.Item) ([]byte, error) {
 	hash := key[t.Key.Hash]
 	size, err := e.collectionSize(t, hash)
@@ -68,8 +68,8 @@ func (e *Engine) collectionSize(t *table, hash attribute.Value) (int, error) {
 	return total, nil
 }
 
-// appendAllMetrics appends, if asked for, the member ItemCollectionMetrics with the collections
-// that the changes touched, by table.
+// appendAllMetrics appends the member ItemCollectionMetrics with the changed collections by table,
+// if show asks for it.
 func (e *Engine) appendAllMetrics(c *call, changes []*change, show *string) error {
 	if or(show, none) != "SIZE" {
 		return nil

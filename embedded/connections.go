@@ -8,35 +8,35 @@ import (
 	"time"
 )
 
-// connections are those of one Serve: how many there may be, and which are in the middle of an
-// answer when serving ends.
+// connections are the connections of one Serve. It limits their number, and knows which have a
+// request in progress when serving ends.
 type connections struct {
 	net.Listener
 
 	limit int
-	// refusal is how long the server may take to refuse what is no request.
+	// refusal is how long the server may take to refuse an invalid request.
 	refusal time.Duration
 
 	lock sync.Mutex
 	open map[net.Conn]*connection
-	// changed is closed when a connection has ended or become idle, and replaced.
+	// changed is closed when a connection closes or becomes idle, and replaced.
 	changed chan struct{}
-	// draining is set when serving ends: no request begins any more.
+	// draining is set when serving ends: no request starts any more.
 	draining bool
 	closed   chan struct{}
 	closing  sync.Once
 }
 
-// connection is what is known of one. The lock of the connections guards it.
+// connection is the state of a connection. The lock of connections guards it.
 type connection struct {
 	of        *connections
 	idle      bool
 	idleSince time.Time
-	// answering is set from when a request has arrived whole until its answer has left.
+	// answering is set from the arrival of the whole request until its response is sent.
 	answering bool
 }
 
-// connectionKey is where the context of a request has its connection.
+// connectionKey is the context key of a request's connection.
 type connectionKey struct{}
 
 func limitConnections(listener net.Listener, limits *serverLimits) *connections {
@@ -46,7 +46,8 @@ func limitConnections(listener net.Listener, limits *serverLimits) *connections 
 	}
 }
 
-// Accept waits until there may be one more connection, and for that. One goroutine calls it.
+// Accept waits until there are fewer connections than the limit, and accepts the next one. It is
+// called by one goroutine.
 func (c *connections) Accept() (net.Conn, error) {
 	for {
 		changed := c.makeRoom()
@@ -61,8 +62,9 @@ func (c *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// makeRoom returns nil if there may be one more connection. If not it closes the one that has been
-// idle for longest, if there is any, and returns what is closed when there is less to hold.
+// makeRoom returns nil if there can be one more connection. Else it closes the connection that has
+// been idle for longest, if there is one, and returns a channel that is closed when the connections
+// change.
 func (c *connections) makeRoom() (changed <-chan struct{}) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -77,23 +79,22 @@ func (c *connections) makeRoom() (changed <-chan struct{}) {
 	}
 	if oldest != nil {
 		c.open[oldest].idle = false // it is closed only once
-		_ = oldest.Close()          // the server finds out, and says that it has ended
+		_ = oldest.Close()          // the server reports StateClosed
 	}
 	return c.changed
 }
 
-// Close ends the listening.
+// Close closes the listener.
 func (c *connections) Close() error {
 	c.closing.Do(func() { close(c.closed) })
 	return c.Listener.Close()
 }
 
-// connected is called for every connection that was accepted, before anything else, and puts it
-// into the context of its requests.
+// connected adds an accepted connection, and puts it into the context of its requests.
 func (c *connections) connected(ctx context.Context, conn net.Conn) context.Context {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	_ = conn.SetWriteDeadline(time.Now().Add(c.refusal)) // every request sets it anew
+	_ = conn.SetWriteDeadline(time.Now().Add(c.refusal)) // every request sets it again
 	known := &connection{of: c}
 	c.open[conn] = known
 	return withConnection(ctx, known)
@@ -103,7 +104,7 @@ func withConnection(ctx context.Context, known *connection) context.Context {
 	return context.WithValue(ctx, connectionKey{}, known)
 }
 
-// follow is told by the server what a connection does.
+// follow records the new state of a connection.
 func (c *connections) follow(conn net.Conn, state http.ConnState) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -123,8 +124,8 @@ func (c *connections) follow(conn net.Conn, state http.ConnState) {
 	c.changed = make(chan struct{})
 }
 
-// begin is called when a request has arrived whole, before anything is done for it. It reports
-// whether it may be done: not once serving ends.
+// begin marks the connection as answering, and reports whether the request may start. It is called
+// when the request has arrived, and returns false once serving ends.
 func (c *connection) begin() bool {
 	c.of.lock.Lock()
 	defer c.of.lock.Unlock()
@@ -132,15 +133,15 @@ func (c *connection) begin() bool {
 	return c.answering
 }
 
-// drain closes the connections that are not in the middle of an answer: what has not arrived whole
-// would be waited for in vain.
+// drain closes the connections that are not answering. A request that has not arrived by now does
+// not start.
 func (c *connections) drain() {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	c.draining = true
 	for conn, known := range c.open {
 		if !known.answering {
-			_ = conn.Close() // the server finds out
+			_ = conn.Close() // the server reports StateClosed
 		}
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// Counters is what an engine has done since it was opened.
+// Counters are counts since an engine was opened.
 type Counters struct {
-	// Requests counts the requests by operation, successful or not.
+	// Requests counts the requests by operation, including failed ones.
 	Requests map[string]int64
-	// Units is the consumed capacity by table name, tables that are deleted now included. Indexes
-	// count to their table.
+	// Units is the consumed capacity by table name, including deleted tables. That of indexes is
+	// added to their table.
 	Units map[string]Units
 }
 
@@ -25,7 +25,7 @@ type operationCounters struct {
 	units    sync.Map // of table names to *unitCounter
 }
 
-// unitCounter counts half units, the smallest there are.
+// unitCounter counts half units, the smallest amount of capacity.
 type unitCounter struct {
 	read, write atomic.Int64
 }

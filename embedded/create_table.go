@@ -9,7 +9,7 @@ const (
 	maxLocalIndexes  = 5
 	maxGlobalIndexes = 20
 	maxThroughput    = 1_000_000_000_000
-	// maxIncluded is how many attributes all the INCLUDE projections of a table may name.
+	// maxIncluded is how many attributes the INCLUDE projections of a table can have together.
 	maxIncluded = 100
 
 	throughputOnDemand = "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is " +
@@ -132,8 +132,7 @@ func (c *constraints) tableClass(class *string) {
 	c.oneOf(class, "tableClass", "STANDARD", "STANDARD_INFREQUENT_ACCESS")
 }
 
-// managedName checks the name of a table that a request about the table itself names, before all
-// else.
+// managedName checks that a request that manages a table has its name, before the model.
 func managedName(name *string) error {
 	if name == nil {
 		return invalid("The parameter 'TableName' is required but was not present in the request")
@@ -265,7 +264,8 @@ func (in *createTableInput) addGlobal(s *schema, d definitions) error {
 	return nil
 }
 
-// setIndexThroughput checks the throughput of an index against the table's billing mode.
+// setIndexThroughput checks the throughput of an index against the table's billing mode, and sets
+// it.
 func (s *schema) setIndexThroughput(i *index, p *throughputParameter) error {
 	switch {
 	case s.Billing == billingOnDemand && p != nil:
@@ -281,7 +281,7 @@ func (s *schema) setIndexThroughput(i *index, p *throughputParameter) error {
 	return err
 }
 
-// addIndex gives the index its number and adds it.
+// addIndex assigns an id to the index and adds it.
 func (s *schema) addIndex(i *index) error {
 	if s.index(i.Name) != nil {
 		return invalid(invalidParameters+"Duplicate index name: %s", i.Name)

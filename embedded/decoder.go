@@ -12,31 +12,30 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// decoder walks the JSON body of a request once, from its front to its end. The first error is kept
-// and stops all further reading: what is read after it are zero values. A JSON null stands for a
-// parameter that is not given.
+// decoder reads the JSON body of a request in one pass. The first error ends the reading, and all
+// later reads return zero values. A JSON null means that a parameter is not given.
 type decoder struct {
 	src []byte
 	pos int
 	err error
 
-	// repeated is the last text with escapes as it stood in the body, and meaning what it says: the
-	// statements of a batch are mostly the same.
+	// repeated is the JSON of the last text with escapes, and meaning its decoded form. The
+	// statements of a batch are often equal.
 	repeated []byte
 	meaning  string
 }
 
-// itemParameter is an item of a request. A broken rule of the data model is kept with it, since
-// other checks of the request come first.
+// itemParameter is an item of a request. A violation of the data model is kept with it, since other
+// checks come first.
 type itemParameter struct {
-	// item is nil if the parameter was not given or is invalid.
+	// item is nil if the parameter is not given or invalid.
 	item    attribute.Item
 	invalid *attribute.ValidationError
 }
 
 func (p itemParameter) given() bool { return p.item != nil || p.invalid != nil }
 
-// valueParameter is a value of a request, with the rule it breaks, if it does.
+// valueParameter is a value of a request, or its violation of the data model.
 type valueParameter struct {
 	value   attribute.Value
 	invalid *attribute.ValidationError
@@ -44,14 +43,14 @@ type valueParameter struct {
 
 // valuesParameter is a list of values of a request.
 type valuesParameter struct {
-	// values is nil if the parameter was not given.
+	// values is nil if the parameter is not given.
 	values []attribute.Value
-	// invalid is the first rule that one of them breaks.
+	// invalid is the first violation of the data model by a value.
 	invalid *attribute.ValidationError
 }
 
-// decode reads the members of the body by field, which is called with each name and must read or
-// skip its value.
+// decode reads the members of the body. It calls field with each name, which must read or skip the
+// value.
 func decode(body []byte, field func(name string, r *decoder)) error {
 	r := &decoder{src: body}
 	if r.peek() != '{' {
@@ -181,8 +180,8 @@ func (r *decoder) skipString() []byte {
 	}
 }
 
-// raw returns the bytes of the value that begins here. Only its end is looked for; whoever decodes
-// it checks it.
+// raw returns the bytes of the value that begins here. It only searches for the end: the caller
+// checks the value.
 func (r *decoder) raw() []byte {
 	c := r.peek()
 	start := r.pos
@@ -218,14 +217,14 @@ func (r *decoder) raw() []byte {
 	return nil
 }
 
-// skip passes over the value of a member that has no meaning here.
+// skip skips an unknown member.
 func (r *decoder) skip() {
 	if raw := r.raw(); r.err == nil && !json.Valid(raw) {
 		r.syntax()
 	}
 }
 
-// null passes over a null and reports whether there was one.
+// null skips a null, and reports whether there is one.
 func (r *decoder) null() bool {
 	if r.peek() != 'n' {
 		return false
@@ -242,7 +241,7 @@ func (r *decoder) literal(word string) {
 	r.pos += len(word)
 }
 
-// scalar passes over a scalar and names it as error messages do.
+// scalar skips a scalar, and returns its name in error messages.
 func (r *decoder) scalar() string {
 	raw := r.raw()
 	switch {
@@ -261,7 +260,7 @@ func (r *decoder) scalar() string {
 	return "NUMBER_VALUE"
 }
 
-// wrongType fails on a value that is not of the scalar type wanted.
+// wrongType fails, for a value that is not of the scalar type.
 func (r *decoder) wrongType(wanted string) {
 	switch r.peek() {
 	case '{':
@@ -289,7 +288,7 @@ func (r *decoder) text() *string {
 	return nil
 }
 
-// integer reads an integer, nil if not given. Fractions are cut off.
+// integer reads an integer, nil if not given. Fractions are truncated.
 func (r *decoder) integer(kind string) *int64 {
 	c := r.peek()
 	switch {
@@ -342,7 +341,8 @@ func (r *decoder) boolean() *bool {
 	return nil
 }
 
-// list reads an array element by element; false if not given.
+// list reads an array, and calls element for each of its elements. It returns false if the
+// parameter is not given.
 func (r *decoder) list(element func()) bool {
 	switch r.peek() {
 	case '[':
@@ -391,7 +391,8 @@ func (r *decoder) texts() []string {
 	return texts
 }
 
-// mapping reads an object of names to values of the type; false if not given.
+// mapping reads an object that maps names to values of the type. It returns false if the parameter
+// is not given.
 func (r *decoder) mapping(valueType string, member func(name string)) bool {
 	switch r.peek() {
 	case '{':
@@ -409,7 +410,7 @@ func (r *decoder) mapping(valueType string, member func(name string)) bool {
 	return false
 }
 
-// structure reads an object of the type; false if not given.
+// structure reads an object of the type. It returns false if the parameter is not given.
 func (r *decoder) structure(structType string, member func(name string)) bool {
 	switch r.peek() {
 	case '{':
@@ -471,7 +472,7 @@ func (r *decoder) values() itemParameter {
 	return itemParameter{item: values, invalid: r.broken(err)}
 }
 
-// fewValues is how many values there is room for in a list at first: an event has eight.
+// fewValues is the initial capacity of a list of values. An event has eight.
 const fewValues = 8
 
 // valueList reads an array of attribute values.
@@ -490,7 +491,8 @@ func (r *decoder) valueList() valuesParameter {
 	return p
 }
 
-// broken separates the errors of the data model, which come later, from those that end the reading.
+// broken returns a violation of the data model, which is reported later. Any other error ends the
+// reading.
 func (r *decoder) broken(err error) *attribute.ValidationError {
 	if err == nil {
 		return nil

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// object is a JSON object of an answer that is not worth building by hand.
+// object is a JSON object of a response that is encoded by encoding/json.
 type object = map[string]any
 
-// respond makes the object the call's answer.
+// respond makes the object the body of the response.
 func (c *call) respond(response object) error {
 	encoded, err := json.Marshal(response)
 	if err != nil {
@@ -20,8 +20,8 @@ func (c *call) respond(response object) error {
 
 func unixSeconds(milliseconds int64) float64 { return float64(milliseconds) / 1000 }
 
-// describe returns the table as DescribeTable shows it, in the status given. The caller holds the
-// table.
+// describe returns the description of the table, as in DescribeTable, with the status. The caller
+// holds the table's lock.
 func (t *table) describe(status string) object {
 	description := object{
 		"TableName":                 t.Name,

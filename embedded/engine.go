@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// Engine is a DynamoDB of its own. All methods may be called from any goroutine.
+// Engine is a DynamoDB within the process. Its methods may be called concurrently.
 type Engine struct {
 	store   *storage.Store
 	options options
@@ -22,26 +22,26 @@ type Engine struct {
 	count   operationCounters
 	parser  *expression.Parser
 	faults  injector
-	// statements remembers parsed PartiQL.
+	// statements caches parsed PartiQL statements.
 	statements *expression.Cache[*partiql.Statement]
 
-	// open is held shared by every request, and exclusively to close.
+	// open is held shared by every request, and exclusively by Close.
 	open   sync.RWMutex
 	closed bool
 
-	// background counts the engine's own goroutines; stop ends them.
+	// background counts the engine's goroutines, and stop ends them.
 	background sync.WaitGroup
 	stop       chan struct{}
 	sweeping   sync.Once
 
-	// tablesLock guards the map and nextTable, not the tables. Whoever holds it waits for no
-	// table's lock.
+	// tablesLock guards the map and nextTable, not the tables. No table's lock is acquired while it
+	// is held.
 	tablesLock sync.RWMutex
 	tables     map[string]*table
 	nextTable  uint32
 }
 
-// OpenMemory opens an empty engine whose data lives in memory until Close.
+// OpenMemory opens an empty engine that keeps its data in memory until Close.
 func OpenMemory(opts ...Option) (*Engine, error) {
 	store, err := storage.OpenMemory()
 	if err != nil {
@@ -50,10 +50,10 @@ func OpenMemory(opts ...Option) (*Engine, error) {
 	return start(store, opts)
 }
 
-// Open opens the engine whose data is in the folder dir, made if it does not exist. What a request
-// was answered is on disk, also if the process or the machine dies right after. A folder is open in
-// one engine at a time, which the error says if it is in use; a folder written by a version that
-// this one does not know, that holds other files, or whose files are damaged, is refused.
+// Open opens the engine that keeps its data in the folder dir, and creates the folder if it does
+// not exist. Acknowledged writes are on disk, even if the process or the machine dies. Only one
+// engine can have a folder open at a time. A folder is refused if it was written by an unknown
+// version, has other files, or has damaged files.
 func Open(dir string, opts ...Option) (*Engine, error) {
 	fs := vfs.Default
 	if given := collect(opts); given.fs != nil {
@@ -104,8 +104,8 @@ func start(store *storage.Store, opts []Option) (*Engine, error) {
 	return e, nil
 }
 
-// Err returns the error that has ended the engine, which matches ErrStorageFailed, and nil while
-// its storage is sound.
+// Err returns the error that has ended the engine, which matches ErrStorageFailed, or nil while the
+// storage works.
 func (e *Engine) Err() error {
 	if err := e.store.Err(); err != nil {
 		return fmt.Errorf("embedded: %w", err)
@@ -113,15 +113,14 @@ func (e *Engine) Err() error {
 	return nil
 }
 
-// Failed returns a channel that is closed when the engine's storage fails. Err says why.
+// Failed returns a channel that is closed when the engine's storage fails. Err returns the error.
 func (e *Engine) Failed() <-chan struct{} { return e.store.Failed() }
 
-// Close waits for the requests under way, stops the engine's goroutines and closes its storage.
-// Requests that come later fail with ErrClosed. A second Close does nothing.
+// Close waits for the requests in flight, stops the engine's goroutines and closes its storage.
+// Later requests fail with ErrClosed. A second Close does nothing.
 //
-// Closing an engine whose storage has failed returns that error again. The folder can then be
-// opened again, but memory and a few goroutines that wait in the failed storage are only given back
-// with the process.
+// Close returns the error again if the storage has failed. The folder can then be opened again, but
+// some memory and a few goroutines that wait in the failed storage remain until the process ends.
 func (e *Engine) Close() error {
 	e.faults.end()
 	e.open.Lock()
@@ -143,7 +142,7 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// enter begins a use of the storage, which leave ends. It fails once the engine is closed or its
+// enter begins a use of the storage, and leave ends it. It fails once the engine is closed or its
 // storage has failed.
 func (e *Engine) enter() error {
 	e.open.RLock()

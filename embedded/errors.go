@@ -10,17 +10,16 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// ErrClosed is what a request gets from an engine that was closed.
+// ErrClosed is the error of requests to a closed engine.
 var ErrClosed = errors.New("embedded: the engine is closed")
 
-// ErrStorageFailed is what every request gets from an engine whose storage has failed, together
-// with what failed, in which folder, and what to do. A file could not be written, synced or read,
-// or is damaged. A write that was under way may be stored or not; everything that was answered
-// before is. The engine stays failed: close it, make room or repair the disk, and open the folder
-// again.
+// ErrStorageFailed is the error of all requests after the engine's storage has failed. The error
+// that wraps it has the failure, the folder, and what to do. A file could not be written, synced or
+// read, or is damaged. A write in flight may be stored or not; acknowledged writes are. The engine
+// stays failed: close it, free some space or repair the disk, and open the folder again.
 var ErrStorageFailed = storage.ErrFailed
 
-// The name spaces of error types on the wire.
+// The name spaces of error types.
 const (
 	dynamoErrors   = "com.amazonaws.dynamodb.v20120810#"
 	validateErrors = "com.amazon.coral.validate#"
@@ -33,23 +32,22 @@ const (
 	invalidParameters = "One or more parameter values were invalid: "
 )
 
-// apiError is an error as a client sees it.
+// apiError is an error that a client receives.
 type apiError struct {
 	status int
-	// kind is the type on the wire, with its name space.
+	// kind is the type of the error, with its name space.
 	kind    string
 	message string
-	// item is the item that made a condition fail, where the request asked for it.
+	// item is the item that a failed condition was evaluated on, if the request asks for it.
 	item attribute.Item
-	// emptyKey marks an error about a key without contents, which fails a whole transaction of
-	// writes.
+	// emptyKey is set if a key attribute is empty, which refuses a whole transaction.
 	emptyKey bool
-	// reasons tells of each action of a cancelled transaction why.
+	// reasons has the reasons of a canceled transaction.
 	reasons []cancellationReason
 }
 
-// cancellationReason is why one action of a transaction could not be done; the code None if it
-// could.
+// cancellationReason is the reason why one action of a transaction failed, with the code None if it
+// did not.
 type cancellationReason struct {
 	code    string
 	message string
@@ -103,8 +101,8 @@ func busy() *apiError {
 	}
 }
 
-// asAPIError turns what a request ended with into what its client is told. Errors that are nobody's
-// input's fault tell nothing of what is inside.
+// asAPIError returns the error that the client receives. An internal error does not reveal its
+// cause.
 func asAPIError(err error) *apiError {
 	if api, ok := errors.AsType[*apiError](err); ok {
 		return api
@@ -118,7 +116,7 @@ func asAPIError(err error) *apiError {
 	return internalError()
 }
 
-// appendError appends the body of an answer that tells of the error.
+// appendError appends the body of an error response.
 func appendError(dst []byte, e *apiError) []byte {
 	dst = append(dst, `{"__type":`...)
 	dst = attribute.AppendText(dst, e.kind)
@@ -162,9 +160,9 @@ func appendReason(dst []byte, reason cancellationReason) []byte {
 
 const unusedPlaceholder = "Value provided in ExpressionAttribute"
 
-// asModelViolation words what is wrong with the parameters of a PutItem, UpdateItem or DeleteItem
-// as DynamoDB does for these three: as one violation of the service's model. What several
-// violations say reads so already; placeholders that no expression uses are told of as they are.
+// asModelViolation returns the error of a parameter of PutItem, UpdateItem or DeleteItem in
+// DynamoDB's wording for these operations: as a single violation of the model. Errors that are
+// already worded so, and those about unused placeholders, are returned unchanged.
 func asModelViolation(err error) error {
 	if err == nil {
 		return nil
@@ -177,8 +175,8 @@ func asModelViolation(err error) error {
 	return invalid("%s", "1 validation error detected: "+api.message)
 }
 
-// withOlderWording words an error about a value as the operations do that read values the older
-// way.
+// withOlderWording returns an error about a value in the wording of the operations that decode
+// values in the older way.
 func withOlderWording(err error) error {
 	if rule, is := err.(*attribute.ValidationError); is { //nolint:errorlint // the errors of values are bare
 		return rule.InOlderWords()

@@ -164,8 +164,8 @@ func (e *Engine) writeStatements(c *call, bound []*partiql.Bound, tables map[str
 	return nil
 }
 
-// ofStatement words what is wrong with a statement of a transaction. What is wrong with its
-// parameters is told as it is.
+// ofStatement returns an error with the position of its statement. Errors that are not validation
+// errors are returned unchanged.
 func ofStatement(i int, err error) error {
 	if api := asAPIError(err); api.name() == "ValidationException" {
 		return invalid("Validation failed in TransactStatements[%d]: %s", i, api.message)

@@ -13,8 +13,7 @@ type placeholders struct {
 	values itemParameter
 }
 
-// allowed checks that the request has expressions where it gives placeholders. Expressions that can
-// hold no values (projections) only count for names.
+// allowed checks that there are placeholders only with expressions. A projection has no values.
 func (p placeholders) allowed(withValues []parameter, projections ...parameter) error {
 	if p.names != nil && len(givenNames(append(projections, withValues...)...)) == 0 {
 		return invalid("ExpressionAttributeNames can only be specified when using expressions")
@@ -27,8 +26,8 @@ func (p placeholders) allowed(withValues []parameter, projections ...parameter) 
 
 const valuesAlone = "ExpressionAttributeValues can only be specified when using expressions"
 
-// allowedInWrite is allowed for the operations that write one item, which do not say what
-// expressions there are none of.
+// allowedInWrite is allowed for the operations that write one item, whose errors do not list the
+// expressions.
 func (p placeholders) allowedInWrite(expressions []parameter) error {
 	err := p.allowed(expressions)
 	if api, is := err.(*apiError); is && strings.HasPrefix(api.message, valuesAlone) { //nolint:errorlint // it is bare
@@ -37,7 +36,7 @@ func (p placeholders) allowedInWrite(expressions []parameter) error {
 	return err
 }
 
-// nullList says which expressions were not given.
+// nullList returns the text that lists the expressions that are not given.
 func nullList(parameters []parameter) string {
 	names := make([]string, len(parameters))
 	for i, p := range parameters {
@@ -50,7 +49,7 @@ func nullList(parameters []parameter) string {
 	return ": " + strings.Join(names, " and ") + verb
 }
 
-// bind makes the placeholders ready to be used by the request's expressions.
+// bind resolves the placeholders for the expressions of the request.
 func (p placeholders) bind() (*expression.Parameters, error) {
 	parameters, err := expression.NewParameters(p.names, p.values.item)
 	if err != nil {
@@ -62,7 +61,8 @@ func (p placeholders) bind() (*expression.Parameters, error) {
 	return parameters, nil
 }
 
-// bindCondition makes a condition or a filter ready, parsed by parse; nil if the text is not given.
+// bindCondition parses a condition or a filter and resolves its placeholders. It returns nil if
+// text is nil.
 func bindCondition(
 	parse func(text string) (*expression.Condition, error), text *string, p *expression.Parameters,
 ) (*expression.BoundCondition, error) {
@@ -76,7 +76,7 @@ func bindCondition(
 	return parsed.Bind(p)
 }
 
-// evaluator returns the condition as a function; nil for none.
+// evaluator returns the condition as a function, nil for none.
 func evaluator(condition *expression.BoundCondition) func(attribute.Item) bool {
 	if condition == nil {
 		return nil
@@ -84,7 +84,7 @@ func evaluator(condition *expression.BoundCondition) func(attribute.Item) bool {
 	return condition.Eval
 }
 
-// bindProjection makes a projection ready; nil if the text is not given.
+// bindProjection parses a projection and resolves its placeholders. It returns nil if text is nil.
 func (e *Engine) bindProjection(text *string, p *expression.Parameters) (*expression.BoundProjection, error) {
 	if text == nil {
 		return nil, nil //nolint:nilnil // no projection is none

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Effect is what a fault does to the requests it hits.
+// Effect is what a fault does to the requests that it hits.
 type Effect string
 
-// The effects of faults. Where Fault.Applied is mentioned, it chooses whether the request was done
-// all the same.
+// The effects of faults. With some of them, Fault.Applied determines whether the request is
+// performed.
 const (
 	// EffectThroughputExceeded refuses the request with ProvisionedThroughputExceededException.
 	EffectThroughputExceeded Effect = "throughput-exceeded"
@@ -20,90 +20,90 @@ const (
 	EffectThrottling Effect = "throttling"
 	// EffectRequestLimit refuses the request with RequestLimitExceeded.
 	EffectRequestLimit Effect = "request-limit"
-	// EffectExpiredToken refuses the request with ExpiredTokenException, as of credentials that
-	// have expired.
+	// EffectExpiredToken refuses the request with ExpiredTokenException, as after credentials have
+	// expired.
 	EffectExpiredToken Effect = "expired-token"
-	// EffectInternalError answers InternalServerError, status 500. See Applied.
+	// EffectInternalError responds with InternalServerError, status 500. See Applied.
 	EffectInternalError Effect = "internal-error"
-	// EffectUnavailable answers ServiceUnavailable, status 503. See Applied.
+	// EffectUnavailable responds with ServiceUnavailable, status 503. See Applied.
 	EffectUnavailable Effect = "unavailable"
-	// EffectReset resets the connection instead of answering. See Applied.
+	// EffectReset resets the connection instead of sending the response. See Applied.
 	EffectReset Effect = "reset"
-	// EffectTruncated does the request and ends the connection in the middle of the answer's body.
+	// EffectTruncated performs the request, and closes the connection in the middle of the
+	// response's body.
 	EffectTruncated Effect = "truncated"
-	// EffectGarbage does the request and answers random bytes with their right checksum.
+	// EffectGarbage performs the request, and responds with random bytes and their correct
+	// checksum.
 	EffectGarbage Effect = "garbage"
-	// EffectSlow takes Delay longer. A request that has come in is done even if its client has
-	// given up meanwhile, unless the engine is closed first. With Applied the request is done at
-	// once and the answer comes late.
+	// EffectSlow performs the request after Delay, even if its client has given up, unless the
+	// engine is closed first. With Applied it performs the request at once, and responds after
+	// Delay.
 	EffectSlow Effect = "slow"
-	// EffectHang never answers: the request ends when its client gives up or the engine is closed.
+	// EffectHang never responds. The request ends when its client gives up or the engine is closed.
 	// See Applied.
 	EffectHang Effect = "hang"
 	// EffectUnprocessed leaves keys of a BatchGetItem or requests of a BatchWriteItem unprocessed:
-	// those that match, or some of them (see Some).
+	// all that match, or some of them (see Some).
 	EffectUnprocessed Effect = "unprocessed"
-	// EffectStatementErrors makes statements of a BatchExecuteStatement fail with Code: those that
+	// EffectStatementErrors makes statements of a BatchExecuteStatement fail with Code: all that
 	// match, or some of them (see Some and Applied).
 	EffectStatementErrors Effect = "statement-errors"
 	// EffectTransactionConflict cancels a transaction, with the reason TransactionConflict for the
-	// items that match, or refuses a write of one item with TransactionConflictException.
+	// items that match, or refuses a write of a single item with TransactionConflictException.
 	EffectTransactionConflict Effect = "transaction-conflict"
-	// EffectStaleRead answers a read that is not strongly consistent from a past state: the one
-	// Delay ago or, if Delay is 0 or the fault is younger than that, the one in which the fault was
-	// injected. Of a batch, each read that is strongly consistent still is.
+	// EffectStaleRead makes a read that is not strongly consistent return a past state: that of
+	// Delay ago or, if Delay is 0 or longer than the age of the fault, that of the injection. In a
+	// batch, strongly consistent reads return the present state.
 	EffectStaleRead Effect = "stale-read"
-	// EffectIndexLag is EffectStaleRead for reads of global secondary indexes only (see Index).
+	// EffectIndexLag is EffectStaleRead for reads of global secondary indexes (see Index).
 	EffectIndexLag Effect = "index-lag"
 )
 
-// Fault says which requests go wrong, when, and how. Only Effect must be set: the other fields
-// narrow the requests down, and a fault with nothing else hits every request that its effect can be
-// had on.
+// Fault describes which requests go wrong, when, and how. Only Effect is required. The other fields
+// restrict the requests: a fault without them hits every request that can have the effect.
 //
-// Patterns match the whole text; a * in them stands for any text, all else for itself. An empty
-// pattern matches all.
+// A pattern matches a whole text. A * matches any text, and any other character itself. An empty
+// pattern matches everything.
 type Fault struct {
-	// Effect is what happens.
+	// Effect is the effect on a request that is hit.
 	Effect Effect
 
-	// Operation is a pattern of operation names, as PutItem.
+	// Operation is a pattern of operation names, such as PutItem.
 	Operation string
 	// Table is a pattern of table names.
 	Table string
 	// Key is a pattern of partition keys: the text of a string, the normal form of a number, the
-	// base64 of a binary. A request matches if an item of it does; a Scan has no key. A read of an
-	// index matches by the index's keys.
+	// base64 of a binary. A request matches if one of its items does. A Scan has no key. A read of
+	// an index has the keys of the index.
 	Key string
-	// SortKey is a pattern of sort keys, written as Key is. A Query has no sort key.
+	// SortKey is a pattern of sort keys, in the form of Key. A Query has no sort key.
 	SortKey string
-	// Index is, for EffectIndexLag, a pattern of index names.
+	// Index is a pattern of index names, for EffectIndexLag.
 	Index string
 
-	// Nth, if not 0, is which of the matching requests is hit, the first being 1.
+	// Nth, if not 0, hits only the nth of the matching requests.
 	Nth int
-	// Every, if not 0, is which of the matching requests are hit: those whose number it divides.
+	// Every, if not 0, hits every nth of the matching requests.
 	Every int
-	// Probability, if not 0, is the chance with which each request is hit that is by the other
-	// fields.
+	// Probability, if not 0, is the probability with which a request is hit that the other fields
+	// select.
 	Probability float64
 	// Times, if not 0, is how many requests are hit at most.
 	Times int
 
-	// Applied has the request done although its answer does not tell so.
+	// Applied performs the request, although its response does not show it.
 	Applied bool
-	// Some has an effect on the items of a request hit some, chosen at random, of those that match:
-	// at least one and, if there are several, not all.
+	// Some affects some of the matching items of a request, chosen at random: at least one and, if
+	// there are several, not all.
 	Some bool
-	// Code is, for EffectStatementErrors, the error code, one of DynamoDB's
+	// Code is the error code for EffectStatementErrors, one of DynamoDB's
 	// BatchStatementErrorCodeEnum. Defaults to ThrottlingError.
 	Code string
-	// Delay is, for EffectSlow, how long the request takes longer, and for stale answers, how old
-	// they are.
+	// Delay is the delay for EffectSlow, and the age of the state for stale reads.
 	Delay time.Duration
 }
 
-// effectRules is what may be set for an effect.
+// effectRules are the fields that an effect can have.
 type effectRules struct {
 	applied, some, code, delay, index bool
 }
@@ -127,8 +127,7 @@ var effects = map[Effect]effectRules{
 	EffectIndexLag:            {delay: true, index: true},
 }
 
-// injectedCodes are the error codes that a statement can be made to fail with, and what stands
-// beside them.
+// injectedCodes are the error codes that Fault.Code can have, with their messages.
 var injectedCodes = map[string]string{
 	"AccessDenied":                    "You don't have access to the resource",
 	"ConditionalCheckFailed":          conditionFailed,
@@ -145,7 +144,7 @@ var injectedCodes = map[string]string{
 
 const defaultStatementCode = "ThrottlingError"
 
-// check says what is wrong with the fault.
+// check returns an error if the fault is invalid.
 func (f Fault) check() error {
 	rules, known := effects[f.Effect]
 	switch {

@@ -17,7 +17,7 @@ const (
 	transactionConflict = "Transaction is ongoing for the item"
 )
 
-// perform does the request, unless a fault has something else happen.
+// perform runs the request, or applies the fault that hits it.
 func (e *Engine) perform(name string, run func(*Engine, *call) error, c *call) error {
 	if !e.faults.active.Load() {
 		return run(e, c)
@@ -60,7 +60,7 @@ func (e *Engine) perform(name string, run func(*Engine, *call) error, c *call) e
 	return c.fault.err(name)
 }
 
-// err returns the error that the effect answers.
+// err returns the error of the effect.
 func (s *requestFault) err(operation string) error {
 	switch s.Effect {
 	case EffectThroughputExceeded:
@@ -93,8 +93,8 @@ func (s *requestFault) conflict(operation string) error {
 	return dynamoError("TransactionConflictException", transactionConflict)
 }
 
-// slow does the request late, or answers late. The sleep of a request that is still to be done
-// outlives its client.
+// slow runs the request late, or sends its response late. A request that is not run yet is run even
+// if its client goes away.
 func (e *Engine) slow(name string, run func(*Engine, *call) error, c *call) error {
 	var err error
 	if c.fault.Applied {
@@ -142,7 +142,8 @@ func (e *Engine) slow(name string, run func(*Engine, *call) error, c *call) erro
 	return nil
 }
 
-// failStatements makes the statements hit fail that are not applied, or those that are.
+// failStatements sets the error of the hit statements, before they run if applied is false, or
+// after.
 func (c *call) failStatements(batch []*batchStatement, applied bool) {
 	if c.fault == nil || c.fault.Applied != applied {
 		return

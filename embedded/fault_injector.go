@@ -10,41 +10,42 @@ import (
 	"time"
 )
 
-// keptInjections is how many injections are remembered.
+// keptInjections is how many injections Injected returns at most.
 const keptInjections = 10_000
 
-// Injection is a fault that a request was hit by.
+// Injection is a request that was hit by a fault.
 type Injection struct {
 	// Number counts the injections of an engine from 1.
 	Number int64
-	// Fault is the fault as it was given to Inject.
+	// Fault is the fault that was passed to Inject.
 	Fault Fault
-	// At is when the request was hit, by the engine's clock.
+	// At is the time of the request, by the engine's clock.
 	At time.Time
 	// Operation is the operation of the request.
 	Operation string
-	// Table and Key tell of the first item or table hit, as far as the request names one.
+	// Table and Key are those of the first target that was hit, empty where the request does not
+	// name them.
 	Table, Key string
-	// Items are the positions, from 0, of the items or statements of the request that were hit: in
-	// the order of the request, for batches by table in the order of the tables' names.
+	// Items are the positions, from 0, of the items or statements that were hit: in the order of
+	// the request, for batches by the names of their tables.
 	Items []int
 }
 
-// WithSeed seeds what faults do at random; without it the seed is 0. An engine with the same seed
-// and the same faults, injected in the same order, hits the same of the requests that match each
-// fault, counted from its injection.
+// WithSeed seeds the random choices of faults. Defaults to 0. With the same seed, and the same
+// faults injected in the same order, the same requests are hit of those that match each fault,
+// counted from its injection.
 func WithSeed(seed uint64) Option {
 	return func(o *options) { o.seed = seed }
 }
 
-// WithFaults injects faults from the start, as Inject does. Opening fails if one of them is not
-// valid.
+// WithFaults injects faults when the engine is opened, as Inject does. Opening fails if a fault is
+// invalid.
 func WithFaults(faults ...Fault) Option {
 	return func(o *options) { o.faults = append(o.faults, faults...) }
 }
 
-// WithSleep makes slow answers wait by sleep instead of a timer, for tests without waiting. It must
-// return early, with an error, when ctx ends, and is called from many goroutines.
+// WithSleep replaces the timer of slow responses, for tests that do not wait. sleep must return
+// with an error when ctx ends, and is called from many goroutines.
 func WithSleep(sleep func(ctx context.Context, d time.Duration) error) Option {
 	return func(o *options) { o.sleep = sleep }
 }
@@ -60,42 +61,42 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// injector decides which requests are hit by faults. Its zero value is ready, except for seed and
-// now.
+// injector decides which requests are hit by faults. All fields except seed, now and ending have
+// useful zero values.
 type injector struct {
 	seed uint64
 	now  func() time.Time
-	// active reports whether there are faults at all.
+	// active is set while there are faults.
 	active atomic.Bool
-	// ending is closed when the engine is about to be: requests that hang end then.
+	// ending is closed before the engine closes. It ends requests that hang.
 	ending chan struct{}
 	ended  sync.Once
 
 	lock   sync.Mutex
 	faults []*activeFault
-	// number is how many faults there have been.
+	// number is how many faults were injected.
 	number uint64
-	// injected are the newest injections, and count is how many there have been.
+	// injected are the newest injections, and count is the number of all.
 	injected []Injection
 	count    int64
 }
 
-// activeFault is a fault that waits for its requests.
+// activeFault is a fault that was injected and not removed.
 type activeFault struct {
 	Fault
 
 	number uint64
-	// matched and hit count requests.
+	// matched and hit count the requests that matched the fault, and those that it hit.
 	matched uint64
 	hit     int
-	// stale is what stale answers are taken from; nil for other effects.
+	// stale has the states for stale reads, nil for other effects.
 	stale *staleStates
 }
 
-// Inject makes requests from now on go wrong as the fault says, until remove is called, which may
-// be done more than once. A request is hit by at most one fault: of those that it is due for, the
-// one injected first. Requests that are hit are not counted by faults injected later. The error
-// tells what is not valid in the fault, or that the engine is closed.
+// Inject makes requests go wrong from now on, as the fault describes, until remove is called.
+// remove may be called more than once. A request is hit by at most one fault: the one injected
+// first of those that are due. Faults injected later do not count the requests that it hits. The
+// error is about an invalid fault, or that the engine is closed.
 func (e *Engine) Inject(f Fault) (remove func(), err error) {
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("embedded: injecting a fault: %w", err)
@@ -133,7 +134,7 @@ func (in *injector) remove(active *activeFault) {
 	active.stale.close()
 }
 
-// Injected returns the injections up to now, oldest first, at most the newest 10,000.
+// Injected returns the injections so far, oldest first, at most the newest 10,000.
 func (e *Engine) Injected() []Injection {
 	e.faults.lock.Lock()
 	defer e.faults.lock.Unlock()
@@ -147,10 +148,10 @@ func (in *injector) injections() int64 {
 	return in.count
 }
 
-// end lets requests that hang or wait go on; it comes before the engine waits for them.
+// end ends requests that hang or wait. It is called before the engine waits for its requests.
 func (in *injector) end() { in.ended.Do(func() { close(in.ending) }) }
 
-// removeAll forgets the faults. No request is under way any more.
+// removeAll removes all faults. It is called when no request is in flight.
 func (in *injector) removeAll() {
 	in.lock.Lock()
 	defer in.lock.Unlock()
@@ -161,21 +162,22 @@ func (in *injector) removeAll() {
 	in.active.Store(false)
 }
 
-// requestFault is one fault on one request.
+// requestFault is a fault that hits a request.
 type requestFault struct {
 	Fault
 
 	random *rand.Rand
-	// hit are the targets hit, in ascending order, of so many.
+	// hit are the positions of the targets that are hit, in ascending order, and targets is the
+	// number of all.
 	hit     []int
 	targets int
-	// next is the target that picked is asked for next.
+	// next is the position of the target for the next call of hits.
 	next int
 	// stale is the state to read from, nil for the present one.
 	stale *sharedSnapshot
 }
 
-// match finds the fault that hits the request, nil if none does.
+// match returns the fault that hits the request, nil for none.
 func (in *injector) match(operation string, targets []target) *requestFault {
 	in.lock.Lock()
 	defer in.lock.Unlock()
@@ -202,7 +204,7 @@ func (in *injector) match(operation string, targets []target) *requestFault {
 	return nil
 }
 
-// due reports whether the matching request that was counted last is to be hit.
+// due reports whether the fault hits the request that matched it last.
 func (a *activeFault) due(random *rand.Rand) bool {
 	switch {
 	case a.Times > 0 && a.hit >= a.Times:
@@ -215,7 +217,7 @@ func (a *activeFault) due(random *rand.Rand) bool {
 	return a.Probability == 0 || random.Float64() < a.Probability
 }
 
-// chooseTargets takes some of the targets that match, if the fault says so.
+// chooseTargets chooses some of the targets at random, if the fault has Some.
 func (s *requestFault) chooseTargets() {
 	if !s.Some || len(s.hit) < 2 {
 		return
@@ -225,7 +227,8 @@ func (s *requestFault) chooseTargets() {
 	slices.Sort(s.hit)
 }
 
-// hits tells, asked once for each target in order, whether the target is hit by the effect.
+// hits reports whether the next target is hit by the effect. It is called once for each target, in
+// order.
 func (s *requestFault) hits(effect Effect) bool {
 	if s == nil || s.Effect != effect {
 		return false

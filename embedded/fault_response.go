@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// damage is what happens to an answer on its way.
+// damage is how a fault damages a response.
 type damage uint8
 
 const (
@@ -21,7 +21,7 @@ const (
 	damageGarbage
 )
 
-// damageResponse does to the answer what the call wants done to it.
+// damageResponse applies the damage of the call to the response.
 func (c *call) damageResponse(response *response) {
 	response.damage = c.damage
 	if c.damage == damageGarbage {
@@ -30,7 +30,7 @@ func (c *call) damageResponse(response *response) {
 	}
 }
 
-// scramble puts random bytes in the place of the body. The first cannot begin a JSON value.
+// scramble replaces the body with random bytes. The first one can't begin a JSON value.
 func scramble(body []byte, random *rand.Rand) {
 	for i := range body {
 		body[i] = byte(random.Uint32())
@@ -40,11 +40,11 @@ func scramble(body []byte, random *rand.Rand) {
 	}
 }
 
-// sendDamaged sends what there is of a damaged answer, and ends the connection.
+// sendDamaged sends what is left of a damaged response, and closes the connection.
 func (r *response) sendDamaged(w http.ResponseWriter, now time.Time) {
 	connection, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		// The server's way to end the connection, for those that cannot be taken from it.
+		// The connection can't be hijacked: net/http closes it on this panic.
 		panic(http.ErrAbortHandler)
 	}
 	if r.damage == damageTruncated {
@@ -54,13 +54,13 @@ func (r *response) sendDamaged(w http.ResponseWriter, now time.Time) {
 		_, _ = buffered.Write(r.body[:len(r.body)/2])
 		_ = buffered.Flush()
 	} else if tcp, is := connection.(*net.TCPConn); is {
-		// Closing then drops what is unsent and tells the client by a reset.
+		// Close then discards unsent data and resets the connection.
 		_ = tcp.SetLinger(0)
 	}
 	_ = connection.Close()
 }
 
-// deliver returns what comes of the response at the end of the in-process transport.
+// deliver returns the response as the in-process transport receives it.
 func (r *response) deliver(response *http.Response) (*http.Response, error) {
 	switch r.damage {
 	case damageReset:
@@ -76,14 +76,14 @@ func (r *response) deliver(response *http.Response) (*http.Response, error) {
 	return response, nil
 }
 
-// cutBody ends unexpectedly.
+// cutBody is a body that ends with io.ErrUnexpectedEOF.
 type cutBody struct {
 	io.ReadCloser
 
 	left int
 }
 
-// Read reads what is left.
+// Read reads the next bytes before the end.
 func (b *cutBody) Read(dst []byte) (int, error) {
 	if b.left == 0 {
 		return 0, io.ErrUnexpectedEOF

@@ -8,22 +8,24 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// staleSteps is how many states of the past are kept over a fault's delay.
+// staleSteps is how many states are kept for the delay of a fault.
 const staleSteps = 16
 
-// staleStates keeps states of the store for stale answers. It is used under the injector's lock; a
-// nil past has no states.
+// staleStates keeps past states of the store for stale reads. The lock of the injector guards it. A
+// nil staleStates has no states.
 //
-// A state is taken before the request that comes at its time. So the first state at or after a
-// moment is the one that the moment had, or one that is up to a sixteenth of the delay younger.
+// A state is taken before the first request that is due for one. The first state at or after a
+// moment is therefore the state of that moment, or one that is younger by up to a sixteenth of the
+// delay.
 type staleStates struct {
 	store *storage.Store
 	delay time.Duration
-	// states has the oldest first. With no delay it is the one at the injection, for ever.
+	// states has the oldest first. Without a delay it has only the state at the injection.
 	states []*sharedSnapshot
 }
 
-// sharedSnapshot is a state that is closed when the past and the last reader have let it go.
+// sharedSnapshot is a snapshot that is closed when staleStates and the last reader have released
+// it.
 type sharedSnapshot struct {
 	*storage.Snapshot
 
@@ -43,8 +45,7 @@ func (p *staleStates) snapshot(now time.Time) {
 	p.states = append(p.states, state)
 }
 
-// advance takes the present state if the last one is old enough, and forgets those that are too
-// old.
+// advance takes a snapshot if the last one is old enough, and releases those that are too old.
 func (p *staleStates) advance(now time.Time) {
 	if p == nil || p.delay == 0 {
 		return
@@ -58,7 +59,8 @@ func (p *staleStates) advance(now time.Time) {
 	}
 }
 
-// stateAt returns the state for a read now, held for the reader; nil is the present one.
+// stateAt returns the state for a read at the time now, to be released by the reader, or nil for
+// the present state.
 func (p *staleStates) stateAt(now time.Time) *sharedSnapshot {
 	if p == nil {
 		return nil
@@ -82,7 +84,7 @@ func (p *staleStates) close() {
 	p.states = nil
 }
 
-// release lets the state go once; nil is nothing to let go.
+// release gives up one hold on the snapshot. It does nothing if s is nil.
 func (s *sharedSnapshot) release() {
 	if s == nil || s.holds.Add(-1) > 0 {
 		return
@@ -92,9 +94,9 @@ func (s *sharedSnapshot) release() {
 	}
 }
 
-// reader returns where a request reads the table, or an index of it, from: the present, or the past
-// if a fault says so. Of a request that reads several tables, some may be strongly consistent or
-// not be meant.
+// reader returns the state from which a request reads the table or an index of it: the present one,
+// or a past one by a fault. A fault does not apply to strongly consistent reads, and to tables that
+// it does not match, of the same request.
 func (c *call) reader(e *Engine, t *table, consistent bool) storage.Reader {
 	c.reads = true
 	s := c.fault

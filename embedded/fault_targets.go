@@ -6,20 +6,21 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// target is an item, a part of a table or index, or a table.
+// target is what a request reads or writes: an item, a part of a table or index, or a table.
 type target struct {
 	table string
-	// index is the global secondary index that is read; empty for everything else.
+	// index is the global secondary index that is read, empty for any other target.
 	index string
-	// key and sortKey are empty where the request does not name them; no key is.
+	// key and sortKey are the values of the key, empty where the request does not name them. A key
+	// value is never empty.
 	key, sortKey string
-	// reads is set for a read that is no part of a transaction, eventually besides if it is not
-	// strongly consistent.
+	// reads is set for a read outside of transactions. eventually is also set if it is not strongly
+	// consistent.
 	reads, eventually bool
 }
 
-// targets returns the targets of the request that the fault matches, and whether it matches the
-// request at all.
+// targets returns the positions of the targets that the fault matches, and whether it matches the
+// request.
 func (f *Fault) targets(operation string, targets []target) (hit []int, matching bool) {
 	if !matches(f.Operation, operation) || !f.possible(operation) {
 		return nil, false
@@ -36,7 +37,7 @@ func (f *Fault) targets(operation string, targets []target) (hit []int, matching
 	return nil, anything && len(targets) == 0 && f.Effect != EffectStaleRead && f.Effect != EffectIndexLag
 }
 
-// possible reports whether the effect can be had on the operation.
+// possible reports whether the operation can have the effect.
 func (f *Fault) possible(operation string) bool {
 	switch f.Effect {
 	case EffectUnprocessed:
@@ -70,7 +71,7 @@ func (f *Fault) matchesTarget(t target) bool {
 	return true
 }
 
-// itemTarget returns the target of an item, or of its key.
+// itemTarget returns the target of an item or its key.
 func (e *Engine) itemTarget(table *string, item attribute.Item) target {
 	t := target{table: tableName(or(table, ""))}
 	if s := e.schemaOf(t.table); s != nil {
@@ -88,7 +89,7 @@ func (e *Engine) schemaOf(name string) *schema {
 	return t.schema
 }
 
-// keyText returns a value as the patterns of faults see it.
+// keyText returns a key value as the patterns of faults are compared with it.
 func keyText(v attribute.Value) string {
 	if v.Kind == attribute.B {
 		return base64.StdEncoding.EncodeToString([]byte(v.Text))

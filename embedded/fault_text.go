@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxFaultText is how long the text form of a fault may be.
+// maxFaultText is the length limit of the text of a fault.
 const maxFaultText = 16 << 10
 
 // ParseFault reads the text form of a fault, as String writes it:
@@ -64,8 +64,8 @@ func parseFault(spec string) (Fault, error) {
 	return f, nil
 }
 
-// cutClause splits the first clause off. What is left begins with a comma, if there is anything. A
-// flag has the value nil.
+// cutClause returns the first clause. rest begins with the comma after it, if there is one. The
+// value of a flag is nil.
 func cutClause(text string) (name string, value *string, left string, err error) {
 	end := strings.IndexAny(text, ",=")
 	if end < 0 {
@@ -144,7 +144,7 @@ func (f *Fault) set(name string, value *string) error {
 	return nil
 }
 
-// String returns the text form, which ParseFault reads.
+// String returns the text of the fault, for ParseFault.
 func (f Fault) String() string {
 	var b strings.Builder
 	b.WriteString(string(f.Effect))

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Feature is a part of DynamoDB that an engine can do without.
+// Feature is a part of DynamoDB that an engine can lack.
 type Feature string
 
 const (
-	// PartiQL is ExecuteStatement, BatchExecuteStatement and, as far as transactions are there,
+	// PartiQL is ExecuteStatement, BatchExecuteStatement and, together with Transactions,
 	// ExecuteTransaction.
 	PartiQL Feature = "partiql"
 	// Transactions is TransactWriteItems, TransactGetItems and ExecuteTransaction.
@@ -21,13 +21,13 @@ var features = map[Feature][]string{
 	Transactions: {"TransactWriteItems", "TransactGetItems", "ExecuteTransaction"},
 }
 
-// WithoutFeatures leaves features out, as other servers of DynamoDB's protocol do: their operations
-// answer UnknownOperationException. Opening fails if there is no such feature.
+// WithoutFeatures disables features that other servers with DynamoDB's protocol lack. Their
+// operations fail with UnknownOperationException. Opening fails if a feature is unknown.
 func WithoutFeatures(left ...Feature) Option {
 	return func(o *options) { o.missing = append(o.missing, left...) }
 }
 
-// lacks reports whether the operation belongs to a feature that is left out.
+// lacks reports whether the operation belongs to a disabled feature.
 func (o *options) lacks(operation string) bool {
 	for _, feature := range o.missing {
 		if slices.Contains(features[feature], operation) {

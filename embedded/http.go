@@ -19,12 +19,12 @@ const (
 	targetPrefix = "DynamoDB_20120810."
 	contentType  = "application/x-amz-json-1.0"
 	plainContent = "application/json"
-	// maxBody is the largest request, unpacked as well as packed.
+	// maxBody is the size limit of a request's body, compressed and decompressed.
 	maxBody = 16 << 20
 )
 
-// ServeHTTP answers a request of DynamoDB's JSON 1.0 protocol. Signatures must be there, as SDKs
-// always send them, but any will do: the engine has no authentication.
+// ServeHTTP responds to a request of DynamoDB's JSON 1.0 protocol. The request must have a
+// signature, as those of SDKs have, but any will do: the engine has no authentication.
 func (e *Engine) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	response, err := e.respond(request, nil)
 	if err != nil {
@@ -35,7 +35,7 @@ func (e *Engine) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	e.send(w, response)
 }
 
-// send puts the answer on the wire.
+// send sends the response.
 func (e *Engine) send(w http.ResponseWriter, response *response) {
 	if response.damage == damageReset || response.damage == damageTruncated {
 		response.sendDamaged(w, e.now())
@@ -44,12 +44,12 @@ func (e *Engine) send(w http.ResponseWriter, response *response) {
 	header := w.Header()
 	maps.Copy(header, response.header(e.now()))
 	w.WriteHeader(response.status)
-	// A client that went away needs no answer.
+	// The client may be gone.
 	_, _ = w.Write(response.body)
 }
 
-// respond does what a request asks for; the only errors are that the engine is closed, that its
-// storage has failed, and that serving ends.
+// respond performs a request. It fails only if the engine is closed, its storage has failed, or
+// serving ends.
 func (e *Engine) respond(request *http.Request, in *incoming) (*response, error) {
 	if request.Method == http.MethodGet && request.URL.Path == "/" {
 		if err := e.enter(); err != nil {
@@ -63,7 +63,7 @@ func (e *Engine) respond(request *http.Request, in *incoming) (*response, error)
 	}
 	buffer, giveBack := in.buffer()
 	defer giveBack()
-	// The body comes in first: a client that is slow does not hold up the closing of the engine.
+	// The body is read first: a slow client does not delay Close.
 	body, err := readBody((*buffer)[:0], request, in)
 	*buffer = body
 	if err != nil {
@@ -136,8 +136,8 @@ func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *res
 	return response
 }
 
-// protect turns a panic into an error, so that a request that fails inside fails alone. Where it
-// happened is logged at the level debug only.
+// protect turns a panic into an error, so that only the request fails. The stack is logged at debug
+// level.
 func protect(operation string, run func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -148,7 +148,7 @@ func protect(operation string, run func() error) (err error) {
 	return run()
 }
 
-// contentKind returns the type of a body without its parameters.
+// contentKind returns the media type of a Content-Type header without its parameters.
 func contentKind(header string) string {
 	kind, _, _ := strings.Cut(header, ";")
 	return strings.TrimSpace(kind)
@@ -166,7 +166,7 @@ func signed(request *http.Request) bool {
 	return strings.Contains(request.URL.RawQuery, "X-Amz-Algorithm=")
 }
 
-// readBody appends the body, unpacked, to dst.
+// readBody appends the decompressed body to dst.
 func readBody(dst []byte, request *http.Request, in *incoming) ([]byte, error) {
 	if request.Body == nil {
 		return dst, nil
@@ -188,7 +188,7 @@ func readBody(dst []byte, request *http.Request, in *incoming) ([]byte, error) {
 	return readAll(request.Context(), dst, unpacked, -1, in)
 }
 
-// readAll appends what the source has, of which size bytes are announced, -1 if that is not known.
+// readAll appends the content of the source. size is its announced length, -1 if unknown.
 func readAll(ctx context.Context, dst []byte, source io.Reader, size int64, in *incoming) ([]byte, error) {
 	for {
 		if len(dst) == cap(dst) {

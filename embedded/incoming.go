@@ -12,38 +12,39 @@ import (
 
 var (
 	errTooLarge = errors.New("the body is too large")
-	// errEnding is what a request gets that arrives when serving ends.
+	// errEnding is the error of requests that arrive when serving ends.
 	errEnding = errors.New("embedded: the server is ending")
 )
 
 const (
-	// gzipMemory is what unpacking a body takes besides the body.
+	// gzipMemory is the memory for decompressing a body, besides the body.
 	gzipMemory = 48 << 10
-	// valueMemory and textMemory are what an attribute value and a text between quotation marks
-	// take at most when they are read from a body, besides their characters.
+	// valueMemory and textMemory are the memory that a decoded attribute value and a decoded string
+	// take at most, besides their characters.
 	valueMemory = 128
 	textMemory  = 32
 )
 
-// incoming is a request that a Server takes in: what its body and answer may take of the server's
-// memory, and how long it may take to arrive. A nil incoming bounds neither; it is that of
-// requests within the process, whose bodies are in memory already, and of servers other than ours.
+// incoming is a request that a Server receives. It limits the memory of the body and the response,
+// and the time until the body has arrived. A nil incoming has no limits: it is used for requests
+// within the process, whose bodies are in memory, and for other servers.
 type incoming struct {
-	// bodyMemory is what the body holds, and what is read from it; answer is what the answer holds.
+	// bodyMemory is reserved for the body and what is decoded from it, responseMemory for the
+	// response.
 	bodyMemory, responseMemory reservation
 	limits                     *serverLimits
 	control                    *http.ResponseController
 	connection                 *connection
 	started                    time.Time
-	// named is set where the tables of the request are to be told.
+	// named is set if the log needs the tables of the request.
 	named bool
 }
 
-// smallBodies has buffers of at most smallBody. Larger ones are not kept: a request that holds
-// little would hold them in place of what it needs.
+// smallBodies is a pool of buffers of at most smallBody bytes. Larger ones are not kept, as small
+// requests would use memory that is not accounted for.
 var smallBodies = sync.Pool{New: func() any { return new([]byte) }}
 
-// buffer returns where a body is read into, and giveBack ends its use.
+// buffer returns a buffer for the body, and a function that gives it back.
 func (in *incoming) buffer() (buffer *[]byte, giveBack func()) {
 	if in == nil {
 		buffer = takeBuffer()
@@ -58,7 +59,7 @@ func (in *incoming) buffer() (buffer *[]byte, giveBack func()) {
 	}
 }
 
-// grow makes room for more of a body of which size bytes are announced, -1 if that is not known.
+// grow returns the body with a larger capacity. size is the announced length, -1 if unknown.
 func (in *incoming) grow(ctx context.Context, body []byte, size int64) ([]byte, error) {
 	if in == nil {
 		return append(body, 0)[:len(body)], nil
@@ -84,7 +85,7 @@ func (in *incoming) grow(ctx context.Context, body []byte, size int64) ([]byte, 
 	return grown, nil
 }
 
-// unpacks takes what unpacking a body needs.
+// unpacks reserves the memory for decompressing a body.
 func (in *incoming) unpacks(ctx context.Context) error {
 	if in == nil {
 		return nil
@@ -92,7 +93,7 @@ func (in *incoming) unpacks(ctx context.Context) error {
 	return in.bodyMemory.take(ctx, gzipMemory)
 }
 
-// source reads the body within the time that it may take.
+// source returns a reader of the body that enforces its deadline.
 func (in *incoming) source(body io.Reader) io.Reader {
 	if in == nil {
 		return body
@@ -100,37 +101,37 @@ func (in *incoming) source(body io.Reader) io.Reader {
 	return &timedBody{in: in, body: body}
 }
 
-// timedBody is a body that has to arrive in time.
+// timedBody is a body with a deadline that depends on the bytes read.
 type timedBody struct {
 	in   *incoming
 	body io.Reader
 	read int
 }
 
-// Read reads what has arrived, and waits for no longer than the body may take.
+// Read reads the next bytes, and fails when the body takes too long.
 func (b *timedBody) Read(dst []byte) (int, error) {
-	// A server without deadlines has none to set.
+	// Connections of other servers may have no deadlines.
 	_ = b.in.control.SetReadDeadline(b.in.started.Add(b.in.limits.patience(b.read)))
 	n, err := b.body.Read(dst)
 	b.read += n
 	return n, err //nolint:wrapcheck // a reader hands io.EOF on as it is
 }
 
-// arrived is called when the request has arrived whole, before anything is done for it.
+// arrived is called when the whole request has arrived, before it is performed.
 func (in *incoming) arrived() error {
 	if in == nil {
 		return nil
 	}
-	// The body's time-out is over: net/http takes it away when it goes on reading, to find out
-	// whether the client goes away.
+	// The deadline of the body is over: net/http removes it when it goes on reading, to notice when
+	// the client goes away.
 	if !in.connection.begin() {
 		return errEnding
 	}
 	return nil
 }
 
-// bounded returns an operation that takes the memory that it needs. What a hanging request does not
-// do yet takes none.
+// bounded returns a function that runs the operation with the memory that it needs reserved. A
+// request that hangs by a fault reserves nothing.
 func (in *incoming) bounded(op operation) func(*Engine, *call) error {
 	if in == nil {
 		return op.run
@@ -150,8 +151,8 @@ func (in *incoming) bounded(op operation) func(*Engine, *call) error {
 	}
 }
 
-// decodedMemory returns what the attribute values of a body take at most. Small bodies take
-// nothing, as they take no room themselves.
+// decodedMemory returns how much memory the attribute values of a body take at most. Small bodies
+// need no reservation.
 func decodedMemory(body []byte) int64 {
 	if len(body) <= smallBody {
 		return 0

@@ -8,21 +8,22 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// The key of an entry in the storage: the prefix of its table or index, a hash of its hash key, the
-// hash key, the range key if the schema has one, and in an index the primary key of the item. Equal
-// hash keys are together in the order of the range key; hash keys among each other have the order
-// of their hashes, as a Scan shows them, and a segment of a parallel Scan is a range of hashes.
+// The storage key of an entry has these parts: the prefix of its table or index, a hash of its hash
+// key, the hash key, the range key if the schema has one, and in an index the primary key of the
+// item. Entries with one hash key are together, in the order of their range keys. Hash keys are in
+// the order of their hashes, as a Scan returns them. A segment of a parallel Scan is a range of
+// hashes.
 
 const (
 	maxHashKey  = 2048
 	maxRangeKey = 1024
-	// bucketBytes is the length of the hash in an entry's key.
+	// bucketBytes is the length of the hash in a storage key.
 	bucketBytes = 4
-	// textEnd is the length of what ends an encoded text or binary in a key.
+	// textEnd is the length of the terminator of a string or binary in a storage key.
 	textEnd = 2
 )
 
-// bucket returns the hash of an encoded hash key. It is part of the stored form.
+// bucket returns the hash of an encoded hash key. It is part of the storage format.
 func bucket(encoded []byte) uint32 {
 	h := fnv.New64a()
 	_, _ = h.Write(encoded) // never fails
@@ -39,8 +40,7 @@ func appendHashKey(dst []byte, value attribute.Value) []byte {
 	return dst
 }
 
-// appendItemKey appends the storage key of the item with the primary key in item, which was
-// checked.
+// appendItemKey appends the storage key of the item, whose primary key was checked.
 func (s *schema) appendItemKey(dst []byte, item attribute.Item) []byte {
 	dst = itemPrefix(dst, s.ID, 0)
 	dst = appendHashKey(dst, item[s.Key.Hash])
@@ -50,8 +50,8 @@ func (s *schema) appendItemKey(dst []byte, item attribute.Item) []byte {
 	return dst
 }
 
-// entryKey returns the storage key of the item's entry in the index; i nil is the table. All key
-// attributes must be there.
+// entryKey returns the storage key of the item's entry in the index, or in the table if i is nil.
+// The item has all key attributes.
 func (s *schema) entryKey(i *index, item attribute.Item) []byte {
 	if i == nil {
 		return s.appendItemKey(nil, item)
@@ -70,7 +70,7 @@ func (s *schema) entryKey(i *index, item attribute.Item) []byte {
 	return dst
 }
 
-// prefixEnd returns the first key behind all that begin with prefix.
+// prefixEnd returns the first key after all keys with the prefix.
 func prefixEnd(prefix []byte) []byte {
 	end := slices.Clone(prefix)
 	for i := len(end) - 1; i >= 0; i-- {
@@ -93,7 +93,7 @@ func (s *schema) keyAttributes(item attribute.Item) attribute.Item {
 
 const keyMismatch = "The provided key element does not match the schema"
 
-// checkKey checks the primary key that a request names an item by.
+// checkKey checks a primary key against the key schema.
 func (s *schema) checkKey(key attribute.Item) error {
 	names := s.Key.names()
 	if len(key) != len(names) {
@@ -108,8 +108,8 @@ func (s *schema) checkKey(key attribute.Item) error {
 	return s.checkKeySizes(key)
 }
 
-// checkItemKeys checks the attributes of an item to be written that are part of the primary key or
-// of an index's key.
+// checkItemKeys checks the attributes of an item that are part of the primary key or the key of an
+// index.
 func (s *schema) checkItemKeys(item attribute.Item) error {
 	for _, name := range s.Key.names() {
 		value, ok := item[name]
@@ -137,8 +137,8 @@ func emptyUpdatedKey(_ *index, _ string, kind attribute.Kind) error {
 		"to a value that is not supported. The AttributeValue for a key attribute cannot contain an empty %s value.", emptyKind(kind))
 }
 
-// checkIndexKeys checks the attributes of an item that are part of an index's key, if they are
-// there; empty is the error for a value without contents.
+// checkIndexKeys checks the attributes of an item that are part of the key of an index. They may be
+// missing. empty returns the error for an empty value.
 func (s *schema) checkIndexKeys(item attribute.Item, empty func(i *index, name string, kind attribute.Kind) error) error {
 	for _, i := range s.Indexes {
 		for _, name := range i.Key.names() {

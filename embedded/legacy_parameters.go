@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/legacyparams"
 )
 
-// The parameters from before there were expressions.
+// The legacy parameters, which expressions have replaced.
 
 // conditionParameter is one condition of KeyConditions, QueryFilter, ScanFilter or Expected.
 type conditionParameter struct {
@@ -19,7 +19,7 @@ type conditionParameter struct {
 	value    *valueParameter
 }
 
-// conditionsParameter is a map of them by attribute; nil if not given.
+// conditionsParameter has conditions by attribute, nil if not given.
 type conditionsParameter map[string]conditionParameter
 
 func (r *decoder) conditions(structType string) conditionsParameter {
@@ -67,7 +67,7 @@ func (p conditionsParameter) constrain(c *constraints, member string, operatorRe
 	}
 }
 
-// conditions returns the parameters as package legacy takes them.
+// conditions returns the conditions for package legacyparams.
 func (p conditionsParameter) conditions() (map[string]legacyparams.Condition, error) {
 	conditions := make(map[string]legacyparams.Condition, len(p))
 	for _, name := range slices.Sorted(maps.Keys(p)) {
@@ -105,7 +105,7 @@ func (p valuesParameter) checked() ([]attribute.Value, error) {
 	return p.values, nil
 }
 
-// checked returns the value, nil if not given.
+// checked returns the value, nil if not given, or its violation of the data model.
 func (p *valueParameter) checked() (*attribute.Value, error) {
 	switch {
 	case p == nil:
@@ -116,7 +116,7 @@ func (p *valueParameter) checked() (*attribute.Value, error) {
 	return &p.value, nil
 }
 
-// filter makes the condition that QueryFilter or ScanFilter is; nil for none.
+// filter returns the condition for QueryFilter or ScanFilter, nil for none.
 func (p conditionsParameter) filter(operator *string) (*expression.BoundCondition, error) {
 	conditions, err := p.conditions()
 	if err != nil {
@@ -125,7 +125,7 @@ func (p conditionsParameter) filter(operator *string) (*expression.BoundConditio
 	return legacyparams.Filter(conditions, or(operator, ""))
 }
 
-// expected makes the condition that Expected is; nil for none.
+// expected returns the condition for Expected, nil for none.
 func (p conditionsParameter) expected(operator *string) (*expression.BoundCondition, error) {
 	expectations, err := p.expectations()
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *constraints) conditionalOperator(operator *string) {
 	c.oneOf(operator, "conditionalOperator", "OR", "AND")
 }
 
-// updateParameter is one of AttributeUpdates.
+// updateParameter is one update of AttributeUpdates.
 type updateParameter struct {
 	action *string
 	value  *valueParameter
@@ -174,7 +174,7 @@ func (p updatesParameter) constrain(c *constraints) {
 	}
 }
 
-// bind makes the update that AttributeUpdates is.
+// bind returns the update for AttributeUpdates.
 func (p updatesParameter) bind() (*expression.BoundUpdate, error) {
 	updates := make(map[string]legacyparams.AttributeUpdate, len(p))
 	for _, name := range slices.Sorted(maps.Keys(p)) {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// itemLocks serialises the writers of one item, from reading its old state to the end of the
-// commit. Items share locks by chance, which costs waiting, never correctness.
+// itemLocks serialises the writers of an item, from reading its old state to the end of the commit.
+// Items can share a lock, which costs time but not correctness.
 type itemLocks struct {
 	stripes [4096]sync.Mutex
 }
@@ -18,8 +18,8 @@ func (l *itemLocks) stripe(key []byte) *sync.Mutex {
 	return &l.stripes[maphash.Bytes(lockSeed, key)%uint64(len(l.stripes))]
 }
 
-// lockAll takes the locks of all keys, in one order for everybody, so that nobody waits in a
-// circle. It returns how to give them back.
+// lockAll acquires the locks of all keys, in one order, so that callers can't deadlock. It returns
+// a function that releases them.
 func (l *itemLocks) lockAll(keys [][]byte) func() {
 	indexes := make([]int, len(keys))
 	for i, key := range keys {

@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics are what a Server shows at /metrics. Their labels have a bounded number of values: the
-// operations and error codes that there are, and the tables that exist.
+// metrics are what a Server returns at /metrics. Their labels have a bounded number of values: the
+// known operations and error codes, and the existing tables.
 type metrics struct {
 	handler   http.Handler
 	requests  *prometheus.CounterVec
@@ -20,7 +20,7 @@ type metrics struct {
 	sent      prometheus.Counter
 }
 
-// throttlingCodes are the errors of throttled requests.
+// throttlingCodes are the error codes of throttled requests.
 var throttlingCodes = map[string]bool{
 	"ProvisionedThroughputExceededException": true, "ThrottlingException": true, "RequestLimitExceeded": true,
 }
@@ -86,7 +86,7 @@ func newMetrics(e *Engine, open *connections, bodies, answers *requestMemory) *m
 	return m
 }
 
-// request counts a request that was answered.
+// request counts a request and its response.
 func (m *metrics) request(summary requestSummary, sent int, took time.Duration) {
 	operation, code := operationLabel(summary.operation), summary.code
 	if code == "" {
@@ -101,16 +101,16 @@ func (m *metrics) request(summary requestSummary, sent int, took time.Duration) 
 	}
 }
 
-// capacityCollector shows the consumed capacity of the tables that exist.
+// capacityCollector collects the consumed capacity of the existing tables.
 type capacityCollector struct{ engine *Engine }
 
 var consumedCapacity = prometheus.NewDesc(metricName("consumed_capacity_units_total"),
 	"Consumed capacity in DynamoDB's units, by table and kind (read or write).", []string{"table", "kind"}, nil)
 
-// Describe is part of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (capacityCollector) Describe(into chan<- *prometheus.Desc) { into <- consumedCapacity }
 
-// Collect is part of prometheus.Collector.
+// Collect implements prometheus.Collector.
 func (c capacityCollector) Collect(into chan<- prometheus.Metric) {
 	for table, units := range c.engine.Counters().Units {
 		if c.engine.lookup(table) == nil {

@@ -14,7 +14,7 @@ type call struct {
 	// response.
 	fault  *requestFault
 	damage damage
-	// reads is set when the request has read what others may be writing.
+	// reads is set when the request has read items, which others may be writing.
 	reads bool
 }
 

@@ -7,14 +7,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Option changes how an engine is opened.
+// Option configures an engine.
 type Option func(*options)
 
 type options struct {
 	clock func() time.Time
 	fs    vfs.FS
 	sweep time.Duration
-	// sleep waits for slow answers.
+	// sleep waits before slow responses.
 	sleep      func(ctx context.Context, d time.Duration) error
 	seed       uint64
 	faults     []Fault
@@ -22,21 +22,20 @@ type options struct {
 	missing    []Feature
 }
 
-// WithClock makes the engine take the time from now instead of the system: for time to live, the
-// life of idempotency tokens, creation dates, throughput and the age of stale answers. The function
-// is called from many goroutines.
+// WithClock replaces the system clock by now: for time to live, the life of idempotency tokens,
+// creation dates, throughput and the age of stale reads. It is called concurrently.
 func WithClock(now func() time.Time) Option {
 	return func(o *options) { o.clock = now }
 }
 
-// WithFS makes Open keep its folder in fs instead of the operating system's files, for example in
-// Pebble's crashable in-memory file system. OpenMemory ignores it.
+// WithFS makes Open keep its folder in fs instead of the operating system's file system, for
+// example in Pebble's crashable in-memory file system. OpenMemory ignores it.
 func WithFS(fs vfs.FS) Option {
 	return func(o *options) { o.fs = fs }
 }
 
-// WithSweepInterval sets how often expired items of tables with time to live are deleted; the
-// default is one minute. An interval of zero or less leaves that to SweepExpired.
+// WithSweepInterval sets how often the engine deletes expired items. Defaults to one minute. With
+// an interval of zero or less, only SweepExpired deletes them.
 func WithSweepInterval(interval time.Duration) Option {
 	return func(o *options) { o.sweep = interval }
 }

@@ -7,46 +7,46 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// maxPage is how many bytes of items, as they are before any filter, end a page.
+// maxPage is how many bytes of items end a page, before the filter.
 const maxPage = 1 << 20
 
-// pageRead is what a Query or a Scan reads in one page: the entries of a table or an index between
-// two keys.
+// pageRead is the read of one page of a Query or Scan: the entries of a table or an index between
+// two storage keys.
 type pageRead struct {
 	table *table
 	// index is nil for the table itself.
 	index *index
-	// lower, included, and upper, excluded, bound the keys; start, if set, is the key behind which
-	// the page begins.
+	// lower is the first storage key, and upper the one after the last. The page begins after
+	// start, if it is set.
 	lower, upper, start []byte
 	backward            bool
-	// limit is how many entries are looked at, 0 for no limit.
+	// limit is how many entries are read at most, 0 for no limit.
 	limit int
-	// budget is how many bytes of entries are looked at, 0 for what a page may have.
+	// budget is how many bytes of entries end the page, 0 for maxPage.
 	budget     int
 	consistent bool
-	// whole reads of each entry of a local index the item, for attributes that the index does not
-	// hold.
+	// whole is set to read the item of each entry of a local index, for attributes that the index
+	// does not hold.
 	whole bool
-	// filter chooses the items that are returned; nil chooses all.
+	// filter reports whether an item is returned. Nil returns all.
 	filter func(attribute.Item) bool
 }
 
-// page is what was read.
+// page is the result of reading a page.
 type page struct {
 	count, scanned, size int
-	// last is the key to go on from, nil at the end.
+	// last is LastEvaluatedKey, nil at the end.
 	last attribute.Item
 }
 
-// storedItem is what a page shows of one item. It is valid only while it is shown.
+// storedItem is an item that a page returns. It is valid only during the call that gets it.
 type storedItem struct {
-	// encoded is the item in its binary form; item is the item if it had to be decoded, else nil.
+	// encoded is the item in its binary form, and item the decoded item, nil if it was not decoded.
 	encoded []byte
 	item    attribute.Item
 }
 
-// append appends the part of the item that is asked for.
+// append appends the attributes that the projection chooses.
 func (en storedItem) append(dst []byte, project projector) ([]byte, error) {
 	if en.item == nil && !project.narrows() {
 		return appendEncoded(dst, en.encoded)
@@ -61,11 +61,11 @@ func (en storedItem) append(dst []byte, project projector) ([]byte, error) {
 	return attribute.AppendItem(dst, project.of(item)), nil
 }
 
-// read hands the items of the page to emit, in order, and adds what it consumes to used.
+// read passes the items of the page to emit, in order, and adds the consumption to used.
 func (p *pageRead) read(from storage.Reader, used *consumption, emit func(storedItem) error) (page, error) {
 	lower, upper := p.lower, p.upper
 	if p.start != nil && !p.backward {
-		// Entry keys are no prefixes of each other, so this is the next key.
+		// No storage key is the prefix of another one, so this is the next possible key.
 		lower = append(p.start, 0)
 	}
 	if p.start != nil && p.backward {
@@ -129,8 +129,8 @@ func (p *pageRead) walk(
 	return result, p.takeRead(units)
 }
 
-// choose makes of a stored item what is shown of it, and reports whether the filter lets it
-// through. The item is decoded only if that is needed.
+// choose returns the item of an entry, and reports whether the filter accepts it. It decodes the
+// item only if necessary.
 func (p *pageRead) choose(encoded []byte, from storage.Reader, used *consumption) (storedItem, bool, error) {
 	shown := storedItem{encoded: encoded}
 	if !p.whole && p.filter == nil {
@@ -148,7 +148,7 @@ func (p *pageRead) choose(encoded []byte, from storage.Reader, used *consumption
 	return shown, p.filter == nil || p.filter(shown.item), nil
 }
 
-// fetch reads the item of an index's entry.
+// fetch returns the item of an index entry.
 func (p *pageRead) fetch(from storage.Reader, entry attribute.Item, used *consumption) (attribute.Item, error) {
 	item, err := loadItem(from, p.table.appendItemKey(nil, entry))
 	if err != nil {
@@ -161,7 +161,8 @@ func (p *pageRead) fetch(from storage.Reader, entry attribute.Item, used *consum
 	return item.item, nil
 }
 
-// entryAttributes returns the attributes that name an entry: the primary key and the index's.
+// entryAttributes returns the attributes that identify an entry: the primary key and the key of the
+// index.
 func (s *schema) entryAttributes(i *index, item attribute.Item) attribute.Item {
 	key := s.keyAttributes(item)
 	if i != nil {
@@ -209,7 +210,7 @@ func (s *schema) checkStart(i *index, start attribute.Item) error {
 	return nil
 }
 
-// respondPage reads the page and makes it the call's answer.
+// respondPage reads the page and appends the response.
 func (e *Engine) respondPage(c *call, p *pageRead, in *readInput, project projector) error {
 	used := consumption{table: p.table}
 	c.out = append(c.out, '{')

@@ -6,7 +6,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/partiql"
 )
 
-// projectionInput are the parameters of a read that choose attributes.
+// projectionInput are the parameters of a read that choose its attributes.
 type projectionInput struct {
 	placeholders
 
@@ -33,8 +33,8 @@ func (in *projectionInput) constrain(c *constraints, member string) {
 	}
 }
 
-// checkParameters checks that the parameters go together, for requests that have no expressions but
-// the projection.
+// checkParameters checks that AttributesToGet and ProjectionExpression are not mixed, and that
+// there are placeholders only with the expression. It is for requests without other expressions.
 func (in *projectionInput) checkParameters() error {
 	projection := parameter{"ProjectionExpression", has(in.projection)}
 	err := exclusive(givenNames(parameter{"AttributesToGet", in.attributesToGet != nil}), givenNames(projection))
@@ -44,18 +44,18 @@ func (in *projectionInput) checkParameters() error {
 	return in.allowed(nil, projection)
 }
 
-// projector picks attributes out of items.
+// projector chooses attributes of items.
 type projector struct {
 	expression *expression.BoundProjection
 	names      []string
-	// columns is a SELECT that chooses.
+	// columns is a SELECT with columns.
 	columns *partiql.Bound
 }
 
-// narrows reports whether anything but whole items is asked for.
+// narrows reports whether the projector chooses anything but whole items.
 func (p projector) narrows() bool { return p.expression != nil || p.names != nil || p.columns != nil }
 
-// of returns the part of the item that is asked for.
+// of returns the chosen attributes of the item.
 func (p projector) of(item attribute.Item) attribute.Item {
 	switch {
 	case p.columns != nil:
@@ -74,7 +74,8 @@ func (p projector) of(item attribute.Item) attribute.Item {
 	return item
 }
 
-// bindProjection makes the projection ready, for requests that have no expressions besides it.
+// bindProjection returns the projection with its placeholders resolved. It is for requests without
+// other expressions.
 func (in *projectionInput) bindProjection(e *Engine) (projector, error) {
 	parameters, err := in.bind()
 	if err != nil {
@@ -92,7 +93,7 @@ func (in *projectionInput) projector(e *Engine, parameters *expression.Parameter
 	return projector{expression: bound, names: in.attributesToGet}, err
 }
 
-// attributes returns the names that the projection looks at, nil if there is none.
+// attributes returns the names of the attributes that the projection reads, nil for whole items.
 func (p projector) attributes() []string {
 	if p.expression != nil {
 		return p.expression.Attributes()

@@ -138,7 +138,7 @@ func (in *queryInput) check() error {
 	key := parameter{"KeyConditionExpression", has(in.keyCondition)}
 	legacy := givenNames(parameter{"AttributesToGet", in.attributesToGet != nil},
 		parameter{"QueryFilter", in.legacyFilter != nil}, parameter{"ConditionalOperator", has(in.operator)},
-		// KeyConditions may stand beside expressions, only not beside the one in its place.
+		// KeyConditions may be given with any expression but KeyConditionExpression.
 		parameter{"KeyConditions", in.keyConditions != nil && has(in.keyCondition)})
 	err := exclusive(legacy, givenNames(projection, filter, key))
 	if err != nil {
@@ -159,7 +159,7 @@ func (in *queryInput) check() error {
 	return nil
 }
 
-// selection returns what the key condition, of either kind, selects.
+// selection returns the selection of the key condition, of either kind.
 func (b boundRead) selection(schema expression.KeySchema) (expression.KeyCondition, error) {
 	if b.expressed {
 		return expression.KeyOf(b.keys, schema)
@@ -196,13 +196,13 @@ func (in *queryInput) bindKeys(e *Engine, parameters *expression.Parameters) ([]
 	return legacyparams.KeyConditions(conditions)
 }
 
-// expressionSchema returns the key schema as the expressions want it.
+// expressionSchema returns the key schema in the form of package expression.
 func (s *schema) expressionSchema(i *index) expression.KeySchema {
 	key := s.keySchemaOf(i)
 	return expression.KeySchema{Hash: key.Hash, Range: key.Range, HashKind: s.Kinds[key.Hash], RangeKind: s.Kinds[key.Range]}
 }
 
-// checkFilter refuses filters on what the key condition is for.
+// checkFilter refuses filters on key attributes.
 func (in *queryInput) checkFilter(filter *expression.BoundCondition, key keySchema) error {
 	if filter == nil {
 		return nil
@@ -229,8 +229,8 @@ func (s *schema) checkQuerySizes(i *index, key expression.KeyCondition) error {
 	return checkSize(key.Low, false)
 }
 
-// queryBounds returns the keys between which the entries are that the condition selects. A range
-// whose end is before its beginning selects nothing.
+// queryBounds returns the first storage key that the condition selects, and the one after the last.
+// A range that ends before it begins selects nothing.
 func (s *schema) queryBounds(i *index, key expression.KeyCondition) (lower, upper []byte) {
 	prefix := appendHashKey(s.entriesPrefix(i), key.Hash)
 	bound := func(v attribute.Value) []byte { return attribute.AppendKey(slices.Clone(prefix), v) }
@@ -261,7 +261,7 @@ func (s *schema) queryBounds(i *index, key expression.KeyCondition) (lower, uppe
 	return lower, upper
 }
 
-// queryStart returns the entry key of an ExclusiveStartKey, which must be within the query.
+// queryStart returns the storage key of an ExclusiveStartKey, which must be within the query.
 func (s *schema) queryStart(p *pageRead, key expression.KeyCondition, start attribute.Item) ([]byte, error) {
 	if err := s.checkStart(p.index, start); err != nil {
 		return nil, err

@@ -2,9 +2,10 @@ package embedded
 
 import "github.com/dynajournal/dynajournal/embedded/internal/expression"
 
-// boundRead is a Query or Scan with its expressions ready.
+// boundRead is a Query or Scan with its placeholders resolved.
 type boundRead struct {
-	// keys are the conditions on the key, of a KeyConditionExpression if expressed is set.
+	// keys are the conditions on the key. expressed is set if they are from a
+	// KeyConditionExpression.
 	keys      []expression.KeyTest
 	expressed bool
 	filter    *expression.BoundCondition
@@ -22,7 +23,7 @@ type readInput struct {
 	start      itemParameter
 	consistent *bool
 	filter     *string
-	// legacyFilter is QueryFilter or ScanFilter, and operator ConditionalOperator.
+	// legacyFilter is QueryFilter or ScanFilter, and operator is ConditionalOperator.
 	legacyFilter conditionsParameter
 	operator     *string
 	showCapacity *string
@@ -86,7 +87,7 @@ func (in *readInput) bindRest(e *Engine, parameters *expression.Parameters, b *b
 	return parameters.Unused()
 }
 
-// bindFilter makes the filter ready; nil if there is none.
+// bindFilter returns the filter with its placeholders resolved, nil for none.
 func (in *readInput) bindFilter(e *Engine, p *expression.Parameters) (*expression.BoundCondition, error) {
 	if in.filter == nil {
 		return in.legacyFilter.filter(in.operator)
@@ -94,7 +95,7 @@ func (in *readInput) bindFilter(e *Engine, p *expression.Parameters) (*expressio
 	return bindCondition(e.parser.Filter, in.filter, p)
 }
 
-// target finds the index that is read, nil for the table.
+// target returns the index to read, nil for the table.
 func (in *readInput) target(t *table) (*index, error) {
 	if in.indexName == nil {
 		return nil, nil //nolint:nilnil // no index means the table
@@ -112,7 +113,7 @@ func (in *readInput) target(t *table) (*index, error) {
 }
 
 // checkSelect checks Select against the other parameters and the index, and reports whether whole
-// items are needed.
+// items must be read.
 func (in *readInput) checkSelect(t *table, i *index, p projector) (whole bool, err error) {
 	specific := in.projection != nil || in.attributesToGet != nil
 	choose := or(in.choose, "")
@@ -136,8 +137,8 @@ func (in *readInput) checkSelect(t *table, i *index, p projector) (whole bool, e
 	return t.needsWhole(i, p.attributes())
 }
 
-// needsWhole reports whether reading the attributes from the index takes the items too, which only
-// local indexes can do.
+// needsWhole reports whether the attributes are not all in the index, so that whole items must be
+// read. Only local indexes support that.
 func (t *table) needsWhole(i *index, attributes []string) (bool, error) {
 	var missing []string
 	for _, name := range attributes {
@@ -165,7 +166,8 @@ func selectPhrase(choose string) string {
 	return choose
 }
 
-// readTarget returns the table or index that is read, without a key.
+// readTarget returns the fault target of a read, without a key, and the index and schema that it
+// reads.
 func (e *Engine) readTarget(in *readInput) (target, *index, *schema) {
 	t := target{table: tableName(or(in.tableName, ""))}.asRead(in.consistent)
 	s := e.schemaOf(t.table)

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// loggedTables is how many tables of a request are logged.
+// loggedTables is how many tables of a request are logged at most.
 const loggedTables = 10
 
-// logRequest logs a request that was answered. It names no key, no value and no statement.
+// logRequest logs a request and its response, without keys, values and statements.
 func logRequest(logger *slog.Logger, summary requestSummary, status, sent int, took time.Duration) {
 	if logger == nil {
 		return
@@ -28,7 +28,7 @@ func logRequest(logger *slog.Logger, summary requestSummary, status, sent int, t
 	logger.LogAttrs(context.Background(), slog.LevelInfo, "request", attributes...)
 }
 
-// operationLabel returns how log and metrics name an operation.
+// operationLabel returns the name of an operation in the log and the metrics.
 func operationLabel(operation string) string {
 	if operation == "" {
 		return "none"
@@ -36,8 +36,8 @@ func operationLabel(operation string) string {
 	return operation
 }
 
-// tablesOf returns the names of the tables that the request is about, each once. What no table can
-// be called is left out, as it can be anything.
+// tablesOf returns the names of the request's tables, without duplicates. It leaves out names that
+// no table can have, as they can have any content.
 func (e *Engine) tablesOf(operation string, c *call) []string {
 	var names []string
 	for _, t := range operations[operation].targets(e, c) {

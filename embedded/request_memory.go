@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// errNoMemory is what a request gets that waited for room in the server's memory for too long.
+// errNoMemory is the error of a request that has waited too long for the server's memory.
 var errNoMemory = errors.New("the server has no room for the request")
 
-// requestMemory bounds the bytes that the large bodies of all requests, or their answers, hold
+// requestMemory limits the bytes that the large bodies of all requests, or their responses, take
 // together.
 //
-// Requests take room step by step, as their bytes arrive. Half-read ones could so wait for each
-// other's room for ever. Therefore one of them at a time, the one that is exempt, gets what it asks
-// for beyond the limit, and waits for nobody.
+// Requests reserve memory step by step, as their bytes arrive. Half-read ones could therefore wait
+// for each other forever. To prevent that, one request at a time is exempt: it can exceed the limit
+// and never waits.
 type requestMemory struct {
 	limit int64
 	wait  time.Duration
 
 	lock sync.Mutex
 	used int64
-	// exempt is the request that may go beyond the limit, nil if there is none.
+	// exempt is the request that can exceed the limit, nil for none.
 	exempt *reservation
-	// waiting counts the requests that wait for room.
+	// waiting counts the requests that wait for memory.
 	waiting int
-	// freed is closed when room is given back, and replaced.
+	// freed is closed when memory is released, and replaced.
 	freed chan struct{}
 }
 
-// reservation is what one request holds of the memory. Only one goroutine uses it.
+// reservation is the memory of one request. It is used by one goroutine.
 type reservation struct {
 	memory *requestMemory
 	held   int64
@@ -40,7 +40,7 @@ func newRequestMemory(limit int64, wait time.Duration) *requestMemory {
 	return &requestMemory{limit: limit, wait: wait, freed: make(chan struct{})}
 }
 
-// take takes n bytes, and waits for them at most as long as a request waits.
+// take reserves n bytes, and waits for them for a limited time.
 func (r *reservation) take(ctx context.Context, n int64) error {
 	m := r.memory
 	if freed := m.try(r, n); freed == nil {
@@ -69,8 +69,8 @@ func (m *requestMemory) count(n int) {
 	m.waiting += n
 }
 
-// try takes n bytes for the request and returns nil, or returns what is closed when it is worth
-// trying again.
+// try reserves n bytes and returns nil, or returns a channel that is closed when it is worth trying
+// again.
 func (m *requestMemory) try(r *reservation, n int64) (freed <-chan struct{}) {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -85,7 +85,7 @@ func (m *requestMemory) try(r *reservation, n int64) (freed <-chan struct{}) {
 	return nil
 }
 
-// add takes n bytes that are in use already, or gives -n bytes back.
+// add reserves n bytes that are in use already, or releases -n bytes.
 func (r *reservation) add(n int64) {
 	m := r.memory
 	m.lock.Lock()
@@ -97,7 +97,7 @@ func (r *reservation) add(n int64) {
 	}
 }
 
-// release gives everything back.
+// release releases all bytes.
 func (r *reservation) release() {
 	m := r.memory
 	m.lock.Lock()
@@ -113,7 +113,7 @@ func (r *reservation) release() {
 	m.wake()
 }
 
-// wake lets those that wait try again. The caller holds the lock.
+// wake wakes the waiting requests. The caller holds the lock.
 func (m *requestMemory) wake() {
 	if m.waiting == 0 {
 		return
@@ -122,7 +122,7 @@ func (m *requestMemory) wake() {
 	m.freed = make(chan struct{})
 }
 
-// usage returns how many bytes are held, and how many requests wait for more.
+// usage returns how many bytes are reserved, and how many requests wait.
 func (m *requestMemory) usage() (used int64, waiting int) {
 	m.lock.Lock()
 	defer m.lock.Unlock()

@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// tokenLife is how long a token makes a repeated request do nothing.
+	// tokenLife is how long a repeated request with a token does nothing.
 	tokenLife      = 10 * time.Minute
 	maxTokenLength = 36
 )
 
-// requestToken is the client's name for a transaction, which makes repeating it harmless.
+// requestToken is the ClientRequestToken of a transaction, which makes it idempotent.
 type requestToken struct {
 	text string
-	// sum reports whether a second request with the token is the same one.
+	// sum is a hash of the actions. It identifies repetitions of the request.
 	sum [sha256.Size]byte
 }
 
-// newToken makes the token of a request whose actions are JSON; nil if the client gave none.
+// newToken returns the token of a request, whose actions are JSON, or nil if it has none.
 func newToken(text *string, actions []byte) (*requestToken, error) {
 	if text == nil {
 		return nil, nil //nolint:nilnil // no token
 	}
-	// Clients write the members of objects in any order: encoding them again sorts them.
+	// Clients write the members of objects in any order. Encoding them again sorts them.
 	var value any
 	if err := json.Unmarshal(actions, &value); err != nil {
 		return nil, fmt.Errorf("reading the actions again: %w", err)
@@ -48,7 +48,7 @@ func (c *constraints) token(text *string, member string) {
 
 func (t *requestToken) key() []byte { return append([]byte{tokenSpace}, t.text...) }
 
-// storedToken is a token as it is kept.
+// storedToken is the stored form of a token.
 type storedToken struct {
 	Sum [sha256.Size]byte `json:"sum"`
 	At  int64             `json:"atMilliseconds"`
@@ -58,8 +58,8 @@ func (e *Engine) alive(s storedToken) bool {
 	return e.now().Before(time.UnixMilli(s.At).Add(tokenLife))
 }
 
-// tokenUsed reports whether the request was done before. A token of another request is an error.
-// The caller holds the token's lock.
+// tokenUsed reports whether the request was performed before. A token that was used for another
+// request is an error. The caller holds the token's lock.
 func (e *Engine) tokenUsed(t *requestToken) (bool, error) {
 	if t == nil {
 		return false, nil
@@ -91,7 +91,7 @@ func (e *Engine) keepToken(batch *storage.Batch, t *requestToken) error {
 	return nil
 }
 
-// sweepTokens forgets the tokens that are too old to matter.
+// sweepTokens deletes expired tokens.
 func (e *Engine) sweepTokens() error {
 	old, err := e.oldTokens()
 	if err != nil || len(old) == 0 {
@@ -101,7 +101,7 @@ func (e *Engine) sweepTokens() error {
 	batch := e.store.NewBatch()
 	for _, key := range old {
 		var stored storedToken
-		// The token may have been used anew since it was found.
+		// The token may have been used again since it was found.
 		_, err := e.store.Get(key, func(value []byte) error { return json.Unmarshal(value, &stored) })
 		if err != nil {
 			return joinClose(err, discarding{batch})

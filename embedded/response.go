@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// response is an answer before it is on the wire. Its body is valid until released.
+// response is an HTTP response that is not sent yet. Its body is valid until release.
 type response struct {
 	status      int
 	contentType string
@@ -22,17 +22,17 @@ type response struct {
 	summary     requestSummary
 }
 
-// requestSummary is what a Server tells of a request: in its log and its metrics.
+// requestSummary is what a Server logs and counts of a request.
 type requestSummary struct {
-	// operation is empty if there is none of the name.
+	// operation is empty if the request names no known operation.
 	operation string
-	// tables are the names of the tables of the request, if they were asked for.
+	// tables are the names of the request's tables, if the Server has a log.
 	tables []string
 	// code is the name of the error, empty if there is none.
 	code string
-	// received is how long the body was, unpacked.
+	// received is the length of the body, decompressed.
 	received int
-	// partly is set if the body did not arrive whole.
+	// partly is set if the body was not read to its end.
 	partly bool
 }
 
@@ -71,10 +71,10 @@ func fixedResponse(status int, kind, body string) *response {
 	return &response{status: status, contentType: kind, body: []byte(body), requestID: newRequestID()}
 }
 
-// newRequestID is 52 letters and digits, as DynamoDB's are.
+// newRequestID returns 52 letters and digits, like DynamoDB's request ids.
 func newRequestID() string { return rand.Text() + rand.Text() }
 
-// unreadResponse returns the answer to a request whose body could not be read.
+// unreadResponse returns the response to a request whose body can't be read.
 func unreadResponse(err error) *response {
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -87,7 +87,7 @@ func unreadResponse(err error) *response {
 	return errorResponse(serviceError("SerializationException", ""))
 }
 
-// maxKeptBuffer bounds what the pool keeps of a buffer that once held a large answer.
+// maxKeptBuffer is the capacity above which a buffer is not returned to the pool.
 const maxKeptBuffer = 1 << 20
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
@@ -101,7 +101,7 @@ func giveBuffer(buffer *[]byte) {
 	}
 }
 
-// separate appends the comma between elements before all but the first.
+// separate appends a comma unless the element is the first.
 func separate(dst []byte, index int) []byte {
 	if index > 0 {
 		dst = append(dst, ',')
@@ -109,7 +109,7 @@ func separate(dst []byte, index int) []byte {
 	return dst
 }
 
-// appendName begins the next member of the object that dst ends with.
+// appendName appends the name of the next member of the object that dst ends with.
 func appendName(dst []byte, name string) []byte {
 	if last := dst[len(dst)-1]; last != '{' {
 		dst = append(dst, ',')

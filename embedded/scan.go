@@ -149,8 +149,8 @@ func (in *scanInput) bindAll(e *Engine) (boundRead, error) {
 	return b, err
 }
 
-// segmentBounds returns the keys between which the entries of a segment are: those of an equal part
-// of the hashes.
+// segmentBounds returns the first storage key of a segment, and the one after the last. Segments
+// are equal ranges of hashes.
 func (s *schema) segmentBounds(i *index, segment, segments int64) (lower, upper []byte) {
 	prefix := s.entriesPrefix(i)
 	from := func(segment int64) []byte {

@@ -11,17 +11,17 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// selection is a SELECT on its way.
+// selection is the state of a SELECT.
 type selection struct {
 	statement *partiql.Bound
 	read      pageRead
-	// parts are what is read one after the other; there is one at least.
+	// parts are the key ranges to read, one after the other. There is at least one.
 	parts []partBounds
 }
 
 type partBounds struct{ lower, upper []byte }
 
-// newSelection finds out what a SELECT has to read.
+// newSelection returns the selection of a SELECT.
 func (t *table) newSelection(b *partiql.Bound, consistent bool) (*selection, error) {
 	i, err := t.selectIndex(b, consistent)
 	if err != nil {
@@ -55,7 +55,7 @@ func (t *table) newSelection(b *partiql.Bound, consistent bool) (*selection, err
 	return s, nil
 }
 
-// selectIndex finds the index that a SELECT reads, nil for the table.
+// selectIndex returns the index that a SELECT reads, nil for the table.
 func (t *table) selectIndex(b *partiql.Bound, consistent bool) (*index, error) {
 	if b.Index == "" {
 		return nil, nil //nolint:nilnil // no index means the table
@@ -69,8 +69,7 @@ func (t *table) selectIndex(b *partiql.Bound, consistent bool) (*index, error) {
 	return (&readInput{indexName: &b.Index}).target(t)
 }
 
-// checkProjected refuses conditions on attributes that the index does not hold, besides the key
-// that is read by.
+// checkProjected refuses conditions on attributes that the index does not hold.
 func (t *table) checkProjected(i *index, attributes []string) error {
 	var missing []string
 	for _, name := range attributes {
@@ -84,10 +83,10 @@ func (t *table) checkProjected(i *index, attributes []string) error {
 	return nil
 }
 
-// continuation is where a page of a SELECT ended: in which part, and behind which entry of it.
+// continuation is the position at which a page of a SELECT ended: a part, and an entry of it.
 // NextToken is its encoding.
 type continuation struct {
-	// Statement reports whether the token belongs to the statement.
+	// Statement is a hash of the statement that the token belongs to.
 	Statement []byte         `json:"s"`
 	Part      int            `json:"p"`
 	Last      attribute.Item `json:"k,omitempty"`
@@ -107,7 +106,7 @@ func (c continuation) token() (string, error) {
 	return base64.StdEncoding.EncodeToString(encoded), err
 }
 
-// resume reads a NextToken of the same statement.
+// resume decodes a NextToken, which must belong to the same statement.
 func (s *selection) resume(token string, in *statementInput) (continuation, error) {
 	var at continuation
 	encoded, err := base64.StdEncoding.DecodeString(token)
@@ -125,8 +124,8 @@ func (s *selection) resume(token string, in *statementInput) (continuation, erro
 	return at, nil
 }
 
-// run reads one page from the continuation on, at most limit items of it if that is not 0, and
-// returns where it ended, nil at the end.
+// run reads one page from the continuation, with at most limit items if limit is not 0. It returns
+// the end of the page, nil at the end of the SELECT.
 func (s *selection) run(from storage.Reader, at continuation, limit int, used *consumption, emit func(storedItem) error) (*continuation, error) {
 	budget := maxPage
 	for ; at.Part < len(s.parts); at.Part, at.Last = at.Part+1, nil {
@@ -155,8 +154,9 @@ func (s *selection) run(from storage.Reader, at continuation, limit int, used *c
 	return nil, nil //nolint:nilnil // the end
 }
 
-// singleRead checks that the SELECT names one item by its key, as those in batches and transactions
-// must, and returns how to read it.
+// singleRead checks that the SELECT names one item by its primary key, as is required in batches
+// and transactions. It returns a change without effect with the key, and the rest of the WHERE
+// clause.
 func (t *table) singleRead(b *partiql.Bound, where string) (*change, func(attribute.Item) bool, error) {
 	path, err := b.Selection(t.expressionSchema(nil))
 	if err != nil {

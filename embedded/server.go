@@ -10,40 +10,39 @@ import (
 	"time"
 )
 
-// Server serves an engine over HTTP. There is no authentication: whoever can reach the listener can
-// read and write everything, so let it listen on the loopback interface.
+// Server serves an engine over HTTP. There is no authentication: any client that can reach the
+// listener can read and write everything, so use a loopback address.
 //
-// What clients can make it hold is bounded: it has at most 2,048 connections, bodies that are
-// larger than 32 KiB take room in a memory of 128 MiB, and answers in another one. Who waits for
-// room for 5 seconds is answered ServiceUnavailable, which SDKs try again. The head of a request
-// has to arrive within 10 seconds and has at most 32 KiB; a body has to arrive, and an answer has
-// to be taken, within 20 seconds and one more for every 128 KiB.
+// Clients have bounded resources. There are at most 2,048 connections. Bodies that are larger than
+// 32 KiB share 128 MiB of memory, and responses another 128 MiB. A request that waits for memory
+// for 5 seconds fails with ServiceUnavailable, which SDKs retry. The headers of a request must
+// arrive within 10 seconds and have at most 32 KiB. A body must arrive, and a response must be
+// read, within 20 seconds plus one second for every 128 KiB.
 //
-// Besides the engine's protocol it answers GET /metrics, in the text format of Prometheus.
+// Besides the engine's protocol it serves GET /metrics, in the text format of Prometheus.
 //
-// The fields must not be changed once Serve was called.
+// The fields must not be changed after the call of Serve.
 type Server struct {
-	// Engine is what is served. It stays open when serving ends.
+	// Engine is the engine to serve. It stays open when serving ends.
 	Engine *Engine
-	// AllowedHosts are names, without port, that requests may have in their Host header, besides
-	// localhost and IP addresses. On a loopback address other names are refused, so that no page
-	// in a browser gets through by a name that it resolves to this machine (DNS rebinding); there
-	// the IP addresses have to be loopback addresses, too. On other addresses every name is
-	// answered, unless there are names here.
+	// AllowedHosts are names, without port, that are accepted in the Host header, besides localhost
+	// and IP addresses. On a loopback address other names, and addresses that are not loopback
+	// addresses, are refused, so that no page in a browser can reach the engine by a name that
+	// resolves to this machine (DNS rebinding). On other addresses every name is accepted if
+	// AllowedHosts is empty.
 	AllowedHosts []string
-	// AllowedOrigins are the origins, as http://localhost:3000, whose pages may talk to the engine
-	// from a browser. They are compared byte for byte. Requests of other pages are refused.
+	// AllowedOrigins are the origins, such as http://localhost:3000, whose pages may send requests
+	// from a browser. They are compared byte by byte. Requests of other pages are refused.
 	AllowedOrigins []string
-	// Log gets a record for each request: its operation, tables, status, error code, duration and
-	// the bytes of both bodies, and never a key, a value or a statement. Nil logs nothing.
+	// Log records each request: its operation, tables, status, error code, duration and the size of
+	// both bodies, and never a key, a value or a statement. Nil logs nothing.
 	Log *slog.Logger
 
-	// limits are the defaults, unless a test sets them.
+	// limits are set by tests. Defaults to defaultServerLimits.
 	limits *serverLimits
 }
 
-// Check returns what is wrong with AllowedHosts and AllowedOrigins, nil if nothing is. Serve checks
-// them, too.
+// Check returns an error if AllowedHosts or AllowedOrigins is invalid. Serve calls it, too.
 func (s *Server) Check() error {
 	for _, name := range s.AllowedHosts {
 		if err := checkHost(name); err != nil {
@@ -58,12 +57,12 @@ func (s *Server) Check() error {
 	return nil
 }
 
-// Serve serves the engine on the listener as a [Server] without further fields does.
+// Serve serves the engine on the listener, as a [Server] without other fields does.
 func (e *Engine) Serve(ctx context.Context, listener net.Listener) error {
 	return (&Server{Engine: e}).Serve(ctx, listener)
 }
 
-// serving is one Serve.
+// serving is the state of one call of Serve.
 type serving struct {
 	*Server
 
@@ -76,10 +75,10 @@ type serving struct {
 	metrics   *metrics
 }
 
-// Serve answers the requests that come in on the listener, which it closes, until ctx ends. Then
-// connections without a whole request are closed, requests that hang by a fault end, and those
-// under way have 10 seconds to finish. It returns nil if it ended because ctx did. It also ends
-// when the engine's storage fails, with an error that matches ErrStorageFailed.
+// Serve serves requests on the listener, and closes it, until ctx ends. Then it closes the
+// connections without a whole request, ends requests that hang by a fault, and waits up to 10
+// seconds for those in flight. It returns nil if ctx ended. It also ends when the engine's storage
+// fails, with an error that matches ErrStorageFailed.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	run, err := s.begin(listener)
 	if err != nil {
@@ -88,10 +87,10 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	serving, stop := context.WithCancel(ctx)
 	server := &http.Server{
 		Handler: run, ReadHeaderTimeout: run.limits.header, IdleTimeout: run.limits.idle, MaxHeaderBytes: maxHeader,
-		// Requests that hang by a fault end with serving; others are not stopped by it.
+		// Requests that hang by a fault end with this context. Other requests ignore it.
 		BaseContext: func(net.Listener) context.Context { return serving },
 		ConnContext: run.open.connected, ConnState: run.open.follow,
-		// What it says is about clients that misbehave, and has stack traces.
+		// Its messages are about misbehaving clients and contain stack traces.
 		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 	}
 	finished := make(chan struct{})
@@ -121,7 +120,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return fmt.Errorf("embedded: serving: %w", err)
 }
 
-// begin prepares for serving on a listener.
+// begin returns the state for serving on a listener.
 func (s *Server) begin(listener net.Listener) (*serving, error) {
 	if s.Engine == nil {
 		return nil, errors.New("embedded: the server has no engine")
@@ -146,7 +145,7 @@ func (s *Server) begin(listener net.Listener) (*serving, error) {
 	return run, nil
 }
 
-// ServeHTTP answers a request of a client that may be slow, hostile or a page in a browser.
+// ServeHTTP responds to a request of a client that may be slow, hostile or a page in a browser.
 func (s *serving) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	started := time.Now()
 	defer func() {
@@ -158,15 +157,15 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		}
 	}()
 	control := http.NewResponseController(w)
-	// They also hold for what is not read here: the server itself reads the rest of a short body,
-	// and says that a body may be sent. A connection without deadlines has none to set.
+	// The deadlines also apply to what the server itself reads and writes: the rest of a short
+	// body, and 100 Continue. A connection without deadlines returns an error.
 	_ = control.SetReadDeadline(started.Add(s.limits.patience(0)))
 	_ = control.SetWriteDeadline(started.Add(s.limits.patience(0)))
 	in := &incoming{
 		bodyMemory: reservation{memory: s.bodies}, responseMemory: reservation{memory: s.responses}, limits: &s.limits, control: control, started: started, named: s.Log != nil,
 	}
 	in.connection, _ = request.Context().Value(connectionKey{}).(*connection)
-	// The room is given back when the answer has left.
+	// The memory is released when the response has been sent.
 	defer in.bodyMemory.release()
 	defer in.responseMemory.release()
 	response, err := s.respond(w, request, in)
@@ -179,7 +178,7 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	defer response.release()
 	if response.summary.partly {
-		// The server reads what is left of a short body before it answers, but waits no longer.
+		// The server reads the rest of a short body before it responds, for a limited time.
 		w.Header().Set("Connection", "close")
 		_ = control.SetReadDeadline(time.Now().Add(time.Second))
 	}
@@ -193,7 +192,7 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	s.Engine.send(w, response)
 }
 
-// respond returns the answer to a request, nil if it was given already.
+// respond returns the response to a request, or nil if it has been sent.
 func (s *serving) respond(w http.ResponseWriter, request *http.Request, in *incoming) (*response, error) {
 	if !s.hosts.allow(request.Host) {
 		return refusedResponse(fmt.Errorf("the host %.200q is not allowed: allow it with --allow-host, in Go with Server.AllowedHosts", request.Host)), nil
@@ -210,7 +209,7 @@ func (s *serving) respond(w http.ResponseWriter, request *http.Request, in *inco
 	return s.Engine.respond(request, in)
 }
 
-// refusedResponse returns the answer to a request whose body is not even read.
+// refusedResponse returns the response to a request whose body is not read.
 func refusedResponse(cause error) *response {
 	response := errorResponse(&apiError{status: http.StatusForbidden, kind: serviceErrors + "AccessDeniedException", message: cause.Error()})
 	response.summary.partly = true

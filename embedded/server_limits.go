@@ -2,37 +2,37 @@ package embedded
 
 import "time"
 
-// serverLimits bound what clients can make a Server hold, and for how long.
+// serverLimits limit the resources that clients of a Server can use, and for how long.
 type serverLimits struct {
-	// connections is how many may be open at once. At the limit an idle one is closed for the next,
-	// and without an idle one the next waits.
+	// connections is how many can be open. At the limit the next connection closes an idle one, or
+	// waits if there is none.
 	connections int
-	// memory is how many bytes the large bodies of all requests may take together, and how many
-	// their answers: those whose bodies do not arrive so hold up nobody who reads. One request at a
-	// time may go beyond each, so that there is always one that gets done.
+	// memory is how many bytes the large bodies of all requests can take together, and how many
+	// their responses. The limits are separate, so that bodies that do not arrive don't delay
+	// reads. One request at a time may exceed each limit, so that there is always progress.
 	memory int64
-	// wait is how long a request waits for room in memory before it is answered that the server is
-	// busy.
+	// wait is how long a request waits for memory before it fails with ServiceUnavailable.
 	wait time.Duration
-	// header is how long the head of a request may take, idle how long a connection may be unused.
+	// header is how long the headers of a request can take, and idle how long a connection can be
+	// idle.
 	header, idle time.Duration
-	// transfer is how long a body may take to arrive, and an answer to be taken, plus a second for
-	// every bytesPerSecond of it.
+	// transfer is how long a body can take to arrive, and a response to be read, plus a second for
+	// every bytesPerSecond.
 	transfer       time.Duration
 	bytesPerSecond int
-	// drain is how long requests under way may take after Serve is told to end.
+	// drain is how long requests in flight can take when serving ends.
 	drain time.Duration
 }
 
-// smallBody is how many bytes of a request's body take no room in the server's memory, as most
-// requests are smaller. The limit of connections bounds them.
+// smallBody is how many bytes of a body need no reservation. Most requests are smaller. The limit
+// of connections bounds their memory.
 const smallBody = 32 << 10
 
-// maxHeader is how many bytes the head of a request may have.
+// maxHeader is the size limit of the headers of a request.
 const maxHeader = 32 << 10
 
-// defaultServerLimits returns what a Server has. Small bodies and heads take at most 64 MiB each,
-// if every connection sends them.
+// defaultServerLimits returns the limits of a Server. Small bodies and headers take at most 64 MiB
+// each, if every connection sends them.
 func defaultServerLimits() serverLimits {
 	return serverLimits{
 		connections: 2048, memory: 128 << 20, wait: 5 * time.Second, header: 10 * time.Second, idle: 5 * time.Minute,
@@ -40,7 +40,7 @@ func defaultServerLimits() serverLimits {
 	}
 }
 
-// patience returns how long the transfer of so many bytes may take.
+// patience returns how long the transfer of so many bytes can take.
 func (l *serverLimits) patience(bytes int) time.Duration {
 	return l.transfer + time.Duration(bytes)*time.Second/time.Duration(l.bytesPerSecond)
 }

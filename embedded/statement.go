@@ -8,10 +8,10 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/partiql"
 )
 
-// keptStatements is how many PartiQL statements are remembered parsed.
+// keptStatements is how many parsed PartiQL statements are cached.
 const keptStatements = 1000
 
-// statementInput is a PartiQL statement in a request.
+// statementInput are the parameters of one PartiQL statement.
 type statementInput struct {
 	text       *string
 	parameters valuesParameter
@@ -19,7 +19,7 @@ type statementInput struct {
 	onFailure  *string
 }
 
-// read reads a member of the statement; false if it is none.
+// read reads a member of the statement, and reports whether it is one.
 func (in *statementInput) read(name string, r *decoder) bool {
 	switch name {
 	case "Statement":
@@ -76,7 +76,7 @@ func (c *constraints) statements(statements []*statementInput, member string, mo
 	}
 }
 
-// prepare parses the statement, or remembers it, and gives it its parameters.
+// prepare returns the parsed statement, from the cache if possible, with its parameters.
 func (e *Engine) prepare(in *statementInput) (*partiql.Bound, error) {
 	parsed, err := e.statements.Get(*in.text)
 	if err != nil {
@@ -89,7 +89,7 @@ func (e *Engine) prepare(in *statementInput) (*partiql.Bound, error) {
 	return parsed.Bind(values)
 }
 
-// reads reports whether the statement changes nothing.
+// reads reports whether the statement is a SELECT.
 func reads(b *partiql.Bound) bool { return b.Verb == partiql.Select }
 
 // statementChange returns the change that a statement other than SELECT makes.
@@ -136,7 +136,7 @@ func verbName(verb partiql.Verb) string {
 	}[verb]
 }
 
-// returned returns what a RETURNING asks for, nil for nothing.
+// returned returns the attributes that RETURNING asks for, nil for none.
 func returned(b *partiql.Bound, done outcome) attribute.Item {
 	which := ""
 	switch b.Returning {
@@ -153,8 +153,7 @@ func returned(b *partiql.Bound, done outcome) attribute.Item {
 	return done.shown(which, b.Change)
 }
 
-// statementTarget has a target for each statement; the empty one for a statement that makes no
-// sense.
+// statementTarget returns a fault target for each statement, empty for an invalid one.
 func (e *Engine) statementTarget(statements []*statementInput) []target {
 	targets := make([]target, len(statements))
 	for n, in := range statements {
@@ -178,7 +177,7 @@ func (e *Engine) statementTarget(statements []*statementInput) []target {
 	return targets
 }
 
-// addKeyOf adds what the WHERE of a statement tells: the key, if it is one.
+// addKeyOf adds the index and the key of the WHERE clause to the target, if it names a single key.
 func (e *Engine) addKeyOf(t *target, b *partiql.Bound) {
 	s := e.schemaOf(t.table)
 	if s == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// A stored entry is the item's size as DynamoDB accounts it, as a uvarint, and then the item in its
-// binary form. So the cost of overwriting an item is known without decoding it.
+// An item is stored as its size in DynamoDB's units, as a uvarint, followed by its binary form. The
+// size of a stored item is known without decoding it.
 
 var errStoredItem = errors.New("a stored item is damaged")
 
@@ -19,7 +19,7 @@ func appendStoredItem(dst []byte, item attribute.Item, size int) []byte {
 	return attribute.AppendBinaryItem(dst, item)
 }
 
-// splitStoredItem takes the size off the front of a stored entry.
+// splitStoredItem returns the size and the binary form of a stored item.
 func splitStoredItem(stored []byte) (size int, encoded []byte, err error) {
 	n, width := binary.Uvarint(stored)
 	if width <= 0 || n > maxItem {
@@ -40,8 +40,8 @@ func decodeStoredItem(stored []byte) (attribute.Item, int, error) {
 	return item, size, nil
 }
 
-// appendItemAt appends what is asked for of the item of a storage key, after the prefix, which the
-// caller needs only if there is an item. It returns the item's size, and whether there is one.
+// appendItemAt appends the prefix and the projection of the item at a storage key, or nothing if
+// there is no item. It returns the item's size, and whether there is an item.
 func appendItemAt(
 	dst []byte, prefix string, from storage.Reader, key []byte, project projector,
 ) (appended []byte, size int, exists bool, err error) {
@@ -57,7 +57,7 @@ func appendItemAt(
 	return dst, size, exists, err
 }
 
-// sizedItem is an item as it was read; the zero found is no item.
+// sizedItem is an item and its size. The item is nil if there is none.
 type sizedItem struct {
 	item attribute.Item
 	size int
@@ -74,7 +74,7 @@ func loadItem(from storage.Reader, key []byte) (sizedItem, error) {
 	return f, err
 }
 
-// projection returns the part of an item that the index holds.
+// projection returns the attributes of an item that the index holds.
 func (s *schema) projection(i *index, item attribute.Item) attribute.Item {
 	if i.Projection == projectAll {
 		return item
@@ -90,9 +90,9 @@ func (s *schema) projection(i *index, item attribute.Item) attribute.Item {
 	return part
 }
 
-// indexes reports whether the item has an entry in the index: it has all its key attributes, of
-// their types, and such as a key can have. Items written before there was the index may have
-// others, which keep them out of it.
+// indexes reports whether the item has an entry in the index: it has all key attributes of the
+// index, with valid types and values. An item that was written before the index was created can
+// have invalid ones, and is left out of the index.
 func (s *schema) indexes(i *index, item attribute.Item) bool {
 	if item == nil {
 		return false

@@ -13,12 +13,12 @@ import (
 const (
 	// sweepStep is how many expired items are deleted in one commit.
 	sweepStep = 25
-	// longExpired is how old a time to live may be at most; items that expired earlier stay, as in
-	// DynamoDB, where they are taken for mistakes.
+	// longExpired is how long ago an item can have expired to be deleted. DynamoDB takes older
+	// times for mistakes.
 	longExpired = 5 * 365 * 24 * time.Hour
 )
 
-// startSweeper starts the goroutine that deletes expired items, unless it runs already.
+// startSweeper starts the goroutine that deletes expired items, unless it is running.
 func (e *Engine) startSweeper() {
 	if e.options.sweep <= 0 {
 		return
@@ -43,9 +43,9 @@ func (e *Engine) startSweeper() {
 	})
 }
 
-// SweepExpired deletes the items that have expired by the engine's clock, as the engine does on its
-// own from time to time, and returns how many. Deleting them consumes no capacity. Items that have
-// expired but are not deleted yet can be read, as in DynamoDB.
+// SweepExpired deletes the items that have expired by the engine's clock, and returns their number.
+// The engine also deletes them in the background. Deleting them consumes no capacity. Expired items
+// can be read until they are deleted, as in DynamoDB.
 func (e *Engine) SweepExpired() (int, error) {
 	if err := e.enter(); err != nil {
 		return 0, err
@@ -58,7 +58,7 @@ func (e *Engine) SweepExpired() (int, error) {
 	return n, nil
 }
 
-// sweep deletes expired items. The engine must not be closed meanwhile.
+// sweep deletes expired items and tokens. The engine must not be closed meanwhile.
 func (e *Engine) sweep() (int, error) {
 	e.tablesLock.RLock()
 	tables := make([]*table, 0, len(e.tables))
@@ -98,7 +98,7 @@ func (e *Engine) sweepTable(t *table) (int, error) {
 	}
 }
 
-// sweepSome deletes the next few expired items with keys above after, and returns where to go on,
+// sweepSome deletes the next expired items with keys after the given one, and returns the last key,
 // nil at the end.
 func (e *Engine) sweepSome(t *table, after []byte) (int, []byte, error) {
 	t.lock.RLock()
@@ -113,7 +113,7 @@ func (e *Engine) sweepSome(t *table, after []byte) (int, []byte, error) {
 	n := 0
 	for _, key := range keys {
 		ch := newChange(t, key)
-		// The item may have been written anew since it was found.
+		// The item may have been written again since it was found.
 		ch.condition = e.isExpired(t)
 		ch.uncharged = true
 		ch.apply = removeItem
@@ -158,7 +158,7 @@ func (e *Engine) expired(t *table, after []byte) (keys []attribute.Item, next []
 	return keys, next, joinClose(err, it)
 }
 
-// isExpired tells by the clock at the time of the call whether an item has expired.
+// isExpired returns a function that reports whether an item has expired now.
 func (e *Engine) isExpired(t *table) func(attribute.Item) bool {
 	now := e.now().Unix()
 	return func(item attribute.Item) bool {

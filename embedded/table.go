@@ -25,9 +25,9 @@ const (
 	projectInclude = "INCLUDE"
 )
 
-// table is a table of the engine. Whoever uses the schema or writes items holds lock shared, to the
-// end of the commit; the schema changes, and the table is dropped, with lock held exclusively and
-// schema replaced.
+// table is a table of the engine. Users of the schema and writers of items hold lock shared, until
+// their commit. Changing the schema and dropping the table require the lock exclusively. A changed
+// schema replaces the old one.
 type table struct {
 	lock sync.RWMutex
 	*schema
@@ -35,13 +35,12 @@ type table struct {
 	dropped bool
 	units   *unitCounter
 	limits  *limits
-	// items and bytes are the table's size as far as it is known: they are saved at Close, so a
-	// crash leaves them a little off, as DynamoDB's own, brought up to date every six hours, are.
+	// items and bytes are the size of the table. They are stored by Close, so they are a little off
+	// after a crash. DynamoDB updates its own every six hours.
 	items, bytes atomic.Int64
 }
 
-// schema is all that is stored of a table besides its items. It does not change: whoever changes
-// the table makes a new one.
+// schema is what is stored of a table besides its items. It is immutable.
 type schema struct {
 	ID         uint32                    `json:"id"`
 	Name       string                    `json:"name"`
@@ -58,14 +57,15 @@ type schema struct {
 	Protected  bool                      `json:"protected,omitempty"`
 	Class      string                    `json:"class,omitempty"`
 	Tags       map[string]string         `json:"tags,omitempty"`
-	// TimeToLive is the attribute with the second at which an item expires, empty if items don't.
+	// TimeToLive is the attribute with the time at which an item expires, empty if items don't
+	// expire.
 	TimeToLive string   `json:"timeToLive,omitempty"`
 	Settings   settings `json:"settings,omitzero"`
 	Items      int64    `json:"items"`
 	Bytes      int64    `json:"bytes"`
 }
 
-// keySchema names the attributes of a key; Range is empty if there is none.
+// keySchema has the attributes of a key. Range is empty if there is none.
 type keySchema struct {
 	Hash  string `json:"hash"`
 	Range string `json:"range,omitempty"`
@@ -123,9 +123,9 @@ func (s *schema) projected(i *index, name string) bool {
 	return slices.Contains(i.Include, name)
 }
 
-// The keys of the storage: one letter for what is kept, then for schemas the table's name, for
-// items the number of the table and of the index (0 is the table itself) and then what keys.go
-// describes.
+// The storage keys begin with a letter for their kind. It is followed for schemas by the name of
+// the table, and for items by the id of the table, the id of the index (0 for the table itself),
+// and what keys.go describes.
 const (
 	schemaSpace = 's'
 	itemSpace   = 'i'
@@ -142,7 +142,7 @@ func (s *schema) entriesPrefix(i *index) []byte {
 	return itemPrefix(nil, s.ID, i.ID)
 }
 
-// itemPrefix returns how the keys of all entries of a table or index begin.
+// itemPrefix appends the prefix of the storage keys of a table or index.
 func itemPrefix(dst []byte, table uint32, index uint16) []byte {
 	dst = append(dst, itemSpace)
 	dst = binary.BigEndian.AppendUint32(dst, table)

@@ -197,7 +197,7 @@ func (c *constraints) indexes(indexes []indexParameter, member string) {
 	}
 }
 
-// definitions are the attributes that a request defines, in its order.
+// definitions are the attribute definitions of a request, in its order.
 type definitions struct {
 	names []string
 	kinds map[string]attribute.Kind
@@ -254,7 +254,7 @@ func (d definitions) key(parameters []keyParameter) (keySchema, error) {
 	return keySchema{Hash: names[0]}, nil
 }
 
-// index checks what an index is to be.
+// index checks the parameters of an index against the definitions, and returns it.
 func (d definitions) index(p indexParameter) (*index, error) {
 	key, err := d.key(p.key)
 	if err != nil {
@@ -279,7 +279,7 @@ func (d definitions) index(p indexParameter) (*index, error) {
 	}, nil
 }
 
-// used checks that all attributes defined are of some key.
+// used checks that every attribute definition is used by a key.
 func (d definitions) used(s *schema) error {
 	names := s.Key.names()
 	for _, i := range s.Indexes {

@@ -1,21 +1,21 @@
 package embedded
 
-// Settings of a table that the engine keeps and shows, without any effect: encryption is that of
+// The engine stores and returns some settings of tables that have no effect: encryption is left to
 // the disk, and requests on demand have no limit.
 
-// settings are those of a table.
+// settings are the settings of a table.
 type settings struct {
-	// KeyARN is the key that encrypts the table, empty for the one of the service.
+	// KeyARN is the key that encrypts the table, empty for the key of the service.
 	KeyARN string `json:"keyARN,omitempty"`
-	// OnDemandRead and OnDemandWrite are how many request units a table on demand may use in a
-	// second; nil is no limit.
+	// OnDemandRead and OnDemandWrite are the limits of request units per second of an on-demand
+	// table. Nil is no limit.
 	OnDemandRead  *int64 `json:"onDemandRead,omitempty"`
 	OnDemandWrite *int64 `json:"onDemandWrite,omitempty"`
 }
 
 const managedKeyARN = "arn:aws:kms:us-east-1:000000000000:key/alias/aws/dynamodb"
 
-// settingsParameter are the settings in a request; what is not given stays as it is.
+// settingsParameter are the settings in a request. Those that are not given do not change.
 type settingsParameter struct {
 	encrypted     *bool
 	key           *string
@@ -25,7 +25,7 @@ type settingsParameter struct {
 	streamChooses *string
 }
 
-// readMember reads a member of the request; false if it is none of the settings.
+// readMember reads a member of the request, and reports whether it is a setting.
 func (p *settingsParameter) readMember(name string, r *decoder) bool {
 	switch name {
 	case "SSESpecification":
@@ -67,11 +67,10 @@ func (p *settingsParameter) readMember(name string, r *decoder) bool {
 	return true
 }
 
-// given reports whether there is a setting to be kept.
+// given reports whether the request has a setting that is stored.
 func (p *settingsParameter) given() bool { return p.encrypted != nil || p.onDemand }
 
-// apply changes the settings. Streams are not part of the engine, but what is asked of them must
-// make sense.
+// apply changes the settings. StreamSpecification is checked, and has no effect.
 func (p *settingsParameter) apply(s *settings) error {
 	if !or(p.streams, true) && p.streamChooses != nil {
 		return invalid(invalidParameters + "StreamViewType can only be specified when StreamEnabled is true")

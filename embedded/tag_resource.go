@@ -57,7 +57,7 @@ func (in *tagInput) read(name string, r *decoder) {
 	}
 }
 
-// exclusiveTagged holds the table of the ARN exclusively.
+// exclusiveTagged looks up the table of the ARN and acquires its lock exclusively.
 func (e *Engine) exclusiveTagged(arn string) (*table, error) {
 	name, err := taggedName(arn)
 	if err != nil {

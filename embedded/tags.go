@@ -53,7 +53,7 @@ func (c *constraints) tags(tags []tagParameter) {
 	}
 }
 
-// mergeTags makes a new set of tags out of those there are and those to add.
+// mergeTags returns the tags of a table after some were added.
 func mergeTags(present map[string]string, added []tagParameter) (map[string]string, error) {
 	merged := maps.Clone(present)
 	if merged == nil {

@@ -10,56 +10,55 @@ import (
 )
 
 const (
-	// keyReadRate and keyWriteRate are what one partition key allows, in units a second. It can
-	// save up one second's.
+	// keyReadRate and keyWriteRate are the units per second of one partition key. It can accumulate
+	// those of one second.
 	keyReadRate  = 3000
 	keyWriteRate = 1000
 	keyBurst     = 1
-	// tableBurst is how many seconds' units a provisioned table or index can save up.
+	// tableBurst is for how many seconds a provisioned table or index accumulates unused units.
 	tableBurst = 300
-	// partitionBytes is how long the part of a storage key is that all entries of a partition key
-	// share: the prefix of the table or index and the hash.
+	// partitionBytes is the length of the prefix of a storage key that all entries of a partition
+	// key share: the prefix of the table or index and the hash.
 	prefixBytes    = 1 + 4 + 2
 	partitionBytes = prefixBytes + bucketBytes
-	// keptKeys is how many partition keys of a table are followed before those that are not in use
-	// are forgotten.
+	// keptKeys is how many partition keys of a table are tracked before unused ones are dropped.
 	keptKeys = 10_000
 )
 
-// WithThroughput makes the engine throttle as DynamoDB does. A partition key of a table or of a
-// global secondary index allows 1,000 write and 3,000 read units a second, and up to as many more
-// that were left unused before. A provisioned table or index allows its provisioned units a second,
-// and up to 300 seconds' of unused ones more; a new one has saved up one second's. A request is let
-// through if there are units left, however many it then takes, so that the next ones may have to
-// wait for longer. On-demand tables have no limit of their own.
+// WithThroughput makes the engine throttle requests as DynamoDB does. A partition key of a table or
+// global secondary index has 1,000 write units and 3,000 read units per second, and accumulates the
+// unused units of one second. A provisioned table or index has its provisioned units per second,
+// and accumulates those of 300 seconds. A new one starts with those of one second. A request is
+// accepted if there are units left, even if it consumes more than there are: the next requests then
+// wait longer. On-demand tables have no limit of their own.
 //
-// A throttled request gets ProvisionedThroughputExceededException, or ThrottlingException if the
-// table is on-demand; of a batch, the items that are throttled are left unprocessed, or their
-// statements fail; a transaction is cancelled.
+// A throttled request fails with ProvisionedThroughputExceededException, or with
+// ThrottlingException if the table is on-demand. In a batch, throttled items are unprocessed, or
+// their statements fail. A transaction is canceled.
 func WithThroughput() Option {
 	return func(o *options) { o.throughput = true }
 }
 
-// limits is what is left of a table's throughput. A nil limits allows everything.
+// limits are the units that a table has left. A nil limits has no limit.
 type limits struct {
 	now func() time.Time
 
 	lock sync.Mutex
-	// rates has the table and its indexes, by the index's number, 0 for the table.
+	// rates has the units of the table and its indexes, by the id of the index, 0 for the table.
 	rates map[uint16]*buckets
-	// keys has the partition keys.
+	// keys has the units of the partition keys.
 	keys map[partition]*buckets
 }
 
-// partition names a partition key: the index, 0 for the table, and the hash of the key, which few
-// others share.
+// partition identifies a partition key: the index, 0 for the table, and the hash of the key, which
+// few keys share.
 type partition struct {
 	index  uint16
 	bucket uint32
 }
 
-// buckets is what is left to read and to write, in units, as it was at a time. Less than nothing is
-// left after a request that took more than there was.
+// buckets are the units left to read and to write at a time. They are negative after a request that
+// consumed more than there were.
 type buckets struct {
 	read, write float64
 	at          time.Time
@@ -72,8 +71,7 @@ func (o *options) limits() *limits {
 	return &limits{now: o.clock, rates: map[uint16]*buckets{}, keys: map[partition]*buckets{}}
 }
 
-// demand is what a request wants of one partition key. Without a key it wants it of the table or
-// index as a whole.
+// demand is what a request consumes of one partition key, or of the table or index if key is nil.
 type demand struct {
 	// index is nil for the table.
 	index *index
@@ -83,7 +81,7 @@ type demand struct {
 	read, write int
 }
 
-// refill adds what has come in since the last time, up to burst seconds' worth.
+// refill adds the units since the last call, up to those of burst seconds.
 func (b *buckets) refill(now time.Time, read, write, burst float64) {
 	seconds := math.Max(0, now.Sub(b.at).Seconds())
 	b.read = math.Min(b.read+seconds*read, math.Max(1, read*burst))
@@ -100,8 +98,8 @@ func (b *buckets) take(d demand) {
 	b.write -= float64(d.write) / 2
 }
 
-// take takes the demands out of what is left, all or, with an error, none. The caller holds the
-// table shared.
+// take consumes the demands, or none of them and returns an error. The caller holds the table's
+// lock.
 func (t *table) take(demands ...demand) error {
 	if t.limits == nil {
 		return nil
@@ -137,8 +135,8 @@ func (s *schema) throttled() error {
 	return dynamoError("ThrottlingException", onDemandExceeded)
 }
 
-// provisioned returns what is left of the table or the index; nil if that is not limited. Local
-// indexes share the table's.
+// provisioned returns the units of the table or index, nil if it is not limited. Local indexes use
+// those of the table.
 func (t *table) provisioned(i *index, now time.Time) *buckets {
 	if t.Billing != billingProvisioned {
 		return nil
@@ -156,8 +154,8 @@ func (t *table) provisioned(i *index, now time.Time) *buckets {
 	return b
 }
 
-// partition returns what is left of the demand's partition key, nil if it has none. A local index
-// shares the table's keys.
+// partition returns the units of the demand's partition key, nil if it has none. Local indexes use
+// those of the table.
 func (l *limits) partition(d demand, now time.Time) *buckets {
 	if d.key == nil {
 		return nil
@@ -176,7 +174,7 @@ func (l *limits) partition(d demand, now time.Time) *buckets {
 	return b
 }
 
-// forget drops the keys that have all their units again, if there are many keys.
+// forget drops the keys that have all their units, if there are many keys.
 func (l *limits) forget(now time.Time) {
 	if len(l.keys) < keptKeys {
 		return
@@ -189,8 +187,8 @@ func (l *limits) forget(now time.Time) {
 	}
 }
 
-// takeRead takes half units for a read: of the partition key if key is the storage key of an entry
-// with it, and of the table or index as a whole if key is nil.
+// takeRead consumes half units for a read: of the partition key if key is the storage key of an
+// entry with it, and of the table or index if key is nil.
 func (t *table) takeRead(i *index, key []byte, units int) error {
 	if t.limits == nil {
 		return nil
@@ -198,8 +196,8 @@ func (t *table) takeRead(i *index, key []byte, units int) error {
 	return t.take(demand{index: i, key: key, read: units})
 }
 
-// takeRead takes what the page has read. Only a read within one partition key has bounds that are
-// longer than those of the key's hash.
+// takeRead consumes what the page has read. Only a read within one partition key has bounds that
+// are longer than a prefix with the hash.
 func (p *pageRead) takeRead(units int) error {
 	if len(p.lower) <= partitionBytes {
 		return p.table.takeRead(p.index, nil, units)
@@ -207,8 +205,8 @@ func (p *pageRead) takeRead(units int) error {
 	return p.table.takeRead(p.index, p.lower, units)
 }
 
-// takeChange takes what a change of an item and its indexes consumes. It is called with the item's
-// lock held, before anything of the change is staged.
+// takeChange consumes what a change of an item and its indexes costs. It is called with the item's
+// lock held, before the change is staged.
 func (e *Engine) takeChange(ch *change, used *consumption) error {
 	if ch.table.limits == nil || ch.uncharged {
 		return nil
@@ -232,7 +230,7 @@ func (e *Engine) takeChange(ch *change, used *consumption) error {
 	return ch.table.take(demands...)
 }
 
-// indexDemands returns what bringing the index in line with a change consumes.
+// indexDemands returns what a change costs in one index.
 func (s *schema) indexDemands(i *index, old, changed attribute.Item, factor int) []demand {
 	var demands []demand
 	entry := func(item attribute.Item) (key []byte, part attribute.Item) {

@@ -165,7 +165,7 @@ func (in *transactGetItemsInput) check() error {
 	return nil
 }
 
-// readTogether reads items from one state of the store; nil where there is none.
+// readTogether returns the items from one state of the store, nil for items that do not exist.
 func (e *Engine) readTogether(c *call, reads []*change, used []consumption) ([]attribute.Item, error) {
 	c.reads = true
 	snapshot := e.store.Snapshot()

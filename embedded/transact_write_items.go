@@ -74,7 +74,7 @@ func (e *Engine) transactWriteItems(c *call) error {
 			if err = reasons.note(i, err); err != nil {
 				return err
 			}
-			// The actions behind the first invalid one are not looked at.
+			// The actions after the first invalid one are not checked.
 			return reasons.err()
 		}
 	}
@@ -101,7 +101,7 @@ func (e *Engine) transactWriteItemsTargets(c *call) []target {
 type writeAction struct {
 	writeInput
 
-	// kind is Put, Update, Delete or ConditionCheck; kinds is how many of them were given.
+	// kind is Put, Update, Delete or ConditionCheck. kinds is how many of them are given.
 	kind   string
 	kinds  int
 	item   itemParameter
@@ -210,7 +210,7 @@ func (a *writeAction) check() error {
 	return a.allowed(expressions)
 }
 
-// checkItem checks the item or its key, which comes after the expressions.
+// checkItem checks the values of the item or its key.
 func (a *writeAction) checkItem() error {
 	switch {
 	case a.item.invalid != nil:
@@ -221,17 +221,16 @@ func (a *writeAction) checkItem() error {
 	return nil
 }
 
-// size returns what the action adds to the size of the request.
+// size returns the size of the action in the limit of the request.
 func (a *writeAction) size() int { return a.item.item.Size() + a.values.item.Size() }
 
-// boundAction is an action with its expressions ready.
+// boundAction is an action with its placeholders resolved.
 type boundAction struct {
 	condition func(attribute.Item) bool
 	update    *expression.BoundUpdate
 }
 
-// prepare checks the action and makes its expressions ready. Of several actions, the first that is
-// wrong is told of.
+// prepare checks the action and resolves its placeholders.
 func (a *writeAction) prepare(e *Engine) (boundAction, error) {
 	if err := a.check(); err != nil {
 		return boundAction{}, err
@@ -262,7 +261,7 @@ func (a *writeAction) bindAll(e *Engine) (boundAction, error) {
 	return b, parameters.Unused()
 }
 
-// change returns what the action does to its item.
+// change returns the change of the item.
 func (a *writeAction) change(t *table, bound boundAction) (*change, error) {
 	var ch *change
 	var err error

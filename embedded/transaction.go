@@ -12,8 +12,8 @@ import (
 
 const (
 	maxActions = 100
-	// maxTransaction is how many bytes a transaction may have: the items read, or the items, keys
-	// and values of the request to write.
+	// maxTransaction is the size limit in bytes of the items that a transaction reads, and of the
+	// items, keys and values of one that writes.
 	maxTransaction = 4 << 20
 
 	repeatedItem    = "Transaction request cannot include multiple operations on one item"
@@ -24,7 +24,7 @@ const (
 	codeNone = "None"
 )
 
-// actions checks the number of the actions of a transaction.
+// actions checks the number of actions of a transaction.
 func (c *constraints) actions(given bool, n int, member string) {
 	c.required(given, member)
 	if given {
@@ -47,7 +47,8 @@ func distinct(changes []*change) error {
 	return nil
 }
 
-// outcomes of a transaction under way: why each action cannot be done, None where it can.
+// cancellationReasons has a reason for each action of a transaction, with the code None for those
+// that did not fail.
 type cancellationReasons []cancellationReason
 
 func newReasons(n int) cancellationReasons {
@@ -58,7 +59,7 @@ func newReasons(n int) cancellationReasons {
 	return r
 }
 
-// note keeps why action i cannot be done. Errors that are not about the action end the transaction.
+// note sets the reason of action i. It returns the error if it can't be the reason of an action.
 func (r cancellationReasons) note(i int, err error) error {
 	api := asAPIError(err)
 	switch api.name() {
@@ -78,7 +79,7 @@ func (r cancellationReasons) note(i int, err error) error {
 	return nil
 }
 
-// err returns the cancellation, nil if every action can be done.
+// err returns the error that cancels the transaction, nil if no action failed.
 func (r cancellationReasons) err() error {
 	cancelled := false
 	codes := make([]string, len(r))
@@ -95,8 +96,8 @@ func (r cancellationReasons) err() error {
 	return err
 }
 
-// transact makes all the changes, or none and returns the error that cancels the transaction. A
-// repeated request makes no changes and reads the items. It returns what was consumed.
+// transact makes all changes, or returns the error that cancels the transaction. A repeated request
+// makes no changes and reads the items. It returns what was consumed.
 func (e *Engine) transact(
 	changes []*change, reasons cancellationReasons, tables map[string]*table, token *requestToken,
 ) ([]consumption, error) {
@@ -111,9 +112,9 @@ func (e *Engine) transact(
 	return used, nil
 }
 
-// commitTransaction makes all the changes or, if one of them cannot be done, none. Actions that
-// have a reason already have no change. The token, if there is one, is kept with the changes; if it
-// was used before, nothing is changed and repeated is true.
+// commitTransaction makes all changes, or none if one of them fails. Actions that have failed
+// already have no change. The token, if there is one, is stored with the changes. If it was used
+// before, repeated is true and nothing is changed.
 func (e *Engine) commitTransaction(
 	changes []*change, reasons cancellationReasons, used []consumption, token *requestToken,
 ) (repeated bool, err error) {
@@ -175,8 +176,8 @@ func (e *Engine) stageAll(batch *storage.Batch, changes []*change, reasons cance
 	return done, nil
 }
 
-// doubledConsumption returns the empty consumption of a transaction, a table each, in the order of
-// their names.
+// doubledConsumption returns the consumption of a transaction, initially zero, for each table in
+// the order of their names.
 func doubledConsumption(tables map[string]*table) []consumption {
 	var used []consumption
 	for _, name := range slices.Sorted(maps.Keys(tables)) {

@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// transcoder writes items of the storage's binary form (attribute.AppendBinaryItem) as the wire's
-// JSON, without making the items in between, which is what most of the work of a Query would be.
+// transcoder encodes items as JSON from their binary form (attribute.AppendBinaryItem). It does not
+// decode them first, which would be most of the work of a Query.
 type transcoder struct {
 	src []byte
 	dst []byte
@@ -30,7 +30,7 @@ func (t *transcoder) fail() {
 	t.src = nil
 }
 
-// count reads a length or a number of members; each takes a byte at least.
+// count reads a length or a number of members. Each takes at least one byte.
 func (t *transcoder) count() int {
 	n, width := binary.Uvarint(t.src)
 	if width <= 0 || n > uint64(len(t.src)-width) {
@@ -58,7 +58,7 @@ func (t *transcoder) byte() byte {
 	return b
 }
 
-// text appends a string; only what JSON escapes makes it take the slow way.
+// text appends a string. Strings that need escapes are slower.
 func (t *transcoder) text(text []byte) {
 	for _, c := range text {
 		if c < ' ' || c == '"' || c == '\\' {
@@ -121,7 +121,7 @@ func (t *transcoder) value(depth int) {
 	t.dst = append(t.dst, '}')
 }
 
-// members appends what is in a list or set.
+// members appends the members of a list or set.
 func (t *transcoder) members(kind attribute.Kind, depth int) {
 	t.dst = append(t.dst, '[')
 	for i := range t.count() {

@@ -9,14 +9,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Region is the AWS region that the engine says it is in.
+// Region is the AWS region of the engine.
 const Region = "us-east-1"
 
-// endpoint is the base of the requests that go through Transport, which looks at no host.
+// endpoint is the base URL of requests through Transport, which ignores the host.
 const endpoint = "http://dynamodb.embedded.invalid"
 
-// AWSConfig returns a configuration for the AWS SDK whose clients reach this engine within the
-// process, without sockets. Its credentials are made up.
+// AWSConfig returns a configuration for the AWS SDK whose clients use this engine within the
+// process, without sockets. Its credentials are not real.
 func (e *Engine) AWSConfig() aws.Config {
 	credentials := aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
 		return aws.Credentials{AccessKeyID: "embedded", SecretAccessKey: "embedded", Source: "embedded"}, ctx.Err()
@@ -29,16 +29,16 @@ func (e *Engine) AWSConfig() aws.Config {
 	}
 }
 
-// Transport returns an http.RoundTripper that gives every request to this engine within the
+// Transport returns an http.RoundTripper that sends every request to this engine within the
 // process, whatever its host.
 func (e *Engine) Transport() http.RoundTripper { return transport{engine: e} }
 
 type transport struct{ engine *Engine }
 
-// Do is RoundTrip, for the SDK, which needs no more of a client.
+// Do implements the HTTPClient of the SDK.
 func (t transport) Do(request *http.Request) (*http.Response, error) { return t.RoundTrip(request) }
 
-// RoundTrip answers the request on the caller's goroutine.
+// RoundTrip performs the request on the caller's goroutine.
 func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err := request.Context().Err(); err != nil {
 		return nil, closeBody(request, err)
@@ -73,13 +73,13 @@ func closeBody(request *http.Request, err error) error {
 	return err
 }
 
-// responseBody gives the reply's buffer back when it is closed, after which it reads as empty.
+// responseBody releases the response when it is closed. It is empty afterwards.
 type responseBody struct {
 	rest     []byte
 	response *response
 }
 
-// Read reads the next bytes of the answer.
+// Read reads the next bytes of the response.
 func (b *responseBody) Read(dst []byte) (int, error) {
 	if len(b.rest) == 0 {
 		return 0, io.EOF
@@ -89,7 +89,7 @@ func (b *responseBody) Read(dst []byte) (int, error) {
 	return n, nil
 }
 
-// Close ends the reading.
+// Close releases the response.
 func (b *responseBody) Close() error {
 	b.rest = nil
 	b.response.release()

@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// throttled reports whether an error is that of WithThroughput.
+// throttled reports whether an error is caused by WithThroughput.
 func throttled(err error) bool {
 	switch asAPIError(err).name() {
 	case "ProvisionedThroughputExceededException", "ThrottlingException":
@@ -21,8 +21,7 @@ func allUnprocessed(changes []*change) bool {
 	return !slices.ContainsFunc(changes, func(ch *change) bool { return !ch.unprocessed })
 }
 
-// appendUnprocessed appends the requests whose changes were left out; the changes are in the order
-// of the requests.
+// appendUnprocessed appends the unprocessed requests. The changes are in the order of the requests.
 func (in *batchWriteItemInput) appendUnprocessed(dst []byte, changes []*change) []byte {
 	dst = append(dst, '{')
 	position, tables := 0, 0
@@ -62,8 +61,8 @@ func (w writeRequest) append(dst []byte) []byte {
 	return append(dst, "}}"...)
 }
 
-// appendUnprocessedKeys appends the request for the keys left, with the parameters of the original
-// one.
+// appendUnprocessedKeys appends a request for the unprocessed keys, with the parameters of the
+// original request.
 func appendUnprocessedKeys(dst, original []byte, left []attribute.Item) ([]byte, error) {
 	var parameters map[string]json.RawMessage
 	if err := json.Unmarshal(original, &parameters); err != nil {

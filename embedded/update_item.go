@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// smallUpdate is a number of bytes so small that no update in such a request is charged more than
-// an item may have, however often its expression names its values.
+// smallUpdate is a size of requests in bytes. The update of a smaller request can't be charged more
+// than maxItem, however often its expression names its values.
 const smallUpdate = 300
 
 // updateItem changes attributes of the item with a key, and creates the item if there is none,
@@ -88,7 +88,8 @@ func (in *updateItemInput) read(name string, r *decoder) {
 func (in *updateItemInput) check() error {
 	var c constraints
 	if in.key.given() && has(in.tableName) && in.unknownReturnValues() {
-		// With nothing missing, this is told alone, and not by the names that the values have.
+		// DynamoDB reports only ReturnValues, with a text of its own, if the required parameters
+		// are given.
 		return invalid("Failed to satisfy constraint: Member must satisfy enum value set: " +
 			"[ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]")
 	}
@@ -113,7 +114,8 @@ func (in *updateItemInput) unknownReturnValues() bool {
 	return *in.tableName != "" && !slices.Contains([]string{allNew, updatedOld, allOld, none, updatedNew}, or(in.returnValues, none))
 }
 
-// bindAll makes the update and the condition ready; each nil if there is none.
+// bindAll returns the update and the condition with their placeholders resolved. Each is nil if
+// there is none.
 func (in *updateItemInput) bindAll(e *Engine) (*expression.BoundUpdate, func(attribute.Item) bool, error) {
 	parameters, err := in.bind()
 	if err != nil {
@@ -144,8 +146,8 @@ func (e *Engine) bindUpdate(text *string, p *expression.Parameters) (*expression
 	return parsed.Bind(p)
 }
 
-// updateChange returns the change that updates the item with the key, or makes one; a nil update
-// changes nothing.
+// updateChange returns the change that updates or creates the item with the key. A nil update
+// changes no attributes.
 func (t *table) updateChange(key attribute.Item, update *expression.BoundUpdate) (*change, error) {
 	if err := t.checkKey(key); err != nil {
 		return nil, err
@@ -178,7 +180,7 @@ func (t *table) updateChange(key attribute.Item, update *expression.BoundUpdate)
 	return ch, nil
 }
 
-// withKey adds the attributes of the key to an item that was made by an update, or to none.
+// withKey returns the item, which an update has created, with the attributes of its key.
 func (s *schema) withKey(item, key attribute.Item) attribute.Item {
 	made := s.keyAttributes(key)
 	maps.Copy(made, item)

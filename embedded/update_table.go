@@ -59,7 +59,7 @@ func (e *Engine) updateTable(c *call) error {
 	return c.respond(object{"TableDescription": t.describe(statusUpdating)})
 }
 
-// indexUpdate is one of GlobalSecondaryIndexUpdates; the parts not given are nil.
+// indexUpdate is one of GlobalSecondaryIndexUpdates. The parts that are not given are nil.
 type indexUpdate struct {
 	create *indexParameter
 	update *indexParameter
@@ -198,7 +198,7 @@ func (in *updateTableInput) checkUpdates() error {
 	return nil
 }
 
-// apply makes the schema that the table is to have.
+// apply returns the new schema of the table.
 func (in *updateTableInput) apply(t *table, now int64) (*schema, error) {
 	next := *t.schema
 	next.Items, next.Bytes = t.items.Load(), t.bytes.Load()
@@ -320,7 +320,7 @@ func (in *updateTableInput) createIndex(s *schema, p indexParameter) error {
 	return s.addIndex(i)
 }
 
-// define adds the attributes of an index's key to those of the table.
+// define adds the attributes of an index's key to the schema.
 func (s *schema) define(d definitions, key keySchema) error {
 	kinds := make(map[string]attribute.Kind, len(s.Kinds)+2)
 	maps.Copy(kinds, s.Kinds)
@@ -340,7 +340,7 @@ func (s *schema) define(d definitions, key keySchema) error {
 	return nil
 }
 
-// forgetUnused drops the definitions of attributes that are no longer of any key.
+// forgetUnused removes the attributes that no key uses.
 func (s *schema) forgetUnused() {
 	used := func(name string) bool {
 		return s.isKey(name) || slices.ContainsFunc(s.Indexes, func(i *index) bool { return i.Key.has(name) })
@@ -356,8 +356,8 @@ func (s *schema) forgetUnused() {
 	s.Kinds, s.Attributes = kinds, names
 }
 
-// droppedIndexes adds to a batch that the entries of the indexes are removed that the next schema
-// does not have.
+// droppedIndexes returns a function that adds to a batch the removal of the entries of the indexes
+// that the next schema does not have.
 func (t *table) droppedIndexes(next *schema) func(*storage.Batch) {
 	var gone []*index
 	for _, i := range t.Indexes {

@@ -9,13 +9,13 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// constraints gathers the parameters that break the rules of the service's model; they are reported
-// together, before all other checks.
+// constraints collects the parameters that violate the service's model. They are reported together,
+// before all other checks.
 type constraints struct {
 	failures []string
 }
 
-// maxFailures is how many DynamoDB names at most.
+// maxFailures is how many violations DynamoDB reports at most.
 const maxFailures = 10
 
 func (c *constraints) broken(value, member, rule string) {
@@ -24,7 +24,7 @@ func (c *constraints) broken(value, member, rule string) {
 	}
 }
 
-// brokenMember adds a violation that is told without the value.
+// brokenMember adds a violation that is reported without the value.
 func (c *constraints) brokenMember(member, rule string) {
 	if len(c.failures) < maxFailures {
 		c.failures = append(c.failures, "Value at '"+member+"' failed to satisfy constraint: "+rule)
@@ -44,14 +44,14 @@ func (c *constraints) err() error {
 
 func quote(value string) string { return "'" + value + "'" }
 
-// required checks that a parameter was given.
+// required checks that a parameter is given.
 func (c *constraints) required(given bool, member string) {
 	if !given {
 		c.broken("null", member, "Member must not be null")
 	}
 }
 
-// oneOf checks an enumeration. The allowed values are given in DynamoDB's order.
+// oneOf checks an enumeration. The allowed values are in the order of DynamoDB's messages.
 func (c *constraints) oneOf(value *string, member string, allowed ...string) {
 	if value != nil && !slices.Contains(allowed, *value) {
 		c.broken(quote(*value), member, "Member must satisfy enum value set: ["+strings.Join(allowed, ", ")+"]")
@@ -72,7 +72,7 @@ func (c *constraints) atMost(value *int64, member string, most int64) {
 	}
 }
 
-// length checks the number of characters or members of a parameter that reads as value in messages.
+// length checks the number of characters or members of a parameter. value is its form in messages.
 func (c *constraints) length(length int, value, member string, least, most int) {
 	if length < least {
 		c.broken(quote(value), member, "Member must have length greater than or equal to "+strconv.Itoa(least))
@@ -104,7 +104,7 @@ func (c *constraints) name(value *string, member string) {
 	c.length(len(*value), *value, member, minNameLength, maxNameLength)
 }
 
-// requiredName checks the name of a table that must be given.
+// requiredName checks the name of a table, which must be given.
 func (c *constraints) requiredName(value *string, member string) {
 	c.required(value != nil, member)
 	c.name(value, member)
@@ -139,8 +139,8 @@ func (c *constraints) onConditionFailure(value *string, member string) {
 	c.oneOf(value, member, "ALL_OLD", none)
 }
 
-// exclusive refuses requests that mix expressions with the parameters from before there were
-// expressions. Each list holds the names of the parameters given.
+// exclusive refuses requests that have both legacy parameters and expressions. Each list has the
+// names of the given parameters.
 func exclusive(legacy, expressions []string) error {
 	if len(legacy) == 0 || len(expressions) == 0 {
 		return nil
@@ -150,7 +150,7 @@ func exclusive(legacy, expressions []string) error {
 		strings.Join(legacy, ", "), strings.Join(expressions, ", "))
 }
 
-// parameter is a name of the request with whether it was given.
+// parameter is the name of a parameter, and whether it is given.
 type parameter struct {
 	name  string
 	given bool
@@ -166,7 +166,7 @@ func givenNames(parameters ...parameter) []string {
 	return names
 }
 
-// uniqueNames refuses a list of attributes that names one twice.
+// uniqueNames refuses a list of attributes with duplicates.
 func uniqueNames(names []string) error {
 	seen := map[string]bool{}
 	for _, name := range names {
@@ -190,7 +190,7 @@ func or[T any](value *T, otherwise T) T {
 	return *value
 }
 
-// counted stands for a list whose members would make the message long.
+// counted returns the form in messages of a list that would be long.
 func counted(n int, members string) string {
 	if n == 0 {
 		return "[]"
@@ -198,10 +198,10 @@ func counted(n int, members string) string {
 	return "[" + strconv.Itoa(n) + " " + members + "]"
 }
 
-// listed prints a list as DynamoDB's messages do.
+// listed returns a list in the form of DynamoDB's messages.
 func listed(values []string) string { return fmt.Sprintf("[%s]", strings.Join(values, ", ")) }
 
-// memberLength checks how many members a list or map has, without showing them.
+// memberLength checks the number of members of a list or map, which messages do not show.
 func (c *constraints) memberLength(length int, member string, most int) {
 	switch {
 	case length < 1:
@@ -211,7 +211,8 @@ func (c *constraints) memberLength(length int, member string, most int) {
 	}
 }
 
-// mapKey checks a key of a map that is the name of a table; shown is the map as messages have it.
+// mapKey checks a key of a map that is the name of a table. shown returns the form of the map in
+// messages.
 func (c *constraints) mapKey(name, member string, shown func() string) {
 	plain := tableName(name)
 	if n := len(plain); n < minNameLength || n > maxNameLength || !isName(plain) {

@@ -55,10 +55,11 @@ func (in *writeInput) read(name string, r *decoder) {
 	}
 }
 
-// constrain checks the parameters one by one, with the one that holds the item or its key.
+// constrain checks the parameters against the model. item is the parameter that has the item or its
+// key.
 func (in *writeInput) constrain(c *constraints, member string, item itemParameter) {
 	if item.given() && or(in.tableName, "-") == "" {
-		// With nothing missing, the other parameters are not looked at.
+		// DynamoDB reports only the table name if the required parameters are given.
 		c.name(in.tableName, "tableName")
 		return
 	}
@@ -72,8 +73,8 @@ func (in *writeInput) constrain(c *constraints, member string, item itemParamete
 	c.collectionMetrics(in.showMetrics)
 }
 
-// checkParameters checks that the parameters go together: the expressions of the request, and what
-// of plain there is besides Expected.
+// checkParameters checks that expressions and legacy parameters are not mixed. legacy has those
+// that only some operations have.
 func (in *writeInput) checkParameters(expressions []parameter, legacy ...parameter) error {
 	legacy = append(legacy, parameter{"Expected", in.expected != nil}, parameter{"ConditionalOperator", has(in.operator)})
 	if err := exclusive(givenNames(legacy...), givenNames(expressions...)); err != nil {
@@ -82,7 +83,7 @@ func (in *writeInput) checkParameters(expressions []parameter, legacy ...paramet
 	return in.allowedInWrite(expressions)
 }
 
-// checkReturnValues refuses what only UpdateItem can return.
+// checkReturnValues refuses values that only UpdateItem accepts.
 func (in *writeInput) checkReturnValues() error {
 	if show := or(in.returnValues, none); show != none && show != allOld {
 		return invalid("ReturnValues can only be ALL_OLD or NONE")
@@ -90,7 +91,7 @@ func (in *writeInput) checkReturnValues() error {
 	return nil
 }
 
-// bindCondition makes the condition ready; nil if there is none.
+// bindCondition returns the condition with its placeholders resolved, nil for none.
 func (in *writeInput) bindCondition(e *Engine) (func(attribute.Item) bool, error) {
 	parameters, err := in.bind()
 	if err != nil {
@@ -201,7 +202,7 @@ func (e *Engine) writeItem(
 	return nil
 }
 
-// shown returns what a ReturnValues asks for, nil for nothing.
+// shown returns the attributes that ReturnValues asks for, nil for none.
 func (o outcome) shown(values string, update *expression.BoundUpdate) attribute.Item {
 	switch {
 	case values == allOld:
