@@ -232,9 +232,9 @@ func (in *batchWriteItemInput) checkRequests() error {
 			case !w.puts && !w.deletes:
 				return invalid("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
 			case w.item.invalid != nil:
-				return w.item.invalid.InOlderWords()
+				return w.item.invalid.OlderWording()
 			case w.key.invalid != nil:
-				return w.key.invalid.InOlderWords()
+				return w.key.invalid.OlderWording()
 			case w.puts && w.item.item.Size() > maxItem:
 				return invalid(itemTooLarge)
 			}

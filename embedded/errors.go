@@ -179,7 +179,7 @@ func asModelViolation(err error) error {
 // values in the older way.
 func withOlderWording(err error) error {
 	if rule, is := err.(*attribute.ValidationError); is { //nolint:errorlint // the errors of values are bare
-		return rule.InOlderWords()
+		return rule.OlderWording()
 	}
 	return err
 }

@@ -121,7 +121,7 @@ func (in *scanInput) check() error {
 		return err
 	}
 	if in.start.invalid != nil {
-		return invalid("%s", badStart+": "+in.start.invalid.InOlderWords().Message)
+		return invalid("%s", badStart+": "+in.start.invalid.OlderWording().Message)
 	}
 	return in.checkSegments()
 }

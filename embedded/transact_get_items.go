@@ -159,7 +159,7 @@ func (in *transactGetItemsInput) check() error {
 			return err
 		}
 		if a.key.invalid != nil {
-			return a.key.invalid.InOlderWords()
+			return a.key.invalid.OlderWording()
 		}
 	}
 	return nil

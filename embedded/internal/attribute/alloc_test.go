@@ -14,7 +14,7 @@ func TestItemsAreReadAndWrittenWithFewAllocations(t *testing.T) {
 	}
 	stored := attribute.AppendBinaryItem(nil, item)
 	buffer := make([]byte, 0, 1024)
-	// What must be: one copy of the input, the map and its space, and each binary.
+	// The necessary allocations: one copy of the input, the map and its buckets, and each binary.
 	for _, c := range []struct {
 		what string
 		most float64

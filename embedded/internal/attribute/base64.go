@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Binaries are coded in blocks on the stack, so that they cost one allocation to read and none to
-// write.
+// Binaries are encoded and decoded in blocks on the stack. Decoding needs one allocation, encoding
+// none.
 const (
 	plainBlock = 768
 	codedBlock = plainBlock / 3 * 4
@@ -37,7 +37,7 @@ func decodeBase64(coded string) (string, error) {
 	return text, nil
 }
 
-// binaryText decodes base64; false if it is none.
+// binaryText decodes base64, and reports whether it is valid.
 func binaryText[T string | []byte](coded T) (string, bool) {
 	if len(coded)%4 != 0 {
 		return "", false
@@ -51,8 +51,8 @@ func binaryText[T string | []byte](coded T) (string, bool) {
 		n := copy(block[:], rest)
 		rest = rest[n:]
 		decoded, err := strict.Decode(plain[:], block[:n])
-		// The decoder skips line ends, which are no part of a binary, and takes padding at the end
-		// of any block.
+		// The decoder skips line ends, which a binary can't have, and accepts padding at the end of
+		// any block.
 		if err != nil || decoded < n/4*3 && (len(rest) > 0 || !padded(block[:n], n/4*3-decoded)) {
 			return "", false
 		}
@@ -61,7 +61,7 @@ func binaryText[T string | []byte](coded T) (string, bool) {
 	return text.String(), true
 }
 
-// padded reports whether the last so many characters are the only padding.
+// padded reports whether the only padding is in the last n characters.
 func padded(coded []byte, n int) bool { return n < 3 && bytes.IndexByte(coded, '=') == len(coded)-n }
 
 func badBase64(coded string) error {

@@ -55,11 +55,10 @@ func appendBinaryValue(dst []byte, v Value) []byte {
 	return dst
 }
 
-// DecodeBinaryItem reads an item that AppendBinaryItem wrote; src must hold it and nothing more.
-// The item does not refer to src. Numbers are taken as they stand: only a storage that holds what
-// was checked before is read here.
+// DecodeBinaryItem decodes the output of AppendBinaryItem, which src holds exactly. The item does
+// not refer to src. Numbers are not checked, as they were before they were stored.
 func DecodeBinaryItem(src []byte) (Item, error) {
-	// One copy that all texts of the item share.
+	// All texts of the item share one copy.
 	r := binaryReader{src: string(src)}
 	item, err := r.item(0)
 	if err != nil {
@@ -73,7 +72,8 @@ func DecodeBinaryItem(src []byte) (Item, error) {
 
 type binaryReader struct{ src string }
 
-// uvarint reads a number in its shortest form only, so that an item has one length.
+// uvarint reads a number. It accepts only the shortest form, so that an item has one encoding
+// length.
 func (r *binaryReader) uvarint() (uint64, error) {
 	var n uint64
 	for i := range min(len(r.src), binary.MaxVarintLen64) {
@@ -90,8 +90,8 @@ func (r *binaryReader) uvarint() (uint64, error) {
 	return 0, fmt.Errorf("%w: number", errItemEncoding)
 }
 
-// count reads how many members follow; each takes at least one byte, so no count can ask for more
-// memory than the input justifies.
+// count reads the number of members. Each takes at least one byte, so that a count can't make the
+// reader allocate more memory than the input justifies.
 func (r *binaryReader) count() (int, error) {
 	n, err := r.uvarint()
 	if err != nil {
@@ -127,7 +127,7 @@ func (r *binaryReader) item(depth int) (Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A name and a value take three bytes at least.
+	// A name and a value take at least three bytes.
 	item := make(Item, min(n, len(r.src)/3))
 	for range n {
 		name, err := r.text()

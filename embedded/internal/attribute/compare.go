@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Equal reports whether two values are the same: kind and content, sets without regard to order.
+// Equal reports whether two values have the same kind and content. The order of a set does not
+// matter.
 func Equal(a, b Value) bool {
 	if a.Kind != b.Kind {
 		return false
@@ -41,7 +42,7 @@ func EqualItems(a, b Item) bool {
 	return true
 }
 
-// smallSet is up to which size a set is searched member by member.
+// smallSet is the size up to which a set is searched linearly.
 const smallSet = 16
 
 func equalSets(a, b []string) bool {
@@ -84,8 +85,8 @@ func hasDuplicates(members []string) bool {
 	return len(seen) < len(members)
 }
 
-// Compare orders two values of one of the kinds S, N, B: -1, 0 or 1. Values of other or different
-// kinds have no order: the answer is false.
+// Compare returns the order of two values of one of the kinds S, N and B: -1, 0 or 1. It returns
+// false for other or different kinds, which have no order.
 func Compare(a, b Value) (int, bool) {
 	if a.Kind != b.Kind {
 		return 0, false

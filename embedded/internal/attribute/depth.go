@@ -1,7 +1,7 @@
 package attribute
 
-// CheckDepth refuses a value with more levels than MaxDepth if it stands within as many lists and
-// maps as around says.
+// CheckDepth refuses a value that has more levels than MaxDepth when it is within around lists and
+// maps.
 func (v Value) CheckDepth(around int) error {
 	if v.deeper(MaxDepth - around) {
 		return Invalid(tooDeep)
@@ -9,8 +9,7 @@ func (v Value) CheckDepth(around int) error {
 	return nil
 }
 
-// deeper reports whether a value has more levels than the limit; it looks no deeper than that
-// itself.
+// deeper reports whether a value has more levels than the limit, without going deeper than that.
 func (v Value) deeper(limit int) bool {
 	if limit <= 0 {
 		return true

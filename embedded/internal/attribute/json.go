@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how many levels the values of an attribute may have: the value of the attribute
-// itself is on the first, the members of a list there on the second.
+// MaxDepth is how many levels an attribute can have. Its value is on the first level, and the
+// members of a list there on the second.
 const MaxDepth = 32
 
-// maxName is the first number of bytes that the name of an attribute cannot have.
+// maxName is the smallest length that the name of an attribute can't have.
 const maxName = 1 << 16
 
 const (
@@ -31,12 +31,12 @@ const (
 	noStructure = "Start of structure or map found where not expected"
 )
 
-// DecodeItem reads an item in DynamoDB's JSON: an object of attribute names to values. The JSON
-// null is the nil item. Broken JSON and JSON of the wrong types are a *SerializationError, whatever
-// else is wrong; values that break a rule of the data model are a *ValidationError, that of the
-// first such value. The item does not refer to data.
+// DecodeItem decodes an item in DynamoDB's JSON: an object that maps attribute names to values. The
+// JSON null is the nil item. Invalid JSON and JSON of the wrong types are a *SerializationError,
+// whatever else is wrong. A violation of the data model is a *ValidationError, for the first such
+// value. The item does not refer to data.
 func DecodeItem(data []byte) (Item, error) {
-	// One copy that all texts of the item share.
+	// All texts of the item share one copy.
 	r := jsonReader{src: string(data)}
 	item, err := r.whole()
 	if err != nil {
@@ -45,8 +45,8 @@ func DecodeItem(data []byte) (Item, error) {
 	return item, nil
 }
 
-// DecodeNamed is DecodeItem for values by names that are not those of attributes, which are not
-// checked. With a *ValidationError comes what was decoded.
+// DecodeNamed is DecodeItem for values whose names are not those of attributes, and are not
+// checked. With a *ValidationError it returns what was decoded.
 func DecodeNamed(data []byte) (Item, error) {
 	r := jsonReader{src: string(data), anyName: true}
 	return r.whole()
@@ -60,8 +60,8 @@ func (r *jsonReader) whole() (Item, error) {
 	return item, r.end()
 }
 
-// DecodeValue reads one value in DynamoDB's JSON, an object with the type as its only name. Errors
-// are those of DecodeItem.
+// DecodeValue decodes one value in DynamoDB's JSON, an object with the type as its only member. Its
+// errors are those of DecodeItem.
 func DecodeValue(data []byte) (Value, error) {
 	if v, plain := plainValue(data); plain {
 		return v, nil
@@ -77,9 +77,9 @@ func DecodeValue(data []byte) (Value, error) {
 	return v, nil
 }
 
-// plainValue reads an S, N or B as programs write nearly all of them: without white space, escapes,
-// or anything but ASCII, and a number in its normal form. False says that it is something else, and
-// whoever asks has to look closer.
+// plainValue decodes an S, N or B in the form that nearly all programs send: without white space,
+// escapes and characters outside ASCII, and with numbers in normal form. It returns false for
+// anything else.
 func plainValue(data []byte) (Value, bool) {
 	const before, behind = `{"S":"`, `"}`
 	if len(data) < len(before)+len(behind) || data[0] != '{' || data[1] != '"' || data[3] != '"' || data[4] != ':' || data[5] != '"' ||
@@ -109,36 +109,35 @@ func plainText(text []byte) bool {
 	return true
 }
 
-// UnmarshalJSON is DecodeItem.
+// UnmarshalJSON implements json.Unmarshaler by DecodeItem.
 func (i *Item) UnmarshalJSON(data []byte) error {
 	item, err := DecodeItem(data)
 	*i = item
 	return err
 }
 
-// MarshalJSON is AppendItem.
+// MarshalJSON implements json.Marshaler by AppendItem.
 func (i Item) MarshalJSON() ([]byte, error) { return AppendItem(nil, i), nil }
 
-// UnmarshalJSON is DecodeValue.
+// UnmarshalJSON implements json.Unmarshaler by DecodeValue.
 func (v *Value) UnmarshalJSON(data []byte) error {
 	value, err := DecodeValue(data)
 	*v = value
 	return err
 }
 
-// MarshalJSON is AppendValue.
+// MarshalJSON implements json.Marshaler by AppendValue.
 func (v Value) MarshalJSON() ([]byte, error) { return AppendValue(nil, v), nil }
 
-// jsonReader reads a value on. Errors of its methods are about the JSON and end the reading; rules
-// of the data model that are broken are kept aside, since broken JSON behind them outranks them.
+// jsonReader decodes values. Errors of its methods are about the JSON and end the decoding.
+// Violations of the data model are kept, since invalid JSON after them takes precedence.
 type jsonReader struct {
 	src     string
 	pos     int
 	invalid *ValidationError
-	// ownName and memberName are what is wrong with the names of attributes and of the members of
-	// maps.
+	// ownName and memberName are the violations by the names of attributes and of map members.
 	ownName, memberName *ValidationError
-	// anyName does without the check of the outermost names.
+	// anyName is set to not check the top-level names.
 	anyName bool
 }
 
@@ -148,7 +147,7 @@ func (r *jsonReader) reject(err *ValidationError) {
 	}
 }
 
-// end checks that nothing follows, and reports the rule broken first.
+// end checks that nothing follows, and returns the first violation.
 func (r *jsonReader) end() error {
 	if r.peek() != 0 || r.pos < len(r.src) {
 		return errSyntax()
@@ -195,7 +194,7 @@ func (r *jsonReader) item(depth int) (Item, error) {
 	}
 }
 
-// CheckName refuses a name that is longer than those of attributes are.
+// CheckName refuses a name that is too long for an attribute.
 func CheckName(name string) error {
 	if len(name) >= maxName {
 		return Invalid(longName)
@@ -203,8 +202,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// misnamed refuses the name of an attribute. An item's own name that is empty outranks all rules
-// that values break; the name of a map's member gives way to them.
+// misnamed checks the name of an attribute. An empty top-level name takes precedence over all
+// violations by values, which take precedence over the name of a map member.
 func (r *jsonReader) misnamed(name string, depth int) {
 	rule := Invalid(emptyName)
 	if name != "" {
@@ -218,7 +217,7 @@ func (r *jsonReader) misnamed(name string, depth int) {
 	}
 }
 
-// name reads the next name of an object and its colon; false at the object's end.
+// name reads the next name of an object and its colon. It returns false at the end of the object.
 func (r *jsonReader) name(first bool) (string, bool, error) {
 	c := r.peek()
 	if c == '}' {
@@ -303,8 +302,8 @@ func (r *jsonReader) value(depth int) (Value, error) {
 	return v, nil
 }
 
-// typed reads what stands behind a type's name; false if it is null or the name is no type, which
-// counts as absent.
+// typed reads the value after the name of a type. It returns false if the value is null or the type
+// is unknown, which both mean that it is absent.
 func (r *jsonReader) typed(v *Value, name string, depth int) (bool, error) {
 	kind := kindNamed(name)
 	if kind == 0 {
@@ -408,8 +407,8 @@ func duplicateMembers(v Value) *ValidationError {
 	return &ValidationError{Message: problem + "contains duplicates.", Older: "Input collection contains duplicates"}
 }
 
-// upToRepeat has the members before the first that repeats one in their order, and the others as
-// they are.
+// upToRepeat returns the members with those before the first duplicate sorted, and the others
+// unchanged.
 func upToRepeat(members []string) []string {
 	shown := slices.Clone(members)
 	for i, member := range shown {
@@ -421,8 +420,7 @@ func upToRepeat(members []string) []string {
 	return shown
 }
 
-// SortMembers puts the members of a set in the order that DynamoDB shows them in: numbers by value,
-// others by bytes.
+// SortMembers sorts the members of a set in DynamoDB's order: numbers by value, others by bytes.
 func (v *Value) SortMembers() {
 	order := strings.Compare
 	if v.Kind == NS {
@@ -463,7 +461,7 @@ func (r *jsonReader) binary() (string, error) {
 	return decodeBase64(coded)
 }
 
-// truth reads a boolean that may be a word in quotes.
+// truth reads a boolean, which may be a string.
 func (r *jsonReader) truth() (bool, error) {
 	for _, word := range []string{`"true"`, `"yes"`, `"1"`, `"false"`, `"no"`, `"0"`} {
 		if r.peek() == '"' && strings.HasPrefix(r.src[r.pos:], word) {
@@ -528,7 +526,7 @@ func (r *jsonReader) list(depth int) ([]Value, error) {
 	}
 }
 
-// peek skips white space and gives the next byte, 0 at the end.
+// peek skips white space and returns the next byte, 0 at the end.
 func (r *jsonReader) peek() byte {
 	for r.pos < len(r.src) {
 		c := r.src[r.pos]
@@ -550,7 +548,7 @@ func (r *jsonReader) literal(word string) error {
 
 func errSyntax() error { return &SerializationError{Message: "Unexpected token received from parser"} }
 
-// mismatch returns the error for a JSON value that is not of the type its place asks for.
+// mismatch returns the error for a JSON value of the wrong type.
 func (r *jsonReader) mismatch(scalar string) error {
 	switch c := r.peek(); {
 	case c == '{':
@@ -561,7 +559,7 @@ func (r *jsonReader) mismatch(scalar string) error {
 	return errSyntax()
 }
 
-// notConvertible returns the error for a JSON value that should be of the type, a scalar.
+// notConvertible returns the error for a JSON value that must be a scalar of the type.
 func (r *jsonReader) notConvertible(target string) error {
 	var token string
 	switch c := r.peek(); {
@@ -617,7 +615,7 @@ func (r *jsonReader) quoted() (string, error) {
 	return "", errSyntax()
 }
 
-// escaped reads on a string that began at start, from its first backslash.
+// escaped reads the rest of a string that began at start, from its first backslash.
 func (r *jsonReader) escaped(start int) (string, error) {
 	end := r.pos
 	for end < len(r.src) && r.src[end] != '"' {
@@ -656,8 +654,8 @@ func (r *jsonReader) escaped(start int) (string, error) {
 
 const surrogates, lowSurrogates, endOfSurrogates, supplementary = 0xD800, 0xDC00, 0xE000, 0x10000
 
-// escape reads what follows a backslash. Halves of surrogate pairs that stand alone become the
-// replacement character.
+// escape reads what follows a backslash. A single half of a surrogate pair becomes the replacement
+// character.
 func (r *jsonReader) escape(text *bytes.Buffer) error {
 	c := r.src[r.pos]
 	r.pos++
@@ -701,10 +699,10 @@ func (r *jsonReader) hex(at int) (rune, bool) {
 	return rune(code), err == nil
 }
 
-// maxSkipped bounds the nesting of JSON that has no meaning.
+// maxSkipped limits the nesting of skipped JSON.
 const maxSkipped = 1000
 
-// skip passes over any JSON value, without recursion.
+// skip skips any JSON value, without recursion.
 func (r *jsonReader) skip() error {
 	var open []byte
 	for {
@@ -713,7 +711,8 @@ func (r *jsonReader) skip() error {
 			return err
 		}
 		for !opened && len(open) > 0 {
-			// A value has ended inside an array or object: another follows, or that ends too.
+			// A value in an array or object has ended. Another one follows, or the array or object
+			// ends.
 			c := r.peek()
 			r.pos++
 			if c == ',' {
@@ -733,13 +732,13 @@ func (r *jsonReader) skip() error {
 	}
 }
 
-// skipStart passes over a scalar, an empty array or object, or the opening of one that is not
-// empty; true for that.
+// skipStart skips a scalar, an empty array or object, or the opening of one that is not empty, for
+// which it returns true.
 func (r *jsonReader) skipStart(open *[]byte) (bool, error) {
 	switch c := r.peek(); {
 	case c == '{' || c == '[':
 		r.pos++
-		// '}' and ']' both stand two behind what they close.
+		// '}' and ']' both are two after what they close.
 		if r.peek() == c+2 {
 			r.pos++
 			return false, nil
@@ -764,7 +763,7 @@ func (r *jsonReader) skipStart(open *[]byte) (bool, error) {
 	return false, errSyntax()
 }
 
-// skipName passes over a name and its colon, if the innermost of open is an object.
+// skipName skips a name and its colon, if the innermost of open is an object.
 func (r *jsonReader) skipName(open []byte) error {
 	if open[len(open)-1] != '}' {
 		return nil

@@ -142,7 +142,7 @@ func TestTheOlderWordsOfRules(t *testing.T) {
 	} {
 		_, err := attribute.DecodeValue([]byte(in))
 		var invalid *attribute.ValidationError
-		if !errors.As(err, &invalid) || invalid.InOlderWords().Message != want {
+		if !errors.As(err, &invalid) || invalid.OlderWording().Message != want {
 			t.Errorf("%s: %v; want %q", in, err, want)
 		}
 	}

@@ -24,8 +24,8 @@ const (
 
 var errKeyEncoding = errors.New("not an encoded key")
 
-// AppendKey appends the encoding of an S, N or B; bytes.Compare of two encodings of one kind is the
-// order of the values, as Compare gives it. Values of other kinds are no keys: nothing is appended.
+// AppendKey appends the encoding of an S, N or B. bytes.Compare of two encodings of one kind is the
+// order of the values, as in Compare. For other kinds nothing is appended.
 func AppendKey(dst []byte, v Value) []byte {
 	switch v.Kind {
 	case S, B:
@@ -78,8 +78,8 @@ func appendKeyNumber(dst []byte, text string) []byte {
 	return dst
 }
 
-// DecodeKey reads one encoded key of the kind from the front of src and returns it with what
-// follows it. Bytes that AppendKey never makes are an error.
+// DecodeKey decodes a key of the kind at the beginning of src, and returns it with what follows it.
+// Bytes that AppendKey does not write are an error.
 func DecodeKey(src []byte, kind Kind) (Value, []byte, error) {
 	switch kind {
 	case S, B:
@@ -145,7 +145,7 @@ func decodeKeyNumber(src []byte) (Value, []byte, error) {
 	return Value{}, nil, fmt.Errorf("%w: digits", errKeyEncoding)
 }
 
-// keyNumberText accepts only what the encoder writes: no leading zero, no last pair of zeros.
+// keyNumberText accepts only what AppendKey writes: no leading zero, and no last pair of zeros.
 func keyNumberText(negative bool, digits []byte, exponent int) (string, error) {
 	if len(digits) == 0 || digits[0] == '0' || digits[len(digits)-1] == '0' && digits[len(digits)-2] == '0' {
 		return "", fmt.Errorf("%w: digits", errKeyEncoding)

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// maxDigits is how many significant digits a number may have.
+	// maxDigits is how many significant digits a number can have.
 	maxDigits = 38
-	// maxExponent and minExponent bound the exponent of a number in scientific notation.
+	// maxExponent and minExponent limit the exponent of a number in scientific notation.
 	maxExponent = 125
 	minExponent = -130
-	// farExponent stands for every exponent that is larger: calculations with it cannot overflow.
+	// farExponent replaces every larger exponent, so that calculations can't overflow.
 	farExponent = 1 << 60
 )
 
@@ -23,7 +23,7 @@ const (
 	tooManyDigits   = "Attempting to store more than 38 significant digits in a Number"
 )
 
-// Number makes an N of a number in any notation. Errors are those of NormalizeNumber.
+// Number returns an N for a number in any notation. Its errors are those of NormalizeNumber.
 func Number(s string) (Value, error) {
 	text, err := NormalizeNumber(s)
 	if err != nil {
@@ -32,10 +32,9 @@ func Number(s string) (Value, error) {
 	return Value{Kind: N, Text: text}, nil
 }
 
-// NormalizeNumber gives the one form in which a number is kept and printed: plain decimal notation,
-// no exponent, no plus sign, no leading or trailing zeros that mean nothing, never -0. Errors are
-// *ValidationError: not a number, more than 38 significant digits, or a magnitude outside 1E-130 to
-// 9.99…E+125.
+// NormalizeNumber returns the normal form of a number: plain decimal notation without exponent,
+// plus sign and redundant zeros, never -0. Errors are *ValidationError: not a number, more than 38
+// significant digits, or a magnitude outside 1E-130 to 9.99…E+125.
 func NormalizeNumber(s string) (string, error) {
 	if plainInteger(s) {
 		return s, nil
@@ -51,9 +50,8 @@ func NormalizeNumber(s string) (string, error) {
 	return text, nil
 }
 
-// olderProblem returns what the older way of reading says of text that is no number within the
-// limits: that of Java's BigDecimal, whose exponent and scale have 32 bits, and whose magnitude
-// wraps around.
+// olderProblem returns the older message for text that is not a valid number: that of Java's
+// BigDecimal, whose exponent and scale have 32 bits, and whose magnitude wraps around.
 func olderProblem(text string, d decimal) string {
 	scale := int64(d.fraction) - d.written
 	magnitude := int64(int32(int64(max(d.precision, 1)) - scale))
@@ -70,8 +68,7 @@ func olderProblem(text string, d decimal) string {
 	return numberUnderflow
 }
 
-// plainInteger reports whether s is certainly in normal form: the numbers met most need no further
-// work.
+// plainInteger reports whether s is an integer in normal form. Most numbers are.
 func plainInteger(s string) bool {
 	digits := s
 	if len(s) > 1 && s[0] == '-' {
@@ -97,15 +94,15 @@ type decimal struct {
 	negative bool
 	digits   string
 	exponent int
-	// written is the exponent as it was written; fraction is how many digits were written behind
-	// the point, precision how many digits from the first that is not 0.
+	// written is the exponent as it was given, fraction the number of digits after the point, and
+	// precision the number of digits from the first that is not 0.
 	written             int64
 	fraction, precision int
-	// parsed is false if it is not a number at all.
+	// parsed is false if it is not a number.
 	parsed bool
 }
 
-// parseDecimal reads a number in any notation. Its digits are not yet limited in number.
+// parseDecimal parses a number in any notation, with any number of digits.
 func parseDecimal(s string) (decimal, bool) {
 	var d decimal
 	mantissa := s
@@ -154,7 +151,8 @@ func allDigits(s string) bool {
 	return true
 }
 
-// parseExponent reads an exponent that fits into 64 bits, with room for the digits of a request.
+// parseExponent parses an exponent that fits into 64 bits, with a reserve for the number of digits
+// in a request.
 func parseExponent(s string) (int64, bool) {
 	if strings.ContainsRune(s, '_') {
 		return 0, false
@@ -171,7 +169,7 @@ func parseExponent(s string) (int64, bool) {
 	return exponent, true
 }
 
-// normalForm checks the limits and prints the number.
+// normalForm checks the limits and returns the normal form.
 func (d decimal) normalForm() (string, *ValidationError) {
 	switch {
 	case d.digits == "" && d.written > maxExponent:
@@ -213,7 +211,7 @@ func writeZeros(b *strings.Builder, n int) {
 	}
 }
 
-// CompareNumbers orders two numbers in normal form: -1, 0 or 1.
+// CompareNumbers returns the order of two numbers in normal form: -1, 0 or 1.
 func CompareNumbers(a, b string) int {
 	aNegative, bNegative := strings.HasPrefix(a, "-"), strings.HasPrefix(b, "-")
 	switch {
@@ -230,8 +228,8 @@ func CompareNumbers(a, b string) int {
 	}
 }
 
-// compareMagnitudes relies on the normal form: whole parts of equal length have their points at the
-// same place, and no fraction has trailing zeros.
+// compareMagnitudes relies on the normal form: equally long integer parts have their points at the
+// same position, and fractions have no trailing zeros.
 func compareMagnitudes(a, b string) int {
 	aWhole, bWhole := wholeLength(a), wholeLength(b)
 	switch {
@@ -251,12 +249,12 @@ func wholeLength(s string) int {
 	return len(s)
 }
 
-// AddNumbers returns a + b of two numbers in normal form, in normal form. A result outside the
-// range of numbers is a *ValidationError, as is one with more than 38 significant digits, which
-// DynamoDB calls an overflow too.
+// AddNumbers returns a + b in normal form, of two numbers in normal form. A result outside the
+// range of numbers, or with more than 38 significant digits, is a *ValidationError. DynamoDB calls
+// both an overflow.
 func AddNumbers(a, b string) (string, error) { return addDecimals(a, b, false) }
 
-// SubtractNumbers returns a - b of two numbers in normal form, with the errors of AddNumbers.
+// SubtractNumbers returns a - b, like AddNumbers.
 func SubtractNumbers(a, b string) (string, error) { return addDecimals(a, b, true) }
 
 func addDecimals(a, b string, subtract bool) (string, error) {
@@ -268,8 +266,8 @@ func addDecimals(a, b string, subtract bool) (string, error) {
 	if subtract {
 		y.negative = !y.negative
 	}
-	// Both as integers at the scale of the finer one; the range of numbers bounds the scale to some
-	// 300 digits.
+	// Both become integers at the finer scale. The range of numbers limits the scale to about 300
+	// digits.
 	scale := min(x.exponent-len(x.digits), y.exponent-len(y.digits))
 	sum := new(big.Int).Add(x.scaled(scale), y.scaled(scale))
 	result := decimal{negative: sum.Sign() < 0}

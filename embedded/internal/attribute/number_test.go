@@ -68,7 +68,7 @@ func TestTheOlderWayReadsNumbersAsABigDecimal(t *testing.T) {
 	} {
 		_, err := attribute.NormalizeNumber(in)
 		var invalid *attribute.ValidationError
-		if !errors.As(err, &invalid) || invalid.InOlderWords().Message != want {
+		if !errors.As(err, &invalid) || invalid.OlderWording().Message != want {
 			t.Errorf("NormalizeNumber(%q): %v; want %q", in, err, want)
 		}
 	}

@@ -2,11 +2,11 @@ package attribute
 
 import "strings"
 
-// documentOverhead is what an M or L costs besides its members, each of which costs one byte more.
+// documentOverhead is the size of an M or L without its members, each of which takes one more byte.
 const documentOverhead = 3
 
-// Size returns what an item counts for, in bytes, against the limits of items, pages and capacity
-// units: the UTF-8 lengths of its names and the sizes of its values.
+// Size returns the size of an item in bytes, for the limits of items, pages and capacity units: the
+// UTF-8 lengths of its names and the sizes of its values.
 func (i Item) Size() int {
 	size := 0
 	for name, value := range i {
@@ -15,7 +15,7 @@ func (i Item) Size() int {
 	return size
 }
 
-// Size returns what a value counts for without its name, in bytes.
+// Size returns the size of a value without its name, in bytes.
 func (v Value) Size() int {
 	switch v.Kind {
 	case S, B:
@@ -48,8 +48,8 @@ func (v Value) Size() int {
 	return 0
 }
 
-// numberSize returns a byte for two significant digits, on either side of the point, one more, and
-// one for a minus sign.
+// numberSize returns the size of a number: a byte for two significant digits, on either side of the
+// point, one more, and one for a minus sign.
 func numberSize(s string) int {
 	size := 1
 	digits := s

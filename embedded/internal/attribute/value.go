@@ -20,44 +20,44 @@ const (
 	BS
 )
 
-// Value is one attribute value. Values are immutable once made: they are shared between requests,
-// storage and answers without copying, so nothing may write through Set, List or Map. The zero
-// Value is no value at all (Kind 0).
+// Value is one attribute value. Values are immutable: requests, storage and responses share them
+// without copying, so Set, List and Map must not be modified. The zero Value, of Kind 0, is no
+// value.
 type Value struct {
 	Kind Kind
-	// Bool is the value of a BOOL; a NULL has it true.
+	// Bool is the value of a BOOL, and true for a NULL.
 	Bool bool
-	// Text is the text of an S, the bytes of a B, or the normal form of an N (see NormalizeNumber),
-	// so that two scalars of one kind are equal exactly when their texts are.
+	// Text is the text of an S, the bytes of a B, or the normal form of an N (see NormalizeNumber).
+	// Two scalars of one kind are equal if their texts are.
 	Text string
-	// Set holds the members of SS, NS, BS, each as Text would hold it, in the order given, without
+	// Set has the members of SS, NS and BS in the form of Text, in the given order, without
 	// duplicates.
 	Set []string
-	// List holds the members of an L.
+	// List has the members of an L.
 	List []Value
-	// Map holds the members of an M.
+	// Map has the members of an M.
 	Map Item
 }
 
-// Item is an item, or the members of a map: attribute names to values.
+// Item is an item, or the members of a map, by attribute name.
 type Item map[string]Value
 
-// String makes an S.
+// String returns the name of the type in JSON and in expressions.
 func String(s string) Value { return Value{Kind: S, Text: s} }
 
-// Binary makes a B.
+// Binary returns a B.
 func Binary(b []byte) Value { return Value{Kind: B, Text: string(b)} }
 
-// Boolean makes a BOOL.
+// Boolean returns a BOOL.
 func Boolean(b bool) Value { return Value{Kind: BOOL, Bool: b} }
 
-// Null makes a NULL.
+// Null returns a NULL.
 func Null() Value { return Value{Kind: NULL, Bool: true} }
 
-// Map makes an M.
+// Map returns an M.
 func Map(members Item) Value { return Value{Kind: M, Map: members} }
 
-// List makes an L.
+// List returns an L.
 func List(members ...Value) Value { return Value{Kind: L, List: members} }
 
 // String returns the type's name as the wire and the expressions spell it.

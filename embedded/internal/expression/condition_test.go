@@ -253,7 +253,7 @@ func TestParametersMustBeWellFormedAndUsed(t *testing.T) {
 	const notNumeric = "The parameter cannot be converted to a numeric value: x"
 	wantMessage(t, "bad value", err, notNumeric)
 	if invalid, is := errors.AsType[*attribute.ValidationError](err); is {
-		wantMessage(t, "bad value in older words", invalid.InOlderWords(),
+		wantMessage(t, "bad value in older words", invalid.OlderWording(),
 			"ExpressionAttributeValues contains invalid value: "+notNumeric+" for key :b")
 	}
 }

@@ -63,7 +63,7 @@ func DecodeValues(data []byte) (attribute.Item, error) {
 		return values, &attribute.ValidationError{
 			Message: invalid.Message,
 			Older: fmt.Sprintf("ExpressionAttributeValues contains invalid value: %s for key %s",
-				invalid.InOlderWords().Message, invalid.Attribute),
+				invalid.OlderWording().Message, invalid.Attribute),
 		}
 	}
 	return values, err

@@ -7,15 +7,15 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Batch gathers changes that happen all together. It is for one goroutine. The first failed change
-// is kept and returned by Commit.
+// Batch collects changes that are applied together. It is for one goroutine. The first change that
+// fails is returned by Commit.
 type Batch struct {
 	batch *pebble.Batch
 	store *Store
 	err   error
 }
 
-// Set gives key the value. Both are copied.
+// Set sets the value of key. Both are copied.
 func (b *Batch) Set(key, value []byte) {
 	b.note(b.batch.Set(key, value, nil))
 }
@@ -25,7 +25,7 @@ func (b *Batch) Delete(key []byte) {
 	b.note(b.batch.Delete(key, nil))
 }
 
-// DeleteRange removes the keys from lower, included, to upper, excluded.
+// DeleteRange removes the keys from lower, inclusive, to upper, exclusive.
 func (b *Batch) DeleteRange(lower, upper []byte) {
 	b.note(b.batch.DeleteRange(lower, upper, nil))
 }
@@ -36,9 +36,9 @@ func (b *Batch) note(err error) {
 	}
 }
 
-// Commit applies the changes; when it returns nil they are synced to disk (of a store in a folder).
-// Commits that run at the same time share syncs. After an error that matches ErrFailed they may be
-// on disk or not.
+// Commit applies the changes. When it returns nil they are synced to disk (if the store has a
+// folder). Concurrent commits share syncs. After an error that matches ErrFailed they may be on
+// disk or not.
 func (b *Batch) Commit() error {
 	if b.err != nil {
 		return errors.Join(fmt.Errorf("gathering changes: %w", b.err), b.Discard())
@@ -53,7 +53,7 @@ func (b *Batch) Commit() error {
 	return b.Discard()
 }
 
-// Discard gives the batch up.
+// Discard drops the changes.
 func (b *Batch) Discard() error {
 	if err := b.batch.Close(); err != nil {
 		return fmt.Errorf("ending a batch: %w", err)

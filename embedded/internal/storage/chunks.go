@@ -8,45 +8,46 @@ import (
 	"slices"
 )
 
-// Pebble's logs and its MANIFEST are sequences of chunks in blocks of 32 KiB. A reader of Pebble
-// takes the first chunk that it can't read for the end of what was written, unless a later block
-// has a chunk that promises more: so a changed byte in the last 32 KiB of a log, anywhere in a
-// MANIFEST or in the number of a log silently hides every write behind it. chunkFile.check looks
-// first, and tells a torn end from damage.
+// Pebble's logs and its MANIFEST are sequences of chunks in blocks of 32 KiB. Pebble takes the
+// first chunk that it can't read for the end of the file, unless a chunk in a later block promises
+// that more was synced. A changed byte in the last 32 KiB of a log, anywhere in a MANIFEST, or in
+// the number of a log would therefore silently hide all writes after it. chunkFile.check runs
+// first, and distinguishes a torn end from damage.
 //
-// A chunk is, in order: the checksum of all from the type on (4 bytes), the length of the payload
-// (2 bytes), the type (1 byte), in a log the log's number (4 bytes), in types from 9 on how far the
-// log was synced when the chunk was written (8 bytes), and the payload.
+// A chunk has, in order: the checksum of everything from the type on (4 bytes), the length of the
+// payload (2 bytes), the type (1 byte), in a log the number of the log (4 bytes), in types from 9
+// on the offset up to which the log was synced when the chunk was written (8 bytes), and the
+// payload.
 const (
 	chunkBlock  = 32 << 10
 	plainHeader = 7  // of types 1 to 4, in a MANIFEST
 	logHeader   = 11 // of types 5 to 8, in a log before Pebble's format FormatWALSyncChunks
 	syncHeader  = 19 // of types 9 to 12, in a log
 	trailerType = 5  // of the chunk that ends a closed log, which has the number of the next log
-	// provenSyncs is how many different offsets behind a chunk prove that it was synced: the first
-	// was read when the chunk was there, so the sync after the next one began later.
+	// provenSyncs is how many different offsets after a chunk prove that it was synced. The first
+	// one was read when the chunk was written, so the sync after the next one began later.
 	provenSyncs = 3
 )
 
-// chunkFile is a file of chunks, read whole.
+// chunkFile is a file of chunks in memory.
 type chunkFile struct {
 	data []byte
-	// log is the number of a log; a MANIFEST has none.
+	// log is the number of a log, 0 for a MANIFEST.
 	log   uint32
 	isLog bool
 }
 
-// damagedError reports a file of which an acknowledged part can't be read.
+// damagedError is the error of a file with an acknowledged part that can't be read.
 type damagedError struct{ offset, size int }
 
 func (e *damagedError) Error() string {
 	return fmt.Sprintf("the file is damaged at byte %d of %d", e.offset, e.size)
 }
 
-// check reports damage of the file as an error. A torn end is none: it was not acknowledged. What
-// looks torn is damage if it can be read after the change of one bit, or if what follows proves
-// that it was synced. What remains unseen is larger damage within the last syncs of a log that was
-// not closed.
+// check returns an error if the file is damaged. A torn end is not damage: it was not acknowledged.
+// An end that looks torn is damage if it can be read after one bit is changed, or if what follows
+// proves that it was synced. Larger damage within the last syncs of a log that was not closed is
+// not detected.
 func (f chunkFile) check() error {
 	bad, whole := f.walk(0, func(chunk) {})
 	if whole || !f.damaged(bad) {
@@ -58,14 +59,14 @@ func (f chunkFile) check() error {
 // chunk is a readable chunk from start to end.
 type chunk struct {
 	start, end int
-	// synced is how far the log was synced.
+	// synced is the offset up to which the log was synced.
 	synced uint64
 	// promises reports whether synced is known.
 	promises bool
 }
 
-// walk visits the chunks from the offset on, and returns the offset of the first that can't be
-// read. It reports whether there is none up to the end of the file or of the log.
+// walk calls visit for the chunks from the offset on, and returns the offset of the first one that
+// can't be read. whole reports whether it has reached the end of the file or of the log.
 func (f chunkFile) walk(at int, visit func(chunk)) (bad int, whole bool) {
 	for at < len(f.data) {
 		rest := f.data[at:f.blockEnd(at)]
@@ -88,7 +89,7 @@ func (f chunkFile) walk(at int, visit func(chunk)) (bad int, whole bool) {
 
 func (f chunkFile) blockEnd(at int) int { return min(at/chunkBlock*chunkBlock+chunkBlock, len(f.data)) }
 
-// padding reports whether the rest of a block is what Pebble skips.
+// padding reports whether the rest of a block is padding, which Pebble skips.
 func (f chunkFile) padding(at int, rest []byte) bool {
 	if (at+len(rest))%chunkBlock != 0 {
 		return false
@@ -108,13 +109,13 @@ func allZero(bytes []byte) bool {
 	return true
 }
 
-// isTrailer reports whether the bytes begin with what ends a log that was closed.
+// isTrailer reports whether the bytes begin with the trailer of a closed log.
 func (f chunkFile) isTrailer(rest []byte) bool {
 	return f.isLog && len(rest) >= logHeader && allZero(rest[:6]) && rest[6] == trailerType &&
 		binary.LittleEndian.Uint32(rest[7:]) == f.log+1
 }
 
-// header returns the size of the header of a chunk of the type, 0 if the file has none of it.
+// header returns the header size of chunks of the type, 0 if the file can't have the type.
 func (f chunkFile) header(kind byte) int {
 	switch {
 	case !f.isLog && kind >= 1 && kind <= 4:
@@ -152,7 +153,7 @@ func (f chunkFile) read(at int) (chunk, bool) {
 	return c, true
 }
 
-// damaged reports whether the chunk at the offset, which can't be read, once could.
+// damaged reports whether the chunk at the offset, which can't be read, was once complete.
 func (f chunkFile) damaged(at int) bool { return f.provenLater(at) || f.oneBitOff(at) }
 
 // provenLater reports whether what follows the offset proves that the chunk there was synced.
@@ -161,7 +162,7 @@ func (f chunkFile) provenLater(at int) bool {
 	proven := false
 	visit := func(c chunk) {
 		offsets[c.synced] = true
-		// proven promises order is all there is: the MANIFEST is synced after each record.
+		// In a MANIFEST every chunk proves the ones before it: it is synced after each record.
 		proven = proven || !c.promises || c.synced > uint64(at) || len(offsets) >= provenSyncs
 	}
 	for block := at; block < len(f.data) && !proven; block = block/chunkBlock*chunkBlock + chunkBlock {
@@ -229,7 +230,7 @@ func bitsSet(bytes []byte) int {
 	return n
 }
 
-// reads reports whether the bytes begin with a chunk that is readable with the length and the type.
+// reads reports whether the bytes are a readable chunk with the length and the type.
 func (f chunkFile) reads(rest []byte, length uint16, kind byte) bool {
 	header := f.header(kind)
 	size := header + int(length)
@@ -244,7 +245,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func checksum(bytes []byte) uint32 { return mask(crc32.Checksum(bytes, castagnoli)) }
 
-// mask returns what Pebble makes of a checksum before it stores it.
+// mask returns a checksum in its stored form.
 func mask(sum uint32) uint32 { return (sum>>15 | sum<<17) + maskDelta }
 
 const maskDelta = 0xa282ead8
@@ -256,15 +257,15 @@ func unmask(stored uint32) uint32 {
 
 func storedChecksum(chunk []byte) uint32 { return binary.LittleEndian.Uint32(chunk) }
 
-// flippedBit finds the one bit that changed in the bytes or in their stored checksum. It returns
-// the bit's place in the bytes, -1 if it is in the checksum.
+// flippedBit returns the position of the single bit that has changed in the bytes, or -1 if it is
+// in the stored checksum.
 func flippedBit(bytes []byte, stored uint32) (int, bool) {
 	sum := crc32.Checksum(bytes, castagnoli)
 	masked := mask(sum) ^ stored
 	if masked != 0 && masked&(masked-1) == 0 {
 		return -1, true
 	}
-	// A bit changes the checksum by a value that depends only on how many bytes follow it.
+	// A bit changes the checksum by a value that depends only on the number of bytes after it.
 	difference := sum ^ unmask(stored)
 	var effects [8]uint32
 	for bit := range effects {

@@ -12,12 +12,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// errMarkerLost reports that the file that names the MANIFEST is gone. Pebble would make an empty
-// store in its place.
+// errMarkerLost is the error of a folder without the file that names the MANIFEST. Pebble would
+// create an empty store there.
 var errMarkerLost = errors.New("the file marker.manifest is missing, though there are others of a store")
 
-// checkFiles refuses a folder whose logs or MANIFEST are damaged where Pebble would go on with
-// less. It reports whether Pebble is still to make the store, or to bring it to its newest format.
+// checkFiles refuses a folder whose logs or MANIFEST have damage that Pebble would take for the end
+// of the data. isNew reports whether Pebble still has to create the store, or to upgrade it to its
+// newest format.
 func checkFiles(dir string, fs vfs.FS) (isNew bool, err error) {
 	found, err := pebble.Peek(dir, fs)
 	if err != nil {
@@ -40,7 +41,7 @@ func checkFiles(dir string, fs vfs.FS) (isNew bool, err error) {
 		if err != nil {
 			continue // no log of Pebble's
 		}
-		// A chunk holds the number's low 32 bits.
+		// A chunk has the low 32 bits of the number.
 		if err := checkFile(fs.PathJoin(dir, base), fs, chunkFile{log: uint32(n), isLog: true}); err != nil {
 			return false, err
 		}

@@ -9,21 +9,21 @@ import (
 	"syscall"
 )
 
-// ErrFailed reports that the storage has failed: a file could not be written, synced or read, or is
-// damaged.
+// ErrFailed is the error of a storage that has failed: a file could not be written, synced or read,
+// or is damaged.
 var ErrFailed = errors.New("the storage failed")
 
 // FailedError is the first error of a store's files. It matches ErrFailed.
 type FailedError struct {
 	// Dir is the store's folder.
 	Dir string
-	// What was being done, and to which file.
+	// What is the action that failed, and its file.
 	What string
-	// Cause is why it could not be done.
+	// Cause is the error of the action.
 	Cause error
 }
 
-// Error is one line, whatever the cause holds.
+// Error returns the error in one line.
 func (e *FailedError) Error() string {
 	return fmt.Sprintf("%v in the folder %s: %s: %s; %s, then open the folder again",
 		ErrFailed, e.Dir, e.What, reason(e.Cause), e.advice())
@@ -46,10 +46,10 @@ func (e *FailedError) advice() string {
 // Unwrap returns ErrFailed and the cause.
 func (e *FailedError) Unwrap() []error { return []error{ErrFailed, e.Cause} }
 
-// Permanent reports that no further attempt can succeed.
+// Permanent reports that retries can't succeed.
 func (e *FailedError) Permanent() bool { return true }
 
-// reason returns the error in one line, without the name of the file, which is named already.
+// reason returns the error in one line, without the name of its file.
 func reason(err error) string {
 	if path, ok := errors.AsType[*os.PathError](err); ok {
 		err = path.Err
@@ -64,7 +64,7 @@ func firstLine(text string) string {
 	return strings.TrimSpace(line)
 }
 
-// failure keeps the first error of a store. It is set once; nothing is served after.
+// failure is the first error of a store. It is set once.
 type failure struct {
 	dir  string
 	once sync.Once
@@ -73,7 +73,7 @@ type failure struct {
 	err  *FailedError
 
 	parking sync.Once
-	// parked is closed when the first goroutine is stopped for good.
+	// parked is closed when the first goroutine is parked.
 	parked chan struct{}
 }
 
@@ -81,7 +81,7 @@ func newFailure(dir string) *failure {
 	return &failure{dir: dir, done: make(chan struct{}), parked: make(chan struct{})}
 }
 
-// set keeps the error unless there is one already, and returns the one that is kept.
+// set sets the error unless there is one, and returns the one that is set.
 func (f *failure) set(what string, cause error) error {
 	f.once.Do(func() {
 		f.err = &FailedError{Dir: f.dir, What: what, Cause: cause}
@@ -90,7 +90,7 @@ func (f *failure) set(what string, cause error) error {
 	return f.err
 }
 
-// get returns the error that is kept, nil if there is none.
+// get returns the error, nil if the store has not failed.
 func (f *failure) get() error {
 	select {
 	case <-f.done:
@@ -100,20 +100,21 @@ func (f *failure) get() error {
 	}
 }
 
-// park stops the calling goroutine for good.
+// park blocks the calling goroutine forever.
 func (f *failure) park() {
 	f.parking.Do(func() { close(f.parked) })
 	select {}
 }
 
-// Infof drops what Pebble reports of its daily work.
+// Infof ignores Pebble's messages.
 func (f *failure) Infof(string, ...any) {}
 
-// Errorf drops errors that Pebble goes on from.
+// Errorf ignores errors that Pebble continues after.
 func (f *failure) Errorf(string, ...any) {}
 
-// Fatalf ends the store. Pebble relies on it not to return. A panic would end the whole program, as
-// most callers run on Pebble's goroutines, and deferred functions would unlock what is not locked.
+// Fatalf fails the store and never returns, which Pebble relies on. A panic would end the whole
+// program, as most callers are Pebble's goroutines, and deferred functions would unlock mutexes
+// that are not locked.
 func (f *failure) Fatalf(format string, args ...any) {
 	for i, arg := range args {
 		if err, ok := arg.(error); ok {

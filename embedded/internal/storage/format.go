@@ -11,18 +11,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ErrInUse tells that another engine, of this or another process, has the folder open.
+// ErrInUse is the error of opening a folder that another engine, of this or another process, has
+// open.
 var ErrInUse = errors.New("the folder is in use by another engine")
 
 const (
 	formatFile = "FORMAT"
-	// formatText is the whole content of the file FORMAT. Its number grows with each change of the
-	// stored form.
+	// formatText is the content of the file FORMAT. Its number grows with each change of the stored
+	// form.
 	formatText = "dynajournal embedded 1\n"
 	lockFile   = "LOCK"
 )
 
-// lockFolder makes the folder and takes its lock.
+// lockFolder creates the folder and acquires its lock.
 func lockFolder(dir string, fs vfs.FS) (*pebble.Lock, error) {
 	if err := makeFolder(dir, fs); err != nil {
 		return nil, fmt.Errorf("making the folder %s: %w", dir, err)
@@ -38,15 +39,14 @@ func lockFolder(dir string, fs vfs.FS) (*pebble.Lock, error) {
 	}
 }
 
-// inUse reports whether a folder's lock could not be taken because another engine holds it. An
-// error of the file itself, as on a file system that can only be read, names its path.
+// inUse reports whether the lock of a folder is held by another engine. An error of the file
+// itself, as on a read-only file system, has its path.
 func inUse(err error) bool {
 	_, ofFile := errors.AsType[*os.PathError](err)
 	return !ofFile
 }
 
-// makeFolder makes the folder and those above it that do not exist, so that they outlive a crash of
-// the machine.
+// makeFolder creates the folder and its parents, durably.
 func makeFolder(dir string, fs vfs.FS) error {
 	var parents []string
 	for missing := dir; ; missing = fs.PathDir(missing) {
@@ -81,7 +81,7 @@ func syncFolder(dir string, fs vfs.FS) error {
 	return nil
 }
 
-// checkFormat reads the folder's version, or writes ours into a folder that is still empty.
+// checkFormat checks the version of the folder, or writes the version into an empty folder.
 func checkFormat(dir string, fs vfs.FS) error {
 	path := fs.PathJoin(dir, formatFile)
 	content, err := readFile(path, fs)

@@ -13,41 +13,41 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// readPause is how long the error of a read is held back once the store has failed. Pebble's own
-// goroutines try again at once and without end, and would keep a processor busy.
+// readPause is how long a failed read is delayed once the store has failed. Pebble's goroutines
+// retry at once and forever, which would keep a CPU busy.
 const readPause = time.Second
 
-// gate is the file system that Pebble sees. It lets everything pass until a call fails, keeps that
-// error, and changes no file from then on.
+// gate is the file system that Pebble uses. It passes all calls on until one fails. Then it keeps
+// that error, and changes no file any more.
 //
-// Pebble can't go on from most errors: it panics with locks held, unlocks what is not locked, tries
-// a flush again without end, shows writes that were refused, or closes what its own goroutines
-// still use. So it does not get to see them. A goroutine that is to change a file for Pebble once
-// the store has failed is stopped for good, as if its disk were slow, holding what it holds. Nobody
-// waits for it, see [Store.commit] and [Store.openPebble].
+// Pebble can't continue after most errors: it panics with locks held, unlocks mutexes that are not
+// locked, retries a flush forever, shows writes that were refused, or closes what its own
+// goroutines still use. The gate therefore hides errors from it. A goroutine that is about to
+// change a file for Pebble after the store has failed is blocked forever, as if its disk were slow,
+// with the locks that it holds. Nothing waits for it, see [Store.commit] and [Store.openPebble].
 type gate struct {
 	vfs.FS
 
 	failure *failure
-	// opening is set while Pebble opens the store, opened from then on. Before that the only caller
-	// is this package, which can take an error.
+	// opening is set while Pebble opens the store, and opened from then on. Before that only this
+	// package calls the gate, and can handle an error.
 	opening, opened atomic.Bool
 
-	// changes counts the calls under way that may change a file. The folder's lock is given up when
-	// none is, once abandoned is set.
+	// changes counts the calls in progress that may change a file. The lock of the folder is
+	// released when there are none and abandoned is set.
 	lock      sync.Mutex
 	changes   int
 	abandoned bool
 	claimed   io.Closer
-	// released is closed when the lock has been given up, if it was ever taken.
+	// released is closed when the lock of the folder has been released, if it was acquired.
 	released chan struct{}
 }
 
-// releaseWait is how long an abandoned store waits for calls under way. A disk that hangs may never
-// end them; the folder is free once it does.
+// releaseWait is how long an abandoned store waits for calls in progress. A disk that hangs may
+// never end them. The folder is released once it does.
 const releaseWait = time.Second
 
-// begin starts a call that may change a file; end must follow unless it returns an error.
+// begin starts a call that may change a file. Unless it fails, end must follow.
 func (g *gate) begin() error {
 	g.lock.Lock()
 	err := g.failure.get()
@@ -61,7 +61,7 @@ func (g *gate) begin() error {
 	return nil
 }
 
-// end ends a call that may change a file, and with an error the use of the store.
+// end ends a call that may change a file. An error fails the store.
 func (g *gate) end(what, name string, err error) error {
 	if err != nil {
 		err = g.failure.set(what+" "+name, err)
@@ -84,7 +84,7 @@ func (g *gate) change(what, name string, call func() error) error {
 	return g.end(what, name, call())
 }
 
-// stop stops the calling goroutine if it may be in Pebble, and returns the error otherwise.
+// stop parks the calling goroutine if Pebble may be calling, and returns the error otherwise.
 func (g *gate) stop(err error) error {
 	if g.opening.Load() || g.opened.Load() {
 		g.failure.park()
@@ -92,7 +92,7 @@ func (g *gate) stop(err error) error {
 	return err
 }
 
-// read judges the error of a call that changes nothing.
+// read handles the error of a call that changes nothing.
 func (g *gate) read(what, name string, err error) error {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, os.ErrNotExist) {
 		return err
@@ -108,8 +108,8 @@ func (g *gate) read(what, name string, err error) error {
 	return err
 }
 
-// abandon leaves the files to the next store as soon as no call can change them any more, for which
-// it waits a little.
+// abandon releases the folder as soon as no call can change its files, and waits for that for a
+// limited time.
 func (g *gate) abandon() {
 	g.lock.Lock()
 	g.abandoned = true
@@ -133,10 +133,10 @@ func (g *gate) releaseUnused() {
 	}
 }
 
-// claim is the folder's lock as Pebble holds it.
+// claim is the lock of the folder that Pebble gets.
 type claim struct{ gate *gate }
 
-// Close gives the folder free.
+// Close releases the folder.
 func (c claim) Close() error {
 	c.gate.lock.Lock()
 	defer c.gate.lock.Unlock()
@@ -149,7 +149,7 @@ func (c claim) Close() error {
 	return err
 }
 
-// Lock takes the folder's lock.
+// Lock acquires the lock of the folder.
 func (g *gate) Lock(name string) (io.Closer, error) {
 	closer, err := g.FS.Lock(name)
 	switch {
@@ -164,10 +164,10 @@ func (g *gate) Lock(name string) (io.Closer, error) {
 	return claim{g}, nil
 }
 
-// Unwrap returns the file system below.
+// Unwrap returns the wrapped file system.
 func (g *gate) Unwrap() vfs.FS { return g.FS }
 
-// Create makes a file.
+// Create creates a file.
 func (g *gate) Create(name string, category vfs.DiskWriteCategory) (file vfs.File, err error) {
 	err = g.change("making", name, func() error {
 		file, err = g.FS.Create(name, category)
@@ -187,7 +187,7 @@ func (g *gate) OpenReadWrite(
 	return g.wrap(file, name, true, err)
 }
 
-// ReuseForWrite makes a file of an old one.
+// ReuseForWrite renames an old file and opens it for changes.
 func (g *gate) ReuseForWrite(
 	oldname, newname string, category vfs.DiskWriteCategory,
 ) (file vfs.File, err error) {
@@ -198,8 +198,8 @@ func (g *gate) ReuseForWrite(
 	return g.wrap(file, newname, true, err)
 }
 
-// Open opens a file for reading. A table that does not exist is an error of the storage: Pebble
-// asks only for those that it wrote.
+// Open opens a file for reading. A missing table is an error of the storage: Pebble opens only
+// tables that it wrote.
 func (g *gate) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	file, err := g.FS.Open(name, opts...)
 	if errors.Is(err, os.ErrNotExist) && strings.HasSuffix(name, ".sst") {
@@ -226,12 +226,12 @@ func (g *gate) Link(oldname, newname string) error {
 	return g.change("linking", newname, func() error { return g.FS.Link(oldname, newname) })
 }
 
-// Remove removes a file. That it does not exist is for the caller to judge.
+// Remove removes a file. The caller handles a file that does not exist.
 func (g *gate) Remove(name string) error {
 	return g.remove(name, g.FS.Remove)
 }
 
-// RemoveAll removes a folder with all that is in it.
+// RemoveAll removes a folder and its content.
 func (g *gate) RemoveAll(name string) error {
 	return g.remove(name, g.FS.RemoveAll)
 }
@@ -256,7 +256,7 @@ func (g *gate) Rename(oldname, newname string) error {
 	return g.change("naming", newname, func() error { return g.FS.Rename(oldname, newname) })
 }
 
-// MkdirAll makes a folder and those above it.
+// MkdirAll creates a folder and its parents.
 func (g *gate) MkdirAll(dir string, perm os.FileMode) error {
 	return g.change("making", dir, func() error { return g.FS.MkdirAll(dir, perm) })
 }
@@ -273,8 +273,8 @@ func (g *gate) Stat(name string) (vfs.FileInfo, error) {
 	return info, g.read("looking at", name, err)
 }
 
-// GetDiskUsage describes the room on the disk, by which Pebble paces its deletions. Not to know it
-// is no failure.
+// GetDiskUsage returns the usage of the disk, by which Pebble paces its deletions. Its errors do
+// not fail the store.
 func (g *gate) GetDiskUsage(path string) (vfs.DiskUsage, error) {
 	usage, err := g.FS.GetDiskUsage(path)
 	if err != nil {
@@ -289,7 +289,7 @@ type gatedFile struct {
 
 	gate *gate
 	name string
-	// written marks a file that was opened for changes.
+	// written is set for a file that was opened for changes.
 	written bool
 }
 
@@ -321,7 +321,7 @@ func (f *gatedFile) Sync() error { return f.gate.change("syncing", f.name, f.Fil
 // SyncData makes the file's bytes durable.
 func (f *gatedFile) SyncData() error { return f.gate.change("syncing", f.name, f.File.SyncData) }
 
-// SyncTo begins to make the file's bytes before the offset length durable.
+// SyncTo starts to make the file durable up to the offset length.
 func (f *gatedFile) SyncTo(length int64) (whole bool, err error) {
 	err = f.gate.change("syncing", f.name, func() error {
 		whole, err = f.File.SyncTo(length)
@@ -330,8 +330,8 @@ func (f *gatedFile) SyncTo(length int64) (whole bool, err error) {
 	return whole, err //nolint:wrapcheck // of the gate
 }
 
-// Close closes the file. Closing one that was written may be the first to say that it is not
-// stored; of one that was only read nothing is lost.
+// Close closes the file. Closing a written file may be the first call that reports that it is not
+// stored. The error of a file that was only read is ignored.
 func (f *gatedFile) Close() error {
 	if !f.written {
 		_ = f.File.Close()

@@ -7,16 +7,16 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Reader reads a state of the store: its newest, or a snapshot's.
+// Reader reads a state of the store: the newest one, or that of a snapshot.
 type Reader struct {
 	source  pebble.Reader
 	failure *failure
 }
 
-// failed keeps an error of reading as that of the store, and returns the one that is kept.
+// failed sets a read error as the error of the store, and returns the one that is set.
 func (r Reader) failed(what string, err error) error { return r.failure.set(what, err) }
 
-// Get hands the value of key to use, which must not keep it, and reports whether there is one.
+// Get calls use with the value of key, which use must not keep, and reports whether there is one.
 func (r Reader) Get(key []byte, use func(value []byte) error) (bool, error) {
 	value, closer, err := r.source.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -32,8 +32,8 @@ func (r Reader) Get(key []byte, use func(value []byte) error) (bool, error) {
 	return true, err
 }
 
-// Iterate starts an iterator over the keys from lower, included, to upper, excluded, as they are
-// now. It must be closed.
+// Iterate returns an iterator over the present keys from lower, inclusive, to upper, exclusive. It
+// must be closed.
 func (r Reader) Iterate(lower, upper []byte) (*Iterator, error) {
 	it, err := r.source.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
@@ -49,7 +49,7 @@ type Snapshot struct {
 	snapshot *pebble.Snapshot
 }
 
-// Close ends the snapshot.
+// Close closes the snapshot.
 func (s *Snapshot) Close() error {
 	if err := s.snapshot.Close(); err != nil {
 		return fmt.Errorf("closing a snapshot: %w", err)
@@ -57,29 +57,29 @@ func (s *Snapshot) Close() error {
 	return nil
 }
 
-// Iterator walks keys in either direction. The first call is First or Last. It is for one
+// Iterator iterates over keys in either direction. The first call is First or Last. It is for one
 // goroutine.
 type Iterator struct {
 	it   *pebble.Iterator
 	from Reader
 }
 
-// First goes to the lowest key and reports whether there is one.
+// First moves to the lowest key, and reports whether there is one.
 func (i *Iterator) First() bool { return i.it.First() }
 
-// Last goes to the highest key and reports whether there is one.
+// Last moves to the highest key, and reports whether there is one.
 func (i *Iterator) Last() bool { return i.it.Last() }
 
-// Next goes to the next higher key and reports whether there is one.
+// Next moves to the next higher key, and reports whether there is one.
 func (i *Iterator) Next() bool { return i.it.Next() }
 
-// Prev goes to the next lower key and reports whether there is one.
+// Prev moves to the next lower key, and reports whether there is one.
 func (i *Iterator) Prev() bool { return i.it.Prev() }
 
-// Key returns the present key, valid until the iterator moves.
+// Key returns the current key, which is valid until the iterator moves.
 func (i *Iterator) Key() []byte { return i.it.Key() }
 
-// Value returns the present value, valid until the iterator moves.
+// Value returns the current value, which is valid until the iterator moves.
 func (i *Iterator) Value() ([]byte, error) {
 	value, err := i.it.ValueAndErr()
 	if err != nil {
@@ -88,7 +88,7 @@ func (i *Iterator) Value() ([]byte, error) {
 	return value, nil
 }
 
-// Close ends the iterator and returns the error that stopped it, if one did.
+// Close closes the iterator, and returns the error that stopped it, if any.
 func (i *Iterator) Close() error {
 	if err := i.it.Close(); err != nil {
 		return i.from.failed("iterating", err)

@@ -1,4 +1,4 @@
 package storage
 
-// Size returns how many bytes the store's files take.
+// Size returns the size of the store's files in bytes.
 func (s *Store) Size() uint64 { return s.db.Metrics().DiskSpaceUsage() }

@@ -1,5 +1,5 @@
-// Package storage keeps the engine's bytes: an ordered map from keys to values on Pebble, in a
-// folder or in memory, with batches that are applied whole or not at all and are on disk when
+// Package storage stores the engine's data: an ordered map from keys to values on Pebble, in a
+// folder or in memory. Its batches are applied as a whole or not at all, and are on disk when
 // Commit returns.
 package storage
 
@@ -11,11 +11,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The sizes of the cache of blocks, and of a table of what was written last, which is sorted into
-// the others when it is full. Every write has to look whether its key is there, and most keys that
-// are looked for are not: what says so of the sorted tables has to stay in the cache beside the
-// blocks that are read. What is in memory anyway takes no more of it in a large table, and there
-// are fewer tables to look through.
+// The sizes of the block cache, and of a memtable, which is sorted into the other tables when it is
+// full. Every write looks up its key, and most keys are new. The filters of the sorted tables,
+// which answer such lookups, must stay in the cache beside the blocks that are read. A larger
+// memtable costs no more memory, and leaves fewer tables to search.
 const (
 	blockBytes       = 64 << 20
 	folderTableBytes = 16 << 20
@@ -23,35 +22,34 @@ const (
 	bloomBitsPerKey  = 10
 )
 
-// unsortedTables is how many tables of what was written last there are at most, the one that is
-// being written among them.
+// unsortedTables is how many memtables there are at most, including the one that is being written.
 const unsortedTables = 4
 
-// Store is an open store. Its methods may be called from any goroutine; Close must come after the
-// last other call.
+// Store is an open store. Its methods may be called concurrently, except Close, which must be the
+// last call.
 //
-// The first error of its files ends a store in a folder: [Store.Failed] is closed, every later call
-// returns the same error, which matches [ErrFailed], and what was read meanwhile may have never
-// been committed, so whoever hands out what was read calls [Store.WaitSynced] first.
+// The first error of its files ends a store in a folder: [Store.Failed] is closed, and all later
+// calls return the same error, which matches [ErrFailed]. What was read meanwhile may have never
+// been committed, so [Store.WaitSynced] must be called before it is returned to a client.
 type Store struct {
 	Reader
 
 	db    *pebble.DB
 	lock  *pebble.Lock
 	write *pebble.WriteOptions
-	// gate is what Pebble sees of the file system, nil in memory.
+	// gate is the file system that Pebble uses, nil in memory.
 	gate     *gate
 	failure  *failure
 	unsynced unsynced
 }
 
-// OpenMemory opens an empty store that lives as long as it is open.
+// OpenMemory opens an empty store in memory.
 func OpenMemory() (*Store, error) {
 	failure := newFailure("memory")
 	options := settings(vfs.NewMem(), memoryTableBytes, failure)
-	// Nothing outlives the process, so the log would only cost time and memory.
+	// The data ends with the process, so a log would only cost time and memory.
 	options.DisableWAL = true
-	// Nor does it fill a disk; what is compressed would only be read again at once.
+	// There is no disk to fill, and compressed data would be read again at once.
 	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone })
 	db, err := pebble.Open("store", options)
 	if err != nil {
@@ -60,9 +58,9 @@ func OpenMemory() (*Store, error) {
 	return &Store{Reader: Reader{source: db, failure: failure}, db: db, write: pebble.NoSync, failure: failure}, nil
 }
 
-// Open opens the store in the folder dir of fs, making both if need be. One store at a time can
-// have a folder open: a second gets an error matching ErrInUse. A folder of a version that this
-// package does not know, that holds other files, or whose files are damaged, is refused.
+// Open opens the store in the folder dir of fs, and creates both if necessary. One store at a time
+// can have a folder open: opening it again fails with an error that matches ErrInUse. A folder is
+// refused if it was written by an unknown version, has other files, or has damaged files.
 func Open(dir string, fs vfs.FS) (*Store, error) {
 	failure := newFailure(dir)
 	g := &gate{FS: fs, failure: failure}
@@ -78,7 +76,7 @@ func Open(dir string, fs vfs.FS) (*Store, error) {
 	return s, nil
 }
 
-// openClaimed opens the store once it has the folder's lock.
+// openClaimed opens the store after the lock of the folder is acquired.
 func (s *Store) openClaimed(dir string) (err error) {
 	if s.lock, err = lockFolder(dir, s.gate); err != nil {
 		return err
@@ -93,9 +91,9 @@ func (s *Store) openClaimed(dir string) (err error) {
 	if s.db, err = s.openPebble(dir); err != nil || !isNew {
 		return err
 	}
-	// Pebble begins the first log of a store before it has brought the store to its newest format.
-	// In such a log a chunk does not say how far the log was synced, so that damage could not be
-	// told from a torn end. The log of the next opening says so.
+	// Pebble begins the first log of a store before it has upgraded the store to its newest format.
+	// The chunks of such a log do not have the synced offset, so that damage can't be distinguished
+	// from a torn end. Those of the next log do.
 	if err := s.closePebble(); err != nil {
 		return err
 	}
@@ -103,8 +101,8 @@ func (s *Store) openClaimed(dir string) (err error) {
 	return err
 }
 
-// openPebble opens Pebble's store. It does not wait for Pebble once that has met an error that it
-// can't hand on.
+// openPebble opens Pebble's store. It does not wait for Pebble after an error that Pebble can't
+// return.
 func (s *Store) openPebble(dir string) (*pebble.DB, error) {
 	options := settings(s.gate, folderTableBytes, s.failure)
 	options.Lock = s.lock
@@ -150,8 +148,7 @@ func settings(fs vfs.FS, tableBytes int64, failure *failure) *pebble.Options {
 		FormatMajorVersion:          pebble.FormatNewest,
 		Logger:                      failure,
 		EventListener: &pebble.EventListener{
-			// What fails below comes from the gate, which knows more of it and keeps the first
-			// error.
+			// Errors below come from the gate, which knows more about them and keeps the first one.
 			BackgroundError: func(err error) { _ = failure.set("flushing or compacting", err) },
 			DataCorruption: func(info pebble.DataCorruptionInfo) {
 				_ = failure.set("reading "+info.Path, info.Details)
@@ -164,13 +161,13 @@ func settings(fs vfs.FS, tableBytes int64, failure *failure) *pebble.Options {
 	return options
 }
 
-// NewBatch starts a batch. It must be ended by Commit or Discard.
+// NewBatch returns a batch. Commit or Discard must be called.
 func (s *Store) NewBatch() *Batch {
 	return &Batch{batch: s.db.NewBatch(), store: s}
 }
 
-// commit commits the batch, and reports whether Pebble is done with it. A commit that waits inside
-// Pebble when the store fails is left behind: what it waits for may never come.
+// commit commits the batch. done is false if the store fails while Pebble waits: then the batch may
+// still be in use.
 func (s *Store) commit(batch *pebble.Batch) (done bool, err error) {
 	if s.gate == nil {
 		return true, batch.Commit(s.write) //nolint:wrapcheck // Batch.Commit wraps it
@@ -196,15 +193,15 @@ func (s *Store) commit(batch *pebble.Batch) (done bool, err error) {
 	}
 }
 
-// failOnPanic is to be deferred by a goroutine of its own.
+// failOnPanic fails the store if the goroutine panics. It must be deferred.
 func (s *Store) failOnPanic(what string) {
 	if cause := recover(); cause != nil {
 		_ = s.failure.set(what, fmt.Errorf("it panics: %v", cause)) //nolint:err113 // the panic's text is all there is
 	}
 }
 
-// WaitSynced waits until everything that a reader can have seen by now is on disk, and returns the
-// error of a store that has failed. Whoever hands out what was read calls it between.
+// WaitSynced waits until everything that a reader may have read by now is on disk. It returns the
+// error of a store that has failed. It must be called before returning to a client what was read.
 func (s *Store) WaitSynced() error {
 	if s.gate != nil {
 		s.unsynced.wait(s.failure.done)
@@ -212,22 +209,21 @@ func (s *Store) WaitSynced() error {
 	return s.Err()
 }
 
-// Err returns the error that has ended the store, nil while it is sound.
+// Err returns the error that has ended the store, nil while it works.
 func (s *Store) Err() error { return s.failure.get() }
 
 // Failed returns a channel that is closed when the store fails.
 func (s *Store) Failed() <-chan struct{} { return s.failure.done }
 
-// Snapshot fixes the present state for reading. It must be closed.
+// Snapshot returns a snapshot of the present state. It must be closed.
 func (s *Store) Snapshot() *Snapshot {
 	snapshot := s.db.NewSnapshot()
 	return &Snapshot{Reader: Reader{source: snapshot, failure: s.failure}, snapshot: snapshot}
 }
 
-// Close ends the store and gives the folder free. The error of a store that has failed is returned
-// again. Of such a store Pebble is left as it is, with its memory and a few goroutines that wait
-// for good: its own Close would wait for them. The folder is free as soon as no call to the file
-// system is under way that could change it.
+// Close closes the store and releases the folder. It returns the error of a store that has failed.
+// In this case Pebble is not closed, as it would wait forever: its memory and a few goroutines
+// remain. The folder is released as soon as no call that could change it is in progress.
 func (s *Store) Close() error {
 	if s.gate == nil {
 		if err := s.db.Close(); err != nil {
@@ -240,7 +236,7 @@ func (s *Store) Close() error {
 	return err
 }
 
-// closePebble closes Pebble's store unless it has failed.
+// closePebble closes Pebble's store unless the store has failed.
 func (s *Store) closePebble() error {
 	if err := s.Err(); err != nil {
 		return err

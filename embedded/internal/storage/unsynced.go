@@ -2,8 +2,8 @@ package storage
 
 import "sync"
 
-// unsynced are the commits under way. Pebble shows a commit to readers before it has synced the
-// log, so what was read must not be handed out until the commits that were under way then have
+// unsynced are the commits in flight. Pebble shows a commit to readers before it has synced the
+// log. What was read must therefore not be returned until the commits in flight at that time have
 // ended: after a crash it could be gone.
 type unsynced struct {
 	lock sync.Mutex
@@ -11,11 +11,11 @@ type unsynced struct {
 	// others.
 	begun, ended uint64
 	others       map[uint64]bool
-	// moved is closed when ended grows; nil while nobody waits for that.
+	// moved is closed when ended grows, nil while nothing waits for it.
 	moved chan struct{}
 }
 
-// begin counts a commit that begins, and returns its number.
+// begin counts a commit, and returns its number.
 func (u *unsynced) begin() uint64 {
 	u.lock.Lock()
 	defer u.lock.Unlock()
@@ -23,7 +23,7 @@ func (u *unsynced) begin() uint64 {
 	return u.begun
 }
 
-// end notes that a commit has ended.
+// end records that a commit has ended.
 func (u *unsynced) end(number uint64) {
 	u.lock.Lock()
 	defer u.lock.Unlock()
