@@ -2,7 +2,7 @@ package expression
 
 import "sync"
 
-// Cache remembers what texts parse to. It is safe for concurrent use.
+// Cache caches the results of parsing texts. It is safe for concurrent use.
 type Cache[T any] struct {
 	parse    func(text string) (T, error)
 	capacity int
@@ -10,12 +10,12 @@ type Cache[T any] struct {
 	parsed   map[string]T
 }
 
-// NewCache makes a cache of at most so many texts. Texts that do not parse are not kept.
+// NewCache returns a cache for up to capacity texts. Errors are not cached.
 func NewCache[T any](capacity int, parse func(text string) (T, error)) *Cache[T] {
 	return &Cache[T]{parse: parse, capacity: capacity, parsed: make(map[string]T)}
 }
 
-// Get returns what the text parses to.
+// Get returns the result of parsing the text.
 func (c *Cache[T]) Get(text string) (T, error) {
 	c.lock.RLock()
 	parsed, found := c.parsed[text]
@@ -30,8 +30,8 @@ func (c *Cache[T]) Get(text string) (T, error) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	if len(c.parsed) >= c.capacity {
-		// Any text may go: programs have few, so a full cache means that texts hold values, which
-		// seldom repeat.
+		// Any text can be evicted: programs have few, so a full cache means that texts contain
+		// values, which are seldom repeated.
 		for victim := range c.parsed {
 			delete(c.parsed, victim)
 			break
@@ -41,18 +41,18 @@ func (c *Cache[T]) Get(text string) (T, error) {
 	return parsed, nil
 }
 
-// Parser parses expressions and remembers them, a bounded number of each kind. It is safe for
-// concurrent use.
+// Parser parses expressions, and caches a limited number of each kind. It is safe for concurrent
+// use.
 type Parser struct {
 	conditions, filters, keys *Cache[*Condition]
 	projections               *Cache[*Projection]
 	updates                   *Cache[*Update]
 }
 
-// cacheCapacity bounds a cache to some megabytes of trees, as texts are bounded by MaxLength.
+// cacheCapacity limits a cache to some megabytes, as MaxLength limits texts.
 const cacheCapacity = 1000
 
-// NewParser makes a parser that remembers nothing yet.
+// NewParser returns a parser with empty caches.
 func NewParser() *Parser {
 	conditions := func(kind Kind) *Cache[*Condition] {
 		return NewCache(cacheCapacity, func(text string) (*Condition, error) { return ParseCondition(kind, text) })

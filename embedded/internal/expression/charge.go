@@ -2,7 +2,7 @@ package expression
 
 import "strconv"
 
-// What DynamoDB charges for the parts of an update, in bytes, besides the values and names in them.
+// The sizes of the parts of an update, in bytes, without their values and names.
 const (
 	updateCharge      = 3
 	assignmentCharge  = 19
@@ -16,10 +16,9 @@ const (
 	ifNotExistsCharge = 39
 )
 
-// Charge returns the size of the update itself, in bytes, as DynamoDB measures it against the limit
-// of items: what the clauses write, wherever that comes from in the request, with a cost for each.
-// Neither the key nor what the update leaves alone is part of it. Of an update that was not parsed
-// it is 0.
+// Charge returns the size of the update in bytes, for DynamoDB's limit of items: what the clauses
+// write, wherever it comes from, with a cost for each. It includes neither the key nor unchanged
+// attributes. It is 0 for an update that was not parsed.
 func (u *BoundUpdate) Charge() int {
 	if u.actions == nil {
 		return 0
@@ -67,7 +66,7 @@ func operandCharge(o Operand, bindings []binding) int {
 	return 0
 }
 
-// bytes returns the length of the step as it is written: a name, or the digits of an index.
+// bytes returns the length of the step in the expression: of a name, or of the digits of an index.
 func (s Step) bytes(bindings []binding) int {
 	if s.kind == elementStep {
 		return len(strconv.Itoa(s.index))

@@ -14,8 +14,8 @@ type checker struct {
 
 const wrongType = "Incorrect operand type for operator or function; operator or function: %s, operand type: %s"
 
-// CheckOrder refuses comparisons that ask for the order of a value whose type has none, in a
-// condition built elsewhere; values[n] is the value of Parameter(n).
+// CheckOrder refuses comparisons of the order of values whose type has none, in a condition that
+// was not parsed by this package. values[n] is the value of Parameter(n).
 func CheckOrder(test Test, values []attribute.Value) error {
 	c := checker{bindings: positional(values)}
 	switch t := test.(type) {
@@ -64,7 +64,7 @@ func (c checker) ordered(operator string, operands ...Operand) error {
 	return nil
 }
 
-// nested reports a call among the operands that is wrong in itself.
+// nested returns the error of an operand that is an invalid call.
 func (c checker) nested(operands ...Operand) error {
 	for _, o := range operands {
 		if size, is := o.(Size); is {

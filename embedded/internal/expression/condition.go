@@ -16,7 +16,7 @@ func count(n int) attribute.Value {
 // BeginsWith, Contains.
 type Test interface {
 	holds(s scope) bool
-	// check gives the first rule that the operands break, once names and values are bound.
+	// check returns the first violation by the operands, after names and values are bound.
 	check(c checker) error
 	// operands calls visit with each operand, from left to right.
 	operands(visit func(Operand))
@@ -35,7 +35,7 @@ const (
 	GreaterOrEqual
 )
 
-// String returns the operator as expressions spell it.
+// String returns the operator as in expressions.
 func (o Operator) String() string {
 	names := [...]string{"", "=", "<>", "<", "<=", ">", ">="}
 	if int(o) >= len(names) {
@@ -44,23 +44,23 @@ func (o Operator) String() string {
 	return names[o]
 }
 
-// And holds if both hold.
+// And is true if both tests are.
 type And struct{ Left, Right Test }
 
 func (t And) holds(s scope) bool { return t.Left.holds(s) && t.Right.holds(s) }
 
-// Or holds if one or both hold.
+// Or is true if at least one test is.
 type Or struct{ Left, Right Test }
 
 func (t Or) holds(s scope) bool { return t.Left.holds(s) || t.Right.holds(s) }
 
-// Not holds if the other does not.
+// Not is true if the test is false.
 type Not struct{ Test Test }
 
 func (t Not) holds(s scope) bool { return !t.Test.holds(s) }
 
 // Comparison compares two operands. Values of different types, and values of types without an
-// order, are neither less nor greater; what is missing is unequal to everything.
+// order, are neither less nor greater. A missing value is unequal to everything.
 type Comparison struct {
 	Operator    Operator
 	Left, Right Operand
@@ -101,7 +101,7 @@ func (o Operator) holds(left, right attribute.Value) bool {
 	return false
 }
 
-// Between holds if Low ≤ Operand ≤ High.
+// Between is true if Low ≤ Operand ≤ High.
 type Between struct{ Operand, Low, High Operand }
 
 func (t Between) holds(s scope) bool {
@@ -111,7 +111,7 @@ func (t Between) holds(s scope) bool {
 	return found && lowFound && highFound && GreaterOrEqual.holds(v, low) && LessOrEqual.holds(v, high)
 }
 
-// In holds if the operand equals one of the list.
+// In is true if the operand equals a member of the list.
 type In struct {
 	Operand Operand
 	List    []Operand
@@ -130,8 +130,7 @@ func (t In) holds(s scope) bool {
 	return false
 }
 
-// Exists holds if there is a value at the path, which Operand must be; or if there is none, when
-// Not is set.
+// Exists is true if there is a value at the path Operand or, with Not, if there is none.
 type Exists struct {
 	Operand Operand
 	Not     bool
@@ -142,7 +141,7 @@ func (t Exists) holds(s scope) bool {
 	return found != t.Not
 }
 
-// TypeIs holds if the operand has the type whose name the other gives.
+// TypeIs is true if the first operand has the type that the second one names.
 type TypeIs struct{ Operand, Type Operand }
 
 func (t TypeIs) holds(s scope) bool {
@@ -151,7 +150,8 @@ func (t TypeIs) holds(s scope) bool {
 	return found && v.Kind.String() == name.Text
 }
 
-// BeginsWith holds if both operands are texts, or binaries, and the first begins with the second.
+// BeginsWith is true if both operands are strings, or binaries, and the first begins with the
+// second.
 type BeginsWith struct{ Operand, Prefix Operand }
 
 func (t BeginsWith) holds(s scope) bool {
@@ -161,8 +161,8 @@ func (t BeginsWith) holds(s scope) bool {
 		strings.HasPrefix(v.Text, prefix.Text)
 }
 
-// Contains holds if the first operand is a text or binary that has the second within it, or a set
-// or list that has it as a member.
+// Contains is true if the first operand is a string or binary that contains the second, or a set or
+// list that has it as a member.
 type Contains struct{ Operand, Member Operand }
 
 func (t Contains) holds(s scope) bool {
@@ -206,8 +206,8 @@ func setContains(set []string, member string) bool {
 	return slices.Contains(set, member)
 }
 
-// malformed stands for a call with the wrong operands, whose error is due once its names and values
-// are known to be defined.
+// malformed is a call with invalid operands. Its error is reported after undefined names and
+// values.
 type malformed struct {
 	arguments []Operand
 	err       error
@@ -230,7 +230,7 @@ type BoundCondition struct {
 	bindings []binding
 }
 
-// Bind joins the condition with names and values and checks its operands.
+// Bind resolves names and values and checks the operands.
 func (c *Condition) Bind(p *Parameters) (*BoundCondition, error) {
 	bindings, err := p.bind(c.kind, c.placeholders)
 	if err != nil {
@@ -242,8 +242,8 @@ func (c *Condition) Bind(p *Parameters) (*BoundCondition, error) {
 	return &BoundCondition{test: c.test, bindings: bindings}, nil
 }
 
-// earlierProblem returns what is wrong with a key condition before the placeholder that is not
-// defined, or else that: the conditions joined by AND are looked at one by one, in their order.
+// earlierProblem returns the first error of a key condition before the undefined placeholder, or
+// else the error of the placeholder: the conditions joined by AND are checked one by one.
 func (c *Condition) earlierProblem(p *Parameters, undefined error) error {
 	if c.kind != KeyConditionExpression {
 		return undefined
@@ -278,7 +278,7 @@ func conjuncts(test Test) []Test {
 	return []Test{test}
 }
 
-// isDefined reports whether all placeholders of an operand are.
+// isDefined reports whether all placeholders of an operand are defined.
 func isDefined(o Operand, defined []bool) bool {
 	switch o := o.(type) {
 	case Parameter:
@@ -295,8 +295,8 @@ func isDefined(o Operand, defined []bool) bool {
 	return true
 }
 
-// NewCondition makes a condition of a tree built elsewhere, which has no placeholders of names;
-// values[n] is the value of Parameter(n). Its operands are not checked.
+// NewCondition returns a condition with a tree that was not parsed by this package, and has no
+// placeholders of names. values[n] is the value of Parameter(n). Its operands are not checked.
 func NewCondition(test Test, values []attribute.Value) *BoundCondition {
 	return &BoundCondition{test: test, bindings: positional(values)}
 }
@@ -309,7 +309,7 @@ func positional(values []attribute.Value) []binding {
 	return bindings
 }
 
-// Eval reports whether the condition holds for the item; a nil item has no attributes.
+// Eval reports whether the condition is true for the item. A nil item has no attributes.
 func (c *BoundCondition) Eval(item attribute.Item) bool {
 	return c.test.holds(scope{bindings: c.bindings, item: item})
 }
@@ -317,7 +317,7 @@ func (c *BoundCondition) Eval(item attribute.Item) bool {
 // LooksAt reports whether the condition looks at the top-level attribute.
 func (c *BoundCondition) LooksAt(name string) bool { return setContains(c.Attributes(), name) }
 
-// Attributes lists the top-level attributes the condition looks at, in the order of their first
+// Attributes returns the top-level attributes that the condition reads, in the order of their first
 // use.
 func (c *BoundCondition) Attributes() []string {
 	var names []string

@@ -31,17 +31,16 @@ func ParseCondition(kind Kind, text string) (*Condition, error) {
 	return &Condition{kind: kind, test: test, placeholders: p.placeholders}, nil
 }
 
-// piece is a part of a condition of which it is not yet known whether it is used as a condition or
-// as an operand.
+// piece is a part of a condition that can be a condition or an operand.
 type piece struct {
 	test    Test
 	operand Operand
-	// function is the name of the function that the piece is a call of.
+	// function is the name of the function that the piece calls.
 	function      string
 	parenthesized bool
 }
 
-// test takes a piece as a condition.
+// test converts a piece to a condition.
 func (p *parser) test(x piece) Test {
 	switch {
 	case x.test != nil:
@@ -54,7 +53,7 @@ func (p *parser) test(x piece) Test {
 	return malformed{}
 }
 
-// operand takes a piece as an operand.
+// operand converts a piece to an operand.
 func (p *parser) operand(x piece) Operand {
 	switch {
 	case x.operand != nil:
@@ -106,7 +105,7 @@ func comparator(t tokens.Token) Operator {
 	return 0
 }
 
-// comparison reads one test, or an operand alone.
+// comparison reads a test or an operand.
 func (p *parser) comparison() piece {
 	x := p.atom()
 	if operator := comparator(p.Peek()); operator != 0 {
@@ -177,7 +176,7 @@ func (p *parser) parentheses() piece {
 	return x
 }
 
-// call makes a function's tree.
+// call returns the tree of a function call.
 func (p *parser) call(name string, arguments []Operand) piece {
 	x := piece{function: name}
 	operands := 2
@@ -216,7 +215,7 @@ func (p *parser) call(name string, arguments []Operand) piece {
 	return x
 }
 
-// description returns the kind as messages speak of it: "condition expression".
+// description returns the kind as messages name it, such as "condition expression".
 func (k Kind) description() string {
 	switch k {
 	case KeyConditionExpression:

@@ -1,20 +1,20 @@
-// Package expression is DynamoDB's expression languages: conditions (also of filters and keys),
+// Package expression implements DynamoDB's expressions: conditions (also of filters and keys),
 // projections and updates.
 //
-// An expression passes three stages. Parsing gives a syntax tree that depends on its text alone; it
-// is immutable and can be cached (see Parser). Binding joins the tree with the names and values of
-// one request (see Parameters) and makes all the checks that need them. A bound expression is
-// evaluated against items. Bound expressions are immutable too and safe for concurrent use.
+// An expression passes three stages. Parsing returns a syntax tree that depends on its text alone,
+// is immutable and can be cached (see Parser). Binding resolves the names and values of one request
+// (see Parameters), and makes all checks that need them. A bound expression is evaluated against
+// items. Bound expressions are immutable and safe for concurrent use.
 //
-// Errors are *attribute.ValidationError with DynamoDB's messages. The recursion of parsing and
-// evaluating is bounded by the length of an expression's text, see MaxLength.
+// Errors are *attribute.ValidationError with DynamoDB's messages. The length of an expression
+// limits the recursion of parsing and evaluating, see MaxLength.
 package expression
 
 import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// MaxLength is how many bytes the text of an expression may have.
+// MaxLength is the length limit of an expression in bytes.
 const MaxLength = 4096
 
 const (
@@ -23,10 +23,10 @@ const (
 	maxPathDepth = 32
 )
 
-// Kind is the request parameter an expression came from; messages begin with its name.
+// Kind is the request parameter of an expression. Messages begin with its name.
 type Kind string
 
-// The parameters that hold expressions.
+// The parameters with expressions.
 const (
 	ConditionExpression    Kind = "ConditionExpression"
 	FilterExpression       Kind = "FilterExpression"
@@ -35,7 +35,8 @@ const (
 	UpdateExpression       Kind = "UpdateExpression"
 )
 
-// invalid makes the error for an expression of the kind. What is in no such parameter has no kind.
+// invalid returns the error of an expression of the kind. The kind is empty for expressions without
+// a parameter.
 func (k Kind) invalid(format string, args ...any) error {
 	if k == "" {
 		return attribute.Invalid(format, args...)

@@ -6,8 +6,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// KeySchema names the key attributes of a table or index and their types; Range is empty if there
-// is no range key.
+// KeySchema has the key attributes of a table or index and their types. Range is empty if there is
+// no range key.
 type KeySchema struct {
 	Hash, Range         string
 	HashKind, RangeKind attribute.Kind
@@ -16,7 +16,7 @@ type KeySchema struct {
 // RangeOperator selects range keys.
 type RangeOperator uint8
 
-// The operators a condition on a range key may use.
+// The operators of conditions on range keys.
 const (
 	AnyRange RangeOperator = iota
 	RangeEqual
@@ -26,7 +26,7 @@ const (
 	RangeGreaterOrEqual
 	RangeBetween
 	RangeBeginsWith
-	// NoRange is an operator that keys cannot be selected by.
+	// NoRange is an operator that can't select keys.
 	NoRange
 )
 
@@ -45,15 +45,14 @@ type KeyTest struct {
 	Low, High attribute.Value
 }
 
-// KeyTests takes the condition, parsed as a KeyConditionExpression, as conditions on single
-// attributes.
+// KeyTests returns the conditions on single attributes of a KeyConditionExpression.
 func (c *BoundCondition) KeyTests() ([]KeyTest, error) {
 	var tests []KeyTest
 	err := c.keyTests(c.test, &tests)
 	return tests, err
 }
 
-// KeyOf joins the conditions of a KeyConditionExpression as a selection by the schema's key.
+// KeyOf returns the selection of a KeyConditionExpression with the conditions.
 func KeyOf(tests []KeyTest, schema KeySchema) (KeyCondition, error) {
 	attributes := 1
 	if schema.Range != "" {
@@ -66,7 +65,7 @@ func KeyOf(tests []KeyTest, schema KeySchema) (KeyCondition, error) {
 	return NewKeyCondition(tests, schema)
 }
 
-// NewKeyCondition checks conditions on single attributes against the schema and joins them.
+// NewKeyCondition checks conditions on single attributes against the schema and combines them.
 func NewKeyCondition(tests []KeyTest, schema KeySchema) (KeyCondition, error) {
 	if len(tests) == 0 || len(tests) > 2 {
 		return KeyCondition{}, attribute.Invalid("Conditions can be of length 1 or 2 only")
@@ -188,8 +187,8 @@ func (c *BoundCondition) keyComparison(t Comparison) (KeyTest, error) {
 	return c.keyOperands("", operator[0], t.Left, t.Right)
 }
 
-// keyOperands makes the condition of an operation on a key attribute and values; function names an
-// operation that must have the attribute first.
+// keyOperands adds the condition of an operation on a key attribute and values. function is the
+// name of an operation that must have the attribute first.
 func (c *BoundCondition) keyOperands(function string, operator RangeOperator, key Operand, values ...Operand) (KeyTest, error) {
 	const condition = "Invalid condition in KeyConditionExpression: "
 	for _, o := range append([]Operand{key}, values...) {

@@ -6,8 +6,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/tokens"
 )
 
-// tokenize cuts a text into its tokens, the last of which is an endToken. Characters without a
-// meaning become symbols that no grammar accepts.
+// tokenize returns the tokens of a text, the last of which is End. Characters without a meaning
+// become symbols that no grammar accepts.
 func tokenize(text string) []tokens.Token {
 	list := make([]tokens.Token, 0, 16)
 	for end := 0; ; {

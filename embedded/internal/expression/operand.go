@@ -7,37 +7,37 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// Operand is what conditions and updates compute with: a Path, Literal, Parameter, Size, or one of
-// the operands that only updates have.
+// Operand is an operand of a condition or update: a Path, Literal, Parameter, Size, or an operand
+// of updates only.
 type Operand interface {
-	// value is the operand's value for an item, if it has one.
+	// value returns the operand's value for an item, if it has one.
 	value(s scope) (attribute.Value, bool)
 }
 
-// scope is what an expression is evaluated in.
+// scope has the item and the bindings for an evaluation.
 type scope struct {
 	bindings []binding
 	item     attribute.Item
 }
 
-// binding is what a placeholder stands for: a name or a value.
+// binding is the name or value of a placeholder.
 type binding struct {
 	name  string
 	value attribute.Value
 }
 
-// Literal is a value that the expression itself holds.
+// Literal is a value within the expression.
 type Literal struct{ Value attribute.Value }
 
 func (l Literal) value(scope) (attribute.Value, bool) { return l.Value, true }
 
-// Parameter is a value bound later: the number of its slot.
+// Parameter is the number of a value that is bound later.
 type Parameter int
 
 func (p Parameter) value(s scope) (attribute.Value, bool) { return s.bindings[p].value, true }
 
-// Size is the size of a value: of a text its length, of a binary its bytes, of the others but
-// numbers, booleans and null, which have none, their members.
+// Size is the size of a value: the length of a string, the bytes of a binary, or the number of
+// members. Numbers, booleans and null have none.
 type Size struct{ Of Operand }
 
 func (o Size) value(s scope) (attribute.Value, bool) {
@@ -76,7 +76,7 @@ func utf16Length(text string) int {
 	return length
 }
 
-// staticKind returns the type an operand has whatever the item, 0 if that decides.
+// staticKind returns the type that an operand has for every item, 0 if it depends on the item.
 func staticKind(o Operand, bindings []binding) attribute.Kind {
 	switch o := o.(type) {
 	case Literal:
@@ -89,7 +89,7 @@ func staticKind(o Operand, bindings []binding) attribute.Kind {
 	return 0
 }
 
-// fixedValue returns the value an operand has whatever the item.
+// fixedValue returns the value that an operand has for every item.
 func fixedValue(o Operand, bindings []binding) (attribute.Value, bool) {
 	switch o.(type) {
 	case Literal, Parameter:

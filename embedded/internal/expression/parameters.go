@@ -9,16 +9,17 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// Parameters are the names and values that the expressions of one request share. It notes which of
-// them are used and so belongs to one request, and to one goroutine at a time.
+// Parameters are the names and values for the expressions of one request. They record which of them
+// are used. They are for one goroutine.
 type Parameters struct {
 	names  map[string]string
 	values attribute.Item
 	used   map[string]struct{}
 }
 
-// NewParameters takes ExpressionAttributeNames and ExpressionAttributeValues; nil means not given.
-// The maps must not change afterwards. Empty maps and keys that are no placeholders are refused.
+// NewParameters returns the parameters with ExpressionAttributeNames and ExpressionAttributeValues,
+// which are nil if not given and must not be modified. Empty maps and invalid placeholders are
+// refused.
 func NewParameters(names map[string]string, values attribute.Item) (*Parameters, error) {
 	if names != nil && len(names) == 0 {
 		return nil, attribute.Invalid("ExpressionAttributeNames must not be empty")
@@ -40,8 +41,8 @@ func NewParameters(names map[string]string, values attribute.Item) (*Parameters,
 	return &Parameters{names: names, values: values}, nil
 }
 
-// badPlaceholder finds a key that is not a sign followed by letters, digits and underscores; the
-// first in order, so that the same request always gets the same answer.
+// badPlaceholder returns the first key, in order, that is not the sign followed by letters, digits
+// and underscores.
 func badPlaceholder[V any](keys map[string]V, sign byte) (string, bool) {
 	worst, bad := "", false
 	for key := range keys {
@@ -54,9 +55,9 @@ func badPlaceholder[V any](keys map[string]V, sign byte) (string, bool) {
 	return worst, bad
 }
 
-// DecodeValues reads ExpressionAttributeValues; in its older words, a value that breaks a rule is
-// reported with its placeholder. The values come with that error too, for their placeholders to be
-// checked.
+// DecodeValues decodes ExpressionAttributeValues. The older wording of an invalid value names its
+// placeholder. The values are also returned with that error, as their placeholders are checked
+// first.
 func DecodeValues(data []byte) (attribute.Item, error) {
 	values, err := attribute.DecodeNamed(data)
 	if invalid, ok := errors.AsType[*attribute.ValidationError](err); ok {
@@ -69,7 +70,7 @@ func DecodeValues(data []byte) (attribute.Item, error) {
 	return values, err
 }
 
-// bind gives each placeholder its name or value.
+// bind returns the names and values of the placeholders.
 func (p *Parameters) bind(kind Kind, placeholders []string) ([]binding, error) {
 	if len(placeholders) == 0 {
 		return nil, nil
@@ -94,8 +95,7 @@ func (p *Parameters) bind(kind Kind, placeholders []string) ([]binding, error) {
 	return bindings, nil
 }
 
-// Unused returns the error for names or values that no expression bound so far has used; nil if
-// there are none.
+// Unused returns an error if there are names or values that no bound expression has used.
 func (p *Parameters) Unused() error {
 	if len(p.used) == len(p.names)+len(p.values) {
 		return nil

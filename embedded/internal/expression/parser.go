@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/tokens"
 )
 
-// problem is a class of errors that a text can have apart from its syntax. A text that has several
-// is answered with the one whose class comes first.
+// problem is a class of errors besides syntax errors. Of several errors, the one whose class comes
+// first is reported.
 type problem uint8
 
 const (
@@ -23,8 +23,8 @@ const (
 	problems
 )
 
-// parser reads one text. Its first syntax error sticks: from then on the parser stands at the end
-// of the text, where no grammar finds anything more to read.
+// parser parses one text. After its first syntax error it is at the end of the text, where no
+// grammar finds more to parse.
 type parser struct {
 	tokens.Cursor
 
@@ -46,7 +46,7 @@ func newParser(kind Kind, text string) (*parser, error) {
 	return &parser{kind: kind, text: text, Cursor: tokens.NewCursor(tokenize(text))}, nil
 }
 
-// end checks that the text ends here, and gives its error, if it has one.
+// end checks that the text ends here, and returns the error of the text, if any.
 func (p *parser) end() error {
 	if p.Peek().Kind != tokens.End {
 		p.fail()
@@ -71,7 +71,7 @@ func (p *parser) report(class problem, format string, args ...any) {
 	}
 }
 
-// fail reports the current token as the one that fits no grammar, together with its neighbours.
+// fail reports the current token as a syntax error, together with its neighbours.
 func (p *parser) fail() {
 	if p.syntax != nil {
 		return
@@ -88,7 +88,7 @@ func (p *parser) expect(symbol string) {
 	}
 }
 
-// slot gives the placeholder its number.
+// slot returns the number of the placeholder.
 func (p *parser) slot(placeholder string) int {
 	if i := slices.Index(p.placeholders, placeholder); i >= 0 {
 		return i
@@ -102,7 +102,7 @@ func (p *parser) path() Path {
 	return p.restOfPath(Path{p.member()})
 }
 
-// member reads a name or the placeholder of one. On a syntax error it is a member without a name.
+// member reads a name or its placeholder. After a syntax error it returns a member without a name.
 func (p *parser) member() Step {
 	t := p.Peek()
 	switch {
@@ -120,7 +120,7 @@ func (p *parser) member() Step {
 	return Member(t.Text)
 }
 
-// isGrammarWord reports whether a word is part of the grammar and so never a name.
+// isGrammarWord reports whether a word is a keyword of the grammar, which can't be a name.
 func (p *parser) isGrammarWord(t tokens.Token) bool {
 	words := []string{"AND", "OR", "NOT", "BETWEEN", "IN"}
 	switch p.kind {
@@ -133,7 +133,7 @@ func (p *parser) isGrammarWord(t tokens.Token) bool {
 	return slices.ContainsFunc(words, t.IsKeyword)
 }
 
-// restOfPath reads the steps that follow on a path.
+// restOfPath reads the further steps of a path.
 func (p *parser) restOfPath(path Path) Path {
 	for {
 		switch {
@@ -176,5 +176,5 @@ func (p *parser) badCount(function string, arguments []Operand) malformed {
 		"operator or function: %s, number of operands: %d", function, len(arguments))}
 }
 
-// never stands for an operand that could not be read; its expression is refused.
+// never is an operand that could not be parsed. Its expression is refused.
 var never = Literal{Value: attribute.Value{}}

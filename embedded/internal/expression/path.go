@@ -12,28 +12,28 @@ type stepKind uint8
 const (
 	memberStep stepKind = iota
 	elementStep
-	// placeholderStep is a member whose name is bound to the slot in index.
+	// placeholderStep is a member whose name is the placeholder with the number index.
 	placeholderStep
 )
 
-// Step is one part of a document path: the name of an attribute or of a map's member, or the index
-// of a list's element.
+// Step is one part of a document path: the name of an attribute or map member, or the index of a
+// list element.
 type Step struct {
 	kind  stepKind
 	name  string
 	index int
 }
 
-// Member returns the step to a top-level attribute or a map's member.
+// Member returns the step to a top-level attribute or a map member.
 func Member(name string) Step { return Step{name: name} }
 
-// Element returns the step to a list's element, counted from 0.
+// Element returns the step to a list element, counted from 0.
 func Element(index int) Step { return Step{kind: elementStep, index: index} }
 
-// Path is a document path. Its first step is a member; there is at least one step.
+// Path is a document path. It has at least one step, and the first one is a member.
 type Path []Step
 
-// resolve gives the step with its name instead of a placeholder.
+// resolve returns the step with its name instead of a placeholder.
 func (s Step) resolve(bindings []binding) Step {
 	if s.kind == placeholderStep {
 		return Member(bindings[s.index].name)
@@ -41,7 +41,7 @@ func (s Step) resolve(bindings []binding) Step {
 	return s
 }
 
-// memberName returns the name of a step that is no element.
+// memberName returns the name of a step that is a member.
 func (s Step) memberName(bindings []binding) string {
 	if s.kind == placeholderStep {
 		return bindings[s.index].name
@@ -69,7 +69,7 @@ func (p Path) equal(other Path, bindings []binding) bool {
 	return true
 }
 
-// describe writes a path as DynamoDB's messages do: [a, b, [1]].
+// describe returns the path as in DynamoDB's messages: [a, b, [1]].
 func (p Path) describe(bindings []binding) string {
 	var text strings.Builder
 	text.WriteByte('[')
@@ -89,10 +89,10 @@ func (p Path) describe(bindings []binding) string {
 	return text.String()
 }
 
-// In returns what stands at the path, which has no placeholders, in the item, if anything does.
+// In returns the value at the path in the item, if there is one. The path has no placeholders.
 func (p Path) In(item attribute.Item) (attribute.Value, bool) { return p.value(scope{item: item}) }
 
-// value returns what stands at the path in the item, if anything does.
+// value returns the value at the path in the item, if there is one.
 func (p Path) value(s scope) (attribute.Value, bool) {
 	v, found := s.item[p[0].memberName(s.bindings)]
 	for _, step := range p[1:] {
@@ -104,7 +104,7 @@ func (p Path) value(s scope) (attribute.Value, bool) {
 	return v, found
 }
 
-// of takes the step from a value to its member or element.
+// of returns the member or element of a value at the step.
 func (s Step) of(v attribute.Value, bindings []binding) (attribute.Value, bool) {
 	if s.kind != elementStep {
 		member, found := v.Map[s.memberName(bindings)]
@@ -119,8 +119,8 @@ func (s Step) of(v attribute.Value, bindings []binding) (attribute.Value, bool) 
 // Attribute returns the top-level attribute of a path without placeholders.
 func (p Path) Attribute() string { return p[0].name }
 
-// LastMember returns the name at the end of a path without placeholders; false if an element is
-// there.
+// LastMember returns the name at the end of a path without placeholders, or false if the end is an
+// element.
 func (p Path) LastMember() (string, bool) {
 	last := p[len(p)-1]
 	return last.name, last.kind == memberStep

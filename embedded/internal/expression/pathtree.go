@@ -6,14 +6,14 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// pathTree holds the paths of a projection or update, none of which is within another, by their
-// steps; at the end of each stands what is done there.
+// pathTree has the paths of a projection or update by their steps. No path is within another. Each
+// leaf has the operation at its path.
 type pathTree[T any] struct {
-	// children are in the order of their indexes, if they are elements, and else in the order of
-	// their first use.
+	// children are sorted by index if they are elements, and are otherwise in the order of their
+	// first use.
 	children []pathBranch[T]
-	// path is the whole path of a leaf, whose leaf is set; inner nodes have the first path that
-	// passes through them.
+	// path is the whole path of a leaf, and for an inner node the first path through it. leaf is
+	// set for leaves.
 	path   Path
 	leaf   *T
 	member bool
@@ -24,8 +24,8 @@ type pathBranch[T any] struct {
 	node *pathTree[T]
 }
 
-// add puts a resolved path into the tree. A path equal to another, or within another, or that takes
-// for a list what another takes for a map, is an error.
+// add adds a resolved path. It is an error if the path is equal to another one or within it, or if
+// one has an element where the other has a member.
 func (t *pathTree[T]) add(kind Kind, path Path, leaf T) error {
 	node := t
 	for i, step := range path {
@@ -46,7 +46,7 @@ func (t *pathTree[T]) add(kind Kind, path Path, leaf T) error {
 	return nil
 }
 
-// child finds or makes the node behind a step of the path.
+// child returns the node of a step of the path, and creates it if necessary.
 func (t *pathTree[T]) child(step Step, path Path) *pathTree[T] {
 	at, found := len(t.children), false
 	if step.kind == elementStep {
@@ -67,8 +67,7 @@ func pathClash(kind Kind, how string, one, two Path) error {
 		"path one: %s, path two: %s", how, one.describe(nil), two.describe(nil))
 }
 
-// project keeps of an item what stands at the paths: of maps the members named, of lists the
-// elements named, closed up.
+// project returns the parts of an item at the paths. Lists have only the elements at the paths.
 func (t *pathTree[T]) project(item attribute.Item) attribute.Item {
 	kept := make(attribute.Item, min(len(t.children), len(item)))
 	for _, branch := range t.children {
@@ -81,7 +80,7 @@ func (t *pathTree[T]) project(item attribute.Item) attribute.Item {
 	return kept
 }
 
-// part returns what project keeps of a value, if anything.
+// part returns the parts of a value at the paths, if there are any.
 func (t *pathTree[T]) part(v attribute.Value) (attribute.Value, bool) {
 	if t.leaf != nil {
 		return v, true
@@ -102,7 +101,7 @@ func (t *pathTree[T]) part(v attribute.Value) (attribute.Value, bool) {
 	return attribute.List(elements...), len(elements) > 0
 }
 
-// attributes lists the top-level attributes, in the order of their first use.
+// attributes returns the top-level attributes, in the order of their first use.
 func (t *pathTree[T]) attributes() []string {
 	names := make([]string, len(t.children))
 	for i, branch := range t.children {

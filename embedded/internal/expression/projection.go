@@ -8,7 +8,7 @@ type Projection struct {
 	placeholders []string
 }
 
-// BoundProjection is a projection with its names.
+// BoundProjection is a projection with its names resolved.
 type BoundProjection struct{ tree pathTree[struct{}] }
 
 // ParseProjection reads a projection: paths separated by commas.
@@ -27,7 +27,7 @@ func ParseProjection(text string) (*Projection, error) {
 	return &Projection{paths: paths, placeholders: p.placeholders}, nil
 }
 
-// Bind joins the projection with names. Paths that overlap are an error.
+// Bind resolves the names. Paths that overlap are an error.
 func (e *Projection) Bind(p *Parameters) (*BoundProjection, error) {
 	bindings, err := p.bind(ProjectionExpression, e.placeholders)
 	if err != nil {
@@ -40,7 +40,8 @@ func (e *Projection) Bind(p *Parameters) (*BoundProjection, error) {
 	return NewProjection(paths)
 }
 
-// NewProjection makes a projection of paths without placeholders. Paths that overlap are an error.
+// NewProjection returns a projection of paths without placeholders. Paths that overlap are an
+// error.
 func NewProjection(paths []Path) (*BoundProjection, error) {
 	bound := &BoundProjection{}
 	for _, path := range paths {
@@ -51,9 +52,9 @@ func NewProjection(paths []Path) (*BoundProjection, error) {
 	return bound, nil
 }
 
-// Project keeps of an item what stands at the paths; lists are closed up. The result is never nil
-// and shares values with the item.
+// Project returns the parts of an item at the paths. Lists have only the elements at the paths. The
+// result is never nil and shares values with the item.
 func (e *BoundProjection) Project(item attribute.Item) attribute.Item { return e.tree.project(item) }
 
-// Attributes lists the top-level attributes the projection looks at.
+// Attributes returns the top-level attributes that the projection reads.
 func (e *BoundProjection) Attributes() []string { return e.tree.attributes() }

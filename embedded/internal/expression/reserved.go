@@ -2,8 +2,8 @@ package expression
 
 import "strings"
 
-// reservedWords are the words that stand for nothing but themselves: attributes of these names need
-// a placeholder.
+// reservedWords are the words that can't be attribute names in expressions, except by a
+// placeholder.
 var reservedWords = func() map[string]struct{} {
 	words := make(map[string]struct{})
 	for word := range strings.FieldsSeq(`

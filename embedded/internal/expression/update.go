@@ -6,23 +6,23 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// Verb is what an action of an update does.
+// Verb is the operation of an action.
 type Verb uint8
 
 // The verbs of updates.
 const (
 	// Set assigns the value.
 	Set Verb = iota + 1
-	// Remove removes what stands at the path, if anything.
+	// Remove removes the value at the path, if there is one.
 	Remove
-	// Add adds a number to a number, or the members of a set to a set; what does not exist is
-	// assigned.
+	// Add adds a number to a number, or the members of a set to a set. It sets a value that does
+	// not exist.
 	Add
-	// Delete removes the members of a set from a set, and a set that gets empty altogether.
+	// Delete removes members from a set, and an empty set as a whole.
 	Delete
 )
 
-// String returns the verb as expressions spell it.
+// String returns the verb as in expressions.
 func (v Verb) String() string {
 	names := [...]string{"", "SET", "REMOVE", "ADD", "DELETE"}
 	if int(v) >= len(names) {
@@ -44,20 +44,19 @@ type Update struct {
 	placeholders []string
 }
 
-// BoundUpdate is an update with its names and values.
+// BoundUpdate is an update with its names and values resolved.
 type BoundUpdate struct {
 	tree     pathTree[Action]
 	bindings []binding
-	// mismatch is the error when the value of Add or Delete does not fit what it is added to or
-	// deleted from.
+	// mismatch is the error when the value of Add or Delete has the wrong type for the old value.
 	mismatch error
-	// removes is set if there are actions, all of them Remove or Delete.
+	// removes is set if all actions are Remove or Delete, and there are any.
 	removes bool
-	// actions are those of the text, for Charge; nil if there was none.
+	// actions are the parsed actions, for Charge, nil if there are none.
 	actions []Action
 }
 
-// Bind joins the update with names and values and checks its paths and operands.
+// Bind resolves names and values and checks the paths and operands.
 func (u *Update) Bind(p *Parameters) (*BoundUpdate, error) {
 	bindings, err := p.bind(UpdateExpression, u.placeholders)
 	if err != nil {
@@ -123,9 +122,10 @@ func longName(kind attribute.Kind) string {
 	return kind.String()
 }
 
-// NewUpdate makes an update of actions built elsewhere, without placeholders of names; values[n] is
-// the value of Parameter(n). mismatch, if not nil, is the error when the value of Add or Delete
-// does not fit. Paths that overlap are an error; operands are not checked.
+// NewUpdate returns an update with actions that were not parsed by this package, and have no
+// placeholders of names. values[n] is the value of Parameter(n). mismatch, if not nil, is the error
+// when the value of Add or Delete has the wrong type. Paths that overlap are an error. Operands are
+// not checked.
 func NewUpdate(actions []Action, values []attribute.Value, mismatch error) (*BoundUpdate, error) {
 	if mismatch == nil {
 		mismatch = errOperandType
@@ -139,20 +139,20 @@ func NewUpdate(actions []Action, values []attribute.Value, mismatch error) (*Bou
 	return bound, nil
 }
 
-// OnlyRemoves reports whether the update does no more than remove and delete: of an item that does
-// not exist it makes none.
+// OnlyRemoves reports whether the update only removes and deletes. Such an update does not create
+// an item.
 func (u *BoundUpdate) OnlyRemoves() bool { return u.removes }
 
-// Attributes lists the top-level attributes that the update changes.
+// Attributes returns the top-level attributes that the update changes.
 func (u *BoundUpdate) Attributes() []string { return u.tree.attributes() }
 
-// Updated keeps of an item what the update changes: what UPDATED_OLD returns of the old item, and
-// UPDATED_NEW of the new one.
+// Updated returns the parts of an item that the update changes: those of the old item for
+// UPDATED_OLD, and of the new one for UPDATED_NEW.
 func (u *BoundUpdate) Updated(item attribute.Item) attribute.Item { return u.tree.project(item) }
 
-// Apply gives the item after the update; old, which may be nil, is left as it is and shares values
-// with the result. All values are computed from old. List elements are set before elements are
-// removed; setting elements beyond the end appends them in the order of their indexes.
+// Apply returns the updated item. old, which may be nil, is not modified and shares values with the
+// result. All values are computed from old. List elements are set before elements are removed.
+// Elements that are set beyond the end are appended in the order of their indexes.
 func (u *BoundUpdate) Apply(old attribute.Item) (attribute.Item, error) {
 	return u.members(&u.tree, old, scope{bindings: u.bindings, item: old})
 }
@@ -203,8 +203,8 @@ func (u *BoundUpdate) elements(t *pathTree[Action], old []attribute.Value, s sco
 	return append(updated, old[copied:]...), nil
 }
 
-// change gives the value that takes the place of v, the value at the node if found; false if none
-// does.
+// change returns the new value at the node, whose old value is v if found. It returns false if
+// there is no value any more.
 func (u *BoundUpdate) change(t *pathTree[Action], v attribute.Value, found bool, s scope) (attribute.Value, bool, error) {
 	var err error
 	switch {
@@ -242,8 +242,8 @@ func (u *BoundUpdate) perform(action Action, old attribute.Value, found bool, s 
 	return v, v.Kind != 0, nil
 }
 
-// combine adds a value to the old one or deletes it from that. No value is left of what is deleted
-// from nothing.
+// combine adds a value to the old one, or deletes it from the old one. Deleting from a missing
+// value leaves no value.
 func (u *BoundUpdate) combine(verb Verb, old, v attribute.Value, found bool) (attribute.Value, error) {
 	switch {
 	case !found && verb == Delete:

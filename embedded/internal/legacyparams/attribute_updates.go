@@ -8,14 +8,15 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// AttributeUpdate changes one top-level attribute. Action is PUT, ADD or DELETE; empty is PUT.
+// AttributeUpdate changes one top-level attribute. Action is PUT, ADD or DELETE, and defaults to
+// PUT.
 type AttributeUpdate struct {
 	Action string
 	Value  *attribute.Value
 }
 
-// Update makes an update of AttributeUpdates: PUT sets a value; ADD adds to a number, set or list;
-// DELETE removes an attribute or, with a value, members of a set.
+// Update returns the update for AttributeUpdates. PUT sets a value, ADD adds to a number, set or
+// list, and DELETE removes an attribute or, with a value, members of a set.
 func Update(updates map[string]AttributeUpdate) (*expression.BoundUpdate, error) {
 	actions := make([]expression.Action, 0, len(updates))
 	for _, name := range slices.Sorted(maps.Keys(updates)) {

@@ -1,9 +1,9 @@
-// Package legacyparams translates the request parameters that came before expressions
-// (KeyConditions, QueryFilter, ScanFilter, Expected, AttributeUpdates, ConditionalOperator) into
-// bound expressions, so that one evaluator serves both.
+// Package legacyparams converts the legacy request parameters, which expressions have replaced
+// (KeyConditions, QueryFilter, ScanFilter, Expected, AttributeUpdates, ConditionalOperator), to
+// bound expressions, so that both have one evaluator.
 //
-// Errors are *attribute.ValidationError with DynamoDB's messages. Where several attributes are
-// wrong, the first by name is reported.
+// Errors are *attribute.ValidationError with DynamoDB's messages. If several attributes are
+// invalid, the first one by name is reported.
 package legacyparams
 
 import (
@@ -16,8 +16,8 @@ import (
 
 const invalidParameters = "One or more parameter values were invalid: "
 
-// Condition is a condition on one top-level attribute: an operator, one of Operators, and what it
-// compares with.
+// Condition is a condition on one top-level attribute: an operator, one of Operators, and the
+// values to compare with.
 type Condition struct {
 	ComparisonOperator string
 	AttributeValueList []attribute.Value
@@ -28,8 +28,8 @@ func Operators() []string {
 	return []string{"IN", "NULL", "BETWEEN", "LT", "NOT_CONTAINS", "EQ", "GT", "NOT_NULL", "NE", "LE", "BEGINS_WITH", "GE", "CONTAINS"}
 }
 
-// Filter makes a condition of a QueryFilter or ScanFilter. It holds if all its conditions do or,
-// with the ConditionalOperator OR, if one does.
+// Filter returns the condition for a QueryFilter or ScanFilter. It is true if all its conditions
+// are or, with the ConditionalOperator OR, if one is.
 func Filter(conditions map[string]Condition, conditionalOperator string) (*expression.BoundCondition, error) {
 	if err := checkConditionalOperator(conditionalOperator, len(conditions)); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func Filter(conditions map[string]Condition, conditionalOperator string) (*expre
 	return bound(joined), nil
 }
 
-// bound makes a condition of a tree; nil of none.
+// bound returns the condition with a tree, nil for none.
 func bound(test expression.Test) *expression.BoundCondition {
 	if test == nil {
 		return nil
@@ -75,7 +75,7 @@ func checkConditionalOperator(conditionalOperator string, conditions int) error 
 	return nil
 }
 
-// check refuses a number or types of values that the operator does not take.
+// check checks the number and the types of the values for the operator.
 func (c Condition) check() error {
 	least, most := 1, 1
 	switch c.ComparisonOperator {
@@ -105,7 +105,7 @@ func (c Condition) check() error {
 	return nil
 }
 
-// takes reports whether the operator compares with values of the type.
+// takes reports whether the operator accepts values of the type.
 func (c Condition) takes(kind attribute.Kind) bool {
 	switch c.ComparisonOperator {
 	case "EQ", "NE":
@@ -141,7 +141,7 @@ func (c Condition) test(name string) (expression.Test, error) {
 	case "CONTAINS":
 		return expression.Contains{Operand: path, Member: values[0]}, nil
 	case "NOT_CONTAINS":
-		// Of an attribute that does not exist, neither CONTAINS nor NOT_CONTAINS holds.
+		// For a missing attribute neither CONTAINS nor NOT_CONTAINS is true.
 		without := expression.Not{Test: expression.Contains{Operand: path, Member: values[0]}}
 		return expression.And{Left: expression.Exists{Operand: path}, Right: without}, nil
 	case "BEGINS_WITH":

@@ -9,8 +9,8 @@ import (
 )
 
 // Expectation is what a write expects of one top-level attribute: either a value or none (Exists
-// and Value), or that a comparison holds (ComparisonOperator, empty if not given, and
-// AttributeValueList, nil if not given, or Value).
+// and Value), or a comparison (ComparisonOperator, empty if not given, and AttributeValueList, nil
+// if not given, or Value).
 type Expectation struct {
 	Exists             *bool
 	Value              *attribute.Value
@@ -18,8 +18,8 @@ type Expectation struct {
 	AttributeValueList []attribute.Value
 }
 
-// Expected makes a condition of Expected. It holds if all expectations do or, with the
-// ConditionalOperator OR, if one does.
+// Expected returns the condition for Expected. It is true if all expectations are met or, with the
+// ConditionalOperator OR, if one is.
 func Expected(expectations map[string]Expectation, conditionalOperator string) (*expression.BoundCondition, error) {
 	if err := checkConditionalOperator(conditionalOperator, len(expectations)); err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func Expected(expectations map[string]Expectation, conditionalOperator string) (
 	return bound(joined), nil
 }
 
-// condition returns the expectation in the form of filters.
+// condition returns the expectation as a Condition.
 func (e Expectation) condition(name string) (Condition, error) {
 	if e.ComparisonOperator == "" {
 		return e.presence(name)

@@ -90,7 +90,7 @@ func (p *parser) test() expression.Test {
 	return expression.Not{}
 }
 
-// compared reads the comparison of a condition with a truth value, if one follows.
+// compared reads the comparison of a condition with TRUE or FALSE, if one follows.
 func (p *parser) compared(test expression.Test) expression.Test {
 	if !p.TakeSymbol("=") {
 		return test
@@ -106,7 +106,7 @@ func (p *parser) unrecognized(t tokens.Token) {
 	p.refuse(attribute.Invalid("Unrecognized function: %s at %s", strings.ToLower(t.Text), p.position(t)))
 }
 
-// typeNames are the types that IS takes, and what they are of DynamoDB's.
+// typeNames maps the types of IS to DynamoDB's types.
 var typeNames = map[string][]attribute.Kind{
 	"NULL": {attribute.NULL}, "BOOL": {attribute.BOOL}, "BOOLEAN": {attribute.BOOL},
 	"SMALLINT": {attribute.N}, "INT": {attribute.N}, "INT2": {attribute.N}, "INT4": {attribute.N}, "INT8": {attribute.N},
@@ -224,7 +224,7 @@ func (p *parser) function() expression.Test {
 	return expression.Contains{Operand: operands[0], Member: operands[1]}
 }
 
-// sum reads what a SET assigns: operands of an update, added and subtracted.
+// sum reads the operand of a SET: operands that are added and subtracted.
 func (p *parser) sum() expression.Operand {
 	x := p.term()
 	for {

@@ -8,9 +8,9 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/tokens"
 )
 
-// tokenize cuts a text into its tokens, the last of which is an endToken; false if a quote or a
-// comment does not end, or a number or a character can be nothing. Other characters without a
-// meaning become symbols that no grammar accepts.
+// tokenize returns the tokens of a text, the last of which is End. It returns false if a quote or a
+// comment does not end, or a number or a character is invalid. Other characters without a meaning
+// become symbols that no grammar accepts.
 func tokenize(text string) ([]tokens.Token, bool) {
 	list := make([]tokens.Token, 0, len(text)/4+1)
 	for rest := text; ; {
@@ -32,7 +32,7 @@ func tokenize(text string) ([]tokens.Token, bool) {
 	}
 }
 
-// skipBlank passes over white space and comments; false if a comment does not end.
+// skipBlank skips white space and comments. It returns false if a comment does not end.
 func skipBlank(text string) (string, bool) {
 	for {
 		text = strings.TrimLeft(text, " \t\r\n")
@@ -50,7 +50,7 @@ func skipBlank(text string) (string, bool) {
 	}
 }
 
-// nextToken reads the token at the beginning of the text, and its length there.
+// nextToken returns the token at the beginning of the text, and its length in the text.
 func nextToken(text string) (tokens.Token, int) {
 	switch c := text[0]; {
 	case c == '\'' || c == '"':
@@ -78,7 +78,7 @@ func nextToken(text string) (tokens.Token, int) {
 	return tokens.Token{Kind: tokens.Symbol, Text: text[:1]}, 1
 }
 
-// quotedToken reads a string or a name in quotes. A doubled quote within stands for one.
+// quotedToken returns a string or a quoted name. A doubled quote within is one quote.
 func quotedToken(text string) (tokens.Token, int) {
 	quote := text[:1]
 	kind := tokens.String
@@ -97,8 +97,8 @@ func quotedToken(text string) (tokens.Token, int) {
 	return tokens.Token{Kind: tokens.Invalid}, len(text)
 }
 
-// scaled reports whether the exponent of a number, and its scale (the digits behind the point less
-// the exponent), have 32 bits.
+// scaled reports whether the exponent and the scale of a number fit into 32 bits. The scale is the
+// number of digits after the point minus the exponent.
 func scaled(number string) bool {
 	at := strings.IndexAny(number, "eE")
 	if at < 0 {

@@ -13,7 +13,7 @@ type branch struct {
 }
 
 // checkOverlap refuses a SELECT with two branches that read the same items. Branches that exclude
-// range keys are not looked at.
+// range keys are not checked.
 func (b *Bound) checkOverlap(schema expression.KeySchema) error {
 	or, is := b.where.(expression.Or)
 	if !is || schema.Range == "" {
@@ -35,7 +35,7 @@ func (b *Bound) checkOverlap(schema expression.KeySchema) error {
 	return nil
 }
 
-// disjuncts returns the conditions one of which must hold.
+// disjuncts returns the conditions that are joined by OR.
 func disjuncts(test expression.Test) []expression.Test {
 	if or, is := test.(expression.Or); is {
 		return append(disjuncts(or.Left), disjuncts(or.Right)...)
@@ -43,7 +43,7 @@ func disjuncts(test expression.Test) []expression.Test {
 	return []expression.Test{test}
 }
 
-// branch takes a condition for a branch, nil if it names no hash key, and reports whether it
+// branch converts a condition to a branch, nil if it names no hash key, and reports whether it
 // excludes range keys.
 func (b *Bound) branch(test expression.Test, schema expression.KeySchema) (*branch, bool) {
 	var found branch
@@ -64,7 +64,7 @@ func (b *Bound) branch(test expression.Test, schema expression.KeySchema) (*bran
 	return &found, excludes
 }
 
-// excludes reports whether a condition is that the attribute is not of some values.
+// excludes reports whether a condition excludes values of the attribute.
 func (b *Bound) excludes(test expression.Test, name string) bool {
 	switch t := test.(type) {
 	case expression.Not:
@@ -85,13 +85,13 @@ func (x branch) overlaps(y branch) bool {
 	return !before(highX, lowY) && !before(highY, lowX)
 }
 
-// bound is an end of a range of values; nil is no end.
+// bound is an end of a range of values. Nil is no end.
 type bound struct {
 	value  *attribute.Value
 	beside bool
 }
 
-// bounds returns the ends of the range keys that satisfy a test. A prefix counts for itself alone.
+// bounds returns the ends of the range keys that satisfy a test. A prefix is its own range.
 func bounds(t expression.KeyTest) (low, high bound) {
 	at := bound{value: &t.Low}
 	switch t.Operator {
@@ -110,7 +110,7 @@ func bounds(t expression.KeyTest) (low, high bound) {
 	return at, at
 }
 
-// before reports whether an upper end lies before a lower one.
+// before reports whether an upper end is before a lower one.
 func before(high, low bound) bool {
 	if high.value == nil || low.value == nil {
 		return false

@@ -13,15 +13,15 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/tokens"
 )
 
-// parser reads one statement. Its first error sticks: from then on the parser stands at the end of
-// the text, where no grammar finds anything more to read.
+// parser parses one statement. After its first error it is at the end of the text, where no grammar
+// finds more to parse.
 type parser struct {
 	tokens.Cursor
 
 	err       error
 	text      string
 	statement *Statement
-	// under is where in a value the parser stands, as messages about its numbers say.
+	// under is the position within a value, for messages about numbers.
 	under string
 }
 
@@ -106,7 +106,7 @@ func (p *parser) fail() {
 	}
 }
 
-// noTerm refuses the current token, where a term should begin.
+// noTerm refuses the current token, where a term must begin.
 func (p *parser) noTerm() {
 	switch t := p.Peek(); {
 	case slices.ContainsFunc([]string{"IS", "LIKE", "IN", "BETWEEN", "AND", "OR"}, t.IsKeyword), comparator(t) != 0:
@@ -118,22 +118,22 @@ func (p *parser) noTerm() {
 	}
 }
 
-// expectRight refuses the end of the statement behind an operator.
+// expectRight refuses the end of the statement after an operator.
 func (p *parser) expectRight() {
 	if p.Peek().Kind == tokens.End || p.Peek().Is(";") {
 		p.refuse(malformed("Missing right-hand side expression of infix operator"))
 	}
 }
 
-// position returns where the token stands, as messages have it: the line, the column and a length,
-// in characters.
+// position returns the position of the token as in messages: line, column and length, in
+// characters.
 func (p *parser) position(t tokens.Token) string {
 	before := p.text[:t.Start]
 	column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
 	return fmt.Sprintf("%d:%d:%d", strings.Count(before, "\n")+1, column, utf8.RuneCountInString(t.Text))
 }
 
-// isKeyword reports whether a word is part of the grammar and so a name only in quotes.
+// isKeyword reports whether a word is a keyword, which is a name only in quotes.
 func isKeyword(t tokens.Token) bool {
 	return slices.ContainsFunc([]string{
 		"SELECT", "FROM", "WHERE", "ORDER", "BY", "INSERT", "INTO", "VALUE", "VALUES", "UPDATE", "SET", "REMOVE", "DELETE",
@@ -269,13 +269,13 @@ func (p *parser) change() {
 	}
 }
 
-// isSetFunction reports whether set_add or set_delete is called now.
+// isSetFunction reports whether a call of set_add or set_delete follows.
 func (p *parser) isSetFunction() bool {
 	return p.isCall() && (strings.EqualFold(p.Peek().Text, "set_add") || strings.EqualFold(p.Peek().Text, "set_delete"))
 }
 
-// setFunction reads the call of set_add or set_delete that is assigned to the action's path, which
-// it must name.
+// setFunction reads a call of set_add or set_delete that is assigned to the action's path, which
+// must be its first argument.
 func (p *parser) setFunction(action *expression.Action) {
 	at := p.Peek()
 	action.Verb = expression.Add
@@ -373,7 +373,7 @@ func (p *parser) tableName() string {
 	return p.name()
 }
 
-// noAlias refuses another name for the table.
+// noAlias refuses an alias of the table.
 func (p *parser) noAlias() {
 	if t := p.Peek(); t.IsKeyword("AS") || t.Kind == tokens.Name || t.Kind == tokens.Word && !isKeyword(t) {
 		p.refuse(attribute.Invalid("Aliasing is not supported"))
@@ -391,7 +391,7 @@ func (p *parser) name() string {
 	return t.Text
 }
 
-// joinWords are keywords of joins, which have no part in this grammar.
+// joinWords are the keywords of joins, which are not supported.
 var joinWords = []string{"INNER", "OUTER", "LEFT", "RIGHT", "FULL", "CROSS", "JOIN", "ON"}
 
 func (p *parser) path() expression.Path {
@@ -486,7 +486,7 @@ func (p *parser) members(closing string) []template {
 	}
 }
 
-// mapping reads the rest of a map; under tells where the value of a name is.
+// mapping reads the rest of a map. under returns the position of the value of a name.
 func (p *parser) mapping(under func(name string) string) template {
 	around := p.under
 	defer func() { p.under = around }()
@@ -523,12 +523,12 @@ func (p *parser) valueOperand() expression.Operand {
 	return expression.Parameter(len(p.statement.slots) - 1)
 }
 
-// isCall reports whether a function's name and its parenthesis come now.
+// isCall reports whether the name of a function and a parenthesis follow.
 func (p *parser) isCall() bool {
 	return p.Peek().Kind == tokens.Word && p.Next().Is("(") && !isKeyword(p.Peek())
 }
 
-// call passes over a function's name, which is not case-sensitive, and its parenthesis.
+// call reads the name of a function, which is not case-sensitive, and its parenthesis.
 func (p *parser) call() string {
 	name := p.Take().Text
 	p.Take()

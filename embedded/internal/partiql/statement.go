@@ -1,12 +1,12 @@
-// Package partiql is the part of PartiQL that DynamoDB speaks: INSERT, UPDATE, DELETE and SELECT
-// statements, and EXISTS checks of transactions.
+// Package partiql implements DynamoDB's part of PartiQL: INSERT, UPDATE, DELETE and SELECT
+// statements, and EXISTS checks in transactions.
 //
-// Parsing gives a Statement, which depends on the text alone, is immutable and can be cached.
-// Binding it to the parameters of a request gives a Bound, whose conditions and updates are those
+// Parsing returns a Statement, which depends on the text alone, is immutable and can be cached.
+// Binding it to the parameters of a request returns a Bound, whose conditions and updates are those
 // of package expression.
 //
-// Errors are *attribute.ValidationError with DynamoDB's messages. The recursion of parsing is
-// bounded by MaxLength.
+// Errors are *attribute.ValidationError with DynamoDB's messages. MaxLength limits the recursion of
+// parsing.
 package partiql
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// MaxLength is how many bytes the text of a statement may have.
+// MaxLength is the length limit of a statement in bytes.
 const MaxLength = 8192
 
-// Verb is what a statement does.
+// Verb is the operation of a statement.
 type Verb uint8
 
 // The verbs of statements.
@@ -30,7 +30,7 @@ const (
 	Check
 )
 
-// Returning is what an UPDATE or DELETE returns.
+// Returning is the RETURNING clause of an UPDATE or DELETE.
 type Returning uint8
 
 // The values of RETURNING.
@@ -53,23 +53,23 @@ type Statement struct {
 	Verb         Verb
 	Table, Index string
 	Returning    Returning
-	// Parameters is how many parameters the statement has.
+	// Parameters is the number of parameters of the statement.
 	Parameters int
 
-	// item is what an INSERT inserts.
+	// item is the item of an INSERT.
 	item template
-	// columns are what a SELECT selects; nil is everything.
+	// columns are the columns of a SELECT, nil for all attributes.
 	columns []column
 	// where is nil if there is no WHERE.
 	where   expression.Test
 	actions []expression.Action
 	order   []Order
-	// slots are the values that are known when parameters are: the tree has expression.Parameter(n)
-	// for slots[n].
+	// slots are the values that depend on the parameters: the tree has expression.Parameter(n) for
+	// slots[n].
 	slots []template
 }
 
-// column is a path of a SELECT and the name its value gets in the answer.
+// column is a path of a SELECT, and the name of its value in the response.
 type column struct {
 	path expression.Path
 	name string
@@ -79,15 +79,15 @@ type column struct {
 type Bound struct {
 	*Statement
 
-	// Item is what an INSERT inserts.
+	// Item is the item of an INSERT.
 	Item attribute.Item
-	// Change is what an UPDATE changes.
+	// Change is the update of an UPDATE.
 	Change *expression.BoundUpdate
 
 	values []attribute.Value
 }
 
-// Bind joins the statement with its parameters. Their number must be right.
+// Bind returns the statement with its parameters, whose number must be right.
 func (s *Statement) Bind(parameters []attribute.Value) (*Bound, error) {
 	if len(parameters) != s.Parameters {
 		return nil, attribute.Invalid("Number of parameters in request and statement don't match.")
@@ -127,8 +127,8 @@ func (s *Statement) Bind(parameters []attribute.Value) (*Bound, error) {
 	return bound, nil
 }
 
-// Project keeps of an item what a SELECT selects, each value under its column's name: the last name
-// in its path.
+// Project returns the columns of a SELECT for an item. The name of a column is the last name in its
+// path.
 func (s *Statement) Project(item attribute.Item) attribute.Item {
 	if s.columns == nil {
 		return item
@@ -142,7 +142,7 @@ func (s *Statement) Project(item attribute.Item) attribute.Item {
 	return selected
 }
 
-// Attributes lists the top-level attributes a SELECT selects; nil is all.
+// Attributes returns the top-level attributes of the columns of a SELECT, nil for all.
 func (s *Statement) Attributes() []string {
 	if s.columns == nil {
 		return nil

@@ -7,10 +7,9 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// Target returns the one item that an UPDATE, DELETE or Check names by its key, and the condition
-// under which that succeeds. An UPDATE and a Check require that the item exists and meets all
-// further conditions. A DELETE succeeds too if there is no item; without further conditions it
-// needs no condition (nil).
+// Target returns the key of the item that an UPDATE, DELETE or Check names, and the condition for
+// it. An UPDATE and a Check require that the item exists and meets all further conditions. A DELETE
+// also succeeds if there is no item. Without further conditions it needs no condition (nil).
 func (b *Bound) Target(schema expression.KeySchema) (attribute.Item, *expression.BoundCondition, error) {
 	key := make(attribute.Item, 2)
 	var rest []expression.Test
@@ -40,7 +39,7 @@ func (b *Bound) Target(schema expression.KeySchema) (attribute.Item, *expression
 	return key, expression.NewCondition(condition, b.values), nil
 }
 
-// TestsExistence reports whether the condition is, among others, that attributes exist or do not.
+// TestsExistence reports whether the condition tests whether attributes exist.
 func (b *Bound) TestsExistence() bool {
 	return slices.ContainsFunc(conjuncts(b.where), func(test expression.Test) bool {
 		_, is := test.(expression.Exists)
@@ -48,7 +47,7 @@ func (b *Bound) TestsExistence() bool {
 	})
 }
 
-// all joins conditions that all must hold.
+// all joins conditions by AND.
 func all(first expression.Test, rest []expression.Test) expression.Test {
 	for _, test := range rest {
 		first = expression.And{Left: first, Right: test}
@@ -56,7 +55,7 @@ func all(first expression.Test, rest []expression.Test) expression.Test {
 	return first
 }
 
-// conjuncts returns the conditions that all must hold.
+// conjuncts returns the conditions that are joined by AND.
 func conjuncts(test expression.Test) []expression.Test {
 	switch t := test.(type) {
 	case nil:
@@ -67,13 +66,14 @@ func conjuncts(test expression.Test) []expression.Test {
 	return []expression.Test{test}
 }
 
-// equality takes a condition as the equality of a top-level attribute with a value.
+// equality returns the attribute and the value if the condition is an equality of a top-level
+// attribute with a value.
 func (b *Bound) equality(test expression.Test) (string, attribute.Value, bool) {
 	t, is := b.keyTest(test)
 	return t.Attribute, t.Low, is && t.Operator == expression.RangeEqual
 }
 
-// keyTest takes a condition as one on a top-level attribute that an index can answer.
+// keyTest returns the condition as a test of a top-level attribute that an index supports.
 func (b *Bound) keyTest(test expression.Test) (expression.KeyTest, bool) {
 	switch t := test.(type) {
 	case expression.Comparison:
@@ -120,7 +120,7 @@ func (b *Bound) keyOperands(operator expression.RangeOperator, key expression.Op
 	return test, true
 }
 
-// fixed returns the value of an operand that no item decides.
+// fixed returns the value of an operand that does not depend on the item.
 func (b *Bound) fixed(o expression.Operand) (attribute.Value, bool) {
 	switch o := o.(type) {
 	case expression.Literal:
@@ -133,17 +133,16 @@ func (b *Bound) fixed(o expression.Operand) (attribute.Value, bool) {
 
 // Selection is how a SELECT finds its items.
 type Selection struct {
-	// Keys are the parts of the table or index to read, in this order; none of them means all of
-	// it.
+	// Keys are the parts of the table or index to read, in this order. None means all of it.
 	Keys []expression.KeyCondition
 	// Backward reads range keys in descending order.
 	Backward bool
-	// Filter is the whole condition, which also holds for the keys; nil if there is none.
+	// Filter is the whole condition, including that of the keys, nil if there is none.
 	Filter *expression.BoundCondition
 }
 
-// Selection finds the way to read a table or index with the schema: by its hash key if the
-// condition has an equality or an IN for that, and else all of it.
+// Selection returns how to read a table or index with the schema: by hash keys if the condition has
+// an equality or an IN for them, and else all of it.
 func (b *Bound) Selection(schema expression.KeySchema) (Selection, error) {
 	var s Selection
 	if b.where != nil {
@@ -176,8 +175,8 @@ func (b *Bound) Selection(schema expression.KeySchema) (Selection, error) {
 	return s, b.sort(&s, schema)
 }
 
-// fits reports whether a condition on the range key can be answered by the order of range keys of
-// the type. Empty texts, which no key has, are left to the filter.
+// fits reports whether the order of range keys of the type supports a condition on the range key.
+// Empty values, which no key has, are left to the filter.
 func fits(t expression.KeyTest, kind attribute.Kind) bool {
 	if t.Low.Kind != kind || t.Low.Text == "" {
 		return false
@@ -190,7 +189,7 @@ func fits(t expression.KeyTest, kind attribute.Kind) bool {
 }
 
 // hashes returns the hash keys that a condition allows (an equality, an IN, or such conditions
-// joined by OR), without duplicates; nil if it is no such condition.
+// joined by OR), without duplicates, nil if it is another condition.
 func (b *Bound) hashes(test expression.Test, name string) []attribute.Value {
 	var hashes []attribute.Value
 	add := func(values ...attribute.Value) {

@@ -7,7 +7,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// template is a value of a statement, which may have parameters in it.
+// template is a value of a statement, which can have parameters.
 type template interface {
 	value(parameters []attribute.Value) (attribute.Value, error)
 }
@@ -92,7 +92,7 @@ func (t setTemplate) value(parameters []attribute.Value) (attribute.Value, error
 	return attribute.Value{}, attribute.Invalid("Input collection contains duplicates")
 }
 
-// fold takes a template for its value, if no parameter is in it.
+// fold returns the value of a template if it has no parameters.
 func fold(t template, members []template) (template, error) {
 	for _, m := range members {
 		if _, is := m.(constant); !is {
