@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// ask sends a request in JSON and returns the response with its members sorted. The response to a
-// request that failed is the type and the message of the error.
+// ask sends a request in JSON and returns the response with its members sorted. For an error it
+// returns the type and the message.
 func ask(t *testing.T, engine *embedded.Engine, operation, body string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://engine", strings.NewReader(body))
@@ -28,7 +28,7 @@ func ask(t *testing.T, engine *embedded.Engine, operation, body string) string {
 	return digest(t, response, operation)
 }
 
-// digest returns what ask returns of a response.
+// digest returns the result of ask for a response.
 func digest(t *testing.T, response *http.Response, operation string) string {
 	t.Helper()
 	var decoded map[string]any
@@ -67,8 +67,8 @@ func encode(t *testing.T, value any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// step is a request and the response it must get. A want that ends in … is only how the response
-// begins.
+// step is a request and the response to expect. A want that ends in … is the beginning of the
+// response.
 type step struct{ operation, body, want string }
 
 func run(t *testing.T, engine *embedded.Engine, steps []step) {

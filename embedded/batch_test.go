@@ -41,7 +41,7 @@ func TestBatchesAreChecked(t *testing.T) {
 	})
 }
 
-func TestABatchGetLeavesWhatDoesNotFit(t *testing.T) {
+func TestABatchGetReturnsKeysThatDoNotFitAsUnprocessed(t *testing.T) {
 	engine := openWith(t, simpleTable)
 	large := strings.Repeat("x", 390<<10)
 	var keys []string
@@ -51,7 +51,7 @@ func TestABatchGetLeavesWhatDoesNotFit(t *testing.T) {
 	}
 	got := ask(t, engine, "BatchGetItem", `{"RequestItems":{"tab":{"ProjectionExpression":"#p","ExpressionAttributeNames":{"#p":"pk"},`+
 		`"ConsistentRead":true,"Keys":[`+strings.Join(keys, ",")+`]}}}`)
-	// 42 items of 390 KiB are the most that 16 MiB hold.
+	// At most 42 items of 390 KiB fit into 16 MiB.
 	want := `"UnprocessedKeys":{"tab":{"ConsistentRead":true,"ExpressionAttributeNames":{"#p":"pk"},"Keys":[` + strings.Join(keys[42:], ",") + `],` +
 		`"ProjectionExpression":"#p"}}`
 	if !strings.Contains(got, want) || strings.Count(got, `{"pk":`) != 50 {
@@ -59,7 +59,7 @@ func TestABatchGetLeavesWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-func TestBatchesReachSeveralTables(t *testing.T) {
+func TestBatchesCanHaveSeveralTables(t *testing.T) {
 	run(t, openWith(t, simpleTable, richTable), []step{
 		{"BatchWriteItem", `{"RequestItems":{"tab":[{"PutRequest":{"Item":{"pk":{"S":"a"}}}}],"rich":[{"PutRequest":{"Item":{"pk":{"S":"a"},"sk":{"N":"1"},` +
 			`"grp":{"S":"g"}}}}]},"ReturnConsumedCapacity":"INDEXES"}`,

@@ -53,7 +53,7 @@ func TestHostsAreCheckedOnLoopbackAddresses(t *testing.T) {
 	}
 }
 
-func TestNamesThatNoHostHasAreRefused(t *testing.T) {
+func TestInvalidHostNamesAreRefused(t *testing.T) {
 	for _, name := range []string{"", "*", "*.example", "http://a", "a:80", "a/b", ".a", "a b", "ä", strings.Repeat("a", 300)} {
 		if err := (&Server{AllowedHosts: []string{name}}).Check(); err == nil {
 			t.Errorf("%.20q is taken", name)
@@ -64,7 +64,7 @@ func TestNamesThatNoHostHasAreRefused(t *testing.T) {
 	}
 }
 
-func TestOriginsAreTakenOnlyAsBrowsersWriteThem(t *testing.T) {
+func TestOriginsMustBeWrittenAsBrowsersWriteThem(t *testing.T) {
 	for origin, want := range map[string]string{
 		"*": "only exact origins", "http://*.example": "only exact origins", "null": "no scheme or no host", "": "no scheme or no host",
 		"localhost:3000": "no scheme or no host", "http://": "no scheme or no host", "http://a/": "a slash at its end", "http://a/b": "has a path",
@@ -83,8 +83,8 @@ func TestOriginsAreTakenOnlyAsBrowsersWriteThem(t *testing.T) {
 	}
 }
 
-// begun returns the handler of a server on an address.
-func begun(t *testing.T, server Server, address net.Addr) *serving {
+// handlerOf returns the handler of a server that listens on an address.
+func handlerOf(t *testing.T, server Server, address net.Addr) *serving {
 	t.Helper()
 	engine, err := OpenMemory()
 	if err != nil {
@@ -97,24 +97,24 @@ func begun(t *testing.T, server Server, address net.Addr) *serving {
 	})
 	server.Engine = engine
 	p := newPipes()
-	run, err := server.begin(addressed{p, address})
+	run, err := server.begin(addressListener{p, address})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return run
 }
 
-// addressed is a listener with another address.
-type addressed struct {
+// addressListener is a listener with another address.
+type addressListener struct {
 	net.Listener
 
 	address net.Addr
 }
 
-func (a addressed) Addr() net.Addr { return a.address }
+func (a addressListener) Addr() net.Addr { return a.address }
 
-// answered returns what the handler answers to a request with headers, each NAME: VALUE.
-func answered(run *serving, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+// serve returns the response of the handler to a request with headers, each NAME: VALUE.
+func serve(run *serving, method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	request := httptest.NewRequest(method, "http://localhost:8000"+path, strings.NewReader(body))
 	request.Header.Set("X-Amz-Target", "DynamoDB_20120810.ListTables")
 	request.Header.Set("Authorization", "AWS4-HMAC-SHA256 x")
@@ -134,24 +134,24 @@ func answered(run *serving, method, path, body string, headers ...string) *httpt
 }
 
 func TestARequestToAnotherNameIsRefusedWithTheReason(t *testing.T) {
-	run := begun(t, Server{}, loopbackAddress)
+	run := handlerOf(t, Server{}, loopbackAddress)
 	for _, path := range []string{"/", "/metrics"} {
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodOptions} {
-			got := answered(run, method, path, "{}", "Host: evil.example")
+			got := serve(run, method, path, "{}", "Host: evil.example")
 			if got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), `the host \"evil.example\" is not allowed: allow it with --allow-host`) {
 				t.Errorf("%s %s: %d %s", method, path, got.Code, got.Body)
 			}
 		}
 	}
-	if got := answered(run, http.MethodPost, "/", "{}"); got.Code != http.StatusOK {
+	if got := serve(run, http.MethodPost, "/", "{}"); got.Code != http.StatusOK {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 }
 
-func TestPagesOfAllowedOriginsAreAnswered(t *testing.T) {
+func TestPagesOfAllowedOriginsAreServed(t *testing.T) {
 	const page = "http://localhost:3000"
-	run := begun(t, Server{AllowedOrigins: []string{page}}, loopbackAddress)
-	asked := answered(run, http.MethodOptions, "/", "", "Origin: "+page, "Access-Control-Request-Method: POST",
+	run := handlerOf(t, Server{AllowedOrigins: []string{page}}, loopbackAddress)
+	asked := serve(run, http.MethodOptions, "/", "", "Origin: "+page, "Access-Control-Request-Method: POST",
 		"Access-Control-Request-Headers: authorization,content-type, X-Amz-Target,amz-sdk-request,x-evil,x-amz-a b,cookie")
 	header := asked.Header()
 	if asked.Code != http.StatusNoContent || header.Get("Access-Control-Allow-Origin") != page || header.Get("Access-Control-Allow-Methods") != "POST" ||
@@ -159,7 +159,7 @@ func TestPagesOfAllowedOriginsAreAnswered(t *testing.T) {
 		!slices.Contains(header.Values("Vary"), "Origin") {
 		t.Errorf("%d %v", asked.Code, header)
 	}
-	got := answered(run, http.MethodPost, "/", "{}", "Origin: "+page, "Sec-Fetch-Site: cross-site")
+	got := serve(run, http.MethodPost, "/", "{}", "Origin: "+page, "Sec-Fetch-Site: cross-site")
 	header = got.Header()
 	if got.Code != http.StatusOK || header.Get("Access-Control-Allow-Origin") != page || header.Get("Vary") != "Origin" ||
 		header.Get("Access-Control-Expose-Headers") != "x-amzn-requestid, x-amz-crc32" || header.Get("Access-Control-Allow-Credentials") != "" {
@@ -168,30 +168,30 @@ func TestPagesOfAllowedOriginsAreAnswered(t *testing.T) {
 }
 
 func TestPagesOfOtherOriginsAreRefused(t *testing.T) {
-	run := begun(t, Server{AllowedOrigins: []string{"http://localhost:3000"}}, loopbackAddress)
+	run := handlerOf(t, Server{AllowedOrigins: []string{"http://localhost:3000"}}, loopbackAddress)
 	for _, headers := range [][]string{
 		{"Origin: http://evil.example"}, {"Origin: null"}, {"Origin: http://localhost:3000.evil.example"}, {"Origin: http://localhost:3001"},
 		{"Origin: https://localhost:3000"}, {"Sec-Fetch-Site: cross-site"}, {"Sec-Fetch-Site: same-site"},
 	} {
-		got := answered(run, http.MethodPost, "/", "{}", headers...)
+		got := serve(run, http.MethodPost, "/", "{}", headers...)
 		if got.Code != http.StatusForbidden || got.Header().Get("Access-Control-Allow-Origin") != "" || got.Header().Get("Vary") != "Origin" {
 			t.Errorf("%q: %d %v", headers, got.Code, got.Header())
 		}
-		got = answered(run, http.MethodOptions, "/", "", append(headers, "Access-Control-Request-Method: POST")...)
+		got = serve(run, http.MethodOptions, "/", "", append(headers, "Access-Control-Request-Method: POST")...)
 		if got.Code != http.StatusForbidden || got.Header().Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%q asks: %d %v", headers, got.Code, got.Header())
 		}
-		if got = answered(run, http.MethodGet, "/", "", headers...); got.Header().Get("Access-Control-Allow-Origin") != "" {
+		if got = serve(run, http.MethodGet, "/", "", headers...); got.Header().Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%q reads: %v", headers, got.Header())
 		}
 	}
-	// Programs that are no browser send no Origin, or their own.
-	if got := answered(run, http.MethodPost, "/", "{}", "Origin: http://localhost:8000"); got.Code != http.StatusOK {
+	// Programs other than browsers send no Origin, or their own.
+	if got := serve(run, http.MethodPost, "/", "{}", "Origin: http://localhost:8000"); got.Code != http.StatusOK {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 }
 
-// FuzzHost holds that on a loopback address only localhost and loopback addresses are answered.
+// FuzzHost checks that only localhost and loopback addresses are accepted on a loopback address.
 func FuzzHost(f *testing.F) {
 	for _, seed := range []string{"localhost", "127.0.0.1:8000", "[::1]:80", "[::1%lo]", "evil.example", "localhost.evil", "[localhost]", "a:b:c", "..", ""} {
 		f.Add(seed)
@@ -212,7 +212,7 @@ func FuzzHost(f *testing.F) {
 	})
 }
 
-// FuzzOrigin holds that an origin that is taken is what a browser would write for it.
+// FuzzOrigin checks that an accepted origin is written as browsers write it.
 func FuzzOrigin(f *testing.F) {
 	for _, seed := range []string{"http://localhost:3000", "*", "null", "http://a/", "http://u:p@a", "https://[::1]:1", "a://b?c", "http://a:80", "http://ä"} {
 		f.Add(seed)

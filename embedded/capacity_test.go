@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestCapacityIsAccountedAsDocumented(t *testing.T) {
+func TestConsumedCapacityIsAsDocumented(t *testing.T) {
 	// The item {"pk":"a","d":…} has 4 bytes besides the text.
 	item := func(size int) string { return `{"pk":{"S":"a"},"d":{"S":"` + strings.Repeat("x", size-4) + `"}}` }
 	put := func(size int, rest string) string {
@@ -47,7 +47,7 @@ func TestCapacityIsAccountedAsDocumented(t *testing.T) {
 			`{"ConsumedCapacity":[{"CapacityUnits":3,"TableName":"tab"}],"UnprocessedItems":{}}`},
 	})
 	counters := engine.Counters()
-	// The failed conditional write counts the 5 units of the item it found.
+	// The failed conditional write consumes 5 units, for the stored item.
 	if want := 1 + 2 + 2 + 1 + 4 + 5 + 1 + 5 + 5 + 1 + 3.0; counters.Units["tab"].Write != want {
 		t.Errorf("write units: %v, want %v", counters.Units["tab"].Write, want)
 	}
@@ -59,7 +59,7 @@ func TestCapacityIsAccountedAsDocumented(t *testing.T) {
 	}
 }
 
-func TestEachIndexThatAWriteChangesConsumesItsOwn(t *testing.T) {
+func TestEachIndexThatAWriteChangesConsumesCapacity(t *testing.T) {
 	engine := openWith(t, richTable)
 	const (
 		key    = `"TableName":"rich","Key":{"pk":{"S":"a"},"sk":{"N":"1"}},"ReturnConsumedCapacity":"INDEXES"`
@@ -86,9 +86,9 @@ func TestEachIndexThatAWriteChangesConsumesItsOwn(t *testing.T) {
 	run(t, engine, []step{
 		// No index has all its keys.
 		{"UpdateItem", `{` + key + `,"UpdateExpression":"SET more = :v"` + values + `{"S":"1"}}}`, capacity(1, 0, 0, 0)},
-		// The entry of the local index appears.
+		// The item gets an entry in the local index.
 		{"UpdateItem", `{` + key + `,"UpdateExpression":"SET #w = :v"` + names + values + `{"N":"1"}}}`, capacity(1, 1, 0, 0)},
-		// Those of the global ones appear.
+		// The item gets entries in the global indexes.
 		{"UpdateItem", `{` + key + `,"UpdateExpression":"SET grp = :v"` + values + `{"S":"g"}}}`, capacity(1, 0, 1, 1)},
 		// Nothing changes.
 		{"UpdateItem", `{` + key + `,"UpdateExpression":"SET grp = :v"` + values + `{"S":"g"}}}`, capacity(1, 0, 0, 0)},
@@ -100,9 +100,9 @@ func TestEachIndexThatAWriteChangesConsumesItsOwn(t *testing.T) {
 		{"UpdateItem", `{` + key + `,"UpdateExpression":"SET grp = :v"` + values + `{"S":"h"}}}`, capacity(1, 0, 2, 2)},
 		// The entries of two move, the third changes.
 		{"UpdateItem", `{` + key + `,"UpdateExpression":"SET #w = :v"` + names + values + `{"N":"2"}}}`, capacity(1, 2, 2, 1)},
-		// Large values count where they are held.
+		// Large values count in the indexes that hold them.
 		{"UpdateItem", `{` + key + `,"UpdateExpression":"SET more = :v"` + values + `{"S":"` + strings.Repeat("x", 2048) + `"}}}`, capacity(3, 0, 0, 3)},
-		// All entries vanish.
+		// All entries are deleted.
 		{"DeleteItem", `{` + key + `}`, capacity(3, 1, 1, 3)},
 	})
 	for _, index := range []string{"local", "group", "all"} {

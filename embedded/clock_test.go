@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// testClock is a clock that stands still until it is moved.
+// testClock is a clock that moves only when it is told to.
 type testClock struct {
 	lock sync.Mutex
 	now  time.Time

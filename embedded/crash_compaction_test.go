@@ -21,16 +21,16 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// heavyFolder names the environment variable that turns the test program into one that fills
-// Pebble's tables, and makes tables and indexes, in the folder until it is killed. With _FIRST it
-// is the first round and the number of the first table.
+// heavyFolder is the environment variable with the folder in which the test program fills Pebble's
+// tables, and creates tables and indexes, until it is killed. With the suffix _FIRST it has the
+// first round and the number of the first table.
 const heavyFolder = "EMBEDDED_HEAVY_FOLDER"
 
 const (
 	heavyWriters = 2
 	heavyKeys    = 6
 	heavyBytes   = 300_000
-	// heavyDeletes: of so many rounds of a key the last one deletes its item.
+	// heavyDeletes is the number of rounds of a key, the last of which deletes its item.
 	heavyDeletes = 4
 
 	turnedItems = 250 // an index is filled in steps of 100
@@ -39,11 +39,11 @@ const (
 
 func deletesHeavy(round int) bool { return round%heavyDeletes == heavyDeletes-1 }
 
-// heavyItem returns the item of a round. Its text can't be compressed, as a table of Pebble would
-// be small.
+// heavyItem returns the item of a round. Its text can't be compressed, as Pebble's tables would be
+// small.
 func heavyItem(key string, round int) attributes {
 	pad := make([]byte, heavyBytes)
-	_, _ = rand.NewChaCha8([32]byte{byte(round), byte(round >> 8), byte(round >> 16)}).Read(pad) // has no error
+	_, _ = rand.NewChaCha8([32]byte{byte(round), byte(round >> 8), byte(round >> 16)}).Read(pad)
 	return attributes{
 		"pk": text(key), "sk": number("1"), "when": number(strconv.Itoa(round)), "grp": text("g" + strconv.Itoa(round%3)), "pad": binary(string(pad)),
 	}
@@ -51,7 +51,7 @@ func heavyItem(key string, round int) attributes {
 
 func heavyKey(writer, key int) string { return fmt.Sprintf("%d-%d", writer, key) }
 
-// heavyUntilKilled prints what it is going to do and what was acknowledged, a line each.
+// heavyUntilKilled prints what it is about to do and what was acknowledged, one line each.
 func heavyUntilKilled(dir string) {
 	engine, err := embedded.Open(dir)
 	if err == nil {
@@ -62,7 +62,7 @@ func heavyUntilKilled(dir string) {
 				go func() { failed <- writeHeavy(client, writer, first) }()
 				go func() { failed <- readHeavy(client, writer) }()
 			}
-			go func() { failed <- turnTables(client, first) }()
+			go func() { failed <- replaceTables(client, first) }()
 			err = <-failed
 		}
 	}
@@ -88,7 +88,7 @@ func writeHeavy(client *dynamodb.Client, writer, first int) error {
 
 func heavyKeyOf(key string) attributes { return attributes{"pk": text(key), "sk": number("1")} }
 
-// readHeavy prints the rounds that it was shown.
+// readHeavy prints the rounds that it reads.
 func readHeavy(client *dynamodb.Client, writer int) error {
 	shown := map[string]int{}
 	for i := 0; ; i++ {
@@ -118,8 +118,9 @@ func numberOf(item attributes, name string) int {
 	return n
 }
 
-// turnTables makes tables with an index, fills each, adds an index, and drops the table before.
-func turnTables(client *dynamodb.Client, first int) error {
+// replaceTables creates tables with an index, fills each, adds an index, and drops the previous
+// table.
+func replaceTables(client *dynamodb.Client, first int) error {
 	for n := first; ; n++ {
 		var create dynamodb.CreateTableInput
 		createOf(&create)
@@ -183,12 +184,13 @@ func waitForTable(client *dynamodb.Client, name string) error {
 	}
 }
 
-// heavyHistory is what a killed process has printed.
+// heavyHistory is the output of a killed process.
 type heavyHistory struct {
 	first int
 	// wrote and read are the last rounds by key.
 	wrote, read map[string]int
-	// done are the steps of a table by its number, filled how many items were acknowledged.
+	// done has the completed steps of a table by its number, and filled the number of acknowledged
+	// items.
 	done   map[int]map[string]bool
 	filled map[int]int
 }
@@ -220,7 +222,7 @@ func (h *heavyHistory) add(line string) error {
 	return nil
 }
 
-// killHeavy runs the load and kills it after so many lines.
+// killHeavy runs the load and kills it after count lines.
 func killHeavy(t *testing.T, dir string, first, count int) *heavyHistory {
 	t.Helper()
 	h := &heavyHistory{first: first, wrote: map[string]int{}, read: map[string]int{}, done: map[int]map[string]bool{}, filled: map[int]int{}}
@@ -249,8 +251,8 @@ func killHeavy(t *testing.T, dir string, first, count int) *heavyHistory {
 	return h
 }
 
-// checkItems holds that each key is at a round that was acknowledged or read, or at the one that
-// was under way; before are the rounds before the load, and become those found.
+// checkItems checks that each key is at a round that was acknowledged or read, or at the one that
+// was in flight. before are the rounds before the load, and become those that are found.
 func (h *heavyHistory) checkItems(t *testing.T, items map[string]attributes, before map[string]int) {
 	t.Helper()
 	for writer := range heavyWriters {
@@ -271,7 +273,7 @@ func (h *heavyHistory) checkItems(t *testing.T, items map[string]attributes, bef
 }
 
 func (h *heavyHistory) allowed(found, wrote, read, before int) bool {
-	// What is read of the rounds before the load says no more than before does.
+	// Reads of the rounds before the load add nothing to before.
 	low, underWay := max(wrote, read), max(wrote, h.first-1)+1
 	if low < h.first && found == before {
 		return true
@@ -288,8 +290,8 @@ func (h *heavyHistory) allowed(found, wrote, read, before int) bool {
 	return low <= found && found <= underWay && !deletesHeavy(found)
 }
 
-// checkTables holds that tables are there as acknowledged, whole or absent, and indexes equal to
-// them.
+// checkTables checks that tables exist as acknowledged, as a whole or not at all, and that indexes
+// agree with them.
 func (h *heavyHistory) checkTables(t *testing.T, engine *embedded.Engine) {
 	t.Helper()
 	client := clientOf(engine)
@@ -357,9 +359,10 @@ func partitionKeys(t *testing.T, client *dynamodb.Client, table, index string) [
 	return found
 }
 
-// A process is killed while Pebble fills and merges its tables, while tables are made and dropped,
-// and while an index that was added is filled. What it acknowledged or read is there afterwards.
-func TestAFolderThatFillsItsTablesSurvivesBeingKilled(t *testing.T) {
+// TestCompactionsSurviveAKilledProcess kills a process while Pebble fills and merges its tables,
+// while tables are created and dropped, and while an added index is backfilled. What was
+// acknowledged or read is stored afterwards.
+func TestCompactionsSurviveAKilledProcess(t *testing.T) {
 	dir := t.TempDir()
 	engine := openFolder(t, dir)
 	run(t, engine, []step{{"CreateTable", richTable, `{"TableDescription":{…`}})

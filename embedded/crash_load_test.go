@@ -24,20 +24,19 @@ import (
 )
 
 const (
-	// loadFolder names the environment variable that turns the test program into one that loads the
-	// folder until it is killed.
+	// loadFolder is the environment variable with the folder that the test program loads until it
+	// is killed.
 	loadFolder = "EMBEDDED_LOAD_FOLDER"
-	// crashRounds names the environment variable that says how often the tests of this file crash;
-	// the default is 4.
+	// crashRounds is the environment variable with the number of crashes in the tests of this file.
+	// Defaults to 4.
 	crashRounds = "EMBEDDED_CRASH_ROUNDS"
 
 	loaders       = 3
 	keysPerLoader = 5
 )
 
-// The load: each loader has keys of its own and takes all of them from round to round; a round of
-// each kind follows the other. The items of a round carry its number, so an item tells which round
-// it is from.
+// The kinds of rounds of the load. Each loader has its own keys, and writes all of them in each
+// round. The kinds follow each other. The items of a round have its number.
 const (
 	roundOfPuts = iota
 	roundOfUpdates
@@ -48,8 +47,8 @@ const (
 	roundKinds
 )
 
-// loadItem returns the item of a round. Some rounds' items are not in the index of grp, others
-// change their place in it.
+// loadItem returns the item of a round. In some rounds items are not in the index on grp, and in
+// others they move in it.
 func loadItem(loader, key, round int) attributes {
 	n := number(strconv.Itoa(round))
 	item := attributes{"pk": text(loadKey(loader, key)), "sk": number("1"), "when": n, "extra": n}
@@ -188,7 +187,7 @@ func roundOfTheMissing(rounds map[int]int, acknowledged int) int {
 	return -1
 }
 
-// checkIndexes holds that the indexes have exactly the entries that the items ask for.
+// checkIndexes checks that the indexes have exactly the entries of the items.
 func checkIndexes(t *testing.T, client *dynamodb.Client, items map[string]attributes) {
 	t.Helper()
 	for index, projected := range map[string][]string{
@@ -210,7 +209,7 @@ func checkIndexes(t *testing.T, client *dynamodb.Client, items map[string]attrib
 	}
 }
 
-// readAll returns what is in the table or the index, by partition key.
+// readAll returns the items of the table or the index, by partition key.
 func readAll(t *testing.T, client *dynamodb.Client, index string) map[string]attributes {
 	t.Helper()
 	in := &dynamodb.ScanInput{TableName: aws.String("rich")}
@@ -251,7 +250,7 @@ func crashes(t *testing.T) int {
 	return must(strconv.Atoi(given))(t)
 }
 
-func TestALoadSurvivesTheLossOfWhatIsNotSynced(t *testing.T) {
+func TestALoadSurvivesTheLossOfUnsyncedData(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	if err := disk.MkdirAll("data", 0o755); err != nil {
 		t.Fatal(err)
@@ -288,7 +287,7 @@ func TestALoadSurvivesTheLossOfWhatIsNotSynced(t *testing.T) {
 		for loader := range loaders {
 			before[loader] = int(acknowledged[loader].Load())
 		}
-		// left, with some and with all of what was not synced.
+		// From time to time the machine crashes, with none, some or all of the unsynced data left.
 		left := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: crash % 3 * 50, RNG: random})
 		survivor, err := embedded.Open("data", embedded.WithFS(left))
 		if err != nil {
@@ -300,7 +299,7 @@ func TestALoadSurvivesTheLossOfWhatIsNotSynced(t *testing.T) {
 	}
 }
 
-// loadUntilKilled plays rounds from the first on and prints each loader and round after it was
+// loadUntilKilled runs rounds from the first on, and prints each loader and round after it was
 // acknowledged.
 func loadUntilKilled(dir string) {
 	engine, err := embedded.Open(dir)
@@ -332,7 +331,7 @@ func loadEngine(engine *embedded.Engine) error {
 	return <-failed
 }
 
-func TestALoadSurvivesBeingKilled(t *testing.T) {
+func TestALoadSurvivesAKilledProcess(t *testing.T) {
 	dir := t.TempDir()
 	engine := openFolder(t, dir)
 	run(t, engine, []step{{"CreateTable", richTable, `{"TableDescription":{…`}})
@@ -344,13 +343,13 @@ func TestALoadSurvivesBeingKilled(t *testing.T) {
 		engine := openFolder(t, dir)
 		checkAfterCrash(t, engine, acknowledged, func(round int) int { return round + 1 })
 		closeEngine(t, engine)
-		// The next load begins with puts, which take the items from wherever they are.
+		// The next load begins with puts, which do not depend on the stored items.
 		first = (slices.Max(acknowledged[:])/roundKinds + 2) * roundKinds
 	}
 }
 
-// killLoad loads the folder in another process, kills that after it has acknowledged so many
-// rounds, and returns the last one of each loader that it acknowledged, -1 if none.
+// killLoad loads the folder in another process, kills it after it has acknowledged count rounds,
+// and returns the last acknowledged round of each loader, -1 for none.
 func killLoad(t *testing.T, dir string, first, count int) [loaders]int {
 	t.Helper()
 	load := exec.CommandContext(t.Context(), os.Args[0])

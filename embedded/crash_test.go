@@ -20,11 +20,11 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// crashFolder names the environment variable that turns the test program into a writer that is to
-// be killed.
+// crashFolder is the environment variable with the folder in which the test program writes until it
+// is killed.
 const crashFolder = "EMBEDDED_CRASH_FOLDER"
 
-// acknowledged are the numbers whose writes were answered.
+// acknowledged are the numbers whose writes were acknowledged.
 type acknowledged struct {
 	lock    sync.Mutex
 	numbers []int
@@ -42,8 +42,8 @@ func (a *acknowledged) copy() []int {
 	return slices.Clone(a.numbers)
 }
 
-// writeNumber writes the number n in a transaction of two items, one of which has an index entry;
-// for every third also an item that is put alone and deleted.
+// writeNumber writes the number n in a transaction of two items, one of which has an index entry.
+// For every third number it also puts and deletes an item.
 func writeNumber(ctx context.Context, client *dynamodb.Client, n int) error {
 	item := func(sk int) attributes {
 		return attributes{"pk": text(strconv.Itoa(n)), "sk": number(strconv.Itoa(sk)), "grp": text("g"), "when": number(strconv.Itoa(n))}
@@ -64,7 +64,7 @@ func writeNumber(ctx context.Context, client *dynamodb.Client, n int) error {
 	return err
 }
 
-// checkNumbers holds that the acknowledged numbers are there, transactions are whole, and the
+// checkNumbers checks that the acknowledged numbers are stored, transactions are complete, and the
 // indexes agree with the items.
 func checkNumbers(t *testing.T, engine *embedded.Engine, acked []int) {
 	t.Helper()
@@ -115,7 +115,7 @@ func scanAll(t *testing.T, client *dynamodb.Client, index string) map[string]boo
 	return found
 }
 
-func TestWhatIsNotSyncedMayGoButNothingAcknowledged(t *testing.T) {
+func TestAPowerFailureLosesNoAcknowledgedWrite(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	engine, err := embedded.Open("new/data", embedded.WithFS(disk))
 	if err != nil {
@@ -191,7 +191,7 @@ func writeUntilKilled(dir string) {
 	select {}
 }
 
-func TestAKilledProcessLosesNothingAcknowledged(t *testing.T) {
+func TestAKilledProcessLosesNoAcknowledgedWrite(t *testing.T) {
 	dir := t.TempDir()
 	engine := openFolder(t, dir)
 	run(t, engine, []step{{"CreateTable", richTable, `{"TableDescription":{…`}})
@@ -205,8 +205,8 @@ func TestAKilledProcessLosesNothingAcknowledged(t *testing.T) {
 	}
 }
 
-// killAfter starts a writer and kills it once it has acknowledged so many numbers; it returns all
-// that it acknowledged.
+// killAfter starts a writer and kills it once it has acknowledged count numbers. It returns all
+// that were acknowledged.
 func killAfter(t *testing.T, dir string, first, count int) []int {
 	t.Helper()
 	writer := exec.CommandContext(t.Context(), os.Args[0])

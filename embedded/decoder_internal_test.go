@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzSkipString compares where a string ends with what goes through it byte by byte.
+// FuzzSkipString compares the end of a string with that found byte by byte.
 func FuzzSkipString(f *testing.F) {
 	for _, seed := range []string{`"`, `""`, `"a"b`, `"\"`, `"\""`, `"\\"`, `"\\\"`, `"\\\""x"`, `"a\`, `"a\"\"\""`, `"\u0041"`} {
 		f.Add([]byte(seed))
@@ -30,14 +30,14 @@ func FuzzSkipString(f *testing.F) {
 	})
 }
 
-func TestTextsWithEscapesMeanWhatTheySay(t *testing.T) {
+func TestTextsWithEscapesAreDecoded(t *testing.T) {
 	t.Parallel()
 	texts := []string{`a"b`, `a"b`, "a\nb", `a\b`, `a"b`, "\u2028", `a"b`}
 	body, err := json.Marshal(texts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	body = bytes.Replace(body, []byte(`"a\nb"`), []byte(`"a\u000ab"`), 1) // the same by another name
+	body = bytes.Replace(body, []byte(`"a\nb"`), []byte(`"a\u000ab"`), 1)
 	r := decoder{src: body}
 	for i, got := range r.texts() {
 		if got != texts[i] {

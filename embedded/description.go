@@ -12,7 +12,7 @@ type object = map[string]any
 func (c *call) respond(response object) error {
 	encoded, err := json.Marshal(response)
 	if err != nil {
-		return fmt.Errorf("encoding the answer: %w", err)
+		return fmt.Errorf("encoding the response: %w", err)
 	}
 	c.out = append(c.out, encoded...)
 	return nil

@@ -7,8 +7,8 @@
 //	client := dynamodb.NewFromConfig(engine.AWSConfig())
 //
 // The client of the AWS SDK then calls the engine without sockets. Other programs can use it over
-// HTTP: an Engine is an http.Handler, and Serve and Server run a server. There is no authentication:
-// any signature is accepted.
+// HTTP: an Engine is an http.Handler, and Serve and Server run a server. There is no
+// authentication: any signature is accepted.
 //
 // # Guarantees
 //

@@ -61,7 +61,7 @@ func TestAFolderKeepsTablesAndItems(t *testing.T) {
 	})
 }
 
-func TestAnIndexThatWasNotFinishedIsFinishedByTheNextEngine(t *testing.T) {
+func TestTheNextEngineFinishesABackfill(t *testing.T) {
 	dir := t.TempDir()
 	engine := openFolder(t, dir)
 	run(t, engine, []step{{"CreateTable", simpleTable, `{"TableDescription":{…`}})
@@ -76,7 +76,7 @@ func TestAnIndexThatWasNotFinishedIsFinishedByTheNextEngine(t *testing.T) {
 	run(t, engine, []step{{"Scan", `{"TableName":"tab","IndexName":"idx","Select":"COUNT"}`, `{"Count":5,"ScannedCount":5}`}})
 }
 
-func TestAFolderIsOpenOnce(t *testing.T) {
+func TestAFolderCanBeOpenOnlyOnce(t *testing.T) {
 	dir := t.TempDir()
 	engine := openFolder(t, dir)
 	_, err := embedded.Open(dir)
@@ -103,7 +103,7 @@ func TestForeignFoldersAreRefused(t *testing.T) {
 	}
 }
 
-func TestAClosedEngineAnswersNothing(t *testing.T) {
+func TestAClosedEngineRefusesRequests(t *testing.T) {
 	engine, err := embedded.OpenMemory()
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestAClosedEngineAnswersNothing(t *testing.T) {
 	}
 }
 
-func TestARequestWhoseContextHasEndedIsNotDone(t *testing.T) {
+func TestARequestWithAnEndedContextIsNotPerformed(t *testing.T) {
 	engine := openWith(t, simpleTable)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -130,7 +130,7 @@ func TestARequestWhoseContextHasEndedIsNotDone(t *testing.T) {
 	run(t, engine, []step{{"Scan", `{"TableName":"tab"}`, `{"Count":0,"Items":[],"ScannedCount":0}`}})
 }
 
-func TestServeEndsWithItsContext(t *testing.T) {
+func TestServeReturnsWhenItsContextEnds(t *testing.T) {
 	engine := openMemory(t)
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -151,11 +151,11 @@ func (f Fault) check() error {
 	case f.Effect == "":
 		return errors.New("a fault needs an effect: " + effectNames())
 	case !known:
-		return fmt.Errorf("there is no effect %q, only %s", string(f.Effect), effectNames())
+		return fmt.Errorf("unknown effect %q: the effects are %s", string(f.Effect), effectNames())
 	case f.Nth < 0 || f.Every < 0 || f.Times < 0:
-		return errors.New("nth, every and times are not negative")
+		return errors.New("nth, every and times must not be negative")
 	case f.Nth > 0 && f.Every > 0:
-		return errors.New("a fault has either nth or every")
+		return errors.New("a fault can have either nth or every")
 	case !(f.Probability >= 0 && f.Probability <= 1): // NaN is neither.
 		return fmt.Errorf("the probability %v is not from 0 to 1", f.Probability)
 	case f.Delay < 0:
@@ -178,7 +178,7 @@ func (f Fault) check() error {
 		}
 	}
 	if _, known := injectedCodes[f.Code]; f.Code != "" && !known {
-		return fmt.Errorf("there is no error code %q of statements", f.Code)
+		return fmt.Errorf("unknown error code %q of statements", f.Code)
 	}
 	return nil
 }

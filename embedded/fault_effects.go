@@ -54,7 +54,7 @@ func (e *Engine) perform(name string, run func(*Engine, *call) error, c *call) e
 	}
 	if c.fault.Applied {
 		if err := run(e, c); err != nil {
-			slog.Debug("embedded DynamoDB: a request failed whose answer is a fault", "operation", name, "error", err)
+			slog.Debug("embedded DynamoDB: a request failed, and a fault replaces its response", "operation", name, "error", err)
 		}
 	}
 	return c.fault.err(name)

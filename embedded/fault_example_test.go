@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// The second write is done, but its answer gets lost: the SDK sends it again.
+// The second write is performed, but its response is lost: the SDK sends it again.
 func ExampleEngine_Inject() {
 	ctx := context.Background()
 	engine, err := embedded.OpenMemory()

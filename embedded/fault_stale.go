@@ -90,7 +90,7 @@ func (s *sharedSnapshot) release() {
 		return
 	}
 	if err := s.Close(); err != nil {
-		slog.Error("embedded DynamoDB: letting a past state go", "error", err)
+		slog.Error("embedded DynamoDB: releasing a past state", "error", err)
 	}
 }
 

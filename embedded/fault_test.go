@@ -50,7 +50,7 @@ func put(ctx context.Context, client *dynamodb.Client, table, pk string, sk int)
 	return err
 }
 
-// stored reports whether the item is there, by a consistent read.
+// stored reports whether the item is stored, by a consistent read.
 func stored(t *testing.T, client *dynamodb.Client, pk string, sk int) bool {
 	t.Helper()
 	got := must(client.GetItem(t.Context(), &dynamodb.GetItemInput{
@@ -131,7 +131,7 @@ func TestFaultsHitSingleRequestsOnBothTransports(t *testing.T) {
 	}
 }
 
-func TestHangingRequestsEndWithTheirClient(t *testing.T) {
+func TestHangingRequestsEndWhenTheClientGivesUp(t *testing.T) {
 	for _, applied := range []bool{false, true} {
 		t.Run(fmt.Sprintf("applied %v", applied), func(t *testing.T) {
 			onBothTransports(t, func(t *testing.T, engine *embedded.Engine, client *dynamodb.Client) {
@@ -167,7 +167,7 @@ func TestHangingRequestsEndWhenTheEngineCloses(t *testing.T) {
 	})
 }
 
-// waitFor waits for what other goroutines are about to do.
+// waitFor waits until the condition is true.
 func waitFor(t *testing.T, condition func() bool) {
 	t.Helper()
 	for !condition() {
@@ -179,7 +179,7 @@ func waitFor(t *testing.T, condition func() bool) {
 	}
 }
 
-// sleeper is a sleep that ends when the test says so.
+// sleeper is a sleep that ends when the test decides.
 type sleeper struct {
 	asked atomic.Int64
 	wake  chan struct{}
@@ -195,7 +195,7 @@ func (s *sleeper) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func TestSlowRequestsAreDoneLate(t *testing.T) {
+func TestSlowRequestsArePerformedLate(t *testing.T) {
 	for _, applied := range []bool{false, true} {
 		t.Run(fmt.Sprintf("applied %v", applied), func(t *testing.T) {
 			s := &sleeper{wake: make(chan struct{})}
@@ -223,7 +223,7 @@ func TestSlowRequestsAreDoneLate(t *testing.T) {
 	}
 }
 
-func TestASlowRequestIsDoneThoughItsClientGaveUp(t *testing.T) {
+func TestASlowRequestIsPerformedAfterItsClientHasGivenUp(t *testing.T) {
 	s := &sleeper{wake: make(chan struct{})}
 	onBothTransports(t, func(t *testing.T, engine *embedded.Engine, client *dynamodb.Client) {
 		createTable(t, client, "orders")
@@ -245,7 +245,7 @@ func TestASlowRequestIsDoneThoughItsClientGaveUp(t *testing.T) {
 	}, embedded.WithSleep(s.sleep))
 }
 
-func TestASlowRequestIsNotDoneAfterClose(t *testing.T) {
+func TestASlowRequestIsNotPerformedAfterClose(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, engine *embedded.Engine, client *dynamodb.Client) {
 		createTable(t, client, "orders")
 		inject(t, engine, "slow,delay=24h,operation=PutItem")
@@ -272,7 +272,7 @@ func putRequests(n int) []types.WriteRequest {
 
 func keysOf(items []attributes) []string { return slices.Sorted(slices.Values(sortKeys(items))) }
 
-func TestLeftOversOfABatchWriteAreNotWritten(t *testing.T) {
+func TestUnprocessedRequestsOfABatchWriteAreNotWritten(t *testing.T) {
 	cases := []struct {
 		spec string
 		left func(n int) bool
@@ -321,7 +321,7 @@ func TestLeftOversOfABatchWriteAreNotWritten(t *testing.T) {
 				if stored(t, client, "b", 1) == deleted {
 					t.Errorf("deleted: %v, want %v", !deleted, deleted)
 				}
-				// What is left over is a request that can be sent.
+				// Unprocessed requests can be sent as they are.
 				must(client.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{
 					"orders": append(left, types.WriteRequest{DeleteRequest: &types.DeleteRequest{
 						Key: attributes{"pk": text("c"), "sk": number("1")},
@@ -335,7 +335,7 @@ func TestLeftOversOfABatchWriteAreNotWritten(t *testing.T) {
 	}
 }
 
-func TestLeftOversOfABatchGetAreNotRead(t *testing.T) {
+func TestUnprocessedKeysOfABatchGetAreNotRead(t *testing.T) {
 	for _, spec := range []string{"unprocessed", "unprocessed,some", "unprocessed,key=a,sort-key=2"} {
 		t.Run(spec, func(t *testing.T) {
 			onBothTransports(t, func(t *testing.T, engine *embedded.Engine, client *dynamodb.Client) {
@@ -372,7 +372,7 @@ func insert(pk string, sk int) types.BatchStatementRequest {
 	}
 }
 
-func TestStatementErrorsLeaveTheOtherStatementsAlone(t *testing.T) {
+func TestStatementErrorsDoNotAffectOtherStatements(t *testing.T) {
 	cases := []struct {
 		spec    string
 		code    types.BatchStatementErrorCodeEnum
@@ -406,7 +406,7 @@ func TestStatementErrorsLeaveTheOtherStatementsAlone(t *testing.T) {
 	}
 }
 
-func TestSomeStatementsFail(t *testing.T) {
+func TestAFaultWithSomeFailsSomeStatements(t *testing.T) {
 	engine := openMemory(t)
 	client := clientOf(engine)
 	createTable(t, client, "orders")
@@ -430,7 +430,7 @@ func TestSomeStatementsFail(t *testing.T) {
 	}
 }
 
-func TestATransactionConflictCancelsTheTransactionForItsItems(t *testing.T) {
+func TestATransactionConflictHasAReasonForItsItems(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, engine *embedded.Engine, client *dynamodb.Client) {
 		createTable(t, client, "orders")
 		inject(t, engine, "transaction-conflict,key=b")
@@ -456,7 +456,7 @@ func TestATransactionConflictCancelsTheTransactionForItsItems(t *testing.T) {
 		})
 		checkConflict(t, err)
 		must(client.ExecuteStatement(t.Context(), &dynamodb.ExecuteStatementInput{
-			Statement: aws.String("SELECT * FROM orders WHERE pk = 'b'"), // Reads have no conflicts.
+			Statement: aws.String("SELECT * FROM orders WHERE pk = 'b'"), // no conflict
 		}))(t)
 		if stored(t, client, "a", 1) {
 			t.Error("a part of the transaction is stored")
@@ -473,7 +473,7 @@ func checkConflict(t *testing.T, err error) {
 	}
 }
 
-// tableWithIndex makes the table with a global secondary index on the attribute owner.
+// tableWithIndex creates the table with a global secondary index on the attribute owner.
 func tableWithIndex(t *testing.T, client *dynamodb.Client, name string) {
 	t.Helper()
 	must(client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
@@ -504,8 +504,8 @@ func putOwned(t *testing.T, client *dynamodb.Client, pk string) {
 	}))(t)
 }
 
-// views returns the ways to read how many items there are, by name; those whose name begins with
-// "index" read the index.
+// views returns several ways to count the items, by name. Those with names that begin with "index"
+// read the index.
 func views(t *testing.T, client *dynamodb.Client, pk string, consistent bool) map[string]int {
 	t.Helper()
 	ctx, key := t.Context(), attributes{"pk": text(pk), "sk": number("1")}
@@ -552,7 +552,7 @@ func views(t *testing.T, client *dynamodb.Client, pk string, consistent bool) ma
 	return count
 }
 
-func TestStaleReadsShowThePastUnlessConsistent(t *testing.T) {
+func TestStaleReadsReturnAPastStateUnlessConsistent(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, engine *embedded.Engine, client *dynamodb.Client) {
 		tableWithIndex(t, client, "orders")
 		remove := inject(t, engine, "stale-read,table=ord*")
@@ -576,7 +576,7 @@ func TestStaleReadsShowThePastUnlessConsistent(t *testing.T) {
 	})
 }
 
-func TestInABatchOnlyTheReadsMeantAreStale(t *testing.T) {
+func TestInABatchOnlyMatchingReadsAreStale(t *testing.T) {
 	engine := openMemory(t)
 	client := clientOf(engine)
 	for _, table := range []string{"orders", "consistent", "other"} {
@@ -600,7 +600,7 @@ func TestInABatchOnlyTheReadsMeantAreStale(t *testing.T) {
 	}
 }
 
-func TestIndexLagIsOfGlobalIndexesOnly(t *testing.T) {
+func TestIndexLagAffectsOnlyGlobalIndexes(t *testing.T) {
 	onBothTransports(t, func(t *testing.T, engine *embedded.Engine, client *dynamodb.Client) {
 		tableWithIndex(t, client, "orders")
 		inject(t, engine, "index-lag,index=other")
@@ -644,7 +644,7 @@ func TestStaleReadsAreAsOldAsTheDelay(t *testing.T) {
 	}
 }
 
-// outcomes tells which of n requests are hit.
+// outcomes returns which of n requests are hit.
 func outcomes(t *testing.T, n int, spec string, opts ...embedded.Option) string {
 	t.Helper()
 	engine := openMemory(t, opts...)
@@ -662,7 +662,7 @@ func outcomes(t *testing.T, n int, spec string, opts ...embedded.Option) string 
 	return hits.String()
 }
 
-func TestFaultsHitTheRequestsTheyAreDueFor(t *testing.T) {
+func TestFaultsHitTheRequestsThatTheirFieldsSelect(t *testing.T) {
 	cases := []struct{ spec, want string }{
 		{"throttling", "xxxxxxxxxx"},
 		{"throttling,nth=3", "..x......."},
@@ -681,7 +681,7 @@ func TestFaultsHitTheRequestsTheyAreDueFor(t *testing.T) {
 	}
 }
 
-func TestTheSeedDecidesWhatHappensAtRandom(t *testing.T) {
+func TestTheSeedDeterminesRandomChoices(t *testing.T) {
 	const spec = "throttling,probability=0.5"
 	first := outcomes(t, 100, spec, embedded.WithSeed(1))
 	if again := outcomes(t, 100, spec, embedded.WithSeed(1)); again != first {
@@ -752,7 +752,7 @@ func TestInjectingIntoAClosedEngineFails(t *testing.T) {
 	}
 }
 
-func TestFaultsOnRequestsThatMakeNoSenseHarmNothing(t *testing.T) {
+func TestFaultsOnInvalidRequestsDoNoHarm(t *testing.T) {
 	engine := openMemory(t)
 	for _, effect := range []string{"unprocessed", "statement-errors", "stale-read", "index-lag"} {
 		inject(t, engine, effect)

@@ -114,7 +114,7 @@ func (f *Fault) set(name string, value *string) error {
 	count, isCount := counts[name]
 	switch {
 	case !isText && !isCount && name != "probability" && name != "delay":
-		return fmt.Errorf("there is no clause %.40q, only operation, table, key, sort-key, index, nth, every, probability, "+
+		return fmt.Errorf("unknown clause %.40q: the clauses are operation, table, key, sort-key, index, nth, every, probability, "+
 			"times, applied, some, code and delay", name)
 	case value == nil || *value == "":
 		return fmt.Errorf("%s needs a value", name)

@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-func TestFaultTextsAreRead(t *testing.T) {
+func TestFaultTextsAreParsed(t *testing.T) {
 	cases := map[string]embedded.Fault{
 		"reset": {Effect: embedded.EffectReset},
 		"throttling,operation=PutItem,probability=0.1": {
@@ -36,12 +36,12 @@ func TestFaultTextsAreRead(t *testing.T) {
 	}
 }
 
-func TestFaultTextsThatMakeNoSenseAreRefusedWithTheReason(t *testing.T) {
+func TestInvalidFaultTextsAreRefusedWithTheReason(t *testing.T) {
 	cases := map[string]string{
 		"":                              "needs an effect",
-		"explode":                       `no effect "explode", only expired-token, garbage`,
-		"reset,":                        `no clause ""`,
-		"reset,when=now":                `no clause "when", only operation, table`,
+		"explode":                       `unknown effect "explode": the effects are expired-token, garbage`,
+		"reset,":                        `unknown clause ""`,
+		"reset,when=now":                `unknown clause "when": the clauses are operation, table`,
 		"reset,nth":                     "nth needs a value",
 		"reset,table=":                  "table needs a value",
 		"reset,nth=0":                   `nth is "0", not a positive number`,
@@ -57,7 +57,7 @@ func TestFaultTextsThatMakeNoSenseAreRefusedWithTheReason(t *testing.T) {
 		"slow,delay=-5s":                `the delay is "-5s"`,
 		`reset,key="a`:                  "the value of key is not quoted as a Go string",
 		`reset,key="a"b`:                `the quoted value of key is followed by "b"`,
-		"statement-errors,code=No":      `no error code "No"`,
+		"statement-errors,code=No":      `unknown error code "No"`,
 		strings.Repeat("reset,", 10000): "longer than",
 	}
 	for spec, want := range cases {

@@ -10,13 +10,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// storageFault is what goes wrong with the calls of a file system.
+// storageFault is a fault in the calls of a file system.
 type storageFault struct {
 	name string
-	// calls are the calls that it hits.
+	// calls are the classes of calls that it hits.
 	calls string
 	err   error
-	// part makes a write store its first half.
+	// part is set if a write stores its first half.
 	part bool
 }
 
@@ -31,8 +31,8 @@ var storageFaults = []storageFault{
 	{name: "read fails", calls: "open read list", err: syscall.EIO},
 }
 
-// faultyFS counts the calls that a fault hits, and fails the one with the number at, with forever
-// also those after it. Zero fails none.
+// faultyFS counts the calls that a fault hits, and fails the one with the number at and, with
+// forever, those after it. 0 fails none.
 type faultyFS struct {
 	vfs.FS
 
@@ -45,7 +45,7 @@ type faultyFS struct {
 	failed  int
 }
 
-// hit reports the error of a call of the class.
+// hit returns the error of a call of the class.
 func (f *faultyFS) hit(class, name string) error {
 	if !strings.Contains(f.fault.calls, class) {
 		return nil
@@ -67,7 +67,7 @@ func (f *faultyFS) repair() {
 	f.at = 0
 }
 
-// seen returns how many calls there were that the fault hits, and how many failed.
+// seen returns how many calls the fault hits, and how many failed.
 func (f *faultyFS) seen() (calls, failed int) {
 	f.lock.Lock()
 	defer f.lock.Unlock()

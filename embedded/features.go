@@ -40,7 +40,7 @@ func (o *options) lacks(operation string) bool {
 func (o *options) check() error {
 	for _, feature := range o.missing {
 		if _, known := features[feature]; !known {
-			return fmt.Errorf("there is no feature %q to do without, only %s and %s", string(feature), PartiQL, Transactions)
+			return fmt.Errorf("unknown feature %q: the features are %s and %s", string(feature), PartiQL, Transactions)
 		}
 	}
 	for _, f := range o.faults {

@@ -7,7 +7,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-func TestFeaturesLeftOutAreUnknownOperations(t *testing.T) {
+func TestOperationsOfMissingFeaturesAreUnknown(t *testing.T) {
 	partiql := []string{"ExecuteStatement", "BatchExecuteStatement"}
 	transactions := []string{"TransactWriteItems", "TransactGetItems"}
 	cases := []struct {
@@ -34,12 +34,12 @@ func TestFeaturesLeftOutAreUnknownOperations(t *testing.T) {
 	}
 }
 
-func TestThereIsNoDoingWithoutAnUnknownFeature(t *testing.T) {
+func TestUnknownFeaturesAreRefused(t *testing.T) {
 	engine, err := embedded.OpenMemory(embedded.WithoutFeatures("tables"))
 	if err == nil {
 		_ = engine.Close()
 	}
-	if err == nil || !strings.Contains(err.Error(), `no feature "tables"`) {
+	if err == nil || !strings.Contains(err.Error(), `unknown feature "tables"`) {
 		t.Errorf("got %v", err)
 	}
 }

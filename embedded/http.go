@@ -107,7 +107,7 @@ func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *res
 		return errorResponse(serviceError("MissingAuthenticationTokenException", "Request is missing Authentication Token"))
 	}
 	e.count.request(name)
-	if len(body) == 0 || !utf8.Valid(body) { // bytes that are no UTF-8 would all become one replacement character
+	if len(body) == 0 || !utf8.Valid(body) { // invalid UTF-8 would become replacement characters
 		return errorResponse(serviceError("SerializationException", ""))
 	}
 	response := newResponse(http.StatusOK)
@@ -121,12 +121,12 @@ func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *res
 	})
 	response.body = c.out
 	if c.reads {
-		_ = e.store.WaitSynced() // answer returns its error
+		_ = e.store.WaitSynced() // respond returns its error
 	}
 	if err != nil {
 		api := asAPIError(err)
 		if api.status >= http.StatusInternalServerError && !errors.As(err, new(*apiError)) && e.Err() == nil {
-			slog.Error("embedded DynamoDB: a request failed inside", "operation", name, "error", err)
+			slog.Error("embedded DynamoDB: a request failed with an internal error", "operation", name, "error", err)
 		}
 		response.status = api.status
 		response.summary.code = api.name()
@@ -183,7 +183,7 @@ func readBody(dst []byte, request *http.Request, in *incoming) ([]byte, error) {
 	}
 	unpacked, err := gzip.NewReader(io.LimitReader(body, maxBody))
 	if err != nil {
-		return dst, fmt.Errorf("unpacking the body: %w", err)
+		return dst, fmt.Errorf("decompressing the body: %w", err)
 	}
 	return readAll(request.Context(), dst, unpacked, -1, in)
 }

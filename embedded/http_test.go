@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// rawRequest is a request as no SDK would send it.
+// rawRequest is a request that an SDK would not send.
 type rawRequest struct {
 	method, path, target, body, contentType, encoding string
 	unsigned                                          bool
@@ -61,7 +61,7 @@ func send(t *testing.T, server *httptest.Server, raw rawRequest) rawAnswer {
 
 const prefix = "DynamoDB_20120810."
 
-func TestMalformedRequestsGetTheRightErrorAndHarmNothing(t *testing.T) {
+func TestMalformedRequestsGetTheRightErrorAndDoNoHarm(t *testing.T) {
 	server := httptest.NewServer(openMemory(t))
 	defer server.Close()
 	const serialization = `{"__type":"com.amazon.coral.service#SerializationException"}`
@@ -134,7 +134,7 @@ func TestMalformedRequestsGetTheRightErrorAndHarmNothing(t *testing.T) {
 	}
 }
 
-func TestAnAnswerHasTheContentTypeOfItsRequest(t *testing.T) {
+func TestAResponseHasTheContentTypeOfItsRequest(t *testing.T) {
 	server := httptest.NewServer(openMemory(t))
 	defer server.Close()
 	for asked, want := range map[string]string{
@@ -147,7 +147,7 @@ func TestAnAnswerHasTheContentTypeOfItsRequest(t *testing.T) {
 	}
 }
 
-func TestBodiesOverTheLimitAreRefusedPackedOrNot(t *testing.T) {
+func TestBodiesOverTheLimitAreRefused(t *testing.T) {
 	server := httptest.NewServer(openMemory(t))
 	defer server.Close()
 	large := `{"a":"` + strings.Repeat("x", 16<<20) + `"}`
@@ -169,7 +169,7 @@ func TestBodiesOverTheLimitAreRefusedPackedOrNot(t *testing.T) {
 	}
 }
 
-func TestAnswersCarryARequestIDAndTheirChecksum(t *testing.T) {
+func TestResponsesHaveARequestIDAndAChecksum(t *testing.T) {
 	server := httptest.NewServer(openMemory(t))
 	defer server.Close()
 	seen := map[string]bool{}
@@ -194,7 +194,7 @@ func TestAnswersCarryARequestIDAndTheirChecksum(t *testing.T) {
 	}
 }
 
-func TestPackedBodiesAreRead(t *testing.T) {
+func TestCompressedBodiesAreRead(t *testing.T) {
 	server := httptest.NewServer(openMemory(t))
 	defer server.Close()
 	var packed bytes.Buffer
@@ -211,7 +211,7 @@ func TestPackedBodiesAreRead(t *testing.T) {
 	}
 }
 
-// FuzzRequests holds that no body makes the engine fail inside, or answer with what is not JSON.
+// FuzzRequests checks that no body causes an internal error or a response that is not JSON.
 func FuzzRequests(f *testing.F) {
 	for _, seed := range []string{
 		`{"TableName":"t","Key":{"pk":{"S":"a"}}}`,

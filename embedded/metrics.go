@@ -29,23 +29,23 @@ const metricSpace = "dynajournal_engine"
 
 func metricName(name string) string { return prometheus.BuildFQName(metricSpace, "", name) }
 
-func newMetrics(e *Engine, open *connections, bodies, answers *requestMemory) *metrics {
+func newMetrics(e *Engine, open *connections, bodies, responses *requestMemory) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: metricName("requests_total"), Help: "Requests by operation and error code; the code of those without error is OK.",
+			Name: metricName("requests_total"), Help: "Requests by operation and error code. The code of successful requests is OK.",
 		}, []string{"operation", "code"}),
 		throttled: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: metricName("throttled_requests_total"), Help: "Requests refused as a whole because they were throttled.",
+			Name: metricName("throttled_requests_total"), Help: "Requests that were refused by throttling.",
 		}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: metricName("request_duration_seconds"), Help: "Time from the head of a request to the end of its answer, by operation.",
+			Name: metricName("request_duration_seconds"), Help: "Time from the headers of a request to the end of its response, by operation.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 9),
 		}, []string{"operation"}),
 		received: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: metricName("received_bytes_total"), Help: "Bytes of the requests' bodies, unpacked.",
+			Name: metricName("received_bytes_total"), Help: "Bytes of request bodies, decompressed.",
 		}),
 		sent: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: metricName("sent_bytes_total"), Help: "Bytes of the answers' bodies.",
+			Name: metricName("sent_bytes_total"), Help: "Bytes of response bodies.",
 		}),
 	}
 	started := float64(time.Now().UnixMilli()) / 1000
@@ -56,30 +56,30 @@ func newMetrics(e *Engine, open *connections, bodies, answers *requestMemory) *m
 	registry.MustRegister(
 		m.requests, m.throttled, m.durations, m.received, m.sent, capacityCollector{e},
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: metricName("faults_injected_total"), Help: "Requests that were hit by a fault.",
+			Name: metricName("faults_injected_total"), Help: "Requests that were hit by an injected fault.",
 		}, func() float64 { return float64(e.faults.injections()) }),
-		gauge("open_connections", "Connections that are open.", func() float64 { return float64(open.count()) }),
-		gauge("body_memory_bytes", "Bytes that large bodies hold.", func() float64 {
+		gauge("open_connections", "Open connections.", func() float64 { return float64(open.count()) }),
+		gauge("body_memory_bytes", "Memory of large request bodies, in bytes.", func() float64 {
 			used, _ := bodies.usage()
 			return float64(used)
 		}),
-		gauge("answer_memory_bytes", "Bytes that answers hold.", func() float64 {
-			used, _ := answers.usage()
+		gauge("answer_memory_bytes", "Memory of responses, in bytes.", func() float64 {
+			used, _ := responses.usage()
 			return float64(used)
 		}),
-		gauge("waiting_requests", "Requests that wait for room in memory.", func() float64 {
+		gauge("waiting_requests", "Requests that wait for memory.", func() float64 {
 			_, toArrive := bodies.usage()
-			_, toAnswer := answers.usage()
+			_, toAnswer := responses.usage()
 			return float64(toArrive + toAnswer)
 		}),
-		gauge("storage_bytes", "Bytes that the engine's files take.", func() float64 {
+		gauge("storage_bytes", "Size of the engine's files, in bytes.", func() float64 {
 			if e.enter() != nil {
 				return 0
 			}
 			defer e.leave()
 			return float64(e.store.Size())
 		}),
-		gauge("start_time_seconds", "When serving began, in seconds since 1970.", func() float64 { return started }),
+		gauge("start_time_seconds", "Start of serving, in seconds since 1970.", func() float64 { return started }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})

@@ -13,25 +13,25 @@ import (
 
 const put = "X-Amz-Target: DynamoDB_20120810.PutItem"
 
-// withTable makes a table on the handler's engine.
+// withTable creates a table on the handler's engine.
 func withTable(t *testing.T, run *serving, name string) {
 	t.Helper()
 	body := fmt.Sprintf(`{"TableName":%q,"BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],`+
 		`"AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}]}`, name)
-	if got := answered(run, http.MethodPost, "/", body, "X-Amz-Target: DynamoDB_20120810.CreateTable"); got.Code != http.StatusOK {
+	if got := serve(run, http.MethodPost, "/", body, "X-Amz-Target: DynamoDB_20120810.CreateTable"); got.Code != http.StatusOK {
 		t.Fatalf("%d %s", got.Code, got.Body)
 	}
 }
 
-func TestTheLogHasOperationTableAndStatusButNothingThatIsStored(t *testing.T) {
+func TestTheLogHasOperationTableAndStatusButNoData(t *testing.T) {
 	var out bytes.Buffer
-	run := begun(t, Server{Log: slog.New(slog.NewTextHandler(&out, nil))}, loopbackAddress)
+	run := handlerOf(t, Server{Log: slog.New(slog.NewTextHandler(&out, nil))}, loopbackAddress)
 	withTable(t, run, "orders")
-	answered(run, http.MethodPost, "/", `{"TableName":"orders","Item":{"pk":{"S":"secret-key"},"secret-name":{"S":"secret-value"}}}`, put)
-	answered(run, http.MethodPost, "/", `{"Statement":"SELECT * FROM orders WHERE pk = 'secret-key'"}`, "X-Amz-Target: DynamoDB_20120810.ExecuteStatement")
-	answered(run, http.MethodPost, "/", `{"TableName":"secret name\nlevel=ERROR","Item":{}}`, put)
-	answered(run, http.MethodPost, "/", `{`, "X-Amz-Target: DynamoDB_20120810.secret-operation")
-	answered(run, http.MethodPost, "/", `{}`, "Host: secret.example")
+	serve(run, http.MethodPost, "/", `{"TableName":"orders","Item":{"pk":{"S":"secret-key"},"secret-name":{"S":"secret-value"}}}`, put)
+	serve(run, http.MethodPost, "/", `{"Statement":"SELECT * FROM orders WHERE pk = 'secret-key'"}`, "X-Amz-Target: DynamoDB_20120810.ExecuteStatement")
+	serve(run, http.MethodPost, "/", `{"TableName":"secret name\nlevel=ERROR","Item":{}}`, put)
+	serve(run, http.MethodPost, "/", `{`, "X-Amz-Target: DynamoDB_20120810.secret-operation")
+	serve(run, http.MethodPost, "/", `{}`, "Host: secret.example")
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	for i, want := range []string{
 		"operation=CreateTable table=orders status=200 duration=",
@@ -53,21 +53,21 @@ func TestTheLogHasOperationTableAndStatusButNothingThatIsStored(t *testing.T) {
 	}
 }
 
-func TestMetricsCountRequestsAndCapacityOfTablesThatExist(t *testing.T) {
-	run := begun(t, Server{}, loopbackAddress)
+func TestMetricsCountRequestsAndTheCapacityOfExistingTables(t *testing.T) {
+	run := handlerOf(t, Server{}, loopbackAddress)
 	withTable(t, run, "orders")
 	withTable(t, run, "dropped")
 	item := `{"TableName":%q,"Item":{"pk":{"S":"a"}}}`
-	answered(run, http.MethodPost, "/", fmt.Sprintf(item, "orders"), put)
-	answered(run, http.MethodPost, "/", fmt.Sprintf(item, "orders"), put)
-	answered(run, http.MethodPost, "/", fmt.Sprintf(item, "dropped"), put)
-	answered(run, http.MethodPost, "/", `{"TableName":"dropped"}`, "X-Amz-Target: DynamoDB_20120810.DeleteTable")
-	answered(run, http.MethodPost, "/", `{}`, "X-Amz-Target: DynamoDB_20120810.made-up")
+	serve(run, http.MethodPost, "/", fmt.Sprintf(item, "orders"), put)
+	serve(run, http.MethodPost, "/", fmt.Sprintf(item, "orders"), put)
+	serve(run, http.MethodPost, "/", fmt.Sprintf(item, "dropped"), put)
+	serve(run, http.MethodPost, "/", `{"TableName":"dropped"}`, "X-Amz-Target: DynamoDB_20120810.DeleteTable")
+	serve(run, http.MethodPost, "/", `{}`, "X-Amz-Target: DynamoDB_20120810.made-up")
 	if _, err := run.Engine.Inject(Fault{Effect: EffectThrottling, Operation: "PutItem"}); err != nil {
 		t.Fatal(err)
 	}
-	answered(run, http.MethodPost, "/", fmt.Sprintf(item, "orders"), put)
-	got := answered(run, http.MethodGet, "/metrics", "")
+	serve(run, http.MethodPost, "/", fmt.Sprintf(item, "orders"), put)
+	got := serve(run, http.MethodGet, "/metrics", "")
 	if got.Code != http.StatusOK || !strings.HasPrefix(got.Header().Get("Content-Type"), "text/plain; version=0.0.4") {
 		t.Fatalf("%d %v", got.Code, got.Header())
 	}
@@ -95,14 +95,14 @@ func TestMetricsCountRequestsAndCapacityOfTablesThatExist(t *testing.T) {
 	}
 }
 
-func TestAPanicIsLoggedWithoutStack(t *testing.T) {
+func TestAPanicIsLoggedWithoutItsStack(t *testing.T) {
 	var out bytes.Buffer
 	defer func(flags int, before *slog.Logger) {
 		slog.SetDefault(before)
 		log.SetFlags(flags)
 	}(log.Flags(), slog.Default())
 	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
-	run := begun(t, Server{}, loopbackAddress)
+	run := handlerOf(t, Server{}, loopbackAddress)
 	run.Engine.options.clock = nil // as if an operation had a mistake
 	withTable := `{"TableName":"orders","BillingMode":"PAY_PER_REQUEST","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}],` +
 		`"AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}]}`
@@ -112,7 +112,7 @@ func TestAPanicIsLoggedWithoutStack(t *testing.T) {
 				t.Errorf("the handler ended with %v", cause)
 			}
 		}()
-		answered(run, http.MethodPost, "/", withTable, "X-Amz-Target: DynamoDB_20120810.CreateTable")
+		serve(run, http.MethodPost, "/", withTable, "X-Amz-Target: DynamoDB_20120810.CreateTable")
 	}()
 	if got := out.String(); strings.Count(got, "\n") != 2 || strings.Contains(got, "goroutine") || !strings.Contains(got, "operation=CreateTable") {
 		t.Errorf("the log is:\n%s", got)

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// fill puts items into the rich table: for pk a and b, sk -2 to 3; when is sk without its sign, and
-// grp is g for those with an even sk.
+// fill puts items into the rich table: for pk a and b, sk from -2 to 3. when is the absolute value
+// of sk, and grp is g for even sk.
 func fill(t *testing.T, engine *embedded.Engine) {
 	t.Helper()
 	for _, pk := range []string{"a", "b"} {
@@ -29,8 +29,8 @@ func fill(t *testing.T, engine *embedded.Engine) {
 	}
 }
 
-// answer is what a test looks at in the answer of a Query or Scan.
-type answer struct {
+// readResult is the response of a Query or Scan.
+type readResult struct {
 	Items               []map[string]map[string]any
 	Count, ScannedCount int
 	LastEvaluatedKey    json.RawMessage
@@ -38,17 +38,17 @@ type answer struct {
 	ConsumedCapacity    struct{ CapacityUnits float64 }
 }
 
-func read(t *testing.T, engine *embedded.Engine, operation, body string) answer {
+func read(t *testing.T, engine *embedded.Engine, operation, body string) readResult {
 	t.Helper()
 	got := ask(t, engine, operation, body)
-	var a answer
+	var a readResult
 	if err := json.Unmarshal([]byte(got), &a); err != nil {
 		t.Fatalf("%s: %s", body, got)
 	}
 	return a
 }
 
-func (a answer) keys() string {
+func (a readResult) keys() string {
 	var keys []string
 	for _, item := range a.Items {
 		keys = append(keys, fmt.Sprint(item["pk"]["S"], item["sk"]["N"]))
@@ -157,7 +157,7 @@ func TestQueriesAreChecked(t *testing.T) {
 	})
 }
 
-func TestLocalIndexesFetchWhatTheyDoNotHold(t *testing.T) {
+func TestLocalIndexesFetchAttributesThatTheyDoNotHold(t *testing.T) {
 	engine := openWith(t, richTable)
 	fill(t, engine)
 	const query = `{"TableName":"rich","IndexName":"local","KeyConditionExpression":"pk = :p AND #w = :w","ExpressionAttributeNames":{"#w":"when"},` +
@@ -175,7 +175,7 @@ func TestLocalIndexesFetchWhatTheyDoNotHold(t *testing.T) {
 	})
 }
 
-func TestPagesFollowEachOtherWithoutGapsOrRepeats(t *testing.T) {
+func TestPagesHaveNoGapsAndNoDuplicates(t *testing.T) {
 	engine := openWith(t, richTable)
 	fill(t, engine)
 	for _, c := range []struct{ operation, body string }{
@@ -217,7 +217,7 @@ func TestAPageEndsAtOneMegabyteOfItemsBeforeTheFilter(t *testing.T) {
 		}
 	}
 	page := read(t, engine, "Scan", `{"TableName":"tab","FilterExpression":"attribute_not_exists(d)","ReturnConsumedCapacity":"TOTAL","ConsistentRead":true}`)
-	// Four items are over a megabyte: 4 × (300 KiB + 4 bytes) is 301 units, rounded once.
+	// Four items exceed a megabyte: 4 × (300 KiB + 4 bytes) is 301 units, rounded once.
 	if page.Count != 0 || page.ScannedCount != 4 || page.LastEvaluatedKey == nil || page.ConsumedCapacity.CapacityUnits != 301 {
 		t.Errorf("first page: %d of %d, last %s, units %v", page.Count, page.ScannedCount, page.LastEvaluatedKey, page.ConsumedCapacity)
 	}
@@ -227,7 +227,7 @@ func TestAPageEndsAtOneMegabyteOfItemsBeforeTheFilter(t *testing.T) {
 	}
 }
 
-func TestSegmentsOfAParallelScanShareOutTheItems(t *testing.T) {
+func TestEachItemIsInOneSegmentOfAParallelScan(t *testing.T) {
 	engine := openWith(t, simpleTable)
 	for i := range 100 {
 		ask(t, engine, "PutItem", fmt.Sprintf(`{"TableName":"tab","Item":{"pk":{"S":"%d"}}}`, i))

@@ -8,7 +8,7 @@ import (
 )
 
 // errNoMemory is the error of a request that has waited too long for the server's memory.
-var errNoMemory = errors.New("the server has no room for the request")
+var errNoMemory = errors.New("the server has no memory for the request")
 
 // requestMemory limits the bytes that the large bodies of all requests, or their responses, take
 // together.

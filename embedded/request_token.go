@@ -31,7 +31,7 @@ func newToken(text *string, actions []byte) (*requestToken, error) {
 	// Clients write the members of objects in any order. Encoding them again sorts them.
 	var value any
 	if err := json.Unmarshal(actions, &value); err != nil {
-		return nil, fmt.Errorf("reading the actions again: %w", err)
+		return nil, fmt.Errorf("decoding the actions: %w", err)
 	}
 	sorted, err := json.Marshal(value)
 	if err != nil {

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if given := os.Getenv(faultRun); given != "" {
-		meetAll(given)
+		tryAll(given)
 		return
 	}
 	if given := os.Getenv(damageRun); given != "" {
@@ -65,7 +65,7 @@ func clientOf(engine *embedded.Engine) *dynamodb.Client {
 	return dynamodb.NewFromConfig(engine.AWSConfig(), func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
 }
 
-// overHTTP returns a client that reaches the engine through a listening server.
+// overHTTP returns a client that uses the engine through a listening server.
 func overHTTP(t *testing.T, engine *embedded.Engine) *dynamodb.Client {
 	t.Helper()
 	server := httptest.NewServer(engine)
@@ -87,7 +87,7 @@ func must[T any](value T, err error) func(t *testing.T) T {
 	}
 }
 
-// createTable makes a table with the key pk (S) and sk (N).
+// createTable creates a table with the key pk (S) and sk (N).
 func createTable(t *testing.T, client *dynamodb.Client, name string) {
 	t.Helper()
 	must(client.CreateTable(t.Context(), &dynamodb.CreateTableInput{

@@ -104,7 +104,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), run.limits.drain)
 		defer cancel()
 		if err := server.Shutdown(grace); err != nil {
-			slog.Warn("embedded DynamoDB: requests were cut off that took too long to end", "connections", run.open.count())
+			slog.Warn("embedded DynamoDB: requests in flight took too long and were cut off", "connections", run.open.count())
 			_ = server.Close() // the listener is closed already
 		}
 	}()
@@ -151,7 +151,7 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			if cause != http.ErrAbortHandler { //nolint:errorlint // it is a value to panic with, not an error that is wrapped
-				slog.Error("embedded DynamoDB: answering a request failed inside", "error", fmt.Sprint("panic: ", cause))
+				slog.Error("embedded DynamoDB: responding to a request failed with an internal error", "error", fmt.Sprint("panic: ", cause))
 			}
 			panic(http.ErrAbortHandler)
 		}

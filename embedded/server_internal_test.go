@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// pipes is a listener whose connections are in memory, so that time-outs can be tested by a clock
-// that stands still until everyone waits. A write to one returns when the other side has read it.
+// pipes is a listener whose connections are in memory, so that time-outs can be tested in a
+// synctest bubble. A write returns when the other side has read it.
 type pipes struct {
 	accepted chan net.Conn
 	closed   chan struct{}
@@ -41,7 +41,7 @@ func (p *pipes) Close() error {
 
 func (*pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8000} }
 
-// client is one side of a connection to a server.
+// client is the client side of a connection.
 type client struct {
 	net.Conn
 
@@ -56,13 +56,13 @@ func (p *pipes) connect(t *testing.T) *client {
 	return &client{Conn: near, t: t, reader: bufio.NewReader(near)}
 }
 
-// head is that of a request with a body of so many bytes.
+// head returns the headers of a request with a body of size bytes.
 func head(size int) string {
 	return fmt.Sprintf("POST / HTTP/1.1\r\nHost: localhost\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\n"+
 		"Authorization: AWS4-HMAC-SHA256 x\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n", size)
 }
 
-// text returns a body of so many bytes.
+// text returns a body of size bytes.
 func text(size int) string { return `{"x":"` + strings.Repeat("a", size-8) + `"}` }
 
 func (c *client) write(text string) {
@@ -72,7 +72,7 @@ func (c *client) write(text string) {
 	}
 }
 
-// status reads an answer.
+// status reads a response and returns its status.
 func (c *client) status() (int, error) {
 	response, err := http.ReadResponse(c.reader, nil)
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *client) expect(status int) {
 	}
 }
 
-// expectEnd reads until the server ends the connection.
+// expectEnd reads until the server closes the connection.
 func (c *client) expectEnd() {
 	c.t.Helper()
 	if _, err := io.Copy(io.Discard, c.reader); err != nil {
@@ -97,7 +97,7 @@ func (c *client) expectEnd() {
 	}
 }
 
-// bubble serves an engine on connections in memory, in a bubble of time.
+// bubble serves an engine on connections in memory, in a synctest bubble.
 func bubble(t *testing.T, change func(*serverLimits), play func(t *testing.T, p *pipes, end func() error), options ...Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -138,7 +138,7 @@ func expectTook(t *testing.T, since time.Time, want time.Duration) {
 	}
 }
 
-func TestAHeadHasToArriveInTime(t *testing.T) {
+func TestHeadersMustArriveInTime(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *pipes, _ func() error) {
 		start, c := time.Now(), p.connect(t)
 		c.write("POST / HTTP/1.1\r\nHost: loc")
@@ -147,7 +147,7 @@ func TestAHeadHasToArriveInTime(t *testing.T) {
 	})
 }
 
-func TestABodyHasToArriveInTime(t *testing.T) {
+func TestABodyMustArriveInTime(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *pipes, _ func() error) {
 		start, c := time.Now(), p.connect(t)
 		c.write(head(16 << 20))
@@ -158,7 +158,7 @@ func TestABodyHasToArriveInTime(t *testing.T) {
 	})
 }
 
-func TestTheBodyOfARequestThatHasNoneToSendHasToArriveInTime(t *testing.T) {
+func TestTheBodyOfARefusedRequestMustArriveInTime(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *pipes, _ func() error) {
 		start, c := time.Now(), p.connect(t)
 		c.write("GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
@@ -168,7 +168,7 @@ func TestTheBodyOfARequestThatHasNoneToSendHasToArriveInTime(t *testing.T) {
 	})
 }
 
-func TestASlowBodyThatKeepsComingIsAnswered(t *testing.T) {
+func TestASlowBodyThatKeepsArrivingIsAccepted(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *pipes, _ func() error) {
 		start, c, body := time.Now(), p.connect(t), text(12<<20)
 		c.write(head(len(body)))
@@ -188,7 +188,7 @@ func TestASlowBodyThatKeepsComingIsAnswered(t *testing.T) {
 	})
 }
 
-func TestAnAnswerHasToBeTakenInTime(t *testing.T) {
+func TestAResponseMustBeReadInTime(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *pipes, _ func() error) {
 		c := p.connect(t)
 		c.write(head(2) + "{}")
@@ -202,7 +202,7 @@ func TestAnAnswerHasToBeTakenInTime(t *testing.T) {
 	})
 }
 
-func TestAnAnswerMayTakeLongerThanABody(t *testing.T) {
+func TestAResponseMayTakeLongerThanABody(t *testing.T) {
 	slow := WithFaults(Fault{Effect: EffectSlow, Delay: time.Hour})
 	bubble(t, nil, func(t *testing.T, p *pipes, _ func() error) {
 		start, c := time.Now(), p.connect(t)
@@ -212,7 +212,7 @@ func TestAnAnswerMayTakeLongerThanABody(t *testing.T) {
 	}, slow)
 }
 
-func TestAnIdleConnectionMakesRoomForTheNext(t *testing.T) {
+func TestAtTheLimitAnIdleConnectionIsClosedForTheNext(t *testing.T) {
 	bubble(t, func(l *serverLimits) { l.connections = 2 }, func(t *testing.T, p *pipes, _ func() error) {
 		start := time.Now()
 		var clients []*client
@@ -230,19 +230,19 @@ func TestAnIdleConnectionMakesRoomForTheNext(t *testing.T) {
 	})
 }
 
-func TestConnectionsBeyondTheLimitWaitForOneToEnd(t *testing.T) {
+func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	bubble(t, func(l *serverLimits) { l.connections = 1 }, func(t *testing.T, p *pipes, _ func() error) {
 		start, slow := time.Now(), p.connect(t)
 		slow.write("POST")
 		c := p.connect(t) // it is accepted when the other's time is up
-		// The other's end is that the server fails to refuse what it has sent.
+		// The other connection ends when the server fails to refuse its request.
 		expectTook(t, start, 30*time.Second)
 		c.write(head(2) + "{}")
 		c.expect(http.StatusOK)
 	})
 }
 
-func TestHalfSentRequestsDoNotHoldUpTheEndOfServing(t *testing.T) {
+func TestHalfSentRequestsDoNotDelayTheEndOfServing(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *pipes, end func() error) {
 		idle, started, halfHead, halfBody := p.connect(t), p.connect(t), p.connect(t), p.connect(t)
 		started.write(head(2) + "{}")
@@ -254,7 +254,7 @@ func TestHalfSentRequestsDoNotHoldUpTheEndOfServing(t *testing.T) {
 		if err := end(); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(start); took >= time.Second { // the server looks again for what has ended, in milliseconds
+		if took := time.Since(start); took >= time.Second { // it polls
 			t.Errorf("it took %s", took)
 		}
 		for _, c := range []*client{idle, started, halfHead, halfBody} {
@@ -263,7 +263,7 @@ func TestHalfSentRequestsDoNotHoldUpTheEndOfServing(t *testing.T) {
 	})
 }
 
-func TestRequestsUnderWayAreFinishedWhenServingEnds(t *testing.T) {
+func TestRequestsInFlightAreFinishedWhenServingEnds(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *pipes, end func() error) {
 		c := p.connect(t)
 		c.write(head(2) + "{}")
@@ -278,7 +278,7 @@ func TestRequestsUnderWayAreFinishedWhenServingEnds(t *testing.T) {
 	})
 }
 
-func TestAnAnswerThatNobodyTakesDoesNotHoldUpTheEndOfServing(t *testing.T) {
+func TestAnUnreadResponseDoesNotDelayTheEndOfServing(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *pipes, end func() error) {
 		c := p.connect(t)
 		c.write(head(2) + "{}")
@@ -291,7 +291,7 @@ func TestAnAnswerThatNobodyTakesDoesNotHoldUpTheEndOfServing(t *testing.T) {
 	})
 }
 
-func TestAHalfSentBodyDoesNotHoldUpTheClosingOfTheEngine(t *testing.T) {
+func TestAHalfSentBodyDoesNotDelayCloseOfTheEngine(t *testing.T) {
 	engine, err := OpenMemory()
 	if err != nil {
 		t.Fatal(err)
@@ -320,8 +320,9 @@ func TestAHalfSentBodyDoesNotHoldUpTheClosingOfTheEngine(t *testing.T) {
 	}
 }
 
-// Bodies that are together larger than the memory come in one after the other, not in no time.
-func TestLargeBodiesThatDoNotFitTogetherAllComeIn(t *testing.T) {
+// TestLargeBodiesThatExceedTheMemoryTogetherAreAllAccepted sends bodies that together exceed the
+// memory. They are accepted one after the other.
+func TestLargeBodiesThatExceedTheMemoryTogetherAreAllAccepted(t *testing.T) {
 	bubble(t, func(l *serverLimits) { l.memory = 1 << 20 }, func(t *testing.T, p *pipes, _ func() error) {
 		start, body := time.Now(), text(1<<20)
 		var group sync.WaitGroup
@@ -337,7 +338,7 @@ func TestLargeBodiesThatDoNotFitTogetherAllComeIn(t *testing.T) {
 	})
 }
 
-func TestHalfSentBodiesTakeNoMoreThanTheirMemory(t *testing.T) {
+func TestHalfSentBodiesDoNotExceedTheMemory(t *testing.T) {
 	const limit = 1 << 20
 	bubble(t, func(l *serverLimits) { l.memory = limit }, func(t *testing.T, p *pipes, _ func() error) {
 		start := time.Now()
@@ -347,7 +348,7 @@ func TestHalfSentBodiesTakeNoMoreThanTheirMemory(t *testing.T) {
 			c := p.connect(t)
 			clients = append(clients, c)
 			group.Go(func() {
-				// Those that find no room are answered before they have sent it all.
+				// Requests that get no memory are refused before they have sent it all.
 				_, _ = io.WriteString(c, head(16<<20)+text(256<<10))
 			})
 		}

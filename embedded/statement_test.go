@@ -38,7 +38,7 @@ func TestStatementsInsertUpdateDeleteAndSelect(t *testing.T) {
 	})
 }
 
-func TestSelectsReadIndexesAndGoInPages(t *testing.T) {
+func TestSelectsReadIndexesInPages(t *testing.T) {
 	engine := openWith(t, richTable)
 	fill(t, engine)
 	for _, c := range []struct{ text, want string }{
@@ -83,7 +83,7 @@ func TestSelectsReadIndexesAndGoInPages(t *testing.T) {
 	})
 }
 
-func TestABatchOfStatementsFailsOneByOne(t *testing.T) {
+func TestStatementsOfABatchFailIndividually(t *testing.T) {
 	run(t, openWith(t, simpleTable), []step{
 		{"BatchExecuteStatement", `{"Statements":[
 			{"Statement":"INSERT INTO tab VALUE {'pk':'old','n':1}"},{"Statement":"INSERT INTO tab VALUE {'pk':'old1'}"},
@@ -119,7 +119,7 @@ func TestABatchOfStatementsFailsOneByOne(t *testing.T) {
 	})
 }
 
-func TestABatchNamesAnItemOnce(t *testing.T) {
+func TestABatchCanNotHaveAnItemTwice(t *testing.T) {
 	run(t, openWith(t, simpleTable), []step{
 		{"BatchExecuteStatement", `{"Statements":[
 			{"Statement":"INSERT INTO tab VALUE {'pk':'a','n':1}"},

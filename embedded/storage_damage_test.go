@@ -19,26 +19,26 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// damageRun names the environment variable that turns the test program into one that opens damaged
-// folders. Its value is a damageSeries in JSON.
+// damageRun is the environment variable with the damageSeries, in JSON, that the test program
+// tries.
 const damageRun = "EMBEDDED_DAMAGE_RUN"
 
-// damageParts is how many processes share all bytes. An engine that has failed leaves memory and
-// goroutines behind, and hundreds of them slow a process down until an opening seems to hang.
+// damageParts is how many processes share all bytes. A failed engine leaves memory and goroutines
+// behind, and hundreds of them slow a process down until opening seems to hang.
 const damageParts = 400
 
 // damageSeries are the bytes of each file that one process changes: about Sample of them, or with 0
-// every one of damageParts, from Part on.
+// one of every damageParts, from Part on.
 type damageSeries struct{ Sample, Part int }
 
-// damagedFolder is a folder as it is found, and what was answered before.
+// damagedFolder is a folder with what was acknowledged in it.
 type damagedFolder struct {
 	name  string
 	files map[string][]byte
 	load  *storageLoad
 }
 
-// damageCounts are what came of the changes of one kind of file.
+// damageCounts are the outcomes of the changes of one kind of file.
 type damageCounts struct{ Tried, Refused, Failed, Harmless int }
 
 // folderFiles copies the files of a folder.
@@ -61,7 +61,7 @@ func folderFiles(fs vfs.FS) (map[string][]byte, error) {
 	return files, nil
 }
 
-// diskOf returns a file system with the folder.
+// diskOf returns a file system with the files of the folder.
 func diskOf(files map[string][]byte) (vfs.FS, error) {
 	fs := vfs.NewMem()
 	if err := fs.MkdirAll("data/here", 0o755); err != nil {
@@ -80,8 +80,8 @@ func diskOf(files map[string][]byte) (vfs.FS, error) {
 	return fs, nil
 }
 
-// foldersToDamage returns a folder whose first engine was killed, one whose second was, so that it
-// has tables and a log, and one that was closed.
+// foldersToDamage returns a folder whose first engine was killed, one whose second engine was
+// killed, so that it has tables and a log, and one that was closed.
 func foldersToDamage() ([]damagedFolder, error) {
 	fs := vfs.NewMem()
 	load := &storageLoad{stored: map[string]string{}, maybe: map[string][]string{}, light: true}
@@ -99,7 +99,7 @@ func foldersToDamage() ([]damagedFolder, error) {
 		}
 		load.engine, load.client = engine, clientOf(engine)
 		if name == "first log" {
-			err = load.play()
+			err = load.run()
 		}
 		for i := range 9 {
 			err = errors.Join(err, load.put(fmt.Sprintf("%s %d", name, i), "1"))
@@ -111,7 +111,7 @@ func foldersToDamage() ([]damagedFolder, error) {
 	return folders, keep("closed")
 }
 
-// openDamaged opens a folder and looks at it. It returns "refused", "failed" or "harmless", or a
+// openDamaged opens a folder and reads it. It returns "refused", "failed" or "harmless", or a
 // problem.
 func openDamaged(f damagedFolder) (outcome, problem string) {
 	fs, err := diskOf(f.files)
@@ -127,7 +127,7 @@ func openDamaged(f damagedFolder) (outcome, problem string) {
 	}
 	load := *f.load
 	load.engine, load.client = engine, clientOf(engine)
-	err = load.look()
+	err = load.check()
 	if closing := engine.Close(); err == nil {
 		err = closing
 	}
@@ -137,7 +137,7 @@ func openDamaged(f damagedFolder) (outcome, problem string) {
 	return "harmless", ""
 }
 
-// kindOfFile returns a file's name without its number.
+// kindOfFile returns the name of a file without its number.
 func kindOfFile(name string) string {
 	switch {
 	case strings.HasSuffix(name, ".log"):
@@ -152,7 +152,7 @@ func kindOfFile(name string) string {
 	}
 }
 
-// damageAll changes one bit of bytes of every file and prints what came of it.
+// damageAll changes one bit of bytes of every file and prints the outcomes.
 func damageAll(given string) error {
 	var series damageSeries
 	if err := json.Unmarshal([]byte(given), &series); err != nil {
@@ -174,7 +174,7 @@ func damageAll(given string) error {
 			if series.Sample > 0 {
 				step = 1 + len(intact)/series.Sample
 			}
-			// The last byte first, so that a sample has it.
+			// The last byte is changed first, so that every sample has it.
 			for at := len(intact) - 1 - series.Part; at >= 0; at -= step {
 				changed := bytes.Clone(intact)
 				changed[at] ^= 1 << (at % 8)
@@ -206,7 +206,7 @@ func (c *damageCounts) add(outcome string) {
 	}
 }
 
-func TestAChangedBitIsSeenOrHarmless(t *testing.T) {
+func TestAChangedBitIsDetectedOrHarmless(t *testing.T) {
 	t.Parallel()
 	series := []damageSeries{{Sample: 5}}
 	if *everyFault {

@@ -28,11 +28,11 @@ var everyFault = flag.Bool("storage.all", false,
 	"fail every call of the storage, and change every byte of its files, instead of a sample")
 
 const (
-	// faultRun names the environment variable that turns the test program into one that meets
-	// faults of the storage, in JSON. An engine whose storage has failed leaves goroutines behind.
+	// faultRun is the environment variable with the faultSeries, in JSON, that the test program
+	// tries. A failed engine leaves goroutines behind.
 	faultRun = "EMBEDDED_FAULT_RUN"
 
-	// faultTime is how long a request, an opening or a closing may take at most.
+	// faultTime is how long a request, opening or closing can take at most.
 	faultTime = 20 * time.Second
 )
 
@@ -44,7 +44,7 @@ type faultSeries struct {
 	From, Step, To int
 }
 
-// faultCounts are what came of a series.
+// faultCounts are the outcomes of a series.
 type faultCounts struct {
 	Tried, RefusedToOpen, Ended, Harmless int
 	Problems                              []string
@@ -58,17 +58,17 @@ func (c *faultCounts) add(more faultCounts) {
 	c.Problems = append(c.Problems, more.Problems...)
 }
 
-// storageLoad uses an engine and keeps what must be, and what may be, stored.
+// storageLoad uses an engine and records what must be, and what may be, stored.
 type storageLoad struct {
 	client *dynamodb.Client
 	engine *embedded.Engine
-	// stored has the value of each item that was answered, maybe those of writes without an answer.
-	// The empty value is no item.
+	// stored has the possible values of each item: the acknowledged one, and those of writes
+	// without a response. The empty value is no item.
 	stored map[string]string
 	maybe  map[string][]string
-	// made and index tell that the table and the later index were answered.
+	// made and index are set when the table and the later index were acknowledged.
 	made, index bool
-	// light leaves out what fills tables.
+	// light leaves out the items that fill Pebble's tables.
 	light bool
 }
 
@@ -76,7 +76,8 @@ func newStorageLoad() *storageLoad {
 	return &storageLoad{stored: map[string]string{}, maybe: map[string][]string{}}
 }
 
-// wrote keeps what a write of values by key may have done, and must have if it was answered.
+// wrote records a write of values by key, which must be stored if it was acknowledged, and else may
+// be.
 func (l *storageLoad) wrote(values map[string]string, err error) error {
 	for key, value := range values {
 		if err == nil {
@@ -89,8 +90,8 @@ func (l *storageLoad) wrote(values map[string]string, err error) error {
 	return err
 }
 
-// storageItem returns an item of the load. Long values fill tables, so that they are flushed and
-// compacted.
+// storageItem returns an item of the load. Long values fill Pebble's tables, so that they are
+// flushed and compacted.
 func storageItem(key, value string) attributes {
 	return attributes{
 		"pk": text(key), "sk": number("1"), "when": number("7"), "grp": text("g"), "v": text(value),
@@ -105,8 +106,8 @@ func (l *storageLoad) put(key, value string) error {
 	return l.wrote(map[string]string{key: value}, err)
 }
 
-// play runs the load. The first error ends it.
-func (l *storageLoad) play() error {
+// run runs the load. The first error ends it.
+func (l *storageLoad) run() error {
 	ctx := context.Background()
 	var create dynamodb.CreateTableInput
 	steps := []func() error{
@@ -138,7 +139,7 @@ func (l *storageLoad) play() error {
 			})
 			return l.wrote(map[string]string{"f": "3", "b": ""}, err)
 		},
-		l.look,
+		l.check,
 		func() error {
 			_, err := l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 				TableName: aws.String("rich"), Key: storageKey("a"), UpdateExpression: aws.String("SET v = :v"),
@@ -177,7 +178,7 @@ func (l *storageLoad) play() error {
 		}
 		steps = append(steps, func() error { return l.put("big"+strconv.Itoa(i%5), fmt.Sprintf("%018d", i)) })
 	}
-	for _, step := range append(steps, l.look) {
+	for _, step := range append(steps, l.check) {
 		if err := step(); err != nil {
 			return err
 		}
@@ -231,8 +232,8 @@ func (l *storageLoad) waitForIndex() error {
 	}
 }
 
-// look reads all that is stored and compares it with what was answered.
-func (l *storageLoad) look() error {
+// check reads everything and compares it with what was acknowledged.
+func (l *storageLoad) check() error {
 	found := map[string]string{}
 	in := &dynamodb.ScanInput{TableName: aws.String("rich"), ProjectionExpression: aws.String("pk, v"), ConsistentRead: aws.Bool(true)}
 	for pages := dynamodb.NewScanPaginator(l.client, in); pages.HasMorePages(); {
@@ -259,7 +260,7 @@ func (l *storageLoad) look() error {
 		indexes = append(indexes, "later")
 	}
 	for _, index := range indexes {
-		if err := l.lookAtIndex(index, len(found)); err != nil {
+		if err := l.checkIndex(index, len(found)); err != nil {
 			return err
 		}
 	}
@@ -273,7 +274,7 @@ func (l *storageLoad) allowed(key, value string) bool {
 	return slices.Contains(l.maybe[key], value)
 }
 
-func (l *storageLoad) lookAtIndex(index string, want int) error {
+func (l *storageLoad) checkIndex(index string, want int) error {
 	response, err := l.client.Scan(context.Background(), &dynamodb.ScanInput{TableName: aws.String("rich"), IndexName: &index, Select: types.SelectCount})
 	if err == nil && int(response.Count) != want {
 		err = fmt.Errorf("the index %s has %d entries of %d items", index, response.Count, want)
@@ -281,7 +282,8 @@ func (l *storageLoad) lookAtIndex(index string, want int) error {
 	return err
 }
 
-// storageProblem says what is wrong with an error of an engine on bad storage, "" if nothing is.
+// storageProblem returns what is wrong with an error of an engine whose storage fails, "" for
+// nothing.
 func storageProblem(err error) string {
 	switch {
 	case !errors.Is(err, embedded.ErrStorageFailed):
@@ -292,8 +294,8 @@ func storageProblem(err error) string {
 	return ""
 }
 
-// meet tries one fault. It returns "refused", "ended" or "harmless", or a problem.
-func meet(fault storageFault, at int, forever bool) (outcome, problem string) {
+// tryFault tries one fault. It returns "refused", "ended" or "harmless", or a problem.
+func tryFault(fault storageFault, at int, forever bool) (outcome, problem string) {
 	disk := vfs.NewCrashableMem()
 	fs := &faultyFS{FS: disk, fault: fault, at: at, forever: forever}
 	load := newStorageLoad()
@@ -305,7 +307,7 @@ func meet(fault storageFault, at int, forever bool) (outcome, problem string) {
 		outcome = "not reached"
 	}
 	fs.repair()
-	// What was answered is there at once, and after the loss of all that was not synced.
+	// What was acknowledged is stored, also after the loss of all unsynced data.
 	for what, after := range map[string]vfs.FS{
 		"afterwards": fs, "after a crash": disk.CrashClone(vfs.CrashCloneCfg{}),
 	} {
@@ -316,7 +318,7 @@ func meet(fault storageFault, at int, forever bool) (outcome, problem string) {
 	return outcome, ""
 }
 
-// life opens an engine, uses it and closes it, twice.
+// life opens, uses and closes an engine, twice.
 func (l *storageLoad) life(fs vfs.FS) (outcome, problem string) {
 	for again := range 2 {
 		engine, err := embedded.Open("data/here", embedded.WithFS(fs), embedded.WithSweepInterval(0))
@@ -328,9 +330,9 @@ func (l *storageLoad) life(fs vfs.FS) (outcome, problem string) {
 		}
 		l.engine, l.client = engine, clientOf(engine)
 		if again == 0 {
-			err = l.play()
+			err = l.run()
 		} else {
-			err = l.look()
+			err = l.check()
 		}
 		if err == nil {
 			err = engine.Close()
@@ -347,13 +349,13 @@ func (l *storageLoad) life(fs vfs.FS) (outcome, problem string) {
 	return "harmless", ""
 }
 
-// afterFailure holds that an engine that has failed answers nothing, and closes.
+// afterFailure checks that a failed engine refuses requests, and closes.
 func (l *storageLoad) afterFailure(err error) string {
 	if problem := storageProblem(err); problem != "" {
 		return problem
 	}
 	for what, try := range map[string]func() error{
-		"reading": l.look,
+		"reading": l.check,
 		"writing": func() error { return l.put("late", "6") },
 		"listing": func() error {
 			_, err := l.client.ListTables(context.Background(), &dynamodb.ListTablesInput{})
@@ -372,7 +374,7 @@ func (l *storageLoad) afterFailure(err error) string {
 	return ""
 }
 
-// reopen holds that the folder opens and has what was answered.
+// reopen checks that the folder can be opened and has what was acknowledged.
 func (l *storageLoad) reopen(fs vfs.FS) (problem string) {
 	engine, err := embedded.Open("data/here", embedded.WithFS(fs), embedded.WithSweepInterval(0))
 	if err != nil {
@@ -391,15 +393,15 @@ func (l *storageLoad) reopen(fs vfs.FS) (problem string) {
 	if len(tables.TableNames) == 0 && !l.made {
 		return ""
 	}
-	if err := errors.Join(l.waitForIndex(), l.look()); err != nil {
+	if err := errors.Join(l.waitForIndex(), l.check()); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-// meetAll tries a series and prints what came of it, or the stacks of all goroutines if it takes
-// too long.
-func meetAll(given string) {
+// tryAll tries a series and prints the outcomes, or the stacks of all goroutines if it takes too
+// long.
+func tryAll(given string) {
 	var series faultSeries
 	if err := json.Unmarshal([]byte(given), &series); err != nil {
 		panic(err)
@@ -413,7 +415,7 @@ func meetAll(given string) {
 			fmt.Printf("%s: it hangs\n%s\n", what, stacks[:runtime.Stack(stacks, true)])
 			os.Exit(1)
 		})
-		outcome, problem := meet(fault, at, series.Forever)
+		outcome, problem := tryFault(fault, at, series.Forever)
 		watch.Stop()
 		counts.Tried++
 		switch {
@@ -449,7 +451,7 @@ func inProcess(t *testing.T, series faultSeries) faultCounts {
 	return counts
 }
 
-func TestNothingAnsweredIsLostByFaultsOfTheStorage(t *testing.T) {
+func TestFaultsOfTheStorageLoseNoAcknowledgedWrite(t *testing.T) {
 	t.Parallel()
 	for i, fault := range storageFaults {
 		fs := &faultyFS{FS: vfs.NewCrashableMem(), fault: fault}

@@ -67,7 +67,7 @@ func (e *Engine) sweep() (int, error) {
 	}
 	e.tablesLock.RUnlock()
 	if err := e.sweepTokens(); err != nil {
-		return 0, fmt.Errorf("forgetting request tokens: %w", err)
+		return 0, fmt.Errorf("deleting request tokens: %w", err)
 	}
 	total := 0
 	for _, t := range tables {
@@ -108,7 +108,7 @@ func (e *Engine) sweepSome(t *table, after []byte) (int, []byte, error) {
 	}
 	keys, next, err := e.expired(t, after)
 	if err != nil {
-		return 0, nil, fmt.Errorf("looking for expired items of %s: %w", t.Name, err)
+		return 0, nil, fmt.Errorf("finding expired items of %s: %w", t.Name, err)
 	}
 	n := 0
 	for _, key := range keys {

@@ -15,7 +15,7 @@ import (
 
 func fixedClock() time.Time { return time.UnixMilli(1_800_000_000_500) }
 
-// describe returns what DescribeTable says, without the parts that differ each time.
+// describe returns the result of DescribeTable without the parts that differ each time.
 func describe(t *testing.T, engine *embedded.Engine, table string) map[string]any {
 	t.Helper()
 	got := ask(t, engine, "DescribeTable", `{"TableName":"`+table+`"}`)
@@ -27,7 +27,7 @@ func describe(t *testing.T, engine *embedded.Engine, table string) map[string]an
 	return response.Table
 }
 
-func TestTheLifeOfATable(t *testing.T) {
+func TestTablesAreCreatedUsedAndDeleted(t *testing.T) {
 	engine := openMemory(t, embedded.WithClock(fixedClock))
 	provisioned := strings.Replace(simpleTable, `"BillingMode":"PAY_PER_REQUEST"`,
 		`"ProvisionedThroughput":{"ReadCapacityUnits":1,"WriteCapacityUnits":2}`, 1)
@@ -85,7 +85,7 @@ func TestWaitersFindTablesAndIndexesReady(t *testing.T) {
 	}
 }
 
-func TestCreatingATableIsChecked(t *testing.T) {
+func TestCreateTableIsChecked(t *testing.T) {
 	change := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(simpleTable) }
 	rich := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(richTable) }
 	const mode = `"BillingMode":"PAY_PER_REQUEST"`
@@ -122,7 +122,7 @@ func TestCreatingATableIsChecked(t *testing.T) {
 	})
 }
 
-func TestListingTablesGoesInPages(t *testing.T) {
+func TestListTablesReturnsPages(t *testing.T) {
 	engine := openMemory(t)
 	for i := range 5 {
 		ask(t, engine, "CreateTable", strings.Replace(simpleTable, `"tab"`, fmt.Sprintf(`"tab%d"`, i), 1))
@@ -155,7 +155,7 @@ func TestTablesAreUpdated(t *testing.T) {
 	})
 }
 
-// waitForIndexes waits until no index of the table is being made any more.
+// waitForIndexes waits until no index of the table is being created.
 func waitForIndexes(t *testing.T, engine *embedded.Engine, table string) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -169,7 +169,7 @@ func waitForIndexes(t *testing.T, engine *embedded.Engine, table string) {
 const newIndex = `{"TableName":"tab","AttributeDefinitions":[{"AttributeName":"grp","AttributeType":"N"}],"GlobalSecondaryIndexUpdates":[{"Create":{
 	"IndexName":"idx","KeySchema":[{"AttributeName":"grp","KeyType":"HASH"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}}]}`
 
-func TestANewIndexIsFilledWithWhatIsThereAndWhatComesMeanwhile(t *testing.T) {
+func TestANewIndexGetsPresentAndNewItems(t *testing.T) {
 	engine := openWith(t, simpleTable)
 	put := func(i int) {
 		t.Helper()
@@ -279,7 +279,7 @@ func TestItemsExpireByTheClock(t *testing.T) {
 	run(t, engine, []step{{"UpdateTimeToLive", strings.Replace(enable, "true", "false", 1), `{"TimeToLiveSpecification":{"AttributeName":"expires","Enabled":false}}`}})
 }
 
-func TestTheSweeperRunsOnItsOwn(t *testing.T) {
+func TestExpiredItemsAreDeletedInTheBackground(t *testing.T) {
 	engine := openMemory(t, embedded.WithSweepInterval(time.Millisecond))
 	expired := fmt.Sprint(time.Now().Add(-time.Minute).Unix())
 	run(t, engine, []step{

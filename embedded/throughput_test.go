@@ -22,7 +22,7 @@ func limitedEngine(t *testing.T) (*embedded.Engine, *dynamodb.Client, *testClock
 	return engine, clientOf(engine), clock
 }
 
-// createProvisioned makes a table with the key pk and an index of the attribute owner.
+// createProvisioned creates a table with the key pk and an index on the attribute owner.
 func createProvisioned(t *testing.T, client *dynamodb.Client, read, write, indexWrite int64) {
 	t.Helper()
 	must(client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
@@ -52,7 +52,7 @@ func errorCode(err error) string {
 	return ""
 }
 
-// admitted sends requests until one is throttled with the code, and returns how many were not.
+// admitted sends requests until one is throttled with the code, and returns how many were accepted.
 func admitted(t *testing.T, code string, send func(n int) error) int {
 	t.Helper()
 	for n := range 100_000 {
@@ -67,7 +67,7 @@ func admitted(t *testing.T, code string, send func(n int) error) int {
 	return 0
 }
 
-// kilobytes puts an item of so many write units.
+// kilobytes puts an item that costs the write units.
 func kilobytes(t *testing.T, client *dynamodb.Client, pk string, sk, units int) error {
 	t.Helper()
 	_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("orders"), Item: attributes{
@@ -76,7 +76,7 @@ func kilobytes(t *testing.T, client *dynamodb.Client, pk string, sk, units int) 
 	return err
 }
 
-func TestAPartitionKeyAllowsAThousandWriteUnitsASecond(t *testing.T) {
+func TestAPartitionKeyHasAThousandWriteUnitsPerSecond(t *testing.T) {
 	_, client, clock := limitedEngine(t)
 	createTable(t, client, "orders")
 	write := func(pk string) func(int) error {
@@ -98,7 +98,7 @@ func TestAPartitionKeyAllowsAThousandWriteUnitsASecond(t *testing.T) {
 	}
 }
 
-func TestADebtIsPaidBeforeTheNextRequest(t *testing.T) {
+func TestARequestBeyondTheUnitsDelaysTheNext(t *testing.T) {
 	_, client, clock := limitedEngine(t)
 	createTable(t, client, "orders")
 	for n := range 3 { // 1,050 units
@@ -116,7 +116,7 @@ func TestADebtIsPaidBeforeTheNextRequest(t *testing.T) {
 	}
 }
 
-func TestAPartitionKeyAllowsThreeThousandReadUnitsASecond(t *testing.T) {
+func TestAPartitionKeyHasThreeThousandReadUnitsPerSecond(t *testing.T) {
 	_, client, clock := limitedEngine(t)
 	createTable(t, client, "orders")
 	if err := kilobytes(t, client, "a", 1, 400); err != nil {
@@ -158,7 +158,7 @@ func TestAPartitionKeyAllowsThreeThousandReadUnitsASecond(t *testing.T) {
 	}
 }
 
-func TestAProvisionedTableAllowsItsUnitsAndSavesUpUnusedOnes(t *testing.T) {
+func TestAProvisionedTableAccumulatesUnusedUnits(t *testing.T) {
 	_, client, clock := limitedEngine(t)
 	createProvisioned(t, client, 10, 5, 100)
 	write := func(n int) error {
@@ -197,7 +197,7 @@ func TestAProvisionedTableAllowsItsUnitsAndSavesUpUnusedOnes(t *testing.T) {
 	}
 }
 
-func TestAnIndexThatIsThrottledThrottlesTheWritesToIt(t *testing.T) {
+func TestAThrottledIndexThrottlesWrites(t *testing.T) {
 	_, client, _ := limitedEngine(t)
 	createProvisioned(t, client, 10, 100, 3)
 	write := func(owner string) func(n int) error {
@@ -232,7 +232,7 @@ func TestAHotKeyOfAnIndexThrottles(t *testing.T) {
 	}
 }
 
-func TestThrottledItemsOfABatchAreLeftUnprocessed(t *testing.T) {
+func TestThrottledItemsOfABatchAreUnprocessed(t *testing.T) {
 	_, client, clock := limitedEngine(t)
 	createProvisioned(t, client, 2, 3, 100)
 	write := func() (*dynamodb.BatchWriteItemOutput, error) {
@@ -271,7 +271,7 @@ func TestThrottledItemsOfABatchAreLeftUnprocessed(t *testing.T) {
 	}
 }
 
-func TestThrottledStatementsFailAloneAndTransactionsAsAWhole(t *testing.T) {
+func TestThrottledStatementsFailIndividuallyAndTransactionsAsAWhole(t *testing.T) {
 	_, client, clock := limitedEngine(t)
 	createProvisioned(t, client, 2, 2, 100)
 	var statements []types.BatchStatementRequest

@@ -6,8 +6,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// FuzzTranscoding holds that an item that goes from the binary form straight to JSON is the item,
-// and that bytes that are no item do no harm.
+// FuzzTranscoding checks that the JSON made from the binary form of an item is that of the item,
+// and that invalid bytes do no harm.
 func FuzzTranscoding(f *testing.F) {
 	for _, seed := range []string{
 		`{}`,

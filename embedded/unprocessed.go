@@ -66,7 +66,7 @@ func (w writeRequest) append(dst []byte) []byte {
 func appendUnprocessedKeys(dst, original []byte, left []attribute.Item) ([]byte, error) {
 	var parameters map[string]json.RawMessage
 	if err := json.Unmarshal(original, &parameters); err != nil {
-		return dst, fmt.Errorf("reading the request again: %w", err)
+		return dst, fmt.Errorf("decoding the request again: %w", err)
 	}
 	keys := []byte{'['}
 	for i, key := range left {
@@ -76,7 +76,7 @@ func appendUnprocessedKeys(dst, original []byte, left []attribute.Item) ([]byte,
 	parameters["Keys"] = append(keys, ']')
 	encoded, err := json.Marshal(parameters)
 	if err != nil {
-		return dst, fmt.Errorf("encoding the keys left: %w", err)
+		return dst, fmt.Errorf("encoding the unprocessed keys: %w", err)
 	}
 	return append(dst, encoded...), nil
 }

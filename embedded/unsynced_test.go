@@ -15,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// heldFS holds the syncs of logs while hold is set.
+// heldFS blocks the syncs of logs while hold is set.
 type heldFS struct {
 	vfs.FS
 
@@ -44,7 +44,7 @@ func (f heldFile) SyncData() error {
 	return f.File.SyncData()
 }
 
-func TestNothingIsReadThatACrashCanTakeAway(t *testing.T) {
+func TestReadsReturnNothingThatACrashCanLose(t *testing.T) {
 	for name, read := range map[string]func(*dynamodb.Client) error{
 		"GetItem": func(c *dynamodb.Client) error {
 			_, err := c.GetItem(context.Background(), &dynamodb.GetItemInput{TableName: aws.String("rich"), Key: storageKey("a")})

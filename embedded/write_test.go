@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWritesReturnWhatTheyAreAskedFor(t *testing.T) {
+func TestWritesReturnTheRequestedAttributes(t *testing.T) {
 	run(t, openWith(t, simpleTable), []step{
 		{"PutItem", `{"TableName":"tab","Item":{"pk":{"S":"a"},"n":{"N":"1.0"}}}`, `{}`},
 		{"PutItem", `{"TableName":"tab","Item":{"pk":{"S":"a"},"n":{"N":"2"}},"ReturnValues":"ALL_OLD"}`,
@@ -41,7 +41,7 @@ func TestWritesReturnWhatTheyAreAskedFor(t *testing.T) {
 	})
 }
 
-func TestWritesAreCheckedBeforeAnythingIsDone(t *testing.T) {
+func TestWritesAreCheckedFirst(t *testing.T) {
 	long, large := strings.Repeat("k", 2049), strings.Repeat("x", 400<<10)
 	run(t, openWith(t, simpleTable, richTable), []step{
 		{"PutItem", `{"TableName":"tab","Item":{"n":{"N":"1"}}}`, wrong + "Missing the key pk in the item"},

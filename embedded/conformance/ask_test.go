@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// ask sends a request over HTTP and returns the digest of the answer.
+// ask sends a request over HTTP and returns the digest of the response.
 func ask(t *testing.T, server, operation, body string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server, strings.NewReader(body))
@@ -34,22 +34,22 @@ func ask(t *testing.T, server, operation, body string) string {
 	return digest(t, response.StatusCode, text)
 }
 
-// digest writes an answer in one line: the status and the body with its members sorted, without
-// what is different each time. Of an error it writes the type and the message, and behind them what
-// else the body has.
+// digest returns a response in one line: the status and the body with its members sorted, without
+// the parts that differ each time. For an error these are the type and the message, followed by the
+// other members.
 func digest(t *testing.T, status int, body []byte) string {
 	t.Helper()
-	var answer any
+	var response any
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
-	if decoder.Decode(&answer) != nil {
+	if decoder.Decode(&response) != nil {
 		return strconv.Itoa(status) + " " + strconv.Quote(string(body))
 	}
-	answer = masked(answer)
-	members, _ := answer.(map[string]any)
+	response = masked(response)
+	members, _ := response.(map[string]any)
 	kind, failed := members["__type"].(string)
 	if !failed {
-		return strconv.Itoa(status) + " " + encode(t, answer)
+		return strconv.Itoa(status) + " " + encode(t, response)
 	}
 	_, name, _ := strings.Cut(kind, "#")
 	message, _ := members["message"].(string)
@@ -66,7 +66,7 @@ func digest(t *testing.T, status int, body []byte) string {
 	return text
 }
 
-// masked replaces what is different each time by a star.
+// masked replaces the parts that differ each time by a star.
 func masked(value any) any {
 	switch value := value.(type) {
 	case []any:

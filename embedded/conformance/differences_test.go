@@ -13,14 +13,14 @@ import (
 // proves the engine right.
 type difference struct {
 	operation string
-	// body is a part of the request's text; empty fits all.
+	// body is a part of the request's body, empty for any request.
 	body string
-	// ours and theirs are how the answers begin; empty fits all.
+	// ours and theirs are the beginnings of the responses, empty for any.
 	ours, theirs string
-	// without are members of the answers, at any depth, without which they are the same; it is used
-	// in the place of ours and theirs.
+	// without are members, at any depth, without which the responses are equal. It replaces ours
+	// and theirs.
 	without []string
-	// because is what the documentation says.
+	// because is the reason by the documentation.
 	because string
 }
 
@@ -35,13 +35,13 @@ func (d difference) explains(t *testing.T, operation, body, ours, theirs string)
 	return strings.HasPrefix(ours, d.ours) && strings.HasPrefix(theirs, d.theirs)
 }
 
-// stripped returns an answer without the members.
-func stripped(t *testing.T, answer string, members []string) string {
+// stripped returns a response without the members.
+func stripped(t *testing.T, response string, members []string) string {
 	t.Helper()
-	status, text, _ := strings.Cut(answer, " ")
+	status, text, _ := strings.Cut(response, " ")
 	var value any
 	if json.Unmarshal([]byte(text), &value) != nil {
-		return answer
+		return response
 	}
 	return status + " " + encode(t, strip(value, members))
 }
@@ -90,8 +90,8 @@ var differences = slices.Concat(
 	refusedByRule, partiqlDifferences, tableDifferences, laterDifferences,
 )
 
-// refusedByRule are requests that break a documented rule which dynoxide does not know, or knows at
-// another point.
+// refusedByRule are requests that violate a documented rule that dynoxide does not check, or checks
+// elsewhere.
 var refusedByRule = []difference{
 	{operation: "PutItem", body: `"TableName":"ab"`, ours: refused, theirs: missing, because: "names of tables have 3 to 255 characters"},
 	{operation: "GetItem", body: `"TableName":"ab"`, ours: refused, theirs: missing, because: "as above"},
@@ -169,7 +169,7 @@ var tableDifferences = []difference{
 	{operation: "UntagResource", ours: "200", theirs: "200", because: "the answer has no body"},
 }
 
-// laterDifferences are about what DynamoDB does that dynoxide has not followed.
+// laterDifferences are about newer behaviour of DynamoDB that dynoxide does not have.
 var laterDifferences = []difference{
 	{operation: "UpdateItem", body: `"DELETE a :a"`, ours: "200 {}", theirs: done, because: "an update that only removes makes no item"},
 	{operation: "UpdateItem", body: `"REMOVE x.y, l[0]"`, ours: "200 {}", theirs: done, because: "as above"},

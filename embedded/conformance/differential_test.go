@@ -15,9 +15,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynoxide"
 )
 
-// TestScriptsGetTheSameAnswersFromAnIndependentImplementation sends the scripts to the engine and
+// TestScriptsGetTheSameResponsesFromAnIndependentImplementation sends the scripts to the engine and
 // to dynoxide.
-func TestScriptsGetTheSameAnswersFromAnIndependentImplementation(t *testing.T) {
+func TestScriptsGetTheSameResponsesFromAnIndependentImplementation(t *testing.T) {
 	binary := dynoxide.Find(t)
 	for _, file := range scripts(t) {
 		t.Run(title(file), func(t *testing.T) {
@@ -33,9 +33,9 @@ func TestScriptsGetTheSameAnswersFromAnIndependentImplementation(t *testing.T) {
 // sequencesVariable names the environment variable with the number of generated sequences.
 const sequencesVariable = "DYNAJOURNAL_SEQUENCES"
 
-// TestGeneratedRequestsGetTheSameAnswersFromAnIndependentImplementation sends seeded sequences of
+// TestGeneratedRequestsGetTheSameResponsesFromAnIndependentImplementation sends seeded sequences of
 // requests to both.
-func TestGeneratedRequestsGetTheSameAnswersFromAnIndependentImplementation(t *testing.T) {
+func TestGeneratedRequestsGetTheSameResponsesFromAnIndependentImplementation(t *testing.T) {
 	binary := dynoxide.Find(t)
 	sequences := uint64(20)
 	if given := os.Getenv(sequencesVariable); given != "" {
@@ -61,8 +61,8 @@ func TestGeneratedRequestsGetTheSameAnswersFromAnIndependentImplementation(t *te
 	}
 }
 
-// compare sends a request to both and compares the answers; false if they differ and the difference
-// is not a known one.
+// compare sends a request to both, and reports whether the responses are equal or differ in a known
+// way.
 func compare(t *testing.T, engine, other, operation, body string) bool {
 	t.Helper()
 	ours, theirs := normal(t, operation, ask(t, engine, operation, body)), normal(t, operation, ask(t, other, operation, body))
@@ -78,11 +78,11 @@ func compare(t *testing.T, engine, other, operation, body string) bool {
 	return false
 }
 
-// normal takes out of a digest what is no promise: the wording of messages, the descriptions of
-// tables (which have scripts of their own), the order of items that have none, estimates of sizes.
-func normal(t *testing.T, operation, answer string) string {
+// normal removes from a digest what is not guaranteed: the wording of messages, the descriptions of
+// tables (which have their own scripts), the order of unordered items, and estimates of sizes.
+func normal(t *testing.T, operation, response string) string {
 	t.Helper()
-	status, rest, _ := strings.Cut(answer, " ")
+	status, rest, _ := strings.Cut(response, " ")
 	if kind, _, failed := strings.Cut(rest, ": "); failed && strings.HasPrefix(status, "4") && !strings.HasPrefix(rest, "{") {
 		if kind != "TransactionCanceledException" {
 			return status + " " + kind

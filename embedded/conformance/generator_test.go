@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// generatedTables are what the generated requests are about: gen with keys S and N, a local and a
-// global index; num with the key N; bin with the key B.
+// generatedTables are the tables of the generated requests: gen with keys S and N, a local and a
+// global index, num with the key N, and bin with the key B.
 var generatedTables = []string{
 	`{"TableName":"gen","BillingMode":"PAY_PER_REQUEST",
 		"AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"N"},
@@ -24,9 +24,9 @@ var generatedTables = []string{
 		"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}`,
 }
 
-// generator makes requests. It leaves out what dynoxide is known to do otherwise in ways that
-// change what is stored, as all that follows would differ: elements set beyond the end of a list,
-// keys of indexes of the wrong length.
+// generator generates requests. It leaves out known differences of dynoxide that change what is
+// stored, as all later responses would differ: elements set beyond the end of a list, and keys of
+// indexes of the wrong length.
 type generator struct{ *rand.Rand }
 
 func (g generator) pick(options ...string) string { return options[g.IntN(len(options))] }
@@ -111,8 +111,8 @@ func (g generator) update() (update, values string) {
 	case 4:
 		return "ADD v :u", `":u":{"SS":["q","r"]}`
 	case 5:
-		// With a SET, since an update that only deletes makes no item, which dynoxide does not
-		// know.
+		// With a SET, since an update that only deletes creates no item, which dynoxide does not
+		// implement.
 		return "SET w = :w DELETE v :u", `":u":{"SS":["p","q"]},":w":` + number
 	case 6:
 		return "SET doc.k = :u", `":u":` + value
@@ -128,7 +128,7 @@ func (g generator) show() string {
 	return g.sometimes(`,"ReturnConsumedCapacity":"` + g.pick("TOTAL", "INDEXES") + `"`)
 }
 
-// guard returns a condition as parameters of a write, besides other values.
+// guard returns the parameters of a write for a condition, besides other values.
 func (g generator) guard(values string) string {
 	if g.IntN(2) == 0 {
 		if values == "" {
@@ -217,7 +217,7 @@ func (g generator) query() string {
 	}
 	text := `{"TableName":"gen","KeyConditionExpression":"` + condition + `","ExpressionAttributeValues":{` + values + `}` + index + g.show()
 	if index == "" {
-		// Entries of an index with equal keys have no order among each other.
+		// Entries of an index with equal keys have no defined order.
 		return text + g.sometimes(`,"ScanIndexForward":false`) + g.sometimes(`,"Limit":`+g.pick("1", "2", "5")) + `}`
 	}
 	return text + `,"Select":"COUNT"}`
@@ -261,7 +261,7 @@ func (g generator) statement() (operation, body string) {
 	return "ExecuteStatement", `{"Statement":"` + statement + `"` + g.show() + `}`
 }
 
-// legacy uses parameters from before there were expressions.
+// legacy returns a request with legacy parameters.
 func (g generator) legacy() (operation, body string) {
 	table, key := g.key()
 	comparison := g.pick(`{"ComparisonOperator":"EQ","AttributeValueList":[`+g.value()+`]}`, `{"ComparisonOperator":"NULL"}`, `{"ComparisonOperator":"NOT_NULL"}`,
@@ -281,7 +281,7 @@ func (g generator) legacy() (operation, body string) {
 		`"sk":{"ComparisonOperator":"` + g.pick("EQ", "LT", "LE", "GT", "GE") + `","AttributeValueList":[{"N":"` + g.number() + `"}]}}}`
 }
 
-// wrong returns a request that must be refused.
+// wrong returns an invalid request.
 func (g generator) wrong() (operation, body string) {
 	bodies := []string{
 		`PutItem {"TableName":"gen","Item":{"pk":{"S":"a"}}}`,

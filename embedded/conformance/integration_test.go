@@ -22,8 +22,7 @@ import (
 
 const boto3 = "boto3==1.44.5"
 
-// serveCommand builds the command, runs its serve in memory, and returns the address that it
-// prints.
+// serveCommand builds the command, runs serve in memory, and returns the address that it prints.
 func serveCommand(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "dynajournal")
@@ -77,8 +76,7 @@ func TestBoto3WorksWithServe(t *testing.T) {
 	}
 }
 
-// TestTheSDKForGoWorksWithServe goes through the operations that the SDK offers helpers for:
-// waiters, paginators, typed errors.
+// TestTheSDKForGoWorksWithServe uses the helpers of the SDK: waiters, paginators, typed errors.
 func TestTheSDKForGoWorksWithServe(t *testing.T) {
 	client := dynamodb.New(dynamodb.Options{
 		BaseEndpoint: aws.String(serveCommand(t)),

@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// A script is a story about one engine: requests in their order, each with the answer that
-// DynamoDB's documentation promises.
+// A script is a sequence of requests to one engine, each with the response that DynamoDB's
+// documentation promises.
 //
 //	# The rule that the requests below show.
 //	PutItem {"TableName":"t",
 //	  "Item":{"pk":{"S":"a"}}}
 //	200 {}
 //
-// A request goes on over indented lines. In it, %{3*ab}% stands for ababab. An answer is the HTTP
-// status and the body, as digest writes it.
+// A request continues on indented lines. In it, %{3*ab}% means ababab. A response is the HTTP
+// status and the body, as digest returns it.
 type script struct {
 	file  string
 	lines []string
@@ -27,7 +27,7 @@ type script struct {
 // step is one request of a script.
 type step struct {
 	rule, operation, body, want string
-	// wantAt is the line of the script that holds what is wanted.
+	// wantAt is the line of the script with the expected response.
 	wantAt int
 }
 
@@ -82,11 +82,11 @@ func expand(t *testing.T, line string) string {
 	}
 }
 
-// write stores the script with the answers got in the place of those wanted.
-func (s *script) write(t *testing.T, answers []string) {
+// write stores the script with the responses in place of the expected ones.
+func (s *script) write(t *testing.T, responses []string) {
 	t.Helper()
-	for i, answer := range answers {
-		s.lines[s.steps[i].wantAt] = answer
+	for i, response := range responses {
+		s.lines[s.steps[i].wantAt] = response
 	}
 	if err := os.WriteFile(s.file, fmt.Appendln(nil, strings.Join(s.lines, "\n")), 0o600); err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
-// Package conformance_test looks at the engine from outside, as DynamoDB's documentation describes
-// it: over HTTP and in JSON.
+// Package conformance_test tests the engine from outside, over HTTP and in JSON, against DynamoDB's
+// documentation.
 package conformance_test
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// update writes the engine's answers into the scripts, to be read before they are believed.
+// update writes the engine's responses into the scripts. They must be reviewed.
 var update = flag.Bool("update", false, "write the engine's answers into the scripts")
 
 // serveEngine returns the address of a server with an empty engine.
@@ -43,20 +43,20 @@ func scripts(t *testing.T) []string {
 
 func title(file string) string { return strings.TrimSuffix(filepath.Base(file), ".txt") }
 
-func TestTheEngineAnswersAsDynamoDBIsDocumentedTo(t *testing.T) {
+func TestTheEngineRespondsAsDocumented(t *testing.T) {
 	for _, file := range scripts(t) {
 		t.Run(title(file), func(t *testing.T) {
 			s := readScript(t, file)
 			server := serveEngine(t)
-			answers := make([]string, len(s.steps))
+			responses := make([]string, len(s.steps))
 			for i, step := range s.steps {
-				answers[i] = ask(t, server, step.operation, step.body)
-				if answers[i] != step.want && !*update {
-					t.Errorf("%s:%d: %s\n%s %.2000s\n got %s\nwant %s", file, step.wantAt+1, step.rule, step.operation, step.body, answers[i], step.want)
+				responses[i] = ask(t, server, step.operation, step.body)
+				if responses[i] != step.want && !*update {
+					t.Errorf("%s:%d: %s\n%s %.2000s\n got %s\nwant %s", file, step.wantAt+1, step.rule, step.operation, step.body, responses[i], step.want)
 				}
 			}
 			if *update {
-				s.write(t, answers)
+				s.write(t, responses)
 			}
 		})
 	}

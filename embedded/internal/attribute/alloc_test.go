@@ -6,7 +6,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-func TestItemsAreReadAndWrittenWithFewAllocations(t *testing.T) {
+func TestItemsAreDecodedAndEncodedWithFewAllocations(t *testing.T) {
 	json := []byte(`{"par":{"S":"journal-P-account-1-0"},"num":{"N":"17"},"pay":{"B":"AAECAwQFBgcICQoLDA0ODw=="},"done":{"BOOL":true}}`)
 	item, err := attribute.DecodeItem(json)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-func TestItemsKeepTheirValuesThroughTheBinaryForm(t *testing.T) {
+func TestItemsHaveTheSameValuesAfterTheBinaryForm(t *testing.T) {
 	item := everyKind(t)
 	data := attribute.AppendBinaryItem(nil, item)
 	got, err := attribute.DecodeBinaryItem(data)
@@ -23,7 +23,7 @@ func TestItemsKeepTheirValuesThroughTheBinaryForm(t *testing.T) {
 	}
 }
 
-func TestBrokenBinaryFormsAreRefused(t *testing.T) {
+func TestInvalidBinaryFormsAreRefused(t *testing.T) {
 	deep := []byte{1, 1, 'a'}
 	for range 40 {
 		deep = append(deep, byte(attribute.L), 1)

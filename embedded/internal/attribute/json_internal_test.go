@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzPlainValue compares what plain values are taken for with what the general way makes of them.
+// FuzzPlainValue compares the results of plainValue with those of the general decoder.
 func FuzzPlainValue(f *testing.F) {
 	long := strings.Repeat("QUJD", codedBlock/2)
 	for _, seed := range []string{
@@ -33,7 +33,7 @@ func FuzzPlainValue(f *testing.F) {
 	})
 }
 
-func TestValuesOfPlainEventsAreReadAtOnce(t *testing.T) {
+func TestValuesOfPlainEventsAreDecodedFast(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{`{"S":"journal-P-account-1-0"}`, `{"N":"17"}`, `{"B":"AAECAwQFBgcICQoLDA0ODw=="}`, `{"S":""}`, `{"B":""}`} {
 		if _, plain := plainValue([]byte(value)); !plain {

@@ -37,7 +37,7 @@ func everyKind(t *testing.T) attribute.Item {
 	}
 }
 
-func TestItemsKeepTheirValuesThroughJSON(t *testing.T) {
+func TestItemsHaveTheSameValuesAfterJSON(t *testing.T) {
 	item := everyKind(t)
 	data := attribute.AppendItem(nil, item)
 	if !json.Valid(data) {
@@ -56,7 +56,7 @@ func TestItemsKeepTheirValuesThroughJSON(t *testing.T) {
 	}
 }
 
-func TestBinariesOfAnyLengthKeepTheirBytes(t *testing.T) {
+func TestBinariesOfAnyLengthAreDecoded(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 767, 768, 769, 1535, 1536, 1537, 5000} {
 		v := attribute.Binary([]byte(strings.Repeat("\xff\x00a", n)[:n]))
 		got, err := attribute.DecodeValue(attribute.AppendValue(nil, v))
@@ -66,7 +66,7 @@ func TestBinariesOfAnyLengthKeepTheirBytes(t *testing.T) {
 	}
 }
 
-func TestValuesMayBeWrittenInAnyJSON(t *testing.T) {
+func TestValuesAreDecodedFromAnyValidJSON(t *testing.T) {
 	for in, want := range map[string]attribute.Value{
 		" { \"S\" :\t\"a\" }\r\n ":                attribute.String("a"),
 		`{"S":"\u0041\ud83d\ude00\/\b\f\n\r\t"}`:  attribute.String("A😀/\b\f\n\r\t"),
@@ -92,7 +92,7 @@ func nested(kind string, depth int) string {
 	return strings.Repeat(open, depth) + `{"S":""}` + strings.Repeat(end, depth)
 }
 
-func TestValuesThatBreakTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
+func TestInvalidValuesAreRefusedWithDynamoDBsMessages(t *testing.T) {
 	const (
 		empty = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
 		mixed = "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
@@ -131,7 +131,7 @@ func TestValuesThatBreakTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
 	}
 }
 
-func TestTheOlderWordsOfRules(t *testing.T) {
+func TestOlderWording(t *testing.T) {
 	const wrong = "One or more parameter values were invalid: "
 	for in, want := range map[string]string{
 		`{"SS":["b","a","b"]}`:          wrong + "Input collection [b, a, b] contains duplicates.",
@@ -162,7 +162,7 @@ func TestSetsHaveDynamoDBsOrder(t *testing.T) {
 	}
 }
 
-func TestNamesOfAttributesHaveALengthWithinBounds(t *testing.T) {
+func TestTheLengthOfAttributeNamesIsLimited(t *testing.T) {
 	deep := strings.Repeat(`{"M":{"n":`, 40) + `{"S":"a"}` + strings.Repeat(`}}`, 40)
 	long := strings.Repeat("a", 65536)
 	const tooDeep = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
@@ -220,7 +220,7 @@ func TestJSONOfTheWrongTypesIsASerializationError(t *testing.T) {
 		`{"B":"YR=="}`:                        "'YR==' can not be converted to a Blob: Invalid last non-pad Base64 character dectected",
 		`{"B":"Y=Q="}`:                        "'Y=Q=' can not be converted to a Blob: Invalid last non-pad Base64 character dectected",
 		`{"B":"YQ=\n"}`:                       "'YQ=\n' can not be converted to a Blob: Invalid Base64 character: '\n'",
-		// Broken JSON outranks a broken rule before it.
+		// Invalid JSON takes precedence over a violation before it.
 		`{"N":"x","S":1}`: "NUMBER_VALUE cannot be converted to String",
 	} {
 		_, err := attribute.DecodeValue([]byte(in))

@@ -56,7 +56,7 @@ func TestExtremeNumbersAreOrderedAsKeys(t *testing.T) {
 	}
 }
 
-func TestBytesThatAreNoKeyAreRefused(t *testing.T) {
+func TestInvalidKeyEncodingsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		kind attribute.Kind
 		src  string

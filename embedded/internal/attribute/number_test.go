@@ -35,7 +35,7 @@ func TestNumbersHaveOneNormalForm(t *testing.T) {
 	}
 }
 
-func TestNumbersOutsideTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
+func TestInvalidNumbersAreRefusedWithDynamoDBsMessages(t *testing.T) {
 	const notNumeric = "The parameter cannot be converted to a numeric value"
 	const overflow = "Number overflow. Attempting to store a number with magnitude larger than supported range"
 	const underflow = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
@@ -56,7 +56,7 @@ func TestNumbersOutsideTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
 	}
 }
 
-func TestTheOlderWayReadsNumbersAsABigDecimal(t *testing.T) {
+func TestOlderWordingTreatsNumbersAsBigDecimal(t *testing.T) {
 	const notNumeric = "The parameter cannot be converted to a numeric value"
 	const overflow = "Number overflow. Attempting to store a number with magnitude larger than supported range"
 	const underflow = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
@@ -100,7 +100,7 @@ func TestSumsAreExactOrRefused(t *testing.T) {
 	}
 }
 
-// numbers draws numbers in normal form over the whole range, close ones often.
+// numbers draws numbers in normal form from the whole range, often close ones.
 func numbers() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		text := rapid.StringMatching(`-?[0-9]{1,6}(\.[0-9]{1,6})?(e-?[0-9]{1,2})?|-?[1-9]\.[0-9]{30,37}e(-?[0-9]{1,2}|12[0-5]|-12[0-9])`).Draw(t, "number")

@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-func TestATextIsParsedOnceWhileItIsRemembered(t *testing.T) {
+func TestACachedTextIsParsedOnce(t *testing.T) {
 	parsed := 0
 	cache := expression.NewCache(2, func(text string) (string, error) {
 		parsed++
@@ -26,7 +26,7 @@ func TestATextIsParsedOnceWhileItIsRemembered(t *testing.T) {
 			t.Fatalf("%q: %q, %v, parsed %d times, want %d", c.text, got, err, parsed, c.want)
 		}
 	}
-	// The cache holds two texts: of the three, one has made room.
+	// The cache holds two texts: one of the three was evicted.
 	_, _ = cache.Get("a")
 	_, _ = cache.Get("b")
 	if parsed < 6 {

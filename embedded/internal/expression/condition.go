@@ -314,8 +314,8 @@ func (c *BoundCondition) Eval(item attribute.Item) bool {
 	return c.test.holds(scope{bindings: c.bindings, item: item})
 }
 
-// LooksAt reports whether the condition looks at the top-level attribute.
-func (c *BoundCondition) LooksAt(name string) bool { return setContains(c.Attributes(), name) }
+// Reads reports whether the condition reads the top-level attribute.
+func (c *BoundCondition) Reads(name string) bool { return setContains(c.Attributes(), name) }
 
 // Attributes returns the top-level attributes that the condition reads, in the order of their first
 // use.

@@ -17,7 +17,7 @@ import (
 //	          | function | "(" condition ")"
 //	operand   = path | value | function | "(" operand ")"
 //
-// As both a condition and an operand can stand in parentheses, which of them it was is seen
+// A condition and an operand can both be in parentheses. Which of them it is can only be decided
 // afterwards; see piece.
 func ParseCondition(kind Kind, text string) (*Condition, error) {
 	p, err := newParser(kind, text)

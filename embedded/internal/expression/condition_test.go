@@ -25,13 +25,13 @@ func bindCondition(t *testing.T, text string) (*expression.BoundCondition, error
 	return condition.Bind(parameters(t, testNames, item(t, testValues)))
 }
 
-func TestConditionsHoldAsDocumented(t *testing.T) {
+func TestConditionsAreEvaluatedAsDocumented(t *testing.T) {
 	on := item(t, conditionItem)
 	for text, want := range map[string]bool{
 		"a = :s": true, "#a=:s": true, "a = :a": false, "a <> :a": true, "a <> :s": false, "a = same": true, "a = b": false,
 		"a < :z": true, "a <= :s": true, "a > :z": false, "a >= :s": true, "n < :ten": true, "big > n": true, "b = :b": true,
 		"n < :s": false, "n >= :s": false, "t = :t": true, "nul = :null": true, "l = :l": false, "ss = :ss": true,
-		// What is missing equals nothing and is unequal to everything.
+		// A missing value equals nothing and is unequal to everything.
 		"nope = :s": false, "nope <> :s": true, "nope < :s": false, "nope = nope2": false, "nope <> nope2": true, "NOT nope = :s": true,
 		"a BETWEEN :a AND :z": true, "n between :one and :ten": true, "n BETWEEN :ten AND :ten": false, ":n BETWEEN n AND big": true,
 		"nope BETWEEN :a AND :z": false, "a BETWEEN :n AND big": false,
@@ -69,7 +69,7 @@ func TestConditionsHoldAsDocumented(t *testing.T) {
 	}
 }
 
-func TestConditionsHoldOrNotWithoutAnItem(t *testing.T) {
+func TestConditionsAreEvaluatedWithoutAnItem(t *testing.T) {
 	for text, want := range map[string]bool{
 		"attribute_not_exists(a)": true, "attribute_exists(a)": false, "a = :s": false, "a <> :s": true, "size(a.b[1]) < :n": false,
 	} {
@@ -80,7 +80,7 @@ func TestConditionsHoldOrNotWithoutAnItem(t *testing.T) {
 	}
 }
 
-func TestConditionsThatBreakTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
+func TestInvalidConditionsAreRefusedWithDynamoDBsMessages(t *testing.T) {
 	list := strings.Repeat(":s, ", 100) + ":s"
 	for text, want := range map[string]string{
 		"":                                       "The expression can not be empty;",
@@ -190,7 +190,7 @@ func TestOfSeveralErrorsTheFirstInDynamoDBsOrderIsReported(t *testing.T) {
 	}
 }
 
-func TestMessagesNameTheParameterTheExpressionCameFrom(t *testing.T) {
+func TestMessagesNameTheParameterOfTheExpression(t *testing.T) {
 	for _, kind := range []expression.Kind{expression.ConditionExpression, expression.FilterExpression, expression.KeyConditionExpression} {
 		_, err := expression.ParseCondition(kind, "")
 		wantMessage(t, string(kind), err, "Invalid "+string(kind)+": The expression can not be empty;")
@@ -233,7 +233,7 @@ func TestParametersMustBeWellFormedAndUsed(t *testing.T) {
 	}
 	wantMessage(t, "unused values", p.Unused(), "Value provided in ExpressionAttributeValues unused in expressions: keys: {:z}")
 
-	// Uses count over all expressions of a request.
+	// Uses in all expressions of a request count.
 	p = parameters(t, map[string]string{"#a": "a", "#b": "b"}, value)
 	projection, err := expression.ParseProjection("#b, #a.c")
 	if err != nil {
@@ -258,7 +258,7 @@ func TestParametersMustBeWellFormedAndUsed(t *testing.T) {
 	}
 }
 
-func TestConditionsTellWhichAttributesTheyLookAt(t *testing.T) {
+func TestAttributesReturnsTheAttributesThatAConditionReads(t *testing.T) {
 	condition, err := bindCondition(t, "(b = :s OR size(c.d) > :n) AND NOT #a IN (b, e[1]) AND attribute_exists(f) AND attribute_type(g, :S) "+
 		"AND begins_with(h, :s) AND contains(i, j) AND k BETWEEN l AND m")
 	if err != nil {

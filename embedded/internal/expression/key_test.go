@@ -51,7 +51,7 @@ func TestKeyConditionsSelectByHashAndRange(t *testing.T) {
 	}
 }
 
-func TestKeyConditionsThatBreakTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
+func TestInvalidKeyConditionsAreRefusedWithDynamoDBsMessages(t *testing.T) {
 	const (
 		unsupported = "Query key condition not supported"
 		operator    = "Invalid operator used in KeyConditionExpression: "

@@ -17,7 +17,7 @@ func bindProjection(t *testing.T, text string) (*expression.BoundProjection, err
 	return projection.Bind(parameters(t, testNames, nil))
 }
 
-func TestProjectionsKeepWhatStandsAtTheirPaths(t *testing.T) {
+func TestProjectionsReturnTheValuesAtTheirPaths(t *testing.T) {
 	on := item(t, conditionItem)
 	for text, want := range map[string]string{
 		"a":                     `{"a":{"S":"abc"}}`,
@@ -53,7 +53,7 @@ func TestProjectionsKeepWhatStandsAtTheirPaths(t *testing.T) {
 	}
 }
 
-func TestProjectionsThatBreakTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
+func TestInvalidProjectionsAreRefusedWithDynamoDBsMessages(t *testing.T) {
 	const clash = "; must remove or rewrite one of these paths; path one: "
 	for text, want := range map[string]string{
 		"":              "The expression can not be empty;",

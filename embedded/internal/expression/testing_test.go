@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
-// item reads an item in DynamoDB's JSON.
+// item decodes an item in DynamoDB's JSON.
 func item(t *testing.T, json string) attribute.Item {
 	t.Helper()
 	i, err := attribute.DecodeItem([]byte(json))
@@ -35,7 +35,7 @@ func wantMessage(t *testing.T, what string, err error, want string) {
 	}
 }
 
-// names and values are what the tests' expressions may use.
+// testNames and testValues are the names and values for the tests' expressions.
 var testNames = map[string]string{"#a": "a", "#dotted": "x.y", "#s": "status"}
 
 const testValues = `{

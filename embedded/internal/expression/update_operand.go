@@ -6,8 +6,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// maxListLength is how many elements a list can have within an item of 400 KB, as each takes two
-// bytes at least.
+// maxListLength is how many elements a list can have in an item of 400 KB, as each takes at least
+// two bytes.
 const maxListLength = 200 << 10
 
 var (
@@ -16,12 +16,12 @@ var (
 	errUpdateSize  = attribute.Invalid("Item size to update has exceeded the maximum allowed size")
 )
 
-// computed is an operand whose value can fail to exist for more than one reason.
+// computed is an operand whose value can be missing for several reasons.
 type computed interface {
 	compute(s scope) (attribute.Value, error)
 }
 
-// compute returns the value of an operand of an update.
+// compute returns the value of an operand of an update, or why it has none.
 func compute(o Operand, s scope) (attribute.Value, error) {
 	if c, is := o.(computed); is {
 		return c.compute(s)
@@ -33,7 +33,7 @@ func compute(o Operand, s scope) (attribute.Value, error) {
 	return v, nil
 }
 
-// both computes two operands.
+// both returns the values of two operands.
 func both(left, right Operand, s scope) (attribute.Value, attribute.Value, error) {
 	a, err := compute(left, s)
 	if err != nil {
@@ -79,7 +79,7 @@ func (o IfNotExists) compute(s scope) (attribute.Value, error) {
 	return compute(o.Default, s)
 }
 
-// ListAppend is a list of the elements of two lists.
+// ListAppend is the concatenation of two lists.
 type ListAppend struct{ Left, Right Operand }
 
 func (o ListAppend) compute(s scope) (attribute.Value, error) {
@@ -129,7 +129,7 @@ func computedValue(o computed, s scope) (attribute.Value, bool) {
 	return v, err == nil
 }
 
-// checkUpdate gives the first rule that the operands of an update break.
+// checkUpdate returns the first violation by the operands of an update.
 func (c checker) checkUpdate(o Operand) error {
 	switch o := o.(type) {
 	case malformed:

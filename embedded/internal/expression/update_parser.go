@@ -10,7 +10,7 @@ import "github.com/dynajournal/dynajournal/embedded/internal/tokens"
 //	sum     = term [("+" | "-") term]
 //	term    = path | value | function "(" term {"," term} ")" | "(" sum ")"
 //
-// Each section may stand once, in any order.
+// Each section occurs at most once, in any order.
 func ParseUpdate(text string) (*Update, error) {
 	p, err := newParser(UpdateExpression, text)
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *parser) updateValue() Operand {
 	return Parameter(p.slot(t.Text))
 }
 
-// sum reads a sum and reports whether it is no more than a term in parentheses.
+// sum reads a sum, and reports whether it is only a term in parentheses.
 func (p *parser) sum() (Operand, bool) {
 	x, parenthesized := p.term()
 	minus := p.Peek().Is("-")
@@ -91,7 +91,7 @@ func (p *parser) sum() (Operand, bool) {
 	return Sum{Left: x, Right: right, Minus: minus}, false
 }
 
-// term reads a term and reports whether it stands in parentheses.
+// term reads a term, and reports whether it is in parentheses.
 func (p *parser) term() (Operand, bool) {
 	switch t := p.Peek(); {
 	case t.Kind == tokens.Value:
@@ -125,7 +125,7 @@ func (p *parser) terms() []Operand {
 	}
 }
 
-// updateCall makes a function's tree.
+// updateCall returns the tree of a function call.
 func (p *parser) updateCall(name string, arguments []Operand) Operand {
 	switch name {
 	case "if_not_exists", "list_append":

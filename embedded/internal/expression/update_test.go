@@ -23,8 +23,8 @@ func bindUpdate(t *testing.T, text string) (*expression.BoundUpdate, error) {
 	return update.Bind(parameters(t, testNames, item(t, testValues)))
 }
 
-func TestUpdatesChangeWhatTheySay(t *testing.T) {
-	// Each change is what differs from updateItem: attributes given replace those of the item,
+func TestUpdatesAreAppliedAsDocumented(t *testing.T) {
+	// Each change is the difference from updateItem: attributes replace those of the item, and
 	// nulls remove them.
 	for _, c := range []struct {
 		text    string
@@ -83,7 +83,7 @@ func TestUpdatesChangeWhatTheySay(t *testing.T) {
 	}
 }
 
-func TestUpdatesMakeItemsOfNothing(t *testing.T) {
+func TestUpdatesCreateItems(t *testing.T) {
 	update, err := bindUpdate(t, "SET b = :s ADD n :one, t :ss REMOVE c DELETE d :ss")
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestUpdatesMakeItemsOfNothing(t *testing.T) {
 	}
 }
 
-func TestUpdatesThatDoNotFitTheItemAreRefusedInDynamoDBsWords(t *testing.T) {
+func TestUpdatesThatDoNotFitTheItemAreRefusedWithDynamoDBsMessages(t *testing.T) {
 	const (
 		operand = "An operand in the update expression has an incorrect data type"
 		missing = "The provided expression refers to an attribute that does not exist in the item"
@@ -137,7 +137,7 @@ func TestUpdatesThatDoNotFitTheItemAreRefusedInDynamoDBsWords(t *testing.T) {
 	}
 }
 
-func TestUpdatesThatBreakTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
+func TestInvalidUpdatesAreRefusedWithDynamoDBsMessages(t *testing.T) {
 	const (
 		clash   = "; must remove or rewrite one of these paths; path one: "
 		operand = "Incorrect operand type for operator or function; operator or function: "
@@ -192,7 +192,7 @@ func TestUpdatesThatBreakTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
 	}
 }
 
-func TestWhatAnUpdateChangesCanBeReturned(t *testing.T) {
+func TestUpdatedReturnsWhatAnUpdateChanges(t *testing.T) {
 	update, err := bindUpdate(t, "SET m.k = :s, l[1] = :ten REMOVE a ADD n :one")
 	if err != nil {
 		t.Fatal(err)
@@ -210,7 +210,7 @@ func TestWhatAnUpdateChangesCanBeReturned(t *testing.T) {
 	}
 }
 
-func TestUpdatesCannotBuildWhatCouldNotBeStored(t *testing.T) {
+func TestUpdatesCanNotCreateInvalidValues(t *testing.T) {
 	apply := func(text string, values, old attribute.Item) error {
 		update, err := expression.ParseUpdate(text)
 		if err != nil {

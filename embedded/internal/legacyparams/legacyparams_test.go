@@ -53,7 +53,7 @@ const (
 	yes   = `{"BOOL":true}`
 )
 
-func TestFiltersHoldAsDocumented(t *testing.T) {
+func TestFiltersAreEvaluatedAsDocumented(t *testing.T) {
 	on := item(t, `{"s":{"S":"abcd"},"n":{"N":"5"},"ss":{"SS":["abc"]},"l":{"L":[{"BOOL":true}]}}`)
 	for _, c := range []struct {
 		name      string
@@ -85,7 +85,7 @@ func TestFiltersHoldAsDocumented(t *testing.T) {
 	}
 }
 
-func TestConditionsThatBreakTheRulesAreRefusedInDynamoDBsWords(t *testing.T) {
+func TestInvalidConditionsAreRefusedWithDynamoDBsMessages(t *testing.T) {
 	for _, c := range []struct {
 		condition legacyparams.Condition
 		want      string
@@ -134,7 +134,7 @@ func TestKeyConditionsSelectByHashAndRange(t *testing.T) {
 	wantMessage(t, "no value", err, wrong+"Invalid number of argument(s) for the EQ ComparisonOperator")
 }
 
-func TestExpectationsHoldAsDocumented(t *testing.T) {
+func TestExpectationsAreEvaluatedAsDocumented(t *testing.T) {
 	on := item(t, `{"s":{"S":"abc"},"n":{"N":"5"}}`)
 	text, number, truth, lie := value(t, s), value(t, nine), true, false
 	for name, c := range map[string]struct {
@@ -176,7 +176,7 @@ func TestExpectationsHoldAsDocumented(t *testing.T) {
 	wantMessage(t, "no expectations", err, "ConditionalOperator cannot be used without Filter or Expected")
 }
 
-func TestAttributeUpdatesChangeWhatTheySay(t *testing.T) {
+func TestAttributeUpdatesAreAppliedAsDocumented(t *testing.T) {
 	update := func(action, json string) legacyparams.AttributeUpdate {
 		if json == "" {
 			return legacyparams.AttributeUpdate{Action: action}

@@ -68,9 +68,9 @@ func (b *Bound) branch(test expression.Test, schema expression.KeySchema) (*bran
 func (b *Bound) excludes(test expression.Test, name string) bool {
 	switch t := test.(type) {
 	case expression.Not:
-		return expression.NewCondition(t.Test, b.values).LooksAt(name)
+		return expression.NewCondition(t.Test, b.values).Reads(name)
 	case expression.Comparison:
-		return t.Operator == expression.NotEqual && expression.NewCondition(t, b.values).LooksAt(name)
+		return t.Operator == expression.NotEqual && expression.NewCondition(t, b.values).Reads(name)
 	}
 	return false
 }

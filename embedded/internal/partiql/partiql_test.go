@@ -62,7 +62,7 @@ const (
 
 var schema = expression.KeySchema{Hash: "h", HashKind: attribute.S, Range: "r", RangeKind: attribute.N}
 
-func TestInsertsGiveTheirItem(t *testing.T) {
+func TestInsertsReturnTheirItem(t *testing.T) {
 	for _, c := range []struct {
 		text   string
 		params []string
@@ -167,7 +167,7 @@ func TestWritesMustNameAllOfTheKey(t *testing.T) {
 	}
 }
 
-func TestConditionsHoldAsDocumented(t *testing.T) {
+func TestConditionsAreEvaluatedAsDocumented(t *testing.T) {
 	on := item(t, `{"h":{"S":"abc"},"n":{"N":"5"},"l":{"L":[{"N":"1"},{"M":{"k":{"S":"v"}}}]},"nul":{"NULL":true},"ss":{"SS":["x","y"]},"size":{"N":"1"}}`)
 	for text, want := range map[string]bool{
 		"n = 5": true, "5 = n": true, "n <> 5": false, "n != 5": false, "n < 6": true, "n <= 4": false, "n > 4": true, "n >= 6": false,
@@ -187,7 +187,7 @@ func TestConditionsHoldAsDocumented(t *testing.T) {
 	}
 }
 
-func TestSelectsReadByKeyWhereTheyCan(t *testing.T) {
+func TestSelectsReadByKeyWherePossible(t *testing.T) {
 	for _, c := range []struct {
 		where    string
 		hashes   []string
@@ -246,7 +246,7 @@ func TestSelectsReadByKeyWhereTheyCan(t *testing.T) {
 	}
 }
 
-func TestSelectsKeepTheirColumns(t *testing.T) {
+func TestSelectsReturnTheirColumns(t *testing.T) {
 	on := item(t, `{"a":{"S":"x"},"m":{"M":{"k":{"N":"1"},"l":{"L":[{"N":"7"}]}}},"b":{"NULL":true}}`)
 	for columns, want := range map[string]string{
 		"*":             `{"a":{"S":"x"},"m":{"M":{"k":{"N":"1"},"l":{"L":[{"N":"7"}]}}},"b":{"NULL":true}}`,
@@ -384,7 +384,7 @@ func TestStatementsThatAreNotWellFormedAreRefused(t *testing.T) {
 	}
 }
 
-func TestCommentsAreBlank(t *testing.T) {
+func TestCommentsAreSkipped(t *testing.T) {
 	for _, text := range []string{
 		"-- a note\nSELECT * FROM t WHERE h = 'a'", "SELECT * FROM t -- a note\nWHERE h = 'a'", "SELECT * FROM t /* ' */ WHERE h = 'a' /**/",
 		"SELECT * FROM t WHERE h = 'a' -- a note",

@@ -41,7 +41,7 @@ func (b *Batch) note(err error) {
 // disk or not.
 func (b *Batch) Commit() error {
 	if b.err != nil {
-		return errors.Join(fmt.Errorf("gathering changes: %w", b.err), b.Discard())
+		return errors.Join(fmt.Errorf("adding changes: %w", b.err), b.Discard())
 	}
 	done, err := b.store.commit(b.batch)
 	switch {
@@ -56,7 +56,7 @@ func (b *Batch) Commit() error {
 // Discard drops the changes.
 func (b *Batch) Discard() error {
 	if err := b.batch.Close(); err != nil {
-		return fmt.Errorf("ending a batch: %w", err)
+		return fmt.Errorf("discarding a batch: %w", err)
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBlocksStayInTheCache reads blocks again when a table of what is written last has its full
-// size, which is taken from the cache.
+// TestBlocksStayInTheCache reads blocks again when the memtable has its full size, which is taken
+// from the cache.
 func TestBlocksStayInTheCache(t *testing.T) {
 	t.Parallel()
 	store, err := OpenMemory()

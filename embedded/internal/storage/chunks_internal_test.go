@@ -13,26 +13,26 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// The logs of these tests have the number presentLog. A recycled one had the number earlierLog
+// The logs of these tests have the number presentLog. Recycled ones had the number earlierLog
 // before.
 const (
 	presentLog = 9
-	// One bit changed in the trailer of log 7 would make it the trailer of log 9, which ends the
-	// log where it is and so refuses the folder. In that of log 8 two bits differ.
+	// One changed bit would turn the trailer of log 7 into that of log 9, which ends the log there
+	// and so refuses the folder. In that of log 8 two bits differ.
 	earlierLog = 8
 )
 
-// memoryFile is a file that Pebble's writers write.
+// memoryFile is a file for Pebble's writers.
 type memoryFile struct{ bytes.Buffer }
 
 func (*memoryFile) Sync() error  { return nil }
 func (*memoryFile) Close() error { return nil }
 
-// writtenFile is a file as Pebble's writers left it.
+// writtenFile is a file that Pebble's writers wrote.
 type writtenFile struct {
 	chunkFile
 
-	// ends are the offsets behind each record.
+	// ends are the offsets after each record.
 	ends    []int
 	records [][]byte
 }
@@ -50,8 +50,8 @@ func randomRecords(sizes []int) [][]byte {
 	return records
 }
 
-// writeLog writes a log of records, each of which is synced before the next. With offsets a chunk
-// says how far the log was synced. The log is as a crash leaves it unless it is closed.
+// writeLog writes a log of records, each of which is synced before the next. With offsets the
+// chunks have the synced offset. Unless the log is closed, it ends as after a crash.
 func writeLog(t *testing.T, offsets, closed bool, sizes ...int) writtenFile {
 	t.Helper()
 	var file memoryFile
@@ -78,7 +78,8 @@ func writeLog(t *testing.T, offsets, closed bool, sizes ...int) writtenFile {
 	return written
 }
 
-// logConfig is Pebble's own. A log without a histogram would say that it was never synced.
+// logConfig returns Pebble's own configuration. A log without a histogram would never have synced
+// offsets.
 func logConfig(offsets bool) record.LogWriterConfig {
 	return record.LogWriterConfig{
 		WALFsyncLatency:     prometheus.NewHistogram(prometheus.HistogramOpts{}),
@@ -86,7 +87,7 @@ func logConfig(offsets bool) record.LogWriterConfig {
 	}
 }
 
-// writeEarlierLog writes a closed log of more bytes than least.
+// writeEarlierLog writes a closed log of more than least bytes.
 func writeEarlierLog(t *testing.T, offsets bool, least int) []byte {
 	t.Helper()
 	var file memoryFile
@@ -102,7 +103,7 @@ func writeEarlierLog(t *testing.T, offsets bool, least int) []byte {
 	return file.Bytes()
 }
 
-// recycled returns a log in the place of an earlier one.
+// recycled returns a log that replaces an earlier one.
 func (f writtenFile) recycled(earlier []byte) writtenFile {
 	return f.with(slices.Concat(f.data, earlier[len(f.data):]))
 }
@@ -136,7 +137,7 @@ func (f writtenFile) flipped(bit int) writtenFile {
 	return f.with(data)
 }
 
-// end returns the offset behind the last record.
+// end returns the offset after the last record.
 func (f writtenFile) end() int {
 	if len(f.ends) == 0 {
 		return 0
@@ -144,8 +145,8 @@ func (f writtenFile) end() int {
 	return f.ends[len(f.ends)-1]
 }
 
-// readable returns how many records Pebble's reader finds. A record that was never written is a
-// failure.
+// readable returns how many records Pebble's reader finds. It fails the test if one was never
+// written.
 func (f writtenFile) readable(t *testing.T) int {
 	t.Helper()
 	reader := record.NewReader(bytes.NewReader(f.data), presentLog)
@@ -165,7 +166,7 @@ func (f writtenFile) readable(t *testing.T) int {
 	}
 }
 
-// kinds returns the kinds of files, each made of records of the sizes.
+// kinds returns the kinds of files, each with records of the sizes.
 func kinds(t *testing.T, sizes ...int) map[string]writtenFile {
 	t.Helper()
 	log, old := writeLog(t, true, false, sizes...), writeLog(t, false, false, sizes...)
@@ -179,7 +180,7 @@ func kinds(t *testing.T, sizes ...int) map[string]writtenFile {
 	}
 }
 
-func TestAFileAsPebbleLeavesItIsSound(t *testing.T) {
+func TestAFileThatPebbleWroteIsValid(t *testing.T) {
 	sizes := map[string][]int{
 		"no record": nil, "an empty record": {0}, "one record": {10}, "records": {10, 200, 0, 3000},
 		"records of several blocks": {100, 3 * chunkBlock, 100, chunkBlock, 100},
@@ -193,9 +194,9 @@ func TestAFileAsPebbleLeavesItIsSound(t *testing.T) {
 	}
 }
 
-// TestTheEndOfABlockIsSound has the records end at each of the last bytes of a block, where Pebble
-// fills the block if there is no room for another chunk.
-func TestTheEndOfABlockIsSound(t *testing.T) {
+// TestTheEndOfABlockIsValid writes records that end at each of the last bytes of a block, where
+// Pebble pads the block if another chunk does not fit.
+func TestTheEndOfABlockIsValid(t *testing.T) {
 	for left := range 2 * syncHeader {
 		size := chunkBlock - syncHeader - left
 		for kind, file := range kinds(t, size, 10, 10) {
@@ -206,9 +207,9 @@ func TestTheEndOfABlockIsSound(t *testing.T) {
 	}
 }
 
-// TestATornEndIsNoDamage cuts the last record, which nobody was told is stored, at every byte.
-// Behind the cut is nothing, or zeros, or in a recycled log what it had before.
-func TestATornEndIsNoDamage(t *testing.T) {
+// TestATornEndIsNotDamage cuts the last record, which was not acknowledged, at every byte. After
+// the cut there is nothing, or zeros, or in a recycled log its earlier content.
+func TestATornEndIsNotDamage(t *testing.T) {
 	earlier := writeEarlierLog(t, true, 4*chunkBlock)
 	for name, step := range map[string]int{"of a block": 1, "of several blocks": 9973} {
 		last := 150
@@ -236,9 +237,8 @@ func TestATornEndIsNoDamage(t *testing.T) {
 	}
 }
 
-// TestEveryChangedBitOfARecordIsSeen changes every bit. What hides a record is refused; what
-// follows the end is not looked at. What looks like the end of a log can be a part of a value.
-func TestATornRecordMayHoldWhatEndsALog(t *testing.T) {
+// The bytes of a trailer can be a part of a value.
+func TestATornRecordMayHaveTheBytesOfATrailer(t *testing.T) {
 	t.Parallel()
 	f := writeLog(t, true, false, 100, 400)
 	record := f.data[f.ends[0]:]
@@ -250,7 +250,9 @@ func TestATornRecordMayHoldWhatEndsALog(t *testing.T) {
 	}
 }
 
-func TestEveryChangedBitOfARecordIsSeen(t *testing.T) {
+// TestEveryChangedBitOfARecordIsDetected changes every bit. A file in which a record is hidden must
+// be refused. What follows the end is not checked.
+func TestEveryChangedBitOfARecordIsDetected(t *testing.T) {
 	for kind, file := range kinds(t, 0, 30, 8, 60) {
 		refused, harmless := 0, 0
 		for bit := range 8 * len(file.data) {
@@ -276,8 +278,8 @@ func TestEveryChangedBitOfARecordIsSeen(t *testing.T) {
 	}
 }
 
-// TestEveryChangedBitOfAFilledBlockIsSeen changes the bits of what fills a block.
-func TestEveryChangedBitOfAFilledBlockIsSeen(t *testing.T) {
+// TestEveryChangedBitOfAFullBlockIsDetected changes the bits of the padding of a block.
+func TestEveryChangedBitOfAFullBlockIsDetected(t *testing.T) {
 	for _, left := range []int{1, plainHeader - 1, plainHeader, logHeader - 1, logHeader, syncHeader - 1} {
 		for kind, file := range kinds(t, chunkBlock-syncHeader-left, 10, 10, 10, 10) {
 			for bit := 8 * (chunkBlock - left); bit < 8*chunkBlock; bit++ {
@@ -290,14 +292,15 @@ func TestEveryChangedBitOfAFilledBlockIsSeen(t *testing.T) {
 	}
 }
 
-// TestLargerDamageIsSeenOnceLaterSyncsProveIt overwrites whole records. Only what ends a file that
-// was not closed looks like a write that a crash cut short.
-func TestLargerDamageIsSeenOnceLaterSyncsProveIt(t *testing.T) {
+// TestLargerDamageIsDetectedOnceLaterSyncsProveIt overwrites whole records. Only the end of a file
+// that was not closed looks like an interrupted write.
+func TestLargerDamageIsDetectedOnceLaterSyncsProveIt(t *testing.T) {
 	const records = 10
-	// How many records at the end may be overwritten unseen. Order is all that a MANIFEST and an
-	// old log have, and a closed log has its trailer, unless an earlier log follows that. A log
-	// says in each record how far it was synced when the one before the last was written; behind
-	// its first block Pebble counts too little, and different offsets are all that proves it.
+	// How many records at the end can be overwritten without being detected. A MANIFEST and an old
+	// log have only the order of records, and a closed log has its trailer, unless an earlier log
+	// follows it. A log has in each record the offset that was synced when the record before the
+	// last was written. After its first block Pebble counts too little, so only different offsets
+	// prove it.
 	unseen := map[string]int{
 		"MANIFEST": 1, "log of the old format": 1, "recycled log of the old format": 1, "log": 2, "recycled log": 2,
 		"closed recycled log": 2, "closed recycled log of the old format": 1,

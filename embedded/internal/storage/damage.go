@@ -14,7 +14,7 @@ import (
 
 // errMarkerLost is the error of a folder without the file that names the MANIFEST. Pebble would
 // create an empty store there.
-var errMarkerLost = errors.New("the file marker.manifest is missing, though there are others of a store")
+var errMarkerLost = errors.New("the file marker.manifest is missing, although there are other files of a store")
 
 // checkFiles refuses a folder whose logs or MANIFEST have damage that Pebble would take for the end
 // of the data. isNew reports whether Pebble still has to create the store, or to upgrade it to its
@@ -22,7 +22,7 @@ var errMarkerLost = errors.New("the file marker.manifest is missing, though ther
 func checkFiles(dir string, fs vfs.FS) (isNew bool, err error) {
 	found, err := pebble.Peek(dir, fs)
 	if err != nil {
-		return false, fmt.Errorf("looking into the folder %s: %w", dir, err)
+		return false, fmt.Errorf("checking the folder %s: %w", dir, err)
 	}
 	names, err := fs.List(dir)
 	if err != nil {
@@ -60,7 +60,7 @@ func checkFile(path string, fs vfs.FS, f chunkFile) error {
 		return err
 	}
 	if err := f.check(); err != nil {
-		return fmt.Errorf("%s: %w; go on with a copy of the folder", path, err)
+		return fmt.Errorf("%s: %w; use a copy of the folder", path, err)
 	}
 	return nil
 }

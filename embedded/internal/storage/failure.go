@@ -33,13 +33,13 @@ func (e *FailedError) Error() string {
 func (e *FailedError) advice() string {
 	switch {
 	case errors.Is(e.Cause, syscall.ENOSPC), errors.Is(e.Cause, syscall.EDQUOT):
-		return "make room on its disk"
+		return "free space on its disk"
 	case errors.Is(e.Cause, syscall.EROFS), errors.Is(e.Cause, os.ErrPermission):
 		return "let this user write to it"
 	case errors.Is(e.Cause, syscall.EMFILE), errors.Is(e.Cause, syscall.ENFILE):
 		return "allow more open files"
 	default:
-		return "repair its disk or take a copy of the folder"
+		return "repair its disk or use a copy of the folder"
 	}
 }
 

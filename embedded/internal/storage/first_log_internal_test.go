@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// What is written to a new folder says how far its log was synced.
-func TestTheFirstLogSaysHowFarItWasSynced(t *testing.T) {
+// TestTheFirstLogHasSyncedOffsets checks the first log of a new folder.
+func TestTheFirstLogHasSyncedOffsets(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
 	store, err := Open("folder", fs)

@@ -26,7 +26,7 @@ const (
 // lockFolder creates the folder and acquires its lock.
 func lockFolder(dir string, fs vfs.FS) (*pebble.Lock, error) {
 	if err := makeFolder(dir, fs); err != nil {
-		return nil, fmt.Errorf("making the folder %s: %w", dir, err)
+		return nil, fmt.Errorf("creating the folder %s: %w", dir, err)
 	}
 	lock, err := pebble.LockDirectory(dir, fs)
 	switch {
@@ -111,7 +111,7 @@ func writeFormat(dir string, fs vfs.FS) error {
 	temporary := fs.PathJoin(dir, formatFile+".new")
 	file, err := fs.Create(temporary, vfs.WriteCategoryUnspecified)
 	if err != nil {
-		return fmt.Errorf("making %s: %w", temporary, err)
+		return fmt.Errorf("creating %s: %w", temporary, err)
 	}
 	_, err = file.Write([]byte(formatText))
 	if err == nil {
@@ -121,7 +121,7 @@ func writeFormat(dir string, fs vfs.FS) error {
 		return fmt.Errorf("writing %s: %w", temporary, err)
 	}
 	if err = fs.Rename(temporary, fs.PathJoin(dir, formatFile)); err != nil {
-		return fmt.Errorf("naming %s: %w", formatFile, err)
+		return fmt.Errorf("renaming to %s: %w", formatFile, err)
 	}
 	return syncFolder(dir, fs)
 }

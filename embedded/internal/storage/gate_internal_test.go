@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// countedFS counts the files that are made, and holds the making of each until release is closed.
+// countedFS counts the files that are created, and blocks each creation until release is closed.
 type countedFS struct {
 	vfs.FS
 
@@ -32,8 +32,7 @@ func (f *countedFS) Close() error {
 	return nil
 }
 
-// What goes on in a store that has failed must not change a folder that another store may have
-// opened.
+// A store that has failed must not change a folder that another store may have opened.
 func TestNothingIsChangedAfterAFailure(t *testing.T) {
 	fs := &countedFS{FS: vfs.NewMem(), release: make(chan struct{})}
 	close(fs.release)
@@ -44,8 +43,8 @@ func TestNothingIsChangedAfterAFailure(t *testing.T) {
 	}
 }
 
-// The folder of a failed store is free when no call is under way that may change it.
-func TestTheFolderIsHeldWhileACallMayChangeIt(t *testing.T) {
+// The folder of a failed store is released when no call that may change it is in progress.
+func TestTheFolderIsLockedWhileACallMayChangeIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fs := &countedFS{FS: vfs.NewMem(), release: make(chan struct{})}
 		g := &gate{FS: fs, failure: newFailure("here")}

@@ -116,7 +116,7 @@ func (s *Store) openPebble(dir string) (*pebble.DB, error) {
 		var o opening
 		defer func() {
 			if cause := recover(); cause != nil {
-				o.err = fmt.Errorf("it panics: %v", cause) //nolint:err113 // the panic's text is all there is
+				o.err = fmt.Errorf("panic: %v", cause) //nolint:err113 // there is only a text
 			}
 			opened <- o
 		}()
@@ -141,7 +141,7 @@ func (s *Store) openPebble(dir string) (*pebble.DB, error) {
 func settings(fs vfs.FS, tableBytes int64, failure *failure) *pebble.Options {
 	options := &pebble.Options{
 		FS:                          fs,
-		CacheSize:                   blockBytes + unsortedTables*tableBytes, // Pebble takes the unsorted tables' room from the cache
+		CacheSize:                   blockBytes + unsortedTables*tableBytes, // the memtables included
 		MemTableSize:                uint64(tableBytes),
 		MemTableStopWritesThreshold: unsortedTables,
 		L0CompactionThreshold:       4,
@@ -196,7 +196,7 @@ func (s *Store) commit(batch *pebble.Batch) (done bool, err error) {
 // failOnPanic fails the store if the goroutine panics. It must be deferred.
 func (s *Store) failOnPanic(what string) {
 	if cause := recover(); cause != nil {
-		_ = s.failure.set(what, fmt.Errorf("it panics: %v", cause)) //nolint:err113 // the panic's text is all there is
+		_ = s.failure.set(what, fmt.Errorf("panic: %v", cause)) //nolint:err113 // there is only a text
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// value reads the value of a key, empty if there is none.
+// value returns the value of a key, empty if there is none.
 func value(t *testing.T, from storage.Reader, key string) string {
 	t.Helper()
 	var got string
@@ -51,7 +51,7 @@ func openMemory(t *testing.T) *storage.Store {
 	return store
 }
 
-func TestGetFindsTheKeyAndNoneThatOnlyBeginsLikeIt(t *testing.T) {
+func TestGetFindsTheExactKey(t *testing.T) {
 	store := openMemory(t)
 	commit(t, store, func(b *storage.Batch) {
 		b.Set([]byte("ab"), []byte("longer"))
@@ -64,8 +64,8 @@ func TestGetFindsTheKeyAndNoneThatOnlyBeginsLikeIt(t *testing.T) {
 	}
 }
 
-// BenchmarkGet asks for keys of a store whose lowest level has many tables: every write does, and
-// mostly for a key that is not there.
+// BenchmarkGet reads keys of a store whose lowest level has many tables. Every write does so,
+// mostly with a new key.
 func BenchmarkGet(b *testing.B) {
 	store, err := storage.OpenMemory()
 	if err != nil {
@@ -97,7 +97,7 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-func TestABatchChangesEverythingAtOnceOrNothing(t *testing.T) {
+func TestABatchIsAppliedAsAWholeOrNotAtAll(t *testing.T) {
 	store := openMemory(t)
 	commit(t, store, func(b *storage.Batch) {
 		for _, key := range []string{"a", "b", "c", "d"} {
@@ -120,7 +120,7 @@ func TestABatchChangesEverythingAtOnceOrNothing(t *testing.T) {
 	}
 }
 
-func TestASnapshotStaysAsItWas(t *testing.T) {
+func TestASnapshotDoesNotChange(t *testing.T) {
 	store := openMemory(t)
 	commit(t, store, func(b *storage.Batch) { b.Set([]byte("a"), []byte("old")) })
 	snapshot := store.Snapshot()
@@ -136,7 +136,7 @@ func TestASnapshotStaysAsItWas(t *testing.T) {
 	}
 }
 
-func TestAnIteratorWalksBothWaysWithinItsBounds(t *testing.T) {
+func TestAnIteratorMovesBothWaysWithinItsBounds(t *testing.T) {
 	store := openMemory(t)
 	commit(t, store, func(b *storage.Batch) {
 		for i := range 10 {
@@ -165,7 +165,7 @@ func TestAnIteratorWalksBothWaysWithinItsBounds(t *testing.T) {
 	}
 }
 
-func TestAStoreIsOpenOnceAndKeepsWhatWasCommitted(t *testing.T) {
+func TestAStoreIsOpenOnceAndKeepsCommits(t *testing.T) {
 	for name, fs := range map[string]vfs.FS{"disk": vfs.Default, "memory": vfs.NewMem()} {
 		dir := t.TempDir()
 		store, err := storage.Open(dir, fs)
@@ -191,7 +191,7 @@ func TestAStoreIsOpenOnceAndKeepsWhatWasCommitted(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfTheReaderOfAValueIsHandedOn(t *testing.T) {
+func TestAnErrorOfTheReaderOfAValueIsReturned(t *testing.T) {
 	store := openMemory(t)
 	commit(t, store, func(b *storage.Batch) { b.Set([]byte("a"), []byte("1")) })
 	failure := errors.New("no")
