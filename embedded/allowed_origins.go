@@ -80,13 +80,15 @@ func (a *allowedOrigins) admit(w http.ResponseWriter, request *http.Request) (go
 	if asks && allowed {
 		header.Add("Vary", "Access-Control-Request-Headers")
 		header.Set("Access-Control-Allow-Methods", http.MethodPost)
-		header.Set("Access-Control-Allow-Headers", strings.Join(allowedHeaders(request.Header.Values("Access-Control-Request-Headers")), ", "))
+		headers := allowedHeaders(request.Header.Values("Access-Control-Request-Headers"))
+		header.Set("Access-Control-Allow-Headers", strings.Join(headers, ", "))
 		header.Set("Access-Control-Max-Age", "600")
 		w.WriteHeader(http.StatusNoContent)
 		return false, nil
 	}
 	if asks || a.protection.Check(request) != nil {
-		return false, fmt.Errorf("the origin %.200q is not allowed: allow it with --allow-origin, in Go with Server.AllowedOrigins", origin)
+		return false, fmt.Errorf(
+			"the origin %.200q is not allowed: allow it with --allow-origin, in Go with Server.AllowedOrigins", origin)
 	}
 	return true, nil
 }

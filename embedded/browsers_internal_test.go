@@ -207,7 +207,7 @@ func FuzzHost(f *testing.F) {
 		}
 		name := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 		if address, err := netip.ParseAddr(name); name != "localhost" && (err != nil || !address.Unmap().IsLoopback()) {
-			t.Errorf("%q is answered, whose name is %q", header, name)
+			t.Errorf("%q is accepted, whose name is %q", header, name)
 		}
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// testClock is a clock that moves only when it is told to.
+// testClock is a clock that moves only by its methods.
 type testClock struct {
 	lock sync.Mutex
 	now  time.Time

@@ -55,8 +55,9 @@ func (e *Engine) Counters() Counters {
 		return true
 	})
 	e.count.units.Range(func(name, counter any) bool {
-		units := counter.(*unitCounter)                                                                                //nolint:forcetypeassert // as above
-		now.Units[name.(string)] = Units{Read: float64(units.read.Load()) / 2, Write: float64(units.write.Load()) / 2} //nolint:forcetypeassert // as above
+		half := counter.(*unitCounter) //nolint:forcetypeassert // as above
+		units := Units{Read: float64(half.read.Load()) / 2, Write: float64(half.write.Load()) / 2}
+		now.Units[name.(string)] = units //nolint:forcetypeassert // as above
 		return true
 	})
 	return now

@@ -119,7 +119,8 @@ func (e *Engine) respondSelection(c *call, s *selection, in *executeStatementInp
 		project.columns = s.statement
 	}
 	n := 0
-	end, err := s.run(c.reader(e, s.read.table, s.read.consistent), at, int(or(in.limit, 0)), &used, func(shown storedItem) error {
+	from := c.reader(e, s.read.table, s.read.consistent)
+	end, err := s.run(from, at, int(or(in.limit, 0)), &used, func(shown storedItem) error {
 		var err error
 		c.out, err = shown.append(separate(c.out, n), project)
 		n++

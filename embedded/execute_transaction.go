@@ -107,7 +107,9 @@ func (in *executeTransactionInput) check() error {
 	return c.err()
 }
 
-func (e *Engine) readStatements(c *call, bound []*partiql.Bound, tables map[string]*table, in *executeTransactionInput) error {
+func (e *Engine) readStatements(
+	c *call, bound []*partiql.Bound, tables map[string]*table, in *executeTransactionInput,
+) error {
 	targets := make([]*change, len(bound))
 	filters := make([]func(attribute.Item) bool, len(bound))
 	for i, b := range bound {
@@ -139,7 +141,9 @@ func (e *Engine) readStatements(c *call, bound []*partiql.Bound, tables map[stri
 	return nil
 }
 
-func (e *Engine) writeStatements(c *call, bound []*partiql.Bound, tables map[string]*table, in *executeTransactionInput) error {
+func (e *Engine) writeStatements(
+	c *call, bound []*partiql.Bound, tables map[string]*table, in *executeTransactionInput,
+) error {
 	token, err := newToken(in.token, in.raw)
 	if err != nil {
 		return err

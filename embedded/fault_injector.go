@@ -196,7 +196,9 @@ func (in *injector) match(operation string, targets []target) *requestFault {
 			continue
 		}
 		active.hit++
-		matched := &requestFault{Fault: active.Fault, random: random, hit: hit, targets: len(targets), stale: active.stale.stateAt(now)}
+		matched := &requestFault{
+			Fault: active.Fault, random: random, hit: hit, targets: len(targets), stale: active.stale.stateAt(now),
+		}
 		matched.chooseTargets()
 		in.record(matched, operation, targets, now)
 		return matched

@@ -84,7 +84,7 @@ func (p *staleStates) close() {
 	p.states = nil
 }
 
-// release gives up one hold on the snapshot. It does nothing if s is nil.
+// release releases one hold on the snapshot. It does nothing if s is nil.
 func (s *sharedSnapshot) release() {
 	if s == nil || s.holds.Add(-1) > 0 {
 		return

@@ -297,7 +297,7 @@ func TestUnprocessedRequestsOfABatchWriteAreNotWritten(t *testing.T) {
 				}))(t)
 				left := response.UnprocessedItems["orders"]
 				if !c.left(len(left)) || len(engine.Injected()[0].Items) != len(left) {
-					t.Errorf("left over: %d, injected %v", len(left), engine.Injected())
+					t.Errorf("unprocessed: %d, injected %v", len(left), engine.Injected())
 				}
 				written := map[string]bool{}
 				for i := range 9 {
@@ -355,7 +355,7 @@ func TestUnprocessedKeysOfABatchGetAreNotRead(t *testing.T) {
 				read := keysOf(response.Responses["orders"])
 				all := slices.Sorted(slices.Values(slices.Concat(read, sortKeys(left.Keys))))
 				if !slices.Equal(all, []string{"0", "1", "2", "3", "4"}) || len(left.Keys) == 0 || !*left.ConsistentRead {
-					t.Errorf("read %v, left over %v", read, left)
+					t.Errorf("read %v, unprocessed %v", read, left)
 				}
 				if some := spec != "unprocessed"; some != (len(read) > 0) {
 					t.Errorf("read %v", read)
@@ -422,7 +422,7 @@ func TestAFaultWithSomeFailsSomeStatements(t *testing.T) {
 			failed++
 		}
 		if stored(t, client, "a", i) != (statement.Error == nil) {
-			t.Errorf("item %d does not agree with its answer", i)
+			t.Errorf("item %d does not agree with its response", i)
 		}
 	}
 	if failed == 0 || failed == 25 {

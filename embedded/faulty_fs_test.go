@@ -21,7 +21,7 @@ type storageFault struct {
 }
 
 // The classes of calls: make (a file or folder, also a hard link or a file for reuse), write, sync,
-// rename, remove, lock, open, read, list (a folder, or look at a file), shut.
+// rename, remove, lock, open, read, list (a folder, or stat a file), shut.
 var storageFaults = []storageFault{
 	{name: "no space", calls: "make write rename", err: syscall.ENOSPC},
 	{name: "part of a write, then no space", calls: "write", err: syscall.ENOSPC, part: true},

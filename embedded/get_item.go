@@ -16,7 +16,7 @@ import "fmt"
 //  8. the throughput
 //
 // Every read sees all writes that were acknowledged before it. Without ConsistentRead it only
-// consumes less, and faults can answer it from a past state.
+// consumes less, and a fault can make it return a past state.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_GetItem.html
 func (e *Engine) getItem(c *call) error {
@@ -43,15 +43,17 @@ func (e *Engine) getItem(c *call) error {
 	defer giveBuffer(key)
 	*key = t.appendItemKey((*key)[:0], in.key.item)
 	var size int
-	c.out, size, _, err = appendItemAt(append(c.out, '{'), `"Item":`, c.reader(e, t, or(in.consistent, false)), *key, project)
+	consistent := or(in.consistent, false)
+	c.out, size, _, err = appendItemAt(append(c.out, '{'), `"Item":`, c.reader(e, t, consistent), *key, project)
 	if err != nil {
 		return fmt.Errorf("reading from %s: %w", t.Name, err)
 	}
-	if err := t.takeRead(nil, *key, readUnits(size, or(in.consistent, false))); err != nil {
+	units := readUnits(size, consistent)
+	if err := t.takeRead(nil, *key, units); err != nil {
 		return err
 	}
 	used := consumption{table: t}
-	used.addRead(nil, readUnits(size, or(in.consistent, false)))
+	used.addRead(nil, units)
 	used.charge()
 	c.appendCapacity(&used, in.showCapacity)
 	c.out = append(c.out, '}')

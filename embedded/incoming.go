@@ -44,7 +44,7 @@ type incoming struct {
 // requests would use memory that is not accounted for.
 var smallBodies = sync.Pool{New: func() any { return new([]byte) }}
 
-// buffer returns a buffer for the body, and a function that gives it back.
+// buffer returns a buffer for the body, and a function that releases it.
 func (in *incoming) buffer() (buffer *[]byte, giveBack func()) {
 	if in == nil {
 		buffer = takeBuffer()

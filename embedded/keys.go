@@ -139,7 +139,9 @@ func emptyUpdatedKey(_ *index, _ string, kind attribute.Kind) error {
 
 // checkIndexKeys checks the attributes of an item that are part of the key of an index. They may be
 // missing. empty returns the error for an empty value.
-func (s *schema) checkIndexKeys(item attribute.Item, empty func(i *index, name string, kind attribute.Kind) error) error {
+func (s *schema) checkIndexKeys(
+	item attribute.Item, empty func(i *index, name string, kind attribute.Kind) error,
+) error {
 	for _, i := range s.Indexes {
 		for _, name := range i.Key.names() {
 			value, ok := item[name]

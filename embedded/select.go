@@ -126,7 +126,9 @@ func (s *selection) resume(token string, in *statementInput) (continuation, erro
 
 // run reads one page from the continuation, with at most limit items if limit is not 0. It returns
 // the end of the page, nil at the end of the SELECT.
-func (s *selection) run(from storage.Reader, at continuation, limit int, used *consumption, emit func(storedItem) error) (*continuation, error) {
+func (s *selection) run(
+	from storage.Reader, at continuation, limit int, used *consumption, emit func(storedItem) error,
+) (*continuation, error) {
 	budget := maxPage
 	for ; at.Part < len(s.parts); at.Part, at.Last = at.Part+1, nil {
 		read := s.read
@@ -162,7 +164,8 @@ func (t *table) singleRead(b *partiql.Bound, where string) (*change, func(attrib
 	if err != nil {
 		return nil, nil, err
 	}
-	pinned := len(path.Keys) == 1 && !b.TestsExistence() && b.Index == "" && (t.Key.Range == "" || path.Keys[0].Range == expression.RangeEqual)
+	pinned := len(path.Keys) == 1 && !b.TestsExistence() && b.Index == "" &&
+		(t.Key.Range == "" || path.Keys[0].Range == expression.RangeEqual)
 	if !pinned {
 		return nil, nil, invalid("Select statements within %s must specify the primary key in the where clause.", where)
 	}

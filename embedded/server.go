@@ -162,7 +162,8 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_ = control.SetReadDeadline(started.Add(s.limits.patience(0)))
 	_ = control.SetWriteDeadline(started.Add(s.limits.patience(0)))
 	in := &incoming{
-		bodyMemory: reservation{memory: s.bodies}, responseMemory: reservation{memory: s.responses}, limits: &s.limits, control: control, started: started, named: s.Log != nil,
+		bodyMemory: reservation{memory: s.bodies}, responseMemory: reservation{memory: s.responses},
+		limits: &s.limits, control: control, started: started, named: s.Log != nil,
 	}
 	in.connection, _ = request.Context().Value(connectionKey{}).(*connection)
 	// The memory is released when the response has been sent.
@@ -195,7 +196,8 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 // respond returns the response to a request, or nil if it has been sent.
 func (s *serving) respond(w http.ResponseWriter, request *http.Request, in *incoming) (*response, error) {
 	if !s.hosts.allow(request.Host) {
-		return refusedResponse(fmt.Errorf("the host %.200q is not allowed: allow it with --allow-host, in Go with Server.AllowedHosts", request.Host)), nil
+		return refusedResponse(fmt.Errorf(
+			"the host %.200q is not allowed: allow it with --allow-host, in Go with Server.AllowedHosts", request.Host)), nil
 	}
 	if goOn, err := s.origins.admit(w, request); err != nil {
 		return refusedResponse(err), nil
@@ -211,7 +213,9 @@ func (s *serving) respond(w http.ResponseWriter, request *http.Request, in *inco
 
 // refusedResponse returns the response to a request whose body is not read.
 func refusedResponse(cause error) *response {
-	response := errorResponse(&apiError{status: http.StatusForbidden, kind: serviceErrors + "AccessDeniedException", message: cause.Error()})
+	response := errorResponse(&apiError{
+		status: http.StatusForbidden, kind: serviceErrors + "AccessDeniedException", message: cause.Error(),
+	})
 	response.summary.partly = true
 	return response
 }

@@ -197,7 +197,7 @@ func TestAResponseMustBeReadInTime(t *testing.T) {
 		c.write(head(2) + "{}")
 		time.Sleep(21 * time.Second)
 		if status, err := c.status(); err == nil {
-			t.Errorf("the answer %d waited for longer", status)
+			t.Errorf("the response %d waited for longer", status)
 		}
 	})
 }
@@ -267,7 +267,7 @@ func TestRequestsInFlightAreFinishedWhenServingEnds(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *pipes, end func() error) {
 		c := p.connect(t)
 		c.write(head(2) + "{}")
-		synctest.Wait() // the answer waits to be read
+		synctest.Wait() // the response waits to be read
 		ended := make(chan error, 1)
 		go func() { ended <- end() }()
 		time.Sleep(9 * time.Second)
@@ -390,7 +390,7 @@ func TestHalfSentBodiesDoNotExceedTheMemory(t *testing.T) {
 		}
 		group.Wait()
 		if busy < 30 || late == 0 {
-			t.Errorf("%d were answered that the server is busy, %d that they are late", busy, late)
+			t.Errorf("%d failed because the server is busy, %d because they are late", busy, late)
 		}
 	})
 }

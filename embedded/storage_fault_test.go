@@ -247,7 +247,7 @@ func (l *storageLoad) check() error {
 	}
 	for key, value := range l.stored {
 		if !l.allowed(key, found[key]) {
-			return fmt.Errorf("%s is %q, answered was %q, without an answer were %q", key, found[key], value, l.maybe[key])
+			return fmt.Errorf("%s is %q, acknowledged was %q, without a response were %q", key, found[key], value, l.maybe[key])
 		}
 	}
 	for key, value := range found {

@@ -156,7 +156,10 @@ func (e *Engine) commitTransaction(
 	return false, nil
 }
 
-func (e *Engine) stageAll(batch *storage.Batch, changes []*change, reasons cancellationReasons, used []consumption) ([]outcome, error) {
+// stageAll stages the changes and returns their outcomes, or the error that cancels the transaction.
+func (e *Engine) stageAll(
+	batch *storage.Batch, changes []*change, reasons cancellationReasons, used []consumption,
+) ([]outcome, error) {
 	done := make([]outcome, len(changes))
 	for i, ch := range changes {
 		if ch == nil {

@@ -97,7 +97,7 @@ func TestReadsReturnNothingThatACrashCanLose(t *testing.T) {
 				synctest.Wait()
 				select {
 				case err := <-shown:
-					t.Errorf("the read was answered before the write was synced, with the error %v", err)
+					t.Errorf("the read returned before the write was synced, with the error %v", err)
 					shown <- nil
 				default:
 				}

@@ -111,7 +111,8 @@ func (in *updateItemInput) check() error {
 }
 
 func (in *updateItemInput) unknownReturnValues() bool {
-	return *in.tableName != "" && !slices.Contains([]string{allNew, updatedOld, allOld, none, updatedNew}, or(in.returnValues, none))
+	known := []string{allNew, updatedOld, allOld, none, updatedNew}
+	return *in.tableName != "" && !slices.Contains(known, or(in.returnValues, none))
 }
 
 // bindAll returns the update and the condition with their placeholders resolved. Each is nil if

@@ -55,11 +55,11 @@ func readScript(t *testing.T, file string) *script {
 			last.want, last.wantAt = line, at
 			open = false
 		default:
-			t.Fatalf("%s:%d: this is neither a rule nor a request nor the answer to one: %s", file, at+1, line)
+			t.Fatalf("%s:%d: this is neither a rule nor a request nor a response: %s", file, at+1, line)
 		}
 	}
 	if open {
-		t.Fatalf("%s: the last request has no answer", file)
+		t.Fatalf("%s: the last request has no response", file)
 	}
 	return s
 }

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// The encoding of a key value. Texts and binaries: their bytes, 00 written as 00 FF, then 00 00.
-// Numbers: a byte for the sign; then, unless it is zero, the exponent in one byte (its 256 values
-// just fit), the digits in pairs as bytes 1 to 100, and a 0; of negative numbers all after the sign
-// is complemented, so that the larger magnitude comes first. Every encoding ends where its own
-// bytes say, and none is a prefix of another of its kind, so encodings can be concatenated and the
-// whole still has the order of its parts.
+// The encoding of a key value. Strings and binaries: their bytes, with 00 written as 00 FF, and then
+// 00 00. Numbers: a byte for the sign and, unless it is zero, the exponent in one byte (its 256
+// values just fit), the digits in pairs as bytes 1 to 100, and a 0. For negative numbers everything
+// after the sign is complemented, so that larger magnitudes come first. No encoding is a prefix of
+// another one of its kind. Concatenated encodings therefore have the order of their parts.
 const (
 	escaped    = 0x00
 	escapeZero = 0xFF

@@ -127,7 +127,7 @@ func (g *gate) abandon() {
 
 func (g *gate) releaseUnused() {
 	if g.abandoned && g.changes == 0 && g.claimed != nil {
-		_ = g.claimed.Close() // the process gives it up at the latest
+		_ = g.claimed.Close() // it ends with the process at the latest
 		g.claimed = nil
 		close(g.released)
 	}

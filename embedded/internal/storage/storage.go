@@ -140,8 +140,9 @@ func (s *Store) openPebble(dir string) (*pebble.DB, error) {
 
 func settings(fs vfs.FS, tableBytes int64, failure *failure) *pebble.Options {
 	options := &pebble.Options{
-		FS:                          fs,
-		CacheSize:                   blockBytes + unsortedTables*tableBytes, // the memtables included
+		FS: fs,
+		// The memtables are part of the cache.
+		CacheSize:                   blockBytes + unsortedTables*tableBytes,
 		MemTableSize:                uint64(tableBytes),
 		MemTableStopWritesThreshold: unsortedTables,
 		L0CompactionThreshold:       4,
