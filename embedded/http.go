@@ -81,17 +81,17 @@ func (e *Engine) respond(request *http.Request, in *incoming) (*response, error)
 	if !jsonContent(request.Header.Get("Content-Type")) && len(body) > 0 {
 		return fixedResponse(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
 	}
-	reply := e.dispatch(request, body, in)
+	response := e.dispatch(request, body, in)
 	// What was read while the storage failed may not be stored.
 	if err := e.Err(); err != nil {
-		reply.release()
+		response.release()
 		return nil, err
 	}
-	reply.summary.received = len(body)
+	response.summary.received = len(body)
 	if contentKind(request.Header.Get("Content-Type")) == plainContent {
-		reply.contentType = plainContent
+		response.contentType = plainContent
 	}
-	return reply, nil
+	return response, nil
 }
 
 func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *response {
