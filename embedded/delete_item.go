@@ -18,18 +18,16 @@ import "github.com/dynajournal/dynajournal/embedded/internal/attribute"
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
 func (e *Engine) deleteItem(c *call) error {
-	in := wholeInput{member: "Key"}
+	in := wholeInput{name: "Key", member: "key"}
 	condition, err := in.prepare(e, c)
 	if err != nil {
 		return err
 	}
-	return e.writeItem(c, &in.writeInput, condition, nil, func(t *table) (*change, error) {
-		return t.deleteChange(in.item.item)
-	})
+	return in.write(e, c, condition, (*table).deleteChange)
 }
 
 func (e *Engine) deleteItemTargets(c *call) []target {
-	return (&wholeInput{member: "Key"}).targets(e, c)
+	return (&wholeInput{name: "Key", member: "key"}).targets(e, c)
 }
 
 // deleteChange returns the change that removes the item with the key.

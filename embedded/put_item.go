@@ -19,7 +19,7 @@ import "github.com/dynajournal/dynajournal/embedded/internal/attribute"
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
 func (e *Engine) putItem(c *call) error {
-	in := wholeInput{member: "Item"}
+	in := wholeInput{name: "Item", member: "item"}
 	condition, err := in.prepare(e, c)
 	if err != nil {
 		return err
@@ -27,13 +27,11 @@ func (e *Engine) putItem(c *call) error {
 	if in.item.item.Size() > maxItem {
 		return invalid(itemTooLarge)
 	}
-	return e.writeItem(c, &in.writeInput, condition, nil, func(t *table) (*change, error) {
-		return t.putChange(in.item.item)
-	})
+	return in.write(e, c, condition, (*table).putChange)
 }
 
 func (e *Engine) putItemTargets(c *call) []target {
-	return (&wholeInput{member: "Item"}).targets(e, c)
+	return (&wholeInput{name: "Item", member: "item"}).targets(e, c)
 }
 
 // putChange returns the change that stores the item in the place of the one with its key.

@@ -156,7 +156,8 @@ func (e *Engine) commitTransaction(
 	return false, nil
 }
 
-// stageAll stages the changes and returns their outcomes, or the error that cancels the transaction.
+// stageAll stages the changes and returns their outcomes, or the error that cancels the
+// transaction.
 func (e *Engine) stageAll(
 	batch *storage.Batch, changes []*change, reasons cancellationReasons, used []consumption,
 ) ([]outcome, error) {

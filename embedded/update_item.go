@@ -47,13 +47,19 @@ func (e *Engine) updateItem(c *call) error {
 	if err != nil {
 		return asModelViolation(err)
 	}
-	return e.writeItem(c, &in.writeInput, condition, update, func(t *table) (*change, error) {
-		ch, err := t.updateChange(in.key.item, update)
-		if err == nil && update != nil && len(c.body) > smallUpdate && update.Charge() > maxItem {
-			return nil, invalid(updateTooLarge)
-		}
-		return ch, err
-	})
+	t, err := e.shared(*in.tableName)
+	if err != nil {
+		return err
+	}
+	defer t.lock.RUnlock()
+	ch, err := t.updateChange(in.key.item, update)
+	if err != nil {
+		return err
+	}
+	if update != nil && len(c.body) > smallUpdate && update.Charge() > maxItem {
+		return invalid(updateTooLarge)
+	}
+	return e.write(c, ch, condition, &in.writeInput, update)
 }
 
 func (e *Engine) updateItemTargets(c *call) []target {

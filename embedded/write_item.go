@@ -1,8 +1,6 @@
 package embedded
 
 import (
-	"strings"
-
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
@@ -115,13 +113,14 @@ func (in *writeInput) boundCondition(e *Engine, p *expression.Parameters) (*expr
 type wholeInput struct {
 	writeInput
 
-	// member is the name of the parameter that has the item or its key.
-	member string
-	item   itemParameter
+	// name is the name of the parameter that has the item or its key, and member its name in
+	// messages.
+	name, member string
+	item         itemParameter
 }
 
 func (in *wholeInput) read(name string, r *decoder) {
-	if name == in.member {
+	if name == in.name {
 		in.item = r.item()
 		return
 	}
@@ -130,7 +129,7 @@ func (in *wholeInput) read(name string, r *decoder) {
 
 func (in *wholeInput) check() error {
 	var c constraints
-	in.constrain(&c, strings.ToLower(in.member), in.item)
+	in.constrain(&c, in.member, in.item)
 	if err := c.err(); err != nil {
 		return err
 	}
@@ -163,24 +162,31 @@ func (in *wholeInput) targets(e *Engine, c *call) []target {
 	return []target{e.itemTarget(in.tableName, in.item.item)}
 }
 
-// writeItem makes one change under the condition, and appends the response. newChange returns the
-// change of the request. update, nil for none, determines which attributes are the updated ones.
-func (e *Engine) writeItem(
-	c *call, in *writeInput, condition func(attribute.Item) bool, update *expression.BoundUpdate,
-	newChange func(*table) (*change, error),
+// write makes the change of the item under the condition, and appends the response.
+func (in *wholeInput) write(
+	e *Engine, c *call, condition func(attribute.Item) bool,
+	newChange func(*table, attribute.Item) (*change, error),
 ) error {
 	t, err := e.shared(*in.tableName)
 	if err != nil {
 		return err
 	}
 	defer t.lock.RUnlock()
-	ch, err := newChange(t)
+	ch, err := newChange(t, in.item.item)
 	if err != nil {
 		return err
 	}
+	return e.write(c, ch, condition, &in.writeInput, nil)
+}
+
+// write makes the change under the condition, and appends the response. update, nil for none,
+// determines which attributes are the updated ones.
+func (e *Engine) write(
+	c *call, ch *change, condition func(attribute.Item) bool, in *writeInput, update *expression.BoundUpdate,
+) error {
 	ch.condition = condition
 	ch.showOld = or(in.onFailure, none) == allOld
-	used := consumption{table: t}
+	used := consumption{table: ch.table}
 	done, err := e.commitChange(ch, &used)
 	used.charge()
 	if err != nil {
@@ -192,9 +198,9 @@ func (e *Engine) writeItem(
 		c.out = attribute.AppendItem(c.out, shown)
 	}
 	c.appendCapacity(&used, in.showCapacity)
-	if or(in.showMetrics, none) == "SIZE" && t.hasLocalIndex() {
+	if or(in.showMetrics, none) == "SIZE" && ch.table.hasLocalIndex() {
 		c.out = appendName(c.out, "ItemCollectionMetrics")
-		if c.out, err = e.appendMetrics(c.out, t, ch.key); err != nil {
+		if c.out, err = e.appendMetrics(c.out, ch.table, ch.key); err != nil {
 			return err
 		}
 	}

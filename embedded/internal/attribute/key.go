@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// The encoding of a key value. Strings and binaries: their bytes, with 00 written as 00 FF, and then
-// 00 00. Numbers: a byte for the sign and, unless it is zero, the exponent in one byte (its 256
-// values just fit), the digits in pairs as bytes 1 to 100, and a 0. For negative numbers everything
-// after the sign is complemented, so that larger magnitudes come first. No encoding is a prefix of
-// another one of its kind. Concatenated encodings therefore have the order of their parts.
+// The encoding of a key value. Strings and binaries: their bytes, with 00 written as 00 FF, and
+// then 00 00. Numbers: a byte for the sign and, unless it is zero, the exponent in one byte (its
+// 256 values just fit), the digits in pairs as bytes 1 to 100, and a 0. For negative numbers
+// everything after the sign is complemented, so that larger magnitudes come first. No encoding is a
+// prefix of another one of its kind. Concatenated encodings therefore have the order of their
+// parts.
 const (
 	escaped    = 0x00
 	escapeZero = 0xFF

@@ -16,16 +16,16 @@ func tokenize(text string) []tokens.Token {
 			at++
 		}
 		if at == len(text) {
-			return append(list, tokens.Token{Kind: tokens.End, Text: "<EOF>", Start: end, End: end})
+			return append(list, tokens.Token{Kind: tokens.End, Text: "<EOF>", Start: int32(end), End: int32(end)})
 		}
 		t := nextToken(text, at)
 		list = append(list, t)
-		end = t.End
+		end = int(t.End)
 	}
 }
 
 func nextToken(text string, start int) tokens.Token {
-	t := tokens.Token{Kind: tokens.Symbol, Start: start}
+	t := tokens.Token{Kind: tokens.Symbol, Start: int32(start)}
 	end := start + 1
 	switch c := text[start]; {
 	case isLetter(c) && c != '_':
@@ -49,7 +49,7 @@ func nextToken(text string, start int) tokens.Token {
 			end++
 		}
 	}
-	t.Text, t.End = text[start:end], end
+	t.Text, t.End = text[start:end], int32(end)
 	return t
 }
 

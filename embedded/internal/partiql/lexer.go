@@ -20,13 +20,13 @@ func tokenize(text string) ([]tokens.Token, bool) {
 		}
 		at := len(text) - len(rest)
 		if rest == "" {
-			return append(list, tokens.Token{Start: at}), true
+			return append(list, tokens.Token{Start: int32(at), End: int32(at)}), true
 		}
 		t, length := nextToken(rest)
 		if t.Kind == tokens.Invalid {
 			return nil, false
 		}
-		t.Start = at
+		t.Start, t.End = int32(at), int32(at+length)
 		list = append(list, t)
 		rest = rest[length:]
 	}

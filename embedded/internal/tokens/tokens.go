@@ -30,10 +30,11 @@ const (
 // Token is a token of a text.
 type Token struct {
 	Kind Kind
+	// Start and End are the positions of the token in the text, in bytes. Texts are short: the
+	// small type keeps the many tokens of a statement small.
+	Start, End int32
 	// Text is the token as messages show it. Quotes are removed.
 	Text string
-	// Start and End are the positions of the token in the text, in bytes.
-	Start, End int
 }
 
 // Is reports whether the token is the symbol.
