@@ -13,8 +13,8 @@ import "github.com/dynajournal/dynajournal/embedded/internal/attribute"
 //  5. for SELECT: the index, the WHERE clause against the key schema, the attributes that the index
 //     projects, the sizes of the key values, and NextToken, which must belong to the same statement
 //     and parameters
-//  6. for other statements: that there is no index, that the WHERE clause names the primary key, and
-//     the keys
+//  6. for other statements: that there is no index, that the WHERE clause names the primary
+//     key, and the keys
 //  7. the throughput: for SELECT after the page is read
 //  8. for other statements: the condition against the stored item, and the updated item
 //

@@ -25,8 +25,8 @@ type call struct {
 //     parameters are ignored.
 //   - "The model" is the service's model of the parameters: required parameters, enumerations,
 //     lengths, ranges and names. A ValidationException reports up to ten violations together.
-//   - "The placeholders" are ExpressionAttributeNames and ExpressionAttributeValues: their syntax and
-//     values, and that the expressions use all of them.
+//   - "The placeholders" are ExpressionAttributeNames and ExpressionAttributeValues: their syntax
+//     and values, and that the expressions use all of them.
 //   - A table can be given by its name or its ARN. A missing table is a ResourceNotFoundException.
 //   - With WithThroughput, an operation that reads or writes items can be throttled.
 type operation struct {

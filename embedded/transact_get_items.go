@@ -11,8 +11,8 @@ import (
 // transactGetItems returns up to 100 items from one state of the store.
 //
 // It checks, in this order:
-//  1. the model: the number of actions, ReturnConsumedCapacity, and for each action Get with its Key
-//     and TableName
+//  1. the model: the number of actions, ReturnConsumedCapacity, and for each action Get with its
+//     Key and TableName
 //  2. for each action: that there are names only for an expression, and the values of the key
 //  3. for each action: the placeholders and the projection
 //  4. the tables

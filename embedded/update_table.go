@@ -24,8 +24,8 @@ import (
 //  6. the throughput against the billing mode, and that a request that changes nothing else changes
 //     it
 //  7. StreamSpecification, which has no other effect
-//  8. for each index update: the index, its throughput, and for a new one the number of indexes, the
-//     attribute definitions and the keys. An index is not created while another is backfilled.
+//  8. for each index update: the index, its throughput, and for a new one the number of indexes,
+//     the attribute definitions and the keys. An index is not created while another is backfilled.
 //
 // SSESpecification and OnDemandThroughput are stored and shown, and have no effect. Streams,
 // replicas and WarmThroughput are ignored.

@@ -11,7 +11,7 @@ import (
 //	condition = and {"OR" and}
 //	and       = not {"AND" not}
 //	not       = "NOT" not | test
-//	= operand comparator operand
+//	test      = operand comparator operand
 //	          | operand "BETWEEN" operand "AND" operand
 //	          | operand "IN" "(" operand {"," operand} ")"
 //	          | function | "(" condition ")"

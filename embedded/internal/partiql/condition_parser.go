@@ -13,11 +13,12 @@ import (
 //	condition = and {"OR" and}
 //	and       = not {"AND" not}
 //	not       = "NOT" not | "(" condition ")" | test
-//	= operand comparator operand
+//	test      = operand comparator operand
 //	          | operand "BETWEEN" operand "AND" operand
-//	          | operand ["NOT"] "IN" ("(" operand {"," operand} ")" | "[" operand {"," operand} "]")
+//	          | operand ["NOT"] "IN" list
 //	          | path "IS" ["NOT"] ("MISSING" | type)
 //	          | function ["=" ("TRUE" | "FALSE")]
+//	list      = "(" operand {"," operand} ")" | "[" operand {"," operand} "]"
 func (p *parser) condition() expression.Test {
 	x := p.and()
 	for p.TakeKeyword("OR") {

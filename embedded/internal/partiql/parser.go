@@ -28,7 +28,8 @@ type parser struct {
 // Parse reads a statement:
 //
 //	statement = select | insert | update | delete | "EXISTS" "(" select ")"
-//	select    = "SELECT" ("*" | path {"," path}) "FROM" table ["WHERE" condition] ["ORDER" "BY" order {"," order}]
+//	select    = "SELECT" ("*" | path {"," path}) "FROM" table ["WHERE" condition]
+//	            ["ORDER" "BY" order {"," order}]
 //	insert    = "INSERT" "INTO" table "VALUE" map
 //	update    = "UPDATE" table change {change} "WHERE" condition [returning]
 //	          | "FROM" table ["WHERE" condition] change {change} [returning]
