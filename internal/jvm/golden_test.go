@@ -185,7 +185,7 @@ type scenario struct {
 // step, and leave the very same items.
 func TestItDoesWhatPekkoDid(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join("..", "..", "testdata", "golden", "pekko-1.1.0", "*.json"))
+	files, err := filepath.Glob(filepath.Join("..", "systemtest", "testdata", "golden", "pekko-1.1.0", "*.json"))
 	if err != nil || len(files) < 30 {
 		t.Fatalf("there are %d golden files (%v)", len(files), err)
 	}
@@ -283,7 +283,7 @@ func (s *scenario) lose(par, num string) {
 // load puts what a scenario of Akka's plug-in left.
 func (s *scenario) load(step goldenStep) {
 	s.Helper()
-	file := filepath.Join("..", "..", "testdata", "golden", "akka-1.1.1", filepath.Base(step.File))
+	file := filepath.Join("..", "systemtest", "testdata", "golden", "akka-1.1.1", filepath.Base(step.File))
 	for table, items := range readGolden(s.T, file).Tables {
 		to := journalTable
 		if strings.HasSuffix(table, "snapshot") {

@@ -41,7 +41,7 @@ func (g goldenItem) attributes() (layout.Attributes, bool) {
 // goldenItems are all items of the journal tables of a plug-in's scenarios.
 func goldenItems(tb testing.TB, plugin string) []goldenItem {
 	tb.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "..", "testdata", "golden", plugin, "*.json"))
+	files, err := filepath.Glob(filepath.Join("..", "systemtest", "testdata", "golden", plugin, "*.json"))
 	if err != nil || len(files) == 0 {
 		tb.Fatalf("there are no golden files (%v)", err)
 	}

@@ -4,7 +4,6 @@ package safeguard_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"go/ast"
@@ -32,7 +31,7 @@ type killer struct {
 
 // The folders of the packages whose tests kill, from the module's root.
 const (
-	root      = "."
+	system    = "internal/systemtest"
 	dynamo    = "internal/dynamo"
 	explored  = "internal/explore"
 	ids       = "internal/ids"
@@ -129,7 +128,7 @@ func build(t *testing.T) map[string]string {
 		if programs[k.folder] != "" {
 			continue
 		}
-		program := filepath.Join(dir, cmp.Or(strings.ReplaceAll(strings.Trim(k.folder, "."), "/", "-"), "root")+".test")
+		program := filepath.Join(dir, strings.ReplaceAll(k.folder, "/", "-")+".test")
 		compile := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags", "mutants", "-o", program, "./"+k.folder)
 		compile.Dir = filepath.Join("..", "..")
 		if output, err := compile.CombinedOutput(); err != nil {

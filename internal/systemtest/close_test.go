@@ -1,0 +1,96 @@
+package systemtest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// While many writers, readers and deletions are under way the journal is closed. Every call ends, with what it was to do or
+// with an error that says why not; what was acknowledged is there, what was called undone is not; and no goroutine is left.
+func TestCloseUnderLoad(t *testing.T) {
+	for name, options := range kinds {
+		t.Run(name, func(t *testing.T) {
+			engine := openEngine(t)
+			config := dynajournal.Config{AWS: engine.AWSConfig()}
+			createTables(t, config, options)
+			before := goleak.IgnoreCurrent()
+			j, err := dynajournal.Open(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const busy = 40
+			outcomes := make([]outcome, busy)
+			var calls sync.WaitGroup
+			var under atomic.Int64
+			loaded := make(chan struct{})
+			for i := range busy {
+				calls.Go(func() {
+					outcomes[i].run(t, j, fmt.Sprint("id", i), func() {
+						if under.Add(1) == 5*busy {
+							close(loaded)
+						}
+					})
+				})
+			}
+			<-loaded
+			if err := j.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+			calls.Wait()
+			if err := goleak.Find(before); err != nil {
+				t.Errorf("after Close: %v", err)
+			}
+			again := openJournal(t, config)
+			for i := range busy {
+				outcomes[i].compare(t, again, fmt.Sprint("id", i))
+			}
+		})
+	}
+}
+
+// outcome is what a writer was told until the journal was closed.
+type outcome struct {
+	acknowledged []string
+	// unknown is the event of which it was told neither that it is there nor that it is not.
+	unknown string
+}
+
+// run recovers, and writes and reads until the journal is closed.
+func (o *outcome) run(t *testing.T, j *dynajournal.Journal, pid string, called func()) {
+	w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{}, nil)
+	for n := 0; err == nil; n++ {
+		called()
+		text := fmt.Sprintf("%s-%d", pid, n)
+		if _, err = w.Append(t.Context(), text); err == nil {
+			o.acknowledged = append(o.acknowledged, text)
+			err = readError(t.Context(), j, pid, dynajournal.Range{})
+		} else if errors.Is(err, dynajournal.ErrOutcomeUnknown) {
+			o.unknown = text
+		}
+	}
+	if !errors.Is(err, dynajournal.ErrClosed) {
+		t.Errorf("%s ended with %v, want %v", pid, err, dynajournal.ErrClosed)
+	}
+}
+
+func (o *outcome) compare(t *testing.T, j *dynajournal.Journal, pid string) {
+	t.Helper()
+	var stand []string
+	for _, e := range readEvents(t, j, pid, dynajournal.Range{}) {
+		stand = append(stand, string(e.Bytes))
+	}
+	if n := len(stand); n > 0 && stand[n-1] == o.unknown {
+		stand = stand[:n-1]
+	}
+	if !slices.Equal(stand, o.acknowledged) {
+		t.Errorf("%s was acknowledged %d events, and %d stand", pid, len(o.acknowledged), len(stand))
+	}
+}

@@ -1,0 +1,540 @@
+package systemtest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"pgregory.net/rapid"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// wantUntouched copies records, which must be refused because of other content, and checks that
+// nothing has changed.
+func wantUntouched(t *testing.T, to *damaged, all []dynajournal.Record, at int64) {
+	t.Helper()
+	before := items(t, to.table)
+	_, err := to.PutRecords(t.Context(), "a", each(all), dynajournal.PutRecordsOptions{})
+	var conflict *dynajournal.ContentConflictError
+	if !errors.As(err, &conflict) || conflict.SequenceNumber != at {
+		t.Errorf("PutRecords: %v, want other content at %d", err, at)
+	}
+	if after := items(t, to.table); !reflect.DeepEqual(after, before) {
+		t.Errorf("the target is %v, was %v", after, before)
+	}
+}
+
+func TestACopyRemovesNothingThatItHasNotComparedEqual(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		target func(d *damaged)
+		at     int64
+	}{
+		{"other events, all below the low mark", func(d *damaged) { d.write(3, false) }, 1},
+		{"other events up to the low mark", func(d *damaged) { d.write(5, false) }, 1},
+		{"other events on both sides of the low mark", func(d *damaged) { d.write(7, false) }, 6},
+		{"as many other events", func(d *damaged) { d.write(8, false) }, 6},
+		{"more other events", func(d *damaged) { d.write(12, true) }, 6},
+		{"other events, some deleted", func(d *damaged) { d.write(4, false); d.deleteTo(2) }, 3},
+		{"other events before a seal", func(d *damaged) {
+			d.write(3, false)
+			d.put("journal-P-a-0", 4, map[string]any{"idx": 1000000000, "cnt": 1000000000})
+		}, 1},
+		{"other events that no mark leads to", func(d *damaged) {
+			d.event(5, "w")
+			d.remove("journal-SH-a-0", 0)
+		}, 5},
+		{"parts of another atomic write", func(d *damaged) { d.event(2, "w", 1, 3) }, 2},
+		{"an event that was deleted, and is still there, at a number to be kept taken", func(d *damaged) {
+			d.write(2, false)
+			d.deleteTo(2)
+			d.event(2, "w")
+		}, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := openDamaged(t, dynajournal.TableOptions{}, false)
+			d.write(8, false)
+			d.deleteTo(5)
+			all := records(t, d.Journal, "a", 0)
+			all = slices.Insert(all, 1, dynajournal.Record{Kind: dynajournal.RecordDeleted, SequenceNumber: 1, Last: 2})
+			to := openDamaged(t, dynajournal.TableOptions{}, false)
+			c.target(to)
+			wantUntouched(t, to, all, c.at)
+		})
+	}
+}
+
+// Numbers that the target lacks before others are written when all of these are known to be the
+// same.
+func TestACopyFillsNothingBeforeAllIsComparedEqual(t *testing.T) {
+	t.Parallel()
+	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
+	d.write(2, false)
+	d.write(5, true)
+	d.write(3, false)
+	all := records(t, d.Journal, "a", 0)
+	putRecords(t, to.Journal, "a", all)
+	to.remove("journal-P-a-0", 4)
+	to.remove("journal-P-a-0", 6)
+	other := slices.Clone(all)
+	other[9].Bytes = []byte("other")
+	wantUntouched(t, to, other, 10)
+	wantUntouched(t, to, all[:8], 9)
+	if result := putRecords(t, to.Journal, "a", all); result.Written != 2 {
+		t.Errorf("%+v, want 2 written", result)
+	}
+	if got, want := told(records(t, to.Journal, "a", 0)), told(all); got != want {
+		t.Errorf("the copy is %s, want %s", got, want)
+	}
+}
+
+func TestACopyFollowsADeletionOfWhatItHasComparedEqual(t *testing.T) {
+	t.Parallel()
+	for name, deleted := range map[string]int64{"of some": 4, "into an atomic write": 6, "up to the last": 10} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
+			d.write(4, false)
+			d.write(5, true)
+			d.write(2, false)
+			putRecords(t, to.Journal, "a", records(t, d.Journal, "a", 0))
+			d.write(3, false)
+			d.deleteTo(deleted)
+			all := records(t, d.Journal, "a", 0)
+			putRecords(t, to.Journal, "a", all)
+			if got, want := told(records(t, to.Journal, "a", 0)), told(all); got != want {
+				t.Errorf("the copy is %s, want %s", got, want)
+			}
+			for f, err := range to.Verify(t.Context(), "a", dynajournal.VerifyOptions{}) {
+				t.Errorf("the copy has a finding %+v, %v", f, err)
+			}
+		})
+	}
+}
+
+// A history that is deleted as a whole can be compared with nothing, unless what the target holds
+// is deleted as well.
+func TestACopyOfADeletedHistoryNeedsATargetWithoutEvents(t *testing.T) {
+	t.Parallel()
+	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
+	d.write(4, false)
+	putRecords(t, to.Journal, "a", records(t, d.Journal, "a", 0))
+	d.write(2, false)
+	d.deleteTo(6)
+	all := records(t, d.Journal, "a", 0)
+	wantUntouched(t, to, all, 1)
+	to.deleteTo(4)
+	putRecords(t, to.Journal, "a", all)
+	if bounds, err := to.Bounds(t.Context(), "a"); err != nil || bounds != (dynajournal.Bounds{Lowest: 7, Highest: 6}) {
+		t.Errorf("bounds %+v, %v", bounds, err)
+	}
+}
+
+// While records are read the low mark of their source may move: then what this very copy has
+// written may go.
+func TestACopyFollowsALowMarkThatMovesWhileItIsMade(t *testing.T) {
+	t.Parallel()
+	d := openDamaged(t, dynajournal.TableOptions{}, false)
+	d.write(6, false)
+	all := records(t, d.Journal, "a", 0)
+	d.deleteTo(4)
+	d.write(3, false)
+	moved := slices.Concat(all[:3], records(t, d.Journal, "a", 0))
+	want := told(records(t, d.Journal, "a", 0))
+
+	fresh := openDamaged(t, dynajournal.TableOptions{}, false)
+	putRecords(t, fresh.Journal, "a", moved)
+	if got := told(records(t, fresh.Journal, "a", 0)); got != want {
+		t.Errorf("the copy is %s, want %s", got, want)
+	}
+
+	compared := openDamaged(t, dynajournal.TableOptions{}, false)
+	putRecords(t, compared.Journal, "a", all)
+	putRecords(t, compared.Journal, "a", moved)
+	if got := told(records(t, compared.Journal, "a", 0)); got != want {
+		t.Errorf("the compared copy is %s, want %s", got, want)
+	}
+
+	// Event 4 of the target was never compared: it may be one that the source has never had.
+	forked := openDamaged(t, dynajournal.TableOptions{}, false)
+	putRecords(t, forked.Journal, "a", all[:3])
+	forked.write(1, false)
+	wantUntouched(t, forked, moved, 4)
+
+	// Somebody writes to the target meanwhile, below the low mark that comes then.
+	disturbed := openDamaged(t, dynajournal.TableOptions{}, false)
+	_, err := disturbed.PutRecords(t.Context(), "a", func(yield func(dynajournal.Record, error) bool) {
+		for i, r := range moved {
+			if i == 3 {
+				disturbed.write(1, false)
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}, dynajournal.PutRecordsOptions{})
+	wantError(t, "PutRecords", err, dynajournal.ErrContentConflict)
+	if got := told(records(t, disturbed.Journal, "a", 0)); got != "1, 2, 3, 4" {
+		t.Errorf("the target is %s, want what was copied and what was written", got)
+	}
+}
+
+// What others write to the target while a copy is made was not compared, and is neither removed nor
+// replaced.
+func TestACopyRemovesNothingThatOthersWriteMeanwhile(t *testing.T) {
+	t.Parallel()
+	d := openDamaged(t, dynajournal.TableOptions{}, false)
+	d.write(98, false)
+	begun := records(t, d.Journal, "a", 0)
+	d.write(160, true)
+	d.deleteTo(249)
+	deleted := slices.Insert(records(t, d.Journal, "a", 0), 1, dynajournal.Record{Kind: dynajournal.RecordDeleted, SequenceNumber: 1, Last: 2})
+	for name, c := range map[string]struct {
+		before, after []dynajournal.Record
+		seq           int
+	}{
+		"behind what was copied":               {begun, deleted, 99},
+		"at a number that is to be kept taken": {deleted[:1], deleted[1:], 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			to := openDamaged(t, dynajournal.TableOptions{}, false)
+			_, err := to.PutRecords(t.Context(), "a", func(yield func(dynajournal.Record, error) bool) {
+				for i, r := range slices.Concat(c.before, c.after) {
+					if i == len(c.before) {
+						to.event(c.seq, "other")
+					}
+					if !yield(r, nil) {
+						return
+					}
+				}
+			}, dynajournal.PutRecordsOptions{})
+			wantError(t, "PutRecords", err, dynajournal.ErrContentConflict)
+			list, err := to.List(t.Context(), "a")
+			if err != nil || !slices.Contains(list.SequenceNumbers, int64(c.seq)) {
+				t.Errorf("what was written meanwhile is gone: %+v, %v", list, err)
+			}
+		})
+	}
+}
+
+// The rest of an atomic write that the low mark does not say it cuts would never be read.
+func TestTheRestOfAnAtomicWriteNeedsALowMarkThatCutsIt(t *testing.T) {
+	t.Parallel()
+	to := openDamaged(t, dynajournal.TableOptions{}, false)
+	all := []dynajournal.Record{
+		{Kind: dynajournal.RecordLowMark, SequenceNumber: 6},
+		{Kind: dynajournal.RecordEvent, SequenceNumber: 6, WriterUUID: "w", BatchFirst: 4, BatchLast: 6},
+	}
+	_, err := to.PutRecords(t.Context(), "a", each(all), dynajournal.PutRecordsOptions{})
+	wantError(t, "PutRecords", err, dynajournal.ErrInvalidArgument)
+	all[0].BatchFirst, all[0].BatchLast, all[0].WriterUUID = 4, 6, "w"
+	putRecords(t, to.Journal, "a", all)
+}
+
+// Where a JVM has left events behind a hole and no mark leads to them, the partition of the low
+// mark tells.
+func TestACopyLooksWhereItPutsALowMark(t *testing.T) {
+	t.Parallel()
+	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
+	d.write(160, true)
+	d.deleteTo(155)
+	to.event(150, "other")
+	wantUntouched(t, to, records(t, d.Journal, "a", 0), 150)
+}
+
+// A copy may go on behind the low mark that both have, and need not begin at it.
+func TestACopyGoesOnBehindALowMarkThatIsTheSame(t *testing.T) {
+	t.Parallel()
+	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
+	d.write(9, false)
+	d.deleteTo(3)
+	putRecords(t, to.Journal, "a", records(t, d.Journal, "a", 0))
+	d.write(2, false)
+	if result := putRecords(t, to.Journal, "a", records(t, d.Journal, "a", 9)); result.Written != 2 || result.Events != 3 {
+		t.Errorf("%+v, want 2 written of 3", result)
+	}
+	if got, want := told(records(t, to.Journal, "a", 0)), told(records(t, d.Journal, "a", 0)); got != want {
+		t.Errorf("the copy is %s, want %s", got, want)
+	}
+	wantUntouched(t, to, records(t, d.Journal, "a", 0)[:4], 7)
+}
+
+// The marks of a purged id vanish; those of a copy into it must not.
+func TestMarksOfACopyIntoAPurgedIDStay(t *testing.T) {
+	t.Parallel()
+	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
+	to.write(103, true)
+	if _, err := recoverWriter(t, to.Journal, "a", 0).Purge(t.Context(), dynajournal.PurgeOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	d.write(108, false)
+	d.deleteTo(104) // the purge has taken 104, and deleted it
+	all := records(t, d.Journal, "a", 0)
+	putRecords(t, to.Journal, "a", all)
+	if got, want := told(records(t, to.Journal, "a", 0)), told(all); got != want {
+		t.Errorf("the copy is %s, want %s", got, want)
+	}
+	for key, item := range items(t, to.table) {
+		if _, expires := item["expires"]; expires && !strings.Contains(key, "-P-") {
+			t.Errorf("the mark %s expires", key)
+		}
+	}
+}
+
+// TestACopyOfAnythingOverAnything copies histories drawn at random into ids that hold others: of
+// the same past, of a past that parted, or of another. The copy is the history, or it is refused
+// and nothing has changed; interrupted at any request it ends so when it is called again.
+func TestACopyOfAnythingOverAnything(t *testing.T) {
+	t.Parallel()
+	for kind, options := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			config := dynajournal.Config{AWS: openEngine(t).AWSConfig(), Retries: -1}
+			createTables(t, config, options)
+			p := &copies{t: t, config: config, journal: openJournal(t, config), client: dynamodb.NewFromConfig(config.AWS)}
+			rapid.Check(t, p.check)
+			t.Logf("%d copied, %d refused, %d interruptions", p.copied, p.refused, p.kills)
+			if p.copied == 0 || p.refused == 0 || p.kills == 0 {
+				t.Error("not everything was tried")
+			}
+		})
+	}
+}
+
+type copies struct {
+	t       *testing.T
+	config  dynajournal.Config
+	journal *dynajournal.Journal
+	client  *dynamodb.Client
+	id      int
+
+	copied, refused, kills int
+}
+
+func (p *copies) check(r *rapid.T) {
+	p.id++
+	from, to := fmt.Sprint("from-", p.id), fmt.Sprint("to-", p.id)
+	written := map[int64]dynajournal.Record{} // every event that the source has ever had
+	target := rapid.SampledFrom([]string{"nothing", "a beginning", "a beginning", "a fork", "a fork", "another history"}).Draw(r, "target")
+	p.live(r, from, written)
+	switch target {
+	case "a beginning", "a fork":
+		p.put(r, to, records(p.t, p.journal, from, 0))
+		p.live(r, from, written)
+		if target == "a fork" {
+			p.live(r, to, nil)
+		}
+	case "another history":
+		p.live(r, to, nil)
+	}
+	all := records(p.t, p.journal, from, 0)
+	want, events := told(all), p.visible(from)
+	if len(all) > 0 && rapid.IntRange(0, 4).Draw(r, "a low mark that moves") == 0 {
+		n := rapid.IntRange(1, len(all)).Draw(r, "records before it")
+		if last := all[n-1]; last.BatchLast <= last.SequenceNumber { // not within an atomic write
+			p.live(r, from, written)
+			next := max(last.SequenceNumber, last.Last) + 1
+			if last.Kind == dynajournal.RecordLowMark {
+				next--
+			}
+			all = slices.Concat(all[:n], records(p.t, p.journal, from, next))
+			want, events = told(records(p.t, p.journal, from, 0)), p.visible(from)
+		}
+	}
+	if low := all; len(low) > 0 && low[0].Kind == dynajournal.RecordLowMark && low[0].SequenceNumber > 1 && rapid.Bool().Draw(r, "tombstones") {
+		last := rapid.Int64Range(1, low[0].SequenceNumber-1).Draw(r, "to")
+		all = slices.Insert(slices.Clone(all), 1, dynajournal.Record{Kind: dynajournal.RecordDeleted, SequenceNumber: 1, Last: last})
+	}
+	visible, before := p.visible(to), p.items(to)
+	interrupted := rapid.Bool().Draw(r, "interrupted")
+	for interrupted {
+		requests := rapid.Int64Range(1, 60).Draw(r, "requests")
+		done, err := p.killed(to, all, requests)
+		if interrupted = !done && err == nil; interrupted {
+			p.kills++
+		}
+		if err == nil { // who calls it again reads what is to be copied again
+			p.keeps(r, visible, p.visible(to), written)
+			all, before = records(p.t, p.journal, from, 0), p.items(to)
+			want, events = told(all), p.visible(from)
+		}
+	}
+	_, err := p.journal.PutRecords(p.t.Context(), to, each(all), dynajournal.PutRecordsOptions{})
+	after := p.visible(to)
+	switch {
+	case errors.Is(err, dynajournal.ErrContentConflict):
+		p.refused++
+		if items := p.items(to); !reflect.DeepEqual(items, before) {
+			r.Fatalf("%v, and the target is %v, was %v", err, items, before)
+		}
+	case err != nil:
+		r.Fatalf("PutRecords: %v", err)
+	default:
+		p.copied++
+		if got := told(records(p.t, p.journal, to, 0)); got != want {
+			r.Fatalf("the copy is %s, want %s", got, want)
+		}
+		p.keeps(r, visible, after, written)
+		if !reflect.DeepEqual(after, events) {
+			r.Fatalf("the events are %v, want %v", after, events)
+		}
+	}
+}
+
+// keeps checks that every event is visible as before, or is one that the source has had.
+func (p *copies) keeps(r *rapid.T, before, after, written map[int64]dynajournal.Record) {
+	for seq, e := range before {
+		if got, ok := after[seq]; ok && reflect.DeepEqual(got, e) {
+			continue
+		}
+		if had, ok := written[seq]; !ok || !reflect.DeepEqual(had, e) {
+			r.Fatalf("event %d of writer %s was there, and is gone", seq, e.WriterUUID)
+		}
+	}
+}
+
+// live lets an entity live for a while. written remembers its events, if it is set.
+func (p *copies) live(r *rapid.T, pid string, written map[int64]dynajournal.Record) {
+	for range rapid.IntRange(0, 5).Draw(r, "steps") {
+		w, err := p.journal.Recover(p.t.Context(), pid, dynajournal.RecoverOptions{}, nil)
+		if err != nil {
+			r.Fatal(err)
+		}
+		next, err := w.NextSequenceNumber(p.t.Context())
+		if err != nil {
+			r.Fatal(err)
+		}
+		switch rapid.SampledFrom([]string{"append", "append", "atomic", "atomic", "delete", "hole", "part"}).Draw(r, "step") {
+		case "append":
+			appendStrings(p.t, w, rapid.IntRange(1, 4).Draw(r, "events"), false)
+		case "atomic":
+			appendStrings(p.t, w, rapid.SampledFrom([]int{2, 3, 7, 40, 110}).Draw(r, "members"), true)
+		case "delete":
+			to := rapid.Int64Range(max(0, next-8), next).Draw(r, "to")
+			if _, err := w.DeleteTo(p.t.Context(), to); err != nil {
+				r.Fatal(err)
+			}
+		case "hole": // an event behind a number that nobody has written
+			p.plant(pid, next+1, "single", 0, 0)
+		case "part": // a member of an atomic write of which the others have not landed
+			p.plant(pid, next+1, "part", 1, 2)
+		}
+	}
+	for seq, e := range p.visible(pid) {
+		if written != nil {
+			written[seq] = e
+		}
+	}
+}
+
+func (p *copies) plant(pid string, seq int64, writer string, idx, cnt int) {
+	p.t.Helper()
+	item := map[string]types.AttributeValue{
+		"par": &types.AttributeValueMemberS{Value: fmt.Sprintf("journal-P-%s-%d", pid, seq/100)}, "num": &types.AttributeValueMemberN{Value: fmt.Sprint(seq % 100)},
+		"persistence_id": &types.AttributeValueMemberS{Value: pid}, "seq": &types.AttributeValueMemberN{Value: fmt.Sprint(seq)},
+		"event": &types.AttributeValueMemberB{Value: []byte("x")}, "writer_uuid": &types.AttributeValueMemberS{Value: writer + pid},
+		"ev_ser_id": &types.AttributeValueMemberN{Value: "20"},
+	}
+	if cnt > 0 {
+		item["idx"], item["cnt"] = &types.AttributeValueMemberN{Value: fmt.Sprint(idx)}, &types.AttributeValueMemberN{Value: fmt.Sprint(cnt)}
+	}
+	if _, err := p.client.PutItem(p.t.Context(), &dynamodb.PutItemInput{TableName: new(dynajournal.DefaultJournalTable), Item: item}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *copies) visible(pid string) map[int64]dynajournal.Record {
+	all := map[int64]dynajournal.Record{}
+	for _, e := range records(p.t, p.journal, pid, 0) {
+		if e.Kind == dynajournal.RecordEvent {
+			all[e.SequenceNumber] = e
+		}
+	}
+	return all
+}
+
+// items are all items of an id, by their keys.
+func (p *copies) items(pid string) map[string]map[string]types.AttributeValue {
+	all := map[string]map[string]types.AttributeValue{}
+	for _, kind := range []string{"P", "SH", "SL"} {
+		for n := range 15 {
+			par := fmt.Sprintf("journal-%s-%s-%d", kind, pid, n)
+			page, err := p.client.Query(p.t.Context(), &dynamodb.QueryInput{
+				TableName: new(dynajournal.DefaultJournalTable), KeyConditionExpression: new("par = :p"),
+				ExpressionAttributeValues: map[string]types.AttributeValue{":p": &types.AttributeValueMemberS{Value: par}},
+			})
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			for _, item := range page.Items {
+				all[par+" "+item["num"].(*types.AttributeValueMemberN).Value] = maps.Clone(item)
+			}
+		}
+	}
+	return all
+}
+
+func (p *copies) put(r *rapid.T, pid string, all []dynajournal.Record) {
+	if _, err := p.journal.PutRecords(p.t.Context(), pid, each(all), dynajournal.PutRecordsOptions{}); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// killed copies until requests are used up. It reports whether the copy came to its end, and the
+// error if that was one.
+func (p *copies) killed(pid string, all []dynajournal.Record, requests int64) (bool, error) {
+	config := p.config
+	mortal := &killed{inner: config.AWS.HTTPClient, late: requests%2 == 0}
+	mortal.left.Store(1 << 40)
+	config.AWS.HTTPClient = mortal
+	j, err := dynajournal.Open(p.t.Context(), config)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = j.Close() }()
+	mortal.left.Store(requests)
+	_, err = j.PutRecords(p.t.Context(), pid, each(all), dynajournal.PutRecordsOptions{})
+	if errors.Is(err, dynajournal.ErrUnavailable) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// While a copy compares what the target holds, somebody writes there. The low mark of the copy must
+// not remove anything then.
+func TestACopyEndsWhereSomebodyWritesWhileItCompares(t *testing.T) {
+	t.Parallel()
+	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
+	d.write(8, false)
+	putRecords(t, to.Journal, "a", records(t, d.Journal, "a", 0))
+	d.deleteTo(4)
+	all := records(t, d.Journal, "a", 0)
+	crossed := func(yield func(dynajournal.Record, error) bool) {
+		for i, r := range all {
+			if i == len(all)-1 {
+				to.write(1, false)
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+	_, err := to.PutRecords(t.Context(), "a", crossed, dynajournal.PutRecordsOptions{})
+	var conflict *dynajournal.ContentConflictError
+	if !errors.As(err, &conflict) || conflict.SequenceNumber != 9 {
+		t.Errorf("PutRecords: %v, want other content at 9", err)
+	}
+	if bounds, err := to.Bounds(t.Context(), "a"); err != nil || bounds != (dynajournal.Bounds{Highest: 9}) {
+		t.Errorf("bounds %+v, %v; want nothing deleted, and 9 to be the highest", bounds, err)
+	}
+}

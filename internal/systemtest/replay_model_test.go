@@ -1,0 +1,157 @@
+package systemtest
+
+import (
+	"slices"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// The model says what a replay returns of a set of items. It is made from the rules of the storage semantics, looks at all
+// items at once and knows nothing of partitions read, pages or requests.
+
+const modelBlock = 100
+
+// modelBatch is an atomic write; the zero one is none.
+type modelBatch struct {
+	start, last int64
+	writer      string
+}
+
+// modelItem is what stands at one sequence number.
+type modelItem struct {
+	// event is false for tombstones and seals.
+	event bool
+	// expires is true for a tombstone.
+	expires bool
+	writer  string
+	batch   modelBatch
+
+	serializer                   int32
+	serializerManifest, manifest string
+	bytes                        []byte
+}
+
+// modelLow is the low mark with the highest value.
+type modelLow struct {
+	seq int64
+	// jvm: it says nothing of a cut.
+	jvm bool
+	cut modelBatch
+}
+
+// model is what stands in a journal for one persistence id.
+type model struct {
+	items map[int64]modelItem
+	low   modelLow
+	high  int64
+}
+
+func (m *model) first() int64 { return max(m.low.seq, 1) }
+
+// whole says whether an atomic write counts: every member is there, but for those below the low mark, if the deletion says
+// that it cut this one, or says nothing as it is a JVM's.
+func (m *model) whole(b modelBatch) bool {
+	if b.start < m.first() && !m.low.jvm && m.low.cut != b {
+		return false
+	}
+	for seq := max(b.start, m.first()); seq <= b.last; seq++ {
+		if it := m.items[seq]; !it.event || it.batch != b {
+			return false
+		}
+	}
+	return true
+}
+
+// visible says whether the event at seq counts.
+func (m *model) visible(seq int64) bool {
+	it := m.items[seq]
+	return it.event && seq >= m.first() && (it.batch == modelBatch{} || m.whole(it.batch))
+}
+
+// top is the highest number taken in a block, 0 if none is.
+func (m *model) top(block int64) int64 {
+	for seq := block*modelBlock + modelBlock - 1; seq >= max(block*modelBlock, 1); seq-- {
+		if _, ok := m.items[seq]; ok {
+			return seq
+		}
+	}
+	return 0
+}
+
+// highest begins where the marks point to, looks back from where nothing is as far as the low mark, and follows full ends.
+func (m *model) highest() int64 {
+	deleted := max(m.low.seq-1, 0)
+	highest := deleted
+	for block := max(m.high, deleted) / modelBlock; block >= m.first()/modelBlock; block-- {
+		if top := m.top(block); top > 0 {
+			highest = max(highest, top)
+			break
+		}
+	}
+	for highest%modelBlock == modelBlock-1 {
+		top := m.top(highest/modelBlock + 1)
+		if top == 0 {
+			break
+		}
+		highest = top
+	}
+	return highest
+}
+
+// events are the sequence numbers that a window returns.
+func (m *model) events(w dynajournal.Range) []int64 {
+	var seqs []int64
+	for _, seq := range m.numbers() {
+		if w.Limit != nil && int64(len(seqs)) >= *w.Limit {
+			break
+		}
+		if seq >= w.From && (w.To == 0 || seq <= w.To) && m.visible(seq) {
+			seqs = append(seqs, seq)
+		}
+	}
+	return seqs
+}
+
+// replay are the sequence numbers that a recovery replays: it stops before an atomic write that its limits cut.
+func (m *model) replay(o dynajournal.RecoverOptions) []int64 {
+	var seqs []int64
+	all := m.events(dynajournal.Range{From: o.After + 1})
+	for len(all) > 0 {
+		n := 1
+		b := m.items[all[0]].batch
+		for b != (modelBatch{}) && n < len(all) && m.items[all[n]].batch == b {
+			n++
+		}
+		if o.To != 0 && all[n-1] > o.To || o.Limit != nil && int64(len(seqs)+n) > *o.Limit {
+			break
+		}
+		seqs = append(seqs, all[:n]...)
+		all = all[n:]
+	}
+	return seqs
+}
+
+// gaps are the numbers that a recovery closes. What is missing before a tombstone was deleted with it.
+func (m *model) gaps(after int64) []int64 {
+	var seqs []int64
+	for seq := max(after+1, m.first()); seq <= m.highest(); seq++ {
+		it, ok := m.items[seq]
+		switch {
+		case it.expires:
+			seqs = nil
+		case !ok:
+			seqs = append(seqs, seq)
+		}
+	}
+	return seqs
+}
+
+// numbers are those that are taken, rising.
+func (m *model) numbers() []int64 {
+	seqs := make([]int64, 0, len(m.items))
+	for seq := range m.items {
+		seqs = append(seqs, seq)
+	}
+	slices.Sort(seqs)
+	return seqs
+}

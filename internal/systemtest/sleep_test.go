@@ -1,0 +1,446 @@
+package systemtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/private"
+)
+
+// sleeper is a machine whose clocks the test sets, with a journal, and an engine whose clock the
+// test sets as well. Another machine has a journal of its own, whose clock is the engine's.
+type sleeper struct {
+	*testing.T
+
+	engine *embedded.Engine
+	// local and elapsed are the clocks of the machine, service is the engine's.
+	local, elapsed, service atomic.Int64
+	journal, other          *dynajournal.Journal
+	// meets is called at a request of the operation armed, once, behind as many of it as pass says.
+	armed atomic.Pointer[string]
+	pass  atomic.Int64
+	meets func(r *http.Request, send sender) (*http.Response, error)
+	// signs is called when a request is signed, once after it was set.
+	signs atomic.Pointer[func()]
+}
+
+func newSleeper(t *testing.T, options dynajournal.TableOptions, change ...func(*dynajournal.Config)) *sleeper {
+	t.Helper()
+	s := &sleeper{T: t}
+	start := time.Now().Truncate(time.Second)
+	at := func(d *atomic.Int64) func() time.Time {
+		return func() time.Time { return start.Add(time.Duration(d.Load())) }
+	}
+	s.engine = openEngine(t, embedded.WithClock(at(&s.service)))
+	config := dynajournal.Config{AWS: s.engine.AWSConfig(), FenceWindow: time.Hour}
+	quick(&config)
+	for _, f := range change {
+		f(&config)
+	}
+	createTables(t, config, options)
+	others := config
+	private.SetClock(&others, clock.New(at(&s.service), func() time.Duration { return time.Duration(s.service.Load()) }))
+	s.other = openJournal(t, others)
+	private.SetClock(&config, clock.New(at(&s.local), func() time.Duration { return time.Duration(s.elapsed.Load()) }))
+	credentials := config.AWS.Credentials
+	config.AWS.Credentials = aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
+		if signs := s.signs.Swap(nil); signs != nil {
+			(*signs)()
+		}
+		return credentials.Retrieve(ctx)
+	})
+	config.AWS.HTTPClient = through(config.AWS.HTTPClient, func(r *http.Request, send sender) (*http.Response, error) {
+		if armed := s.armed.Load(); armed != nil && *armed == operation(r) && s.pass.Add(-1) < 0 && s.armed.CompareAndSwap(armed, nil) {
+			return s.meets(r, send)
+		}
+		return send(r)
+	})
+	s.journal = openJournal(t, config)
+	return s
+}
+
+// sleep lets time pass while the machine sleeps: its monotonic clock stops.
+func (s *sleeper) sleep(d time.Duration) {
+	s.service.Add(int64(d))
+	s.local.Add(int64(d))
+	if _, err := s.engine.SweepExpired(); err != nil {
+		s.Error(err)
+	}
+}
+
+// at arms the machine: the next request of an operation meets what f says.
+func (s *sleeper) at(operation string, f func(r *http.Request, send sender) (*http.Response, error)) {
+	s.meets = f
+	s.armed.Store(&operation)
+}
+
+// What becomes of an attempt.
+func throttled(r *http.Request, _ sender) (*http.Response, error) {
+	return failure(r, "ThrottlingException"), nil
+}
+
+func notConnected(*http.Request, sender) (*http.Response, error) {
+	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
+}
+
+func lost(*http.Request, sender) (*http.Response, error) {
+	return nil, &net.OpError{Op: "read", Net: "tcp", Err: errors.New("connection reset by peer")}
+}
+
+func answered(r *http.Request, send sender) (*http.Response, error) { return send(r) }
+
+// overtake has another machine write three events after the first, delete them all, and go on; then
+// their tombstones vanish.
+func (s *sleeper) overtake() {
+	w := recovered(s.T, s.other, "a")
+	for range 2 {
+		if _, err := w.Append(s.Context(), "other"); err != nil {
+			s.Error(err)
+		}
+	}
+	if _, err := w.DeleteTo(s.Context(), 3); err != nil {
+		s.Error(err)
+	}
+	s.sleep(30 * time.Hour)
+	if _, err := recovered(s.T, s.other, "a").Append(s.Context(), "other"); err != nil {
+		s.Error(err)
+	}
+}
+
+// Nothing is stored any more at the number that a writer of before the deletion writes to, so only
+// a look before the attempt stops it, whatever lies between its first attempt and the next.
+func TestWriterThatSleptBetweenAttemptsIsStopped(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		first func(*http.Request, sender) (*http.Response, error)
+		want  error
+	}{
+		"throttled":     {throttled, dynajournal.ErrWriterConflict},
+		"no connection": {notConnected, dynajournal.ErrWriterConflict},
+		"answer lost":   {lost, dynajournal.ErrOutcomeUnknown},
+	} {
+		for _, events := range [][]any{{"late"}, {"late", "later"}} {
+			t.Run(fmt.Sprintf("%s, %d events", name, len(events)), func(t *testing.T) {
+				t.Parallel()
+				s := newSleeper(t, kinds["native"])
+				stale := written(t, s.journal, "a", 1)
+				s.at(map[bool]string{true: "PutItem", false: "BatchExecuteStatement"}[len(events) == 1], func(r *http.Request, send sender) (*http.Response, error) {
+					s.overtake()
+					return c.first(r, send)
+				})
+				_, err := stale.Append(t.Context(), events...)
+				wantError(t, "Append", err, c.want)
+				if got := numbersText(numbersOf(readEvents(t, s.other, "a", dynajournal.Range{}))); got != "4" {
+					t.Errorf("events %s, want 4", got)
+				}
+				_, err = stale.Append(t.Context(), "again")
+				wantError(t, "Append afterwards", err, dynajournal.ErrWriterEnded)
+			})
+		}
+	}
+}
+
+func TestWriterThatSleptBeforeSigningIsStopped(t *testing.T) {
+	t.Parallel()
+	s := newSleeper(t, kinds["native"])
+	stale := written(t, s.journal, "a", 1)
+	s.signs.Store(new(s.overtake))
+	_, err := stale.Append(t.Context(), "late")
+	wantError(t, "Append", err, dynajournal.ErrWriterConflict)
+}
+
+// A writer that is still the last writes after its sleep, and nobody learns of it.
+func TestWriterThatSleptAndIsStillTheLastGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newSleeper(t, kinds["native"])
+	w := written(t, s.journal, "a", 1)
+	s.at("PutItem", func(r *http.Request, send sender) (*http.Response, error) {
+		s.sleep(30 * time.Hour)
+		return throttled(r, send)
+	})
+	if result, err := w.Append(t.Context(), "event"); err != nil || result.First != 2 {
+		t.Errorf("wrote %d, %v; want 2", result.First, err)
+	}
+}
+
+// The first look after a sleep begins by a service time from before it. That must not make a purge
+// fail as too late.
+func TestFirstOperationAfterASleepIsDone(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]func(context.Context, *dynajournal.Writer) error{
+		"append": func(ctx context.Context, w *dynajournal.Writer) error { _, err := w.Append(ctx, "event"); return err },
+		"delete": func(ctx context.Context, w *dynajournal.Writer) error { _, err := w.DeleteTo(ctx, 1); return err },
+		"purge": func(ctx context.Context, w *dynajournal.Writer) error {
+			_, err := w.Purge(ctx, dynajournal.PurgeOptions{})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSleeper(t, kinds["native"])
+			w := written(t, s.journal, "a", 2)
+			s.sleep(13 * time.Hour)
+			if err := do(t.Context(), w); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// An outcome of AppendEach is decided when its event is durable. The call can sleep while it writes
+// the next event, and then tells of events of which a purge has left no trace.
+func TestOutcomeOfAppendEachIsDecidedWhenItsEventIsDurable(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		next func(*http.Request, sender) (*http.Response, error)
+		want error
+	}{
+		"throttled":   {throttled, dynajournal.ErrWriterConflict},
+		"answer lost": {lost, dynajournal.ErrOutcomeUnknown},
+		"answered":    {answered, dynajournal.ErrOutcomeUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSleeper(t, kinds["native"])
+			stale := recovered(t, s.journal, "a")
+			s.at("PutItem", func(r *http.Request, send sender) (*http.Response, error) {
+				s.at("PutItem", func(r *http.Request, send sender) (*http.Response, error) {
+					if got := numbersText(numbersOf(readEvents(t, s.other, "a", dynajournal.Range{}))); got != "1" {
+						t.Errorf("before the purge there are events %s, want 1", got)
+					}
+					if _, err := recovered(t, s.other, "a").Purge(t.Context(), dynajournal.PurgeOptions{}); err != nil {
+						t.Error(err)
+					}
+					s.sleep(2 * time.Hour)
+					return c.next(r, send)
+				})
+				return send(r)
+			})
+			outcomes, err := stale.AppendEach(t.Context(), "first", "second", "third")
+			wantError(t, "AppendEach", err, c.want)
+			if outcomes[0].SequenceNumber != 1 || outcomes[0].Err != nil {
+				t.Errorf("the first outcome is %+v, want an event at 1", outcomes[0])
+			}
+			wantError(t, "the second outcome", outcomes[1].Err, c.want)
+			wantError(t, "the third outcome", outcomes[2].Err, dynajournal.ErrSkipped)
+			_, err = stale.Append(t.Context(), "again")
+			wantError(t, "Append afterwards", err, dynajournal.ErrWriterEnded)
+			if got := numbersOf(readEvents(t, s.other, "a", dynajournal.Range{To: 1})); len(got) > 0 {
+				t.Errorf("after the purge there are events %v, want none at 1", got)
+			}
+		})
+	}
+}
+
+// The wall clock was set back while the machine slept: both local clocks say that no time has
+// passed. The answer's date tells.
+func TestWriteAfterASleepThatNoLocalClockTellsIsNotAcknowledged(t *testing.T) {
+	t.Parallel()
+	s := newSleeper(t, kinds["native"])
+	stale := written(t, s.journal, "a", 1)
+	s.at("PutItem", func(r *http.Request, send sender) (*http.Response, error) {
+		s.overtake()
+		s.local.Add(-int64(30 * time.Hour))
+		return answered(r, send)
+	})
+	_, err := stale.Append(t.Context(), "late")
+	wantError(t, "Append", err, dynajournal.ErrOutcomeUnknown)
+}
+
+// A deletion or purge that sleeps in its middle wakes to a persistence id that was purged and has
+// begun anew: it removes nothing of the new life.
+func TestRemovalThatSleptLeavesANewLifeAlone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		options dynajournal.TableOptions
+		at      string
+		pass    int64
+		remove  func(context.Context, *dynajournal.Writer) error
+	}{
+		"deletion": {kinds["native"], "BatchWriteItem", 0, func(ctx context.Context, w *dynajournal.Writer) error {
+			_, err := w.DeleteTo(ctx, 2)
+			return err
+		}},
+		"deletion in a shared journal": {kinds["shared"], "PutItem", 1, func(ctx context.Context, w *dynajournal.Writer) error {
+			_, err := w.DeleteTo(ctx, 2)
+			return err
+		}},
+		"purge": {kinds["native"], "BatchWriteItem", 0, func(ctx context.Context, w *dynajournal.Writer) error {
+			_, err := w.Purge(ctx, dynajournal.PurgeOptions{})
+			return err
+		}},
+		"purge at once": {kinds["native"], "BatchWriteItem", 0, func(ctx context.Context, w *dynajournal.Writer) error {
+			_, err := w.Purge(ctx, dynajournal.PurgeOptions{Now: true})
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSleeper(t, c.options)
+			w := written(t, s.journal, "a", 3)
+			s.pass.Store(c.pass)
+			s.at(c.at, func(r *http.Request, send sender) (*http.Response, error) {
+				s.sleep(2 * time.Hour)
+				if _, err := recovered(t, s.other, "a").Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+					t.Error(err)
+				}
+				s.sleep(2 * time.Hour)
+				written(t, s.other, "a", 3)
+				return throttled(r, send)
+			})
+			if err := c.remove(t.Context(), w); err == nil {
+				t.Error("no error")
+			}
+			if got := numbersText(numbersOf(readEvents(t, s.other, "a", dynajournal.Range{}))); got != "1-3" {
+				t.Errorf("events %s, want 1-3", got)
+			}
+			if _, err := recovered(t, s.other, "a").Append(t.Context(), "4"); err != nil {
+				t.Errorf("Append: %v", err)
+			}
+		})
+	}
+}
+
+// stay looks whether the tombstones are there for the whole fence window from now on.
+func (s *sleeper) stay(want int) {
+	s.Helper()
+	s.service.Add(int64(time.Hour))
+	if _, err := s.engine.SweepExpired(); err != nil {
+		s.Fatal(err)
+	}
+	l, err := s.other.List(s.Context(), "a")
+	if err != nil || len(l.Tombstones) != want {
+		s.Errorf("after the fence window there are tombstones at %v, %v; want %d of them", l.Tombstones, err, want)
+	}
+}
+
+// A tombstone stays for the whole window from when it was put, however long its request waited.
+func TestTombstonesThatWaitedStayAsLong(t *testing.T) {
+	t.Parallel()
+	s := newSleeper(t, kinds["native"])
+	w := written(t, s.journal, "a", 3)
+	s.at("BatchWriteItem", func(r *http.Request, send sender) (*http.Response, error) {
+		s.sleep(20 * time.Minute)
+		return throttled(r, send)
+	})
+	if _, err := w.DeleteTo(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	s.stay(2)
+}
+
+func TestTombstonesOfASlowClockStayAsLong(t *testing.T) {
+	t.Parallel()
+	s := newSleeper(t, kinds["native"])
+	s.local.Add(-int64(5 * time.Minute))
+	if _, err := written(t, s.journal, "a", 3).DeleteTo(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	s.stay(2)
+}
+
+func TestDeletionWithAClockThatIsOffWritesNothing(t *testing.T) {
+	t.Parallel()
+	for _, off := range []time.Duration{-25 * time.Hour, -7 * time.Minute, 7 * time.Minute, 25 * time.Hour} {
+		for name, remove := range map[string]func(context.Context, *dynajournal.Writer) error{
+			"deletion": func(ctx context.Context, w *dynajournal.Writer) error {
+				_, err := w.DeleteTo(ctx, 2)
+				return err
+			},
+			"purge": func(ctx context.Context, w *dynajournal.Writer) error {
+				_, err := w.Purge(ctx, dynajournal.PurgeOptions{})
+				return err
+			},
+		} {
+			t.Run(fmt.Sprintf("%s, %v", name, off), func(t *testing.T) {
+				t.Parallel()
+				s := newSleeper(t, kinds["native"])
+				s.local.Add(int64(off))
+				w := written(t, s.journal, "a", 3)
+				before, err := s.other.List(t.Context(), "a")
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = remove(t.Context(), w)
+				var clock *dynajournal.ClockError
+				if !errors.As(err, &clock) || !errors.Is(err, dynajournal.ErrClock) || clock.Offset != off || clock.Limit != 6*time.Minute {
+					t.Fatalf("error %v, want a clock that is off by %v", err, off)
+				}
+				if after, err := s.other.List(t.Context(), "a"); err != nil || fmt.Sprint(after) != fmt.Sprint(before) {
+					t.Errorf("there is %+v, %v; before there was %+v", after, err, before)
+				}
+				s.local.Add(-int64(off))
+				if err := remove(t.Context(), w); err != nil {
+					t.Errorf("with the right clock: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// What was learned of the service's time before the machine slept says nothing of the clock.
+func TestDeletionAfterASleepIsNotRefused(t *testing.T) {
+	t.Parallel()
+	s := newSleeper(t, kinds["native"])
+	w := written(t, s.journal, "a", 3)
+	s.sleep(20 * time.Minute)
+	if _, err := w.DeleteTo(t.Context(), 2); err != nil {
+		t.Error(err)
+	}
+}
+
+// A seal that was to close a hole is not put by a reading of long ago.
+func TestRecoveryThatSleptBeforeASealBeginsAnew(t *testing.T) {
+	t.Parallel()
+	s := newSleeper(t, kinds["native"])
+	written(t, s.journal, "a", 3)
+	_, err := dynamodb.NewFromConfig(s.engine.AWSConfig()).DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+		TableName: aws.String(dynajournal.DefaultJournalTable),
+		Key: map[string]types.AttributeValue{
+			"par": &types.AttributeValueMemberS{Value: "journal-P-a-0"}, "num": &types.AttributeValueMemberN{Value: "2"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.at("PutItem", func(r *http.Request, send sender) (*http.Response, error) {
+		s.sleep(30 * time.Hour)
+		return throttled(r, send)
+	})
+	_, err = s.journal.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, noHandler)
+	wantError(t, "Recover", err, dynajournal.ErrTooLate)
+	if l, err := s.other.List(t.Context(), "a"); err != nil || len(l.Seals) != 0 {
+		t.Errorf("seals %v, %v; want none", l.Seals, err)
+	}
+	recovered(t, s.journal, "a")
+}
+
+// A handler that takes longer than half the fence window does not make the recovery fail.
+func TestRecoveryWithASlowHandlerLooksAgain(t *testing.T) {
+	t.Parallel()
+	s := newSleeper(t, kinds["native"])
+	written(t, s.other, "a", 3)
+	w, err := s.journal.Recover(t.Context(), "a", dynajournal.RecoverOptions{After: 0}, func(dynajournal.Event) error {
+		s.sleep(20 * time.Minute)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result, err := w.Append(t.Context(), "event"); err != nil || result.First != 4 {
+		t.Errorf("wrote %d, %v; want 4", result.First, err)
+	}
+}

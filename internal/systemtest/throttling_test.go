@@ -1,0 +1,171 @@
+package systemtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+)
+
+// throttledLoad is what came of entities that wrote as fast as they could, in time that passes only while all of them wait.
+type throttledLoad struct {
+	// events are those of each entity, settled those after the first second: as no time passes while there are units that were
+	// saved up, whoever comes first has them.
+	events, settled []int64
+	// requests are those that carried events, throttled how many of them were refused.
+	requests, throttled int64
+	// gaveUp is how often an append used up its tries.
+	gaveUp int64
+}
+
+func (l throttledLoad) total() int64 {
+	sum := int64(0)
+	for _, n := range l.events {
+		sum += n
+	}
+	return sum
+}
+
+// triesHook counts tries of writes.
+type triesHook struct{ requests, throttled atomic.Int64 }
+
+func (h *triesHook) OnRequest(_ context.Context, r dynajournal.Request) {
+	h.requests.Add(1)
+	if r.Err != nil {
+		h.throttled.Add(1)
+	}
+}
+
+// loadThrottled lets entities write events of so many bytes for so long to an engine that throttles as DynamoDB does.
+func loadThrottled(t *testing.T, config dynajournal.Config, opts dynajournal.TableOptions, entities, eventBytes int, length time.Duration) throttledLoad {
+	t.Helper()
+	load := throttledLoad{events: make([]int64, entities), settled: make([]int64, entities)}
+	payload := bytes.Repeat([]byte{0xa5}, eventBytes)
+	synctest.Test(t, func(t *testing.T) {
+		engine, err := embedded.OpenMemory(embedded.WithThroughput(), embedded.WithSweepInterval(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tries := &triesHook{}
+		config.AWS, config.Hooks = engine.AWSConfig(), []dynajournal.Hook{{OnRequest: tries.OnRequest}}
+		if err := dynajournal.CreateTables(t.Context(), config, opts); err != nil {
+			t.Fatal(err)
+		}
+		j, err := dynajournal.Open(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writers := make([]*dynajournal.Writer, entities)
+		for i := range writers {
+			writers[i] = recoverWriter(t, j, fmt.Sprintf("entity-%d", i), 0)
+		}
+		tries.requests.Store(0)
+		tries.throttled.Store(0)
+		var gaveUp atomic.Int64
+		began := time.Now()
+		var all errgroup.Group
+		for i, w := range writers {
+			all.Go(func() error {
+				for time.Since(began) < length {
+					_, err := w.Append(t.Context(), payload)
+					if errors.Is(err, dynajournal.ErrWriterEnded) { // with its event written, and its high mark refused
+						var again *dynajournal.Writer
+						if again, err = j.Recover(t.Context(), w.PersistenceID(), dynajournal.RecoverOptions{}, nil); err == nil {
+							w = again
+							continue
+						}
+					}
+					switch {
+					case errors.Is(err, dynajournal.ErrThrottled):
+						gaveUp.Add(1)
+					case err != nil:
+						return err
+					default:
+						load.events[i]++
+						if time.Since(began) > time.Second {
+							load.settled[i]++
+						}
+					}
+				}
+				return nil
+			})
+		}
+		if err := all.Wait(); err != nil {
+			t.Error(err)
+		}
+		load.requests, load.throttled, load.gaveUp = tries.requests.Load(), tries.throttled.Load(), gaveUp.Load()
+		if err := errors.Join(j.Close(), engine.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return load
+}
+
+// Both ways of writing are throttled: statement by statement, and put by put.
+var bothWays = map[string]dynajournal.GroupCommit{"group commit": dynajournal.GroupCommitAuto, "without group commit": dynajournal.GroupCommitOff}
+
+func skipLoad(t *testing.T) {
+	t.Helper()
+	if testing.Short() || underRace {
+		t.Skip("skipped: it writes some thousand events, which takes long with the race detector")
+	}
+}
+
+// Every partition key allows 1,000 units a second. Entities that write more share none, so each gets as much as one alone.
+func TestThroughputGrowsWithTheEntities(t *testing.T) {
+	skipLoad(t)
+	const eventBytes, length, unitsASecond = 20 << 10, 3 * time.Second, 1000
+	for name, way := range bothWays {
+		t.Run(name, func(t *testing.T) {
+			config := dynajournal.Config{GroupCommit: way}
+			alone := loadThrottled(t, config, dynajournal.TableOptions{}, 1, eventBytes, length).total()
+			if want := int64(unitsASecond*length.Seconds()) / (eventBytes>>10 + 1); alone < want {
+				t.Fatalf("one entity wrote %d events, want at least %d", alone, want)
+			}
+			for _, entities := range []int{4, 16} {
+				if got := loadThrottled(t, config, dynajournal.TableOptions{}, entities, eventBytes, length).total(); got < alone*int64(entities)*9/10 {
+					t.Errorf("%d entities wrote %d events, one alone %d", entities, got, alone)
+				}
+			}
+		})
+	}
+}
+
+// A table that allows less than its writers want is used to its limit, and no more than that is asked of it than retries
+// with growing pauses need; no entity starves.
+func TestThrottledWritersUseTheLimitFairly(t *testing.T) {
+	skipLoad(t)
+	const entities, units, length = 64, 500, 6 * time.Second
+	for name, way := range bothWays {
+		t.Run(name, func(t *testing.T) {
+			opts := dynajournal.TableOptions{ReadUnits: 10 * units, WriteUnits: units}
+			load := loadThrottled(t, dynajournal.Config{GroupCommit: way}, opts, entities, 512, length)
+			limit := int64(units * (length.Seconds() + 1)) // a new table has saved up a second's units
+			limit -= entities                              // of which the first events have taken one more each, for the index
+			if got := load.total(); got < limit*9/10 || got > limit*11/10 {
+				t.Errorf("%d events were written, the limit is %d", got, limit)
+			}
+			t.Logf("%d events, %d tries, %d throttled, %d appends gave up; an entity has %d to %d after the first second",
+				load.total(), load.requests, load.throttled, load.gaveUp, slices.Min(load.settled), slices.Max(load.settled))
+			const triesForAnEvent = 10
+			if most := triesForAnEvent * load.total(); load.requests > most {
+				t.Errorf("%d requests for %d events, want at most %d", load.requests, load.total(), most)
+			}
+			const apart = 8
+			mean := int64(units * (length.Seconds() - 1) / entities)
+			if least, most := slices.Min(load.settled), slices.Max(load.settled); least < mean/apart || most > mean*apart {
+				t.Errorf("after the first second an entity wrote %d events, another %d; the mean is %d", least, most, mean)
+			}
+		})
+	}
+}

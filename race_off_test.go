@@ -1,5 +1,0 @@
-//go:build !race
-
-package dynajournal_test
-
-const underRace = false
