@@ -10,6 +10,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // layoutCosts has the cost of the works of docs/layouts.md in each layout.
@@ -101,7 +102,7 @@ func counted(engine *embedded.Engine) dynajournal.Cost {
 // TestLayoutsAreComparedWithTheNativeOne runs the workload. The counts of the journals' hooks must
 // be those of the engine.
 func TestLayoutsAreComparedWithTheNativeOne(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || !testsize.Long {
 		t.Skip("skipped: it writes some ten thousand events")
 	}
 	t.Parallel()

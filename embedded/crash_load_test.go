@@ -21,6 +21,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 const (
@@ -245,7 +246,7 @@ func crashes(t *testing.T) int {
 	t.Helper()
 	given := os.Getenv(crashRounds)
 	if given == "" {
-		return 4
+		return testsize.Of(2, 4)
 	}
 	return must(strconv.Atoi(given))(t)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 var everyFault = flag.Bool("storage.all", false,
@@ -459,7 +460,7 @@ func TestFaultsOfTheStorageLoseNoAcknowledgedWrite(t *testing.T) {
 			t.Fatal(outcome, problem)
 		}
 		calls, _ := fs.seen()
-		step, each := 1+calls/4, calls
+		step, each := 1+calls/testsize.Of(2, 4), calls
 		if *everyFault {
 			step, each = 1, 40
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/legacy"
 )
 
@@ -600,7 +601,7 @@ func TestAMigrationSurvivesSIGKILL(t *testing.T) {
 	}
 	target := t.TempDir()
 	kills := 0
-	for wait := 60 * time.Millisecond; ; wait += wait / 4 {
+	for wait := 60 * time.Millisecond; ; wait += wait / testsize.Of[time.Duration](1, 4) {
 		ctx, cancel := context.WithTimeout(t.Context(), wait)
 		command := exec.CommandContext(ctx, os.Args[0], "migrate", "--from-layout", "current", "--from-table",
 			"pekko-persistence", "--to-data", target)

@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/dynajournal/dynajournal/internal/history"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // sample is what a test archive holds.
@@ -166,7 +167,7 @@ func TestAnArchiveIsGoneOnWith(t *testing.T) {
 	items := sample(500_000)
 	file := archived(t, items)
 	random := rand.New(rand.NewPCG(1, 2))
-	for i := range 50 {
+	for i := range testsize.Of(15, 50) {
 		cut := headerSize + random.IntN(len(file)-headerSize)
 		if i == 0 {
 			cut = len(file)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // closed closes the numbers from first to last of a persistence id.
@@ -42,7 +43,7 @@ func TestTheEndIsFoundWhateverAnHonestWriterLeaves(t *testing.T) {
 			for _, low := range []int64{0, closed/2 + 1, closed + 1} {
 				id := fmt.Sprintf("%d-%d", closed, low)
 				s.closed(id, max(low, 1), closed)
-				for range 3 {
+				for range testsize.Of(1, 3) {
 					size := 1 + random.Int64N(10_000)
 					highest := closed
 					var landed []int64

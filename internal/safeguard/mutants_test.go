@@ -129,7 +129,7 @@ func build(t *testing.T) map[string]string {
 			continue
 		}
 		program := filepath.Join(dir, strings.ReplaceAll(k.folder, "/", "-")+".test")
-		compile := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags", "mutants", "-o", program, "./"+k.folder)
+		compile := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags", "mutants,long", "-o", program, "./"+k.folder)
 		compile.Dir = filepath.Join("..", "..")
 		if output, err := compile.CombinedOutput(); err != nil {
 			t.Fatalf("build the tests of %s: %v\n%s", k.folder, err, output)

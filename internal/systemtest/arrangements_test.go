@@ -14,10 +14,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 var (
-	arrangementCount = flag.Int("verify.arrangements", 400, "how many arrangements TestRepairOfAnything draws")
+	arrangementCount = flag.Int("verify.arrangements", testsize.Of(80, 400), "how many arrangements TestRepairOfAnything draws")
 	arrangementSeed  = flag.Uint64("verify.seed", 1, "the seed of TestRepairOfAnything")
 )
 

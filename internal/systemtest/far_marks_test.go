@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // farRequests is how many requests an operation may take, whatever the marks say. In a shared
@@ -255,7 +256,7 @@ func TestNoMarkMakesAnOperationRunOnForEver(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			f := openFar(t, opts)
 			for i, far := range farValues {
-				if opts.SharedWithJVM && i%2 == 0 {
+				if (opts.SharedWithJVM || !testsize.Long) && (i%2 == 0) == opts.SharedWithJVM {
 					continue
 				}
 				for _, mark := range []string{"SH", "SL", "SL-1", fmt.Sprintf("SL-%d", far)} {

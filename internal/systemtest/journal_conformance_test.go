@@ -11,6 +11,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/journaltest"
 )
 
@@ -33,12 +34,13 @@ var kinds = map[string]dynajournal.TableOptions{
 	"shared": {SharedWithJVM: true},
 }
 
-// standsForAll skips the variants of a suite that others stand for under the race detector, which takes ten times as long:
-// both kinds and both transports are left, so that the package is done within minutes. Without it every variant runs.
+// standsForAll skips all variants of a suite but those that run at any size: both kinds and both
+// transports are among them. Every variant runs with the build tag long and without the race
+// detector, which takes ten times as long.
 func standsForAll(t *testing.T, variant string) {
 	t.Helper()
-	if underRace && !slices.Contains([]string{"native in process", "shared over HTTP", "small items"}, variant) {
-		t.Skip("under the race detector other variants stand for this one")
+	if (underRace || !testsize.Long) && !slices.Contains([]string{"native in process", "shared over HTTP", "small items"}, variant) {
+		t.Skip("skipped: this variant runs with the build tag long, without the race detector")
 	}
 }
 

@@ -1,10 +1,20 @@
 package systemtest
 
 import (
+	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // TestMain checks that no goroutine outlives what it belongs to.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if !testsize.Long {
+		if err := flag.Set("rapid.checks", "30"); err != nil { // the command line may set it again
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}

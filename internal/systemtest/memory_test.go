@@ -17,11 +17,11 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // What a process with little memory does, and how much it may take.
 const (
-	crowd = 10_000
 	// Each of crowdJournals is read by more than one of the crowd, a large one by fewer; together they read many times the limit.
 	crowdJournals, readersOfLarge = 100, 20
 	// fewConnections bound the answers that are there at the same time, of which the largest take some megabytes.
@@ -34,6 +34,9 @@ const (
 	// endpointOfCrowd names the environment variable that makes TestCrowd be the process with little memory, with what it is to do.
 	endpointOfCrowd = "DYNAJOURNAL_TEST_CROWD"
 )
+
+// crowd is how many entities there are.
+var crowd = testsize.Of(2_000, 10_000)
 
 // crowdJournal says how many events a journal has, and their size: most have 40 KB, every fifth more than a megabyte, of which
 // half in a few large events (two pages of one partition), and half in many of usual size (a page of each of six partitions).
@@ -49,7 +52,7 @@ func crowdJournal(journal int) (events, eventBytes int) {
 
 // journalOf is the journal that one of the crowd reads.
 func journalOf(entity int) int {
-	const every = crowd / crowdJournals / readersOfLarge
+	every := crowd / crowdJournals / readersOfLarge
 	journal := entity % crowdJournals
 	if journal%5 == 0 && entity/crowdJournals%every != 0 {
 		journal++

@@ -26,8 +26,8 @@ func conforms(t *testing.T, configure func(testing.TB) dynajournal.Config) {
 			t.Parallel()
 			journaltest.Run(t, journalSuite(options, configure))
 		})
+		// One after the other: the largest snapshot takes several hundred megabytes of memory.
 		t.Run("snapshots of "+kind, func(t *testing.T) {
-			t.Parallel()
 			journaltest.RunSnapshots(t, journaltest.SnapshotSuite{
 				Open: func(tb testing.TB) journaltest.SnapshotStore {
 					tb.Helper()

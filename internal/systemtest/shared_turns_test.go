@@ -21,10 +21,11 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/jvm"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 var (
-	turnRounds = flag.Int("shared.turns", 300, "how many random entities Go and a JVM take turns with")
+	turnRounds = flag.Int("shared.turns", testsize.Of(40, 300), "how many random entities Go and a JVM take turns with")
 	turnSeed   = flag.Uint64("shared.seed", 0, "the seed of the random entities; 0 draws one")
 )
 
@@ -300,7 +301,7 @@ func (m *truth) goesOn() {
 // Whatever Go deletes, a JVM goes on after the highest number, before and after its own deletions.
 func TestJVMGoesOnAfterTheHighestNumberWhateverIsDeleted(t *testing.T) {
 	t.Parallel()
-	for _, shards := range []int{1, 2, 10} {
+	for _, shards := range testsize.Of([]int{10}, []int{1, 2, 10}) {
 		s := newTurns(t, shards)
 		for _, written := range []int{1, 5, 20, 98, 99, 100, 101, 150, 199, 200, 201, 250} {
 			tos := []int{1, written / 2, 98, 99, 100, written - 1, written}
@@ -366,7 +367,7 @@ func TestJVMGoesOnWhereverGoDies(t *testing.T) {
 			t.Run(name+", lands "+when, func(t *testing.T) {
 				t.Parallel()
 				s := newTurns(t, 10)
-				for requests := 0; ; requests++ {
+				for requests := 0; ; requests += testsize.Of(3, 1) {
 					m := s.truth(fmt.Sprintf("a-%d", requests))
 					if c.events > 0 {
 						m.append(m.recover("at first"), c.events, false)

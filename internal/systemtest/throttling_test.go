@@ -15,6 +15,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // throttledLoad is what came of entities that wrote as fast as they could, in time that passes only while all of them wait.
@@ -124,7 +125,8 @@ func skipLoad(t *testing.T) {
 // Every partition key allows 1,000 units a second. Entities that write more share none, so each gets as much as one alone.
 func TestThroughputGrowsWithTheEntities(t *testing.T) {
 	skipLoad(t)
-	const eventBytes, length, unitsASecond = 20 << 10, 3 * time.Second, 1000
+	const eventBytes, unitsASecond = 20 << 10, 1000
+	length := testsize.Of(2*time.Second, 3*time.Second)
 	for name, way := range bothWays {
 		t.Run(name, func(t *testing.T) {
 			config := dynajournal.Config{GroupCommit: way}
@@ -132,7 +134,7 @@ func TestThroughputGrowsWithTheEntities(t *testing.T) {
 			if want := int64(unitsASecond*length.Seconds()) / (eventBytes>>10 + 1); alone < want {
 				t.Fatalf("one entity wrote %d events, want at least %d", alone, want)
 			}
-			for _, entities := range []int{4, 16} {
+			for _, entities := range testsize.Of([]int{4}, []int{4, 16}) {
 				if got := loadThrottled(t, config, dynajournal.TableOptions{}, entities, eventBytes, length).total(); got < alone*int64(entities)*9/10 {
 					t.Errorf("%d entities wrote %d events, one alone %d", entities, got, alone)
 				}
@@ -145,7 +147,8 @@ func TestThroughputGrowsWithTheEntities(t *testing.T) {
 // with growing pauses need; no entity starves.
 func TestThrottledWritersUseTheLimitFairly(t *testing.T) {
 	skipLoad(t)
-	const entities, units, length = 64, 500, 6 * time.Second
+	const entities, units = 64, 500
+	length := testsize.Of(4*time.Second, 6*time.Second)
 	for name, way := range bothWays {
 		t.Run(name, func(t *testing.T) {
 			opts := dynajournal.TableOptions{ReadUnits: 10 * units, WriteUnits: units}

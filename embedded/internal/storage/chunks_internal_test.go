@@ -11,6 +11,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/record"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // The logs of these tests have the number presentLog. Recycled ones had the number earlierLog
@@ -211,9 +213,9 @@ func TestTheEndOfABlockIsValid(t *testing.T) {
 // the cut there is nothing, or zeros, or in a recycled log its earlier content.
 func TestATornEndIsNotDamage(t *testing.T) {
 	earlier := writeEarlierLog(t, true, 4*chunkBlock)
-	for name, step := range map[string]int{"of a block": 1, "of several blocks": 9973} {
+	for name, step := range map[string]int{"of a block": testsize.Of(7, 1), "of several blocks": 9973} {
 		last := 150
-		if step > 1 {
+		if name == "of several blocks" {
 			last = 2*chunkBlock + 500
 		}
 		for kind, file := range kinds(t, 30, 0, 200, last) {
