@@ -314,13 +314,13 @@ func TestCloseAmongManyConsumers(t *testing.T) {
 }
 
 // goroutinesOf counts the goroutines that run code of packages whose path begins so, but for those
-// that run the caller's code.
+// that run the caller's code, which is this package.
 func goroutinesOf(packages string) int {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	n := 0
 	for stack := range strings.SplitSeq(string(stacks), "\n\n") {
-		if strings.Contains(stack, packages) && !strings.Contains(stack, "dynajournal_test.") {
+		if strings.Contains(stack, packages) && !strings.Contains(stack, "internal/systemtest.") {
 			n++
 		}
 	}

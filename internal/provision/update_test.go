@@ -1,0 +1,155 @@
+package provision_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/provision"
+)
+
+// An update adds the expiry and the index that a table lacks, of the journal's kind, and nothing
+// twice.
+func TestUpdateAddsWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		header bool
+		index  string
+	}{
+		"a JVM's table":                     {false, layout.SharedIDsIndex},
+		"a native journal without an index": {true, layout.NativeIDsIndex},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTables(t)
+			s.table(&dynamodb.CreateTableInput{})
+			if c.header {
+				s.putHeader(nil)
+			}
+			changes, err := s.journal.Update(t.Context(), s.client)
+			if err != nil || len(changes) != 2 || !strings.Contains(changes[0].Added, layout.AttrExpires) || changes[1].Added != "index "+c.index {
+				t.Fatalf("Update: %+v, %v", changes, err)
+			}
+			for _, change := range changes {
+				if change.Table != events || change.Costs == "" {
+					t.Errorf("a change without its table or its costs: %+v", change)
+				}
+			}
+			described, err := s.journal.Describe(t.Context(), s.client, events)
+			if err != nil || described.TTL != layout.AttrExpires || len(described.Indexes) != 1 || described.Indexes[0].Name != c.index {
+				t.Errorf("after the update the table is %+v, %v", described, err)
+			}
+			if again, err := s.journal.Update(t.Context(), s.client); err != nil || len(again) != 0 {
+				t.Errorf("a second update: %+v, %v", again, err)
+			}
+		})
+	}
+}
+
+func TestUpdateKeepsAnotherExpiry(t *testing.T) {
+	t.Parallel()
+	s := newTables(t)
+	s.table(&dynamodb.CreateTableInput{})
+	if err := s.client.EnableTTL(t.Context(), events, "ends"); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := s.journal.Update(t.Context(), s.client)
+	if err != nil || len(changes) != 1 || !strings.HasPrefix(changes[0].Added, "index ") {
+		t.Errorf("Update: %+v, %v; want the index alone", changes, err)
+	}
+}
+
+// An update that fails says what it has added before.
+func TestUpdateThatFailsReturnsWhatItHasAdded(t *testing.T) {
+	t.Parallel()
+	s := newTables(t)
+	s.table(&dynamodb.CreateTableInput{})
+	s.before = func(operation string) bool { return operation != "UpdateTable" }
+	changes, err := s.journal.Update(t.Context(), s.client)
+	if !errors.Is(err, dynamo.ErrDenied) || len(changes) != 1 {
+		t.Errorf("Update: %+v, %v; want the expiry and ErrDenied", changes, err)
+	}
+}
+
+func TestProvisionedTablesHaveProvisionedIndexes(t *testing.T) {
+	t.Parallel()
+	s := newTables(t)
+	s.create(provision.Options{SharedWithJVM: true, ReadUnits: 40, WriteUnits: 30})
+	for _, name := range []string{events, snapshots} {
+		d, err := s.journal.Describe(t.Context(), s.client, name)
+		if err != nil || d.ReadUnits != 40 || d.WriteUnits != 30 {
+			t.Errorf("%s: %+v, %v", name, d, err)
+		}
+		for _, index := range d.Indexes {
+			if !index.Local && (index.ReadUnits != 40 || index.WriteUnits != 30) {
+				t.Errorf("%s: index %+v", name, index)
+			}
+		}
+	}
+	if _, err := s.direct.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{TableName: aws.String(events), GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{
+		{Delete: &types.DeleteGlobalSecondaryIndexAction{IndexName: aws.String(layout.SharedIDsIndex)}},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	for d, err := s.journal.Describe(t.Context(), s.client, events); len(d.Indexes) > 0; d, err = s.journal.Describe(t.Context(), s.client, events) {
+		if err != nil || t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.journal.Update(t.Context(), s.client); err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.journal.Describe(t.Context(), s.client, events)
+	if err != nil || len(d.Indexes) != 1 || d.Indexes[0].ReadUnits != 40 || d.Indexes[0].WriteUnits != 30 {
+		t.Errorf("the index that an update adds is %+v, %v", d.Indexes, err)
+	}
+}
+
+func TestDescriptionHasWhatTheHeaderSays(t *testing.T) {
+	t.Parallel()
+	s := newTables(t)
+	s.journal.SequenceShards, s.journal.FenceWindow = 4, 3*time.Hour
+	s.create(shared)
+	d, err := s.journal.Describe(t.Context(), s.client, events)
+	if err != nil || d.Version != 1 || d.Kind != "shared" || d.Shards != 4 || d.FenceWindow != 3*time.Hour ||
+		d.Status != "ACTIVE" || d.TTL != "expires" || d.TTLStatus != "ENABLED" {
+		t.Errorf("the journal table: %+v, %v", d, err)
+	}
+	if len(d.Keys) != 2 || d.Keys[0] != (provision.KeyAttribute{Name: "par", Type: "S"}) || d.Keys[1] != (provision.KeyAttribute{Name: "num", Type: "N"}) {
+		t.Errorf("its key: %+v", d.Keys)
+	}
+	d, err = s.journal.Describe(t.Context(), s.client, snapshots)
+	if err != nil || d.Kind != "" || d.Version != 0 || d.TTL != "" || len(d.Indexes) != 1 || !d.Indexes[0].Local || d.Indexes[0].Name != layout.SnapshotTSIndex {
+		t.Errorf("the snapshot table: %+v, %v", d, err)
+	}
+	s.putHeader(func(item map[string]types.AttributeValue) { item["version"] = &types.AttributeValueMemberN{Value: "9"} })
+	if d, err = s.journal.Describe(t.Context(), s.client, events); err != nil || d.Version != 9 || d.Kind != "" || d.Shards != 0 {
+		t.Errorf("with a header of an unknown version: %+v, %v", d, err)
+	}
+	if _, err := s.journal.Describe(t.Context(), s.client, "none"); !errors.Is(err, dynamo.ErrTableNotFound) {
+		t.Errorf("a table that does not exist: %v", err)
+	}
+}
+
+// A table with another key can't hold a header.
+func TestDescriptionOfATableWithAnotherKey(t *testing.T) {
+	t.Parallel()
+	s := newTables(t)
+	if _, err := s.direct.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: aws.String(events), KeySchema: key("key", ""), BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{attribute("key", "B")},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.journal.Describe(t.Context(), s.client, events)
+	if err != nil || d.Kind != "" || len(d.Keys) != 1 || d.Keys[0] != (provision.KeyAttribute{Name: "key", Type: "B"}) {
+		t.Errorf("Describe: %+v, %v", d, err)
+	}
+}
