@@ -260,7 +260,7 @@ func TestNoMarkMakesAnOperationRunOnForEver(t *testing.T) {
 					continue
 				}
 				for _, mark := range []string{"SH", "SL", "SL-1", fmt.Sprintf("SL-%d", far)} {
-					for _, events := range [][]int{{250}, {5}, {0}}[i%3] {
+					for _, events := range [][]int{{testsize.Of(120, 250)}, {5}, {0}}[i%3] {
 						for _, op := range farOperations {
 							if op.name == "a live query" && (mark != "SH" || events == 0) {
 								continue // there is nothing that it would end with

@@ -34,12 +34,16 @@ var kinds = map[string]dynajournal.TableOptions{
 	"shared": {SharedWithJVM: true},
 }
 
-// standsForAll skips all variants of a suite but those that run at any size: both kinds and both
-// transports are among them. Every variant runs with the build tag long and without the race
-// detector, which takes ten times as long.
+// standsForAll skips the variants of a suite that others stand for: by default, and under the race
+// detector, which takes ten times as long. Both kinds are left, and under the race detector both
+// transports. Every variant runs with the build tag long and without the race detector.
 func standsForAll(t *testing.T, variant string) {
 	t.Helper()
-	if (underRace || !testsize.Long) && !slices.Contains([]string{"native in process", "shared over HTTP", "small items"}, variant) {
+	standing := []string{"native in process", "shared in process", "small items"}
+	if underRace {
+		standing[1] = "shared over HTTP"
+	}
+	if (underRace || !testsize.Long) && !slices.Contains(standing, variant) {
 		t.Skip("skipped: this variant runs with the build tag long, without the race detector")
 	}
 }

@@ -22,6 +22,7 @@ import (
 
 // What a process with little memory does, and how much it may take.
 const (
+	crowd = 10_000
 	// Each of crowdJournals is read by more than one of the crowd, a large one by fewer; together they read many times the limit.
 	crowdJournals, readersOfLarge = 100, 20
 	// fewConnections bound the answers that are there at the same time, of which the largest take some megabytes.
@@ -34,9 +35,6 @@ const (
 	// endpointOfCrowd names the environment variable that makes TestCrowd be the process with little memory, with what it is to do.
 	endpointOfCrowd = "DYNAJOURNAL_TEST_CROWD"
 )
-
-// crowd is how many entities there are.
-var crowd = testsize.Of(2_000, 10_000)
 
 // crowdJournal says how many events a journal has, and their size: most have 40 KB, every fifth more than a megabyte, of which
 // half in a few large events (two pages of one partition), and half in many of usual size (a page of each of six partitions).
@@ -52,7 +50,7 @@ func crowdJournal(journal int) (events, eventBytes int) {
 
 // journalOf is the journal that one of the crowd reads.
 func journalOf(entity int) int {
-	every := crowd / crowdJournals / readersOfLarge
+	const every = crowd / crowdJournals / readersOfLarge
 	journal := entity % crowdJournals
 	if journal%5 == 0 && entity/crowdJournals%every != 0 {
 		journal++
@@ -127,8 +125,8 @@ func TestCrowd(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	if testing.Short() || underRace {
-		t.Skip("skipped: it takes some time, and with the race detector more memory")
+	if testing.Short() || underRace || !testsize.Long {
+		t.Skip("skipped: it takes some time, and with the race detector more memory; it runs with the build tag long")
 	}
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skipf("skipped: the system does not tell the peak of resident memory: %v", err)

@@ -25,7 +25,7 @@ import (
 )
 
 var (
-	turnRounds = flag.Int("shared.turns", testsize.Of(40, 300), "how many random entities Go and a JVM take turns with")
+	turnRounds = flag.Int("shared.turns", testsize.Of(30, 300), "how many random entities Go and a JVM take turns with")
 	turnSeed   = flag.Uint64("shared.seed", 0, "the seed of the random entities; 0 draws one")
 )
 

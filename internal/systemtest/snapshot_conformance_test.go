@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/journaltest"
 )
 
@@ -41,7 +42,7 @@ func TestSnapshotsConform(t *testing.T) {
 	}
 	for transport := range transports {
 		for kind, options := range kinds {
-			variants[kind+" "+transport] = variant{transport, options, dynajournal.Config{MaxSnapshotBytes: 6 * mib}}
+			variants[kind+" "+transport] = variant{transport, options, dynajournal.Config{MaxSnapshotBytes: testsize.Of(2, 6) * mib}}
 		}
 	}
 	for name, v := range variants {

@@ -147,14 +147,15 @@ func TestThroughputGrowsWithTheEntities(t *testing.T) {
 // with growing pauses need; no entity starves.
 func TestThrottledWritersUseTheLimitFairly(t *testing.T) {
 	skipLoad(t)
-	const entities, units = 64, 500
+	const units = 500
+	entities := testsize.Of(16, 64)
 	length := testsize.Of(4*time.Second, 6*time.Second)
 	for name, way := range bothWays {
 		t.Run(name, func(t *testing.T) {
 			opts := dynajournal.TableOptions{ReadUnits: 10 * units, WriteUnits: units}
 			load := loadThrottled(t, dynajournal.Config{GroupCommit: way}, opts, entities, 512, length)
 			limit := int64(units * (length.Seconds() + 1)) // a new table has saved up a second's units
-			limit -= entities                              // of which the first events have taken one more each, for the index
+			limit -= int64(entities)                       // of which the first events have taken one more each, for the index
 			if got := load.total(); got < limit*9/10 || got > limit*11/10 {
 				t.Errorf("%d events were written, the limit is %d", got, limit)
 			}
@@ -165,7 +166,7 @@ func TestThrottledWritersUseTheLimitFairly(t *testing.T) {
 				t.Errorf("%d requests for %d events, want at most %d", load.requests, load.total(), most)
 			}
 			const apart = 8
-			mean := int64(units * (length.Seconds() - 1) / entities)
+			mean := int64(units * (length.Seconds() - 1) / float64(entities))
 			if least, most := slices.Min(load.settled), slices.Max(load.settled); least < mean/apart || most > mean*apart {
 				t.Errorf("after the first second an entity wrote %d events, another %d; the mean is %d", least, most, mean)
 			}

@@ -1,0 +1,64 @@
+package private_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/private"
+)
+
+// A journal takes its time from the clock that is set.
+func TestJournalTakesItsTimeFromTheClockThatIsSet(t *testing.T) {
+	t.Parallel()
+	engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	asked := 0
+	config := dynajournal.Config{AWS: engine.AWSConfig()}
+	private.SetClock(&config, clock.New(func() time.Time { asked++; return time.Now() }, func() time.Duration { return 0 }))
+	if err := dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	j, err := dynajournal.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	w, err := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Append(t.Context(), "event"); err != nil {
+		t.Fatal(err)
+	}
+	if asked == 0 {
+		t.Error("the journal never asks the clock")
+	}
+}
+
+func TestClockOfSomethingElseCannotBeSet(t *testing.T) {
+	t.Parallel()
+	for _, config := range []any{nil, dynajournal.Config{}, new(int)} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("the clock of %T was set", config)
+				}
+			}()
+			private.SetClock(config, clock.New(time.Now, func() time.Duration { return 0 }))
+		}()
+	}
+}
