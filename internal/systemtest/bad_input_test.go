@@ -1,7 +1,6 @@
 package systemtest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,66 +17,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 )
-
-// counter counts requests.
-type counter struct{ requests atomic.Int64 }
-
-// OnRequest counts a try.
-func (c *counter) OnRequest(context.Context, dynajournal.Request) { c.requests.Add(1) }
-
-// counted opens a journal of a kind on an engine of its own, and counts its requests.
-func counted(t *testing.T, options dynajournal.TableOptions, change func(*dynajournal.Config)) (*dynajournal.Journal, *counter) {
-	t.Helper()
-	requests := &counter{}
-	config := dynajournal.Config{AWS: openEngine(t).AWSConfig(), Hooks: []dynajournal.Hook{{OnRequest: requests.OnRequest}}}
-	if change != nil {
-		change(&config)
-	}
-	createTables(t, config, options)
-	return openJournal(t, config), requests
-}
-
-// recovered recovers an id without replaying.
-func recovered(tb testing.TB, j *dynajournal.Journal, pid string) *dynajournal.Writer {
-	tb.Helper()
-	w, err := j.Recover(tb.Context(), pid, dynajournal.RecoverOptions{}, nil)
-	if err != nil {
-		tb.Fatalf("Recover(%.40q): %v", pid, err)
-	}
-	return w
-}
-
-// written recovers an id and writes single events.
-func written(tb testing.TB, j *dynajournal.Journal, pid string, n int) *dynajournal.Writer {
-	tb.Helper()
-	w := recovered(tb, j, pid)
-	for range n {
-		if _, err := w.Append(tb.Context(), "event"); err != nil {
-			tb.Fatalf("Append to %.40q: %v", pid, err)
-		}
-	}
-	return w
-}
-
-// wantError checks the error of a call.
-func wantError(tb testing.TB, what string, err, want error) {
-	tb.Helper()
-	if !errors.Is(err, want) {
-		tb.Errorf("%s: error %v, want %q", what, err, want)
-	}
-}
-
-// readError reads a window to its end, and returns the error.
-func readError(ctx context.Context, j *dynajournal.Journal, pid string, w dynajournal.Range) error {
-	for _, err := range j.Events(ctx, pid, w) {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func noHandler(dynajournal.Event) error { return nil }
 
 func TestConfigurationIsChecked(t *testing.T) {
 	t.Parallel()
@@ -233,7 +172,8 @@ func TestPersistenceIDsAreChecked(t *testing.T) {
 		const readable = 2048 - len("journal-P--0")
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			j, requests := counted(t, kinds[kind], nil)
+			s := setup(t, kinds[kind])
+			j, requests := s.journal, s.requests
 			if err := readError(t.Context(), j, strings.Repeat("l", longest), dynajournal.Range{}); err != nil {
 				t.Errorf("an id of %d bytes: %v", longest, err)
 			}
@@ -271,7 +211,8 @@ func TestPersistenceIDsFitTheIndex(t *testing.T) {
 
 func TestWindowsAreChecked(t *testing.T) {
 	t.Parallel()
-	j, requests := counted(t, kinds["native"], nil)
+	s := setup(t, kinds["native"])
+	j, requests := s.journal, s.requests
 	w := written(t, j, "a", 2)
 	before := requests.requests.Load()
 	for _, window := range []dynajournal.Range{{From: -1}, {To: -1}, {Limit: aws.Int64(-1)}, {From: math.MinInt64}, {From: 2, To: -5}} {
@@ -290,7 +231,8 @@ func TestWindowsAreChecked(t *testing.T) {
 
 func TestEventsAreChecked(t *testing.T) {
 	t.Parallel()
-	j, requests := counted(t, kinds["native"], func(c *dynajournal.Config) { c.MaxBatchEvents, c.MaxBatchBytes = 3, 10_000 })
+	s := setup(t, kinds["native"], func(c *dynajournal.Config) { c.MaxBatchEvents, c.MaxBatchBytes = 3, 10_000 })
+	j, requests := s.journal, s.requests
 	w := written(t, j, "a", 1)
 	before := requests.requests.Load()
 	large := strings.Repeat("x", 4000)
@@ -425,7 +367,8 @@ func TestStoredMarksAreChecked(t *testing.T) {
 
 func TestClosedJournal(t *testing.T) {
 	t.Parallel()
-	j, requests := counted(t, kinds["native"], nil)
+	s := setup(t, kinds["native"])
+	j, requests := s.journal, s.requests
 	w := written(t, j, "a", 2)
 	if err := j.Close(); err != nil {
 		t.Fatalf("Close: %v", err)
@@ -522,30 +465,3 @@ func TestClosedWhileWriting(t *testing.T) {
 		t.Errorf("Close: %v", err)
 	}
 }
-
-// sender sends a request on.
-type sender func(*http.Request) (*http.Response, error)
-
-// interceptor is an HTTP client that can do something else with a request.
-type interceptor struct {
-	inner   aws.HTTPClient
-	respond func(*http.Request, sender) (*http.Response, error)
-}
-
-// RoundTrip gives the request to the interceptor.
-func (i interceptor) RoundTrip(r *http.Request) (*http.Response, error) {
-	return i.respond(r, i.inner.Do)
-}
-
-func through(inner aws.HTTPClient, respond func(*http.Request, sender) (*http.Response, error)) aws.HTTPClient {
-	return &http.Client{Transport: interceptor{inner, respond}}
-}
-
-// operation is the name of a request's operation.
-func operation(r *http.Request) string {
-	_, name, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	return name
-}
-
-// quick makes failures final soon.
-func quick(c *dynajournal.Config) { c.Retries, c.BackoffCap = 2, time.Millisecond }

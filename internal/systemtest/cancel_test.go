@@ -281,7 +281,8 @@ func (c *cancelled) wantAfter(want string, highest int64) {
 // TestCancelledBefore gives each operation a context that has ended: nothing is sent, and a writer lives on.
 func TestCancelledBefore(t *testing.T) {
 	t.Parallel()
-	j, requests := counted(t, kinds["native"], nil)
+	s := setup(t, kinds["native"])
+	j, requests := s.journal, s.requests
 	w := written(t, j, "a", 3)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

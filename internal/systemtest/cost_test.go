@@ -1,74 +1,10 @@
 package systemtest
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/embedded"
 )
-
-// openFresh opens a journal of its own on an engine in memory; change changes its configuration.
-func openFresh(t *testing.T, opts dynajournal.TableOptions, change ...func(*dynajournal.Config)) *dynajournal.Journal {
-	t.Helper()
-	engine, err := embedded.OpenMemory()
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := dynajournal.Config{AWS: engine.AWSConfig()}
-	for _, f := range change {
-		f(&config)
-	}
-	if err := dynajournal.CreateTables(t.Context(), config, opts); err != nil {
-		t.Fatal(err)
-	}
-	j, err := dynajournal.Open(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := j.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := engine.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return j
-}
-
-func recoverWriter(t *testing.T, j *dynajournal.Journal, pid string, after int64) *dynajournal.Writer {
-	t.Helper()
-	w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{After: after}, func(dynajournal.Event) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
-}
-
-func appendStrings(t *testing.T, w *dynajournal.Writer, n int, atomic bool) dynajournal.Cost {
-	t.Helper()
-	events := make([]any, n)
-	for i := range events {
-		events[i] = fmt.Sprintf("event-%d", i)
-	}
-	if atomic {
-		result, err := w.Append(t.Context(), events...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return result.Cost
-	}
-	var sum dynajournal.Cost
-	for _, e := range events {
-		result, err := w.Append(t.Context(), e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum = sum.Add(result.Cost)
-	}
-	return sum
-}
 
 var bothKinds = []struct {
 	name string

@@ -34,10 +34,8 @@ type farJournal struct {
 
 func openFar(t *testing.T, opts dynajournal.TableOptions) *farJournal {
 	t.Helper()
-	engine, count := openEngine(t), &counter{}
-	config := dynajournal.Config{AWS: engine.AWSConfig(), Hooks: []dynajournal.Hook{{OnRequest: count.OnRequest}}}
-	createTables(t, config, opts)
-	f := &farJournal{openJournal(t, config), t, count, dynamodb.NewFromConfig(engine.AWSConfig()), 1, &atomic.Int64{}}
+	s := setup(t, opts)
+	f := &farJournal{s.journal, t, s.requests, s.table, 1, &atomic.Int64{}}
 	if opts.SharedWithJVM {
 		f.shards = 10
 	}

@@ -219,24 +219,6 @@ func loadScenario(t *testing.T, file string) *scenario {
 	return s
 }
 
-// putAll puts items into the journal table as they are.
-func putAll(tb testing.TB, client *dynamodb.Client, items []map[string]types.AttributeValue) {
-	tb.Helper()
-	const most = 25
-	for chunk := range slices.Chunk(items, most) {
-		writes := make([]types.WriteRequest, len(chunk))
-		for i, it := range chunk {
-			writes[i].PutRequest = &types.PutRequest{Item: it}
-		}
-		out, err := client.BatchWriteItem(tb.Context(), &dynamodb.BatchWriteItemInput{
-			RequestItems: map[string][]types.WriteRequest{dynajournal.DefaultJournalTable: writes},
-		})
-		if err != nil || len(out.UnprocessedItems) > 0 {
-			tb.Fatalf("planting items: %v, left over: %v", err, out)
-		}
-	}
-}
-
 func (s *scenario) pids() []string {
 	var pids []string
 	for i := range s.steps {
@@ -499,59 +481,4 @@ func checkRecovery(tb testing.TB, j *dynajournal.Journal, pid string, m *model, 
 		tb.Errorf("Recover(%.40q) left the high marks at %v, want %d", pid, listing.HighMarks, mark)
 	}
 	return w
-}
-
-func readEvents(tb testing.TB, j *dynajournal.Journal, pid string, w dynajournal.Range) []dynajournal.Event {
-	tb.Helper()
-	var events []dynajournal.Event
-	for e, err := range j.Events(tb.Context(), pid, w) {
-		if err != nil {
-			tb.Fatalf("Events(%.40q, %s): %v", pid, windowText(w), err)
-		}
-		events = append(events, e)
-	}
-	return events
-}
-
-func readBounds(tb testing.TB, j *dynajournal.Journal, pid string) dynajournal.Bounds {
-	tb.Helper()
-	b, err := j.Bounds(tb.Context(), pid)
-	if err != nil {
-		tb.Fatalf("Bounds(%.40q): %v", pid, err)
-	}
-	return b
-}
-
-func numbersOf(events []dynajournal.Event) []int64 {
-	numbers := make([]int64, len(events))
-	for i, e := range events {
-		numbers[i] = e.SequenceNumber
-	}
-	return numbers
-}
-
-// numbersText shows numbers as ranges.
-func numbersText(numbers []int64) string {
-	var parts []string
-	for i := 0; i < len(numbers); {
-		last := i
-		for last+1 < len(numbers) && numbers[last+1] == numbers[last]+1 {
-			last++
-		}
-		if part := strconv.FormatInt(numbers[i], 10); last == i {
-			parts = append(parts, part)
-		} else {
-			parts = append(parts, fmt.Sprintf("%s-%d", part, numbers[last]))
-		}
-		i = last + 1
-	}
-	return strings.Join(parts, ",")
-}
-
-func windowText(w dynajournal.Range) string {
-	text := fmt.Sprintf("%d..%d", w.From, w.To)
-	if w.Limit != nil {
-		text += fmt.Sprintf(" max %d", *w.Limit)
-	}
-	return text
 }

@@ -1,38 +1,15 @@
 package systemtest
 
 import (
-	"net/http/httptest"
 	"slices"
-	"strconv"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/journaltest"
 )
-
-// transports are the ways to an engine.
-var transports = map[string]func(testing.TB, *embedded.Engine) aws.Config{
-	"in process": func(_ testing.TB, engine *embedded.Engine) aws.Config { return engine.AWSConfig() },
-	"over HTTP": func(tb testing.TB, engine *embedded.Engine) aws.Config {
-		tb.Helper()
-		server := httptest.NewServer(engine)
-		tb.Cleanup(server.Close)
-		config := engine.AWSConfig()
-		config.HTTPClient, config.BaseEndpoint = nil, &server.URL
-		return config
-	},
-}
-
-// kinds are the kinds of journals.
-var kinds = map[string]dynajournal.TableOptions{
-	"native": {},
-	"shared": {SharedWithJVM: true},
-}
 
 // standsForAll skips the variants of a suite that others stand for: by default, and under the race
 // detector, which takes ten times as long. Both kinds are left, and under the race detector both
@@ -94,44 +71,6 @@ func TestEnvelopedJournalConforms(t *testing.T) {
 	}
 }
 
-// openEngine opens an empty engine.
-func openEngine(tb testing.TB, options ...embedded.Option) *embedded.Engine {
-	tb.Helper()
-	engine, err := embedded.OpenMemory(options...)
-	if err != nil {
-		tb.Fatalf("open an engine: %v", err)
-	}
-	tb.Cleanup(func() {
-		if err := engine.Close(); err != nil {
-			tb.Errorf("close the engine: %v", err)
-		}
-	})
-	return engine
-}
-
-// openJournal opens a journal whose tables exist.
-func openJournal(tb testing.TB, config dynajournal.Config) *dynajournal.Journal {
-	tb.Helper()
-	j, err := dynajournal.Open(tb.Context(), config)
-	if err != nil {
-		tb.Fatalf("open a journal: %v", err)
-	}
-	tb.Cleanup(func() {
-		if err := j.Close(); err != nil {
-			tb.Errorf("close the journal: %v", err)
-		}
-	})
-	return j
-}
-
-// createTables makes the tables of a journal.
-func createTables(tb testing.TB, config dynajournal.Config, options dynajournal.TableOptions) {
-	tb.Helper()
-	if err := dynajournal.CreateTables(tb.Context(), config, options); err != nil {
-		tb.Fatalf("create the tables: %v", err)
-	}
-}
-
 // store makes the tables of a journal, for the suite.
 func store(tb testing.TB, config dynajournal.Config, options dynajournal.TableOptions) journaltest.Store {
 	tb.Helper()
@@ -152,34 +91,4 @@ func store(tb testing.TB, config dynajournal.Config, options dynajournal.TableOp
 		},
 		Table: &journaltest.Table{Client: client, Name: name, JournalName: dynajournal.DefaultJournalName, Shards: shards},
 	}
-}
-
-// largestEvent is how many bytes of an event fit beside the other attributes of its item, by DynamoDB's rule: names and
-// values, a byte for each two digits of a number and one more.
-func largestEvent(pid string, seq int64, native bool) int {
-	const journalName, uuid = len("journal"), 36
-	number := func(n int64) int { return (len(strconv.FormatInt(n, 10))+1)/2 + 1 }
-	taken := len("par") + journalName + len("-P-") + len(pid) + len("-0") + len("num") + number(seq) +
-		len("persistence_id") + len(pid) + len("seq") + number(seq) + len("event") + len("writer_uuid") + uuid + len("ev_ser_id") + number(4)
-	if native && seq == 1 { // the entry in the index of persistence ids, of which the shard is one digit
-		taken += len("ids_shard") + number(1) + len("ids_key") + journalName + 1 + len(pid)
-	}
-	return dynajournal.DefaultMaxItemSize - taken
-}
-
-// largestEnveloped is how many bytes of an event fit into an envelope, as protobuf counts: a tag for each field, and lengths of
-// one byte for each seven bits. The suite's numbers and ids are small.
-func largestEnveloped(pid string, seq int64, native bool) int {
-	const journalName, uuid, lengthOfLong = len("journal"), 36, 3
-	number := func(n int64) int { return (len(strconv.FormatInt(n, 10))+1)/2 + 1 }
-	taken := len("par") + journalName + len("-P-") + len(pid) + len("-0") + len("num") + number(seq) + len("pay") +
-		1 + lengthOfLong + // the payload with its serializer
-		1 + 1 + 1 + lengthOfLong +
-		1 + 1 + // the sequence number
-		1 + 1 + len(pid) +
-		1 + 1 + uuid
-	if native && seq == 1 {
-		taken += len("ids_shard") + number(1) + len("ids_key") + journalName + 1 + len(pid)
-	}
-	return dynajournal.DefaultMaxItemSize - taken
 }

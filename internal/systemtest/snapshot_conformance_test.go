@@ -3,15 +3,10 @@ package systemtest
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/testsize"
@@ -70,51 +65,6 @@ func TestSnapshotsConform(t *testing.T) {
 			}
 			journaltest.RunSnapshots(t, suite)
 		})
-	}
-}
-
-// largestState is how many bytes of a state fit beside the other attributes of its item, by DynamoDB's rule: names and
-// values, a byte for each two digits of a number and one more.
-func largestState(pid string, s journaltest.Snapshot, maxItemSize int) int {
-	number := func(n int64) int { return (len(strconv.FormatInt(n, 10))+1)/2 + 1 }
-	taken := len("par") + len("journal-P-") + len(pid) + len("seq") + number(s.SequenceNumber) +
-		len("ts") + number(s.Timestamp.UnixMilli()) + len("pay_data") + len("ser_id") + number(4)
-	if maxItemSize == 0 {
-		maxItemSize = dynajournal.DefaultMaxItemSize
-	}
-	return maxItemSize - taken
-}
-
-// relay stands between a journal and its engine: on sends a request, or does something else.
-type relay struct {
-	inner aws.HTTPClient
-	on    func(operation string, r *http.Request, send func() (*http.Response, error)) (*http.Response, error)
-}
-
-// Do hands a request on.
-func (c *relay) Do(r *http.Request) (*http.Response, error) {
-	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	return c.on(operation, r, func() (*http.Response, error) { return c.inner.Do(r) })
-}
-
-// relayed is a configuration whose requests go through on.
-func relayed(config dynajournal.Config, on func(operation string, r *http.Request, send func() (*http.Response, error)) (*http.Response, error)) dynajournal.Config {
-	config.AWS.HTTPClient = &relay{config.AWS.HTTPClient, on}
-	return config
-}
-
-// failure is DynamoDB's answer to a request that it refuses.
-func failure(r *http.Request, code string) *http.Response {
-	body := fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":"as the test wants it"}`, code)
-	return answerOf(r, http.StatusBadRequest, body)
-}
-
-// answerOf is an answer with the checksum that DynamoDB sends.
-func answerOf(r *http.Request, status int, body string) *http.Response {
-	sum := strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(body))), 10)
-	return &http.Response{
-		StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amz-Crc32": {sum}},
-		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r,
 	}
 }
 
@@ -238,24 +188,5 @@ func TestSnapshotBeyondTheJournalTwiceAtOnce(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func recoverAfter(tb testing.TB, j *dynajournal.Journal, pid string, after int64) (w *dynajournal.Writer, replayed int) {
-	tb.Helper()
-	w, err := j.Recover(tb.Context(), pid, dynajournal.RecoverOptions{After: after}, func(dynajournal.Event) error {
-		replayed++
-		return nil
-	})
-	if err != nil {
-		tb.Fatalf("recover %q after %d: %v", pid, after, err)
-	}
-	return w, replayed
-}
-
-func wantNext(tb testing.TB, w *dynajournal.Writer, want int64) {
-	tb.Helper()
-	if got, err := w.NextSequenceNumber(tb.Context()); err != nil || got != want {
-		tb.Errorf("the writer goes on at %d, %v; want %d", got, err, want)
 	}
 }

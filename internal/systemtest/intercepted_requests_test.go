@@ -1,0 +1,75 @@
+package systemtest
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// sender sends a request on.
+type sender func(*http.Request) (*http.Response, error)
+
+// interceptor is an HTTP client that can do something else with a request.
+type interceptor struct {
+	inner   aws.HTTPClient
+	respond func(*http.Request, sender) (*http.Response, error)
+}
+
+// RoundTrip gives the request to the interceptor.
+func (i interceptor) RoundTrip(r *http.Request) (*http.Response, error) {
+	return i.respond(r, i.inner.Do)
+}
+
+func through(inner aws.HTTPClient, respond func(*http.Request, sender) (*http.Response, error)) aws.HTTPClient {
+	return &http.Client{Transport: interceptor{inner, respond}}
+}
+
+// operation is the name of a request's operation.
+func operation(r *http.Request) string {
+	_, name, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	return name
+}
+
+// quick makes failures final soon.
+func quick(c *dynajournal.Config) { c.Retries, c.BackoffCap = 2, time.Millisecond }
+
+// relay stands between a journal and its engine: on sends a request, or does something else.
+type relay struct {
+	inner aws.HTTPClient
+	on    func(operation string, r *http.Request, send func() (*http.Response, error)) (*http.Response, error)
+}
+
+// Do hands a request on.
+func (c *relay) Do(r *http.Request) (*http.Response, error) {
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	return c.on(operation, r, func() (*http.Response, error) { return c.inner.Do(r) })
+}
+
+// relayed is a configuration whose requests go through on.
+func relayed(config dynajournal.Config, on func(operation string, r *http.Request, send func() (*http.Response, error)) (*http.Response, error)) dynajournal.Config {
+	config.AWS.HTTPClient = &relay{config.AWS.HTTPClient, on}
+	return config
+}
+
+// failure is DynamoDB's answer to a request that it refuses.
+func failure(r *http.Request, code string) *http.Response {
+	body := fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":"as the test wants it"}`, code)
+	return answerOf(r, http.StatusBadRequest, body)
+}
+
+// answerOf is an answer with the checksum that DynamoDB sends.
+func answerOf(r *http.Request, status int, body string) *http.Response {
+	sum := strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(body))), 10)
+	return &http.Response{
+		StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amz-Crc32": {sum}},
+		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r,
+	}
+}
