@@ -40,7 +40,8 @@ func TestHeaderIsWrittenLast(t *testing.T) {
 			t.Parallel()
 			for cut := 1; ; cut++ {
 				s := newTables(t)
-				s.journal.SequenceShards = 4 // a table without a header lacks one only where its shards are known
+				// a table without a header lacks one only where its shards are known
+				s.journal.SequenceShards = 4
 				requests, last := 0, ""
 				s.before = func(operation string) bool {
 					requests++

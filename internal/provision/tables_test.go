@@ -74,7 +74,8 @@ func newTables(t *testing.T) *tables {
 func (s *tables) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	if !s.before(operation) {
-		r.Header.Set("X-Amz-Target", "DynamoDB_20120810.ListTables") // its body is read, and its answer replaced
+		// its body is read, and its answer replaced
+		r.Header.Set("X-Amz-Target", "DynamoDB_20120810.ListTables")
 		response, err := s.send(r)
 		if err != nil {
 			return nil, err

@@ -434,7 +434,8 @@ func recoverAndRead(
 ) []string {
 	t.Helper()
 	bounds, err := j.Bounds(t.Context(), a.pid)
-	if errors.Is(err, dynajournal.ErrCorruptItem) && unreadableLeft(left) { // below the low mark, the last of its partition
+	if errors.Is(err, dynajournal.ErrCorruptItem) && unreadableLeft(left) {
+		// below the low mark, the last of its partition
 		return []string{"the highest number can't be read: an item below the low mark can't be read"}
 	}
 	if err != nil {

@@ -197,7 +197,8 @@ func TestPersistenceIDsAreChecked(t *testing.T) {
 	}
 }
 
-// TestPersistenceIDsFitTheIndex has the table of a JVM whose index of ids has par as its range key: that halves the limit.
+// TestPersistenceIDsFitTheIndex has the table of a JVM whose index of ids has par as its range key:
+// that halves the limit.
 func TestPersistenceIDsFitTheIndex(t *testing.T) {
 	t.Parallel()
 	const longest = 1024 - len("journal-SH--") - 17
@@ -272,7 +273,8 @@ func TestEventsAreChecked(t *testing.T) {
 	}
 }
 
-// TestStoredItemsAreChecked has items that no writer makes: reading says which, and hands out nothing behind them.
+// TestStoredItemsAreChecked has items that no writer makes: reading says which, and hands out
+// nothing behind them.
 func TestStoredItemsAreChecked(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
@@ -407,7 +409,8 @@ func TestClosedWhileReading(t *testing.T) {
 	written(t, openJournal(t, config), "a", 450)
 	var closing atomic.Bool
 	config.AWS.HTTPClient = through(aside.HTTPClient, func(r *http.Request, send sender) (*http.Response, error) {
-		if closing.Load() && operation(r) == "Query" { // else the pages that are left could come before the end does
+		if closing.Load() && operation(r) == "Query" {
+			// else the pages that are left could come before the end does
 			<-r.Context().Done()
 		}
 		return send(r)

@@ -57,8 +57,8 @@ type cancelled struct {
 	pid         string
 }
 
-// operations that are cancelled, each with what must hold afterwards. They begin with an entity of 98 events, of which 3
-// are deleted.
+// operations that are cancelled, each with what must hold afterwards. They begin with an entity of
+// 98 events, of which 3 are deleted.
 var cancelledOperations = map[string]func(c *cancelled, ctx func() context.Context){
 	"Open": func(c *cancelled, ctx func() context.Context) {
 		config := dynajournal.Config{AWS: openEngine(c).AWSConfig()}
@@ -168,8 +168,8 @@ var cancelledOperations = map[string]func(c *cancelled, ctx func() context.Conte
 	},
 }
 
-// TestCancelledAtEveryRequest ends the context of each operation at each of its requests, before it is sent and after its
-// answer.
+// TestCancelledAtEveryRequest ends the context of each operation at each of its requests, before it
+// is sent and after its answer.
 func TestCancelledAtEveryRequest(t *testing.T) {
 	t.Parallel()
 	for name, operation := range cancelledOperations {
@@ -238,8 +238,8 @@ func (c *cancelled) settled() {
 	}
 }
 
-// wantWritten checks an append that was cancelled: it says so, or it is acknowledged; and what it wrote is there wholly or
-// not at all.
+// wantWritten checks an append that was cancelled: it says so, or it is acknowledged; and what it
+// wrote is there wholly or not at all.
 func (c *cancelled) wantWritten(w *dynajournal.Writer, err error, n int64) {
 	c.Helper()
 	c.wantCancelled(err)
@@ -278,7 +278,8 @@ func (c *cancelled) wantAfter(want string, highest int64) {
 	}
 }
 
-// TestCancelledBefore gives each operation a context that has ended: nothing is sent, and a writer lives on.
+// TestCancelledBefore gives each operation a context that has ended: nothing is sent, and a writer
+// lives on.
 func TestCancelledBefore(t *testing.T) {
 	t.Parallel()
 	s := setup(t, kinds["native"])
@@ -375,8 +376,8 @@ func (w *watched) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// TestCancelledWaitingForAConnection ends the context of an append that has its turn, but no connection yet: nothing was
-// sent, so nothing is written, and the writer lives on.
+// TestCancelledWaitingForAConnection ends the context of an append that has its turn, but no
+// connection yet: nothing was sent, so nothing is written, and the writer lives on.
 func TestCancelledWaitingForAConnection(t *testing.T) {
 	t.Parallel()
 	aside := openEngine(t).AWSConfig()

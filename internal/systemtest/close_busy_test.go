@@ -338,7 +338,8 @@ func TestCloseWaitsForWhatReadsAhead(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			if bytes.Contains(body, []byte("-P-long-2")) { // the first event needs the partitions 0 and 1
+			if bytes.Contains(body, []byte("-P-long-2")) {
+				// the first event needs the partitions 0 and 1
 				<-answer
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))

@@ -13,8 +13,9 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// While many writers, readers and deletions are under way the journal is closed. Every call ends, with what it was to do or
-// with an error that says why not; what was acknowledged is there, what was called undone is not; and no goroutine is left.
+// While many writers, readers and deletions are under way the journal is closed. Every call ends,
+// with what it was to do or with an error that says why not; what was acknowledged is there, what
+// was called undone is not; and no goroutine is left.
 func TestCloseUnderLoad(t *testing.T) {
 	for name, options := range kinds {
 		t.Run(name, func(t *testing.T) {

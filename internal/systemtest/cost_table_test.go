@@ -43,8 +43,8 @@ func (m meter) of(work func()) spent {
 	return spent{after.requests - before.requests, after.read - before.read, after.write - before.write}
 }
 
-// costOf does everything that the cost table of docs/benchmarks.md names, on a journal of its own, and returns what each
-// part of it cost. Events and snapshots have 512 bytes.
+// costOf does everything that the cost table of docs/benchmarks.md names, on a journal of its own,
+// and returns what each part of it cost. Events and snapshots have 512 bytes.
 func costOf(t *testing.T, shards int, opts dynajournal.TableOptions) map[string]spent {
 	t.Helper()
 	engine, err := embedded.OpenMemory()

@@ -22,7 +22,8 @@ func TestCostOfRecovery(t *testing.T) {
 		for _, tt := range []struct {
 			name    string
 			prepare func(t *testing.T, j *dynajournal.Journal) (after int64)
-			// requests and units are what is read besides the marks, whose request and units come on top.
+			// requests and units are what is read besides the marks, whose request and units come
+			// on top.
 			requests int
 			units    float64
 		}{

@@ -21,8 +21,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// answers are what an endpoint can do that is not DynamoDB, or not well. reads is the error of what only reads; written is
-// that of an append.
+// answers are what an endpoint can do that is not DynamoDB, or not well. reads is the error of what
+// only reads; written is that of an append.
 var answers = map[string]struct {
 	answer         func(http.ResponseWriter, *http.Request)
 	reads, written error
@@ -85,8 +85,8 @@ func answer(status int, contentType, body string) func(http.ResponseWriter, *htt
 	}
 }
 
-// TestEndpointFails has an endpoint that fails, first of all and in the middle: each operation says so, and nothing is half
-// done when it works again.
+// TestEndpointFails has an endpoint that fails, first of all and in the middle: each operation says
+// so, and nothing is half done when it works again.
 func TestEndpointFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range answers {
@@ -164,8 +164,8 @@ func overHTTP(engine *embedded.Engine, url string) dynajournal.Config {
 	return config
 }
 
-// TestEndpointAnswersNothing has an endpoint that answers each request with an empty object: Open must not take that for a
-// table.
+// TestEndpointAnswersNothing has an endpoint that answers each request with an empty object: Open
+// must not take that for a table.
 func TestEndpointAnswersNothing(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(answer(http.StatusOK, "application/x-amz-json-1.0", "{}")))
@@ -199,7 +199,8 @@ func TestEndpointRefuses(t *testing.T) {
 	wantError(t, "CreateTables", dynajournal.CreateTables(t.Context(), config, kinds["native"]), dynajournal.ErrUnavailable)
 }
 
-// TestConnectionRefusedInTheMiddle refuses the connections of an append: as nothing was sent, the writer lives on.
+// TestConnectionRefusedInTheMiddle refuses the connections of an append: as nothing was sent, the
+// writer lives on.
 func TestConnectionRefusedInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for _, events := range [][]any{{"one"}, {"one", "two", "three"}} {
@@ -231,8 +232,8 @@ func TestConnectionRefusedInTheMiddle(t *testing.T) {
 	}
 }
 
-// triesOfEach counts the tries of each request on its own: with a common count one of several at the same time can be out of
-// luck for ever.
+// triesOfEach counts the tries of each request on its own: with a common count one of several at
+// the same time can be out of luck for ever.
 func triesOfEach(tb testing.TB) func(*http.Request) int {
 	tb.Helper()
 	var mu sync.Mutex
@@ -243,7 +244,8 @@ func triesOfEach(tb testing.TB) func(*http.Request) int {
 			tb.Errorf("read a request: %v", err)
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		same := string(slices.Sorted(slices.Values(body))) // the SDK writes attributes in another order each time
+		// the SDK writes attributes in another order each time
+		same := string(slices.Sorted(slices.Values(body)))
 		mu.Lock()
 		defer mu.Unlock()
 		tries[same]++
@@ -295,8 +297,8 @@ func TestAnswerLost(t *testing.T) {
 	}
 }
 
-// TestHighMarkFails loses the high mark of what is written at a boundary: it is not acknowledged, and the recovery that
-// follows finds it, and puts the mark.
+// TestHighMarkFails loses the high mark of what is written at a boundary: it is not acknowledged,
+// and the recovery that follows finds it, and puts the mark.
 func TestHighMarkFails(t *testing.T) {
 	t.Parallel()
 	for name, events := range map[string][]any{"a single event": {"one"}, "an atomic write": {"one", "two", "three"}} {

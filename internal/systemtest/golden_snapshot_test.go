@@ -35,8 +35,8 @@ const (
 	byTime   = "by the newest timestamp"
 )
 
-// selectionDiffers are the selections where this store must not do what the plug-in did; the value is the number that it
-// selects. All others select what the plug-in selected.
+// selectionDiffers are the selections where this store must not do what the plug-in did; the value
+// is the number that it selects. All others select what the plug-in selected.
 var selectionDiffers = map[string]int64{
 	// The newest by its timestamp has not the highest number.
 	byNumber + ": pekko-1.1.0/snapshot-delete load":               10,
@@ -165,7 +165,8 @@ func importSnapshots(tb testing.TB, client *dynamodb.Client, name string) {
 	}
 }
 
-// checkSelection loads the snapshot that the step asks for, and compares number, time and state with the one that was saved.
+// checkSelection loads the snapshot that the step asks for, and compares number, time and state
+// with the one that was saved.
 func (g *goldenDeeds) checkSelection(tb testing.TB, j *dynajournal.Journal, label string, step goldenDeed, want int64) {
 	tb.Helper()
 	loaded, found, err := j.LoadSnapshot(tb.Context(), step.Pid, step.criteria())

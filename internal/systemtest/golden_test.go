@@ -22,8 +22,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/persistentpb"
 )
 
-// goldenDiffers are the replays of the golden scenarios where this journal must not do what the plug-in did; want is what
-// it does. All others return what the plug-in returned.
+// goldenDiffers are the replays of the golden scenarios where this journal must not do what the
+// plug-in did; want is what it does. All others return what the plug-in returned.
 var goldenDiffers = map[string]struct{ want, why string }{
 	"pekko-1.1.0/batch-120 118..":          {"118-121", partOfBatch},
 	"pekko-1.1.0/batch-120 100..":          {"100-121", partOfBatch},
@@ -371,7 +371,8 @@ func checkPayload[T string | []byte](t *testing.T, e dynajournal.Event, value js
 	}
 }
 
-// checkWindows compares with the model: the windows of the file, each end of each event's neighbourhood, and random ones.
+// checkWindows compares with the model: the windows of the file, each end of each event's
+// neighbourhood, and random ones.
 func (s *scenario) checkWindows(t *testing.T, pid string, m *model) {
 	t.Helper()
 	var windows []dynajournal.Range
@@ -395,7 +396,8 @@ func (s *scenario) checkWindows(t *testing.T, pid string, m *model) {
 	}
 }
 
-// randomWindow makes a window about the numbers up to highest; n draws a number from 0 up to, not including, its argument.
+// randomWindow makes a window about the numbers up to highest; n draws a number from 0 up to, not
+// including, its argument.
 func randomWindow(n func(int64) int64, highest int64) dynajournal.Range {
 	var w dynajournal.Range
 	if n(4) > 0 {

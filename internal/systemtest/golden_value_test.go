@@ -157,7 +157,8 @@ type goldenResult struct {
 	Errors           []string
 }
 
-// goldenDeeds are the steps of a scenario, and the items that it left in the journal table and the snapshot table.
+// goldenDeeds are the steps of a scenario, and the items that it left in the journal table and the
+// snapshot table.
 type goldenDeeds struct {
 	Steps  []goldenDeed
 	Tables map[string][]map[string]goldenValue
@@ -185,7 +186,8 @@ func loadGolden(tb testing.TB, name string) *goldenDeeds {
 	return &g
 }
 
-// stored is the item of a golden table with the given number in the attribute seq, or in the envelope; nil if there is none.
+// stored is the item of a golden table with the given number in the attribute seq, or in the
+// envelope; nil if there is none.
 func stored(tb testing.TB, items []map[string]goldenValue, pid string, seq int64) map[string]goldenValue {
 	tb.Helper()
 	for _, item := range items {
@@ -236,8 +238,9 @@ func javaPayload(tb testing.TB, item map[string]goldenValue) any {
 	return p
 }
 
-// checkGoldenTable compares a table with the golden one, item by item: all attributes but the writer's UUID, to the byte. Of
-// gzip only what it holds is compared, as two compressors need not agree; the journal's header is ours.
+// checkGoldenTable compares a table with the golden one, item by item: all attributes but the
+// writer's UUID, to the byte. Of gzip only what it holds is compared, as two compressors need not
+// agree; the journal's header is ours.
 func checkGoldenTable(tb testing.TB, client *dynamodb.Client, table, sortKey string, want []map[string]goldenValue) {
 	tb.Helper()
 	key := func(item map[string]types.AttributeValue) string {
@@ -318,7 +321,8 @@ func showItem(item map[string]types.AttributeValue) string {
 	return strings.Join(lines, " ")
 }
 
-// openGolden opens a shared journal on an empty engine, configured to write what the golden data's plug-ins wrote.
+// openGolden opens a shared journal on an empty engine, configured to write what the golden data's
+// plug-ins wrote.
 func openGolden(tb testing.TB, change func(*dynajournal.Config)) (*dynajournal.Journal, *dynamodb.Client) {
 	tb.Helper()
 	config := dynajournal.Config{

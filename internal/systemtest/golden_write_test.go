@@ -45,7 +45,8 @@ func TestEventsWrittenFromGoAreTheItemsOfThePlugIn(t *testing.T) {
 			t.Parallel()
 			golden := loadGolden(t, name)
 			j, client := openGolden(t, func(c *dynajournal.Config) {
-				c.OldEventFormat, c.MaxItemSize = path.Dir(name) == "akka-1.1.1", 400_000 // the plug-in's limit
+				// the plug-in's limit
+				c.OldEventFormat, c.MaxItemSize = path.Dir(name) == "akka-1.1.1", 400_000
 			})
 			writers := map[string]*dynajournal.Writer{}
 			for _, step := range golden.Steps {

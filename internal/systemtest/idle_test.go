@@ -51,8 +51,9 @@ func openIdle(t *testing.T) (*dynajournal.Journal, *embedded.Engine, *hands) {
 	return j, engine, h
 }
 
-// A stale writer whose events were written by another, deleted, and whose tombstones have expired must not write below the
-// low mark: nothing stands at its key any more, so only the look after the pause stops it.
+// A stale writer whose events were written by another, deleted, and whose tombstones have expired
+// must not write below the low mark: nothing stands at its key any more, so only the look after the
+// pause stops it.
 func TestWriterLooksAgainAfterHalfTheFenceWindow(t *testing.T) {
 	for name, pass := range map[string]func(h *hands){
 		"both clocks moved":                  func(h *hands) { h.pass(3 * time.Hour) },
@@ -116,8 +117,8 @@ func TestIdleWriterThatIsStillTheLastGoesOn(t *testing.T) {
 	}
 }
 
-// A purged id leaves marks that expire. A writer that uses the id again puts them anew before it writes, or they would vanish
-// under a live entity.
+// A purged id leaves marks that expire. A writer that uses the id again puts them anew before it
+// writes, or they would vanish under a live entity.
 func TestMarksOfAPurgedIDAreRenewedBeforeTheNextWrite(t *testing.T) {
 	j, engine, h := openIdle(t)
 	w, err := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, nil)

@@ -53,8 +53,8 @@ func journalSuite(options dynajournal.TableOptions, configure func(testing.TB) d
 	}
 }
 
-// TestEnvelopedJournalConforms runs the suite for events in the form of Akka 1.1. What the suite plants is in today's form, so
-// both stand side by side.
+// TestEnvelopedJournalConforms runs the suite for events in the form of Akka 1.1. What the suite
+// plants is in today's form, so both stand side by side.
 func TestEnvelopedJournalConforms(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {

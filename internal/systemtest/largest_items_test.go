@@ -7,21 +7,23 @@ import (
 	"github.com/dynajournal/dynajournal/journaltest"
 )
 
-// largestEvent is how many bytes of an event fit beside the other attributes of its item, by DynamoDB's rule: names and
-// values, a byte for each two digits of a number and one more.
+// largestEvent is how many bytes of an event fit beside the other attributes of its item, by
+// DynamoDB's rule: names and values, a byte for each two digits of a number and one more.
 func largestEvent(pid string, seq int64, native bool) int {
 	const journalName, uuid = len("journal"), 36
 	number := func(n int64) int { return (len(strconv.FormatInt(n, 10))+1)/2 + 1 }
 	taken := len("par") + journalName + len("-P-") + len(pid) + len("-0") + len("num") + number(seq) +
 		len("persistence_id") + len(pid) + len("seq") + number(seq) + len("event") + len("writer_uuid") + uuid + len("ev_ser_id") + number(4)
-	if native && seq == 1 { // the entry in the index of persistence ids, of which the shard is one digit
+	if native && seq == 1 {
+		// the entry in the index of persistence ids, of which the shard is one digit
 		taken += len("ids_shard") + number(1) + len("ids_key") + journalName + 1 + len(pid)
 	}
 	return dynajournal.DefaultMaxItemSize - taken
 }
 
-// largestEnveloped is how many bytes of an event fit into an envelope, as protobuf counts: a tag for each field, and lengths of
-// one byte for each seven bits. The suite's numbers and ids are small.
+// largestEnveloped is how many bytes of an event fit into an envelope, as protobuf counts: a tag
+// for each field, and lengths of one byte for each seven bits. The suite's numbers and ids are
+// small.
 func largestEnveloped(pid string, seq int64, native bool) int {
 	const journalName, uuid, lengthOfLong = len("journal"), 36, 3
 	number := func(n int64) int { return (len(strconv.FormatInt(n, 10))+1)/2 + 1 }
@@ -37,8 +39,8 @@ func largestEnveloped(pid string, seq int64, native bool) int {
 	return dynajournal.DefaultMaxItemSize - taken
 }
 
-// largestState is how many bytes of a state fit beside the other attributes of its item, by DynamoDB's rule: names and
-// values, a byte for each two digits of a number and one more.
+// largestState is how many bytes of a state fit beside the other attributes of its item, by
+// DynamoDB's rule: names and values, a byte for each two digits of a number and one more.
 func largestState(pid string, s journaltest.Snapshot, maxItemSize int) int {
 	number := func(n int64) int { return (len(strconv.FormatInt(n, 10))+1)/2 + 1 }
 	taken := len("par") + len("journal-P-") + len(pid) + len("seq") + number(s.SequenceNumber) +

@@ -277,7 +277,8 @@ func TestLiveQueryFindsWhatComesWhileItIsIdle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inABubble(t, func(t *testing.T, j *dynajournal.Journal, s *planting, _ *looksHook) {
-				const idle = 220 // looks; the marks of all shards are read meanwhile, also one by one
+				// looks; the marks of all shards are read meanwhile, also one by one
+				const idle = 220
 				c.before(s)
 				f := follow(t, j, "a")
 				f.after(5)
@@ -308,7 +309,9 @@ func TestLiveQueryFollowsANewLife(t *testing.T) {
 				}
 				f.after(20)
 				want := fmt.Sprintf("1-%d,%d-%d", events, events+2, events+4)
-				if !j.Native() { // nothing is left, and numbers begin again: those that were given are passed over
+				if !j.Native() {
+					// nothing is left, and numbers begin again: those that were given are passed
+					// over
 					appendStrings(t, recoverWriter(t, j, "a", 0), events, true)
 					want = fmt.Sprintf("1-%d", events+3)
 				}

@@ -63,14 +63,16 @@ func TestIDsWhoseLaterKeysWouldNotFitAreRead(t *testing.T) {
 			for _, opts := range []dynajournal.IDsOptions{{}, {Scan: true}, {Scan: true, Segments: 3}, {Sorted: true}, {After: longID(1011)}} {
 				want := 0
 				for size := range c.events {
-					if opts.Scan || size <= c.limit-len("journal-P--0") { // the index leaves out what does not fit
+					if opts.Scan || size <= c.limit-len("journal-P--0") {
+						// the index leaves out what does not fit
 						want++
 					}
 				}
 				checkLongIDsListed(t, j, opts, want)
 			}
 			for f, err := range j.VerifyAll(t.Context(), dynajournal.VerifyOptions{}) {
-				// The mark of 100 did not fit beside the event of 100, which is as with a JVM's rejection.
+				// The mark of 100 did not fit beside the event of 100, which is as with a JVM's
+				// rejection.
 				if err != nil || f.Kind != dynajournal.FindingMissingHighMark {
 					t.Errorf("VerifyAll: %.40s: %s %s, %v", f.PersistenceID, f.Kind, f.Detail, err)
 				}

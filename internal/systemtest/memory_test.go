@@ -23,21 +23,25 @@ import (
 // What a process with little memory does, and how much it may take.
 const (
 	crowd = 10_000
-	// Each of crowdJournals is read by more than one of the crowd, a large one by fewer; together they read many times the limit.
+	// Each of crowdJournals is read by more than one of the crowd, a large one by fewer; together
+	// they read many times the limit.
 	crowdJournals, readersOfLarge = 100, 20
-	// fewConnections bound the answers that are there at the same time, of which the largest take some megabytes.
+	// fewConnections bound the answers that are there at the same time, of which the largest take
+	// some megabytes.
 	fewConnections = 16
 	memoryLimit    = 64 << 20
-	// memoryPeak is the most resident memory that is allowed: the limit is a soft one of what Go itself manages, beside which there
-	// are the program, some 30 MB, and what the collector, on a busy machine, has not come to yet. Without the entry it is 246 MiB
-	// and more.
+	// memoryPeak is the most resident memory that is allowed: the limit is a soft one of what Go
+	// itself manages, beside which there are the program, some 30 MB, and what the collector, on a
+	// busy machine, has not come to yet. Without the entry it is 246 MiB and more.
 	memoryPeak = memoryLimit * 5 / 2
-	// endpointOfCrowd names the environment variable that makes TestCrowd be the process with little memory, with what it is to do.
+	// endpointOfCrowd names the environment variable that makes TestCrowd be the process with
+	// little memory, with what it is to do.
 	endpointOfCrowd = "DYNAJOURNAL_TEST_CROWD"
 )
 
-// crowdJournal says how many events a journal has, and their size: most have 40 KB, every fifth more than a megabyte, of which
-// half in a few large events (two pages of one partition), and half in many of usual size (a page of each of six partitions).
+// crowdJournal says how many events a journal has, and their size: most have 40 KB, every fifth
+// more than a megabyte, of which half in a few large events (two pages of one partition), and half
+// in many of usual size (a page of each of six partitions).
 func crowdJournal(journal int) (events, eventBytes int) {
 	switch {
 	case journal%10 == 0:
@@ -109,8 +113,9 @@ func TestCrowd(t *testing.T) {
 	}
 	j, err := dynajournal.Open(t.Context(), dynajournal.Config{
 		Endpoint: endpoint, AccessKeyID: "a", SecretAccessKey: "a",
-		MaxConnections:   fewConnections,
-		OperationTimeout: 10 * time.Minute, AttemptTimeout: 10 * time.Minute, // all wait for their turn, however long it takes
+		MaxConnections: fewConnections,
+		// all wait for their turn, however long it takes
+		OperationTimeout: 10 * time.Minute, AttemptTimeout: 10 * time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/journaltest"
 )
 
-// TestConformsWithoutPartiQLAndTransactions runs the suites on an engine that has neither, as ScyllaDB Alternator.
+// TestConformsWithoutPartiQLAndTransactions runs the suites on an engine that has neither, as
+// ScyllaDB Alternator.
 func TestConformsWithoutPartiQLAndTransactions(t *testing.T) {
 	t.Parallel()
 	standsForAll(t, "without PartiQL and transactions")
@@ -18,7 +19,8 @@ func TestConformsWithoutPartiQLAndTransactions(t *testing.T) {
 	})
 }
 
-// conforms runs the suites of native and shared journals and of their snapshots; configure says where one without tables is.
+// conforms runs the suites of native and shared journals and of their snapshots; configure says
+// where one without tables is.
 func conforms(t *testing.T, configure func(testing.TB) dynajournal.Config) {
 	t.Helper()
 	for kind, options := range kinds {

@@ -26,8 +26,8 @@ func (h *queriesHook) OnRequest(_ context.Context, r dynajournal.Request) {
 	}
 }
 
-// However slow a consumer is, no more than Config.ReplayParallelism partitions are read ahead of it: the memory of a replay does
-// not grow with the journal.
+// However slow a consumer is, no more than Config.ReplayParallelism partitions are read ahead of
+// it: the memory of a replay does not grow with the journal.
 func TestReplayReadsNoFurtherAheadThanItMay(t *testing.T) {
 	const partitions, eventsOfPartition = 30, 100
 	for _, parallelism := range []int{1, 3, 10} {
@@ -59,7 +59,8 @@ func TestReplayReadsNoFurtherAheadThanItMay(t *testing.T) {
 					continue
 				}
 				synctest.Wait() // until the reading ahead has come as far as it does
-				// The partition of the event, and the next one, which the end of its last batch may stand in, are not ahead.
+				// The partition of the event, and the next one, which the end of its last batch may
+				// stand in, are not ahead.
 				ahead := queries.ended.Load() - before - e.SequenceNumber/eventsOfPartition - 1
 				furthest = max(furthest, ahead)
 			}
@@ -88,8 +89,9 @@ func (h *goroutinesHook) OnRequest(context.Context, dynajournal.Request) {
 	h.seen[string(name)] = true
 }
 
-// A replay reads its pages by as many goroutines as it reads partitions ahead, and its own, however many pages there are: each
-// grows its stack once. A small entity takes two, for its marks and for its page.
+// A replay reads its pages by as many goroutines as it reads partitions ahead, and its own, however
+// many pages there are: each grows its stack once. A small entity takes two, for its marks and for
+// its page.
 func TestReplayKeepsItsReaders(t *testing.T) {
 	const partitions, eventsOfPartition, parallelism = 20, 100, 3
 	hook := &goroutinesHook{seen: map[string]bool{}}
@@ -110,9 +112,9 @@ func TestReplayKeepsItsReaders(t *testing.T) {
 	}
 }
 
-// Where requests wait for connections, nothing is read ahead: many replays at once, whose consumers are all at their first
-// event, hold the page of that event, and at most what there was a free connection for as it came. Afterwards they read on, each
-// partition once.
+// Where requests wait for connections, nothing is read ahead: many replays at once, whose consumers
+// are all at their first event, hold the page of that event, and at most what there was a free
+// connection for as it came. Afterwards they read on, each partition once.
 func TestCrowdOfReplaysReadsNothingAhead(t *testing.T) {
 	const replays, partitions, connections = 20, 8, 2
 	synctest.Test(t, func(t *testing.T) {
@@ -157,7 +159,8 @@ func TestCrowdOfReplaysReadsNothingAhead(t *testing.T) {
 	})
 }
 
-// A consumer that panics, or ends its goroutine in the middle of its events, leaves no reader behind.
+// A consumer that panics, or ends its goroutine in the middle of its events, leaves no reader
+// behind.
 func TestReadersEndWithAConsumerThatPanics(t *testing.T) {
 	j := openFresh(t, dynajournal.TableOptions{})
 	w := recoverWriter(t, j, "a", 0)

@@ -130,7 +130,8 @@ func TestReadJournalConforms(t *testing.T) {
 							tb.Helper()
 							config := config
 							if config.JournalName = journalName; v.native && journalName != journaltest.DefaultName {
-								createTables(tb, config, dynajournal.TableOptions{}) // writes its header
+								// writes its header
+								createTables(tb, config, dynajournal.TableOptions{})
 							}
 							j := openJournal(tb, config)
 							return journaltest.ReadSide{Journal: journaltest.Adapt(j), Ways: waysOfListing(j)}
@@ -358,7 +359,8 @@ func TestIndexOfAnotherName(t *testing.T) {
 	}
 }
 
-// UpdateTables adds index and expiry to a table that has neither, filled from what is there, and nothing the second time.
+// UpdateTables adds index and expiry to a table that has neither, filled from what is there, and
+// nothing the second time.
 func TestUpdateTablesAddsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	for kind := range kinds {
@@ -431,7 +433,8 @@ func TestUpdateTablesAddsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Ids are listed by every way when the tombstones of their first events have expired; purged ones leave no trace.
+// Ids are listed by every way when the tombstones of their first events have expired; purged ones
+// leave no trace.
 func TestIDsWhenTombstonesHaveExpired(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -503,7 +506,8 @@ func TestIDsWhenTombstonesHaveExpired(t *testing.T) {
 func TestGoldenIDs(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
-		"ids":      {"alpha", "beta", "beta-2", "delta", "gamma", "hundred"}, // beta's first event is deleted
+		// beta's first event is deleted
+		"ids":      {"alpha", "beta", "beta-2", "delta", "gamma", "hundred"},
 		"odd-pids": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -636,8 +640,8 @@ func TestLiveQueriesOutliveTrouble(t *testing.T) {
 	}
 }
 
-// polled runs a live query of events whose first event comes after so many looks, in a bubble whose clock only goes on when
-// everything waits. It returns the pauses between the looks.
+// polled runs a live query of events whose first event comes after so many looks, in a bubble whose
+// clock only goes on when everything waits. It returns the pauses between the looks.
 func polled(t *testing.T, config dynajournal.Config, poll dynajournal.Poll, looks int, trouble func(look int, r *http.Request) (*http.Response, error)) []time.Duration {
 	t.Helper()
 	// The bubble only reads: before and after stand for the table at two times.
@@ -701,7 +705,8 @@ func TestPausesOfALiveQueryGrowToTheirLimit(t *testing.T) {
 	}
 }
 
-// An outage in which requests hang until their time is up, and that of the operation, only delays a live query.
+// An outage in which requests hang until their time is up, and that of the operation, only delays a
+// live query.
 func TestLiveQueryOutlivesHangingRequests(t *testing.T) {
 	t.Parallel()
 	const last = 10
@@ -736,7 +741,8 @@ func TestLiveQueryDoesNotPauseWhileBehind(t *testing.T) {
 	})
 }
 
-// A live query ends when its journal is closed, and when its context ends, in a pause and in a request.
+// A live query ends when its journal is closed, and when its context ends, in a pause and in a
+// request.
 func TestLiveQueriesEnd(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}

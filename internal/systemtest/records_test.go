@@ -73,7 +73,8 @@ func putRecords(tb testing.TB, j *dynajournal.Journal, pid string, all []dynajou
 	return result
 }
 
-// items are all items of the tables, by table and key; expiries, which depend on the time, are only said to be there.
+// items are all items of the tables, by table and key; expiries, which depend on the time, are only
+// said to be there.
 func items(tb testing.TB, client *dynamodb.Client) map[string]map[string]any {
 	tb.Helper()
 	all := map[string]map[string]any{}
@@ -112,8 +113,9 @@ func items(tb testing.TB, client *dynamodb.Client) map[string]map[string]any {
 	return all
 }
 
-// damage writes what journals in the wild hold, as id "a" of a shared journal: single events, atomic writes over a block's end, a
-// hole, a dead atomic write, a seal, another writer's event, and parts of an atomic write at the end that is still on its way.
+// damage writes what journals in the wild hold, as id "a" of a shared journal: single events,
+// atomic writes over a block's end, a hole, a dead atomic write, a seal, another writer's event,
+// and parts of an atomic write at the end that is still on its way.
 func damage(t *testing.T, d *damaged) {
 	t.Helper()
 	for seq := 1; seq <= 95; seq++ {
@@ -198,7 +200,8 @@ func TestACopyIsTheSameHistory(t *testing.T) {
 	}
 }
 
-// A deletion that cuts an atomic write leaves its rest, by what the low mark says; a JVM's says nothing, so the copy has to.
+// A deletion that cuts an atomic write leaves its rest, by what the low mark says; a JVM's says
+// nothing, so the copy has to.
 func TestACopyKeepsDeletedPrefixesAndWhatTheyCut(t *testing.T) {
 	t.Parallel()
 	for name, jvm := range map[string]bool{"of this project": false, "of a JVM": true} {
@@ -338,8 +341,9 @@ func TestACopyStaysBelowALowMarkOfTheTarget(t *testing.T) {
 	wantError(t, "PutRecords", err, dynajournal.ErrContentConflict)
 }
 
-// killed lets requests through until a number is used up, and then none: as for a process that is gone. Of the request at
-// which it is killed, every second time the answer is lost, not the request.
+// killed lets requests through until a number is used up, and then none: as for a process that is
+// gone. Of the request at which it is killed, every second time the answer is lost, not the
+// request.
 type killed struct {
 	inner aws.HTTPClient
 	left  atomic.Int64
@@ -362,8 +366,9 @@ func (k *killed) Do(r *http.Request) (*http.Response, error) {
 	return nil, errKilled
 }
 
-// TestACopyThatIsKilledAnywhereIsFinishedByTheNext kills copies at every request in turn, until one comes through. After each
-// kill a reader sees a beginning of the history, and in the end every item is as without a kill.
+// TestACopyThatIsKilledAnywhereIsFinishedByTheNext kills copies at every request in turn, until one
+// comes through. After each kill a reader sees a beginning of the history, and in the end every
+// item is as without a kill.
 func TestACopyThatIsKilledAnywhereIsFinishedByTheNext(t *testing.T) {
 	t.Parallel()
 	for name, shared := range map[string]bool{"native": false, "shared": true} {
@@ -433,7 +438,8 @@ func copyUntilKilled(t *testing.T, config dynajournal.Config, all []dynajournal.
 	return err == nil
 }
 
-// checkBeginning checks that what a reader sees is a beginning of a history, or of the same one with a lower low mark.
+// checkBeginning checks that what a reader sees is a beginning of a history, or of the same one
+// with a lower low mark.
 func checkBeginning(t *testing.T, sees, all []dynajournal.Record) {
 	t.Helper()
 	events := map[int64]dynajournal.Record{}

@@ -6,8 +6,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// The model says what a replay returns of a set of items. It is made from the rules of the storage semantics, looks at all
-// items at once and knows nothing of partitions read, pages or requests.
+// The model says what a replay returns of a set of items. It is made from the rules of the storage
+// semantics, looks at all items at once and knows nothing of partitions read, pages or requests.
 
 const modelBlock = 100
 
@@ -48,8 +48,8 @@ type model struct {
 
 func (m *model) first() int64 { return max(m.low.seq, 1) }
 
-// whole says whether an atomic write counts: every member is there, but for those below the low mark, if the deletion says
-// that it cut this one, or says nothing as it is a JVM's.
+// whole says whether an atomic write counts: every member is there, but for those below the low
+// mark, if the deletion says that it cut this one, or says nothing as it is a JVM's.
 func (m *model) whole(b modelBatch) bool {
 	if b.start < m.first() && !m.low.jvm && m.low.cut != b {
 		return false
@@ -78,7 +78,8 @@ func (m *model) top(block int64) int64 {
 	return 0
 }
 
-// highest begins where the marks point to, looks back from where nothing is as far as the low mark, and follows full ends.
+// highest begins where the marks point to, looks back from where nothing is as far as the low mark,
+// and follows full ends.
 func (m *model) highest() int64 {
 	deleted := max(m.low.seq-1, 0)
 	highest := deleted
@@ -112,7 +113,8 @@ func (m *model) events(w dynajournal.Range) []int64 {
 	return seqs
 }
 
-// replay are the sequence numbers that a recovery replays: it stops before an atomic write that its limits cut.
+// replay are the sequence numbers that a recovery replays: it stops before an atomic write that its
+// limits cut.
 func (m *model) replay(o dynajournal.RecoverOptions) []int64 {
 	var seqs []int64
 	all := m.events(dynajournal.Range{From: o.After + 1})
@@ -131,7 +133,8 @@ func (m *model) replay(o dynajournal.RecoverOptions) []int64 {
 	return seqs
 }
 
-// gaps are the numbers that a recovery closes. What is missing before a tombstone was deleted with it.
+// gaps are the numbers that a recovery closes. What is missing before a tombstone was deleted with
+// it.
 func (m *model) gaps(after int64) []int64 {
 	var seqs []int64
 	for seq := max(after+1, m.first()); seq <= m.highest(); seq++ {

@@ -16,8 +16,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// TestReplayOfAnything plants any set of items that crashes, deletions, lost items and foreign writers leave, and compares
-// what is read, replayed and closed with the model.
+// TestReplayOfAnything plants any set of items that crashes, deletions, lost items and foreign
+// writers leave, and compares what is read, replayed and closed with the model.
 func TestReplayOfAnything(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -164,8 +164,8 @@ func (p *planted) drawSegment(r *rapid.T, next int64) int64 {
 	return next + size
 }
 
-// drawTombstones plants tombstones at the low mark and above: what is left where the low mark has vanished, or is not known
-// yet. Nothing that counts stands before them.
+// drawTombstones plants tombstones at the low mark and above: what is left where the low mark has
+// vanished, or is not known yet. Nothing that counts stands before them.
 func (p *planted) drawTombstones(r *rapid.T, next int64) int64 {
 	for range rapid.IntRange(0, 3).Draw(r, "tombstones") {
 		next += rapid.Int64Range(0, 2).Draw(r, "vanished")
@@ -205,7 +205,8 @@ func (p *planted) drawDamage(r *rapid.T, first, last int64) {
 	}
 }
 
-// drawDeletion raises the low mark into what stands there, and removes what is below it as far as it came.
+// drawDeletion raises the low mark into what stands there, and removes what is below it as far as
+// it came.
 func (p *planted) drawDeletion(r *rapid.T, next int64) {
 	if next <= p.first() || rapid.Bool().Draw(r, "not deleted") {
 		return
@@ -233,8 +234,9 @@ func (p *planted) drawDeletion(r *rapid.T, next int64) {
 	p.lows = append(p.lows, low)
 }
 
-// cutAt is the atomic write that a deletion of ours up to, not including, low tells on the mark: one that goes on, of which
-// all members down to the old low mark are there, and those below that were cut.
+// cutAt is the atomic write that a deletion of ours up to, not including, low tells on the mark:
+// one that goes on, of which all members down to the old low mark are there, and those below that
+// were cut.
 func (p *planted) cutAt(low int64) modelBatch {
 	b := p.items[low-1].batch
 	if b == (modelBatch{}) || b.last < low || b.start < p.first() && !p.low.jvm && p.low.cut != b {
@@ -248,8 +250,8 @@ func (p *planted) cutAt(low int64) modelBatch {
 	return b
 }
 
-// drawHighMarks plants high marks from which everything can be found: the right one, a higher one that points to nothing,
-// or none where the partitions are full to their ends.
+// drawHighMarks plants high marks from which everything can be found: the right one, a higher one
+// that points to nothing, or none where the partitions are full to their ends.
 func (p *planted) drawHighMarks(r *rapid.T) {
 	top := int64(0)
 	for seq := range p.items {

@@ -17,8 +17,8 @@ func TestCostOfADeletionInASharedJournal(t *testing.T) {
 		again bool
 		want  spent
 	}{
-		// Two readings of the low marks and one of the last event; the low mark before and after, of
-		// which the first is new in the index.
+		// Two readings of the low marks and one of the last event; the low mark before and after,
+		// of which the first is new in the index.
 		"of 10 of 20":    {20, 10, false, spent{3 + 2 + 10, 21, 3 + 10}},
 		"of all of 20":   {20, 20, false, spent{3 + 2 + 20, 21, 3 + 20}},
 		"of 100 of 250":  {250, 100, false, spent{3 + 2 + 4, 21, 3 + 100}},

@@ -103,7 +103,8 @@ func TestRepairOfOrphansKeepsTheHighestNumberOfASharedJournal(t *testing.T) {
 	m := s.truth("a")
 	m.append(m.recover("at first"), 5, false)
 	m.deleted(5)
-	d.put("journal-SL-a-9", 0, map[string]any{"seq": 0, "low": 6, "removed": 1}) // the deletion has died
+	// the deletion has died
+	d.put("journal-SL-a-9", 0, map[string]any{"seq": 0, "low": 6, "removed": 1})
 	opts := dynajournal.VerifyOptions{RemoveOrphans: true, Archive: func(dynajournal.RemovedItem) error { return nil }}
 	if n := len(collect(t, s.journal.Repair(t.Context(), "a", opts))); n != 5 {
 		t.Errorf("%d findings, want 5", n)

@@ -68,7 +68,8 @@ func TestSnapshotsConform(t *testing.T) {
 	}
 }
 
-// A partition of a table with a local index that has reached 10 GB stays full: it is no use to try again.
+// A partition of a table with a local index that has reached 10 GB stays full: it is no use to try
+// again.
 func TestFullItemCollectionIsPermanent(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"small": 10, "split": dynajournal.DefaultMaxItemSize} {
@@ -95,7 +96,8 @@ func TestFullItemCollectionIsPermanent(t *testing.T) {
 	}
 }
 
-// A writer whose snapshot is newer than the journal goes on after the snapshot, and so do all that come after it.
+// A writer whose snapshot is newer than the journal goes on after the snapshot, and so do all that
+// come after it.
 func TestSnapshotBeyondTheJournal(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
@@ -148,7 +150,8 @@ func TestSnapshotBeyondTheJournal(t *testing.T) {
 	}
 }
 
-// Two recoveries from the same snapshot beyond the journal cross each other: both go on after it, and one of them writes.
+// Two recoveries from the same snapshot beyond the journal cross each other: both go on after it,
+// and one of them writes.
 func TestSnapshotBeyondTheJournalTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {

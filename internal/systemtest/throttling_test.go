@@ -18,10 +18,11 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// throttledLoad is what came of entities that wrote as fast as they could, in time that passes only while all of them wait.
+// throttledLoad is what came of entities that wrote as fast as they could, in time that passes only
+// while all of them wait.
 type throttledLoad struct {
-	// events are those of each entity, settled those after the first second: as no time passes while there are units that were
-	// saved up, whoever comes first has them.
+	// events are those of each entity, settled those after the first second: as no time passes
+	// while there are units that were saved up, whoever comes first has them.
 	events, settled []int64
 	// requests are those that carried events, throttled how many of them were refused.
 	requests, throttled int64
@@ -47,7 +48,8 @@ func (h *triesHook) OnRequest(_ context.Context, r dynajournal.Request) {
 	}
 }
 
-// loadThrottled lets entities write events of so many bytes for so long to an engine that throttles as DynamoDB does.
+// loadThrottled lets entities write events of so many bytes for so long to an engine that throttles
+// as DynamoDB does.
 func loadThrottled(t *testing.T, config dynajournal.Config, opts dynajournal.TableOptions, entities, eventBytes int, length time.Duration) throttledLoad {
 	t.Helper()
 	load := throttledLoad{events: make([]int64, entities), settled: make([]int64, entities)}
@@ -79,7 +81,8 @@ func loadThrottled(t *testing.T, config dynajournal.Config, opts dynajournal.Tab
 			all.Go(func() error {
 				for time.Since(began) < length {
 					_, err := w.Append(t.Context(), payload)
-					if errors.Is(err, dynajournal.ErrWriterEnded) { // with its event written, and its high mark refused
+					if errors.Is(err, dynajournal.ErrWriterEnded) {
+						// with its event written, and its high mark refused
 						var again *dynajournal.Writer
 						if again, err = j.Recover(t.Context(), w.PersistenceID(), dynajournal.RecoverOptions{}, nil); err == nil {
 							w = again
@@ -122,7 +125,8 @@ func skipLoad(t *testing.T) {
 	}
 }
 
-// Every partition key allows 1,000 units a second. Entities that write more share none, so each gets as much as one alone.
+// Every partition key allows 1,000 units a second. Entities that write more share none, so each
+// gets as much as one alone.
 func TestThroughputGrowsWithTheEntities(t *testing.T) {
 	skipLoad(t)
 	const eventBytes, unitsASecond = 20 << 10, 1000
@@ -143,8 +147,8 @@ func TestThroughputGrowsWithTheEntities(t *testing.T) {
 	}
 }
 
-// A table that allows less than its writers want is used to its limit, and no more than that is asked of it than retries
-// with growing pauses need; no entity starves.
+// A table that allows less than its writers want is used to its limit, and no more than that is
+// asked of it than retries with growing pauses need; no entity starves.
 func TestThrottledWritersUseTheLimitFairly(t *testing.T) {
 	skipLoad(t)
 	const units = 500
@@ -154,8 +158,10 @@ func TestThrottledWritersUseTheLimitFairly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			opts := dynajournal.TableOptions{ReadUnits: 10 * units, WriteUnits: units}
 			load := loadThrottled(t, dynajournal.Config{GroupCommit: way}, opts, entities, 512, length)
-			limit := int64(units * (length.Seconds() + 1)) // a new table has saved up a second's units
-			limit -= int64(entities)                       // of which the first events have taken one more each, for the index
+			// a new table has saved up a second's units
+			limit := int64(units * (length.Seconds() + 1))
+			// of which the first events have taken one more each, for the index
+			limit -= int64(entities)
 			if got := load.total(); got < limit*9/10 || got > limit*11/10 {
 				t.Errorf("%d events were written, the limit is %d", got, limit)
 			}

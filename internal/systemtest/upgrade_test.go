@@ -14,7 +14,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/persistentpb"
 )
 
-// TestEventsOfAkkaAreUpgradedInPlace upgrades events beside marks, attributes of others, and what can't be upgraded.
+// TestEventsOfAkkaAreUpgradedInPlace upgrades events beside marks, attributes of others, and what
+// can't be upgraded.
 func TestEventsOfAkkaAreUpgradedInPlace(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{SharedWithJVM: true}, true)

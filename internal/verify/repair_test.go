@@ -136,7 +136,8 @@ func TestOrphanOfAnotherLowMarkStays(t *testing.T) {
 	}
 }
 
-// A deletion that cuts a whole atomic write puts the low mark first: members are judged again by it.
+// A deletion that cuts a whole atomic write puts the low mark first: members are judged again by
+// it.
 func TestMembersOfAnAtomicWriteThatADeletionCutsStay(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t, false)

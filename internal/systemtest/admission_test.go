@@ -94,7 +94,8 @@ func (n *narrow) hold() (release func()) {
 	}
 }
 
-// patient ends a test in the bubble whose calls wait for each other for ever: an hour passes at once there.
+// patient ends a test in the bubble whose calls wait for each other for ever: an hour passes at
+// once there.
 func patient(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -105,7 +106,8 @@ func patient(t *testing.T) context.Context {
 // next is the entity that the handler of another one recovers.
 var next = map[string]string{"a": "b", "b": "c"}
 
-// nested recovers an entity whose handler, at each event, recovers the next one, and reads of it in every way.
+// nested recovers an entity whose handler, at each event, recovers the next one, and reads of it in
+// every way.
 func (n *narrow) nested(ctx context.Context, pid string) error {
 	_, err := n.Recover(ctx, pid, dynajournal.RecoverOptions{}, func(e dynajournal.Event) error {
 		inner, more := next[e.PersistenceID]
@@ -133,8 +135,8 @@ func (n *narrow) nested(ctx context.Context, pid string) error {
 	return err
 }
 
-// A handler may recover other entities, however many recoveries there are at once, and however few can begin: nobody holds
-// what the others wait for while it waits for them.
+// A handler may recover other entities, however many recoveries there are at once, and however few
+// can begin: nobody holds what the others wait for while it waits for them.
 func TestHandlersThatRecoverOthersNeverWaitForEachOther(t *testing.T) {
 	for _, connections := range []int{1, 2} {
 		t.Run(fmt.Sprint(connections), func(t *testing.T) {
@@ -152,7 +154,8 @@ func TestHandlersThatRecoverOthersNeverWaitForEachOther(t *testing.T) {
 	}
 }
 
-// Consumers of iterators hold nothing either: all of them are in the middle of their events, and one more reads all of its.
+// Consumers of iterators hold nothing either: all of them are in the middle of their events, and
+// one more reads all of its.
 func TestConsumersHoldNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, ctx := openNarrow(t, 1), patient(t)
@@ -217,8 +220,8 @@ var readers = map[string]func(ctx context.Context, j *dynajournal.Journal) error
 	},
 }
 
-// Waiting for room is bounded by the context and the journal alone: no time of an operation runs. Whoever is ended there has
-// sent nothing, says why, and takes no room along.
+// Waiting for room is bounded by the context and the journal alone: no time of an operation runs.
+// Whoever is ended there has sent nothing, says why, and takes no room along.
 func TestEndedWaitingToBegin(t *testing.T) {
 	reason := errors.New("the reason")
 	for name, read := range readers {
