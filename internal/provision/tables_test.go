@@ -2,6 +2,7 @@ package provision_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,10 +162,5 @@ func (s *tables) exists(name string) bool {
 	if err != nil {
 		s.Fatal(err)
 	}
-	for _, table := range out.TableNames {
-		if table == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(out.TableNames, name)
 }
