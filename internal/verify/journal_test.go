@@ -96,10 +96,10 @@ func newJournal(t *testing.T, shared bool) *journal {
 
 var errBroken = errors.New("the payload is broken")
 
-func (j *journal) observe(_ context.Context, try dynamo.Try) {
+func (j *journal) observe(_ context.Context, attempt dynamo.Attempt) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.units += try.Cost.ReadUnits
+	j.units += attempt.Cost.ReadUnits
 }
 
 // put stores items as they are.
