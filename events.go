@@ -91,7 +91,7 @@ func (j *Journal) readEvents(
 	err = j.admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
 		req.Begun = begun
 		var err error
-		result, err = j.store.Run(ctx, &dynamo.Meter{}, req, func(e *layout.Event) error {
+		result, err = j.store.Replay(ctx, &dynamo.Meter{}, req, func(e *layout.Event) error {
 			return op.Outside(func() error { return emit(e) })
 		})
 		return itemError(j.config.JournalTable, err)

@@ -79,7 +79,7 @@ func (q *liveEvents) watched(ctx context.Context) (bool, error) {
 	found := false
 	err := q.journal.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
 		var err error
-		found, err = q.watch.Look(ctx, &dynamo.Meter{})
+		found, err = q.watch.Poll(ctx, &dynamo.Meter{})
 		return itemError(q.journal.config.JournalTable, err)
 	})
 	return found, err

@@ -11,8 +11,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// A deletion is killed before its n-th request, for every n. The events are wholly deleted or not at all for every reader,
-// and the next deletion finishes what was left.
+// A deletion is killed before its n-th request, for every n. For every reader either all or none of
+// the events are deleted, and the next deletion finishes the first.
 func TestDeletionKilledAtEveryRequest(t *testing.T) {
 	for n, finished := 0, false; !finished; n++ {
 		inWorld(t, func(w *world) {
@@ -41,27 +41,28 @@ func TestDeletionKilledAtEveryRequest(t *testing.T) {
 			}
 			want := []string{"122", "123", "124"}
 			if marked {
-				w.wantStands(live, 1, want...)
-			} else if got := w.stands(live, 1); len(got) != 124 {
-				w.Errorf("killed after %d requests, before the low mark, %d events stand", n, len(got))
+				w.wantVisible(live, 1, want...)
+			} else if got := w.visible(live, 1); len(got) != 124 {
+				w.Errorf("killed after %d requests, before the low mark, %d events are stored", n, len(got))
 			}
 			next := w.recovered(live)
 			if _, err := next.DeleteTo(w.Context(), 121); err != nil {
 				w.Fatal(err)
 			}
-			w.wantStands(live, 1, want...)
+			w.wantVisible(live, 1, want...)
 			listing, err := live.List(w.Context(), pid)
 			if err != nil {
 				w.Fatal(err)
 			}
 			if len(listing.Tombstones) != 121 || len(listing.SequenceNumbers) != 3 {
-				w.Errorf("killed after %d requests and finished, there are %d tombstones and %d events", n, len(listing.Tombstones), len(listing.SequenceNumbers))
+				w.Errorf("killed after %d requests and finished, there are %d tombstones and %d events",
+					n, len(listing.Tombstones), len(listing.SequenceNumbers))
 			}
 			for _, late := range w.net.Late() {
 				w.net.Deliver(late)
 			}
 			w.append(next, "125")
-			w.wantStands(live, 1, append(want, "125")...)
+			w.wantVisible(live, 1, append(want, "125")...)
 		})
 	}
 }
@@ -80,15 +81,15 @@ func TestStaleWriterMeetsTombstones(t *testing.T) {
 				w.Fatal(err)
 			}
 			w.wantConflict(appendTo(w.Context(), r, events...))
-			w.wantStands(live, 1)
+			w.wantVisible(live, 1)
 			again := w.recovered(live)
 			w.append(again, "next")
-			w.wantStands(live, 1, "next")
+			w.wantVisible(live, 1, "next")
 		})
 	}
 }
 
-// The same after the tombstones have expired, by a writer that was paused, or that was idle in the midst of its work.
+// The same after the tombstones have expired, by a writer that was paused or idle.
 func TestPausedWriterMeetsNoTombstonesAndStillStops(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
@@ -102,11 +103,12 @@ func TestPausedWriterMeetsNoTombstonesAndStillStops(t *testing.T) {
 		w.pass(afterExpiry)
 		w.wantConflict(appendTo(w.Context(), r, "stale"))
 		w.append(w.recovered(live), "next")
-		w.wantStands(live, 1, "next")
+		w.wantVisible(live, 1, "next")
 	})
 }
 
-// A writer that is idle for less than half the fence window is stopped by the tombstones at the latest moment.
+// A writer that is idle for less than half the fence window is stopped by the tombstones at the
+// last moment.
 func TestWriterJustInsideTheWindowMeetsTombstones(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
@@ -121,8 +123,8 @@ func TestWriterJustInsideTheWindowMeetsTombstones(t *testing.T) {
 	})
 }
 
-// A service that leaves a part of every batch over for ever: the deletion ends with an error, what it deleted stays deleted,
-// and it can be called again.
+// The service never processes a part of any batch. The deletion ends with an error, what it deleted
+// stays deleted, and it can be repeated.
 func TestLeftOversForEver(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j, reader := w.journal("writer"), w.journal("reader")
@@ -165,17 +167,18 @@ func TestLeftOversForEver(t *testing.T) {
 			default:
 			}
 		}
-		w.wantStands(reader, 1, "filling")
+		w.wantVisible(reader, 1, "filling")
 		w.net.Free("writer")
 		if result, err := r.DeleteTo(w.Context(), 29); err != nil || result.Removed != 29 {
 			w.Errorf("the second deletion removed %d: %v", result.Removed, err)
 		}
 		w.append(r, "31")
-		w.wantStands(reader, 1, "filling", "31")
+		w.wantVisible(reader, 1, "filling", "31")
 	})
 }
 
-// Another deletion removes the first of them. The rest of the atomic write must stay.
+// A deletion has read the low mark, and is about to check whether all members of the atomic write
+// that it cuts exist. Another deletion removes the first of them. The rest must stay.
 func TestDeletionWhoseMembersAreDeletedMeanwhileLeavesTheRest(t *testing.T) {
 	inWorld(t, func(w *world) {
 		slow, live := w.journal("slow"), w.journal("live")
@@ -192,14 +195,15 @@ func TestDeletionWhoseMembersAreDeletedMeanwhileLeavesTheRest(t *testing.T) {
 		if _, err := wait(); err != nil {
 			w.Fatal(err)
 		}
-		w.wantStands(live, 1, "3")
+		w.wantVisible(live, 1, "3")
 		w.append(r, "4")
-		w.wantStands(live, 1, "3", "4")
+		w.wantVisible(live, 1, "3", "4")
 	})
 }
 
-// Of a dead atomic write a member is missing. A deletion that cuts it behind that, and another one
-// that cuts the rest, must not say that it was whole: what is left of it would appear.
+// A dead atomic write lacks a member. A deletion that cuts it after that member, and a second one
+// that cuts the rest, must not record that it was whole: the remaining members would become
+// visible.
 func TestDeletionIntoADeadAtomicWriteShowsNothingOfIt(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
@@ -222,13 +226,13 @@ func TestDeletionIntoADeadAtomicWriteShowsNothingOfIt(t *testing.T) {
 			if _, err := next.DeleteTo(w.Context(), to); err != nil {
 				w.Fatal(err)
 			}
-			w.wantStands(live, 1, "6")
+			w.wantVisible(live, 1, "6")
 		}
 	})
 }
 
-// In a shared journal the highest number stays taken when all is deleted and has expired: a JVM
-// looks for it there.
+// In a shared journal the highest number stays taken when everything is deleted and has expired: a
+// JVM finds its highest number there.
 func TestHighestNumberOfASharedJournalStaysTaken(t *testing.T) {
 	inWorldOf(t, dynajournal.TableOptions{SharedWithJVM: true}, func(w *world) {
 		j := w.journal("writer")

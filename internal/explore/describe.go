@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// value is an attribute value as the protocol has it.
+// value is an attribute value in the protocol's JSON.
 type value struct {
 	S string `json:"S"`
 	N string `json:"N"`
@@ -18,7 +18,7 @@ type value struct {
 
 type item map[string]value
 
-// body is what the bodies of the operations of a journal hold.
+// body holds the bodies of the operations of a journal.
 type body struct {
 	Item, Key                 item
 	ConditionExpression       string
@@ -36,7 +36,7 @@ type statement[V any] struct {
 
 var attributeName = regexp.MustCompile(`'([a-z_]+)':\?`)
 
-// item is what a statement inserts.
+// item returns the item that a statement inserts.
 func (s statement[V]) item() map[string]V {
 	inserted := map[string]V{}
 	for i, name := range attributeName.FindAllStringSubmatch(s.Statement, -1) {
@@ -47,7 +47,8 @@ func (s statement[V]) item() map[string]V {
 	return inserted
 }
 
-// describe names the operation of a request, and says in one line what it asks for, without what differs from run to run.
+// describe returns the operation of a request, and a one-line description without the parts that
+// differ from run to run.
 func describe(message *http.Request, content []byte) (operation, label string) {
 	_, operation, _ = strings.Cut(message.Header.Get("X-Amz-Target"), ".")
 	var b body
@@ -78,10 +79,11 @@ func describe(message *http.Request, content []byte) (operation, label string) {
 	return operation, strings.TrimSpace(operation + " " + label)
 }
 
-// longestNumber is the most digits of a sequence number: the key of a snapshot's part has more, some of them drawn at random.
+// longestNumber is the most digits of a sequence number. The key of a snapshot's part has more, and
+// some of them are random.
 const longestNumber = 20
 
-// key is the item's key; one of a snapshot has seq in the place of num.
+// key formats the item's key. In that of a snapshot seq takes the place of num.
 func (i item) key() string {
 	number := cmp.Or(i["num"].N, i["seq"].N)
 	if len(number) > longestNumber {
@@ -90,7 +92,7 @@ func (i item) key() string {
 	return i["par"].S + "/" + number
 }
 
-// kind says what an item is by its shape.
+// kind returns the kind of an item by its shape.
 func (i item) kind() string {
 	switch {
 	case i["num"].N == "":

@@ -1,8 +1,9 @@
-// Package explore breaks the write protocol on purpose. All that a journal does goes through its HTTP client, so a Network
-// in that place holds every request, and whoever plays the network decides what becomes of it, and when: delivered, its
-// answer lost, the request lost, on its way for long, the sender crashed.
+// Package explore tests the write protocol with faults in every order. Everything that a journal
+// does goes through its HTTP client. A Network in its place holds every request, and the test
+// decides when it is delivered, and whether it or its response is lost, it is delayed, or its
+// sender crashes.
 //
-// The tests of this package run journals in a bubble of testing/synctest, with the engine inside: whoever plays the network
-// knows when every journal waits for an answer, and time passes only when nothing else can happen. So a schedule is exact
-// and can be repeated, hours of waiting included, and nothing sleeps.
+// The tests of this package run journals in a bubble of testing/synctest, with the engine inside.
+// So a test knows when every journal waits for a response, and time passes only when nothing else
+// can happen. A schedule is exact and repeatable, even with hours of waiting, and nothing sleeps.
 package explore

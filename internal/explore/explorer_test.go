@@ -33,16 +33,18 @@ var (
 	replaying  = flag.String("explore.schedule", "", "run just this schedule, as a failure prints it")
 )
 
-// scenario is a program for each writer, as the protocol's model has them: W3 is an atomic write of three events, W a single
-// event, D2 a deletion up to the second number, P a purge, R a reader's look; S9 first has a snapshot of the ninth number.
+// scenario is a program for each writer, in the notation of the protocol's model: W3 is an atomic
+// write of three events, W a single event, D2 a deletion up to the second number, P a purge, R a
+// read; S9 starts with a snapshot of the ninth number.
 type scenario struct {
 	name     string
 	programs [][]string
-	// base is how many numbers are used up before.
+	// base is how many numbers are used before.
 	base int64
 }
 
-// The base makes batches cross a partition's boundary, so that high marks are written and partitions followed.
+// With the base, batches cross the boundary of a partition, so high marks are written and
+// partitions followed.
 var scenarios = []scenario{
 	{"two batches", [][]string{{"W3", "W"}, {"W2", "W"}}, 0},
 	{"two batches across a boundary", [][]string{{"W3", "W"}, {"W2", "W"}}, 97},
@@ -64,13 +66,14 @@ var scenarios = []scenario{
 }
 
 const (
-	// maxLives bounds how often a writer recovers after a conflict.
+	// maxLives limits how often a writer recovers after a conflict.
 	maxLives = 3
-	// maxLate bounds how many requests are under way with nobody waiting.
+	// maxLate limits how many delayed requests there are.
 	maxLate = 2
 )
 
-// TestExplore runs the scenarios on the real journal in every schedule up to a number of deviations, and then in random ones.
+// TestExplore runs the scenarios on the real journal in every schedule up to a number of
+// deviations, and then in random ones.
 func TestExplore(t *testing.T) {
 	chosen := *seed
 	if chosen == 0 {
@@ -93,14 +96,15 @@ func TestExplore(t *testing.T) {
 					}
 					x.systematic()
 					x.random(rand.New(rand.NewPCG(chosen, 0)))
-					w.Logf("%d schedules, %d points, %d requests, %d schedules could not be repeated", x.runs, len(x.visited), x.steps, x.diverged)
+					w.Logf("%d schedules, %d points, %d requests, %d schedules could not be repeated",
+						x.runs, len(x.visited), x.steps, x.diverged)
 				})
 			})
 		}
 	}
 }
 
-// explorer runs one scenario again and again.
+// explorer runs one scenario many times.
 type explorer struct {
 	*world
 	scenario
@@ -108,12 +112,13 @@ type explorer struct {
 	journals []*dynajournal.Journal
 	auditor  *dynajournal.Journal
 
-	// late is set when the time given is over.
+	// late is set when the given time is over.
 	late *atomic.Bool
 
 	// diverged counts the schedules that could not be repeated.
 	runs, steps, diverged int
-	// visited are the points that were reached, with the fewest deviations they were reached by.
+	// visited maps each point that was reached to the smallest number of deviations it was reached
+	// by.
 	visited map[[sha256.Size]byte]int
 }
 
@@ -127,7 +132,7 @@ func newExplorer(w *world, s scenario, late *atomic.Bool) *explorer {
 
 func process(i int) string { return fmt.Sprint("p", i) }
 
-// over says whether it is enough: after the time given, or without one after so many schedules.
+// over reports whether to stop: after the given time, or else after that many schedules.
 func (x *explorer) over(short int) bool {
 	if *exploreFor > 0 {
 		return x.late.Load()
@@ -135,7 +140,7 @@ func (x *explorer) over(short int) bool {
 	return x.runs >= short
 }
 
-// systematic runs every schedule with few deviations, those with fewer first.
+// systematic runs every schedule with few deviations, in ascending order of their number.
 func (x *explorer) systematic() {
 	todo := [][]int{nil}
 	for most := 0; most <= *deviations; most++ {
@@ -179,7 +184,7 @@ func deviating(choices []int) int {
 	return n
 }
 
-// random runs schedules that deviate at random.
+// random runs schedules with random deviations.
 func (x *explorer) random(r *rand.Rand) {
 	for !x.over(*schedules) && !x.Failed() {
 		straight := r.Float64()
@@ -211,24 +216,25 @@ type action struct {
 	do    func()
 }
 
-// run is one schedule under way.
+// run is the state of one schedule.
 type run struct {
 	*explorer
 	pid    string
 	ledger *explore.Ledger
 
-	history []string // what each process has seen until now
+	history []string // what each process has seen so far
 	last    string   // the process that was served last
 	crashed map[string]bool
 	trace   []string
 
 	mu    sync.Mutex
-	names map[string]string // the writers' UUIDs, and what they are called in every run
+	names map[string]string // names for the writers' UUIDs, the same in every run
 	live  int
 }
 
-// run runs one schedule: choose picks what happens at each step, of as many options as it is told; 0 is the straight way on.
-// From a step on, a point that was reached before, with no more deviations than are used here, ends it.
+// run runs one schedule. choose selects one of n actions at each step; 0 is the action without a
+// deviation. From step from on, the run ends at a point that was reached before with no more
+// deviations than used.
 func (x *explorer) run(choose func(step, n int) int, from, used int) {
 	x.runs++
 	r := &run{
@@ -277,7 +283,7 @@ func (x *explorer) run(choose func(step, n int) int, from, used int) {
 	}
 }
 
-// begin uses up the numbers before the base.
+// begin uses the numbers before the base.
 func (r *run) begin() {
 	r.net.Hold("auditor")
 	done := do(func() (*dynajournal.Writer, error) {
@@ -289,7 +295,7 @@ func (r *run) begin() {
 	}
 }
 
-// serve delivers all that a process sends, and takes note.
+// serve delivers all requests of a process, and records them.
 func (r *run) serve(process string) {
 	for {
 		synctest.Wait()
@@ -304,7 +310,8 @@ func (r *run) serve(process string) {
 	}
 }
 
-// noted carries a request out, and takes note of what was written. It returns what was answered.
+// noted calls carry with a request, and records what was written. It returns the response's
+// description.
 func (r *run) noted(request *explore.Request, carry func(*explore.Request) (int, []byte)) string {
 	status, answer := carry(request)
 	if status == http.StatusOK && request.Writes() {
@@ -315,7 +322,7 @@ func (r *run) noted(request *explore.Request, carry func(*explore.Request) (int,
 	return fmt.Sprint(status, string(answer))
 }
 
-// actions are all that can happen next; the first is the straight way on.
+// actions returns everything that can happen next. The first is not a deviation.
 func (r *run) actions() []action {
 	pending := r.settled()
 	slices.SortStableFunc(pending, func(a, b *explore.Request) int {
@@ -340,19 +347,19 @@ func (r *run) actions() []action {
 	for _, p := range late {
 		all = append(all, action{"lands late: " + p.String(), func() { r.noted(p, r.net.Deliver) }})
 	}
-	if len(pending) == 0 && len(late) > 0 { // the straight way on is that what is late never lands
+	if len(pending) == 0 && len(late) > 0 { // without a deviation, a delayed request never arrives
 		return append([]action{{"nothing lands any more", r.net.Forget}}, all...)
 	}
 	for _, p := range pending {
 		if !p.Writes() {
 			continue
 		}
-		all = append(all, action{"answer lost: " + p.String(), func() {
+		all = append(all, action{"response lost: " + p.String(), func() {
 			r.noted(p, r.net.LoseAnswer)
 			r.told(p, "reset", "")
 		}})
 		if len(late) < maxLate {
-			all = append(all, action{"under way: " + p.String(), func() {
+			all = append(all, action{"delayed: " + p.String(), func() {
 				r.net.Delay(p)
 				r.told(p, "reset", "")
 			}})
@@ -366,7 +373,8 @@ func (r *run) actions() []action {
 	return all
 }
 
-// settled waits until everybody waits for an answer, pauses between two tries included, and returns what was asked.
+// settled waits until every process waits for a response, including pauses between attempts, and
+// returns the requests in flight.
 func (r *run) settled() []*explore.Request {
 	for {
 		time.Sleep(time.Microsecond)
@@ -383,7 +391,7 @@ func (r *run) running() bool {
 	return r.live > 0
 }
 
-// crash ends a process; the writes it has sent may still land.
+// crash ends a process. The writes it has sent may still arrive.
 func (r *run) crash(name string) {
 	for _, p := range r.net.Pending() {
 		if p.Process == name && !p.Writes() {
@@ -394,18 +402,18 @@ func (r *run) crash(name string) {
 	r.crashed[name] = true
 }
 
-// told adds to what a process has seen.
-func (r *run) told(p *explore.Request, fate, answer string) {
+// told adds a result to the history of a process.
+func (r *run) told(p *explore.Request, fault, response string) {
 	var i int
 	if _, err := fmt.Sscanf(p.Process, "p%d", &i); err != nil {
 		return
 	}
-	r.history[i] = r.digest(r.history[i], p.Label, fate, answer)
+	r.history[i] = r.digest(r.history[i], p.Label, fault, response)
 }
 
 var expiry = regexp.MustCompile(`"expires":\{"N":"\d+"\}`)
 
-// digest is a hash of texts, the same in every run that has come to the same point.
+// digest returns a hash of texts, which is the same in every run that reaches the same point.
 func (r *run) digest(texts ...string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -426,7 +434,7 @@ func (r *run) digest(texts ...string) string {
 	return base64.StdEncoding.EncodeToString(hash.Sum(nil))
 }
 
-// reached says whether another run was at this point, with no more deviations.
+// reached reports whether another run was at this point, with no more deviations.
 func (r *run) reached(used int) bool {
 	texts := append([]string{r.last, r.ledger.Digest()}, r.history...)
 	for _, p := range r.net.Pending() {
@@ -447,8 +455,8 @@ func (r *run) reached(used int) bool {
 	return false
 }
 
-// end lets the run end: whoever still runs crashes. Then somebody recovers and writes, what is late lands, and everything
-// must be as it should.
+// end ends the run: all processes crash. Then a new writer recovers and writes, the delayed
+// requests arrive, and the ledger is checked.
 func (r *run) end() {
 	for i := range r.programs {
 		r.crash(process(i))
@@ -471,13 +479,13 @@ func (r *run) end() {
 	}
 }
 
-// expire lets everything expire that is going to.
+// expire lets everything expire that has an expiry.
 func (r *run) expire() {
 	r.pass(afterExpiry)
 	r.ledger.Expired(time.Now())
 }
 
-// finish recovers, compares with the ledger, and writes until that succeeds.
+// finish recovers, compares with the ledger, and writes until a write succeeds.
 func (r *run) finish(text string) {
 	r.net.Hold("auditor")
 	done := do(func() (struct{}, error) {
@@ -495,7 +503,8 @@ func (r *run) finish(text string) {
 	}
 }
 
-// program is one writer: it recovers, does what its program says, and recovers again when it has ended, under a new name.
+// program is one writer: it recovers, runs the steps of its program, and recovers again under a new
+// name when it has ended.
 func (r *run) program(i int) {
 	defer func() {
 		r.mu.Lock()
@@ -520,7 +529,7 @@ func (r *run) program(i int) {
 	}
 }
 
-// read reads as those do who never write.
+// read reads as a process that never writes.
 func (r *run) read(j *dynajournal.Journal) {
 	began := r.ledger.Begin()
 	var got []explore.Event
@@ -533,7 +542,7 @@ func (r *run) read(j *dynajournal.Journal) {
 	r.ledger.Read(0, began, got)
 }
 
-// size is the number in a step, 1 if there is none.
+// size returns the number in a step, or 1.
 func size(step string) int64 {
 	if len(step) == 1 {
 		return 1
@@ -541,10 +550,11 @@ func size(step string) int64 {
 	return int64(step[1] - '0')
 }
 
-// errPurged ends a life of which the id was purged.
+// errPurged ends a life whose id was purged.
 var errPurged = errors.New("purged")
 
-// life is one life of a writer: one recovery, and what it does until it ends. It begins with the next step of its program.
+// life is one life of a writer: a recovery, and the steps of its program until it ends, from the
+// next one on.
 func (r *run) life(j *dynajournal.Journal, name string, program []string, next *int) error {
 	ctx := context.WithoutCancel(r.Context())
 	began := r.ledger.Begin()

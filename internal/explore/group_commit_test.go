@@ -19,7 +19,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// crowd is many entities that write at the same time, by one journal in the process "writer".
+// crowd holds many entities that write at the same time, by one journal in the process "writer".
 type crowd struct {
 	*world
 
@@ -28,7 +28,7 @@ type crowd struct {
 	results []*outcome
 }
 
-// outcome is what an append has returned, once done is closed.
+// outcome is the result of an append, valid when done is closed.
 type outcome struct {
 	dynajournal.AppendResult
 
@@ -36,7 +36,7 @@ type outcome struct {
 	done chan struct{}
 }
 
-// crowded makes the writers of so many ids, whose requests wait for their fate from now on.
+// crowded returns the writers of n ids. From now on their requests wait in the network.
 func crowded(w *world, n int) *crowd {
 	w.Helper()
 	c := &crowd{world: w, journal: w.journal("writer")}
@@ -58,7 +58,7 @@ func (c *crowd) recover(i int) *dynajournal.Writer {
 	return writer
 }
 
-// write has a writer append in the background, and waits until it has come as far as it can.
+// write lets a writer append in the background, and waits until it is blocked.
 func (c *crowd) write(ctx context.Context, i int, events ...any) *outcome {
 	o := &outcome{done: make(chan struct{})}
 	if len(events) == 0 {
@@ -73,8 +73,8 @@ func (c *crowd) write(ctx context.Context, i int, events ...any) *outcome {
 	return o
 }
 
-// gathered has all writers append: the first ones have requests of their own, that wait; the others gather. The first request
-// is delivered, and what then goes out together is returned.
+// gathered lets all writers append. The first ones have requests of their own, which wait; the
+// others gather. It delivers the first request, and returns the shared request that is sent then.
 func (c *crowd) gathered() *explore.Request {
 	c.Helper()
 	for i := range c.writers {
@@ -85,7 +85,7 @@ func (c *crowd) gathered() *explore.Request {
 	return c.shared()
 }
 
-// shared is the one request of several statements under way.
+// shared returns the only request of several statements in flight.
 func (c *crowd) shared() *explore.Request {
 	c.Helper()
 	synctest.Wait()
@@ -115,21 +115,21 @@ func (c *crowd) wantPending(want ...string) {
 	}
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
-		c.Fatalf("requests %v are under way, want %v", got, want)
+		c.Fatalf("requests %v are in flight, want %v", got, want)
 	}
 }
 
 // rest delivers everything, and waits for all appends.
 func (c *crowd) rest() {
-	time.Sleep(time.Microsecond) // the pause before a further try
+	time.Sleep(time.Microsecond) // the pause before another attempt
 	c.net.Free("writer")
 	for _, o := range c.results {
 		<-o.done
 	}
 }
 
-// wantAll checks that every append succeeded, or failed as the exceptions say, by the places of their writers, and that what
-// was acknowledged stands, once.
+// wantAll checks that every append succeeded, except those of the writers in except, which failed
+// with these errors. Acknowledged events must be stored, exactly once.
 func (c *crowd) wantAll(except map[int]error) {
 	c.Helper()
 	c.rest()
@@ -153,7 +153,7 @@ func (c *crowd) wantEvents(i int, want ...string) {
 		got = append(got, text(e))
 	}
 	if !slices.Equal(got, want) {
-		c.Errorf("of %s stand %q, want %q", c.id(i), got, want)
+		c.Errorf("%s has %q, want %q", c.id(i), got, want)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestWritesGatherWhileRequestsAreUnderWay(t *testing.T) {
 		var sum dynajournal.Cost
 		for _, o := range c.results {
 			sum = sum.Add(o.Cost)
-			if o.Cost.WriteUnits != 2 { // the first event enters its id into the index
+			if o.Cost.WriteUnits != 2 { // the first event adds its id to the index
 				w.Errorf("an event's cost: %+v, want 2 write units", o.Cost)
 			}
 		}
@@ -179,7 +179,7 @@ func TestWritesGatherWhileRequestsAreUnderWay(t *testing.T) {
 	})
 }
 
-// A whole request does not wait, whatever is under way.
+// A full request does not wait, whatever is in flight.
 func TestWholeRequestGoesAtOnce(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		c := crowded(w, dynamo.Busy+25+3)
@@ -193,7 +193,8 @@ func TestWholeRequestGoesAtOnce(t *testing.T) {
 	})
 }
 
-// Members of one atomic write go together whatever is under way, those of a large one in several requests at the same time.
+// Members of one atomic write are sent together whatever is in flight. Those of a large one are
+// sent in several requests in parallel.
 func TestLargeAtomicWriteGoesAtOnce(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		c := crowded(w, dynamo.Busy+1)
@@ -210,7 +211,7 @@ func TestLargeAtomicWriteGoesAtOnce(t *testing.T) {
 	})
 }
 
-// What is under way for long keeps nobody waiting for its retries: a pause is no request under way.
+// A request that is being retried delays no other: a pause is no request in flight.
 func TestPausesKeepNobodyWaiting(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		w.config.BackoffBase, w.config.BackoffCap = time.Second, time.Second
@@ -229,22 +230,22 @@ func TestPausesKeepNobodyWaiting(t *testing.T) {
 }
 
 func TestSharedRequestThatIsLost(t *testing.T) {
-	for name, fate := range map[string]func(*explore.Network, *explore.Request){
-		"answer lost":     func(n *explore.Network, r *explore.Request) { n.LoseAnswer(r) },
-		"lost":            func(n *explore.Network, r *explore.Request) { n.Lose(r) },
-		"under way":       func(n *explore.Network, r *explore.Request) { n.Delay(r) },
-		"internal error":  func(n *explore.Network, r *explore.Request) { n.Refuse(r, 500, "InternalServerError") },
-		"throttled":       func(n *explore.Network, r *explore.Request) { n.Refuse(r, 400, "ThrottlingException") },
-		"garbage":         func(n *explore.Network, r *explore.Request) { n.Answer(r, []byte("<html>")) },
-		"too few answers": func(n *explore.Network, r *explore.Request) { n.Answer(r, []byte(`{"Responses":[{},{}]}`)) },
-		"no answers":      func(n *explore.Network, r *explore.Request) { n.Answer(r, []byte(`{}`)) },
+	for name, inject := range map[string]func(*explore.Network, *explore.Request){
+		"response lost":     func(n *explore.Network, r *explore.Request) { n.LoseAnswer(r) },
+		"lost":              func(n *explore.Network, r *explore.Request) { n.Lose(r) },
+		"delayed":           func(n *explore.Network, r *explore.Request) { n.Delay(r) },
+		"internal error":    func(n *explore.Network, r *explore.Request) { n.Refuse(r, 500, "InternalServerError") },
+		"throttled":         func(n *explore.Network, r *explore.Request) { n.Refuse(r, 400, "ThrottlingException") },
+		"garbage":           func(n *explore.Network, r *explore.Request) { n.Answer(r, []byte("<html>")) },
+		"too few responses": func(n *explore.Network, r *explore.Request) { n.Answer(r, []byte(`{"Responses":[{},{}]}`)) },
+		"no responses":      func(n *explore.Network, r *explore.Request) { n.Answer(r, []byte(`{}`)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inGroupWorld(t, func(w *world) {
 				c := crowded(w, several)
-				fate(w.net, c.gathered())
+				inject(w.net, c.gathered())
 				c.wantAll(nil)
-				for i := range c.writers { // no writer is confused
+				for i := range c.writers { // no writer gets another's outcome
 					c.write(w.Context(), i, "next")
 				}
 				for i, o := range c.results[several:] {
@@ -263,7 +264,8 @@ func TestSharedRequestThatIsLost(t *testing.T) {
 	}
 }
 
-// Every answer of the shared request is lost for good: each of its writers does not know, and only these.
+// Every response to the shared request is lost. The outcome is unknown for each of its writers, and
+// only for these.
 func TestSharedRequestWhoseOutcomeStaysUnknown(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		w.config.Retries = -1
@@ -279,7 +281,7 @@ func TestSharedRequestWhoseOutcomeStaysUnknown(t *testing.T) {
 	})
 }
 
-// One of those that share a request has lost its place to another writer.
+// One of the events in a shared request conflicts with another writer.
 func TestConflictInASharedRequestIsItsOwn(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		c := crowded(w, several)
@@ -305,7 +307,8 @@ func TestConflictInASharedRequestIsItsOwn(t *testing.T) {
 	})
 }
 
-// Two writers of one id in one journal never share a request: the service would refuse it as a whole.
+// Two writers of one id in one journal never share a request, which the service would reject as a
+// whole.
 func TestWritersOfOneIDShareNoRequest(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		c := crowded(w, several)
@@ -323,7 +326,7 @@ func TestWritersOfOneIDShareNoRequest(t *testing.T) {
 	})
 }
 
-// Errors of single statements, in an answer with status 200.
+// Errors of single statements, in a response with status 200.
 func TestErrorOfOneStatement(t *testing.T) {
 	for _, f := range []struct {
 		code    string
@@ -339,7 +342,7 @@ func TestErrorOfOneStatement(t *testing.T) {
 		{code: "InternalServerError", applied: true, times: 1},
 		{code: "ThrottlingError", applied: true, times: 1},
 		{code: "DuplicateItem", applied: true, times: 1},
-		{code: "ValidationError"}, // PutItem takes it
+		{code: "ValidationError"}, // PutItem accepts it
 		{code: "AccessDenied"},
 		{code: "ItemCollectionSizeLimitExceeded", want: dynajournal.ErrCollectionFull},
 		{code: "ResourceNotFound", want: dynajournal.ErrTableNotFound},
@@ -356,7 +359,8 @@ func TestErrorOfOneStatement(t *testing.T) {
 				}
 				w.net.Deliver(c.gathered())
 				synctest.Wait()
-				for i := dynamo.Busy; i < several-1; i++ { // nobody waits for the one that failed
+				// No append waits for the one that failed.
+				for i := dynamo.Busy; i < several-1; i++ {
 					select {
 					case <-c.results[i].done:
 					default:
@@ -369,7 +373,7 @@ func TestErrorOfOneStatement(t *testing.T) {
 	}
 }
 
-// A statement that stays throttled uses up its tries, as a PutItem does.
+// A statement that stays throttled uses all attempts, as a PutItem does.
 func TestThrottledStatementUsesUpItsTries(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		w.config.Retries = 3
@@ -386,7 +390,7 @@ func TestThrottledStatementUsesUpItsTries(t *testing.T) {
 			pending := slices.DeleteFunc(w.net.Pending(), func(r *explore.Request) bool { return r.Operation != "BatchExecuteStatement" })
 			if len(pending) == 0 {
 				if tries != 5 {
-					w.Errorf("%d tries, want 4", tries-1)
+					w.Errorf("%d attempts, want 4", tries-1)
 				}
 				break
 			}
@@ -435,7 +439,7 @@ func (w *world) logs() *records {
 	return r
 }
 
-// Where the service refuses PartiQL the journal notices, says so once, and goes on without.
+// If the service rejects PartiQL, the journal logs that once, and continues without it.
 func TestServiceThatRefusesPartiQL(t *testing.T) {
 	lacking := []embedded.Option{embedded.WithoutFeatures(embedded.PartiQL)}
 	for name, s := range map[string]struct {
@@ -486,7 +490,7 @@ func TestServiceThatRefusesPartiQL(t *testing.T) {
 	}
 }
 
-// An event that the service refuses in any form hurts only itself, and does not turn group commit off.
+// An event that the service rejects in any form fails alone, and does not turn off group commit.
 func TestPoisonHurtsOnlyItself(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		log := w.logs()
@@ -515,7 +519,8 @@ func TestPoisonHurtsOnlyItself(t *testing.T) {
 	})
 }
 
-// A caller that goes while its event gathers takes it back; the others go, and so does its writer.
+// A caller that leaves while its event gathers takes it back. The others are sent, and its writer
+// goes on.
 func TestCancelWhileGathering(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		c := crowded(w, several)
@@ -550,7 +555,8 @@ func TestCancelWhileGathering(t *testing.T) {
 	})
 }
 
-// A caller that goes when its event was sent leaves it to the journal, and nobody else notices.
+// A caller that leaves after its event was sent leaves it to the journal. No other caller is
+// affected.
 func TestCancelWhileTheSharedRequestIsUnderWay(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		c := crowded(w, several)
@@ -575,7 +581,7 @@ func TestCancelWhileTheSharedRequestIsUnderWay(t *testing.T) {
 	})
 }
 
-// A flood of writers that all go again leaves nothing behind.
+// Many writers whose calls all end early leave nothing behind.
 func TestFloodThatGoesAgain(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		w.config.MaxConnections = 3
@@ -586,7 +592,7 @@ func TestFloodThatGoesAgain(t *testing.T) {
 		}
 		under := w.net.Pending()
 		if len(under) != 3 {
-			w.Errorf("%d requests are under way, want 3", len(under))
+			w.Errorf("%d requests are in flight, want 3", len(under))
 		}
 		cancel()
 		synctest.Wait()
@@ -604,7 +610,7 @@ func TestFloodThatGoesAgain(t *testing.T) {
 			want += statements(r)
 		}
 		if sent != want {
-			w.Errorf("%d appends were sent, want the %d of the requests under way", sent, want)
+			w.Errorf("%d appends were sent, want the %d of the requests in flight", sent, want)
 		}
 		w.net.Free("writer")
 		synctest.Wait()
@@ -614,10 +620,11 @@ func TestFloodThatGoesAgain(t *testing.T) {
 	})
 }
 
-// Close waits for what is shared and what gathers, and when its patience is over ends both.
+// Close waits for shared requests and for gathering events, and ends both when its patience is
+// over.
 func TestCloseWhileWritesGather(t *testing.T) {
 	for _, answered := range []bool{true, false} {
-		t.Run(fmt.Sprintf("answered %v", answered), func(t *testing.T) {
+		t.Run(fmt.Sprintf("with a response %v", answered), func(t *testing.T) {
 			inGroupWorld(t, func(w *world) {
 				c := crowded(w, several)
 				for i := range c.writers {
@@ -639,7 +646,7 @@ func TestCloseWhileWritesGather(t *testing.T) {
 					case !answered && i < dynamo.Busy && !errors.Is(o.err, dynajournal.ErrOutcomeUnknown):
 						w.Errorf("append of %s, which was sent: %v", c.id(i), o.err)
 					case !answered && o.err == nil:
-						w.Errorf("append of %s succeeded without an answer", c.id(i))
+						w.Errorf("append of %s succeeded without a response", c.id(i))
 					}
 				}
 				if _, err := c.writers[0].Append(w.Context(), "too late"); !errors.Is(err, dynajournal.ErrClosed) && !errors.Is(err, dynajournal.ErrWriterEnded) {

@@ -9,9 +9,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// A reader has left out a batch of which a member was missing. That lands, the next event is
-// acknowledged, and only then does the reader read the page where the event stands: it must not
-// hand it out without the batch.
+// A reader has left out a batch that lacks a member. The member is stored, the next event is
+// acknowledged, and only then does the reader read the page with that event: it must not hand it
+// out without the batch.
 func TestReaderIsGivenABatchThatBecameWholeWhileItRead(t *testing.T) {
 	for _, missing := range []string{"0/97", "0/98"} {
 		t.Run(missing, func(t *testing.T) {
@@ -23,7 +23,7 @@ func TestReaderIsGivenABatchThatBecameWholeWhileItRead(t *testing.T) {
 				wait := w.appending(r, "a", "b", "c", "d", "e") // 97 to 101
 				w.deliverAllBut("writer", "PutItem event "+key(missing))
 				w.net.Hold("reader")
-				reading := do(func() ([]string, error) { return w.stands(reader, 97), nil })
+				reading := do(func() ([]string, error) { return w.visible(reader, 97), nil })
 				last := w.deliverAllBut("reader", "Query "+key("1"))
 				w.net.Free("writer")
 				if err := wait(); err != nil {
@@ -41,8 +41,8 @@ func TestReaderIsGivenABatchThatBecameWholeWhileItRead(t *testing.T) {
 	}
 }
 
-// deliverAllBut delivers all that a process sends but the request whose label begins with a text,
-// which it returns.
+// deliverAllBut delivers all requests of a process except the one whose label begins with a text,
+// and returns that.
 func (w *world) deliverAllBut(process, label string) *explore.Request {
 	w.Helper()
 	for {

@@ -10,8 +10,9 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// A dead writer's batch lacks a member that is still under way. Another writer recovers and writes on. Either the member
-// lands first, and the batch is there for everybody, or the seal is first, and the batch is there for nobody.
+// A dead writer's batch lacks a member that is still in flight. Another writer recovers and writes.
+// Either the member arrives first, and every reader sees the batch, or the seal does, and no reader
+// sees it.
 func TestSealWinsOrIsBeatenByALatePut(t *testing.T) {
 	for _, late := range []string{"before the recovery reads", "before the seal", "after the seal", "after the next event"} {
 		t.Run(late, func(t *testing.T) {
@@ -65,13 +66,14 @@ func TestSealWinsOrIsBeatenByALatePut(t *testing.T) {
 				if !slices.Equal(next.seen, want) {
 					w.Errorf("recovery has seen %q, want %q", next.seen, want)
 				}
-				w.wantStands(reader, 1, append(want, "next")...)
+				w.wantVisible(reader, 1, append(want, "next")...)
 			})
 		})
 	}
 }
 
-// A dead writer's single event above the highest number lands after another writer has recovered: that one must notice.
+// A dead writer's single event above the highest number arrives after another writer has recovered:
+// that writer must get a conflict.
 func TestLatePutAboveTheHighestNumberConflicts(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
@@ -91,7 +93,7 @@ func TestLatePutAboveTheHighestNumberConflicts(t *testing.T) {
 			w.Errorf("recovery has seen %q", again.seen)
 		}
 		w.append(again, "decided with it")
-		w.wantStands(live, 1, "late", "decided with it")
+		w.wantVisible(live, 1, "late", "decided with it")
 	})
 }
 
@@ -129,18 +131,18 @@ func TestHighMarkAndEventEachWithoutTheOther(t *testing.T) {
 				}
 				next := w.recovered(live)
 				w.append(next, "next")
-				w.wantStands(live, 100, want...)
+				w.wantVisible(live, 100, want...)
 				w.net.Deliver(lost)
-				w.wantStands(live, 100, want...)
+				w.wantVisible(live, 100, want...)
 				w.append(w.recovered(live), "last")
-				w.wantStands(live, 100, append(want, "last")...)
+				w.wantVisible(live, 100, append(want, "last")...)
 			})
 		})
 	}
 }
 
-// While a recovery reads, another writer appends across the partition boundary, in every arrangement of the recovery's
-// requests and the appends.
+// While a recovery reads, another writer appends across the partition boundary, in every order of
+// the recovery's requests and the appends.
 func TestRecoveryWhileAnotherWriterAppendsAcrossTheBoundary(t *testing.T) {
 	const first = 95
 	for before := range 8 {
@@ -178,14 +180,14 @@ func TestRecoveryWhileAnotherWriterAppendsAcrossTheBoundary(t *testing.T) {
 				} else if err == nil {
 					want = append(want, "other")
 				}
-				w.wantStands(writer, 1, want...)
+				w.wantVisible(writer, 1, want...)
 			})
 		})
 	}
 }
 
-// An event is stored, and the high mark that it needs was lost: the recovery puts the mark before
-// its writer goes on.
+// An event is stored, and its high mark was lost: the recovery puts the mark before its writer
+// writes.
 func TestRecoveryPutsTheHighMarkThatIsMissing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")

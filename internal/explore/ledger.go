@@ -13,71 +13,74 @@ import (
 	"time"
 )
 
-// Event is a number with the text of the event that stands there.
+// Event is a number with the text of the event stored there.
 type Event struct {
 	Number int64
 	Text   string
 }
 
-// Acknowledged is an event with those that its writer knew when it wrote it.
+// Acknowledged is an event, with the events that its writer knew when it wrote it.
 type Acknowledged struct {
 	Event
 	knew []Event
 	life int
 }
 
-// Ledger is what stands in the table for one persistence id of a journal by the default name, learned from the writes that
-// succeeded, and what was said to the writers. It decides by the rules of the protocol alone, knowing everything at once,
-// and shares no code with the journal. It is safe for concurrent use.
+// Ledger is the expected state of one persistence id of a journal with the default name. It learns
+// from the writes that succeeded and from the results of the writers. It judges only by the rules
+// of the protocol, with all knowledge, and shares no code with the journal. It is safe for
+// concurrent use.
 type Ledger struct {
 	pid string
 
 	mu    sync.Mutex
-	items map[int64]standing
-	// low is the low mark that counts, the highest of those of all shards.
+	items map[int64]slot
+	// low is the low mark that counts, the highest of all shards.
 	low  lowMark
 	lows map[string]lowMark
-	// life counts how often the low mark vanished, after which numbers are used anew.
+	// life counts how often the low mark vanished, after which numbers are used again.
 	life  int
 	acked []Acknowledged
-	// closed are what recoveries knew: up to the last event that one knew, nothing may appear any more.
+	// closed is what recoveries knew: nothing new may appear up to the last event of any.
 	closed [][]Event
-	// buried are the events that were put below the low mark: parts of dead batches may be, what is acknowledged may not.
+	// buried are the events that were put below the low mark. Members of dead batches may be, but
+	// not acknowledged events.
 	buried map[Event]bool
-	// refused are the texts of events that can never be visible, as their writer was told so.
+	// refused are the texts of events that must never be visible, because they were reported as not
+	// written.
 	refused map[string]bool
-	// seen are the events that are visible, ever those that were at any time.
+	// seen are the visible events, ever all events that were visible at any time.
 	seen     []Event
 	ever     map[Event]bool
 	problems []string
 }
 
-// standing is what stands at a number: a member of the batch start to last (start = last: a single event) with its text, or a
-// seal or tombstone.
-type standing struct {
+// slot is what is stored at a number: a member of the batch start to last (start = last is a
+// single event) with its text, or a seal or tombstone.
+type slot struct {
 	closed  bool
 	expires int64
 	batch
 	text string
 }
 
-// batch names an atomic write.
+// batch identifies an atomic write.
 type batch struct {
 	writer      string
 	start, last int64
 }
 
-// lowMark is a low mark by what counts in Go: `low`, where that is above what a JVM reads.
+// lowMark is a low mark as Go reads it: `low`, if that is above the value a JVM reads.
 type lowMark struct {
 	seq, expires int64
 	cut          batch
-	// jvm says that a JVM has put it.
+	// jvm reports that a JVM has put it.
 	jvm bool
 }
 
-// NewLedger makes an empty ledger.
+// NewLedger returns an empty ledger.
 func NewLedger(pid string) *Ledger {
-	return &Ledger{pid: pid, items: map[int64]standing{}, lows: map[string]lowMark{}, buried: map[Event]bool{}, refused: map[string]bool{}, ever: map[Event]bool{}}
+	return &Ledger{pid: pid, items: map[int64]slot{}, lows: map[string]lowMark{}, buried: map[Event]bool{}, refused: map[string]bool{}, ever: map[Event]bool{}}
 }
 
 type storedValue struct{ S, N, B string }
@@ -92,7 +95,7 @@ func (i storedItem) number(name string) int64 {
 	return n
 }
 
-// Wrote takes note of a write that the service has done and answered, whosever.
+// Wrote records a write that the service has performed and responded to, by any process.
 func (l *Ledger) Wrote(body, answer []byte) error {
 	var b struct {
 		Item         storedItem
@@ -128,11 +131,11 @@ func (l *Ledger) Wrote(body, answer []byte) error {
 	return nil
 }
 
-// Stands takes note of what stands at a key of the journal's table, as it was read: the item, or null.
-func (l *Ledger) Stands(key, item []byte) error {
+// Stored records what is stored at a key of the journal's table: an item, or null.
+func (l *Ledger) Stored(key, item []byte) error {
 	var k, i storedItem
 	if err := errors.Join(json.Unmarshal(key, &k), json.Unmarshal(item, &i)); err != nil {
-		return fmt.Errorf("read what stands: %w", err)
+		return fmt.Errorf("decode the stored item: %w", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +143,7 @@ func (l *Ledger) Stands(key, item []byte) error {
 		l.remove(k)
 		return nil
 	}
-	if n, ok := l.number(k); ok && l.items[n] == l.standing(n, i) {
+	if n, ok := l.number(k); ok && l.items[n] == l.decode(n, i) {
 		return nil
 	}
 	if shard, ok := l.shard(k); ok && l.lows[shard] == lowMarkOf(i) {
@@ -150,9 +153,9 @@ func (l *Ledger) Stands(key, item []byte) error {
 	return nil
 }
 
-// Replace takes note that a JVM is going to put an event at a number, whatever is stored there. It
-// may not know of an event that nobody was told is stored, with all of its atomic write: that is
-// seen no more.
+// Replace records that a JVM is about to put an event at a number, whatever is stored there. The
+// JVM may not know of an event that was not acknowledged: that event, with its whole atomic write,
+// is no longer visible.
 func (l *Ledger) Replace(number int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,7 +167,8 @@ func (l *Ledger) Replace(number int64) {
 	l.seen = slices.DeleteFunc(l.seen, func(e Event) bool { return old.start <= e.Number && e.Number <= old.last })
 }
 
-// number is the sequence number of a key, if it is one of an event of this persistence id.
+// number returns the sequence number of a key. It reports false unless it is that of an event of
+// this persistence id.
 func (l *Ledger) number(key storedItem) (int64, bool) {
 	partition, ok := strings.CutPrefix(key["par"].S, "journal-P-"+l.pid+"-")
 	if !ok {
@@ -174,7 +178,8 @@ func (l *Ledger) number(key storedItem) (int64, bool) {
 	return p*100 + key.number("num"), err == nil
 }
 
-// shard is the shard of a low mark of this persistence id.
+// shard returns the shard of a key. It reports false unless it is that of a low mark of this
+// persistence id.
 func (l *Ledger) shard(key storedItem) (string, bool) {
 	return strings.CutPrefix(key["par"].S, "journal-SL-"+l.pid+"-")
 }
@@ -198,8 +203,8 @@ func (l *Ledger) put(i storedItem) {
 	}
 }
 
-// counts reports whether a low mark counts where another one did. Of two that are as high, the one
-// counts that a JVM has not put: it says which batch was cut.
+// counts reports whether a low mark counts, and not another one. Of two equally high ones the one
+// counts that a JVM has not put: it names the cut batch.
 func (low lowMark) counts(other lowMark) bool {
 	if low.seq == other.seq && low.jvm != other.jvm {
 		return other.jvm
@@ -216,9 +221,9 @@ func lowMarkOf(i storedItem) lowMark {
 	return low
 }
 
-// standing is what an item says of a number.
-func (l *Ledger) standing(n int64, i storedItem) standing {
-	s := standing{closed: i["writer_uuid"].S == "", expires: i.number("expires")}
+// decode decodes the item of a number.
+func (l *Ledger) decode(n int64, i storedItem) slot {
+	s := slot{closed: i["writer_uuid"].S == "", expires: i.number("expires")}
 	if s.closed {
 		return s
 	}
@@ -236,11 +241,11 @@ func (l *Ledger) standing(n int64, i storedItem) standing {
 }
 
 func (l *Ledger) putEvent(n int64, i storedItem) {
-	s := l.standing(n, i)
+	s := l.decode(n, i)
 	old, taken := l.items[n]
 	switch {
 	case taken && !s.closed:
-		l.problem("an event was put at %d, where something stood", n)
+		l.problem("an event was put at %d, where something was stored", n)
 	case taken && n >= l.low.seq && !old.closed && !l.dead(old.batch):
 		l.problem("the event at %d, not below the low mark %d, was overwritten", n, l.low.seq)
 	case n < l.low.seq && !s.closed:
@@ -249,7 +254,8 @@ func (l *Ledger) putEvent(n int64, i storedItem) {
 	l.items[n] = s
 }
 
-// dead says whether an atomic write can never become whole, as something else stands at the number of a member.
+// dead reports whether an atomic write can never become whole, because something else is stored at
+// a member's number.
 func (l *Ledger) dead(b batch) bool {
 	for n := max(b.start, l.low.seq); n <= b.last; n++ {
 		if there, taken := l.items[n]; taken && (there.closed || there.batch != b) {
@@ -269,19 +275,19 @@ func (l *Ledger) remove(key storedItem) {
 	}
 }
 
-// Expired removes what has expired, as the service does by time to live. Deleted events that nothing tells of any more are
-// forgotten: their numbers can be used anew.
+// Expired removes what has expired, as time to live does. Deleted events that no item names any
+// more are forgotten: their numbers can be used again.
 func (l *Ledger) Expired(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	expired := func(at int64) bool { return at != 0 && at < now.Unix() }
-	maps.DeleteFunc(l.items, func(_ int64, s standing) bool { return expired(s.expires) })
+	maps.DeleteFunc(l.items, func(_ int64, s slot) bool { return expired(s.expires) })
 	maps.DeleteFunc(l.lows, func(_ string, low lowMark) bool { return expired(low.expires) })
 	l.lowVanished()
 }
 
-// lowVanished decides which of the low marks left counts. If it is lower than before another life begins, in which nothing
-// of the old one may be seen.
+// lowVanished decides which of the remaining low marks counts. If it is lower than before, another
+// life begins, in which nothing of the old one may be visible.
 func (l *Ledger) lowVanished() {
 	before := l.low
 	l.low = lowMark{}
@@ -307,14 +313,16 @@ func (l *Ledger) lowVanished() {
 	}
 }
 
-// Life counts the lives of the persistence id: a new one begins when a purge has taken all trace of the old one.
+// Life counts the lives of the persistence id: a new one begins when everything of a purged one has
+// expired.
 func (l *Ledger) Life() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.life
 }
 
-// Listed says whether the persistence id must be listed: something is visible, or was and is deleted, but not purged.
+// Listed reports whether the persistence id must be listed: something is visible, or was and is
+// deleted, but not purged.
 func (l *Ledger) Listed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -325,8 +333,8 @@ func (l *Ledger) problem(format string, args ...any) {
 	l.problems = append(l.problems, fmt.Sprintf(format, args...))
 }
 
-// Visible are the events that every reader must see: the members of whole batches from the low mark on. A member below it
-// counts as there if the low mark says that it cut this very batch.
+// Visible returns the events that every reader must see: the members of whole batches from the low
+// mark on. Members below it count as stored if the low mark names this batch as cut.
 func (l *Ledger) Visible() []Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -365,15 +373,15 @@ func (l *Ledger) whole(b batch) bool {
 	return true
 }
 
-// Low is the first number that is not deleted, 0 if nothing is.
+// Low returns the first number that is not deleted, or 0.
 func (l *Ledger) Low() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.low.seq
 }
 
-// Cut is the last number of the atomic write that the low mark cuts, if its rest is visible; 0 for
-// none.
+// Cut returns the last number of the atomic write that the low mark cuts, if its rest is visible,
+// or 0.
 func (l *Ledger) Cut() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -383,7 +391,7 @@ func (l *Ledger) Cut() int64 {
 	return 0
 }
 
-// Highest is the highest number that is taken.
+// Highest returns the highest number that is taken.
 func (l *Ledger) Highest() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -394,22 +402,23 @@ func (l *Ledger) Highest() int64 {
 	return highest
 }
 
-// Beginning is what holds when somebody begins to read: those who read must be given what is due, and nothing deleted.
-type Beginning struct {
+// ReadStart is the state when a read begins: the read must return the events that were acknowledged
+// then, and no deleted ones.
+type ReadStart struct {
 	due  []Acknowledged
 	low  int64
 	life int
 }
 
-// Begin is to be called when somebody begins to read.
-func (l *Ledger) Begin() Beginning {
+// Begin is called when a read begins.
+func (l *Ledger) Begin() ReadStart {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return Beginning{slices.Clone(l.acked), l.low.seq, l.life}
+	return ReadStart{slices.Clone(l.acked), l.low.seq, l.life}
 }
 
-// Acknowledge takes note of the events of an atomic write that were acknowledged, which their writer had decided on by those
-// it knew.
+// Acknowledge records the acknowledged events of an atomic write, and the events that its writer
+// knew when it wrote them.
 func (l *Ledger) Acknowledge(knew, events []Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -419,7 +428,7 @@ func (l *Ledger) Acknowledge(knew, events []Event) {
 	}
 }
 
-// Refuse takes note of the texts of events of which their writer was told that they are not written, and never will be.
+// Refuse records the texts of events that were reported to their writer as not written.
 func (l *Ledger) Refuse(texts []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -428,7 +437,7 @@ func (l *Ledger) Refuse(texts []string) {
 	}
 }
 
-// Check says what is wrong, if anything is.
+// Check returns an error if anything is wrong.
 func (l *Ledger) Check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -438,7 +447,7 @@ func (l *Ledger) Check() error {
 		there[e] = true
 		l.ever[e] = true
 		if l.refused[e.Text] {
-			l.problem("the event %v is visible, which its writer was told is not written", e)
+			l.problem("the event %v is visible, which was reported as not written", e)
 		}
 	}
 	for _, a := range l.acked {
@@ -453,7 +462,7 @@ func (l *Ledger) Check() error {
 		last := knew[len(knew)-1].Number
 		i, _ := slices.BinarySearchFunc(visible, last+1, func(e Event, n int64) int { return int(e.Number - n) })
 		if knew = l.live(knew); !slices.Equal(visible[:i], knew) {
-			l.problem("E: a recovery knew %v, and now stand %v", knew, visible[:i])
+			l.problem("E: a recovery knew %v, and now there are %v", knew, visible[:i])
 		}
 	}
 	for _, e := range l.live(l.seen) {
@@ -475,13 +484,13 @@ func (l *Ledger) checkAcknowledged(a Acknowledged, visible []Event, there map[Ev
 	}
 	i, _ := slices.BinarySearchFunc(visible, a.Number, func(e Event, n int64) int { return int(e.Number - n) })
 	if knew := l.live(a.knew); !slices.Equal(visible[:i], knew) {
-		l.problem("B: the event %v was decided on %v, before it now stand %v", a.Event, knew, visible[:i])
+		l.problem("B: the event %v was decided on %v, before it now are %v", a.Event, knew, visible[:i])
 	}
 }
 
-// Recovered judges a recovery. It was handed events, and knows of those and of others before them: that must be all there
-// ever is up to the last of them.
-func (l *Ledger) Recovered(began Beginning, handed, knows []Event) {
+// Recovered judges a recovery. It was handed some events, and knows these and others before them,
+// which together must be all there ever are up to the last of them.
+func (l *Ledger) Recovered(began ReadStart, handed, knows []Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.life != began.life {
@@ -497,9 +506,9 @@ func (l *Ledger) Recovered(began Beginning, handed, knows []Event) {
 	}
 }
 
-// Read judges what a reader from a number on was given: all events that were acknowledged when it began and are not deleted,
-// none left out below what was given, each once, in order.
-func (l *Ledger) Read(from int64, began Beginning, got []Event) {
+// Read judges the events that a reader received from a number on: all that were acknowledged when
+// it began and are not deleted, without a gap, each once, in order.
+func (l *Ledger) Read(from int64, began ReadStart, got []Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	given := make(map[Event]bool, len(got))
@@ -528,12 +537,12 @@ func (l *Ledger) Read(from int64, began Beginning, got []Event) {
 	}
 	for _, e := range visible {
 		if e.Number >= from && e.Number < last && !given[e] {
-			l.problem("a reader was not given %v, but what stands behind it: %v", e, got)
+			l.problem("a reader was not given %v, but events after it: %v", e, got)
 		}
 	}
 }
 
-// live are those of events that are not deleted.
+// live returns the events that are not deleted.
 func (l *Ledger) live(events []Event) []Event {
 	var live []Event
 	for _, e := range events {
@@ -544,7 +553,7 @@ func (l *Ledger) live(events []Event) []Event {
 	return live
 }
 
-// Digest is what stands in the table in one line, for telling whether two runs have come to the same point.
+// Digest returns the state of the table in one line, to compare the points of two runs.
 func (l *Ledger) Digest() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -557,7 +566,7 @@ func (l *Ledger) Digest() string {
 	return b.String()
 }
 
-// Items is at how many numbers something stands.
+// Items returns at how many numbers something is stored.
 func (l *Ledger) Items() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

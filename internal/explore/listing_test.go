@@ -12,8 +12,8 @@ func TestFirstEventListsItsID(t *testing.T) {
 	})
 }
 
-// The first number of a persistence id is sealed, as the event of that number never came. What
-// follows is listed.
+// The first number of a persistence id is sealed, because its event was never stored. The id is
+// listed when events follow.
 func TestIDWhoseFirstNumberIsSealedIsListed(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
@@ -27,6 +27,6 @@ func TestIDWhoseFirstNumberIsSealedIsListed(t *testing.T) {
 		}
 		w.append(w.recovered(live), "3")
 		w.wantListed(live, true)
-		w.wantStands(live, 1, "3")
+		w.wantVisible(live, 1, "3")
 	})
 }

@@ -30,14 +30,14 @@ func TestPutWhoseAnswerWasLostIsAcknowledgedOnce(t *testing.T) {
 				for _, put := range w.net.Pending() {
 					w.net.LoseAnswer(put)
 				}
-				time.Sleep(time.Microsecond) // the pause before the second try
+				time.Sleep(time.Microsecond) // the pause before the second attempt
 				w.net.Free("writer")
 				if err := wait(); err != nil {
 					w.Errorf("append: %v", err)
 				}
-				w.wantStands(reader, 1, events...)
+				w.wantVisible(reader, 1, events...)
 				w.append(r, "next")
-				w.wantStands(reader, 1, append(events, "next")...)
+				w.wantVisible(reader, 1, append(events, "next")...)
 			})
 		})
 	}
@@ -55,12 +55,12 @@ func TestPutThatWasLostIsSentAgain(t *testing.T) {
 		if err := wait(); err != nil {
 			w.Errorf("append: %v", err)
 		}
-		w.wantStands(j, 1, "1", "2")
+		w.wantVisible(j, 1, "1", "2")
 	})
 }
 
-// The first try is under way for long, the second succeeds: the first must do nothing when it lands, not even after the
-// event was deleted.
+// The first attempt is delayed, and the second succeeds. The first must do nothing when it arrives,
+// even if the event was deleted in between.
 func TestFirstTryThatLandsLateDoesNothing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("writer")
@@ -81,11 +81,11 @@ func TestFirstTryThatLandsLateDoesNothing(t *testing.T) {
 		if status, _ := w.net.Deliver(late); status == http.StatusOK {
 			w.Error("the put succeeded at the number of a deleted event")
 		}
-		w.wantStands(j, 1, "2")
+		w.wantVisible(j, 1, "2")
 	})
 }
 
-// A writer whose every answer is lost does not know, and must not go on.
+// A writer that gets no response does not know the outcome, and must end.
 func TestUnknownOutcomeEndsTheWriterAndRecoveryTells(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j, other := w.journal("writer"), w.journal("other")
@@ -102,13 +102,13 @@ func TestUnknownOutcomeEndsTheWriterAndRecoveryTells(t *testing.T) {
 		if err := appendTo(w.Context(), r, "2"); !errors.Is(err, dynajournal.ErrWriterEnded) {
 			w.Errorf("got %v, want %v", err, dynajournal.ErrWriterEnded)
 		}
-		w.wantStands(other, 1, "1")
+		w.wantVisible(other, 1, "1")
 		w.append(w.recovered(j), "2")
-		w.wantStands(other, 1, "1", "2")
+		w.wantVisible(other, 1, "1", "2")
 	})
 }
 
-// Throttling for ten seconds is no reason to lose, double or reorder anything: the writer lives, and goes on.
+// Throttling for ten seconds must not lose, duplicate or reorder anything: the writer stays usable.
 func TestThrottlingForTenSecondsThenFine(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("writer")
@@ -135,13 +135,14 @@ func TestThrottlingForTenSecondsThenFine(t *testing.T) {
 		if err != nil || failed == 0 {
 			w.Errorf("after %d appends that were throttled: %v", failed, err)
 		}
-		w.wantStands(j, 1, "1", "2")
+		w.wantVisible(j, 1, "1", "2")
 	})
 }
 
-// The first try of a put is done, and its answer lost. Before the second somebody sees the event, and deletes it. What the
-// second meets tells nothing of that: its writer must not be told that the event was never there, all the less if it is a
-// member of an atomic write of which others still stand.
+// The first attempt of a put is applied, and its response lost. Before the second attempt the event
+// is read and deleted. What the second attempt finds does not show that. The writer must not report
+// that the event was never stored, least of all if other members of its atomic write are still
+// stored.
 func TestPutWhoseEventWasDeletedSinceIsUnknown(t *testing.T) {
 	for name, events := range map[string][]string{"alone": {"1"}, "in a batch": {"1", "2", "3"}} {
 		t.Run(name, func(t *testing.T) {
@@ -161,13 +162,13 @@ func TestPutWhoseEventWasDeletedSinceIsUnknown(t *testing.T) {
 				if _, err := w.recovered(other).DeleteTo(w.Context(), 1); err != nil {
 					w.Fatal(err)
 				}
-				w.wantStands(other, 1, events[1:]...)
+				w.wantVisible(other, 1, events[1:]...)
 				time.Sleep(time.Microsecond)
 				w.net.Free("writer")
 				if err := wait(); !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
 					w.Errorf("got %v, want %v", err, dynajournal.ErrOutcomeUnknown)
 				}
-				w.wantStands(other, 1, events[1:]...)
+				w.wantVisible(other, 1, events[1:]...)
 			})
 		})
 	}

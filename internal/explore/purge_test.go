@@ -17,8 +17,8 @@ func purge(w *world, j *dynajournal.Journal) {
 	}
 }
 
-// A writer that was there before the purge meets free numbers above the purged ones. What it is acknowledged must stay,
-// also after the marks have expired.
+// A writer from before the purge finds free numbers above the purged ones. Its acknowledged events
+// must stay, also after the marks have expired.
 func TestEventOfWriterOlderThanPurgeOutlivesTheMarks(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, purger := w.journal("stale"), w.journal("purger")
@@ -49,7 +49,8 @@ func TestEventOfWriterOlderThanPurgeIsListed(t *testing.T) {
 	})
 }
 
-// A recovery that began before a purge and ends after it reads the low mark again; that it expires must not be missed.
+// A recovery that began before a purge and ends after it reads the low mark again. It must notice
+// that the mark expires.
 func TestRecoveryAcrossPurgeRenewsTheMarks(t *testing.T) {
 	inWorld(t, func(w *world) {
 		reader, purger := w.journal("reader"), w.journal("purger")
@@ -76,8 +77,9 @@ func TestRecoveryAcrossPurgeRenewsTheMarks(t *testing.T) {
 	})
 }
 
-// A put of a purge's low mark is under way when the id is recovered: it must not take the mark of a live entity, which keeps
-// the id listed. There are three: the one that hides the events, the one that says how far removal has come, the last one.
+// A put of a purge's low mark is delayed until the id is in use again: it must not replace the mark
+// of a live entity, which keeps the id listed. There are three such puts: the one that hides the
+// events, the one that records the progress of the removal, and the last one.
 func TestLatePutOfPurgeDoesNotTakeTheMarkOfTheNextLife(t *testing.T) {
 	for n := range 3 {
 		inWorld(t, func(w *world) {
@@ -101,13 +103,13 @@ func TestLatePutOfPurgeDoesNotTakeTheMarkOfTheNextLife(t *testing.T) {
 			w.wantListed(live, true)
 			w.pass(afterExpiry)
 			w.wantListed(live, true)
-			w.wantStands(live, 1, "2")
+			w.wantVisible(live, 1, "2")
 		})
 	}
 }
 
-// Time to live removes expired items in any order: the low mark may go before the tombstones. An event that is written then
-// must be listed.
+// Time to live removes expired items in any order: the low mark may go before the tombstones. An
+// event that is written then must be listed.
 func TestEventWrittenWhileTombstonesOutliveTheLowMarkIsListed(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("one")
@@ -120,8 +122,8 @@ func TestEventWrittenWhileTombstonesOutliveTheLowMarkIsListed(t *testing.T) {
 	})
 }
 
-// After the fence window a purged id can have grown anew to the very number at which a writer was paused. It was another
-// life: the writer must not go on.
+// After the fence window a purged id can have grown again to the very number at which a writer was
+// paused. That is another life: the writer must end.
 func TestPausedWriterDoesNotGoOnInAnotherLife(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
@@ -137,7 +139,8 @@ func TestPausedWriterDoesNotGoOnInAnotherLife(t *testing.T) {
 	})
 }
 
-// A purge that leaves nothing fences nobody, but a writer that others have overtaken must not erase what they wrote.
+// A purge that leaves nothing fences no writer, but a writer that was overtaken must not erase the
+// events of the others.
 func TestPurgeNowOfOvertakenWriterErasesNothing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
@@ -146,12 +149,12 @@ func TestPurgeNowOfOvertakenWriterErasesNothing(t *testing.T) {
 		w.append(w.recovered(live), "2")
 		_, err := r.Purge(w.Context(), dynajournal.PurgeOptions{Now: true})
 		w.wantConflict(err)
-		w.wantStands(live, 1, "1", "2")
+		w.wantVisible(live, 1, "1", "2")
 	})
 }
 
-// A purge dies before it has removed the events, and nobody comes back to the id until after the fence window. What readers
-// saw deleted stays so: the low mark must not vanish before the events.
+// A purge dies before it has removed the events, and the id is not used until after the fence
+// window. The events must stay deleted: the low mark must not vanish before them.
 func TestEventsOfAPurgeThatDiedStayPurged(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
@@ -165,9 +168,9 @@ func TestEventsOfAPurgeThatDiedStayPurged(t *testing.T) {
 			w.Fatal("the purge of a dead process succeeded")
 		}
 		w.net.Forget()
-		w.wantStands(live, 1)
+		w.wantVisible(live, 1)
 		w.pass(afterExpiry)
-		w.wantStands(live, 1)
+		w.wantVisible(live, 1)
 		again := w.recovered(live)
 		if len(again.seen) > 0 {
 			w.Errorf("a recovery is given %q, which was purged", again.seen)
@@ -180,8 +183,8 @@ func TestEventsOfAPurgeThatDiedStayPurged(t *testing.T) {
 	})
 }
 
-// A snapshot that is newer than the journal hides events without removing them. The purge removes those, too: nothing would
-// hide them when the low mark has vanished.
+// A snapshot that is newer than the journal hides events without removing them. The purge removes
+// those, too: nothing would hide them after the low mark has vanished.
 func TestPurgeRemovesWhatASnapshotHid(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("one")
@@ -193,13 +196,13 @@ func TestPurgeRemovesWhatASnapshotHid(t *testing.T) {
 		w.append(after, "251")
 		purge(w, j)
 		w.pass(afterExpiry)
-		w.wantStands(j, 1)
+		w.wantVisible(j, 1)
 	})
 }
 
-// A purged id vanishes item by item. A recovery sees the last tombstone, and is going to raise the low mark over it; it
-// vanishes before that, and another recovery sees nothing at all. That one begins at 1: what it is acknowledged must not be
-// hidden by the low mark.
+// A purged id expires item by item. A recovery reads the last tombstone, and is about to raise the
+// low mark over it. The tombstone expires before that, and another recovery sees nothing, and
+// begins at 1. Its acknowledged events must not be hidden by the low mark.
 func TestTombstoneThatVanishesBeforeTheLowMarkIsRaised(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		inWorld(t, func(w *world) {
@@ -226,14 +229,15 @@ func TestTombstoneThatVanishesBeforeTheLowMarkIsRaised(t *testing.T) {
 				w.Errorf("the recovery was given %q, before it one event was acknowledged", again.seen)
 			}
 			if before || appendTo(w.Context(), r, "acknowledged") == nil {
-				w.wantStands(other, 1, "acknowledged")
+				w.wantVisible(other, 1, "acknowledged")
 			}
 		})
 	}
 }
 
-// A writer recovers a purged id whose low mark is the last that is left of it, and the mark vanishes before it has been put
-// anew. Another recovery sees nothing, and begins at 1: what it is acknowledged must not be hidden by the low mark.
+// A writer recovers a purged id of which only the low mark is left, and the mark expires before it
+// was put again. Another recovery sees nothing, and begins at 1. Its acknowledged events must not
+// be hidden by the low mark.
 func TestLowMarkThatVanishesBeforeItIsRenewed(t *testing.T) {
 	inWorld(t, func(w *world) {
 		first, second := w.journal("first"), w.journal("second")
@@ -246,17 +250,18 @@ func TestLowMarkThatVanishesBeforeItIsRenewed(t *testing.T) {
 		w.remove("journal-SL-"+pid+"-0", 0)
 		r := w.recovered(second)
 		if err := appendTo(w.Context(), slow, "3"); err == nil {
-			w.Error("the writer went on after numbers that nothing tells of any more")
+			w.Error("the writer went on after numbers of which nothing is left")
 		} else {
 			w.wantConflict(err)
 		}
 		w.append(r, "acknowledged")
-		w.wantStands(second, 1, "acknowledged")
+		w.wantVisible(second, 1, "acknowledged")
 	})
 }
 
-// again, and another event is deleted at the same number. That tombstone tells nothing of the
-// numbers behind it.
+// A recovery of a purged persistence id is about to hold the tombstone that it has read. The
+// tombstone expires, the persistence id is used again, and another event is deleted at the same
+// number. The new tombstone says nothing about the numbers after it.
 func TestRecoveryHoldsOnlyTheTombstoneThatItHasRead(t *testing.T) {
 	inWorld(t, func(w *world) {
 		slow, live := w.journal("slow"), w.journal("live")
@@ -279,29 +284,31 @@ func TestRecoveryHoldsOnlyTheTombstoneThatItHasRead(t *testing.T) {
 		if _, err := wait(); err != nil {
 			w.Fatal(err)
 		}
-		w.wantStands(live, 1, "2", "3")
+		w.wantVisible(live, 1, "2", "3")
 	})
 }
 
-// within the fence window of that recovery. Only the low mark tells that it is another life.
+// A purged persistence id is recovered just before its marks expire, and grows again to the very
+// number of that writer within the fence window of the recovery. Only the low mark shows that it is
+// another life.
 func TestWriterOfAPurgedIDDoesNotGoOnInTheNextLife(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
 		w.append(w.recovered(live), "old")
 		purge(w, live)
 		w.pass(fenceWindow - time.Minute)
-		r := w.recovered(stale) // it goes on at 3
+		r := w.recovered(stale) // it continues at 3
 		w.pass(2 * time.Minute)
 		again := w.recovered(live)
 		w.append(again, "new 1")
 		w.append(again, "new 2")
 		w.pass(fenceWindow / 2)
 		w.wantConflict(appendTo(w.Context(), r, "stale"))
-		w.wantStands(live, 1, "new 1", "new 2")
+		w.wantVisible(live, 1, "new 1", "new 2")
 	})
 }
 
-// A writer that others have overtaken must not purge what they wrote.
+// A writer that was overtaken must not purge the events of others.
 func TestPurgeOfOvertakenWriterRemovesNothing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
@@ -311,12 +318,12 @@ func TestPurgeOfOvertakenWriterRemovesNothing(t *testing.T) {
 		w.append(next, "2")
 		_, err := r.Purge(w.Context(), dynajournal.PurgeOptions{})
 		w.wantConflict(err)
-		w.wantStands(live, 1, "1", "2")
+		w.wantVisible(live, 1, "1", "2")
 	})
 }
 
-// The low mark of a purged persistence id is put anew, and the answer is lost. The second attempt
-// finds it done.
+// The low mark of a purged persistence id is put again, and the response is lost. The second
+// attempt finds it done.
 func TestRenewalWhoseAnswerWasLostIsDone(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("writer")
@@ -330,6 +337,6 @@ func TestRenewalWhoseAnswerWasLostIsDone(t *testing.T) {
 		if err := wait(); err != nil {
 			w.Error(err)
 		}
-		w.wantStands(j, 1, "next")
+		w.wantVisible(j, 1, "next")
 	})
 }

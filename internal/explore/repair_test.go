@@ -6,9 +6,9 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// A repair has read the marks, and a deletion then cuts an atomic write of which the last member is still under way. In a
-// shared journal the deletion leaves a seal at the highest number: to who knows only the low mark of before it looks as if
-// the write could never become whole. Its rest must stay.
+// A repair has read the marks. Then a deletion cuts an atomic write whose last member is in flight.
+// In a shared journal the deletion leaves a seal at the highest number. By the old low mark it
+// looks as if the atomic write could never become whole. Its rest must stay.
 func TestRepairLeavesTheRestOfABatchThatIsBeingCut(t *testing.T) {
 	inWorldOf(t, dynajournal.TableOptions{SharedWithJVM: true}, func(w *world) {
 		dead, other, repairer := w.journal("dead"), w.journal("other"), w.journal("repairer")
@@ -40,11 +40,11 @@ func TestRepairLeavesTheRestOfABatchThatIsBeingCut(t *testing.T) {
 			w.Fatal(err)
 		}
 		w.net.Deliver(last)
-		w.wantStands(other, 1, "3")
+		w.wantVisible(other, 1, "3")
 		w.net.Free("repairer")
 		if _, err := repaired(); err != nil {
 			w.Fatal(err)
 		}
-		w.wantStands(other, 1, "3")
+		w.wantVisible(other, 1, "3")
 	})
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// A batch that is still under way ends at the highest number: its first members are there, the last is not. A recovery
-// leaves it out, and its caller saves a snapshot of the last event that it saw. The batch is completed afterwards: recovery
-// from the snapshot must show it as a whole.
+// A batch in flight ends at the highest number: all members but the last are stored. A recovery
+// leaves it out, and its caller saves a snapshot of the last event that it saw. Then the batch is
+// completed: recovery from the snapshot must return all of it.
 func TestBatchUnderWayAtTheEndIsWholeBehindASnapshot(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
@@ -43,8 +43,9 @@ func TestBatchUnderWayAtTheEndIsWholeBehindASnapshot(t *testing.T) {
 	})
 }
 
-// Who goes on after a snapshot that is newer than the journal raises the low mark over numbers that nobody has written. A
-// recovery that runs meanwhile, and knows nothing of the snapshot, must not be acknowledged an event there.
+// A writer that continues after a snapshot newer than the journal raises the low mark over numbers
+// that were never written. A concurrent recovery without the snapshot must not get an event
+// acknowledged there.
 func TestGoingOnAfterASnapshotHidesNoEvent(t *testing.T) {
 	inWorld(t, func(w *world) {
 		restored, other := w.journal("restored"), w.journal("other")
@@ -56,13 +57,14 @@ func TestGoingOnAfterASnapshotHidesNoEvent(t *testing.T) {
 		acknowledged := appendTo(w.Context(), meanwhile, "acknowledged") == nil
 		w.net.Free("restored")
 		_, err := wait()
-		if seen := w.stands(other, 1); acknowledged && err == nil && len(seen) == 0 {
-			w.Errorf("the acknowledged event is gone, below the low mark 11: there stand %q", seen)
+		if seen := w.visible(other, 1); acknowledged && err == nil && len(seen) == 0 {
+			w.Errorf("the acknowledged event is gone, below the low mark 11: there are %q", seen)
 		}
 	})
 }
 
-// them may: what it is acknowledged must not be below the low mark of the other.
+// Two writers continue after different snapshots, both after the same highest number. Only one of
+// them may: its acknowledged events must not be below the low mark of the other.
 func TestTwoGoOnAfterDifferentSnapshots(t *testing.T) {
 	inWorld(t, func(w *world) {
 		older, newer := w.journal("older"), w.journal("newer")
@@ -83,6 +85,6 @@ func TestTwoGoOnAfterDifferentSnapshots(t *testing.T) {
 			w.Fatal(err)
 		}
 		w.append(r, "acknowledged")
-		w.wantStands(newer, 1, "acknowledged")
+		w.wantVisible(newer, 1, "acknowledged")
 	})
 }

@@ -27,17 +27,18 @@ type world struct {
 	config dynajournal.Config
 }
 
-// fenceWindow is that of every journal here: short, as the engine does its own work while the bubble's time passes.
+// fenceWindow is that of every journal here. It is short, because the engine does its own work
+// while the bubble's time passes.
 const fenceWindow = time.Hour
 
-// inWorld runs a test in a bubble with an empty native journal, without group commit: each member of an atomic write is a
-// request, with a fate of its own.
+// inWorld runs a test in a bubble with an empty native journal, without group commit: each member
+// of an atomic write has its own request.
 func inWorld(t *testing.T, test func(w *world)) {
 	t.Helper()
 	inWorldOf(t, dynajournal.TableOptions{}, test)
 }
 
-// inWorldOf is inWorld with tables of any kind.
+// inWorldOf is inWorld with other tables.
 func inWorldOf(t *testing.T, tables dynajournal.TableOptions, test func(w *world)) {
 	t.Helper()
 	inBubble(t, tables, func(w *world) {
@@ -90,7 +91,7 @@ func (w *world) journal(process string) *dynajournal.Journal {
 
 const pid = "a"
 
-// recovery is a writer with what its recovery was handed, a number and a text each.
+// recovery is a writer with the events of its recovery, as number and text.
 type recovery struct {
 	*dynajournal.Writer
 	seen []string
@@ -114,7 +115,7 @@ func (w *world) recovered(j *dynajournal.Journal) recovery {
 	for {
 		r, err := recoverIt(w.Context(), j, dynajournal.RecoverOptions{})
 		if errors.Is(err, dynajournal.ErrDeletedMeanwhile) {
-			continue // what a host does
+			continue // as a host does
 		}
 		if err != nil {
 			w.Fatal(err)
@@ -131,7 +132,7 @@ func (w *world) append(r recovery, events ...string) {
 	}
 }
 
-// fill writes single events 1, 2, … up to n, acknowledged.
+// fill writes single events 1, 2, … up to n, which must be acknowledged.
 func (w *world) fill(r recovery, n int) {
 	w.Helper()
 	events := make([]any, n)
@@ -152,8 +153,8 @@ func appendTo(ctx context.Context, r recovery, events ...string) error {
 	return err
 }
 
-// stands is what a reader sees from a number on.
-func (w *world) stands(j *dynajournal.Journal, from int64) []string {
+// visible returns what a reader sees from a number on.
+func (w *world) visible(j *dynajournal.Journal, from int64) []string {
 	w.Helper()
 	var seen []string
 	for e, err := range j.Events(w.Context(), pid, dynajournal.Range{From: from}) {
@@ -165,10 +166,10 @@ func (w *world) stands(j *dynajournal.Journal, from int64) []string {
 	return seen
 }
 
-func (w *world) wantStands(j *dynajournal.Journal, from int64, want ...string) {
+func (w *world) wantVisible(j *dynajournal.Journal, from int64, want ...string) {
 	w.Helper()
-	if got := w.stands(j, from); !slices.Equal(got, want) {
-		w.Errorf("from %d stand %q, want %q", from, got, want)
+	if got := w.visible(j, from); !slices.Equal(got, want) {
+		w.Errorf("from %d there are %q, want %q", from, got, want)
 	}
 }
 
@@ -196,7 +197,7 @@ func (w *world) wantListed(j *dynajournal.Journal, want bool) {
 	}
 }
 
-// pass lets time pass, and removes what has expired.
+// pass advances the time, and removes what has expired.
 func (w *world) pass(d time.Duration) {
 	w.Helper()
 	time.Sleep(d)
@@ -205,7 +206,8 @@ func (w *world) pass(d time.Duration) {
 	}
 }
 
-// await waits until everybody waits, and returns the request of a process whose label begins with a text.
+// await waits until every goroutine is blocked, and returns the request of a process whose label
+// begins with a text.
 func (w *world) await(process, label string) *explore.Request {
 	w.Helper()
 	synctest.Wait()
@@ -214,11 +216,12 @@ func (w *world) await(process, label string) *explore.Request {
 			return r
 		}
 	}
-	w.Fatalf("%s has not sent %q; under way are %v", process, label, w.net.Pending())
+	w.Fatalf("%s has not sent %q; in flight are %v", process, label, w.net.Pending())
 	return nil
 }
 
-// deliverUntil delivers what a process sends, until it sends a request whose label begins with a text: that one waits.
+// deliverUntil delivers what a process sends, until it sends a request whose label begins with a
+// text, which stays in flight.
 func (w *world) deliverUntil(process, label string) *explore.Request {
 	w.Helper()
 	for {
@@ -240,7 +243,7 @@ func (w *world) deliverUntil(process, label string) *explore.Request {
 	}
 }
 
-// do runs a call in the background; the function it returns waits for its end.
+// do runs a call in the background. The returned function waits for its result.
 func do[T any](call func() (T, error)) func() (T, error) {
 	type outcome struct {
 		value T
@@ -271,10 +274,10 @@ func (w *world) recovering(j *dynajournal.Journal, opts dynajournal.RecoverOptio
 	return do(func() (recovery, error) { return recoverIt(w.Context(), j, opts) })
 }
 
-// key is the label of the key of a number.
+// key returns the label of the key of a number.
 func key(seq string) string { return "journal-P-" + pid + "-" + seq }
 
-// remove deletes an item behind the journal's back.
+// remove deletes an item, bypassing the journal.
 func (w *world) remove(par string, num int) {
 	w.Helper()
 	_, err := dynamodb.NewFromConfig(w.engine.AWSConfig()).DeleteItem(w.Context(), &dynamodb.DeleteItemInput{

@@ -32,14 +32,14 @@ func TestWrittenEventWhoseHighMarkIsRefusedHasAnUnknownOutcome(t *testing.T) {
 			if err := appendTo(w.Context(), r, "other"); !errors.Is(err, dynajournal.ErrWriterEnded) {
 				w.Errorf("the next append: got %v, want %v", err, dynajournal.ErrWriterEnded)
 			}
-			w.wantStands(other, 100, events...)
+			w.wantVisible(other, 100, events...)
 			w.append(w.recovered(other), "next")
-			w.wantStands(other, 100, append(events, "next")...)
+			w.wantVisible(other, 100, append(events, "next")...)
 		})
 	}
 }
 
-// Of an atomic write one member is written and the others are refused. The writer must end: another
+// One member of an atomic write is stored and the others are refused. The writer must end: another
 // atomic write of as many events would complete the first one with members that it never had.
 func TestWriterEndsWithAPartOfAnAtomicWrite(t *testing.T) {
 	inWorld(t, func(w *world) {
@@ -61,16 +61,8 @@ func TestWriterEndsWithAPartOfAnAtomicWrite(t *testing.T) {
 		if err := appendTo(w.Context(), r, "second a", "second b", "second c"); !errors.Is(err, dynajournal.ErrWriterEnded) {
 			w.Errorf("the next append: got %v, want %v", err, dynajournal.ErrWriterEnded)
 		}
-		w.wantStands(other, 1)
+		w.wantVisible(other, 1)
 		w.append(w.recovered(other), "next")
-		w.wantStands(other, 1, "next")
+		w.wantVisible(other, 1, "next")
 	})
 }
-
-// A purged persistence id is recovered just before its marks vanish, and grows anew to the very
-// number where the writer stands,
-
-// Somebody goes on after a snapshot, and somebody else after a newer one, both behind the same
-// highest number. Only one of A deletion has read the low mark and is about to look whether the
-// members of the atomic write that it cuts all exist. A recovery of a purged persistence id is
-// about to hold the tombstone that it has read. It vanishes, the persistence id is used

@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// parsed is an item of fuzzed JSON, false if it is none.
+// parsed decodes fuzzed JSON as an item. It reports false if it is none.
 func parsed(data []byte) (layout.Attributes, bool) {
 	var golden goldenItem
 	if err := json.Unmarshal(data, &golden); err != nil {
@@ -20,7 +20,7 @@ func parsed(data []byte) (layout.Attributes, bool) {
 	return golden.attributes()
 }
 
-// seed gives some golden items of each plug-in to the fuzzer.
+// seed adds some golden items of each plug-in as seeds.
 func seed(f *testing.F, add func(par string, data []byte)) {
 	f.Helper()
 	const every = 29
@@ -49,7 +49,8 @@ func seed(f *testing.F, add func(par string, data []byte)) {
 	}
 }
 
-// FuzzDecodeSlot reads any item at any place: what is read is one of that place, and is encoded to what is read alike.
+// FuzzDecodeSlot decodes any item in any partition. The slot must belong to the partition, and its
+// encoding must be decoded to an equal slot.
 func FuzzDecodeSlot(f *testing.F) {
 	seed(f, func(par string, data []byte) {
 		if pid, p, ok := place(par); ok {
@@ -70,14 +71,14 @@ func FuzzDecodeSlot(f *testing.F) {
 			return
 		}
 		if slot.SequenceNr/layout.PartitionSize != p || slot.SequenceNr < 0 || slot.SequenceNr > layout.MaxSequenceNumber {
-			t.Fatalf("in partition %d stands %d", p, slot.SequenceNr)
+			t.Fatalf("partition %d has the number %d", p, slot.SequenceNr)
 		}
 		e := slot.Event
 		if e == nil {
 			return
 		}
 		if e.PersistenceID != pid || e.SequenceNr != slot.SequenceNr {
-			t.Fatalf("at %d of %q stands event %d of %q", slot.SequenceNr, pid, e.SequenceNr, e.PersistenceID)
+			t.Fatalf("number %d of %q holds event %d of %q", slot.SequenceNr, pid, e.SequenceNr, e.PersistenceID)
 		}
 		if b := e.Batch; b.IsBatch() && (b.Start > e.SequenceNr || b.Last < e.SequenceNr || b.WriterUUID != e.WriterUUID) {
 			t.Fatalf("event %d is of the atomic write %+v", e.SequenceNr, b)
@@ -89,7 +90,7 @@ func FuzzDecodeSlot(f *testing.F) {
 	})
 }
 
-// sameSlot compares slots; no bytes and none of them are alike.
+// sameSlot reports whether slots are equal. Nil bytes equal empty bytes.
 func sameSlot(a, b layout.Slot) bool {
 	x, y := *a.Event, *b.Event
 	same := string(x.Bytes) == string(y.Bytes)
@@ -97,7 +98,7 @@ func sameSlot(a, b layout.Slot) bool {
 	return same && reflect.DeepEqual(x, y)
 }
 
-// FuzzDecodeMarks reads any item as a mark.
+// FuzzDecodeMarks decodes any item as a mark.
 func FuzzDecodeMarks(f *testing.F) {
 	seed(f, func(_ string, data []byte) { f.Add("pid", data) })
 	f.Add("pid", []byte(`{"par":{"S":"journal-SL-pid-0"},"num":{"N":"0"},"seq":{"N":"5"},"removed":{"N":"5"},"cut_start":{"N":"3"},"cut_cnt":{"N":"3"},"cut_writer":{"S":"w"}}`))
@@ -131,7 +132,8 @@ func FuzzDecodeMarks(f *testing.F) {
 	})
 }
 
-// FuzzSnapshotItem reads any number as the key of an item of the snapshot table: who made it gets it back, in his form.
+// FuzzSnapshotItem takes any number as the key of an item of the snapshot table. A number that
+// SnapshotItem accepts must be encoded to the same number.
 func FuzzSnapshotItem(f *testing.F) {
 	for _, n := range []string{"", "-", "7", "-7", "1.5", "9223372036854775807", "9223372036854775808", "10000000000000000007", "19223372036854775808",
 		"1-000000000000000007", "20000000000000000007", "-1000000000000000000700000000004200001", "-1+00000000000000000700000000004200001"} {
@@ -142,12 +144,12 @@ func FuzzSnapshotItem(f *testing.F) {
 		switch form {
 		case layout.SplitHeadItem:
 			if again := layout.SplitHeadNumber(seq); again != number {
-				t.Fatalf("%q is the head of %d, which stands at %q", number, seq, again)
+				t.Fatalf("%q is the head of %d, whose key is %q", number, seq, again)
 			}
 		case layout.SplitPartItem:
 			const digits = len("-1") + 19
 			if again := layout.SplitPartNumber(seq, 0, 0); len(again) != len(number) || again[:digits] != number[:digits] {
-				t.Fatalf("%q is a part of %d, whose first stands at %q", number, seq, again)
+				t.Fatalf("%q is a part of %d, whose first key is %q", number, seq, again)
 			}
 		case layout.WholeSnapshotItem:
 		}

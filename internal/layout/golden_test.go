@@ -20,7 +20,8 @@ type goldenItem map[string]struct {
 	B    *[]byte
 }
 
-// attributes is the item in the SDK's form; false if it has other types than this layout.
+// attributes returns the item in the SDK's form. It reports false if the item has types that this
+// layout does not use.
 func (g goldenItem) attributes() (layout.Attributes, bool) {
 	item := layout.Attributes{}
 	for name, v := range g {
@@ -38,7 +39,7 @@ func (g goldenItem) attributes() (layout.Attributes, bool) {
 	return item, true
 }
 
-// goldenItems are all items of the journal tables of a plug-in's scenarios.
+// goldenItems returns all items of the journal tables of a plug-in's scenarios.
 func goldenItems(tb testing.TB, plugin string) []goldenItem {
 	tb.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "systemtest", "testdata", "golden", plugin, "*.json"))
@@ -64,7 +65,7 @@ func goldenItems(tb testing.TB, plugin string) []goldenItem {
 	return all
 }
 
-// place is what the partition key of an event says: its persistence id and its partition.
+// place returns the persistence id and the partition that are in the partition key of an event.
 func place(par string) (string, int64, bool) {
 	rest, ok := strings.CutPrefix(par, "journal-P-")
 	dash := strings.LastIndexByte(rest, '-')
@@ -75,7 +76,8 @@ func place(par string) (string, int64, bool) {
 	return rest[:dash], p, err == nil
 }
 
-// TestEventsAreWrittenAsPekkoDoes decodes every event that Pekko wrote and encodes it again: the very same item.
+// TestEventsAreWrittenAsPekkoDoes decodes every event that Pekko wrote, and encodes it to the very
+// same item.
 func TestEventsAreWrittenAsPekkoDoes(t *testing.T) {
 	t.Parallel()
 	keys := layout.Keys{Journal: "journal", Shards: layout.DefaultShards}
@@ -127,7 +129,8 @@ func checkHighMark(t *testing.T, keys layout.Keys, par string, item layout.Attri
 	return 1
 }
 
-// TestEventsOfAkkaAreReadAndWritten decodes every event in the form of Akka 1.1 and encodes it again: the very same item.
+// TestEventsOfAkkaAreReadAndWritten decodes every event in the form of Akka 1.1, and encodes it to
+// the very same item.
 func TestEventsOfAkkaAreReadAndWritten(t *testing.T) {
 	t.Parallel()
 	keys := layout.Keys{Journal: "journal", Shards: layout.DefaultShards}

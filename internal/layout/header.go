@@ -9,7 +9,7 @@ import (
 // HeaderVersion is the version of the stored format that this code reads and writes.
 const HeaderVersion = 1
 
-// The kinds of journals, as the header spells them.
+// The kinds of journals, as in the header.
 const (
 	KindNative = "native"
 	KindShared = "shared"
@@ -21,27 +21,27 @@ const (
 	SharedIDsIndex = "persistence-ids-idx"
 )
 
-// Header says how a journal is laid out. A table without one is a JVM's.
+// Header describes the layout of a journal. A table without a header belongs to a JVM.
 type Header struct {
 	// Kind is KindNative or KindShared.
 	Kind string
-	// Shards is the number of shards of the marks, IDsShards that of the sparse ids index (0 in a shared journal).
+	// Shards is the number of shards of the marks, IDsShards that of the sparse ids index, which is
+	// 0 in a shared journal.
 	Shards, IDsShards int64
 	Version           int64
-	// FenceWindow is how long deleted numbers stay taken, in seconds. A header that does not say it
-	// means DefaultFenceWindow.
+	// FenceWindow is how long deleted numbers stay taken, in seconds. In a header without it,
+	// DefaultFenceWindow applies.
 	FenceWindow int64
 }
 
-// Fence windows in seconds: what a header means that does not say it, and the bounds of one that
-// does.
+// Fence windows in seconds: the default of a header without one, and the limits.
 const (
 	DefaultFenceWindow = 24 * 60 * 60
 	MinFenceWindow     = 60 * 60
 	MaxFenceWindow     = 10 * 365 * 24 * 60 * 60
 )
 
-// EncodeHeader makes the header's item.
+// EncodeHeader returns the item of the header.
 func (k Keys) EncodeHeader(h Header) Attributes {
 	item := k.Header().Attributes()
 	item[AttrKind] = &types.AttributeValueMemberS{Value: h.Kind}
@@ -54,8 +54,8 @@ func (k Keys) EncodeHeader(h Header) Attributes {
 	return item
 }
 
-// DecodeHeader reads the header's item. The version is checked first: what an unknown version means by the others can't be
-// known, so they are only read if it is this one. Errors are *ItemError.
+// DecodeHeader decodes the item of the header. It checks the version first, and decodes the other
+// attributes only if it knows the version. Errors are *ItemError.
 func (k Keys) DecodeHeader(item Attributes) (Header, error) {
 	r := reader{item: mapped(item), key: k.Header()}
 	h := Header{Version: r.number(AttrVersion)}
@@ -81,22 +81,22 @@ func (k Keys) DecodeHeader(item Attributes) (Header, error) {
 	return h, r.err
 }
 
-// MaxShards bounds the number of shards: every recovery reads a high and a low mark for each.
+// MaxShards limits the number of shards: every recovery reads a high and a low mark for each.
 const MaxShards = 10_000
 
-// IDsAttributes are the attributes that enter a persistence id into the sparse ids index of a native journal. The shard
-// spreads new ids over the index's partitions, so none of them is hot; the key sorts and tells journals apart, as no
-// journal name holds a NUL.
+// IDsAttributes returns the attributes that add a persistence id to the sparse ids index of a
+// native journal. The shard spreads new ids over the partitions of the index, so none of them is
+// hot. The key sorts, and separates journals: no journal name contains a NUL.
 func (k Keys) IDsAttributes(pid string, shards int64) Attributes {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(pid)) // a hash never fails
 	return k.IDsAttributesOf(int64(h.Sum32())%shards, k.IDsKeyPrefix()+pid)
 }
 
-// IDsKeyPrefix is what the index keys of this journal's persistence ids begin with.
+// IDsKeyPrefix is the prefix of the index keys of this journal's persistence ids.
 func (k Keys) IDsKeyPrefix() string { return k.Journal + "\x00" }
 
-// IDsAttributesOf are a shard and a key of the sparse ids index in DynamoDB's form.
+// IDsAttributesOf returns a shard and a key of the sparse ids index in DynamoDB's form.
 func (k Keys) IDsAttributesOf(shard int64, key string) Attributes {
 	return Attributes{AttrIDsShard: number(shard), AttrIDsKey: &types.AttributeValueMemberS{Value: key}}
 }

@@ -39,59 +39,62 @@ const (
 	AttrFenceWindow   = "fence_window"
 )
 
-// tombstoneMember is what idx and cnt of tombstones and seals say: a member of a batch that can never be complete, so that
-// a JVM plug-in that meets one drops it as it drops parts of batches.
+// tombstoneMember is the idx and the cnt of tombstones and seals: a member of a batch that can
+// never be complete. A JVM plug-in drops it as it drops parts of batches.
 const tombstoneMember = 1_000_000_000
 
-// Event is what the item of one event says.
+// Event is the decoded item of an event.
 type Event struct {
 	PersistenceID string
 	SequenceNr    int64
-	// Bytes is the payload as its serializer made it.
+	// Bytes is the serialized payload.
 	Bytes              []byte
 	SerializerID       int32
 	SerializerManifest string
-	// Manifest is the event adapter's.
+	// Manifest is the manifest of the event adapter.
 	Manifest   string
 	WriterUUID string
-	// Batch is the atomic write that the event belongs to, the zero Batch for a single event.
+	// Batch is the atomic write that the event is a member of, or zero for a single event.
 	Batch Batch
-	// Enveloped says that the item is in the form of Akka 1.0 and 1.1 (see pay.go).
+	// Enveloped reports that the item is in the form of Akka 1.0 and 1.1 (see pay.go).
 	Enveloped bool
 }
 
-// Batch names an atomic write: two events are members of one batch when their Batches are equal. The zero Batch is none.
+// Batch identifies an atomic write: two events are members of one batch if their Batches are equal.
+// The zero Batch is none.
 type Batch struct {
 	// Start is the sequence number of the first member, Last that of the last.
 	Start, Last int64
 	WriterUUID  string
 }
 
-// IsBatch says whether b is an atomic write at all: a batch of one has Start = Last and is one, too.
+// IsBatch reports whether b is an atomic write. An atomic write of one event, with Start = Last, is
+// one too.
 func (b Batch) IsBatch() bool { return b.Start > 0 }
 
-// Slot is what stands at one sequence number: an event, or a tombstone or seal.
+// Slot is what is stored at a sequence number: an event, a tombstone or a seal.
 type Slot struct {
 	SequenceNr int64
 	// Event is nil for a tombstone or a seal.
 	Event *Event
-	// Expires is when a tombstone may vanish, in seconds since 1970; 0 for a seal, which stays.
+	// Expires is when a tombstone expires, in seconds since 1970, or 0 for a seal, which stays.
 	Expires int64
-	// Low is set on a fence: a tombstone or seal that was put to raise the low mark to this number, 0 on any other. Whoever
-	// is going to write and meets one above the low mark raises it, as the one who put it may never come to it.
+	// Low is set on a fence, a tombstone or seal that was put before the low mark is raised to this
+	// number, and 0 on any other slot. A writer that finds a fence above the low mark raises the
+	// low mark, because the writer that put the fence may have crashed.
 	Low int64
-	// Cut is set on the tombstone of the last number of a deletion that cut an atomic write: it is
-	// LowMark.Cut of that deletion. A JVM's low mark can take the place of the one that says so.
+	// Cut is set on the tombstone of the last number of a deletion that cut an atomic write. It
+	// equals LowMark.Cut of that deletion, whose low mark a JVM's can replace.
 	Cut Batch
 }
 
-// Tombstone says whether the slot is a deleted event's.
+// Tombstone reports whether the slot is that of a deleted event.
 func (s Slot) Tombstone() bool { return s.Event == nil && s.Expires != 0 }
 
-// Seal says whether the slot is closed for good: a number that no event has and none can take.
+// Seal reports whether the number is closed for good: it has no event, and none can take it.
 func (s Slot) Seal() bool { return s.Event == nil && s.Expires == 0 }
 
-// ItemError says which attribute of a stored item can't be read, and why.
+// ItemError names an attribute of a stored item that can't be read, and the reason.
 type ItemError struct {
 	Key       Key
 	Attribute string
@@ -115,7 +118,8 @@ var (
 // Attributes is DynamoDB's form of an item.
 type Attributes = map[string]types.AttributeValue
 
-// EncodeEvent makes the item of an event, exactly as the Pekko plug-in writes it, or where it is enveloped as Akka 1.1 did.
+// EncodeEvent returns the item of an event, exactly as the Pekko plug-in writes it, or, if it is
+// enveloped, as Akka 1.1 did.
 func (k Keys) EncodeEvent(e *Event) Attributes {
 	item := k.Event(e.PersistenceID, e.SequenceNr).Attributes()
 	if e.Enveloped {
@@ -130,7 +134,7 @@ func (k Keys) EncodeEvent(e *Event) Attributes {
 	return item
 }
 
-// putSplit puts what an event says into attributes of their own.
+// putSplit sets the attributes of an event in the split form.
 func (e *Event) putSplit(item Attributes) {
 	item[AttrPersistenceID] = &types.AttributeValueMemberS{Value: e.PersistenceID}
 	item[AttrSeq] = number(e.SequenceNr)
@@ -145,14 +149,15 @@ func (e *Event) putSplit(item Attributes) {
 	}
 }
 
-// EncodeTombstone makes the item that keeps a deleted sequence number taken until expires (seconds since 1970).
+// EncodeTombstone returns the item that keeps a deleted sequence number taken until expires, in
+// seconds since 1970.
 func (k Keys) EncodeTombstone(pid string, seq, expires int64) Attributes {
 	item := k.EncodeSeal(pid, seq)
 	item[AttrExpires] = number(expires)
 	return item
 }
 
-// EncodeSeal makes the item that closes a sequence number for good.
+// EncodeSeal returns the item that closes a sequence number for good.
 func (k Keys) EncodeSeal(pid string, seq int64) Attributes {
 	item := k.Event(pid, seq).Attributes()
 	item[AttrIdx] = number(tombstoneMember)
@@ -160,15 +165,15 @@ func (k Keys) EncodeSeal(pid string, seq int64) Attributes {
 	return item
 }
 
-// EncodeFence makes the item that takes a sequence number before the low mark is raised beyond it: a tombstone, or with
-// expires 0 a seal.
+// EncodeFence returns the item that takes a sequence number before the low mark is raised beyond
+// it: a tombstone, or a seal if expires is 0.
 func (k Keys) EncodeFence(pid string, seq, low, expires int64) Attributes {
 	item := withExpiry(k.EncodeSeal(pid, seq), expires)
 	item[AttrLow] = number(low)
 	return item
 }
 
-// WithCut adds to a tombstone or fence which atomic write the deletion has cut, if it has.
+// WithCut adds to a tombstone or fence the atomic write that the deletion has cut, if any.
 func WithCut(item Attributes, cut Batch) Attributes {
 	if cut.IsBatch() {
 		item[AttrCutStart] = number(cut.Start)
@@ -178,40 +183,41 @@ func WithCut(item Attributes, cut Batch) Attributes {
 	return item
 }
 
-// Item is where the attributes of an item are found by their names.
+// Item returns the attributes of an item by name.
 type Item interface {
 	Get(name string) (types.AttributeValue, bool)
 }
 
-// mapped is an item in DynamoDB's form.
+// mapped is an Item of Attributes.
 type mapped Attributes
 
-// Get is the value of an attribute; false if there is none.
+// Get returns the value of an attribute. It reports false if there is none.
 func (m mapped) Get(name string) (types.AttributeValue, bool) {
 	v, ok := m[name]
 	return v, ok
 }
 
-// DecodeSlot reads the item of persistence id pid in partition p. Errors are *ItemError.
+// DecodeSlot decodes an item of partition p of persistence id pid. Errors are *ItemError.
 func (k Keys) DecodeSlot(pid string, p int64, item Attributes) (Slot, error) {
 	return k.Within(pid, p).DecodeSlot(mapped(item))
 }
 
-// Partition is one of a persistence id, for those who decode many of its items.
+// Partition is one partition of a persistence id, for decoding many of its items.
 type Partition struct {
 	key, pid string
 	number   int64
 }
 
-// Within is partition p of a persistence id.
+// Within returns partition p of a persistence id.
 func (k Keys) Within(pid string, p int64) Partition { return Partition{k.Partition(pid, p), pid, p} }
 
-// DecodeSlot reads an item of the partition. Errors are *ItemError.
+// DecodeSlot decodes an item of the partition. Errors are *ItemError.
 func (p Partition) DecodeSlot(item Item) (Slot, error) {
 	r := reader{item: item, key: Key{Par: p.key}}
 	r.key.Num = r.number(AttrNum)
 	slot := Slot{SequenceNr: p.number*PartitionSize + r.key.Num}
-	if r.err == nil && (r.key.Num < 0 || r.key.Num >= PartitionSize || slot.SequenceNr < 0 || slot.SequenceNr > MaxSequenceNumber) {
+	if r.err == nil && (r.key.Num < 0 || r.key.Num >= PartitionSize ||
+		slot.SequenceNr < 0 || slot.SequenceNr > MaxSequenceNumber) {
 		r.fail(AttrNum, ErrRange)
 	}
 	switch {
@@ -228,7 +234,7 @@ func (p Partition) DecodeSlot(item Item) (Slot, error) {
 	return slot, r.err
 }
 
-// DecodeKey reads the key of an item. Errors are *ItemError.
+// DecodeKey decodes the key of an item. Errors are *ItemError.
 func DecodeKey(item Attributes) (Key, error) {
 	r := reader{item: mapped(item)}
 	r.key.Par = r.text(AttrPar)
@@ -236,7 +242,8 @@ func DecodeKey(item Attributes) (Key, error) {
 	return r.key, r.err
 }
 
-// BelongsTo says whether an event is one of a persistence id, by what it says itself. What says nothing may be.
+// BelongsTo reports whether an event can be one of a persistence id, by the id in the item. An item
+// without an id can be.
 func BelongsTo(item Attributes, pid string) bool {
 	stored, ok := item[AttrPersistenceID].(*types.AttributeValueMemberS)
 	if !ok {
@@ -258,7 +265,8 @@ func IsClosed(item Attributes) bool {
 	return true
 }
 
-// IsLowMark says whether an item has a mark's shape, and not that of an event, tombstone or seal.
+// IsLowMark reports whether an item has the form of a mark, and not that of an event, tombstone or
+// seal.
 func IsLowMark(item Attributes) bool {
 	for _, name := range []string{AttrEvent, AttrPay, AttrIdx} {
 		if _, ok := item[name]; ok {
@@ -269,7 +277,7 @@ func IsLowMark(item Attributes) bool {
 	return ok
 }
 
-// event reads the attributes of an event in the split form.
+// event decodes the attributes of an event in the split form.
 func (r *reader) event(seq int64) *Event {
 	e := &Event{
 		SequenceNr:         seq,
@@ -287,7 +295,7 @@ func (r *reader) event(seq int64) *Event {
 	return e
 }
 
-// batch reads idx and cnt; an event without them is single.
+// batch decodes idx and cnt. An event without them is single.
 func (r *reader) batch(seq int64, writer string) Batch {
 	if !r.has(AttrIdx) && !r.has(AttrCnt) {
 		return Batch{}
@@ -305,15 +313,17 @@ func (r *reader) batch(seq int64, writer string) Batch {
 	return Batch{Start: seq - idx, Last: seq - idx + cnt, WriterUUID: writer}
 }
 
-// SameEvent says whether the item that stands at an event's key is the event itself: the very same writer, bytes and place
-// in its batch. A writer UUID belongs to one recovery, so this tells an earlier try of the same write from another writer's.
+// SameEvent reports whether the item stored at an event's key is that very event: the writer, the
+// bytes and the place in the batch are the same. A writer UUID belongs to one recovery, so an
+// earlier attempt of the same write differs from another writer's event.
 func SameEvent(stored Slot, own *Event) bool {
 	e := stored.Event
 	return e != nil && e.WriterUUID == own.WriterUUID && string(e.Bytes) == string(own.Bytes) &&
 		e.Batch == own.Batch && e.SerializerID == own.SerializerID
 }
 
-// Size is an item's size as DynamoDB counts it: names and values in bytes. Only the types this layout uses are counted.
+// Size returns the size of an item in bytes as DynamoDB counts it: names and values. It knows only
+// the types of this layout.
 func Size(item Attributes) int {
 	size := 0
 	for name, v := range item {
@@ -330,7 +340,8 @@ func Size(item Attributes) int {
 	return size
 }
 
-// numberSize is a byte for each two significant digits and one more; a minus sign takes another.
+// numberSize returns a byte for each two significant digits and one more. A minus sign takes
+// another.
 func numberSize(n string) int {
 	digits, sign := len(n), 0
 	if digits > 0 && n[0] == '-' {
@@ -346,7 +357,7 @@ func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// binary makes a B. The SDK would write nil as null, which is no value.
+// binary returns a B. The SDK would encode nil as null, which is no value.
 func binary(b []byte) types.AttributeValue {
 	if b == nil {
 		b = []byte{}
@@ -354,13 +365,13 @@ func binary(b []byte) types.AttributeValue {
 	return &types.AttributeValueMemberB{Value: b}
 }
 
-// IsUTF8 reports whether texts can be stored as they are. DynamoDB stores UTF-8 only, and on the
-// way to it other bytes become replacement characters: two texts would become one.
+// IsUTF8 reports whether texts can be stored unchanged. DynamoDB stores UTF-8 only, and the SDK
+// replaces other bytes, so that two texts could become one.
 func IsUTF8(texts ...string) bool {
 	return !slices.ContainsFunc(texts, func(text string) bool { return !utf8.ValidString(text) })
 }
 
-// reader takes attributes out of an item and keeps the first failure.
+// reader decodes attributes of an item, and keeps the first error.
 type reader struct {
 	item Item
 	key  Key
@@ -378,7 +389,7 @@ func (r *reader) has(attribute string) bool {
 	return ok
 }
 
-// attribute takes a value of type T; a missing one is a failure.
+// attribute returns a value of type T. A missing value is an error.
 func attribute[T types.AttributeValue](r *reader, name string) (T, bool) {
 	v, ok := r.item.Get(name)
 	if !ok {

@@ -17,7 +17,7 @@ func binary(b string) types.AttributeValue { return &types.AttributeValueMemberB
 
 var shared = layout.Keys{Journal: "journal", Shards: 10}
 
-// event is event 105 of "pid", in parts that a test changes.
+// event returns event 105 of "pid", with some attributes changed.
 func event(change layout.Attributes) layout.Attributes {
 	item := layout.Attributes{
 		"par": text("journal-P-pid-1"), "num": number("5"), "persistence_id": text("pid"), "seq": number("105"),
@@ -114,7 +114,7 @@ func TestLastSequenceNumber(t *testing.T) {
 	item := shared.EncodeSeal("pid", last)
 	item["num"] = number("8")
 	if _, err := shared.DecodeSlot("pid", last/layout.PartitionSize, item); !errors.Is(err, layout.ErrRange) {
-		t.Errorf("an item behind the largest number: error %v, want %v", err, layout.ErrRange)
+		t.Errorf("an item beyond the largest number: error %v, want %v", err, layout.ErrRange)
 	}
 }
 
@@ -159,7 +159,8 @@ func TestSameEvent(t *testing.T) {
 	}
 }
 
-// TestSize counts as DynamoDB does: names and values; a number takes a byte for each two significant digits, and one.
+// TestSize counts as DynamoDB does: names and values. A number takes a byte for each two
+// significant digits, and one more.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[string]int{"0": 2, "7": 2, "42": 2, "100": 2, "101": 3, "1234": 3, "12345": 4, "1000000000": 2, "-5": 3, "9223372036854775806": 11} {

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// JSON makes DynamoDB's JSON of an item, as its own tools read and write it.
+// JSON returns an item in DynamoDB's JSON, as its own tools read and write it.
 func JSON(item Attributes) (json.RawMessage, error) {
 	text, err := json.Marshal(jsonAttributes(item))
 	if err != nil {
@@ -24,7 +24,7 @@ func jsonAttributes(item Attributes) map[string]any {
 	return all
 }
 
-// jsonValue is a value under the name of its type. Bytes are base64, as encoding/json has them.
+// jsonValue returns a value under the name of its type. Bytes are in base64.
 func jsonValue(v types.AttributeValue) any {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:

@@ -1,5 +1,6 @@
-// Package layout is the one place that knows the attribute names, the key formats and the item forms of the current
-// storage layout (Akka 1.x and Pekko 1.x), of the older `pay` form in the same keys, and of what this project stores besides.
+// Package layout defines the attribute names, the key formats and the item forms of the current
+// storage layout (Akka 1.x and Pekko 1.x), of the older `pay` form under the same keys, and of the
+// items that this project adds. No other package knows them.
 package layout
 
 import (
@@ -13,18 +14,20 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// PartitionSize is how many sequence numbers share a partition key, and the distance of two high marks.
+// PartitionSize is how many sequence numbers share a partition key, and the distance of two high
+// marks.
 const PartitionSize = 100
 
-// MaxSequenceNumber is the last sequence number an event can have: one less than the largest int64, so that the low mark
-// of an entity whose every event was deleted, which is one more, can still be stored.
+// MaxSequenceNumber is the last sequence number of an event: one less than the largest int64. The
+// low mark of an entity whose every event was deleted is one more, and can still be stored.
 const MaxSequenceNumber = math.MaxInt64 - 1
 
-// DefaultShards is the number of high and low mark items of a persistence id where no journal header says otherwise, as in
-// the plug-ins' configuration.
+// DefaultShards is the number of high and low mark items of a persistence id in a journal without a
+// header, as in the plug-ins' configuration.
 const DefaultShards = 10
 
-// MaxKeyBytes is DynamoDB's limit of a partition key, MaxRangeKeyBytes that of a sort key, of tables and indexes alike.
+// MaxKeyBytes is DynamoDB's limit of a partition key, MaxRangeKeyBytes that of a sort key, both of
+// tables and of indexes.
 const (
 	MaxKeyBytes      = 2048
 	MaxRangeKeyBytes = 1024
@@ -36,7 +39,7 @@ type Key struct {
 	Num int64
 }
 
-// Attributes is the key in the SDK's form.
+// Attributes returns the key in the SDK's form.
 func (k Key) Attributes() map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{
 		AttrPar: &types.AttributeValueMemberS{Value: k.Par},
@@ -44,10 +47,10 @@ func (k Key) Attributes() map[string]types.AttributeValue {
 	}
 }
 
-// Fits reports whether an item can have the key: there is none behind a key that does not fit.
+// Fits reports whether an item can have the key. No item is stored at a key that does not fit.
 func (k Key) Fits() bool { return len(k.Par) <= MaxKeyBytes }
 
-// Keys makes the keys of one journal.
+// Keys builds the keys of a journal.
 type Keys struct {
 	// Journal is the journal name, the first part of every key.
 	Journal string
@@ -55,12 +58,13 @@ type Keys struct {
 	Shards int64
 }
 
-// Event is the key of an event, tombstone or seal.
+// Event returns the key of an event, tombstone or seal.
 func (k Keys) Event(pid string, seq int64) Key {
 	return Key{Par: k.Partition(pid, seq/PartitionSize), Num: seq % PartitionSize}
 }
 
-// Partition is the partition key that holds the sequence numbers p*PartitionSize to p*PartitionSize+99.
+// Partition returns the partition key of the sequence numbers p*PartitionSize to
+// p*PartitionSize+99.
 func (k Keys) Partition(pid string, p int64) string {
 	return k.Journal + "-P-" + pid + "-" + strconv.FormatInt(p, 10)
 }
@@ -68,25 +72,25 @@ func (k Keys) Partition(pid string, p int64) string {
 // PartitionFits reports whether an item can be stored in a partition.
 func (k Keys) PartitionFits(pid string, p int64) bool { return len(k.Partition(pid, p)) <= MaxKeyBytes }
 
-// HighMark is the key of the high mark that holds seq.
+// HighMark returns the key of the high mark that holds seq.
 func (k Keys) HighMark(pid string, seq int64) Key { return k.mark("-SH-", pid, seq) }
 
-// LowMark is the key of the low mark that holds seq.
+// LowMark returns the key of the low mark that holds seq.
 func (k Keys) LowMark(pid string, seq int64) Key { return k.mark("-SL-", pid, seq) }
 
-// LowMarkBefore is the key of the low mark in the block before that of seq. It is where a low mark
-// is stored that is above what a JVM reads of it. A JVM whose own low mark reaches seq puts the
-// next one there only when it has gone through all other shards, so it does not replace this one.
+// LowMarkBefore returns the key of the low mark in the block before that of seq. A low mark that is
+// above the value a JVM reads is stored there. A JVM whose own low mark reaches seq puts a mark
+// there only after it has used all other shards, so it does not replace this one.
 func (k Keys) LowMarkBefore(pid string, seq int64) Key {
 	return k.mark("-SL-", pid, (seq/PartitionSize+k.Shards-1)%k.Shards*PartitionSize)
 }
 
-// LowMarkNext is the key of the low mark in the block behind that of seq.
+// LowMarkNext returns the key of the low mark in the block after that of seq.
 func (k Keys) LowMarkNext(pid string, seq int64) Key {
 	return k.mark("-SL-", pid, (seq/PartitionSize+1)%k.Shards*PartitionSize)
 }
 
-// LowMarkItem is the key of a low mark.
+// LowMarkItem returns the key of a low mark.
 func (k Keys) LowMarkItem(pid string, low LowMark) Key {
 	if low.Ahead > 0 && safeguard.LowMarkApart {
 		return k.LowMarkBefore(pid, low.JVMSeq())
@@ -99,10 +103,10 @@ func (k Keys) mark(kind, pid string, seq int64) Key {
 	return Key{Par: k.Journal + kind + pid + "-" + strconv.FormatInt(shard, 10)}
 }
 
-// HighMarks are the keys of all shards of the high mark, as far as they fit.
+// HighMarks returns the keys of all shards of the high mark that fit.
 func (k Keys) HighMarks(pid string) []Key { return k.marks("-SH-", pid) }
 
-// LowMarks are the keys of all shards of the low mark, as far as they fit.
+// LowMarks returns the keys of all shards of the low mark that fit.
 func (k Keys) LowMarks(pid string) []Key { return k.marks("-SL-", pid) }
 
 func (k Keys) marks(kind, pid string) []Key {
@@ -115,13 +119,14 @@ func (k Keys) marks(kind, pid string) []Key {
 	return keys
 }
 
-// Header is the key of the journal header.
+// Header returns the key of the journal header.
 func (k Keys) Header() Key { return Key{Par: k.Journal + "-META"} }
 
-// HighestBlock is seq rounded down to a multiple of PartitionSize: what the high mark says of it.
+// HighestBlock returns seq rounded down to a multiple of PartitionSize, the value of its high mark.
 func HighestBlock(seq int64) int64 { return seq / PartitionSize * PartitionSize }
 
-// CrossesBlock says whether writing first..last needs a high mark: a sequence number divisible by PartitionSize is among them.
+// CrossesBlock reports whether writing first..last needs a high mark, because one of the numbers is
+// divisible by PartitionSize.
 func CrossesBlock(first, last int64) bool { return (first-1)/PartitionSize != last/PartitionSize }
 
 // Reasons why a name can't be part of a key.
@@ -134,11 +139,12 @@ var (
 	ErrAmbiguous = errors.New("its keys could be taken for another journal's: it ends in -P, -SH, -SL or -META")
 )
 
-// longestMarkTail is the longest that can follow a persistence id in a key: a dash and the 17 digits of the last partition.
+// longestMarkTail is the longest suffix of a persistence id in a key: a dash and the 17 digits of
+// the last partition.
 const longestMarkTail = 1 + 17
 
-// CheckPersistenceID says why a persistence id can't be stored, now or at its last sequence number. limit is the smallest
-// limit in bytes that applies to the attribute `par`.
+// CheckPersistenceID returns why a persistence id can't be stored, now or at its last sequence
+// number, or nil. limit is the smallest limit in bytes that applies to the attribute `par`.
 func (k Keys) CheckPersistenceID(pid string, limit int) error {
 	switch {
 	case pid == "":
@@ -152,7 +158,7 @@ func (k Keys) CheckPersistenceID(pid string, limit int) error {
 }
 
 // CheckReadable returns why nothing can be stored for a persistence id, not even by a writer that
-// does not look at its later keys, as the plug-ins do.
+// does not check its later keys, as the plug-ins don't.
 func (k Keys) CheckReadable(pid string) error {
 	switch {
 	case pid == "":
@@ -165,7 +171,7 @@ func (k Keys) CheckReadable(pid string) error {
 	return nil
 }
 
-// CheckJournalName says why a name can't be that of a new journal.
+// CheckJournalName returns why a name can't be the name of a new journal, or nil.
 func CheckJournalName(name string) error {
 	if name == "" {
 		return ErrEmpty
@@ -187,7 +193,8 @@ func CheckJournalName(name string) error {
 	return nil
 }
 
-// CheckIDsKey says why a persistence id can't be listed by the sparse ids index of a native journal.
+// CheckIDsKey returns why a persistence id can't be listed in the sparse ids index of a native
+// journal, or nil.
 func (k Keys) CheckIDsKey(pid string) error {
 	if len(k.IDsKeyPrefix())+len(pid) > MaxRangeKeyBytes {
 		return ErrTooLong

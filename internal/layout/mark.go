@@ -7,45 +7,45 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// Marks is what the high and low marks of one persistence id say together.
+// Marks is the result of all high and low marks of a persistence id.
 type Marks struct {
-	// High is the highest high mark, 0 if there is none: a hint where to look for the highest sequence number.
+	// High is the highest high mark, or 0: a hint where to search the highest sequence number.
 	High int64
-	// Low is the low mark that counts, that with the highest value.
+	// Low is the low mark that counts, the one with the highest value.
 	Low LowMark
-	// JVMLow is the low mark as a JVM reads it; it differs from Low.Seq only in a shared journal.
+	// JVMLow is the low mark as a JVM reads it. It differs from Low.Seq only in a shared journal.
 	JVMLow int64
-	// HighMarks and LowMarks are the values of `seq` of all marks there are, rising.
+	// HighMarks and LowMarks are the values of `seq` of all marks, in ascending order.
 	HighMarks, LowMarks []int64
-	// Expiring says that the id was purged: a mark will vanish unless it is put anew.
+	// Expiring reports that the id was purged: a mark expires unless it is put again.
 	Expiring bool
 }
 
-// LowMark is the first sequence number that is not deleted, and what its writer knew of the deletion.
+// LowMark is the first sequence number that is not deleted, and the progress of the deletion.
 type LowMark struct {
-	// Seq is the first sequence number not deleted; 0 if nothing ever was.
+	// Seq is the first sequence number that is not deleted, or 0 if none ever was.
 	Seq int64
-	// Ahead says how far Seq is above what the item tells a JVM. It is 0 in native journals. In a
-	// shared one a JVM still reads the tombstones between, and removes them when it deletes.
+	// Ahead is how far Seq is above the value that a JVM reads. It is 0 in native journals. In a
+	// shared journal a JVM still reads the tombstones in between, and removes them when it deletes.
 	Ahead int64
-	// Removed says how far removal has come: every number below it is a tombstone or was one. Only marks of this project
-	// say so; JVM is true for the others.
+	// Removed is how far the removal has come: every number below it is or was a tombstone. Only
+	// marks of this project have it; for the others JVM is true.
 	Removed int64
-	// Cut is the batch that the deletion cut: its members below Seq were all there, so the rest of it counts as complete.
-	// The zero Batch if none was cut.
+	// Cut is the batch that the deletion cut: its members below Seq were all stored, so the rest of
+	// it counts as complete. It is zero if none was cut.
 	Cut Batch
-	// JVM says that a JVM plug-in wrote the mark, which says nothing of a cut.
+	// JVM reports that a JVM plug-in wrote the mark, which names no cut batch.
 	JVM bool
 }
 
-// First is the first sequence number that can hold a live event.
+// First returns the first sequence number that can hold a live event.
 func (l LowMark) First() int64 { return max(l.Seq, 1) }
 
-// JVMSeq is the attribute `seq` of the item: what a JVM reads.
+// JVMSeq returns the attribute `seq` of the item, which a JVM reads.
 func (l LowMark) JVMSeq() int64 { return l.Seq - l.Ahead }
 
-// counts reports whether l counts where o is another low mark of the persistence id. Of two that
-// are as high, the one counts that says which batch was cut.
+// counts reports whether l counts, and not o, another low mark of the persistence id. Of two
+// equally high ones the one counts that names a cut batch.
 func (l LowMark) counts(o LowMark) bool {
 	switch {
 	case l.Seq != o.Seq:
@@ -56,19 +56,19 @@ func (l LowMark) counts(o LowMark) bool {
 	return l.Ahead < o.Ahead
 }
 
-// CutCompletes says whether a batch that begins below the low mark counts as complete, if every member from the low mark on
-// is there. A deletion of this project says which batch it cut; a JVM's deletion says nothing, so there the members that
-// are left decide.
+// CutCompletes reports whether a batch that begins below the low mark counts as complete, if every
+// member from the low mark on is stored. A deletion of this project names the batch it cut. A JVM's
+// deletion names none, so the remaining members decide.
 func (l LowMark) CutCompletes(b Batch) bool { return l.JVM || l.Cut == b }
 
-// JudgesLike reports whether events are judged by l as by o: how far removal has come does not
-// matter to them, nor what a JVM reads.
+// JudgesLike reports whether l and o judge events alike. The progress of the removal and the value
+// that a JVM reads do not matter for that.
 func (l LowMark) JudgesLike(o LowMark) bool {
 	l.Removed, l.Ahead = o.Removed, o.Ahead
 	return l == o || !safeguard.CutJudged && l.Seq == o.Seq
 }
 
-// DecodeMarks reads the items of the marks that exist, of all shards or of some, in any order. Errors are *ItemError.
+// DecodeMarks decodes the marks of all shards or of some, in any order. Errors are *ItemError.
 func (k Keys) DecodeMarks(pid string, items []Attributes) (Marks, error) {
 	var m Marks
 	if len(items) == 0 {
@@ -106,7 +106,7 @@ func (k Keys) DecodeMarks(pid string, items []Attributes) (Marks, error) {
 	return m, nil
 }
 
-// DecodeMark reads the key and the value of a mark. Errors are *ItemError.
+// DecodeMark decodes the key and the value of a mark. Errors are *ItemError.
 func DecodeMark(item Attributes) (Key, int64, error) {
 	r := reader{item: mapped(item)}
 	r.key.Par = r.text(AttrPar)
@@ -131,7 +131,7 @@ func (r *reader) lowMark(seq int64) LowMark {
 	return low
 }
 
-// cut reads which atomic write a deletion has cut; the zero Batch if it has cut none.
+// cut decodes the atomic write that a deletion has cut, or zero.
 func (r *reader) cut() Batch {
 	if !r.has(AttrCutStart) {
 		return Batch{}
@@ -140,14 +140,15 @@ func (r *reader) cut() Batch {
 	return Batch{Start: start, Last: start + r.ranged(AttrCutCnt, MaxSequenceNumber-start), WriterUUID: r.text(AttrCutWriter)}
 }
 
-// EncodeHighMark makes the high mark that seq, a multiple of PartitionSize, belongs to. expires is 0, or when a purged
-// mark vanishes.
+// EncodeHighMark returns the item of the high mark that seq, a multiple of PartitionSize, belongs
+// to. expires is 0, or when the mark of a purged id expires.
 func (k Keys) EncodeHighMark(pid string, seq, expires int64) Attributes {
 	return withExpiry(k.encodeMark(k.HighMark(pid, seq), seq), expires)
 }
 
-// EncodeLowMark makes the item of a low mark. ids are the attributes of the sparse ids index, which keep an id known whose
-// first event is deleted; nil in a shared journal and for a purged id.
+// EncodeLowMark returns the item of a low mark. ids are the attributes of the sparse ids index,
+// which keep an id listed whose first event is deleted. They are nil in a shared journal and for a
+// purged id.
 func (k Keys) EncodeLowMark(pid string, low LowMark, ids Attributes, expires int64) Attributes {
 	item := withExpiry(k.encodeMark(k.LowMarkItem(pid, low), low.JVMSeq()), expires)
 	item[AttrRemoved] = number(low.Removed)

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/persistentpb"
 )
 
-// envelope serializes everything but the batch as one message, as Akka's serializer did: fields in the order of their numbers,
-// empty manifests left out.
+// envelope serializes everything but the batch as one message, as Akka's serializer did: fields in
+// the order of their numbers, without empty manifests.
 func (e *Event) envelope() []byte {
 	message := &persistentpb.PersistentMessage{
 		Payload:       &persistentpb.PersistentPayload{SerializerId: &e.SerializerID, Payload: e.Bytes},
@@ -31,7 +31,8 @@ func (e *Event) envelope() []byte {
 	return persistentpb.Encode(message)
 }
 
-// payEvent reads an event in the form of Akka 1.0 and 1.1: everything but the batch stands in one serialized message.
+// payEvent decodes an event in the form of Akka 1.0 and 1.1: everything but the batch is in one
+// serialized message.
 func (r *reader) payEvent(pid string, seq int64) *Event {
 	var message persistentpb.PersistentMessage
 	if err := proto.Unmarshal(r.bytes(AttrPay), &message); r.err == nil && err != nil {
@@ -55,7 +56,7 @@ func (r *reader) payEvent(pid string, seq int64) *Event {
 	return e
 }
 
-// payPersistenceID is the persistence id in a serialized message, empty if it can't be read.
+// payPersistenceID returns the persistence id in a serialized message, or "" if it can't be read.
 func payPersistenceID(b []byte) string {
 	var message persistentpb.PersistentMessage
 	if err := proto.Unmarshal(b, &message); err != nil {
@@ -64,14 +65,14 @@ func payPersistenceID(b []byte) string {
 	return message.GetPersistenceId()
 }
 
-// Reasons why an enveloped event is left as it is.
+// Reasons why an enveloped event is not converted.
 var (
-	ErrHasMore     = errors.New("its envelope says more than today's form can")
+	ErrHasMore     = errors.New("its envelope has more than the current form can hold")
 	ErrSplitTooBig = errors.New("today's form of it would be over DynamoDB's limit")
 )
 
-// Unwrap gives the item of an enveloped event today's form, with every further attribute that it has; nil if it is not enveloped.
-// What would lose something is an error.
+// Unwrap returns the item of an enveloped event in the current form, with all its other attributes,
+// or nil if it is not enveloped. If something would be lost, it returns an error.
 func (k Keys) Unwrap(pid string, p int64, item Attributes) (seq int64, split Attributes, err error) {
 	if _, enveloped := item[AttrPay]; !enveloped {
 		return 0, nil, nil
@@ -103,7 +104,7 @@ func (k Keys) Unwrap(pid string, p int64, item Attributes) (seq int64, split Att
 // MaxItemBytes is DynamoDB's limit of an item, in bytes.
 const MaxItemBytes = 400 << 10
 
-// plain is a message without the fields that say nothing.
+// plain is a message without the fields that have no meaning.
 func plain(m *persistentpb.PersistentMessage) *persistentpb.PersistentMessage {
 	if !m.GetDeleted() {
 		m.Deleted = nil

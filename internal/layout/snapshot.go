@@ -31,7 +31,7 @@ const (
 	AttrSplitData    = "split_data"
 )
 
-// Snapshot is what the item of one snapshot says.
+// Snapshot is the decoded item of a snapshot.
 type Snapshot struct {
 	PersistenceID string
 	SequenceNr    int64
@@ -42,19 +42,19 @@ type Snapshot struct {
 	Bytes        []byte
 }
 
-// SplitHead is the item of a snapshot in the split form, which stands apart from the plug-ins' snapshots: above every number
-// that a plug-in can ask for, and without their index's attribute. It is written after its parts, and only what it names
-// counts.
+// SplitHead is the item of a snapshot in the split form. Its key is above every number that a
+// plug-in can ask for, and it lacks the attribute of their index. It is written after its parts,
+// and only the parts that it names count.
 type SplitHead struct {
 	Snapshot // Bytes are set when Parts is 0
-	// Token tells the parts of this save from those of another save of the same number.
+	// Token separates the parts of this save from those of another save of the same number.
 	Token int64
-	// Parts is how many items hold the bytes; 0 if the head itself does.
+	// Parts is how many items hold the bytes, or 0 if the head itself does.
 	Parts int64
 	// Stored is the number of bytes stored, Sum their SHA-256.
 	Stored int64
 	Sum    []byte
-	// Zstd says that the stored bytes are compressed.
+	// Zstd reports that the stored bytes are compressed.
 	Zstd bool
 }
 
@@ -67,37 +67,38 @@ const (
 	MaxSplitToken = 999_999_999_999
 )
 
-// Snapshots is the partition key of a persistence id's snapshots.
+// Snapshots returns the partition key of a persistence id's snapshots.
 func (k Keys) Snapshots(pid string) string { return k.Journal + "-P-" + pid }
 
-// What the numbers of heads and parts begin with, and how many digits follow: first those of the sequence number, and in a
-// part's those of token and part.
+// The prefixes of the numbers of heads and parts. The digits of the sequence number follow, and in
+// a part those of the token and the part.
 const (
 	splitHeadPrefix, splitSeqDigits  = "1", 19
 	splitPartPrefix, splitPartDigits = "-1", splitSeqDigits + 12 + 5
 )
 
-// SplitHeadNumber is the range key of a head: above all numbers of 64 bits, in the order of sequence numbers.
+// SplitHeadNumber returns the range key of a head. It is above all 64-bit numbers, in the order of
+// sequence numbers.
 func SplitHeadNumber(seq int64) string { return fmt.Sprintf(splitHeadPrefix+"%019d", seq) }
 
-// SplitPartNumber is the range key of a part: below zero, those of one snapshot and save next to each other. It has 37 digits
-// of the 38 that a number can have.
+// SplitPartNumber returns the range key of a part. It is below zero, and the parts of one save are
+// adjacent. It has 37 of the 38 digits that a number can have.
 func SplitPartNumber(seq, token, part int64) string {
 	return fmt.Sprintf(splitPartPrefix+"%019d%012d%05d", seq, token, part)
 }
 
-// SnapshotForm is what an item of the snapshot table is of a snapshot.
+// SnapshotForm is the role of an item of the snapshot table.
 type SnapshotForm int
 
-// The forms, in the order of rising keys: a part, a whole snapshot, the head of a split one.
+// The forms, in the order of ascending keys: a part, a whole snapshot, the head of a split one.
 const (
 	SplitPartItem SnapshotForm = iota
 	WholeSnapshotItem
 	SplitHeadItem
 )
 
-// SnapshotItem says by its key what an item is, and of the snapshot with which sequence number. What is none of these counts
-// as a whole one, with a number beyond all.
+// SnapshotItem returns the form of an item and the sequence number of its snapshot, by its key. An
+// item of no form counts as a whole snapshot with a number beyond all others.
 func SnapshotItem(item Attributes) (SnapshotForm, int64) {
 	v, ok := item[AttrSnapshotSeq].(*types.AttributeValueMemberN)
 	if !ok {
@@ -122,7 +123,8 @@ func SnapshotItem(item Attributes) (SnapshotForm, int64) {
 	return WholeSnapshotItem, seq
 }
 
-// SnapshotTimestamp is the timestamp of a whole snapshot's item or of a head; false if it has none.
+// SnapshotTimestamp returns the timestamp of the item of a whole snapshot or of a head. It reports
+// false if there is none.
 func SnapshotTimestamp(item Attributes) (int64, bool) {
 	name := AttrSnapshotTS
 	if form, _ := SnapshotItem(item); form == SplitHeadItem {
@@ -136,7 +138,7 @@ func SnapshotTimestamp(item Attributes) (int64, bool) {
 	return ts, err == nil
 }
 
-// SnapshotKey is the key of an item of the snapshot table.
+// SnapshotKey returns the key of an item of the snapshot table.
 func (k Keys) SnapshotKey(pid, number string) Attributes {
 	return Attributes{
 		AttrPar:         &types.AttributeValueMemberS{Value: k.Snapshots(pid)},
@@ -144,7 +146,7 @@ func (k Keys) SnapshotKey(pid, number string) Attributes {
 	}
 }
 
-// EncodeSnapshot makes the item of a snapshot exactly as the Pekko plug-in writes it.
+// EncodeSnapshot returns the item of a snapshot exactly as the Pekko plug-in writes it.
 func (k Keys) EncodeSnapshot(s *Snapshot) Attributes {
 	item := k.bareSnapshot(s)
 	item[AttrSnapshotData] = binary(s.Bytes)
@@ -155,7 +157,7 @@ func (k Keys) EncodeSnapshot(s *Snapshot) Attributes {
 	return item
 }
 
-// EncodeEnvelope makes the item of a snapshot as Akka's plug-in 1.1 writes it.
+// EncodeEnvelope returns the item of a snapshot as Akka's plug-in 1.1 writes it.
 func (k Keys) EncodeEnvelope(s *Snapshot) (Attributes, error) {
 	data := serialization.Payload{SerializerID: s.SerializerID, Manifest: s.Manifest, Bytes: s.Bytes}
 	b, err := serialization.Snapshot{Data: data}.Marshal()
@@ -167,14 +169,14 @@ func (k Keys) EncodeEnvelope(s *Snapshot) (Attributes, error) {
 	return item, nil
 }
 
-// bareSnapshot is a snapshot's item without its bytes.
+// bareSnapshot returns the item of a snapshot without its bytes.
 func (k Keys) bareSnapshot(s *Snapshot) Attributes {
 	item := k.SnapshotKey(s.PersistenceID, strconv.FormatInt(s.SequenceNr, 10))
 	item[AttrSnapshotTS] = number(s.Timestamp)
 	return item
 }
 
-// EncodeSplitHead makes the item of a snapshot in the split form.
+// EncodeSplitHead returns the item of a snapshot in the split form.
 func (k Keys) EncodeSplitHead(h *SplitHead) Attributes {
 	item := k.SnapshotKey(h.PersistenceID, SplitHeadNumber(h.SequenceNr))
 	item[AttrSplitVersion] = number(splitVersion)
@@ -196,14 +198,14 @@ func (k Keys) EncodeSplitHead(h *SplitHead) Attributes {
 	return item
 }
 
-// EncodeSplitPart makes the item of a part.
+// EncodeSplitPart returns the item of a part.
 func (k Keys) EncodeSplitPart(pid string, seq, token, part int64, data []byte) Attributes {
 	item := k.SnapshotKey(pid, SplitPartNumber(seq, token, part))
 	item[AttrSplitData] = binary(data)
 	return item
 }
 
-// DecodeSnapshot reads a snapshot in either of the plug-ins' forms. Errors are *ItemError.
+// DecodeSnapshot decodes a snapshot in either of the plug-ins' forms. Errors are *ItemError.
 func (k Keys) DecodeSnapshot(pid string, item Attributes) (Snapshot, error) {
 	r := k.snapshotReader(pid, item)
 	s := Snapshot{PersistenceID: pid, SequenceNr: r.number(AttrSnapshotSeq), Timestamp: r.number(AttrSnapshotTS)}
@@ -217,7 +219,7 @@ func (k Keys) DecodeSnapshot(pid string, item Attributes) (Snapshot, error) {
 	return s, r.err
 }
 
-// DecodeSplitHead reads the head of a snapshot in the split form. Errors are *ItemError.
+// DecodeSplitHead decodes the head of a snapshot in the split form. Errors are *ItemError.
 func (k Keys) DecodeSplitHead(pid string, item Attributes) (SplitHead, error) {
 	r := k.snapshotReader(pid, item)
 	if r.number(AttrSplitVersion) != splitVersion {
@@ -243,27 +245,28 @@ func (k Keys) DecodeSplitHead(pid string, item Attributes) (SplitHead, error) {
 	return h, r.err
 }
 
-// DecodeSplitPart reads the bytes of a part. Errors are *ItemError.
+// DecodeSplitPart decodes the bytes of a part. Errors are *ItemError.
 func (k Keys) DecodeSplitPart(pid string, item Attributes) ([]byte, error) {
 	r := k.snapshotReader(pid, item)
 	data := r.bytes(AttrSplitData)
 	return data, r.err
 }
 
-// DecodeSplitParts reads of a head only what names its parts. Errors are *ItemError.
+// DecodeSplitParts decodes only which parts a head has. Errors are *ItemError.
 func (k Keys) DecodeSplitParts(pid string, item Attributes) (seq, token, parts int64, err error) {
 	r := k.snapshotReader(pid, item)
 	seq, token, parts = r.headNumber(item), r.ranged(AttrSplitToken, MaxSplitToken), r.ranged(AttrSplitParts, MaxSplitParts)
 	return seq, token, parts, r.err
 }
 
-// snapshotReader reads an item of the snapshot table. Its errors say the snapshot's sequence number.
+// snapshotReader returns a reader of an item of the snapshot table. Its errors name the sequence
+// number of the snapshot.
 func (k Keys) snapshotReader(pid string, item Attributes) *reader {
 	_, seq := SnapshotItem(item)
 	return &reader{item: mapped(item), key: Key{Par: k.Snapshots(pid), Num: seq}}
 }
 
-// headNumber is the sequence number that the key of a head says.
+// headNumber returns the sequence number in the key of a head.
 func (r *reader) headNumber(item Attributes) int64 {
 	form, seq := SnapshotItem(item)
 	if form != SplitHeadItem {
@@ -280,7 +283,7 @@ func (r *reader) serializer(name string) int32 {
 	return int32(id)
 }
 
-// ranged reads a number from 0 to most.
+// ranged decodes a number from 0 to most.
 func (r *reader) ranged(name string, most int64) int64 {
 	n := r.number(name)
 	if r.err == nil && (n < 0 || n > most) {
@@ -289,7 +292,7 @@ func (r *reader) ranged(name string, most int64) int64 {
 	return n
 }
 
-// envelope reads the form of Akka 1.1.
+// envelope decodes the form of Akka 1.1.
 func (r *reader) envelope(s *Snapshot) {
 	b := r.bytes(AttrPay)
 	if r.err != nil {

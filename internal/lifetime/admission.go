@@ -6,22 +6,22 @@ import (
 	"sync"
 )
 
-// Admission limits how many readings begin at once; the others wait in the order in which they
-// came. A reading that waits here has a small stack and holds nothing yet, while one that waits for
-// a connection has grown its stacks and holds what it is going to send. So a crowd of recoveries
-// waits here, before it does anything that takes memory.
+// Admission limits how many reads start at once. The others wait in the order in which they came. A
+// read that waits here has a small stack and holds nothing, while a read that waits for a
+// connection has grown its stacks and holds its request. So many concurrent recoveries wait here,
+// before they use memory.
 //
-// A reading has begun when its marks and its first page are there. From then on it takes no room,
-// above all not while the caller's code runs: that may begin another reading, and wait for it.
+// A read has started when its marks and its first page have arrived. From then on it holds no slot,
+// so in particular not while the caller's code runs, which may start another read and wait for it.
 //
-// Open makes it ready. It is safe for concurrent use.
+// Open prepares an Admission. It is safe for concurrent use.
 type Admission struct{ room chan struct{} }
 
-// Open makes it ready for so many readings at once.
+// Open sets the number of reads that start at once.
 func (a *Admission) Open(room int) { a.room = make(chan struct{}, room) }
 
-// Enter waits for room, until the call or the journal ends. begun gives the room back, the first
-// time that it is called.
+// Enter waits for a slot, until the call or the journal ends. The first call of begun releases the
+// slot.
 func (a *Admission) Enter(call, journal context.Context) (begun func(), err error) {
 	if journal.Err() != nil {
 		return nil, context.Cause(journal)

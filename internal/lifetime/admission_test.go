@@ -34,10 +34,10 @@ func TestNoMoreReadingsBeginAtOnceThanThereIsRoom(t *testing.T) {
 			synctest.Wait()
 		}
 		if len(entered) > 0 {
-			t.Errorf("%v entered without room", entered)
+			t.Errorf("%v entered without a free slot", entered)
 		}
 		first()
-		first() // gives nothing back any more
+		first() // releases nothing any more
 		synctest.Wait()
 		if len(entered) != 1 || entered[0] != 0 {
 			t.Errorf("%v entered, want the first that waited", entered)
@@ -56,8 +56,8 @@ func ended(t *testing.T, cause error) context.Context {
 	return ctx
 }
 
-// TestNothingBeginsInAClosedJournal looks often, as of several cases that are ready a select takes
-// any.
+// TestNothingBeginsInAClosedJournal enters many times, because a select takes any of several ready
+// cases.
 func TestNothingBeginsInAClosedJournal(t *testing.T) {
 	t.Parallel()
 	var a lifetime.Admission

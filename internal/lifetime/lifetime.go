@@ -1,5 +1,5 @@
-// Package lifetime lets a journal end: nothing new begins, reading stops at once, and what was sent
-// is waited for.
+// Package lifetime closes a journal: no new operation starts, reads end at once, and writes in
+// flight are waited for.
 package lifetime
 
 import (
@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// Lifetime counts what is under way in a journal, and ends it. Open makes it ready for use.
+// Lifetime counts the operations of a journal, and ends them. Open prepares it for use.
 type Lifetime struct {
 	err error
-	// under counts the operations and goroutines under way. Once closing is added to it nothing
-	// begins any more.
+	// under counts the operations and goroutines in progress. When closing has been added to it,
+	// nothing new starts.
 	under atomic.Int64
 	close sync.Once
-	// over is closed when nothing is under way any more, after closing was added.
+	// over is closed when closing was added and nothing is in progress.
 	over    chan struct{}
 	overing sync.Once
 
-	// reading ends at once when the journal is closed, writing when its time is up.
+	// reading ends when the journal is closed, writing when the time of Close is up.
 	reading, writing         context.Context //nolint:containedctx // the journal's own, not a call's
 	stopReading, stopWriting context.CancelCauseFunc
 }
 
-// closing is more than can be under way at once.
+// closing is more than the possible number of operations in progress.
 const closing = 1 << 62
 
-// Open makes it ready. closed is what everything that comes after Close fails with.
+// Open prepares a Lifetime. Every operation after Close fails with closed.
 func (l *Lifetime) Open(closed error) {
 	l.err = closed
 	l.over = make(chan struct{})
@@ -36,7 +36,7 @@ func (l *Lifetime) Open(closed error) {
 	l.writing, l.stopWriting = context.WithCancelCause(context.Background())
 }
 
-// Close refuses what is new, ends reading, waits for writing, and ends that too when it takes
+// Close refuses new operations, ends reads, waits for writes, and ends those too if they take
 // longer than patience. It does not wait for an operation that has left for the caller's code.
 func (l *Lifetime) Close(patience time.Duration) {
 	l.close.Do(func() { l.count(closing) })
@@ -55,7 +55,7 @@ func (l *Lifetime) count(n int64) {
 
 func (l *Lifetime) done() { l.count(-1) }
 
-// Begin enters an operation; done must be called at its end, once.
+// Begin starts an operation. done must be called once, at its end.
 func (l *Lifetime) Begin() (done func(), err error) {
 	if l.under.Add(1) > closing {
 		l.done()
@@ -64,8 +64,8 @@ func (l *Lifetime) Begin() (done func(), err error) {
 	return l.done, nil
 }
 
-// Go runs work in a goroutine that Close waits for. Who calls it is under way itself: an operation
-// that has not left, or a goroutine that was begun by Go.
+// Go runs work in a goroutine that Close waits for. The caller is itself in progress: an operation
+// that has not left, or a goroutine that Go has started.
 func (l *Lifetime) Go(work func()) {
 	l.under.Add(1)
 	go func() {
@@ -74,8 +74,8 @@ func (l *Lifetime) Go(work func()) {
 	}()
 }
 
-// Read enters an operation that ends with ctx, or when the journal is closed. It must not call the
-// caller's code; one that does is entered by Operate.
+// Read starts an operation that ends with ctx, or when the journal is closed. An operation that
+// calls the caller's code must be started by Operate instead.
 func (l *Lifetime) Read(ctx context.Context) (context.Context, func(), error) {
 	ctx, o, err := l.Operate(ctx)
 	if err != nil {
@@ -84,14 +84,14 @@ func (l *Lifetime) Read(ctx context.Context) (context.Context, func(), error) {
 	return ctx, o.End, nil
 }
 
-// Reading ends when the journal is closed.
+// Reading returns a context that ends when the journal is closed.
 func (l *Lifetime) Reading() context.Context { return l.reading }
 
-// Writing ends when no write goes on any more.
+// Writing returns a context that ends when no write continues.
 func (l *Lifetime) Writing() context.Context { return l.writing }
 
-// Look gives a read that belongs to a write its context: it ends with ctx, or when no write goes on
-// any more.
+// Look returns the context of a read that belongs to a write: it ends with ctx, or when no write
+// continues.
 func (l *Lifetime) Look(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(l.writing, func() { cancel(l.err) })
@@ -101,9 +101,9 @@ func (l *Lifetime) Look(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// Write enters the sending of a write. It goes on when ctx ends, as what was sent may have been
-// done, but not longer than the journal allows. Each of its requests has a time of its own, which
-// does not run while it waits for a connection.
+// Write returns the context of a write's requests. It outlives ctx, because what was sent may have
+// been applied, but not the writes of the journal. Each request has its own timeout, which does not
+// run while it waits for a connection.
 func (l *Lifetime) Write(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(l.writing, func() { end(l.err) })

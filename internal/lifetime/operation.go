@@ -3,16 +3,16 @@ package lifetime
 import "context"
 
 // Operation is an operation that calls its caller's code: the body of a loop, a handler, an
-// iterator. It counts as under way only while the journal's own code runs. Around every call of the
-// caller's code it leaves and returns, so that Close, which may be called in that very code, never
-// waits for it. It belongs to one goroutine.
+// iterator. It counts as in progress only while the journal's own code runs. It leaves before every
+// call of the caller's code, and returns afterwards, so Close never waits for that code, which may
+// itself call Close. It must not be used concurrently.
 type Operation struct {
 	life   *Lifetime
 	inside bool
 	end    func()
 }
 
-// Operate enters an operation that ends with ctx, or when the journal is closed.
+// Operate starts an operation that ends with ctx, or when the journal is closed.
 func (l *Lifetime) Operate(ctx context.Context) (context.Context, *Operation, error) {
 	if _, err := l.Begin(); err != nil {
 		return nil, nil, err
@@ -25,7 +25,7 @@ func (l *Lifetime) Operate(ctx context.Context) (context.Context, *Operation, er
 	}}, nil
 }
 
-// Leave ends the journal's part of the operation before the caller's code runs.
+// Leave marks the operation as not in progress before the caller's code runs.
 func (o *Operation) Leave() {
 	if o.inside {
 		o.inside = false
@@ -33,8 +33,8 @@ func (o *Operation) Leave() {
 	}
 }
 
-// Return goes on with the operation after the caller's code. If the journal was closed meanwhile it
-// fails, and the operation has to end without using the journal.
+// Return continues the operation after the caller's code. If the journal was closed meanwhile, it
+// returns an error, and the operation has to end without using the journal.
 func (o *Operation) Return() error {
 	if o.inside {
 		return nil
@@ -46,8 +46,8 @@ func (o *Operation) Return() error {
 	return nil
 }
 
-// Outside runs the caller's code. Its own error counts before that of a journal that was closed
-// meanwhile: a loop that was left takes nothing more.
+// Outside runs the caller's code. The code's error takes precedence over that of a journal that was
+// closed meanwhile: a loop that was left needs nothing more.
 func (o *Operation) Outside(call func() error) error {
 	o.Leave()
 	err := call()
@@ -57,11 +57,11 @@ func (o *Operation) Outside(call func() error) error {
 	return err
 }
 
-// End ends the operation, wherever it is.
+// End ends the operation, inside or outside of the caller's code.
 func (o *Operation) End() {
 	o.end()
 	o.Leave()
 }
 
-// Go is Lifetime.Go; the operation must not have left.
+// Go is [Lifetime.Go]. The operation must not have left.
 func (o *Operation) Go(work func()) { o.life.Go(work) }

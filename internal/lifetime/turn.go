@@ -6,27 +6,26 @@ import (
 	"sync/atomic"
 )
 
-// Turn lets the calls on a writer in one after the other, in the order in which they come, until
-// the writer ends. Open makes it ready. It is safe for concurrent use.
+// Turn admits the calls on a writer one after the other, in the order in which they come, until the
+// writer ends. Open prepares it. It is safe for concurrent use.
 type Turn struct {
 	pid   string
 	ended error
-	// held has an element while a call has the turn.
+	// held holds an element while a call has the turn.
 	held chan struct{}
-	// cause is why the writer has ended, nil while it lives; over is closed then.
+	// cause is why the writer has ended, or nil; over is closed at the same time.
 	cause atomic.Pointer[error]
 	over  chan struct{}
 }
 
-// Open makes it ready for the writer of a persistence id. ended is what every call fails with after
-// End.
+// Open prepares a Turn for the writer of a persistence id. Every call after End fails with ended.
 func (t *Turn) Open(pid string, ended error) {
 	t.pid, t.ended = pid, ended
 	t.held, t.over = make(chan struct{}, 1), make(chan struct{})
 }
 
-// Enter waits for the turn, which Leave gives back. It fails, and changes nothing, if ctx or the
-// writer ends before.
+// Enter waits for the turn, which Leave releases. If ctx or the writer ends before, it returns an
+// error and changes nothing.
 func (t *Turn) Enter(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("write to %q: %w", t.pid, err)
@@ -36,7 +35,7 @@ func (t *Turn) Enter(ctx context.Context) error {
 	}
 	select {
 	case t.held <- struct{}{}:
-	case <-t.over: // a write of it may go on in the background, and keep the turn
+	case <-t.over: // a write may continue in the background, and keep the turn
 		return t.refusal()
 	case <-ctx.Done():
 		return fmt.Errorf("write to %q: %w", t.pid, context.Cause(ctx))
@@ -48,18 +47,17 @@ func (t *Turn) Enter(ctx context.Context) error {
 	return err
 }
 
-// Leave gives the turn back.
+// Leave releases the turn.
 func (t *Turn) Leave() { <-t.held }
 
-// End ends the writer: calls that wait for the turn fail, and so do later ones. Of several causes
-// the first counts.
+// End ends the writer: waiting and later calls fail. The first cause counts.
 func (t *Turn) End(cause error) {
 	if t.cause.CompareAndSwap(nil, &cause) {
 		close(t.over)
 	}
 }
 
-// Err returns the cause of the writer's end, nil before. It does not wait for the turn.
+// Err returns the cause of the writer's end, or nil. It does not wait for the turn.
 func (t *Turn) Err() error {
 	if cause := t.cause.Load(); cause != nil {
 		return *cause
@@ -67,7 +65,7 @@ func (t *Turn) Err() error {
 	return nil
 }
 
-// refusal returns the error of a call on a writer that has ended, nil before.
+// refusal returns the error of a call on a writer that has ended, or nil.
 func (t *Turn) refusal() error {
 	if cause := t.Err(); cause != nil {
 		return &endedError{fmt.Errorf("%w: %q: it ended with: %w", t.ended, t.pid, cause)}

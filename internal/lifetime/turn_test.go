@@ -62,8 +62,8 @@ func TestAContextThatEndsTakesNoTurn(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsForAnEndedWriterIsToldWhy ends a writer whose turn is still held, as by a write that
-// goes on in the background.
+// TestWhoWaitsForAnEndedWriterIsToldWhy ends a writer whose turn is held, as by a write that
+// continues in the background.
 func TestWhoWaitsForAnEndedWriterIsToldWhy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

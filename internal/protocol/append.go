@@ -13,71 +13,75 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// Append writes events as one atomic write, or returns an error that says what became of it. The
-// payload of each event is given: Append sets its number, its writer and its batch. index is the
-// place of the first event in the caller's call, for a *RejectedError.
+// Append writes events as one atomic write. Its error shows what became of the write. The caller
+// sets the payload of each event, and Append its number, writer and batch. index is the index of
+// the first event in the caller's call, for a *RejectedError.
 //
-// The caller has the turn, which release gives back: after the write itself, which may be after
-// Append has returned. A write of which nothing was sent because the writer's knowledge had become
-// too old begins anew, with a look at the journal.
+// The caller holds the turn. Append calls release when the write has ended, which can be after
+// Append has returned. If nothing was sent because the writer's knowledge of the journal became too
+// old, Append reads the journal again and starts over.
 func (w *Writer) Append(ctx context.Context, m *dynamo.Meter, events []*layout.Event, index int, release func()) error {
 	for {
-		if err := w.appendOnce(ctx, m, events, index, release); !errors.Is(err, errAgain) {
+		if err := w.appendOnce(ctx, m, events, index, release); !errors.Is(err, errReread) {
 			return err
 		}
 	}
 }
 
-// errAgain says that nothing of a write was sent, as the writer has to look at the journal first.
-// The turn is still held.
-var errAgain = errors.New("look at the journal first")
+// errReread reports that nothing of a write was sent, because the writer must read the journal
+// first. The turn is still held.
+var errReread = errors.New("the journal must be read again first")
 
-func (w *Writer) appendOnce(ctx context.Context, m *dynamo.Meter, events []*layout.Event, index int, release func()) error {
+func (w *Writer) appendOnce(
+	ctx context.Context, m *dynamo.Meter, events []*layout.Event, index int, release func(),
+) error {
 	a, err := w.prepare(ctx, m, events, index)
 	if err != nil {
 		release()
 		return err
 	}
 	if err := a.markFirst(ctx); err != nil {
-		if !errors.Is(err, errAgain) {
+		if !errors.Is(err, errReread) {
 			release()
 		}
 		return err
 	}
 	a.start(ctx)
-	// A caller that goes before anything was sent takes the write back; one that goes later leaves
-	// it to the journal.
-	if !a.sentWhile(ctx) {
+	// If ctx ends before anything was sent, the write is withdrawn. After that, the write goes on
+	// in the background.
+	if !a.waitWhile(ctx) {
 		if a.sending.TakeBack() {
-			a.forget()
+			a.withdraw()
 			release()
 			return fmt.Errorf("write to %q: nothing was sent: %w", w.pid, context.Cause(ctx))
 		}
 		err = a.unknown(context.Cause(ctx))
 		w.End(err)
 		go func() {
-			a.answered()
+			a.wait()
 			release()
 		}()
 		return err
 	}
-	if err := a.settle(ctx); err != nil {
-		if !errors.Is(err, errAgain) {
+	if err := a.finish(ctx); err != nil {
+		if !errors.Is(err, errReread) {
 			release()
 		}
 		return err
 	}
 	defer release()
-	// The writer is idle since the write began. From its answer on would do as well, as both this
-	// write and the next are acknowledged within half the fence window of what was known before: no
-	// tombstone that was put meanwhile expires earlier.
+	// The writer is idle since the write began. The time of the response would also do: both this
+	// write and the next are acknowledged within half the fence window of what was known before, so
+	// no tombstone that was put in between has expired.
 	w.next, w.last, w.active, w.alone = a.last()+1, w.uuid, a.began, a.began
 	return nil
 }
 
-// prepare makes the items, and checks all that can be checked before anything is sent. What is
-// refused here uses up no sequence number, so it leaves no hole.
-func (w *Writer) prepare(ctx context.Context, m *dynamo.Meter, events []*layout.Event, index int) (*atomicWrite, error) {
+// prepare builds the items, and checks everything that can be checked before anything is sent. A
+// write that is rejected here uses no sequence number, so it leaves no hole.
+func (w *Writer) prepare(
+	ctx context.Context, m *dynamo.Meter, events []*layout.Event, index int,
+) (*atomicWrite, error) {
 	j := w.journal
 	if len(events) > j.MaxBatchEvents {
 		return nil, &RejectedError{w.pid, -1, len(events), j.MaxBatchEvents, errTooManyEvents}
@@ -85,11 +89,12 @@ func (w *Writer) prepare(ctx context.Context, m *dynamo.Meter, events []*layout.
 	if err := w.refresh(ctx, m); err != nil {
 		return nil, err
 	}
-	if err := w.lookForHandover(ctx, m); err != nil {
-		return nil, fmt.Errorf("look whether a JVM has taken over %q: %w", w.pid, InTable(j.Store.Table, err))
+	if err := w.checkHandoverBefore(ctx, m); err != nil {
+		return nil, fmt.Errorf("check whether a JVM has taken over %q: %w", w.pid, InTable(j.Store.Table, err))
 	}
 	if int64(len(events)) > w.remaining() {
-		return nil, fmt.Errorf("append %d events to %q after sequence number %d: %w", len(events), w.pid, w.next-1, ErrSequenceExhausted)
+		return nil, fmt.Errorf("append %d events to %q after sequence number %d: %w",
+			len(events), w.pid, w.next-1, ErrSequenceExhausted)
 	}
 	a := &atomicWrite{
 		writer: w, meter: m, events: events, items: make([]layout.Attributes, len(events)), sizes: make([]int, len(events)),
@@ -117,7 +122,8 @@ func (w *Writer) prepare(ctx context.Context, m *dynamo.Meter, events []*layout.
 	return a, nil
 }
 
-// encodeEvent makes an event's item. In a native journal the first event lists its persistence id.
+// encodeEvent returns the item of an event. In a native journal the first event lists its
+// persistence id.
 func (s *Store) encodeEvent(e *layout.Event) layout.Attributes {
 	item := s.Keys.EncodeEvent(e)
 	if safeguard.FirstListed && e.SequenceNr == 1 {
@@ -126,25 +132,25 @@ func (s *Store) encodeEvent(e *layout.Event) layout.Attributes {
 	return item
 }
 
-// atomicWrite is one atomic write on its way.
+// atomicWrite is an atomic write in progress.
 type atomicWrite struct {
 	writer *Writer
 	events []*layout.Event
 	items  []layout.Attributes
-	// sizes are those of the items in bytes.
+	// sizes are the sizes of the items in bytes.
 	sizes   []int
 	meter   *dynamo.Meter
 	sending lifetime.Sending
-	// known is how old the knowledge is that the write relies on, alone that no JVM has taken over,
-	// began when the write did.
+	// known is when the knowledge was read that the write relies on, alone when it was last known
+	// that no JVM has taken over, began when the write began.
 	known, alone, began clock.Moment
 
 	members *dynamo.Insertion
-	// mark is the high mark that is put at the same time as the events, nil if there is none.
+	// mark is the high mark that is put in parallel with the events, or nil.
 	mark *markPut
 }
 
-// markPut is the put of a high mark.
+// markPut is a high mark being put.
 type markPut struct {
 	done   chan struct{}
 	err    error
@@ -157,14 +163,15 @@ func (a *atomicWrite) last() int64  { return a.events[len(a.events)-1].SequenceN
 // needsMark reports whether the events need a high mark.
 func (a *atomicWrite) needsMark() bool { return layout.CrossesBlock(a.first(), a.last()) }
 
-// marksFirst reports whether a high mark is put before the events: in a shared journal. A JVM that
-// takes over where a writer has died must not find an event without its mark: it would write over
-// what readers have been shown. Where it finds a mark without its event, it leaves out the number.
+// marksFirst reports whether the high mark is put before the events, which is so in a shared
+// journal. A JVM that takes over after a writer crashed must not find an event without its high
+// mark: it would overwrite what readers have seen. If it finds a high mark without its event, it
+// skips the number.
 func (a *atomicWrite) marksFirst() bool {
 	return a.writer.journal.Store.Shared() && safeguard.MarkFirst
 }
 
-// markFirst puts the high mark that the events need, where that is put before them.
+// markFirst puts the high mark that the events need, if it is put before them.
 func (a *atomicWrite) markFirst(ctx context.Context) error {
 	if !a.needsMark() || !a.marksFirst() {
 		return nil
@@ -172,7 +179,7 @@ func (a *atomicWrite) markFirst(ctx context.Context) error {
 	w := a.writer
 	err := w.raiseHighMark(ctx, a.meter, a.last())
 	if errors.Is(err, ErrTooLate) {
-		return errAgain
+		return errReread
 	}
 	if err != nil {
 		return fmt.Errorf("append to %q at sequence number %d: put the high mark: %w", w.pid, a.first(), err)
@@ -180,10 +187,10 @@ func (a *atomicWrite) markFirst(ctx context.Context) error {
 	return nil
 }
 
-// start puts all members and the high mark at the same time, each event under the condition that
-// nothing is stored at its key. The write is committed when its last missing member is stored, and
-// acknowledged when the high mark, if it needs one, is stored as well: a reader that trusts the
-// mark must not miss what was acknowledged.
+// start puts all members and the high mark in parallel, each event under the condition that nothing
+// is stored at its key. The write is committed when its last member is stored. It is acknowledged
+// when the high mark, if it needs one, is stored as well: a reader that trusts the mark must not
+// miss acknowledged events.
 func (a *atomicWrite) start(ctx context.Context) {
 	w := a.writer
 	a.began = w.journal.Clock.Now()
@@ -206,30 +213,31 @@ func (a *atomicWrite) start(ctx context.Context) {
 	a.members = w.journal.Group.Insert(ctx, a.meter, in)
 }
 
-// before is the check of every attempt: nothing is sent by knowledge that is too old, nor what was
-// taken back.
+// before is called before every attempt. It fails if the writer's knowledge is too old, or if the
+// write was withdrawn.
 func (a *atomicWrite) before() error {
 	j := a.writer.journal
 	if err := j.checkAge(a.known); err != nil && safeguard.FreshAttempts {
 		return err
 	}
 	if len(a.items) == 1 && j.handoverPossible(a.alone) && safeguard.HandoverLookedBefore {
-		return ErrTooLate // members of a larger write may be stored already: handedOver looks for them
+		// Some members of a larger write may be stored already: checkHandoverAfter handles them.
+		return ErrTooLate
 	}
 	return a.sending.Send()
 }
 
-// sentWhile waits until everything is sent and answered. It reports false if ctx ends before.
-func (a *atomicWrite) sentWhile(ctx context.Context) bool {
-	if !endsWhile(ctx, a.members.Done()) {
+// waitWhile waits until all responses have arrived. It reports false if ctx ends before.
+func (a *atomicWrite) waitWhile(ctx context.Context) bool {
+	if !waitDone(ctx, a.members.Done()) {
 		return false
 	}
-	return a.mark == nil || endsWhile(ctx, a.mark.done)
+	return a.mark == nil || waitDone(ctx, a.mark.done)
 }
 
-// endsWhile waits until done. It reports false if ctx ends before. Of both at once done counts: an
-// outcome that is known is not called unknown.
-func endsWhile(ctx context.Context, done <-chan struct{}) bool {
+// waitDone waits for done, and reports false if ctx ends before. If both are ready, it reports
+// true: a known outcome must not be reported as unknown.
+func waitDone(ctx context.Context, done <-chan struct{}) bool {
 	select {
 	case <-done:
 		return true
@@ -243,16 +251,16 @@ func endsWhile(ctx context.Context, done <-chan struct{}) bool {
 	}
 }
 
-// answered waits until everything is sent and answered.
-func (a *atomicWrite) answered() {
+// wait waits until all responses have arrived.
+func (a *atomicWrite) wait() {
 	<-a.members.Done()
 	if a.mark != nil {
 		<-a.mark.done
 	}
 }
 
-// forget ends what was taken back.
-func (a *atomicWrite) forget() {
+// withdraw cancels a write of which nothing was sent.
+func (a *atomicWrite) withdraw() {
 	a.members.Withdraw()
 	if a.mark != nil {
 		a.mark.cancel(nil)

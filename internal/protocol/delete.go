@@ -11,9 +11,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// DeleteTo deletes all events up to a sequence number, or to the highest if that is lower, and
-// returns how many numbers it has removed. It begins anew where the writer's knowledge has become
-// too old between two steps. The caller has the turn.
+// DeleteTo deletes all events up to a sequence number, or to the highest if that is lower. It
+// returns how many numbers it removed. It starts over if the writer's knowledge becomes too old
+// between two steps. The caller holds the turn.
 func (w *Writer) DeleteTo(ctx context.Context, m *dynamo.Meter, seq int64) (int64, error) {
 	began, removed := w.journal.Clock.Now(), int64(0)
 	for {
@@ -25,8 +25,8 @@ func (w *Writer) DeleteTo(ctx context.Context, m *dynamo.Meter, seq int64) (int6
 	}
 }
 
-// deleteOnce is a deletion that ends with ErrTooLate where it has to begin anew. began is when
-// DeleteTo did.
+// deleteOnce deletes as DeleteTo does, but returns ErrTooLate instead of starting over. began is
+// when DeleteTo began.
 func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, began clock.Moment) (int64, error) {
 	if err := w.refresh(ctx, m); err != nil {
 		return 0, err
@@ -34,7 +34,7 @@ func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, beg
 	target := min(seq, w.next-1) + 1
 	if !safeguard.LowMarkFirst {
 		w.lowSeen = began
-		if err := w.entomb(ctx, m, w.low.First(), target); err != nil {
+		if err := w.putTombstones(ctx, m, w.low.First(), target); err != nil {
 			return 0, err
 		}
 	}
@@ -46,9 +46,9 @@ func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, beg
 	return w.remove(ctx, m, Span{before, w.low.Seq - 1}, put)
 }
 
-// raiseLowMark puts the low mark, with the batch it cuts, unless it is as high already. It returns
-// the first number that no deletion had removed before. It refuses where the clock is off: the
-// answers since the operation began tell.
+// raiseLowMark puts the low mark, with the batch it cuts, unless it is already as high. It returns
+// the first number that no earlier deletion has removed. It fails if the clock is off by the
+// responses since began.
 func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64, began clock.Moment) (int64, error) {
 	for {
 		seen := w.journal.Clock.Now()
@@ -70,7 +70,7 @@ func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64
 			return 0, err
 		}
 		if safeguard.SecondLook && !raised.Cut.IsBatch() {
-			// That nothing whole is cut holds only for the low mark that it was judged by: another
+			// That no whole batch is cut holds only for the low mark that was read before: another
 			// deletion may have turned members into tombstones since.
 			again, err := w.journal.Store.LowMark(ctx, m, w.pid)
 			if err != nil {
@@ -94,8 +94,8 @@ func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64
 	}
 }
 
-// removalBegin is where the removal begins that follows a deletion to a low mark. In a shared
-// journal the last number that was deleted may be a seal. It becomes a tombstone, which expires:
+// removalBegin returns where the removal after a low mark begins. In a shared journal the last
+// deleted number may be a seal. The next deletion replaces it with a tombstone, which expires:
 // otherwise each deletion of everything would leave a seal.
 func (j *Journal) removalBegin(low layout.LowMark) int64 {
 	if j.Store.Shared() && safeguard.SealReplaced && low.Removed > 1 && low.Removed == low.Seq {
@@ -104,9 +104,9 @@ func (j *Journal) removalBegin(low layout.LowMark) int64 {
 	return max(low.Removed, 1)
 }
 
-// cut is the batch that goes on behind last, the last number to delete, if all its members up to
-// last are stored, or were cut before. The low mark names it: without its beginning the rest would
-// not count as whole otherwise.
+// cut returns the batch that continues after last, the last number to delete, if all its members up
+// to last are stored or were cut before. The low mark names this batch: otherwise the remaining
+// members would not count, as their batch is not whole.
 func (w *Writer) cut(ctx context.Context, m *dynamo.Meter, last int64, low layout.LowMark) (layout.Batch, error) {
 	store := w.journal.Store
 	if !safeguard.Cut {
@@ -117,7 +117,7 @@ func (w *Writer) cut(ctx context.Context, m *dynamo.Meter, last int64, low layou
 		return layout.Batch{}, err
 	}
 	if slots[0].Event == nil {
-		return slots[0].Cut, nil // of a deletion before, whose low mark a JVM's has replaced
+		return slots[0].Cut, nil // an earlier deletion cut it, and a JVM has replaced its low mark
 	}
 	b := slots[0].Event.Batch
 	if !b.IsBatch() || b.Last <= last {
@@ -133,15 +133,17 @@ func (w *Writer) cut(ctx context.Context, m *dynamo.Meter, last int64, low layou
 	return b, nil
 }
 
-// progressStep is how many numbers are removed before the low mark says so. After a crash the next
-// deletion removes at most as many again.
+// progressStep is how many numbers are removed before the low mark records it. After a crash the
+// next deletion removes at most as many again.
 const progressStep = 1000
 
-// remove turns every number from where removal has come to the low mark into a tombstone: events,
-// holes and parts of dead batches alike, and returns how many of them are among those to count.
-// Holes wider than any that a writer leaves are left out: a damaged low mark can be farther from
-// the events than can ever be removed. put says on the low mark how far it has come.
-func (w *Writer) remove(ctx context.Context, m *dynamo.Meter, count Span, put func(layout.LowMark) error) (int64, error) {
+// remove puts a tombstone at every number from the end of the previous removal to the low mark:
+// events, holes and members of dead batches alike. It returns how many of these are in count. It
+// skips holes wider than a writer can leave, because a damaged low mark can be too far from the
+// events. put records the progress on the low mark.
+func (w *Writer) remove(
+	ctx context.Context, m *dynamo.Meter, count Span, put func(layout.LowMark) error,
+) (int64, error) {
 	removed := int64(0)
 	for w.low.Removed < w.low.Seq {
 		from, err := w.journal.Store.SkipHole(ctx, m, w.pid, max(w.low.Removed, 1), w.low.Seq-1)
@@ -149,7 +151,7 @@ func (w *Writer) remove(ctx context.Context, m *dynamo.Meter, count Span, put fu
 			return removed, err
 		}
 		to := from + min(progressStep, w.low.Seq-from)
-		if err := w.entomb(ctx, m, from, to); err != nil {
+		if err := w.putTombstones(ctx, m, from, to); err != nil {
 			return removed, err
 		}
 		removed += max(0, min(to-1, count.Last)-max(from, count.First)+1)

@@ -12,17 +12,17 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// erase deletes every item of the persistence id. The low mark is raised first and deleted last:
-// what a crash leaves looks deleted, not like a journal with holes.
+// erase deletes every item of the persistence id. It raises the low mark first and deletes it last:
+// what a crash leaves looks deleted, and not like a journal with holes.
 //
-// No other writer may live, but one may have written since this one recovered. What that one was
-// told is stored must not be erased.
+// No other writer may be active, but one may have written since this writer recovered. Its
+// acknowledged events must not be erased.
 //
-// What is erased needs no condition: the low mark is known to be stored since lowSeen, and is read
-// again before that is too long ago.
+// The deletions need no condition: the low mark is known to be stored since lowSeen, and is read
+// again in time.
 func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
 	j := w.journal
-	marks, err := w.lookAgain(ctx, m)
+	marks, err := w.reread(ctx, m)
 	if err != nil && safeguard.EraseLooks {
 		return 0, err
 	}
@@ -39,7 +39,7 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment)
 		return removed, err
 	}
 	err = j.Store.EachExisting(ctx, m, w.pid, marks, 0, last, func(p int64) (bool, error) {
-		if err := w.stillErasing(ctx, m); err != nil {
+		if err := w.checkErasing(ctx, m); err != nil {
 			return false, err
 		}
 		slots, err := j.Store.Partition(ctx, m, w.pid, p)
@@ -49,7 +49,8 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment)
 		keys, counted := make([]dynamo.Attributes, len(slots)), int64(0)
 		for i, s := range slots {
 			keys[i] = j.Store.Keys.Event(w.pid, s.SequenceNr).Attributes()
-			if s.Event != nil || s.SequenceNr >= before { // other items below were removed by a deletion
+			// A deletion has removed other items below this number.
+			if s.Event != nil || s.SequenceNr >= before {
 				counted++
 			}
 		}
@@ -62,13 +63,13 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment)
 	if err != nil {
 		return removed, err
 	}
-	// A JVM that begins now goes on after the high mark, which leads it to what it has written
-	// then. A low mark alone would not.
+	// A JVM that starts now continues after the high mark, which leads it to its own events later.
+	// A low mark alone would not.
 	marksLeft := [][]layout.Key{j.Store.Keys.LowMarks(w.pid), j.Store.Keys.HighMarks(w.pid)}
 	if !safeguard.HighMarksLast {
 		slices.Reverse(marksLeft)
 	}
-	if err := w.stillErasing(ctx, m); err != nil {
+	if err := w.checkErasing(ctx, m); err != nil {
 		return removed, err
 	}
 	for _, left := range marksLeft {
@@ -83,10 +84,10 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment)
 	return removed, nil
 }
 
-// leadToEmptyBlock raises the high mark to the block behind that of the highest number, in a shared
-// journal. A JVM that begins while the items of the id are being erased finds that block empty, and
-// goes on behind it. In the block of the highest number it would go on behind whatever is left of
-// it. The numbers between are left out; they are free again as soon as everything is erased.
+// leadToEmptyBlock raises the high mark to the block after that of the highest number, in a shared
+// journal. A JVM that starts during the erasure finds that block empty, and continues in it. In the
+// block of the highest number it would continue after whatever is left there. The numbers in
+// between are skipped; they are free again when everything is erased.
 func (w *Writer) leadToEmptyBlock(ctx context.Context, m *dynamo.Meter) error {
 	empty := layout.HighestBlock(w.next-1) + layout.PartitionSize
 	if !w.journal.Store.Shared() || w.next == 1 || empty < 0 || !safeguard.EmptyBlockFirst {
@@ -99,9 +100,9 @@ func (w *Writer) leadToEmptyBlock(ctx context.Context, m *dynamo.Meter) error {
 	return nil
 }
 
-// stillErasing checks that the low mark is still as this purge raised it, where that is not known
-// since a short time.
-func (w *Writer) stillErasing(ctx context.Context, m *dynamo.Meter) error {
+// checkErasing checks that the low mark is still the one this purge has put, unless that was
+// confirmed a short time ago.
+func (w *Writer) checkErasing(ctx context.Context, m *dynamo.Meter) error {
 	j, seen := w.journal, w.journal.Clock.Now()
 	if j.Clock.Since(w.lowSeen) < j.FenceWindow/(2*knowledgePart) {
 		return nil
@@ -111,7 +112,7 @@ func (w *Writer) stillErasing(ctx context.Context, m *dynamo.Meter) error {
 		return err
 	}
 	if marks.Low.Seq != w.low.Seq {
-		return w.takenOver(ErrMarkMoved)
+		return w.endIfMoved(ErrMarkMoved)
 	}
 	w.lowSeen = seen
 	return nil

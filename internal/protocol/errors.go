@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// The errors that callers tell apart. The root package documents what became of the data after
+// The errors that callers distinguish. The root package documents what became of the data after
 // each.
 var (
 	ErrWriterConflict    = errors.New("another writer has written to this persistence id")
@@ -17,32 +17,33 @@ var (
 	ErrRejected          = errors.New("the events are rejected")
 	ErrSequenceExhausted = errors.New("there are no sequence numbers left")
 	ErrCorruptItem       = errors.New("a stored item can't be read")
-	ErrContentConflict   = errors.New("other content stands in the target")
+	ErrContentConflict   = errors.New("the target holds other content")
 	ErrTooLate           = errors.New("too much time has passed since the journal was read")
 	ErrClock             = errors.New("the clock is off")
 )
 
-// ConflictError says who has taken a sequence number.
+// ConflictError names who has taken a sequence number.
 type ConflictError struct {
 	PersistenceID  string
 	SequenceNumber int64
-	// WriterUUID is the writer of the event that is stored there; empty if no event is, or if it
-	// names no writer.
+	// WriterUUID is the writer of the event stored there, or empty if no event is stored or the
+	// event names no writer.
 	WriterUUID string
 }
 
 func (e *ConflictError) Error() string {
-	by := "it is deleted or sealed, or what stands there names no writer"
+	by := "it is deleted or sealed, or the event there names no writer"
 	if e.WriterUUID != "" {
 		by = fmt.Sprintf("writer %s has written it", e.WriterUUID)
 	}
-	return fmt.Sprintf("%v: %q, sequence number %d: %s: recover it again", ErrWriterConflict, e.PersistenceID, e.SequenceNumber, by)
+	return fmt.Sprintf("%v: %q, sequence number %d: %s: recover it again",
+		ErrWriterConflict, e.PersistenceID, e.SequenceNumber, by)
 }
 
-// Is makes it ErrWriterConflict.
+// Is reports whether target is ErrWriterConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrWriterConflict }
 
-// OutcomeUnknownError names a write of which the outcome is not known.
+// OutcomeUnknownError names a write whose outcome is unknown.
 type OutcomeUnknownError struct {
 	PersistenceID string
 	First, Last   int64
@@ -50,10 +51,11 @@ type OutcomeUnknownError struct {
 }
 
 func (e *OutcomeUnknownError) Error() string {
-	return fmt.Sprintf("%v: %q, sequence numbers %d to %d: recover it again: %v", ErrOutcomeUnknown, e.PersistenceID, e.First, e.Last, e.Err)
+	return fmt.Sprintf("%v: %q, sequence numbers %d to %d: recover it again: %v",
+		ErrOutcomeUnknown, e.PersistenceID, e.First, e.Last, e.Err)
 }
 
-// Is makes it ErrOutcomeUnknown.
+// Is reports whether target is ErrOutcomeUnknown.
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
@@ -61,7 +63,7 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 // MaybeApplied reports true.
 func (*OutcomeUnknownError) MaybeApplied() bool { return true }
 
-// ClockError says how far the local clock and the service's are apart.
+// ClockError reports how far the local clock is from the service's.
 type ClockError struct {
 	Local, Service time.Time
 	Offset, Limit  time.Duration
@@ -72,13 +74,13 @@ func (e *ClockError) Error() string {
 		ErrClock, e.Offset, e.Local.UTC().Format(time.RFC3339), e.Service.UTC().Format(time.RFC3339), e.Limit)
 }
 
-// Is makes it ErrClock.
+// Is reports whether target is ErrClock.
 func (e *ClockError) Is(target error) bool { return target == ErrClock }
 
-// RejectedError says why events can't be stored.
+// RejectedError reports why events can't be stored.
 type RejectedError struct {
 	PersistenceID string
-	// Index is the place of the event in the call, from 0; -1 for the atomic write as a whole.
+	// Index is the index of the event in the call, from 0, or -1 for the atomic write as a whole.
 	Index       int
 	Size, Limit int
 	Err         error
@@ -90,25 +92,25 @@ func (e *RejectedError) Error() string {
 		what = fmt.Sprintf("event %d of the call", e.Index)
 	}
 	if e.Limit > 0 {
-		return fmt.Sprintf("%v: %q: %s: %v: %d, the limit is %d", ErrRejected, e.PersistenceID, what, e.Err, e.Size, e.Limit)
+		return fmt.Sprintf("%v: %q: %s: %v: %d, the limit is %d",
+			ErrRejected, e.PersistenceID, what, e.Err, e.Size, e.Limit)
 	}
 	return fmt.Sprintf("%v: %q: %s: %v", ErrRejected, e.PersistenceID, what, e.Err)
 }
 
-// Is makes it ErrRejected.
+// Is reports whether target is ErrRejected.
 func (e *RejectedError) Is(target error) bool { return target == ErrRejected }
 
 func (e *RejectedError) Unwrap() error { return e.Err }
 
-// Reasons of a rejection.
+// The reasons of a rejection.
 var (
 	errItemTooLarge  = errors.New("its item has too many bytes")
 	errBatchTooLarge = errors.New("it has too many bytes")
 	errTooManyEvents = errors.New("it has too many events")
 )
 
-// ContentConflictError names the first number at which the target of an import holds something
-// else.
+// ContentConflictError names the first number at which the target of an import holds other content.
 type ContentConflictError struct {
 	PersistenceID  string
 	SequenceNumber int64
@@ -116,14 +118,15 @@ type ContentConflictError struct {
 }
 
 func (e *ContentConflictError) Error() string {
-	return fmt.Sprintf("%v: %q, sequence number %d: %s", ErrContentConflict, e.PersistenceID, e.SequenceNumber, e.Detail)
+	return fmt.Sprintf("%v: %q, sequence number %d: %s",
+		ErrContentConflict, e.PersistenceID, e.SequenceNumber, e.Detail)
 }
 
-// Is makes it ErrContentConflict.
+// Is reports whether target is ErrContentConflict.
 func (e *ContentConflictError) Is(target error) bool { return target == ErrContentConflict }
 
-// RecordError says why a record can't be imported: records are out of order or have gaps, or
-// members of an atomic write are missing.
+// RecordError reports why a record can't be imported: records are out of order or have gaps, or an
+// atomic write lacks members.
 type RecordError struct {
 	SequenceNumber int64
 	Reason         string
@@ -131,7 +134,7 @@ type RecordError struct {
 
 func (e *RecordError) Error() string { return fmt.Sprintf("record %d: %s", e.SequenceNumber, e.Reason) }
 
-// ItemError names a stored item that can't be read, with its table.
+// ItemError names a stored item that can't be read, and its table.
 type ItemError struct {
 	Table     string
 	Par       string
@@ -141,16 +144,17 @@ type ItemError struct {
 }
 
 func (e *ItemError) Error() string {
-	return fmt.Sprintf("%v: table %q, par=%q num=%d: attribute %q: %v", ErrCorruptItem, e.Table, e.Par, e.Num, e.Attribute, e.Err)
+	return fmt.Sprintf("%v: table %q, par=%q num=%d: attribute %q: %v",
+		ErrCorruptItem, e.Table, e.Par, e.Num, e.Attribute, e.Err)
 }
 
-// Is makes it ErrCorruptItem.
+// Is reports whether target is ErrCorruptItem.
 func (e *ItemError) Is(target error) bool { return target == ErrCorruptItem }
 
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// InTable returns an *ItemError in the place of an error that has a *layout.ItemError in its chain,
-// and any other error as it is.
+// InTable returns an *ItemError in place of an error that wraps a *layout.ItemError, and any other
+// error unchanged.
 func InTable(table string, err error) error {
 	if item, ok := errors.AsType[*layout.ItemError](err); ok {
 		return &ItemError{table, item.Key.Par, item.Key.Num, item.Attribute, item.Err}

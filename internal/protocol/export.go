@@ -9,21 +9,21 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// ExportRequest says what to read of a history.
+// ExportRequest selects what to export.
 type ExportRequest struct {
 	PersistenceID string
-	// From is the first number wanted, at least 1.
+	// From is the first number to export, at least 1.
 	From int64
-	// Live is how many of the last numbers a JVM may have under way; 0 where none writes. The
-	// history ends before the first of them that holds no event.
+	// Live is how many of the last numbers a JVM may still be storing, or 0 if none writes. The
+	// export ends before the first of these that holds no event.
 	Live int64
-	// Begun is that of Request.
+	// Begun is called as Request.Begun is.
 	Begun func()
 	Pace  Pace
 }
 
-// Export reads the history of a persistence id, and gives its records to emit, in order and without
-// gaps. It ends with the first error of emit; ErrStop ends it without one.
+// Export reads the history of a persistence id, and calls emit with its records, in order and
+// without gaps. It ends with the first error of emit. ErrStop ends it without an error.
 func (s *Store) Export(ctx context.Context, req *ExportRequest, emit func(history.Record) error) error {
 	e := &export{paced: paced{call: req.Pace}, emit: emit, live: req.Live, next: req.From}
 	if e.live > 0 {
@@ -32,7 +32,7 @@ func (s *Store) Export(ctx context.Context, req *ExportRequest, emit func(histor
 			return err
 		}
 	}
-	result, err := s.Run(ctx, &e.meter, Request{
+	result, err := s.Replay(ctx, &e.meter, Request{
 		PersistenceID: req.PersistenceID, From: e.next, To: math.MaxInt64, Limit: Unlimited, Low: e.lowMark, Begun: req.Begun,
 	}, func(event *layout.Event) error { return e.event(ctx, event) })
 	if err != nil || e.stopped {
@@ -44,7 +44,7 @@ func (s *Store) Export(ctx context.Context, req *ExportRequest, emit func(histor
 	return nil
 }
 
-// export turns what a reading hands out into records.
+// export turns replayed events into records.
 type export struct {
 	paced
 
@@ -52,13 +52,12 @@ type export struct {
 	live int64
 	// stopped reports that no further record is wanted.
 	stopped bool
-	// low is a low mark that was not given out yet, nil if there is none; given the last one that
-	// was.
+	// low is a low mark that was not emitted yet, or nil; given is the last one that was.
 	low   *layout.LowMark
 	given layout.LowMark
-	// next is the number that the next record begins with.
+	// next is the number at which the next record begins.
 	next int64
-	// highest is the highest number when a live export began.
+	// highest is the highest number when the export of a live journal began.
 	highest int64
 }
 
@@ -68,7 +67,7 @@ func (e *export) give(record history.Record) error {
 	return err
 }
 
-// lowMark takes a low mark. It is given out before the next event, which may tell what it cuts.
+// lowMark keeps a low mark. It is emitted before the next event, which may show what it cuts.
 func (e *export) lowMark(low layout.LowMark) {
 	if low.Seq == 0 || low == e.given {
 		return
@@ -77,10 +76,12 @@ func (e *export) lowMark(low layout.LowMark) {
 	e.next = max(e.next, low.Seq)
 }
 
-// event gives out an event, and what is before it.
+// event emits an event, and what comes before it.
 func (e *export) event(ctx context.Context, event *layout.Event) error {
 	if e.low != nil && e.low.JVM && event.Batch.IsBatch() && event.Batch.Start < e.low.Seq {
-		e.low.Cut = event.Batch // it counts, as its last member is stored; elsewhere the low mark must say so
+		// The event counts, because its last member is stored. In the copy the low mark must record
+		// that.
+		e.low.Cut = event.Batch
 	}
 	if err := e.before(ctx, event.SequenceNr-1); err != nil {
 		return err
@@ -99,7 +100,7 @@ func (e *export) event(ctx context.Context, event *layout.Event) error {
 	})
 }
 
-// before gives out a low mark that was not given out yet, and closes the numbers up to last.
+// before emits the pending low mark, and closes the numbers up to last.
 func (e *export) before(ctx context.Context, last int64) error {
 	if err := e.pace(ctx); err != nil {
 		return err

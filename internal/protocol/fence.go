@@ -18,20 +18,23 @@ const NotExists = "attribute_not_exists(" + layout.AttrPar + ")"
 // Exists is the condition that something is stored at a key.
 const Exists = "attribute_exists(" + layout.AttrPar + ")"
 
-// Seal closes a number for good, unless something is stored there. It returns what is stored there
-// afterwards: the seal, or what was there before.
+// Seal closes a number for good, unless something is stored there. It returns what is stored
+// afterwards: the seal, or the item that was there before.
 func (s *Store) Seal(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (layout.Slot, error) {
 	return s.close(ctx, m, pid, seq, s.Keys.EncodeSeal(pid, seq))
 }
 
-// Fence takes a number before the low mark is raised to low, unless something is stored there: as a
-// tombstone if expires is set, else as a seal. It returns what is stored there afterwards.
+// Fence takes a number before the low mark is raised to low, unless something is stored there. It
+// puts a tombstone if expires is set, otherwise a seal. It returns what is stored afterwards.
 func (s *Store) Fence(ctx context.Context, m *dynamo.Meter, pid string, seq, low, expires int64) (layout.Slot, error) {
 	return s.close(ctx, m, pid, seq, s.Keys.EncodeFence(pid, seq, low, expires))
 }
 
-func (s *Store) close(ctx context.Context, m *dynamo.Meter, pid string, seq int64, item layout.Attributes) (layout.Slot, error) {
-	if safeguard.SealListed && seq == 1 && !s.Shared() { // an id stays listed whose first number was sealed
+func (s *Store) close(
+	ctx context.Context, m *dynamo.Meter, pid string, seq int64, item layout.Attributes,
+) (layout.Slot, error) {
+	// A persistence id stays listed if its first number is sealed.
+	if safeguard.SealListed && seq == 1 && !s.Shared() {
 		maps.Copy(item, s.Keys.IDsAttributes(pid, s.IDsShards))
 	}
 	switch err := s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: item, Condition: NotExists, Before: s.Before}); {
@@ -44,10 +47,12 @@ func (s *Store) close(ctx context.Context, m *dynamo.Meter, pid string, seq int6
 	}
 }
 
-// Hold replaces the tombstone of a slot by a fence, which stays for good, and says what the low
-// mark is going to be raised to. It reports false if the tombstone has vanished, or somebody else
-// has put something there.
-func (s *Store) Hold(ctx context.Context, m *dynamo.Meter, pid string, slot layout.Slot, low layout.LowMark) (bool, error) {
+// Hold replaces the tombstone of a slot by a fence, which does not expire, and which records the
+// value that the low mark is about to be raised to. It reports false if the tombstone is gone or
+// was replaced.
+func (s *Store) Hold(
+	ctx context.Context, m *dynamo.Meter, pid string, slot layout.Slot, low layout.LowMark,
+) (bool, error) {
 	same := " = :expires"
 	if !safeguard.HoldExpiry {
 		same = " >= :expires"

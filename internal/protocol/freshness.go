@@ -10,19 +10,19 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// A deleted number is free again after the fence window. So what was read of the journal may be
-// written by for a part of the window only, and the expiry of a tombstone must be young when it is
-// put. The parts add up to less than the window, which is an hour at least: half of it for the
-// knowledge of a writer, a tenth for an expiry, a tenth for a clock that is off, and 15 minutes for
-// which the service takes a signed request.
+// A deleted number is free again after the fence window. So knowledge of the journal may be used
+// for writing only for a part of the window, and the expiry of a tombstone must be recent when it
+// is put. The parts add up to less than the window, which is at least an hour: half of it for a
+// writer's knowledge, a tenth for an expiry, a tenth for a clock that is off, and the 15 minutes
+// for which the service accepts a signed request.
 const (
 	knowledgePart = 2
 	expiryPart    = 10
 	clockPart     = 10
 )
 
-// checkAge fails if what was known at a moment is too old to write by. It is called before every
-// attempt of a write, as the machine can sleep while a request waits or pauses.
+// checkAge fails if knowledge from a moment is too old to write by. It is called before every
+// attempt of a write, because the machine can sleep while a request waits.
 func (j *Journal) checkAge(known clock.Moment) error {
 	if safeguard.IdleLook && j.Clock.Since(known) > j.FenceWindow/knowledgePart {
 		return ErrTooLate
@@ -30,7 +30,7 @@ func (j *Journal) checkAge(known clock.Moment) error {
 	return nil
 }
 
-// fresh is checkAge as the check of a request.
+// fresh returns checkAge for a moment, as the check of a request.
 func (j *Journal) fresh(known clock.Moment) func() error {
 	return func() error {
 		if !safeguard.FreshRemovals {
@@ -40,40 +40,40 @@ func (j *Journal) fresh(known clock.Moment) func() error {
 	}
 }
 
-// freshFromNow is the check of writes by what is read from now on.
+// freshFromNow returns the check of writes that rely on what is read from now on.
 func (j *Journal) freshFromNow() func() error { return j.fresh(j.Clock.Now()) }
 
-// errExpiryOld says that an expiry was computed too long ago to be put: the attempt was not sent,
-// and can be made anew.
-var errExpiryOld = fmt.Errorf("%w: the expiry is too old to be put", ErrTooLate)
+// errExpiryStale reports that an expiry was computed too long ago. The attempt was not sent, and
+// can be repeated with a new expiry.
+var errExpiryStale = fmt.Errorf("%w: the expiry is too old to be put", ErrTooLate)
 
-// expiry is when what is put now may vanish, in seconds since 1970, and the check of attempts to
-// put that.
-func (j *Journal) expiry() (expires int64, young func() error) {
+// expiry returns the expiry of an item that is put now, in seconds since 1970, and the check that
+// it is still recent.
+func (j *Journal) expiry() (expires int64, fresh func() error) {
 	computed := j.Clock.Now()
 	return j.TombstoneExpiry(), func() error {
 		if safeguard.YoungExpiry && j.Clock.Since(computed) > j.FenceWindow/expiryPart {
-			return errExpiryOld
+			return errExpiryStale
 		}
 		return nil
 	}
 }
 
-// whileYoung puts something that expires, anew where the expiry has become too old before it was
-// sent. What may have been put with an older expiry is not put again: the caller does not know
-// which one is stored.
-func whileYoung(j *Journal, put func(expires int64, young func() error) error) error {
+// putWithExpiry puts an item that expires, and repeats it with a new expiry if the old one became
+// stale before it was sent. If an attempt may have been applied, it is not repeated: the caller
+// would not know which expiry is stored.
+func putWithExpiry(j *Journal, put func(expires int64, fresh func() error) error) error {
 	for {
 		err := put(j.expiry())
-		if !errors.Is(err, errExpiryOld) || dynamo.MaybeApplied(err) {
+		if !errors.Is(err, errExpiryStale) || dynamo.MaybeApplied(err) {
 			return err
 		}
 	}
 }
 
-// TombstoneExpiry is when a tombstone that is put now may vanish, in seconds since 1970. It is
-// counted from the later of the local clock and the service's, which removes what has expired: a
-// clock that is slow must not let it vanish early.
+// TombstoneExpiry returns the expiry of a tombstone that is put now, in seconds since 1970. It is
+// counted from the later of the local clock and the service's, which removes expired items: with a
+// slow local clock the tombstone would expire early.
 func (j *Journal) TombstoneExpiry() int64 {
 	if !safeguard.LatestClock {
 		return j.Clock.Wall().Add(j.FenceWindow).Unix() + 1
@@ -82,8 +82,8 @@ func (j *Journal) TombstoneExpiry() int64 {
 }
 
 // checkClock fails with a *ClockError if the local clock and the service's were too far apart in
-// the last answer since a moment. An older answer says nothing: the clock may have been corrected
-// since, or the machine may have slept.
+// the last response since a moment. An older response proves nothing: the clock may have been
+// corrected since, or the machine may have slept.
 func (j *Journal) checkClock(since clock.Moment) error {
 	local, service, ok := j.Clock.Compared(since)
 	if !ok || !safeguard.ClockOff {
@@ -96,7 +96,7 @@ func (j *Journal) checkClock(since clock.Moment) error {
 	return nil
 }
 
-// both is a check that fails if either does.
+// both returns a check that fails if either check does.
 func both(a, b func() error) func() error {
 	return func() error {
 		if err := a(); err != nil {

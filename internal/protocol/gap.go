@@ -10,11 +10,11 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// gap decides on the numbers missing before slot, those of one partition at a time: they are read
-// once more; if some are still missing, no deletion explains it, and the reader is going to write,
-// then they are sealed. A seal that meets an event reads it. So nothing behind a gap is handed out
-// before the gap is closed, and nothing has to be taken back.
-func (r *run) gap(ctx context.Context, slot read) error {
+// closeGap decides on the missing numbers before slot, one partition at a time. It reads them once
+// more. If some are still missing and no deletion explains that, a recovery seals them. A seal that
+// meets an event returns that event. So nothing after a gap is handed out before the gap is closed,
+// and nothing has to be taken back.
+func (r *replay) closeGap(ctx context.Context, slot readSlot) error {
 	lo, store := r.want, r.store.While(r.store.fresh())
 	if last := slot.SequenceNr - 1; last-lo >= MaxHole {
 		return &HoleError{r.req.PersistenceID, lo, last, r.marks.High, r.marks.Low.Seq}
@@ -27,38 +27,38 @@ func (r *run) gap(ctx context.Context, slot read) error {
 			return err
 		}
 	}
-	at := r.sequence.stamp()
+	at := r.stamps.stamp()
 	if int64(len(there)) < hi-lo+1 {
 		if e := slot.Event; e != nil && e.Batch.IsBatch() && e.Batch.Start <= hi {
-			r.leave(e.Batch, at)
+			r.leaveOut(e.Batch, at)
 		}
 		if err := r.confirmLowMark(ctx, at); err != nil {
 			return err
 		}
 	}
-	numbers := make([]read, hi-lo+1)
+	numbers := make([]readSlot, hi-lo+1)
 	known := make([]bool, len(numbers))
 	for i := range numbers {
-		numbers[i] = read{layout.Slot{SequenceNr: lo + int64(i)}, at, true}
+		numbers[i] = readSlot{layout.Slot{SequenceNr: lo + int64(i)}, at, true}
 	}
 	for _, s := range there {
-		numbers[s.SequenceNr-lo] = read{Slot: s, at: at}
+		numbers[s.SequenceNr-lo] = readSlot{Slot: s, at: at}
 		known[s.SequenceNr-lo] = true
 	}
 	if r.req.Recover && safeguard.Seal {
-		if err := r.seal(ctx, store, numbers, known); err != nil {
+		if err := r.sealMissing(ctx, store, numbers, known); err != nil {
 			return err
 		}
 	}
 	if !r.req.Recover {
-		r.miss(lo, known)
+		r.noteMissing(lo, known)
 	}
-	r.queue = slices.Concat(numbers, []read{slot}, r.queue)
+	r.queue = slices.Concat(numbers, []readSlot{slot}, r.queue)
 	return nil
 }
 
-// miss notes which numbers from lo on are not known.
-func (r *run) miss(lo int64, known []bool) {
+// noteMissing records which numbers from lo on are not known.
+func (r *replay) noteMissing(lo int64, known []bool) {
 	for i := 0; i < len(known); i++ {
 		first := i
 		for i < len(known) && !known[i] {
@@ -70,9 +70,9 @@ func (r *run) miss(lo int64, known []bool) {
 	}
 }
 
-// seal closes the numbers that are not known, at the same time, by a store that checks how old that
-// knowledge is.
-func (r *run) seal(ctx context.Context, store *Store, numbers []read, known []bool) error {
+// sealMissing seals the numbers that are not known, in parallel. store checks the age of that
+// knowledge.
+func (r *replay) sealMissing(ctx context.Context, store *Store, numbers []readSlot, known []bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(r.store.Parallelism)
 	for i := range numbers {
@@ -81,7 +81,7 @@ func (r *run) seal(ctx context.Context, store *Store, numbers []read, known []bo
 		}
 		group.Go(func() error {
 			slot, err := store.Seal(ctx, r.meter, r.req.PersistenceID, numbers[i].SequenceNr)
-			numbers[i] = read{Slot: slot, at: r.sequence.stamp()}
+			numbers[i] = readSlot{Slot: slot, at: r.stamps.stamp()}
 			return err
 		})
 	}

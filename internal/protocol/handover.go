@@ -9,20 +9,20 @@ import (
 )
 
 // A JVM that has taken over a persistence id removes what it deletes, and leaves nothing that keeps
-// the numbers taken. A writer that was paused meanwhile could put an event at such a number and be
-// told that it is stored, where nobody reads. So in a shared journal a writer that did nothing for
-// HandoverTime looks before it writes, and one whose write took that long looks before it
-// acknowledges. What is known is as old as the begin of the recovery, of the last look, or of the
-// last write that was acknowledged.
+// these numbers taken. A writer that was paused meanwhile could store and acknowledge an event at
+// such a number, where no reader looks for it. So in a shared journal a writer that was idle for
+// HandoverTime checks for a JVM before it writes, and a writer whose write took that long checks
+// before it acknowledges. The time is counted from when the recovery, the last check, or the last
+// acknowledged write began.
 
 // handoverPossible reports whether a JVM can have taken over and deleted since a moment.
 func (j *Journal) handoverPossible(since clock.Moment) bool {
 	return j.Store.Shared() && j.HandoverTime > 0 && j.Clock.Since(since) > j.HandoverTime
 }
 
-// lookForHandover ends the writer with a *ConflictError if a JVM has deleted the number that it is
-// going to write, where that is possible since it last looked.
-func (w *Writer) lookForHandover(ctx context.Context, m *dynamo.Meter) error {
+// checkHandoverBefore ends the writer with a *ConflictError if a JVM has deleted the number that is
+// written next, if that is possible since the last check.
+func (w *Writer) checkHandoverBefore(ctx context.Context, m *dynamo.Meter) error {
 	for w.journal.handoverPossible(w.alone) && safeguard.HandoverLookedBefore {
 		began := w.journal.Clock.Now()
 		low, err := w.journal.Store.JVMLowAround(ctx, m, w.pid, w.next)
@@ -30,17 +30,17 @@ func (w *Writer) lookForHandover(ctx context.Context, m *dynamo.Meter) error {
 			return err
 		}
 		if low > w.next {
-			return w.overtaken()
+			return w.endOvertaken()
 		}
 		w.alone = began
 	}
 	return nil
 }
 
-// handedOver looks, where the write took long, whether a JVM has deleted the numbers that it was to
-// take. Then it takes back what is stored of it, also of a write that failed: a JVM could find its
-// highest number by that. Whether the JVM has read it before is not known.
-func (a *atomicWrite) handedOver(ctx context.Context) error {
+// checkHandoverAfter checks, after a write that took long, whether a JVM has deleted its numbers.
+// If so, it removes what was stored, even if the write failed: otherwise a JVM could take these
+// items for its highest number. Whether the JVM has read them before is not known.
+func (a *atomicWrite) checkHandoverAfter(ctx context.Context) error {
 	w := a.writer
 	if !w.journal.handoverPossible(a.alone) || !safeguard.HandoverLookedAfter {
 		return nil

@@ -11,33 +11,32 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// End is where the journal of a persistence id ends.
+// End describes where the journal of a persistence id ends.
 type End struct {
-	// Highest is the highest sequence number that is taken, by an event, a tombstone, a seal or a
-	// deletion; 0 if none ever was.
+	// Highest is the highest sequence number that is taken by an event, a tombstone, a seal or a
+	// deletion, or 0 if none ever was.
 	Highest int64
-	// FarMark is the highest high mark if it is damaged: nothing is so near to it as an honest
-	// writer's mark must have it. It is 0 otherwise.
+	// FarMark is the highest high mark if it is damaged, that is, farther from all items than any
+	// writer puts it. Otherwise it is 0.
 	FarMark int64
 }
 
-// Highest finds the highest sequence number that is taken, by an event, a tombstone, a seal or a
-// deletion; 0 if none ever was.
+// Highest returns the highest sequence number that is taken by an event, a tombstone, a seal or a
+// deletion, or 0 if none ever was.
 func (s *Store) Highest(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks) (int64, error) {
 	end, err := s.End(ctx, m, pid, marks, 0)
 	return end.Highest, err
 }
 
-// End finds where the journal of a persistence id ends. It begins at the partition that the marks
-// point to, looks back from an empty one as far as the low mark, and follows partitions that are
-// full to the end.
+// End finds where the journal of a persistence id ends. It starts at the partition that the marks
+// point to, goes back from an empty one as far as the low mark, and continues after full
+// partitions.
 //
-// A writer puts a high mark together with the events that need it, so it lies beyond the last of
-// them by one atomic write at most. That is how far End looks back partition by partition: within
-// it, every item counts. Where nothing is there, the mark is damaged, and the number of partitions
-// below it says nothing. What was acknowledged follows the low mark without holes wider than an
-// atomic write, so it is found from there (searchEnd). farMark is a high mark that is known to be
-// damaged, or 0.
+// A writer puts a high mark together with the events that need it, so the mark is at most one
+// atomic write beyond them. That is how far End goes back one partition at a time, where every item
+// counts. If nothing is stored there, the mark is damaged, and the distance to it means nothing.
+// Acknowledged events follow the low mark without holes wider than an atomic write, so searchEnd
+// finds them from there. farMark is a high mark that is known to be damaged, or 0.
 func (s *Store) End(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks, farMark int64) (End, error) {
 	deleted := max(marks.Low.Seq-1, 0)
 	first, last := marks.Low.First()/layout.PartitionSize, max(marks.High, deleted)/layout.PartitionSize
@@ -62,16 +61,16 @@ func (s *Store) End(ctx context.Context, m *dynamo.Meter, pid string, marks layo
 	return end, s.follow(ctx, m, pid, marks, &end)
 }
 
-// lookFarther is how many empty partitions in a row are looked at behind the end where the high
-// mark is damaged.
-const lookFarther = 16
+// farPartitionsBehind is how many empty partitions after the end are read if the high mark is
+// damaged.
+const farPartitionsBehind = 16
 
-// follow looks behind the end for what no high mark points to.
+// follow searches after the end for items that no high mark points to.
 func (s *Store) follow(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks, end *End) error {
 	for empty := int64(0); ; empty++ {
-		looks := s.looksBehind(end.Highest, marks.High)
+		looks := s.partitionsBehind(end.Highest, marks.High)
 		if end.FarMark != 0 {
-			looks = lookFarther
+			looks = farPartitionsBehind
 		}
 		p := end.Highest/layout.PartitionSize + 1 + empty
 		if empty >= looks || p > everywhere.last {
@@ -87,16 +86,16 @@ func (s *Store) follow(ctx context.Context, m *dynamo.Meter, pid string, marks l
 	}
 }
 
-// looksBehind is how many empty partitions behind that of the highest number known have to be seen,
-// before it is believed that nothing follows. high is the high mark.
+// partitionsBehind returns how many empty partitions must follow that of the highest known number
+// before the journal is known to end there. high is the high mark.
 //
-// A regular journal that ends within a partition needs none. One that ends with its last number
-// needs one: the mark may be missing that the next event puts. Where a mark is missing already,
-// others may be, and numbers at the end of partitions may be holes. A JVM leaves a hole where an
-// event is rejected. The last number of a partition and the one after it can both be holes; then
-// neither the number nor the mark leads on. Two rejected events in a row are as many as are looked
-// for, and only in a shared journal, as every further look would cost all journals a request.
-func (s *Store) looksBehind(highest, high int64) int64 {
+// A regular journal that ends within a partition needs none. A journal that ends with the last
+// number of a partition needs one: the high mark of the next event may be missing. If one mark is
+// missing, others may be, and the numbers at the ends of partitions may be holes. A JVM leaves a
+// hole where an event is rejected. If the last number of a partition and the one after it are both
+// holes, neither the number nor the mark leads on. At most two rejected events in a row are
+// handled, and only in a shared journal: every further partition would cost all journals a request.
+func (s *Store) partitionsBehind(highest, high int64) int64 {
 	switch {
 	case !safeguard.TailChase || highest >= layout.MaxSequenceNumber:
 		return 0
@@ -108,13 +107,13 @@ func (s *Store) looksBehind(highest, high int64) int64 {
 	return 0
 }
 
-// reach is how many partitions an atomic write can touch, and so how many are looked at one by one.
+// reach returns how many partitions an atomic write can touch, and so how many are read one by one.
 func (s *Store) reach() int64 {
-	const usual = 10_000 // what writers that are not configured otherwise keep to
+	const usual = 10_000 // the limit of writers with the default configuration
 	return max(usual, int64(s.MaxBatchEvents))/layout.PartitionSize + 2
 }
 
-// topDown is the highest number taken in the partitions from last down to first, 0 if none is.
+// topDown returns the highest number taken in the partitions from last down to first, or 0.
 func (s *Store) topDown(ctx context.Context, m *dynamo.Meter, pid string, last, first int64) (int64, error) {
 	for p := last; p >= first; p-- {
 		if top, err := s.top(ctx, m, pid, p); err != nil || top > 0 {
@@ -124,7 +123,7 @@ func (s *Store) topDown(ctx context.Context, m *dynamo.Meter, pid string, last, 
 	return 0, nil
 }
 
-// top is the highest number taken in a partition, 0 if none is, also by an item that can't be read.
+// top returns the highest number taken in a partition, or 0. Items that can't be read count.
 func (s *Store) top(ctx context.Context, m *dynamo.Meter, pid string, p int64) (int64, error) {
 	first := p * layout.PartitionSize
 	if !s.Keys.PartitionFits(pid, p) {
@@ -148,7 +147,8 @@ func (s *Store) top(ctx context.Context, m *dynamo.Meter, pid string, p int64) (
 	return first + key.Num, nil
 }
 
-// Bounds reads the marks of a persistence id and its highest sequence number, 0 if it has none.
+// Bounds returns the marks of a persistence id and its highest sequence number, or 0 if it has
+// none.
 func (s *Store) Bounds(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, int64, error) {
 	marks, err := s.Marks(ctx, m, pid)
 	if err != nil {

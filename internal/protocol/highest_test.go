@@ -15,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// closed closes the numbers from first to last of a persistence id.
+// closed seals the numbers from first to last of a persistence id.
 func (s *scene) closed(id string, first, last int64) {
 	s.Helper()
 	for first <= last {
@@ -30,10 +30,9 @@ func (s *scene) closed(id string, first, last int64) {
 	}
 }
 
-// TestTheEndIsFoundWhateverAnHonestWriterLeaves has an atomic write of any size under way behind a
-// closed journal, of which any members have landed, with its mark. The highest of them is found.
-// With a mark that is damaged, the end of what is closed is found at least: that is all that was
-// acknowledged.
+// TestTheEndIsFoundWhateverAnHonestWriterLeaves starts an atomic write of any size after a closed
+// journal. Some of its members are stored, and its mark. The highest member is found. With a
+// damaged mark, at least the end of the closed part is found: only that was acknowledged.
 func TestTheEndIsFoundWhateverAnHonestWriterLeaves(t *testing.T) {
 	const seed = 20
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -57,14 +56,16 @@ func TestTheEndIsFoundWhateverAnHonestWriterLeaves(t *testing.T) {
 					marks.HighMarks = []int64{marks.High}
 					found, err := s.store.Highest(t.Context(), &dynamo.Meter{}, id, marks)
 					if err != nil || found != highest {
-						t.Errorf("%s, an atomic write of %d, of which are there %v: the highest number is %d, want %d: %v", id, size, landed, found, highest, err)
+						t.Errorf("%s, an atomic write of %d, with the members %v stored: the highest number is %d, want %d: %v",
+							id, size, landed, found, highest, err)
 					}
 					for _, far := range []int64{100_000_000, 1_000_000_000_000, math.MaxInt64} {
 						before := s.count(anything)
 						marks.High, marks.HighMarks = far, []int64{far}
 						end, err := s.store.End(t.Context(), &dynamo.Meter{}, id, marks, 0)
 						if err != nil || end.Highest < closed || end.Highest > highest || end.FarMark != far {
-							t.Errorf("%s, with the mark %d: the end is %+v, want %d to %d: %v", id, far, end, closed, highest, err)
+							t.Errorf("%s, with the mark %d: the end is %+v, want %d to %d: %v",
+								id, far, end, closed, highest, err)
 						}
 						if n := s.count(anything) - before; n > 160 {
 							t.Errorf("%s, with the mark %d: %d requests", id, far, n)
@@ -82,8 +83,8 @@ func TestTheEndIsFoundWhateverAnHonestWriterLeaves(t *testing.T) {
 	}
 }
 
-// TestTheEndIsFoundBehindHolesThatAJVMLeaves has holes everywhere, up to the width of an atomic
-// write, and a damaged mark.
+// TestTheEndIsFoundBehindHolesThatAJVMLeaves has holes up to the width of an atomic write, and a
+// damaged mark.
 func TestTheEndIsFoundBehindHolesThatAJVMLeaves(t *testing.T) {
 	const seed = 21
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// MaxHole is how many numbers in a row can be missing before that is damage. A writer leaves as
-// many as an atomic write has at most; to close more, one by one, would keep a recovery busy for
-// hours or for ever.
+// MaxHole is how many numbers in a row can be missing before the journal counts as damaged. A
+// writer leaves at most as many as an atomic write has. Sealing more, one by one, could keep a
+// recovery busy for hours or for ever.
 const MaxHole = 1 << 20
 
-// ErrHole says that more numbers in a row are missing than any writer leaves.
+// ErrHole reports that more numbers in a row are missing than any writer leaves.
 var ErrHole = errors.New("more sequence numbers in a row are missing than a writer can leave")
 
-// HoleError names the numbers that are missing. errors.Is ErrHole.
+// HoleError names the missing numbers.
 type HoleError struct {
 	PersistenceID string
-	// First and Last are the first and the last number that is missing.
+	// First and Last are the first and the last missing number.
 	First, Last int64
-	// HighMark and LowMark are the highest marks, 0 if there are none.
+	// HighMark and LowMark are the highest marks, or 0 if there are none.
 	HighMark, LowMark int64
 }
 
@@ -27,5 +27,5 @@ func (e *HoleError) Error() string {
 		"of %d or later", ErrHole, e.PersistenceID, e.First, e.Last, e.HighMark, e.LowMark, e.Last+1, e.Last)
 }
 
-// Is makes it ErrHole.
+// Is reports whether target is ErrHole.
 func (e *HoleError) Is(target error) bool { return target == ErrHole }

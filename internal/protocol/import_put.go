@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// writeAll puts events at the same time.
+// writeAll puts events in parallel.
 func (in *Import) writeAll(ctx context.Context, items []layout.Attributes, events []*layout.Event) error {
 	if len(items) == 0 {
 		return nil
@@ -30,38 +30,47 @@ func (in *Import) writeAll(ctx context.Context, items []layout.Attributes, event
 
 // write puts an event under the condition that nothing is stored there, or the very same event.
 func (in *Import) write(ctx context.Context, item layout.Attributes, e *layout.Event) error {
-	j := in.journal
-	err := j.Store.Client.Put(ctx, &in.meter, dynamo.Put{Table: j.Store.Table, Item: item, Condition: NotExists})
-	if !errors.Is(err, dynamo.ErrConditionFailed) {
+	slot, exists, err := in.putNew(ctx, e.SequenceNr, item, nil)
+	if err != nil || !exists {
 		return err
 	}
-	slot, err := j.Store.MetSlot(ctx, &in.meter, in.pid, e.SequenceNr, dynamo.OldItem(err))
-	if err != nil {
-		return err
-	}
-	return in.same(slot, e)
+	return in.checkSame(slot, e)
 }
 
-// same fails unless the slot of an event's number holds that event.
-func (in *Import) same(slot layout.Slot, e *layout.Event) error {
+// putNew puts an item at a sequence number under the condition that nothing is stored there. If
+// something is, putNew returns it and reports true. before is that of dynamo.Put.
+func (in *Import) putNew(
+	ctx context.Context, seq int64, item layout.Attributes, before func() error,
+) (slot layout.Slot, exists bool, err error) {
+	store := in.journal.Store
+	err = store.Client.Put(ctx, &in.meter, dynamo.Put{Table: store.Table, Item: item, Condition: NotExists, Before: before})
+	if !errors.Is(err, dynamo.ErrConditionFailed) {
+		return layout.Slot{}, false, err
+	}
+	slot, err = store.MetSlot(ctx, &in.meter, in.pid, seq, dynamo.OldItem(err))
+	return slot, err == nil, err
+}
+
+// checkSame fails unless a slot holds an event.
+func (in *Import) checkSame(slot layout.Slot, e *layout.Event) error {
 	switch there := slot.Event; {
 	case there == nil:
 		return in.conflict(e.SequenceNr, "it is deleted or sealed here")
 	case !layout.SameEvent(slot, e) || there.SerializerManifest != e.SerializerManifest || there.Manifest != e.Manifest:
-		return in.conflict(e.SequenceNr, fmt.Sprintf("another event of writer %s stands here", there.WriterUUID))
+		return in.conflict(e.SequenceNr, fmt.Sprintf("another event of writer %s is stored here", there.WriterUUID))
 	}
 	return nil
 }
 
-// closed seals numbers, as far as they are not taken. What follows is written when they are sealed.
-func (in *Import) closed(ctx context.Context, first, last int64) error {
+// closeNumbers seals the numbers that are not taken. Later numbers are written after that.
+func (in *Import) closeNumbers(ctx context.Context, first, last int64) error {
 	missing, err := in.notTaken(ctx, first, last)
 	if err != nil {
 		return err
 	}
-	return in.compared(ctx, first, last, nil, func(ctx context.Context) error {
+	return in.writeOrHold(ctx, first, last, nil, func(ctx context.Context) error {
 		for _, s := range missing {
-			if err := in.seal(ctx, s); err != nil {
+			if err := in.sealSpan(ctx, s); err != nil {
 				return err
 			}
 		}
@@ -69,16 +78,17 @@ func (in *Import) closed(ctx context.Context, first, last int64) error {
 	})
 }
 
-// notTaken finds the numbers at which nothing is stored. At the others there must be no event.
+// notTaken returns the numbers at which nothing is stored. At the others there must be no event.
 func (in *Import) notTaken(ctx context.Context, first, last int64) ([]Span, error) {
 	var missing []Span
 	for seq := first; seq <= last; seq++ {
-		slot, there, err := in.at(ctx, seq)
+		slot, there, err := in.slotAt(ctx, seq)
 		switch n := len(missing); {
 		case err != nil:
 			return nil, err
 		case there && slot.Event != nil:
-			return nil, in.conflict(seq, fmt.Sprintf("an event of writer %s is here, and none where it comes from", slot.Event.WriterUUID))
+			return nil, in.conflict(seq, fmt.Sprintf("an event of writer %s is stored here, and none in the source",
+				slot.Event.WriterUUID))
 		case there:
 		case n > 0 && missing[n-1].Last == seq-1 && seq%layout.PartitionSize != 0:
 			missing[n-1].Last = seq
@@ -89,19 +99,19 @@ func (in *Import) notTaken(ctx context.Context, first, last int64) ([]Span, erro
 	return missing, nil
 }
 
-// seal seals numbers of one partition.
-func (in *Import) seal(ctx context.Context, s Span) error {
-	return in.eachOf(ctx, s, func(ctx context.Context, seq int64) error {
+// sealSpan seals numbers of one partition.
+func (in *Import) sealSpan(ctx context.Context, s Span) error {
+	return in.eachNumber(ctx, s, func(ctx context.Context, seq int64) error {
 		slot, err := in.journal.Store.Seal(ctx, &in.meter, in.pid, seq)
-		if err == nil && slot.Event != nil {
-			err = in.conflict(seq, fmt.Sprintf("writer %s has written it meanwhile", slot.Event.WriterUUID))
+		if err != nil {
+			return err
 		}
-		return err
+		return in.checkNoEvent(slot, seq)
 	})
 }
 
-// eachOf does something with every number of a span, with several at the same time.
-func (in *Import) eachOf(ctx context.Context, s Span, do func(ctx context.Context, seq int64) error) error {
+// eachNumber calls do for every number of a span, several at a time.
+func (in *Import) eachNumber(ctx context.Context, s Span, do func(ctx context.Context, seq int64) error) error {
 	group, working := errgroup.WithContext(ctx)
 	group.SetLimit(in.journal.Store.Parallelism)
 	for seq := s.First; seq <= s.Last && working.Err() == nil; seq++ {
@@ -113,15 +123,15 @@ func (in *Import) eachOf(ctx context.Context, s Span, do func(ctx context.Contex
 	return in.pace(ctx)
 }
 
-// deleted keeps numbers below the low mark taken by tombstones, where nothing is stored.
-func (in *Import) deleted(ctx context.Context, first, last int64) error {
-	if last < first || last >= in.lowest().Seq || last-first >= maxSpan {
+// keepDeleted puts tombstones at deleted numbers where nothing is stored, so that they stay taken.
+func (in *Import) keepDeleted(ctx context.Context, first, last int64) error {
+	if last < first || last >= in.currentLow().Seq || last-first >= maxSpan {
 		return in.invalid(first, "deleted numbers must lie below the low mark")
 	}
-	if in.settled {
+	if in.allCompared {
 		return in.keepTaken(ctx, first, last)
 	}
-	// Below this the low mark that is pending removes nothing, so no event may be there.
+	// Below this number the pending low mark removes nothing, so no event may be stored there.
 	if _, err := in.notTaken(ctx, first, min(last, in.low.Removed-1)); err != nil {
 		return err
 	}
@@ -129,8 +139,8 @@ func (in *Import) deleted(ctx context.Context, first, last int64) error {
 }
 
 // keepTaken puts tombstones where nothing is stored, each under that condition: an event that
-// nobody has removed is not of this history. In a shared journal none is put into the block of the
-// highest deleted number: one that comes late could be the last item that a JVM finds there.
+// nobody has removed is not of this history. In a shared journal it puts none into the block of the
+// highest deleted number: a late one could be the last item that a JVM finds there.
 func (in *Import) keepTaken(ctx context.Context, first, last int64) error {
 	if in.journal.Store.Shared() {
 		last = min(last, layout.HighestBlock(in.low.Seq-1)-1)
@@ -141,9 +151,9 @@ func (in *Import) keepTaken(ctx context.Context, first, last int64) error {
 	}
 	r := &remover{journal: in.journal, pid: in.pid, next: in.low.Seq}
 	for _, s := range missing {
-		if err := in.eachOf(ctx, s, func(ctx context.Context, seq int64) error {
-			return whileYoung(in.journal, func(expires int64, young func() error) error {
-				return in.tombstone(ctx, seq, r.tombstone(seq, expires), young)
+		if err := in.eachNumber(ctx, s, func(ctx context.Context, seq int64) error {
+			return putWithExpiry(in.journal, func(expires int64, fresh func() error) error {
+				return in.putTombstone(ctx, seq, r.tombstone(seq, expires), fresh)
 			})
 		}); err != nil {
 			return err
@@ -152,19 +162,22 @@ func (in *Import) keepTaken(ctx context.Context, first, last int64) error {
 	return nil
 }
 
-// tombstone puts a tombstone under the condition that nothing is stored there.
-func (in *Import) tombstone(ctx context.Context, seq int64, item layout.Attributes, young func() error) error {
-	j := in.journal
-	put := dynamo.Put{Table: j.Store.Table, Item: item, Condition: NotExists, Before: young}
-	err := j.Store.Client.Put(ctx, &in.meter, put)
-	if !errors.Is(err, dynamo.ErrConditionFailed) {
+// putTombstone puts a tombstone under the condition that nothing is stored there. Only an event
+// that is stored there is an error.
+func (in *Import) putTombstone(ctx context.Context, seq int64, item layout.Attributes, fresh func() error) error {
+	slot, _, err := in.putNew(ctx, seq, item, fresh)
+	if err != nil {
 		return err
 	}
-	slot, err := j.Store.MetSlot(ctx, &in.meter, in.pid, seq, dynamo.OldItem(err))
-	if err == nil && slot.Event != nil {
-		err = in.conflict(seq, fmt.Sprintf("writer %s has written it meanwhile", slot.Event.WriterUUID))
+	return in.checkNoEvent(slot, seq)
+}
+
+// checkNoEvent fails if a slot that was just read or sealed holds an event.
+func (in *Import) checkNoEvent(slot layout.Slot, seq int64) error {
+	if slot.Event == nil {
+		return nil
 	}
-	return err
+	return in.conflict(seq, fmt.Sprintf("writer %s has written it meanwhile", slot.Event.WriterUUID))
 }
 
 // raiseHighMark puts the high mark that a number needs, unless one as high is stored.

@@ -10,8 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
 
-// Journal is what the writers of a journal share. It is safe for concurrent use. New makes it
-// ready.
+// Journal is what the writers of a journal share. It is safe for concurrent use. New prepares it.
 type Journal struct {
 	Settings
 
@@ -22,23 +21,23 @@ type Journal struct {
 	Life      *lifetime.Lifetime
 }
 
-// Settings are what the configuration says of writing.
+// Settings is the part of the configuration that concerns writing.
 type Settings struct {
-	// MaxBatchEvents and MaxBatchBytes bound an atomic write, MaxItemSize the bytes of one item.
+	// MaxBatchEvents and MaxBatchBytes limit an atomic write, MaxItemSize the bytes of one item.
 	MaxBatchEvents, MaxBatchBytes, MaxItemSize int
 	// MaxBatchWrite is how many tombstones one request puts.
 	MaxBatchWrite int
 	// FenceWindow is how long a deleted number stays taken.
 	FenceWindow time.Duration
-	// HandoverTime is how long a writer of a shared journal may do nothing before it looks whether
-	// a JVM has taken over; not positive never looks.
+	// HandoverTime is how long a writer of a shared journal may be idle before it checks whether a
+	// JVM has taken over. If it is not positive, no writer checks.
 	HandoverTime time.Duration
 	// Enveloped stores events in the form of Akka 1.0 and 1.1.
 	Enveloped bool
 	Logger    *slog.Logger
 }
 
-// New makes a journal ready: from now on its store writes nothing by what it read too long ago.
+// New returns a journal whose store refuses writes that rely on knowledge that is too old.
 func New(j Journal) *Journal {
 	j.Store.Fresh = j.freshFromNow
 	return &j

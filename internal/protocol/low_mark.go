@@ -12,19 +12,19 @@ import (
 )
 
 // The item of a low mark has two values: `seq`, which a JVM reads, and `low`, which only this
-// project reads and which is stored where it differs. In a native journal they are the same.
+// project reads, and which is stored if it differs. In a native journal they are the same.
 //
 // In a shared journal tombstones and seals stay in the block of the highest sequence number. A JVM
-// takes the last item of that block for its highest number, and removes only what is at or above
-// the low mark that it reads. So `seq` is never raised beyond the first number of that block: what
-// this project leaves in it a JVM removes with its own next deletion, and then finds the highest
+// takes the last item of that block for its highest number, and removes only items at or above the
+// low mark that it reads. So `seq` is never raised beyond the first number of that block: a JVM
+// removes the tombstones and seals in it with its own next deletion, and then finds the highest
 // number by its own low mark.
 
 // Shared reports whether a JVM may write to the journal.
 func (s *Store) Shared() bool { return s.IDsShards == 0 }
 
-// LowMarkAt returns a low mark as it is put, where no number above highest is known to be taken,
-// and marks are those that were read last.
+// LowMarkAt returns a low mark in the form in which it is put. No number above highest is known to
+// be taken, and marks are the marks that were read last.
 func (s *Store) LowMarkAt(low layout.LowMark, marks layout.Marks, highest int64) layout.LowMark {
 	low.Ahead = 0
 	if s.Shared() && safeguard.JVMLowKept {
@@ -34,8 +34,8 @@ func (s *Store) LowMarkAt(low layout.LowMark, marks layout.Marks, highest int64)
 }
 
 // TakeLast makes sure, in a shared journal, that the last number below a low mark is taken and that
-// a high mark leads to it, before the mark is raised beyond everything that is stored: a JVM finds
-// its highest number by them. In a native journal the low mark says enough.
+// a high mark leads to it. It is called before the mark is raised beyond everything stored: a JVM
+// finds its highest number by these items. In a native journal the low mark is enough.
 func (s *Store) TakeLast(ctx context.Context, m *dynamo.Meter, pid string, last int64) error {
 	if !s.Shared() || !safeguard.LastTaken {
 		return nil
@@ -49,11 +49,11 @@ func (s *Store) TakeLast(ctx context.Context, m *dynamo.Meter, pid string, last 
 	return s.RaiseHighMark(ctx, m, pid, last, nil)
 }
 
-// JVMLowAround returns the low mark as a JVM reads it, as far as it can lie above a number that is
-// going to be written, or was just now. If the event before that is still stored, no deletion by a
-// JVM has ended that went beyond the block behind: the low mark is in one of two shards. Otherwise
-// all are read, also where the low mark is right above that event: a deletion that was cut short
-// has left it, and a JVM never removes it.
+// JVMLowAround returns the low mark as a JVM reads it, if it can be above seq, which is written
+// next or was just written. If the event before seq is still stored, no complete deletion by a JVM
+// goes beyond the next block, so the low mark is in one of two shards. Otherwise all shards are
+// read. They are also read if the low mark is right above that event: then an interrupted deletion
+// has left the event, and a JVM never removes it.
 func (s *Store) JVMLowAround(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (int64, error) {
 	if seq > 1 && s.Keys.Shards > 2 {
 		low, there, err := s.jvmLowNear(ctx, m, pid, seq)
@@ -65,8 +65,8 @@ func (s *Store) JVMLowAround(ctx context.Context, m *dynamo.Meter, pid string, s
 	return marks.JVMLow, err
 }
 
-// jvmLowNear returns the low mark as a JVM reads it, as far as it is in the shards of seq and of
-// the block behind. It reports whether an event is stored before seq.
+// jvmLowNear returns the low mark as a JVM reads it, from the shards of seq and of the next block.
+// It reports whether an event is stored before seq.
 func (s *Store) jvmLowNear(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (int64, bool, error) {
 	before := s.Keys.Event(pid, seq-1)
 	wanted := []dynamo.Attributes{before.Attributes(), s.Keys.LowMark(pid, seq).Attributes(), s.Keys.LowMarkNext(pid, seq).Attributes()}
@@ -89,23 +89,23 @@ func (s *Store) jvmLowNear(ctx context.Context, m *dynamo.Meter, pid string, seq
 	return read.JVMLow, there, nil
 }
 
-// blocks are some blocks in a row, each of as many numbers as a partition has. A low mark is stored
-// in the shard of the block that holds its value.
+// blocks is a range of blocks, each with as many numbers as a partition. A low mark is stored in
+// the shard of the block that holds its value.
 type blocks struct{ first, last int64 }
 
-// everywhere are all blocks, and the one before the first: see layout.Keys.LowMarkBefore.
+// everywhere is all blocks, and the one before the first: see [layout.Keys.LowMarkBefore].
 var everywhere = blocks{-1, math.MaxInt64 / layout.PartitionSize}
 
 func (b blocks) cover(o blocks) bool { return b.first <= o.first && b.last >= o.last }
 
 // lowMarkCandidates returns the blocks that may hold the low mark now, if it was moved since the
-// marks were read. reach is the highest low mark that a fence read since then names.
+// marks were read. reach is the highest low mark named by a fence that was read since.
 //
-// What was acknowledged when the marks were read lies at most in the block of the high mark or of
-// the last deleted number, and its deletion moves the low mark at most to the first number behind.
-// A writer that has written more since, and deleted that too, may have moved it farther. So these
-// blocks are enough only where no item was found at all. In a shared journal the block is that of
-// the value that a JVM reads, or the one before.
+// Events that were acknowledged when the marks were read are at most in the block of the high mark
+// or of the last deleted number, and their deletion moves the low mark at most to the first number
+// of the next block. A writer that has since written more, and deleted that too, may have moved it
+// farther. So these blocks are enough only if no item was found at all. In a shared journal the
+// block is that of the value a JVM reads, or the one before.
 func (s *Store) lowMarkCandidates(known layout.Marks, reach int64) blocks {
 	first := known.Low.Seq / layout.PartitionSize
 	if s.Shared() {
@@ -122,8 +122,10 @@ type lowMarkRead struct {
 	in    blocks // the blocks that were read
 }
 
-// lowMarksIn reads the low marks of some blocks, or all low marks where these are not more.
-func (s *Store) lowMarksIn(ctx context.Context, m *dynamo.Meter, pid string, stamps *sequence, in blocks) (*lowMarkRead, error) {
+// lowMarksIn reads the low marks of some blocks, or all low marks if there are no more of them.
+func (s *Store) lowMarksIn(
+	ctx context.Context, m *dynamo.Meter, pid string, stamps *logicalClock, in blocks,
+) (*lowMarkRead, error) {
 	var keys []layout.Key
 	if in.last-in.first+1 >= s.Keys.Shards {
 		in, keys = everywhere, s.Keys.LowMarks(pid)
@@ -149,26 +151,26 @@ func (s *Store) lowMarksIn(ctx context.Context, m *dynamo.Meter, pid string, sta
 	return &lowMarkRead{marks, began, in}, nil
 }
 
-// confirmLowMark reads the low mark, unless it was read after the stamp given. If it has moved,
-// errLowMoved says that what was read before does not count.
-func (r *run) confirmLowMark(ctx context.Context, after int64) error {
+// confirmLowMark reads the low mark, unless it was read after the given stamp. If it has moved,
+// confirmLowMark returns errLowMoved: what was read before does not count.
+func (r *replay) confirmLowMark(ctx context.Context, after int64) error {
 	if r.lowRead > after || !safeguard.LowReread {
 		return nil
 	}
 	in := r.store.lowMarkCandidates(r.marks, max(r.highest+1, r.reach))
 	if r.highest > 0 && safeguard.AllLowMarks {
-		// A deletion has left something, or a part of a JVM's deletion is done: it can have been of
-		// events that were written after the marks were read, far behind what this reading has
-		// seen.
+		// A deletion has left something, or a JVM's deletion is half done. It can be of events that
+		// were written after the marks were read, far beyond what this replay has read.
 		in = everywhere
 	}
 	seen := r.seen
 	var err error
 	if seen == nil || seen.began <= after && safeguard.SeenAfter || !seen.in.cover(in) && safeguard.SeenCovers {
-		seen, err = r.store.lowMarksIn(ctx, r.meter, r.req.PersistenceID, &r.sequence, in)
+		seen, err = r.store.lowMarksIn(ctx, r.meter, r.req.PersistenceID, &r.stamps, in)
 	}
-	if err == nil && seen.in != everywhere && !seen.marks.Low.JudgesLike(r.marks.Low) { // only all low marks tell its value
-		seen, err = r.store.lowMarksIn(ctx, r.meter, r.req.PersistenceID, &r.sequence, everywhere)
+	// Only all low marks together show its value.
+	if err == nil && seen.in != everywhere && !seen.marks.Low.JudgesLike(r.marks.Low) {
+		seen, err = r.store.lowMarksIn(ctx, r.meter, r.req.PersistenceID, &r.stamps, everywhere)
 	}
 	if err != nil {
 		return err

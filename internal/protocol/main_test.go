@@ -6,5 +6,5 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain checks that nothing that is read ahead outlives its reading.
+// TestMain checks that no goroutine that reads ahead outlives its replay.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -10,12 +10,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// Marks reads all marks of a persistence id, in one request where it can be one.
+// Marks reads all marks of a persistence id, in one request if they fit.
 func (s *Store) Marks(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, error) {
 	return s.marks(ctx, m, pid, append(s.Keys.HighMarks(pid), s.Keys.LowMarks(pid)...))
 }
 
-// LowMark reads the low marks of a persistence id, and nothing of the high marks.
+// LowMark reads only the low marks of a persistence id.
 func (s *Store) LowMark(ctx context.Context, m *dynamo.Meter, pid string) (layout.Marks, error) {
 	return s.marks(ctx, m, pid, s.Keys.LowMarks(pid))
 }
@@ -36,13 +36,13 @@ func (s *Store) marks(ctx context.Context, m *dynamo.Meter, pid string, keys []l
 	return marks, nil
 }
 
-// MarkCondition is a condition on how a mark is stored.
+// MarkCondition is a condition on a stored mark.
 type MarkCondition struct {
 	expression string
 	values     dynamo.Attributes
 }
 
-// on returns a put with the condition.
+// on returns put with the condition.
 func (c MarkCondition) on(put dynamo.Put) dynamo.Put {
 	if safeguard.MarksRise {
 		put.Condition, put.Values = c.expression, c.values
@@ -50,31 +50,34 @@ func (c MarkCondition) on(put dynamo.Put) dynamo.Put {
 	return put
 }
 
-// HighMarkRises is the condition that a high mark goes up. One that is to expire, of a purged id,
-// may be put anew as it is.
+// HighMarkRises is the condition that a high mark is raised. A mark of a purged id, which expires,
+// may be put again with the same value.
 func HighMarkRises(seq int64) MarkCondition {
 	return MarkCondition{
-		"attribute_not_exists(" + layout.AttrPar + ") OR " + layout.AttrSeq + " < :seq OR (" + layout.AttrSeq + " = :seq AND " + expiring + ")",
+		NotExists + " OR " + layout.AttrSeq + " < :seq OR " +
+			"(" + layout.AttrSeq + " = :seq AND " + expiring + ")",
 		dynamo.Attributes{":seq": number(seq)},
 	}
 }
 
-// HighMarkStays is the condition that a high mark is stored as it is given here.
+// HighMarkStays is the condition that a high mark is stored with this value.
 func HighMarkStays(seq int64) MarkCondition {
 	return MarkCondition{layout.AttrSeq + " = :seq", dynamo.Attributes{":seq": number(seq)}}
 }
 
-// LowMarkRises is the condition that a low mark goes up: that neither of its values goes down, and
-// the one that counts goes up. One that is to expire, of a purged id, may be put anew as it is.
+// LowMarkRises is the condition that a low mark is raised: neither of its values becomes lower, and
+// the one that counts becomes higher. A mark of a purged id, which expires, may be put again with
+// the same values.
 func LowMarkRises(low layout.LowMark) MarkCondition {
-	const rises = "attribute_not_exists(" + layout.AttrPar + ") OR " +
+	const rises = NotExists + " OR " +
 		"(" + layout.AttrSeq + " <= :seq AND (" +
-		"attribute_not_exists(" + layout.AttrLow + ") AND " + layout.AttrSeq + " < :low OR " + layout.AttrLow + " < :low)) OR " +
+		"attribute_not_exists(" + layout.AttrLow + ") AND " + layout.AttrSeq + " < :low OR " +
+		layout.AttrLow + " < :low)) OR " +
 		"(" + layout.AttrSeq + " = :low AND " + expiring + ")"
 	return MarkCondition{rises, dynamo.Attributes{":seq": number(low.JVMSeq()), ":low": number(low.Seq)}}
 }
 
-// LowMarkStays is the condition that a low mark is stored with the values that are given here.
+// LowMarkStays is the condition that a low mark is stored with these values.
 func LowMarkStays(low layout.LowMark) MarkCondition {
 	if low.Ahead == 0 {
 		return MarkCondition{
@@ -88,8 +91,8 @@ func LowMarkStays(low layout.LowMark) MarkCondition {
 	}
 }
 
-// LowMarkExpires is the condition that a low mark is stored with the values that are given here,
-// and is to expire: nobody has begun to use the purged id again.
+// LowMarkExpires is the condition that a low mark is stored with these values and expires: nobody
+// uses the purged id again.
 func LowMarkExpires(low layout.LowMark) MarkCondition {
 	c := LowMarkStays(low)
 	c.expression += " AND " + expiring
@@ -98,13 +101,14 @@ func LowMarkExpires(low layout.LowMark) MarkCondition {
 
 const expiring = "attribute_exists(" + layout.AttrExpires + ")"
 
-// ErrMarkMoved says that a mark is not stored as its condition says: it is already where it was to
-// be moved, or beyond.
-var ErrMarkMoved = errors.New("the mark is as high already")
+// ErrMarkMoved reports that the condition on a mark did not hold: it is already as high, or higher.
+var ErrMarkMoved = errors.New("the mark is already as high")
 
-// PutMark puts a mark's item. before is that of dynamo.Put. ErrMarkMoved says that the condition
-// does not hold.
-func (s *Store) PutMark(ctx context.Context, m *dynamo.Meter, item layout.Attributes, condition MarkCondition, before func() error) error {
+// PutMark puts the item of a mark. before is that of [dynamo.Put]. If the condition does not hold,
+// PutMark returns ErrMarkMoved.
+func (s *Store) PutMark(
+	ctx context.Context, m *dynamo.Meter, item layout.Attributes, condition MarkCondition, before func() error,
+) error {
 	err := s.Client.Put(ctx, m, condition.on(dynamo.Put{Table: s.Table, Item: item, Before: before}))
 	if errors.Is(err, dynamo.ErrConditionFailed) {
 		return ErrMarkMoved
@@ -112,8 +116,8 @@ func (s *Store) PutMark(ctx context.Context, m *dynamo.Meter, item layout.Attrib
 	return err
 }
 
-// RaiseHighMark puts the high mark that a sequence number needs. One that is already higher is as
-// good. before is that of dynamo.Put, nil for the store's own.
+// RaiseHighMark puts the high mark that a sequence number needs, unless a higher one is stored.
+// before is that of [dynamo.Put], or nil for the store's own.
 func (s *Store) RaiseHighMark(ctx context.Context, m *dynamo.Meter, pid string, seq int64, before func() error) error {
 	if before == nil {
 		before = s.Before
@@ -134,8 +138,8 @@ func ignoreMoved(err error) error {
 	return err
 }
 
-// RenewLowMark puts a low mark of a purged id anew, without its expiry. It reports whether the mark
-// is still stored: it may have vanished, or been moved.
+// RenewLowMark puts a low mark of a purged id again, without an expiry. It reports whether the mark
+// is still stored: it may have expired, or may have been raised.
 func (s *Store) RenewLowMark(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) (bool, error) {
 	err := s.PutMark(ctx, m, s.Keys.EncodeLowMark(pid, low, s.ids(pid), 0), LowMarkExpires(low), s.Before)
 	if err == nil || !errors.Is(err, ErrMarkMoved) {
@@ -144,6 +148,6 @@ func (s *Store) RenewLowMark(ctx context.Context, m *dynamo.Meter, pid string, l
 	if !safeguard.RenewedBefore {
 		return false, nil
 	}
-	marks, err := s.LowMark(ctx, m, pid) // an earlier attempt may have put it, or another writer
+	marks, err := s.LowMark(ctx, m, pid) // an earlier attempt or another writer may have put it
 	return marks.Low.Seq == low.Seq && marks.Low.Cut == low.Cut && !marks.Expiring, err
 }

@@ -6,18 +6,18 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// Pace is given what an operation has used up since the last call. It may wait, and ends the
-// operation with an error. nil is not called.
+// Pace is called with the capacity that an operation has consumed since the last call. It may wait.
+// Its error ends the operation.
 type Pace func(ctx context.Context, used dynamo.Cost) error
 
-// paced counts what an operation uses up, and reports it step by step.
+// paced counts the capacity that an operation consumes, and reports it in steps.
 type paced struct {
 	meter    dynamo.Meter
 	reported dynamo.Cost
 	call     Pace
 }
 
-// pace reports what was used up since the last time, if it is anything.
+// pace reports the capacity consumed since the last call, if any.
 func (p *paced) pace(ctx context.Context) error {
 	cost := p.meter.Cost()
 	used := cost.Sub(p.reported)

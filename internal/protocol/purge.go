@@ -14,12 +14,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
 
-// errPurged is why a writer has ended that has purged its persistence id.
+// errPurged is the cause with which a writer ends that has purged its persistence id.
 var errPurged = errors.New("it has purged the persistence id")
 
 // Purge removes all trace of the persistence id, and ends the writer. It returns how many numbers
-// and snapshots it has removed. With now, and in a shared journal, it erases every item at once;
-// else tombstones and marks are left, which expire. The caller has the turn.
+// and snapshots it has removed. With now, and always in a shared journal, it erases every item at
+// once. Otherwise it leaves tombstones and marks, which expire. The caller holds the turn.
 func (w *Writer) Purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, error) {
 	removed, err := w.purge(ctx, m, now || w.journal.Store.Shared())
 	if err == nil {
@@ -36,26 +36,26 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 	switch {
 	case now:
 		return w.erase(ctx, m, began)
-	case w.next == 1: // there is nothing that a writer of before could know
+	case w.next == 1: // there is nothing that an earlier writer could know
 		return w.journal.removeSnapshots(ctx, m, w.pid, math.MaxInt64)
 	}
 	return w.retire(ctx, m, began)
 }
 
-// retire leaves nothing of the persistence id but tombstones and marks that expire. The order of
-// its steps keeps it safe:
+// retire leaves only tombstones and marks that expire. The order of its steps keeps it safe:
 //
-//   - First the next number is fenced. From then on no earlier writer can write, and one that
-//     recovers raises the low mark itself, to what the fence says, before it goes on.
-//   - Then the low mark is raised beyond the fence, with an expiry that never comes. A writer that
-//     recovers now puts it anew without one before it writes. The condition of whatever this purge
-//     sends late does not hold any more then.
-//   - Only then is anything removed.
-//   - When everything is removed, the low mark is put with its real expiry. If it had that before,
-//     it could vanish while a purge that was cut short has left events, which would be seen again.
+//   - First it fences the next number. From then on no earlier writer can write, and one that
+//     recovers raises the low mark itself, to the value in the fence, before it continues.
+//   - Then it raises the low mark beyond the fence, with an expiry that never comes. A writer that
+//     recovers now puts the mark again without an expiry before it writes. From then on the
+//     conditions of this purge's requests no longer hold.
+//   - Only then does it remove anything.
+//   - When everything is removed, it puts the low mark with its real expiry. With that expiry from
+//     the start, the mark could vanish while an interrupted purge has left events, which would
+//     become visible again.
 //
-// No step is sent by knowledge that is too old: the low mark is known to be stored since lowSeen,
-// and is put anew before that is too long ago.
+// No step is sent with knowledge that is too old: the low mark is known to be stored since lowSeen,
+// and is put again in time.
 func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
 	j, seen := w.journal, w.journal.Clock.Now()
 	marks, err := j.Store.Marks(ctx, m, w.pid)
@@ -78,7 +78,7 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 	put := func(low layout.LowMark, condition MarkCondition, expires int64, before func() error) error {
 		seen := j.Clock.Now()
 		item := j.Store.Keys.EncodeLowMark(w.pid, low, nil, expires)
-		if err := w.takenOver(j.Store.PutMark(ctx, m, item, condition, before)); err != nil {
+		if err := w.endIfMoved(j.Store.PutMark(ctx, m, item, condition, before)); err != nil {
 			return err
 		}
 		w.lowSeen = seen
@@ -89,7 +89,7 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 		during = j.TombstoneExpiry()
 	}
 	raised := LowMarkRises(low)
-	if marks.Low.Seq == low.Seq { // no number is left: nobody can write
+	if marks.Low.Seq == low.Seq { // no number is left, so nobody can write
 		raised = LowMarkStays(low)
 	}
 	if err := put(low, raised, during, j.fresh(w.active)); err != nil {
@@ -127,23 +127,23 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 	if err := w.expireRest(ctx, m, marks); err != nil {
 		return removed, err
 	}
-	return removed, whileYoung(j, func(expires int64, young func() error) error {
-		return put(w.low, stillExpiring(w.low), expires, both(j.fresh(w.lowSeen), young))
+	return removed, putWithExpiry(j, func(expires int64, fresh func() error) error {
+		return put(w.low, stillExpiring(w.low), expires, both(j.fresh(w.lowSeen), fresh))
 	})
 }
 
 // fenceNext puts the fence of a purge at the next number, or fails with a conflict if something
 // else is stored there.
 func (w *Writer) fenceNext(ctx context.Context, m *dynamo.Meter, low int64) error {
-	return whileYoung(w.journal, func(expires int64, young func() error) error {
-		store := w.journal.Store.While(both(w.journal.fresh(w.active), young))
+	return putWithExpiry(w.journal, func(expires int64, fresh func() error) error {
+		store := w.journal.Store.While(both(w.journal.fresh(w.active), fresh))
 		slot, err := store.Fence(ctx, m, w.pid, w.next, low, expires)
 		if err != nil {
 			return err
 		}
-		// The fence of another purge with the same low mark, and another expiry, would do as well:
+		// The fence of another purge with the same low mark and another expiry would do as well:
 		// both know the same, remove the same, and end when somebody uses the persistence id again.
-		// To refuse it only tells the second purge that there is a first.
+		// It is refused only so that the second purge learns of the first.
 		if safeguard.FenceMet && (slot.Low != low || slot.Expires != expires) {
 			conflict := w.conflict(slot)
 			w.End(conflict)
@@ -157,10 +157,12 @@ func (w *Writer) fenceNext(ctx context.Context, m *dynamo.Meter, low int64) erro
 // year 9999.
 const neverExpires = 253_402_300_799
 
-// removeOrphans turns the events that are stored below where removal has come into tombstones: a
-// snapshot newer than the journal has raised the low mark over them. Nothing would hide them when
-// the low mark has vanished. renew is called between two steps.
-func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter, marks layout.Marks, renew func() error) (int64, error) {
+// removeOrphans puts tombstones at the events below the end of the removal. They are there because
+// a snapshot newer than the journal has raised the low mark over them, and nothing would hide them
+// when the low mark has expired. renew is called between two steps.
+func (w *Writer) removeOrphans(
+	ctx context.Context, m *dynamo.Meter, marks layout.Marks, renew func() error,
+) (int64, error) {
 	j, removed := w.journal, int64(0)
 	last := (w.low.Removed - 1) / layout.PartitionSize
 	err := j.Store.EachExisting(ctx, m, w.pid, marks, 0, last, func(p int64) (bool, error) {
@@ -178,7 +180,7 @@ func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter, marks layou
 			for n < len(slots) && slots[n].SequenceNr == first+int64(n) {
 				n++
 			}
-			if err := w.entomb(ctx, m, first, first+int64(n)); err != nil {
+			if err := w.putTombstones(ctx, m, first, first+int64(n)); err != nil {
 				return true, err
 			}
 			removed += int64(n)
@@ -189,8 +191,8 @@ func (w *Writer) removeOrphans(ctx context.Context, m *dynamo.Meter, marks layou
 	return removed, err
 }
 
-// expireRest lets the other marks expire. High marks are hints, which a writer that has recovered
-// meanwhile can do without, and of the low marks in all shards the highest counts.
+// expireRest puts an expiry on the other marks. High marks are hints, which a writer that has
+// recovered meanwhile does not need, and of the low marks in all shards the highest counts.
 func (w *Writer) expireRest(ctx context.Context, m *dynamo.Meter, marks layout.Marks) error {
 	store, expires := w.journal.Store, w.journal.TombstoneExpiry()
 	expire := func(item layout.Attributes, condition MarkCondition) error {
@@ -217,8 +219,8 @@ func (w *Writer) expireRest(ctx context.Context, m *dynamo.Meter, marks layout.M
 	return nil
 }
 
-// stillExpiring is the condition under which a purge says on the low mark how far it has come:
-// nobody has begun to use the persistence id again.
+// stillExpiring is the condition under which a purge records its progress on the low mark: nobody
+// uses the persistence id again.
 func stillExpiring(low layout.LowMark) MarkCondition {
 	if !safeguard.TakenOver {
 		return LowMarkStays(low)
@@ -226,12 +228,12 @@ func stillExpiring(low layout.LowMark) MarkCondition {
 	return LowMarkExpires(low)
 }
 
-// takenOver ends the writer where a mark has moved: another has begun to use the persistence id.
-func (w *Writer) takenOver(err error) error {
+// endIfMoved ends the writer if a mark has moved: another writer uses the persistence id.
+func (w *Writer) endIfMoved(err error) error {
 	if !errors.Is(err, ErrMarkMoved) {
 		return err
 	}
-	return w.overtaken()
+	return w.endOvertaken()
 }
 
 // removeSnapshots deletes the snapshots of a persistence id up to a sequence number. A journal

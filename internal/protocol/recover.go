@@ -11,20 +11,21 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// Recover reads the events of a request that recovers, hands them to emit, and returns a writer
-// that goes on after the highest sequence number, or after the snapshot where that is higher.
+// Recover calls emit with the events of a recovering request. It returns a writer that continues
+// after the highest sequence number, or after the snapshot if that is higher.
 func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.Event) error) (*Writer, error) {
 	w := &Writer{uuid: uuid.NewString(), remover: remover{journal: j, pid: req.PersistenceID}, active: j.Clock.Now()}
 	w.alone = w.active
 	w.Open(req.PersistenceID, ErrWriterEnded)
-	found, err := j.Store.Run(ctx, &w.recovery, *req, emit)
+	found, err := j.Store.Replay(ctx, &w.recovery, *req, emit)
 	if err != nil {
 		return nil, err
 	}
 	w.next, w.low, w.expiring, w.last = found.Highest+1, found.Marks.Low, found.Marks.Expiring, found.Last
 	w.farMark = found.FarMark
 	if mark := layout.HighestBlock(found.Highest); safeguard.HighMarkMended && mark > found.Marks.High {
-		if err := w.lookAfterPause(ctx, &w.recovery); err != nil { // the handler may have taken its time
+		// The handler may have taken long.
+		if err := w.rereadAfterPause(ctx, &w.recovery); err != nil {
 			return nil, err
 		}
 		if err := w.raiseHighMark(ctx, &w.recovery, found.Highest); err != nil {
@@ -34,7 +35,7 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 	w.deletedTo = max(found.Marks.Low.Seq-1, 0)
 	w.logDeleted(ctx, req.From-1)
 	if snapshot := req.From - 1; snapshot > found.Highest {
-		if err := w.lookAfterPause(ctx, &w.recovery); err != nil {
+		if err := w.rereadAfterPause(ctx, &w.recovery); err != nil {
 			return nil, err
 		}
 		if err := w.goOnAfterSnapshot(ctx, snapshot, found.Marks); err != nil {
@@ -44,9 +45,8 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 	return w, nil
 }
 
-// logDeleted logs that a recovery began below the low mark: the caller's state lacks what the
-// deleted events said. An entity without a snapshot may not need them, one with a snapshot that is
-// too old does.
+// logDeleted logs that a recovery began below the low mark, so the caller's state lacks the deleted
+// events. An entity without a snapshot may not need them; an entity whose snapshot is too old does.
 func (w *Writer) logDeleted(ctx context.Context, after int64) {
 	if after >= w.deletedTo {
 		return
@@ -59,10 +59,10 @@ func (w *Writer) logDeleted(ctx context.Context, after int64) {
 		"persistence_id", w.pid, "after", after, "deleted_to", w.deletedTo)
 }
 
-// goOnAfterSnapshot makes the writer go on after a snapshot that is newer than the journal. First
-// the number after the journal's highest is fenced: a writer that does not know of the snapshot
-// can't write below the low mark, and one that recovers now raises that itself. Then the low mark
-// is raised, so that the next recovery begins where this writer goes on.
+// goOnAfterSnapshot lets the writer continue after a snapshot that is newer than the journal. First
+// it fences the number after the journal's highest: a writer that does not know of the snapshot
+// can't write below the low mark, and a writer that recovers now raises the low mark itself. Then
+// it raises the low mark, so that the next recovery begins where this writer continues.
 func (w *Writer) goOnAfterSnapshot(ctx context.Context, snapshot int64, marks layout.Marks) error {
 	store := w.journal.Store.While(w.journal.fresh(w.active))
 	if safeguard.Fence && w.next <= layout.MaxSequenceNumber {
@@ -85,7 +85,7 @@ func (w *Writer) goOnAfterSnapshot(ctx context.Context, snapshot int64, marks la
 	}
 	low := store.LowMarkAt(layout.LowMark{Seq: snapshot + 1, Removed: snapshot + 1}, marks, snapshot)
 	if err := store.RaiseLowMark(ctx, &w.recovery, w.pid, low); err != nil {
-		return fmt.Errorf("go on after the snapshot at %d: %w", snapshot, err)
+		return fmt.Errorf("continue after the snapshot at %d: %w", snapshot, err)
 	}
 	w.low, w.next, w.last = low, snapshot+1, ""
 	return nil

@@ -9,12 +9,11 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// refresh does what has to be done before a write. A writer that was idle for more than half the
-// fence window looks whether it is still the last: after the whole window the tombstones that would
-// stop it may be gone. The marks of a purged id are put anew, or they would vanish under a live
-// entity.
+// refresh prepares a write. If the writer was idle for more than half the fence window, it checks
+// whether it is still the last writer: after the whole window the tombstones that would stop it may
+// be gone. The marks of a purged id are put again, or they would expire while the entity is in use.
 func (w *Writer) refresh(ctx context.Context, m *dynamo.Meter) error {
-	if err := w.lookAfterPause(ctx, m); err != nil {
+	if err := w.rereadAfterPause(ctx, m); err != nil {
 		return err
 	}
 	if !w.expiring {
@@ -27,21 +26,21 @@ func (w *Writer) refresh(ctx context.Context, m *dynamo.Meter) error {
 	return nil
 }
 
-// lookAfterPause looks at the journal again if what the writer knows of it is too old to write by.
-func (w *Writer) lookAfterPause(ctx context.Context, m *dynamo.Meter) error {
-	// The first look after a sleep begins by a service time from before it, so it can be too old at
-	// once: its answers tell.
+// rereadAfterPause reads the journal again if the writer's knowledge is too old to write by.
+func (w *Writer) rereadAfterPause(ctx context.Context, m *dynamo.Meter) error {
+	// The time of the first read after a sleep can be a service time from before the sleep, and so
+	// be too old at once. Its responses bring a newer time.
 	for w.journal.checkAge(w.active) != nil {
-		if _, err := w.lookAgain(ctx, m); err != nil {
-			return fmt.Errorf("look at %q again after a pause: %w", w.pid, InTable(w.journal.Store.Table, err))
+		if _, err := w.reread(ctx, m); err != nil {
+			return fmt.Errorf("read %q again after a pause: %w", w.pid, InTable(w.journal.Store.Table, err))
 		}
 	}
 	return nil
 }
 
-// lookAgain looks whether the writer is still the last, and returns the marks. If not, it ends with
-// a *ConflictError.
-func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) (layout.Marks, error) {
+// reread reads the marks and the highest number again. If another writer has written, it ends the
+// writer with a *ConflictError.
+func (w *Writer) reread(ctx context.Context, m *dynamo.Meter) (layout.Marks, error) {
 	j, began := w.journal, w.journal.Clock.Now()
 	marks, err := j.Store.Marks(ctx, m, w.pid)
 	if err != nil {
@@ -58,7 +57,7 @@ func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) (layout.Marks, 
 		}
 	}
 	if !same {
-		return marks, w.overtaken()
+		return marks, w.endOvertaken()
 	}
 	w.low, w.expiring, w.active, w.alone = marks.Low, marks.Expiring, began, began
 	return marks, nil
@@ -66,7 +65,7 @@ func (w *Writer) lookAgain(ctx context.Context, m *dynamo.Meter) (layout.Marks, 
 
 // stillLast reports whether the event before the next is the one that the writer knows. After the
 // whole fence window the same numbers can be of new events: the id was purged, all trace of that
-// has vanished, and it was used anew.
+// has expired, and the id is in use again.
 func (w *Writer) stillLast(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	if w.next == 1 {
 		return true, nil
@@ -76,8 +75,8 @@ func (w *Writer) stillLast(ctx context.Context, m *dynamo.Meter) (bool, error) {
 }
 
 // renewMarks puts the marks of a purged id without their expiry. If the low mark has vanished since
-// it was read, another writer may have begun anew below it, and this one ends with a
-// *ConflictError: raising the mark again would hide what that one writes.
+// it was read, another writer may have started again below it. Then this writer ends with a
+// *ConflictError: raising the mark again would hide the events of the other writer.
 func (w *Writer) renewMarks(ctx context.Context, m *dynamo.Meter) error {
 	if !safeguard.RenewMarks {
 		return nil
@@ -89,7 +88,7 @@ func (w *Writer) renewMarks(ctx context.Context, m *dynamo.Meter) error {
 			return err
 		}
 		if !there {
-			return w.overtaken()
+			return w.endOvertaken()
 		}
 	} else if w.low.Seq > 0 {
 		if err := store.RaiseLowMark(ctx, m, w.pid, w.low); err != nil {

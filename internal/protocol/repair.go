@@ -19,20 +19,24 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// Stored reads the item of a number as it is stored; nil if there is none.
+// Stored returns the item of a number as it is stored, or nil.
 func (s *Store) Stored(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (layout.Attributes, error) {
 	return s.Client.Get(ctx, m, s.Table, s.Keys.Event(pid, seq).Attributes())
 }
 
-// EntombUnchanged puts a tombstone in the place of an item. It reports whether the item was still
-// as it is given here.
-func (s *Store) EntombUnchanged(ctx context.Context, m *dynamo.Meter, pid string, seq, expires int64, stored layout.Attributes) (bool, error) {
+// ReplaceWithTombstone replaces an item by a tombstone, if it still equals stored. It reports
+// whether it did.
+func (s *Store) ReplaceWithTombstone(
+	ctx context.Context, m *dynamo.Meter, pid string, seq, expires int64, stored layout.Attributes,
+) (bool, error) {
 	return s.replaceUnchanged(ctx, m, s.Keys.EncodeTombstone(pid, seq, expires), stored)
 }
 
-// SealUnchanged puts a seal in the place of an item, which keeps its entry in the ids index. It
-// reports whether the item was still as it is given here.
-func (s *Store) SealUnchanged(ctx context.Context, m *dynamo.Meter, pid string, seq int64, stored layout.Attributes) (bool, error) {
+// ReplaceWithSeal replaces an item by a seal, which keeps its entry in the ids index, if it still
+// equals stored. It reports whether it did.
+func (s *Store) ReplaceWithSeal(
+	ctx context.Context, m *dynamo.Meter, pid string, seq int64, stored layout.Attributes,
+) (bool, error) {
 	seal := s.Keys.EncodeSeal(pid, seq)
 	for _, name := range []string{layout.AttrIDsShard, layout.AttrIDsKey} {
 		if v, ok := stored[name]; ok {
@@ -42,8 +46,8 @@ func (s *Store) SealUnchanged(ctx context.Context, m *dynamo.Meter, pid string, 
 	return s.replaceUnchanged(ctx, m, seal, stored)
 }
 
-// replaceUnchanged puts an item in the place of another, under the condition that every attribute
-// of that is still the same.
+// replaceUnchanged replaces an item under the condition that every attribute of stored is still the
+// same.
 func (s *Store) replaceUnchanged(ctx context.Context, m *dynamo.Meter, item, stored layout.Attributes) (bool, error) {
 	put := unchanged(stored)
 	put.Table, put.Item, put.Before = s.Table, item, s.Before
@@ -56,12 +60,15 @@ func (s *Store) replaceUnchanged(ctx context.Context, m *dynamo.Meter, item, sto
 		return false, err
 	}
 	now, err := s.Client.Get(ctx, m, s.Table, key.Attributes())
-	return reflect.DeepEqual(now, item), err // an earlier attempt, whose answer was lost, may have put it
+	// An earlier attempt whose response was lost may have put it.
+	return reflect.DeepEqual(now, item), err
 }
 
-// RemoveUnchanged removes the item of a number. It reports whether the item was still as it is
-// given here.
-func (s *Store) RemoveUnchanged(ctx context.Context, m *dynamo.Meter, pid string, seq int64, stored layout.Attributes) (bool, error) {
+// RemoveUnchanged removes the item of a number, if it still equals stored. It reports whether it
+// did.
+func (s *Store) RemoveUnchanged(
+	ctx context.Context, m *dynamo.Meter, pid string, seq int64, stored layout.Attributes,
+) (bool, error) {
 	same := unchanged(stored)
 	err := s.Client.Delete(ctx, m, dynamo.Delete{
 		Table:     s.Table,
@@ -75,10 +82,11 @@ func (s *Store) RemoveUnchanged(ctx context.Context, m *dynamo.Meter, pid string
 		return err == nil, err
 	}
 	now, err := s.Stored(ctx, m, pid, seq)
-	return now == nil && err == nil, err // an earlier attempt, whose answer was lost, may have removed it
+	// An earlier attempt whose response was lost may have removed it.
+	return now == nil && err == nil, err
 }
 
-// unchanged is a put under the condition that every attribute of what is stored is still the same.
+// unchanged returns a put under the condition that every attribute of stored is still the same.
 func unchanged(stored layout.Attributes) dynamo.Put {
 	if !safeguard.ReplacesSame {
 		return dynamo.Put{}
@@ -101,11 +109,12 @@ func (s *Store) RemoveExpired(ctx context.Context, m *dynamo.Meter, pid string, 
 		expired = " <> :now"
 	}
 	err := s.Client.Delete(ctx, m, dynamo.Delete{
-		Table:     s.Table,
-		Key:       s.Keys.Event(pid, seq).Attributes(),
-		Before:    s.Before,
-		Condition: layout.AttrExpires + expired + " AND attribute_not_exists(" + layout.AttrEvent + ") AND attribute_not_exists(" + layout.AttrPay + ")",
-		Values:    dynamo.Attributes{":now": number(now)},
+		Table:  s.Table,
+		Key:    s.Keys.Event(pid, seq).Attributes(),
+		Before: s.Before,
+		Condition: layout.AttrExpires + expired +
+			" AND attribute_not_exists(" + layout.AttrEvent + ") AND attribute_not_exists(" + layout.AttrPay + ")",
+		Values: dynamo.Attributes{":now": number(now)},
 	})
 	if errors.Is(err, dynamo.ErrConditionFailed) {
 		return false, nil
@@ -113,8 +122,8 @@ func (s *Store) RemoveExpired(ctx context.Context, m *dynamo.Meter, pid string, 
 	return err == nil, err
 }
 
-// Listed reports whether a persistence id is in the sparse ids index, or will be as soon as the
-// index follows the table. low is its low mark.
+// Listed reports whether a persistence id is in the sparse ids index, or will be when the index has
+// caught up with the table. low is its low mark.
 func (s *Store) Listed(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) (bool, error) {
 	ids := s.Keys.IDsAttributes(pid, s.IDsShards)
 	page, err := s.Client.Query(ctx, m, &dynamodb.QueryInput{
@@ -138,8 +147,8 @@ func (s *Store) Listed(ctx context.Context, m *dynamo.Meter, pid string, low lay
 		reflect.DeepEqual(item[layout.AttrIDsKey], ids[layout.AttrIDsKey]), nil
 }
 
-// listing is the item by which a persistence id is listed: its low mark if it has one, else that of
-// its first number.
+// listing returns the item that lists a persistence id: its low mark if it has one, otherwise that
+// of its first number.
 func (s *Store) listing(pid string, low layout.LowMark) layout.Key {
 	if low.Seq > 0 {
 		return s.Keys.LowMarkItem(pid, low)
@@ -147,14 +156,14 @@ func (s *Store) listing(pid string, low layout.LowMark) layout.Key {
 	return s.Keys.Event(pid, 1)
 }
 
-// EnterID enters a persistence id into the sparse ids index: by its low mark if it has one, else by
-// what is stored at its first number, which is sealed if nothing is. All else that the item says
-// stays: a low mark that a JVM wrote judges atomic writes in another way than ours. It reports
-// whether it has changed anything.
+// EnterID adds a persistence id to the sparse ids index: by its low mark if it has one, otherwise
+// by the item of its first number, which is sealed if it is missing. Other attributes of the item
+// stay: a JVM's low mark is read by other rules than ours. EnterID reports whether it has changed
+// anything.
 func (s *Store) EnterID(ctx context.Context, m *dynamo.Meter, pid string, low layout.LowMark) (bool, error) {
 	ids := s.Keys.IDsAttributes(pid, s.IDsShards)
 	values := dynamo.Attributes{":shard": ids[layout.AttrIDsShard], ":key": ids[layout.AttrIDsKey]}
-	condition := "attribute_exists(" + layout.AttrPar + ")"
+	condition := Exists
 	if low.Seq > 0 {
 		condition = layout.AttrSeq + " = :low"
 		values[":low"] = number(low.JVMSeq())
@@ -178,9 +187,11 @@ func (s *Store) EnterID(ctx context.Context, m *dynamo.Meter, pid string, low la
 	return err == nil, err
 }
 
-// EachStored gives every item of a partition to emit as it is stored, in the order of their
-// numbers, those that no reader asks for included.
-func (s *Store) EachStored(ctx context.Context, m *dynamo.Meter, pid string, p int64, emit func(layout.Attributes) error) error {
+// EachStored calls emit with every item of a partition as it is stored, in the order of their
+// numbers, also with those that no reader asks for.
+func (s *Store) EachStored(
+	ctx context.Context, m *dynamo.Meter, pid string, p int64, emit func(layout.Attributes) error,
+) error {
 	if !s.Keys.PartitionFits(pid, p) {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// stored is the item of a number, nil if there is none.
+// stored returns the item of a number, or nil.
 func (s *scene) stored(seq int64) layout.Attributes {
 	s.Helper()
 	got, err := s.client.GetItem(s.Context(), &dynamodb.GetItemInput{TableName: aws.String(table), Key: keys.Event(pid, seq).Attributes()})
@@ -39,13 +39,13 @@ func TestOnlyTheItemThatWasReadIsReplaced(t *testing.T) {
 		if c.there != nil {
 			s.put(c.there)
 		}
-		sealed, err := s.store.SealUnchanged(t.Context(), &dynamo.Meter{}, pid, 4, read)
+		sealed, err := s.store.ReplaceWithSeal(t.Context(), &dynamo.Meter{}, pid, 4, read)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := s.stored(4)
 		if _, event := got[layout.AttrEvent]; sealed != c.sealed || sealed && event || !sealed && len(got) != len(c.there) {
-			t.Errorf("where %s stood, there is %v; it reports %v, want %v", name, got, sealed, c.sealed)
+			t.Errorf("where %s was stored, there is %v; it reports %v, want %v", name, got, sealed, c.sealed)
 		}
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// sampleSize is how many numbers one request looks at: the keys of a BatchGetItem.
+// sampleSize is how many numbers one request reads: the maximum of keys in a BatchGetItem.
 const sampleSize = 100
 
-// taken gives the numbers at which something is, of those given. It holds the items of one request
-// at a time.
+// taken returns those of the given numbers at which something is stored. It holds the items of one
+// request at a time.
 func (s *Store) taken(ctx context.Context, m *dynamo.Meter, pid string, numbers []int64) ([]int64, error) {
 	var found []int64
 	for chunk := range slices.Chunk(numbers, sampleSize) {
@@ -27,7 +27,7 @@ func (s *Store) taken(ctx context.Context, m *dynamo.Meter, pid string, numbers 
 		}
 		items, err := s.Client.BatchGet(ctx, m, s.Table, keys)
 		if err != nil {
-			return nil, fmt.Errorf("look for %d numbers: %w", len(chunk), err)
+			return nil, fmt.Errorf("read %d numbers: %w", len(chunk), err)
 		}
 		for _, item := range items {
 			key, err := layout.DecodeKey(item)
@@ -40,7 +40,7 @@ func (s *Store) taken(ctx context.Context, m *dynamo.Meter, pid string, numbers 
 	return found, nil
 }
 
-// numberAt is the number of a partition whose `num` is given, or the largest there is.
+// numberAt returns the number in partition p with a given `num`, or the largest number.
 func numberAt(p, num int64) int64 {
 	first := p * layout.PartitionSize
 	if first > math.MaxInt64-num {
@@ -49,14 +49,16 @@ func numberAt(p, num int64) int64 {
 	return max(first+num, 1)
 }
 
-// searchEnd finds the highest number that is taken in the partitions first to last, 0 if none is,
-// where those above last are empty. It looks at single numbers of many partitions at a time, at
-// distances that double and are then divided, so the requests grow with the logarithm of what is
-// there. It finds all that follows the low mark without holes wider than an atomic write, which is
-// all that an honest writer can have been acknowledged. A single item that is alone farther behind
-// it may not find: it is a member of an atomic write that nobody was acknowledged, whose first
-// number is free, or taken by somebody else.
-func (s *Store) searchEnd(ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks, first, last int64) (int64, error) {
+// searchEnd returns the highest number that is taken in the partitions first to last, or 0. The
+// partitions after last are empty. It samples numbers of many partitions at a time, at distances
+// that double and are then halved, so the number of requests grows with the logarithm of the
+// length. It finds everything that follows the low mark without holes wider than an atomic write,
+// which includes all acknowledged events. It may miss an isolated item farther on: that is a member
+// of an atomic write that was not acknowledged, and whose first number is free or taken by another
+// writer.
+func (s *Store) searchEnd(
+	ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks, first, last int64,
+) (int64, error) {
 	best := first
 	for _, seq := range marks.HighMarks { // of other shards: they may be right
 		if p := seq / layout.PartitionSize; p <= last {
@@ -64,7 +66,7 @@ func (s *Store) searchEnd(ctx context.Context, m *dynamo.Meter, pid string, mark
 		}
 	}
 	if best > first {
-		top, err := s.topDown(ctx, m, pid, best, max(first, best-lookFarther))
+		top, err := s.topDown(ctx, m, pid, best, max(first, best-farPartitionsBehind))
 		if err != nil {
 			return 0, err
 		}
@@ -82,8 +84,8 @@ func (s *Store) searchEnd(ctx context.Context, m *dynamo.Meter, pid string, mark
 	}
 }
 
-// sampleBehind gives a partition behind p, up to last, that holds something, and behind which less
-// does; p if none is found.
+// sampleBehind returns a partition after p, up to last, that holds something, and after which less
+// is stored. It returns p if it finds none.
 func (s *Store) sampleBehind(ctx context.Context, m *dynamo.Meter, pid string, p, last int64) (int64, error) {
 	var wanted []int64
 	for distance := int64(1); distance <= last-p; distance *= 2 {
@@ -93,7 +95,8 @@ func (s *Store) sampleBehind(ctx context.Context, m *dynamo.Meter, pid string, p
 	if err != nil {
 		return p, err
 	}
-	if found == p { // a hole may be wider than the first distances, and what follows it narrower than the next
+	// A hole may be wider than the first distances, and the items after it narrower than the next.
+	if found == p {
 		wanted = wanted[:0]
 		for next := p + 1; next <= min(last, p+s.reach()); next++ {
 			wanted = append(wanted, next)
@@ -114,9 +117,11 @@ func (s *Store) sampleBehind(ctx context.Context, m *dynamo.Meter, pid string, p
 	return found, nil
 }
 
-// highestTaken is the highest of some partitions of which one of two numbers is taken, or otherwise
-// if none is.
-func (s *Store) highestTaken(ctx context.Context, m *dynamo.Meter, pid string, otherwise int64, partitions []int64) (int64, error) {
+// highestTaken returns the highest of some partitions in which one of two sampled numbers is taken,
+// or otherwise if there is none.
+func (s *Store) highestTaken(
+	ctx context.Context, m *dynamo.Meter, pid string, otherwise int64, partitions []int64,
+) (int64, error) {
 	numbers := make([]int64, 0, 2*len(partitions))
 	for _, p := range partitions {
 		numbers = append(numbers, numberAt(p, 0), numberAt(p, layout.PartitionSize/2))

@@ -26,16 +26,16 @@ const table, pid = "events", "pid"
 
 var keys = layout.Keys{Journal: "journal", Shards: 1}
 
-// asked is a request on its way.
+// asked describes a request.
 type asked struct {
 	operation string
-	// partition is the one that a query reads, -1 for none.
+	// partition is the partition that a query reads, or -1.
 	partition int
-	// high says that a BatchGetItem reads high marks.
+	// high reports that a BatchGetItem reads high marks.
 	high bool
 }
 
-// scene is a table on an engine, a store that reads it, and what is done in between.
+// scene is a table on an engine, a store that reads it, and hooks around its requests.
 type scene struct {
 	*testing.T
 
@@ -46,7 +46,7 @@ type scene struct {
 
 	mu   sync.Mutex
 	sent []asked
-	// before and after are called when a request is sent, and when its answer has come.
+	// before and after are called before a request is sent, and after its response has come.
 	before, after func(asked)
 }
 
@@ -93,7 +93,7 @@ func newSceneOf(t *testing.T, parallelism int, shards int64) *scene {
 	return s
 }
 
-// RoundTrip sends a request of the store on, with what is done before and after.
+// RoundTrip sends a request of the store, and calls the hooks.
 func (s *scene) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -126,7 +126,7 @@ func what(target string, body []byte) asked {
 	return a
 }
 
-// once gives what is to be done at the first request of which is tells.
+// once returns a hook that calls do at the first request for which is reports true.
 func once(is func(asked) bool, do func()) func(asked) {
 	var done sync.Once
 	return func(a asked) {
@@ -136,7 +136,7 @@ func once(is func(asked) bool, do func()) func(asked) {
 	}
 }
 
-// query says whether a request reads a partition.
+// query reports whether a request reads a partition.
 func query(partition int) func(asked) bool {
 	return func(a asked) bool { return a.operation == "Query" && a.partition == partition }
 }
@@ -160,7 +160,7 @@ func (s *scene) queries() map[int]int {
 	return counts
 }
 
-// count counts the requests of which is tells.
+// count counts the requests for which is reports true.
 func (s *scene) count(is func(asked) bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,7 +236,7 @@ func (s *scene) bury(from int64, low layout.LowMark) {
 	}
 }
 
-// read runs a reading, and returns the numbers that were handed out.
+// read replays, and returns the numbers that were handed out.
 func (s *scene) read(req protocol.Request) (string, protocol.Result, error) {
 	s.Helper()
 	req.PersistenceID, req.From, req.To = pid, max(req.From, 1), layout.MaxSequenceNumber
@@ -244,25 +244,25 @@ func (s *scene) read(req protocol.Request) (string, protocol.Result, error) {
 		req.Limit = protocol.Unlimited
 	}
 	var got []int64
-	result, err := s.store.Run(s.Context(), &dynamo.Meter{}, req, func(e *layout.Event) error {
+	result, err := s.store.Replay(s.Context(), &dynamo.Meter{}, req, func(e *layout.Event) error {
 		got = append(got, e.SequenceNr)
 		return nil
 	})
 	return ranges(got), result, err
 }
 
-// want runs a reading, and checks what it hands out.
+// want replays, and checks what is handed out.
 func (s *scene) want(req protocol.Request, want string, highest int64) {
 	s.Helper()
 	got, result, err := s.read(req)
 	if err != nil {
-		s.Fatalf("Run(%+v): after %q: %v", req, got, err)
+		s.Fatalf("Replay(%+v): after %q: %v", req, got, err)
 	}
 	if got != want {
-		s.Errorf("Run(%+v) handed out %q, want %q", req, got, want)
+		s.Errorf("Replay(%+v) handed out %q, want %q", req, got, want)
 	}
 	if req.Recover && result.Highest != highest {
-		s.Errorf("Run(%+v) found %d to be the highest, want %d", req, result.Highest, highest)
+		s.Errorf("Replay(%+v) found %d to be the highest, want %d", req, result.Highest, highest)
 	}
 }
 

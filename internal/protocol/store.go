@@ -15,36 +15,36 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// Store is where the items of a journal are stored.
+// Store reads and writes the items of a journal.
 type Store struct {
 	Client *dynamo.Client
 	Table  string
 	Keys   layout.Keys
-	// IDsShards is the number of shards of the sparse ids index; 0 where there is none.
+	// IDsShards is the number of shards of the sparse ids index, or 0 if there is none.
 	IDsShards int64
-	// MaxBatchEvents is how many events an atomic write can have, if it is more than the usual
-	// 10,000.
+	// MaxBatchEvents is the maximum number of events of an atomic write, if it is more than the
+	// default of 10,000.
 	MaxBatchEvents int
-	// Parallelism bounds how many partitions of one persistence id are read ahead.
+	// Parallelism limits how many partitions of one persistence id are read ahead.
 	Parallelism int
-	// Fresh begins to watch how old what is read from now on becomes: the function that it returns
-	// fails when that is too old to write by. nil sets no bound.
+	// Fresh returns a check that fails when what is read after the call of Fresh is too old to
+	// write by. nil sets no limit.
 	Fresh func() func() error
-	// Before is the check of every attempt to write: that of dynamo.Put.
+	// Before is called before every attempt to write, as that of [dynamo.Put].
 	Before func() error
-	// Go runs what reads ahead in a goroutine that the end of the journal waits for; nil runs it in
-	// one that nobody waits for.
+	// Go runs a function that reads ahead in a goroutine that the end of the journal waits for. nil
+	// runs it in a goroutine that nobody waits for.
 	Go func(work func())
 }
 
-// While is the store whose writes are checked by before.
+// While returns the store with another check of its writes.
 func (s *Store) While(before func() error) *Store {
 	while := *s
 	while.Before = before
 	return &while
 }
 
-// fresh is the check of what is written by what is read from now on.
+// fresh returns the check of writes that rely on what is read from now on.
 func (s *Store) fresh() func() error {
 	if s.Fresh == nil {
 		return nil
@@ -60,7 +60,7 @@ func (s *Store) start(work func()) {
 	s.Go(work)
 }
 
-// ids are the attributes that list a persistence id, nil in a shared journal.
+// ids returns the attributes that list a persistence id, or nil in a shared journal.
 func (s *Store) ids(pid string) layout.Attributes {
 	if s.Shared() {
 		return nil
@@ -68,9 +68,11 @@ func (s *Store) ids(pid string) layout.Attributes {
 	return s.Keys.IDsAttributes(pid, s.IDsShards)
 }
 
-// MetSlot is what is stored at a number where a put's condition failed. item is what the failure
-// brought along; nil reads it now.
-func (s *Store) MetSlot(ctx context.Context, m *dynamo.Meter, pid string, seq int64, item layout.Attributes) (layout.Slot, error) {
+// MetSlot returns what is stored at a number where the condition of a put failed. item is the item
+// that came with the failure; if it is nil, MetSlot reads it.
+func (s *Store) MetSlot(
+	ctx context.Context, m *dynamo.Meter, pid string, seq int64, item layout.Attributes,
+) (layout.Slot, error) {
 	if item == nil {
 		var err error
 		if item, err = s.Client.Get(ctx, m, s.Table, s.Keys.Event(pid, seq).Attributes()); err != nil {
@@ -80,9 +82,11 @@ func (s *Store) MetSlot(ctx context.Context, m *dynamo.Meter, pid string, seq in
 	return s.decodeMet(pid, seq, item)
 }
 
-// MetSlots is MetSlot for several numbers, each with the item that its failure brought along. Those
-// that brought none are read together.
-func (s *Store) MetSlots(ctx context.Context, m *dynamo.Meter, pid string, met map[int64]layout.Attributes) (map[int64]layout.Slot, error) {
+// MetSlots does the same as MetSlot for several numbers. Items that did not come with a failure are
+// read together.
+func (s *Store) MetSlots(
+	ctx context.Context, m *dynamo.Meter, pid string, met map[int64]layout.Attributes,
+) (map[int64]layout.Slot, error) {
 	items := map[layout.Key]layout.Attributes{}
 	var missing []dynamo.Attributes
 	for seq, item := range met {
@@ -113,9 +117,9 @@ func (s *Store) MetSlots(ctx context.Context, m *dynamo.Meter, pid string, met m
 	return slots, nil
 }
 
-// decodeMet decodes the item of a number, nil if there is none.
+// decodeMet decodes the item of a number. nil is no item.
 func (s *Store) decodeMet(pid string, seq int64, item layout.Attributes) (layout.Slot, error) {
-	if item == nil { // removed since: its number was taken, by whom is not known
+	if item == nil { // removed since: the number was taken, by an unknown writer
 		return layout.Slot{SequenceNr: seq}, nil
 	}
 	slot, err := s.Keys.DecodeSlot(pid, seq/layout.PartitionSize, item)
@@ -125,7 +129,7 @@ func (s *Store) decodeMet(pid string, seq int64, item layout.Attributes) (layout
 	return slot, nil
 }
 
-// partitionQuery asks for the numbers lo to hi, all of one partition.
+// partitionQuery returns the query of the numbers lo to hi, all of one partition.
 func (s *Store) partitionQuery(pid string, lo, hi int64) *dynamodb.QueryInput {
 	return &dynamodb.QueryInput{
 		TableName:              &s.Table,
@@ -139,7 +143,7 @@ func (s *Store) partitionQuery(pid string, lo, hi int64) *dynamodb.QueryInput {
 	}
 }
 
-// page reads one page of a partition query. The slot is that of dynamo.Client.QueryItems.
+// page reads one page of a partition query. slot is that of [dynamo.Client.QueryItems].
 func (s *Store) page(
 	ctx context.Context, m *dynamo.Meter, pid string, p int64, in *dynamodb.QueryInput, slot dynamo.Slot,
 ) ([]layout.Slot, dynamo.Attributes, error) {
@@ -147,35 +151,35 @@ func (s *Store) page(
 		slot.Release()
 		return nil, nil, nil
 	}
-	taken := slots{partition: s.Keys.Within(pid, p)}
-	next, err := s.Client.QueryItems(ctx, m, in, &taken, slot)
+	decoded := slotDecoder{partition: s.Keys.Within(pid, p)}
+	next, err := s.Client.QueryItems(ctx, m, in, &decoded, slot)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read partition %d: %w", p, err)
 	}
-	if taken.err != nil {
-		return nil, nil, fmt.Errorf("table %q: %w", s.Table, taken.err)
+	if decoded.err != nil {
+		return nil, nil, fmt.Errorf("table %q: %w", s.Table, decoded.err)
 	}
-	return taken.all, next, nil
+	return decoded.all, next, nil
 }
 
-// slots takes the items of a partition.
-type slots struct {
+// slotDecoder decodes the items of a partition.
+type slotDecoder struct {
 	partition layout.Partition
 	all       []layout.Slot
-	// err is that of the first item that can't be read.
+	// err is the error of the first item that can't be read.
 	err error
 }
 
-// Start begins a page.
-func (t *slots) Start() { t.all, t.err = nil, nil }
+// Start starts a page.
+func (t *slotDecoder) Start() { t.all, t.err = nil, nil }
 
-// Take takes an item.
-func (t *slots) Take(item dynamo.Item) {
+// Take decodes an item.
+func (t *slotDecoder) Take(item dynamo.Item) {
 	slot, err := t.partition.DecodeSlot(item)
 	if t.err == nil {
 		t.err = err
 	}
-	if t.all == nil { // many partitions are empty, or hold little less than they can
+	if t.all == nil { // many partitions are empty, or nearly full
 		t.all = make([]layout.Slot, 0, layout.PartitionSize)
 	}
 	t.all = append(t.all, slot)
@@ -187,7 +191,7 @@ func (s *Store) Partition(ctx context.Context, m *dynamo.Meter, pid string, p in
 	return s.Span(ctx, m, pid, max(first, 1), partitionEnd(first))
 }
 
-// Span reads the numbers lo to hi, all of one partition, page after page.
+// Span reads the numbers lo to hi, all of one partition, page by page.
 func (s *Store) Span(ctx context.Context, m *dynamo.Meter, pid string, lo, hi int64) ([]layout.Slot, error) {
 	var all []layout.Slot
 	for in := s.partitionQuery(pid, lo, hi); ; {
@@ -203,8 +207,8 @@ func (s *Store) Span(ctx context.Context, m *dynamo.Meter, pid string, lo, hi in
 	}
 }
 
-// Members reports whether every number from lo to hi holds a member of the batch. Those count as
-// there that were deleted up to a tombstone which says that the deletion has cut the batch.
+// Members reports whether every number from lo to hi holds a member of the batch. Deleted numbers
+// up to a tombstone that names the batch as cut count as members.
 func (s *Store) Members(ctx context.Context, m *dynamo.Meter, pid string, b layout.Batch, lo, hi int64) (bool, error) {
 	there := true
 	for lo <= hi {
@@ -233,8 +237,10 @@ func (s *Store) Members(ctx context.Context, m *dynamo.Meter, pid string, b layo
 	return there, nil
 }
 
-// eachOf gives the items that a query of a partition finds to emit, page after page.
-func (s *Store) eachOf(ctx context.Context, m *dynamo.Meter, p int64, in *dynamodb.QueryInput, emit func(layout.Attributes) error) error {
+// eachOf calls emit with the items of a partition query, page by page.
+func (s *Store) eachOf(
+	ctx context.Context, m *dynamo.Meter, p int64, in *dynamodb.QueryInput, emit func(layout.Attributes) error,
+) error {
 	for {
 		page, err := s.Client.Query(ctx, m, in)
 		if err != nil {
@@ -252,8 +258,8 @@ func (s *Store) eachOf(ctx context.Context, m *dynamo.Meter, p int64, in *dynamo
 	}
 }
 
-// partitionEnd is the last number of the partition that holds seq. The last partition of all ends
-// with the largest number.
+// partitionEnd returns the last number of the partition that holds seq. The very last partition
+// ends with the largest number.
 func partitionEnd(seq int64) int64 {
 	first := seq - seq%layout.PartitionSize
 	if first > math.MaxInt64-(layout.PartitionSize-1) {

@@ -20,57 +20,58 @@ type remover struct {
 	pid     string
 	// next is the number after the highest one.
 	next int64
-	// low is the low mark that was read or put last.
+	// low is the low mark that was last read or put.
 	low layout.LowMark
-	// lowSeen is when the request began by which the low mark was last read or put.
+	// lowSeen is when the request began that last read or put the low mark.
 	lowSeen clock.Moment
 }
 
-// entomb puts tombstones at the numbers lo up to hi - 1. That the low mark is still there is known
-// since lowSeen: after half the fence window the persistence id may be in use anew.
-func (r *remover) entomb(ctx context.Context, m *dynamo.Meter, lo, hi int64) error {
-	known, rising := r.journal.fresh(r.lowSeen), r.rising(lo, hi)
-	if err := r.entombBelow(ctx, m, lo, rising, known); err != nil {
-		return fmt.Errorf("remove %d to %d: %w", lo, rising-1, err)
+// putTombstones puts tombstones at the numbers lo up to hi - 1. It relies on the low mark, which is
+// known to be stored since lowSeen: after half the fence window the persistence id may be in use
+// again.
+func (r *remover) putTombstones(ctx context.Context, m *dynamo.Meter, lo, hi int64) error {
+	known, single := r.journal.fresh(r.lowSeen), r.firstSingle(lo, hi)
+	if err := r.putTombstonesBelow(ctx, m, lo, single, known); err != nil {
+		return fmt.Errorf("remove %d to %d: %w", lo, single-1, err)
 	}
-	for seq := rising; seq < hi; seq++ {
-		if err := r.entombOne(ctx, m, seq, known); err != nil {
+	for seq := single; seq < hi; seq++ {
+		if err := r.putTombstone(ctx, m, seq, known); err != nil {
 			return fmt.Errorf("remove %d: %w", seq, err)
 		}
 	}
 	return nil
 }
 
-// rising is the first of the numbers lo up to hi - 1 that is removed one by one, the lower ones
-// first; hi if none is. These are, in a shared journal, the numbers in the block of the highest: a
-// JVM goes on reading them. What a deletion that is cut short leaves of them is the end of what was
-// there, as after a deletion of its own.
-func (r *remover) rising(lo, hi int64) int64 {
+// firstSingle returns the first of the numbers lo up to hi - 1 that is removed one by one, in
+// ascending order, or hi. In a shared journal these are the numbers in the block of the highest,
+// which a JVM reads. So an interrupted deletion leaves the end of what was there, as a JVM's own
+// does.
+func (r *remover) firstSingle(lo, hi int64) int64 {
 	if !r.journal.Store.Shared() {
 		return hi
 	}
 	return min(max(lo, layout.HighestBlock(r.next-1)), hi)
 }
 
-// entombBelow puts tombstones at the numbers lo up to hi - 1. They need no condition: below the low
-// mark nothing counts, and a JVM does not look for its highest number there.
-func (r *remover) entombBelow(ctx context.Context, m *dynamo.Meter, lo, hi int64, known func() error) error {
+// putTombstonesBelow puts tombstones at the numbers lo up to hi - 1. They need no condition: below
+// the low mark nothing counts, and a JVM does not search its highest number there.
+func (r *remover) putTombstonesBelow(ctx context.Context, m *dynamo.Meter, lo, hi int64, known func() error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(r.journal.Store.Parallelism)
 	for first := lo; first < hi; {
 		n := min(int64(r.journal.MaxBatchWrite), hi-first)
 		batch := first
 		first += n
-		group.Go(func() error { return r.entombBatch(ctx, m, batch, n, known) })
+		group.Go(func() error { return r.putTombstoneBatch(ctx, m, batch, n, known) })
 	}
 	return group.Wait()
 }
 
-// entombOne puts a tombstone at a number, if something is stored there. One that comes late must
-// not bring back what a JVM has removed meanwhile: that would be the last item of its block.
-func (r *remover) entombOne(ctx context.Context, m *dynamo.Meter, seq int64, known func() error) error {
-	return whileYoung(r.journal, func(expires int64, young func() error) error {
-		put := dynamo.Put{Table: r.journal.Store.Table, Item: r.tombstone(seq, expires), Before: both(known, young)}
+// putTombstone puts a tombstone at a number if something is stored there. A late one must not bring
+// back what a JVM has removed meanwhile: it would be the last item of its block.
+func (r *remover) putTombstone(ctx context.Context, m *dynamo.Meter, seq int64, known func() error) error {
+	return putWithExpiry(r.journal, func(expires int64, fresh func() error) error {
+		put := dynamo.Put{Table: r.journal.Store.Table, Item: r.tombstone(seq, expires), Before: both(known, fresh)}
 		if safeguard.EntombedIfThere {
 			put.Condition = Exists
 		}
@@ -82,10 +83,10 @@ func (r *remover) entombOne(ctx context.Context, m *dynamo.Meter, seq int64, kno
 	})
 }
 
-// entombBatch puts n tombstones, with an expiry that is young at every attempt.
-func (r *remover) entombBatch(ctx context.Context, m *dynamo.Meter, first, n int64, known func() error) error {
+// putTombstoneBatch puts n tombstones, with an expiry that is recent at every attempt.
+func (r *remover) putTombstoneBatch(ctx context.Context, m *dynamo.Meter, first, n int64, known func() error) error {
 	for {
-		expires, young := r.journal.expiry()
+		expires, fresh := r.journal.expiry()
 		writes := make([]types.WriteRequest, n)
 		for i := range writes {
 			item := r.tombstone(first+int64(i), expires)
@@ -95,16 +96,16 @@ func (r *remover) entombBatch(ctx context.Context, m *dynamo.Meter, first, n int
 				writes[i].DeleteRequest = &types.DeleteRequest{Key: r.journal.Store.Keys.Event(r.pid, first+int64(i)).Attributes()}
 			}
 		}
-		err := r.journal.Store.Client.BatchWrite(ctx, m, r.journal.Store.Table, writes, both(known, young))
-		if !errors.Is(err, errExpiryOld) {
+		err := r.journal.Store.Client.BatchWrite(ctx, m, r.journal.Store.Table, writes, both(known, fresh))
+		if !errors.Is(err, errExpiryStale) {
 			return err
 		}
 	}
 }
 
-// tombstone is the item that a deleted number becomes. In a shared journal the highest number
-// becomes a seal: a JVM finds its highest number by what is stored in the block, and would use this
-// one again once it had expired.
+// tombstone returns the item that a deleted number becomes. In a shared journal the highest number
+// becomes a seal: a JVM finds its highest number by the items of the block, and would use this one
+// again when a tombstone has expired.
 func (r *remover) tombstone(seq, expires int64) layout.Attributes {
 	if safeguard.HighestStays && r.journal.Store.Shared() && seq == r.next-1 {
 		return r.journal.Store.Keys.EncodeSeal(r.pid, seq)
@@ -116,8 +117,8 @@ func (r *remover) tombstone(seq, expires int64) layout.Attributes {
 	return layout.WithCut(item, r.low.Cut)
 }
 
-// putProgress says on the low mark how far removal has come. A low mark that was raised meanwhile
-// stays.
+// putProgress records on the low mark how far the removal has come, unless the low mark was raised
+// meanwhile.
 func (r *remover) putProgress(ctx context.Context, m *dynamo.Meter, low layout.LowMark) error {
 	store := r.journal.Store
 	item := store.Keys.EncodeLowMark(r.pid, low, store.ids(r.pid), 0)

@@ -7,25 +7,24 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// unfinished is a batch that a reader leaves out because members of it were missing when the reader
-// looked. As long as only other members were seen behind them, the missing ones may still be on
-// their way.
-type unfinished struct {
+// unfinishedBatch is a batch that a reader leaves out because members were missing when it read
+// them. As long as it has only seen other members after them, they may still come.
+type unfinishedBatch struct {
 	batch layout.Batch
-	// at is when members were missing.
+	// at is the stamp of the read in which members were missing.
 	at int64
 }
 
-// finished looks at an unfinished batch again before the reader accepts what is stored behind it.
-// What was read before the members were missing shows that they never come: its writer has closed
-// everything below. What was read later does not: they can have come in between. If the batch is
-// whole now, reading begins anew at its first member.
-func (r *run) finished(ctx context.Context, slot read) error {
+// checkUnfinished reads an unfinished batch again before the reader accepts what is stored after
+// it. An item that was read before the members were missing shows that they never come: its writer
+// has closed everything below. An item that was read later does not: the members can have come in
+// between. If the batch is whole now, the replay starts again at its first member.
+func (r *replay) checkUnfinished(ctx context.Context, slot readSlot) error {
 	b, at := r.unfinished.batch, r.unfinished.at
 	if !safeguard.LateMembers || !b.IsBatch() || slot.hole || slot.SequenceNr <= b.Last {
 		return nil
 	}
-	r.unfinished = unfinished{}
+	r.unfinished = unfinishedBatch{}
 	low := r.marks.Low
 	if slot.at <= at || b.Start < low.First() && !low.CutCompletes(b) {
 		return nil
@@ -35,12 +34,12 @@ func (r *run) finished(ctx context.Context, slot read) error {
 		return err
 	}
 	r.want = max(b.Start, r.began)
-	return errFinished
+	return errBatchWhole
 }
 
-// leave notes that a reader leaves out a batch of which members are missing.
-func (r *run) leave(b layout.Batch, at int64) {
+// leaveOut notes that a reader leaves out a batch that lacks members.
+func (r *replay) leaveOut(b layout.Batch, at int64) {
 	if !r.req.Recover {
-		r.unfinished = unfinished{b, at}
+		r.unfinished = unfinishedBatch{b, at}
 	}
 }

@@ -10,10 +10,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// UpgradeEvents gives the enveloped events of a persistence id today's form, each only while it is
-// still what was read. done is called for each of them: left is nil if it now has today's form,
-// else why it was left as it is.
-func (s *Store) UpgradeEvents(ctx context.Context, pid string, done func(seq int64, left error) error, pace Pace) (dynamo.Cost, error) {
+// UpgradeEvents converts the enveloped events of a persistence id to the current form, each only if
+// it is unchanged since it was read. done is called for each of them: left is nil if the event was
+// converted, otherwise the reason why it was not.
+func (s *Store) UpgradeEvents(
+	ctx context.Context, pid string, done func(seq int64, left error) error, pace Pace,
+) (dynamo.Cost, error) {
 	u := paced{call: pace}
 	marks, highest, err := s.Bounds(ctx, &u.meter, pid)
 	if err != nil {
@@ -34,8 +36,10 @@ func (s *Store) UpgradeEvents(ctx context.Context, pid string, done func(seq int
 	return u.meter.Cost(), u.meter.Mark(err)
 }
 
-// unwrap is UpgradeEvents of one partition. It reports whether the partition holds anything.
-func (s *Store) unwrap(ctx context.Context, m *dynamo.Meter, pid string, p int64, done func(seq int64, left error) error) (bool, error) {
+// unwrap converts the events of one partition. It reports whether the partition holds anything.
+func (s *Store) unwrap(
+	ctx context.Context, m *dynamo.Meter, pid string, p int64, done func(seq int64, left error) error,
+) (bool, error) {
 	if !s.Keys.PartitionFits(pid, p) {
 		return false, nil
 	}

@@ -8,41 +8,41 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// Wait makes a reader end before a number at which nothing is stored though something is behind it,
-// and keeps how long that has been so: from one reading of a live query to the next. A JVM has
-// several writes of a persistence id under way at once, so a later number can be stored before an
-// earlier one. A writer of this package seals what is missing before it goes on.
+// Wait ends a replay before a number at which nothing is stored, although later numbers hold
+// something. It keeps since when that is so, from one replay of a live query to the next. A JVM has
+// several writes of a persistence id in flight, so a later number can be stored before an earlier
+// one. A writer of this package seals missing numbers before it continues.
 //
 // A nil Wait waits for nothing.
 type Wait struct {
-	// Most is how long a number is waited for, from when a reading first found it missing.
+	// Most is how long a number is waited for, from when it was first found missing.
 	Most time.Duration
-	// Window is how many of the last numbers may be under way. One that is farther behind the
-	// highest is not waited for.
+	// Window is how many of the last numbers may be in flight. Numbers farther below the highest
+	// are not waited for.
 	Window int64
 	// Ended is called when the wait for some numbers has ended.
 	Ended func(ctx context.Context, ended Waited)
 
-	// seen is when each number was first found missing, of those that are not handed out.
+	// seen is when each number was first found missing, of those that were not handed out.
 	seen map[int64]time.Time
-	// passed are those of them that were given up.
+	// passed holds the numbers that are no longer waited for.
 	passed map[int64]bool
-	// awaited are the numbers that the last reading ended before, none where First is 0.
+	// awaited are the numbers before which the last replay ended. First is 0 if there are none.
 	awaited Span
 }
 
-// Waited are numbers that were waited for.
+// Waited describes numbers that were waited for.
 type Waited struct {
 	Span
-	// For is how long it was since they were first found missing.
+	// For is the time since they were first found missing.
 	For time.Duration
-	// Passed reports whether reading went on though something may still come there. If not, that
-	// was stored, or deleted, or no reader will be shown it.
+	// Passed reports whether the replay continued although something may still come there. If not,
+	// the numbers were stored or deleted, or no reader will see them.
 	Passed bool
 }
 
-// Left is how long the numbers are still waited for that the last reading ended before. It reports
-// false where the last reading did not end before any.
+// Left returns how long the numbers before which the last replay ended are still waited for. It
+// reports false if the last replay did not end before any.
 func (w *Wait) Left() (time.Duration, bool) {
 	if w == nil || w.awaited.First == 0 {
 		return 0, false
@@ -50,8 +50,8 @@ func (w *Wait) Left() (time.Duration, bool) {
 	return w.Most - time.Since(w.seen[w.awaited.First]), true
 }
 
-// Read is called with what a reading has returned, and the number that the next one begins with. It
-// reports whether that reading was the first to end before the numbers that are waited for now.
+// Read takes the result of a replay, and the number with which the next one begins. It reports
+// whether that replay was the first to end before the numbers that are waited for now.
 func (w *Wait) Read(ctx context.Context, read *Result, next int64) bool {
 	if w == nil {
 		return false
@@ -73,8 +73,7 @@ func (w *Wait) Read(ctx context.Context, read *Result, next int64) bool {
 	return now.First > 0 && now.First != before.First
 }
 
-// see keeps that the numbers of a span are missing. What is behind them tells that those before the
-// window are not waited for.
+// see notes that the numbers of a span are missing. Numbers before the window are not waited for.
 func (w *Wait) see(span Span) {
 	if w.seen == nil {
 		w.seen, w.passed = map[int64]time.Time{}, map[int64]bool{}
@@ -87,7 +86,7 @@ func (w *Wait) see(span Span) {
 	}
 }
 
-// gaveUp reports whether a number is no longer waited for, though nothing is stored there.
+// gaveUp reports whether a missing number is no longer waited for.
 func (w *Wait) gaveUp(seq int64) bool { return w != nil && w.passed[seq] }
 
 // over reports whether a number was waited for long enough. span are the missing numbers from it
@@ -104,7 +103,7 @@ func (w *Wait) over(ctx context.Context, span Span) bool {
 	return true
 }
 
-// pass gives the numbers of a span up.
+// pass stops waiting for the numbers of a span.
 func (w *Wait) pass(ctx context.Context, span Span) {
 	for seq := max(span.First, span.Last-w.Window+1); seq <= span.Last; seq++ {
 		w.passed[seq] = true
@@ -112,8 +111,8 @@ func (w *Wait) pass(ctx context.Context, span Span) {
 	w.Ended(ctx, Waited{span, time.Since(w.seen[span.First]), true})
 }
 
-// awaits reports whether the reading ends before seq, which is missing.
-func (r *run) awaits(ctx context.Context, seq int64) (bool, error) {
+// awaits reports whether the replay ends before seq, which is missing.
+func (r *replay) awaits(ctx context.Context, seq int64) (bool, error) {
 	w := r.req.Wait
 	if w == nil || !safeguard.HoleAwaited || len(r.queue) == 0 {
 		return false, nil
@@ -124,7 +123,8 @@ func (r *run) awaits(ctx context.Context, seq int64) (bool, error) {
 		return false, nil
 	}
 	holes := r.holes(seq)
-	for _, span := range holes { // all that are known, so that they are not waited for one after the other
+	// Note all that are known: otherwise they are waited for one after the other.
+	for _, span := range holes {
 		w.see(span)
 	}
 	if w.over(ctx, holes[0]) {
@@ -147,8 +147,8 @@ func (r *run) awaits(ctx context.Context, seq int64) (bool, error) {
 	return true, nil
 }
 
-// holes are the spans of missing numbers from seq on, which is one, as far as slots were read.
-func (r *run) holes(seq int64) []Span {
+// holes returns the spans of missing numbers from seq on, as far as slots were read.
+func (r *replay) holes(seq int64) []Span {
 	holes, next := []Span{{seq, seq}}, seq+1
 	add := func(first, last int64) {
 		if end := &holes[len(holes)-1]; end.Last == first-1 {
@@ -169,9 +169,9 @@ func (r *run) holes(seq int64) []Span {
 	return holes
 }
 
-// neverShown reports whether a missing number is that of an atomic write which can't become whole,
-// as it lacks a member before, or something else is stored in the place of one.
-func (r *run) neverShown(seq int64) bool {
+// neverShown reports whether a missing number belongs to an atomic write that can't become whole,
+// because it lacks an earlier member, or something else is stored at the number of one.
+func (r *replay) neverShown(seq int64) bool {
 	b := r.batch.batch
 	if !r.batch.open() || seq > b.Last {
 		b = layout.Batch{}

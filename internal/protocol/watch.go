@@ -10,43 +10,43 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// Span is some numbers in a row, of one partition.
+// Span is a range of numbers within one partition.
 type Span struct{ First, Last int64 }
 
-// Watch looks, by one small request a time, whether something has come to a persistence id since it
-// was read to its end. Only a new reading decides what that is. Something can come:
+// Watch finds out, by one small request at a time, whether something was stored for a persistence
+// id since it was read to its end. Only a new replay decides what it is. Something can be stored:
 //
-//   - behind everything, where the next write goes;
-//   - at a number that was missing before what is there, and behind the last event that was handed
-//     out: a member of an atomic write that was not whole, or a seal;
-//   - where only marks lead: behind a hole at the end of a partition, or behind a low mark that was
+//   - after everything, where the next write goes;
+//   - at a missing number after the last event that was handed out: a member of an atomic write
+//     that was not whole, or a seal;
+//   - where only marks lead: after a hole at the end of a partition, or after a low mark that was
 //     moved.
 //
-// Every second look is behind everything, the others go through the missing numbers in turn. Every
-// tenth look reads marks instead, not all of them at once. After a reading that ended before
-// missing numbers, by Request.Wait, only these are looked at, and marks.
+// Every second poll reads after everything, and the others read the missing numbers in turn. Every
+// tenth poll reads some of the marks instead. If the replay ended before missing numbers because of
+// Request.Wait, only these and marks are read.
 type Watch struct {
 	store *Store
 	pid   string
-	to    int64 // the last number wanted, or of an atomic write that it is a part of
+	to    int64 // the last number wanted, or the last of the atomic write that holds it
 	marks layout.Marks
 	// behind is where the next write goes, missing the spans that hold nothing.
 	behind  Span
 	missing []Span
-	// marksOfLook is how many marks a look reads.
-	marksOfLook int
-	keys        []layout.Key // of all marks, in the order in which they are read
+	// marksPerPoll is how many marks a poll reads.
+	marksPerPoll int
+	keys         []layout.Key // the keys of all marks, in the order in which they are read
 
-	looks, queries, marksRead int
+	polls, queries, marksRead int
 }
 
-// looksPerMarks is how often marks are read.
-const looksPerMarks = 10
+// pollsPerMarks is the number of polls from one that reads marks to the next.
+const pollsPerMarks = 10
 
-// Watch begins to watch what a reading has left, with From behind the last event that it has handed
-// out.
-func (s *Store) Watch(req *Request, read *Result, marksOfLook int) *Watch {
-	w := &Watch{store: s, pid: req.PersistenceID, to: req.To, marks: read.Marks, marksOfLook: marksOfLook}
+// Watch returns a Watch that continues after a replay. From is the number after the last event that
+// the replay has handed out.
+func (s *Store) Watch(req *Request, read *Result, marksPerPoll int) *Watch {
+	w := &Watch{store: s, pid: req.PersistenceID, to: req.To, marks: read.Marks, marksPerPoll: marksPerPoll}
 	w.marks.High = max(w.marks.High, read.FarMark)
 	w.behind = Span{read.Behind, partitionEnd(read.Behind)}
 	if first := read.Awaited.First; first > 0 {
@@ -62,8 +62,7 @@ func (s *Store) Watch(req *Request, read *Result, marksOfLook int) *Watch {
 	return w
 }
 
-// addMissing adds the spans where something can come before what is behind everything, or behind
-// that where only marks lead.
+// addMissing adds the spans that come before the end, and those after it where only marks lead.
 func (w *Watch) addMissing(req *Request, read *Result) {
 	add := func(span Span, to int64) {
 		if span.Last = min(span.Last, to); span.First <= span.Last {
@@ -73,10 +72,12 @@ func (w *Watch) addMissing(req *Request, read *Result) {
 	for _, span := range read.Missing {
 		add(Span{max(span.First, req.From), span.Last}, max(req.To, read.part))
 	}
-	if mark := read.Marks.High; mark > w.behind.Last && mark != read.FarMark { // it is put beside what it leads to, which may come later
+	// The mark is put in parallel with the events that it leads to, which may come later.
+	if mark := read.Marks.High; mark > w.behind.Last && mark != read.FarMark {
 		add(Span{mark, partitionEnd(mark)}, req.To)
 	}
-	for i := int64(0); read.top > 0 && i < w.store.looksBehind(read.top, read.Marks.High); i++ { // where a reading looks, too
+	// A replay reads there, too.
+	for i := int64(0); read.top > 0 && i < w.store.partitionsBehind(read.top, read.Marks.High); i++ {
 		p := read.top/layout.PartitionSize + 1 + i
 		if first := p * layout.PartitionSize; p <= everywhere.last && first > w.behind.Last {
 			add(Span{first, partitionEnd(first)}, req.To)
@@ -84,8 +85,8 @@ func (w *Watch) addMissing(req *Request, read *Result) {
 	}
 }
 
-// addMarks adds the keys of all marks. The high mark of the next partition comes first: it is the
-// one that tells of a hole at the end of this.
+// addMarks adds the keys of all marks. The high mark of the next partition comes first: it shows a
+// hole at the end of this one.
 func (w *Watch) addMarks() {
 	s := w.store
 	next := s.Keys.HighMark(w.pid, w.behind.Last)
@@ -102,19 +103,19 @@ func (w *Watch) addMarks() {
 	}
 }
 
-// Look reports whether something may have come. It sends one request, which costs one read unit, or
-// one for each mark that it reads, as long as nothing has come.
-func (w *Watch) Look(ctx context.Context, m *dynamo.Meter) (bool, error) {
+// Poll reports whether something may have been stored. It sends one request, which costs one read
+// unit, or one for each mark that it reads, as long as nothing was stored.
+func (w *Watch) Poll(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	span, ok := w.span()
-	w.looks++
-	if !ok || safeguard.MarksWatched && w.looks%looksPerMarks == 0 {
+	w.polls++
+	if !ok || safeguard.MarksWatched && w.polls%pollsPerMarks == 0 {
 		return w.marksMoved(ctx, m)
 	}
 	w.queries++
 	return w.store.anything(ctx, m, w.pid, span)
 }
 
-// span is where the next look is; false if there is nothing to come within what is wanted.
+// span returns the span that the next poll reads. It reports false if nothing wanted can come.
 func (w *Watch) span() (Span, bool) {
 	behind := Span{w.behind.First, min(w.behind.Last, w.to)}
 	some := behind.First <= behind.Last
@@ -124,11 +125,11 @@ func (w *Watch) span() (Span, bool) {
 	return behind, some
 }
 
-// marksMoved reports whether a mark leads further than those that are known. It reads as many as a
-// look may: the first in every look that has room for more, the others in turn.
+// marksMoved reports whether a mark is higher than the known ones. It reads marksPerPoll marks: the
+// first in every poll that has space for more, the others in turn.
 func (w *Watch) marksMoved(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	var keys []layout.Key
-	turn, each := w.keys, min(w.marksOfLook, len(w.keys))
+	turn, each := w.keys, min(w.marksPerPoll, len(w.keys))
 	if each > 1 {
 		keys, turn, each = append(keys, w.keys[0]), w.keys[1:], each-1
 	}
@@ -142,12 +143,12 @@ func (w *Watch) marksMoved(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	w.marksRead += each
 	known := w.marks
 	return marks.High > known.High || marks.Low.Seq > known.Low.Seq ||
-		marks.Low.Seq == known.Low.Seq && marks.Low.Seq > 0 && !marks.Low.JudgesLike(known.Low) && !w.besides(marks.Low), nil
+		marks.Low.Seq == known.Low.Seq && marks.Low.Seq > 0 && !marks.Low.JudgesLike(known.Low) && !w.isOtherShardsMark(marks.Low), nil
 }
 
-// besides reports whether a low mark is one of a JVM that is as high as the known one, in another
-// shard: that one still counts.
-func (w *Watch) besides(low layout.LowMark) bool {
+// isOtherShardsMark reports whether a low mark is a JVM's in another shard, and as high as the
+// known one, which still counts.
+func (w *Watch) isOtherShardsMark(low layout.LowMark) bool {
 	return low.JVM && !w.marks.Low.JVM && w.store.Keys.Shards > 1
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-// Writer is the state of one writer of a persistence id, from the recovery that hands it out to the
-// first error that leaves in doubt what is stored: with that it ends. A call enters its Turn first,
-// and leaves it when it is done.
+// Writer is the state of one writer of a persistence id. It is returned by a recovery, and ends
+// with the first error that leaves in doubt what is stored. A call enters its Turn first, and
+// leaves it when it is done.
 type Writer struct {
 	lifetime.Turn
 
@@ -20,43 +20,43 @@ type Writer struct {
 	recovery  dynamo.Meter
 	deletedTo int64
 
-	// Who has the turn may use what follows.
+	// The fields below belong to the holder of the turn.
 
 	remover
-	// last is the writer of the event at next - 1, empty if there is none.
+	// last is the writer of the event at next - 1, or empty.
 	last string
-	// farMark is a high mark that was found to be damaged, 0 if none.
+	// farMark is a high mark that is known to be damaged, or 0.
 	farMark int64
-	// expiring reports that the id was purged: its marks vanish unless they are put anew.
+	// expiring reports that the id was purged: its marks expire unless they are put again.
 	expiring bool
-	// active is when the last look at the journal, or the last write to it, began.
+	// active is when the last read of the journal, or the last write to it, began.
 	active clock.Moment
 	// alone is when the last request began that showed that no JVM has taken over.
 	alone clock.Moment
 }
 
-// PersistenceID is the id that the writer writes to.
+// PersistenceID returns the id that the writer writes to.
 func (w *Writer) PersistenceID() string { return w.pid }
 
-// UUID is stored in every event of the writer.
+// UUID returns the UUID that is stored in every event of the writer.
 func (w *Writer) UUID() string { return w.uuid }
 
-// RecoveryCost is the cost of the recovery that handed the writer out.
+// RecoveryCost returns the cost of the recovery that returned the writer.
 func (w *Writer) RecoveryCost() dynamo.Cost { return w.recovery.Cost() }
 
-// DeletedTo is the last sequence number that was deleted when the writer recovered, 0 if none was.
+// DeletedTo returns the last sequence number that was deleted when the writer recovered, or 0.
 func (w *Writer) DeletedTo() int64 { return w.deletedTo }
 
-// Next is the sequence number that the next event gets. The caller has the turn.
+// Next returns the sequence number of the next event. The caller holds the turn.
 func (w *Writer) Next() int64 { return w.next }
 
-// Lowest is the first sequence number that is not deleted. The caller has the turn.
+// Lowest returns the first sequence number that is not deleted. The caller holds the turn.
 func (w *Writer) Lowest() int64 { return w.low.Seq }
 
-// remaining is how many sequence numbers are left.
+// remaining returns how many sequence numbers are left.
 func (w *Writer) remaining() int64 { return math.MaxInt64 - w.next }
 
-// conflict is the error of a put that has met what is stored in a slot.
+// conflict returns the error of a put whose condition failed because of a slot.
 func (w *Writer) conflict(slot layout.Slot) *ConflictError {
 	err := &ConflictError{PersistenceID: w.pid, SequenceNumber: slot.SequenceNr}
 	if slot.Event != nil {
@@ -65,20 +65,20 @@ func (w *Writer) conflict(slot layout.Slot) *ConflictError {
 	return err
 }
 
-// overtaken ends the writer: another has used the persistence id since.
-func (w *Writer) overtaken() error {
+// endOvertaken ends the writer: another one has used the persistence id.
+func (w *Writer) endOvertaken() error {
 	conflict := &ConflictError{PersistenceID: w.pid, SequenceNumber: w.next}
 	w.End(conflict)
 	return conflict
 }
 
-// raiseHighMark puts the high mark that seq needs. One that is already higher is as good.
+// raiseHighMark puts the high mark that seq needs, unless a higher one is stored.
 func (w *Writer) raiseHighMark(ctx context.Context, m *dynamo.Meter, seq int64) error {
 	return w.journal.Store.RaiseHighMark(ctx, m, w.pid, seq, w.journal.fresh(w.active))
 }
 
-// putLowMark puts a low mark, by what the writer knows of the journal. ErrMarkMoved says that one
-// as high is stored.
+// putLowMark puts a low mark, if the writer's knowledge is recent enough. It returns ErrMarkMoved
+// if one as high is stored.
 func (w *Writer) putLowMark(ctx context.Context, m *dynamo.Meter, low layout.LowMark) error {
 	store := w.journal.Store
 	item := store.Keys.EncodeLowMark(w.pid, low, store.ids(w.pid), 0)

@@ -7,7 +7,7 @@ import "os"
 // Variable is the environment variable that names the safeguard that is off.
 const Variable = "DYNAJOURNAL_WITHOUT"
 
-// Names are all safeguards.
+// Names are the names of all safeguards.
 var Names []string
 
 var without = os.Getenv(Variable)

@@ -29,7 +29,7 @@ type killer struct {
 	run string
 }
 
-// The folders of the packages whose tests kill, from the module's root.
+// The folders of the packages of these tests, from the module's root.
 const (
 	system    = "internal/systemtest"
 	dynamo    = "internal/dynamo"
@@ -39,19 +39,19 @@ const (
 	snapshots = "internal/snapshots"
 )
 
-// explorer is the systematic and random exploration of one scenario. Its seed and its number of
-// schedules are fixed.
+// explorer is the systematic and random exploration of one scenario, with a fixed seed and a fixed
+// number of schedules.
 func explorer(scenario string) killer {
 	return killer{explored, "TestExplore/^" + strings.ReplaceAll(regexp.QuoteMeta(scenario), " ", "_") + "$"}
 }
 
-// arguments are those of a package's tests besides the tests' names.
+// arguments are further arguments of a package's tests.
 var arguments = map[string][]string{
 	explored: {"-explore.seed=1", "-explore.schedules=70"},
 }
 
-// TestEverySafeguardIsListed compares the safeguards of the normal build with those that can be
-// off, and with those whose absence kills a test.
+// TestEverySafeguardIsListed compares the safeguards of the normal build with the switches, and
+// with the tests that need them.
 func TestEverySafeguardIsListed(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "on.go", nil, 0)
 	if err != nil {
@@ -92,7 +92,8 @@ func TestEveryMutantIsCaught(t *testing.T) {
 				for _, pattern := range patterns {
 					output, err := without(t, "", programs[folder], killer{folder, pattern})
 					if err != nil || bytes.Contains(output, []byte("no tests to run")) {
-						t.Errorf("the tests %s fail with all safeguards on, or there are none: %v\n%s", pattern, err, output)
+						t.Errorf("the tests %s fail with all safeguards on, or there are none: %v\n%s",
+							pattern, err, output)
 					}
 				}
 			})
@@ -115,11 +116,11 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	}
 }
 
-// mostRuns bounds how often the tests that need a safeguard are run without it. Requests that are
-// sent at the same time are served in any order, and not every order needs the safeguard.
+// mostRuns limits how often the tests that need a safeguard are run without it. Parallel requests
+// are served in any order, and not every order needs the safeguard.
 const mostRuns = 10
 
-// build builds the test programs of the packages whose tests kill.
+// build builds the test programs of these packages.
 func build(t *testing.T) map[string]string {
 	t.Helper()
 	programs := map[string]string{}
@@ -139,7 +140,7 @@ func build(t *testing.T) map[string]string {
 	return programs
 }
 
-// without runs tests with one safeguard off, none if it has no name.
+// without runs tests with one safeguard off, or none if name is empty.
 func without(t *testing.T, name, program string, k killer) ([]byte, error) {
 	t.Helper()
 	const longest = 2 * time.Minute

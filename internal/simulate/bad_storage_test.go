@@ -20,8 +20,8 @@ import (
 
 var storageFaults = flag.Duration("simulate.storage", 0, "how often to fail a call of the file system below the engine meanwhile; 0 is never")
 
-// restarted is an engine that is opened again when its storage has failed. It is the service, and
-// the HTTP client, of the journals.
+// restarted is an engine that is reopened after its storage has failed. It is the HTTP client of
+// the journals.
 type restarted struct {
 	*testing.T
 
@@ -34,9 +34,9 @@ type restarted struct {
 	files  *fullDisk
 }
 
-// fullDisk makes the files of the operating system fail once it is full.
+// fullDisk is a file system that fails when it is full.
 type fullDisk struct {
-	// room is how many calls that change a file succeed before it is full; 0 is without end.
+	// room is how many calls that change a file succeed before the disk is full; 0 is no limit.
 	room atomic.Int64
 	full atomic.Bool
 }
@@ -55,10 +55,10 @@ func (d *fullDisk) MaybeError(op errorfs.Op) error {
 	return &os.PathError{Op: "change", Path: op.Path, Err: syscall.ENOSPC}
 }
 
-// String is its name in errors.
+// String returns its name in errors.
 func (d *fullDisk) String() string { return "a full disk" }
 
-// start opens the engine on files that have room.
+// start opens the engine on files with free space.
 func (r *restarted) start() error {
 	files := &fullDisk{}
 	engine, err := r.open(errorfs.Wrap(vfs.Default, files))
@@ -68,20 +68,20 @@ func (r *restarted) start() error {
 	return err
 }
 
-// current is the engine that is open.
+// current returns the open engine.
 func (r *restarted) current() *embedded.Engine {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.engine
 }
 
-// Do sends a request to the engine that is open.
+// Do sends a request to the open engine.
 func (r *restarted) Do(request *http.Request) (*http.Response, error) {
 	return r.current().Transport().RoundTrip(request)
 }
 
-// failAndRestart fills the disk again and again until stop is closed, and each time opens the
-// engine anew where there is room.
+// failAndRestart fills the disk again and again until stop is closed, and each time reopens the
+// engine with free space.
 func (r *restarted) failAndRestart(stop <-chan struct{}) {
 	random := rand.New(rand.NewPCG(3, 3))
 	for {

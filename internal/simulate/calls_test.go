@@ -14,10 +14,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// call begins a call of an actor.
-func (g *game) call(a *actor, c command) {
+// call starts a call of an actor.
+func (g *simulation) call(a *actor, c command) {
 	if g.erasing[c.entity] || a.writer != nil && g.erasing[a.entity] {
-		return // whose every trace is being removed: nobody may use it meanwhile
+		return // it is being erased, and must not be used meanwhile
 	}
 	if needsWriter(c.kind) {
 		if a.writer == nil {
@@ -27,7 +27,7 @@ func (g *game) call(a *actor, c command) {
 		}
 	}
 	if g.copies.reserved[c.entity] != nil && !readOnly(c.kind) {
-		return // which a copy is making, so nobody else may write to it
+		return // a copy is filling it, and no other writer may write to it
 	}
 	var do func(ctx context.Context) error
 	switch c.kind {
@@ -83,7 +83,7 @@ func needsWriter(k kind) bool {
 	return false
 }
 
-// readOnly reports whether a kind of call may go on beside a copy into an empty persistence id.
+// readOnly reports whether a kind of call may run during a copy into an empty persistence id.
 func readOnly(k kind) bool {
 	switch k {
 	case readEvents, listIDs, verifyEntity, repairDryRun, copyOther, copyRelated, copyBeginning, copyAgain:
@@ -92,8 +92,8 @@ func readOnly(k kind) bool {
 	return false
 }
 
-// writing is a call with an actor's writer, nil if it must not be.
-func (g *game) writing(a *actor, c command) func(ctx context.Context) error {
+// writing returns a call with an actor's writer, or nil if none is allowed.
+func (g *simulation) writing(a *actor, c command) func(ctx context.Context) error {
 	switch c.kind {
 	case appendBatch:
 		return func(ctx context.Context) error { return g.append(ctx, a, c.size) }
@@ -102,8 +102,8 @@ func (g *game) writing(a *actor, c command) func(ctx context.Context) error {
 	case deletePrefix:
 		return func(ctx context.Context) error { return g.delete(ctx, a, c.size) }
 	case saveSnapshot:
-		// Snapshots are not fenced: one that is saved while the id is purged, or later of what was
-		// before, outlives the purge.
+		// Snapshots are not fenced: a snapshot that is saved during a purge, or after it from an
+		// older state, outlives the purge.
 		if len(a.knows) == 0 || a.purges != g.purges[a.entity] {
 			return nil
 		}
@@ -114,14 +114,14 @@ func (g *game) writing(a *actor, c command) func(ctx context.Context) error {
 	panic(kinds[c.kind])
 }
 
-// patience is longer than a journal goes on with what nobody waits for: its writes wait for
-// connections, each put has its time.
+// patience is longer than the background writes of a journal take: they wait for connections, and
+// each put has its own timeout.
 const patience = 10 * dynajournal.DefaultOperationTimeout
 
-// purging begins a purge, if it may be. One that leaves nothing fences nobody: no other writer may
-// live, nothing of one may be under way, and nobody may begin to use the id before the purge has
-// ended, and all that it has sent.
-func (g *game) purging(a *actor, now bool) func(context.Context) error {
+// purging returns a purge, or nil if none is allowed. A purge that erases fences no writer: no
+// other writer may be active, none of its requests in flight, and the id must not be used before
+// the purge and its requests have ended.
+func (g *simulation) purging(a *actor, now bool) func(context.Context) error {
 	for _, other := range g.actors {
 		if other != a && !other.idle() && other.on == a.entity && other.doing == saveSnapshot {
 			return nil
@@ -139,9 +139,8 @@ func (g *game) purging(a *actor, now bool) func(context.Context) error {
 	return func(ctx context.Context) error { return g.purge(ctx, a, now) }
 }
 
-// alone reports whether an actor is the only one to do something with an entity, and nothing of
-// others is under way.
-func (g *game) alone(a *actor, entity int) bool {
+// alone reports whether only one actor uses an entity, and no request of others is in flight.
+func (g *simulation) alone(a *actor, entity int) bool {
 	for _, other := range g.actors {
 		if other != a && !other.idle() && other.on == entity {
 			return false
@@ -150,8 +149,8 @@ func (g *game) alone(a *actor, entity int) bool {
 	return !g.underWay(entity) && time.Since(g.left[entity]) >= patience
 }
 
-// dismiss has all other actors drop their writers of an entity.
-func (g *game) dismiss(a *actor, entity int) {
+// dismiss makes all other actors drop their writers of an entity.
+func (g *simulation) dismiss(a *actor, entity int) {
 	for _, other := range g.actors {
 		if other != a && other.entity == entity {
 			other.writer = nil
@@ -159,19 +158,21 @@ func (g *game) dismiss(a *actor, entity int) {
 	}
 }
 
-func (g *game) snapshotsUnderWay(entity int) bool {
+func (g *simulation) snapshotsUnderWay(entity int) bool {
 	about := func(r *explore.Request) bool {
 		return writes(r) && bytes.Contains(r.Body, []byte(snapshotTable)) && bytes.Contains(r.Body, []byte(pid(entity)))
 	}
 	return slices.ContainsFunc(g.net.Late(), about) || slices.ContainsFunc(g.inside, func(i inside) bool { return about(i.Request) })
 }
 
-// ended reports whether an error has ended the writer for sure.
+// ended reports whether an error has certainly ended the writer.
 func ended(err error) bool {
 	return errors.Is(err, dynajournal.ErrWriterConflict) || errors.Is(err, dynajournal.ErrOutcomeUnknown) || errors.Is(err, dynajournal.ErrWriterEnded)
 }
 
-func (g *game) recover(ctx context.Context, a *actor, entity int, opts dynajournal.RecoverOptions, knows []explore.Event) error {
+func (g *simulation) recover(
+	ctx context.Context, a *actor, entity int, opts dynajournal.RecoverOptions, knows []explore.Event,
+) error {
 	l, purges := g.ledgers[entity], g.purges[entity]
 	began := l.Begin()
 	a.writer = nil
@@ -192,8 +193,8 @@ func (g *game) recover(ctx context.Context, a *actor, entity int, opts dynajourn
 	return nil
 }
 
-// recoverFromSnapshot loads the newest snapshot, and recovers what came after it.
-func (g *game) recoverFromSnapshot(ctx context.Context, a *actor, entity int) error {
+// recoverFromSnapshot loads the newest snapshot, and recovers the events after it.
+func (g *simulation) recoverFromSnapshot(ctx context.Context, a *actor, entity int) error {
 	number, state, err := g.load(ctx, a.journal, entity, math.MaxInt64)
 	if err != nil {
 		return err
@@ -207,9 +208,9 @@ func (g *game) recoverFromSnapshot(ctx context.Context, a *actor, entity int) er
 	return g.recover(ctx, a, entity, dynajournal.RecoverOptions{After: number}, knows)
 }
 
-// load loads the newest snapshot up to a number; 0 if there is none.
-func (g *game) load(ctx context.Context, j *dynajournal.Journal, entity int, most int64) (int64, string, error) {
-	s := g.shelves[entity]
+// load loads the newest snapshot up to a number. It returns 0 if there is none.
+func (g *simulation) load(ctx context.Context, j *dynajournal.Journal, entity int, most int64) (int64, string, error) {
+	s := g.snapshots[entity]
 	began := s.now()
 	snapshot, found, err := j.LoadSnapshot(ctx, pid(entity), dynajournal.SnapshotCriteria{MaxSequenceNumber: most})
 	if err != nil {
@@ -224,16 +225,17 @@ func (g *game) load(ctx context.Context, j *dynajournal.Journal, entity int, mos
 }
 
 // save saves what the actor knows.
-func (g *game) save(ctx context.Context, a *actor) error {
-	a.saves++ // no two states of a process are the same, so that which of them is loaded can be told
+func (g *simulation) save(ctx context.Context, a *actor) error {
+	// All states of a process are different, so a loaded state identifies its save.
+	a.saves++
 	number, state := a.knows[len(a.knows)-1].Number, stateOf(a.knows)+strings.Repeat(" ", a.saves)
-	g.shelves[a.entity].saving(number, state)
+	g.snapshots[a.entity].saving(number, state)
 	_, err := a.journal.SaveSnapshot(ctx, dynajournal.SnapshotMetadata{PersistenceID: pid(a.entity), SequenceNumber: number}, state)
 	return err
 }
 
-func (g *game) deleteSnapshots(ctx context.Context, a *actor, entity int, most int64) error {
-	s := g.shelves[entity]
+func (g *simulation) deleteSnapshots(ctx context.Context, a *actor, entity int, most int64) error {
+	s := g.snapshots[entity]
 	began := s.now()
 	_, err := a.journal.DeleteSnapshots(ctx, pid(entity), dynajournal.SnapshotCriteria{MaxSequenceNumber: most})
 	if err == nil {
@@ -242,9 +244,9 @@ func (g *game) deleteSnapshots(ctx context.Context, a *actor, entity int, most i
 	return err
 }
 
-func (g *game) read(ctx context.Context, j *dynajournal.Journal, entity int, from int64) error {
+func (g *simulation) read(ctx context.Context, j *dynajournal.Journal, entity int, from int64) error {
 	l := g.ledgers[entity]
-	beginning, began := l.Begin(), g.numbers[entity].now()
+	beginning, began := l.Begin(), g.cells[entity].now()
 	var got []explore.Event
 	for e, err := range j.Events(ctx, pid(entity), dynajournal.Range{From: from}) {
 		if err != nil {
@@ -254,14 +256,14 @@ func (g *game) read(ctx context.Context, j *dynajournal.Journal, entity int, fro
 	}
 	g.tell(func() {
 		l.Read(from, beginning, got)
-		g.numbers[entity].read(began, from, l.Highest(), got)
+		g.cells[entity].read(began, from, l.Highest(), got)
 	})
 	return nil
 }
 
-// list lists the ids, whatever indexes lag: none that is not there, and in a native journal none
-// twice, but by a scan one of which every trace is removed meanwhile.
-func (g *game) list(ctx context.Context, j *dynajournal.Journal, scan bool) error {
+// list lists the ids, with any index lag: only existing ids, and in a native journal none twice,
+// except by a scan during which an id is erased.
+func (g *simulation) list(ctx context.Context, j *dynajournal.Journal, scan bool) error {
 	listed := map[string]int{}
 	for id, err := range j.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{Scan: scan}) {
 		if err != nil {
@@ -285,9 +287,11 @@ func (g *game) list(ctx context.Context, j *dynajournal.Journal, scan bool) erro
 	return nil
 }
 
-// verify verifies an entity, or repairs it in one of the forms. What is found may be on its way,
-// and is given to found.
-func (g *game) verify(ctx context.Context, j *dynajournal.Journal, entity int, form kind, found func(dynajournal.Finding)) error {
+// verify verifies an entity, or repairs it in one of the ways. Findings may concern writes in
+// flight, and are passed to found.
+func (g *simulation) verify(
+	ctx context.Context, j *dynajournal.Journal, entity int, form kind, found func(dynajournal.Finding),
+) error {
 	check, opts := j.Verify, dynajournal.VerifyOptions{}
 	if form != verifyEntity {
 		check = j.Repair
@@ -315,7 +319,7 @@ func (g *game) verify(ctx context.Context, j *dynajournal.Journal, entity int, f
 	return nil
 }
 
-// texts are those of the next events of an actor, never used before.
+// texts returns the texts of the next events of an actor, each of which is unique.
 func (a *actor) texts(n int) ([]any, []string) {
 	values, texts := make([]any, n), make([]string, n)
 	for i := range n {
@@ -329,9 +333,9 @@ func (a *actor) texts(n int) ([]any, []string) {
 	return values, texts
 }
 
-func (g *game) append(ctx context.Context, a *actor, size int) error {
+func (g *simulation) append(ctx context.Context, a *actor, size int) error {
 	values, texts := a.texts(size)
-	began := g.numbers[a.entity].now()
+	began := g.cells[a.entity].now()
 	result, err := a.writer.Append(ctx, values...)
 	if err == nil {
 		g.acknowledged(a, began, result.First, texts)
@@ -345,7 +349,7 @@ func (g *game) append(ctx context.Context, a *actor, size int) error {
 	return err
 }
 
-func (g *game) acknowledged(a *actor, began int, first int64, texts []string) {
+func (g *simulation) acknowledged(a *actor, began int, first int64, texts []string) {
 	events := make([]explore.Event, len(texts))
 	for i, t := range texts {
 		events[i] = explore.Event{Number: first + int64(i), Text: t}
@@ -358,17 +362,17 @@ func (g *game) acknowledged(a *actor, began int, first int64, texts []string) {
 		t := g.turnsOf(entity)
 		t.used = max(t.used, first+int64(len(texts))-1)
 		if len(texts) == 1 {
-			g.numbers[entity].wrote(began, first, texts[0])
+			g.cells[entity].wrote(began, first, texts[0])
 		}
 	})
 }
 
-// appendEach writes events one after the other. Each is acknowledged when the next one's turn has
-// come, as the call can go on until a purge has taken all trace of it.
-func (g *game) appendEach(ctx context.Context, a *actor, n int) error {
-	w, began := a.writer, g.numbers[a.entity].now()
+// appendEach writes events one after the other. Each is recorded as acknowledged when the next one
+// is written, because the call can continue until a purge has erased the entity.
+func (g *simulation) appendEach(ctx context.Context, a *actor, n int) error {
+	w, began := a.writer, g.cells[a.entity].now()
 	values, texts := make([]any, n), make([]string, n)
-	written := make([]int64, n) // the numbers of the events that are acknowledged already
+	written := make([]int64, n) // the numbers of the events acknowledged so far
 	last := int64(0)            // the next number when it was the turn of the event before
 	for i := range n {
 		_, t := a.texts(1)
@@ -390,7 +394,10 @@ func (g *game) appendEach(ctx context.Context, a *actor, n int) error {
 		switch {
 		case written[i] > 0:
 			if o.Err != nil || o.SequenceNumber != written[i] {
-				g.tell(func() { g.fail(fmt.Errorf("%s was written at %d, and its outcome is %+v", texts[i], written[i], o)) })
+				g.tell(func() {
+					g.fail(fmt.Errorf("%s was written at %d, and its outcome is %+v",
+						texts[i], written[i], o))
+				})
 			}
 		case o.Err == nil:
 			g.acknowledged(a, began, o.SequenceNumber, texts[i:i+1])
@@ -401,29 +408,29 @@ func (g *game) appendEach(ctx context.Context, a *actor, n int) error {
 	return err
 }
 
-// failed takes note of a single event that was not acknowledged.
-func (g *game) failed(a *actor, began int, err error, text string) {
+// failed records a single event that was not acknowledged.
+func (g *simulation) failed(a *actor, began int, err error, text string) {
 	if unknown, ok := errors.AsType[*dynajournal.OutcomeUnknownError](err); ok {
-		g.numbers[a.entity].perhaps(began, unknown.First, text)
+		g.cells[a.entity].perhaps(began, unknown.First, text)
 		return
 	}
 	g.ledgers[a.entity].Refuse([]string{text})
 }
 
-// delete deletes some of what there is.
-func (g *game) delete(ctx context.Context, a *actor, size int) error {
+// delete deletes some of the events.
+func (g *simulation) delete(ctx context.Context, a *actor, size int) error {
 	next, err := a.writer.NextSequenceNumber(ctx)
 	if err != nil {
 		return err
 	}
-	began := g.numbers[a.entity].now()
+	began := g.cells[a.entity].now()
 	to := next - 1 - int64(size%5)*(next-1-g.ledgers[a.entity].Low())/5
 	if g.jvm {
 		to = g.endOfWrite(a.entity, to, next-1)
 	}
 	entity := a.entity
 	_, err = a.writer.DeleteTo(ctx, max(to, 0))
-	g.numbers[entity].deleted(began, max(to, 0))
+	g.cells[entity].deleted(began, max(to, 0))
 	if err == nil {
 		g.tell(func() {
 			t := g.turnsOf(entity)
@@ -433,14 +440,14 @@ func (g *game) delete(ctx context.Context, a *actor, size int) error {
 	return err
 }
 
-func (g *game) purge(ctx context.Context, a *actor, now bool) error {
+func (g *simulation) purge(ctx context.Context, a *actor, now bool) error {
 	next, err := a.writer.NextSequenceNumber(ctx)
 	if err != nil {
 		return err
 	}
-	began := g.numbers[a.entity].now()
+	began := g.cells[a.entity].now()
 	_, err = a.writer.Purge(ctx, dynajournal.PurgeOptions{Now: now})
-	g.numbers[a.entity].deleted(began, next)
+	g.cells[a.entity].deleted(began, next)
 	if err == nil || now {
 		a.writer = nil
 	}

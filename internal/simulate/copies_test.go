@@ -17,20 +17,20 @@ const (
 	originTable   = "origin-journal"
 )
 
-// copies are histories of another journal, the origin, that are copied into the entities. A copy
-// into a persistence id that holds something else goes on beside writers, as it must be refused.
-// One that can come to its end needs the id for itself.
+// copies holds the copies of histories from another journal, the origin, into entities. A copy into
+// a persistence id that holds something else runs beside writers, as it must be refused. A copy
+// that can succeed needs the id for itself.
 type copies struct {
-	game   *game
-	origin *dynajournal.Journal
+	simulation *simulation
+	origin     *dynajournal.Journal
 	// ids counts the persistence ids of the origin, events the events written there.
 	ids, events int
-	// last is the source that was copied last into each entity, begun are all those of which the
+	// last is the source that was last copied into each entity, begun are all sources of which the
 	// entity may hold something.
 	last  []*source
 	begun [][]*source
-	// reserved is the source whose copy needs an entity for itself, nil for none; over says that it
-	// has come to its end.
+	// reserved is the source whose copy needs an entity for itself, or nil; over reports that it
+	// has ended.
 	reserved []*source
 	over     []bool
 }
@@ -41,14 +41,14 @@ type source struct {
 	records []dynajournal.Record
 	// low is the first number that is not deleted, highest the last.
 	low, highest int64
-	// there are the events that are not deleted, ever all that ever were.
+	// there are the events that are not deleted, ever all that ever existed.
 	there, ever map[int64]string
-	// empty says that nothing stood in the target when the first copy began.
+	// empty reports that the target was empty when the first copy began.
 	empty bool
 }
 
-func (c *copies) prepare(g *game) {
-	*c = copies{game: g, last: make([]*source, entities), begun: make([][]*source, entities), reserved: make([]*source, entities), over: make([]bool, entities)}
+func (c *copies) prepare(g *simulation) {
+	*c = copies{simulation: g, last: make([]*source, entities), begun: make([][]*source, entities), reserved: make([]*source, entities), over: make([]bool, entities)}
 	if !g.copied {
 		return
 	}
@@ -72,8 +72,8 @@ func (c *copies) close() {
 	}
 }
 
-// copying is a copy into an entity, nil if there must be none.
-func (g *game) copying(k command) func(context.Context) error {
+// copying returns a copy into an entity, or nil if none is allowed.
+func (g *simulation) copying(k command) func(context.Context) error {
 	c, e := &g.copies, k.entity
 	if c.origin == nil {
 		return nil
@@ -108,7 +108,7 @@ func (g *game) copying(k command) func(context.Context) error {
 	return func(ctx context.Context) error { return c.whole(ctx, e, s) }
 }
 
-// source is the source of a copy, nil if there is none of its kind.
+// source returns the source of a copy, or nil if there is none of its kind.
 func (c *copies) source(k command) *source {
 	switch k.kind {
 	case copyRelated:
@@ -126,28 +126,28 @@ func (c *copies) source(k command) *source {
 	return c.other(k.size)
 }
 
-// other is a history of its own.
+// other returns an unrelated history.
 func (c *copies) other(size int) *source {
 	s := c.newSource()
 	c.extend(s, size)
 	return s
 }
 
-// related is what an entity holds, and goes on otherwise.
+// related returns a history that starts with the events of an entity, and continues differently.
 func (c *copies) related(entity, size int) *source {
 	s := c.newSource()
-	s.read(c.game.auditor.Records(c.game.Context(), pid(entity), dynajournal.RecordsOptions{}), c.game)
-	if _, err := c.origin.PutRecords(c.game.Context(), s.id, each(s.records), dynajournal.PutRecordsOptions{}); err != nil {
-		c.game.Fatal(err)
+	s.read(c.simulation.auditor.Records(c.simulation.Context(), pid(entity), dynajournal.RecordsOptions{}), c.simulation)
+	if _, err := c.origin.PutRecords(c.simulation.Context(), s.id, each(s.records), dynajournal.PutRecordsOptions{}); err != nil {
+		c.simulation.Fatal(err)
 	}
 	c.extend(s, size)
 	return s
 }
 
-// beginning is the beginning of what an entity holds, nil if that is nothing.
+// beginning returns the first events of an entity, or nil if it has none.
 func (c *copies) beginning(entity, size int) *source {
 	var s source
-	s.read(c.game.auditor.Records(c.game.Context(), pid(entity), dynajournal.RecordsOptions{}), c.game)
+	s.read(c.simulation.auditor.Records(c.simulation.Context(), pid(entity), dynajournal.RecordsOptions{}), c.simulation)
 	n := 0
 	for i, r := range s.records[:min(size, len(s.records))] {
 		if r.Kind != dynajournal.RecordEvent || r.BatchFirst == 0 || r.BatchLast == r.SequenceNumber {
@@ -158,7 +158,7 @@ func (c *copies) beginning(entity, size int) *source {
 		return nil
 	}
 	cut := &source{}
-	cut.read(func(yield func(dynajournal.Record, error) bool) { each(s.records[:n])(yield) }, c.game)
+	cut.read(func(yield func(dynajournal.Record, error) bool) { each(s.records[:n])(yield) }, c.simulation)
 	return cut
 }
 
@@ -169,7 +169,7 @@ func (c *copies) newSource() *source {
 
 // extend writes more to a source, and deletes some of it.
 func (c *copies) extend(s *source, size int) {
-	g := c.game
+	g := c.simulation
 	var after int64
 	if s.ever == nil && size%4 == 0 {
 		after = int64(g.used)
@@ -179,7 +179,7 @@ func (c *copies) extend(s *source, size int) {
 		g.Fatal(err)
 	}
 	var result dynajournal.AppendResult
-	before := after // the end of the write before
+	before := after // the end of the previous write
 	for i := range size%4 + 1 {
 		before = result.Last
 		if result, err = w.Append(g.Context(), c.texts((size+i*i)%7+1)...); err != nil {
@@ -189,7 +189,7 @@ func (c *copies) extend(s *source, size int) {
 	c.read(s)
 	if size%3 == 0 {
 		to := result.Last - int64(size%11)
-		if g.jvm { // which sees nothing of a write that is cut
+		if g.jvm { // a JVM sees nothing of a write that is cut
 			to = before
 		}
 		if _, err := w.DeleteTo(g.Context(), max(to, 0)); err != nil {
@@ -199,7 +199,7 @@ func (c *copies) extend(s *source, size int) {
 	}
 }
 
-// texts are those of the next events of the origin.
+// texts returns the texts of the next events of the origin.
 func (c *copies) texts(n int) []any {
 	values := make([]any, n)
 	for i := range n {
@@ -214,11 +214,11 @@ func (c *copies) texts(n int) []any {
 }
 
 func (c *copies) read(s *source) {
-	s.read(c.origin.Records(c.game.Context(), s.id, dynajournal.RecordsOptions{}), c.game)
+	s.read(c.origin.Records(c.simulation.Context(), s.id, dynajournal.RecordsOptions{}), c.simulation)
 }
 
-// read reads what the source is now.
-func (s *source) read(records iter.Seq2[dynajournal.Record, error], g *game) {
+// read reads the current source.
+func (s *source) read(records iter.Seq2[dynajournal.Record, error], g *simulation) {
 	s.records, s.low, s.highest, s.there = nil, 0, 0, map[int64]string{}
 	if s.ever == nil {
 		s.ever = map[int64]string{}
@@ -249,10 +249,10 @@ func each(records []dynajournal.Record) iter.Seq2[dynajournal.Record, error] {
 	}
 }
 
-// against are the visible events of an entity for which a source can't be copied there: it has
-// others at their numbers.
+// against returns the visible events of an entity that make a copy of a source impossible: the
+// source has others at their numbers.
 func (c *copies) against(entity int, s *source) (against []explore.Event) {
-	for _, e := range c.game.ledgers[entity].Visible() {
+	for _, e := range c.simulation.ledgers[entity].Visible() {
 		if text, ok := s.there[e.Number]; e.Number >= s.low && (!ok || text != e.Text) || e.Number < s.low && s.ever[e.Number] != e.Text {
 			against = append(against, e)
 		}
@@ -260,39 +260,40 @@ func (c *copies) against(entity int, s *source) (against []explore.Event) {
 	return against
 }
 
-// mayDelete reports whether a copy may delete an event: the source has, of the same history.
+// mayDelete reports whether a copy may delete an event: the source has deleted it, of the same
+// history.
 func (c *copies) mayDelete(entity int, e explore.Event) bool {
 	return slices.ContainsFunc(c.begun[entity], func(s *source) bool { return e.Number < s.low && s.ever[e.Number] == e.Text })
 }
 
-// refused copies to where something else stands.
+// refused copies into an entity that holds something else.
 func (c *copies) refused(ctx context.Context, entity int, s *source, against []explore.Event) error {
 	err := c.put(ctx, entity, s)
-	c.game.tell(func() {
-		visible := c.game.ledgers[entity].Visible()
+	c.simulation.tell(func() {
+		visible := c.simulation.ledgers[entity].Visible()
 		for _, e := range against {
 			if err == nil && slices.Contains(visible, e) {
-				c.game.fail(fmt.Errorf("%s: a history without the event %v was copied", pid(entity), e))
+				c.simulation.fail(fmt.Errorf("%s: a history without the event %v was copied", pid(entity), e))
 			}
 		}
 	})
 	return err
 }
 
-// whole copies to where nothing else stands, and nobody writes until the copy has come to its end.
+// whole copies into an entity that holds nothing else. No writer uses it until the copy has ended.
 func (c *copies) whole(ctx context.Context, entity int, s *source) error {
-	records, began := s.records, c.game.numbers[entity].now()
+	records, began := s.records, c.simulation.cells[entity].now()
 	err := c.put(ctx, entity, s)
 	if s.low > 0 {
-		c.game.numbers[entity].deleted(began, s.low-1)
+		c.simulation.cells[entity].deleted(began, s.low-1)
 	}
-	c.game.tell(func() { c.ended(entity, s, records, err) })
+	c.simulation.tell(func() { c.ended(entity, s, records, err) })
 	return err
 }
 
 // ended judges a copy that needs the entity for itself.
 func (c *copies) ended(entity int, s *source, records []dynajournal.Record, err error) {
-	g := c.game
+	g := c.simulation
 	switch {
 	case err == nil:
 		c.over[entity] = true
@@ -303,7 +304,8 @@ func (c *copies) ended(entity int, s *source, records []dynajournal.Record, err 
 			got[e.Number] = e.Text
 		}
 		if low := g.ledgers[entity].Low(); max(low, 1) != max(want.low, 1) || !maps.Equal(got, want.there) {
-			g.fail(fmt.Errorf("%s: copied were %v from %d on, and there are %v from %d on", pid(entity), want.there, want.low, got, low))
+			g.fail(fmt.Errorf("%s: copied were %v from %d on, and there are %v from %d on",
+				pid(entity), want.there, want.low, got, low))
 		}
 	case errors.Is(err, dynajournal.ErrContentConflict):
 		c.over[entity] = true
@@ -316,33 +318,32 @@ func (c *copies) ended(entity int, s *source, records []dynajournal.Record, err 
 }
 
 func (c *copies) put(ctx context.Context, entity int, s *source) error {
-	n := c.game.numbers[entity]
+	n := c.simulation.cells[entity]
 	began := n.now()
 	for number, text := range s.there {
 		n.perhaps(began, number, text)
 	}
-	_, err := c.game.copier.journal.PutRecords(ctx, pid(entity), each(s.records), dynajournal.PutRecordsOptions{})
+	_, err := c.simulation.copier.journal.PutRecords(ctx, pid(entity), each(s.records), dynajournal.PutRecordsOptions{})
 	return err
 }
 
-// settle gives back the entities whose copies have come to their end, when nothing of them is under
-// way.
+// settle releases the entities whose copies have ended, when none of their requests are in flight.
 func (c *copies) settle() {
 	for e := range c.over {
-		if g := c.game; c.over[e] && (g.copier.idle() || g.copier.on != e) && !g.underWay(e) {
+		if g := c.simulation; c.over[e] && (g.copier.idle() || g.copier.on != e) && !g.underWay(e) {
 			c.reserved[e], c.over[e] = nil, false
 		}
 	}
 }
 
-// finish brings the copy into an entity to its end, if one has begun.
+// finish completes the copy into an entity, if one has begun.
 func (c *copies) finish(entity int) {
 	s := c.reserved[entity]
 	if s != nil && !c.over[entity] && slices.Contains(c.begun[entity], s) {
-		c.game.serving(c.game.copier.name, func() error {
-			err := c.whole(c.game.Context(), entity, s)
+		c.simulation.serving(c.simulation.copier.name, func() error {
+			err := c.whole(c.simulation.Context(), entity, s)
 			if errors.Is(err, dynajournal.ErrContentConflict) {
-				return nil // which was judged
+				return nil // it was judged already
 			}
 			return err
 		})

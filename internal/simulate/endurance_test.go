@@ -37,26 +37,26 @@ const (
 	workers = 64
 	// processes is how many journals write to the same entities.
 	processes = 2
-	// mostLive is how many events an entity keeps: with it what is stored does not grow for ever.
+	// mostLive is how many events an entity keeps, so that the stored data does not grow for ever.
 	mostLive = 40
 	// rows is how many rows the table of the load has.
 	rows = 20
 )
 
-// subject is an entity under load, and what must be found of it. One worker has it at a time.
+// subject is an entity under load, and its expected state. One worker has it at a time.
 type subject struct {
 	mu     sync.Mutex
 	pid    string
 	writer *dynajournal.Writer
 	count  int
 	live   []explore.Event
-	// pending are the events of a write whose outcome is not known, deleting are the numbers up to
+	// pending are the events of a write with an unknown outcome, deleting are the numbers up to
 	// which deletions may have come.
 	pending  []string
 	deleting []int64
 }
 
-// load is a run of TestEndurance.
+// load is the state of TestEndurance.
 type load struct {
 	*testing.T
 
@@ -68,13 +68,12 @@ type load struct {
 	failed       atomic.Int64
 }
 
-// fast is how much faster than time the clocks of the journals and of the engine are: a fence
-// window takes a minute.
+// fast is the speed of the clocks of the journals and of the engine: a fence window takes a minute.
 const fast = 60
 
-// TestEndurance loads many entities with writes, deletions, snapshots, reads and recoveries by two processes, while the engine
-// does everything it can do wrong, and prints memory and goroutines as a table. What a recovery finds must be what was
-// acknowledged.
+// TestEndurance loads many entities with writes, deletions, snapshots, reads and recoveries by two
+// processes, while the engine injects all its faults. It prints memory and goroutines as a table. A
+// recovery must return what was acknowledged.
 func TestEndurance(t *testing.T) {
 	if *endurance == 0 {
 		t.Skip("it takes long: choose how long by -simulate.endurance")
@@ -87,7 +86,7 @@ func TestEndurance(t *testing.T) {
 		folder = t.TempDir()
 	}
 	var faults []embedded.Fault
-	for _, f := range fates {
+	for _, f := range requestFaults {
 		f.Probability, f.Delay = 0.003, min(f.Delay, 300*time.Millisecond)
 		faults = append(faults, f)
 	}
@@ -156,7 +155,7 @@ func TestEndurance(t *testing.T) {
 	}
 }
 
-// watch prints the table until the time is over, and counts what was injected.
+// watch prints the table until the time is over, and counts the injected faults.
 func (l *load) watch(service *restarted, folder string) map[string]int {
 	injected, last, engine := map[string]int{}, int64(0), service.current()
 	fmt.Printf("| %8s | %12s | %12s | %10s | %10s | %10s | %10s |\n", "seconds", "operations", "acknowledged", "failed", "heap MB", "goroutines", "disk MB")
@@ -191,7 +190,7 @@ func (l *load) watch(service *restarted, folder string) map[string]int {
 	return injected
 }
 
-// size is how many bytes the files of a folder have.
+// size returns the size of the files of a folder in bytes.
 func size(folder string) (bytes int64) {
 	_ = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -216,7 +215,7 @@ func (l *load) work(random *rand.Rand) {
 	}
 }
 
-// operate does something with an entity.
+// operate runs a random operation on an entity.
 func (l *load) operate(s *subject, random *rand.Rand) {
 	ctx := l.Context()
 	l.operations.Add(1)
@@ -273,7 +272,7 @@ func (l *load) delete(ctx context.Context, s *subject) error {
 	return err
 }
 
-// forget drops what was deleted, up to a number.
+// forget drops the events that were deleted, up to a number.
 func (s *subject) forget(to int64) {
 	s.live = slices.DeleteFunc(s.live, func(e explore.Event) bool { return e.Number <= to })
 	s.deleting = slices.DeleteFunc(s.deleting, func(other int64) bool { return other <= to })
@@ -302,12 +301,12 @@ func (l *load) recover(ctx context.Context, s *subject, j *dynajournal.Journal) 
 		return err
 	}
 	l.judge(s, got, "a recovery")
-	s.writer, s.pending = w, nil // what is not there now never will be
+	s.writer, s.pending = w, nil // what is not stored now never will be
 	return nil
 }
 
-// judge compares what was read with what was acknowledged. A write whose outcome is not known is there as a whole or not at
-// all, and a deletion that failed has begun or not.
+// judge compares what was read with what was acknowledged. A write with an unknown outcome is
+// stored as a whole or not at all, and a deletion that failed has begun or not.
 func (l *load) judge(s *subject, got []explore.Event, who string) {
 	for _, to := range slices.Backward(s.deleting) {
 		if len(got) == 0 || got[0].Number > to {
@@ -328,7 +327,7 @@ func (l *load) judge(s *subject, got []explore.Event, who string) {
 	}
 }
 
-// settle recovers an entity until that succeeds, and so judges it.
+// settle recovers an entity until that succeeds, which also judges it.
 func (l *load) settle(s *subject) {
 	const enough = 100
 	var err error

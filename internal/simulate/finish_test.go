@@ -11,8 +11,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// finish lets everything end without further faults, and looks at all there is.
-func (g *game) finish() {
+// finish completes everything without further faults, and checks the final state.
+func (g *simulation) finish() {
 	g.fair = true
 	if len(g.unlag) > 0 {
 		g.lag(0)
@@ -43,9 +43,9 @@ func (g *game) finish() {
 		g.serving("auditor", func() error { return g.goOn(e) })
 		g.check()
 		g.compare(e)
-		// Parts of a dead atomic write can exist in a partition that is reached only now that the
-		// one before it is full, and a repair makes parts known that exist far behind the end: the
-		// next recovery closes the numbers between, and so on.
+		// Members of a dead atomic write can exist in a partition that is reached only now that the
+		// previous one is full, and a repair makes members visible that exist far beyond the end:
+		// the next recovery closes the numbers in between, and so on.
 		last := &actor{name: fmt.Sprint("repair", e), journal: g.auditor}
 		for range 2 {
 			g.serving("auditor", func() error { return g.recover(g.Context(), last, e, dynajournal.RecoverOptions{}, nil) })
@@ -54,30 +54,31 @@ func (g *game) finish() {
 		g.check()
 		g.compare(e)
 		g.sound(e)
-		if err := g.numbers[e].linearizable(); err != nil {
+		if err := g.cells[e].linearizable(); err != nil {
 			g.fail(fmt.Errorf("%s: %w", pid(e), err))
 		}
 	}
 	g.wantStored()
 }
 
-func (g *game) quiet() bool {
+func (g *simulation) quiet() bool {
 	g.settle()
 	return len(g.inside) == 0 && !slices.ContainsFunc(g.actors, func(a *actor) bool { return !a.idle() })
 }
 
-// sound verifies an entity after a recovery and a repair: what may still be found are high marks
+// sound verifies an entity after a recovery and a repair: the only findings left are high marks
 // that were put for events that failed.
-func (g *game) sound(entity int) {
+func (g *simulation) sound(entity int) {
 	g.fail(g.verify(g.Context(), g.auditor, entity, verifyEntity, func(f dynajournal.Finding) {
 		if f.Kind != dynajournal.FindingMarkBeyondEvents {
-			g.fail(fmt.Errorf("after a recovery and a repair verify finds %s of %s at %d: %s", f.Kind, f.PersistenceID, f.SequenceNumber, f.Detail))
+			g.fail(fmt.Errorf("after a recovery and a repair verify finds %s of %s at %d: %s",
+				f.Kind, f.PersistenceID, f.SequenceNumber, f.Detail))
 		}
 	}))
 }
 
-// compare compares what a reader is given with what must be visible.
-func (g *game) compare(entity int) {
+// compare compares what a reader receives with what must be visible.
+func (g *simulation) compare(entity int) {
 	want := g.ledgers[entity].Visible()
 	var got []explore.Event
 	for e, err := range g.auditor.Events(g.Context(), pid(entity), dynajournal.Range{}) {
@@ -88,7 +89,7 @@ func (g *game) compare(entity int) {
 		got = append(got, explore.Event{Number: e.SequenceNumber, Text: string(e.Bytes)})
 	}
 	if !slices.Equal(got, want) {
-		g.fail(fmt.Errorf("%s: at the end %v stand, but readers are given %v", pid(entity), want, got))
+		g.fail(fmt.Errorf("%s: at the end there are %v, but readers receive %v", pid(entity), want, got))
 	}
 	if _, _, err := g.load(g.Context(), g.auditor, entity, math.MaxInt64); err != nil {
 		g.fail(err)
@@ -107,13 +108,14 @@ func (g *game) compare(entity int) {
 			}
 		}
 		if listed != 1 {
-			g.fail(fmt.Errorf("%s has %d events, and is listed %d times (by scan: %v)", pid(entity), len(want), listed, scan))
+			g.fail(fmt.Errorf("%s has %d events, and is listed %d times (by scan: %v)",
+				pid(entity), len(want), listed, scan))
 		}
 	}
 }
 
-// goOn recovers and writes, until a writer is not disturbed by what landed late.
-func (g *game) goOn(entity int) error {
+// goOn recovers and writes, until a writer is not disturbed by late requests.
+func (g *simulation) goOn(entity int) error {
 	const enough = 10
 	a := &actor{name: fmt.Sprint("last", entity), journal: g.auditor}
 	var err error

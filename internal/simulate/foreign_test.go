@@ -10,14 +10,14 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// foreign is an answer that is not DynamoDB's: a gateway or proxy gives it, whether the request has
-// reached DynamoDB or not.
+// foreign is a response that is not DynamoDB's, but that of a gateway or proxy, whether the request
+// has reached DynamoDB or not.
 type foreign struct {
 	status int
-	// media is the media type, empty for an answer without a body.
+	// media is the media type, or "" for a response without a body.
 	media string
 	body  func(operation string) string
-	// sum says that the answer has the checksum of its body.
+	// sum reports that the response has the checksum of its body.
 	sum     bool
 	applied bool
 }
@@ -25,11 +25,11 @@ type foreign struct {
 const (
 	mediaHTML = "text/html"
 	mediaJSON = "application/json"
-	// mediaAMZ is the media type of DynamoDB's own answers.
+	// mediaAMZ is the media type of DynamoDB's own responses.
 	mediaAMZ = "application/x-amz-json-1.0"
 )
 
-// foreigners are all such answers.
+// foreigners are all such responses.
 var foreigners = everyForeign()
 
 func everyForeign() (all []foreign) {
@@ -59,8 +59,8 @@ func everyForeign() (all []foreign) {
 	return all
 }
 
-// withoutCapacity is an answer that says what an operation on an empty table says, but not what it
-// has used up.
+// withoutCapacity returns the body of an operation on an empty table, without the consumed
+// capacity.
 func withoutCapacity(operation string) string {
 	if operation == "Query" || operation == "Scan" {
 		return `{"Count":0,"Items":[],"ScannedCount":0}`
@@ -87,8 +87,8 @@ func (f foreign) String() string {
 	return b.String()
 }
 
-// misanswer gives a request a foreign answer.
-func (g *game) misanswer(r *explore.Request, f foreign) {
+// misanswer responds to a request with a foreign response.
+func (g *simulation) misanswer(r *explore.Request, f foreign) {
 	g.trace(f, r)
 	g.sum.injected[f.String()]++
 	if f.applied {
@@ -112,9 +112,9 @@ func sum(body string) string {
 	return strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(body))), 10)
 }
 
-// refuseOld refuses a request that was signed too long ago, as the service does. It reports whether
-// it has.
-func (g *game) refuseOld(r *explore.Request) bool {
+// refuseOld rejects a request that was signed too long ago, as the service does, and reports
+// whether it did.
+func (g *simulation) refuseOld(r *explore.Request) bool {
 	age := g.now().Sub(r.Sent)
 	if age < signatureLife {
 		return false

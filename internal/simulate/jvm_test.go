@@ -21,20 +21,20 @@ import (
 // jvmName is the process of the JVM.
 const jvmName = "jvm"
 
-// turns are what the JVM has done with an entity, and what it may be told of it.
+// turns is what the JVM has done with an entity, and what it may see of it.
 type turns struct {
-	// life is the life of the persistence id that the rest is of.
+	// life is the life of the persistence id that the other fields belong to.
 	life int
-	// used is the highest number of an event that was acknowledged to either side.
+	// used is the highest number of an event that was acknowledged, by either side.
 	used int64
-	// ever are all events that were visible at a time.
+	// ever are all events that were visible at any time.
 	ever map[int64]string
-	// deleted is up to where deletions in Go have come to their end.
+	// deleted is the number up to which deletions in Go have ended.
 	deleted int64
 }
 
-// turnsOf are the turns of an entity in its present life.
-func (g *game) turnsOf(entity int) *turns {
+// turnsOf returns the turns of an entity in its present life.
+func (g *simulation) turnsOf(entity int) *turns {
 	t := &g.turns[entity]
 	if life := g.ledgers[entity].Life(); t.life != life || t.ever == nil {
 		*t = turns{life: life, ever: map[int64]string{}}
@@ -45,9 +45,9 @@ func (g *game) turnsOf(entity int) *turns {
 	return t
 }
 
-// takeOver has the JVM take over an entity: what Go does with it ends or crashes, then a persistent
-// actor starts, works and stops.
-func (g *game) takeOver(entity, size int) {
+// takeOver lets the JVM take over an entity: what Go does with it ends or crashes, then a
+// persistent actor starts, works and stops.
+func (g *simulation) takeOver(entity, size int) {
 	if !g.jvm || g.erasing[entity] || g.copies.reserved[entity] != nil {
 		return
 	}
@@ -71,22 +71,22 @@ func (g *game) takeOver(entity, size int) {
 
 // session is a life of a persistent actor.
 type session struct {
-	*game
+	*simulation
 
 	entity int
 	actor  *jvm.Entity
 	knows  []explore.Event
 }
 
-// startJVM starts a persistent actor, and judges what it begins with.
-func (g *game) startJVM(entity int) *session {
+// startJVM starts a persistent actor, and judges its initial state.
+func (g *simulation) startJVM(entity int) *session {
 	client := dynamodb.NewFromConfig(g.config(jvmName).AWS)
 	plugin := jvm.New(client, journalTable, snapshotTable, "journal", shards)
 	plugin.Now = g.now
 	g.check()
 	t, l := g.turnsOf(entity), g.ledgers[entity]
 	began, most := l.Begin(), g.stored(entity).most
-	s := &session{game: g, entity: entity}
+	s := &session{simulation: g, entity: entity}
 	g.asJVM("start", func(ctx context.Context) (err error) {
 		s.actor, err = plugin.Start(ctx, pid(entity))
 		return err
@@ -112,9 +112,10 @@ func (g *game) startJVM(entity int) *session {
 	if s.actor.Highest < t.used {
 		g.fail(fmt.Errorf("%s: the JVM goes on after %d, and %d is used", pid(entity), s.actor.Highest, t.used))
 	}
-	most = max(most, g.stored(entity).most, after) // something may have landed meanwhile
+	most = max(most, g.stored(entity).most, after) // a late request may have arrived meanwhile
 	if s.actor.Highest > most {
-		g.fail(fmt.Errorf("%s: the JVM goes on after %d, and the highest number is %d", pid(entity), s.actor.Highest, most))
+		g.fail(fmt.Errorf("%s: the JVM goes on after %d, and the highest number is %d",
+			pid(entity), s.actor.Highest, most))
 	}
 	low := l.Low()
 	live := slices.IndexFunc(got, func(e explore.Event) bool { return e.Number >= low })
@@ -122,7 +123,7 @@ func (g *game) startJVM(entity int) *session {
 		live = len(got)
 	}
 	l.Read(after+1, began, got[live:])
-	g.numbers[entity].read(g.numbers[entity].now(), max(after+1, low), l.Highest(), got[live:])
+	g.cells[entity].read(g.cells[entity].now(), max(after+1, low), l.Highest(), got[live:])
 	g.fail(t.resurfaced(entity, got[:live], low))
 	if visible := l.Visible(); len(visible) > 0 && visible[len(visible)-1].Number > s.actor.Highest {
 		g.sum.injected["hidden from the JVM"]++
@@ -130,8 +131,8 @@ func (g *game) startJVM(entity int) *session {
 	return s
 }
 
-// resurfaced judges deleted events that the JVM was given: only a deletion that was cut short may
-// leave some, and what it leaves is the end of what was there.
+// resurfaced judges deleted events that the JVM received: only an interrupted deletion may leave
+// some, and what it leaves is the end of what was there.
 func (t *turns) resurfaced(entity int, got []explore.Event, low int64) error {
 	if len(got) == 0 {
 		return nil
@@ -151,7 +152,7 @@ func (t *turns) resurfaced(entity int, got []explore.Event, low int64) error {
 	return nil
 }
 
-// work does something.
+// work runs one operation.
 func (s *session) work(size int) {
 	if s.rand.IntN(4) == 0 {
 		s.expire()
@@ -185,7 +186,7 @@ func (s *session) persist(n int) {
 		}
 		values[i] = texts[i]
 	}
-	began := s.numbers[s.entity].now()
+	began := s.cells[s.entity].now()
 	var first int64
 	s.asJVM("persist", func(ctx context.Context) (err error) {
 		first, err = s.actor.Persist(ctx, values...)
@@ -199,29 +200,29 @@ func (s *session) persist(n int) {
 	s.knows = append(slices.Clone(s.knows), events...)
 	s.sum.acknowledged += n
 	if n == 1 {
-		s.numbers[s.entity].wrote(began, first, texts[0])
+		s.cells[s.entity].wrote(began, first, texts[0])
 	}
 	t := s.turnsOf(s.entity)
 	t.used = max(t.used, first+int64(n)-1)
 }
 
-// delete deletes up to the end of a write: of one that is cut the JVM sees nothing any more, and
-// Go sees the rest.
+// delete deletes up to the end of a write: of a write that is cut the JVM sees nothing any more,
+// and Go sees the rest.
 func (s *session) delete(to int64) {
 	to = s.endOfWrite(s.entity, to, s.actor.Highest)
-	began := s.numbers[s.entity].now()
-	s.numbers[s.entity].deleted(began, to)
+	began := s.cells[s.entity].now()
+	s.cells[s.entity].deleted(began, to)
 	s.asJVM("delete", func(ctx context.Context) error { return s.actor.Delete(ctx, to) })
 }
 
-// save saves a snapshot, and deletes those before at times.
+// save saves a snapshot, and sometimes deletes the previous ones.
 func (s *session) save() {
 	if len(s.knows) == 0 || s.knows[len(s.knows)-1].Number != s.actor.Highest {
 		return // Go takes a state for that of its last event
 	}
 	s.jvmSaves++
 	state := stateOf(s.knows) + strings.Repeat("\n", s.jvmSaves)
-	s.shelves[s.entity].saving(s.actor.Highest, state)
+	s.snapshots[s.entity].saving(s.actor.Highest, state)
 	s.asJVM("save", func(ctx context.Context) error { return s.actor.SaveSnapshot(ctx, state) })
 	if s.rand.IntN(3) == 0 {
 		c := jvm.All()
@@ -230,9 +231,9 @@ func (s *session) save() {
 	}
 }
 
-// asJVM does something as the JVM, whose requests all succeed. What Go has sent before may land at
-// any time.
-func (g *game) asJVM(what string, do func(ctx context.Context) error) {
+// asJVM runs a call as the JVM, whose requests all succeed. Late requests of Go may arrive at any
+// time.
+func (g *simulation) asJVM(what string, do func(ctx context.Context) error) {
 	g.trace("jvm", what)
 	g.net.Hold(jvmName)
 	done := make(chan error, 1)
@@ -264,8 +265,8 @@ func (g *game) asJVM(what string, do func(ctx context.Context) error) {
 	}
 }
 
-// carryForJVM carries out a request of the JVM, which replaces whatever is stored.
-func (g *game) carryForJVM(r *explore.Request) {
+// carryForJVM delivers a request of the JVM, which replaces whatever is stored.
+func (g *simulation) carryForJVM(r *explore.Request) {
 	if !writes(r) {
 		g.net.Deliver(r)
 		return
@@ -278,9 +279,8 @@ func (g *game) carryForJVM(r *explore.Request) {
 	g.carry(r)
 }
 
-// replaces tells the ledgers of a number at which the JVM is going to put something, or removes
-// what is there.
-func (g *game) replaces(k tableKey) {
+// replaces notifies the ledgers of a number at which the JVM is about to put or remove something.
+func (g *simulation) replaces(k tableKey) {
 	var key struct {
 		Par struct{ S string }
 		Num struct{ N string }
@@ -305,8 +305,8 @@ func (g *game) replaces(k tableKey) {
 // shards is the plug-in's default number of shards of marks.
 const shards = 10
 
-// handOver has all that Go does with an entity end, or crash.
-func (g *game) handOver(entity int) {
+// handOver ends everything that Go does with an entity, or crashes it.
+func (g *simulation) handOver(entity int) {
 	left := time.Since(g.left[entity]) < patience
 	for _, a := range g.actors {
 		if g.rand.IntN(2) == 0 && !left {
@@ -325,11 +325,11 @@ func (g *game) handOver(entity int) {
 	}
 }
 
-// land has the events and seals that are under way land, or be lost. One that lands when a JVM has
-// deleted its number is below the low mark that the JVM reads, and is removed by nobody. Parts of
-// an atomic write that land when a JVM has deleted the others count as the rest of a write that the
-// JVM's deletion has cut.
-func (g *game) land() {
+// land lets the delayed events and seals arrive, or loses them. One that arrives after a JVM has
+// deleted its number is below the low mark that the JVM reads, and stays. Members of an atomic
+// write that arrive after a JVM has deleted the others count as the rest of a write that the JVM's
+// deletion has cut.
+func (g *simulation) land() {
 	for len(g.inside) > 0 {
 		g.sleep(time.Second)
 	}
@@ -346,10 +346,10 @@ func (g *game) land() {
 	}
 }
 
-// uncut has Go delete the rest of an atomic write that a deletion has cut: a JVM does not see it.
+// uncut lets Go delete the rest of an atomic write that a deletion has cut: a JVM does not see it.
 // Deletions of the histories end where a write ends, but one that lacks its last member can become
 // whole just then.
-func (g *game) uncut(entity int) {
+func (g *simulation) uncut(entity int) {
 	to := g.ledgers[entity].Cut()
 	if to == 0 {
 		return
@@ -359,16 +359,16 @@ func (g *game) uncut(entity int) {
 	g.serving("auditor", func() error {
 		err := g.recover(g.Context(), a, entity, dynajournal.RecoverOptions{}, nil)
 		if err == nil {
-			g.numbers[entity].deleted(g.numbers[entity].now(), to)
+			g.cells[entity].deleted(g.cells[entity].now(), to)
 			_, err = a.writer.DeleteTo(g.Context(), to)
 		}
 		return err
 	})
 }
 
-// mark has Go recover where the high mark is missing that leads a JVM to what is stored: a writer
-// has crashed between the events and their mark. The JVM would write over events that Go shows.
-func (g *game) mark(entity int) {
+// mark lets Go recover if the high mark is missing that leads a JVM to the stored events: a writer
+// has crashed between the events and their mark. The JVM would overwrite events that Go shows.
+func (g *simulation) mark(entity int) {
 	if high := g.stored(entity).high; g.ledgers[entity].Highest() < high+100 {
 		return
 	}
@@ -379,8 +379,8 @@ func (g *game) mark(entity int) {
 	})
 }
 
-// end lets what a process does with an entity come to its end.
-func (g *game) end(a *actor, entity int) {
+// end lets the call of a process on an entity end.
+func (g *simulation) end(a *actor, entity int) {
 	if a.idle() || a.on != entity {
 		return
 	}
@@ -404,8 +404,8 @@ func (g *game) end(a *actor, entity int) {
 	}
 }
 
-// crash ends a process at once, and starts it anew. What it has sent stays under way.
-func (g *game) crash(a *actor) {
+// crash ends a process at once, and restarts it. Its requests stay in flight.
+func (g *simulation) crash(a *actor) {
 	g.trace("crashes", a.name)
 	g.sum.injected["crash"]++
 	a.paused = false
@@ -436,9 +436,9 @@ func (g *game) crash(a *actor) {
 	g.net.Hold(a.name)
 }
 
-// endOfWrite is a number up to which a deletion cuts no atomic write, whole or dead: the number
-// itself or one beyond, at most most.
-func (g *game) endOfWrite(entity int, number, most int64) int64 {
+// endOfWrite returns a number up to which a deletion cuts no atomic write, whole or dead: the
+// number itself or a higher one, up to most.
+func (g *simulation) endOfWrite(entity int, number, most int64) int64 {
 	for number < most {
 		if _, last := g.writeAt(entity, number); last > number {
 			number = last
@@ -453,9 +453,9 @@ func (g *game) endOfWrite(entity int, number, most int64) int64 {
 	return most
 }
 
-// writeAt is the first and the last number of the atomic write that a number is a member of; the
-// number itself if it is none.
-func (g *game) writeAt(entity int, number int64) (first, last int64) {
+// writeAt returns the first and the last number of the atomic write that a number is a member of,
+// or the number itself.
+func (g *simulation) writeAt(entity int, number int64) (first, last int64) {
 	var got struct {
 		Item struct {
 			WriterUUID struct{ S string } `json:"writer_uuid"`
@@ -478,13 +478,13 @@ func (g *game) writeAt(entity int, number int64) (first, last int64) {
 	return number - index, number - index + count
 }
 
-// extent is how far the items of an entity go.
+// extent is the range of the items of an entity.
 type extent struct {
-	// most is the highest number that anything speaks of, high the highest high mark.
+	// most is the highest number that any item names, high the highest high mark.
 	most, high int64
 }
 
-func (g *game) stored(entity int) (x extent) {
+func (g *simulation) stored(entity int) (x extent) {
 	for _, row := range g.scan() {
 		var i struct {
 			Par           struct{ S string }

@@ -14,19 +14,19 @@ type machine struct {
 	service func() time.Time
 
 	mu sync.Mutex
-	// wall and elapsed are what the clocks showed at a time of the service.
+	// wall and elapsed are the clocks at a time of the service.
 	at      time.Time
 	wall    time.Time
 	elapsed time.Duration
-	// drift is how much more than the service's clock both show, as a part of the time that passes.
+	// drift is how much faster than the service's clock both are, as a fraction.
 	drift  float64
 	asleep bool
-	// setBack and woke are what the monotonic clock showed when the wall clock was set back last,
-	// and when the machine woke.
+	// setBack and woke are the monotonic clock when the wall clock was last set back, and when the
+	// machine woke.
 	setBack, woke time.Duration
 }
 
-// longAgo is before anything that a machine does.
+// longAgo is before any event of a machine.
 const longAgo = -1 << 50
 
 func newMachine(service func() time.Time, ahead time.Duration) *machine {
@@ -49,20 +49,20 @@ func (m *machine) clock() *clock.Clock {
 	)
 }
 
-// since is how much both clocks have advanced since their settings were noted.
+// since returns how much both clocks have advanced since note.
 func (m *machine) since() time.Duration {
 	passed := m.service().Sub(m.at)
 	return passed + time.Duration(float64(passed)*m.drift)
 }
 
-// note notes what the clocks show now, before the way they run is changed.
+// note stores the clocks before their speed is changed.
 func (m *machine) note() {
 	passed := m.since()
 	m.at, m.wall, m.elapsed = m.service(), m.wall.Add(passed), m.elapsed+passed
 }
 
-// skip has time pass in which no timer fires: the monotonic clock of a machine that sleeps does not
-// show it. It is called just before the service's clock advances.
+// skip lets time pass in which no timer fires: the monotonic clock of a sleeping machine does not
+// advance. It is called just before the service's clock advances.
 func (m *machine) skip(d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -123,7 +123,7 @@ func (m *machine) run(drift float64) {
 	m.drift = drift
 }
 
-// correct sets the wall clock right, and makes both clocks run as they should.
+// correct sets the wall clock right, and makes both clocks run at normal speed.
 func (m *machine) correct() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

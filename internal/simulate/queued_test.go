@@ -8,14 +8,14 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// queued is an event of a call that writes one after the other. It is encoded when those before it
-// have their outcomes, and says so.
+// queued is an event of a call that writes one after the other. Its encoding signals that the
+// outcomes of the previous ones are known.
 type queued struct {
 	text string
 	turn func()
 }
 
-// withQueued registers queued events: what is stored of one is its text.
+// withQueued registers queued events, which are stored as their text.
 func withQueued(t *testing.T) *serialization.Registry {
 	t.Helper()
 	r := serialization.NewRegistry()
@@ -34,12 +34,12 @@ func withQueued(t *testing.T) *serialization.Registry {
 	return r
 }
 
-// A call that writes events one after the other can be paused before the last of them, until a
-// purge has taken all trace of the first ones: they were acknowledged before the purge.
+// A call that writes events one after the other is paused before the last of them, until a purge
+// has erased the first ones. These were acknowledged before the purge.
 func TestEventsOfACallThatGoesOnArePurged(t *testing.T) {
 	const all = 1000
 	h := history{
-		seed: 1, rates: make([]int, len(fates)), foreign: make([]int, len(foreigners)), ahead: make([]time.Duration, actors),
+		seed: 1, rates: make([]int, len(requestFaults)), foreign: make([]int, len(foreigners)), ahead: make([]time.Duration, actors),
 		commands: []command{
 			{kind: recoverEntity, actor: 0, steps: all},
 			{kind: appendSingles, actor: 0, size: 3, steps: 3},
@@ -51,7 +51,7 @@ func TestEventsOfACallThatGoesOnArePurged(t *testing.T) {
 	}
 	sum := newTotals()
 	synctest.Test(t, func(t *testing.T) {
-		if err := play(t, h, sum); err != nil {
+		if err := run(t, h, sum); err != nil {
 			t.Errorf("%v\n%v", err, h)
 		}
 	})

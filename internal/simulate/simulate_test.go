@@ -23,15 +23,15 @@ var (
 	duration = flag.Duration("simulate.duration", 0, "how long to play; 0 is a short, fixed number of histories")
 	enough   = flag.Int("simulate.operations", 0, "how many operations to play; 0 is no such bound")
 	tracing  = flag.Bool("simulate.trace", false, "print every step, for a failure")
-	without  = flag.String("simulate.without", "", "what not to play, of purges, foreign (answers), clocks, copies and jvm, separated by commas")
-	harsh    = flag.Bool("simulate.harsh", false, "hand over to a JVM while atomic writes are under way and where high marks are missing, and let it delete parts of dead ones")
+	without  = flag.String("simulate.without", "", "what to leave out, of purges, foreign (responses), clocks, copies and jvm, separated by commas")
+	harsh    = flag.Bool("simulate.harsh", false, "hand over to a JVM while atomic writes are in flight and where high marks are missing, and let it delete parts of dead ones")
 	onlyJVM  = flag.Bool("simulate.jvm", false, "play only histories in which a JVM takes turns")
 )
 
-// short is how many histories the short form plays.
+// short is how many histories the short form runs.
 const short = 15
 
-// totals are what all histories of a run have done together.
+// totals are the totals of all histories.
 type totals struct {
 	histories, commands, operations, requests, acknowledged int
 	landed, restarts, erasures                              int
@@ -72,15 +72,14 @@ func (s *totals) String() string {
 	return b.String()
 }
 
-// collecting is how many percent of what is live is allocated before garbage is collected: there is
-// hardly anything live.
+// collecting is the garbage collection target: little memory is live.
 const collecting = 400
 
 // seedFlag is rapid's flag for the seed of what it draws.
 const seedFlag = "rapid.seed"
 
-// TestSimulate plays random histories until one breaks a promise, or enough were played. It prints the seed, with which the
-// same histories are played again: -rapid.seed.
+// TestSimulate runs random histories until one fails, or enough were run. It prints the seed, with
+// which the same histories are run again: -rapid.seed.
 func TestSimulate(t *testing.T) {
 	given := flag.Lookup(seedFlag).Value.String()
 	seed, err := strconv.ParseUint(given, 0, 64)
@@ -94,7 +93,7 @@ func TestSimulate(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(collecting))
 	t.Logf("-%s=%d", seedFlag, seed)
 	sum := newTotals()
-	failing := false // then the same history is played again to shrink it, however much was played
+	failing := false // then the same history is run again to shrink it, even after the limit
 	for began := time.Now(); ; seed++ {
 		if err := flag.Set(seedFlag, strconv.FormatUint(seed, 10)); err != nil {
 			t.Fatal(err)
@@ -105,7 +104,7 @@ func TestSimulate(t *testing.T) {
 			}
 			h := drawHistory(rt)
 			var wrong error
-			synctest.Test(t, func(t *testing.T) { wrong = play(t, h, sum) })
+			synctest.Test(t, func(t *testing.T) { wrong = run(t, h, sum) })
 			if wrong != nil {
 				failing = true
 				rt.Fatalf("%v\n%v", wrong, h)
@@ -118,7 +117,7 @@ func TestSimulate(t *testing.T) {
 	t.Logf("-%s up to %d: %v", seedFlag, seed, sum)
 }
 
-// over says whether enough was played.
+// over reports whether enough was run.
 func over(began time.Time, sum *totals) bool {
 	if *duration == 0 && *enough == 0 {
 		return sum.histories >= short
@@ -126,7 +125,7 @@ func over(began time.Time, sum *totals) bool {
 	return *duration > 0 && time.Since(began) > *duration || *enough > 0 && sum.operations >= *enough
 }
 
-// kind is what a command does.
+// kind is the kind of a command.
 type kind int
 
 const (
@@ -171,7 +170,7 @@ var kinds = []string{
 	"copy again", "turn of the JVM", "cancel", "pause", "sleep or wake", "step clock", "drift clock", "pass time", "restart", "lag indexes",
 }
 
-// command is one thing that an actor does, and how many requests are served afterwards.
+// command is one call of an actor, and how many requests are served afterwards.
 type command struct {
 	kind   kind
 	actor  int
@@ -181,25 +180,26 @@ type command struct {
 }
 
 func (c command) String() string {
-	return fmt.Sprintf("%s actor=%d entity=%d size=%d, then %d requests", kinds[c.kind], c.actor, c.entity, c.size, c.steps)
+	return fmt.Sprintf("%s actor=%d entity=%d size=%d, then %d requests",
+		kinds[c.kind], c.actor, c.entity, c.size, c.steps)
 }
 
-// history is what is played.
+// history is a random history.
 type history struct {
 	seed uint64
-	// lateness is how many requests of 1000 are late, rates how many meet each of the fates.
+	// lateness is how many requests of 1000 are late, rates how many meet each of the faults.
 	lateness int
 	rates    []int
-	// foreign is how many requests of 1000 get each of the answers that are not DynamoDB's.
+	// foreign is how many requests of 1000 get each of the responses that are not DynamoDB's.
 	foreign []int
-	// ahead is by how much the wall clock of each process is wrong.
+	// ahead is the error of the wall clock of each process.
 	ahead []time.Duration
-	// crowded says that nearly all is done with one entity.
+	// crowded reports that nearly all commands concern one entity.
 	crowded bool
-	// copied says that histories are copied from another journal, beginning with one of the
+	// copied reports that histories are copied from another journal, starting with one of the
 	// entities.
 	copied  bool
-	used    int // sequence numbers used up before
+	used    int // sequence numbers used before
 	grouped bool
 	// shared is a journal shared with a JVM, with 10 shards of marks. In some a JVM takes turns.
 	shared   bool
@@ -219,7 +219,7 @@ func (h history) String() string {
 	}
 	for i, rate := range h.rates {
 		if rate > 0 {
-			fmt.Fprintf(&b, ", %v %d", fates[i], rate)
+			fmt.Fprintf(&b, ", %v %d", requestFaults[i], rate)
 		}
 	}
 	fmt.Fprintf(&b, ", wall clocks ahead by %v, copies: %v\n", h.ahead, h.copied)
@@ -248,7 +248,7 @@ func drawHistory(rt *rapid.T) history {
 		shared:   rapid.IntRange(0, 3).Draw(rt, "shared") == 3,
 		maxItem:  rapid.SampledFrom([]int{0, 0, 1000}).Draw(rt, "largest item"),
 		lateness: rapid.SampledFrom([]int{0, 0, 10, 30, 100}).Draw(rt, "late"),
-		rates:    make([]int, len(fates)),
+		rates:    make([]int, len(requestFaults)),
 		foreign:  make([]int, len(foreigners)),
 		ahead:    make([]time.Duration, actors),
 		crowded:  rapid.Bool().Draw(rt, "crowded"),
@@ -258,7 +258,7 @@ func drawHistory(rt *rapid.T) history {
 	if *onlyJVM {
 		h.shared, h.jvm = true, true
 	}
-	for i, f := range fates {
+	for i, f := range requestFaults {
 		h.rates[i] = rapid.SampledFrom([]int{0, 0, 0, 5, 20, 50}).Draw(rt, f.String())
 		switch f.Effect { // few requests can meet these
 		case embedded.EffectUnprocessed, embedded.EffectTransactionConflict:
@@ -313,16 +313,16 @@ func drawHistory(rt *rapid.T) history {
 	return h
 }
 
-// isWithout reports whether something is not to be played.
+// isWithout reports whether a feature is left out.
 func isWithout(what string) bool { return slices.Contains(strings.Split(*without, ","), what) }
 
-// wrongs are by how much wall clocks are wrong; most are right.
+// wrongs are the errors of wall clocks; most are right.
 var wrongs = []time.Duration{
 	0, 0, 0, 0, 0, 0, 0, 0,
 	3 * time.Minute, -3 * time.Minute, 40 * time.Minute, -40 * time.Minute, 25 * time.Hour, -25 * time.Hour,
 }
 
-// entities are those that commands are for, as often as they are.
+// entities returns the entities of the commands, each as often as it is used.
 func (h history) entities() []int {
 	if h.crowded {
 		return []int{0, 0, 0, 0, 0, 0, 0, 1}

@@ -7,15 +7,15 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// passing are the times that pass at once.
+// passing are the durations that pass at once.
 var passing = []time.Duration{
 	time.Second, 5 * time.Second, 12 * time.Second, time.Minute, 20 * time.Minute, 35 * time.Minute, 61 * time.Minute, 3 * time.Hour,
 }
 
-// pass lets time pass: requests that wait time out, old ones are refused, what has expired is
-// removed. While a machine sleeps, its timers stop; as all processes have the same timers here,
-// those of the others do, too, as if they were stopped. They are also all stopped without that.
-func (g *game) pass(size int) {
+// pass lets time pass: waiting requests time out, old ones are rejected, and expired items are
+// removed. The timers of a sleeping machine stop. As all processes share their timers here, the
+// others' timers stop too, which may also happen without a sleep.
+func (g *simulation) pass(size int) {
 	d := passing[size%len(passing)]
 	stopped := size/len(passing)%2 == 1
 	for _, a := range g.actors {
@@ -30,8 +30,8 @@ func (g *game) pass(size int) {
 	g.expire()
 }
 
-// expire removes what has expired.
-func (g *game) expire() {
+// expire removes expired items.
+func (g *simulation) expire() {
 	if _, err := g.engine.SweepExpired(); err != nil {
 		g.Fatal(err)
 	}
@@ -41,8 +41,8 @@ func (g *game) expire() {
 	g.settle()
 }
 
-// sleep lets time pass, in which timers fire.
-func (g *game) sleep(d time.Duration) {
+// sleep lets time pass in which timers fire.
+func (g *simulation) sleep(d time.Duration) {
 	for d > 0 {
 		step := d
 		for _, i := range g.inside {
@@ -54,8 +54,8 @@ func (g *game) sleep(d time.Duration) {
 	}
 }
 
-// skip lets time pass in which no timer fires. What the service is doing it does before.
-func (g *game) skip(d time.Duration) {
+// skip lets time pass in which no timer fires. The service completes its current work before.
+func (g *simulation) skip(d time.Duration) {
 	for len(g.inside) > 0 {
 		g.sleep(time.Second)
 	}
@@ -65,10 +65,10 @@ func (g *game) skip(d time.Duration) {
 	g.skew.Add(int64(d))
 }
 
-// sleepOrWake puts the machine of an actor to sleep, or wakes it. Nothing that it does goes on
-// meanwhile. Of the requests that it has sent some are still to be sent when it wakes, of others it
-// then finds the answer, or that the connection is gone.
-func (g *game) sleepOrWake(a *actor) {
+// sleepOrWake puts the machine of an actor to sleep, or wakes it. The actor is stopped meanwhile.
+// Some of its requests are sent when it wakes, for others it then receives the response, or finds
+// that the connection is gone.
+func (g *simulation) sleepOrWake(a *actor) {
 	if a.machine.sleeps() {
 		g.trace("wakes", a.name)
 		a.machine.wake()
@@ -93,7 +93,7 @@ func (g *game) sleepOrWake(a *actor) {
 		_, _ = hash.Write([]byte(r.String()))
 		switch (uint64(hash.Sum32()) + g.seed) % 3 {
 		case 0:
-			g.sum.injected["answer after a sleep"]++
+			g.sum.injected["response after a sleep"]++
 			a.withheld = append(a.withheld, g.perform(r))
 		case 1:
 			g.sum.injected["reset after a sleep"]++
@@ -103,8 +103,8 @@ func (g *game) sleepOrWake(a *actor) {
 	}
 }
 
-// sleepy is whose machine is put to sleep: mostly one that has requests under way.
-func (g *game) sleepy(a *actor) *actor {
+// sleepy returns the actor whose machine is put to sleep, mostly one with requests in flight.
+func (g *simulation) sleepy(a *actor) *actor {
 	if g.rand.IntN(4) == 0 {
 		return a
 	}
@@ -118,16 +118,15 @@ func (g *game) sleepy(a *actor) *actor {
 	return a
 }
 
-// perform has the service do what a request asks for, and leaves its sender waiting until release
-// is called.
-func (g *game) perform(r *explore.Request) (release func()) {
+// perform lets the service perform a request. The sender gets no response until release is called.
+func (g *simulation) perform(r *explore.Request) (release func()) {
 	_, _, release = g.net.Perform(r)
 	g.learn(r)
 	return release
 }
 
 // stepClock sets the wall clock of an actor's machine forward or back.
-func (g *game) stepClock(a *actor, size int) {
+func (g *simulation) stepClock(a *actor, size int) {
 	steps := []time.Duration{time.Minute, 4 * time.Minute, 31 * time.Minute, 61 * time.Minute, 3 * time.Hour, 25 * time.Hour}
 	by := steps[size/2%len(steps)]
 	name := "clock set forward"
@@ -140,8 +139,8 @@ func (g *game) stepClock(a *actor, size int) {
 	}
 }
 
-// driftClock makes both clocks of an actor's machine run fast or slow, or right again.
-func (g *game) driftClock(a *actor, size int) {
+// driftClock makes both clocks of an actor's machine run fast or slow, or at normal speed again.
+func (g *simulation) driftClock(a *actor, size int) {
 	rates := []float64{0.001, -0.001, 0.01, -0.01, 0.05, -0.05, 0}
 	rate := rates[size%len(rates)]
 	a.machine.run(rate)

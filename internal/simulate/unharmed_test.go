@@ -8,16 +8,16 @@ import (
 )
 
 // harmless judges a request that is sent: a dry run writes nothing.
-func (g *game) harmless(r *explore.Request) {
+func (g *simulation) harmless(r *explore.Request) {
 	if r.Process == g.mender.name && !g.mender.idle() && g.mender.doing == repairDryRun && writes(r) {
 		g.fail(fmt.Errorf("a dry run sends %v", r))
 	}
 }
 
-// unharmed is to be called before the ledgers learn what a request has done; the function that it
-// returns judges what has changed. A copy removes nothing that readers can see but what its source
-// has deleted of the same history, and a repair changes nothing of it.
-func (g *game) unharmed(r *explore.Request) func() {
+// unharmed is called before the ledgers learn what a request has done. The returned function judges
+// what has changed. A copy removes only visible events that its source has deleted, of the same
+// history, and a repair removes none.
+func (g *simulation) unharmed(r *explore.Request) func() {
 	if !writes(r) || r.Process != g.copier.name && r.Process != g.mender.name {
 		return func() {}
 	}
@@ -38,8 +38,8 @@ func (g *game) unharmed(r *explore.Request) func() {
 	}
 }
 
-// visible are the events that every reader must see, by entity.
-func (g *game) visible() [][]explore.Event {
+// visible returns the events that every reader must see, by entity.
+func (g *simulation) visible() [][]explore.Event {
 	all := make([][]explore.Event, len(g.ledgers))
 	for e, l := range g.ledgers {
 		all[e] = l.Visible()

@@ -9,20 +9,19 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// span is some numbers in a row.
+// span is a range of numbers.
 type span struct{ first, last int64 }
 
-// members is an atomic write of which at least one member is stored, and what is known of the
-// others.
+// members is an atomic write of which at least one member is stored.
 type members struct {
 	batch layout.Batch
-	// there are the numbers of the members that are stored.
+	// there are the numbers of the stored members.
 	there []span
 	count int64
-	// dead says that it can never become whole: something else is stored at a member's number, or
-	// its beginning was deleted and the low mark does not say that it was whole.
+	// dead reports that it can never become whole: something else is stored at a member's number,
+	// or its beginning was deleted and the low mark does not name it as whole.
 	dead bool
-	// unreadable says that an item at a member's number can't be read: it may be the member.
+	// unreadable reports that an item at a member's number can't be read: it may be the member.
 	unreadable bool
 }
 
@@ -35,16 +34,16 @@ func (b *members) add(seq int64) {
 	b.there = append(b.there, span{seq, seq})
 }
 
-// batches follows the atomic writes whose last number has not been reached. They are many where
-// writers have overwritten each other: each is reported once, when all its numbers are known.
+// batches follows the atomic writes whose last number has not been reached. If writers have
+// overwritten each other, there can be many: each is reported once, when all its numbers are known.
 type batches struct {
 	open []*members
-	// taken is the last live number at which an event or a seal is stored, unreadable the last at
-	// which an item can't be read.
+	// taken is the last live number at which an event or a seal is stored, unreadable the last with
+	// an item that can't be read.
 	taken, unreadable int64
 }
 
-// reached closes the atomic writes that end before a number, and returns them.
+// reached removes and returns the atomic writes that end before a number.
 func (b *batches) reached(seq int64) []*members {
 	var over []*members
 	b.open = slices.DeleteFunc(b.open, func(m *members) bool {
@@ -57,14 +56,14 @@ func (b *batches) reached(seq int64) []*members {
 	return over
 }
 
-// rest returns those that are open when nothing follows any more.
+// rest returns the atomic writes that are still open at the end.
 func (b *batches) rest() []*members {
 	over := b.open
 	b.open = nil
 	return over
 }
 
-// closed says that a seal, or a single event, is stored at a number.
+// closed notes that a seal or a single event is stored at a number.
 func (b *batches) closed(seq int64) {
 	for _, m := range b.open {
 		m.dead = true
@@ -72,7 +71,7 @@ func (b *batches) closed(seq int64) {
 	b.taken = seq
 }
 
-// illegible says that an item that can't be read is stored at a number.
+// illegible notes that an item that can't be read is stored at a number.
 func (b *batches) illegible(seq int64) {
 	for _, m := range b.open {
 		m.unreadable = true
@@ -80,9 +79,9 @@ func (b *batches) illegible(seq int64) {
 	b.unreadable = seq
 }
 
-// member says that a member of an atomic write is stored at a number. first is the lowest number at
-// which its members can be stored, cut says that its beginning was deleted and the low mark does
-// not say that it was whole.
+// member notes that a member of an atomic write is stored at a number. first is the lowest number
+// at which a member can be stored. cut reports that the beginning was deleted and the low mark does
+// not name it as whole.
 func (b *batches) member(seq int64, of layout.Batch, first int64, cut bool) {
 	var own *members
 	for _, m := range b.open {
@@ -93,8 +92,8 @@ func (b *batches) member(seq int64, of layout.Batch, first int64, cut bool) {
 		}
 	}
 	if own == nil {
-		// What was stored before it, from its first number on, was no member of it: else it would
-		// be open.
+		// What is stored before it, from its first number on, is no member of it: otherwise it
+		// would be open.
 		own = &members{batch: of, dead: cut || b.taken >= first, unreadable: b.unreadable >= first}
 		b.open = append(b.open, own)
 	}
@@ -102,14 +101,15 @@ func (b *batches) member(seq int64, of layout.Batch, first int64, cut bool) {
 	b.taken = seq
 }
 
-// batchesOver reports the atomic writes that are over and not whole.
+// batchesOver reports the ended atomic writes that are not whole.
 func (k *check) batchesOver(over []*members) error {
 	for _, m := range over {
 		if !m.dead && m.count == m.batch.Last-k.first(m.batch)+1 {
 			continue
 		}
 		b := m.batch
-		detail := fmt.Sprintf("of the atomic write %d to %d by %s only %s are there", b.Start, b.Last, b.WriterUUID, spans(m.there))
+		detail := fmt.Sprintf("of the atomic write %d to %d by %s only %s are there",
+			b.Start, b.Last, b.WriterUUID, spans(m.there))
 		f := Finding{Kind: IncompleteBatch, SequenceNr: b.Start, Detail: detail}
 		switch {
 		case m.unreadable:
@@ -127,10 +127,10 @@ func (k *check) batchesOver(over []*members) error {
 	return nil
 }
 
-// sealMembers turns what is left of a dead atomic write into seals.
+// sealMembers replaces the remaining members of a dead atomic write by seals.
 func (k *check) sealMembers(ctx context.Context, mender *Mender, of *members) (bool, error) {
-	// A deletion that cuts a whole atomic write looks the same to who knows only the low mark of
-	// before. It puts the mark first, so what is decided on a mark read afterwards is right.
+	// A deletion that cuts a whole atomic write looks the same by an older low mark. It puts the
+	// mark first, so a decision by a mark that is read after the items is right.
 	marks, err := k.Store.LowMark(ctx, mender.Meter, k.pid)
 	if err != nil || !marks.Low.JudgesLike(k.marks.Low) {
 		return false, err
@@ -143,13 +143,14 @@ func (k *check) sealMembers(ctx context.Context, mender *Mender, of *members) (b
 				return changed, err
 			}
 			slot, err := k.Store.Keys.DecodeSlot(k.pid, seq/layout.PartitionSize, item)
-			if err != nil || slot.Event == nil || slot.Event.Batch != of.batch { // no longer what was judged
+			// It has changed since it was judged.
+			if err != nil || slot.Event == nil || slot.Event.Batch != of.batch {
 				continue
 			}
 			if err := mender.archive(Removed{k.pid, IncompleteBatch, seq, item}); err != nil {
 				return changed, err
 			}
-			sealed, err := k.Store.SealUnchanged(ctx, mender.Meter, k.pid, seq, item)
+			sealed, err := k.Store.ReplaceWithSeal(ctx, mender.Meter, k.pid, seq, item)
 			if err != nil {
 				return changed, err
 			}
@@ -159,8 +160,8 @@ func (k *check) sealMembers(ctx context.Context, mender *Mender, of *members) (b
 	return changed, nil
 }
 
-// first returns the first number at which a member of an atomic write has to be stored: those below
-// the low mark were deleted, and those up to the tombstone of the deletion that cut it.
+// first returns the first number at which a member of an atomic write has to be stored: lower ones
+// are below the low mark, or up to the tombstone of the deletion that cut it.
 func (k *check) first(b layout.Batch) int64 {
 	if b == k.cut.Cut {
 		return max(k.cut.SequenceNr+1, k.marks.Low.First())
@@ -168,7 +169,7 @@ func (k *check) first(b layout.Batch) int64 {
 	return max(b.Start, k.marks.Low.First())
 }
 
-// spans shows spans of numbers, those of many only in part.
+// spans formats spans of numbers, and shortens a long list.
 func spans(all []span) string {
 	const most = 10
 	var parts []string

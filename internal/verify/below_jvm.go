@@ -15,15 +15,15 @@ type below struct {
 	item  layout.Attributes
 }
 
-// belowJVM notes an item that a JVM does not remove any more, where it looks for its highest
-// number: when it has removed all others of the block, it goes on behind this one.
+// belowJVM notes an item that a JVM no longer removes, in the block of its highest number: when it
+// has removed all others of the block, it continues after this one.
 func (k *check) belowJVM(s layout.Slot, item layout.Attributes) {
 	if k.Store.Shared() && k.legible && s.SequenceNr < k.marks.JVMLow && s.SequenceNr >= layout.HighestBlock(k.highest) {
 		k.left = append(k.left, below{s.SequenceNr, s.Event != nil, item})
 	}
 }
 
-// leftBelowJVM reports what belowJVM has noted.
+// leftBelowJVM reports the items that belowJVM has noted.
 func (k *check) leftBelowJVM() error {
 	if len(k.left) == 0 {
 		return nil
@@ -47,8 +47,8 @@ func (k *check) leftBelowJVM() error {
 	return k.found(f)
 }
 
-// removeBelowJVM removes items, the highest last: until it is gone a JVM finds the same highest
-// number as before, and then it goes by its low mark. One that has changed ends it.
+// removeBelowJVM removes items, the highest last: until that is gone a JVM finds the same highest
+// number as before, and afterwards its low mark. It ends at an item that has changed.
 func (k *check) removeBelowJVM(ctx context.Context, m *Mender, left []below) (bool, error) {
 	changed := false
 	for _, b := range left {
@@ -64,7 +64,7 @@ func (k *check) removeBelowJVM(ctx context.Context, m *Mender, left []below) (bo
 	return changed, nil
 }
 
-// merged joins spans that follow each other.
+// merged joins adjacent spans.
 func merged(numbers []span) []span {
 	joined := numbers[:1]
 	for _, n := range numbers[1:] {

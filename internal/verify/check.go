@@ -1,11 +1,10 @@
-// Package verify reads what is stored for a persistence id, names what is not as it should be, and
-// repairs what it may.
+// Package verify reads what is stored for a persistence id, reports what is wrong, and repairs it.
 //
-// A repair changes unasked only what no reader can ever show and nobody was told is stored: a high
-// mark that readers do without, tombstones that have expired, entries of the ids index. No stored
-// item proves that an atomic write was never acknowledged (a member may have been lost or
+// A repair without options changes only items that no reader can ever see and that were never
+// acknowledged: a high mark that readers do without, expired tombstones, entries of the ids index.
+// No stored item proves that an atomic write was never acknowledged (a member may have been lost or
 // overwritten since), nor that an event below the low mark was deleted (the mark may be wrong).
-// Taking these away needs an Option each, and what goes is archived first.
+// Removing these needs an Option each, and what is removed is archived first.
 package verify
 
 import (
@@ -29,26 +28,28 @@ type Checker struct {
 	Store *protocol.Store
 	// TTL reports whether expired items are removed by DynamoDB.
 	TTL bool
-	// Now is the time in seconds since 1970.
+	// Now returns the time in seconds since 1970.
 	Now func() int64
-	// TombstoneExpiry is when a tombstone put now may vanish.
+	// TombstoneExpiry returns the expiry of a tombstone that is put now.
 	TombstoneExpiry func() int64
-	// Decode says why a payload can't be decoded; nil if it can be, or if its serializer is not known.
+	// Decode returns why a payload can't be decoded, or nil if it can be, or if its serializer is
+	// unknown.
 	Decode func(*layout.Event) error
-	// Snapshots gives the sequence number of each snapshot to each, the highest first, with why it
-	// can't be read.
+	// Snapshots calls each with the sequence number of each snapshot, the highest first, and the
+	// reason why it can't be read, or nil.
 	Snapshots func(ctx context.Context, m *dynamo.Meter, pid string, each func(seq int64, damage error) error) error
-	// Paced is called after each request with the read units it cost, to keep to a limit; it may wait.
+	// Paced is called after each request with the read units it has consumed, for limiting the
+	// rate. It may wait.
 	Paced func(ctx context.Context, units float64) error
 }
 
-// lookAhead is how many empty partitions in a row end the search for what is stored behind the
-// highest sequence number.
+// lookAhead is how many empty partitions in a row end the search for items after the highest
+// sequence number.
 const lookAhead = 2
 
-// Check gives every finding of a persistence id to report, until report returns an error, which it
-// returns. It holds one page of a partition and one snapshot in memory. What is written meanwhile
-// may look like damage: a batch on its way is incomplete.
+// Check calls report with every finding of a persistence id. It ends with the first error of
+// report, and returns it. It holds one page of a partition and one snapshot in memory. Concurrent
+// writes can look like damage: an atomic write in progress is incomplete.
 func (c *Checker) Check(ctx context.Context, pid string, report func(Finding) error) error {
 	k := &check{Checker: c, pid: pid, report: report, writers: map[string]bool{}, trusted: true}
 	if err := k.marksOf(ctx); err != nil {
@@ -74,7 +75,7 @@ func (c *Checker) Check(ctx context.Context, pid string, report func(Finding) er
 	return k.whole(ctx)
 }
 
-// lastPartition is the one that holds the largest sequence number.
+// lastPartition is the partition of the largest sequence number.
 const lastPartition = math.MaxInt64 / layout.PartitionSize
 
 // check is the check of one persistence id.
@@ -85,24 +86,26 @@ type check struct {
 	meter  dynamo.Meter
 	paid   float64
 	marks  layout.Marks
-	// trusted says that the marks are what they should be: each can be read, and is stored where it
-	// belongs. Where they are not, what is judged by them is not changed.
+	// trusted reports that all marks can be read, and are stored where they belong. If not, nothing
+	// that is judged by them is changed.
 	trusted bool
-	highest int64 // the highest sequence number, as a recovery finds it; at least what the marks say where it can't be found
+	// highest is the highest sequence number as a recovery finds it, or, if it can't be found, at
+	// least what the marks name.
+	highest int64
 	legible bool  // the item at the highest sequence number can be read
-	stored  int64 // the highest number at or above the low mark that an item is stored at
+	stored  int64 // the highest number at or above the low mark with an item
 
 	want    int64           // the next number expected
 	live    bool            // something counts for the ids index
-	writers map[string]bool // writers that another has followed
+	writers map[string]bool // writers that were followed by another
 	writer  string          // that of the last event
 	batches batches
-	// cut is the last tombstone above the low mark that says which atomic write was cut.
+	// cut is the last tombstone above the low mark that names the atomic write that was cut.
 	cut  layout.Slot
-	left []below // that a JVM does not remove any more
+	left []below // items that a JVM no longer removes
 }
 
-// found reports a finding. Where the marks can't be trusted it can't be repaired.
+// found reports a finding. If the marks can't be trusted, the finding can't be repaired.
 func (k *check) found(f Finding) error {
 	f.PersistenceID = k.pid
 	if !k.trusted {
@@ -115,7 +118,7 @@ func (k *check) foundf(kind Kind, seq int64, format string, args ...any) error {
 	return k.found(Finding{Kind: kind, SequenceNr: seq, Detail: fmt.Sprintf(format, args...)})
 }
 
-// pace reports what was read since the last time.
+// pace reports the consumption since the last call.
 func (k *check) pace(ctx context.Context) error {
 	units := k.meter.Cost().ReadUnits
 	defer func() { k.paid = units }()
@@ -125,8 +128,8 @@ func (k *check) pace(ctx context.Context) error {
 	return k.Paced(ctx, units-k.paid)
 }
 
-// marksOf reads the marks, those in shards that should not be there too, as far as the default
-// number of shards reaches.
+// marksOf reads the marks, including those in shards that should not exist, up to the default
+// number of shards.
 func (k *check) marksOf(ctx context.Context) error {
 	items, err := k.readMarks(ctx)
 	if err != nil {
@@ -141,7 +144,7 @@ func (k *check) marksOf(ctx context.Context) error {
 			return err
 		}
 		k.highest = max(k.marks.High, k.marks.Low.Seq-1)
-		return k.pace(ctx) // the item is found again, in its partition
+		return k.pace(ctx) // the item is found again in its partition
 	}
 	k.legible = true
 	if need := layout.HighestBlock(k.highest); need > k.marks.High {
@@ -164,8 +167,8 @@ func (k *check) raiseHighMark(ctx context.Context, m *Mender, seq int64) (bool, 
 	return true, k.Store.RaiseHighMark(ctx, m.Meter, k.pid, seq, nil)
 }
 
-// readMarks returns the items of the marks that count, and reports those that can't be read or
-// don't belong where they are.
+// readMarks returns the items of the marks that count, and reports those that can't be read or are
+// stored in the wrong place.
 func (k *check) readMarks(ctx context.Context) ([]layout.Attributes, error) {
 	wide := k.Store.Keys
 	wide.Shards = max(wide.Shards, layout.DefaultShards)
@@ -203,7 +206,8 @@ func (k *check) readMarks(ctx context.Context) ([]layout.Attributes, error) {
 			where, seq = k.Store.Keys.LowMarkItem(k.pid, mark.Low), max(seq, mark.Low.Seq)
 		}
 		if where != key {
-			detail := fmt.Sprintf("the mark at par=%q belongs to par=%q with %d shards", key.Par, where.Par, k.Store.Keys.Shards)
+			detail := fmt.Sprintf("the mark at par=%q belongs to par=%q with %d shards",
+				key.Par, where.Par, k.Store.Keys.Shards)
 			findings = append(findings, Finding{Kind: WrongShards, SequenceNr: seq, Detail: detail})
 		}
 	}
@@ -216,7 +220,7 @@ func (k *check) readMarks(ctx context.Context) ([]layout.Attributes, error) {
 	return right, nil
 }
 
-// itemFound makes a finding of an item that can't be read; other errors stay.
+// itemFound adds a finding of an item that can't be read. It returns other errors.
 func (k *check) itemFound(err error, seq int64, findings *[]Finding) error {
 	item := new(layout.ItemError)
 	if !errors.As(err, &item) {
@@ -226,14 +230,14 @@ func (k *check) itemFound(err error, seq int64, findings *[]Finding) error {
 	return nil
 }
 
-// partition checks every item of a partition, and reports whether it holds any event, tombstone or
+// partition checks every item of a partition, and reports whether it holds an event, tombstone or
 // seal.
 func (k *check) partition(ctx context.Context, p int64) (bool, error) {
 	filled := false
 	err := k.Store.EachStored(ctx, &k.meter, k.pid, p, func(item layout.Attributes) error {
 		if where := outside(p, item); where != "" {
 			seq := p * layout.PartitionSize
-			return k.foundf(UnknownItem, seq, "the item at par=%q num=%s: no reader looks there", k.Store.Keys.Partition(k.pid, p), where)
+			return k.foundf(UnknownItem, seq, "the item at par=%q num=%s: no reader asks for it", k.Store.Keys.Partition(k.pid, p), where)
 		}
 		filled = true
 		slot, err := k.Store.Keys.DecodeSlot(k.pid, p, item)
@@ -248,8 +252,7 @@ func (k *check) partition(ctx context.Context, p int64) (bool, error) {
 	return filled, k.pace(ctx)
 }
 
-// outside returns the number of an item in a partition that no reader asks for; empty where readers
-// ask for it.
+// outside returns the number of an item that no reader asks for, or "" if readers ask for it.
 func outside(p int64, item layout.Attributes) string {
 	at := numInPartition(item)
 	if at < 0 || at > layout.PartitionSize-1 || p == 0 && at < 1 {
@@ -258,23 +261,22 @@ func outside(p int64, item layout.Attributes) string {
 	return ""
 }
 
-// numberOf returns the sequence number of an item by its key, or that below where the key lies
-// between two.
+// numberOf returns the sequence number of an item by its key, rounded down.
 func numberOf(p int64, item layout.Attributes) int64 {
 	return p*layout.PartitionSize + int64(numInPartition(item))
 }
 
-// numInPartition returns the range key of an item, which may be no whole number.
+// numInPartition returns the range key of an item, which may be fractional.
 func numInPartition(item layout.Attributes) float64 {
 	n, ok := item[layout.AttrNum].(*types.AttributeValueMemberN)
 	if !ok {
 		return 0
 	}
-	at, _ := strconv.ParseFloat(n.Value, 64) // DynamoDB takes nothing else
+	at, _ := strconv.ParseFloat(n.Value, 64) // DynamoDB stores nothing else
 	return at
 }
 
-// illegible checks an item that can't be read. Nothing is known of its number but that it is taken.
+// illegible checks an item that can't be read. Only its number is known to be taken.
 func (k *check) illegible(seq int64, err error) error {
 	var findings []Finding
 	if err := k.itemFound(err, seq, &findings); err != nil {
@@ -292,7 +294,7 @@ func (k *check) illegible(seq int64, err error) error {
 	return k.found(findings[0])
 }
 
-// holeBefore reports the numbers before seq at which nothing is stored, and goes on behind seq.
+// holeBefore reports the missing numbers before seq, and continues after seq.
 func (k *check) holeBefore(seq int64) error {
 	if err := k.batchesOver(k.batches.reached(seq)); err != nil {
 		return err
@@ -367,23 +369,24 @@ func (k *check) below(s layout.Slot, item layout.Attributes) error {
 	return nil
 }
 
-// entomb turns an event below the low mark into a tombstone. In a shared journal the highest number
-// becomes a seal, as in a deletion: a JVM finds it by what is stored there, and a tombstone expires.
+// entomb replaces an event below the low mark by a tombstone. In a shared journal the highest
+// number becomes a seal, as in a deletion: a JVM finds its highest number by that item, and a
+// tombstone expires.
 func (k *check) entomb(ctx context.Context, m *Mender, seq int64, item layout.Attributes) (bool, error) {
 	marks, err := k.Store.LowMark(ctx, m.Meter, k.pid)
-	if err != nil || marks.Low.Seq <= seq { // a purge has begun the persistence id anew
+	if err != nil || marks.Low.Seq <= seq { // the persistence id was purged, and is in use again
 		return false, err
 	}
 	if err := m.archive(Removed{k.pid, OrphanBelowLowMark, seq, item}); err != nil {
 		return false, err
 	}
 	if k.Store.Shared() && seq == k.highest && safeguard.HighestStays {
-		return k.Store.SealUnchanged(ctx, m.Meter, k.pid, seq, item)
+		return k.Store.ReplaceWithSeal(ctx, m.Meter, k.pid, seq, item)
 	}
-	return k.Store.EntombUnchanged(ctx, m.Meter, k.pid, seq, k.TombstoneExpiry(), item)
+	return k.Store.ReplaceWithTombstone(ctx, m.Meter, k.pid, seq, k.TombstoneExpiry(), item)
 }
 
-// event checks one event for itself, and its writer.
+// event checks an event, and its writer.
 func (k *check) event(e *layout.Event) error {
 	if err := k.Decode(e); err != nil {
 		if err := k.foundf(Undecodable, e.SequenceNr, "%v", err); err != nil {
@@ -404,7 +407,7 @@ func (k *check) event(e *layout.Event) error {
 	return k.foundf(ForeignWriter, e.SequenceNr, "writer %s goes on after writer %s has written", e.WriterUUID, before)
 }
 
-// whole checks what concerns the persistence id as a whole.
+// whole checks the persistence id as a whole.
 func (k *check) whole(ctx context.Context) error {
 	if err := k.hiddenTail(); err != nil {
 		return err
@@ -436,8 +439,8 @@ func (k *check) whole(ctx context.Context) error {
 	return k.pace(ctx)
 }
 
-// hiddenTail reports what is stored behind the highest number that a recovery finds. A high mark
-// would show it again, which changes what readers see.
+// hiddenTail reports what is stored after the highest number that a recovery finds. A high mark
+// would make it visible again.
 func (k *check) hiddenTail() error {
 	if !k.legible || k.stored <= k.highest {
 		return nil
@@ -450,7 +453,7 @@ func (k *check) hiddenTail() error {
 	})
 }
 
-// snapshots checks that every snapshot can be read, and is one of what the journal has.
+// snapshots checks that every snapshot can be read, and is not newer than the journal.
 func (k *check) snapshots(ctx context.Context) error {
 	newest := int64(0)
 	err := k.Snapshots(ctx, &k.meter, k.pid, func(seq int64, damage error) error {
@@ -476,7 +479,7 @@ func (k *check) snapshots(ctx context.Context) error {
 	return k.foundf(SnapshotBeyondJournal, newest, "the journal ends at %d; the next recovery after the snapshot goes on after it", highest)
 }
 
-// end is the highest sequence number now.
+// end returns the highest sequence number now.
 func (k *check) end(ctx context.Context) (int64, error) {
 	marks, err := k.Store.Marks(ctx, &k.meter, k.pid)
 	if err != nil {

@@ -8,50 +8,49 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// Kind names what is wrong.
+// Kind is the kind of a finding.
 type Kind string
 
-// The kinds of findings. docs/operations.md says of each what makes it, what a reader sees, and
+// The kinds of findings. docs/operations.md describes the cause of each, what a reader sees, and
 // what a repair does.
 const (
 	// MissingHighMark: the highest sequence number needs a high mark that does not exist.
 	MissingHighMark Kind = "missing-high-mark"
 	// IncompleteBatch: members of an atomic write are missing, so no reader sees the others.
 	IncompleteBatch Kind = "incomplete-batch"
-	// Hole: nothing is stored at sequence numbers with something behind them, or a tombstone above
+	// Hole: nothing is stored at sequence numbers before stored ones, or there is a tombstone above
 	// the low mark.
 	Hole Kind = "hole"
 	// OrphanBelowLowMark: an event is stored below the low mark.
 	OrphanBelowLowMark Kind = "orphan-below-low-mark"
 	// BelowJVMLowMark: in a shared journal items are stored below the low mark that a JVM reads, in
-	// the block of the highest sequence number, where it looks for that.
+	// the block where it searches its highest sequence number.
 	BelowJVMLowMark Kind = "below-jvm-low-mark"
-	// ForeignWriter: a writer goes on after another has written: two wrote at the same time, and
+	// ForeignWriter: a writer continues after another has written: two wrote at the same time, and
 	// one may have overwritten events of the other.
 	ForeignWriter Kind = "foreign-writer"
 	// Undecodable: an item, or the payload of an event whose serializer is known, can't be read.
 	Undecodable Kind = "undecodable"
-	// UnknownItem: an item among the events that is neither an event nor a tombstone, seal or
-	// fence, or whose number lies outside its partition.
+	// UnknownItem: an item among the events is neither an event nor a tombstone, seal or fence, or
+	// its number is outside of its partition.
 	UnknownItem Kind = "unknown-item"
-	// MarkBeyondEvents: a high mark lies behind the highest sequence number.
+	// MarkBeyondEvents: a high mark is above the highest sequence number.
 	MarkBeyondEvents Kind = "mark-beyond-events"
-	// WrongShards: a mark is stored in a shard where it does not belong: somebody writes with
-	// another number of shards.
+	// WrongShards: a mark is stored in the wrong shard, by a writer with another number of shards.
 	WrongShards Kind = "wrong-shards"
 	// SnapshotBeyondJournal: a snapshot contains events that the journal does not have.
 	SnapshotBeyondJournal Kind = "snapshot-beyond-journal"
-	// DamagedSnapshot: a snapshot is stored and can't be read: a part is missing or damaged.
+	// DamagedSnapshot: a stored snapshot can't be read: a part is missing or damaged.
 	DamagedSnapshot Kind = "damaged-snapshot"
-	// ExpiredTombstone: a tombstone has expired and nothing removes it, as the table's TTL is off.
+	// ExpiredTombstone: a tombstone has expired and is not removed, because the table's TTL is off.
 	ExpiredTombstone Kind = "expired-tombstone"
 	// NotInIDsIndex: the persistence id is not listed by the sparse ids index.
 	NotInIDsIndex Kind = "not-in-ids-index"
-	// Unchecked: the persistence id can't be checked or repaired, and the others are.
+	// Unchecked: the persistence id can't be checked or repaired. The others are.
 	Unchecked Kind = "unchecked"
 )
 
-// Kinds are all kinds of findings.
+// Kinds returns all kinds of findings.
 func Kinds() []Kind {
 	return []Kind{
 		MissingHighMark, IncompleteBatch, Hole, OrphanBelowLowMark, BelowJVMLowMark, ForeignWriter, Undecodable, UnknownItem,
@@ -59,43 +58,43 @@ func Kinds() []Kind {
 	}
 }
 
-// Option names a repair that is made only if it is asked for.
+// Option names a repair that is made only on request.
 type Option string
 
-// The options of a repair. What they take away may be the last copy of an event that somebody was
-// told is stored, or they change what readers see.
+// The options of a repair. They may remove the last copy of an acknowledged event, or change what
+// readers see.
 const (
-	// RemoveOrphans turns events below the low mark into tombstones.
+	// RemoveOrphans replaces events below the low mark by tombstones.
 	RemoveOrphans Option = "remove-orphans"
-	// RemoveDeleted removes tombstones and seals below the low mark that a JVM reads, where it looks
-	// for its highest number.
+	// RemoveDeleted removes tombstones and seals below the low mark that a JVM reads, in the block
+	// where it searches its highest number.
 	RemoveDeleted Option = "remove-deleted"
-	// RemoveIncomplete turns members of atomic writes that can never become whole into seals.
+	// RemoveIncomplete replaces members of atomic writes that can never become whole by seals.
 	RemoveIncomplete Option = "remove-incomplete"
-	// RestoreHighMark puts a high mark over a gap that hides everything behind it from readers.
+	// RestoreHighMark puts a high mark after a gap that hides everything after it from readers.
 	RestoreHighMark Option = "restore-high-mark"
 )
 
-// Finding is something that is not as it should be.
+// Finding is something that is wrong.
 type Finding struct {
 	PersistenceID string
 	Kind          Kind
-	// SequenceNr is where it was found, the first of several.
+	// SequenceNr is the sequence number of the finding, the first of several.
 	SequenceNr int64
-	// Detail says what was found, in words.
+	// Detail describes the finding.
 	Detail string
-	// Option is what a repair has to be told before it mends the finding; empty if it does so
-	// unasked.
+	// Option is the option that a repair of the finding needs, or "".
 	Option Option
 
-	// repair mends it, and reports whether it has changed anything; nil where nothing can.
+	// repair repairs the finding, and reports whether it has changed anything. It is nil if nothing
+	// can.
 	repair func(context.Context, *Mender) (bool, error)
 }
 
-// Repairable reports whether a repair mends the finding at all: unasked, or if its Option is given.
+// Repairable reports whether a repair exists, with or without an Option.
 func (f *Finding) Repairable() bool { return f.repair != nil }
 
-// Removed is an item that a repair is going to take away.
+// Removed is an item that a repair is about to remove.
 type Removed struct {
 	PersistenceID string
 	Kind          Kind
@@ -103,16 +102,15 @@ type Removed struct {
 	Item          layout.Attributes
 }
 
-// Mender mends findings.
+// Mender repairs findings.
 type Mender struct {
 	Meter *dynamo.Meter
-	// Archive keeps an item before it is taken away. Its error leaves the item where it is, and
-	// ends the repair.
+	// Archive keeps an item before it is removed. If it fails, the item stays, and the repair ends.
 	Archive func(Removed) error
 }
 
-// Repair mends a finding, and reports whether it has changed anything: what was judged may have
-// changed since. A finding that can't be repaired is an error.
+// Repair repairs a finding, and reports whether it has changed anything: the items may have changed
+// since the check. A finding that can't be repaired is an error.
 func (f *Finding) Repair(ctx context.Context, m *Mender) (bool, error) {
 	if f.repair == nil {
 		return false, fmt.Errorf("%s of %q at %d can't be repaired", f.Kind, f.PersistenceID, f.SequenceNr) //nolint:err113 // a misuse
@@ -124,7 +122,7 @@ func (f *Finding) Repair(ctx context.Context, m *Mender) (bool, error) {
 	return changed, nil
 }
 
-// archive keeps an item before it is taken away.
+// archive keeps an item before it is removed.
 func (m *Mender) archive(r Removed) error {
 	if err := m.Archive(r); err != nil {
 		return fmt.Errorf("archive the item of %d: %w", r.SequenceNr, err)

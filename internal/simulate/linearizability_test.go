@@ -10,31 +10,32 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// numbers is the history of the single sequence numbers of one persistence id: each is a cell that takes one event, once, and
-// can be emptied for good. What was said of it must be linearizable. Events of atomic writes are left out, as they are
-// visible only together.
-type numbers struct {
+// cells is the history of the single sequence numbers of one persistence id. Each number is a
+// cell that takes one event, once, and can be emptied for good. The results must be linearizable.
+// Events of atomic writes are left out, because they become visible only together.
+type cells struct {
 	mu    sync.Mutex
 	clock int
 	cells map[int64][]porcupine.Operation
-	// deletions are all that there were: what they have emptied may be told of only later, by a call that goes on.
+	// deletions are all deletions: what they have emptied may be reported later, by a call in
+	// progress.
 	deletions []deletion
-	// forgotten is when the numbers were forgotten last.
+	// forgotten is when the numbers were last forgotten.
 	forgotten int
-	// members are the numbers that were seen to hold a member of an atomic write.
+	// members are the numbers that have held a member of an atomic write.
 	members map[int64]bool
 }
 
-// deletion is one of all numbers up to one.
+// deletion is a deletion of all numbers up to one.
 type deletion struct {
 	began int
 	to    int64
 }
 
-// member begins the text of every member of an atomic write.
+// member is the prefix of the text of every member of an atomic write.
 const member = "member "
 
-// input is what is done with a cell.
+// input is an operation on a cell.
 type input struct {
 	what string
 	text string
@@ -47,14 +48,14 @@ const (
 	remove = "delete"
 )
 
-func (n *numbers) now() int {
+func (n *cells) now() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.clock++
 	return n.clock
 }
 
-func (n *numbers) add(began int, number int64, in input, out string, ended int) {
+func (n *cells) add(began int, number int64, in input, out string, ended int) {
 	if n.cells == nil {
 		n.cells = map[int64][]porcupine.Operation{}
 	}
@@ -63,7 +64,7 @@ func (n *numbers) add(began int, number int64, in input, out string, ended int) 
 	})
 }
 
-func (n *numbers) wrote(began int, number int64, text string) {
+func (n *cells) wrote(began int, number int64, text string) {
 	ended := n.now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -73,14 +74,14 @@ func (n *numbers) wrote(began int, number int64, text string) {
 // never is after the end of everything.
 const never = 1 << 60
 
-func (n *numbers) perhaps(began int, number int64, text string) {
+func (n *cells) perhaps(began int, number int64, text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.add(began, number, input{maybe, text}, "", never)
 }
 
-// deleted takes note of a deletion, that may have gone wrong.
-func (n *numbers) deleted(began int, to int64) {
+// deleted records a deletion, which may have failed.
+func (n *cells) deleted(began int, to int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if began <= n.forgotten {
@@ -89,8 +90,8 @@ func (n *numbers) deleted(began int, to int64) {
 	n.deletions = append(n.deletions, deletion{began, to})
 }
 
-// forget begins anew: nothing tells of the numbers any more, they can be used again.
-func (n *numbers) forget() {
+// forget starts again: nothing is left of the numbers, and they can be used again.
+func (n *cells) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cells, n.members, n.deletions = nil, nil, nil
@@ -98,7 +99,7 @@ func (n *numbers) forget() {
 	n.forgotten = n.clock
 }
 
-func (n *numbers) read(began int, from, to int64, got []explore.Event) {
+func (n *cells) read(began int, from, to int64, got []explore.Event) {
 	ended := n.now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -145,8 +146,8 @@ var cell = porcupine.Model{
 
 const gone = "\x00gone"
 
-// linearizable says which number has no possible history.
-func (n *numbers) linearizable() error {
+// linearizable returns an error that names a number without a possible history.
+func (n *cells) linearizable() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for number, operations := range n.cells {

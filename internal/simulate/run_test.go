@@ -20,17 +20,18 @@ import (
 )
 
 const (
-	// fenceWindow is short, as the engine does its own work while the bubble's time passes.
+	// fenceWindow is short, because the engine does its own work while the bubble's time passes.
 	fenceWindow = time.Hour
-	// signatureLife is how long a request can be under way: the service refuses it when its signature is older.
+	// signatureLife is how long a request can be in flight: the service rejects it when its
+	// signature is older.
 	signatureLife = 5 * time.Minute
 
 	journalTable  = dynajournal.DefaultJournalTable
 	snapshotTable = dynajournal.DefaultSnapshotTable
 )
 
-// game is a history that is being played.
-type game struct {
+// simulation is the state of a history that is being run.
+type simulation struct {
 	*testing.T
 	history
 	sum *totals
@@ -39,50 +40,53 @@ type game struct {
 	engine *embedded.Engine
 	net    *explore.Network
 	rand   *rand.Rand
-	// skew is how far the service's time is ahead of the bubble's: what has passed without a timer
-	// that fired.
+	// skew is how far the service's time is ahead of the bubble's: the time that has passed without
+	// a timer firing.
 	skew atomic.Int64
-	// actors are all processes that are held: those that write, then the copier and the mender.
+	// actors are all processes behind the network: those that write, then the copier and the
+	// mender.
 	actors         []*actor
 	copier, mender *actor
 	auditor        *dynajournal.Journal
 	copies         copies
 	ledgers        []*explore.Ledger
-	shelves        []*shelf
-	numbers        []*numbers
+	snapshots      []*snapshotOracle
+	cells          []*cells
 	lives          []int
-	// purges counts the purges of each persistence id that have begun, erasing says that one leaves nothing.
+	// purges counts the purges of each persistence id that have begun, erasing reports that one of
+	// them erases.
 	purges  []int
 	erasing []bool
-	// left is when a call about a persistence id last ended without its outcome being known: the journal may go on writing.
+	// left is when a call on a persistence id last ended with an unknown outcome: the journal may
+	// still be writing.
 	left   []time.Time
 	served map[string]int
 	inside []inside
-	// turns are those of the JVM, by entity, jvmTexts and jvmSaves count what it has written.
+	// turns are those of the JVM, by entity. jvmTexts and jvmSaves count what it has written.
 	turns              []turns
 	jvmTexts, jvmSaves int
-	// unlag removes the faults that make indexes answer from the past.
+	// unlag removes the faults that make indexes return old data.
 	unlag []func()
-	// fair has everything delivered.
+	// fair disables faults: everything is delivered.
 	fair bool
-	// wrong is the first thing that went wrong.
+	// wrong is the first error.
 	wrong error
 
 	mu   sync.Mutex
 	told []func()
 }
 
-// actor is a process with one journal, that does one thing at a time.
+// actor is a process with one journal. It makes one call at a time.
 type actor struct {
 	name    string
 	machine *machine
 	journal *dynajournal.Journal
-	busy    chan struct{} // closed when what it does has ended
+	busy    chan struct{} // closed when its call has ended
 	paused  bool
 	cancel  context.CancelFunc
-	// withheld are the answers that a machine that sleeps gets when it wakes.
+	// withheld are the responses that a sleeping machine gets when it wakes.
 	withheld []func()
-	// doing and on are what it does, or did last, and with which entity.
+	// doing and on are its current or last call, and the entity of that.
 	doing kind
 	on    int
 
@@ -109,10 +113,10 @@ func (a *actor) idle() bool {
 
 func pid(entity int) string { return fmt.Sprint("entity", entity) }
 
-// play plays a history, and says what went wrong.
-func play(t *testing.T, h history, sum *totals) error {
+// run runs a history, and returns the first error.
+func run(t *testing.T, h history, sum *totals) error {
 	t.Helper()
-	g := &game{T: t, history: h, sum: sum, files: vfs.NewCrashableMem(), rand: rand.New(rand.NewPCG(h.seed, 1)), served: map[string]int{}}
+	g := &simulation{T: t, history: h, sum: sum, files: vfs.NewCrashableMem(), rand: rand.New(rand.NewPCG(h.seed, 1)), served: map[string]int{}}
 	g.lives, g.purges, g.erasing, g.left = make([]int, entities), make([]int, entities), make([]bool, entities), make([]time.Time, entities)
 	g.turns = make([]turns, entities)
 	g.open()
@@ -124,8 +128,8 @@ func play(t *testing.T, h history, sum *totals) error {
 	}
 	for e := range entities {
 		g.ledgers = append(g.ledgers, explore.NewLedger(pid(e)))
-		g.shelves = append(g.shelves, newShelf(e))
-		g.numbers = append(g.numbers, &numbers{})
+		g.snapshots = append(g.snapshots, newShelf(e))
+		g.cells = append(g.cells, &cells{})
 	}
 	g.auditor = g.journal("auditor", newMachine(g.now, 0))
 	for i := range actors {
@@ -153,11 +157,11 @@ func play(t *testing.T, h history, sum *totals) error {
 	return g.wrong
 }
 
-// now is the service's time.
-func (g *game) now() time.Time { return time.Now().Add(time.Duration(g.skew.Load())) }
+// now returns the service's time.
+func (g *simulation) now() time.Time { return time.Now().Add(time.Duration(g.skew.Load())) }
 
-// begin starts a process, whose wall clock is wrong by so much.
-func (g *game) begin(name string, ahead time.Duration) *actor {
+// begin starts a process whose wall clock is off by ahead.
+func (g *simulation) begin(name string, ahead time.Duration) *actor {
 	if ahead != 0 {
 		g.sum.injected["wrong clock"]++
 	}
@@ -168,7 +172,7 @@ func (g *game) begin(name string, ahead time.Duration) *actor {
 	return a
 }
 
-func (g *game) open() {
+func (g *simulation) open() {
 	engine, err := embedded.Open("data", embedded.WithFS(g.files), embedded.WithSweepInterval(0), embedded.WithSeed(g.seed), embedded.WithClock(g.now))
 	if err != nil {
 		g.Fatal(err)
@@ -176,11 +180,12 @@ func (g *game) open() {
 	g.engine = engine
 }
 
-func (g *game) config(process string) dynajournal.Config {
+func (g *simulation) config(process string) dynajournal.Config {
 	config := dynajournal.Config{AWS: g.engine.AWSConfig(), FenceWindow: fenceWindow, BackoffBase: 1, BackoffCap: 1, Retries: 5}
 	config.Serialization = withQueued(g.T)
 	config.MaxItemSize = g.maxItem
-	config.SnapshotCompression = g.maxItem > 0 && process == "p1" // numbers get snapshots of both forms
+	// Numbers get snapshots of both forms.
+	config.SnapshotCompression = g.maxItem > 0 && process == "p1"
 	if !g.grouped {
 		config.GroupCommit = dynajournal.GroupCommitOff
 	}
@@ -190,11 +195,11 @@ func (g *game) config(process string) dynajournal.Config {
 	return config
 }
 
-func (g *game) journal(process string, m *machine) *dynajournal.Journal {
+func (g *simulation) journal(process string, m *machine) *dynajournal.Journal {
 	return g.openJournal(g.config(process), m)
 }
 
-func (g *game) openJournal(config dynajournal.Config, m *machine) *dynajournal.Journal {
+func (g *simulation) openJournal(config dynajournal.Config, m *machine) *dynajournal.Journal {
 	private.SetClock(&config, m.clock())
 	j, err := dynajournal.Open(g.Context(), config)
 	if err != nil {
@@ -203,8 +208,8 @@ func (g *game) openJournal(config dynajournal.Config, m *machine) *dynajournal.J
 	return j
 }
 
-// useUp uses up sequence numbers, so that what follows happens at the boundary of a partition.
-func (g *game) useUp() {
+// useUp uses sequence numbers, so that the history runs across the boundary of a partition.
+func (g *simulation) useUp() {
 	if g.used == 0 {
 		return
 	}
@@ -219,8 +224,8 @@ func (g *game) useUp() {
 	}
 }
 
-// serving serves the requests of a process while a call lasts, without any fault.
-func (g *game) serving(process string, call func() error) {
+// serving serves the requests of a process during a call, without any fault.
+func (g *simulation) serving(process string, call func() error) {
 	g.net.Hold(process)
 	done := make(chan error, 1)
 	go func() { done <- call() }()
@@ -245,13 +250,13 @@ func (g *game) serving(process string, call func() error) {
 	}
 }
 
-func (g *game) fail(err error) {
+func (g *simulation) fail(err error) {
 	if g.wrong == nil && err != nil {
 		g.wrong = err
 	}
 }
 
-func (g *game) check() {
+func (g *simulation) check() {
 	g.settle()
 	for e, l := range g.ledgers {
 		if err := l.Check(); err != nil {
@@ -260,8 +265,8 @@ func (g *game) check() {
 	}
 }
 
-// steps serves requests, each as its fate is.
-func (g *game) steps(n int) {
+// steps serves n requests, each with its fault.
+func (g *simulation) steps(n int) {
 	for range n {
 		if !g.step() {
 			return
@@ -269,8 +274,8 @@ func (g *game) steps(n int) {
 	}
 }
 
-// step serves one request; false if there is none.
-func (g *game) step() bool {
+// step serves one request. It reports false if there is none.
+func (g *simulation) step() bool {
 	time.Sleep(time.Microsecond)
 	g.settle()
 	pending := slices.DeleteFunc(g.net.Pending(), func(r *explore.Request) bool {
@@ -285,16 +290,16 @@ func (g *game) step() bool {
 	if len(pending) == 0 {
 		return false
 	}
-	g.fate(pending[g.rand.IntN(len(pending))])
+	g.injectFault(pending[g.rand.IntN(len(pending))])
 	return true
 }
 
-// command does a command, unless its actor is busy or has nothing to do it with.
-func (g *game) command(c command) {
+// command runs a command, unless its actor is busy or can't.
+func (g *simulation) command(c command) {
 	g.sum.commands++
 	g.trace("command", c)
 	a := g.performer(c)
-	time.Sleep(time.Microsecond) // the pauses between two tries end, which are drawn at random
+	time.Sleep(time.Microsecond) // the random pauses between two attempts end
 	g.settle()
 	if g.rand.IntN(4) == 0 {
 		g.expire()
@@ -328,9 +333,9 @@ func (g *game) command(c command) {
 	}
 }
 
-// performer is who does a command: copies and repairs have processes of their own, so that their
-// requests are told from all others.
-func (g *game) performer(c command) *actor {
+// performer returns the process that runs a command. Copies and repairs have processes of their
+// own, so their requests can be distinguished from all others.
+func (g *simulation) performer(c command) *actor {
 	switch c.kind {
 	case copyOther, copyRelated, copyBeginning, copyAgain:
 		return g.copier
@@ -342,8 +347,8 @@ func (g *game) performer(c command) *actor {
 	return g.actors[c.actor%actors]
 }
 
-// lag has the indexes answer from the past, or no longer.
-func (g *game) lag(size int) {
+// lag makes the indexes return old data, or current data again.
+func (g *simulation) lag(size int) {
 	if len(g.unlag) > 0 {
 		for _, remove := range g.unlag {
 			remove()
@@ -360,9 +365,9 @@ func (g *game) lag(size int) {
 	g.unlag = append(g.unlag, remove)
 }
 
-// restart loses power: what was answered is there afterwards, and all of what was not synced, or some, or nothing is lost.
-// What the engine had not done yet it never does.
-func (g *game) restart(size int) {
+// restart simulates a power failure: what was responded to stays, and of what was not synced all,
+// some, or nothing is lost. What the engine had not performed yet is lost.
+func (g *simulation) restart(size int) {
 	g.sum.restarts++
 	g.settle()
 	after := g.files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: size % 3 * 50, RNG: rand.New(rand.NewPCG(g.seed, uint64(size)))})
@@ -378,8 +383,8 @@ func (g *game) restart(size int) {
 	g.wantStored()
 }
 
-// wantStored compares what is stored with what the ledgers have learned.
-func (g *game) wantStored() {
+// wantStored compares what is stored with what the ledgers know.
+func (g *simulation) wantStored() {
 	rows := g.scan()
 	for e, l := range g.ledgers {
 		events := 0
@@ -389,17 +394,18 @@ func (g *game) wantStored() {
 			}
 		}
 		if known := l.Items(); known != events {
-			g.fail(fmt.Errorf("%s: %d numbers are taken in the table, and the ledger knows of %d", pid(e), events, known))
+			g.fail(fmt.Errorf("%s: %d numbers are taken in the table, and the ledger knows of %d",
+				pid(e), events, known))
 		}
 	}
 	before := g.digests()
 	g.learnAll()
 	if after := g.digests(); !slices.Equal(before, after) {
-		g.fail(fmt.Errorf("in the table stands\n%v, and the ledgers knew of\n%v", after, before))
+		g.fail(fmt.Errorf("the table holds\n%v, and the ledgers knew of\n%v", after, before))
 	}
 }
 
-func (g *game) digests() (all []string) {
+func (g *simulation) digests() (all []string) {
 	for _, l := range g.ledgers {
 		all = append(all, l.Digest())
 	}

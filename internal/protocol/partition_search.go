@@ -14,43 +14,44 @@ const (
 	// patience is how many empty partitions in a row are read where everything was deleted long
 	// ago.
 	patience = 8
-	// sampleEdge is how many partitions at each end of a span are looked at, and at most how many
-	// between them, where there is no reason for a hole; sampleBelow where events may be left below
-	// the low mark.
+	// sampleEdge is how many partitions are sampled at each end of a span, and at most between
+	// them, where no holes are expected. sampleBelow is the same below the low mark, where events
+	// may be left.
 	sampleEdge  = 500
 	sampleBelow = 3500
 )
 
-// EachExisting calls read for the partitions of a persistence id from first to last, in rising
-// order, but leaves out wide spans that hold nothing; read reports whether the partition holds
-// anything. The number of requests depends on what is stored, and hardly on the numbers: where the
-// marks are damaged, or most of a long journal is deleted, nearly all partitions are empty.
+// EachExisting calls read for the partitions of a persistence id from first to last, in ascending
+// order, but skips wide empty spans. read reports whether the partition holds anything. The number
+// of requests depends on what is stored, and hardly on the numbers: if the marks are damaged, or
+// most of a long journal is deleted, nearly all partitions are empty.
 //
-// From the low mark on nothing is missed: what was acknowledged, or may still come to count, has no
-// holes wider than an atomic write, and as many empty partitions in a row are read. Below the low
-// mark a span of readWhole partitions is read whole too. In a wider one, where patience partitions
-// in a row are empty, one number of each partition is looked at, 100 in a request, and those below
-// former low marks, where a deletion that was cut short leaves something. So 100 numbers in a row
-// are found, and what is next to them. Fewer that are alone can be missed. Of more than 3 *
-// sampleBelow partitions (a million numbers) only as many are looked at: those near both ends, and
-// some between them.
+// At and above the low mark nothing is missed: events that were acknowledged, or may still come to
+// count, have no holes wider than an atomic write, and as many empty partitions in a row are read.
+// Below the low mark, a span of at most readWhole partitions is read whole too. In a wider span,
+// after patience empty partitions in a row, one number of each partition is sampled, 100 in a
+// request, and the numbers below former low marks, where an interrupted deletion leaves items. So
+// 100 numbers in a row are found, with the numbers next to them. Fewer isolated ones can be missed.
+// Of more than 3 * sampleBelow partitions (a million numbers) only as many are sampled: those near
+// both ends, and some in between.
 func (s *Store) EachExisting(
 	ctx context.Context, m *dynamo.Meter, pid string, marks layout.Marks, first, last int64, read func(p int64) (bool, error),
 ) error {
 	low := marks.Low.First() / layout.PartitionSize
 	if first < low {
-		below := existing{store: s, meter: m, pid: pid, marks: marks, edge: sampleBelow}
+		below := partitionSearch{store: s, meter: m, pid: pid, marks: marks, edge: sampleBelow}
 		if err := below.each(ctx, first, min(last, low-1), patience, read); err != nil {
 			return err
 		}
 	}
-	live := existing{store: s, meter: m, pid: pid, marks: marks, edge: sampleEdge}
+	live := partitionSearch{store: s, meter: m, pid: pid, marks: marks, edge: sampleEdge}
 	return live.each(ctx, max(first, low), last, s.reach(), read)
 }
 
-// SkipHole gives the number to go on with at first, up to last: first itself, unless MaxHole
-// numbers or more from there on hold nothing; then the first number of the next partition that
-// holds something, or last + 1. It asks nothing where fewer numbers are left.
+// SkipHole returns the number to continue with at first, up to last. That is first itself, unless
+// at least MaxHole numbers from there on are missing: then it is the first number of the next
+// partition that holds something, or last + 1. If fewer numbers are left, SkipHole sends no
+// request.
 func (s *Store) SkipHole(ctx context.Context, m *dynamo.Meter, pid string, first, last int64) (int64, error) {
 	if last-first < MaxHole {
 		return first, nil
@@ -61,7 +62,7 @@ func (s *Store) SkipHole(ctx context.Context, m *dynamo.Meter, pid string, first
 			return first, err
 		}
 	}
-	e := existing{store: s, meter: m, pid: pid, edge: sampleEdge}
+	e := partitionSearch{store: s, meter: m, pid: pid, edge: sampleEdge}
 	next, found, err := e.next(ctx, p-1, last/layout.PartitionSize)
 	switch {
 	case err != nil:
@@ -74,19 +75,21 @@ func (s *Store) SkipHole(ctx context.Context, m *dynamo.Meter, pid string, first
 	return next * layout.PartitionSize, nil
 }
 
-// existing looks for what is stored behind empty partitions.
-type existing struct {
+// partitionSearch finds what is stored after empty partitions.
+type partitionSearch struct {
 	store *Store
 	meter *dynamo.Meter
 	pid   string
 	marks layout.Marks
-	edge  int64 // how many partitions are looked at: near each end, and between
+	edge  int64 // how many partitions are sampled near each end, and in between
 
 	sampled bool
-	seeds   []int64 // partitions that hold something, rising
+	seeds   []int64 // partitions that hold something, ascending
 }
 
-func (e *existing) each(ctx context.Context, first, last, patience int64, read func(p int64) (bool, error)) error {
+func (e *partitionSearch) each(
+	ctx context.Context, first, last, patience int64, read func(p int64) (bool, error),
+) error {
 	whole := last-first < readWhole
 	for p, empty := first, int64(0); p <= last; p++ {
 		there, err := read(p)
@@ -111,9 +114,9 @@ func (e *existing) each(ctx context.Context, first, last, patience int64, read f
 	return nil
 }
 
-// next finds the first partition behind p, up to last, of the next ones in a row that hold
+// next finds, after p and up to last, the first partition of the next row of partitions that hold
 // something.
-func (e *existing) next(ctx context.Context, p, last int64) (int64, bool, error) {
+func (e *partitionSearch) next(ctx context.Context, p, last int64) (int64, bool, error) {
 	if !e.sampled {
 		if err := e.sample(ctx, p, last); err != nil {
 			return 0, false, err
@@ -123,15 +126,15 @@ func (e *existing) next(ctx context.Context, p, last int64) (int64, bool, error)
 		seed := e.seeds[0]
 		e.seeds = e.seeds[1:]
 		if seed > p {
-			begin, err := e.begin(ctx, p, seed)
+			begin, err := e.firstInRow(ctx, p, seed)
 			return begin, true, err
 		}
 	}
 	return 0, false, nil
 }
 
-// sample looks at single numbers of the partitions behind p, up to last.
-func (e *existing) sample(ctx context.Context, p, last int64) error {
+// sample samples single numbers of the partitions after p, up to last.
+func (e *partitionSearch) sample(ctx context.Context, p, last int64) error {
 	e.sampled = true
 	var numbers []int64
 	add := func(partition int64) { numbers = append(numbers, numberAt(partition, 0)) }
@@ -151,7 +154,7 @@ func (e *existing) sample(ctx context.Context, p, last int64) error {
 		}
 	}
 	for _, seq := range e.marks.LowMarks {
-		numbers = append(numbers, seq-1) // what a deletion removes last
+		numbers = append(numbers, seq-1) // the number that a deletion removes last
 	}
 	numbers = append(numbers, e.marks.HighMarks...)
 	slices.Sort(numbers)
@@ -165,7 +168,7 @@ func (e *existing) sample(ctx context.Context, p, last int64) error {
 	for _, seq := range found {
 		e.seeds = append(e.seeds, seq/layout.PartitionSize)
 	}
-	there, err := e.holds(ctx, last) // what the marks point to
+	there, err := e.holds(ctx, last) // the marks point to it
 	if there {
 		e.seeds = append(e.seeds, last)
 	}
@@ -174,9 +177,9 @@ func (e *existing) sample(ctx context.Context, p, last int64) error {
 	return err
 }
 
-// begin is the first of the partitions in a row that hold something, up to seed, which does, behind
-// empty, which does not.
-func (e *existing) begin(ctx context.Context, empty, seed int64) (int64, error) {
+// firstInRow returns the first partition of the row that ends with seed. Partitions of the row hold
+// something, and the partition empty, before it, does not.
+func (e *partitionSearch) firstInRow(ctx context.Context, empty, seed int64) (int64, error) {
 	for distance := int64(1); seed-distance > empty; distance *= 2 {
 		there, err := e.holds(ctx, seed-distance)
 		if err != nil {
@@ -204,7 +207,7 @@ func (e *existing) begin(ctx context.Context, empty, seed int64) (int64, error) 
 }
 
 // holds reports whether a partition holds anything.
-func (e *existing) holds(ctx context.Context, p int64) (bool, error) {
+func (e *partitionSearch) holds(ctx context.Context, p int64) (bool, error) {
 	top, err := e.store.top(ctx, e.meter, e.pid, p)
 	return top > 0, err
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// settle decides from the outcomes of all puts what became of the write, and whether the writer
+// finish decides from the outcomes of all puts what became of the write, and whether the writer
 // ends.
-func (a *atomicWrite) settle(ctx context.Context) error {
+func (a *atomicWrite) finish(ctx context.Context) error {
 	w := a.writer
 	results := a.members.Outcomes()
-	a.meet(ctx, results)
-	if err := a.handedOver(ctx); err != nil {
+	a.resolveConflicts(ctx, results)
+	if err := a.checkHandoverAfter(ctx); err != nil {
 		w.End(err)
 		return err
 	}
@@ -31,22 +31,22 @@ func (a *atomicWrite) settle(ctx context.Context) error {
 		switch {
 		case err == nil:
 			written++
-		case leftUnknown(err):
+		case maybeApplied(err):
 			unknown = err
 		default:
 			failed = err
 		}
 	}
 	if a.mark != nil && a.mark.err != nil {
-		if leftUnknown(a.mark.err) {
+		if maybeApplied(a.mark.err) {
 			unknown = a.mark.err
 		} else {
 			failed = a.mark.err
 		}
 	}
 	if safeguard.LateAnswer && unknown == nil && failed == nil {
-		// The answer brings the service's time: a wall clock that was set back hides a sleep from
-		// the check before the attempt.
+		// The response brings the service's time: if the wall clock was set back, the check before
+		// the attempt has missed a sleep.
 		unknown = w.journal.checkAge(a.known)
 	}
 	switch {
@@ -60,24 +60,27 @@ func (a *atomicWrite) settle(ctx context.Context) error {
 			w.End(unknown)
 		}
 		return unknown
-	case safeguard.WrittenUnknown && written == len(a.items): // all but the high mark: stored, but not acknowledged
+	// All but the high mark is stored: the events exist, but are not acknowledged.
+	case safeguard.WrittenUnknown && written == len(a.items):
 		failed = a.unknown(failed)
 		w.End(failed)
 		return failed
 	}
 	if written == 0 && errors.Is(failed, ErrTooLate) {
-		return errAgain
+		return errReread
 	}
 	failed = fmt.Errorf("append to %q at sequence number %d: %w", w.pid, a.first(), failed)
-	if safeguard.PartEnds && written > 0 { // nobody will ever see these members, but their numbers are taken
+	// No reader will ever see these members, but their numbers are taken.
+	if safeguard.PartEnds && written > 0 {
 		w.End(failed)
 	}
 	return failed
 }
 
-// meet looks at what is stored where the condition of a member's put has failed. The member itself,
-// put by an earlier attempt whose answer was lost, is a success; anything else is a *ConflictError.
-func (a *atomicWrite) meet(ctx context.Context, results []error) {
+// resolveConflicts decides on the members whose condition has failed, by what is stored there. The
+// member itself, put by an earlier attempt whose response was lost, is a success. Anything else is
+// a *ConflictError.
+func (a *atomicWrite) resolveConflicts(ctx context.Context, results []error) {
 	w := a.writer
 	var old map[int64]layout.Attributes
 	for i, err := range results {
@@ -104,7 +107,7 @@ func (a *atomicWrite) meet(ctx context.Context, results []error) {
 		case safeguard.OwnItem && layout.SameEvent(slot, e):
 			results[i] = nil
 		case safeguard.DeletedSince && slot.Event == nil && dynamo.MaybeApplied(results[i]):
-			// An earlier attempt may have written it, and another writer deleted it since.
+			// An earlier attempt may have written it, and another writer may have deleted it since.
 			results[i] = a.unknown(results[i])
 		default:
 			results[i] = w.conflict(slot)
@@ -112,10 +115,10 @@ func (a *atomicWrite) meet(ctx context.Context, results []error) {
 	}
 }
 
-// sealParts replaces, in a shared journal, the stored members of an atomic write that has failed by
-// seals. Where a JVM deletes a part of an atomic write the rest counts if its last member is
-// stored, as the JVM's low mark does not name what it cuts: that must not show these members. An
-// error leaves them as they are.
+// sealParts replaces, in a shared journal, the stored members of a failed atomic write by seals. If
+// a JVM deletes a part of an atomic write, the rest counts if its last member is stored, because
+// the JVM's low mark does not name what it cuts. That must not make these members visible. After an
+// error they stay as they are.
 func (a *atomicWrite) sealParts(ctx context.Context, results []error) {
 	w := a.writer
 	if !w.journal.Store.Shared() || len(a.items) == 1 || !safeguard.PartsSealed {
@@ -128,15 +131,15 @@ func (a *atomicWrite) sealParts(ctx context.Context, results []error) {
 		if err != nil {
 			continue
 		}
-		if _, err := store.SealUnchanged(ctx, a.meter, w.pid, a.events[i].SequenceNr, a.items[i]); err != nil {
-			w.journal.Logger.WarnContext(ctx, "a part of an atomic write that was refused is left",
+		if _, err := store.ReplaceWithSeal(ctx, a.meter, w.pid, a.events[i].SequenceNr, a.items[i]); err != nil {
+			w.journal.Logger.WarnContext(ctx, "members of a refused atomic write are left",
 				"persistence_id", w.pid, "sequence_number", a.events[i].SequenceNr, "error", err)
 			return
 		}
 	}
 }
 
-func leftUnknown(err error) bool {
+func maybeApplied(err error) bool {
 	return dynamo.MaybeApplied(err) || errors.Is(err, ErrOutcomeUnknown)
 }
 

@@ -13,16 +13,16 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// marksRead is closed when the marks were read. The first partition is read beside them: what is to be news to the reader
-// happens after.
+// marksRead is closed when the marks were read. The first partition is read in parallel, and what
+// the replay must not know yet happens after that.
 func (s *scene) marksRead() <-chan struct{} {
 	read := make(chan struct{})
 	s.after = once(operation("BatchGetItem"), func() { close(read) })
 	return read
 }
 
-// afterMarks delays what happens at the first query until the marks were read: the reader knows marks that are older than
-// the pages it decides on.
+// afterMarks delays the first query until the marks were read, and calls do before it: the marks
+// are older than the pages.
 func (s *scene) afterMarks(do func()) {
 	read := s.marksRead()
 	s.before = once(operation("Query"), func() {
@@ -31,8 +31,8 @@ func (s *scene) afterMarks(do func()) {
 	})
 }
 
-// TestLowMarkMovesBeforeThePages deletes between the reading of the marks and that of the first page: what the page shows is
-// decided on the low mark as it is then.
+// TestLowMarkMovesBeforeThePages deletes between the read of the marks and that of the first page.
+// The page must be judged by the newer low mark.
 func TestLowMarkMovesBeforeThePages(t *testing.T) {
 	t.Parallel()
 	cut := layout.Batch{Start: 3, Last: 6, WriterUUID: "w"}
@@ -45,7 +45,7 @@ func TestLowMarkMovesBeforeThePages(t *testing.T) {
 		"into an atomic write":   {func(s *scene) { s.bury(1, layout.LowMark{Seq: 5, Removed: 5, Cut: cut}) }, "5-9", 9},
 		"into an atomic write, not yet removed": {
 			func(s *scene) { s.put(s.keys.EncodeLowMark(pid, layout.LowMark{Seq: 5, Removed: 1, Cut: cut}, nil, 0)) },
-			"1-9", 9, // nothing looks irregular: as if all had been read before
+			"1-9", 9, // nothing looks irregular, as if everything had been read before
 		},
 		"everything, by tombstones": {func(s *scene) { s.bury(1, layout.LowMark{Seq: 10, Removed: 10}) }, "", 9},
 		"everything, and it vanished": {func(s *scene) {
@@ -70,8 +70,8 @@ func TestLowMarkMovesBeforeThePages(t *testing.T) {
 	}
 }
 
-// TestNothingIsConfirmedWhileTheMarksAreRead lets the marks of a new persistence id come last: they are not waited for before the
-// low mark is asked for once more.
+// TestNothingIsConfirmedWhileTheMarksAreRead delays the marks of a new persistence id. The replay
+// reads the low mark once more without waiting for them.
 func TestNothingIsConfirmedWhileTheMarksAreRead(t *testing.T) {
 	t.Parallel()
 	for _, shards := range []int64{1, 10} {
@@ -93,7 +93,7 @@ func TestNothingIsConfirmedWhileTheMarksAreRead(t *testing.T) {
 	}
 }
 
-// TestFirstPartitionEmptied recovers what lies behind a first partition of which nothing is left.
+// TestFirstPartitionEmptied recovers what is stored after an empty first partition.
 func TestFirstPartitionEmptied(t *testing.T) {
 	t.Parallel()
 	for _, shards := range []int64{1, 10} {
@@ -110,13 +110,13 @@ func TestFirstPartitionEmptied(t *testing.T) {
 	}
 }
 
-// TestLowMarkMovesToAnotherShard deletes everything between the reading of the marks and that of the first page, up to a number
-// whose low mark stands in another shard than the one of before.
+// TestLowMarkMovesToAnotherShard deletes everything between the read of the marks and that of the
+// first page, up to a number whose low mark is in another shard than the previous one.
 func TestLowMarkMovesToAnotherShard(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		first, last int64
-		raised      int64 // beyond what is deleted, by who goes on after a snapshot
+		raised      int64 // beyond what is deleted, by a writer that continues after a snapshot
 	}{
 		"within the first block":        {1, 5, 0},
 		"to the end of the block":       {1, 99, 0},
@@ -147,9 +147,9 @@ func TestLowMarkMovesToAnotherShard(t *testing.T) {
 	}
 }
 
-// TestDeletionOfWhatWasWrittenSinceTheMarks lets others write far more than the marks tell of,
-// between the reading of the marks and that of the first page, and delete most of it. The deletion
-// is cut short after 25 numbers: what is left of those that it was of must not be handed out.
+// TestDeletionOfWhatWasWrittenSinceTheMarks lets others write far beyond the marks, between the
+// read of the marks and that of the first page, and delete most of it. The deletion is interrupted
+// after 25 numbers. The deleted events that are left must not be handed out.
 func TestDeletionOfWhatWasWrittenSinceTheMarks(t *testing.T) {
 	t.Parallel()
 	const cut, deleted = 25, 250
@@ -200,7 +200,8 @@ func TestDeletionOfWhatWasWrittenSinceTheMarks(t *testing.T) {
 	}
 }
 
-// TestLowMarkMovesToWhereAFenceSays lets another writer go on far behind what was there, after a snapshot.
+// TestLowMarkMovesToWhereAFenceSays lets another writer continue far beyond the journal, after a
+// snapshot.
 func TestLowMarkMovesToWhereAFenceSays(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
@@ -216,7 +217,7 @@ func TestLowMarkMovesToWhereAFenceSays(t *testing.T) {
 	}
 }
 
-// TestFenceBehindTombstones recovers what was purged, of which the marks have vanished.
+// TestFenceBehindTombstones recovers a purged persistence id whose marks have expired.
 func TestFenceBehindTombstones(t *testing.T) {
 	t.Parallel()
 	s := newSceneOf(t, 10, 10)
@@ -227,8 +228,8 @@ func TestFenceBehindTombstones(t *testing.T) {
 	}
 }
 
-// TestLowMarkSaysLaterWhatItCuts lets the low mark say which atomic write it cuts after the marks
-// were read. It has the same value, and judges differently.
+// TestLowMarkSaysLaterWhatItCuts names in the low mark which atomic write it cuts, after the marks
+// were read. The low mark keeps its value, and judges differently.
 func TestLowMarkSaysLaterWhatItCuts(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
@@ -241,15 +242,15 @@ func TestLowMarkSaysLaterWhatItCuts(t *testing.T) {
 	}
 }
 
-// lowMarksRead tells of a request that reads low marks alone.
+// lowMarksRead reports whether a request reads only low marks.
 func lowMarksRead(a asked) bool { return a.operation == "BatchGetItem" && !a.high }
 
-// erased leaves a high mark, and nothing else: an erasing purge was cut short.
+// erased leaves only a high mark, as an interrupted purge does that erases.
 func erased(s *scene) { s.put(s.keys.EncodeHighMark(pid, 100, 0)) }
 
-// TestLowMarkOfBeforeALaterPageIsReadAgain reads the low mark beside an empty first page. Before
-// the second page is read, which is empty as well, somebody else writes up to there and deletes
-// all. The low mark that was read does not tell of that.
+// TestLowMarkOfBeforeALaterPageIsReadAgain reads the low mark in parallel with an empty first page.
+// Before the second page is read, which is empty too, another writer writes up to there and deletes
+// everything. The first low mark does not show that.
 func TestLowMarkOfBeforeALaterPageIsReadAgain(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 10)
@@ -263,7 +264,7 @@ func TestLowMarkOfBeforeALaterPageIsReadAgain(t *testing.T) {
 	s.want(protocol.Request{Recover: true}, "", 150)
 }
 
-// TestLowMarkIsAsOldAsItsRequest is the same with a low mark whose answer comes after the second
+// TestLowMarkIsAsOldAsItsRequest is the same with a low mark whose response comes after the second
 // page.
 func TestLowMarkIsAsOldAsItsRequest(t *testing.T) {
 	t.Parallel()
@@ -278,7 +279,8 @@ func TestLowMarkIsAsOldAsItsRequest(t *testing.T) {
 		low := once(lowMarksRead, func() {
 			close(lowRead)
 			<-paged
-			time.Sleep(time.Millisecond) // until everybody else waits: the second page has its time then
+			// In the bubble, the second page gets its time stamp before this ends.
+			time.Sleep(time.Millisecond)
 		})
 		page := once(query(1), func() { close(paged) })
 		s.after = func(a asked) {
@@ -289,7 +291,8 @@ func TestLowMarkIsAsOldAsItsRequest(t *testing.T) {
 	})
 }
 
-// jvmDeletes deletes as the plug-in does: it puts a mark that says nothing of a cut, and deletes the items.
+// jvmDeletes deletes as the plug-in does: it puts a mark that names no cut batch, and deletes the
+// items.
 func (s *scene) jvmDeletes(from, to int64) {
 	s.Helper()
 	mark := s.keys.EncodeLowMark(pid, layout.LowMark{Seq: to + 1}, nil, 0)
@@ -298,8 +301,8 @@ func (s *scene) jvmDeletes(from, to int64) {
 	s.vanish(from, to)
 }
 
-// TestDeletedMeanwhile deletes while a reading has handed out the first partition: a reader goes on behind what is deleted,
-// a recovery would lack it and says so.
+// TestDeletedMeanwhile deletes while a replay has handed out the first partition. A reader
+// continues after the deleted events. A recovery would lack them, and returns an error.
 func TestDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
@@ -323,7 +326,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestDeletedMeanwhileOfWhatIsHandedOut deletes only what a recovery has handed out already: it lacks nothing.
+// TestDeletedMeanwhileOfWhatIsHandedOut deletes only events that a recovery has handed out already.
 func TestDeletedMeanwhileOfWhatIsHandedOut(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 1)
@@ -333,7 +336,7 @@ func TestDeletedMeanwhileOfWhatIsHandedOut(t *testing.T) {
 	s.want(protocol.Request{Recover: true}, "1-150", 150)
 }
 
-// TestLowMarkMovesAgainAndAgain moves the low mark each time when it is read.
+// TestLowMarkMovesAgainAndAgain moves the low mark each time after it was read.
 func TestLowMarkMovesAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
@@ -361,7 +364,7 @@ func TestLowMarkMovesAgainAndAgain(t *testing.T) {
 	}
 }
 
-// TestGapIsReadAgain lets an event land after its page was read.
+// TestGapIsReadAgain stores events after their page was read.
 func TestGapIsReadAgain(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
@@ -379,7 +382,7 @@ func TestGapIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestSealMeetsAnEvent lets events land after the gap was read again, and before it is sealed.
+// TestSealMeetsAnEvent stores events after the gap was read again, and before it is sealed.
 func TestSealMeetsAnEvent(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 10)
@@ -389,7 +392,8 @@ func TestSealMeetsAnEvent(t *testing.T) {
 	s.vanish(2, 2)
 	s.vanish(4, 5)
 	s.before = once(operation("PutItem"), func() { s.put(single(2)) })
-	s.want(protocol.Request{Recover: true}, "1-2,7-9", 9) // of the atomic write two members are sealed
+	// Two members of the atomic write are sealed.
+	s.want(protocol.Request{Recover: true}, "1-2,7-9", 9)
 
 	s = newScene(t, 10)
 	s.singles(1, 2)
@@ -399,7 +403,7 @@ func TestSealMeetsAnEvent(t *testing.T) {
 	s.want(protocol.Request{Recover: true}, "1-6", 6)
 }
 
-// TestSealMeetsATombstone deletes what is missing before it is sealed.
+// TestSealMeetsATombstone deletes the missing numbers before they are sealed.
 func TestSealMeetsATombstone(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 10)
@@ -409,8 +413,9 @@ func TestSealMeetsATombstone(t *testing.T) {
 	s.want(protocol.Request{Recover: true}, "6-9", 9)
 }
 
-// TestOlderPageOfALaterPartition reads the second partition ahead, before an atomic write that crosses into it lands, and
-// the first one after: it must not be taken for incomplete if something stands behind it.
+// TestOlderPageOfALaterPartition reads the second partition ahead, before an atomic write that
+// crosses into it is stored, and the first partition after that. The atomic write must not be taken
+// for incomplete because something is stored after it.
 func TestOlderPageOfALaterPartition(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {

@@ -16,9 +16,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// fates are the faults that a request can meet, in the engine's own words: every effect it has. Stale answers are not among
-// them, as they are not of one request: see lag.
-var fates = parsed(
+// requestFaults are the faults that a request can meet, in the engine's notation: all its effects.
+// Stale reads are not among them, because they do not concern one request: see lag.
+var requestFaults = parsed(
 	"throughput-exceeded", "throttling", "request-limit", "expired-token",
 	"internal-error", "internal-error,applied", "unavailable", "unavailable,applied",
 	"reset", "reset,applied", "truncated", "garbage",
@@ -27,13 +27,14 @@ var fates = parsed(
 	"statement-errors", "statement-errors,some", "statement-errors,some,applied,code=InternalServerError",
 )
 
-// stale are the faults that make indexes answer from the past.
+// stale are the faults that make indexes return old data.
 var stale = parsed("index-lag,delay=5s", "stale-read,delay=30s")
 
 const (
-	// late is the fate of a request that the network keeps: its sender sees a reset, and it may land at any later time.
+	// late is the fault of a request that the network keeps: its sender sees a reset, and it may
+	// arrive at any later time.
 	late = "late"
-	// maxLate bounds the requests under way that nobody waits for, maxInside those that the engine has not done yet.
+	// maxLate limits the delayed requests, maxInside those that the engine has not yet performed.
 	maxLate   = 6
 	maxInside = 3
 )
@@ -50,7 +51,7 @@ func parsed(texts ...string) []embedded.Fault {
 	return faults
 }
 
-// can says whether an effect can be had on an operation.
+// can reports whether an effect is possible on an operation.
 func can(f *embedded.Fault, operation string) bool {
 	switch f.Effect {
 	case embedded.EffectUnprocessed:
@@ -71,8 +72,9 @@ func writes(r *explore.Request) bool {
 	return false
 }
 
-// fate lets a request meet its fate, which follows from the seed, the request, and how often it was sent.
-func (g *game) fate(r *explore.Request) {
+// injectFault injects a fault into a request, or none. It follows from the seed, the request, and
+// how often it was sent.
+func (g *simulation) injectFault(r *explore.Request) {
 	if g.refuseOld(r) {
 		return
 	}
@@ -90,8 +92,8 @@ func (g *game) fate(r *explore.Request) {
 		g.net.Delay(r)
 		return
 	}
-	for i := range fates {
-		f := &fates[i]
+	for i := range requestFaults {
+		f := &requestFaults[i]
 		lasts := f.Effect == embedded.EffectSlow || f.Effect == embedded.EffectHang
 		if !can(f, r.Operation) || lasts && len(g.inside) >= maxInside {
 			continue
@@ -110,22 +112,22 @@ func (g *game) fate(r *explore.Request) {
 	g.carry(r)
 }
 
-// trace prints a step, if it is to.
-func (g *game) trace(what any, of any) {
+// trace prints a step, if tracing is on.
+func (g *simulation) trace(what any, of any) {
 	if *tracing {
 		g.Logf("%s %v: %v", time.Now().Format("15:04:05.000000"), what, of)
 	}
 }
 
-// inside is a request that the engine will do at a later time, whether its sender waits or not.
+// inside is a request that the engine will perform later, whether its sender waits or not.
 type inside struct {
 	*explore.Request
 
 	due time.Time
 }
 
-// hit has the engine hit a request with a fault.
-func (g *game) hit(r *explore.Request, f embedded.Fault) {
+// hit injects a fault of the engine into a request.
+func (g *simulation) hit(r *explore.Request, f embedded.Fault) {
 	g.trace(f.String(), r)
 	f.Times = 1
 	remove, err := g.engine.Inject(f)
@@ -147,8 +149,8 @@ func (g *game) hit(r *explore.Request, f embedded.Fault) {
 	g.learn(r)
 }
 
-// carry carries a request out, and takes note of what was written.
-func (g *game) carry(r *explore.Request) {
+// carry delivers a request, and records what was written.
+func (g *simulation) carry(r *explore.Request) {
 	defer g.unharmed(r)()
 	g.sum.requests++
 	status, answer := g.net.Deliver(r)
@@ -167,8 +169,8 @@ func (g *game) carry(r *explore.Request) {
 	}
 }
 
-// learn reads what stands where a request may have written, as its answer does not tell.
-func (g *game) learn(r *explore.Request) {
+// learn reads the items that a request may have written, if its response does not show that.
+func (g *simulation) learn(r *explore.Request) {
 	if !writes(r) {
 		return
 	}
@@ -188,19 +190,19 @@ func (g *game) learn(r *explore.Request) {
 			if item == nil {
 				item = json.RawMessage("null")
 			}
-			g.stands(k, item)
+			g.observe(k, item)
 		}
 	}
 }
 
-// stands tells the oracles what stands at a key.
-func (g *game) stands(k tableKey, item json.RawMessage) {
+// observe reports to the oracles what is stored at a key.
+func (g *simulation) observe(k tableKey, item json.RawMessage) {
 	for e := range g.ledgers {
 		var err error
 		if k.table == snapshotTable {
-			err = g.shelves[e].stands(k.key, item)
+			err = g.snapshots[e].observe(k.key, item)
 		} else {
-			err = g.ledgers[e].Stands(k.key, item)
+			err = g.ledgers[e].Stored(k.key, item)
 		}
 		if err != nil {
 			g.Fatal(err)
@@ -209,13 +211,13 @@ func (g *game) stands(k tableKey, item json.RawMessage) {
 }
 
 // learnAll reads the whole table of events.
-func (g *game) learnAll() {
+func (g *simulation) learnAll() {
 	for _, row := range g.scan() {
-		g.stands(tableKey{journalTable, row}, row)
+		g.observe(tableKey{journalTable, row}, row)
 	}
 }
 
-func (g *game) scan() []json.RawMessage {
+func (g *simulation) scan() []json.RawMessage {
 	var rows []json.RawMessage
 	ask := map[string]any{"TableName": journalTable, "ConsistentRead": true}
 	for {
@@ -232,13 +234,13 @@ func (g *game) scan() []json.RawMessage {
 	}
 }
 
-// tableKey is the key of an item in one of the tables, in the protocol's JSON; it may be the whole item.
+// tableKey is the key of an item in one of the tables, or the whole item, in the protocol's JSON.
 type tableKey struct {
 	table string
 	key   json.RawMessage
 }
 
-// touched are the keys of the items that a write is about.
+// touched returns the keys of the items that a write concerns.
 func touched(r *explore.Request) []tableKey {
 	var b struct {
 		TableName    string
@@ -284,12 +286,12 @@ func touched(r *explore.Request) []tableKey {
 	return keys
 }
 
-// attributeName finds the names of the attributes that a statement inserts, in the order of its
+// attributeName matches the names of the attributes that a statement inserts, in the order of its
 // parameters.
 var attributeName = regexp.MustCompile(`'([a-z_]+)':\?`)
 
-// ask asks the engine behind everybody's back.
-func (g *game) ask(operation string, in, out any) {
+// ask sends a request to the engine, bypassing the network.
+func (g *simulation) ask(operation string, in, out any) {
 	body, err := json.Marshal(in)
 	if err != nil {
 		g.Fatal(err)
@@ -315,8 +317,9 @@ func (g *game) ask(operation string, in, out any) {
 	}
 }
 
-// settle lets everybody come to rest, learns what the engine has done since, and then judges what actors were told.
-func (g *game) settle() {
+// settle waits until everything is blocked, learns what the engine has done since, and then judges
+// the results of the actors.
+func (g *simulation) settle() {
 	synctest.Wait()
 	now := time.Now()
 	g.inside = slices.DeleteFunc(g.inside, func(i inside) bool {
@@ -340,28 +343,28 @@ func (g *game) settle() {
 		}
 		if life := l.Life(); life != g.lives[e] {
 			g.lives[e] = life
-			g.numbers[e].forget()
+			g.cells[e].forget()
 		}
 	}
 }
 
-// tell has something judged when all that was written is known.
-func (g *game) tell(judge func()) {
+// tell calls judge when everything that was written is known.
+func (g *simulation) tell(judge func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.told = append(g.told, judge)
 }
 
-// tally counts what an engine has injected.
-func (g *game) tally() {
+// tally counts the faults that an engine has injected.
+func (g *simulation) tally() {
 	for _, i := range g.engine.Injected() {
 		i.Fault.Times, i.Fault.Probability = 0, 0
 		g.sum.injected[i.Fault.String()]++
 	}
 }
 
-// underWay says whether a request about an entity is under way that nobody waits for.
-func (g *game) underWay(entity int) bool {
+// underWay reports whether a delayed request about an entity exists.
+func (g *simulation) underWay(entity int) bool {
 	about := func(r *explore.Request) bool {
 		return strings.Contains(r.Label, pid(entity)+"-") || strings.Contains(r.Label, pid(entity)+"/")
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// TestNoPartitionIsReadTwice reads many partitions of small events: one query each.
+// TestNoPartitionIsReadTwice reads many partitions of small events, each by one query.
 func TestNoPartitionIsReadTwice(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
@@ -30,7 +30,7 @@ func TestNoPartitionIsReadTwice(t *testing.T) {
 	}
 }
 
-// TestReadingStopsWithItsConsumer reads no more than what is read ahead.
+// TestReadingStopsWithItsConsumer reads no more than is read ahead.
 func TestReadingStopsWithItsConsumer(t *testing.T) {
 	t.Parallel()
 	const parallelism = 3
@@ -38,7 +38,7 @@ func TestReadingStopsWithItsConsumer(t *testing.T) {
 	s.singles(1, 950)
 	s.put(s.keys.EncodeHighMark(pid, 900, 0))
 	seen := 0
-	_, err := s.store.Run(t.Context(), &dynamo.Meter{}, request(), func(*layout.Event) error {
+	_, err := s.store.Replay(t.Context(), &dynamo.Meter{}, request(), func(*layout.Event) error {
 		if seen++; seen == 5 {
 			return protocol.ErrStop
 		}
@@ -51,7 +51,7 @@ func TestReadingStopsWithItsConsumer(t *testing.T) {
 		t.Errorf("%d partitions were read for 5 events", n)
 	}
 	failed := errors.New("the consumer fails")
-	if _, err := s.store.Run(t.Context(), &dynamo.Meter{}, request(), func(*layout.Event) error { return failed }); !errors.Is(err, failed) {
+	if _, err := s.store.Replay(t.Context(), &dynamo.Meter{}, request(), func(*layout.Event) error { return failed }); !errors.Is(err, failed) {
 		t.Errorf("the error is %v, want the consumer's", err)
 	}
 }
@@ -81,7 +81,8 @@ func TestLargePartitions(t *testing.T) {
 	}
 }
 
-// TestRecoveryBehindItsSnapshot finds the highest number where nothing stands behind the snapshot, or nothing near it.
+// TestRecoveryBehindItsSnapshot finds the highest number if nothing is stored after the snapshot,
+// or nothing near it.
 func TestRecoveryBehindItsSnapshot(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ stored, mark, snapshot, highest int64 }{
@@ -93,7 +94,7 @@ func TestRecoveryBehindItsSnapshot(t *testing.T) {
 		{150, 100, 300, 150}, // newer by partitions
 		{0, 0, 12, 0},        // the journal is lost
 		{250, 100, 100, 250}, // the last mark is lost
-		{199, 100, 100, 199}, // a full partition, and nothing behind
+		{199, 100, 100, 199}, // a full partition, and nothing after it
 	} {
 		s := newScene(t, 10)
 		s.singles(1, c.stored)
@@ -108,7 +109,7 @@ func TestRecoveryBehindItsSnapshot(t *testing.T) {
 	}
 }
 
-// TestTheLastPartition reads where the numbers end.
+// TestTheLastPartition reads the partition of the largest numbers.
 func TestTheLastPartition(t *testing.T) {
 	t.Parallel()
 	const last = int64(layout.MaxSequenceNumber)
@@ -123,8 +124,8 @@ func TestTheLastPartition(t *testing.T) {
 	}
 }
 
-// TestAtomicWriteThatIsCutCountsOnlyAsAWhole begins to read inside an atomic write: what is stored
-// before it decides.
+// TestAtomicWriteThatIsCutCountsOnlyAsAWhole begins to read inside an atomic write. What is stored
+// before that number decides.
 func TestAtomicWriteThatIsCutCountsOnlyAsAWhole(t *testing.T) {
 	t.Parallel()
 	low := func(cut layout.Batch) layout.Attributes {

@@ -1,0 +1,176 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/internal/history"
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// lowMark takes a low mark. It is put when everything stored was compared.
+func (in *Import) lowMark(ctx context.Context, r *history.Record) error {
+	low := layout.LowMark{Seq: r.SequenceNumber}
+	if r.BatchFirst != 0 {
+		low.Cut = layout.Batch{Start: r.BatchFirst, Last: r.BatchLast, WriterUUID: r.WriterUUID}
+		if low.Cut.Start < 1 || low.Cut.Start >= low.Seq || low.Cut.Last < low.Seq {
+			return in.invalid(r.SequenceNumber, "it does not cut the atomic write that it names")
+		}
+	}
+	known := in.currentLow()
+	switch {
+	case low.Seq < known.Seq:
+		return in.conflict(low.Seq, fmt.Sprintf("it is deleted here, the low mark is %d", known.Seq))
+	case low.Seq > known.Seq: // the records continue there
+		in.next = max(in.next, low.Seq)
+	// A replay that begins after it does not know what a JVM's low mark cuts.
+	case !low.Cut.IsBatch():
+		low.Cut, low.JVM = known.Cut, known.JVM
+	case known.Cut.IsBatch() && known.Cut != low.Cut:
+		return in.conflict(low.Seq, fmt.Sprintf("the low mark here cuts another atomic write, %d to %d",
+			known.Cut.Start, known.Cut.Last))
+	}
+	in.last = max(in.last, low.Seq-1)
+	if low.Seq == in.low.Seq && low.Cut == in.low.Cut && in.low.Removed >= low.Seq && !in.expiring {
+		return nil
+	}
+	if err := in.findUnmarked(ctx, low.Seq); err != nil {
+		return err
+	}
+	if in.pending = &low; in.allCompared {
+		return in.finishComparison(ctx)
+	}
+	return nil
+}
+
+// findUnmarked searches for items that no mark leads to, in the partitions around a low mark that
+// is going to be put. Where that mark would be all that is known of the id, it must hide nothing.
+func (in *Import) findUnmarked(ctx context.Context, low int64) error {
+	if low <= in.tip+1 {
+		return nil
+	}
+	store, found := in.journal.Store, int64(0)
+	for block := (low - 1) / layout.PartitionSize; block <= low/layout.PartitionSize; block++ {
+		slots, err := store.Partition(ctx, &in.meter, in.pid, block)
+		if err != nil {
+			return err
+		}
+		if n := len(slots); n > 0 {
+			found = slots[n-1].SequenceNr
+		}
+	}
+	if found <= in.tip {
+		return in.pace(ctx)
+	}
+	highest, err := store.Highest(ctx, &in.meter, in.pid, layout.Marks{Low: in.low, High: layout.HighestBlock(found)})
+	if err != nil {
+		return err
+	}
+	if in.allCompared {
+		return in.changedMeanwhile(highest)
+	}
+	in.highest, in.tip = highest, highest
+	return in.pace(ctx)
+}
+
+// raiseLowMark raises the low mark of the target, before anything after it is written, and removes
+// the deleted events.
+func (in *Import) raiseLowMark(ctx context.Context, low layout.LowMark) error {
+	seen := in.journal.Clock.Now()
+	if err := in.checkUnchanged(ctx); err != nil {
+		return err
+	}
+	if err := in.journal.checkClock(in.began); err != nil {
+		return err
+	}
+	if err := in.checkCommonHistory(ctx, low); err != nil {
+		return err
+	}
+	stored := in.tip
+	// An import or a deletion was cut short: no low mark leads to the last event.
+	if in.low.Removed < in.low.Seq {
+		var err error
+		if stored, err = in.journal.Store.Highest(ctx, &in.meter, in.pid, layout.Marks{High: in.hint}); err != nil {
+			return err
+		}
+	}
+	first, last := in.journal.removalBegin(in.low), min(stored, low.Seq-1)
+	low.Removed = low.Seq
+	if first <= last {
+		low.Removed = first
+	}
+	if low.Seq == in.low.Seq {
+		low.Ahead = in.low.Ahead
+	} else {
+		low = in.journal.Store.LowMarkAt(low, layout.Marks{JVMLow: in.jvmLow}, in.tip)
+	}
+	if err := in.takeLast(ctx, low.Seq-1); err != nil {
+		return err
+	}
+	r := &remover{journal: in.journal, pid: in.pid, next: max(in.tip+1, low.Seq), lowSeen: seen}
+	if err := in.putLowMark(ctx, r, low); err != nil {
+		return err
+	}
+	err := in.pace(ctx)
+	for ; err == nil && low.Removed < low.Seq; first = low.Removed {
+		end := min(first+progressStep, last+1)
+		if err = r.putTombstones(ctx, &in.meter, first, end); err == nil {
+			if low.Removed = end; end > last {
+				low.Removed = low.Seq
+			}
+			err = errors.Join(r.putProgress(ctx, &in.meter, low), in.pace(ctx))
+		}
+	}
+	in.low, in.tip, in.block = low, max(in.tip, low.Seq-1), -1
+	in.jvmLow = max(in.jvmLow, low.JVMSeq())
+	return err
+}
+
+// takeLast makes the last number below a low mark one that a JVM finds, if it is above everything
+// stored.
+func (in *Import) takeLast(ctx context.Context, last int64) error {
+	if last <= in.tip {
+		return nil
+	}
+	store := in.journal.Store
+	if err := store.TakeLast(ctx, &in.meter, in.pid, last); err != nil {
+		return err
+	}
+	if store.Shared() { // TakeLast has put its high mark, too
+		in.high = max(in.high, layout.HighestBlock(last))
+	}
+	return in.pace(ctx)
+}
+
+// putLowMark puts the low mark that raiseLowMark has computed.
+func (in *Import) putLowMark(ctx context.Context, r *remover, low layout.LowMark) error {
+	if low.Seq == in.low.Seq && !in.expiring {
+		return r.putProgress(ctx, &in.meter, low)
+	}
+	if err := in.journal.Store.RaiseLowMark(ctx, &in.meter, in.pid, low); err != nil {
+		return fmt.Errorf("put the low mark: %w", err)
+	}
+	in.expiring = false
+	return nil
+}
+
+// checkCommonHistory checks that a low mark removes no event that may be of another history. It
+// goes down from the highest number, where an event is most likely.
+func (in *Import) checkCommonHistory(ctx context.Context, low layout.LowMark) error {
+	from, to := max(in.equal+1, in.low.First()), min(in.tip, low.Seq-1)
+	for block := to / layout.PartitionSize; from <= to && block >= from/layout.PartitionSize; block-- {
+		slots, err := in.journal.Store.Partition(ctx, &in.meter, in.pid, block)
+		if err != nil {
+			return err
+		}
+		for _, slot := range slots {
+			if slot.Event != nil && slot.SequenceNr >= from && slot.SequenceNr <= to {
+				return in.conflict(slot.SequenceNr, fmt.Sprintf("an event of writer %s is here, and the history that is copied is deleted up to %d: "+
+					"they have nothing in common: purge the persistence id here, with all its items at once, or copy to another journal",
+					slot.Event.WriterUUID, low.Seq-1))
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package protocol
+
+import (
+	"errors"
+
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// ErrDeletedMeanwhile reports that events were deleted before they were handed out, but after the
+// first were handed out.
+var ErrDeletedMeanwhile = errors.New("events were deleted while they were being replayed")
+
+// ErrStop ends a replay without an error, when emit returns it.
+var ErrStop = errors.New("stop")
+
+// Unlimited is the Limit of a request for all events.
+const Unlimited = -1
+
+// Request selects what to replay.
+type Request struct {
+	PersistenceID string
+	// From and To are the first and the last sequence number to hand out. From is at least 1.
+	From, To int64
+	// Limit is the maximum number of events to hand out, or Unlimited.
+	Limit int64
+	// Recover continues after the window to the highest number, seals every gap, and hands out
+	// batches whole or not at all.
+	Recover bool
+	// Low, if set, is called with the low mark that applies to the next events: before the first of
+	// them, and again when it has moved.
+	Low func(layout.LowMark)
+	// Begun, if set, is called when the marks and a page were read, before an event of the page is
+	// handed out, for every page. It is not called if the replay ends before that.
+	Begun func()
+	// Wait ends the replay before a missing number that may still come. nil waits for none.
+	Wait *Wait
+}
+
+// Result is the result of a replay.
+type Result struct {
+	// Highest is the highest sequence number that is taken.
+	Highest int64
+	// Last is the writer of the event at Highest, or empty if no event is stored there.
+	Last  string
+	Marks layout.Marks
+	// Decided is the last number that is decided for good, by an event that counts, a tombstone or
+	// a seal. It is set if the replay did not recover. What is stored after it, members of an
+	// atomic write that is not whole, may still come to count.
+	Decided int64
+	// FarMark is the highest high mark if it is damaged (see [End]), otherwise 0.
+	FarMark int64
+	// Behind is the number after everything that was read. Missing are the numbers before it at
+	// which nothing is stored, after the last event that counts. Both are set if the replay did not
+	// recover.
+	Behind  int64
+	Missing []Span
+	// Awaited are the missing numbers before which the replay ended because of Request.Wait. First
+	// is 0 if it did not.
+	Awaited Span
+	// top is the last number that was read, or the last deleted one.
+	top int64
+	// part is the last number of an atomic write that is not whole and follows the last event that
+	// counts. It is 0 if there is none, or none that can become whole.
+	part int64
+	// over reports whether the pages were read to their end.
+	over bool
+}
+
+// Closed reports whether no event up to number to can still come. The replay did not recover, and
+// used wait.
+func (r *Result) Closed(to int64, wait *Wait) bool {
+	if r.Behind <= to || r.Awaited.First > 0 || r.part > 0 {
+		return false
+	}
+	for _, span := range r.Missing {
+		for seq := span.First; seq <= min(span.Last, to); seq++ {
+			if !wait.gaveUp(seq) {
+				return false
+			}
+		}
+	}
+	return true
+}
