@@ -19,7 +19,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// sample is what a test archive holds.
+// sample returns the content of a test archive.
 func sample(snapshotBytes int) []Item {
 	var all []Item
 	add := func(pid string, i Item) { i.PersistenceID = pid; all = append(all, i) }
@@ -161,7 +161,7 @@ func TestABlockThatIsMissingIsFound(t *testing.T) {
 	}
 }
 
-// TestAnArchiveIsGoneOnWith cuts an archive at many places, and finishes it.
+// TestAnArchiveIsGoneOnWith cuts an archive at many places, and completes it.
 func TestAnArchiveIsGoneOnWith(t *testing.T) {
 	t.Parallel()
 	items := sample(500_000)
@@ -224,7 +224,7 @@ func TestTheOrderOfAWriterIsChecked(t *testing.T) {
 
 func crcOf(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-// framed puts a block around bytes, with the right checksum.
+// framed returns bytes in a block with the right checksum.
 func framed(packer *zstd.Encoder, kind, flags byte, index uint32, raw []byte) []byte {
 	b := packer.EncodeAll(raw, make([]byte, blockHeaderSize))
 	b[0], b[1] = kind, flags
@@ -235,7 +235,7 @@ func framed(packer *zstd.Encoder, kind, flags byte, index uint32, raw []byte) []
 	return b
 }
 
-// FuzzReader reads files that are anything, and files whose checksums are right and whose entries are anything.
+// FuzzReader reads arbitrary files, and files with right checksums and arbitrary entries.
 func FuzzReader(f *testing.F) {
 	file := archived(f, sample(50)[:24])
 	f.Add(file, []byte{tagBegin, 1, 'a', tagEnd, 2, 0, 0})
@@ -272,7 +272,7 @@ func FuzzReader(f *testing.F) {
 		ended := int64(0)
 		contents, err := Check(bytes.NewReader(whole), 1000, func(string, Checksum) error { ended++; return nil })
 		if err == nil && contents.PersistenceIDs != ended {
-			t.Errorf("%d ids were told, it has %d", ended, contents.PersistenceIDs)
+			t.Errorf("%d ids ended, it has %d", ended, contents.PersistenceIDs)
 		}
 	})
 }

@@ -8,13 +8,12 @@ import (
 	"io"
 )
 
-// Contents are what a whole archive holds.
+// Contents describes a complete archive.
 type Contents struct {
 	Totals
-	// Checksum is that of all persistence ids.
+	// Checksum is the checksum of all persistence ids.
 	Checksum Checksum
-	// finalLow are the low marks that histories end with, where deletions moved them while they
-	// were exported.
+	// finalLow are the last low marks of histories whose low mark has moved during the export.
 	finalLow map[idHash]int64
 }
 
@@ -26,34 +25,34 @@ func hashOf(pid string) idHash {
 	return idHash(sum[:])
 }
 
-// Digest begins the checksum of a persistence id of the archive, or of what a journal holds of it.
+// Digest starts the checksum of a persistence id of the archive, or of the same id in a journal.
 func (c *Contents) Digest(pid string) *Digest { return NewDigest(pid, c.finalLow[hashOf(pid)]) }
 
-// maxMoved bounds how many low marks may have moved during an export, as they are kept in memory.
-// A low mark moves so only in the moment in which its persistence id is read.
+// maxMoved limits how many low marks may have moved during an export, because they are kept in
+// memory. A low mark is affected only while its persistence id is being read.
 const maxMoved = 1 << 17
 
-// Check reads a whole archive, which finds any damage, and returns what it holds. Snapshots may
-// have maxSnapshot bytes. each, if it is not nil, is given the checksum of every persistence id
-// with its history as it was told, which is what NewDigest computes without a final low mark.
-func Check(in io.ReadSeeker, maxSnapshot int64, each func(pid string, told Checksum) error) (Contents, error) {
+// Check reads a whole archive, finds any damage, and returns what the archive holds. Snapshots may
+// have maxSnapshot bytes. each, if not nil, is called for every persistence id with the checksum of
+// its records, which NewDigest computes without a final low mark.
+func Check(in io.ReadSeeker, maxSnapshot int64, each func(pid string, sum Checksum) error) (Contents, error) {
 	c := Contents{finalLow: map[idHash]int64{}}
 	err := c.pass(in, maxSnapshot, func(pid string, d *Digest) error {
-		told := d.Sum()
+		sum := d.Sum()
 		if !d.moved {
-			c.Checksum.Add(told)
-		} else if c.finalLow[hashOf(pid)] = d.told; len(c.finalLow) > maxMoved {
+			c.Checksum.Add(sum)
+		} else if c.finalLow[hashOf(pid)] = d.lastLow; len(c.finalLow) > maxMoved {
 			return &Error{PersistenceID: pid, Kind: ErrDamaged, Detail: "the low marks of too many persistence ids have moved"}
 		}
 		if each == nil {
 			return nil
 		}
-		return each(pid, told)
+		return each(pid, sum)
 	})
 	if err != nil || len(c.finalLow) == 0 {
 		return c, err
 	}
-	// What counts of a history whose low mark has moved is only known now.
+	// What counts of a history with a moved low mark is known only now.
 	moved := c.finalLow
 	return c, c.pass(in, maxSnapshot, func(pid string, d *Digest) error {
 		if _, ok := moved[hashOf(pid)]; ok {
@@ -63,10 +62,11 @@ func Check(in io.ReadSeeker, maxSnapshot int64, each func(pid string, told Check
 	})
 }
 
-// readAhead is how many bytes are read from the file at once.
+// readAhead is the size of a read from the file.
 const readAhead = 1 << 20
 
-// pass reads the archive from its beginning, and hands out the digest of each persistence id.
+// pass reads the archive from its beginning, and calls ended with the digest of each persistence
+// id.
 func (c *Contents) pass(in io.ReadSeeker, maxSnapshot int64, ended func(string, *Digest) error) error {
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("read the archive: %w", err)
@@ -99,7 +99,7 @@ func (c *Contents) pass(in io.ReadSeeker, maxSnapshot int64, ended func(string, 
 	}
 }
 
-// Take takes the next record or snapshot of an archive.
+// Take adds an item of an archive.
 func (d *Digest) Take(item *Item) {
 	switch {
 	case item.Record != nil:

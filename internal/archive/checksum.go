@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/history"
 )
 
-// Checksum identifies what persistence ids hold, wherever it is stored. That of several ids is the
-// sum of theirs, so their order does not count.
+// Checksum identifies the content of persistence ids, wherever it is stored. The checksum of
+// several ids is the sum of theirs, so their order does not matter.
 type Checksum [sha256.Size]byte
 
 // String returns the checksum in hexadecimal digits.
@@ -27,30 +27,30 @@ func (c *Checksum) Add(other Checksum) {
 	}
 }
 
-// Digest computes the Checksum of one persistence id while its history is read. It covers what a
-// reader of the journal can see: the number of the low mark, the events with all that is stored of
-// them, the numbers that hold nothing, and the snapshots. In how many spans the latter numbers are
-// told does not count, nor do deleted numbers that are kept taken for a while.
+// Digest computes the Checksum of one persistence id from its history. It covers what a reader of
+// the journal can see: the low mark, the events with all their attributes, the numbers that hold
+// nothing, and the snapshots. It does not depend on how the latter numbers are divided into spans,
+// nor on deleted numbers that stay taken for a while.
 //
-// It encodes the fields in a way of its own, so that a field which the format of the archive loses
-// shows as another checksum.
+// It encodes the fields in its own way, so that a field that the archive format loses changes the
+// checksum.
 type Digest struct {
 	hash   hash.Hash
 	buffer []byte
-	// final is the low mark that the history ends with, 0 where it is told once at most.
+	// final is the last low mark of the history, or 0 if there is at most one.
 	final int64
-	// told is the last low mark that was told, moved reports that something else was told before
+	// lastLow is the last low mark that was added; moved reports that something was added before
 	// it.
-	told   int64
-	begun  bool
-	moved  bool
-	closed history.Record // not hashed yet, as more may follow it; of kind 0 there is none
-	// events and snapshots are how many are in the checksum.
+	lastLow int64
+	begun   bool
+	moved   bool
+	closed  history.Record // not hashed yet, because more may follow it; kind 0 is none
+	// events and snapshots are the numbers of events and snapshots in the checksum.
 	events, snapshots int64
 }
 
-// NewDigest begins the checksum of a persistence id. finalLow is 0, or the low mark that is told
-// last: then only what is not below it counts.
+// NewDigest starts the checksum of a persistence id. finalLow is 0, or the last low mark of the
+// history: then only what is not below it counts.
 func NewDigest(pid string, finalLow int64) *Digest {
 	d := &Digest{hash: sha256.New(), final: finalLow}
 	d.begin(0)
@@ -67,11 +67,11 @@ func (d *Digest) lowMark(seq int64) {
 	d.number(seq)
 }
 
-// Record takes the next record of the history.
+// Record adds the next record of the history.
 func (d *Digest) Record(r *history.Record) {
 	if r.Kind == history.LowMark {
-		d.moved = d.moved || d.begun && d.told != r.SequenceNumber
-		d.told = r.SequenceNumber
+		d.moved = d.moved || d.begun && d.lastLow != r.SequenceNumber
+		d.lastLow = r.SequenceNumber
 	}
 	d.begun = true
 	if r.Kind == history.Closed {
@@ -101,7 +101,7 @@ func (d *Digest) Record(r *history.Record) {
 	d.bytes(r.Bytes)
 }
 
-// Snapshot takes the next snapshot, after all records.
+// Snapshot adds the next snapshot, after all records.
 func (d *Digest) Snapshot(s *Snapshot) {
 	d.endClosed()
 	d.snapshots++
@@ -113,7 +113,7 @@ func (d *Digest) Snapshot(s *Snapshot) {
 	d.bytes(s.Bytes)
 }
 
-// Sum ends the checksum, and returns it.
+// Sum completes the checksum, and returns it.
 func (d *Digest) Sum() Checksum {
 	d.endClosed()
 	return Checksum(d.hash.Sum(nil))
@@ -125,7 +125,7 @@ func (d *Digest) Events() int64 { return d.events }
 // Snapshots returns how many snapshots are in the checksum.
 func (d *Digest) Snapshots() int64 { return d.snapshots }
 
-// takeClosed joins numbers that hold nothing with those before them.
+// takeClosed joins numbers that hold nothing with adjacent ones.
 func (d *Digest) takeClosed(r history.Record) {
 	if r.SequenceNumber = max(r.SequenceNumber, d.final); r.SequenceNumber > r.Last {
 		return
@@ -149,7 +149,7 @@ func (d *Digest) endClosed() {
 	d.closed = history.Record{}
 }
 
-// begin begins the fields of a part, write hashes them.
+// begin starts the fields of a part, write hashes them.
 func (d *Digest) begin(kind byte) { d.buffer = append(d.buffer, kind) }
 
 func (d *Digest) number(n int64) { d.buffer = binary.BigEndian.AppendUint64(d.buffer, uint64(n)) }
@@ -159,7 +159,7 @@ func (d *Digest) text(s string) {
 	d.buffer = append(d.buffer, s...)
 }
 
-// bytes ends the fields of a part with content that need not be copied.
+// bytes completes the fields of a part with content that need not be copied.
 func (d *Digest) bytes(b []byte) {
 	d.number(int64(len(b)))
 	d.write()

@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/history"
 )
 
-// sumOf is the checksum of records.
+// sumOf returns the checksum of records.
 func sumOf(finalLow int64, records ...history.Record) Checksum {
 	d := NewDigest("a", finalLow)
 	for i := range records {
@@ -20,7 +20,7 @@ func sumOf(finalLow int64, records ...history.Record) Checksum {
 	return d.Sum()
 }
 
-// A field that is added to a record or a snapshot and left out of the checksum fails here.
+// A field of a record or a snapshot that is not in the checksum fails here.
 func TestEveryFieldIsInTheChecksum(t *testing.T) {
 	t.Parallel()
 	event := history.Record{Kind: history.Event, SequenceNumber: 7}
@@ -95,7 +95,7 @@ func TestTheChecksumIsOfWhatReadersSee(t *testing.T) {
 	}
 }
 
-// The order of persistence ids does not count, and two that are the same do not cancel each other.
+// The order of persistence ids does not matter, and equal ones do not cancel each other.
 func TestChecksumsAreAdded(t *testing.T) {
 	t.Parallel()
 	var all, reversed, none Checksum

@@ -1,6 +1,6 @@
-// Package archive is the file format in which histories and snapshots of persistence ids are kept outside of a journal:
-// docs/archive.md says every byte. A file is a header, blocks with a checksum each, and a last block with totals, so that
-// whatever is missing or damaged is found, and where.
+// Package archive is the file format of exported histories and snapshots; docs/archive.md describes
+// every byte. A file is a header, blocks with a checksum each, and a last block with totals, so
+// that missing or damaged parts are found and located.
 package archive
 
 import (
@@ -19,16 +19,18 @@ const (
 	blockHeaderSize = 20 // kind, flags, 2 bytes of zero, index, raw size, stored size, checksum
 	checksumAt      = 16
 
-	// blockSize is the size from which a block is written; maxBlock bounds what a reader takes, both before compression.
+	// blockSize is the size from which a block is written, maxBlock the limit of a reader, both
+	// before compression.
 	blockSize = 256 << 10
 	maxBlock  = 2 << 20
-	// maxEntry bounds an entry: an event's item has 400 KiB at most. Snapshots are cut into chunks.
+	// maxEntry limits an entry: an event's item has at most 400 KiB. Snapshots are divided into
+	// chunks.
 	maxEntry   = 1 << 20
 	chunkSize  = 512 << 10
 	maxIDBytes = 2048
 )
 
-// The kinds of blocks, and a block's flag: it ends where a persistence id ends.
+// The kinds of blocks, and the flag of a block after which a persistence id ends.
 const (
 	entriesBlock = 1
 	totalsBlock  = 2
@@ -49,7 +51,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Errors of reading, for errors.Is. The error is an *Error.
+// The kinds of an *Error, for errors.Is.
 var (
 	// ErrNotArchive: the file does not begin as an archive does.
 	ErrNotArchive = errors.New("it is no archive of dynajournal")
@@ -59,17 +61,17 @@ var (
 	ErrTruncated = errors.New("the archive is cut short")
 	// ErrDamaged: a checksum, a number or the order is wrong.
 	ErrDamaged = errors.New("the archive is damaged")
-	// ErrTooLarge: a snapshot is larger than is allowed here.
+	// ErrTooLarge: a snapshot is larger than the limit.
 	ErrTooLarge = errors.New("a snapshot in the archive has too many bytes")
 )
 
-// Error says where in a file reading has ended, and why.
+// Error is the position and the reason of a failed read.
 type Error struct {
-	// Offset is where the block begins, in bytes from the beginning of the file.
+	// Offset is the start of the block in the file, in bytes.
 	Offset int64
-	// PersistenceID is the one that was being read, empty between two.
+	// PersistenceID is the id that was being read, or "" between two.
 	PersistenceID string
-	// Kind is one of the errors above, Detail says more.
+	// Kind is one of the errors above, Detail describes it.
 	Kind   error
 	Detail string
 }
@@ -84,7 +86,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Kind }
 
-// Totals are what an archive, or a part of it, holds.
+// Totals counts the content of an archive, or of a part of it.
 type Totals struct{ PersistenceIDs, Events, Snapshots int64 }
 
 // Snapshot is a saved state. Timestamp is in milliseconds since 1970.
@@ -95,11 +97,12 @@ type Snapshot struct {
 	Bytes                     []byte
 }
 
-// Item is what an archive is read as: for each persistence id a beginning, the records of its history, its snapshots, an end.
+// Item is an element of an archive: for each persistence id a beginning, the records of its
+// history, its snapshots, and an end.
 type Item struct {
-	// PersistenceID is set in every item; of a beginning nothing else is.
+	// PersistenceID is set in every item. In a beginning nothing else is.
 	PersistenceID string
-	// One of these is set, in all but a beginning.
+	// One of these is set, except in a beginning.
 	Record   *history.Record
 	Snapshot *Snapshot
 	End      bool

@@ -14,7 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/history"
 )
 
-// Reader reads an archive. It holds one block and one snapshot in memory, whatever the file says.
+// Reader reads an archive. It holds one block and one snapshot in memory, whatever the file claims.
 type Reader struct {
 	in          io.Reader
 	maxSnapshot int64
@@ -26,7 +26,7 @@ type Reader struct {
 	flags  byte
 	stored []byte
 	buffer []byte
-	raw    []byte // what is left of the block
+	raw    []byte // the rest of the block
 
 	pid     string
 	open    bool
@@ -38,7 +38,8 @@ type Reader struct {
 	over    bool
 }
 
-// NewReader begins to read an archive. Snapshots may have maxSnapshot bytes. Close it at the end.
+// NewReader returns a reader of an archive, which the caller closes. Snapshots may have maxSnapshot
+// bytes.
 func NewReader(in io.Reader, maxSnapshot int64) (*Reader, error) {
 	r := &Reader{in: in, maxSnapshot: maxSnapshot, end: headerSize}
 	header := make([]byte, headerSize)
@@ -51,7 +52,8 @@ func NewReader(in io.Reader, maxSnapshot int64) (*Reader, error) {
 	case binary.LittleEndian.Uint32(header[12:]) != crc32.Checksum(header[:12], castagnoli):
 		return nil, r.fail(ErrDamaged, "the checksum of the header is wrong")
 	case binary.LittleEndian.Uint16(header[8:]) != version:
-		return nil, r.fail(ErrVersion, fmt.Sprintf("it has version %d, this program knows %d", binary.LittleEndian.Uint16(header[8:]), version))
+		return nil, r.fail(ErrVersion, fmt.Sprintf("it has version %d, this program knows %d",
+			binary.LittleEndian.Uint16(header[8:]), version))
 	}
 	r.unpacker, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxBlock))
 	if err != nil {
@@ -60,14 +62,14 @@ func NewReader(in io.Reader, maxSnapshot int64) (*Reader, error) {
 	return r, nil
 }
 
-// Close frees what the reader holds.
+// Close releases the memory of the reader.
 func (r *Reader) Close() { r.unpacker.Close() }
 
-// Totals are what was read until now.
+// Totals returns the totals of what was read so far.
 func (r *Reader) Totals() Totals { return r.totals }
 
-// Next reads the next item; io.EOF after the last, once the totals are known to be right. Other errors are *Error, or those of
-// the file.
+// Next returns the next item, or io.EOF after the last, when the totals were found right. Other
+// errors are *Error, or those of the file.
 func (r *Reader) Next() (Item, error) {
 	for {
 		if len(r.raw) == 0 {
@@ -94,7 +96,7 @@ func (r *Reader) damaged(format string, args ...any) error {
 	return r.fail(ErrDamaged, fmt.Sprintf(format, args...))
 }
 
-// short is the error of a file that gives no more bytes.
+// short returns the error of a file that is too short.
 func (r *Reader) short(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return r.fail(ErrTruncated, "the file ends here")
@@ -156,7 +158,7 @@ func (r *Reader) last() error {
 	case r.open:
 		return r.damaged("%q has no end", r.pid)
 	case totals != r.totals:
-		return r.damaged("it says %+v, there were %+v", totals, r.totals)
+		return r.damaged("the totals are %+v, want %+v", totals, r.totals)
 	}
 	var more [1]byte
 	if n, err := io.ReadFull(r.in, more[:]); n > 0 {
@@ -168,7 +170,7 @@ func (r *Reader) last() error {
 	return nil
 }
 
-// entry reads an entry. It says false if that is no item yet.
+// entry decodes an entry. It reports false if the entry completes no item.
 func (r *Reader) entry() (Item, bool, error) {
 	tag := r.raw[0]
 	f := fields{b: r.raw[1:]}
@@ -222,7 +224,7 @@ func boolToInt(b bool) int {
 func (r *Reader) ended(said Totals) error {
 	r.open = false
 	if said != r.id {
-		return r.damaged("it says %d events and %d snapshots, there were %d and %d", said.Events, said.Snapshots, r.id.Events, r.id.Snapshots)
+		return r.damaged("its end counts %d events and %d snapshots, want %d and %d", said.Events, said.Snapshots, r.id.Events, r.id.Snapshots)
 	}
 	r.totals.PersistenceIDs++
 	r.totals.Events += r.id.Events
@@ -234,7 +236,8 @@ func (r *Reader) snapshot(f *fields, item *Item) (bool, error) {
 	s := &Snapshot{SequenceNumber: f.number(), Timestamp: f.signed(), SerializerID: f.serializer(), SerializerManifest: f.text()}
 	r.size = f.number()
 	if r.size > r.maxSnapshot {
-		return false, r.fail(ErrTooLarge, fmt.Sprintf("snapshot %d has %d, the limit is %d", s.SequenceNumber, r.size, r.maxSnapshot))
+		return false, r.fail(ErrTooLarge, fmt.Sprintf("snapshot %d has %d, the limit is %d",
+			s.SequenceNumber, r.size, r.maxSnapshot))
 	}
 	r.saved = true
 	r.id.Snapshots++
@@ -249,7 +252,7 @@ func (r *Reader) snapshot(f *fields, item *Item) (bool, error) {
 func (r *Reader) chunk(body []byte, item *Item) (bool, error) {
 	s := r.partial
 	if len(body) == 0 || int64(len(s.Bytes)+len(body)) > r.size {
-		return false, r.damaged("snapshot %d has not the bytes that it says", s.SequenceNumber)
+		return false, r.damaged("snapshot %d has the wrong size", s.SequenceNumber)
 	}
 	if s.Bytes = append(s.Bytes, body...); int64(len(s.Bytes)) < r.size {
 		return false, nil
@@ -258,13 +261,13 @@ func (r *Reader) chunk(body []byte, item *Item) (bool, error) {
 	return true, nil
 }
 
-// fields takes the fields of an entry, and remembers if one was not there.
+// fields decodes the fields of an entry, and keeps the first error.
 type fields struct {
 	b   []byte
 	bad bool
 }
 
-// number takes a number from 0 to the largest int64.
+// number decodes a number from 0 to the largest int64.
 func (f *fields) number() int64 {
 	n, size := binary.Uvarint(f.b)
 	if size <= 0 || n > math.MaxInt64 {
@@ -331,17 +334,19 @@ func (f *fields) record(tag byte) *history.Record {
 	return r
 }
 
-// Beginning is what of a file that was cut short is whole: up to the last block that ends with a persistence id.
+// Beginning is the intact part of a file that was cut short: up to the last block that ends with a
+// persistence id.
 type Beginning struct {
-	// Size is where it ends, in bytes.
+	// Size is its length in bytes.
 	Size int64
 	Totals
 
 	blocks uint32
 }
 
-// Scan reads a file that was cut short, gives the persistence ids that are whole to known, and says where to go on: with
-// Continue, once the file is cut there. Of a file that is whole that is where its totals begin.
+// Scan reads a file that was cut short, and calls known with the persistence ids that are intact.
+// It returns where Continue can append, when the file is truncated there. In an intact file that is
+// where the totals begin.
 func Scan(in io.Reader, known func(pid string)) (Beginning, error) {
 	r, err := NewReader(in, math.MaxInt64)
 	if err != nil {

@@ -25,7 +25,7 @@ type Writer struct {
 	open   bool
 }
 
-// NewWriter begins an archive.
+// NewWriter starts an archive.
 func NewWriter(out io.Writer) (*Writer, error) {
 	header := append([]byte(magic), version, 0, 0, 0)
 	header = binary.LittleEndian.AppendUint32(header, crc32.Checksum(header, castagnoli))
@@ -35,7 +35,8 @@ func NewWriter(out io.Writer) (*Writer, error) {
 	return newWriter(out, 0, Totals{})
 }
 
-// Continue goes on with an archive of which Scan has found a beginning; out is to be where that ends.
+// Continue continues an archive of which Scan has returned the beginning. out is positioned at its
+// end.
 func Continue(out io.Writer, from Beginning) (*Writer, error) {
 	return newWriter(out, from.blocks, from.Totals)
 }
@@ -48,7 +49,7 @@ func newWriter(out io.Writer, index uint32, totals Totals) (*Writer, error) {
 	return &Writer{out: out, packer: packer, index: index, totals: totals}, nil
 }
 
-// errOrder says that the methods of a Writer were called in a wrong order.
+// errOrder reports that the methods of a Writer were called in a wrong order.
 var errOrder = errors.New("a persistence id is begun, then its records and snapshots are written, then it is ended")
 
 // Begin begins a persistence id.
@@ -130,7 +131,8 @@ func (w *Writer) End() error {
 	return w.add(tagEnd)
 }
 
-// Close writes what is left, and the totals, without which an archive is not whole. It does not close the file.
+// Close writes the last block and the totals, which complete an archive. It does not close the
+// file.
 func (w *Writer) Close() (Totals, error) {
 	if w.open {
 		return w.totals, errOrder
@@ -186,7 +188,8 @@ func (w *Writer) block(kind byte) error {
 	return nil
 }
 
-// blockSum is the checksum of a block: of its header up to there, and what is stored.
+// blockSum returns the checksum of a block: of its header without the checksum, and of its stored
+// bytes.
 func blockSum(header, stored []byte) uint32 {
 	return crc32.Update(crc32.Checksum(header[:checksumAt], castagnoli), castagnoli, stored)
 }

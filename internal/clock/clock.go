@@ -1,6 +1,6 @@
-// Package clock reads the time in three ways, because each of them alone can be wrong: the wall
-// clock jumps when it is corrected, the monotonic clock stops while the machine sleeps, and the
-// service's time is known only from its answers.
+// Package clock reads three clocks, because each of them alone can be wrong: the wall clock jumps
+// when it is corrected, the monotonic clock stops while the machine sleeps, and the service's time
+// is known only from its responses.
 package clock
 
 import (
@@ -15,13 +15,13 @@ type Clock struct {
 	learned atomic.Pointer[learned]
 }
 
-// learned is the service's time as an answer stated it.
+// learned is the service's time in a response.
 type learned struct {
 	date time.Time
-	// wall and elapsed are what the local clocks showed when the answer arrived.
+	// wall and elapsed are the local clocks when the response arrived.
 	wall    time.Time
 	elapsed time.Duration
-	// number counts the answers, so that an answer after a moment is told from one before it.
+	// number counts the responses, and orders them with moments.
 	number int64
 }
 
@@ -34,18 +34,18 @@ type Moment struct {
 	number  int64
 }
 
-// System is the clock of the machine.
+// System returns the clock of the machine.
 func System() *Clock {
 	began := time.Now()
 	return New(func() time.Time { return time.Now().Round(0) }, func() time.Duration { return time.Since(began) })
 }
 
-// New makes a clock of a wall clock and a monotonic clock.
+// New returns a Clock that reads a wall clock and a monotonic clock.
 func New(wall func() time.Time, elapsed func() time.Duration) *Clock {
 	return &Clock{wall: wall, elapsed: elapsed}
 }
 
-// Now is the present moment.
+// Now returns the present moment.
 func (c *Clock) Now() Moment {
 	l := c.learned.Load()
 	m := Moment{wall: c.wall(), elapsed: c.elapsed()}
@@ -55,8 +55,8 @@ func (c *Clock) Now() Moment {
 	return m
 }
 
-// Since is the longest of what the wall clock, the monotonic clock and the service's time say has
-// passed since a moment.
+// Since returns the time since a moment: the longest by the wall clock, the monotonic clock and the
+// service's time.
 func (c *Clock) Since(m Moment) time.Duration {
 	now := c.Now()
 	passed := max(now.wall.Sub(m.wall), now.elapsed-m.elapsed)
@@ -66,10 +66,10 @@ func (c *Clock) Since(m Moment) time.Duration {
 	return max(passed, now.service.Sub(m.service))
 }
 
-// Wall is the local wall clock.
+// Wall returns the local wall clock.
 func (c *Clock) Wall() time.Time { return c.wall() }
 
-// Learn takes the service's time from an answer that has just arrived. The latest answer counts.
+// Learn takes the service's time from a response that has just arrived. The latest response counts.
 func (c *Clock) Learn(date time.Time) {
 	next := &learned{date: date, wall: c.wall(), elapsed: c.elapsed()}
 	for {
@@ -84,9 +84,9 @@ func (c *Clock) Learn(date time.Time) {
 	}
 }
 
-// Service is the service's time now: what the last answer stated, and the monotonic time since. It
-// reports false before the first answer. A machine that slept since the last answer is behind by
-// the time it slept.
+// Service returns the service's time now: that of the last response, plus the monotonic time since.
+// It reports false before the first response. If the machine slept since then, the result is behind
+// by the time it slept.
 func (c *Clock) Service() (time.Time, bool) {
 	l := c.learned.Load()
 	if l == nil {
@@ -95,7 +95,7 @@ func (c *Clock) Service() (time.Time, bool) {
 	return l.at(c.elapsed()), true
 }
 
-// Latest is the later of the local wall clock and the service's time.
+// Latest returns the later of the local wall clock and the service's time.
 func (c *Clock) Latest() time.Time {
 	wall := c.wall()
 	if service, ok := c.Service(); ok && service.After(wall) {
@@ -104,9 +104,9 @@ func (c *Clock) Latest() time.Time {
 	return wall
 }
 
-// Compared gives what the wall clock and the service said at the same time, in the last answer
-// since a moment. It reports false if there was no answer since: an older comparison says nothing
-// about a clock that was corrected in between.
+// Compared returns the wall clock and the service's time at the last response since a moment. It
+// reports false if there was no response since: an older comparison proves nothing, because the
+// clock may have been corrected in between.
 func (c *Clock) Compared(since Moment) (wall, service time.Time, ok bool) {
 	l := c.learned.Load()
 	if l == nil || l.number == since.number {

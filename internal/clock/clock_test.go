@@ -59,7 +59,7 @@ func TestServiceTimeIsTheLastAnswersAndWhatHasElapsedSince(t *testing.T) {
 	t.Parallel()
 	h, c := newHands()
 	if _, ok := c.Service(); ok {
-		t.Error("the service's time is known before an answer")
+		t.Error("the service's time is known before a response")
 	}
 	if got := c.Latest(); !got.Equal(h.wall) {
 		t.Errorf("the latest time is %v, want the wall clock's %v", got, h.wall)
@@ -83,7 +83,7 @@ func TestOnlyAnswersSinceAMomentAreCompared(t *testing.T) {
 	c.Learn(h.wall)
 	m := c.Now()
 	if _, _, ok := c.Compared(m); ok {
-		t.Error("an answer before the moment is compared")
+		t.Error("a response before the moment is compared")
 	}
 	c.Learn(h.wall.Add(time.Hour))
 	wall, service, ok := c.Compared(m)

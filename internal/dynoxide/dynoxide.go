@@ -1,4 +1,5 @@
-// Package dynoxide starts an independent implementation of DynamoDB, for tests that compare with it or run on it.
+// Package dynoxide starts an independent implementation of DynamoDB, for tests that run on it or
+// compare with it.
 package dynoxide
 
 import (
@@ -13,14 +14,16 @@ import (
 
 const (
 	npmPackage = "@dynoxide/linux-x64@1.2.1"
-	// variable names the environment variable with the path of the binary, for machines without npm.
+	// variable names the environment variable with the path of the binary, for machines without
+	// npm.
 	variable = "DYNAJOURNAL_DYNOXIDE"
 	// patience is how long a server may take to start.
 	patience = 20 * time.Second
 )
 
-// Find is the path of the binary: that of the environment, or of the package, which npm brings into the user's cache once.
-// Where neither can be had, the test is skipped.
+// Find returns the path of the binary: that in the environment variable, or that of the npm
+// package, which npm installs once into the user's cache. If neither is available, it skips the
+// test.
 func Find(tb testing.TB) string {
 	tb.Helper()
 	if given := os.Getenv(variable); given != "" {
@@ -47,7 +50,7 @@ func Find(tb testing.TB) string {
 	return path
 }
 
-// Serve is the URL of a server with nothing in it, which ends with the test.
+// Serve starts an empty server, and returns its URL. The server ends with the test.
 func Serve(tb testing.TB, binary string) string {
 	tb.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
@@ -63,7 +66,7 @@ func Serve(tb testing.TB, binary string) string {
 		tb.Fatal(err)
 	}
 	ctx, kill := context.WithCancel(context.WithoutCancel(tb.Context()))
-	server := exec.CommandContext(ctx, binary, "serve", "--port", port) //nolint:gosec // the binary that Find has found
+	server := exec.CommandContext(ctx, binary, "serve", "--port", port) //nolint:gosec // from Find
 	if err := server.Start(); err != nil {
 		tb.Fatal(err)
 	}
@@ -78,7 +81,7 @@ func Serve(tb testing.TB, binary string) string {
 			return "http://" + address
 		}
 		if time.Now().After(deadline) {
-			tb.Fatalf("dynoxide does not answer: %v", err)
+			tb.Fatalf("dynoxide does not respond: %v", err)
 		}
 	}
 }

@@ -15,8 +15,8 @@ var ErrLocked = errors.New("another process is writing it")
 
 // Lock locks an open file without waiting. The lock is released when the file is closed.
 //
-// Errors: ErrLocked; errors.ErrUnsupported on an operating system that has no such locks; any other
-// error of the operating system, as a network file system may support no locks.
+// Errors: ErrLocked; errors.ErrUnsupported on an operating system without such locks; any other
+// error of the operating system, because a network file system may not support locks.
 func Lock(f *os.File) error {
 	if err := lock(f); err != nil {
 		return fmt.Errorf("lock %s: %w", f.Name(), err)
@@ -24,14 +24,14 @@ func Lock(f *os.File) error {
 	return nil
 }
 
-// Guard is a lock on a name: the holder has the only Guard for it.
+// Guard is a lock on a name. Only one Guard exists for a name.
 type Guard struct{ file *os.File }
 
-// attempts bounds how often Acquire begins anew: each time another holder has just let go.
+// attempts limits how often Acquire starts again because another holder has just released the lock.
 const attempts = 100
 
-// Acquire takes the lock on a name without waiting, with an empty file of that name, which Release
-// removes. Errors are those of Lock, and of opening the file.
+// Acquire takes the lock on a name without waiting. It creates an empty file of that name, which
+// Release removes. Errors are those of Lock, and of opening the file.
 func Acquire(name string) (*Guard, error) {
 	for range attempts {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the caller's name
@@ -49,7 +49,7 @@ func Acquire(name string) (*Guard, error) {
 	return nil, fmt.Errorf("lock %s: %w", name, ErrLocked)
 }
 
-// claim locks an open file, and reports whether that is a lock on its name.
+// claim locks an open file, and reports whether the file still has its name.
 func claim(f *os.File, name string) (bool, error) {
 	if err := Lock(f); err != nil {
 		return false, err
@@ -57,8 +57,8 @@ func claim(f *os.File, name string) (bool, error) {
 	return isNamed(f, name)
 }
 
-// isNamed reports whether a file still has its name. A holder that lets go removes the file, and
-// whoever had it open already then locks one that nobody else will find.
+// isNamed reports whether a file still has its name. A holder removes the file when it releases the
+// lock, and a process that had opened it then locks a file that no other process can open.
 func isNamed(f *os.File, name string) (bool, error) {
 	there, err := os.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,11 +80,11 @@ func isNamed(f *os.File, name string) (bool, error) {
 // Release removes the file and releases the lock. A file that can't be removed does no harm: the
 // next Acquire takes it.
 func (g *Guard) Release() {
-	if runtime.GOOS == "windows" { // where no open file is removed, and so never one that is locked
+	if runtime.GOOS == "windows" { // no open file is removed there, so never a locked one
 		_ = g.file.Close()
 		_ = os.Remove(g.file.Name())
 		return
 	}
-	_ = os.Remove(g.file.Name()) // while it is locked: afterwards it may be another's
+	_ = os.Remove(g.file.Name()) // while it is locked: afterwards it may belong to another holder
 	_ = g.file.Close()
 }

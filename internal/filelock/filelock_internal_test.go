@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Whoever has opened the file before its holder removes it gets the lock on the file, and not on
-// its name: that may be another's already.
+// A process that has opened the file before its holder removes it can lock the file, but not its
+// name, which may already belong to another holder.
 func TestALockOnAFileWithoutItsNameIsNone(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "lock")

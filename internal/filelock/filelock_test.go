@@ -33,8 +33,8 @@ func TestALockHasOneHolder(t *testing.T) {
 	third.Release()
 }
 
-// Whoever opens the file just before its holder removes it must not hold the lock on a file that
-// has no name any more.
+// A process that opens the file just before its holder removes it must not hold a lock on a file
+// without a name.
 func TestALockHasOneHolderWhileOthersLetGo(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "lock")

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lock locks one byte that no file reaches, as Windows keeps others from reading what is locked.
+// lock locks one byte after the end of any file, because Windows denies reads of locked bytes.
 func lock(f *os.File) error {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	at := windows.Overlapped{Offset: 0xffffffff, OffsetHigh: 0x7fffffff}

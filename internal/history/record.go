@@ -1,40 +1,43 @@
-// Package history is the form in which a persistence id's history leaves a journal and enters one: a stream of records in the
-// order of their sequence numbers, without gaps, free of keys, shards and journal names.
+// Package history is the form in which the history of a persistence id is exported and imported: a
+// stream of records in the order of their sequence numbers, without gaps, and independent of keys,
+// shards and journal names.
 package history
 
-// Kind says what a Record is.
+// Kind is the kind of a Record.
 type Kind uint8
 
 // The kinds of records.
 const (
-	// LowMark says that every number below SequenceNumber is deleted. It comes first, if there is one, and again where the low
-	// mark has moved while the history was being read. BatchFirst, BatchLast and WriterUUID name the atomic write that it
-	// cuts, if it cuts one: its members from SequenceNumber on count all the same.
+	// LowMark records that every number below SequenceNumber is deleted. It comes first, if there
+	// is one, and again if the low mark has moved while the history was being read. BatchFirst,
+	// BatchLast and WriterUUID identify the atomic write that it cuts, if any: the members from
+	// SequenceNumber on still count.
 	LowMark Kind = iota + 1
 	// Event is the event at SequenceNumber.
 	Event
-	// Closed says that the numbers from SequenceNumber to Last are taken, and hold nothing: seals, holes, and parts of atomic
-	// writes that were never whole.
+	// Closed records that the numbers from SequenceNumber to Last are taken, and hold nothing:
+	// seals, holes, and members of atomic writes that were never whole.
 	Closed
-	// Deleted says that the numbers from SequenceNumber to Last, all below the low mark, were deleted, and are to be kept taken
-	// for the fence window.
+	// Deleted records that the numbers from SequenceNumber to Last, all below the low mark, were
+	// deleted, and stay taken for the fence window.
 	Deleted
 )
 
 // Record is a part of a history.
 type Record struct {
 	Kind Kind
-	// SequenceNumber is the event's, the first of a span, or what the low mark says.
+	// SequenceNumber is that of the event, the first of a span, or the value of the low mark.
 	SequenceNumber int64
-	// Last is the last of a span.
+	// Last is the last number of a span.
 	Last int64
 
-	// WriterUUID, Manifest (the event adapter's), SerializerID, SerializerManifest and Bytes are the event's, as stored.
+	// WriterUUID, Manifest (of the event adapter), SerializerID, SerializerManifest and Bytes are
+	// those of the event as stored.
 	WriterUUID, Manifest string
 	SerializerID         int32
 	SerializerManifest   string
 	Bytes                []byte
-	// BatchFirst and BatchLast are the numbers of the first and the last member of the atomic write that the event belongs to;
-	// both 0 for a single event.
+	// BatchFirst and BatchLast are the numbers of the first and the last member of the event's
+	// atomic write, or 0 for a single event.
 	BatchFirst, BatchLast int64
 }

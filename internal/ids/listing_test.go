@@ -17,8 +17,8 @@ import (
 
 var letters = strings.Split("abcdefgh", "")
 
-// However short the pages are, each id is listed once: those with events, and those whose first were deleted, in one shard
-// of the low marks or several, together on a page or apart.
+// However short the pages are, each id is listed once: ids with events, and ids whose first events
+// were deleted, with low marks in one shard or several, on one page or on several.
 func TestEachIDOnceOnPagesOfEverySize(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {
@@ -39,7 +39,7 @@ func TestEachIDOnceOnPagesOfEverySize(t *testing.T) {
 	})
 }
 
-// Ids whose tombstones have expired are known by their low marks alone, of which one or several may be left.
+// Ids whose tombstones have expired have only low marks left, one or several.
 func TestIDsKnownByLowMarksAlone(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {
@@ -56,7 +56,7 @@ func TestIDsKnownByLowMarksAlone(t *testing.T) {
 	})
 }
 
-// A listing goes on after each of its ids, on pages of every size.
+// A listing can continue after each of its ids, on pages of every size.
 func TestListingGoesOnAfterEachID(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {
@@ -87,9 +87,10 @@ func TestListingGoesOnAfterEachID(t *testing.T) {
 	})
 }
 
-// gone is what can become of an id's first event between two pages. certain says that its place is still taken, or that
-// nothing is left of the id: then nothing changes for a listing. Where a low mark alone is left (a JVM deletes so, and
-// tombstones expire), a listing without a memory can't know whether it has told of the id already.
+// gone is what can happen to the first event of an id between two pages. certain reports that the
+// first number stays taken, or that nothing is left of the id: then a listing is not affected. If
+// only a low mark is left (after a JVM's deletion, or when tombstones have expired), a listing
+// without a memory can't know whether it has already listed the id.
 var gone = map[string]struct {
 	change  func(b *base, pid string)
 	certain bool
@@ -112,7 +113,8 @@ func (b *base) begin() {
 	}
 }
 
-// A listing goes on after an id whose first event has been deleted since: no other id may be left out.
+// A listing continues after an id whose first event was deleted meanwhile. It must not leave out
+// another id.
 func TestListingGoesOnAfterAnIDThatIsGone(t *testing.T) {
 	t.Parallel()
 	for how, g := range gone {
@@ -123,7 +125,7 @@ func TestListingGoesOnAfterAnIDThatIsGone(t *testing.T) {
 				case way == segmented:
 					b.Skip("a scan in several segments has no order to go on in")
 				case !g.certain && way != "native":
-					b.Skip("where the id stood can't be known")
+					b.Skip("the position of the id can't be known")
 				}
 				for k := range letters {
 					b.begin()
@@ -141,8 +143,8 @@ func TestListingGoesOnAfterAnIDThatIsGone(t *testing.T) {
 	}
 }
 
-// An id whose first event is deleted while the listing is under way, between any two pages, is there all the time: it is
-// listed, and once.
+// An id whose first event is deleted during the listing, between any two pages, exists all the
+// time: it is listed, exactly once.
 func TestDeletionBetweenPagesNeitherHidesNorRepeatsAnID(t *testing.T) {
 	t.Parallel()
 	for how, g := range gone {
@@ -170,7 +172,8 @@ func TestDeletionBetweenPagesNeitherHidesNorRepeatsAnID(t *testing.T) {
 					})
 					got := b.list(way, s, ids.Window{})
 					missing := slices.DeleteFunc(slices.Clone(letters), func(pid string) bool { return slices.Contains(got, pid) })
-					// By the plug-ins' index an id moves from the first half to the second: there it may be told again.
+					// By the plug-ins' index an id moves from the first half to the second, and may
+					// be listed again.
 					if twice := len(got) + len(missing) - len(letters); len(missing) > 0 || twice > 0 && (g.certain || way == "native") {
 						b.Errorf("deleted before page %d: %q, missing %q", at, got, missing)
 						return
@@ -184,7 +187,7 @@ func TestDeletionBetweenPagesNeitherHidesNorRepeatsAnID(t *testing.T) {
 	}
 }
 
-// Only events and low marks of this journal tell of an id, whatever else stands in the table.
+// Only events and low marks of this journal list an id, whatever else the table holds.
 func TestWhatTellsOfNoID(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {
@@ -208,7 +211,7 @@ func TestWhatTellsOfNoID(t *testing.T) {
 	})
 }
 
-// A listing that its context cut short must not look whole.
+// A listing that its context cuts short must not look complete.
 func TestCutListingIsAnError(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {
@@ -231,7 +234,7 @@ func TestCutListingIsAnError(t *testing.T) {
 	})
 }
 
-// A listing that its caller leaves is none.
+// If the caller leaves a listing, that is no error.
 func TestLeftListingIsNoError(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {
@@ -247,8 +250,8 @@ func TestLeftListingIsNoError(t *testing.T) {
 	})
 }
 
-// Ids are given on the goroutine that asked for them: it is the caller's loop that runs there, which may panic, or end with
-// runtime.Goexit, as a test's Fatal does.
+// Ids are yielded on the goroutine of the caller, whose loop body runs there. It may panic, or end
+// with runtime.Goexit, as a test's Fatal does.
 func TestIDsAreGivenOnTheCallersGoroutine(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {
@@ -267,7 +270,7 @@ func TestIDsAreGivenOnTheCallersGoroutine(t *testing.T) {
 	})
 }
 
-// What a listing costs grows with the pages: there is no request for each id.
+// The cost of a listing grows with the pages: it sends no request per id.
 func TestListingCostsPages(t *testing.T) {
 	t.Parallel()
 	for what, prepare := range map[string]func(b *base, pid string){
@@ -300,7 +303,7 @@ func TestListingCostsPages(t *testing.T) {
 				if err != nil || n != count {
 					b.Fatalf("listed %d, error %v", n, err)
 				}
-				// A page of each shard and half, and a batch of look-ups for each 100 keys.
+				// A page of each shard and half, and a batch of reads for each 100 keys.
 				if most := idsShards + 2*count/100 + 4; m.Cost().Requests > most {
 					b.Errorf("%d ids took %d requests, want at most %d", count, m.Cost().Requests, most)
 				}
@@ -309,8 +312,8 @@ func TestListingCostsPages(t *testing.T) {
 	}
 }
 
-// By the plug-ins' index the low marks of ids that the first page has told of are not looked up, and no id is told twice, also
-// of those that later pages tell of.
+// By the plug-ins' index the low marks of ids on the first page cost no request, and no id is
+// listed twice, on later pages neither.
 func TestLowMarksOfIDsOfTheFirstPageCostNothing(t *testing.T) {
 	t.Parallel()
 	b := openBase(t, "par")
@@ -320,7 +323,8 @@ func TestLowMarksOfIDsOfTheFirstPageCostNothing(t *testing.T) {
 	}
 	for limit, want := range map[int]string{
 		0: "2 / 1",
-		// Two pages of ids and one that ends them, as many of low marks; the first events of half the ids are looked up.
+		// Two pages of ids and one that ends them, as many of low marks; the first events of half
+		// the ids are read.
 		4: "7 / 7",
 	} {
 		var m dynamo.Meter
@@ -340,7 +344,8 @@ func TestLowMarksOfIDsOfTheFirstPageCostNothing(t *testing.T) {
 	}
 }
 
-// A sealed number 1 says of no journal that it is its own: where its key could be that of two, the events behind it decide.
+// A sealed number 1 does not name its journal. If its key could be that of two journals, the events
+// after it decide.
 func TestSealedFirstNumberOfAnIDThatLooksLikeAKey(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {

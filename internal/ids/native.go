@@ -1,5 +1,5 @@
-// Package ids lists the persistence ids of a journal: by the sparse index of native journals (native.go), by the plug-ins'
-// index or a scan where there is none (shared.go).
+// Package ids lists the persistence ids of a journal: by the sparse index of native journals
+// (native.go), or by the plug-ins' index or a scan (shared.go).
 package ids
 
 import (
@@ -25,12 +25,12 @@ type Store struct {
 	IDsShards int64
 	// Index is the name of the plug-ins' index.
 	Index string
-	// Go runs what reads ahead in a goroutine that the end of the journal waits for; nil runs it in
-	// one that nobody waits for.
+	// Go runs a function that reads ahead in a goroutine that the end of the journal waits for. nil
+	// runs it in a goroutine that nobody waits for.
 	Go func(work func())
 }
 
-// start runs work in a goroutine that counts in group.
+// start runs work in a goroutine of group.
 func (s *Store) start(group *sync.WaitGroup, work func()) {
 	group.Add(1)
 	counted := func() {
@@ -44,15 +44,15 @@ func (s *Store) start(group *sync.WaitGroup, work func()) {
 	s.Go(counted)
 }
 
-// Window says which persistence ids are wanted.
+// Window selects persistence ids.
 type Window struct {
-	// After is the id to go on after, in the order of the listing; empty is from the beginning.
+	// After is the id after which the listing starts, in its order. Empty starts at the beginning.
 	After string
-	// Prefix is what the ids begin with.
+	// Prefix is the common prefix of the ids.
 	Prefix string
 }
 
-// Native lists by the sparse index: sorted, each id once, with a page of each shard in memory.
+// Native lists by the sparse index: sorted, each id once, with one page of each shard in memory.
 func (s *Store) Native(ctx context.Context, m *dynamo.Meter, w Window, emit func(pid string) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var shards sync.WaitGroup
@@ -79,7 +79,8 @@ func (s *Store) Native(ctx context.Context, m *dynamo.Meter, w Window, emit func
 		if least == nil {
 			return nil
 		}
-		// An id has an entry for its first event and one for each low mark, all in one shard, one after the other.
+		// An id has an entry for its first event and one for each low mark, all in one shard, next
+		// to each other.
 		if pid := least.ids[0]; pid != least.last || !safeguard.ListedOnce {
 			least.last = pid
 			if !emit(pid) {
@@ -97,7 +98,7 @@ type idsPage struct {
 	err error
 }
 
-// shardIDs are the ids of one shard of the index, sorted.
+// shardIDs are the sorted ids of one shard of the index.
 type shardIDs struct {
 	pages chan idsPage
 	begun bool
@@ -107,8 +108,8 @@ type shardIDs struct {
 
 func (s *shardIDs) left() bool { return len(s.ids) > 0 }
 
-// advance drops the current id, and waits for the next page where it was the last of one. A shard that ended because the
-// context did is an error: it may not be whole.
+// advance drops the current id, and waits for the next page after the last id of one. A shard that
+// ended because of the context is an error: it may be incomplete.
 func (s *shardIDs) advance(ctx context.Context) error {
 	if s.begun {
 		s.ids = s.ids[1:]
@@ -128,7 +129,7 @@ func (s *shardIDs) advance(ctx context.Context) error {
 	return nil
 }
 
-// readShard reads one shard, a page ahead of what is asked for.
+// readShard reads one shard, one page ahead of the consumer.
 func (s *Store) readShard(ctx context.Context, m *dynamo.Meter, shard int64, w Window, pages chan<- idsPage) {
 	defer close(pages)
 	send := func(p idsPage) bool {
@@ -159,7 +160,8 @@ func (s *Store) readShard(ctx context.Context, m *dynamo.Meter, shard int64, w W
 	}
 }
 
-// shardQuery asks for the ids of a window in one shard, from the later of the window's two beginnings on.
+// shardQuery returns the query of a window in one shard. It starts at the later of After and
+// Prefix.
 func (s *Store) shardQuery(shard int64, w Window) *dynamodb.QueryInput {
 	from, operator := s.Keys.IDsKeyPrefix()+w.Prefix, " >= :from"
 	if w.After != "" && w.After >= w.Prefix {
@@ -177,7 +179,7 @@ func (s *Store) shardQuery(shard int64, w Window) *dynamodb.QueryInput {
 	}
 }
 
-// pageIDs takes the ids out of the entries of a page; it says true where the window has ended.
+// pageIDs returns the ids of the entries of a page. It reports true if the window has ended.
 func (s *Store) pageIDs(items []layout.Attributes, w Window) ([]string, bool, error) {
 	found := make([]string, 0, len(items))
 	prefix := s.Keys.IDsKeyPrefix()

@@ -17,32 +17,34 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// An id is known by the item at its number 1, be it event, seal or tombstone, or where none is there, by a low mark. Both are
-// told from the key alone: the plug-ins' index has nothing else. So each id is emitted once, without remembering all: for a
-// low mark it is looked up whether the item at number 1, or a low mark in an earlier shard, tells of it. A listing by index
-// remembers the ids of its first page, which for most journals is all: their low marks need no looking up. A deletion leaves the
-// item that tells where it is. A tombstone tells of an id only if that has a low mark that stays: else the id was purged.
+// A persistence id is listed by the item at its number 1, which is an event, a seal or a tombstone,
+// or, if there is none, by a low mark. The key alone shows both, and the plug-ins' index has
+// nothing else. So each id is emitted once, without remembering all of them: for a low mark, the
+// listing reads whether the item at number 1, or a low mark in an earlier shard, lists the id. A
+// listing by index remembers the ids of its first page, which in most journals are all: it need not
+// read anything for their low marks. A deletion leaves the item that lists the id. A tombstone
+// lists an id only if the id has a low mark that stays: otherwise the id was purged.
 
-// entry is an item that tells of an id.
-type entry struct {
+// idItem is an item that can list an id.
+type idItem struct {
 	pid string
 	key layout.Key
-	// shard is that of a low mark, -1 for the item at number 1.
+	// shard is the shard of a low mark, or -1 for the item at number 1.
 	shard int64
-	// tombstone says that the item expires. The plug-ins' index does not tell.
+	// tombstone reports that the item expires. The plug-ins' index does not show that.
 	tombstone bool
-	// ambiguous says that the key could be that of another journal, too.
+	// ambiguous reports that the key could also be that of another journal.
 	ambiguous bool
 }
 
-// entryOf says which id an item tells of, by its key.
-func (s *Store) entryOf(key layout.Key) (entry, bool) {
+// idItemOf returns the id that an item can list, by its key.
+func (s *Store) idItemOf(key layout.Key) (idItem, bool) {
 	switch key.Num {
 	case 1:
 		rest, ok := strings.CutPrefix(key.Par, s.Keys.Journal)
 		if rest, of := strings.CutPrefix(rest, "-P-"); ok && of {
 			if pid, ok := strings.CutSuffix(rest, "-0"); ok && pid != "" {
-				return entry{pid: pid, key: key, shard: -1, ambiguous: s.ambiguous(pid)}, true
+				return idItem{pid: pid, key: key, shard: -1, ambiguous: s.ambiguous(pid)}, true
 			}
 		}
 	case 0:
@@ -50,15 +52,15 @@ func (s *Store) entryOf(key layout.Key) (entry, bool) {
 			if dash := strings.LastIndexByte(rest, '-'); dash > 0 {
 				shard, err := strconv.ParseInt(rest[dash+1:], 10, 64)
 				pid := rest[:dash]
-				return entry{pid: pid, key: key, shard: shard, ambiguous: s.ambiguous(pid)}, err == nil && shard >= 0 && shard < s.Keys.Shards
+				return idItem{pid: pid, key: key, shard: shard, ambiguous: s.ambiguous(pid)}, err == nil && shard >= 0 && shard < s.Keys.Shards
 			}
 		}
 	}
-	return entry{}, false
+	return idItem{}, false
 }
 
-// ambiguous says whether the keys of an id could be read in another way, as those of another journal: what stands between the
-// two parts of a key could begin in the journal's name, or in the id.
+// ambiguous reports whether the keys of an id could also be read as keys of another journal: the
+// separator of journal and id can also be a part of the journal's name, or of the id.
 func (s *Store) ambiguous(pid string) bool {
 	for _, kind := range []string{"-P-", "-SL-", "-SH-"} {
 		if strings.Contains(pid, kind) || strings.HasPrefix(pid, kind[1:]) ||
@@ -69,8 +71,8 @@ func (s *Store) ambiguous(pid string) bool {
 	return false
 }
 
-// SharedByIndex lists by the plug-ins' index, whose order is its own: first the ids whose first event's item is there, then
-// the others.
+// SharedByIndex lists by the plug-ins' index, in the order of that: first the ids with an item at
+// number 1, then the others.
 func (s *Store) SharedByIndex(ctx context.Context, m *dynamo.Meter, w Window, emit func(pid string) bool) error {
 	after, err := s.position(ctx, m, w.After)
 	if err != nil {
@@ -79,7 +81,7 @@ func (s *Store) SharedByIndex(ctx context.Context, m *dynamo.Meter, w Window, em
 	known := map[string]bool{}
 	for _, num := range []int64{1, 0} {
 		if after != nil && after.Num != num {
-			continue // the listing had come past this half
+			continue // the listing was past this half
 		}
 		q := &dynamodb.QueryInput{
 			TableName:                 &s.Table,
@@ -113,8 +115,8 @@ func (s *Store) SharedByIndex(ctx context.Context, m *dynamo.Meter, w Window, em
 	return nil
 }
 
-// Scan lists by reading the whole table, in the table's own order. With several segments these are read at the same time,
-// and the order is none that a later listing could go on in: After must be empty then.
+// Scan lists by reading the whole table, in the table's own order. Several segments are read in
+// parallel, and no later listing can continue in their order: After must be empty then.
 func (s *Store) Scan(ctx context.Context, m *dynamo.Meter, w Window, segments int, emit func(pid string) bool) error {
 	after, err := s.position(ctx, m, w.After)
 	if err != nil {
@@ -141,7 +143,8 @@ func (s *Store) Scan(ctx context.Context, m *dynamo.Meter, w Window, segments in
 	})
 }
 
-// together runs parts at the same time, and emits what they find on the caller's goroutine. It returns when all have ended.
+// together runs parts in parallel, and emits their ids on the caller's goroutine. It returns when
+// all have ended.
 func (s *Store) together(
 	ctx context.Context, parts int, emit func([]string) bool, part func(ctx context.Context, i int, emit func([]string) bool) error,
 ) error {
@@ -192,7 +195,8 @@ func each(emit func(string) bool) func([]string) bool {
 	}
 }
 
-// scanInput asks for the items that tell of ids. Low marks that expire do not: they are of purged ids.
+// scanInput returns the scan of the items that can list ids. Low marks that expire belong to purged
+// ids, and are left out.
 func (s *Store) scanInput() *dynamodb.ScanInput {
 	return &dynamodb.ScanInput{
 		TableName:            &s.Table,
@@ -209,28 +213,28 @@ func (s *Store) scanInput() *dynamodb.ScanInput {
 	}
 }
 
-// position is the key of the item that told of an id, to go on after; nil for none.
+// position returns the key of the item that listed an id, for continuing after it, or nil.
 func (s *Store) position(ctx context.Context, m *dynamo.Meter, pid string) (*layout.Key, error) {
 	if pid == "" {
-		return nil, nil //nolint:nilnil // none is a result
+		return nil, nil //nolint:nilnil // nil is a result
 	}
 	first, marks := s.Keys.Event(pid, 1), s.Keys.LowMarks(pid)
 	there := items{}
 	if err := s.lookUp(ctx, m, there, append([]layout.Key{first}, marks...)); err != nil {
 		return nil, err
 	}
-	if !there.stands(first, pid) {
+	if !there.exists(first, pid) {
 		for _, key := range marks {
 			if s.lowMark(there[key], pid) {
 				return &key, nil
 			}
 		}
 	}
-	return &first, nil // also if it is gone since: the listing goes on where it stood
+	return &first, nil // even if it is gone: the listing continues at its position
 }
 
-// pages reads pages until there is none left, and emits the ids of each, without those that are known. It says false when
-// emit did.
+// pages reads all pages, and emits the ids of each without the known ones. It reports false if emit
+// did.
 func (s *Store) pages(
 	ctx context.Context, m *dynamo.Meter, w Window, known map[string]bool, emit func([]string) bool, read func(context.Context) (dynamo.Page, error),
 ) (bool, error) {
@@ -244,18 +248,18 @@ func (s *Store) pages(
 		if err != nil {
 			return false, err
 		}
-		entries := make([]entry, 0, len(page.Items))
+		entries := make([]idItem, 0, len(page.Items))
 		for _, item := range page.Items {
 			key, err := layout.DecodeKey(item)
 			if err != nil {
 				return false, fmt.Errorf("table %q: %w", s.Table, err)
 			}
-			if e, ok := s.entryOf(key); ok && strings.HasPrefix(e.pid, w.Prefix) && !known[e.pid] {
+			if e, ok := s.idItemOf(key); ok && strings.HasPrefix(e.pid, w.Prefix) && !known[e.pid] {
 				_, e.tombstone = item[layout.AttrExpires]
 				entries = append(entries, e)
 			}
 		}
-		pids, err := s.told(ctx, m, entries)
+		pids, err := s.resolve(ctx, m, entries)
 		if err != nil {
 			return false, err
 		}
@@ -265,14 +269,17 @@ func (s *Store) pages(
 		if page.Next == nil {
 			return true, nil
 		}
-		if first { // a listing that ends on its first page reads no other
+		if first { // a listing that ends on its first page reads no second
 			next = s.readAhead(ctx, &reader, read)
 		}
 	}
 }
 
-// readAhead reads a page while the one before is being looked at. Its reading ends with ctx, and counts in reader.
-func (s *Store) readAhead(ctx context.Context, reader *sync.WaitGroup, read func(context.Context) (dynamo.Page, error)) func() (dynamo.Page, error) {
+// readAhead reads a page while the previous one is being processed. Its read ends with ctx, and is
+// counted in reader.
+func (s *Store) readAhead(
+	ctx context.Context, reader *sync.WaitGroup, read func(context.Context) (dynamo.Page, error),
+) func() (dynamo.Page, error) {
 	type result struct {
 		page dynamo.Page
 		err  error
@@ -301,9 +308,10 @@ func (s *Store) readAhead(ctx context.Context, reader *sync.WaitGroup, read func
 	}
 }
 
-// told are the ids that entries tell of, and no other item. What must be known besides is looked up for all at once: first
-// what stands at the keys that decide, then the low marks of the numbers 1 that say nothing themselves.
-func (s *Store) told(ctx context.Context, m *dynamo.Meter, entries []entry) ([]string, error) {
+// resolve returns the ids that entries list, and no other. It reads what is needed for all of them
+// at once: first the items at the keys that decide, then the low marks of the numbers 1 that do not
+// decide themselves.
+func (s *Store) resolve(ctx context.Context, m *dynamo.Meter, entries []idItem) ([]string, error) {
 	there := items{}
 	var deciding []layout.Key
 	for _, e := range entries {
@@ -320,7 +328,7 @@ func (s *Store) told(ctx context.Context, m *dynamo.Meter, entries []entry) ([]s
 	}
 	var marks []layout.Key
 	for _, e := range entries {
-		if e.shard < 0 && !there.tells(e) {
+		if e.shard < 0 && !there.lists(e) {
 			marks = append(marks, s.Keys.LowMarks(e.pid)...)
 		}
 	}
@@ -328,16 +336,17 @@ func (s *Store) told(ctx context.Context, m *dynamo.Meter, entries []entry) ([]s
 		return nil, err
 	}
 	pids := make([]string, 0, len(entries))
-	var before map[string]bool // of a page with low marks: the item at number 1 may have gone since the page was read
+	// On a page with low marks, the item at number 1 may have gone since the page was read.
+	var before map[string]bool
 	if len(deciding) > 0 {
 		before = make(map[string]bool, len(entries))
 	}
 	for _, e := range entries {
-		tells, err := s.tells(ctx, m, there, e)
+		lists, err := s.lists(ctx, m, there, e)
 		if err != nil {
 			return nil, err
 		}
-		if tells && !before[e.pid] {
+		if lists && !before[e.pid] {
 			pids = append(pids, e.pid)
 			if before != nil {
 				before[e.pid] = true
@@ -347,14 +356,14 @@ func (s *Store) told(ctx context.Context, m *dynamo.Meter, entries []entry) ([]s
 	return pids, nil
 }
 
-// tells says whether an entry is the one that tells of its id.
-func (s *Store) tells(ctx context.Context, m *dynamo.Meter, there items, e entry) (bool, error) {
-	if e.shard < 0 && there.tells(e) { // nearly all
+// lists reports whether an entry is the one that lists its id.
+func (s *Store) lists(ctx context.Context, m *dynamo.Meter, there items, e idItem) (bool, error) {
+	if e.shard < 0 && there.lists(e) { // nearly all
 		return true, nil
 	}
 	marks := s.Keys.LowMarks(e.pid)
 	switch {
-	case e.shard >= 0 && (e.ambiguous && !s.lowMark(there[e.key], e.pid) || there.stands(s.Keys.Event(e.pid, 1), e.pid)):
+	case e.shard >= 0 && (e.ambiguous && !s.lowMark(there[e.key], e.pid) || there.exists(s.Keys.Event(e.pid, 1), e.pid)):
 		return false, nil
 	case e.shard >= 0:
 		return !s.anyLowMark(there, marks[:e.shard], e.pid), nil
@@ -363,14 +372,14 @@ func (s *Store) tells(ctx context.Context, m *dynamo.Meter, there items, e entry
 	case s.anyLowMark(there, marks, e.pid):
 		return true, nil
 	case e.ambiguous && there.seal(e.key):
-		return s.begun(ctx, m, e)
+		return s.hasEvent(ctx, m, e)
 	}
 	return false, nil
 }
 
-// begun says whether there is an event in the first partition of an id that says that it is the id's. Only a sealed number 1
-// without a low mark, of an id that looks like a key, needs it.
-func (s *Store) begun(ctx context.Context, m *dynamo.Meter, e entry) (bool, error) {
+// hasEvent reports whether the first partition of an id holds an event that names the id. Only a
+// sealed number 1 without a low mark, of an id that looks like a key, needs that.
+func (s *Store) hasEvent(ctx context.Context, m *dynamo.Meter, e idItem) (bool, error) {
 	q := &dynamodb.QueryInput{
 		TableName:                 &s.Table,
 		KeyConditionExpression:    aws.String(layout.AttrPar + " = :p"),
@@ -394,10 +403,10 @@ func (s *Store) begun(ctx context.Context, m *dynamo.Meter, e entry) (bool, erro
 	}
 }
 
-// items are what was looked up.
+// items are the items that were read by key.
 type items map[layout.Key]layout.Attributes
 
-// lookUp adds the items of keys, those that exist.
+// lookUp adds the items that exist at keys.
 func (s *Store) lookUp(ctx context.Context, m *dynamo.Meter, there items, keys []layout.Key) error {
 	asked := map[layout.Key]bool{}
 	var wanted []dynamo.Attributes
@@ -424,27 +433,28 @@ func (s *Store) lookUp(ctx context.Context, m *dynamo.Meter, there items, keys [
 	return nil
 }
 
-// tells says whether the item at number 1 tells of its id without regard to low marks. One that is not ambiguous need not
-// have been looked up.
-func (t items) tells(e entry) bool {
+// lists reports whether the item at number 1 lists its id without regard to low marks. An item that
+// is not ambiguous need not have been read.
+func (t items) lists(e idItem) bool {
 	if e.ambiguous {
 		return isEvent(t[e.key]) && layout.BelongsTo(t[e.key], e.pid)
 	}
 	return !e.tombstone
 }
 
-// stands says whether there is an item at number 1 of an id, an event of another id aside.
-func (t items) stands(first layout.Key, pid string) bool {
+// exists reports whether an item exists at number 1 of an id that is not an event of another id.
+func (t items) exists(first layout.Key, pid string) bool {
 	return t[first] != nil && !t.foreign(first, pid)
 }
 
-// foreign says whether the event at a key is that of another id.
+// foreign reports whether the event at a key belongs to another id.
 func (t items) foreign(key layout.Key, pid string) bool {
 	return isEvent(t[key]) && !layout.BelongsTo(t[key], pid)
 }
 
-// lowMark says whether an item is a low mark of an id that does not expire. The key of an id that looks like a key can be that
-// of another journal's mark, too: then its index key decides, and what could be a high mark by its value counts as one.
+// lowMark reports whether an item is a low mark of an id and does not expire. The key of an id that
+// looks like a key can also be that of another journal's mark. Then its index key decides, and an
+// item that could be a high mark by its value counts as one.
 func (s *Store) lowMark(item layout.Attributes, pid string) bool {
 	if _, expires := item[layout.AttrExpires]; expires || !layout.IsLowMark(item) {
 		return false
@@ -459,12 +469,12 @@ func (s *Store) lowMark(item layout.Attributes, pid string) bool {
 	return err == nil && seq%layout.PartitionSize != 0
 }
 
-// anyLowMark says whether there is one of some keys of an id's low marks.
+// anyLowMark reports whether a low mark of an id exists at one of some keys.
 func (s *Store) anyLowMark(there items, keys []layout.Key, pid string) bool {
 	return slices.ContainsFunc(keys, func(key layout.Key) bool { return s.lowMark(there[key], pid) })
 }
 
-// seal says whether there is a seal at a key.
+// seal reports whether there is a seal at a key.
 func (t items) seal(key layout.Key) bool {
 	_, expires := t[key][layout.AttrExpires]
 	return t[key] != nil && !expires && !isEvent(t[key])

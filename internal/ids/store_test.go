@@ -42,7 +42,7 @@ type base struct {
 	keys layout.Keys
 }
 
-// openBase makes a table. rng is the range key of the plug-ins' index, empty for none.
+// openBase creates a base. rng is the range key of the plug-ins' index, or empty.
 func openBase(t *testing.T, rng string) *base {
 	t.Helper()
 	engine, err := embedded.OpenMemory()
@@ -82,11 +82,12 @@ func openBase(t *testing.T, rng string) *base {
 	return b
 }
 
-// store opens a store that reads pages of limit entries (0: as they come), and calls turn before each page.
+// store opens a store whose pages have limit entries (0 is the default), and which calls turn
+// before each page.
 func (b *base) store(limit int, turn func(page int)) *ids.Store {
 	b.Helper()
 	config := b.aws
-	config.HTTPClient = &turning{inner: config.HTTPClient, limit: limit, turn: turn}
+	config.HTTPClient = &pagedClient{inner: config.HTTPClient, limit: limit, turn: turn}
 	client, err := dynamo.New(dynamo.Options{
 		AWS: config, MaxInFlight: 10, Retries: 3, BackoffBase: time.Microsecond, BackoffCap: time.Microsecond,
 		AttemptTimeout: time.Minute, OperationTimeout: time.Minute, MaxBatchGet: 100, MaxBatchWrite: 25,
@@ -98,8 +99,8 @@ func (b *base) store(limit int, turn func(page int)) *ids.Store {
 	return &ids.Store{Client: client, Table: table, Keys: b.keys, IDsShards: idsShards, Index: layout.SharedIDsIndex}
 }
 
-// turning shortens the pages of queries and scans.
-type turning struct {
+// pagedClient limits the pages of queries and scans.
+type pagedClient struct {
 	inner aws.HTTPClient
 	limit int
 	turn  func(page int)
@@ -107,7 +108,7 @@ type turning struct {
 }
 
 // Do sends a request.
-func (c *turning) Do(r *http.Request) (*http.Response, error) {
+func (c *pagedClient) Do(r *http.Request) (*http.Response, error) {
 	target := r.Header.Get("X-Amz-Target")
 	if !strings.HasSuffix(target, ".Query") && !strings.HasSuffix(target, ".Scan") {
 		return c.inner.Do(r)
@@ -150,7 +151,7 @@ func (b *base) remove(key layout.Key) {
 	}
 }
 
-// event puts an event as a native journal does, which any other way of listing sees as well.
+// event puts an event as a native journal does. The other ways of listing find it too.
 func (b *base) event(pid string, seq int64) {
 	b.Helper()
 	item := b.keys.EncodeEvent(&layout.Event{PersistenceID: pid, SequenceNr: seq, Bytes: []byte("x"), SerializerID: 4, WriterUUID: "w"})
@@ -196,7 +197,7 @@ var ways = map[string]func(context.Context, *ids.Store, ids.Window, func(string)
 
 const segmented = "by scan of 3 segments"
 
-// list lists ids, sorted, each as often as it is listed.
+// list returns the listed ids, sorted, with repetitions.
 func (b *base) list(way string, s *ids.Store, w ids.Window) []string {
 	b.Helper()
 	found := b.inOrder(way, s, w)

@@ -6,8 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Delete deletes all events up to a number. It puts the low mark without any condition, as a new
-// item, and then removes what it takes to be left: from the low mark of before on.
+// Delete deletes all events up to a number. It puts the low mark without a condition, as a new
+// item, and then removes the events from the previous low mark on.
 func (p *Plugin) Delete(ctx context.Context, pid string, to int64) error {
 	low, err := p.LowMark(ctx, pid)
 	if err != nil {
@@ -29,7 +29,7 @@ func (p *Plugin) Delete(ctx context.Context, pid string, to int64) error {
 func (p *Plugin) removeEvents(ctx context.Context, pid string, from, to int64) error {
 	var writes []types.WriteRequest
 	for seq := from; seq <= to; seq++ {
-		writes = append(writes, removing(p.eventKey(pid, seq)))
+		writes = append(writes, deleteRequest(p.eventKey(pid, seq)))
 	}
 	return p.write(ctx, p.journalTable, writes)
 }
@@ -46,7 +46,7 @@ func (p *Plugin) Purge(ctx context.Context, pid string) error {
 	var writes []types.WriteRequest
 	for _, kind := range []markKind{lowMark, highMark} {
 		for shard := range p.shards {
-			writes = append(writes, removing(p.markKey(kind, pid, shard)))
+			writes = append(writes, deleteRequest(p.markKey(kind, pid, shard)))
 		}
 	}
 	return p.write(ctx, p.journalTable, writes)

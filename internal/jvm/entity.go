@@ -7,21 +7,22 @@ import (
 	"github.com/google/uuid"
 )
 
-// Entity is a persistent actor that runs. It does one thing at a time.
+// Entity is a running persistent actor. It must not be used concurrently.
 type Entity struct {
-	// Writer is its writer UUID, a new one for each.
+	// Writer is its writer UUID, which is new for each Entity.
 	Writer string
-	// Snapshot is what it began with, nil for none, Events are those that it was given then.
+	// Snapshot is the snapshot it recovered from, or nil. Events are the events it was given after
+	// that.
 	Snapshot *Snapshot
 	Events   []Event
-	// Highest is the highest number that it knows: what it persists next has the one after it.
+	// Highest is the highest number that it knows: the next event gets the one after it.
 	Highest int64
 
 	plugin *Plugin
 	pid    string
 }
 
-// Start starts a persistent actor: it loads the latest snapshot, and replays what comes after that.
+// Start starts a persistent actor: it loads the latest snapshot, and replays the events after that.
 func (p *Plugin) Start(ctx context.Context, pid string) (*Entity, error) {
 	e := &Entity{plugin: p, pid: pid, Writer: uuid.NewString()}
 	var err error
@@ -40,7 +41,7 @@ func (p *Plugin) Start(ctx context.Context, pid string) (*Entity, error) {
 }
 
 // Persist persists values as one atomic write, and returns the number of the first. Strings and
-// bytes are serialized by the JVM's serializers. The numbers are used up even where it fails.
+// bytes are serialized by the JVM's serializers. The numbers are used even if it fails.
 func (e *Entity) Persist(ctx context.Context, values ...any) (first int64, err error) {
 	first = e.Highest + 1
 	events := make([]NewEvent, len(values))
@@ -69,7 +70,7 @@ func (e *Entity) Delete(ctx context.Context, to int64) error {
 	return e.plugin.Delete(ctx, e.pid, to)
 }
 
-// SaveSnapshot saves a snapshot of what it knows.
+// SaveSnapshot saves a snapshot of its state.
 func (e *Entity) SaveSnapshot(ctx context.Context, state any) error {
 	payload, err := payloadOf(state)
 	if err != nil {
@@ -79,7 +80,7 @@ func (e *Entity) SaveSnapshot(ctx context.Context, state any) error {
 	return e.plugin.SaveSnapshot(ctx, e.pid, s)
 }
 
-// DeleteSnapshots deletes the snapshots that criteria choose.
+// DeleteSnapshots deletes the snapshots that criteria select.
 func (e *Entity) DeleteSnapshots(ctx context.Context, c Criteria) error {
 	return e.plugin.DeleteSnapshots(ctx, e.pid, c)
 }

@@ -20,7 +20,7 @@ func start(t *testing.T, p *jvm.Plugin, pid string) *jvm.Entity {
 	return e
 }
 
-// persist persists and checks the number of the first event.
+// persist persists, and checks the number of the first event.
 func persist(t *testing.T, want int64, to func() (int64, error)) {
 	t.Helper()
 	if first, err := to(); err != nil || first != want {
@@ -28,7 +28,7 @@ func persist(t *testing.T, want int64, to func() (int64, error)) {
 	}
 }
 
-// seen are the numbers and texts of events.
+// seen formats the numbers and texts of events.
 func seen(events []jvm.Event) string {
 	var all []string
 	for _, e := range events {
@@ -106,7 +106,7 @@ func TestAValueThatItCannotSerialize(t *testing.T) {
 	}
 }
 
-// The journal in Go reads what the emulation writes, and the other way round.
+// The journal in Go reads what the emulation writes, and vice versa.
 func TestGoAndTheEmulationReadEachOther(t *testing.T) {
 	t.Parallel()
 	config, _, p := tables(t)

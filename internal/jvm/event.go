@@ -16,16 +16,16 @@ type Payload struct {
 	Manifest   string
 }
 
-// The serializers of what a test gives as it is.
+// The serializers of the values that a test passes.
 const (
 	bytesSerializer  = 4
 	stringSerializer = 20
 )
 
-// errPayload means that a value is none that can be serialized here.
+// errPayload reports a value of a type that is not serialized here.
 var errPayload = errors.New("neither a string nor bytes nor a Payload")
 
-// payloadOf serializes a string or bytes, and leaves a Payload as it is.
+// payloadOf serializes a string or bytes, and returns a Payload unchanged.
 func payloadOf(value any) (Payload, error) {
 	switch v := value.(type) {
 	case string:
@@ -38,7 +38,7 @@ func payloadOf(value any) (Payload, error) {
 	return Payload{}, fmt.Errorf("serialize %T: %w", value, errPayload)
 }
 
-// Event is an event that was replayed.
+// Event is a replayed event.
 type Event struct {
 	PersistenceID  string
 	SequenceNumber int64
@@ -48,11 +48,11 @@ type Event struct {
 	Payload
 }
 
-// errNoEvent means that the plug-in can't replay an item: it is neither an event nor part of an
-// atomic write that is incomplete.
+// errNoEvent reports an item that the plug-in can't replay: it is neither an event nor a member of
+// an incomplete atomic write.
 var errNoEvent = errors.New("the item holds no event")
 
-// eventOf reads an event in the form of today, or in that of Akka's plug-in 1.1.
+// eventOf decodes an event in the current form, or in that of Akka's plug-in 1.1.
 func eventOf(i item) (Event, error) {
 	if b, ok := binaryOf(i, "event"); ok {
 		seq, _, err := numberOf(i, "seq")

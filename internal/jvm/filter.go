@@ -8,9 +8,9 @@ const (
 	oldWriters   = 10
 )
 
-// filtered is what Pekko's replay filter lets through by default: of events of several writers
-// those of the newer one. It holds back the last events of its window, and takes those away that a
-// new writer's event comes before.
+// filtered returns the events that Pekko's replay filter lets through by default: of events of
+// several writers those of the newer one. It holds back the last events of its window, and drops
+// those that a new writer's event precedes.
 func filtered(events []Event) []Event {
 	var passed, held []Event
 	var writer string

@@ -33,7 +33,7 @@ const (
 
 type item = map[string]types.AttributeValue
 
-// tables are empty tables, with the plug-in before them.
+// tables returns empty tables, and the plug-in for them.
 func tables(t *testing.T) (dynajournal.Config, *dynamodb.Client, *jvm.Plugin) {
 	t.Helper()
 	engine, err := embedded.OpenMemory()
@@ -50,14 +50,14 @@ func tables(t *testing.T) (dynajournal.Config, *dynamodb.Client, *jvm.Plugin) {
 		t.Fatal(err)
 	}
 	client := dynamodb.NewFromConfig(config.AWS)
-	// What is stored is the journal's header, which no plug-in writes.
+	// Only the journal's header is stored, which no plug-in writes.
 	for _, i := range stored(t, client, journalTable) {
 		remove(t, client, item{"par": i["par"], "num": i["num"]})
 	}
 	return config, client, jvm.New(client, journalTable, snapshotTable, "journal", 10)
 }
 
-// stored are all items of a table in the order of their keys.
+// stored returns all items of a table in the order of their keys.
 func stored(t *testing.T, client *dynamodb.Client, table string) []item {
 	t.Helper()
 	var all []item
@@ -73,7 +73,7 @@ func stored(t *testing.T, client *dynamodb.Client, table string) []item {
 	return all
 }
 
-// keyOf is the key of an item in one line, which sorts.
+// keyOf formats the key of an item. The results sort as the keys.
 func keyOf(i item, table string) string {
 	name := "num"
 	if table == snapshotTable {
@@ -94,7 +94,7 @@ func remove(t *testing.T, client *dynamodb.Client, key item) {
 	}
 }
 
-// goldenFile is a scenario that was run with the real plug-in, with what that answered and left.
+// goldenFile is a scenario that was run with the real plug-in, with its results and items.
 type goldenFile struct {
 	Steps  []goldenStep
 	Tables map[string][]goldenItem
@@ -120,7 +120,7 @@ type goldenStep struct {
 	Next    int64
 	Seq     int64
 	Seqs    []int64
-	// From is a number in all steps but the listing of ids.
+	// From is a number in all steps except the listing of ids.
 	From                                json.RawMessage
 	To, Max                             *int64
 	MinSeq, MaxSeq, MinTS, MaxTS, ToSeq *int64
@@ -171,7 +171,7 @@ func readGolden(t *testing.T, file string) goldenFile {
 	return golden
 }
 
-// scenario is a golden file that is played again.
+// scenario is a golden file that is run again.
 type scenario struct {
 	*testing.T
 
@@ -181,8 +181,8 @@ type scenario struct {
 	next   map[string]int64
 }
 
-// TestItDoesWhatPekkoDid plays every scenario of Pekko's plug-in: it must answer the same at each
-// step, and leave the very same items.
+// TestItDoesWhatPekkoDid runs every scenario of Pekko's plug-in: each step must have the same
+// result, and the items must be equal at the end.
 func TestItDoesWhatPekkoDid(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "systemtest", "testdata", "golden", "pekko-1.1.0", "*.json"))
@@ -280,7 +280,7 @@ func (s *scenario) lose(par, num string) {
 	remove(s.T, s.client, item{"par": &types.AttributeValueMemberS{Value: par}, "num": &types.AttributeValueMemberN{Value: num}})
 }
 
-// load puts what a scenario of Akka's plug-in left.
+// load puts the items of a scenario of Akka's plug-in.
 func (s *scenario) load(step goldenStep) {
 	s.Helper()
 	file := filepath.Join("..", "systemtest", "testdata", "golden", "akka-1.1.1", filepath.Base(step.File))
@@ -298,13 +298,13 @@ func (s *scenario) load(step goldenStep) {
 	s.next[step.PID] = step.Next
 }
 
-// goldenWriter is the writer UUID where a step names none.
+// goldenWriter is the writer UUID of a step that names none.
 const goldenWriter = "11111111-2222-3333-4444-555555555555"
 
 func (s *scenario) write(name string, step goldenStep) {
 	s.Helper()
 	first := max(s.next[step.PID], 1)
-	named := first // what the events are called by, even if their numbers are others
+	named := first // the number in the events' names, even if their numbers differ
 	if step.From != nil {
 		s.must(name, json.Unmarshal(step.From, &first))
 	}
@@ -353,8 +353,8 @@ func (s *scenario) write(name string, step goldenStep) {
 	s.next[step.PID] = max(s.next[step.PID], first+int64(len(events)))
 }
 
-// serialized is the payload of an event and its manifest. Strings and bytes are made, all else is
-// taken from what the real plug-in stored.
+// serialized returns the payload of an event and its manifest. It serializes strings and bytes, and
+// takes everything else from what the real plug-in stored.
 func (s *scenario) serialized(pid string, seq int64, e goldenEvent) (payload jvm.Payload, manifest string) {
 	s.Helper()
 	switch e.T {
@@ -377,7 +377,7 @@ func (s *scenario) serialized(pid string, seq int64, e goldenEvent) (payload jvm
 	}, textOf(i, "manifest")
 }
 
-// left is what the real plug-in left at a key.
+// left returns the item that the real plug-in left at a key.
 func (s *scenario) left(table, key string) goldenItem {
 	s.Helper()
 	for _, i := range s.golden.Tables[table] {
@@ -458,7 +458,7 @@ func criteria(step goldenStep) jvm.Criteria {
 	return c
 }
 
-// savedAs is the payload of a snapshot and its time.
+// savedAs returns the payload of a snapshot and its time.
 func (s *scenario) savedAs(step goldenStep) (jvm.Payload, int64) {
 	s.Helper()
 	if step.Event.T == "string" {

@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Marks are the numbers of all low marks and of all high marks of a persistence id that exist, in
-// rising order.
+// Marks are the numbers of all existing low marks and high marks of a persistence id, in ascending
+// order.
 type Marks struct{ Low, High []int64 }
 
 // ReadMarks reads the marks of all shards.
@@ -56,7 +56,7 @@ func (p *Plugin) marks(ctx context.Context, kind markKind, pid string) ([]int64,
 	return all, nil
 }
 
-// highest is the highest of marks, 0 without any.
+// highest returns the highest of marks, or 0.
 func highest(marks []int64) int64 {
 	if len(marks) == 0 {
 		return 0
@@ -64,16 +64,16 @@ func highest(marks []int64) int64 {
 	return max(marks[len(marks)-1], 0)
 }
 
-// LowMark is the first number that is not deleted as the JVM sees it, 0 if nothing is: the highest
-// `seq` of all shards. Other attributes of the marks say nothing to it.
+// LowMark returns the first number that is not deleted as the JVM sees it, or 0: the highest `seq`
+// of all shards. It ignores other attributes of the marks.
 func (p *Plugin) LowMark(ctx context.Context, pid string) (int64, error) {
 	marks, err := p.marks(ctx, lowMark, pid)
 	return highest(marks), err
 }
 
-// Highest is the highest number that the JVM finds: the last item of the partition that the highest
-// high mark names, whatever that item is. If the partition is empty, it is the number before the
-// low mark, or that of the high mark.
+// Highest returns the highest number that the JVM finds: the last item of the partition that the
+// highest high mark names, whatever that item is. If the partition is empty, it is the number
+// before the low mark, or that of the high mark.
 func (p *Plugin) Highest(ctx context.Context, pid string) (int64, error) {
 	marks, err := p.marks(ctx, highMark, pid)
 	if err != nil {
@@ -98,7 +98,7 @@ func (p *Plugin) Highest(ctx context.Context, pid string) (int64, error) {
 	return high + last, err
 }
 
-// query queries all pages.
+// query returns the items of all pages.
 func (p *Plugin) query(ctx context.Context, in *dynamodb.QueryInput) ([]item, error) {
 	var items []item
 	for {

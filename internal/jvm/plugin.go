@@ -19,7 +19,7 @@ const (
 	DefaultMaxItemSize = 400_000
 )
 
-// Plugin is the plug-in of one JVM service. Its settings must not change once it is used.
+// Plugin is the plug-in of one JVM service. Its settings must not change after its first use.
 type Plugin struct {
 	// MaxItemSize is the largest item that it writes, by its own estimate.
 	MaxItemSize int
@@ -32,7 +32,7 @@ type Plugin struct {
 	shards                      int64
 }
 
-// New makes the plug-in for a journal with a number of shards of marks.
+// New returns the plug-in for a journal whose marks have a number of shards.
 func New(client *dynamodb.Client, journalTable, snapshotTable, journalName string, shards int) *Plugin {
 	return &Plugin{
 		MaxItemSize:   DefaultMaxItemSize,
@@ -65,7 +65,7 @@ func (p *Plugin) partition(pid string, partition int64) string {
 	return p.journalName + "-P-" + pid + "-" + strconv.FormatInt(partition, 10)
 }
 
-// markKind is what the keys of a kind of marks say.
+// markKind holds the parts of the keys of a kind of marks.
 type markKind string
 
 const (
@@ -77,7 +77,7 @@ func (p *Plugin) markKey(kind markKind, pid string, shard int64) item {
 	return key(p.journalName+"-"+string(kind)+"-"+pid+"-"+strconv.FormatInt(shard, 10), 0)
 }
 
-// markItem is the mark for a number in its shard.
+// markItem returns the mark for a number in its shard.
 func (p *Plugin) markItem(kind markKind, pid string, seq int64) item {
 	mark := p.markKey(kind, pid, seq/block%p.shards)
 	if kind == highMark {
@@ -87,7 +87,7 @@ func (p *Plugin) markItem(kind markKind, pid string, seq int64) item {
 	return mark
 }
 
-// numberOf is a number of an item; false if it has none of that name.
+// numberOf returns a numeric attribute. It reports false if the item has none of that name.
 func numberOf(i item, name string) (int64, bool, error) {
 	v, ok := i[name].(*types.AttributeValueMemberN)
 	if !ok {
@@ -123,12 +123,12 @@ func (p *Plugin) put(ctx context.Context, table string, i item) error {
 	return nil
 }
 
-// putting and removing are the parts of a batch.
-func putting(i item) types.WriteRequest {
+// putRequest and deleteRequest are the parts of a batch.
+func putRequest(i item) types.WriteRequest {
 	return types.WriteRequest{PutRequest: &types.PutRequest{Item: i}}
 }
 
-func removing(key item) types.WriteRequest {
+func deleteRequest(key item) types.WriteRequest {
 	return types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: key}}
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Replay replays the numbers from to to, of at most max items, and returns the highest number. It
-// is what a persistent actor is given: without incomplete atomic writes, and without what the
-// replay filter drops.
+// Replay replays the events from number from to number to, most of them at most, and returns the
+// highest number. It returns what a persistent actor receives: without incomplete atomic writes,
+// and without the events that the replay filter drops.
 func (p *Plugin) Replay(ctx context.Context, pid string, from, to, most int64) ([]Event, int64, error) {
 	high, err := p.Highest(ctx, pid)
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *Plugin) Replay(ctx context.Context, pid string, from, to, most int64) (
 	return filtered(events), high, nil
 }
 
-// slots are the items at numbers of one partition.
+// slots returns the items with numbers of one partition.
 func (p *Plugin) slots(ctx context.Context, pid string, first, last int64) ([]item, error) {
 	return p.query(ctx, &dynamodb.QueryInput{
 		TableName:              &p.journalTable,
@@ -57,9 +57,9 @@ func (p *Plugin) slots(ctx context.Context, pid string, first, last int64) ([]it
 	})
 }
 
-// completeOnly leaves out the items of atomic writes of which some are missing. It goes by `idx`
-// and `cnt` alone, in one pass: an item without them ends the atomic write before it, one whose
-// atomic write ends elsewhere begins another one.
+// completeOnly leaves out the members of incomplete atomic writes. It uses only `idx` and `cnt`, in
+// one pass: an item without them ends the previous atomic write, and one whose atomic write ends
+// elsewhere starts another one.
 func completeOnly(items []item) []item {
 	const none = -1
 	var all, pending []item
@@ -89,7 +89,7 @@ func completeOnly(items []item) []item {
 	return all
 }
 
-// numberByKey is the sequence number that the key of an item says.
+// numberByKey returns the sequence number in the key of an item.
 func numberByKey(i item) int64 {
 	par := textOf(i, "par")
 	partition, _ := strconv.ParseInt(par[strings.LastIndexByte(par, '-')+1:], 10, 64)

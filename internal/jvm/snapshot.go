@@ -12,7 +12,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// Snapshot is a snapshot as it was loaded.
+// Snapshot is a loaded snapshot.
 type Snapshot struct {
 	SequenceNumber int64
 	// Timestamp is in milliseconds since 1970.
@@ -20,13 +20,13 @@ type Snapshot struct {
 	Payload   Payload
 }
 
-// Criteria choose snapshots: all bounds must hold.
+// Criteria select snapshots: all limits must hold.
 type Criteria struct {
 	MinSequenceNumber, MaxSequenceNumber int64
 	MinTimestamp, MaxTimestamp           int64
 }
 
-// All are the criteria that choose all snapshots.
+// All returns the criteria that select all snapshots.
 func All() Criteria {
 	return Criteria{MaxSequenceNumber: math.MaxInt64, MaxTimestamp: math.MaxInt64}
 }
@@ -47,9 +47,9 @@ func (p *Plugin) SaveSnapshot(ctx context.Context, pid string, s Snapshot) error
 	return p.put(ctx, p.snapshotTable, i)
 }
 
-// LoadSnapshot loads the first snapshot that it finds, nil if that is none: the latest if the
-// criteria say nothing of sequence numbers, otherwise the one with the highest number, if that is
-// within the bounds of time.
+// LoadSnapshot loads the first snapshot of its query, or returns nil if that is outside the limits
+// of time: the latest snapshot if the criteria have no limits of sequence numbers, otherwise the
+// one with the highest number.
 func (p *Plugin) LoadSnapshot(ctx context.Context, pid string, c Criteria) (*Snapshot, error) {
 	items, err := p.chosen(ctx, pid, c, 1)
 	if err != nil || len(items) == 0 {
@@ -58,8 +58,8 @@ func (p *Plugin) LoadSnapshot(ctx context.Context, pid string, c Criteria) (*Sna
 	return snapshotOf(items[0])
 }
 
-// chosen are the snapshots on the first page of those that criteria choose, at most so many; 0 is
-// no bound. The bound counts those, too, that only their time excludes.
+// chosen returns the snapshots on the first page that criteria select, at most most; 0 is no limit.
+// The limit counts also those that only their time excludes.
 func (p *Plugin) chosen(ctx context.Context, pid string, c Criteria, most int32) ([]item, error) {
 	anyNumber := c.MinSequenceNumber == 0 && c.MaxSequenceNumber == math.MaxInt64
 	anyTime := c.MinTimestamp == 0 && c.MaxTimestamp == math.MaxInt64
@@ -129,7 +129,7 @@ func (p *Plugin) DeleteSnapshot(ctx context.Context, pid string, seq int64) erro
 	return nil
 }
 
-// DeleteSnapshots deletes the snapshots that criteria choose, so far as one page goes.
+// DeleteSnapshots deletes the snapshots that criteria select, on the first page.
 func (p *Plugin) DeleteSnapshots(ctx context.Context, pid string, c Criteria) error {
 	items, err := p.chosen(ctx, pid, c, 0)
 	if err != nil {
@@ -137,7 +137,7 @@ func (p *Plugin) DeleteSnapshots(ctx context.Context, pid string, c Criteria) er
 	}
 	var writes []types.WriteRequest
 	for _, i := range items {
-		writes = append(writes, removing(item{"par": i["par"], "seq": i["seq"]}))
+		writes = append(writes, deleteRequest(item{"par": i["par"], "seq": i["seq"]}))
 	}
 	return p.write(ctx, p.snapshotTable, writes)
 }

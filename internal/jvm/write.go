@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Write is one atomic write: events from a number on.
+// Write is an atomic write: events from a number on.
 type Write struct {
 	PersistenceID string
 	First         int64
@@ -16,18 +16,18 @@ type Write struct {
 	Events        []NewEvent
 }
 
-// NewEvent is an event that is to be written.
+// NewEvent is an event to write.
 type NewEvent struct {
 	Payload
 	// Adapter is the event adapter's manifest.
 	Adapter string
 }
 
-// RejectionError says why the plug-in rejects a write. Its numbers are used up.
+// RejectionError reports why the plug-in rejects a write. Its numbers are used.
 type RejectionError struct {
 	PersistenceID  string
 	SequenceNumber int64
-	// Size is what the plug-in takes for the size of the item.
+	// Size is the size of the item by the plug-in's estimate.
 	Size int
 }
 
@@ -35,9 +35,9 @@ func (e *RejectionError) Error() string {
 	return fmt.Sprintf("write %d of %q: the item has %d bytes", e.SequenceNumber, e.PersistenceID, e.Size)
 }
 
-// Write writes without any condition. A single event is put with its high mark if its number is the
-// first of a partition; several are put before the high mark of the last one's partition, if that
-// is another than that of the number before the first.
+// Write writes without any condition. A single event is put together with its high mark if its
+// number is the first of a partition. Several events are put before the high mark of the last one's
+// partition, if that is not the partition of the number before the first.
 func (p *Plugin) Write(ctx context.Context, w Write) error {
 	items := make([]item, len(w.Events))
 	for n, e := range w.Events {
@@ -62,10 +62,10 @@ func (p *Plugin) Write(ctx context.Context, w Write) error {
 		if len(items) > 1 {
 			i["idx"], i["cnt"] = number(int64(n)), number(int64(len(items)-1))
 		}
-		writes = append(writes, putting(i))
+		writes = append(writes, putRequest(i))
 	}
 	if marked {
-		writes = append(writes, putting(p.markItem(highMark, w.PersistenceID, last)))
+		writes = append(writes, putRequest(p.markItem(highMark, w.PersistenceID, last)))
 	}
 	return p.write(ctx, p.journalTable, writes)
 }
@@ -86,10 +86,10 @@ func (p *Plugin) eventItem(w Write, seq int64, e NewEvent) item {
 	return i
 }
 
-// keyOverhead is what the plug-in adds to an item's size for its key.
+// keyOverhead is the plug-in's estimate of the key of an item.
 const keyOverhead = 26
 
-// estimate is what the plug-in takes for the size of an item.
+// estimate returns the plug-in's estimate of the size of an item.
 func (p *Plugin) estimate(w Write, seq int64, e NewEvent) int {
 	// Java counts the characters of the key in UTF-16.
 	size := keyOverhead + utf16Length(w.PersistenceID) + utf16Length(p.journalName)

@@ -1,4 +1,4 @@
-// Package newfile gives a file that is whole the name that it is to have.
+// Package newfile gives a complete file its final name.
 package newfile
 
 import (
@@ -11,7 +11,7 @@ import (
 )
 
 // Publish renames a file within its folder, and makes the new name durable. It never replaces a
-// file: where there is one of the new name the error is fs.ErrExist, and the old name stays.
+// file: if the new name exists, the error is fs.ErrExist, and the old name stays.
 func Publish(from, to string) error {
 	err := renameNew(from, to)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -23,8 +23,8 @@ func Publish(from, to string) error {
 	return SyncFolder(filepath.Dir(to))
 }
 
-// linkNew names the file by a link where it can't be renamed without replacing another, as in some
-// network file systems. Nothing that replaces is tried after that.
+// linkNew creates the name by a hard link, where rename can't refuse to replace, as in some network
+// file systems. After that nothing that can replace a file is tried.
 func linkNew(from, to string, renaming error) error {
 	if err := os.Link(from, to); err != nil {
 		return errors.Join(renaming, err)
@@ -35,8 +35,8 @@ func linkNew(from, to string, renaming error) error {
 	return nil
 }
 
-// SyncFolder makes the names in a folder durable, without which a power failure can take a file
-// whose content was synced. Windows has no such call, and keeps names durable itself.
+// SyncFolder makes the names in a folder durable. Without it, a power failure can lose a file whose
+// content was synced. Windows has no such call, and makes names durable itself.
 func SyncFolder(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil

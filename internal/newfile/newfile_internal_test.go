@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A file system that can't rename without replacing gives the name by a link. That replaces nothing
-// either.
+// In a file system that can't rename without replacing, the name is created by a link, which
+// replaces nothing either.
 func TestALinkReplacesNoFile(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -2,7 +2,7 @@ package newfile
 
 import "golang.org/x/sys/windows"
 
-// renameNew leaves out the flag that replaces an existing file.
+// renameNew does not set the flag that replaces an existing file.
 func renameNew(from, to string) error {
 	old, err := windows.UTF16PtrFromString(from)
 	if err != nil {

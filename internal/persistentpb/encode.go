@@ -6,8 +6,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Encode serializes a message that has all its required fields, as the JVM does: fields in the order of their numbers, and the
-// same message always to the same bytes. A message without a required field is a mistake in the program.
+// Encode serializes a message as the JVM does: fields in the order of their numbers, and equal
+// messages always to equal bytes. It panics if a required field is missing, which is a programming
+// error.
 func Encode(m *PersistentMessage) []byte {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {

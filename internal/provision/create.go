@@ -8,17 +8,17 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// Options say what kind of tables to make.
+// Options select the kind of tables.
 type Options struct {
-	// SharedWithJVM makes a journal that a JVM can use at the same time, else a native one.
+	// SharedWithJVM creates a journal that a JVM can use at the same time, otherwise a native one.
 	SharedWithJVM bool
-	// ReadUnits and WriteUnits are the provisioned capacity of each table and index; both 0 is on
-	// demand.
+	// ReadUnits and WriteUnits are the provisioned capacity of each table and index. If both are 0,
+	// the tables are on demand.
 	ReadUnits, WriteUnits int64
 }
 
-// Create makes the journal table, the snapshot table, and the journal's header, as far as they do
-// not exist.
+// Create creates the journal table, the snapshot table, and the journal's header, unless they
+// exist.
 func (j *Journal) Create(ctx context.Context, client *dynamo.Client, opts Options) error {
 	made, err := client.CreateTable(ctx, j.journalTable(opts))
 	if err == nil {
@@ -37,13 +37,14 @@ func (j *Journal) Create(ctx context.Context, client *dynamo.Client, opts Option
 	if header == nil {
 		return nil
 	}
-	if err := j.putHeader(ctx, client, *header); err != nil { // last: a journal with a header has all that it needs
+	// The header comes last: a journal with a header has everything it needs.
+	if err := j.putHeader(ctx, client, *header); err != nil {
 		return fmt.Errorf("create journal table %q: %w", j.Table, err)
 	}
 	return nil
 }
 
-// createSnapshotTable makes the snapshot table, or checks the one that exists.
+// createSnapshotTable creates the snapshot table, or checks the existing one.
 func (j *Journal) createSnapshotTable(ctx context.Context, client *dynamo.Client, opts Options) error {
 	if _, err := client.CreateTable(ctx, j.snapshotTable(opts)); err != nil {
 		return err
@@ -55,7 +56,7 @@ func (j *Journal) createSnapshotTable(ctx context.Context, client *dynamo.Client
 	return checkSchema(d, layout.AttrSnapshotSeq)
 }
 
-// enableTTL lets tombstones expire, unless items of the table already expire.
+// enableTTL enables the expiry of tombstones, unless items of the table already expire.
 func (j *Journal) enableTTL(ctx context.Context, client *dynamo.Client) error {
 	attribute, err := client.TTL(ctx, j.Table)
 	if err != nil || attribute != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// Table is what Describe has found out about a table. The root package documents its fields.
+// Table is the description of a table. The root package documents its fields.
 type Table struct {
 	Name                  string
 	Status                string
@@ -45,8 +45,8 @@ type Index struct {
 	ReadUnits, WriteUnits int64
 }
 
-// Describe describes a table, and of the journal table what its header says. Of a table with
-// another key than a journal's there is no header.
+// Describe describes a table, and reads the header of the journal table. A table with another key
+// than a journal's has no header.
 func (j *Journal) Describe(ctx context.Context, client *dynamo.Client, name string) (Table, error) {
 	d, err := client.DescribeTable(ctx, name)
 	if err != nil {
@@ -79,7 +79,7 @@ func (j *Journal) Describe(ctx context.Context, client *dynamo.Client, name stri
 	return t, protocol.InTable(name, err)
 }
 
-// newTable is what DynamoDB says of a table.
+// newTable returns the Table of a DynamoDB description.
 func newTable(name string, d *types.TableDescription) Table {
 	keys := func(schema []types.KeySchemaElement) []KeyAttribute {
 		var found []KeyAttribute

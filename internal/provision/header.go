@@ -15,14 +15,16 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// nativeIDsShards spreads the entries of the sparse ids index. Each shard takes 1,000 new
-// persistence ids a second, and a listing asks each.
+// nativeIDsShards is the number of shards of the sparse ids index. Each takes 1,000 new persistence
+// ids a second, and a listing queries each.
 const nativeIDsShards = 8
 
-// missingHeader is the header that a journal table lacks, nil if it lacks none. One that is stored
-// is checked. A table without a header may already hold a JVM's journal, whose number of shards
-// only its configuration knows: there a header is only missing if SequenceShards says that number.
-func (j *Journal) missingHeader(ctx context.Context, client *dynamo.Client, opts Options, made bool) (*layout.Header, error) {
+// missingHeader returns the header that a journal table lacks, or nil. A stored header is checked.
+// A table without a header may already hold a JVM's journal, whose number of shards only its
+// configuration contains: there a header is missing only if SequenceShards is set.
+func (j *Journal) missingHeader(
+	ctx context.Context, client *dynamo.Client, opts Options, made bool,
+) (*layout.Header, error) {
 	want := layout.Header{Kind: layout.KindNative, Shards: 1, IDsShards: nativeIDsShards, Version: layout.HeaderVersion}
 	if opts.SharedWithJVM {
 		want = layout.Header{Kind: layout.KindShared, Shards: layout.DefaultShards, Version: layout.HeaderVersion}
@@ -49,26 +51,30 @@ func (j *Journal) missingHeader(ctx context.Context, client *dynamo.Client, opts
 		return nil, fmt.Errorf("%w: the table exists without index %s, so it is a JVM's: share it with the JVM, or take another table and migrate",
 			ErrHeaderMismatch, layout.NativeIDsIndex)
 	case !made && opts.SharedWithJVM && j.SequenceShards == 0 && !hasIndex(d, layout.NativeIDsIndex):
-		return nil, nil //nolint:nilnil // none is a result
+		return nil, nil //nolint:nilnil // nil is a result
 	}
 	return &want, nil
 }
 
-// putHeader puts the journal's header, unless one that says the same was put meanwhile.
+// putHeader puts the journal's header, unless an equal one was put meanwhile.
 func (j *Journal) putHeader(ctx context.Context, client *dynamo.Client, header layout.Header) error {
 	keys := layout.Keys{Journal: j.Name}
 	err := client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: j.Table, Item: keys.EncodeHeader(header), Condition: protocol.NotExists})
-	if errors.Is(err, dynamo.ErrConditionFailed) { // another has just put it, or an earlier attempt of ours
+	// Another client has just put it, or an earlier attempt of ours.
+	if errors.Is(err, dynamo.ErrConditionFailed) {
 		return j.sameHeader(dynamo.OldItem(err), header)
 	}
 	return err
 }
 
-// readHeader reads the journal's header. Where there is none the journal is a JVM's, and its header
-// is what the configuration says. A table with the index of native journals has a header, unless
-// the configuration says the number of shards: taken for a JVM's, a journal would get marks where
-// nobody looks for them. t is nil where the table can't be described.
-func (j *Journal) readHeader(ctx context.Context, client *dynamo.Client, t *types.TableDescription) (layout.Header, error) {
+// readHeader reads the journal's header. A journal without a header is a JVM's, and the
+// configuration takes the place of its header. A table with the index of native journals has a
+// header, unless the configuration contains the number of shards: if such a journal were taken for
+// a JVM's, its marks would be put where nobody reads them. t is nil if the table can't be
+// described.
+func (j *Journal) readHeader(
+	ctx context.Context, client *dynamo.Client, t *types.TableDescription,
+) (layout.Header, error) {
 	item, err := client.Get(ctx, &dynamo.Meter{}, j.Table, layout.Keys{Journal: j.Name}.Header().Attributes())
 	if err != nil {
 		return layout.Header{}, fmt.Errorf("read the header: %w", err)
@@ -79,7 +85,7 @@ func (j *Journal) readHeader(ctx context.Context, client *dynamo.Client, t *type
 	return j.headerOf(item)
 }
 
-// headerOf is the header in an item, checked against the configuration; nil stands for no item.
+// headerOf decodes a header, and checks it against the configuration. item is nil if there is none.
 func (j *Journal) headerOf(item layout.Attributes) (layout.Header, error) {
 	keys := layout.Keys{Journal: j.Name}
 	if item == nil {
@@ -99,17 +105,17 @@ func (j *Journal) headerOf(item layout.Attributes) (layout.Header, error) {
 			ErrHeaderMismatch, h.Version, layout.HeaderVersion)
 	}
 	if j.SequenceShards != 0 && int64(j.SequenceShards) != h.Shards {
-		return h, fmt.Errorf("%w: it says %d sequence shards, Config.SequenceShards is %d: set it to %d or 0",
+		return h, fmt.Errorf("%w: it has %d sequence shards, Config.SequenceShards is %d: set it to %d or 0",
 			ErrHeaderMismatch, h.Shards, j.SequenceShards, h.Shards)
 	}
 	if window := time.Duration(h.FenceWindow) * time.Second; j.FenceWindow != 0 && j.FenceWindow != window {
-		return h, fmt.Errorf("%w: it says a fence window of %v, Config.FenceWindow is %v: set it to %v or 0",
+		return h, fmt.Errorf("%w: it has a fence window of %v, Config.FenceWindow is %v: set it to %v or 0",
 			ErrHeaderMismatch, window, j.FenceWindow, window)
 	}
 	return h, nil
 }
 
-// sameHeader checks that a stored header is of the kind that is wanted, and fits the configuration.
+// sameHeader checks that a stored header is of the wanted kind, and fits the configuration.
 func (j *Journal) sameHeader(item layout.Attributes, want layout.Header) error {
 	h, err := j.headerOf(item)
 	if err != nil {

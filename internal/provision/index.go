@@ -12,8 +12,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// FindIndex reports whether the journal table has the index of persistence ids. One that can't be
-// used is ErrIndex, and so is none where another than the usual one is named.
+// FindIndex reports whether the journal table has the index of persistence ids. An index that can't
+// be used is ErrIndex, and so is a missing one with another name than the default.
 func (j *Journal) FindIndex(ctx context.Context, client *dynamo.Client, native bool) (bool, error) {
 	table, err := client.DescribeTable(ctx, j.Table)
 	if err != nil {
@@ -34,8 +34,8 @@ func (j *Journal) findIndex(table *types.TableDescription, native bool) (bool, e
 	return found, err
 }
 
-// usableIndex reports whether a table has an index of a name. One with another key, or that is not
-// yet filled, is ErrIndex. ranges are the range keys that it may have; an empty one is none.
+// usableIndex reports whether a table has an index with a name. If it has another key or is still
+// being filled, the error is ErrIndex. ranges are the allowed range keys; "" is none.
 func usableIndex(table *types.TableDescription, name, hash string, ranges []string) (bool, error) {
 	for i := range table.GlobalSecondaryIndexes {
 		index := &table.GlobalSecondaryIndexes[i]
@@ -51,7 +51,8 @@ func usableIndex(table *types.TableDescription, name, hash string, ranges []stri
 			return false, fmt.Errorf("%w: index %q has hash key %q and range key %q, not hash key %q and a range key of %q",
 				ErrIndex, name, schema[types.KeyTypeHash], schema[types.KeyTypeRange], hash, ranges)
 		case index.IndexStatus != types.IndexStatusActive || aws.ToBool(index.Backfilling):
-			return false, fmt.Errorf("%w: index %q is %s, it is still being filled or removed", ErrIndex, name, index.IndexStatus)
+			return false, fmt.Errorf("%w: index %q is %s, it is still being filled or removed",
+				ErrIndex, name, index.IndexStatus)
 		}
 		return true, nil
 	}

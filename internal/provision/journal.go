@@ -1,6 +1,6 @@
-// Package provision makes, describes and changes the tables of a journal, checks their schema, and
-// reads the journal's header. It is the only place besides internal/dynamo that knows what a table
-// looks like to DynamoDB.
+// Package provision creates, describes and changes the tables of a journal, checks their schema,
+// and reads the journal's header. Only this package and internal/dynamo know DynamoDB's table
+// descriptions.
 package provision
 
 import (
@@ -12,18 +12,18 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// Journal names the tables of a journal, and what the configuration says of its header.
+// Journal names the tables of a journal, and the configured values of its header.
 type Journal struct {
 	Name                 string
 	Table, SnapshotTable string
 	// IDsIndex is the name of the index that lists the persistence ids of a shared journal.
 	IDsIndex string
-	// SequenceShards and FenceWindow are 0 where the configuration does not say them.
+	// SequenceShards and FenceWindow are 0 if they are not configured.
 	SequenceShards int
 	FenceWindow    time.Duration
 }
 
-// The errors that callers tell apart. The root package documents what to do about each.
+// The errors that callers distinguish. The root package documents what to do about each.
 var (
 	ErrTableSchema    = errors.New("the table is not a journal of this layout")
 	ErrHeaderMismatch = errors.New("the journal's header does not fit")
@@ -31,22 +31,23 @@ var (
 	ErrIndex          = errors.New("the index of persistence ids can't be used")
 )
 
-// Found is what Inspect has found out about a journal.
+// Found is the result of Inspect.
 type Found struct {
 	Header layout.Header
 	// KeyLimit is the smallest limit in bytes that applies to the attribute par.
 	KeyLimit int
-	// Indexed reports whether there is an index of persistence ids, which is filled.
+	// Indexed reports whether the index of persistence ids exists and is filled.
 	Indexed bool
 }
 
-// Inspect reads what the table and the journal's header say, and checks that they fit the
+// Inspect reads the description of the table and the journal's header, and checks that they fit the
 // configuration.
 func (j *Journal) Inspect(ctx context.Context, client *dynamo.Client) (Found, error) {
 	var found Found
 	table, err := client.DescribeTable(ctx, j.Table)
 	switch {
-	case errors.Is(err, dynamo.ErrDenied): // policies made for the JVM may lack DescribeTable: the strictest limit is always right
+	// Policies for the JVM may lack DescribeTable: then the strictest limit applies.
+	case errors.Is(err, dynamo.ErrDenied):
 		table, found.KeyLimit = nil, layout.MaxRangeKeyBytes
 	case err != nil:
 		return found, err
@@ -60,6 +61,7 @@ func (j *Journal) Inspect(ctx context.Context, client *dynamo.Client) (Found, er
 		return found, err
 	}
 	indexed, unusable := j.findIndex(table, found.Header.Kind == layout.KindNative)
-	found.Indexed = indexed && unusable == nil // else a listing looks again, and says why
+	// Otherwise a listing checks again, and returns the reason.
+	found.Indexed = indexed && unusable == nil
 	return found, nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
-// checkSchema fails unless a table has the key that its items need: par, a string, and a range key
-// that is a number.
+// checkSchema fails unless a table has the key of a journal: par, a string, and a numeric range
+// key.
 func checkSchema(t *types.TableDescription, rangeKey string) error {
 	hash := layout.AttrPar
 	want := []types.KeySchemaElement{
@@ -36,7 +36,7 @@ func checkSchema(t *types.TableDescription, rangeKey string) error {
 	return nil
 }
 
-// describeSchema names the key of a table for an error.
+// describeSchema describes the key of a table for an error.
 func describeSchema(t *types.TableDescription) string {
 	kinds := map[string]types.ScalarAttributeType{}
 	for _, d := range t.AttributeDefinitions {
@@ -50,8 +50,8 @@ func describeSchema(t *types.TableDescription) string {
 	return strings.Join(parts, " and ")
 }
 
-// keyLimit is the smallest limit of the attribute par in bytes: that of a partition key, or of a
-// sort key where an index has it as that.
+// keyLimit returns the smallest limit of the attribute par in bytes: that of a partition key, or of
+// a sort key if an index uses it as such.
 func keyLimit(t *types.TableDescription) int {
 	for i := range t.GlobalSecondaryIndexes {
 		for _, k := range t.GlobalSecondaryIndexes[i].KeySchema {
@@ -63,13 +63,13 @@ func keyLimit(t *types.TableDescription) int {
 	return layout.MaxKeyBytes
 }
 
-// hasIndex reports whether a table has an index of a name, whatever its key is.
+// hasIndex reports whether a table has an index with a name, whatever its key is.
 func hasIndex(d *types.TableDescription, name string) bool {
 	indexes := newTable(aws.ToString(d.TableName), d).Indexes
 	return slices.ContainsFunc(indexes, func(i Index) bool { return i.Name == name })
 }
 
-// journalTable is the journal table, as it is made.
+// journalTable returns the request that creates the journal table.
 func (j *Journal) journalTable(opts Options) *dynamodb.CreateTableInput {
 	in := table(j.Table, layout.AttrNum, opts)
 	index := types.GlobalSecondaryIndex{
@@ -77,7 +77,8 @@ func (j *Journal) journalTable(opts Options) *dynamodb.CreateTableInput {
 		ProvisionedThroughput: in.ProvisionedThroughput,
 	}
 	if opts.SharedWithJVM {
-		// Without a range key: par as one would limit persistence ids to half the length.
+		// The index has no range key: as a range key, par would limit persistence ids to half the
+		// length.
 		index.IndexName = &j.IDsIndex
 		index.KeySchema = keySchema(layout.AttrNum, "")
 	} else {
@@ -90,7 +91,7 @@ func (j *Journal) journalTable(opts Options) *dynamodb.CreateTableInput {
 	return in
 }
 
-// snapshotTable is the snapshot table, as it is made.
+// snapshotTable returns the request that creates the snapshot table.
 func (j *Journal) snapshotTable(opts Options) *dynamodb.CreateTableInput {
 	in := table(j.SnapshotTable, layout.AttrSnapshotSeq, opts)
 	if opts.SharedWithJVM {
@@ -104,7 +105,7 @@ func (j *Journal) snapshotTable(opts Options) *dynamodb.CreateTableInput {
 	return in
 }
 
-// table is a table with hash key par and a numeric range key.
+// table returns a request for a table with hash key par and a numeric range key.
 func table(name, rangeKey string, opts Options) *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{
 		TableName:            &name,

@@ -14,12 +14,12 @@ import (
 // Change is something that Update has added.
 type Change struct {
 	Table string
-	// Added says what, Costs what that costs from now on.
+	// Added is what was added, Costs its future cost.
 	Added, Costs string
 }
 
 // Update adds what an existing journal table lacks: the index of persistence ids and the expiry of
-// tombstones. It returns what was added.
+// tombstones. It returns what it has added.
 func (j *Journal) Update(ctx context.Context, client *dynamo.Client) ([]Change, error) {
 	table, err := client.DescribeTable(ctx, j.Table)
 	if err != nil {

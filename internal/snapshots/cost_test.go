@@ -9,13 +9,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
 
-// costs says in one line what was used.
+// costs formats a cost.
 func costs(c dynamo.Cost) string {
 	return fmt.Sprintf("%d / %g / %g", c.Requests, c.ReadUnits, c.WriteUnits)
 }
 
-// What a store of whole snapshots only costs is what the plug-ins need, or less; with split ones there is the search that no
-// plug-in makes.
+// A store with whole snapshots only costs no more than the plug-ins. With split ones it costs the
+// search for their heads, which no plug-in makes.
 func TestCostOfSnapshots(t *testing.T) {
 	t.Parallel()
 	upTo := func(seq int64) snapshots.Criteria {
@@ -60,9 +60,9 @@ func TestCostOfSnapshots(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		standing []layout.Snapshot
-		do       func(*base, *snapshots.Store, *dynamo.Meter) error
-		want     string
+		stored []layout.Snapshot
+		do     func(*base, *snapshots.Store, *dynamo.Meter) error
+		want   string
 	}{
 		"load, none":                               {none, load(snapshots.Everything()), "1 / 1 / 0"},
 		"load":                                     {wholes, load(snapshots.Everything()), "1 / 1 / 0"},
@@ -94,7 +94,7 @@ func TestCostOfSnapshots(t *testing.T) {
 			t.Parallel()
 			b := openBase(t)
 			s := b.store(nil, nil)
-			for _, snapshot := range c.standing {
+			for _, snapshot := range c.stored {
 				b.save(s, snapshot)
 			}
 			var m dynamo.Meter

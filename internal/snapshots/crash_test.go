@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
 
-// describe shows a snapshot.
+// describe formats a snapshot.
 func describe(s *layout.Snapshot) string {
 	if s == nil {
 		return "none"
@@ -18,13 +18,13 @@ func describe(s *layout.Snapshot) string {
 	return fmt.Sprintf("%d at %d with %d bytes", s.SequenceNr, s.Timestamp, len(s.Bytes))
 }
 
-// replacement is what a save replaces, and by what.
+// replacement is a case of a save that replaces snapshots.
 type replacement struct {
 	name string
-	// standing is what stands there before: an older snapshot, and maybe one of the number that is saved.
-	standing []layout.Snapshot
-	saved    layout.Snapshot
-	change   func(*snapshots.Store)
+	// stored are the stored snapshots: an older one, and maybe one of the number that is saved.
+	stored []layout.Snapshot
+	saved  layout.Snapshot
+	change func(*snapshots.Store)
 }
 
 const small, split = 50, 4500
@@ -51,8 +51,8 @@ func replacements() []replacement {
 	}
 }
 
-// tillDone calls run with 1, 2, … until it says that the request of that number was never sent.
-func tillDone(t *testing.T, run func(n int) (sent int)) {
+// untilDone calls run with 1, 2, … until the request of that number was never sent.
+func untilDone(t *testing.T, run func(n int) (sent int)) {
 	t.Helper()
 	const enough = 1000
 	for n := 1; n < enough; n++ {
@@ -63,18 +63,19 @@ func tillDone(t *testing.T, run func(n int) (sent int)) {
 	t.Fatal("there is no end to its requests")
 }
 
-// A process is killed at any request of a save: what was selected before stays selected, or the new snapshot is, whole.
+// If a process is killed at any request of a save, the previously selected snapshot stays selected,
+// or the new one is, whole.
 func TestSaveKilledAnywhereLeavesAWholeSnapshot(t *testing.T) {
 	t.Parallel()
 	for _, r := range replacements() {
-		for at, how := range map[fate]string{lost: "before", unanswered: "after"} {
+		for at, how := range map[fault]string{lost: "before", unanswered: "after"} {
 			t.Run(r.name+", killed "+how+" a request", func(t *testing.T) {
 				t.Parallel()
 				b := openBase(t)
-				tillDone(t, func(n int) int {
+				untilDone(t, func(n int) int {
 					b.empty()
 					before := b.store(nil, nil)
-					for _, s := range r.standing {
+					for _, s := range r.stored {
 						b.save(before, s)
 					}
 					was := b.load(before)
@@ -83,9 +84,11 @@ func TestSaveKilledAnywhereLeavesAWholeSnapshot(t *testing.T) {
 					err := b.store(w, r.change).Save(t.Context(), &dynamo.Meter{}, &saved)
 					switch got := b.load(before); {
 					case err == nil && !same(got, &r.saved):
-						t.Errorf("killed at request %d, after success: selected is %s, want the new one", n, describe(got))
+						t.Errorf("killed at request %d, after success: selected is %s, want the new one",
+							n, describe(got))
 					case err != nil && !same(got, &r.saved) && !same(got, was) && (got != nil || was != nil):
-						t.Errorf("killed at request %d: selected is %s, want the new one or %s", n, describe(got), describe(was))
+						t.Errorf("killed at request %d: selected is %s, want the new one or %s",
+							n, describe(got), describe(was))
 					}
 					return w.sent()
 				})
@@ -94,24 +97,26 @@ func TestSaveKilledAnywhereLeavesAWholeSnapshot(t *testing.T) {
 	}
 }
 
-// A request of a save is lost, or its answer, and sent again: the save succeeds, and the snapshot is there.
+// If a request of a save or its response is lost, the request is sent again: the save succeeds, and
+// the snapshot is stored.
 func TestSaveSurvivesALostRequestOrAnswer(t *testing.T) {
 	t.Parallel()
 	for _, r := range replacements() {
-		for at, what := range map[fate]string{lost: "request", unanswered: "answer"} {
+		for at, what := range map[fault]string{lost: "request", unanswered: "response"} {
 			t.Run(r.name+", a lost "+what, func(t *testing.T) {
 				t.Parallel()
 				b := openBase(t)
-				tillDone(t, func(n int) int {
+				untilDone(t, func(n int) int {
 					b.empty()
 					reader := b.store(nil, nil)
-					for _, s := range r.standing {
+					for _, s := range r.stored {
 						b.save(reader, s)
 					}
-					w := faltering(n, at)
+					w := failingOnce(n, at)
 					b.save(b.store(w, r.change), r.saved)
 					if got := b.load(reader); !same(got, &r.saved) {
-						t.Errorf("a lost %s of request %d: selected is %s, want %s", what, n, describe(got), describe(&r.saved))
+						t.Errorf("a lost %s of request %d: selected is %s, want %s",
+							what, n, describe(got), describe(&r.saved))
 					}
 					return w.sent()
 				})
@@ -120,8 +125,8 @@ func TestSaveSurvivesALostRequestOrAnswer(t *testing.T) {
 	}
 }
 
-// A process is killed at any request of a deletion: each snapshot is there whole, or not at all; deleting again finishes it,
-// and leaves nothing, parts included.
+// If a process is killed at any request of a deletion, each snapshot is stored whole, or not at
+// all. Deleting again finishes the deletion, and leaves nothing, no parts either.
 func TestDeletionKilledAnywhereIsFinishedByTheNext(t *testing.T) {
 	t.Parallel()
 	deletions := map[string]func(context.Context, *snapshots.Store) error{
@@ -137,23 +142,23 @@ func TestDeletionKilledAnywhereIsFinishedByTheNext(t *testing.T) {
 		},
 	}
 	for name, deletion := range deletions {
-		for at, how := range map[fate]string{lost: "before", unanswered: "after"} {
+		for at, how := range map[fault]string{lost: "before", unanswered: "after"} {
 			t.Run(name+", killed "+how+" a request", func(t *testing.T) {
 				t.Parallel()
 				b := openBase(t)
-				tillDone(t, func(n int) int {
+				untilDone(t, func(n int) int {
 					b.empty()
 					reader := b.store(nil, nil)
-					b.save(reader, snapshot(1, split)) // hidden by the small ones of their numbers
+					b.save(reader, snapshot(1, split)) // hidden by the whole ones of their numbers
 					b.save(reader, snapshot(3, split))
-					standing := []layout.Snapshot{snapshot(1, small), snapshot(2, split), snapshot(3, small), snapshot(4, 3*split)}
-					for _, s := range standing {
+					stored := []layout.Snapshot{snapshot(1, small), snapshot(2, split), snapshot(3, small), snapshot(4, 3*split)}
+					for _, s := range stored {
 						b.save(reader, s)
 					}
 					w := dying(n, at)
 					_ = deletion(t.Context(), b.store(w, nil))
 					if err := reader.Each(t.Context(), &dynamo.Meter{}, "a", snapshots.Everything(), 0, func(s layout.Snapshot, damage error) bool {
-						if damage != nil || !isOneOf(&s, standing...) {
+						if damage != nil || !isOneOf(&s, stored...) {
 							t.Errorf("killed at request %d: there is %s", n, describe(&s))
 						}
 						return true
@@ -173,11 +178,11 @@ func TestDeletionKilledAnywhereIsFinishedByTheNext(t *testing.T) {
 	}
 }
 
-// A save that failed is repeated by its caller: what the first one left is not left for good.
+// If the caller repeats a failed save, nothing of the first one is left for good.
 func TestSaveRepeatedAfterAFailureLeavesNoLitter(t *testing.T) {
 	t.Parallel()
 	b := openBase(t)
-	tillDone(t, func(n int) int {
+	untilDone(t, func(n int) int {
 		b.empty()
 		s := b.store(nil, nil)
 		w := dying(n, unanswered)
@@ -194,8 +199,8 @@ func TestSaveRepeatedAfterAFailureLeavesNoLitter(t *testing.T) {
 	})
 }
 
-// While a reader stands anywhere, the snapshot is replaced by another of its number, in any form: one of those is what it must
-// find, as there always was one. Events that the snapshot holds may be deleted.
+// At any point of a load, the snapshot is replaced by another of its number, in any form. The load
+// must find one of them, because one always existed. Events before it may be deleted.
 func TestLoadCrossedByASaveOfTheNumberFindsOne(t *testing.T) {
 	t.Parallel()
 	upTo2 := snapshots.Everything()
@@ -228,7 +233,7 @@ func TestLoadCrossedByASaveOfTheNumberFindsOne(t *testing.T) {
 					t.Parallel()
 					b := openBase(t)
 					writer := b.store(nil, nil)
-					tillDone(t, func(n int) int {
+					untilDone(t, func(n int) int {
 						b.empty()
 						b.save(writer, snapshot(1, olderSize))
 						var saved []layout.Snapshot
@@ -242,14 +247,15 @@ func TestLoadCrossedByASaveOfTheNumberFindsOne(t *testing.T) {
 							b.save(writer, s)
 						}
 						w := &wire{}
-						w.judge = func(i int, _ string) fate {
+						w.judge = func(i int, _ string) fault {
 							if i == n {
 								b.save(writer, saved[crossing])
 							}
 							return arrives
 						}
 						if got := load.by(b, b.store(w, load.with)); !isOneOf(got, saved[crossing-1:]...) {
-							t.Errorf("crossed at request %d: selected is %s, want one of the last two of number 2", n, describe(got))
+							t.Errorf("crossed at request %d: selected is %s, want one of the last two of number 2",
+								n, describe(got))
 						}
 						return w.sent()
 					})
@@ -259,8 +265,8 @@ func TestLoadCrossedByASaveOfTheNumberFindsOne(t *testing.T) {
 	}
 }
 
-// While a reader is anywhere, the snapshot is deleted: it finds that one, or the older one. What
-// vanishes of it then is no damage.
+// At any point of a load, the snapshot is deleted: the load finds it, or the older one. Parts that
+// vanish meanwhile are no damage.
 func TestLoadCrossedByADeletionFindsNoDamage(t *testing.T) {
 	t.Parallel()
 	timed := snapshots.Everything()
@@ -272,13 +278,13 @@ func TestLoadCrossedByADeletionFindsNoDamage(t *testing.T) {
 			t.Parallel()
 			b := openBase(t)
 			writer := b.store(nil, nil)
-			tillDone(t, func(n int) int {
+			untilDone(t, func(n int) int {
 				b.empty()
 				older, newer := snapshot(1, split), snapshot(2, split)
 				b.save(writer, older)
 				b.save(writer, newer)
 				w := &wire{}
-				w.judge = func(i int, _ string) fate {
+				w.judge = func(i int, _ string) fault {
 					if i == n {
 						if _, err := writer.Delete(t.Context(), &dynamo.Meter{}, "a", c); err != nil {
 							t.Error(err)
@@ -295,20 +301,20 @@ func TestLoadCrossedByADeletionFindsNoDamage(t *testing.T) {
 	}
 }
 
-// Two saves of one number cross each other at every point: what is there afterwards is one of them, whole.
+// If two saves of one number interleave at any point, the result is one of the snapshots, whole.
 func TestSavesOfOneNumberCrossEachOther(t *testing.T) {
 	t.Parallel()
 	for _, sizes := range [][2]int{{split, split + 1}, {split, small}, {small, split}, {small, small + 1}} {
 		t.Run(fmt.Sprint(sizes), func(t *testing.T) {
 			t.Parallel()
 			b := openBase(t)
-			tillDone(t, func(n int) int {
+			untilDone(t, func(n int) int {
 				b.empty()
 				other := b.store(nil, nil)
 				older, first, second := snapshot(1, small), snapshot(2, sizes[0]), snapshot(2, sizes[1])
 				b.save(other, older)
 				w := &wire{}
-				w.judge = func(i int, _ string) fate {
+				w.judge = func(i int, _ string) fault {
 					if i == n {
 						b.save(other, second)
 					}
@@ -324,20 +330,20 @@ func TestSavesOfOneNumberCrossEachOther(t *testing.T) {
 	}
 }
 
-// A deletion by time crosses the save of a split snapshot that it does not mean, at every point: that stays whole, also where
-// an older one of its number goes.
+// A deletion by time interleaves, at any point, with the save of a split snapshot outside of its
+// criteria. That snapshot stays whole, even if an older one of its number is deleted.
 func TestDeletionByTimeSparesASaveUnderWay(t *testing.T) {
 	t.Parallel()
-	for name, standing := range map[string][]layout.Snapshot{
+	for name, stored := range map[string][]layout.Snapshot{
 		"of another number": {snapshot(1, split)}, "of its number": {snapshot(1, split), snapshot(2, split)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := openBase(t)
 			other := b.store(nil, nil)
-			tillDone(t, func(n int) int {
+			untilDone(t, func(n int) int {
 				b.empty()
-				for _, s := range standing {
+				for _, s := range stored {
 					b.save(other, s)
 				}
 				saved := snapshot(2, split+1)
@@ -345,7 +351,7 @@ func TestDeletionByTimeSparesASaveUnderWay(t *testing.T) {
 				c := snapshots.Everything()
 				c.MaxTS = saved.Timestamp - 1
 				w := &wire{}
-				w.judge = func(i int, _ string) fate {
+				w.judge = func(i int, _ string) fault {
 					if i == n {
 						if _, err := other.Delete(t.Context(), &dynamo.Meter{}, "a", c); err != nil {
 							t.Error(err)

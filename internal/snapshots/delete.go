@@ -17,10 +17,11 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// Delete deletes the snapshots that meet the criteria, all of them, and returns how many they were. Of a number that stands
-// in both forms the whole one decides, and both go. Without bounds on the timestamp all parts of the criteria's numbers go,
-// also those that a crash has left; with such, only those that the deleted heads name: others may be of a save under way. One
-// of the same number that is saved meanwhile may go, too.
+// Delete deletes all snapshots that meet the criteria, and returns how many there were. If a number
+// is stored in both forms, the whole one decides, and both are deleted. Without limits on the
+// timestamp, all parts of the criteria's numbers are deleted, including those that a crash has
+// left. With such limits, only the parts that the deleted heads name are: others may belong to a
+// save in progress. A snapshot of the same number that is being saved may be deleted too.
 func (s *Store) Delete(ctx context.Context, m *dynamo.Meter, pid string, c Criteria) (int64, error) {
 	if c.none() {
 		return 0, nil
@@ -28,7 +29,7 @@ func (s *Store) Delete(ctx context.Context, m *dynamo.Meter, pid string, c Crite
 	d := &deletion{store: s, meter: m, pid: pid, criteria: c, heads: map[int64]layout.Attributes{}}
 	err := s.eachKey(ctx, m, pid, c, d.down)
 	if err == nil {
-		err = d.past(ctx)
+		err = d.finishHeads(ctx)
 	}
 	if err != nil {
 		err = fmt.Errorf("delete the snapshots of %q: %w", pid, err)
@@ -36,22 +37,24 @@ func (s *Store) Delete(ctx context.Context, m *dynamo.Meter, pid string, c Crite
 	return d.deleted, err
 }
 
-// eachKey reads of all items of the criteria's numbers what a deletion must know, page after page, in the order of falling keys:
-// heads, whole snapshots, and parts if no timestamp is bounded. What stands between these are numbers that the criteria leave
-// out; where they leave out none it is one range.
-func (s *Store) eachKey(ctx context.Context, m *dynamo.Meter, pid string, c Criteria, page func(context.Context, []layout.Attributes) error) error {
+// eachKey reads, page by page, the keys of all items of the criteria's numbers, in descending
+// order: heads, whole snapshots, and parts if the timestamp has no limits. The numbers in between
+// are outside of the criteria. If there are none, one query reads all three.
+func (s *Store) eachKey(
+	ctx context.Context, m *dynamo.Meter, pid string, c Criteria, page func(context.Context, []layout.Attributes) error,
+) error {
 	lo, hi := max(c.MinSeq, 0), c.MaxSeq
 	heads := [2]string{layout.SplitHeadNumber(hi), layout.SplitHeadNumber(lo)}
 	wholes := [2]string{strconv.FormatInt(hi, 10), strconv.FormatInt(lo, 10)}
 	parts := [2]string{layout.SplitPartNumber(lo, 0, 0), layout.SplitPartNumber(hi, layout.MaxSplitToken, layout.MaxSplitParts)}
-	if !c.timed() && lo == 0 {
+	if !c.limitsTime() && lo == 0 {
 		wholes[1] = parts[1]
 	}
 	ranges := [][2]string{heads, wholes}
 	if lo == 0 && hi == math.MaxInt64 {
 		ranges = [][2]string{{heads[0], wholes[1]}}
 	}
-	if !c.timed() && lo > 0 {
+	if !c.limitsTime() && lo > 0 {
 		ranges = append(ranges, parts)
 	}
 	for _, r := range ranges {
@@ -73,14 +76,15 @@ func (s *Store) eachKey(ctx context.Context, m *dynamo.Meter, pid string, c Crit
 	return nil
 }
 
-// deletion goes down through heads, whole snapshots and parts. A head goes before the whole snapshot that hides it.
+// deletion goes through heads, whole snapshots and parts in descending order. It deletes a head
+// before the whole snapshot that hides it.
 type deletion struct {
 	store    *Store
 	meter    *dynamo.Meter
 	pid      string
 	criteria Criteria
 	deleted  int64
-	// heads are those of which it is open whether a whole snapshot hides them.
+	// heads are the heads that a whole snapshot may still hide.
 	heads map[int64]layout.Attributes
 }
 
@@ -96,7 +100,7 @@ func (d *deletion) down(ctx context.Context, items []layout.Attributes) error {
 		case layout.WholeSnapshotItem:
 			head, hides := d.heads[seq]
 			delete(d.heads, seq)
-			if d.criteria.timely(item) {
+			if d.criteria.meetsTime(item) {
 				wholes = append(wholes, item)
 				if safeguard.HiddenHeads && hides {
 					hidden = append(hidden, head)
@@ -112,18 +116,18 @@ func (d *deletion) down(ctx context.Context, items []layout.Attributes) error {
 		d.deleted += int64(len(wholes))
 	}
 	if err == nil && len(parts) > 0 {
-		if err = d.past(ctx); err == nil {
+		if err = d.finishHeads(ctx); err == nil {
 			err = d.remove(ctx, parts)
 		}
 	}
 	return err
 }
 
-// past says that there are no more whole snapshots: the heads that are open count.
-func (d *deletion) past(ctx context.Context) error {
+// finishHeads is called after the last whole snapshot: the remaining heads count.
+func (d *deletion) finishHeads(ctx context.Context) error {
 	var heads []layout.Attributes
 	for _, seq := range slices.Sorted(maps.Keys(d.heads)) {
-		if d.criteria.timely(d.heads[seq]) {
+		if d.criteria.meetsTime(d.heads[seq]) {
 			heads = append(heads, d.heads[seq])
 		}
 	}
@@ -135,13 +139,13 @@ func (d *deletion) past(ctx context.Context) error {
 	return err
 }
 
-// removeHeads removes heads, and their parts if these don't go with all others.
+// removeHeads removes heads, and their parts unless these are removed with all others.
 func (d *deletion) removeHeads(ctx context.Context, heads []layout.Attributes) error {
 	err := d.remove(ctx, heads)
-	for i := 0; d.criteria.timed() && err == nil && i < len(heads); i++ {
+	for i := 0; d.criteria.limitsTime() && err == nil && i < len(heads); i++ {
 		err = d.store.deleteParts(ctx, d.meter, d.pid, heads[i])
 		if _, unreadable := errors.AsType[*layout.ItemError](err); unreadable {
-			err = nil // nobody knows its parts
+			err = nil // its parts are not known
 		}
 	}
 	return err

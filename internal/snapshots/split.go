@@ -20,26 +20,27 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// The split form, version 1. A snapshot at sequence number s is a head at 10^19 + s, above every number that a plug-in can ask
-// for, and its parts far below zero, all in the partition of the plug-ins' snapshots. The parts are written first, then the
-// head, which says how many they are, their length and SHA-256; every save has its own parts, by a random token. So until the
-// head stands the older snapshot is the newest there is, two saves of one number don't mix, and a head whose parts are not all
-// there is damaged. The heads lack the attribute of the plug-ins' index.
+// The split form, version 1. A snapshot at sequence number s is a head at 10^19 + s, above every
+// number that a plug-in can ask for, and its parts far below zero, all in the partition of the
+// plug-ins' snapshots. The parts are written first, and then the head, which holds their number,
+// length and SHA-256. Every save has its own parts, by a random token. So until the head is stored
+// the older snapshot is the newest, two saves of one number don't mix, and a head that lacks parts
+// is damaged. The heads lack the attribute of the plug-ins' index.
 //
-// Where a whole snapshot and a head of one number stand, the whole one counts: a split save removes the whole one that it
-// replaces, when its head stands; so one that stands beside a head was saved later, or the head's save was never finished.
-// That lets a whole one be saved by a single put, whatever the clocks say. The hidden head stays until both are deleted, the
-// head first: it must not come back.
+// If a whole snapshot and a head of one number are stored, the whole one counts. A split save
+// removes the whole one that it replaces after it has stored its head. So a whole one beside a head
+// was saved later, or the save of the head was never finished. That allows a whole one to be saved
+// by a single put, whatever the clocks are. The hidden head stays until both are deleted, the head
+// first: it must not become visible again.
 
-// ErrTooLarge says that a snapshot is over the limit, before anything is written, or read of its
-// parts.
+// ErrTooLarge reports that a snapshot is over the limit. Nothing is written, and no part is read.
 var ErrTooLarge = errors.New("the snapshot has too many bytes")
 
-// DamagedError names a snapshot that is stored and can't be read.
+// DamagedError names a stored snapshot that can't be read.
 type DamagedError struct {
 	PersistenceID string
 	SequenceNr    int64
-	// Err is why: a *layout.ItemError, or what is wrong with its parts.
+	// Err is the reason: a *layout.ItemError, or what is wrong with its parts.
 	Err error
 }
 
@@ -49,24 +50,28 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// Reasons why the parts of a snapshot are not what its head says.
+// Reasons why the parts of a snapshot do not match its head.
 var (
 	errPartMissing = errors.New("it is missing")
 	errChecksum    = errors.New("its bytes are not those that the head has the length and checksum of")
 )
 
-// partOverhead is more than a part's item has besides its bytes and the persistence id.
+// partOverhead is an upper limit of the item size of a part without its bytes and the persistence
+// id.
 const partOverhead = 256
 
-// packedOverhead is more than compression adds to bytes that can't be compressed, up to the largest snapshot.
+// packedOverhead is an upper limit of what compression adds to bytes that can't be compressed, up
+// to the largest snapshot.
 const packedOverhead = 1 << 20
 
-// partSize is how many bytes of a snapshot a part holds.
+// partSize returns how many bytes of a snapshot a part holds.
 func (s *Store) partSize(pid string) int {
 	return max(s.MaxItemSize-partOverhead-len(s.Keys.Snapshots(pid)), 1)
 }
 
-func (s *Store) saveSplit(ctx context.Context, m *dynamo.Meter, snapshot *layout.Snapshot, token func(stored []byte) int64) error {
+func (s *Store) saveSplit(
+	ctx context.Context, m *dynamo.Meter, snapshot *layout.Snapshot, token func(stored []byte) int64,
+) error {
 	key := s.Keys.SnapshotKey(snapshot.PersistenceID, strconv.FormatInt(snapshot.SequenceNr, 10))
 	whole, err := s.Client.Get(ctx, m, s.Table, key)
 	if err != nil {
@@ -109,7 +114,8 @@ func (s *Store) saveSplit(ctx context.Context, m *dynamo.Meter, snapshot *layout
 	return err
 }
 
-// removeUnchanged removes a whole snapshot, unless it was saved anew since it was seen: then that one counts.
+// removeUnchanged removes a whole snapshot, unless it was saved again since it was read: then the
+// new one counts.
 func (s *Store) removeUnchanged(ctx context.Context, m *dynamo.Meter, key, seen layout.Attributes) error {
 	err := s.Client.Delete(ctx, m, dynamo.Delete{
 		Table:     s.Table,
@@ -123,16 +129,16 @@ func (s *Store) removeUnchanged(ctx context.Context, m *dynamo.Meter, key, seen 
 	return err
 }
 
-// randomToken tells a save from every other.
+// randomToken returns a token that separates a save from every other.
 func randomToken([]byte) int64 {
 	if !safeguard.OwnParts {
 		return 0
 	}
-	return rand.Int64N(layout.MaxSplitToken + 1) //nolint:gosec // tells saves apart, no secret
+	return rand.Int64N(layout.MaxSplitToken + 1) //nolint:gosec // separates saves, is no secret
 }
 
-// copyToken is the same for every try of one copy, which so writes the same parts again and leaves no others behind; size is how
-// many bytes a part holds.
+// copyToken returns the same token for every attempt of a copy, so that each writes the same parts,
+// and none are left. size is how many bytes a part holds.
 func copyToken(snapshot *layout.Snapshot, size int) func(stored []byte) int64 {
 	return func(stored []byte) int64 {
 		of := sha256.New()
@@ -142,7 +148,8 @@ func copyToken(snapshot *layout.Snapshot, size int) func(stored []byte) int64 {
 	}
 }
 
-// isHead says whether an item is the head of this very save: a second try finds that of the first, whose parts are its own.
+// isHead reports whether an item is the head of this very save. A second attempt finds the head of
+// the first, whose parts are its own.
 func (s *Store) isHead(item layout.Attributes, head *layout.SplitHead) bool {
 	_, token, _, err := s.Keys.DecodeSplitParts(head.PersistenceID, item)
 	return err == nil && token == head.Token
@@ -162,9 +169,8 @@ func (s *Store) putParts(ctx context.Context, m *dynamo.Meter, head *layout.Spli
 	return group.Wait()
 }
 
-// assemble reads the parts of a snapshot, if it has any. damage says which of them are not what the
-// head says.
-func (s *Store) assemble(ctx context.Context, m *dynamo.Meter, f *found) (damage, err error) {
+// assemble reads the parts of a snapshot, if it has any. damage is how they differ from the head.
+func (s *Store) assemble(ctx context.Context, m *dynamo.Meter, f *hit) (damage, err error) {
 	head := f.head
 	if head == nil {
 		return nil, nil
@@ -191,8 +197,10 @@ func (s *Store) assemble(ctx context.Context, m *dynamo.Meter, f *found) (damage
 	return nil, nil
 }
 
-// readParts reads the parts of a head. damage says which is missing or can't be read.
-func (s *Store) readParts(ctx context.Context, m *dynamo.Meter, head *layout.SplitHead) (stored []byte, damage, err error) {
+// readParts reads the parts of a head. damage names the one that is missing or can't be read.
+func (s *Store) readParts(
+	ctx context.Context, m *dynamo.Meter, head *layout.SplitHead,
+) (stored []byte, damage, err error) {
 	first, last := layout.SplitPartNumber(head.SequenceNr, head.Token, 0), layout.SplitPartNumber(head.SequenceNr, head.Token, layout.MaxSplitParts)
 	q := s.rangeQuery(head.PersistenceID, first, last) // the first part has the highest number
 	stored = make([]byte, 0, head.Stored)
@@ -227,7 +235,7 @@ func (s *Store) readParts(ctx context.Context, m *dynamo.Meter, head *layout.Spl
 	return stored, nil, nil
 }
 
-// deleteParts deletes the parts of a head, of which token and number of parts are given.
+// deleteParts deletes the parts of a head. It uses the head's token and number of parts.
 func (s *Store) deleteParts(ctx context.Context, m *dynamo.Meter, pid string, head layout.Attributes) error {
 	seq, token, parts, err := s.Keys.DecodeSplitParts(pid, head)
 	if err != nil {

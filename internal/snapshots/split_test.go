@@ -48,7 +48,7 @@ func names(item layout.Attributes) string {
 	return strings.Join(found, " ")
 }
 
-// The bytes of format version 1 as docs/operations.md writes them down.
+// The bytes of format version 1 are as docs/operations.md describes them.
 func TestSplitFormVersion1(t *testing.T) {
 	t.Parallel()
 	b := openBase(t)
@@ -83,7 +83,7 @@ func TestSplitFormVersion1(t *testing.T) {
 		}
 		want := fmt.Sprintf("-1%019d%s%05d", 7, strings.Repeat("0", 12-len(token))+token, i)
 		if got := n(part, "seq"); got != want {
-			t.Errorf("part %d stands at %s, want %s", i, got, want)
+			t.Errorf("part %d is stored at %s, want %s", i, got, want)
 		}
 		if size := layout.Size(part); size > maxItemSize {
 			t.Errorf("part %d has %d bytes, the limit is %d", i, size, maxItemSize)
@@ -95,8 +95,9 @@ func TestSplitFormVersion1(t *testing.T) {
 	}
 }
 
-// Up to the limit of an item the form is exactly the plug-ins'; from one byte more it is split, and no plug-in sees it: its
-// items stand below zero or above all numbers of 64 bits, and lack the attribute of the index.
+// Up to the size limit of an item the form is exactly that of the plug-ins. Above it the snapshot
+// is split, and no plug-in sees it: its items are below zero or above all 64-bit numbers, and lack
+// the attribute of the index.
 func TestOnlyWhatDoesNotFitIsSplit(t *testing.T) {
 	t.Parallel()
 	b := openBase(t)
@@ -127,7 +128,8 @@ func TestOnlyWhatDoesNotFitIsSplit(t *testing.T) {
 		for _, item := range items {
 			_, err := strconv.ParseUint(n(item, "seq"), 10, 63)
 			if size > fits && (err == nil || item["ts"] != nil) {
-				t.Errorf("%d bytes: an item at %s with %s, where a plug-in would look", size, n(item, "seq"), names(item))
+				t.Errorf("%d bytes: an item at %s with %s, where a plug-in would read it",
+					size, n(item, "seq"), names(item))
 			}
 		}
 		if got := b.load(s); !same(got, &saved) {
@@ -136,7 +138,7 @@ func TestOnlyWhatDoesNotFitIsSplit(t *testing.T) {
 	}
 }
 
-// A compressed snapshot that fits stands in its head alone.
+// A compressed snapshot that fits is stored in its head alone.
 func TestCompressedSnapshotInItsHead(t *testing.T) {
 	t.Parallel()
 	b := openBase(t)
@@ -148,13 +150,13 @@ func TestCompressedSnapshotInItsHead(t *testing.T) {
 	if len(items) != 1 || n(items[0], "split_parts") != "0" || items[0]["split_zstd"] == nil || len(bin(items[0], "split_data")) > 200 {
 		t.Errorf("%d items, the first with %s", len(items), names(items[0]))
 	}
-	// Who does not compress reads it all the same.
+	// A store that does not compress reads it too.
 	if got := b.load(b.store(nil, nil)); !same(got, &saved) {
 		t.Errorf("loaded is %s", describe(got))
 	}
 }
 
-// Bytes that don't compress become longer; up to the limit they are loaded as they were saved.
+// Bytes that don't compress become longer. Up to the limit they are loaded as they were saved.
 func TestCompressedSnapshotAtTheLimit(t *testing.T) {
 	t.Parallel()
 	b := openBase(t)
@@ -188,8 +190,8 @@ func TestSnapshotOverTheLimitWritesNothing(t *testing.T) {
 	}
 }
 
-// Whatever is damaged of a split snapshot, it is named, and no older one is loaded in its place:
-// what lies between them may be deleted.
+// Any damage of a split snapshot is reported, and no older one is loaded instead: the events
+// between them may be deleted.
 func TestDamagedSplitSnapshotIsAnError(t *testing.T) {
 	t.Parallel()
 	type damage func(b *base, items []layout.Attributes)
@@ -260,7 +262,7 @@ func TestDamagedSplitSnapshotIsAnError(t *testing.T) {
 			if got := b.highest(s, below); !same(got, &older) {
 				t.Errorf("below it, selected is %s, want the older one", describe(got))
 			}
-			// It can be saved anew, and deleted.
+			// It can be saved again, and deleted.
 			b.save(s, newer)
 			if got := b.load(s); !same(got, &newer) {
 				t.Errorf("saved anew, selected is %s", describe(got))
@@ -269,7 +271,8 @@ func TestDamagedSplitSnapshotIsAnError(t *testing.T) {
 	}
 }
 
-// A head of a newer release is not understood: it must not be passed over in silence, as older events may be deleted.
+// A head of a newer release is an error. It must not be skipped silently, because older events may
+// be deleted.
 func TestHeadOfANewerVersionIsAnError(t *testing.T) {
 	t.Parallel()
 	b := openBase(t)
@@ -292,7 +295,7 @@ func TestHeadOfANewerVersionIsAnError(t *testing.T) {
 	}
 }
 
-// Deleting a split snapshot, by any criteria, deletes its parts, and nobody else's.
+// Deleting a split snapshot, by any criteria, deletes its parts, and no others.
 func TestPartsGoWithTheirParent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]snapshots.Criteria{
@@ -332,7 +335,7 @@ func TestPartsGoWithTheirParent(t *testing.T) {
 	}
 }
 
-// A split snapshot that is replaced by a split one leaves no parts of its own.
+// If a split snapshot is replaced by a split one, none of its parts are left.
 func TestReplacedSplitSnapshotLeavesNoParts(t *testing.T) {
 	t.Parallel()
 	b := openBase(t)

@@ -1,5 +1,5 @@
-// Package snapshots is where snapshots stand: in the plug-ins' form while they fit into an item, and in a form of our own
-// (split.go) where they are larger or compressed.
+// Package snapshots stores snapshots: in the plug-ins' form if they fit into an item, otherwise, or
+// if they are compressed, in a form of our own (split.go).
 package snapshots
 
 import (
@@ -23,53 +23,58 @@ type Store struct {
 	Client *dynamo.Client
 	Table  string
 	Keys   layout.Keys
-	// MaxItemSize is the size from which an item is split, MaxBytes the largest snapshot, both in bytes.
+	// MaxItemSize is the item size above which a snapshot is split, MaxBytes the largest snapshot,
+	// both in bytes.
 	MaxItemSize, MaxBytes int
-	// Parallelism bounds the requests of one save or load.
+	// Parallelism limits the parallel requests of one save or load.
 	Parallelism int
 	// Envelope writes the form of Akka 1.1. Compress writes the split form with zstd.
 	Envelope, Compress bool
 }
 
-// Criteria bound the snapshots that are meant; all bounds are inclusive.
+// Criteria select snapshots. All limits are inclusive.
 type Criteria struct {
 	MinSeq, MaxSeq int64
 	// MinTS and MaxTS are in milliseconds since 1970.
 	MinTS, MaxTS int64
 }
 
-// Everything is the criteria that every snapshot meets.
+// Everything returns the criteria that every snapshot meets.
 func Everything() Criteria {
 	return Criteria{MaxSeq: math.MaxInt64, MinTS: math.MinInt64, MaxTS: math.MaxInt64}
 }
 
-// timed says whether the criteria bound the timestamp.
-func (c Criteria) timed() bool { return c.MinTS != math.MinInt64 || c.MaxTS != math.MaxInt64 }
+// limitsTime reports whether the criteria limit the timestamp.
+func (c Criteria) limitsTime() bool { return c.MinTS != math.MinInt64 || c.MaxTS != math.MaxInt64 }
 
-// none says whether nothing can meet the criteria.
+// none reports whether no snapshot can meet the criteria.
 func (c Criteria) none() bool { return max(c.MinSeq, 0) > c.MaxSeq || c.MinTS > c.MaxTS }
 
-// timely says whether the timestamp of a whole snapshot or a head meets the criteria.
-func (c Criteria) timely(item layout.Attributes) bool {
-	if !c.timed() {
+// meetsTime reports whether the timestamp of a whole snapshot or a head meets the criteria.
+func (c Criteria) meetsTime(item layout.Attributes) bool {
+	if !c.limitsTime() {
 		return true
 	}
 	ts, ok := layout.SnapshotTimestamp(item)
 	return ok && c.MinTS <= ts && ts <= c.MaxTS
 }
 
-// Save stores a snapshot: as the plug-ins do if it fits into an item and is not to be compressed, else in the split form. It
-// replaces one of the same number; of two saves at the same time one counts.
+// Save stores a snapshot: in the plug-ins' form if it fits into an item and is not compressed,
+// otherwise in the split form. It replaces one of the same number. Of two parallel saves one
+// counts.
 func (s *Store) Save(ctx context.Context, m *dynamo.Meter, snapshot *layout.Snapshot) error {
 	return s.save(ctx, m, snapshot, randomToken)
 }
 
-// Copy stores a snapshot that comes from elsewhere, as Save does. It may be called again after a crash: the items are the same.
+// Copy stores a snapshot of another journal, as Save does. It may be repeated after a crash: the
+// items are the same.
 func (s *Store) Copy(ctx context.Context, m *dynamo.Meter, snapshot *layout.Snapshot) error {
 	return s.save(ctx, m, snapshot, copyToken(snapshot, s.partSize(snapshot.PersistenceID)))
 }
 
-func (s *Store) save(ctx context.Context, m *dynamo.Meter, snapshot *layout.Snapshot, token func(stored []byte) int64) error {
+func (s *Store) save(
+	ctx context.Context, m *dynamo.Meter, snapshot *layout.Snapshot, token func(stored []byte) int64,
+) error {
 	if len(snapshot.Bytes) > s.MaxBytes {
 		return fmt.Errorf("%w: %d, the limit is %d", ErrTooLarge, len(snapshot.Bytes), s.MaxBytes)
 	}
@@ -79,7 +84,8 @@ func (s *Store) save(ctx context.Context, m *dynamo.Meter, snapshot *layout.Snap
 			return err
 		}
 		if layout.Size(item) <= s.MaxItemSize {
-			return s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: item}) // it counts from now on, also over a head
+			// From now on it counts, even if there is a head.
+			return s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: item})
 		}
 	}
 	return s.saveSplit(ctx, m, snapshot, token)
@@ -92,17 +98,18 @@ func (s *Store) encode(snapshot *layout.Snapshot) (layout.Attributes, error) {
 	return s.Keys.EncodeSnapshot(snapshot), nil
 }
 
-// found is a snapshot that a search has come across: whole, or the head of one whose parts are read when it is chosen.
-type found struct {
+// hit is a snapshot that a search has found: a whole one, or the head of one whose parts are read
+// when it is selected.
+type hit struct {
 	layout.Snapshot
 	head *layout.SplitHead
-	// damage says why the item can't be read, if it can't.
+	// damage is the reason why the item can't be read, or nil.
 	damage error
-	// undated reports that it does not say when it was saved, so it may be the newest.
+	// undated reports that its timestamp is missing, so it may be the newest.
 	undated bool
 }
 
-// search goes down through the items of a range of keys.
+// search goes through the items of a range of keys, in descending order.
 type search struct {
 	store *Store
 	meter *dynamo.Meter
@@ -110,14 +117,15 @@ type search struct {
 	page  []layout.Attributes
 	done  bool
 
-	// item is where it has come to, nil before the first and after the last; form and seq are what its key says.
+	// item is the current item, nil before the first and after the last. form and seq are what its
+	// key says.
 	item layout.Attributes
 	form layout.SnapshotForm
 	seq  int64
 }
 
-// search begins a search from one number down to another. first is how many items the first page is to hold, 0 for as many
-// as it can.
+// search starts a search from one number down to another. first is how many items the first page
+// holds; 0 is as many as fit.
 func (s *Store) search(m *dynamo.Meter, pid, from, to string, first int32) *search {
 	q := s.rangeQuery(pid, from, to)
 	if first > 0 {
@@ -126,7 +134,7 @@ func (s *Store) search(m *dynamo.Meter, pid, from, to string, first int32) *sear
 	return &search{store: s, meter: m, query: q}
 }
 
-// next goes to the next item. It follows pages until there is one.
+// next goes to the next item. It skips empty pages.
 func (q *search) next(ctx context.Context) error {
 	for len(q.page) == 0 && !q.done {
 		page, err := q.store.Client.Query(ctx, q.meter, q.query)
@@ -145,7 +153,7 @@ func (q *search) next(ctx context.Context) error {
 	return nil
 }
 
-// rangeQuery asks for the items from one number down to another.
+// rangeQuery returns the query of the items from one number down to another.
 func (s *Store) rangeQuery(pid, from, to string) *dynamodb.QueryInput {
 	return &dynamodb.QueryInput{
 		TableName:              &s.Table,
@@ -160,11 +168,14 @@ func (s *Store) rangeQuery(pid, from, to string) *dynamodb.QueryInput {
 	}
 }
 
-// Each gives every snapshot that meets the criteria to emit, those with the highest sequence number first, until emit says
-// false. One that can't be read is given with a *DamagedError. first is as in search.
-func (s *Store) Each(ctx context.Context, m *dynamo.Meter, pid string, c Criteria, first int32, emit func(layout.Snapshot, error) bool) error {
+// Each calls emit with every snapshot that meets the criteria, in descending order of sequence
+// numbers, until emit returns false. One that can't be read comes with a *DamagedError. first is as
+// in search.
+func (s *Store) Each(
+	ctx context.Context, m *dynamo.Meter, pid string, c Criteria, first int32, emit func(layout.Snapshot, error) bool,
+) error {
 	for {
-		err := s.merge(ctx, m, pid, c, first, func(f *found) (bool, error) {
+		err := s.merge(ctx, m, pid, c, first, func(f *hit) (bool, error) {
 			snapshot, damage, err := s.read(ctx, m, f)
 			if err != nil {
 				c.MaxSeq = f.SequenceNr
@@ -178,9 +189,9 @@ func (s *Store) Each(ctx context.Context, m *dynamo.Meter, pid string, c Criteri
 	}
 }
 
-// read reads what a search has found to its end. damage says why it can't be read, once it is known
-// that it is not just being saved anew or deleted; else the error is errReplaced.
-func (s *Store) read(ctx context.Context, m *dynamo.Meter, f *found) (snapshot layout.Snapshot, damage, err error) {
+// read reads the rest of a found snapshot. damage is the reason why it can't be read. If the reason
+// is that it is being replaced or deleted, read returns errReplaced instead.
+func (s *Store) read(ctx context.Context, m *dynamo.Meter, f *hit) (snapshot layout.Snapshot, damage, err error) {
 	damage = f.damage
 	if damage == nil {
 		if damage, err = s.assemble(ctx, m, f); err == nil && damage != nil {
@@ -193,13 +204,13 @@ func (s *Store) read(ctx context.Context, m *dynamo.Meter, f *found) (snapshot l
 	return f.Snapshot, &DamagedError{f.PersistenceID, f.SequenceNr, damage}, nil
 }
 
-// errReplaced says that a snapshot was saved anew while its parts were being read.
+// errReplaced reports that a snapshot was saved again while its parts were being read.
 var errReplaced = errors.New("the snapshot was replaced")
 
-// unlessReplaced is errReplaced if the head of a snapshot whose parts are not all there is no
-// longer the one that was read: a save puts its head when its parts are stored, and a deletion
-// removes the head before the parts, so a head that is still the same has lost them.
-func (s *Store) unlessReplaced(ctx context.Context, m *dynamo.Meter, f *found) error {
+// unlessReplaced returns errReplaced if a head that lacks parts is no longer the one that was read.
+// A save puts its head after its parts, and a deletion removes the head before the parts, so a head
+// that is unchanged has lost its parts.
+func (s *Store) unlessReplaced(ctx context.Context, m *dynamo.Meter, f *hit) error {
 	item, err := s.Client.Get(ctx, m, s.Table, s.Keys.SnapshotKey(f.PersistenceID, layout.SplitHeadNumber(f.SequenceNr)))
 	if err != nil {
 		return err
@@ -212,19 +223,19 @@ func (s *Store) unlessReplaced(ctx context.Context, m *dynamo.Meter, f *found) e
 	}
 	_, token, _, err := s.Keys.DecodeSplitParts(f.PersistenceID, item)
 	if err != nil || token != f.head.Token {
-		return errReplaced // where it can't be read, it will be found so
+		return errReplaced // if it can't be read, it will be found damaged
 	}
 	return nil
 }
 
-// Newest is the snapshot with the newest timestamp among those that meet the criteria, as the
-// plug-ins choose; of several with the same timestamp the one with the highest sequence number. It
-// reads all of them. One that can't be read is a *DamagedError: what an older one lacks may be
-// deleted.
+// Newest returns the snapshot with the newest timestamp among those that meet the criteria, as the
+// plug-ins do; of several with the same timestamp the one with the highest sequence number. It
+// reads all of them. If one can't be read, it returns a *DamagedError: events that an older one
+// lacks may be deleted.
 func (s *Store) Newest(ctx context.Context, m *dynamo.Meter, pid string, c Criteria) (*layout.Snapshot, error) {
 	for {
-		var best *found
-		err := s.merge(ctx, m, pid, c, 0, func(f *found) (bool, error) {
+		var best *hit
+		err := s.merge(ctx, m, pid, c, 0, func(f *hit) (bool, error) {
 			if best == nil || !best.undated && (f.undated || f.Timestamp > best.Timestamp) {
 				best = f
 			}
@@ -246,9 +257,11 @@ func (s *Store) Newest(ctx context.Context, m *dynamo.Meter, pid string, c Crite
 	}
 }
 
-// merge gives the snapshots that meet the criteria to emit, in the order of falling sequence numbers. Of two with the same
-// number the whole one counts, whatever its timestamp.
-func (s *Store) merge(ctx context.Context, m *dynamo.Meter, pid string, c Criteria, first int32, emit func(*found) (bool, error)) error {
+// merge calls emit with the snapshots that meet the criteria, in descending order of sequence
+// numbers. Of two with the same number the whole one counts, whatever its timestamp.
+func (s *Store) merge(
+	ctx context.Context, m *dynamo.Meter, pid string, c Criteria, first int32, emit func(*hit) (bool, error),
+) error {
 	if c.none() {
 		return nil
 	}
@@ -261,8 +274,8 @@ func (s *Store) merge(ctx context.Context, m *dynamo.Meter, pid string, c Criter
 				from = heads
 			}
 		}
-		if _, dated := layout.SnapshotTimestamp(from.item); !hidden && (!dated || c.timely(from.item)) {
-			var f *found
+		if _, dated := layout.SnapshotTimestamp(from.item); !hidden && (!dated || c.meetsTime(from.item)) {
+			var f *hit
 			if f, err = s.decode(pid, from); err == nil {
 				more, err = emit(f)
 			}
@@ -277,13 +290,17 @@ func (s *Store) merge(ctx context.Context, m *dynamo.Meter, pid string, c Criter
 	return nil
 }
 
-// begin begins the searches for whole snapshots and for heads. As heads stand above all whole ones, one search over both
-// tells where there are no heads, which is nearly always. Where there may be some, whole ones are searched first: the other
-// way round a snapshot that is just being replaced by a split one could be found in neither place.
-func (s *Store) begin(ctx context.Context, m *dynamo.Meter, pid string, c Criteria, first int32) (wholes, heads *search, err error) {
+// begin opens the searches for whole snapshots and for heads. Heads are above all whole ones, so
+// one search over both finds out whether there are heads, which is rare. If there may be heads,
+// whole ones are searched first: in the other order, a snapshot that is being replaced by a split
+// one could be missed.
+func (s *Store) begin(
+	ctx context.Context, m *dynamo.Meter, pid string, c Criteria, first int32,
+) (wholes, heads *search, err error) {
 	lowest, highest := strconv.FormatInt(max(c.MinSeq, 0), 10), strconv.FormatInt(c.MaxSeq, 10)
 	lowestHead, highestHead := layout.SplitHeadNumber(max(c.MinSeq, 0)), layout.SplitHeadNumber(c.MaxSeq)
-	if c.MaxSeq == math.MaxInt64 && !s.Compress { // else whole ones stand between, or heads are what there is
+	// Otherwise whole ones are in between, or there are only heads.
+	if c.MaxSeq == math.MaxInt64 && !s.Compress {
 		wholes = s.search(m, pid, highestHead, lowest, first)
 		if err := wholes.next(ctx); err != nil || wholes.item == nil || wholes.form != layout.SplitHeadItem {
 			return wholes, &search{}, err
@@ -296,9 +313,9 @@ func (s *Store) begin(ctx context.Context, m *dynamo.Meter, pid string, c Criter
 	return wholes, heads, err
 }
 
-// decode reads what a search has come to. An item that can't be read is found as damaged.
-func (s *Store) decode(pid string, at *search) (*found, error) {
-	f := &found{}
+// decode decodes the current item of a search. An item that can't be read is found as damaged.
+func (s *Store) decode(pid string, at *search) (*hit, error) {
+	f := &hit{}
 	var err error
 	if at.form == layout.SplitHeadItem {
 		var head layout.SplitHead
@@ -310,7 +327,7 @@ func (s *Store) decode(pid string, at *search) (*found, error) {
 	if item := new(layout.ItemError); errors.As(err, &item) {
 		saved, dated := layout.SnapshotTimestamp(at.item)
 		damaged := layout.Snapshot{PersistenceID: pid, SequenceNr: at.seq, Timestamp: saved}
-		return &found{Snapshot: damaged, damage: err, undated: !dated}, nil
+		return &hit{Snapshot: damaged, damage: err, undated: !dated}, nil
 	}
 	return f, err
 }

@@ -81,7 +81,7 @@ func (b *base) empty() {
 	b.createTable()
 }
 
-// store opens a store whose requests go through a wire; nil is none.
+// store opens a store whose requests go through a wire, or directly if that is nil.
 func (b *base) store(w *wire, change func(*snapshots.Store)) *snapshots.Store {
 	b.Helper()
 	config := b.engine.AWSConfig()
@@ -107,7 +107,7 @@ func (b *base) store(w *wire, change func(*snapshots.Store)) *snapshots.Store {
 	return s
 }
 
-// items are all items of the table, those of the highest numbers first.
+// items returns all items of the table, those of the highest numbers first.
 func (b *base) items() []layout.Attributes {
 	b.Helper()
 	out, err := b.sdk.Query(b.Context(), &dynamodb.QueryInput{
@@ -145,13 +145,14 @@ func (b *base) save(s *snapshots.Store, snapshot layout.Snapshot) {
 	}
 }
 
-// load gives the snapshot with the highest sequence number, nil if there is none.
+// load returns the snapshot with the highest sequence number, or nil.
 func (b *base) load(s *snapshots.Store) *layout.Snapshot {
 	b.Helper()
 	return b.highest(s, snapshots.Everything())
 }
 
-// highest gives of the snapshots that meet criteria the one with the highest sequence number, nil if there is none.
+// highest returns, of the snapshots that meet criteria, the one with the highest sequence number,
+// or nil.
 func (b *base) highest(s *snapshots.Store, c snapshots.Criteria) *layout.Snapshot {
 	b.Helper()
 	var found *layout.Snapshot
@@ -166,7 +167,7 @@ func (b *base) highest(s *snapshots.Store, c snapshots.Criteria) *layout.Snapsho
 	return found
 }
 
-// snapshot is one of id a, its timestamp 100 times its number.
+// snapshot returns a snapshot of id a with a timestamp of 100 times its number.
 func snapshot(seq int64, size int) layout.Snapshot {
 	data := make([]byte, size)
 	source := rand.NewChaCha8([32]byte{byte(seq), byte(size), byte(size >> 8)})
@@ -188,29 +189,29 @@ func isOneOf(s *layout.Snapshot, candidates ...layout.Snapshot) bool {
 	return false
 }
 
-// wire stands between a store and its database.
+// wire is the HTTP client between a store and its database. It injects faults.
 type wire struct {
 	inner aws.HTTPClient
-	// judge says what becomes of the n-th request, from 1 on.
-	judge func(n int, operation string) fate
+	// judge returns what happens to the n-th request, from 1 on.
+	judge func(n int, operation string) fault
 
 	mu sync.Mutex
 	n  int
 }
 
-// fate is what becomes of a request.
-type fate int
+// fault is what happens to a request.
+type fault int
 
 const (
-	arrives fate = iota
-	// lost: it never arrives. unanswered: it arrives, its answer does not.
+	arrives fault = iota
+	// lost: it never arrives. unanswered: it arrives, but its response does not.
 	lost
 	unanswered
 )
 
 var errWire = errors.New("the wire is cut")
 
-// Do sends a request, or not.
+// Do sends a request, unless it is lost.
 func (w *wire) Do(r *http.Request) (*http.Response, error) {
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	w.mu.Lock()
@@ -239,9 +240,10 @@ func (w *wire) sent() int {
 	return w.n
 }
 
-// dying is a wire of a process that is killed at its n-th request, which still arrives or not; nothing comes after it.
-func dying(n int, at fate) *wire {
-	return &wire{judge: func(i int, _ string) fate {
+// dying returns the wire of a process that is killed at its n-th request, which still arrives or
+// not. Nothing is sent after it.
+func dying(n int, at fault) *wire {
+	return &wire{judge: func(i int, _ string) fault {
 		switch {
 		case i < n:
 			return arrives
@@ -252,9 +254,9 @@ func dying(n int, at fate) *wire {
 	}}
 }
 
-// faltering is a wire that fails the n-th request only.
-func faltering(n int, at fate) *wire {
-	return &wire{judge: func(i int, _ string) fate {
+// failingOnce returns a wire on which only the n-th request fails.
+func failingOnce(n int, at fault) *wire {
+	return &wire{judge: func(i int, _ string) fault {
 		if i == n {
 			return at
 		}
