@@ -20,7 +20,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// needJVM skips a test where Java or Maven is not there.
+// needJVM skips a test if Java or Maven is missing.
 func needJVM(tb testing.TB) {
 	tb.Helper()
 	for _, tool := range []string{"java", "mvn"} {
@@ -32,9 +32,9 @@ func needJVM(tb testing.TB) {
 
 // plugin is a version of the real plug-in.
 type plugin struct {
-	// name is also that of the profile in pom.xml.
+	// name is the plug-in's name, and that of the profile in pom.xml.
 	name string
-	// built is the folder with the program and its libraries.
+	// built returns the folder with the program and its libraries.
 	built func() (string, error)
 }
 
@@ -46,10 +46,10 @@ var (
 	allPlugins = []*plugin{pekko110, akka112, akka130}
 )
 
-// chosen are the plug-ins that the tests run with which are about each of them.
+// chosen are the plug-ins of the tests that run once for each.
 var chosen = flag.String("plugins", "", "plug-ins with commas between, or all; by default Akka's run some of the tests")
 
-// chosenPlugins are those that the flag names, else the given ones.
+// chosenPlugins returns the plug-ins that the flag names, or else unless.
 func chosenPlugins(tb testing.TB, unless ...*plugin) []*plugin {
 	tb.Helper()
 	switch *chosen {
@@ -75,7 +75,7 @@ func eachPlugin(t *testing.T, test func(t *testing.T, s *service)) {
 	runWith(t, chosenPlugins(t, allPlugins...), test)
 }
 
-// eachChosen runs a test with Pekko's plug-in, and with Akka's where the flag names them.
+// eachChosen runs a test with Pekko's plug-in, and with Akka's if the flag names them.
 func eachChosen(t *testing.T, test func(t *testing.T, s *service)) {
 	t.Helper()
 	runWith(t, chosenPlugins(t, pekko110), test)
@@ -88,7 +88,7 @@ func runWith(t *testing.T, plugins []*plugin, test func(t *testing.T, s *service
 	}
 }
 
-// onPlugin is a journal made to be shared, with everything by default in Go, and a JVM with the
+// onPlugin returns a shared journal with the default configuration in Go, and a JVM with the
 // plug-in.
 func onPlugin(tb testing.TB, p *plugin) *service {
 	tb.Helper()
@@ -97,16 +97,16 @@ func onPlugin(tb testing.TB, p *plugin) *service {
 	return s
 }
 
-// on is the program with the plug-in, on tables of the given names.
+// on returns the program with the plug-in, on tables with the given names.
 func (p *plugin) on(tb testing.TB, journal, snapshots string) *program {
 	tb.Helper()
 	if p == pekko110 && journal == dynajournal.DefaultJournalTable && snapshots == dynajournal.DefaultSnapshotTable {
-		return jvm(tb) // the names are its own
+		return jvm(tb) // the names are its defaults
 	}
 	return p.run(tb, tablesSettings(journal, snapshots)...)
 }
 
-// tablesSettings say the names of the tables.
+// tablesSettings returns the settings of the tables' names.
 func tablesSettings(journal, snapshots string) []string {
 	return []string{
 		"dynamodb-journal.journal-table=" + journal,
@@ -143,7 +143,7 @@ func (p *plugin) build() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make a folder to build in: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(target) }() // it is gone where all went well
+	defer func() { _ = os.RemoveAll(target) }() // it is gone if all went well
 	maven := exec.CommandContext(context.Background(), "mvn", "-q", "-B", "-P"+p.name, "-Dinterop.target="+target, "package")
 	if out, err := maven.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the Java program with %s: %w\n%s", p.name, err, out)
@@ -154,7 +154,7 @@ func (p *plugin) build() (string, error) {
 	return built, nil
 }
 
-// sourcesSum is the hash of all that the Java program is built from.
+// sourcesSum returns the hash of all sources of the Java program.
 func sourcesSum() ([sha256.Size]byte, error) {
 	hash := sha256.New()
 	add := func(path string, entry fs.DirEntry, err error) error {

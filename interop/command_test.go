@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// command runs the command on the engine, as an operator does, and returns what it says.
+// command runs the command on the engine, as an operator does, and returns its output.
 func command(tb testing.TB, args ...string) string {
 	tb.Helper()
 	out, err := commandAt(tb, endpoint(tb), args...)
@@ -18,7 +18,7 @@ func command(tb testing.TB, args ...string) string {
 	return out
 }
 
-// commandAt runs the command on what is at an address. It may fail.
+// commandAt runs the command on a service at an address. It may fail.
 func commandAt(tb testing.TB, url string, args ...string) (string, error) {
 	tb.Helper()
 	args = append([]string{"--endpoint", url, "--output", "json"}, args...)

@@ -17,7 +17,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// spent is what the plug-in has cost, as the engine counted it.
+// spent is the cost of the plug-in, as the engine counted it.
 type spent struct {
 	requests    int64
 	read, write float64
@@ -36,8 +36,8 @@ func total(engine *embedded.Engine) spent {
 	return sum
 }
 
-// countingEngine is an engine with the tables of a shared journal, served from this process, so that it can be asked what
-// it has counted.
+// countingEngine is an engine with the tables of a shared journal. It is served from this process,
+// so that the test can read its counters.
 func countingEngine(t *testing.T) (engine *embedded.Engine, url string) {
 	t.Helper()
 	engine, err := embedded.OpenMemory()
@@ -63,8 +63,9 @@ func countingEngine(t *testing.T) (engine *embedded.Engine, url string) {
 	return engine, "http://" + listener.Addr().String()
 }
 
-// TestCostOfThePlugIn counts what the real plug-in needs for what stands in the cost table of docs/benchmarks.md: events and
-// snapshots of 512 bytes, 10 shards. Every start of an entity asks for a snapshot too.
+// TestCostOfThePlugIn counts what the real plug-in consumes for the rows of the cost table of
+// docs/benchmarks.md: events and snapshots of 512 bytes, 10 shards. Every start of an entity also
+// loads a snapshot.
 func TestCostOfThePlugIn(t *testing.T) {
 	needJVM(t)
 	engine, url := countingEngine(t)
@@ -81,7 +82,7 @@ func TestCostOfThePlugIn(t *testing.T) {
 	}
 	deleteTo := func(pid string, to int64) { p.do(t, request{Op: "deleteTo", PID: pid, To: &to}) }
 	save := func(pid string) { p.do(t, request{Op: "save", PID: pid, State: &payload}) }
-	// with leaves an entity stopped.
+	// with runs work with an entity, and stops it.
 	with := func(pid string, work func()) {
 		start(pid)
 		work()
@@ -145,7 +146,8 @@ func TestCostOfThePlugIn(t *testing.T) {
 		}
 	}
 	count("listing 1000 persistence ids", func() {
-		if n := len(p.do(t, request{Op: "ids"}).IDs); n != 998 { // it does not see those whose first event is deleted
+		// It does not list those whose first event is deleted.
+		if n := len(p.do(t, request{Op: "ids"}).IDs); n != 998 {
 			t.Errorf("the plug-in lists %d persistence ids, want 998", n)
 		}
 	})

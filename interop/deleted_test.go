@@ -8,7 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// A writer in Go that goes on after a snapshot which is newer than the journal leaves an entity that the JVM takes over.
+// A writer in Go that continues after a snapshot newer than the journal leaves the entity to the
+// JVM.
 func TestJVMTakesOverAnEntityWithASnapshotBeyondTheJournal(t *testing.T) {
 	s := sharedService(t)
 	j := s.open(t)
@@ -16,12 +17,12 @@ func TestJVMTakesOverAnEntityWithASnapshotBeyondTheJournal(t *testing.T) {
 		before   int
 		snapshot int64
 	}{
-		"in the same block":        {3, 50},
-		"in another block":         {3, 250},
-		"of an empty journal":      {0, 250},
-		"at the end of a block":    {3, 99},
-		"at the beginning of one":  {3, 100},
-		"behind a journal of more": {105, 250},
+		"in the same block":       {3, 50},
+		"in another block":        {3, 250},
+		"of an empty journal":     {0, 250},
+		"at the end of a block":   {3, 99},
+		"at the beginning of one": {3, 100},
+		"after a longer journal":  {105, 250},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pid := newPID(t)
@@ -40,7 +41,8 @@ func TestJVMTakesOverAnEntityWithASnapshotBeyondTheJournal(t *testing.T) {
 	}
 }
 
-// The items of deleted events expire in any order. Whatever is left of them, the JVM must not use their numbers again.
+// The items of deleted events expire in any order. Whatever is left of them, the JVM must not use
+// their numbers again.
 func TestJVMGoesOnAfterDeletedEventsOfWhichSomeItemsHaveExpired(t *testing.T) {
 	s := sharedService(t)
 	j := s.open(t)
@@ -53,7 +55,7 @@ func TestJVMGoesOnAfterDeletedEventsOfWhichSomeItemsHaveExpired(t *testing.T) {
 		"the first":       {7, []int64{1}},
 		"the last":        {7, []int64{7}},
 		"all but one":     {7, []int64{1, 2, 3, 5, 6, 7}},
-		"behind a block":  {104, []int64{104}},
+		"after a block":   {104, []int64{104}},
 		"a whole block":   {104, []int64{100, 101, 102, 103, 104}},
 		"at the boundary": {100, []int64{100}},
 	} {
@@ -76,7 +78,7 @@ func TestJVMGoesOnAfterDeletedEventsOfWhichSomeItemsHaveExpired(t *testing.T) {
 	}
 }
 
-// expire lets tombstones vanish, as DynamoDB does. What does not expire stays.
+// expire lets tombstones expire, as DynamoDB does. Other items stay.
 func (s *service) expire(tb testing.TB, pid string, numbers ...int64) {
 	tb.Helper()
 	items := s.journalItems(tb, pid)

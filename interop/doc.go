@@ -1,8 +1,8 @@
-// Package interop proves that Go and the real Pekko plug-in for DynamoDB understand each other's tables. Its tests, behind
-// the build tag interop, build a Java program with Maven, start `dynajournal serve`, and let both sides work on the same
-// journals:
+// Package interop tests that Go and the real Pekko plug-in for DynamoDB read each other's tables.
+// Its tests, with the build tag interop, build a Java program with Maven, start `dynajournal
+// serve`, and let both sides work on the same journals:
 //
 //	go test -tags interop ./interop/...
 //
-// docs/interop.md says what follows from them for services.
+// docs/interop.md describes what follows for services.
 package interop

@@ -32,24 +32,25 @@ const (
 // attributes is an item.
 type attributes = map[string]types.AttributeValue
 
-// twinTables are the tables of the real plug-in, and others in which the emulation does the same.
-type twinTables struct {
+// parityTables are the tables of the real plug-in, and others for the emulation.
+type parityTables struct {
 	*testing.T
 	*rand.Rand
 
 	real     *service
 	emulated *emulated.Plugin
 	pid      string
-	// entity is the emulated persistent actor, nil if none runs. saved is the time of the snapshot
-	// that is saved.
+	// entity is the emulated persistent actor, or nil if none runs. saved is the time of the saved
+	// snapshot.
 	entity *emulated.Entity
 	saved  time.Time
 	texts  int
 }
 
-// TestTheEmulationDoesWhatThePlugInDoes plays random scripts with the plug-in and its emulation, in
-// tables of their own, between which somebody puts and removes the same items on both sides: all
-// that the journal in Go leaves, and damage. Both must answer the same, and leave the same items.
+// TestTheEmulationDoesWhatThePlugInDoes runs random scripts with the plug-in and its emulation,
+// each in its own tables. Between the steps, the same items are put and removed on both sides: the
+// items that the journal in Go leaves, and damaged ones. Both must return the same, and leave the
+// same items.
 func TestTheEmulationDoesWhatThePlugInDoes(t *testing.T) {
 	s := sharedService(t)
 	config := dynajournal.Config{JournalTable: emulationJournal, SnapshotTable: emulationSnapshots}
@@ -57,7 +58,7 @@ func TestTheEmulationDoesWhatThePlugInDoes(t *testing.T) {
 	for seed := *emulationSeed; seed < *emulationSeed+uint64(*emulationScripts); seed++ {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			p := emulated.New(s.client, emulationJournal, emulationSnapshots, "journal", 10)
-			w := &twinTables{T: t, Rand: rand.New(rand.NewPCG(seed, 0)), real: s, emulated: p, pid: newPID(t)} //nolint:gosec // a test's
+			w := &parityTables{T: t, Rand: rand.New(rand.NewPCG(seed, 0)), real: s, emulated: p, pid: newPID(t)} //nolint:gosec // a test's
 			p.Now = func() time.Time { return w.saved }
 			if w.IntN(2) == 0 { // begin near the end of a partition
 				w.start()
@@ -75,8 +76,8 @@ func TestTheEmulationDoesWhatThePlugInDoes(t *testing.T) {
 	}
 }
 
-// turn is a life of a persistent actor, after something has been done to its items.
-func (w *twinTables) turn() {
+// turn is a life of a persistent actor, after a change of its items.
+func (w *parityTables) turn() {
 	w.Helper()
 	for range w.IntN(4) {
 		w.interfere()
@@ -101,7 +102,7 @@ func (w *twinTables) turn() {
 	w.stop()
 }
 
-func (w *twinTables) start() {
+func (w *parityTables) start() {
 	w.Helper()
 	want := w.real.startJVM(w, w.pid)
 	var err error
@@ -121,13 +122,13 @@ func (w *twinTables) start() {
 	}
 }
 
-func (w *twinTables) stop() {
+func (w *parityTables) stop() {
 	w.Helper()
 	w.real.stopJVM(w, w.pid)
 	w.entity = nil
 }
 
-func (w *twinTables) seen(events []emulated.Event) []seen {
+func (w *parityTables) seen(events []emulated.Event) []seen {
 	w.Helper()
 	var all []seen
 	for _, e := range events {
@@ -136,7 +137,7 @@ func (w *twinTables) seen(events []emulated.Event) []seen {
 	return all
 }
 
-func (w *twinTables) persist(n int, atomically bool) {
+func (w *parityTables) persist(n int, atomically bool) {
 	w.Helper()
 	w.texts++
 	values := texts(fmt.Sprint("text ", w.texts), n)
@@ -151,7 +152,7 @@ func (w *twinTables) persist(n int, atomically bool) {
 	w.real.persistJVM(w, w.pid, atomically, values...)
 }
 
-func (w *twinTables) deleteTo(to int64) {
+func (w *parityTables) deleteTo(to int64) {
 	w.Helper()
 	if w.IntN(8) == 0 {
 		to = math.MaxInt64
@@ -162,7 +163,7 @@ func (w *twinTables) deleteTo(to int64) {
 	w.real.jvm.do(w, request{Op: "deleteTo", PID: w.pid, To: &to})
 }
 
-func (w *twinTables) save() {
+func (w *parityTables) save() {
 	w.Helper()
 	w.texts++
 	state := fmt.Sprint("state ", w.texts)
@@ -173,7 +174,7 @@ func (w *twinTables) save() {
 	}
 }
 
-func (w *twinTables) deleteSnapshots() {
+func (w *parityTables) deleteSnapshots() {
 	w.Helper()
 	c := emulated.All()
 	r := request{Op: "deleteSnapshots", PID: w.pid}
@@ -195,7 +196,7 @@ func (w *twinTables) deleteSnapshots() {
 }
 
 // interfere puts or removes an item on both sides.
-func (w *twinTables) interfere() {
+func (w *parityTables) interfere() {
 	w.Helper()
 	highest, err := w.emulated.Highest(w.Context(), w.pid)
 	if err != nil {
@@ -241,11 +242,11 @@ func (w *twinTables) interfere() {
 
 func numeric(n int64) types.AttributeValue { return &types.AttributeValueMemberN{Value: fmt.Sprint(n)} }
 
-func (w *twinTables) key(par string, num int64) attributes {
+func (w *parityTables) key(par string, num int64) attributes {
 	return attributes{"par": &types.AttributeValueMemberS{Value: par}, "num": numeric(num)}
 }
 
-func (w *twinTables) put(i attributes) {
+func (w *parityTables) put(i attributes) {
 	w.Helper()
 	for _, table := range []string{w.real.journalTable(), emulationJournal} {
 		_, err := w.real.client.PutItem(w.Context(), &dynamodb.PutItemInput{TableName: &table, Item: i})
@@ -255,7 +256,7 @@ func (w *twinTables) put(i attributes) {
 	}
 }
 
-func (w *twinTables) lose(key attributes) {
+func (w *parityTables) lose(key attributes) {
 	w.Helper()
 	for _, table := range []string{w.real.journalTable(), emulationJournal} {
 		_, err := w.real.client.DeleteItem(w.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: key})
@@ -266,7 +267,7 @@ func (w *twinTables) lose(key attributes) {
 }
 
 // compare compares all items, and what is read of them.
-func (w *twinTables) compare() {
+func (w *parityTables) compare() {
 	w.Helper()
 	journal := []string{"journal-P-" + w.pid + "-", "journal-SH-" + w.pid + "-", "journal-SL-" + w.pid + "-"}
 	want := w.real.items(w, w.real.journalTable(), "num", journal...)
@@ -282,13 +283,14 @@ func (w *twinTables) compare() {
 		want := w.real.jvm.do(w, request{Op: "replay", PID: w.pid, From: &window.from, To: &window.to, Max: window.max})
 		events, highest, err := w.emulated.Replay(w.Context(), w.pid, window.from, window.to, most)
 		if err != nil || highest != want.Highest {
-			w.Errorf("%v: the emulation finds the highest number %d, %v, the JVM %d", window, highest, err, want.Highest)
+			w.Errorf("%v: the emulation finds the highest number %d, %v, the JVM %d",
+				window, highest, err, want.Highest)
 		}
 		checkSeen(w, fmt.Sprintf("%v: the emulation", window), w.seen(events), seenJVM(want))
 	}
 }
 
-func (w *twinTables) highest() int64 {
+func (w *parityTables) highest() int64 {
 	w.Helper()
 	highest, err := w.emulated.Highest(w.Context(), w.pid)
 	if err != nil {
@@ -297,7 +299,7 @@ func (w *twinTables) highest() int64 {
 	return highest
 }
 
-// inTurn names the writers of items by the order in which they come, as each side has its own.
+// inTurn names the writers of items by the order in which they come, because each side has its own.
 func inTurn(items map[string]attributes) map[string]attributes {
 	writers := map[string]string{}
 	keys := make([]string, 0, len(items))
@@ -318,7 +320,7 @@ func inTurn(items map[string]attributes) map[string]attributes {
 	return items
 }
 
-func (w *twinTables) same(got, want map[string]attributes) {
+func (w *parityTables) same(got, want map[string]attributes) {
 	w.Helper()
 	for key, item := range got {
 		if !reflect.DeepEqual(item, want[key]) {

@@ -23,24 +23,24 @@ type gate struct {
 
 	mu    sync.Mutex
 	holds []*held
-	// allowed are the operations that a policy allows; nil is all of them.
+	// allowed are the operations that a policy allows; nil allows all.
 	allowed []string
-	// used are the operations that were asked for.
+	// used are the operations that were requested.
 	used map[string]bool
 }
 
-// held are the requests that a condition holds for.
+// held are the requests that match a condition.
 type held struct {
 	matches func(operation, body string) bool
-	// open lets them through; passed is closed when the first of them was answered.
+	// open releases them; passed is closed when the first of them was responded to.
 	open, passed chan struct{}
 	answered     sync.Once
 }
 
-// release lets requests through, those too that are still to come.
+// release releases the held requests, and later ones.
 func (h *held) release() { close(h.open) }
 
-// newGate is a gate before the server. It is closed with the test.
+// newGate returns a gate before the server, which closes with the test.
 func newGate(tb testing.TB) *gate {
 	tb.Helper()
 	engine, err := url.Parse(endpoint(tb))
@@ -55,7 +55,7 @@ func newGate(tb testing.TB) *gate {
 	return g
 }
 
-// allow denies all operations but the given ones.
+// allow denies all operations except the given ones.
 func (g *gate) allow(operations ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,14 +69,14 @@ func (g *gate) denies(operation string) bool {
 	return g.allowed != nil && !slices.Contains(g.allowed, operation)
 }
 
-// unused are the operations that are allowed and were not asked for.
+// unused returns the operations that are allowed and were not requested.
 func (g *gate) unused() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(g.allowed), func(operation string) bool { return g.used[operation] })
 }
 
-// deny answers as DynamoDB does where a policy does not allow an operation.
+// deny responds as DynamoDB does if a policy does not allow an operation.
 func deny(w http.ResponseWriter, operation string) {
 	body := `{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"not authorized to perform: dynamodb:` + operation + `"}`
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
@@ -92,7 +92,7 @@ func (g *gate) hold(matches func(operation, body string) bool) *held {
 	return h
 }
 
-// watch says when a request that matches was answered.
+// watch signals when a request that matches was responded to.
 func (g *gate) watch(matches func(operation, body string) bool) *held {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -16,14 +16,15 @@ import (
 // sharedRequests counts the requests that carry the events of several writers.
 type sharedRequests struct{ atomic.Int64 }
 
-// OnRequest takes note of a request.
+// OnRequest counts a request.
 func (s *sharedRequests) OnRequest(_ context.Context, r dynajournal.Request) {
 	if r.Statements > 1 && r.Err == nil {
 		s.Add(1)
 	}
 }
 
-// Single events that share requests are PartiQL inserts, as the members of an atomic write are: a JVM replays both.
+// Single events that share requests are PartiQL inserts, as the members of an atomic write are: a
+// JVM replays both.
 func TestJVMReplaysEventsThatPartiQLInserted(t *testing.T) {
 	s := sharedService(t)
 	shared := &sharedRequests{}
@@ -36,7 +37,8 @@ func TestJVMReplaysEventsThatPartiQLInserted(t *testing.T) {
 	written := 0
 	for ; written < 3 || shared.Load() < wanted; written++ {
 		if written == rounds {
-			t.Fatalf("in %d rounds of %d writers %d requests were shared, want %d", rounds, entities, shared.Load(), wanted)
+			t.Fatalf("in %d rounds of %d writers %d requests were shared, want %d",
+				rounds, entities, shared.Load(), wanted)
 		}
 		var round errgroup.Group
 		for _, w := range writers {

@@ -16,9 +16,9 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// The steps of docs/interop.md, each with the permissions that it names and no others.
+// The steps of docs/interop.md, each with exactly the permissions that it names.
 
-// role is somebody who takes part in a hand-over, with what DynamoDB's policies allow him.
+// role is a participant in a hand-over, with the permissions of its policy.
 type role struct {
 	*testing.T
 
@@ -27,10 +27,10 @@ type role struct {
 	config string
 }
 
-// roles are those that docs/interop.md names.
+// roles are the roles that docs/interop.md names.
 type roles struct{ looks, prepares, serves, repairs, copies, jvm *role }
 
-// newRoles are roles on the tables that an application.conf names.
+// newRoles returns roles on the tables that an application.conf names.
 func newRoles(t *testing.T, journal, snapshots string) roles {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "application.conf")
@@ -55,7 +55,7 @@ func newRoles(t *testing.T, journal, snapshots string) roles {
 	}
 }
 
-// needed checks that each role has used all that it is allowed.
+// needed checks that each role has used all its permissions.
 func (r roles) needed() {
 	for _, r := range []*role{r.looks, r.prepares, r.serves, r.repairs, r.copies, r.jvm} {
 		r.Helper()
@@ -87,8 +87,8 @@ func (r *role) open(s *service, change ...func(*dynajournal.Config)) *dynajourna
 	return s.open(r, append(change, func(c *dynajournal.Config) { c.Endpoint = r.gate.url })...)
 }
 
-// tablesOfAJVM makes tables as a JVM's service has them: without a header, expiry, and an index of
-// persistence ids.
+// tablesOfAJVM creates tables as a JVM's service has them: without a header, expiry, and an index
+// of persistence ids.
 func tablesOfAJVM(tb testing.TB, client *dynamodb.Client, journal, snapshots string) {
 	tb.Helper()
 	attribute := func(name string, kind types.ScalarAttributeType) types.AttributeDefinition {
@@ -134,13 +134,13 @@ func handOverToGo(t *testing.T, p *plugin) {
 	by := newRoles(t, journal, snapshots)
 	s.jvm = p.start(t, append(tablesSettings(journal, snapshots), "dynamodb-journal.endpoint="+by.jvm.gate.url)...)
 
-	// Two entities of the JVM: one goes to Go, the other stays.
+	// Two entities of the JVM: one is handed over to Go, the other stays.
 	u := newTurns(t, s, s.open(t))
 	stays := newTurns(t, s, u.j)
 	u.byJVM(operation{singles: 120}, operation{save: true}, operation{deleteTo: 110}, operation{batch: 5})
 	stays.byJVM(operation{singles: 20}, operation{deleteTo: 10})
 
-	// 1. Look. Of tables that lack something the description may say so by its exit status.
+	// 1. Look. If the tables lack something, the exit status of the description may be a failure.
 	if out, err := by.looks.try("tables", "describe"); !strings.Contains(out, journal) {
 		t.Errorf("tables describe shows %s (%v), want table %s", out, err, journal)
 	}
@@ -200,7 +200,7 @@ func handOverToGo(t *testing.T, p *plugin) {
 	stays.byGo(operation{singles: 1})
 	by.looks.run("verify", "--all")
 
-	// 7. When the JVM is gone, a native journal costs less.
+	// 7. When the JVM is no longer used, a native journal costs less.
 	native := []string{"--journal-table", journal + "-native", "--snapshot-table", snapshots + "-native", "--sequence-shards", "1"}
 	by.prepares.run(append(native, "tables", "create")...)
 	migrate := append(native, "migrate", "--from-layout", "current", "--from-table", journal, "--from-snapshot-table", snapshots,
@@ -229,8 +229,8 @@ func TestServiceIsHandedOverFromGoToTheJVM(t *testing.T) {
 			"--from-snapshot-table", "orders-of-go-snapshot", "--from-sequence-shards", "1", u.pid}
 		by.copies.run(migrate...)
 
-		// 2. Go goes on in the old journal; the writers are stopped, what is new is copied, and
-		// compared.
+		// 2. Go continues in the old journal. The writers are stopped, the new events are copied,
+		// and compared.
 		u.byGo(operation{singles: 7}, operation{deleteTo: 132})
 		by.copies.run(migrate...)
 		by.copies.run(append(migrate, "--verify-only")...)

@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// idsService has a journal of its own, so that no other test's persistence ids are in its lists.
+// idsService has a journal of its own, so that no other test's persistence ids are listed.
 func idsService(tb testing.TB) *service {
 	tb.Helper()
 	s := newService(tb, dynajournal.Config{JournalTable: "ids", SnapshotTable: "ids-snapshot"}, dynajournal.TableOptions{SharedWithJVM: true})
@@ -68,8 +68,8 @@ func TestPersistenceIDsOfBothSidesInBothLists(t *testing.T) {
 	check("the JVM by the index", s.idsJVM(t, "index"), all)
 	check("the JVM by a scan", s.idsJVM(t, "scan"), all)
 
-	// Deleted events keep an id in Go's lists. In the JVM's as long as a tombstone of Go's stands at 1, which a JVM's
-	// deletion leaves none.
+	// Go still lists ids with deleted events. The JVM does so as long as Go's tombstone is stored
+	// at 1; a JVM's deletion leaves none.
 	if _, err := recoverGo(t, j, "go:"+kept[0], 0).DeleteTo(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestPersistenceIDsOfBothSidesInBothLists(t *testing.T) {
 	check("the JVM by the index, after deletions,", s.idsJVM(t, "index"), withoutJVMs)
 	check("the JVM by a scan, after deletions,", s.idsJVM(t, "scan"), withoutJVMs)
 
-	// Purged ids are in nobody's list, whoever purged them.
+	// Purged ids are not listed, by whichever side they were purged.
 	purgeGo(t, recoverGo(t, j, "jvm:"+kept[1], 0))
 	s.jvm.do(t, request{Op: "purge", PID: "go:" + kept[1]})
 	left := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return id == "jvm:"+kept[1] || id == "go:"+kept[1] })

@@ -13,8 +13,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Events that the plug-in's journal is given at once land in any order. A live query waits for the
-// number before, so that it skips none.
+// The plug-in's journal stores several events in parallel, in any order. A live query waits for the
+// previous number, so that it skips none.
 func TestLiveQueryWaitsForAnEventOfAJVMThatLandsLate(t *testing.T) {
 	for _, p := range chosenPlugins(t, pekko110) {
 		t.Run(p.name, func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestLiveQueryWaitsForAnEventOfAJVMThatLandsLate(t *testing.T) {
 	}
 }
 
-// checkLate has a JVM write five events of which one lands after all others, while a live query
+// checkLate lets a JVM write five events, one of which arrives after all others, while a live query
 // reads.
 func (s *service) checkLate(t *testing.T, g *gate, late int64) {
 	t.Helper()
@@ -47,7 +47,7 @@ func (s *service) checkLate(t *testing.T, g *gate, late int64) {
 	defer stop()
 	var got []seen
 	var failed error
-	ended := make(chan struct{}) // then got and failed are set
+	ended := make(chan struct{}) // when it is closed, got and failed are set
 	go func() {
 		defer close(ended)
 		poll := dynajournal.Poll{Shortest: time.Millisecond, Longest: 5 * time.Millisecond}
@@ -66,7 +66,7 @@ func (s *service) checkLate(t *testing.T, g *gate, late int64) {
 			others = append(others, g.watch(putOf(pid, n)))
 		}
 	}
-	go func() { // the journal answers only when all have landed
+	go func() { // the journal responds only when all are stored
 		for _, h := range others {
 			<-h.passed
 		}
@@ -88,13 +88,13 @@ func putOf(pid string, seq int64) func(operation, body string) bool {
 	}
 }
 
-// requests counts those of a journal in Go.
+// requests counts the requests of a journal in Go.
 type requests struct {
 	count atomic.Int64
 	more  chan struct{}
 }
 
-// OnRequest takes note of a request.
+// OnRequest counts a request.
 func (r *requests) OnRequest(context.Context, dynajournal.Request) {
 	r.count.Add(1)
 	select {

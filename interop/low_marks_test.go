@@ -15,28 +15,28 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A deletion in a shared journal leaves the JVM's low mark at the beginning of the highest number's
-// block at most, Go's own beside it, and tombstones between the two; the highest number, once
-// deleted, is a seal. Here these items are put by hand: whatever part of the code makes them, each
-// version of the plug-in has to go on behind the highest number, before and after its own
+// A deletion in a shared journal leaves the JVM's low mark at most at the beginning of the highest
+// number's block, Go's own low mark beside it, and tombstones between the two; the highest number,
+// if deleted, is a seal. These tests put such items directly. Whatever code writes them, each
+// version of the plug-in has to continue after the highest number, before and after its own
 // deletions, and to leave nothing behind.
 
-// deletion is one that Go has done.
+// deletion is a deletion by Go.
 type deletion struct {
 	// events were written one by one, then batch as an atomic write.
 	events, batch int64
-	// jvmLow is a low mark that the JVM has put before, 0 if none.
+	// jvmLow is an earlier low mark of the JVM, or 0.
 	jvmLow int64
-	// to is the last number that is deleted.
+	// to is the last deleted number.
 	to int64
-	// snapshot is the number of a snapshot beyond the events, which Go went on after: all before it
-	// is deleted. 0 is none.
+	// snapshot is the number of a snapshot beyond the events, after which Go has continued:
+	// everything before it is deleted. 0 is none.
 	snapshot int64
-	// The JVM goes on with single events, and then with an atomic write.
+	// The JVM continues with single events, and then with an atomic write.
 	more, moreBatch int
 }
 
-// highest is the highest number that is taken.
+// highest returns the highest number that is taken.
 func (d deletion) highest() int64 { return max(d.events+d.batch, d.snapshot) }
 
 func (d deletion) String() string {
@@ -48,7 +48,7 @@ func (d deletion) String() string {
 		text += fmt.Sprintf(" with a batch from %d on", d.events+1)
 	}
 	if d.jvmLow > 0 {
-		text += fmt.Sprintf(" behind %d", d.jvmLow)
+		text += fmt.Sprintf(" after %d", d.jvmLow)
 	}
 	return text
 }
@@ -83,7 +83,7 @@ func TestJVMGoesOnAboveItsLowMarkWhateverGoHasDeleted(t *testing.T) {
 	})
 }
 
-// checkGoesOnAfter leads a JVM's entity on after a deletion, and through deletions of its own.
+// checkGoesOnAfter runs a JVM's entity after a deletion, and through deletions of its own.
 func (s *service) checkGoesOnAfter(t *testing.T, d deletion) {
 	t.Helper()
 	pid := newPID(t)
@@ -103,7 +103,8 @@ func (s *service) checkGoesOnAfter(t *testing.T, d deletion) {
 	s.deleteByHand(t, pid, d)
 
 	live := numbered(t, 1, values...)[d.to:]
-	if d.snapshot > 0 || d.batch > 0 && d.to > d.events { // of an atomic write that is cut the JVM shows nothing
+	// Of an atomic write that is cut the JVM shows nothing.
+	if d.snapshot > 0 || d.batch > 0 && d.to > d.events {
 		live = nil
 	}
 	check := func(when string) {
@@ -146,7 +147,7 @@ func (s *service) checkGoesOnAfter(t *testing.T, d deletion) {
 	check("after a partial deletion")
 	restart("after a partial deletion")
 	persist(false, "again")
-	restart("after an event behind a partial deletion")
+	restart("after an event after a partial deletion")
 
 	s.deleteJVM(t, pid, highest)
 	live = nil
@@ -159,7 +160,7 @@ func (s *service) checkGoesOnAfter(t *testing.T, d deletion) {
 	s.checkNothingLeft(t, pid, d, highest)
 }
 
-// deleteJVM has a persistent actor that runs delete its events.
+// deleteJVM lets a running persistent actor delete its events.
 func (s *service) deleteJVM(tb testing.TB, pid string, to int64) {
 	tb.Helper()
 	s.jvm.do(tb, request{Op: "deleteTo", PID: pid, To: &to})
@@ -172,7 +173,8 @@ func (s *service) deleteByHand(tb testing.TB, pid string, d deletion) {
 	highest, to := d.highest(), max(d.to, d.snapshot)
 	low := to + 1
 	seq := d.jvmReads()
-	s.put(tb, fmt.Sprintf("journal-SL-%s-%d", pid, seq/100%10), 0, map[string]int64{"seq": seq, "low": low, "removed": low})
+	s.put(tb, fmt.Sprintf("journal-SL-%s-%d",
+		pid, seq/100%10), 0, map[string]int64{"seq": seq, "low": low, "removed": low})
 	for n := max(d.jvmLow, 1); n <= min(to, d.events+d.batch); n++ {
 		if n != highest {
 			s.putClosed(tb, pid, n, map[string]int64{"expires": time.Now().Add(24 * time.Hour).Unix()})
@@ -187,13 +189,13 @@ func (s *service) deleteByHand(tb testing.TB, pid string, d deletion) {
 	}
 }
 
-// jvmReads is the low mark that the JVM reads after the deletion.
+// jvmReads returns the low mark that the JVM reads after the deletion.
 func (d deletion) jvmReads() int64 {
 	return max(d.jvmLow, min(max(d.to, d.snapshot)+1, d.highest()/100*100))
 }
 
-// putClosed puts a seal, with more attributes: a tombstone has an expiry, a fence the low mark to
-// come.
+// putClosed puts a seal, with more attributes: a tombstone has an expiry, a fence the future low
+// mark.
 func (s *service) putClosed(tb testing.TB, pid string, seq int64, more map[string]int64) {
 	tb.Helper()
 	numbers := map[string]int64{"idx": 1_000_000_000, "cnt": 1_000_000_000}
@@ -201,7 +203,7 @@ func (s *service) putClosed(tb testing.TB, pid string, seq int64, more map[strin
 	s.put(tb, fmt.Sprintf("journal-P-%s-%d", pid, seq/100), seq%100, numbers)
 }
 
-// put puts an item of numbers into the journal table.
+// put puts an item with numeric attributes into the journal table.
 func (s *service) put(tb testing.TB, par string, num int64, numbers map[string]int64) {
 	tb.Helper()
 	item := map[string]types.AttributeValue{"par": &types.AttributeValueMemberS{Value: par}, "num": attributeOf(num)}
@@ -218,8 +220,8 @@ func attributeOf(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// checkNothingLeft checks that from the JVM's former low mark on only the last number is left: it
-// deletes what lies there.
+// checkNothingLeft checks that from the JVM's former low mark on only the last number is left. It
+// deletes these items.
 func (s *service) checkNothingLeft(t *testing.T, pid string, d deletion, last int64) {
 	t.Helper()
 	low := d.jvmReads()

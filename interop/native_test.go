@@ -11,16 +11,18 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// nativeService is a journal made for Go alone, with snapshots in the given table, and a JVM with a number of shards on it.
+// nativeService is a native journal, with snapshots in the given table, and a JVM with a number of
+// shards on it.
 func nativeService(tb testing.TB, snapshotTable string, shards int) *service {
 	tb.Helper()
 	s := newService(tb, dynajournal.Config{JournalTable: "native", SnapshotTable: snapshotTable}, dynajournal.TableOptions{})
 	s.jvm = jvm(tb, "dynamodb-journal.journal-table=native", "dynamodb-read-journal.journal-table=native",
-		"dynamodb-snapshot-store.snapshot-table="+snapshotTable, fmt.Sprintf("dynamodb-journal.sequence-shards=%d", shards))
+		"dynamodb-snapshot-store.snapshot-table="+snapshotTable, fmt.Sprintf("dynamodb-journal.sequence-shards=%d",
+			shards))
 	return s
 }
 
-// sharedSnapshots is a snapshot table with the index that the JVM needs.
+// sharedSnapshots creates a snapshot table with the index that the JVM needs.
 func sharedSnapshots(tb testing.TB) string {
 	tb.Helper()
 	sharedService(tb)
@@ -41,7 +43,7 @@ func TestNativeJournalIsOpenedByAJVMWithOneShard(t *testing.T) {
 		"deleted, longer": {{singles: 120}, {deleteTo: 120}, {batch: 90}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.checkTwins(t, j, s.raise(t, j, life...), allWindows(1, 98, 99, 100, 101, 103, 151, 205))
+			s.checkParity(t, j, s.raise(t, j, life...), allWindows(1, 98, 99, 100, 101, 103, 151, 205))
 		})
 	}
 }
@@ -84,7 +86,8 @@ func TestNativeSnapshotTableIsReadByAJVMWithBoundsOnly(t *testing.T) {
 	}
 }
 
-// A journal that a JVM has begun has no header: the number of shards, and the journal's name, stand in its configuration only.
+// A journal that a JVM has created has no header: only its configuration contains the number of
+// shards and the journal's name.
 func TestJournalWithoutAHeaderTakesShardsAndNameFromTheConfiguration(t *testing.T) {
 	sharedService(t)
 	s := newService(t, dynajournal.Config{}, dynajournal.TableOptions{SharedWithJVM: true})
@@ -92,7 +95,7 @@ func TestJournalWithoutAHeaderTakesShardsAndNameFromTheConfiguration(t *testing.
 	s.jvm = jvm(t, "dynamodb-journal.journal-name=orders", "dynamodb-journal.sequence-shards=7")
 	j := s.open(t)
 	life := []step{{singles: 97}, {batch: 6}, {singles: 102}, {deleteTo: 150}, {singles: 1}}
-	s.checkTwins(t, j, s.raise(t, j, life...), allWindows(1, 150, 151, 199, 200, 206))
+	s.checkParity(t, j, s.raise(t, j, life...), allWindows(1, 150, 151, 199, 200, 206))
 
 	wrong := s.open(t, func(c *dynajournal.Config) { c.SequenceShards = 0 })
 	if wrong.SequenceShards() != dynajournal.DefaultSequenceShards {
@@ -100,7 +103,7 @@ func TestJournalWithoutAHeaderTakesShardsAndNameFromTheConfiguration(t *testing.
 	}
 }
 
-// What a JVM with 10 shards leaves in a journal with one is what docs/interop.md warns of.
+// A JVM with 10 shards has these effects in a journal with one, of which docs/interop.md warns.
 func TestJVMWithTenShardsHidesItsMarksFromAJournalWithOne(t *testing.T) {
 	s := nativeService(t, sharedSnapshots(t), dynajournal.DefaultSequenceShards)
 	j := s.open(t)
@@ -148,7 +151,7 @@ func TestJVMWithTenShardsHidesItsMarksFromAJournalWithOne(t *testing.T) {
 	})
 }
 
-// findings are the kinds of what verify or repair has found.
+// findings returns the kinds of the findings of verify or repair.
 func findings(tb testing.TB, found iter.Seq2[dynajournal.Finding, error]) []dynajournal.FindingKind {
 	tb.Helper()
 	var kinds []dynajournal.FindingKind

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// The service is the JVM's alone, and an operator deletes events by the command, the entity
-// stopped. The entity goes on, and deletes as well.
+// The service is the JVM's alone, and an operator deletes events by the command, while the entity
+// is stopped. The entity continues, and deletes as well.
 func TestOperatorDeletesTheEventsOfAJVMService(t *testing.T) {
 	eachChosen(t, func(t *testing.T, s *service) {
 		j := s.open(t)
@@ -23,8 +23,8 @@ func TestOperatorDeletesTheEventsOfAJVMService(t *testing.T) {
 			"20 of 20":            {[]operation{{singles: 20}}, 20},
 			"more than there are": {[]operation{{singles: 120}}, 1000},
 			"99 of 120":           {[]operation{{singles: 99}, {batch: 21}}, 99},
-			"behind its snapshot": {[]operation{{singles: 20}, {save: true}, {singles: 5}}, 20},
-			"behind its own":      {[]operation{{singles: 20}, {deleteTo: 10}}, 15},
+			"up to its snapshot":  {[]operation{{singles: 20}, {save: true}, {singles: 5}}, 20},
+			"after its own":       {[]operation{{singles: 20}, {deleteTo: 10}}, 15},
 		} {
 			t.Run(name, func(t *testing.T) {
 				u := newTurns(t, s, j)
@@ -40,7 +40,7 @@ func TestOperatorDeletesTheEventsOfAJVMService(t *testing.T) {
 	})
 }
 
-// An entity that runs, and neither writes nor deletes meanwhile, goes on as well.
+// An entity that runs, and neither writes nor deletes meanwhile, continues as well.
 func TestOperatorDeletesTheEventsOfAnEntityThatRuns(t *testing.T) {
 	eachChosen(t, func(t *testing.T, s *service) {
 		for _, to := range []int64{10, 20} {
@@ -111,7 +111,7 @@ func TestNumbersGoOnAfterACopyFromANativeJournal(t *testing.T) {
 	})
 }
 
-// An entity of a JVM is exported, purged and imported again: its numbers go on.
+// An entity of a JVM is exported, purged and imported again: its numbers continue.
 func TestNumbersGoOnAfterAnExportAndImport(t *testing.T) {
 	eachChosen(t, func(t *testing.T, s *service) {
 		j := s.open(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// kinds are values of every kind that both sides have a type for.
+// kinds returns values of every kind that both sides have a type for.
 func kinds() []any {
 	return []any{
 		"text", "", "Grüße 漢字 😀 \"quoted\"", []byte{0, 1, 0xff}, []byte{}, serialization.ByteString("bytes"),
@@ -26,8 +26,8 @@ func kinds() []any {
 	}
 }
 
-// kinds are those that go by the same serializer on both sides: Akka 2.5 has none of Jackson, and
-// writes booleans by Java serialization.
+// kinds returns the values with the same serializer on both sides: Akka 2.5 has none of Jackson,
+// and writes booleans by Java serialization.
 func (s *service) kinds() []any {
 	return slices.DeleteFunc(kinds(), func(value any) bool {
 		switch value.(type) {
@@ -60,7 +60,7 @@ func TestJVMReadsEveryKindThatGoWrites(t *testing.T) {
 	eachKind(t, func(t *testing.T, s *service, atomically bool) { s.checkJVMReads(t, s.open(t), atomically) })
 }
 
-// The form of the plug-ins 1.0 and 1.1.1, which have all of an event in one attribute, is read by
+// The form of the plug-ins 1.0 and 1.1.1, which have the whole event in one attribute, is read by
 // the later ones.
 func TestJVMReadsTheOldFormThatGoWrites(t *testing.T) {
 	eachKind(t, func(t *testing.T, s *service, atomically bool) {
@@ -75,7 +75,7 @@ func TestJVMReadsTheOldFormThatGoWrites(t *testing.T) {
 	})
 }
 
-// checkJVMReads has Go write values of every kind, and the JVM replay them.
+// checkJVMReads lets Go write values of every kind, and the JVM replay them.
 func (s *service) checkJVMReads(t *testing.T, j *dynajournal.Journal, atomically bool) (pid string) {
 	t.Helper()
 	pid = newPID(t)
@@ -99,7 +99,7 @@ func TestItemsOfBothSidesAreTheSameBytes(t *testing.T) {
 	})
 }
 
-// checkSameItems compares the items of two persistence ids, their names and writers aside.
+// checkSameItems compares the items of two persistence ids, except their names and writers.
 func checkSameItems(tb testing.TB, s *service, pid, twin string) {
 	tb.Helper()
 	got, want := anonymous(s.journalItems(tb, pid), pid), anonymous(s.journalItems(tb, twin), twin)
@@ -110,13 +110,15 @@ func checkSameItems(tb testing.TB, s *service, pid, twin string) {
 	}
 	for key, item := range want {
 		if !reflect.DeepEqual(got[key], item) {
-			tb.Errorf("at %s stands\n%s\nwant\n%s", key, show(got[key]), show(item))
+			tb.Errorf("at %s there is\n%s\nwant\n%s", key, show(got[key]), show(item))
 		}
 	}
 }
 
-// anonymous are items without the name of their persistence id and their writer.
-func anonymous(items map[string]map[string]types.AttributeValue, pid string) map[string]map[string]types.AttributeValue {
+// anonymous returns items without the name of their persistence id and their writer.
+func anonymous(
+	items map[string]map[string]types.AttributeValue, pid string,
+) map[string]map[string]types.AttributeValue {
 	renamed := map[string]map[string]types.AttributeValue{}
 	for key, item := range items {
 		for name, v := range item {
@@ -166,7 +168,8 @@ func TestCompressedPayloads(t *testing.T) {
 			starts = append(starts, e.Bytes[0])
 		}
 		if want := []byte{gzipByte, lz4Byte}; string(starts) != string(want) {
-			t.Fatalf("the JVM's payloads begin with % x, want % x: they are not compressed as this test wants", starts, want)
+			t.Fatalf("the JVM's payloads begin with % x, want % x: they are not compressed as this test wants",
+				starts, want)
 		}
 		checkSeen(t, "Go", readGo(t, plain, pid, dynajournal.Range{}), numbered(t, 1, orders...))
 	})
@@ -184,7 +187,8 @@ func TestCompressedPayloads(t *testing.T) {
 					t.Fatal(err)
 				}
 				if e.Bytes[0] != with.first {
-					t.Errorf("the payload of event %d begins with %x, want %x", e.SequenceNumber, e.Bytes[0], with.first)
+					t.Errorf("the payload of event %d begins with %x, want %x",
+						e.SequenceNumber, e.Bytes[0], with.first)
 				}
 			}
 			checkSeen(t, "the plug-in", seenJVM(s.replayJVM(t, pid)), numbered(t, 1, orders...))

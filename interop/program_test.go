@@ -21,27 +21,27 @@ import (
 
 // program is a running Java program: a JVM service with one configuration of the plug-in.
 type program struct {
-	// mu is held from a request to its answer.
+	// mu is held from a request to its response.
 	mu      sync.Mutex
 	process *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Reader
 }
 
-// programs are those that run, by their settings.
+// programs are the running programs, by their settings.
 var programs struct {
 	sync.Mutex
 	running map[string]*program
 }
 
-// jvm is the program with Pekko's plug-in and the given settings, key=value of the plug-in's
-// configuration; it is started if it does not run.
+// jvm returns the program with Pekko's plug-in and the given settings, key=value of the plug-in's
+// configuration. It is started if it does not run.
 func jvm(tb testing.TB, settings ...string) *program {
 	tb.Helper()
 	return pekko110.run(tb, settings...)
 }
 
-// run is the program with a plug-in.
+// run returns the program with a plug-in.
 func (pl *plugin) run(tb testing.TB, settings ...string) *program {
 	tb.Helper()
 	settings = append(slices.Clone(settings), "dynamodb-journal.endpoint="+endpoint(tb), "dynamodb-read-journal.endpoint="+endpoint(tb))
@@ -62,7 +62,7 @@ func (pl *plugin) run(tb testing.TB, settings ...string) *program {
 	return p
 }
 
-// start is a program of a test's own, which ends with it.
+// start returns a test's own program, which ends with the test.
 func (pl *plugin) start(tb testing.TB, settings ...string) *program {
 	tb.Helper()
 	p, err := startProgram(pl, settings)
@@ -82,7 +82,7 @@ func startProgram(pl *plugin, settings []string) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What starts fast and stays small: several run at the same time, none of them for long.
+	// The programs start fast and stay small: several run at the same time, none of them for long.
 	args := []string{"-Xmx160m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Daws.java.v1.disableDeprecationAnnouncement=true"}
 	for _, s := range settings {
 		args = append(args, "-D"+s)
@@ -116,7 +116,7 @@ func stopPrograms() error {
 	return nil
 }
 
-// request is what the program is asked for. A criterion or a bound that is nil is none.
+// request is a request to the program. Criteria and limits that are nil are none.
 type request struct {
 	Op     string  `json:"op"`
 	PID    string  `json:"pid,omitempty"`
@@ -135,15 +135,18 @@ type request struct {
 	MaxTS  *int64 `json:"maxTs,omitempty"`
 }
 
-// answer is the program's. Failure is what the plug-in failed with; nothing else is set then.
+// answer is the program's response. Failure is the error of the plug-in; if it is set, nothing else
+// is.
 type answer struct {
 	Failure string
 
-	// Events are those recovered or replayed, Last the last sequence number that an entity knows, Highest that of a replay.
+	// Events are the recovered or replayed events, Last is the last sequence number that an entity
+	// knows, Highest that of a replay.
 	Events        []replayed
 	Last, Highest int64
 
-	// Snapshot is the number of the snapshot that an entity began with, Seq that of one that was loaded.
+	// Snapshot is the number of the snapshot that an entity recovered from, Seq that of a loaded
+	// one.
 	Snapshot, Seq *int64
 	State         *typed
 	TS            int64
@@ -153,7 +156,7 @@ type answer struct {
 	Reply               string
 }
 
-// replayed is an event as the plug-in gave it.
+// replayed is an event as the plug-in returned it.
 type replayed struct {
 	Seq      int64
 	Manifest string
@@ -161,7 +164,7 @@ type replayed struct {
 	Event    typed
 }
 
-// ask asks, whatever the plug-in answers.
+// ask sends a request, which may fail.
 func (p *program) ask(tb testing.TB, r request) answer {
 	tb.Helper()
 	line, err := json.Marshal(r)
@@ -178,12 +181,12 @@ func (p *program) ask(tb testing.TB, r request) answer {
 	}
 	var a answer
 	if err := decode(line, &a); err != nil {
-		tb.Fatalf("the Java program answers %.200q: %v", line, err)
+		tb.Fatalf("the Java program responds %.200q: %v", line, err)
 	}
 	return a
 }
 
-// do asks for what must not fail.
+// do sends a request that must not fail.
 func (p *program) do(tb testing.TB, r request) answer {
 	tb.Helper()
 	a := p.ask(tb, r)
@@ -193,9 +196,9 @@ func (p *program) do(tb testing.TB, r request) answer {
 	return a
 }
 
-// decode reads JSON and leaves numbers as they are written: they may be beyond what a float64 holds.
+// decode decodes JSON and keeps numbers as text: they may not fit into a float64.
 func decode(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	return d.Decode(into) //nolint:wrapcheck // the caller says what it was
+	return d.Decode(into) //nolint:wrapcheck // the caller adds what it was
 }

@@ -14,12 +14,11 @@ var (
 	seedFlag  = flag.Uint64("seed", 1, "what the random turns are drawn from")
 )
 
-// turnsOfAnEntity is how many turns an entity lives.
+// turnsOfAnEntity is how many turns an entity has.
 const turnsOfAnEntity = 10
 
-// Go and a JVM take turns as chance will have it, with deletions, snapshots, purges and tombstones
-// that expire in between. Each entity has a seed of its own, so that one that failed can be led
-// again alone.
+// Go and a JVM take random turns, with deletions, snapshots, purges and expiring tombstones in
+// between. Each entity has its own seed, so that a failed one can be repeated alone.
 func TestRandomTurns(t *testing.T) {
 	plugins := chosenPlugins(t, allPlugins...)
 	entities := max((*turnsFlag+turnsOfAnEntity-1)/turnsOfAnEntity, 1)
@@ -35,14 +34,14 @@ func TestRandomTurns(t *testing.T) {
 					u.takeTurns(rand.New(rand.NewPCG(seed, 0)), turnsOfAnEntity)
 				})
 				if t.Failed() {
-					return // one history is enough to look at
+					return // one history is enough for a failure
 				}
 			}
 		})
 	}
 }
 
-// takeTurns leads the entity through turns drawn at random.
+// takeTurns runs n random turns of the entity.
 func (u *turns) takeTurns(random *rand.Rand, n int) {
 	u.Helper()
 	for range n {
@@ -70,7 +69,7 @@ func (u *turns) takeTurns(random *rand.Rand, n int) {
 	}
 }
 
-// randomOperation is what may follow where a number is the highest.
+// randomOperation returns an operation that is possible after highest.
 func randomOperation(random *rand.Rand, highest int64) operation {
 	switch random.IntN(10) {
 	case 0, 1, 2:
@@ -91,15 +90,17 @@ func randomOperation(random *rand.Rand, highest int64) operation {
 	return operation{restart: true}
 }
 
-// randomCount is a count of events, one in three times so that they end near the border of a block.
+// randomCount returns a number of events, in one of three cases so that they end near the border of
+// a block.
 func randomCount(random *rand.Rand, highest int64) int {
 	if random.IntN(3) == 0 {
-		return max(int(100-highest%100+random.Int64N(4)-1), 1) // the last number ends in 99, 00, 01 or 02
+		// The last number then ends in 99, 00, 01 or 02.
+		return max(int(100-highest%100+random.Int64N(4)-1), 1)
 	}
 	return random.IntN(30) + 1
 }
 
-// randomNumber is a number up to the highest, often near it or near the border of a block.
+// randomNumber returns a number up to the highest, often near it or near the border of a block.
 func randomNumber(random *rand.Rand, highest int64) int64 {
 	n := random.Int64N(highest) + 1
 	switch random.IntN(3) {

@@ -10,9 +10,10 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// With Config.SnapshotNewestByTimestamp Go selects as the plug-in does, whatever the clocks said: the newest by its timestamp,
-// unless sequence numbers are bounded, then the highest of these. Where times are bounded as well the plug-in looks for them
-// at that one only, and may find none where Go finds the next.
+// With Config.SnapshotNewestByTimestamp Go selects as the plug-in does, whatever the clocks were:
+// the newest snapshot by its timestamp, or, if sequence numbers are limited, the one with the
+// highest number. If times are limited as well, the plug-in considers only that one, and may find
+// none where Go finds the next.
 func TestSelectionOfTheJVMIsSelectionByTimestampInGo(t *testing.T) {
 	s := sharedService(t)
 	j, pid := s.open(t, func(c *dynajournal.Config) { c.SnapshotNewestByTimestamp = true }), newPID(t)

@@ -58,13 +58,13 @@ func endpoint(tb testing.TB) string {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	url, found := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
 	if err != nil || !found {
-		tb.Fatalf("the server says %q (%v)", line, err)
+		tb.Fatalf("the server printed %q (%v)", line, err)
 	}
 	server.url = url
 	return url
 }
 
-// stopServer ends the server, if it was started, and says whether it ended cleanly.
+// stopServer ends the server, if it was started, and reports whether it ended cleanly.
 func stopServer() error {
 	if server.process == nil {
 		return nil

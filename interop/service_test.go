@@ -25,7 +25,7 @@ type service struct {
 	plugin *plugin
 }
 
-// sharedService is a journal made to be shared, with everything by default on both sides.
+// sharedService is a shared journal with the default configuration on both sides.
 func sharedService(tb testing.TB) *service {
 	tb.Helper()
 	s := newService(tb, dynajournal.Config{}, dynajournal.TableOptions{SharedWithJVM: true})
@@ -33,7 +33,7 @@ func sharedService(tb testing.TB) *service {
 	return s
 }
 
-// newService makes tables, unless they are there. It has no JVM yet.
+// newService creates tables, unless they exist. It has no JVM yet.
 func newService(tb testing.TB, config dynajournal.Config, tables dynajournal.TableOptions) *service {
 	tb.Helper()
 	config.Endpoint, config.AccessKeyID, config.SecretAccessKey = endpoint(tb), "interop", "interop"
@@ -72,7 +72,7 @@ func (s *service) open(tb testing.TB, change ...func(*dynajournal.Config)) *dyna
 
 var pids atomic.Int64
 
-// newPID is a persistence id that nobody has used.
+// newPID returns a new persistence id.
 func newPID(tb testing.TB) string {
 	tb.Helper()
 	return fmt.Sprintf("%s|%d", tb.Name(), pids.Add(1))
@@ -92,7 +92,7 @@ type seen struct {
 
 func (e seen) String() string { return fmt.Sprintf("%d: %v", e.seq, e.event) }
 
-// recoverGo recovers a persistence id after a snapshot's number, 0 for none.
+// recoverGo recovers a persistence id after the snapshot at after, or all of it with 0.
 func recoverGo(tb testing.TB, j *dynajournal.Journal, pid string, after int64) recovered {
 	tb.Helper()
 	r := recovered{}
@@ -143,7 +143,7 @@ func readGo(tb testing.TB, j *dynajournal.Journal, pid string, window dynajourna
 	return events
 }
 
-// seenJVM are the events of an answer.
+// seenJVM returns the events of a response.
 func seenJVM(a answer) []seen {
 	var events []seen
 	for _, e := range a.Events {
@@ -152,7 +152,7 @@ func seenJVM(a answer) []seen {
 	return events
 }
 
-// checkSeen compares what a side sees with what it should.
+// checkSeen compares the events that a side sees with the expected ones.
 func checkSeen(tb testing.TB, side string, got, want []seen) {
 	tb.Helper()
 	equal := len(got) == len(want)
@@ -172,7 +172,7 @@ func lines(events []seen) string {
 	return strings.Join(text, "\n")
 }
 
-// numbered are values with the numbers from first on.
+// numbered returns values with the numbers from first on.
 func numbered(tb testing.TB, first int64, values ...any) []seen {
 	tb.Helper()
 	events := make([]seen, len(values))
@@ -182,7 +182,7 @@ func numbered(tb testing.TB, first int64, values ...any) []seen {
 	return events
 }
 
-// texts are n values that differ.
+// texts returns n different values.
 func texts(prefix string, n int) []any {
 	values := make([]any, n)
 	for i := range values {
@@ -191,8 +191,11 @@ func texts(prefix string, n int) []any {
 	return values
 }
 
-// items are all items of a table whose partition key begins with one of the prefixes, in the form par/num → attributes.
-func (s *service) items(tb testing.TB, table, sortKey string, prefixes ...string) map[string]map[string]types.AttributeValue {
+// items returns all items of a table whose partition key begins with one of the prefixes, as
+// par/num → attributes.
+func (s *service) items(
+	tb testing.TB, table, sortKey string, prefixes ...string,
+) map[string]map[string]types.AttributeValue {
 	tb.Helper()
 	found := map[string]map[string]types.AttributeValue{}
 	pages := dynamodb.NewScanPaginator(s.client, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
@@ -217,7 +220,8 @@ func (s *service) items(tb testing.TB, table, sortKey string, prefixes ...string
 	return found
 }
 
-// journalItems are the items of a persistence id in the journal table. Ids of tests don't begin with each other.
+// journalItems returns the items of a persistence id in the journal table. No id of a test is a
+// prefix of another.
 func (s *service) journalItems(tb testing.TB, pid string) map[string]map[string]types.AttributeValue {
 	tb.Helper()
 	return s.items(tb, s.journalTable(), "num", "journal-P-"+pid+"-", "journal-SH-"+pid+"-", "journal-SL-"+pid+"-")
@@ -230,7 +234,7 @@ func (s *service) journalTable() string {
 	return dynajournal.DefaultJournalTable
 }
 
-// lose deletes events behind the journal's back.
+// lose deletes events, bypassing the journal.
 func (s *service) lose(tb testing.TB, pid string, numbers ...int64) {
 	tb.Helper()
 	for _, n := range numbers {
@@ -256,19 +260,19 @@ func (s *service) startJVM(tb testing.TB, pid string) answer {
 	return s.jvm.do(tb, request{Op: "start", PID: pid})
 }
 
-// stopJVM stops it.
+// stopJVM stops a persistent actor.
 func (s *service) stopJVM(tb testing.TB, pid string) {
 	tb.Helper()
 	s.jvm.do(tb, request{Op: "stop", PID: pid})
 }
 
-// persistJVM has a persistent actor that runs persist values.
+// persistJVM lets a running persistent actor persist values.
 func (s *service) persistJVM(tb testing.TB, pid string, atomically bool, values ...any) {
 	tb.Helper()
 	s.jvm.do(tb, request{Op: "persist", PID: pid, Events: typedAll(tb, values...), Atomic: atomically})
 }
 
-// writeJVM starts a persistent actor, has it persist values, and stops it.
+// writeJVM starts a persistent actor, lets it persist values, and stops it.
 func (s *service) writeJVM(tb testing.TB, pid string, atomically bool, values ...any) {
 	tb.Helper()
 	s.startJVM(tb, pid)
@@ -276,18 +280,18 @@ func (s *service) writeJVM(tb testing.TB, pid string, atomically bool, values ..
 	s.stopJVM(tb, pid)
 }
 
-// replayJVM is all that the JVM replays.
+// replayJVM returns everything that the JVM replays.
 func (s *service) replayJVM(tb testing.TB, pid string) answer {
 	tb.Helper()
 	return s.jvm.do(tb, request{Op: "replay", PID: pid})
 }
 
-// withRegistry writes with other options than the service's.
+// withRegistry sets a registry with other options than the service's.
 func withRegistry(r *serialization.Registry) func(*dynajournal.Config) {
 	return func(c *dynajournal.Config) { c.Serialization = r }
 }
 
-// eventKey is the name of an event's item among the items of its persistence id.
+// eventKey returns the key of an event's item in the result of journalItems.
 func eventKey(pid string, seq int64) string {
 	return fmt.Sprintf("journal-P-%s-%d/%d", pid, seq/100, seq%100)
 }

@@ -21,7 +21,7 @@ func saveGo(tb testing.TB, j *dynajournal.Journal, pid string, seq int64, state 
 	}
 }
 
-// loadGo loads the snapshot that criteria select, its number 0 if there is none.
+// loadGo loads the snapshot that criteria select. Its number is 0 if there is none.
 func loadGo(tb testing.TB, j *dynajournal.Journal, pid string, criteria dynajournal.SnapshotCriteria) seen {
 	tb.Helper()
 	snapshot, found, err := j.LoadSnapshot(tb.Context(), pid, criteria)
@@ -38,7 +38,8 @@ func loadGo(tb testing.TB, j *dynajournal.Journal, pid string, criteria dynajour
 	return seen{snapshot.SequenceNumber, typedOf(tb, state)}
 }
 
-// checkBegins checks that a persistent actor began with a snapshot, 0 for none, and what it replayed after it.
+// checkBegins checks the snapshot, or 0, from which a persistent actor recovered, and the events
+// replayed after it.
 func checkBegins(tb testing.TB, started answer, snapshot int64, state any, replayed ...int64) {
 	tb.Helper()
 	switch {
@@ -121,7 +122,7 @@ func TestJVMPassesOverSnapshotsThatOnlyGoReads(t *testing.T) {
 			checkBegins(t, s.startJVM(t, pid), 2, "an older state", 3, 4)
 			checkSeen(t, "Go", []seen{loadGo(t, plain, pid, dynajournal.SnapshotCriteria{})}, []seen{{4, typedOf(t, test.state)}})
 
-			// The JVM deletes what it knows, and leaves what only Go reads.
+			// The JVM deletes the snapshots it knows, and leaves those that only Go reads.
 			s.jvm.do(t, request{Op: "deleteSnapshots", PID: pid})
 			s.stopJVM(t, pid)
 			if loaded := s.jvm.do(t, request{Op: "load", PID: pid}); loaded.Seq != nil {
@@ -132,7 +133,8 @@ func TestJVMPassesOverSnapshotsThatOnlyGoReads(t *testing.T) {
 	}
 }
 
-// A JVM saves at the number of a snapshot that it can't see: its own counts for Go too, whatever the clocks say.
+// A JVM saves at the number of a snapshot that it can't see. Its own counts for Go too, whatever
+// the clocks were.
 func TestSnapshotOfTheJVMCountsOverASplitOne(t *testing.T) {
 	s := sharedService(t)
 	j, pid := s.open(t, func(c *dynajournal.Config) { c.SnapshotCompression = true }), newPID(t)
@@ -154,7 +156,7 @@ func TestSnapshotOfTheJVMCountsOverASplitOne(t *testing.T) {
 	}
 }
 
-// incompressible is a state that zstd can't make fit into an item.
+// incompressible returns a state that does not fit into an item even with zstd.
 func incompressible() []byte {
 	var state bytes.Buffer
 	for x := uint64(1); state.Len() < 1<<20; {
@@ -204,7 +206,8 @@ func TestEntityWithSnapshotsIsHandedOver(t *testing.T) {
 	checkSeen(t, "Go, taking over,", []seen{snapshot}, []seen{{98, state}})
 	inGo := recoverGo(t, j, pid, snapshot.seq)
 	checkSeen(t, "Go, taking over,", inGo.events, numbered(t, 99, texts("jvm", 4)...))
-	inGo.appendAll(t, true, "go-1", "go-2") // of a write that a deletion cuts a JVM does not see the rest
+	// A JVM does not see the rest of a write that a deletion cuts.
+	inGo.appendAll(t, true, "go-1", "go-2")
 	inGo.appendAll(t, false, "go-3")
 	saveGo(t, j, pid, 104, orderShipped{"state", 104, ""})
 	if _, err := inGo.DeleteTo(t.Context(), 104); err != nil {

@@ -11,31 +11,31 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// turns is an entity that Go and a JVM lead in turns, one at a time, and what must have come of it.
-// After each step both sides have to find the same highest number, and every event that either was
-// told is stored and that no deletion covers. A check neither recovers in Go nor starts an actor,
-// so it mends nothing.
+// turns is an entity that Go and a JVM use in turns, one at a time, with its expected state. After
+// each step both sides have to find the same highest number, and every event that either has
+// acknowledged and that no deletion covers. A check neither recovers in Go nor starts an actor, so
+// it repairs nothing.
 type turns struct {
 	*testing.T
 
-	// s is nil where no JVM reads the journal.
+	// s is nil if no JVM reads the journal.
 	s   *service
 	j   *dynajournal.Journal
 	pid string
 
 	highest int64
-	// deleted is the number up to which all is deleted.
+	// deleted is the number up to which everything is deleted.
 	deleted int64
 	events  []turnEvent
-	// snapshot is the number of the newest snapshot, 0 if there is none.
+	// snapshot is the number of the newest snapshot, or 0.
 	snapshot int64
-	// superseded is the number of the newest snapshot that was beyond the journal, 0 if none was.
+	// superseded is the number of the newest snapshot that was beyond the journal, or 0.
 	superseded int64
-	// history is what was done, for a failure.
+	// history is what was done, for an error text.
 	history []string
 }
 
-// turnEvent is an event that a side was told is stored, with the first number of its atomic write.
+// turnEvent is an event that was acknowledged to a side, with the first number of its atomic write.
 type turnEvent struct {
 	seen
 
@@ -47,7 +47,7 @@ func newTurns(t *testing.T, s *service, j *dynajournal.Journal) *turns {
 	return &turns{T: t, s: s, j: j, pid: newPID(t)}
 }
 
-// fatal ends the test, and says what led there.
+// fatal ends the test, and prints the history.
 func (u *turns) fatal(format string, args ...any) {
 	u.Helper()
 	u.Fatalf("after %s:\n%s", strings.Join(u.history, ", "), fmt.Sprintf(format, args...))
@@ -57,8 +57,8 @@ func (u *turns) did(format string, args ...any) {
 	u.history = append(u.history, fmt.Sprintf(format, args...))
 }
 
-// visible are the events after a number that a side shows. Of an atomic write that a deletion cuts
-// only Go shows the rest.
+// visible returns the events after a number that a side shows. Of an atomic write that a deletion
+// cuts, only Go shows the rest.
 func (u *turns) visible(after int64, inJVM bool) []seen {
 	var shown []seen
 	for _, e := range u.events {
@@ -90,7 +90,7 @@ func (u *turns) check() {
 	if replayed.Highest != u.highest {
 		u.fatal("the JVM finds the highest number %d, want %d\n%s", replayed.Highest, u.highest, u.table())
 	}
-	// Nothing is removed that a snapshot beyond the journal counts for: a JVM that replays from before
+	// Nothing is removed that a snapshot beyond the journal covers: a JVM that replays from before
 	// the snapshot may still show it.
 	shown := slices.DeleteFunc(seenJVM(replayed), func(e seen) bool { return e.seq <= u.superseded })
 	u.same("the JVM", shown, u.visible(0, true))
@@ -104,7 +104,7 @@ func (u *turns) same(side string, got, want []seen) {
 	}
 }
 
-// spans are the numbers of events, with the values at both ends of each span.
+// spans formats the numbers of events, with the values at both ends of each span.
 func spans(events []seen) string {
 	var text []string
 	for first := 0; first < len(events); {
@@ -118,7 +118,7 @@ func spans(events []seen) string {
 	return "[" + strings.Join(text, ", ") + "]"
 }
 
-// ranges are rising numbers, those that follow each other as one range.
+// ranges formats ascending numbers, adjacent ones as a range.
 func ranges(numbers []int64) string {
 	var text []string
 	for first := 0; first < len(numbers); {
@@ -136,7 +136,7 @@ func ranges(numbers []int64) string {
 	return "[" + strings.Join(text, " ") + "]"
 }
 
-// table is what is stored for the entity, for a failure.
+// table returns what is stored for the entity, for an error text.
 func (u *turns) table() string {
 	listing, err := u.j.List(u.Context(), u.pid)
 	if err != nil {
@@ -146,7 +146,7 @@ func (u *turns) table() string {
 		listing.LowMarks, listing.HighMarks, ranges(listing.SequenceNumbers), ranges(listing.Tombstones), ranges(listing.Seals))
 }
 
-// stored notes events that a side was told are stored.
+// stored records acknowledged events.
 func (u *turns) stored(atomically bool, values []any) {
 	u.Helper()
 	begin := u.highest + 1
@@ -161,14 +161,14 @@ func (u *turns) stored(atomically bool, values []any) {
 	u.highest += int64(len(values))
 }
 
-// deletedTo notes a deletion.
+// deletedTo records a deletion.
 func (u *turns) deletedTo(to int64) { u.deleted = max(u.deleted, min(to, u.highest)) }
 
-// operation is something that the side does whose turn it is.
+// operation is an operation of the side whose turn it is.
 type operation struct {
 	// singles and batch are how many events are written, one by one and as an atomic write.
 	singles, batch int
-	// deleteTo is the last number that is deleted; all is whatever is there.
+	// deleteTo is the last deleted number; all deletes everything.
 	deleteTo int64
 	// save saves a snapshot at the highest number.
 	save bool
@@ -194,12 +194,12 @@ func (o operation) String() string {
 	return "restarts"
 }
 
-// values are those of an operation that writes.
+// values returns the values of an operation that writes.
 func (u *turns) values(o operation) []any {
 	return texts(fmt.Sprintf("after-%d", u.highest), o.singles+o.batch)
 }
 
-// byGo lets Go lead the entity: it recovers, does the operations, and ends.
+// byGo lets Go use the entity: it recovers, runs the operations, and ends.
 func (u *turns) byGo(operations ...operation) {
 	u.Helper()
 	u.did("Go recovers")
@@ -242,7 +242,7 @@ func (u *turns) recoverGo() recovered {
 	return w
 }
 
-// byJVM lets a persistent actor lead the entity: it starts, does the operations, and stops.
+// byJVM lets a persistent actor use the entity: it starts, runs the operations, and stops.
 func (u *turns) byJVM(operations ...operation) {
 	u.Helper()
 	u.did("the JVM starts")
@@ -255,7 +255,7 @@ func (u *turns) byJVM(operations ...operation) {
 			u.s.persistJVM(u, u.pid, o.batch > 0, values...)
 			u.stored(o.batch > 0, values)
 		case o.deleteTo > 0:
-			// An actor is not to delete beyond what it knows.
+			// An actor must not delete beyond what it knows.
 			u.s.deleteJVM(u, u.pid, min(o.deleteTo, u.highest))
 			u.deletedTo(o.deleteTo)
 		case o.save && u.highest > 0:
@@ -288,8 +288,8 @@ func (u *turns) start() {
 	u.same("the JVM, starting,", seenJVM(started), u.visible(u.snapshot, true))
 }
 
-// goesOnAfterSnapshot has Go go on after a snapshot that is newer than the journal: all before it
-// counts as deleted.
+// goesOnAfterSnapshot lets Go continue after a snapshot that is newer than the journal: everything
+// before it counts as deleted.
 func (u *turns) goesOnAfterSnapshot(beyond int64) {
 	u.Helper()
 	seq := u.highest + beyond
@@ -299,7 +299,7 @@ func (u *turns) goesOnAfterSnapshot(beyond int64) {
 	u.recoverGo()
 }
 
-// purge has Go purge the entity: its numbers begin again.
+// purge lets Go purge the entity: its numbers start again.
 func (u *turns) purge() {
 	u.Helper()
 	u.did("Go purges")
@@ -310,7 +310,7 @@ func (u *turns) purge() {
 	u.check()
 }
 
-// expire lets the tombstones vanish for which which is true, as DynamoDB does.
+// expire lets the tombstones expire for which which returns true, as DynamoDB does.
 func (u *turns) expire(which func() bool) {
 	u.Helper()
 	u.did("tombstones expire")
@@ -328,17 +328,17 @@ func (u *turns) expire(which func() bool) {
 
 func always() bool { return true }
 
-// goesOn is what follows a deletion in Go, several times over: whatever either side does next, the
-// numbers go on, and nothing that was stored is lost.
+// goesOn is what follows a deletion in Go, several times: whatever either side does next, the
+// numbers continue, and nothing that was stored is lost.
 func (u *turns) goesOn(saves bool) {
 	u.Helper()
 	save := operation{save: saves, restart: !saves}
-	// The JVM writes, deletes a part and then all, stops and starts.
+	// The JVM writes, deletes a part and then everything, stops and starts.
 	u.byJVM(operation{singles: 5}, save, operation{restart: true})
 	u.byJVM(operation{deleteTo: u.highest - 3}, operation{restart: true}, operation{singles: 1}, operation{deleteTo: all})
 	u.byJVM()
 	u.byJVM(operation{singles: 2}, operation{restart: true})
-	// Go does, behind the JVM's deletion.
+	// Go does the same, after the JVM's deletion.
 	u.byGo(operation{singles: 4}, operation{batch: 4}, save, operation{deleteTo: u.highest + 3}, operation{restart: true})
 	u.byJVM(operation{batch: 3}, operation{deleteTo: u.highest - 2}, operation{restart: true}, operation{singles: 1})
 	u.byGo(operation{deleteTo: all}, operation{restart: true})
@@ -350,8 +350,8 @@ func (u *turns) goesOn(saves bool) {
 	u.byGo(operation{singles: 1}, operation{restart: true})
 }
 
-// Strictly one side writes at a time. Go deletes, wherever it be, and the numbers go on for both
-// sides.
+// Strictly one side writes at a time. Go deletes up to any number, and the numbers continue for
+// both sides.
 func TestNumbersGoOnAfterADeletionInGo(t *testing.T) {
 	deletions := map[string][]operation{
 		"10 of 20":                {{singles: 20}, {deleteTo: 10}},
@@ -401,8 +401,8 @@ func TestNumbersGoOnAfterADeletionInGoOfAJVMsEvents(t *testing.T) {
 		}{
 			"a part":                      {[]operation{{singles: 20}}, 10},
 			"all":                         {[]operation{{singles: 20}}, all},
-			"a part behind its own":       {[]operation{{singles: 60}, {deleteTo: 30}}, 40},
-			"all behind its own":          {[]operation{{singles: 120}, {deleteTo: 30}}, all},
+			"a part after its own":        {[]operation{{singles: 60}, {deleteTo: 30}}, 40},
+			"all after its own":           {[]operation{{singles: 120}, {deleteTo: 30}}, all},
 			"the rest of a write":         {[]operation{{singles: 97}, {batch: 6}, {deleteTo: 98}}, 101},
 			"less than the JVM's own":     {[]operation{{singles: 20}, {deleteTo: 10}}, 5},
 			"everything, which was empty": {[]operation{{singles: 20}, {deleteTo: all}}, all},
@@ -417,7 +417,7 @@ func TestNumbersGoOnAfterADeletionInGoOfAJVMsEvents(t *testing.T) {
 	})
 }
 
-// Go goes on after a snapshot that is newer than the journal, and leaves the entity to the JVM.
+// Go continues after a snapshot that is newer than the journal, and leaves the entity to the JVM.
 func TestNumbersGoOnAfterASnapshotBeyondTheJournal(t *testing.T) {
 	eachChosen(t, func(t *testing.T, s *service) {
 		j := s.open(t)
@@ -425,12 +425,12 @@ func TestNumbersGoOnAfterASnapshotBeyondTheJournal(t *testing.T) {
 			before int
 			beyond int64
 		}{
-			"in the same block":        {3, 47},
-			"at the end of a block":    {3, 96},
-			"at the beginning of one":  {3, 97},
-			"in another block":         {3, 247},
-			"of an empty journal":      {0, 250},
-			"behind a journal of more": {105, 145},
+			"in the same block":       {3, 47},
+			"at the end of a block":   {3, 96},
+			"at the beginning of one": {3, 97},
+			"in another block":        {3, 247},
+			"of an empty journal":     {0, 250},
+			"after a longer journal":  {105, 145},
 		} {
 			t.Run(name, func(t *testing.T) {
 				u := newTurns(t, s, j)
@@ -444,7 +444,7 @@ func TestNumbersGoOnAfterASnapshotBeyondTheJournal(t *testing.T) {
 	})
 }
 
-// A purged persistence id begins again at 1, for both sides.
+// A purged persistence id starts again at 1, for both sides.
 func TestNumbersBeginAgainAfterAPurge(t *testing.T) {
 	eachChosen(t, func(t *testing.T, s *service) {
 		j := s.open(t)

@@ -16,13 +16,13 @@ import (
 
 // The classes of the Java program.
 type (
-	// orderPlaced goes by Jackson as JSON, in version 2.
+	// orderPlaced is serialized by Jackson as JSON, in version 2.
 	orderPlaced struct {
 		ID     string `json:"id"`
 		Amount int64  `json:"amount"`
 		Note   string `json:"note"`
 	}
-	// orderShipped goes by Jackson as CBOR.
+	// orderShipped is serialized by Jackson as CBOR.
 	orderShipped struct {
 		ID     string `json:"id"`
 		Amount int64  `json:"amount"`
@@ -39,8 +39,10 @@ const (
 	classShipped = "interop.Values$OrderShipped"
 )
 
-// registry knows the classes, with options of how they are written.
-func registry(tb testing.TB, placed, shipped []serialization.JacksonOption, opts ...serialization.Option) *serialization.Registry {
+// registry returns a registry that knows the classes.
+func registry(
+	tb testing.TB, placed, shipped []serialization.JacksonOption, opts ...serialization.Option,
+) *serialization.Registry {
 	tb.Helper()
 	r := serialization.NewRegistry(opts...)
 	migrate := func(from int, document []byte) ([]byte, error) {
@@ -82,7 +84,7 @@ func (remarks) FromJournal(stored any, manifest string) ([]any, error) {
 	return []any{remark{text}}, nil
 }
 
-// typed is a value between the two programs.
+// typed is a value in the protocol of the two programs.
 type typed struct {
 	Type  string          `json:"type"`
 	Value json.RawMessage `json:"value"`
@@ -90,7 +92,7 @@ type typed struct {
 
 func (v typed) String() string { return fmt.Sprintf("%s %.60s", v.Type, v.Value) }
 
-// typedOf is the form of a Go value.
+// typedOf returns a Go value as typed.
 func typedOf(tb testing.TB, value any) typed {
 	tb.Helper()
 	v := typed{}
@@ -125,7 +127,7 @@ func typedOf(tb testing.TB, value any) typed {
 	return v
 }
 
-// typedAll is the form of several.
+// typedAll returns several Go values as typed.
 func typedAll(tb testing.TB, values ...any) []typed {
 	tb.Helper()
 	all := make([]typed, len(values))
@@ -135,7 +137,7 @@ func typedAll(tb testing.TB, values ...any) []typed {
 	return all
 }
 
-// same says whether two values are equal: JSON may be written in different ways.
+// same reports whether two values are equal: JSON may be written in different ways.
 func (v typed) same(w typed) bool {
 	var a, b any
 	return v.Type == w.Type && decode(v.Value, &a) == nil && decode(w.Value, &b) == nil && reflect.DeepEqual(a, b)

@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// conflictAt checks that an append met another writer's event.
+// conflictAt checks that an append conflicted with another writer's event.
 func conflictAt(tb testing.TB, err error, seq int64, writer string) {
 	tb.Helper()
 	var conflict *dynajournal.ConflictError
@@ -53,7 +53,7 @@ func TestAJVMOverwritesGosEventsUnseen(t *testing.T) {
 		s.persistJVM(t, pid, false, "jvm-2") // acknowledged, as Go's was
 		s.stopJVM(t, pid)
 		checkSeen(t, "Go", readGo(t, j, pid, dynajournal.Range{}), numbered(t, 1, "jvm-1", "jvm-2", "go-3"))
-		inGo.appendAll(t, false, "go-4") // nothing tells this writer
+		inGo.appendAll(t, false, "go-4") // nothing shows this writer the conflict
 	})
 	t.Run("an atomic write is lost with one of its members", func(t *testing.T) {
 		pid := newPID(t)
@@ -107,7 +107,8 @@ func TestDeletionDoesNotFenceAcrossTheSides(t *testing.T) {
 	})
 }
 
-// What holds while both write at the same time: every event of the JVM stays, as Go writes only where nothing stands.
+// While both write at the same time, every event of the JVM stays, because Go writes only where
+// nothing is stored.
 func TestEventsOfAJVMOutliveAWriterInGo(t *testing.T) {
 	s := sharedService(t)
 	j, pid := s.open(t), newPID(t)
@@ -125,7 +126,7 @@ func TestEventsOfAJVMOutliveAWriterInGo(t *testing.T) {
 		for n := 1; ctx.Err() == nil && o.err == nil; n++ {
 			w, err := j.Recover(ctx, pid, dynajournal.RecoverOptions{}, nil)
 			var result dynajournal.AppendResult
-			if err == nil { // an append that is under way when the JVM is done is seen to its end
+			if err == nil { // an append in flight when the JVM has ended is completed
 				result, err = w.Append(context.WithoutCancel(ctx), fmt.Sprintf("go-%d", n))
 			}
 			switch {
@@ -161,6 +162,7 @@ func TestEventsOfAJVMOutliveAWriterInGo(t *testing.T) {
 	for seq := int64(events) + 1; o.acknowledged[seq] != ""; seq++ {
 		want = append(want, numbered(t, seq, o.acknowledged[seq])...)
 	}
-	t.Logf("Go wrote %d events and met %d conflicts; the JVM overwrote %d of them", len(o.acknowledged), o.conflicts, overwritten)
+	t.Logf("Go wrote %d events and met %d conflicts; the JVM overwrote %d of them",
+		len(o.acknowledged), o.conflicts, overwritten)
 	checkSeen(t, "Go", readGo(t, j, pid, dynajournal.Range{}), want)
 }

@@ -12,24 +12,24 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// step is something that is done to an entity: one of its fields is set.
+// step is one step of an entity: one of its fields is set.
 type step struct {
 	singles, batch int
 	deleteTo       int64
-	// lose deletes items behind both journals' backs; both sides recover afterwards.
+	// lose deletes items, bypassing both journals. Both sides recover afterwards.
 	lose []int64
 }
 
-// twins are two entities with the same life: one was led by Go, the other by the JVM.
-type twins struct {
+// entityPair is two entities with the same life: one was used by Go, the other by the JVM.
+type entityPair struct {
 	byGo, byJVM string
 	highest     int64
 }
 
-// raise leads two entities through a life.
-func (s *service) raise(tb testing.TB, j *dynajournal.Journal, life ...step) twins {
+// raise runs the same life with two entities.
+func (s *service) raise(tb testing.TB, j *dynajournal.Journal, life ...step) entityPair {
 	tb.Helper()
-	pair := twins{byGo: newPID(tb), byJVM: newPID(tb)}
+	pair := entityPair{byGo: newPID(tb), byJVM: newPID(tb)}
 	inGo := recoverGo(tb, j, pair.byGo, 0)
 	s.startJVM(tb, pair.byJVM)
 	for _, do := range life {
@@ -57,8 +57,8 @@ func (s *service) raise(tb testing.TB, j *dynajournal.Journal, life ...step) twi
 	return pair
 }
 
-// checkTwins reads both entities from both sides, in all the windows.
-func (s *service) checkTwins(t *testing.T, j *dynajournal.Journal, pair twins, windows []window) {
+// checkParity reads both entities from both sides, in all the windows.
+func (s *service) checkParity(t *testing.T, j *dynajournal.Journal, pair entityPair, windows []window) {
 	t.Helper()
 	for _, w := range windows {
 		ask := request{Op: "replay", PID: pair.byGo, From: &w.from, To: &w.to, Max: w.max}
@@ -72,11 +72,13 @@ func (s *service) checkTwins(t *testing.T, j *dynajournal.Journal, pair twins, w
 			continue
 		}
 		if got.Highest != want.Highest {
-			t.Errorf("%v: the JVM finds the highest number %d of Go's entity, %d of its own", w, got.Highest, want.Highest)
+			t.Errorf("%v: the JVM finds the highest number %d of Go's entity, %d of its own",
+				w, got.Highest, want.Highest)
 		}
 		checkSeen(t, fmt.Sprintf("%v: of Go's entity the JVM", w), seenJVM(got), seenJVM(want))
 		inGo := dynajournal.Range{From: w.from, To: w.to, Limit: w.max}
-		checkSeen(t, fmt.Sprintf("%v: of the JVM's entity Go", w), readGo(t, j, pair.byJVM, inGo), readGo(t, j, pair.byGo, inGo))
+		checkSeen(t, fmt.Sprintf("%v: of the JVM's entity Go",
+			w), readGo(t, j, pair.byJVM, inGo), readGo(t, j, pair.byGo, inGo))
 	}
 	var bounds [2]dynajournal.Bounds
 	for i, pid := range []string{pair.byGo, pair.byJVM} {
@@ -86,7 +88,8 @@ func (s *service) checkTwins(t *testing.T, j *dynajournal.Journal, pair twins, w
 		}
 	}
 	if bounds[0] != bounds[1] || bounds[0].Highest != pair.highest {
-		t.Errorf("Go finds %+v of its own entity, %+v of the JVM's, want the highest number %d", bounds[0], bounds[1], pair.highest)
+		t.Errorf("Go finds %+v of its own entity, %+v of the JVM's, want the highest number %d",
+			bounds[0], bounds[1], pair.highest)
 	}
 }
 
@@ -106,7 +109,7 @@ func (w window) String() string {
 // everything is the window of a recovery.
 var everything = window{1, 1 << 62, nil}
 
-// allWindows are all that begin and end at the numbers given.
+// allWindows returns all windows that begin and end at the given numbers.
 func allWindows(numbers ...int64) []window {
 	windows := []window{everything}
 	for _, from := range numbers {
@@ -117,7 +120,8 @@ func allWindows(numbers ...int64) []window {
 	return windows
 }
 
-// someWindows are windows drawn at random from 1 to the highest number and a little more, some with a limit of events.
+// someWindows returns random windows from 1 to the highest number and a little more, some with a
+// limit of events.
 func someWindows(random *rand.Rand, highest int64, n int, limited bool) []window {
 	windows := []window{everything}
 	for range n {
@@ -150,7 +154,7 @@ func TestTwinsOfOneKindOfWriteInEveryWindow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pair := s.raise(t, j, test.life...)
-			s.checkTwins(t, j, pair, test.windows)
+			s.checkParity(t, j, pair, test.windows)
 			checkSameItems(t, s, pair.byGo, pair.byJVM)
 		})
 	}
@@ -178,7 +182,7 @@ func TestTwinsWithDeletedEvents(t *testing.T) {
 		"the last member of a write left": {[]step{{batch: 4}, {deleteTo: 3}, {singles: 1}}, allWindows(1, 3, 4, 5)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.checkTwins(t, j, s.raise(t, j, test.life...), test.windows)
+			s.checkParity(t, j, s.raise(t, j, test.life...), test.windows)
 		})
 	}
 }
@@ -194,7 +198,7 @@ func TestTwinsWithSealsAndHoles(t *testing.T) {
 		"the first":                     {[]step{{singles: 5}, {lose: []int64{1}}, {singles: 2}}, allWindows(1, 2, 7)},
 		"several":                       {[]step{{singles: 8}, {lose: []int64{2, 3, 6}}, {batch: 3}}, allWindows(1, 3, 4, 6, 7, 11)},
 		"before a write":                {[]step{{singles: 3}, {batch: 3}, {lose: []int64{3}}, {singles: 1}}, allWindows(2, 3, 4, 6, 7)},
-		"behind a write":                {[]step{{batch: 3}, {singles: 3}, {lose: []int64{4}}, {singles: 1}}, allWindows(1, 3, 4, 5, 7)},
+		"after a write":                 {[]step{{batch: 3}, {singles: 3}, {lose: []int64{4}}, {singles: 1}}, allWindows(1, 3, 4, 5, 7)},
 		"the first member of a write":   {[]step{{singles: 2}, {batch: 4}, {singles: 2}, {lose: []int64{3}}}, allWindows(2, 3, 4, 6, 7)},
 		"a member of a write":           {[]step{{singles: 2}, {batch: 4}, {singles: 2}, {lose: []int64{4}}}, allWindows(2, 3, 4, 6, 7)},
 		"the last member of a write":    {[]step{{singles: 2}, {batch: 4}, {singles: 2}, {lose: []int64{6}}}, allWindows(2, 3, 4, 6, 7)},
@@ -204,11 +208,11 @@ func TestTwinsWithSealsAndHoles(t *testing.T) {
 		"the beginning of a block":      {[]step{{singles: 104}, {lose: []int64{100}}, {singles: 1}}, allWindows(98, 99, 100, 101, 105)},
 		"both sides of the boundary":    {[]step{{singles: 97}, {batch: 6}, {singles: 2}, {lose: []int64{99, 100}}}, allWindows(97, 98, 99, 101, 105)},
 		"a write that begins a block":   {[]step{{singles: 99}, {batch: 3}, {singles: 1}, {lose: []int64{101}}}, allWindows(98, 99, 100, 103)},
-		"and deleted behind it":         {[]step{{singles: 9}, {lose: []int64{4}}, {singles: 1}, {deleteTo: 6}}, allWindows(1, 4, 6, 7, 10)},
+		"and deleted after it":          {[]step{{singles: 9}, {lose: []int64{4}}, {singles: 1}, {deleteTo: 6}}, allWindows(1, 4, 6, 7, 10)},
 		"and deleted up to right there": {[]step{{singles: 9}, {lose: []int64{4}}, {singles: 1}, {deleteTo: 4}}, allWindows(1, 4, 5, 10)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s.checkTwins(t, j, s.raise(t, j, test.life...), test.windows)
+			s.checkParity(t, j, s.raise(t, j, test.life...), test.windows)
 		})
 	}
 }
@@ -222,7 +226,7 @@ func TestTwinsWithARandomLife(t *testing.T) {
 			deletes := seed%2 == 0
 			pair := s.raise(t, j, randomLife(random, deletes)...)
 			// A limit counts seals in the JVM, see TestSealsCountTowardsAJVMsLimit.
-			s.checkTwins(t, j, pair, someWindows(random, pair.highest, 40, deletes))
+			s.checkParity(t, j, pair, someWindows(random, pair.highest, 40, deletes))
 		})
 	}
 }
@@ -252,8 +256,9 @@ func numbersOf(events []seen) []int64 {
 	return numbers
 }
 
-// randomLife writes, and either deletes or loses events. It does not do both: of a write that lost a member and was cut by a
-// deletion, Go's low mark tells that the rest of it does not count, the JVM's does not.
+// randomLife writes, and either deletes or loses events. It does not do both: if a write lost a
+// member and was cut by a deletion, its rest does not count by Go's low mark, but counts by the
+// JVM's.
 func randomLife(random *rand.Rand, deletes bool) []step {
 	var life []step
 	highest := int64(0)
@@ -284,7 +289,7 @@ func TestEntityLedByBothSidesInTurns(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's
 			pid := newPID(t)
 			var live []seen
-			// Deletions end where a write ends: of one that they cut, only Go sees the rest.
+			// Deletions end where a write ends: if they cut one, only Go sees the rest.
 			ends := []int64{}
 			highest := int64(0)
 			for turn := range 8 {
@@ -316,7 +321,8 @@ func TestEntityLedByBothSidesInTurns(t *testing.T) {
 				replayed := s.replayJVM(t, pid)
 				checkSeen(t, fmt.Sprintf("after turn %d the JVM", turn), seenJVM(replayed), live)
 				if replayed.Highest != highest {
-					t.Fatalf("after turn %d the JVM finds the highest number %d, want %d", turn, replayed.Highest, highest)
+					t.Fatalf("after turn %d the JVM finds the highest number %d, want %d",
+						turn, replayed.Highest, highest)
 				}
 			}
 		})
