@@ -8,14 +8,18 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Adapt makes a *dynajournal.Journal a Journal of the suite. Its events are stored by the serializer of byte slices.
+// Adapt returns a Journal of the suite for a *dynajournal.Journal. Its events are stored by the
+// serializer of byte slices.
 func Adapt(j *dynajournal.Journal) Journal { return adapter{j} }
 
 type adapter struct{ journal *dynajournal.Journal }
 
 // Recover recovers a persistence id.
-func (a adapter) Recover(ctx context.Context, persistenceID string, replay Replay, handler func(Event) error) (Writer, error) {
-	w, err := a.journal.Recover(ctx, persistenceID, dynajournal.RecoverOptions{After: replay.After, To: replay.To, Limit: replay.Limit}, func(e dynajournal.Event) error {
+func (a adapter) Recover(
+	ctx context.Context, persistenceID string, replay Replay, handler func(Event) error,
+) (Writer, error) {
+	opts := dynajournal.RecoverOptions{After: replay.After, To: replay.To, Limit: replay.Limit}
+	w, err := a.journal.Recover(ctx, persistenceID, opts, func(e dynajournal.Event) error {
 		return handler(eventOf(e))
 	})
 	if err != nil {
@@ -94,7 +98,7 @@ func (w adaptedWriter) Purge(ctx context.Context) error {
 	return nil
 }
 
-// NextSequenceNumber is the number of the next event.
+// NextSequenceNumber returns the number of the next event.
 func (w adaptedWriter) NextSequenceNumber(ctx context.Context) (int64, error) {
 	n, err := w.writer.NextSequenceNumber(ctx)
 	if err != nil {

@@ -2,7 +2,7 @@ package journaltest
 
 import "fmt"
 
-// batchCases are what atomic writes do, undamaged and damaged, and windows that cut them.
+// batchCases are about atomic writes, undamaged and damaged, and windows that cut them.
 func batchCases() []testCase {
 	var cases []testCase
 	for _, start := range []int64{1, 50, 98, 99, 100, 101, 198} {
@@ -24,12 +24,13 @@ func batchCases() []testCase {
 			}
 		}},
 		testCase{name: "an atomic write at the end without its last member is not there", atomic: true, table: true, run: missingAtTheEnd},
-		testCase{name: "an atomic write of which only the last member is there is not there", atomic: true, table: true, run: onlyTheLast},
+		testCase{name: "an atomic write of which only the last member is stored is not visible", atomic: true, table: true, run: onlyTheLast},
 		testCase{name: "parts of atomic writes of two writers are not merged", atomic: true, table: true, run: twoHalves},
 	)
 }
 
-// batchOf writes singles, an atomic write and a single, and looks at it through windows that hold and that cut it.
+// batchOf writes singles, an atomic write and a single, and reads them through windows that hold
+// the atomic write or cut it.
 func batchOf(s *scene, pid string, start, size int64) {
 	s.Helper()
 	w := s.written(pid, start-1)
@@ -54,7 +55,8 @@ func batchOf(s *scene, pid string, start, size int64) {
 	s.wantEvents(s.journal, pid, Window{From: middle, To: middle}, middle)
 	s.wantEvents(s.journal, pid, Window{From: start + 1, To: last - 1}, span(start+1, last-1)...)
 
-	// Recover stops before an atomic write that its limits cut, and goes on after the highest number all the same.
+	// Recover stops before an atomic write that its limits cut, but its writer continues after the
+	// highest number.
 	j := s.connect()
 	s.wantReplay(j, pid, Replay{}, top+1, span(1, top)...)
 	s.wantReplay(j, pid, Replay{To: last - 1}, top+1, span(1, start-1)...)
@@ -90,7 +92,8 @@ func missingMember(missing, first, last int64) func(*scene) {
 	return func(s *scene) { missingFrom(s, "a", missing, first, last) }
 }
 
-// missingFrom writes singles, an atomic write from first to last, and two singles, and loses a member.
+// missingFrom writes singles, an atomic write from first to last, and two singles, and deletes a
+// member.
 func missingFrom(s *scene, pid string, missing, first, last int64) {
 	s.Helper()
 	w := s.written(pid, first-1)
@@ -114,7 +117,7 @@ func missingFrom(s *scene, pid string, missing, first, last int64) {
 	s.wantEvents(s.journal, pid, Window{}, want...)
 }
 
-// missingAtTheEnd has an atomic write of which the last members never came, and nothing behind it.
+// missingAtTheEnd has an atomic write that lacks its last members, and nothing after it.
 func missingAtTheEnd(s *scene) {
 	for _, first := range []int64{3, 97, 98, 99, 100} {
 		pid := fmt.Sprintf("a%d", first)
@@ -133,7 +136,8 @@ func missingAtTheEnd(s *scene) {
 	}
 }
 
-// onlyTheLast has an atomic write that crosses whole partitions, of which only the last member landed.
+// onlyTheLast has an atomic write that crosses whole partitions, and of which only the last member
+// is stored.
 func onlyTheLast(s *scene) {
 	w := s.written("a", 99)
 	s.batch(w, 3)
@@ -148,19 +152,19 @@ func onlyTheLast(s *scene) {
 
 func twoHalves(s *scene) {
 	t := s.store.Table
-	// The first half of one writer's, the second half of another's, of the same place and size.
+	// The first half is one writer's, the second half another's, of the same place and size.
 	s.plant(t.member("a", 1, writerA, 1, 4), t.member("a", 2, writerA, 1, 4), t.member("a", 3, writerB, 1, 4), t.member("a", 4, writerB, 1, 4))
 	s.wantEvents(s.journal, "a", Window{})
-	// An atomic write of the same writer in the place of another's end.
+	// An atomic write of the same writer has replaced another's end.
 	s.plant(t.member("b", 1, writerA, 1, 4), t.member("b", 2, writerA, 1, 4), t.member("b", 3, writerA, 3, 4), t.member("b", 4, writerA, 3, 4))
 	s.wantEvents(s.journal, "b", Window{}, 3, 4)
-	// Two of the same size after each other, each without its first.
+	// Two of the same size are adjacent, each without its first member.
 	s.plantBatch("c", writerA, 2, 4, 2)
 	s.plantBatch("c", writerA, 5, 7, 5)
 	s.plantSingles("c", writerA, 1, 8)
 	s.wantEvents(s.journal, "c", Window{}, 1, 8)
 	s.wantEvents(s.journal, "c", Window{From: 4}, 8)
-	// One writer's atomic write in the middle of another's.
+	// One writer's atomic write is in the middle of another's.
 	s.plantBatch("d", writerA, 1, 5, 2, 3)
 	s.plantBatch("d", writerB, 2, 3)
 	s.wantEvents(s.journal, "d", Window{}, 2, 3)

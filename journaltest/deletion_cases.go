@@ -8,7 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// deletionCases are what a deletion does, whole or crashed, ours or a JVM's, and a purge.
+// deletionCases are about deletions, complete or interrupted, of this project or a JVM's, and
+// purges.
 func deletionCases() []testCase {
 	return []testCase{
 		{name: "deletion keeps the highest number", run: deletionKeepsHighest},
@@ -16,7 +17,7 @@ func deletionCases() []testCase {
 		{name: "deletion again, lower, and beyond the highest", run: deletionAgain},
 		{name: "deletion of nothing", run: deletionOfNothing},
 		{name: "deletion of a thousand events", run: deletionOfMany},
-		{name: "an emptied entity goes on", run: emptied},
+		{name: "an emptied entity continues", run: emptied},
 		{name: "deletion into an atomic write leaves its rest", atomic: true, run: deletionIntoBatch},
 		{name: "deletion into an atomic write twice leaves its rest", atomic: true, run: deletionIntoBatchTwice},
 		{name: "deletion into an incomplete atomic write leaves nothing of it", atomic: true, table: true, run: deletionIntoIncomplete},
@@ -109,7 +110,7 @@ func emptied(s *scene) {
 
 func deletionIntoBatch(s *scene) {
 	for _, b := range []struct{ start, size int64 }{{3, 4}, {1, 2}, {98, 4}, {50, 260}} {
-		top := b.start + b.size // one single behind it
+		top := b.start + b.size // one single after it
 		for _, to := range slices.Compact([]int64{b.start, b.start + b.size/2 - 1, b.start + b.size - 2}) {
 			pid := fmt.Sprintf("a-%d-%d-%d", b.start, b.size, to)
 			w := s.written(pid, b.start-1)
@@ -137,8 +138,8 @@ func deletionIntoBatchTwice(s *scene) {
 	}
 }
 
-// deletionIntoIncomplete deletes a prefix that ends inside what is left of an atomic write; as it was never there, its rest
-// must not come up.
+// deletionIntoIncomplete deletes a prefix that ends inside the rest of an incomplete atomic write.
+// That was never visible, so its rest must not become visible.
 func deletionIntoIncomplete(s *scene) {
 	for _, missing := range []int64{3, 4} {
 		pid := fmt.Sprintf("a%d", missing)
@@ -164,7 +165,7 @@ func tombstones(s *scene) {
 	s.wantEvents(s.connect(), "a", Window{}, 9)
 }
 
-// crashedDeletion has a low mark, while removal has come only so far.
+// crashedDeletion has a low mark, and a removal that was interrupted.
 func crashedDeletion(s *scene) {
 	t := s.store.Table
 	for _, removed := range []int64{1, 2, 4} {
@@ -181,7 +182,7 @@ func crashedDeletion(s *scene) {
 		s.wantEvents(s.journal, pid, Window{}, 5, 6)
 		mark := s.stored(t.markKey("SL", pid, 5))
 		if v, ok := mark["removed"].(*types.AttributeValueMemberN); !ok || v.Value != "5" {
-			s.Errorf("the low mark says that all below %v is removed, want 5", mark["removed"])
+			s.Errorf("the low mark records a removal up to %v, want 5", mark["removed"])
 		}
 	}
 }
@@ -197,7 +198,7 @@ func crashedInsideBatch(s *scene) {
 	s.wantReplay(s.connect(), "whole", Replay{}, 8, 5, 6, 7)
 	s.wantReplay(s.connect(), "whole", Replay{To: 5}, 8)
 
-	// A cut of another atomic write than that which stands there.
+	// The cut is of another atomic write than the stored one.
 	for i, mark := range []func(pid string) item{
 		func(pid string) item { return t.ownLowMark(pid, 5, 5) },
 		func(pid string) item { return withCut(t.ownLowMark(pid, 5, 5), writerB, 3, 6) },
@@ -212,7 +213,7 @@ func crashedInsideBatch(s *scene) {
 		s.wantReplay(s.connect(), pid, Replay{}, 8, 7)
 	}
 
-	// The cut does not make up for a member above it.
+	// The cut does not replace a missing member above it.
 	s.plantBatch("hole", writerA, 3, 6, 3, 4, 5)
 	s.plantSingles("hole", writerA, 7)
 	s.plant(withCut(t.ownLowMark("hole", 5, 5), writerA, 3, 6))
@@ -231,7 +232,7 @@ func crashedJVM(s *scene) {
 	s.deleteTo(w, 6)
 	s.wantEvents(s.connect(), "a", Window{}, 7)
 
-	// Everything deleted, and nothing left but the mark.
+	// Everything is deleted, and only the mark is left.
 	s.plant(t.lowMark("b", 13))
 	s.wantEvents(s.journal, "b", Window{})
 	s.wantBounds(s.journal, "b", 13, 12)

@@ -2,12 +2,12 @@ package journaltest
 
 import "fmt"
 
-// gapCases are what a recovery does with numbers that are missing, and seals with replays.
+// gapCases are about missing numbers in a recovery, and about seals in replays.
 func gapCases() []testCase {
 	return []testCase{
-		{name: "a gap is sealed before an event behind it is handed out", table: true, run: sealedFirst},
+		{name: "a gap is sealed before an event after it is handed out", table: true, run: sealedFirst},
 		{name: "a gap over a boundary is sealed", table: true, run: sealedOverBoundary},
-		{name: "a gap behind a snapshot is sealed", table: true, run: sealedBehindSnapshot},
+		{name: "a gap after a snapshot is sealed", table: true, run: sealedBehindSnapshot},
 		{name: "a gap is sealed whatever is replayed", table: true, run: sealedWithoutReplay},
 		{name: "a reader leaves a gap as it is", table: true, run: readerLeavesGap},
 		{name: "an event in a gap that a seal meets is replayed", table: true, run: gapBefore},
@@ -83,8 +83,8 @@ func readerLeavesGap(s *scene) {
 	s.wantEvents(s.journal, "a", Window{}, 1, 2, 3)
 }
 
-// gapBefore lets a missing member land while a recovery hands out what is before it: what the recovery read first must not
-// be what it decides on.
+// gapBefore stores a missing member while a recovery hands out the events before it. The recovery
+// must not decide by what it read first.
 func gapBefore(s *scene) {
 	s.plantSingles("a", writerA, 1)
 	s.plantBatch("a", writerA, 2, 4, 3)
@@ -92,7 +92,7 @@ func gapBefore(s *scene) {
 	var seen []int64
 	w, err := s.journal.Recover(s.Context(), "a", Replay{}, func(e Event) error {
 		if e.SequenceNumber == 1 && !s.lands(s.store.Table.member("a", 3, writerA, 2, 4)) {
-			s.Error("the gap was sealed before what stands before it was handed out: nothing is shown here")
+			s.Error("the gap was sealed before the events before it were handed out: the case tests nothing")
 		}
 		s.checkPayload("a", e)
 		seen = append(seen, e.SequenceNumber)
@@ -143,7 +143,7 @@ func sealsInPlace(s *scene) {
 	}
 }
 
-// rejectedAtBoundary is what a JVM plug-in leaves that rejected event 100: no high mark until 200.
+// rejectedAtBoundary has what a JVM plug-in leaves that rejected event 100: no high mark until 200.
 func rejectedAtBoundary(s *scene) {
 	s.plantSingles("a", writerA, append(span(1, 99), 101, 102, 103)...)
 	want := append(span(1, 99), 101, 102, 103)

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// limitCases are the first and the last of everything: sizes and sequence numbers.
+// limitCases are about the smallest and the largest sizes and sequence numbers.
 func limitCases() []testCase {
 	return []testCase{
 		{name: "events of 0 bytes", run: emptyEvents},
@@ -36,7 +36,7 @@ func emptyEvents(s *scene) {
 	s.wantSizes("a", 0, 0, 1, 0, 1, 0)
 }
 
-// wantSizes checks the sizes of all events, which are from 1 on without a hole.
+// wantSizes checks the sizes of all events, which follow each other from 1 on.
 func (s *scene) wantSizes(pid string, sizes ...int) {
 	s.Helper()
 	i := 0
@@ -133,7 +133,7 @@ func lastNumber(s *scene) {
 		w := nearTheEnd(s, pid, n)
 		s.singles(w, n-1)
 		if first, last, err := w.Append(s.Context(), payload(top), payload(0)); err == nil {
-			s.Errorf("an atomic write that ends behind the last sequence number wrote %d to %d", first, last)
+			s.Errorf("an atomic write that ends beyond the last sequence number wrote %d to %d", first, last)
 		}
 		s.batch(w, 1)
 		s.allGone(w)

@@ -6,19 +6,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// markCases are what is found where marks are lost, or point to where nothing is.
+// markCases are about marks that are lost, or that point to nothing.
 func markCases() []testCase {
 	return []testCase{
-		{name: "a tail behind a lost high mark is found", table: true, run: lostHighMark},
+		{name: "events after a lost high mark are found", table: true, run: lostHighMark},
 		{name: "a tail over several partitions without any high mark is found", table: true, run: tailChase},
-		{name: "a high mark that points to nothing is looked back from", table: true, run: lookBack},
+		{name: "a high mark that points to nothing is searched downwards from", table: true, run: lookBack},
 		{name: "a high mark beside a low mark", table: true, run: bothMarks},
 		{name: "an atomic write over a boundary sets the high mark", table: true, run: batchSetsMark},
 		{name: "marks only move up", table: true, run: marksMoveUp},
 	}
 }
 
-// wantMark checks the value of a mark, 0 for none.
+// wantMark checks the value of a mark; 0 is no mark.
 func (s *scene) wantMark(key item, want int64) {
 	s.Helper()
 	v, _ := s.stored(key)["seq"].(*types.AttributeValueMemberN)
@@ -54,7 +54,7 @@ func tailChase(s *scene) {
 		s.wantEvents(s.journal, pid, Window{From: 98}, span(98, n)...)
 		s.wantReplay(s.connect(), pid, Replay{}, n+1, span(1, n)...)
 	}
-	// An atomic write that ends in the next partition but one.
+	// An atomic write ends in the next partition but one.
 	s.plantSingles("b", writerA, span(1, 97)...)
 	s.plantBatch("b", writerA, 98, 230)
 	s.wantBounds(s.journal, "b", 0, 230)
@@ -74,7 +74,7 @@ func lookBack(s *scene) {
 		s.wantReplay(s.connect(), pid, Replay{After: 20, To: 30}, 52, span(21, 30)...)
 		s.wantBounds(s.journal, pid, 0, 51)
 	}
-	// Nothing at all but the mark.
+	// Only the mark is stored.
 	s.plant(s.store.Table.highMark("b", 300))
 	s.wantBounds(s.journal, "b", 0, 0)
 	s.wantEvents(s.journal, "b", Window{})

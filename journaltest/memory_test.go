@@ -11,7 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/journaltest"
 )
 
-// defect is what a memory journal does wrong.
+// defect is a defect of a memory journal.
 type defect string
 
 const (
@@ -26,7 +26,7 @@ const (
 	rejectedNumber  defect = "a rejected event uses up a number"
 	partlyRejected  defect = "an atomic write is rejected in part"
 	idsMixed        defect = "ids that begin alike share events"
-	loserComesBack  defect = "a writer that lost goes on behind the other"
+	loserComesBack  defect = "a writer that lost continues after the other"
 	notQueued       defect = "a snapshot that is newer is ignored"
 )
 
@@ -38,7 +38,7 @@ var (
 
 const largest = 1000
 
-// memory is a journal in memory, of nothing but what the suite asks for.
+// memory is a journal in memory that implements only what the suite requires.
 type memory struct {
 	defect defect
 
@@ -69,8 +69,10 @@ func (m *memory) entity(pid string) *entity {
 	return e
 }
 
-// Recover replays, and hands out a writer.
-func (m *memory) Recover(_ context.Context, pid string, r journaltest.Replay, handler func(journaltest.Event) error) (journaltest.Writer, error) {
+// Recover replays, and returns a writer.
+func (m *memory) Recover(
+	_ context.Context, pid string, r journaltest.Replay, handler func(journaltest.Event) error,
+) (journaltest.Writer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.entity(pid)
@@ -102,7 +104,7 @@ func limits(to int64) int64 {
 	return to
 }
 
-// live are the events from a number on that are not deleted.
+// live returns the events from a number on that are not deleted.
 func (e *entity) live(from int64) []event {
 	var events []event
 	for _, stored := range e.events {
@@ -156,7 +158,7 @@ func (m *memory) Bounds(_ context.Context, pid string) (journaltest.Bounds, erro
 	return journaltest.Bounds{Lowest: e.low, Highest: e.highest}, nil
 }
 
-// writer writes to an entity, as long as nobody else has.
+// writer writes to an entity, as long as no other writer has.
 type writer struct {
 	*memory
 
@@ -230,7 +232,7 @@ func (w *writer) DeleteTo(_ context.Context, seq int64) error {
 // Purge deletes everything.
 func (w *writer) Purge(ctx context.Context) error { return w.DeleteTo(ctx, math.MaxInt64) }
 
-// NextSequenceNumber is the number of the next event.
+// NextSequenceNumber returns the number of the next event.
 func (w *writer) NextSequenceNumber(context.Context) (int64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,28 +5,29 @@ import (
 	"iter"
 )
 
-// ReadJournal is what the suite asks of a read journal. Its methods may be called from several goroutines at once, and lists
-// read as often as one likes.
+// ReadJournal is the read journal under test. Its methods may be called concurrently, and the
+// returned iterators used more than once.
 type ReadJournal interface {
-	// CurrentIDs lists the persistence ids that have events, or had some that were deleted; purged ones are not among them.
+	// CurrentIDs lists the persistence ids that have events, or had some that were deleted. It does
+	// not list purged ones.
 	CurrentIDs(ctx context.Context, opts IDs) iter.Seq2[string, error]
-	// IDs lists them, and then new ones as they appear, until ctx ends.
+	// IDs lists these, and then new ones as they appear, until ctx ends.
 	IDs(ctx context.Context, opts IDs) iter.Seq2[string, error]
-	// CurrentEvents reads the events that are there, from one sequence number to another; 0 is the first and the last there
-	// is. Of an atomic write that is not whole it returns nothing.
+	// CurrentEvents returns the present events from one sequence number to another; 0 is the first
+	// and the last there is. It returns no part of an atomic write that is not whole.
 	CurrentEvents(ctx context.Context, persistenceID string, from, to int64) iter.Seq2[Event, error]
-	// Events reads the events that are there, and then new ones as they are written, until the last one wanted has come or
-	// ctx ends; to 0 has no last.
+	// Events returns the present events, and then new ones as they are written, until the last one
+	// wanted or until ctx ends. With to 0 there is no last one.
 	Events(ctx context.Context, persistenceID string, from, to int64) iter.Seq2[Event, error]
 }
 
-// IDs says which persistence ids to list. The zero value is all.
+// IDs selects persistence ids. The zero value selects all.
 type IDs struct {
-	// After is the id to go on after, the last one of an earlier listing in the same way.
+	// After is the id to start after, the last one of an earlier listing with the same options.
 	After string
-	// Limit is how many to list at most; 0 is no limit.
+	// Limit is the maximum number of ids; 0 is no limit.
 	Limit int
-	// Prefix is what the ids begin with.
+	// Prefix is the common prefix of the ids.
 	Prefix string
 	// Sorted lists in the order of the ids' bytes.
 	Sorted bool

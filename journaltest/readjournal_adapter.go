@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// AdaptReadJournal makes a *dynajournal.Journal a read journal of the suite, which lists ids in the way that options say
-// (Scan, Segments) and polls as poll says.
+// AdaptReadJournal returns a ReadJournal of the suite for a *dynajournal.Journal. It lists ids as
+// way says (Scan, Segments), and polls as poll says.
 func AdaptReadJournal(j *dynajournal.Journal, way dynajournal.IDsOptions, poll dynajournal.Poll) ReadJournal {
 	return readAdapter{j, way, poll}
 }

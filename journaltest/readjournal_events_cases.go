@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// readEventsCases are events that are there.
+// readEventsCases are about events that exist.
 func readEventsCases() []readCase {
 	return []readCase{
 		{name: "events between two numbers", run: currentEvents},
@@ -18,7 +18,7 @@ func readEventsCases() []readCase {
 	}
 }
 
-// liveEventsCases are events that come.
+// liveEventsCases are about events that are written during the query.
 func liveEventsCases() []readCase {
 	return []readCase{
 		{name: "a live query gives the events that are there, then new ones", run: liveEvents},
@@ -87,9 +87,12 @@ func wrongEvents(s *readScene) {
 		})
 	}
 	for _, pid := range []string{"", "\xff"} {
-		refused(s, fmt.Sprintf("events of id %q", pid), func(ctx context.Context) iter.Seq2[Event, error] { return s.read.CurrentEvents(ctx, pid, 0, 0) })
-		refused(s, fmt.Sprintf("events of id %q, live", pid), func(ctx context.Context) iter.Seq2[Event, error] { return s.read.Events(ctx, pid, 0, 0) })
-		refused(s, fmt.Sprintf("events of id %q in an empty window, live", pid), func(ctx context.Context) iter.Seq2[Event, error] { return s.read.Events(ctx, pid, 2, 1) })
+		refused(s, fmt.Sprintf("events of id %q",
+			pid), func(ctx context.Context) iter.Seq2[Event, error] { return s.read.CurrentEvents(ctx, pid, 0, 0) })
+		refused(s, fmt.Sprintf("events of id %q, live",
+			pid), func(ctx context.Context) iter.Seq2[Event, error] { return s.read.Events(ctx, pid, 0, 0) })
+		refused(s, fmt.Sprintf("events of id %q in an empty window, live",
+			pid), func(ctx context.Context) iter.Seq2[Event, error] { return s.read.Events(ctx, pid, 2, 1) })
 	}
 }
 
@@ -119,7 +122,7 @@ func liveEvents(s *readScene) {
 	s.wantGiven("a", all.await(s, 3), 1, 2, 3)
 	s.singles(w, 95)
 	s.wantGiven("a", all.await(s, 98), span(1, 98)...)
-	s.batch(w, 5) // over the boundary
+	s.batch(w, 5) // across the boundary
 	s.wantGiven("a", all.await(s, 103), span(1, 103)...)
 	s.wantGiven("a", later.await(s, 101), span(3, 103)...)
 	s.wantGiven("a", ahead.await(s, 1), 103)
@@ -156,12 +159,13 @@ func liveEventsTo(s *readScene) {
 	}
 }
 
-// liveBatch lets the members of an atomic write land one by one, in every order.
+// liveBatch stores the members of an atomic write one by one, in every order.
 func liveBatch(s *readScene) {
 	t := s.store.Table
 	for i, order := range [][]int64{{3, 4, 5}, {5, 4, 3}, {4, 3, 5}, {3, 5, 4}} {
 		pid := fmt.Sprintf("a%d", i)
-		other := fmt.Sprintf("b%d", i) // a clock: what it gives shows that the query has looked meanwhile
+		// When this query returns an event, the other one has polled in the meantime.
+		other := fmt.Sprintf("b%d", i)
 		s.plantSingles(pid, writerA, 1, 2)
 		q := s.follow(pid, 0, 0)
 		q.await(s, 2)
@@ -182,7 +186,7 @@ func liveBatch(s *readScene) {
 	}
 }
 
-// looked lets another live query come and see an event: as long as a look takes.
+// looked waits until another live query has found an event, which takes as long as a poll.
 func (s *readScene) looked(pid string) {
 	s.Helper()
 	b, err := s.journal.Bounds(s.Context(), pid)
@@ -200,7 +204,8 @@ func liveHoles(s *readScene) {
 	s.plantSingles("a", writerA, 1, 2)
 	q := s.follow("a", 0, 0)
 	q.await(s, 2)
-	// A rejected event left 3 unused; an atomic write from 5 on was cut by a crash, and sealed by the writer that came after.
+	// A rejected event left 3 unused. An atomic write from 5 on was cut by a crash, and sealed by
+	// the next writer.
 	s.plant(t.seal("a", 6), t.member("a", 5, writerA, 5, 7), t.member("a", 7, writerA, 5, 7), t.single("a", 4, writerA), t.single("a", 8, writerB))
 	s.wantGiven("a", q.await(s, 4), 1, 2, 4, 8)
 	w := s.recovered(s.journal, "a")
@@ -222,7 +227,7 @@ func liveHoles(s *readScene) {
 	late.ended(s)
 }
 
-// liveAmongWriters follows an id that several writers contend for.
+// liveAmongWriters follows an id for which several writers compete.
 func liveAmongWriters(s *readScene) {
 	const contenders, writes, readers = 3, 15, 3
 	queries := make([]*live[Event], readers)

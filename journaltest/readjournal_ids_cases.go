@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 )
 
-// listingCases are which ids are listed.
+// listingCases are about which ids are listed.
 func listingCases() []readCase {
 	return []readCase{
 		{name: "an empty journal has no ids", run: func(s *readScene) { s.wantIDs(IDs{}) }},
@@ -23,12 +23,12 @@ func listingCases() []readCase {
 		{name: "several journals in one table are not mixed", run: severalJournals},
 		{name: "ids that an older plug-in or a crash left in the table", table: true, run: plantedIDs},
 		{name: "an id whose first number was never written is listed", table: true, run: sealedFirstNumber},
-		{name: "a listing goes on after every id", run: resumed},
-		{name: "a listing goes on after an id that was deleted or purged meanwhile", run: resumedAfterGone},
+		{name: "a listing continues after every id", run: resumed},
+		{name: "a listing continues after an id that was deleted or purged meanwhile", run: resumedAfterGone},
 		{name: "a limit bounds a listing", run: limited},
 		{name: "a prefix bounds a listing", run: prefixed},
 		{name: "a listing can be left, and begun again", run: leftListing},
-		{name: "a listing ends with its context, and says so", run: cancelledListing},
+		{name: "a listing ends with its context, and returns the error", run: cancelledListing},
 		{name: "wrong arguments of a listing are refused", run: wrongListing},
 		{name: "ten thousand ids", run: manyIDs},
 		{name: "a listing while writers are at work", run: listingAmongWriters},
@@ -95,7 +95,7 @@ func purgedIDs(s *readScene) {
 	s.wantIDs(IDs{}, "c", "d", "long")
 }
 
-// severalJournals has journals whose names are the beginnings of each other, and of each other's keys.
+// severalJournals has journals whose names are prefixes of each other, and of each other's keys.
 func severalJournals(s *readScene) {
 	names := []string{DefaultName, DefaultName + "2", DefaultName + "-2", "journa", DefaultName + "-P-x"}
 	ids := []string{"a", "a-0", "y", "2-a", "x-P-q", "x-SL-q", "P-x", "long"}
@@ -109,7 +109,7 @@ func severalJournals(s *readScene) {
 		var own []string
 		for k, pid := range ids {
 			if (k+i)%3 == 0 {
-				continue // so that a mixture is seen
+				continue // so that some are mixed
 			}
 			w := scenes[i].written(pid, 2)
 			if pid == "long" {
@@ -146,8 +146,8 @@ func severalJournals(s *readScene) {
 	check()
 }
 
-// plantedIDs has items of journals whose names make their keys ambiguous: no such journal can be made now, but there may be
-// one. Every event tells its own id.
+// plantedIDs has items of journals whose names make their keys ambiguous. No such journal can be
+// created now, but one may exist. Every event contains its own id.
 func plantedIDs(s *readScene) {
 	s.began("a", "b")
 	s.singles(s.recovered(s.journal, "a"), 104)
@@ -163,14 +163,15 @@ func plantedIDs(s *readScene) {
 	s.wantIDs(IDs{Sorted: true}, "a", "b")
 }
 
-// tombstoneOf is a tombstone that does not expire soon.
+// tombstoneOf returns a tombstone that does not expire soon.
 func (t *Table) tombstoneOf(pid string, seq int64) item {
 	it := t.seal(pid, seq)
 	it["expires"] = number(math.MaxInt32)
 	return it
 }
 
-// sealedFirstNumber has an atomic write whose first member never landed; the writer that came after goes on behind it.
+// sealedFirstNumber has an atomic write whose first member was never stored. The next writer
+// continues after it.
 func sealedFirstNumber(s *readScene) {
 	s.plant(s.store.Table.member("a", 2, writerA, 1, 2))
 	w := s.recovered(s.journal, "a")
@@ -180,7 +181,7 @@ func sealedFirstNumber(s *readScene) {
 	s.wantIDs(IDs{}, "a")
 }
 
-// eachResumable runs check for each way whose listings can be gone on with.
+// eachResumable calls check for each way whose listings can be continued.
 func (s *readScene) eachResumable(check func(w Way)) {
 	s.Helper()
 	for _, w := range s.ways {
@@ -216,7 +217,7 @@ func resumed(s *readScene) {
 	})
 }
 
-// resumedAfterGone goes on after an id that is no more what it was: none of the others may be left out.
+// resumedAfterGone continues after an id that has changed. None of the others may be left out.
 func resumedAfterGone(s *readScene) {
 	ids := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 	for i, w := range s.ways {
@@ -289,7 +290,7 @@ func prefixed(s *readScene) {
 			}
 		})
 	}
-	// A sorted listing goes on after what is no id, too, before its prefix and behind it.
+	// A sorted listing can also continue after what is no id, before its prefix and after it.
 	order := []string{"order-1", "order-1-0", "order-10"}
 	for _, after := range []string{"A", "order", "order-1", "order-1!", "order-1-", "order-1-0", "order-1.", "order-2", "p"} {
 		want := slices.DeleteFunc(slices.Clone(order), func(pid string) bool { return pid <= after })
@@ -360,14 +361,15 @@ func wrongListing(s *readScene) {
 			}
 			for _, err := range w.Read.CurrentIDs(s.Context(), IDs{After: after}) {
 				if err != nil && !s.suite.IsInvalid(err) {
-					s.Errorf("%s, after an id that is %s: got error %v, want that of a wrong argument", w.Name, what, err)
+					s.Errorf("%s, after an id that is %s: got error %v, want that of a wrong argument",
+						w.Name, what, err)
 				}
 			}
 		}
 	}
 }
 
-// manyIDs writes them with as many writers as there are hands.
+// manyIDs writes many ids, with as many writers as there are processors.
 func manyIDs(s *readScene) {
 	many := s.suite.Many
 	pid := func(i int) string { return fmt.Sprintf("entity-%05d", i*7919%many) }
@@ -416,8 +418,9 @@ func manyIDs(s *readScene) {
 	s.wantIDs(IDs{Prefix: "entity-000"}, want[:min(100, many)]...)
 }
 
-// listingAmongWriters lists while ids are made, emptied, and purged: those that are there all the time are listed exactly
-// once, those that never were not at all. One that was purged and began again meanwhile may be listed for each of its lives.
+// listingAmongWriters lists while ids are created, emptied, and purged. Ids that exist all the time
+// are listed exactly once, ids that never exist are not. An id that was purged and started again
+// meanwhile may be listed once for each of its lives.
 func listingAmongWriters(s *readScene) {
 	const steady, rounds = 40, 12
 	var all []string

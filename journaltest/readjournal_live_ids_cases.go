@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// livingListCases are lists of ids that go on.
+// livingListCases are about live lists of ids.
 func livingListCases() []readCase {
 	return []readCase{
 		{name: "a live listing gives the ids that are there, then new ones, each once", run: liveIDs},

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// readScene is where a case plays: a scene of the journal, and what reads it.
+// readScene is the state of a case: a scene of the journal, and what reads it.
 type readScene struct {
 	*scene
 
@@ -19,7 +19,7 @@ type readScene struct {
 	read  ReadJournal
 }
 
-// in is the scene of another journal of the store.
+// in returns the scene of another journal of the store.
 func (s *readScene) in(journalName string) *readScene {
 	s.Helper()
 	side := s.store.Connect(s.T, journalName)
@@ -56,7 +56,7 @@ func (s *readScene) list(w Way, opts IDs) []string {
 	return found
 }
 
-// wantIDs checks what each way lists: each id once, whatever the order.
+// wantIDs checks what each way lists: each id once, in any order.
 func (s *readScene) wantIDs(opts IDs, want ...string) {
 	s.Helper()
 	want = slices.Sorted(slices.Values(want))
@@ -88,13 +88,14 @@ func (s *readScene) same(way string, opts IDs, found, want []string) {
 			extra = append(extra, pid)
 		}
 	}
-	s.Errorf("%s, %+v: listed %d ids, want %d: %q are missing, %q too many", way, opts, len(found), len(want), missing, extra)
+	s.Errorf("%s, %+v: listed %d ids, want %d: %q are missing, %q too many",
+		way, opts, len(found), len(want), missing, extra)
 }
 
-// patience ends a query that ought to have ended by itself.
+// patience ends a query that should have ended by itself.
 const patience = 2 * time.Second
 
-// refused checks that a list fails with the error of a wrong argument.
+// refused checks that a list fails with the error of invalid arguments.
 func refused[T any](s *readScene, what string, list func(context.Context) iter.Seq2[T, error]) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), patience)
@@ -112,7 +113,7 @@ func refused[T any](s *readScene, what string, list func(context.Context) iter.S
 	s.Errorf("%s: got %d results and no error, want that of a wrong argument", what, n)
 }
 
-// live is a live query that runs: what it has given so far can be waited for.
+// live is a running live query, whose results can be waited for.
 type live[T any] struct {
 	stop context.CancelFunc
 	done chan struct{}
@@ -151,14 +152,14 @@ func start[T any](s *readScene, query func(ctx context.Context) iter.Seq2[T, err
 	return l
 }
 
-// soFar is what has been given.
+// soFar returns the values received so far.
 func (l *live[T]) soFar() ([]T, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.found), l.err
 }
 
-// await waits until n values have been given, or the query has ended.
+// await waits until n values were received, or the query has ended.
 func (l *live[T]) await(s *readScene, n int) []T {
 	s.Helper()
 	for {
@@ -180,7 +181,7 @@ func (l *live[T]) await(s *readScene, n int) []T {
 	}
 }
 
-// ended stops the query, and checks that it says why it ended.
+// ended stops the query, and checks its error.
 func (l *live[T]) ended(s *readScene) []T {
 	s.Helper()
 	l.stop()

@@ -8,39 +8,43 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// ReadJournalSuite says what is tested of a read journal. Open is required; the zero values of the others are those of
-// dynajournal's own journals.
+// ReadJournalSuite is the configuration of the suite for a read journal. Open is required. The
+// defaults of the other fields fit dynajournal's own journals.
 type ReadJournalSuite struct {
-	// Open makes a store with nothing in it. Each case has one of its own; what has to be closed is left to tb.Cleanup.
-	// Cases run in parallel.
+	// Open creates an empty store. Each case has its own, and tb.Cleanup closes it. Cases run in
+	// parallel.
 	Open func(tb testing.TB) ReadStore
 
-	// IsInvalid recognizes the error of wrong arguments, IsConflict that of a writer that lost to another.
+	// IsInvalid recognizes the error of invalid arguments, IsConflict that of a writer that lost to
+	// another.
 	IsInvalid, IsConflict func(error) bool
 
-	// Many is how many persistence ids the largest listing has; 0 is 10,000.
+	// Many is how many persistence ids the largest listing has. Defaults to 10,000.
 	Many int
 
-	// Skip names the cases that the read journal can't pass, each with the reason, which the test prints.
+	// Skip names the cases that the read journal can't pass, each with the reason, which the test
+	// prints.
 	Skip map[string]string
 }
 
 // ReadStore is an empty store of one case.
 type ReadStore struct {
-	// Connect opens a journal by name on the store, and what reads it. The same name opens the same journal.
+	// Connect opens a journal by name on the store, and what reads it. The same name opens the same
+	// journal.
 	Connect func(tb testing.TB, journalName string) ReadSide
 
-	// Table is the table behind the journal named DefaultName, nil if it is not to be touched.
+	// Table is the table of the journal named DefaultName, or nil if it must not be modified.
 	Table *Table
 }
 
-// DefaultName is the name of the journal that most cases play in.
+// DefaultName is the name of the journal that most cases use.
 const DefaultName = "journal"
 
 // ReadSide is a journal and what reads it.
 type ReadSide struct {
 	Journal Journal
-	// Ways are the ways to list ids, by name. All must list the same ones. The first also reads the events.
+	// Ways are the ways to list ids, by name. All must list the same ids. The first is also used to
+	// read events.
 	Ways []Way
 }
 
@@ -48,14 +52,14 @@ type ReadSide struct {
 type Way struct {
 	Name string
 	Read ReadJournal
-	// Unordered says that a listing can't be gone on with after an id.
+	// Unordered reports that a listing can't be continued after an id.
 	Unordered bool
 }
 
 // readCase is one rule of the suite.
 type readCase struct {
 	name string
-	// table: the case plants damage in the table.
+	// table: the case puts damaged items into the table.
 	table bool
 	run   func(s *readScene)
 }
@@ -86,7 +90,7 @@ func RunReadJournal(t *testing.T, suite ReadJournalSuite) {
 			}
 			store := suite.Open(t)
 			if c.table && store.Table == nil {
-				t.Skip("the table behind the journal is not to be touched, so no damage can be planted")
+				t.Skip("the table of the journal must not be modified, so the case can't put damaged items")
 			}
 			side := store.Connect(t, DefaultName)
 			c.run(&readScene{

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// replayCases are what a replay returns, of singles and of an undamaged journal.
+// replayCases are about what a replay returns, of singles and of an undamaged journal.
 func replayCases() []testCase {
 	window := func(w Window, want ...int64) func(*scene) {
 		return func(s *scene) {
@@ -37,15 +37,15 @@ func replayCases() []testCase {
 		{name: "replay nothing where the lower bound is above the upper", run: window(Window{From: 3, To: 2})},
 		{name: "replay nothing of an id that was never written", run: neverWritten},
 		{name: "replay nothing of a deleted range", run: deleted(Window{From: 1, To: 3})},
-		{name: "replay behind a deleted prefix", run: deleted(Window{}, 4, 5)},
-		{name: "replay behind a deleted prefix from inside it", run: deleted(Window{From: 2}, 4, 5)},
-		{name: "replay behind a deleted prefix from behind it", run: deleted(Window{From: 5}, 5)},
-		{name: "replay behind a deleted prefix to an upper bound", run: deleted(Window{To: 4}, 4)},
-		{name: "replay behind a deleted prefix a number of events", run: deleted(Window{Limit: limit(1)}, 4)},
-		{name: "replay behind a deleted prefix with all bounds", run: deleted(Window{From: 2, To: 5, Limit: limit(1)}, 4)},
+		{name: "replay after a deleted prefix", run: deleted(Window{}, 4, 5)},
+		{name: "replay after a deleted prefix from inside it", run: deleted(Window{From: 2}, 4, 5)},
+		{name: "replay after a deleted prefix from after it", run: deleted(Window{From: 5}, 5)},
+		{name: "replay after a deleted prefix to an upper bound", run: deleted(Window{To: 4}, 4)},
+		{name: "replay after a deleted prefix, a number of events", run: deleted(Window{Limit: limit(1)}, 4)},
+		{name: "replay after a deleted prefix with all bounds", run: deleted(Window{From: 2, To: 5, Limit: limit(1)}, 4)},
 		{name: "a reader stops when its loop is left", run: readerStops},
 		{name: "a recovery ends with its handler's error", run: handlerFails},
-		{name: "a recovery behind a snapshot goes on after the highest", run: behindSnapshot},
+		{name: "a recovery after a snapshot continues after the highest", run: behindSnapshot},
 		{name: "a snapshot that is newer than the journal is taken for the truth", run: newerSnapshot},
 		{name: "persistence ids don't mix", run: idsDontMix},
 		{name: "persistence ids with dashes, bars, unicode and of 1,000 bytes", run: oddIDs},
@@ -122,7 +122,7 @@ func newerSnapshot(s *scene) {
 	}
 }
 
-// idsDontMix has ids of which the keys of one begin, or look, like those of another.
+// idsDontMix has ids whose keys are prefixes of each other, or look like each other.
 func idsDontMix(s *scene) {
 	for _, pids := range [][]string{{"x", "x-0", "x-0-0", "x-1", "0", "-", "x-", "-x"}, {"P-x", "SL-x", "SH-x-0", "META", "x-META", "journal-P-x"}} {
 		for i, pid := range pids {
@@ -149,7 +149,8 @@ func oddIDs(s *scene) {
 	}
 }
 
-// everyLength looks at a journal while it grows to 1,050 events: after each one about the ends of partitions.
+// everyLength reads a journal while it grows to 1,050 events: around the ends of partitions after
+// each event.
 func everyLength(s *scene) {
 	const most, about = 1050, 2
 	w := s.recovered(s.journal, "a")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// scene is where a case plays: an empty store, and a first journal on it.
+// scene is the state of a case: an empty store, and a first journal on it.
 type scene struct {
 	*testing.T
 
@@ -17,16 +17,16 @@ type scene struct {
 	journal Journal
 }
 
-// connect opens a further instance of the journal.
+// connect opens another instance of the journal.
 func (s *scene) connect() Journal {
 	s.Helper()
 	return s.store.Connect(s.T)
 }
 
-// payload is the event that the suite writes at a sequence number.
+// payload returns the event that the suite writes at a sequence number.
 func payload(seq int64) []byte { return fmt.Appendf(nil, "event-%d", seq) }
 
-// payloads are the events for n numbers from first on.
+// payloads returns the events for n numbers from first on.
 func payloads(first, n int64) [][]byte {
 	events := make([][]byte, n)
 	for i := range events {
@@ -35,7 +35,7 @@ func payloads(first, n int64) [][]byte {
 	return events
 }
 
-// recovered recovers an id without looking at what it replays.
+// recovered recovers an id without checking what is replayed.
 func (s *scene) recovered(j Journal, pid string) Writer {
 	s.Helper()
 	w, err := j.Recover(s.Context(), pid, Replay{}, func(Event) error { return nil })
@@ -45,7 +45,7 @@ func (s *scene) recovered(j Journal, pid string) Writer {
 	return w
 }
 
-// next is the writer's next sequence number.
+// next returns the writer's next sequence number.
 func (s *scene) next(w Writer) int64 {
 	s.Helper()
 	n, err := w.NextSequenceNumber(s.Context())
@@ -71,7 +71,7 @@ func (s *scene) singles(w Writer, n int64) {
 	}
 }
 
-// batch writes n events as one atomic write, or singly where there are none.
+// batch writes n events as one atomic write, or one by one if the journal has no atomic writes.
 func (s *scene) batch(w Writer, n int64) {
 	s.Helper()
 	if s.suite.NoAtomicWrites != "" {
@@ -120,7 +120,7 @@ func (s *scene) wantEvents(j Journal, pid string, w Window, want ...int64) {
 	}
 }
 
-// wantReplay checks what Recover replays, and returns the writer, which must go on at next.
+// wantReplay checks what Recover replays, and returns the writer, whose next number must be next.
 func (s *scene) wantReplay(j Journal, pid string, r Replay, next int64, want ...int64) Writer {
 	s.Helper()
 	var got []int64
@@ -175,7 +175,7 @@ func (s *scene) wantConflict(w Writer, events ...[]byte) {
 	}
 }
 
-// atMost is how many events a case that varies them may write in one atomic write.
+// atMost returns n, or less if an atomic write can't have as many events.
 func (s *scene) atMost(n int) int {
 	if s.suite.NoAtomicWrites != "" {
 		return min(n, 1)
@@ -183,10 +183,10 @@ func (s *scene) atMost(n int) int {
 	return n
 }
 
-// limit makes a limit.
+// limit returns a limit.
 func limit(n int64) *int64 { return new(n) }
 
-// span is the numbers from first to last.
+// span returns the numbers from first to last.
 func span(first, last int64) []int64 {
 	var numbers []int64
 	for n := first; n <= last; n++ {
@@ -195,7 +195,7 @@ func span(first, last int64) []int64 {
 	return numbers
 }
 
-// name shows an id, cut where it is long.
+// name formats an id, shortened if it is long.
 func name(pid string) string {
 	const most = 40
 	if len(pid) > most {
@@ -204,7 +204,7 @@ func name(pid string) string {
 	return fmt.Sprintf("%q", pid)
 }
 
-// ranges shows numbers as ranges.
+// ranges formats numbers as ranges.
 func ranges(numbers []int64) string {
 	if len(numbers) == 0 {
 		return "nothing"
@@ -225,10 +225,10 @@ func ranges(numbers []int64) string {
 	return strings.Join(parts, ",")
 }
 
-// String shows the window.
+// String formats the window.
 func (w Window) String() string { return bounded(w.From, w.To, w.Limit) }
 
-// String shows the replay.
+// String formats the replay.
 func (r Replay) String() string {
 	return fmt.Sprintf("after %d, %s", r.After, bounded(0, r.To, r.Limit))
 }
@@ -241,5 +241,5 @@ func bounded(from, to int64, most *int64) string {
 	return text
 }
 
-// errStop is what a handler returns to end a replay.
+// errStop is the error by which a handler ends a replay.
 var errStop = errors.New("the handler has seen enough")

@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// Snapshots is what the suite asks of a snapshot store. Its methods may be called from several goroutines at once.
+// Snapshots is the snapshot store under test. Its methods may be called concurrently.
 type Snapshots interface {
-	// Save saves a snapshot; one of the same persistence id and sequence number is replaced.
+	// Save saves a snapshot. It replaces one of the same persistence id and sequence number.
 	Save(ctx context.Context, persistenceID string, snapshot Snapshot) error
-	// Load loads the snapshot that the criteria select; false if there is none.
+	// Load loads the snapshot that the criteria select. It reports false if there is none.
 	Load(ctx context.Context, persistenceID string, criteria Criteria) (Snapshot, bool, error)
-	// All reads all snapshots that meet the criteria, those with the highest sequence numbers first.
+	// All returns all snapshots that meet the criteria, in descending order of sequence numbers.
 	All(ctx context.Context, persistenceID string, criteria Criteria) iter.Seq2[Snapshot, error]
 	// Delete deletes all snapshots that meet the criteria, and returns how many there were.
 	Delete(ctx context.Context, persistenceID string, criteria Criteria) (int64, error)
 }
 
-// Snapshot is one snapshot, as it is saved and as it is read.
+// Snapshot is a snapshot, saved or read.
 type Snapshot struct {
 	SequenceNumber int64
-	// Timestamp counts to the millisecond.
+	// Timestamp is exact to the millisecond.
 	Timestamp time.Time
 	State     []byte
 }
 
-// Criteria bound the snapshots that are meant: all bounds are inclusive and count together, a zero value is no bound.
+// Criteria select snapshots. All limits are inclusive and apply together. A zero value is no limit.
 type Criteria struct {
 	MinSequenceNumber, MaxSequenceNumber int64
-	// MinTimestamp and MaxTimestamp count to the millisecond.
+	// MinTimestamp and MaxTimestamp are exact to the millisecond.
 	MinTimestamp, MaxTimestamp time.Time
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// AdaptSnapshots makes a *dynajournal.Journal a snapshot store of the suite. Its states are stored by the serializer of byte
-// slices.
+// AdaptSnapshots returns a snapshot store of the suite for a *dynajournal.Journal. Its states are
+// stored by the serializer of byte slices.
 func AdaptSnapshots(j *dynajournal.Journal) Snapshots { return snapshotAdapter{j} }
 
 type snapshotAdapter struct{ journal *dynajournal.Journal }

@@ -1,6 +1,6 @@
 package journaltest
 
-// snapshotDeletionCases are which snapshots are deleted.
+// snapshotDeletionCases are about which snapshots are deleted.
 func snapshotDeletionCases() []snapshotCase {
 	return []snapshotCase{
 		{"deletion of a single snapshot", deleteSingle},
@@ -50,7 +50,7 @@ func deleteAll(s *snapshotScene) {
 	s.want("b", Criteria{}, &other[4])
 }
 
-// fiveHundred are several pages: 500 snapshots of 10 KB, with a clock that jumps about.
+// fiveHundred are several pages: 500 snapshots of 10 KB, with a clock that jumps.
 func fiveHundred(s *snapshotScene) {
 	const count, size = 500, 10_000
 	ms := func(seq int64) int64 { return seq * 37 % count }
@@ -86,7 +86,7 @@ func fiveHundred(s *snapshotScene) {
 	s.wantAll("a", Criteria{}, meeting(func(snapshot Snapshot) bool { return !deleted.meets(snapshot) })...)
 }
 
-// meets says whether a snapshot meets the criteria.
+// meets reports whether a snapshot meets the criteria.
 func (c Criteria) meets(s Snapshot) bool {
 	return s.SequenceNumber >= c.MinSequenceNumber &&
 		(c.MaxSequenceNumber == 0 || s.SequenceNumber <= c.MaxSequenceNumber) &&
@@ -94,7 +94,8 @@ func (c Criteria) meets(s Snapshot) bool {
 		(c.MaxTimestamp.IsZero() || !s.Timestamp.After(c.MaxTimestamp))
 }
 
-// selected is the snapshot that is to be loaded of those found, which are in the order of falling numbers; nil if none is.
+// selected returns the snapshot to load of those found, which are in descending order of numbers,
+// or nil.
 func selected(found []Snapshot, newest bool) *Snapshot {
 	var best *Snapshot
 	for i := range found {

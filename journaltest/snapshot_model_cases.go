@@ -17,7 +17,7 @@ func snapshotModelCases() []snapshotCase {
 func likeAMap(s *snapshotScene) {
 	run := 0
 	rapid.Check(s.T, func(t *rapid.T) {
-		run++ // each run has an id of its own in the same store
+		run++ // each run has its own id in the same store
 		m := &snapshotModel{scene: s, pid: fmt.Sprintf("a%d", run), snapshots: map[int64]Snapshot{}}
 		for range rapid.IntRange(1, modelSteps).Draw(t, "steps") {
 			switch rapid.SampledFrom([]string{"save", "save again", "load", "delete"}).Draw(t, "step") {
@@ -34,7 +34,7 @@ func likeAMap(s *snapshotScene) {
 	})
 }
 
-// snapshotModel is what a store has to hold.
+// snapshotModel is the expected content of a store.
 type snapshotModel struct {
 	scene     *snapshotScene
 	pid       string
@@ -44,10 +44,11 @@ type snapshotModel struct {
 
 const (
 	modelSteps = 12
-	// modelNumbers and modelTimes are so few that numbers are saved again and timestamps meet.
+	// modelNumbers and modelTimes are few, so that numbers are saved again and timestamps are
+	// equal.
 	modelNumbers = 8
 	modelTimes   = 6
-	// modelLargest bounds the size of a state, so that runs stay fast.
+	// modelLargest limits the size of a state, so that runs stay fast.
 	modelLargest = 10_000
 )
 
@@ -70,7 +71,7 @@ func (m *snapshotModel) save(t *rapid.T) {
 	m.snapshots[snapshot.SequenceNumber] = snapshot
 }
 
-// criteria draws criteria, of which a lower bound may be above its upper bound.
+// criteria draws criteria. A lower limit may be above its upper limit.
 func (m *snapshotModel) criteria(t *rapid.T) Criteria {
 	bounds := func(name string, lowest, highest int64) (int64, int64, bool, bool) {
 		lo := rapid.Int64Range(lowest, highest).Draw(t, "min "+name)
@@ -96,7 +97,7 @@ func (m *snapshotModel) criteria(t *rapid.T) Criteria {
 	return c
 }
 
-// meeting are the snapshots that meet criteria, those with the highest numbers first.
+// meeting returns the snapshots that meet criteria, in descending order of numbers.
 func (m *snapshotModel) meeting(c Criteria) []Snapshot {
 	var found []Snapshot
 	for _, seq := range slices.Backward(slices.Sorted(maps.Keys(m.snapshots))) {

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// replacementCases are what saving a sequence number again does.
+// replacementCases are about saving a sequence number again.
 func replacementCases() []snapshotCase {
 	return []snapshotCase{
 		{"saving a sequence number again replaces its snapshot", replaced},
@@ -16,7 +16,7 @@ func replacementCases() []snapshotCase {
 	}
 }
 
-// forms are sizes of states that a store may keep in different ways.
+// forms returns sizes of states that a store may keep in different forms.
 func forms(s *snapshotScene, pid string) []int {
 	sizes := []int{30}
 	if s.suite.Border != nil {
@@ -26,8 +26,8 @@ func forms(s *snapshotScene, pid string) []int {
 	return sizes
 }
 
-// eachReplacement saves number 5, of every form and then again of every form, with the clock forward, still and backward. It
-// ends with the first failure: the others are the same.
+// eachReplacement saves number 5 in every form and then again in every form, with the clock
+// forward, equal and backward. It ends with the first failure, because the others are similar.
 func eachReplacement(s *snapshotScene, check func(pid string, older, first, second Snapshot)) {
 	for i, before := range forms(s, "a-0-0-00") {
 		for k, after := range forms(s, "a-0-0-00") {
@@ -73,7 +73,7 @@ func replacedStaysAway(s *snapshotScene) {
 	})
 }
 
-// savedAtTheSameTime lets several instances save the same number, with a first one there, and others load meanwhile: they
+// savedAtTheSameTime lets several instances save the same number again while others load it. They
 // must always find one of the saved states, whole.
 func savedAtTheSameTime(s *snapshotScene) {
 	const savers, saves, loaders = 4, 4, 2
@@ -98,7 +98,8 @@ func savedAtTheSameTime(s *snapshotScene) {
 			case err != nil:
 				s.Errorf("Load while the same number is saved: %v", err)
 			case !found || !saved[string(got.State)]:
-				s.Errorf("Load while number 5 is saved anew found %t, %s, want one of the states saved at 5", found, got)
+				s.Errorf("Load while number 5 is saved anew found %t, %s, want one of the states saved at 5",
+					found, got)
 			}
 		}
 		for range loaders {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// snapshotScene is where a case plays: an empty store, and a first instance of it.
+// snapshotScene is the state of a case: an empty store, and a first instance of it.
 type snapshotScene struct {
 	*testing.T
 
@@ -17,7 +17,7 @@ type snapshotScene struct {
 	snapshots Snapshots
 }
 
-// state makes a state of n bytes that does not compress, different for each seed.
+// state returns an incompressible state of n bytes, different for each seed.
 func state(seed uint64, n int) []byte {
 	source := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16), byte(seed >> 24)})
 	data := make([]byte, n)
@@ -25,7 +25,7 @@ func state(seed uint64, n int) []byte {
 	return data
 }
 
-// snap is the suite's snapshot at a number, saved ms milliseconds after the epoch.
+// snap returns the suite's snapshot at a number, saved ms milliseconds after the epoch.
 func snap(seq, ms int64) Snapshot {
 	return Snapshot{seq, at(ms), fmt.Appendf(nil, "state %d of %d", seq, ms)}
 }
@@ -55,7 +55,7 @@ func (s *snapshotScene) want(pid string, c Criteria, want *Snapshot) {
 	}
 }
 
-// wantAll checks which snapshots meet the criteria, those with the highest numbers first.
+// wantAll checks which snapshots meet the criteria, in descending order of numbers.
 func (s *snapshotScene) wantAll(pid string, c Criteria, want ...Snapshot) {
 	s.Helper()
 	got := s.all(s.snapshots, pid, c)
@@ -76,7 +76,7 @@ func (s *snapshotScene) all(from Snapshots, pid string, c Criteria) []Snapshot {
 	return all
 }
 
-// remove deletes what meets the criteria, which must be so many.
+// remove deletes what meets the criteria, and checks how many there were.
 func (s *snapshotScene) remove(pid string, c Criteria, want int64) {
 	s.Helper()
 	got, err := s.snapshots.Delete(s.Context(), pid, c)
@@ -92,7 +92,7 @@ func (s Snapshot) equal(other Snapshot) bool {
 	return s.SequenceNumber == other.SequenceNumber && s.Timestamp.Equal(other.Timestamp) && bytes.Equal(s.State, other.State)
 }
 
-// String shows the snapshot, its time as milliseconds after the suite's epoch.
+// String formats the snapshot, with its time in milliseconds after the suite's epoch.
 func (s Snapshot) String() string {
 	text := fmt.Sprintf("%d at %d ms", s.SequenceNumber, s.Timestamp.Sub(epoch).Milliseconds())
 	const most = 30
@@ -102,7 +102,7 @@ func (s Snapshot) String() string {
 	return text + fmt.Sprintf(" (%q)", s.State)
 }
 
-// String shows the criteria, times as milliseconds after the suite's epoch.
+// String formats the criteria, with times in milliseconds after the suite's epoch.
 func (c Criteria) String() string {
 	text := fmt.Sprintf("numbers %d..%d", c.MinSequenceNumber, c.MaxSequenceNumber)
 	if !c.MinTimestamp.IsZero() {

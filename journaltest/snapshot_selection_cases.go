@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// selectionCases are which snapshot is loaded.
+// selectionCases are about which snapshot is loaded.
 func selectionCases() []snapshotCase {
 	return []snapshotCase{
 		{"no snapshot of an unknown persistence id", unknownID},
@@ -27,7 +27,7 @@ func selectionCases() []snapshotCase {
 	}
 }
 
-// five saves five snapshots, as the JVM's kit does: number and time rise together.
+// five saves five snapshots as the JVM's kit does, in ascending order of number and time.
 func five(s *snapshotScene, pid string) []Snapshot {
 	s.Helper()
 	var saved []Snapshot
@@ -115,7 +115,7 @@ func noneBetweenContradictoryBounds(s *snapshotScene) {
 	s.wantAll("a", Criteria{}, saved[4], saved[3], saved[2], saved[1], saved[0])
 }
 
-// clockBackwards saves snapshots whose timestamps fall while their numbers rise.
+// clockBackwards saves snapshots with ascending numbers and descending timestamps.
 func clockBackwards(s *snapshotScene) {
 	falling := []Snapshot{snap(1, 50), snap(2, 40), snap(3, 30), snap(4, 45), snap(5, 20)}
 	s.save("a", falling...)
@@ -151,7 +151,8 @@ func sameTimestamp(s *snapshotScene) {
 	s.want("a", Criteria{MaxSequenceNumber: 2, MinTimestamp: at(7)}, &want)
 }
 
-// milliseconds has bounds between two milliseconds: a bound counts as it is, a saved timestamp by its millisecond.
+// milliseconds has limits between two milliseconds. A limit is used exactly, a saved timestamp is
+// truncated to its millisecond.
 func milliseconds(s *snapshotScene) {
 	saved := snap(1, 5)
 	withMore := saved

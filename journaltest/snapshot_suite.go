@@ -9,8 +9,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// SnapshotSuite says what is tested of a snapshot store. Open is required; the zero values of the others are those of
-// dynajournal's own journals.
+// SnapshotSuite is the configuration of the suite for a snapshot store. Open is required. The
+// defaults of the other fields fit dynajournal's own journals.
 //
 //	func TestSnapshots(t *testing.T) {
 //		journaltest.RunSnapshots(t, journaltest.SnapshotSuite{
@@ -21,30 +21,33 @@ import (
 //		})
 //	}
 type SnapshotSuite struct {
-	// Open makes a store with nothing in it. Each case has one of its own; what has to be closed is left to tb.Cleanup.
-	// Cases run in parallel.
+	// Open creates an empty store. Each case has its own, and tb.Cleanup closes it. Cases run in
+	// parallel.
 	Open func(tb testing.TB) SnapshotStore
 
-	// IsInvalid recognizes the error of wrong arguments, IsRejected that of a state that can't be stored.
+	// IsInvalid recognizes the error of invalid arguments, IsRejected that of a state that can't be
+	// stored.
 	IsInvalid, IsRejected func(error) bool
 
-	// NewestByTimestamp says that where the criteria don't bound the sequence number, the snapshot with the newest timestamp
-	// is selected, of those with the same the one with the highest sequence number. Otherwise the latter is, always.
+	// NewestByTimestamp selects, if the criteria don't limit the sequence number, the snapshot with
+	// the newest timestamp, of several with the same the one with the highest sequence number.
+	// Without it, the highest sequence number always decides.
 	NewestByTimestamp bool
 
-	// Border is the size in bytes of the largest state that is stored in the ordinary way; from one byte more the store has
-	// to do something else (split it, put it elsewhere). Nil if there is no such border.
+	// Border returns the size in bytes of the largest state that is stored in the ordinary form. A
+	// larger state needs another form (the store splits it, or puts it elsewhere). Border is nil if
+	// there is no such size.
 	Border func(persistenceID string, s Snapshot) int
 
-	// Largest is the size in bytes of the largest state that can be stored; 0 is not to be tried.
+	// Largest is the size in bytes of the largest state that can be stored. 0 skips the case.
 	Largest int
 
 	// Skip names the cases that the store can't pass, each with the reason, which the test prints.
 	Skip map[string]string
 }
 
-// SnapshotStore opens the snapshots of a store. Each call gives a further instance, which shares nothing with the others but
-// what is stored, as that of another process does.
+// SnapshotStore opens the snapshots of a store. Each call returns another instance, which shares
+// only the stored data with the others, as one of another process does.
 type SnapshotStore func(tb testing.TB) Snapshots
 
 // snapshotCase is one rule of the suite.
@@ -80,13 +83,14 @@ func RunSnapshots(t *testing.T, suite SnapshotSuite) {
 	}
 }
 
-// epoch is when the suite's snapshots begin; its digits let sizes be computed exactly.
+// epoch is the time of the suite's first snapshots. With its digits, sizes can be computed exactly.
 var epoch = time.UnixMilli(1_700_000_000_111).UTC()
 
-// at is a moment n milliseconds after the epoch.
+// at returns the time n milliseconds after the epoch.
 func at(n int64) time.Time { return epoch.Add(time.Duration(n) * time.Millisecond) }
 
-// byTime says whether the newest of the snapshots that meet the criteria is selected by its timestamp.
+// byTime reports whether, of the snapshots that meet the criteria, the newest by its timestamp is
+// selected.
 func (s *SnapshotSuite) byTime(c Criteria) bool {
 	return s.NewestByTimestamp && c.MinSequenceNumber == 0 && c.MaxSequenceNumber == 0
 }

@@ -8,51 +8,58 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Suite says what is tested. Open is required; the zero values of the others are those of dynajournal's own journals.
+// Suite is the configuration of the suite. Open is required. The defaults of the other fields fit
+// dynajournal's own journals.
 type Suite struct {
-	// Open makes a store with nothing in it. Each case has one of its own; what has to be closed is left to tb.Cleanup.
-	// Cases run in parallel.
+	// Open creates an empty store. Each case has its own, and tb.Cleanup closes it. Cases run in
+	// parallel.
 	Open func(tb testing.TB) Store
 
-	// IsConflict recognizes the error of a writer that lost to another, IsRejected that of events that can't be stored.
+	// IsConflict recognizes the error of a writer that lost to another, IsRejected that of events
+	// that can't be stored.
 	IsConflict, IsRejected func(error) bool
 
-	// LargestEvent is the size in bytes of the largest event that can be stored at a sequence number. Nil is no limit.
+	// LargestEvent returns the size in bytes of the largest event that can be stored at a sequence
+	// number. Nil is no limit.
 	LargestEvent func(persistenceID string, sequenceNumber int64) int
 
-	// MaxSequenceNumber is the last sequence number that an event can have; 0 is dynajournal's.
+	// MaxSequenceNumber is the last sequence number of an event. Defaults to dynajournal's.
 	MaxSequenceNumber int64
 
-	// LowestDiffers says that Bounds.Lowest is not the first number that is left, as in layouts that remember something else of
-	// deletions. It is not compared then.
+	// LowestDiffers reports that Bounds.Lowest is not the first number that is not deleted, as in
+	// layouts that store deletions in another way. The suite does not compare it then.
 	LowestDiffers bool
 
-	// NoAtomicWrites is why the journal has no atomic writes of several events; empty if it has them. The cases that are about
-	// them are skipped with this reason; the others write single events where they would have written an atomic write.
+	// NoAtomicWrites is the reason why the journal has no atomic writes of several events, or empty
+	// if it has. The cases about atomic writes are skipped with this reason. The others write
+	// single events instead.
 	NoAtomicWrites string
 
-	// PurgeRestarts says that a purged persistence id begins again at 1. Else it goes on after its highest number, and
-	// a writer of before the purge can't write.
+	// PurgeRestarts reports that a purged persistence id starts again at 1. Otherwise it continues
+	// after its highest number, and a writer from before the purge can't write.
 	PurgeRestarts bool
 
-	// Skip names the cases that the journal can't pass, each with the reason, which the test prints.
+	// Skip names the cases that the journal can't pass, each with the reason, which the test
+	// prints.
 	Skip map[string]string
 }
 
 // Store is an empty store of one case.
 type Store struct {
-	// Connect opens a journal on the store. Each call gives a further instance, which shares nothing with the others but
-	// what is stored, as that of another process does.
+	// Connect opens a journal on the store. Each call returns another instance, which shares only
+	// the stored data with the others, as one of another process does.
 	Connect func(tb testing.TB) Journal
 
-	// Table is the table behind the journal, nil if it is not to be touched, or has another layout than the current one.
+	// Table is the table of the journal. It is nil if it must not be modified, or does not have the
+	// current layout.
 	Table *Table
 }
 
 // testCase is one rule of the suite.
 type testCase struct {
 	name string
-	// table: the case plants damage in the table. sized: it needs a limit of events. atomic: it is about atomic writes.
+	// table: the case puts damaged items into the table. sized: it needs a limit of events. atomic:
+	// it is about atomic writes.
 	table, sized, atomic bool
 	run                  func(s *scene)
 }
@@ -88,7 +95,7 @@ func Run(t *testing.T, suite Suite) {
 			}
 			store := suite.Open(t)
 			if c.table && store.Table == nil {
-				t.Skip("the table behind the journal is not to be touched, or has another layout, so no damage can be planted")
+				t.Skip("the table of the journal must not be modified, or has another layout, so the case can't put damaged items")
 			}
 			c.run(&scene{T: t, suite: &suite, store: store, journal: store.Connect(t)})
 		})

@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/journaltest"
 )
 
-// suiteOf is the suite for memory journals with a defect.
+// suiteOf returns the suite for memory journals with a defect.
 func suiteOf(d defect) journaltest.Suite {
 	return journaltest.Suite{
 		Open: func(testing.TB) journaltest.Store {
@@ -29,10 +29,11 @@ func TestAnyJournalCanBeTested(t *testing.T) {
 	journaltest.Run(t, suiteOf(none))
 }
 
-// brokenJournal is the variable that makes TestBrokenJournal run the suite for a journal with a defect.
+// brokenJournal is the environment variable with which TestBrokenJournal runs the suite for a
+// journal with a defect.
 const brokenJournal = "JOURNALTEST_DEFECT"
 
-// TestBrokenJournal is run by TestDefectsAreFound, in a process of its own, as it has to fail.
+// TestBrokenJournal is run by TestDefectsAreFound, in its own process, because it fails.
 func TestBrokenJournal(t *testing.T) {
 	t.Parallel()
 	d := os.Getenv(brokenJournal)
@@ -42,14 +43,15 @@ func TestBrokenJournal(t *testing.T) {
 	journaltest.Run(t, suiteOf(defect(d)))
 }
 
-// TestDefectsAreFound checks that the suite fails for a journal with a defect, by the case that names it.
+// TestDefectsAreFound checks that the suite fails for a journal with a defect, by the case that
+// names the defect.
 func TestDefectsAreFound(t *testing.T) {
 	t.Parallel()
 	for d, by := range map[defect]string{
 		notFenced:       "of two writers the one that comes second gets a conflict",
-		lostOnDelete:    "an emptied entity goes on",
+		lostOnDelete:    "an emptied entity continues",
 		zeroIsUnlimited: "replay nothing where the count is 0",
-		limitBefore:     "replay behind a deleted prefix a number of events",
+		limitBefore:     "replay after a deleted prefix, a number of events",
 		oneEventLess:    "replay to an upper bound",
 		batchCut:        "atomic writes of every size from 98 on",
 		batchHidden:     "atomic writes of every size from 50 on",
@@ -74,7 +76,8 @@ func TestDefectsAreFound(t *testing.T) {
 	}
 }
 
-// TestSkippedCasesSayWhy has a store of which the table is not to be touched, and a case that is skipped by name.
+// TestSkippedCasesSayWhy has a store whose table must not be modified, and a case that is skipped
+// by name.
 func TestSkippedCasesSayWhy(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(brokenJournal) != "" {
@@ -86,10 +89,10 @@ func TestSkippedCasesSayWhy(t *testing.T) {
 	}
 	for _, line := range []string{
 		"--- SKIP: TestAnyJournalCanBeTested/the_last_sequence_number ",
-		"the table behind the journal is not to be touched",
+		"the table of the journal must not be modified",
 	} {
 		if !strings.Contains(string(out), line) {
-			t.Errorf("the suite does not say %q", line)
+			t.Errorf("the suite does not print %q", line)
 		}
 	}
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Table is the journal table in the layout of Akka 1.2 and later and of Pekko, for the cases that plant damage: what a crash,
-// an older plug-in or a lost item leaves.
+// Table is the journal table in the layout of Akka 1.2 and later and of Pekko. Cases put items into
+// it that a crash, an older plug-in or a lost item leaves.
 type Table struct {
 	Client *dynamodb.Client
-	// Name is the table's, JournalName the first part of its keys.
+	// Name is the name of the table, JournalName the first part of its keys.
 	Name, JournalName string
 	// Shards is the number of shards of the marks.
 	Shards int64
@@ -41,7 +41,7 @@ func (t *Table) markKey(kind, pid string, seq int64) item {
 	return item{"par": text(fmt.Sprintf("%s-%s-%s-%d", t.JournalName, kind, pid, seq/block%t.Shards)), "num": number(0)}
 }
 
-// The writers that the suite plays.
+// The writers of planted items.
 const (
 	writerA = "aaaaaaaa-0000-4000-8000-000000000001"
 	writerB = "bbbbbbbb-0000-4000-8000-000000000002"
@@ -50,7 +50,7 @@ const (
 // serializerOfBytes is the id of the serializer of byte arrays.
 const serializerOfBytes = 4
 
-// single is the item of a single event.
+// single returns the item of a single event.
 func (t *Table) single(pid string, seq int64, writer string) item {
 	event := t.eventKey(pid, seq)
 	maps.Copy(event, item{
@@ -63,14 +63,14 @@ func (t *Table) single(pid string, seq int64, writer string) item {
 	return event
 }
 
-// member is the item of a member of the atomic write first to last.
+// member returns the item of a member of the atomic write first to last.
 func (t *Table) member(pid string, seq int64, writer string, first, last int64) item {
 	event := t.single(pid, seq, writer)
 	event["idx"], event["cnt"] = number(seq-first), number(last-first)
 	return event
 }
 
-// neverWhole is what idx and cnt of seals and tombstones say.
+// neverWhole is the idx and the cnt of seals and tombstones.
 const neverWhole = 1_000_000_000
 
 func (t *Table) seal(pid string, seq int64) item {
@@ -79,14 +79,14 @@ func (t *Table) seal(pid string, seq int64) item {
 	return closed
 }
 
-// lowMark is the low mark as the JVM plug-ins write it.
+// lowMark returns the low mark as the JVM plug-ins write it.
 func (t *Table) lowMark(pid string, low int64) item {
 	mark := t.markKey("SL", pid, low)
 	mark["seq"] = number(low)
 	return mark
 }
 
-// ownLowMark is the low mark of a deletion that tells how far removal has come.
+// ownLowMark returns the low mark of a deletion that records how far the removal has come.
 func (t *Table) ownLowMark(pid string, low, removed int64) item {
 	mark := t.lowMark(pid, low)
 	mark["removed"] = number(removed)
@@ -105,7 +105,7 @@ func (t *Table) highMark(pid string, seq int64) item {
 	return mark
 }
 
-// plant puts items.
+// plant puts items into the table.
 func (s *scene) plant(items ...item) {
 	s.Helper()
 	t := s.store.Table
@@ -124,7 +124,7 @@ func (s *scene) plantSingles(pid, writer string, numbers ...int64) {
 	}
 }
 
-// plantBatch puts the members of the atomic write first to last, but for those missing.
+// plantBatch puts the members of the atomic write first to last, except those missing.
 func (s *scene) plantBatch(pid, writer string, first, last int64, missing ...int64) {
 	s.Helper()
 	for n := first; n <= last; n++ {
@@ -138,7 +138,7 @@ func contains(numbers []int64, n int64) bool {
 	return slices.Contains(numbers, n)
 }
 
-// lose deletes items behind the journal's back.
+// lose deletes items, bypassing the journal.
 func (s *scene) lose(keys ...item) {
 	s.Helper()
 	t := s.store.Table
@@ -149,7 +149,7 @@ func (s *scene) lose(keys ...item) {
 	}
 }
 
-// stored reads an item, nil if there is none.
+// stored returns an item, or nil.
 func (s *scene) stored(key item) item {
 	s.Helper()
 	t := s.store.Table
@@ -160,7 +160,7 @@ func (s *scene) stored(key item) item {
 	return out.Item
 }
 
-// lands puts an event as a writer does whose put was delayed, and says whether it succeeded.
+// lands puts an event as a delayed put of a writer does, and reports whether it succeeded.
 func (s *scene) lands(event item) bool {
 	s.Helper()
 	t := s.store.Table
@@ -176,7 +176,7 @@ func (s *scene) lands(event item) bool {
 	return true
 }
 
-// What can stand at a sequence number.
+// The kinds of items at a sequence number.
 const (
 	nothing   = "nothing"
 	anEvent   = "an event"
@@ -184,12 +184,12 @@ const (
 	tombstone = "a tombstone"
 )
 
-// wantSlots checks what stands at sequence numbers.
+// wantSlots checks what is stored at sequence numbers.
 func (s *scene) wantSlots(pid, want string, numbers ...int64) {
 	s.Helper()
 	for _, n := range numbers {
 		if got := what(s.stored(s.store.Table.eventKey(pid, n))); got != want {
-			s.Errorf("at %d of %s stands %s, want %s", n, name(pid), got, want)
+			s.Errorf("number %d of %s holds %s, want %s", n, name(pid), got, want)
 		}
 	}
 }
@@ -206,7 +206,8 @@ func what(it item) string {
 	return aSeal
 }
 
-// wantNeverWhole checks that a JVM plug-in takes what stands at the numbers for members of incomplete atomic writes.
+// wantNeverWhole checks that a JVM plug-in takes the items at the numbers for members of incomplete
+// atomic writes.
 func (s *scene) wantNeverWhole(pid string, numbers ...int64) {
 	s.Helper()
 	for _, n := range numbers {

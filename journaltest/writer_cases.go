@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// writerCases are what happens when there are two writers, or more.
+// writerCases are about two or more writers.
 func writerCases() []testCase {
 	return []testCase{
 		{name: "of two writers the one that comes second gets a conflict", run: secondConflicts},
 		{name: "a writer that lost stays out", run: loserStaysOut},
-		{name: "a writer that lost recovers and goes on", run: loserRecovers},
+		{name: "a writer that lost recovers and continues", run: loserRecovers},
 		{name: "an atomic write that meets another writer is never seen in part", atomic: true, run: batchMeetsSingle},
 		{name: "writers that append at the same time never share a number", run: manyWriters},
 		{name: "calls on one writer at the same time queue", run: callsQueue},
@@ -60,7 +60,8 @@ func loserRecovers(s *scene) {
 	s.wantEvents(s.journal, "a", Window{}, span(1, 7)...)
 }
 
-// batchMeetsSingle lets an atomic write meet a single event at each of its places; what of it lands must never be seen.
+// batchMeetsSingle lets an atomic write conflict with a single event at each of its places. The
+// members that were stored must never be visible.
 func batchMeetsSingle(s *scene) {
 	for _, at := range []int64{1, 2, 3} {
 		pid := fmt.Sprintf("a%d", at)
@@ -87,7 +88,8 @@ func batchMeetsSingle(s *scene) {
 	}
 }
 
-// contender appends singles and atomic writes until it has got enough through, and recovers whenever it loses.
+// contender appends singles and atomic writes until enough were acknowledged, and recovers whenever
+// it loses.
 type contender struct {
 	*scene
 
@@ -151,7 +153,8 @@ func manyWriters(s *scene) {
 	s.wantEachOnce(acknowledged)
 }
 
-// wantEachOnce checks that a replay returns exactly the acknowledged events: a conflict leaves nothing that is seen.
+// wantEachOnce checks that a replay returns exactly the acknowledged events: a conflict leaves
+// nothing visible.
 func (s *scene) wantEachOnce(acknowledged map[int64]string) {
 	s.Helper()
 	seen := 0
@@ -190,7 +193,8 @@ func callsQueue(s *scene) {
 	slices.SortFunc(numbers, func(a, b [2]int64) int { return int(a[0] - b[0]) })
 	for i, n := range numbers {
 		if i > 0 && n[0] != numbers[i-1][1]+1 || i == 0 && n[0] != 1 {
-			s.Errorf("a write got the numbers %d to %d, the one before it ended with %d", n[0], n[1], numbers[max(i-1, 0)][1])
+			s.Errorf("a write got the numbers %d to %d, the one before it ended with %d",
+				n[0], n[1], numbers[max(i-1, 0)][1])
 		}
 	}
 }

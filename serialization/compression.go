@@ -19,7 +19,7 @@ type Compression int
 const (
 	NoCompression Compression = iota
 	Gzip
-	// LZ4 is a single block behind a mark and the decompressed size.
+	// LZ4 is a single block after a mark and the decompressed size.
 	LZ4
 )
 
@@ -28,7 +28,7 @@ const (
 const (
 	lz4Mark       = "\x87\xd9\x6d\xf6"
 	lz4HeaderSize = 8
-	// lz4MaxRatio bounds what one byte of a block can stand for.
+	// lz4MaxRatio is the most bytes that one byte of a block can expand to.
 	lz4MaxRatio = 255
 )
 
@@ -73,8 +73,8 @@ func compressLZ4(document []byte) ([]byte, error) {
 	return out[:lz4HeaderSize+size], nil
 }
 
-// decompress undoes the compression that the first bytes of stored tell of, if
-// any. It neither allocates nor returns more than about limit bytes.
+// decompress reverses the compression that the first bytes of stored show, if
+// any. It neither allocates nor returns much more than limit bytes.
 func decompress(stored []byte, limit int64) ([]byte, error) {
 	switch {
 	case bytes.HasPrefix(stored, []byte(gzipMark)):
@@ -95,7 +95,7 @@ func decompressGzip(stored []byte, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gzip: %w", err)
 	}
-	// What follows the limit is the end, an error, or too much.
+	// After the limit comes the end, an error, or too much.
 	var more [1]byte
 	switch _, err := io.ReadFull(r, more[:]); {
 	case err == nil:

@@ -7,20 +7,20 @@ import (
 
 // Codec is the application's own serializer of one Go type for one manifest.
 type Codec[T any] struct {
-	// SerializerID is the id the JVM side configures for its counterpart; ids of
-	// built-in serializers that ignore manifests cannot be used.
+	// SerializerID is the id the JVM side configures for its counterpart. The
+	// ids of built-in serializers that ignore manifests can't be used.
 	SerializerID int32
 	// Manifest is written with the bytes, and selects Decode.
 	Manifest string
-	// Encode serializes a value. A codec without it only reads, as for a manifest
-	// that is no longer written.
+	// Encode serializes a value. A codec without it only reads, as for a
+	// manifest that is no longer written.
 	Encode func(value T) ([]byte, error)
-	// Decode is the reverse; it must not keep data. Its input may be anything.
+	// Decode reverses Encode. It must not keep data, which can be any bytes.
 	Decode func(data []byte) (T, error)
 }
 
-// Custom registers c. It fails if c has no Decode, if T has a serializer already
-// and c an Encode, or if the id and manifest are taken.
+// Custom registers c. It fails if c has no Decode, if T has a serializer
+// already and c an Encode, or if the id and manifest are taken.
 func Custom[T any](r *Registry, c Codec[T]) error {
 	t := reflect.TypeFor[T]()
 	if err := checkManifest(c.Manifest); err != nil {

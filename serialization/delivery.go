@@ -7,7 +7,7 @@ import (
 // AtLeastOnceDeliverySnapshot is the state of a sender with at-least-once
 // delivery.
 type AtLeastOnceDeliverySnapshot struct {
-	// CurrentDeliveryID is the last delivery id given out.
+	// CurrentDeliveryID is the last delivery id used.
 	CurrentDeliveryID int64
 	Unconfirmed       []UnconfirmedDelivery
 }
@@ -17,7 +17,7 @@ type UnconfirmedDelivery struct {
 	DeliveryID int64
 	// Destination is an actor path.
 	Destination string
-	// Message is what was sent, as it was serialized.
+	// Message is the message as it was serialized.
 	Message Payload
 }
 

@@ -7,7 +7,8 @@
 // with [JSON], [CBOR], [Protobuf] and [Custom] before it uses the registry.
 //
 //	reg := serialization.NewRegistry()
-//	err := serialization.JSON[OrderPlaced](reg, "com.example.OrderPlaced", serialization.Version(2))
+//	class := "com.example.OrderPlaced"
+//	err := serialization.JSON[OrderPlaced](reg, class, serialization.Version(2))
 //
 // Whatever has no serializer here stays a [Payload]: its bytes, id and manifest
 // are written back as they were read.

@@ -8,8 +8,8 @@ import (
 var (
 	// ErrUnknownType means that no serializer is registered for a Go type.
 	ErrUnknownType = errors.New("no serializer registered for the type")
-	// ErrUnknownSerializer means that nothing is registered that reads a
-	// serializer id with a manifest.
+	// ErrUnknownSerializer means that no decoder is registered for a serializer
+	// id with a manifest.
 	ErrUnknownSerializer = errors.New("no decoder registered for the serializer id and manifest")
 	// ErrTooLarge means that a compressed payload is larger than the registry's
 	// limit once decompressed.

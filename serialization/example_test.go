@@ -2,6 +2,7 @@ package serialization_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/dynajournal/dynajournal/serialization"
@@ -37,9 +38,9 @@ func ExampleJSON() {
 	fmt.Printf("%+v %v\n", value, err)
 
 	_, err = reg.Decode(serialization.Payload{SerializerID: 31, Manifest: "com.example.OrderPlaced#3"})
-	fmt.Println(err)
+	fmt.Println(errors.Unwrap(err))
 	// Output:
 	// 31 com.example.OrderPlaced#2 {"id":"a","currency":"USD"} <nil>
 	// {ID:b Currency:EUR} <nil>
-	// decode payload of serializer 31, manifest "com.example.OrderPlaced#3": version 3 is newer than the registered 2
+	// version 3 is newer than the registered 2
 }

@@ -61,7 +61,7 @@ type attribute struct {
 
 type goldenItem map[string]attribute
 
-// number is an attribute of type N, and 0 if absent.
+// number returns an attribute of type N, and 0 if absent.
 func (item goldenItem) number(tb testing.TB, name string) int64 {
 	tb.Helper()
 	if item[name].N == "" {
@@ -88,7 +88,7 @@ type goldenEvent struct {
 	N int
 }
 
-// value is the event as the Go value that stands for it.
+// value returns the Go value that an event stands for in the golden data.
 func (e goldenEvent) value(tb testing.TB) any {
 	tb.Helper()
 	into := func(v any) {
@@ -152,7 +152,7 @@ type goldenValue struct {
 	// value is nil for the classes that Java serialization wrote.
 	value   any
 	payload serialization.Payload
-	// envelope is the whole attribute where it holds more than the payload.
+	// envelope is the whole attribute if it holds more than the payload.
 	envelope []byte
 }
 
@@ -292,7 +292,7 @@ func TestGoldenValuesEncodeToTheSameBytes(t *testing.T) {
 					t.Fatal(err)
 				}
 				if value = opaque; v.kind == "bool" {
-					value = v.payload // a value that was decoded is written as today
+					value = v.payload // a value that was decoded is written in the current form
 				}
 			}
 			got, err := r.Encode(value)
@@ -301,7 +301,7 @@ func TestGoldenValuesEncodeToTheSameBytes(t *testing.T) {
 			}
 			want := v.payload
 			if v.kind == "json-big" {
-				// Deflate leaves the choice of the compressed form to the writer.
+				// Deflate lets the writer choose the compressed form.
 				got.Bytes, want.Bytes = gunzip(t, got.Bytes), gunzip(t, want.Bytes)
 			}
 			if !got.Equal(want) {
@@ -365,7 +365,7 @@ func checkEnvelope(t *testing.T, envelope []byte) {
 	}
 }
 
-// channelEnvelopes are the events in the envelopes of Akka 2.3.
+// channelEnvelopes returns the events in the envelopes of Akka 2.3.
 func channelEnvelopes(tb testing.TB) [][]byte {
 	tb.Helper()
 	var all [][]byte

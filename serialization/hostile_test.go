@@ -32,7 +32,7 @@ func hostileRegistry(tb testing.TB) *serialization.Registry {
 	return r
 }
 
-// nestedValue is a protobuf message that holds itself depth times.
+// nestedValue returns a protobuf message that is nested depth times.
 func nestedValue(t *testing.T, depth int) []byte {
 	t.Helper()
 	v := structpb.NewNullValue()

@@ -11,56 +11,58 @@ import (
 	"unicode/utf8"
 )
 
-// jacksonIDs are the serializers of the Jackson family. A type registered for one
-// is read from all of them, so that a service can change from one to another.
+// jacksonIDs are the serializers of the Jackson family. A type registered for
+// one is read from all of them, so that a service can change from one to
+// another.
 var jacksonIDs = [...]int32{IDJacksonJSON, IDJacksonOldCBOR, IDJacksonCBOR}
 
-// jacksonType is how one type goes by Jackson.
+// jacksonType describes how Jackson serializes a type.
 type jacksonType struct {
 	id    int32
 	class string
-	// formerClasses are read as well as class.
+	// formerClasses are other classes that are read as this type.
 	formerClasses []string
 	// version is 0 for a type without versions.
 	version     int
 	migrate     func(from int, document []byte) ([]byte, error)
 	compression Compression
-	// compressAbove is the size in bytes up to which nothing is compressed.
+	// compressAbove is the size in bytes up to which documents are not
+	// compressed.
 	compressAbove int
 }
 
 // JacksonOption configures a type registered with JSON or CBOR.
 type JacksonOption func(*jacksonType)
 
-// Version sets the version that is written, which is part of the manifest from 2
-// on. Older versions are read, through Migrate if there is one; newer ones fail.
-// Without Version, the type has none, and any version is read as it is.
+// Version sets the version that is written, which is part of the manifest from
+// 2 on. Older versions are read, through Migrate if it is set; newer ones fail.
+// Without Version, the type has none, and any version is read unchanged.
 func Version(current int) JacksonOption {
 	return func(t *jacksonType) { t.version = current }
 }
 
-// Migrate sets the function that brings a document of an older version to the
-// current one. It is given the stored version, at least 1, and the document as
-// JSON, also where it was stored as CBOR. It needs Version.
+// Migrate sets the function that converts a document of an older version to the
+// current one. It is called with the stored version, at least 1, and the
+// document as JSON, even if it was stored as CBOR. It needs Version.
 func Migrate(migrate func(from int, document []byte) ([]byte, error)) JacksonOption {
 	return func(t *jacksonType) { t.migrate = migrate }
 }
 
-// FormerClasses names classes whose stored values are read as this type.
+// FormerClasses names other classes whose stored values are read as this type.
 func FormerClasses(classes ...string) JacksonOption {
 	return func(t *jacksonType) { t.formerClasses = append(t.formerClasses, classes...) }
 }
 
-// Compress sets how documents of more than the given number of bytes are
-// compressed when written. The default is the JVM side's: Gzip above 32 KiB for
-// JSON, NoCompression for CBOR. Reading takes every form.
+// Compress sets how documents of more than above bytes are compressed when
+// written. Defaults to the JVM side's: Gzip above 32 KiB for JSON,
+// NoCompression for CBOR. Every form can be read.
 func Compress(with Compression, above int) JacksonOption {
 	return func(t *jacksonType) { t.compression, t.compressAbove = with, above }
 }
 
-// JSON registers T for the JVM class that Jackson writes as JSON (serializer 31),
-// using encoding/json. Strings are escaped as Jackson does; numbers are written
-// as encoding/json does, so a whole float64 has no ".0".
+// JSON registers T for the JVM class that Jackson writes as JSON (serializer
+// 31), using encoding/json. Strings are escaped as Jackson does; numbers are
+// written as encoding/json does, so a whole float64 has no ".0".
 //
 // It fails if T is an interface, if T or a class is registered already, or if
 // options contradict each other.
@@ -71,8 +73,8 @@ func JSON[T any](r *Registry, class string, opts ...JacksonOption) error {
 	return registerJackson[T](r, t, opts)
 }
 
-// CBOR registers T for the JVM class that Jackson writes as CBOR (serializer 33).
-// Fields take their names from cbor or else json tags. Maps are written in
+// CBOR registers T for the JVM class that Jackson writes as CBOR (serializer
+// 33). Fields take their names from cbor or else json tags. Maps are written in
 // arbitrary order.
 //
 // It fails as JSON does.
@@ -158,8 +160,8 @@ func (t *jacksonType) encode(value any) (Payload, error) {
 	return Payload{SerializerID: t.id, Manifest: manifest, Bytes: document}, nil
 }
 
-// document returns what is stored in p, decompressed and of the current version,
-// and whether it is CBOR rather than JSON.
+// document returns the document stored in p, decompressed and of the current
+// version, and reports whether it is CBOR rather than JSON.
 func (t *jacksonType) document(p Payload, limit int64) (document []byte, isCBOR bool, err error) {
 	from, err := storedVersion(p.Manifest)
 	if err != nil {
@@ -172,8 +174,8 @@ func (t *jacksonType) document(p Payload, limit int64) (document []byte, isCBOR 
 	if err != nil {
 		return nil, false, err
 	}
-	// The serializer with the old id was meant to write CBOR and wrote JSON. Text
-	// never starts like a CBOR object or array.
+	// The serializer with the old id was meant to write CBOR and wrote JSON.
+	// Text never starts like a CBOR object or array.
 	isCBOR = p.SerializerID == IDJacksonCBOR ||
 		p.SerializerID == IDJacksonOldCBOR && len(document) > 0 && document[0] >= cborArray
 	if t.migrate == nil || from == t.version {
@@ -191,7 +193,7 @@ func (t *jacksonType) document(p Payload, limit int64) (document []byte, isCBOR 
 	return document, false, nil
 }
 
-// storedVersion is the number after the manifest's last "#", and 1 without it.
+// storedVersion returns the number after the manifest's last "#", or 1.
 func storedVersion(manifest string) (int, error) {
 	i := strings.LastIndexByte(manifest, '#')
 	if i < 0 {

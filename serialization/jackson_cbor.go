@@ -33,7 +33,8 @@ func newCBOREncoding() cbor.EncMode {
 func newCBORDecoding() cbor.DecMode {
 	mode, err := cbor.DecOptions{
 		MaxNestedLevels: cborMaxNesting,
-		// Each element takes a byte at least, so the document's size is the limit.
+		// Each element takes at least a byte, so the document's size is the
+		// limit.
 		MaxArrayElements: math.MaxInt32,
 		MaxMapPairs:      math.MaxInt32,
 		DefaultMapType:   reflect.TypeFor[map[string]any](),

@@ -24,8 +24,8 @@ const (
 	cborLength2 = 25
 )
 
-// jacksonTextChunk is the number of UTF-16 units above which Jackson writes text
-// in chunks, and the length of these.
+// jacksonTextChunk is the number of UTF-16 units above which Jackson writes
+// text in chunks, and the length of these.
 const jacksonTextChunk = 3996
 
 // jacksonForm rewrites CBOR into the form Jackson writes: objects of indefinite
@@ -34,7 +34,7 @@ type jacksonForm struct {
 	out, rest []byte
 }
 
-// head takes the first byte and length of the next item; size is what they take.
+// head decodes the first byte and length of the next item; size is their size.
 func (f *jacksonForm) head() (first byte, length uint64, size int) {
 	first = f.rest[0]
 	detail := first & cborDetail
@@ -93,7 +93,7 @@ func (f *jacksonForm) item() {
 }
 
 // items rewrites n items, or, if their number is indefinite, those up to the
-// break, which it takes.
+// break, which it consumes.
 func (f *jacksonForm) items(n uint64, indefinite bool, rewrite func()) {
 	for i := uint64(0); i < n || indefinite; i++ {
 		if indefinite && f.rest[0] == cborBreak {
@@ -105,7 +105,7 @@ func (f *jacksonForm) items(n uint64, indefinite bool, rewrite func()) {
 	}
 }
 
-// chunk keeps a part of a string that is in chunks already.
+// chunk copies a part of a string that is in chunks already.
 func (f *jacksonForm) chunk() {
 	_, length, size := f.head()
 	f.keep(size + int(length))
@@ -127,8 +127,8 @@ func (f *jacksonForm) text(s []byte) {
 	f.out = append(f.out, cborBreak)
 }
 
-// textChunk writes text of at most jacksonTextChunk units, whose length in bytes
-// takes two bytes at most.
+// textChunk writes text of at most jacksonTextChunk units, whose length in
+// bytes takes two bytes at most.
 func (f *jacksonForm) textChunk(s []byte) {
 	switch {
 	case len(s) < cborLength1:
@@ -141,7 +141,7 @@ func (f *jacksonForm) textChunk(s []byte) {
 	f.out = append(f.out, s...)
 }
 
-// chunkEnd is the number of bytes of the whole characters in the first
+// chunkEnd returns the number of bytes of the whole characters in the first
 // jacksonTextChunk UTF-16 units of s.
 func chunkEnd(s []byte) int {
 	units := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// ownCBOR is a type that makes its own CBOR.
+// ownCBOR is a type with its own CBOR encoding.
 type ownCBOR []byte
 
 // MarshalCBOR returns the bytes themselves.
@@ -109,7 +109,7 @@ func FuzzJacksonFormIsTheSameValue(f *testing.F) {
 	})
 }
 
-// canonical is a form in which equal values have equal bytes, NaN among them.
+// canonical returns a form in which equal values, including NaN, have equal bytes.
 func canonical(t *testing.T, value any) []byte {
 	t.Helper()
 	encoding, err := cbor.CanonicalEncOptions().EncMode()

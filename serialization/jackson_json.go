@@ -8,9 +8,10 @@ import (
 )
 
 // escapeAsJackson rewrites the escapes of compact JSON as Jackson writes them:
-// upper-case hex digits, the line separators U+2028 and U+2029 as they are, and
-// characters beyond U+FFFF as two escaped surrogates. Backslashes and characters
-// beyond ASCII stand in strings only, so it need not know where strings begin.
+// upper-case hex digits, the line separators U+2028 and U+2029 unescaped, and
+// characters beyond U+FFFF as two escaped surrogates. Backslashes and
+// characters beyond ASCII occur only in strings, so it need not know where
+// strings begin.
 func escapeAsJackson(document []byte) []byte {
 	const escapeSize = len(`\u0000`)
 	out := make([]byte, 0, len(document))

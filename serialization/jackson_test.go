@@ -35,7 +35,9 @@ func migrateShipped(from int, document []byte) ([]byte, error) {
 	return json.Marshal(old)
 }
 
-func shippedRegistry(t *testing.T, register func(*serialization.Registry, string, ...serialization.JacksonOption) error) *serialization.Registry {
+func shippedRegistry(
+	t *testing.T, register func(*serialization.Registry, string, ...serialization.JacksonOption) error,
+) *serialization.Registry {
 	t.Helper()
 	r := serialization.NewRegistry()
 	err := register(r, "com.example.Shipped", serialization.Version(3), serialization.Migrate(migrateShipped),
@@ -144,7 +146,7 @@ func TestVersion1HasNoSuffix(t *testing.T) {
 	}
 }
 
-// jsonOfSize is a string whose JSON document has n bytes.
+// jsonOfSize returns a string whose JSON document has n bytes.
 func jsonOfSize(n int) string { return strings.Repeat("a", n-len(`""`)) }
 
 type document string

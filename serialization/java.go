@@ -9,14 +9,13 @@ import (
 )
 
 // JavaObject is a value of Java serialization that is not decoded, such as an
-// event wrapped with tags: nothing is ever made of the class that it names. A
-// stream that is one String, Long, Integer or Boolean is decoded as a string,
-// int64, int32 or bool instead; so is none that holds more, or a string that a
-// Go string can't hold (half of a surrogate pair). Encoding gives Bytes back as
-// they are.
+// event wrapped with tags: the class that it names is never instantiated. A
+// stream of only one String, Long, Integer or Boolean is decoded as a string,
+// int64, int32 or bool instead, unless it is a string that a Go string can't
+// hold (half of a surrogate pair). Encoding returns Bytes unchanged.
 type JavaObject struct {
-	// Class is the name of the value's class as it stands in the stream, for
-	// arrays in the JVM's notation ("[B"). Empty if the stream names none.
+	// Class is the name of the value's class as in the stream, for arrays in
+	// the JVM's notation ("[B"). It is empty if the stream names none.
 	Class string
 	// Bytes is the whole stream.
 	Bytes []byte

@@ -10,7 +10,7 @@ import (
 // The streams that Java writes for a Long, an Integer and a Boolean, up to the
 // value itself. Each begins with a description of the class: its name, its
 // serialVersionUID, the flag of a serializable class, and its one field. Long
-// and Integer add the same of java.lang.Number.
+// and Integer add a description of java.lang.Number.
 const (
 	javaNumber = "xr\x00\x10java.lang.Number\x86\xac\x95\x1d\x0b\x94\xe0\x8b\x02\x00\x00xp"
 
@@ -28,7 +28,7 @@ const (
 // javaValue decodes a stream that holds one String, Long, Integer or Boolean
 // and nothing else, as a string, int64, int32 or bool, and reports whether it
 // does. It compares the stream with the fixed bytes that Java writes before
-// these values; it interprets no description of a class.
+// these values, and interprets no class description.
 func javaValue(stream []byte) (any, bool) {
 	s := string(stream[:min(len(stream), len(javaIntegerHead))])
 	switch {
@@ -57,7 +57,7 @@ func javaValue(stream []byte) (any, bool) {
 	return nil, false
 }
 
-// javaText decodes a string behind its length, a number of size bytes. The
+// javaText decodes a string after its length, a number of size bytes. The
 // string must end with the stream.
 func javaText(content []byte, size int) (any, bool) {
 	if len(content) < size {
@@ -77,7 +77,7 @@ func javaText(content []byte, size int) (any, bool) {
 
 // decodeModifiedUTF8 decodes Java's own form of UTF-8: NUL is C0 80, and a
 // character beyond 16 bits is a pair of surrogates of three bytes each. It
-// refuses what Java does not write, and a surrogate without its partner, which
+// rejects what Java does not write, and a surrogate without its partner, which
 // a Java string can hold and a Go string can't.
 func decodeModifiedUTF8(text []byte) (any, bool) {
 	var s strings.Builder
@@ -104,8 +104,8 @@ func decodeModifiedUTF8(text []byte) (any, bool) {
 	return s.String(), true
 }
 
-// modifiedUnit decodes the first unit of 16 bits, and returns how many bytes it
-// takes: 0 if there is none, or it is not in the form that Java writes.
+// modifiedUnit decodes the first unit of 16 bits, and returns its size in
+// bytes, or 0 if there is none, or it is not in the form that Java writes.
 func modifiedUnit(text []byte) (unit rune, size int) {
 	const continued, payload, bits = 0x80, 0x3f, 6
 	if len(text) == 0 {

@@ -46,7 +46,7 @@ func (s javaStream) payload() serialization.Payload {
 	return serialization.Payload{SerializerID: serialization.IDJava, Bytes: s.Bytes}
 }
 
-// want is what the stream is to be decoded as.
+// want returns the value that the stream must be decoded as.
 func (s javaStream) want(t *testing.T) any {
 	t.Helper()
 	text := strings.Repeat(string(s.Value), s.Times)
@@ -93,8 +93,8 @@ func TestStringsNumbersAndBooleansOfJavaAreDecoded(t *testing.T) {
 	}
 }
 
-// TestValuesOfJavaAreDecodedWhateverTheManifest: as the other built-in serializers do it. Java's
-// writes none.
+// TestValuesOfJavaAreDecodedWhateverTheManifest decodes with any manifest, as the other built-in
+// serializers do. Java's writes none.
 func TestValuesOfJavaAreDecodedWhateverTheManifest(t *testing.T) {
 	p := serialization.Payload{
 		SerializerID: serialization.IDJava,
@@ -106,9 +106,9 @@ func TestValuesOfJavaAreDecodedWhateverTheManifest(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatJavaWritesIsDecoded changes each byte of each short value, and cuts and lengthens it:
-// what comes out is either the value that Java would have written as these bytes, or all bytes with
-// the class that they name.
+// TestOnlyWhatJavaWritesIsDecoded changes each byte of each short value, and cuts and lengthens the
+// stream. The result is either the value that Java would have written as these bytes, or all bytes
+// with the class that they name.
 func TestOnlyWhatJavaWritesIsDecoded(t *testing.T) {
 	r := serialization.NewRegistry()
 	for _, s := range javaStreams(t) {
@@ -171,7 +171,7 @@ func TestOtherFormsOfJavaValuesStayBytes(t *testing.T) {
 	}
 }
 
-// TestLengthOfAJavaStringIsNotAllocatedFor gives a stream that states more than it has.
+// TestLengthOfAJavaStringIsNotAllocatedFor decodes a stream that is shorter than its length field.
 func TestLengthOfAJavaStringIsNotAllocatedFor(t *testing.T) {
 	stream := []byte("\xac\xed\x00\x05|\x00\x00\x00\x00\x7f\xff\xff\xffx")
 	p := serialization.Payload{SerializerID: serialization.IDJava, Bytes: stream}
@@ -185,9 +185,9 @@ func TestLengthOfAJavaStringIsNotAllocatedFor(t *testing.T) {
 	}
 }
 
-// FuzzJavaValues holds every decoded value to the bytes that Java writes for it.
+// FuzzJavaValues compares every decoded value with the bytes that Java writes for it.
 func FuzzJavaValues(f *testing.F) {
-	const most = 1000 // long ones slow the fuzzer down, and show it nothing new
+	const most = 1000 // longer values slow the fuzzer down, and find nothing new
 	for _, s := range javaStreams(f) {
 		if len(s.Bytes) <= most {
 			f.Add(s.Bytes)
@@ -209,13 +209,13 @@ func FuzzJavaValues(f *testing.F) {
 	})
 }
 
-// checkJavaDecoding decodes a stream, and writes a value again by a writer that shares nothing with
-// the reader.
+// checkJavaDecoding decodes a stream, and encodes the value again by a writer that shares no code
+// with the decoder.
 func checkJavaDecoding(t *testing.T, r *serialization.Registry, stream []byte) {
 	t.Helper()
 	got, err := r.Decode(serialization.Payload{SerializerID: serialization.IDJava, Bytes: stream})
 	if err != nil {
-		return // not a stream at all, or one that ends in its class
+		return // not a stream, or one that ends within its class
 	}
 	if object, is := got.(serialization.JavaObject); is {
 		if !bytes.Equal(object.Bytes, stream) {
@@ -228,7 +228,8 @@ func checkJavaDecoding(t *testing.T, r *serialization.Registry, stream []byte) {
 		t.Fatalf("%x is decoded as %q, which is not UTF-8", stream, s)
 	}
 	want := javaForm(t, got)
-	if len(stream) > 4 && stream[4] == '|' { // Java writes it for long strings, and reads it for all
+	// Java writes this tag for long strings, and reads it for all.
+	if len(stream) > 4 && stream[4] == '|' {
 		want = javaLongForm(got.(string))
 	}
 	if !bytes.Equal(want, stream) {
@@ -236,7 +237,7 @@ func checkJavaDecoding(t *testing.T, r *serialization.Registry, stream []byte) {
 	}
 }
 
-// javaForm is what Java writes for a value.
+// javaForm returns the stream that Java writes for a value.
 func javaForm(t *testing.T, value any) []byte {
 	t.Helper()
 	const magic = "aced0005"
@@ -281,7 +282,7 @@ func javaLongForm(value string) []byte {
 	return append(head, text...)
 }
 
-// modifiedUTF8 writes each unit of UTF-16 by itself, and NUL in two bytes.
+// modifiedUTF8 encodes each unit of UTF-16 by itself, and NUL in two bytes.
 func modifiedUTF8(s string) []byte {
 	var text []byte
 	for _, u := range utf16.Encode([]rune(s)) {

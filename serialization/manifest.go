@@ -27,7 +27,7 @@ func (to ManifestPrefix) apply(manifest string) string {
 	return manifest
 }
 
-// canonicalName is what decoders are found by: the manifest with Pekko's prefix
+// canonicalName returns the name of a decoder: the manifest with Pekko's prefix
 // and, for Jackson, without the version.
 func canonicalName(id int32, manifest string) string {
 	switch id {
@@ -40,7 +40,7 @@ func canonicalName(id int32, manifest string) string {
 	return Pekko.apply(manifest)
 }
 
-// checkManifest tells whether a manifest can be stored.
+// checkManifest reports whether a manifest can be stored.
 func checkManifest(manifest string) error {
 	if !utf8.ValidString(manifest) {
 		return errors.New("manifest is not valid UTF-8")

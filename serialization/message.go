@@ -24,14 +24,14 @@ func (r *Registry) addMessages() {
 		"org.apache.pekko.persistence.fsm.PersistentFSM$PersistentFSMSnapshot")
 }
 
-// messagePointer is the pointer to a generated message.
+// messagePointer is a pointer to a generated message.
 type messagePointer[M any] interface {
 	*M
 	proto.Message
 }
 
-// addMessage adds a type of serializer 7 by its conversions to and from the wire
-// message M. The first manifest is written, all are read.
+// addMessage adds a type of serializer 7 by its conversions to and from the
+// wire message M. The first manifest is written, all are read.
 func addMessage[T, M any, P messagePointer[M]](r *Registry, to func(T) P, from func(P) T, manifests ...string) {
 	r.encoders[reflect.TypeFor[T]()] = encoderOf(func(value T) (Payload, error) {
 		b, err := marshalMessage(to(value))
@@ -132,7 +132,7 @@ func payloadFromMessage(m *persistentpb.PersistentPayload) Payload {
 	}
 }
 
-// stringField is s as a field that is left out if empty.
+// stringField returns a pointer to s, or nil if s is empty.
 func stringField(s string) *string {
 	if s == "" {
 		return nil

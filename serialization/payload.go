@@ -24,9 +24,11 @@ const (
 type Payload struct {
 	// SerializerID is the id of the serializer that wrote Bytes.
 	SerializerID int32
-	// Manifest names the type to that serializer; empty where it needs none.
+	// Manifest names the type to that serializer. It is empty if none is
+	// needed.
 	Manifest string
-	// Bytes is the serialized form; empty is a value of its own for some serializers.
+	// Bytes is the serialized form; empty is a value of its own for some
+	// serializers.
 	Bytes []byte
 }
 

@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// ByteString is the value of the JVM type of that name; a plain []byte is a byte
-// array there, with a serializer of its own.
+// ByteString is the value of the JVM type of that name. A plain []byte is a
+// byte array there, with a serializer of its own.
 type ByteString []byte
 
-// FilteredPayload stands for an event whose payload a filter took away; only the
+// FilteredPayload is an event whose payload was removed by a filter. Only the
 // sequence number of the event remains.
 type FilteredPayload struct{}
 
@@ -38,7 +38,7 @@ func (r *Registry) addPrimitives() {
 }
 
 // addPrimitive adds a built-in serializer that writes one manifest and reads
-// any; size, if given, is the only number of bytes decode is called with.
+// any. If size is set, decode is only called with as many bytes.
 func addPrimitive[T any](
 	r *Registry, id int32, manifest string, encode func(T) ([]byte, error), decode func([]byte) (T, error), size ...int,
 ) {

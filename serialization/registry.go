@@ -158,7 +158,7 @@ func (r *Registry) decoder(p Payload) decodeFunc {
 	return r.anyManifest[p.SerializerID]
 }
 
-// encoderOf makes an encodeFunc of one that is only called with a T.
+// encoderOf returns encode as an encodeFunc, which is only called with a T.
 func encoderOf[T any](encode func(value T) (Payload, error)) encodeFunc {
 	return func(value any) (Payload, error) {
 		typed, is := value.(T)

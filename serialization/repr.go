@@ -4,10 +4,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/persistentpb"
 )
 
-// PersistentRepr is an event in the envelope of persistence. Some journals store
-// it whole; zero fields are not written.
+// PersistentRepr is an event in the envelope of persistence. Some journals
+// store it whole; zero fields are not written.
 type PersistentRepr struct {
-	// Payload is the event as it was serialized.
+	// Payload is the serialized event.
 	Payload       Payload
 	SequenceNr    int64
 	PersistenceID string
@@ -15,26 +15,27 @@ type PersistentRepr struct {
 	Deleted bool
 	// Sender is an actor reference in serialized form.
 	Sender string
-	// Manifest is the event adapter's; the serializer's is in Payload.
+	// Manifest is that of the event adapter; the serializer's is in Payload.
 	Manifest   string
 	WriterUUID string
 	// Timestamp is in milliseconds since 1970.
 	Timestamp int64
 	// Metadata is nil if the event has none.
 	Metadata *Payload
-	// Channel is what only Akka 2.3 writes; nil for all later events.
+	// Channel is written by Akka 2.3 only, and nil for all later events.
 	Channel *ChannelFields
 }
 
 // ChannelFields is the part of an event's envelope that served the channels of
-// Akka 2.3. Where it is present, Deleted and all flags are written even if zero,
+// Akka 2.3. If it is present, Deleted and all flags are written even if zero,
 // as that version did.
 type ChannelFields struct {
 	Redeliveries int32
 	// Confirms are ids of channels.
 	Confirms    []string
 	Confirmable bool
-	// ConfirmMessage is a serialized message of the channel, not looked into.
+	// ConfirmMessage is a serialized message of the channel, which is not
+	// decoded.
 	ConfirmMessage []byte
 	ConfirmTarget  string
 }

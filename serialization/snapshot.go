@@ -11,7 +11,7 @@ import (
 
 // Snapshot is the envelope in which older plug-ins store a snapshot.
 type Snapshot struct {
-	// Data is the snapshot as it was serialized.
+	// Data is the serialized snapshot.
 	Data Payload
 }
 

@@ -59,7 +59,7 @@ func vectorRegistry(tb testing.TB, opts ...serialization.JacksonOption) *seriali
 	return r
 }
 
-// vectors are values that Pekko 1.1.5 serialized, by name.
+// vectors returns values that Pekko 1.1.5 serialized, by name.
 func vectors(tb testing.TB) map[string]serialization.Payload {
 	tb.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "pekko-1.1.5", "vectors.json"))
@@ -85,7 +85,7 @@ func vectors(tb testing.TB) map[string]serialization.Payload {
 
 //go:fix inline
 
-// vectorValues are the values behind the vectors that Go writes alike.
+// vectorValues returns the values that the vectors are decoded as, and that Go writes alike.
 func vectorValues() map[string]any {
 	text := func(s string) serialization.Payload {
 		return serialization.Payload{SerializerID: serialization.IDString, Bytes: []byte(s)}

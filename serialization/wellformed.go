@@ -9,11 +9,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// WellFormed reports why p can't be what its serializer wrote, as far as that
-// shows without its class: a document of Jackson must be valid JSON or
-// well-formed CBOR once it is decompressed, and a protobuf message must be a
-// row of whole fields. Every error is a *DecodeError. Nothing is known of
-// other serializers.
+// WellFormed returns why p can't be what its serializer wrote, or nil. It
+// checks what can be checked without the class: a document of Jackson must be
+// valid JSON or well-formed CBOR after decompression, and a protobuf message
+// must be a sequence of whole fields. Every error is a *DecodeError. Other
+// serializers are not checked.
 func (r *Registry) WellFormed(p Payload) error {
 	var err error
 	switch p.SerializerID {
