@@ -13,14 +13,14 @@ type EventAdapter interface {
 	// ToJournal returns the value to store for an event, and a manifest to store with it. The
 	// manifest may be empty. An error rejects the event.
 	ToJournal(event any) (stored any, manifest string, err error)
-	// FromJournal returns the events for a stored value, in order: one, several or none. All have the
-	// sequence number of the stored event. An error ends the reading.
+	// FromJournal returns the events for a stored value, in order: one, several or none. All have
+	// the sequence number of the stored event. An error ends the reading.
 	FromJournal(stored any, manifest string) ([]any, error)
 }
 
 // deliver passes a stored event, or the events for which the adapter converts it, to a reader. An
-// event whose payload can't be decoded is passed without its value: Event.Payload returns the error,
-// so that a reader that does not need the value goes on.
+// event whose payload can't be decoded is passed without its value: Event.Payload returns the
+// error, so that a reader that does not need the value goes on.
 func (j *Journal) deliver(e *layout.Event, read func(Event) error) error {
 	event := j.event(e)
 	if j.config.Adapter == nil && !j.config.DecodeEagerly {

@@ -129,8 +129,8 @@ type publicPackage struct {
 	files     []*ast.File
 	report    func(at token.Position, text string)
 
-	// types are the types that the package declares, imports the paths that its files import by their
-	// names there.
+	// types are the types that the package declares, imports the paths that its files import by
+	// their names there.
 	types   map[string]*ast.TypeSpec
 	imports map[string]string
 }
@@ -341,7 +341,8 @@ func (p *publicPackage) uses(name string, t ast.Expr) {
 	})
 }
 
-// internal returns the first identifier of an internal package in an expression, "" if there is none.
+// internal returns the first identifier of an internal package in an expression, "" if there is
+// none.
 func (p *publicPackage) internal(e ast.Expr) string {
 	found := ""
 	ast.Inspect(e, func(node ast.Node) bool {

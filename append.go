@@ -18,8 +18,8 @@ type AppendResult struct {
 	Cost Cost
 }
 
-// Append writes events as one atomic write, and returns when they are durable. A reader finds all of
-// them or none. Config.MaxBatchEvents and Config.MaxBatchBytes limit their number and size.
+// Append writes events as one atomic write, and returns when they are durable. A reader finds all
+// of them or none. Config.MaxBatchEvents and Config.MaxBatchBytes limit their number and size.
 // Config.Serialization encodes the values; a [serialization.Payload] is written as it is.
 //
 // If ctx ends before anything is sent, nothing is written. If it ends later, Append returns
@@ -27,8 +27,8 @@ type AppendResult struct {
 //
 // Errors:
 //
-//   - [ErrRejected], [ErrSequenceExhausted], [ErrInvalidArgument] (no events): nothing is written, and
-//     the writer goes on.
+//   - [ErrRejected], [ErrSequenceExhausted], [ErrInvalidArgument] (no events): nothing is written,
+//     and the writer goes on.
 //   - Errors of requests, and the context's: nobody will read any of the events. The writer goes on
 //     unless some events of an atomic write are stored: see [Writer.Err].
 //   - [ErrWriterConflict]: the same, and the writer has ended.
@@ -63,8 +63,8 @@ type Outcome struct {
 // A rejected event uses no sequence number, and the events behind it are written. After any other
 // error the remaining events are not written: their outcome is [ErrSkipped].
 //
-// An outcome is that of the moment at which the event was written. Another writer can delete or purge
-// the event before AppendEach returns.
+// An outcome is that of the moment at which the event was written. Another writer can delete or
+// purge the event before AppendEach returns.
 func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(events))
 	var first error

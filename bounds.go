@@ -13,13 +13,13 @@ import (
 type Bounds struct {
 	// Lowest is the lowest sequence number that is not deleted; 0 if nothing was ever deleted.
 	Lowest int64
-	// Highest is the highest sequence number that is or was taken; 0 if none ever was. The event may
-	// be deleted.
+	// Highest is the highest sequence number that is or was taken; 0 if none ever was. The event
+	// may be deleted.
 	Highest int64
 }
 
-// Bounds reads the lowest and the highest sequence number of a persistence id. Those of an id that was
-// never written are 0.
+// Bounds reads the lowest and the highest sequence number of a persistence id. Those of an id that
+// was never written are 0.
 //
 // Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrClosed], and those of requests.
 func (j *Journal) Bounds(ctx context.Context, persistenceID string) (Bounds, error) {
@@ -49,8 +49,8 @@ type Listing struct {
 }
 
 // List lists the items of a persistence id as they are stored, also those below the low mark and of
-// incomplete atomic writes. It is for inspection. It does not read wide spans of deleted numbers as a
-// whole, and can miss single items there.
+// incomplete atomic writes. It is for inspection. It does not read wide spans of deleted numbers as
+// a whole, and can miss single items there.
 //
 // Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrClosed], and those of requests.
 func (j *Journal) List(ctx context.Context, persistenceID string) (Listing, error) {

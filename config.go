@@ -14,8 +14,8 @@ import (
 // that use a journal must agree on (names, tables, shards), the defaults are those of the JVM
 // plug-ins: docs/configuration.md lists the field for each of their keys.
 //
-// [Open], [CreateTables] and the other functions that take a Config return an [*ArgumentError] for a
-// field that is out of its bounds, before they send anything. They copy the Config: changing it
+// [Open], [CreateTables] and the other functions that take a Config return an [*ArgumentError] for
+// a field that is out of its bounds, before they send anything. They copy the Config: changing it
 // later has no effect.
 type Config struct {
 	// AccessKeyID is the access key of static credentials. It is used if SecretAccessKey is set,
@@ -71,17 +71,17 @@ type Config struct {
 	// Defaults to the endpoint of AWS, and else to AWS's endpoint for the region.
 	Endpoint string
 
-	// FenceWindow is how long a deleted event keeps its sequence number taken, so that a writer that
-	// was paused before the deletion can't write there. A writer that was idle for half of it reads
-	// the journal before it writes again. A longer window protects against longer pauses; deleted
-	// events take up storage for as long.
+	// FenceWindow is how long a deleted event keeps its sequence number taken, so that a writer
+	// that was paused before the deletion can't write there. A writer that was idle for half of it
+	// reads the journal before it writes again. A longer window protects against longer pauses;
+	// deleted events take up storage for as long.
 	//
 	// All processes that write to a journal must use the same value, so CreateTables stores it in
 	// the journal's header. Another value than the header's is ErrHeaderMismatch. A journal without
 	// a header (a JVM made its tables) has the value set here.
 	//
-	// Whole seconds, from 1 hour ([MinFenceWindow]: a request can be in flight for 15 minutes) to 10
-	// years. Defaults to the header's, and to 24 hours without a header.
+	// Whole seconds, from 1 hour ([MinFenceWindow]: a request can be in flight for 15 minutes) to
+	// 10 years. Defaults to the header's, and to 24 hours without a header.
 	FenceWindow time.Duration
 
 	// GroupCommit selects whether writers share requests.
@@ -157,7 +157,8 @@ type Config struct {
 	// From 1 to 2,147,483,648. Defaults to 67,108,864 (64 MiB).
 	MaxBatchBytes int
 
-	// MaxBatchEvents is the largest number of events in an atomic write. A larger write is rejected.
+	// MaxBatchEvents is the largest number of events in an atomic write. A larger write is
+	// rejected.
 	//
 	// From 1 to 2,147,483,648. Defaults to 10,000.
 	MaxBatchEvents int
@@ -168,8 +169,8 @@ type Config struct {
 	// From 1 to 100. Defaults to 100.
 	MaxBatchGet int
 
-	// MaxBatchWrite is the largest number of items in a BatchWriteItem request. Lower it if a service
-	// takes fewer than DynamoDB.
+	// MaxBatchWrite is the largest number of items in a BatchWriteItem request. Lower it if a
+	// service takes fewer than DynamoDB.
 	//
 	// From 1 to 25. Defaults to 25.
 	MaxBatchWrite int
@@ -189,9 +190,9 @@ type Config struct {
 	// From 1 to 409,600, DynamoDB's limit. Defaults to 409,600.
 	MaxItemSize int
 
-	// MaxSnapshotBytes is the largest size of a snapshot in bytes. A snapshot that does not fit into
-	// one item is split over several, which a JVM does not read. Set it to 400,000 if a JVM has to
-	// read every snapshot.
+	// MaxSnapshotBytes is the largest size of a snapshot in bytes. A snapshot that does not fit
+	// into one item is split over several, which a JVM does not read. Set it to 400,000 if a JVM
+	// has to read every snapshot.
 	//
 	// From 1 to 2,147,483,648. Defaults to 67,108,864 (64 MiB).
 	MaxSnapshotBytes int
@@ -217,9 +218,9 @@ type Config struct {
 	OperationTimeout time.Duration
 
 	// ReplayParallelism is how many partitions (100 sequence numbers each) of a persistence id are
-	// read ahead at most, while some of MaxConnections are free, and how many requests of a deletion
-	// are in flight. Raise it to replay long histories faster; each partition can take 1 MB of
-	// memory.
+	// read ahead at most, while some of MaxConnections are free, and how many requests of a
+	// deletion are in flight. Raise it to replay long histories faster; each partition can take 1
+	// MB of memory.
 	//
 	// From 1 to 10,000. Defaults to 10.
 	ReplayParallelism int
@@ -252,8 +253,8 @@ type Config struct {
 	// sequence-shards of the JVM's configuration: with another number, highest sequence numbers are
 	// not found.
 	//
-	// From 0 to 10,000. Defaults to the header's, and to 10 without a header. [TableOptions] documents
-	// the default for new tables.
+	// From 0 to 10,000. Defaults to the header's, and to 10 without a header. [TableOptions]
+	// documents the default for new tables.
 	SequenceShards int
 
 	// Serialization encodes and decodes events and snapshots. Set it to register types.
@@ -266,9 +267,10 @@ type Config struct {
 	// Defaults to false.
 	SnapshotCompression bool
 
-	// SnapshotNewestByTimestamp loads the snapshot with the newest timestamp, as the plug-ins do, if
-	// the criteria do not limit the sequence number; without it, the one with the highest sequence
-	// number. The two differ if a clock was set back. It reads all snapshots of the persistence id.
+	// SnapshotNewestByTimestamp loads the snapshot with the newest timestamp, as the plug-ins do,
+	// if the criteria do not limit the sequence number; without it, the one with the highest
+	// sequence number. The two differ if a clock was set back. It reads all snapshots of the
+	// persistence id.
 	//
 	// Defaults to false.
 	SnapshotNewestByTimestamp bool

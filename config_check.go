@@ -17,8 +17,8 @@ const (
 	MaxMaxConnections = 10_000
 )
 
-// minHandoverTime is the shortest Config.HandoverTime. A check that takes longer is repeated, and the
-// service returns its time in whole seconds.
+// minHandoverTime is the shortest Config.HandoverTime. A check that takes longer is repeated, and
+// the service returns its time in whole seconds.
 const minHandoverTime = 10 * time.Second
 
 // maxBuffer is the largest buffer of a connection, in bytes.

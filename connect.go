@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// connect fills in the defaults, checks the configuration, and returns the client that it describes.
-// It sends nothing. The caller closes the client.
+// connect fills in the defaults, checks the configuration, and returns the client that it
+// describes. It sends nothing. The caller closes the client.
 func (c *Config) connect() (*dynamo.Client, error) {
 	if err := c.complete(); err != nil {
 		return nil, err

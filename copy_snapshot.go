@@ -8,9 +8,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-// CopySnapshot saves a snapshot of another journal with its sequence number and timestamp. It reports
-// whether it has saved it: false if the same snapshot is stored already. It may be repeated after an
-// error or a crash.
+// CopySnapshot saves a snapshot of another journal with its sequence number and timestamp. It
+// reports whether it has saved it: false if the same snapshot is stored already. It may be repeated
+// after an error or a crash.
 //
 // Errors: [ErrContentConflict] if another snapshot of the same number is stored, and those of
 // [Journal.SaveSnapshot] and [Journal.LoadSnapshot].

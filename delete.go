@@ -17,17 +17,17 @@ type DeleteResult struct {
 	Cost    Cost
 }
 
-// DeleteTo deletes all events up to a sequence number, or up to the highest one if that is lower. The
-// highest sequence number stays taken for good.
+// DeleteTo deletes all events up to a sequence number, or up to the highest one if that is lower.
+// The highest sequence number stays taken for good.
 //
 // It stores the low mark first: from then on readers do not find the events. Then it replaces the
 // items of the events by tombstones, which keep the numbers taken for Config.FenceWindow, so that a
 // writer that was paused meanwhile can't write there.
 //
 // After an error the deletion may be done in part ([MaybeApplied] reports whether), the result is
-// that of the part, and the writer goes on unless it reports [ErrWriterConflict]. Repeat the call to
-// finish the deletion; any later deletion finishes it, too. A context that ends stops the deletion
-// between two steps.
+// that of the part, and the writer goes on unless it reports [ErrWriterConflict]. Repeat the call
+// to finish the deletion; any later deletion finishes it, too. A context that ends stops the
+// deletion between two steps.
 //
 // Errors: [ErrInvalidArgument], [ErrClock], [ErrTooLate], [ErrCorruptItem], [ErrWriterConflict],
 // [ErrWriterEnded], [ErrClosed], and those of requests.
@@ -53,9 +53,9 @@ func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64) (DeleteResu
 // PurgeOptions are the options of Purge.
 type PurgeOptions struct {
 	// Now removes every item at once, so that nothing fences earlier writers. Set it only if the
-	// persistence id has no other writer and is not being repaired: a writer that was paused could go
-	// on writing. If a request of the purge had no response, do not use the id for 15 minutes, for as
-	// long as the request can be in flight.
+	// persistence id has no other writer and is not being repaired: a writer that was paused could
+	// go on writing. If a request of the purge had no response, do not use the id for 15 minutes,
+	// for as long as the request can be in flight.
 	//
 	// Defaults to false in a native journal. A purge in a journal that is shared with a JVM always
 	// removes every item at once.
@@ -64,19 +64,19 @@ type PurgeOptions struct {
 
 // PurgeResult is the result of a purge.
 type PurgeResult struct {
-	// Removed is how many sequence numbers and snapshots were removed, without those that a deletion
-	// had removed before, and without the number that the purge itself takes.
+	// Removed is how many sequence numbers and snapshots were removed, without those that a
+	// deletion had removed before, and without the number that the purge itself takes.
 	Removed int64
 	Cost    Cost
 }
 
 // Purge removes the snapshots, the events and the marks of the persistence id, and ends the writer.
 //
-// In a native journal tombstones and marks are left, which expire after Config.FenceWindow. Until then
-// the id goes on after its highest sequence number, which the purge raises by one to fence earlier
-// writers. With PurgeOptions.Now, and in a journal that is shared with a JVM, nothing is left, and the
-// id begins again at 1. Snapshots are not fenced: one that is saved during the purge, or later from an
-// earlier state, stays.
+// In a native journal tombstones and marks are left, which expire after Config.FenceWindow. Until
+// then the id goes on after its highest sequence number, which the purge raises by one to fence
+// earlier writers. With PurgeOptions.Now, and in a journal that is shared with a JVM, nothing is
+// left, and the id begins again at 1. Snapshots are not fenced: one that is saved during the purge,
+// or later from an earlier state, stays.
 //
 // If most numbers of an id were deleted before, Purge does not read all of them. It can miss fewer
 // than 100 items in a row among more than 100,000 deleted numbers, and more items among more than a

@@ -23,14 +23,15 @@ type Table struct {
 	TTL, TTLStatus string
 	// ReadUnits and WriteUnits are the provisioned capacity; both are 0 on demand.
 	ReadUnits, WriteUnits int64
-	// Stream is the view type of the table's stream, such as NEW_IMAGE, empty if there is no stream.
+	// Stream is the view type of the table's stream, such as NEW_IMAGE, empty if there is no
+	// stream.
 	Stream string
 
-	// The following fields are the journal's header. They are zero for a snapshot table, and if there
-	// is no header: then a JVM has made the table.
+	// The following fields are the journal's header. They are zero for a snapshot table, and if
+	// there is no header: then a JVM has made the table.
 
-	// Version is the version of the stored format. If this package does not know it, the other fields
-	// are zero.
+	// Version is the version of the stored format. If this package does not know it, the other
+	// fields are zero.
 	Version int
 	// Kind is native or shared.
 	Kind string
@@ -61,8 +62,8 @@ type Index struct {
 	ReadUnits, WriteUnits int64
 }
 
-// DescribeTables describes the journal table and the snapshot table, as far as they exist. It reads no
-// header from a table whose key is not a journal's.
+// DescribeTables describes the journal table and the snapshot table, as far as they exist. It reads
+// no header from a table whose key is not a journal's.
 //
 // Errors: [ErrInvalidArgument], and those of requests.
 func DescribeTables(ctx context.Context, config Config) ([]Table, error) {

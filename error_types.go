@@ -59,8 +59,8 @@ func (*OutcomeUnknownError) MaybeApplied() bool { return true }
 type ClockError struct {
 	// Local is the time of this machine's clock when the service's clock showed Service.
 	Local, Service time.Time
-	// Offset is by how much the local clock is ahead. Limit is the largest offset that is allowed, a
-	// tenth of the fence window.
+	// Offset is by how much the local clock is ahead. Limit is the largest offset that is allowed,
+	// a tenth of the fence window.
 	Offset, Limit time.Duration
 }
 
@@ -152,12 +152,12 @@ func (e *ItemError) Is(target error) bool { return target == ErrCorruptItem }
 
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// DamagedSnapshotError names a stored snapshot that can't be read, as one of its items is missing or
-// damaged. It is an ErrCorruptItem.
+// DamagedSnapshotError names a stored snapshot that can't be read, as one of its items is missing
+// or damaged. It is an ErrCorruptItem.
 //
-// Restore the items from a backup. Or load an older snapshot, with SnapshotCriteria.MaxSequenceNumber
-// below the damaged one: that is right if Bounds.Lowest is at most the older snapshot's number plus
-// one. Then save a new snapshot, or delete the damaged one.
+// Restore the items from a backup. Or load an older snapshot, with
+// SnapshotCriteria.MaxSequenceNumber below the damaged one: that is right if Bounds.Lowest is at
+// most the older snapshot's number plus one. Then save a new snapshot, or delete the damaged one.
 type DamagedSnapshotError struct {
 	PersistenceID  string
 	SequenceNumber int64

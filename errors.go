@@ -12,13 +12,13 @@ import (
 // ended: recover again to learn what the journal holds. See also [MaybeApplied].
 var (
 	// ErrWriterConflict: another writer has taken the sequence number. The error is a
-	// *ConflictError. Nobody has read or will read any of the events, though some events of an atomic
-	// write may be stored.
+	// *ConflictError. Nobody has read or will read any of the events, though some events of an
+	// atomic write may be stored.
 	ErrWriterConflict = protocol.ErrWriterConflict
 
-	// ErrOutcomeUnknown: the events may be written, or may still be written. Another process may even
-	// have read and deleted them. The error is an *OutcomeUnknownError. The next recovery reads the
-	// events, or makes sure that they never appear.
+	// ErrOutcomeUnknown: the events may be written, or may still be written. Another process may
+	// even have read and deleted them. The error is an *OutcomeUnknownError. The next recovery
+	// reads the events, or makes sure that they never appear.
 	ErrOutcomeUnknown = protocol.ErrOutcomeUnknown
 
 	// ErrWriterEnded: the writer had ended before the call. The error wraps the cause, which
@@ -37,8 +37,8 @@ var (
 	ErrSkipped = errors.New("not written, because an event before it failed")
 )
 
-// Errors of a request to DynamoDB, for errors.Is. Returned by Writer.Append they mean that nobody will
-// read any of the events. For other methods, [MaybeApplied] reports whether a part was done.
+// Errors of a request to DynamoDB, for errors.Is. Returned by Writer.Append they mean that nobody
+// will read any of the events. For other methods, [MaybeApplied] reports whether a part was done.
 var (
 	// ErrThrottled: DynamoDB throttled the request until the retries were used up. Try later, raise
 	// the table's capacity, or Config.Retries.
@@ -60,8 +60,8 @@ var (
 	// else, or this package has a bug.
 	ErrInvalidRequest = dynamo.ErrInvalidRequest
 
-	// ErrCollectionFull: the items of the persistence id have reached 10 GB, the limit of tables with
-	// a local index. Writing fails until items of the persistence id are removed.
+	// ErrCollectionFull: the items of the persistence id have reached 10 GB, the limit of tables
+	// with a local index. Writing fails until items of the persistence id are removed.
 	ErrCollectionFull = dynamo.ErrCollectionFull
 )
 
@@ -74,8 +74,8 @@ var (
 	// *ArgumentError. Nothing was sent.
 	ErrInvalidArgument = errors.New("invalid argument")
 
-	// ErrTableSchema: the key of the table is not a journal's: par, a string, and num, a number. The
-	// table belongs to something else, or to an older layout.
+	// ErrTableSchema: the key of the table is not a journal's: par, a string, and num, a number.
+	// The table belongs to something else, or to an older layout.
 	ErrTableSchema = provision.ErrTableSchema
 
 	// ErrHeaderMismatch: the configuration contradicts the journal's header, or this version does
@@ -95,8 +95,8 @@ var (
 	// and attribute, or a *DamagedSnapshotError. No event at or behind the item was returned.
 	ErrCorruptItem = protocol.ErrCorruptItem
 
-	// ErrContentConflict: the target of a copy holds other content at a sequence number. The error is
-	// a *ContentConflictError. Nothing was overwritten. Copy to another journal, or purge the
+	// ErrContentConflict: the target of a copy holds other content at a sequence number. The error
+	// is a *ContentConflictError. Nothing was overwritten. Copy to another journal, or purge the
 	// persistence id.
 	ErrContentConflict = protocol.ErrContentConflict
 
@@ -106,18 +106,18 @@ var (
 	ErrTooLate = protocol.ErrTooLate
 
 	// ErrClock: the clocks of this machine and of the service differ too much for a deletion: its
-	// tombstones would expire too early or too late. The error is a *ClockError. Nothing was deleted.
-	// Correct the clock.
+	// tombstones would expire too early or too late. The error is a *ClockError. Nothing was
+	// deleted. Correct the clock.
 	ErrClock = protocol.ErrClock
 
-	// ErrDeletedMeanwhile: events were deleted before the recovery had replayed them. Load the newest
-	// snapshot and recover again.
+	// ErrDeletedMeanwhile: events were deleted before the recovery had replayed them. Load the
+	// newest snapshot and recover again.
 	ErrDeletedMeanwhile = protocol.ErrDeletedMeanwhile
 
 	// ErrHole: more sequence numbers in a row are missing than a writer can leave, and a higher one
 	// is taken. The error is a *HoleError. No event behind them was returned. An item was put there
-	// wrongly, or a JVM has lost its journal and gone on after a snapshot: see Verify. To go on, read
-	// from the number behind the hole, or recover after a snapshot of the hole's last number or
-	// later.
+	// wrongly, or a JVM has lost its journal and gone on after a snapshot: see Verify. To go on,
+	// read from the number behind the hole, or recover after a snapshot of the hole's last number
+	// or later.
 	ErrHole = protocol.ErrHole
 )

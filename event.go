@@ -8,16 +8,16 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// MaxSequenceNumber is the highest sequence number that an event can have; the lowest is 1. It is one
-// less than the largest int64, as the number after the last deleted event has to exist, too.
+// MaxSequenceNumber is the highest sequence number that an event can have; the lowest is 1. It is
+// one less than the largest int64, as the number after the last deleted event has to exist, too.
 const MaxSequenceNumber int64 = math.MaxInt64 - 1
 
 // Event is a stored event. Payload and Decode decode its bytes.
 type Event struct {
 	PersistenceID  string
 	SequenceNumber int64
-	// WriterUUID is the UUID of the writer of the event. Each recovery returns a writer with another
-	// UUID.
+	// WriterUUID is the UUID of the writer of the event. Each recovery returns a writer with
+	// another UUID.
 	WriterUUID string
 	// Manifest is the manifest of Config.Adapter, empty if it returned none.
 	Manifest string
@@ -34,8 +34,8 @@ type Event struct {
 // Payload returns the value of the event: decoded by Config.Serialization, and converted by
 // Config.Adapter.
 //
-// The error is serialization.ErrUnknownSerializer if the serializer or the manifest is not registered,
-// or another error of decoding. Serialized returns the bytes anyway.
+// The error is serialization.ErrUnknownSerializer if the serializer or the manifest is not
+// registered, or another error of decoding. Serialized returns the bytes anyway.
 func (e Event) Payload() (any, error) {
 	if e.decoded != nil {
 		return *e.decoded, nil

@@ -44,17 +44,17 @@ func (r Range) request(pid, options string) (protocol.Request, bool, error) {
 	return req, req.From <= req.To && req.From <= MaxSequenceNumber && req.Limit != 0, nil
 }
 
-// Events reads the events of a window of sequence numbers that are not deleted, in order, each once. It
-// needs no writer and does not affect one. It leaves out incomplete atomic writes; of one that the
-// window cuts it returns the events inside the window. A persistence id that was never written has no
-// events, which is no error.
+// Events reads the events of a window of sequence numbers that are not deleted, in order, each
+// once. It needs no writer and does not affect one. It leaves out incomplete atomic writes; of one
+// that the window cuts it returns the events inside the window. A persistence id that was never
+// written has no events, which is no error.
 //
 // The loop over the events may use the journal. Reading stops when the loop is left. It takes up to
 // Config.ReplayParallelism megabytes of memory and that of the largest atomic write; while other
 // requests wait for Config.MaxConnections, one megabyte and that.
 //
-// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrHole], [ErrClosed], those of Config.Adapter and
-// those of requests. After an error the sequence ends.
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrHole], [ErrClosed], those of Config.Adapter
+// and those of requests. After an error the sequence ends.
 func (j *Journal) Events(ctx context.Context, persistenceID string, window Range) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		_, err := j.readEvents(ctx, persistenceID, window, nil, func(e *layout.Event) error {
@@ -71,8 +71,8 @@ func (j *Journal) Events(ctx context.Context, persistenceID string, window Range
 	}
 }
 
-// readEvents reads the events of a window. wait is that of protocol.Request. The result is that of a
-// reading that was not stopped; the zero Result if there was nothing to read.
+// readEvents reads the events of a window. wait is that of protocol.Request. The result is that of
+// a reading that was not stopped; the zero Result if there was nothing to read.
 func (j *Journal) readEvents(
 	ctx context.Context, pid string, window Range, wait *protocol.Wait, emit func(*layout.Event) error,
 ) (protocol.Result, error) {

@@ -7,7 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// All events of one Append are one atomic write: every reader sees all of them or none, however many they are.
+// All events of one Append are one atomic write: every reader sees all of them or none, however
+// many they are.
 func ExampleWriter_Append() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})

@@ -8,7 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// AppendEach writes events on their own, in order. One that can't be stored is left out, and leaves no hole.
+// AppendEach writes events on their own, in order. One that can't be stored is left out, and leaves
+// no hole.
 func ExampleWriter_AppendEach() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{MaxItemSize: 1000})

@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// An endpoint of one's own needs its URL and an access key. For AWS's, leave both empty and set AWS to what the SDK's config
-// module loads.
+// An endpoint of one's own needs its URL and an access key. For AWS's, leave both empty and set AWS
+// to what the SDK's config module loads.
 func ExampleConfig() {
 	ctx := context.Background()
 	engine, err := embedded.OpenMemory()

@@ -7,8 +7,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Purging removes an entity. Within the fence window its numbers stay taken, so that a writer that was paused can't bring
-// it back; the id can be used again at once.
+// Purging removes an entity. Within the fence window its numbers stay taken, so that a writer that
+// was paused can't bring it back; the id can be used again at once.
 func ExampleWriter_Purge() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})

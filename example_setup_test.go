@@ -8,8 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// exampleJournal opens a new journal on an engine of its own, with the fields of config that are set. The examples use it;
-// it does what the package's first example shows.
+// exampleJournal opens a new journal on an engine of its own, with the fields of config that are
+// set. The examples use it; it does what the package's first example shows.
 func exampleJournal(ctx context.Context, config dynajournal.Config) (*dynajournal.Journal, func()) {
 	engine, err := embedded.OpenMemory()
 	check(err)
@@ -23,7 +23,8 @@ func exampleJournal(ctx context.Context, config dynajournal.Config) (*dynajourna
 	}
 }
 
-// recoverExample recovers a persistence id without replaying it, and appends the strings e1 to e<n> one by one.
+// recoverExample recovers a persistence id without replaying it, and appends the strings e1 to e<n>
+// one by one.
 func recoverExample(ctx context.Context, journal *dynajournal.Journal, persistenceID string, n int) *dynajournal.Writer {
 	writer, err := journal.Recover(ctx, persistenceID, dynajournal.RecoverOptions{}, nil)
 	check(err)

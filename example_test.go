@@ -15,7 +15,7 @@ type Deposited struct{ Amount int }
 
 func Example() {
 	ctx := context.Background()
-	engine, err := embedded.OpenMemory() // a DynamoDB in this process; for AWS's, load an aws.Config with its SDK
+	engine, err := embedded.OpenMemory() // a DynamoDB in this process; on AWS, load an aws.Config
 	check(err)
 	defer engine.Close()
 	events := serialization.NewRegistry()

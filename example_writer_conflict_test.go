@@ -8,7 +8,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// A writer that meets another's event has ended. Recover again, decide again on the state of now, and append to that.
+// A writer that meets another's event has ended. Recover again, decide again on the state of now,
+// and append to that.
 func ExampleConflictError() {
 	ctx := context.Background()
 	journal, end := exampleJournal(ctx, dynajournal.Config{})

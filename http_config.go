@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// HTTPConfig configures connections. Zero fields keep the SDK's settings, unless the field documents
-// another default.
+// HTTPConfig configures connections. Zero fields keep the SDK's settings, unless the field
+// documents another default.
 type HTTPConfig struct {
 	// ConnectTimeout limits how long making a connection takes.
 	//
@@ -25,8 +25,8 @@ type HTTPConfig struct {
 	// Negative sends none. Defaults to the setting of package net, 15 seconds.
 	KeepAlive time.Duration
 
-	// LocalAddress is the IP address to connect from. An error if AWS.HTTPClient has a dialer of its
-	// own.
+	// LocalAddress is the IP address to connect from. An error if AWS.HTTPClient has a dialer of
+	// its own.
 	//
 	// Defaults to any.
 	LocalAddress string
@@ -47,8 +47,8 @@ type HTTPConfig struct {
 	// Defaults to no limit.
 	ResponseTimeout time.Duration
 
-	// WriteBuffer is the size of a connection's write buffer in bytes. A request that fits into it is
-	// sent by one write, also one that many writers share.
+	// WriteBuffer is the size of a connection's write buffer in bytes. A request that fits into it
+	// is sent by one write, also one that many writers share.
 	//
 	// From 1 to 67,108,864 (64 MiB). Defaults to 32,768 (32 KiB).
 	WriteBuffer int

@@ -20,8 +20,8 @@ import (
 // IDsOptions are the options of listing persistence ids. The zero value lists all, by the journal's
 // index if it has one.
 type IDsOptions struct {
-	// After lists the ids behind this one in the order of the listing. To go on with a listing, set it
-	// to the last id of the listing, and leave the other options as they were.
+	// After lists the ids behind this one in the order of the listing. To go on with a listing, set
+	// it to the last id of the listing, and leave the other options as they were.
 	//
 	// Defaults to beginning with the first.
 	After string
@@ -36,8 +36,8 @@ type IDsOptions struct {
 	// Defaults to all.
 	Prefix string
 
-	// Scan reads the whole table instead of the index. It needs no index, and finds all ids that were
-	// written before the call; an index can lag behind the table for a moment.
+	// Scan reads the whole table instead of the index. It needs no index, and finds all ids that
+	// were written before the call; an index can lag behind the table for a moment.
 	//
 	// Defaults to false. A journal without an index is scanned anyway.
 	Scan bool
@@ -74,8 +74,8 @@ func (o IDsOptions) check() error {
 // whose events are all deleted, and no purged ones. An id whose first event is written during the
 // listing may be missing.
 //
-// A native journal is listed by its sparse index, a shared one by the index of the plug-ins, and one
-// without an index by a scan. The memory does not depend on the number of ids, unless
+// A native journal is listed by its sparse index, a shared one by the index of the plug-ins, and
+// one without an index by a scan. The memory does not depend on the number of ids, unless
 // IDsOptions.Sorted is set.
 //
 // Errors: [ErrInvalidArgument], [ErrIndex], [ErrCorruptItem], [ErrClosed], and those of requests.
@@ -88,9 +88,10 @@ func (j *Journal) CurrentPersistenceIDs(ctx context.Context, opts IDsOptions) it
 	}
 }
 
-// PersistenceIDs lists the persistence ids as [Journal.CurrentPersistenceIDs] does, and then new ones
-// as they appear, until the context ends or the loop is left. It polls: each poll costs a listing. It
-// takes 16 bytes of memory for each id that it has listed. Throttling and outages only delay it.
+// PersistenceIDs lists the persistence ids as [Journal.CurrentPersistenceIDs] does, and then new
+// ones as they appear, until the context ends or the loop is left. It polls: each poll costs a
+// listing. It takes 16 bytes of memory for each id that it has listed. Throttling and outages only
+// delay it.
 //
 // Errors: those of CurrentPersistenceIDs.
 func (j *Journal) PersistenceIDs(ctx context.Context, opts IDsOptions, poll Poll) iter.Seq2[string, error] {

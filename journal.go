@@ -16,7 +16,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/snapshots"
 )
 
-// Journal is an open journal. It is safe for concurrent use: a process needs one. Close it at the end.
+// Journal is an open journal. It is safe for concurrent use: a process needs one. Close it at the
+// end.
 type Journal struct {
 	config Config
 	client *dynamo.Client
@@ -36,8 +37,8 @@ type Journal struct {
 	admission lifetime.Admission
 }
 
-// Open opens a journal whose tables exist: see [CreateTables]. It reads the table's description and the
-// journal's header, and checks them against the configuration.
+// Open opens a journal whose tables exist: see [CreateTables]. It reads the table's description and
+// the journal's header, and checks them against the configuration.
 //
 // Errors: [ErrInvalidArgument], [ErrTableNotFound], [ErrTableSchema], [ErrHeaderMismatch],
 // [ErrNoHeader], and those of requests.
@@ -114,10 +115,10 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 // Config.OperationTimeout. Calls return [ErrClosed] from then on. A second Close does nothing. The
 // error is always nil.
 //
-// Close does not wait for the caller's own code: the body of a loop over events, a Recover handler, the
-// records of PutRecords, a Pace function. It may be called from there; the loop or the call ends with
-// ErrClosed when that code returns. It must not be called from a Hook, a serializer or a Logger: these
-// are part of an operation, for which Close waits.
+// Close does not wait for the caller's own code: the body of a loop over events, a Recover handler,
+// the records of PutRecords, a Pace function. It may be called from there; the loop or the call
+// ends with ErrClosed when that code returns. It must not be called from a Hook, a serializer or a
+// Logger: these are part of an operation, for which Close waits.
 func (j *Journal) Close() error {
 	j.life.Close(j.config.OperationTimeout)
 	j.group.Close()
@@ -125,8 +126,8 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-// Native reports whether the journal is native: made by CreateTables for this package alone. Otherwise
-// it is shared with a JVM.
+// Native reports whether the journal is native: made by CreateTables for this package alone.
+// Otherwise it is shared with a JVM.
 func (j *Journal) Native() bool { return j.header.Kind == layout.KindNative }
 
 // SequenceShards returns the number of shards of the marks that is in use.
@@ -148,8 +149,8 @@ func (j *Journal) inspect(ctx context.Context) error {
 	return nil
 }
 
-// checkReadable returns an *ArgumentError if nothing can be stored for a persistence id. A JVM writes
-// ids that checkID refuses, as long as the keys of their first numbers fit.
+// checkReadable returns an *ArgumentError if nothing can be stored for a persistence id. A JVM
+// writes ids that checkID refuses, as long as the keys of their first numbers fit.
 func (j *Journal) checkReadable(pid string) error {
 	if err := j.store.Keys.CheckReadable(pid); err != nil {
 		return &ArgumentError{"persistence id", pid, err.Error()}
@@ -183,8 +184,8 @@ func (j *Journal) logConfig(ctx context.Context) {
 		slog.Duration("fence_window", c.FenceWindow), slog.Duration("hole_wait", c.HoleWait))
 }
 
-// logGroupCommitOff logs that the service refuses the requests of group commit, and that each event has
-// a request of its own from now on.
+// logGroupCommitOff logs that the service refuses the requests of group commit, and that each event
+// has a request of its own from now on.
 func (j *Journal) logGroupCommitOff(why error) {
 	j.config.Logger.LogAttrs(context.Background(), slog.LevelWarn,
 		"group commit is off: the service refuses PartiQL inserts, events go singly",

@@ -12,20 +12,21 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// EventsByPersistenceID reads the events of a persistence id from a sequence number on, and then new
-// ones as they are written, until the context ends or the loop is left. If to is not 0, it ends after
-// that number, also if the number is sealed or deleted, or no longer waited for. It never repeats an
-// event, never returns a part of an atomic write, and never skips an event of a writer of this package.
-// Throttling and outages only delay it.
+// EventsByPersistenceID reads the events of a persistence id from a sequence number on, and then
+// new ones as they are written, until the context ends or the loop is left. If to is not 0, it ends
+// after that number, also if the number is sealed or deleted, or no longer waited for. It never
+// repeats an event, never returns a part of an atomic write, and never skips an event of a writer
+// of this package. Throttling and outages only delay it.
 //
-// A JVM writes several events at the same time, so that an event can be stored before an earlier one.
-// In a journal that is shared with a JVM, the query therefore waits for a missing number, for up to
-// Config.HoleWait from when it found the number missing. Then it goes on, and does not return an event
-// that is stored there later. It does not wait for numbers that are [LiveWindow] or more below the
-// highest. Hook.OnHole gets each wait.
+// A JVM writes several events at the same time, so that an event can be stored before an earlier
+// one. In a journal that is shared with a JVM, the query therefore waits for a missing number, for
+// up to Config.HoleWait from when it found the number missing. Then it goes on, and does not return
+// an event that is stored there later. It does not wait for numbers that are [LiveWindow] or more
+// below the highest. Hook.OnHole gets each wait.
 //
 // While no events come, a poll is one request, of 1 read unit in a native journal and up to 3 in a
-// shared one. Every tenth poll reads marks instead of events, and can return an event one poll later.
+// shared one. Every tenth poll reads marks instead of events, and can return an event one poll
+// later.
 //
 // Errors: those of [Journal.Events], and [ErrInvalidArgument] of poll. After an error the sequence
 // ends.
@@ -54,8 +55,8 @@ type liveEvents struct {
 	wait *protocol.Wait
 }
 
-// look reads new events, if there may be any. It reports whether it has returned an event, or begun to
-// wait for a number.
+// look reads new events, if there may be any. It reports whether it has returned an event, or begun
+// to wait for a number.
 func (q *liveEvents) look(ctx context.Context) (bool, error) {
 	if left, waits := q.wait.Left(); q.watch != nil && (!waits || left > 0) {
 		if some, err := q.watched(ctx); !some || err != nil {

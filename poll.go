@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Poll is how often a live query looks for new events or ids. While there are any, it does not pause.
-// The first pause without any is Shortest; it doubles with each further one, up to Longest. Shorter
-// pauses return events sooner, longer ones cost fewer requests.
+// Poll is how often a live query looks for new events or ids. While there are any, it does not
+// pause. The first pause without any is Shortest; it doubles with each further one, up to Longest.
+// Shorter pauses return events sooner, longer ones cost fewer requests.
 type Poll struct {
 	// Longest is the longest pause. It must not be below Shortest.
 	//
@@ -45,10 +45,10 @@ func (p *Poll) complete() error {
 	return nil
 }
 
-// poll calls look again and again, until look fails, the context ends or the journal is closed. look
-// reports whether it has found something. If left reports true and its duration is positive, the pause
-// is no longer than that. After throttling, an outage, or a request that Config.OperationTimeout has
-// ended, poll goes on as if nothing was found.
+// poll calls look again and again, until look fails, the context ends or the journal is closed.
+// look reports whether it has found something. If left reports true and its duration is positive,
+// the pause is no longer than that. After throttling, an outage, or a request that
+// Config.OperationTimeout has ended, poll goes on as if nothing was found.
 func (p Poll) poll(ctx, journal context.Context, look func() (bool, error), left func() (time.Duration, bool)) error {
 	if err := p.complete(); err != nil {
 		return err

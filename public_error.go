@@ -6,12 +6,12 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// itemError returns the public form of an error. The error of a stored item that can't be read becomes
-// an *ItemError with the name of the table.
+// itemError returns the public form of an error. The error of a stored item that can't be read
+// becomes an *ItemError with the name of the table.
 func itemError(table string, err error) error { return public(protocol.InTable(table, err)) }
 
-// public returns the public form of an error of the protocol. An error that wraps one keeps its text and
-// its chain.
+// public returns the public form of an error of the protocol. An error that wraps one keeps its
+// text and its chain.
 func public(err error) error {
 	form, _ := publicForm(err)
 	return form

@@ -28,23 +28,23 @@ type PutRecordsResult struct {
 
 // PutRecords writes a history, as [Journal.Records] of this or another journal returns it, to a
 // persistence id. Sequence numbers and writer UUIDs stay the same. The id must be empty, or hold a
-// beginning of the same history, so PutRecords may be repeated after an error or a crash, and later to
-// add new events. The records may begin at any number up to the one after the highest of the id.
+// beginning of the same history, so PutRecords may be repeated after an error or a crash, and later
+// to add new events. The records may begin at any number up to the one after the highest of the id.
 //
-// PutRecords compares what the id holds first, up to its highest number. It changes nothing before all
-// of it was found equal, and else returns a *[ContentConflictError]. If the history is deleted beyond
-// the events of the id, nothing can be compared, and it returns that error, too: purge the id, with
-// PurgeOptions.Now so that its numbers are free at once, or copy to another journal. An id whose
-// events are all deleted accepts any later history.
+// PutRecords compares what the id holds first, up to its highest number. It changes nothing before
+// all of it was found equal, and else returns a *[ContentConflictError]. If the history is deleted
+// beyond the events of the id, nothing can be compared, and it returns that error, too: purge the
+// id, with PurgeOptions.Now so that its numbers are free at once, or copy to another journal. An id
+// whose events are all deleted accepts any later history.
 //
 // Then it writes in the order of a writer, so that a reader finds a beginning of the history at any
 // time: the low mark first, then each event when the one before is durable, the events of an atomic
 // write at the same time, and a high mark after the event that needs it. It seals numbers that hold
-// no event before it goes on. No other writer may use the id until the copy is complete: the next call
-// would find other content.
+// no event before it goes on. No other writer may use the id until the copy is complete: the next
+// call would find other content.
 //
-// Errors: [ErrContentConflict], [ErrInvalidArgument] (the records are not in order, have gaps, or lack
-// events of an atomic write), [ErrRejected] (an item or an atomic write is too large),
+// Errors: [ErrContentConflict], [ErrInvalidArgument] (the records are not in order, have gaps, or
+// lack events of an atomic write), [ErrRejected] (an item or an atomic write is too large),
 // [ErrCorruptItem], [ErrClosed], those of the records and of Pace, and those of requests.
 func (j *Journal) PutRecords(
 	ctx context.Context, persistenceID string, records iter.Seq2[Record, error], opts PutRecordsOptions,

@@ -12,8 +12,8 @@ import (
 )
 
 // Record is a part of the history of a persistence id: an event as it is stored, a span of numbers
-// without events, or a low mark. It does not depend on the journal that it comes from: it has no key,
-// shard or journal name.
+// without events, or a low mark. It does not depend on the journal that it comes from: it has no
+// key, shard or journal name.
 type Record struct {
 	Kind RecordKind
 	// SequenceNumber is the number of the event, the first number of the span, or the low mark.
@@ -49,8 +49,8 @@ const (
 	// RecordClosed is a span of numbers that are taken and hold no event: seals, holes, and events
 	// of incomplete atomic writes.
 	RecordClosed RecordKind = 3
-	// RecordDeleted is a span of deleted numbers below the low mark. A copy keeps them taken for the
-	// fence window.
+	// RecordDeleted is a span of deleted numbers below the low mark. A copy keeps them taken for
+	// the fence window.
 	RecordDeleted RecordKind = 4
 )
 
@@ -93,10 +93,10 @@ type RecordsOptions struct {
 	// Defaults to the lowest there is.
 	From int64
 
-	// Live must be set if a JVM may be writing. A JVM writes several events of a persistence id at the
-	// same time, so that a later one can be stored before an earlier one. The history then ends before
-	// the first of the last [LiveWindow] numbers that has no event. Records does not wait for that
-	// number, as a live query does: a later call goes on with it.
+	// Live must be set if a JVM may be writing. A JVM writes several events of a persistence id at
+	// the same time, so that a later one can be stored before an earlier one. The history then ends
+	// before the first of the last [LiveWindow] numbers that has no event. Records does not wait
+	// for that number, as a live query does: a later call goes on with it.
 	//
 	// Defaults to false.
 	Live bool
@@ -113,12 +113,12 @@ const LiveWindow = 1000
 // Records reads the history of a persistence id, for a copy: its low mark, if it has one, and every
 // sequence number from From, or from the low mark if that is higher, to the last number that is
 // decided for good. The records are in order and have no gaps. The events are those that
-// [Journal.Events] returns, byte for byte; the numbers between them are closed. An incomplete atomic
-// write at the end is left out, as it may still be completed. If the low mark moves during the reading,
-// it is returned again. Records needs no writer and does not affect one.
+// [Journal.Events] returns, byte for byte; the numbers between them are closed. An incomplete
+// atomic write at the end is left out, as it may still be completed. If the low mark moves during
+// the reading, it is returned again. Records needs no writer and does not affect one.
 //
-// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrHole], [ErrClosed], those of Pace and those of
-// requests. After an error the sequence ends.
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrHole], [ErrClosed], those of Pace and those
+// of requests. After an error the sequence ends.
 func (j *Journal) Records(ctx context.Context, persistenceID string, opts RecordsOptions) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		err := j.readRecords(ctx, persistenceID, opts, func(record Record) error {
@@ -154,7 +154,8 @@ func (j *Journal) readRecords(ctx context.Context, pid string, opts RecordsOptio
 	})
 }
 
-// paceOutside returns a pace that calls the caller's outside of the operation, nil if there is none.
+// paceOutside returns a pace that calls the caller's outside of the operation, nil if there is
+// none.
 func paceOutside(op *lifetime.Operation, call func(context.Context, Cost) error) protocol.Pace {
 	if call == nil {
 		return nil

@@ -31,17 +31,17 @@ type RecoverOptions struct {
 	To int64
 }
 
-// Recover replays the events of a persistence id to handler, in order, each once, and then returns the
-// Writer that goes on behind them. A nil handler replays nothing.
+// Recover replays the events of a persistence id to handler, in order, each once, and then returns
+// the Writer that goes on behind them. A nil handler replays nothing.
 //
-// Before it returns, Recover seals every missing sequence number up to the highest, whatever part was
-// replayed. So no event of an earlier writer whose request is still in flight can appear below the
-// events of the new writer. A persistence id can have several writers; only one of them can write, and
-// the others get [ErrWriterConflict].
+// Before it returns, Recover seals every missing sequence number up to the highest, whatever part
+// was replayed. So no event of an earlier writer whose request is still in flight can appear below
+// the events of the new writer. A persistence id can have several writers; only one of them can
+// write, and the others get [ErrWriterConflict].
 //
-// Many recoveries may run at the same time. Config.MaxConnections of them begin, and the others wait,
-// for as long as their context allows, with little memory. handler may use the journal, also to
-// recover other persistence ids.
+// Many recoveries may run at the same time. Config.MaxConnections of them begin, and the others
+// wait, for as long as their context allows, with little memory. handler may use the journal, also
+// to recover other persistence ids.
 //
 // Recover ends with the first error of handler, and returns it. Other errors: [ErrInvalidArgument],
 // [ErrCorruptItem], [ErrHole], [ErrDeletedMeanwhile], [ErrTooLate], [ErrClosed], and those of

@@ -6,9 +6,9 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-// relay runs the caller's code on the caller's goroutine, one call at a time, for goroutines that do the
-// work of an operation. The operation is left while the caller's code runs, so that Close does not wait
-// for it.
+// relay runs the caller's code on the caller's goroutine, one call at a time, for goroutines that
+// do the work of an operation. The operation is left while the caller's code runs, so that Close
+// does not wait for it.
 type relay struct{ calls chan relayed }
 
 type relayed struct {
@@ -16,8 +16,8 @@ type relayed struct {
 	result chan error // buffered
 }
 
-// runWithRelay runs work in a goroutine, and the calls of the relay on this one, until work ends or a
-// call fails. work must end its own goroutines before it returns.
+// runWithRelay runs work in a goroutine, and the calls of the relay on this one, until work ends or
+// a call fails. work must end its own goroutines before it returns.
 func runWithRelay(ctx context.Context, op *lifetime.Operation, work func(context.Context, *relay) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	r, ended := &relay{make(chan relayed)}, make(chan error, 1)

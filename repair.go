@@ -18,8 +18,8 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// checkVerifiable returns an *ArgumentError if a persistence id can't be checked, or can't be repaired
-// without opts.DryRun: a repair may have to put items whose keys would be too long.
+// checkVerifiable returns an *ArgumentError if a persistence id can't be checked, or can't be
+// repaired without opts.DryRun: a repair may have to put items whose keys would be too long.
 func (j *Journal) checkVerifiable(pid string, opts VerifyOptions) error {
 	if opts.DryRun {
 		return j.checkReadable(pid)
@@ -33,8 +33,8 @@ func concernsOneID(err error) bool {
 	return errors.Is(err, ErrInvalidArgument) || errors.Is(err, ErrHole) || errors.As(err, &item)
 }
 
-// findings checks persistence ids, and repairs them unless opts.DryRun is set. If all is true, an id that
-// can't be checked is a finding, and does not end the checking of the others.
+// findings checks persistence ids, and repairs them unless opts.DryRun is set. If all is true, an
+// id that can't be checked is a finding, and does not end the checking of the others.
 func (j *Journal) findings(
 	ctx context.Context, opts VerifyOptions, pids iter.Seq2[string, error], all bool,
 ) iter.Seq2[Finding, error] {
@@ -81,8 +81,9 @@ type repair struct {
 // maxPasses limits how often a persistence id is checked again because something was repaired.
 const maxPasses = 10
 
-// run checks a persistence id until a check repairs nothing, as a repair can uncover further findings. A
-// last check, which repairs nothing, returns the findings that remain, so that each is returned once.
+// run checks a persistence id until a check repairs nothing, as a repair can uncover further
+// findings. A last check, which repairs nothing, returns the findings that remain, so that each is
+// returned once.
 func (r *repair) run(ctx context.Context, pid string) error {
 	for pass := 0; !r.opts.DryRun && pass < maxPasses; pass++ {
 		repaired, left, err := r.pass(ctx, pid)
@@ -96,8 +97,8 @@ func (r *repair) run(ctx context.Context, pid string) error {
 	return r.checker.Check(ctx, pid, func(f verify.Finding) error { return r.found(r.public(&f, false)) })
 }
 
-// pass checks a persistence id once, and repairs what the options allow. It returns how many findings it
-// has repaired, and how many it has left.
+// pass checks a persistence id once, and repairs what the options allow. It returns how many
+// findings it has repaired, and how many it has left.
 func (r *repair) pass(ctx context.Context, pid string) (repaired, left int, err error) {
 	mender := &verify.Mender{Meter: r.meter, Archive: r.archive}
 	err = r.checker.Check(ctx, pid, func(f verify.Finding) error {
@@ -226,8 +227,8 @@ func pace(unitsPerSecond float64) func(context.Context, float64) error {
 	}
 }
 
-// earliest returns the time in seconds since 1970 by the slower of the two clocks: a tombstone that has
-// expired by one clock alone may still be needed.
+// earliest returns the time in seconds since 1970 by the slower of the two clocks: a tombstone that
+// has expired by one clock alone may still be needed.
 func (j *Journal) earliest() int64 {
 	now := j.clock.Wall().Unix()
 	if service, ok := j.clock.Service(); ok {
@@ -236,8 +237,8 @@ func (j *Journal) earliest() int64 {
 	return now
 }
 
-// checkPayload returns why the payload of an event can't be decoded. A payload whose serializer is not
-// registered is right if its bytes are well formed.
+// checkPayload returns why the payload of an event can't be decoded. A payload whose serializer is
+// not registered is right if its bytes are well formed.
 func (j *Journal) checkPayload(e *layout.Event) error {
 	event := j.event(e)
 	_, err := event.Payload()
@@ -247,8 +248,8 @@ func (j *Journal) checkPayload(e *layout.Event) error {
 	return err
 }
 
-// eachSnapshot calls each with the sequence number of each snapshot, and with the reason if it can't be
-// read. If the snapshot table does not exist there are none.
+// eachSnapshot calls each with the sequence number of each snapshot, and with the reason if it
+// can't be read. If the snapshot table does not exist there are none.
 func (j *Journal) eachSnapshot(
 	ctx context.Context, m *dynamo.Meter, pid string, each func(seq int64, damage error) error,
 ) error {

@@ -18,11 +18,11 @@ import (
 type SnapshotMetadata struct {
 	PersistenceID string
 	// SequenceNumber is that of the last event that the state contains, at least 1. Take it from
-	// that event: the writer's next number minus 1 can be higher, if an incomplete atomic write is at
-	// the end.
+	// that event: the writer's next number minus 1 can be higher, if an incomplete atomic write is
+	// at the end.
 	SequenceNumber int64
-	// Timestamp is when the snapshot was saved, in milliseconds. SaveSnapshot replaces the zero time
-	// by the current one.
+	// Timestamp is when the snapshot was saved, in milliseconds. SaveSnapshot replaces the zero
+	// time by the current one.
 	Timestamp time.Time
 }
 
@@ -44,8 +44,8 @@ func (s Snapshot) Serialized() serialization.Payload {
 
 // State returns the state, decoded by Config.Serialization.
 //
-// The error is serialization.ErrUnknownSerializer if the serializer or the manifest is not registered,
-// or another error of decoding.
+// The error is serialization.ErrUnknownSerializer if the serializer or the manifest is not
+// registered, or another error of decoding.
 func (s Snapshot) State() (any, error) {
 	v, err := s.registry.Decode(s.Serialized())
 	if err != nil {
@@ -68,9 +68,9 @@ func DecodeState[T any](s Snapshot) (T, error) {
 	return t, nil
 }
 
-// SnapshotCriteria select snapshots. All bounds are inclusive, and a snapshot has to meet all. A zero
-// field is no bound, so that the zero SnapshotCriteria select all snapshots. A lower bound above the
-// upper one selects none.
+// SnapshotCriteria select snapshots. All bounds are inclusive, and a snapshot has to meet all. A
+// zero field is no bound, so that the zero SnapshotCriteria select all snapshots. A lower bound
+// above the upper one selects none.
 type SnapshotCriteria struct {
 	// MinSequenceNumber and MaxSequenceNumber are the lowest and the highest sequence number.
 	MinSequenceNumber, MaxSequenceNumber int64
@@ -103,16 +103,16 @@ func (c SnapshotCriteria) bounds() (snapshots.Criteria, error) {
 	return b, nil
 }
 
-// SaveSnapshot saves a state, and replaces a snapshot of the same persistence id and sequence number.
-// Config.Serialization encodes the state; a [serialization.Payload] is written as it is. A state that
-// does not fit into an item is split over several; a reader finds all of it or nothing. Saving is not
-// fenced: the state of a writer that has ended is right, too, unless the persistence id was purged
-// meanwhile.
+// SaveSnapshot saves a state, and replaces a snapshot of the same persistence id and sequence
+// number. Config.Serialization encodes the state; a [serialization.Payload] is written as it is. A
+// state that does not fit into an item is split over several; a reader finds all of it or nothing.
+// Saving is not fenced: the state of a writer that has ended is right, too, unless the persistence
+// id was purged meanwhile.
 //
 // Errors: [ErrRejected] (the state can't be serialized, or is over Config.MaxSnapshotBytes),
-// [ErrInvalidArgument], [ErrTableNotFound], [ErrCollectionFull], [ErrClosed], and those of requests.
-// After an error of a request the snapshot may be saved ([MaybeApplied] reports whether). It may be
-// saved again.
+// [ErrInvalidArgument], [ErrTableNotFound], [ErrCollectionFull], [ErrClosed], and those of
+// requests. After an error of a request the snapshot may be saved ([MaybeApplied] reports whether).
+// It may be saved again.
 func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, state any) (Cost, error) {
 	if err := j.checkSnapshot(metadata); err != nil {
 		return Cost{}, err
@@ -154,11 +154,11 @@ func (j *Journal) checkSnapshot(m SnapshotMetadata) error {
 	return j.checkID(m.PersistenceID)
 }
 
-// LoadSnapshot loads the snapshot with the highest sequence number among those that the criteria select;
-// see also Config.SnapshotNewestByTimestamp. It reports false if there is none.
+// LoadSnapshot loads the snapshot with the highest sequence number among those that the criteria
+// select; see also Config.SnapshotNewestByTimestamp. It reports false if there is none.
 //
-// If that snapshot can't be read, the error is a *[DamagedSnapshotError]. LoadSnapshot then loads no
-// older one, as the events between them may be deleted: see DamagedSnapshotError.
+// If that snapshot can't be read, the error is a *[DamagedSnapshotError]. LoadSnapshot then loads
+// no older one, as the events between them may be deleted: see DamagedSnapshotError.
 //
 // Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrTableNotFound], [ErrClosed], and those of
 // requests.
@@ -227,12 +227,13 @@ func (j *Journal) Snapshots(
 	}
 }
 
-// DeleteSnapshots deletes all snapshots that the criteria select, and returns how many it has deleted.
-// To delete one snapshot, set both bounds to its sequence number. It is no error if there are none.
+// DeleteSnapshots deletes all snapshots that the criteria select, and returns how many it has
+// deleted. To delete one snapshot, set both bounds to its sequence number. It is no error if there
+// are none.
 //
-// Errors: [ErrInvalidArgument], [ErrTableNotFound], [ErrClosed], and those of requests. After an error
-// of a request some snapshots may be deleted ([MaybeApplied] reports whether), and the call may be
-// repeated.
+// Errors: [ErrInvalidArgument], [ErrTableNotFound], [ErrClosed], and those of requests. After an
+// error of a request some snapshots may be deleted ([MaybeApplied] reports whether), and the call
+// may be repeated.
 func (j *Journal) DeleteSnapshots(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (int64, error) {
 	deleted := int64(0)
 	err := j.withSnapshots(ctx, persistenceID, criteria, func(

@@ -11,12 +11,13 @@ import (
 
 // TableOptions are the options of CreateTables.
 type TableOptions struct {
-	// SharedWithJVM makes a journal that Akka's or Pekko's plug-in can use at the same time. Its tables
-	// have the plug-in's indexes, which double the cost of every write. Config.SequenceShards, which
-	// is 10 if it is not set, must be the number in the JVM's configuration.
+	// SharedWithJVM makes a journal that Akka's or Pekko's plug-in can use at the same time. Its
+	// tables have the plug-in's indexes, which double the cost of every write.
+	// Config.SequenceShards, which is 10 if it is not set, must be the number in the JVM's
+	// configuration.
 	//
-	// Defaults to false: the journal is native. It has a sparse index of persistence ids, no index of
-	// snapshots, and 1 shard if Config.SequenceShards is not set.
+	// Defaults to false: the journal is native. It has a sparse index of persistence ids, no index
+	// of snapshots, and 1 shard if Config.SequenceShards is not set.
 	SharedWithJVM bool
 
 	// ReadUnits and WriteUnits are the provisioned capacity of each table and index. Set both or
@@ -27,13 +28,13 @@ type TableOptions struct {
 }
 
 // CreateTables makes the journal table with the journal's header, and the snapshot table, as far as
-// they do not exist, and waits until they are active. Journals with different names can share tables.
-// A native journal can't use the journal table of a JVM: migrate it.
+// they do not exist, and waits until they are active. Journals with different names can share
+// tables. A native journal can't use the journal table of a JVM: migrate it.
 //
-// Errors: [ErrInvalidArgument], [ErrTableSchema], [ErrHeaderMismatch] (the journal exists, and is of
-// the other kind or has another number of shards), and those of requests. After an error the tables
-// may be made in part ([MaybeApplied] reports whether), and a native journal can't be opened. The call
-// may be repeated.
+// Errors: [ErrInvalidArgument], [ErrTableSchema], [ErrHeaderMismatch] (the journal exists, and is
+// of the other kind or has another number of shards), and those of requests. After an error the
+// tables may be made in part ([MaybeApplied] reports whether), and a native journal can't be
+// opened. The call may be repeated.
 func CreateTables(ctx context.Context, config Config, opts TableOptions) error {
 	client, err := config.connectToTables()
 	if err != nil {
@@ -54,13 +55,14 @@ type TableChange struct {
 	Added, Costs string
 }
 
-// UpdateTables adds what an existing journal table lacks: the index that lists persistence ids, and the
-// expiry of tombstones. It waits until they are active, which takes long for the index of a large
-// table. It returns what it has added, also with an error. It can't add indexes to a snapshot table.
+// UpdateTables adds what an existing journal table lacks: the index that lists persistence ids, and
+// the expiry of tombstones. It waits until they are active, which takes long for the index of a
+// large table. It returns what it has added, also with an error. It can't add indexes to a snapshot
+// table.
 //
-// Errors: [ErrInvalidArgument], [ErrTableNotFound], [ErrTableSchema], [ErrHeaderMismatch], [ErrIndex],
-// and those of requests. After an error a part may be added ([MaybeApplied] reports whether). The call
-// may be repeated.
+// Errors: [ErrInvalidArgument], [ErrTableNotFound], [ErrTableSchema], [ErrHeaderMismatch],
+// [ErrIndex], and those of requests. After an error a part may be added ([MaybeApplied] reports
+// whether). The call may be repeated.
 func UpdateTables(ctx context.Context, config Config) ([]TableChange, error) {
 	client, err := config.connectToTables()
 	if err != nil {
@@ -78,9 +80,9 @@ func UpdateTables(ctx context.Context, config Config) ([]TableChange, error) {
 	return changes, nil
 }
 
-// DeleteTables deletes the journal table and the snapshot table with everything in them, also the data
-// of other journals. It returns the names of the tables that it has deleted, also with an error. It is
-// no error if they do not exist.
+// DeleteTables deletes the journal table and the snapshot table with everything in them, also the
+// data of other journals. It returns the names of the tables that it has deleted, also with an
+// error. It is no error if they do not exist.
 //
 // Errors: [ErrInvalidArgument], and those of requests. After an error of a request a table may be
 // deleted ([MaybeApplied] reports whether). The call may be repeated.

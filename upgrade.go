@@ -26,11 +26,11 @@ type UpgradeResult struct {
 	Cost           Cost
 }
 
-// UpgradeEvents stores the events of a persistence id that have the format of Akka's plug-in 1.0 and
-// 1.1 in the current format. It replaces each event by one write, under the condition that the event
-// has not changed, so nothing is lost at any moment. Events that would lose something keep their
-// format. Marks and snapshots do not change. Readers and writers need not be stopped, but the plug-in
-// 1.1 and older can't read the current format. See also Config.OldEventFormat.
+// UpgradeEvents stores the events of a persistence id that have the format of Akka's plug-in 1.0
+// and 1.1 in the current format. It replaces each event by one write, under the condition that the
+// event has not changed, so nothing is lost at any moment. Events that would lose something keep
+// their format. Marks and snapshots do not change. Readers and writers need not be stopped, but the
+// plug-in 1.1 and older can't read the current format. See also Config.OldEventFormat.
 //
 // Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrClosed], those of Pace and those of requests.
 // After an error some events may be upgraded ([MaybeApplied] reports whether). The call may be

@@ -28,8 +28,8 @@ const (
 	// FindingForeignWriter: events of two writers alternate. Both wrote at the same time, and one
 	// may have overwritten events of the other.
 	FindingForeignWriter FindingKind = "foreign-writer"
-	// FindingUndecodable: an item can't be read, or the payload of an event can't be decoded. A payload
-	// whose serializer is not registered is only checked for being well formed.
+	// FindingUndecodable: an item can't be read, or the payload of an event can't be decoded. A
+	// payload whose serializer is not registered is only checked for being well formed.
 	FindingUndecodable FindingKind = "undecodable"
 	// FindingUnknownItem: an item among the events is no event, tombstone, seal or fence, or its
 	// number does not belong to its partition.
@@ -62,8 +62,8 @@ type Finding struct {
 	Detail string
 	// Repairable is true if Repair can repair it with the given options, Repaired if it has.
 	Repairable, Repaired bool
-	// Option is the option without which Repair does not repair the finding; empty if it needs none,
-	// or if the finding can't be repaired.
+	// Option is the option without which Repair does not repair the finding; empty if it needs
+	// none, or if the finding can't be repaired.
 	Option RepairOption
 }
 
@@ -109,14 +109,14 @@ type VerifyOptions struct {
 	// Defaults to false. Verify and VerifyAll set it.
 	DryRun bool
 
-	// Parallelism is how many persistence ids VerifyAll and RepairAll check at the same time. It must
-	// not be negative.
+	// Parallelism is how many persistence ids VerifyAll and RepairAll check at the same time. It
+	// must not be negative.
 	//
 	// Defaults to Config.ReplayParallelism.
 	Parallelism int
 
-	// Progress is called after each persistence id that VerifyAll or RepairAll has checked, if it is
-	// set, one call at a time.
+	// Progress is called after each persistence id that VerifyAll or RepairAll has checked, if it
+	// is set, one call at a time.
 	Progress func(persistenceID string)
 
 	// ReadUnitsPerSecond is the largest average read capacity to use. It must not be negative.
@@ -125,14 +125,15 @@ type VerifyOptions struct {
 	ReadUnitsPerSecond float64
 
 	// RemoveDeleted makes Repair remove, in a journal that is shared with a JVM, what deletions of
-	// earlier versions have left where the JVM looks for the highest sequence number. Stop the entity
-	// on both sides first.
+	// earlier versions have left where the JVM looks for the highest sequence number. Stop the
+	// entity on both sides first.
 	//
 	// Defaults to false.
 	RemoveDeleted bool
 
-	// RemoveIncomplete makes Repair turn the events of atomic writes that can't become complete into
-	// seals. Such a write may have been acknowledged, if another writer has overwritten a part of it.
+	// RemoveIncomplete makes Repair turn the events of atomic writes that can't become complete
+	// into seals. Such a write may have been acknowledged, if another writer has overwritten a part
+	// of it.
 	//
 	// Defaults to false.
 	RemoveIncomplete bool
@@ -143,8 +144,8 @@ type VerifyOptions struct {
 	// Defaults to false.
 	RemoveOrphans bool
 
-	// RestoreHighMark makes Repair put a high mark without which readers do not find the events behind
-	// a gap. They find them again.
+	// RestoreHighMark makes Repair put a high mark without which readers do not find the events
+	// behind a gap. They find them again.
 	//
 	// Defaults to false.
 	RestoreHighMark bool
@@ -180,40 +181,41 @@ func (o VerifyOptions) check() error {
 	return nil
 }
 
-// Verify checks everything that is stored for a persistence id, and returns what is wrong. It needs no
-// writer and changes nothing. Events that are written meanwhile can look damaged: verify again.
+// Verify checks everything that is stored for a persistence id, and returns what is wrong. It needs
+// no writer and changes nothing. Events that are written meanwhile can look damaged: verify again.
 //
-// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrHole], [ErrClosed], and those of requests. After
-// an error the sequence ends.
+// Errors: [ErrInvalidArgument], [ErrCorruptItem], [ErrHole], [ErrClosed], and those of requests.
+// After an error the sequence ends.
 func (j *Journal) Verify(ctx context.Context, persistenceID string, opts VerifyOptions) iter.Seq2[Finding, error] {
 	opts.DryRun = true
 	return j.findings(ctx, opts, oneID(persistenceID), false)
 }
 
-// VerifyAll verifies every persistence id of the journal, several at the same time and in any order. It
-// finds the ids by a scan. An id that can't be verified is a [FindingUnchecked]. Errors are those of
-// [Journal.Verify].
+// VerifyAll verifies every persistence id of the journal, several at the same time and in any
+// order. It finds the ids by a scan. An id that can't be verified is a [FindingUnchecked]. Errors
+// are those of [Journal.Verify].
 func (j *Journal) VerifyAll(ctx context.Context, opts VerifyOptions) iter.Seq2[Finding, error] {
 	opts.DryRun = true
 	return j.findings(ctx, opts, j.allIDs(ctx), true)
 }
 
-// Repair verifies a persistence id, and repairs what changes nothing for readers: missing high marks
-// without which readers find all events, expired tombstones if the table's TTL is off, and missing
-// entries of the index of persistence ids. Other repairs need an option. Repair verifies again until
-// there is nothing left to repair. It returns each finding once, those that remain at the end.
+// Repair verifies a persistence id, and repairs what changes nothing for readers: missing high
+// marks without which readers find all events, expired tombstones if the table's TTL is off, and
+// missing entries of the index of persistence ids. Other repairs need an option. Repair verifies
+// again until there is nothing left to repair. It returns each finding once, those that remain at
+// the end.
 //
 // Writers need not be stopped, except for VerifyOptions.RemoveDeleted.
 //
-// Errors: those of [Journal.Verify], and those of VerifyOptions.Archive. After an error repairs may be
-// made ([MaybeApplied] reports whether). The call may be repeated.
+// Errors: those of [Journal.Verify], and those of VerifyOptions.Archive. After an error repairs may
+// be made ([MaybeApplied] reports whether). The call may be repeated.
 func (j *Journal) Repair(ctx context.Context, persistenceID string, opts VerifyOptions) iter.Seq2[Finding, error] {
 	return j.findings(ctx, opts, oneID(persistenceID), false)
 }
 
-// RepairAll repairs every persistence id of the journal, as [Journal.VerifyAll] verifies them. An id that
-// can be read but not written, as its keys would become too long, is a [FindingUnchecked]. Errors are
-// those of [Journal.Repair].
+// RepairAll repairs every persistence id of the journal, as [Journal.VerifyAll] verifies them. An
+// id that can be read but not written, as its keys would become too long, is a [FindingUnchecked].
+// Errors are those of [Journal.Repair].
 func (j *Journal) RepairAll(ctx context.Context, opts VerifyOptions) iter.Seq2[Finding, error] {
 	return j.findings(ctx, opts, j.allIDs(ctx), true)
 }

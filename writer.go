@@ -8,14 +8,14 @@ import (
 	"github.com/dynajournal/dynajournal/internal/protocol"
 )
 
-// Writer appends events to a persistence id, and deletes them. [Journal.Recover] returns it. It is safe
-// for concurrent use: its calls run one after the other, in the order of the calls, so that an event is
-// only written when the one before is durable.
+// Writer appends events to a persistence id, and deletes them. [Journal.Recover] returns it. It is
+// safe for concurrent use: its calls run one after the other, in the order of the calls, so that an
+// event is only written when the one before is durable.
 //
-// A writer ends with the first error after which it does not know what is stored: [ErrWriterConflict],
-// [ErrOutcomeUnknown], or an error after which a part of an atomic write is stored. [Writer.Purge] ends
-// it, too. Then every call returns [ErrWriterEnded], and [Writer.Err] the cause: recover again. A writer
-// holds no resources and need not be closed.
+// A writer ends with the first error after which it does not know what is stored:
+// [ErrWriterConflict], [ErrOutcomeUnknown], or an error after which a part of an atomic write is
+// stored. [Writer.Purge] ends it, too. Then every call returns [ErrWriterEnded], and [Writer.Err]
+// the cause: recover again. A writer holds no resources and need not be closed.
 type Writer struct {
 	journal *Journal
 	state   *protocol.Writer
@@ -30,17 +30,17 @@ func (w *Writer) WriterUUID() string { return w.state.UUID() }
 // RecoveryCost returns the cost of the recovery that returned the writer.
 func (w *Writer) RecoveryCost() Cost { return Cost(w.state.RecoveryCost()) }
 
-// DeletedTo returns the highest sequence number that was deleted at the time of the recovery, 0 if none
-// was. If it is above RecoverOptions.After, the events between the two were not replayed: the state is
-// incomplete unless it was loaded from a snapshot that contains them.
+// DeletedTo returns the highest sequence number that was deleted at the time of the recovery, 0 if
+// none was. If it is above RecoverOptions.After, the events between the two were not replayed: the
+// state is incomplete unless it was loaded from a snapshot that contains them.
 func (w *Writer) DeletedTo() int64 { return w.state.DeletedTo() }
 
-// Err returns why the writer has ended, nil while it may write. It may be called at any time: it does
-// not wait for the calls in flight.
+// Err returns why the writer has ended, nil while it may write. It may be called at any time: it
+// does not wait for the calls in flight.
 //
-// The error is that of the call that ended the writer: [ErrWriterConflict], [ErrOutcomeUnknown], or an
-// error of a request after which a part of an atomic write is stored. After a purge it is another
-// error. After [Journal.Close] it is [ErrClosed], unless the writer had ended before.
+// The error is that of the call that ended the writer: [ErrWriterConflict], [ErrOutcomeUnknown], or
+// an error of a request after which a part of an atomic write is stored. After a purge it is
+// another error. After [Journal.Close] it is [ErrClosed], unless the writer had ended before.
 func (w *Writer) Err() error {
 	if err := w.state.Err(); err != nil {
 		return public(err)
@@ -48,7 +48,8 @@ func (w *Writer) Err() error {
 	return context.Cause(w.journal.life.Reading())
 }
 
-// NextSequenceNumber returns the sequence number of the next event. It waits for the calls in flight.
+// NextSequenceNumber returns the sequence number of the next event. It waits for the calls in
+// flight.
 //
 // Errors: [ErrWriterEnded], [ErrClosed], and that of ctx.
 func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
@@ -60,8 +61,8 @@ func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
 	return w.state.Next(), nil
 }
 
-// enter begins a call on the writer, for which Close waits, and takes the writer's turn. release ends
-// both.
+// enter begins a call on the writer, for which Close waits, and takes the writer's turn. release
+// ends both.
 func (w *Writer) enter(ctx context.Context) (release func(), err error) {
 	done, err := w.journal.life.Begin()
 	if err != nil {
@@ -77,8 +78,8 @@ func (w *Writer) enter(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// remove runs a deletion in the writer's turn, and returns its cost. The deletion ends when ctx ends or
-// the journal is closed.
+// remove runs a deletion in the writer's turn, and returns its cost. The deletion ends when ctx
+// ends or the journal is closed.
 func (w *Writer) remove(ctx context.Context, do func(context.Context, *dynamo.Meter) error) (Cost, error) {
 	var m dynamo.Meter
 	err := w.journal.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {

@@ -46,7 +46,7 @@ func TestJournalConforms(t *testing.T) {
 		{legacy.Naive, legacy.Permanent, with(map[string]string{
 			"deletion keeps the highest number":                    lastEventStays,
 			"deletion again, lower, and beyond the highest":        lastEventStays,
-			"an emptied entity continues":                            lastEventStays,
+			"an emptied entity continues":                          lastEventStays,
 			"a stale writer can't write where events were deleted": lastEventStays,
 			newerSnapshot: snapshotsUnknown,
 		})},

@@ -49,7 +49,7 @@ func TestNothingIsLostToFaults(t *testing.T) {
 	const events, deleted = 130, 40
 	for _, layout := range legacy.Layouts() {
 		for name, fault := range map[string]embedded.Fault{
-			"unprocessed":   {Effect: embedded.EffectUnprocessed, Some: true, Every: 2},
+			"unprocessed":  {Effect: embedded.EffectUnprocessed, Some: true, Every: 2},
 			"throttling":   {Effect: embedded.EffectThroughputExceeded, Every: 3},
 			"lost answers": {Effect: embedded.EffectReset, Applied: true, Operation: "BatchWriteItem", Every: 2},
 			"lost reads":   {Effect: embedded.EffectReset, Operation: "*Get*", Every: 3},

@@ -11,8 +11,8 @@ func (*applied) MaybeApplied() bool { return true }
 // Applied returns err with a method MaybeApplied() bool, which returns true.
 func Applied(err error) error { return &applied{err} }
 
-// Mark returns the error of the operation that m is for. If a write of the operation was done or may
-// have been done, the error is Applied.
+// Mark returns the error of the operation that m is for. If a write of the operation was done or
+// may have been done, the error is Applied.
 func (m *Meter) Mark(err error) error {
 	if err == nil || !m.wrote.Load() {
 		return err

@@ -14,8 +14,8 @@ const (
 )
 
 // sharing decides whether writers may share requests. It ends for good if the service turns out not
-// to know PartiQL. Access that was denied can be granted while the program runs, so a shared request
-// is sent again after a pause.
+// to know PartiQL. Access that was denied can be granted while the program runs, so a shared
+// request is sent again after a pause.
 type sharing struct {
 	// off is true if any of the fields below is set. Most requests read nothing else.
 	off atomic.Bool

@@ -18,11 +18,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// ErrReset is what a sender sees of a request that was lost, or whose answer was: it can't tell which.
+// ErrReset is what a sender sees of a request that was lost, or whose answer was: it can't tell
+// which.
 var ErrReset = errors.New("connection reset by peer")
 
-// Network stands between journals and the service. Requests of a process that is held wait for their fate; those of any
-// other process are delivered at once. It is safe for concurrent use.
+// Network stands between journals and the service. Requests of a process that is held wait for
+// their fate; those of any other process are delivered at once. It is safe for concurrent use.
 type Network struct {
 	service http.RoundTripper
 	now     func() time.Time
@@ -90,7 +91,8 @@ type client struct {
 	process string
 }
 
-// Do sends a request and waits for its fate, or for the end of its context: then the request stays under way.
+// Do sends a request and waits for its fate, or for the end of its context: then the request stays
+// under way.
 func (c client) Do(message *http.Request) (*http.Response, error) {
 	n := c.network
 	r, err := n.send(c.process, message)
@@ -194,7 +196,8 @@ func (n *Network) Free(process string) {
 	}
 }
 
-// Crash ends a process: whatever it has sent stays under way, nobody waits for the answers, and it sends nothing any more.
+// Crash ends a process: whatever it has sent stays under way, nobody waits for the answers, and it
+// sends nothing any more.
 func (n *Network) Crash(process string) {
 	n.set(n.crashed, process, true)
 	for _, r := range n.Pending() {
@@ -216,7 +219,8 @@ func (n *Network) set(of map[string]bool, process string, value bool) {
 // Pending are the requests that wait for their fate, in the order of their processes and labels.
 func (n *Network) Pending() []*Request { return n.sorted(&n.pending) }
 
-// Late are the requests under way that nobody waits for any more, in the order of their processes and labels.
+// Late are the requests under way that nobody waits for any more, in the order of their processes
+// and labels.
 func (n *Network) Late() []*Request { return n.sorted(&n.late) }
 
 func (n *Network) sorted(list *[]*Request) []*Request {
@@ -243,7 +247,8 @@ func (n *Network) take(r *Request) (waiting bool) {
 	return false
 }
 
-// Deliver does what a request asks for, and answers if anybody waits. It returns the answer's status and body.
+// Deliver does what a request asks for, and answers if anybody waits. It returns the answer's
+// status and body.
 func (n *Network) Deliver(r *Request) (int, []byte) {
 	waiting := n.take(r)
 	a := n.do(r)
@@ -287,7 +292,8 @@ func (r *Request) reply(a answer) {
 	}
 }
 
-// LoseAnswer does what a request asks for; its sender sees ErrReset. It returns the answer that was lost.
+// LoseAnswer does what a request asks for; its sender sees ErrReset. It returns the answer that was
+// lost.
 func (n *Network) LoseAnswer(r *Request) (int, []byte) {
 	waiting := n.take(r)
 	a := n.do(r)
@@ -297,8 +303,8 @@ func (n *Network) LoseAnswer(r *Request) (int, []byte) {
 	return a.status, a.body
 }
 
-// Submit leaves a request to the service, which may take its time, or never answer: its sender waits until it does, or gives
-// up. The request is neither pending nor late any more.
+// Submit leaves a request to the service, which may take its time, or never answer: its sender
+// waits until it does, or gives up. The request is neither pending nor late any more.
 func (n *Network) Submit(r *Request) {
 	if !n.take(r) {
 		return
