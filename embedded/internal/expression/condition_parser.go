@@ -10,7 +10,7 @@ import (
 //
 //	condition = and {"OR" and}
 //	and       = not {"AND" not}
-//	not       = "NOT" not | test
+//	not       = test | "NOT" not
 //	test      = operand comparator operand
 //	          | operand "BETWEEN" operand "AND" operand
 //	          | operand "IN" "(" operand {"," operand} ")"

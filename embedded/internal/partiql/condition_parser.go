@@ -12,7 +12,7 @@ import (
 //
 //	condition = and {"OR" and}
 //	and       = not {"AND" not}
-//	not       = "NOT" not | "(" condition ")" | test
+//	not       = test | "NOT" not | "(" condition ")"
 //	test      = operand comparator operand
 //	          | operand "BETWEEN" operand "AND" operand
 //	          | operand ["NOT"] "IN" list
