@@ -97,7 +97,6 @@ type batchStatement struct {
 	// SELECT.
 	target *change
 	filter func(attribute.Item) bool
-	done   outcome
 	used   consumption
 	item   attribute.Item
 	err    error
@@ -223,20 +222,24 @@ func (e *Engine) commitStatements(statements []*batchStatement) error {
 	}
 	defer e.locks.lockAll(keys)()
 	batch := e.store.NewBatch()
-	for _, s := range statements {
-		s.done, s.err = e.stage(batch, s.target, &s.used)
+	changes, outcomes := make([]*change, len(statements)), make([]outcome, len(statements))
+	for i, s := range statements {
+		changes[i] = s.target
+		outcomes[i], s.err = e.stage(batch, s.target, &s.used)
 		if s.err != nil && !errors.As(s.err, new(*apiError)) && !errors.As(s.err, new(*attribute.ValidationError)) {
 			return joinClose(s.err, discarding{batch})
 		}
+		if s.err != nil {
+			changes[i] = nil
+		}
 		s.used.charge()
 	}
-	if err := batch.Commit(); err != nil {
+	if err := e.commit(batch, changes, outcomes); err != nil {
 		return fmt.Errorf("writing a batch: %w", err)
 	}
-	for _, s := range statements {
+	for i, s := range statements {
 		if s.err == nil {
-			s.table.resize(s.done)
-			s.item = returned(s.bound, s.done)
+			s.item = returned(s.bound, outcomes[i])
 		}
 	}
 	return nil

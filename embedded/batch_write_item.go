@@ -277,11 +277,8 @@ func (e *Engine) commitChanges(changes []*change, used []consumption) error {
 			return joinClose(err, discarding{batch})
 		}
 	}
-	if err := batch.Commit(); err != nil {
+	if err := e.commit(batch, changes, outcomes); err != nil {
 		return fmt.Errorf("writing a batch: %w", err)
-	}
-	for i, ch := range changes {
-		ch.table.resize(outcomes[i])
 	}
 	for i := range used {
 		used[i].charge()

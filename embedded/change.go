@@ -36,6 +36,8 @@ type change struct {
 	tooLarge string
 	// uncharged changes consume no capacity.
 	uncharged bool
+	// expires is set for the deletion of an expired item by the engine.
+	expires bool
 	// unprocessed is set if the change is left out of its batch and returned as unprocessed.
 	unprocessed bool
 }
@@ -60,11 +62,34 @@ func (e *Engine) commitChange(ch *change, used *consumption) (outcome, error) {
 	if err != nil {
 		return done, joinClose(err, discarding{batch})
 	}
-	if err := batch.Commit(); err != nil {
+	var reserved []*pendingRecord
+	if ch.table.stream != nil {
+		reserved = e.record(batch, []*change{ch}, []outcome{done})
+	}
+	err = batch.Commit()
+	endAll(reserved)
+	if err != nil {
 		return done, fmt.Errorf("writing to %s: %w", ch.table.Name, err)
 	}
 	ch.table.resize(done)
 	return done, nil
+}
+
+// commit makes the staged changes of a batch durable, with the records of their streams, and adds
+// them to the sizes of their tables. Changes that are nil have failed or were left out.
+func (e *Engine) commit(batch *storage.Batch, changes []*change, done []outcome) error {
+	reserved := e.record(batch, changes, done)
+	err := batch.Commit()
+	endAll(reserved)
+	if err != nil {
+		return err
+	}
+	for i, ch := range changes {
+		if ch != nil {
+			ch.table.resize(done[i])
+		}
+	}
+	return nil
 }
 
 // discarding is a batch that Close discards.

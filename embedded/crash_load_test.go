@@ -240,6 +240,9 @@ func checkAfterCrash(t *testing.T, engine *embedded.Engine, acknowledged [loader
 		}
 	}
 	checkIndexes(t, client, items)
+	if err := checkStreamGivesTable(t.Context(), engine, "rich"); err != nil {
+		t.Error(err)
+	}
 }
 
 func crashes(t *testing.T) int {
@@ -262,6 +265,7 @@ func TestALoadSurvivesTheLossOfUnsyncedData(t *testing.T) {
 	}
 	defer closeEngine(t, engine)
 	run(t, engine, []step{{"CreateTable", richTable, `{"TableDescription":{…`}})
+	enableStream(t, clientOf(engine), "rich", types.StreamViewTypeNewAndOldImages)
 	client := clientOf(engine)
 	var acknowledged [loaders]atomic.Int64
 	ctx, stop := context.WithCancel(t.Context())
@@ -336,6 +340,7 @@ func TestALoadSurvivesAKilledProcess(t *testing.T) {
 	dir := t.TempDir()
 	engine := openFolder(t, dir)
 	run(t, engine, []step{{"CreateTable", richTable, `{"TableDescription":{…`}})
+	enableStream(t, clientOf(engine), "rich", types.StreamViewTypeNewAndOldImages)
 	closeEngine(t, engine)
 	random := rand.New(rand.NewPCG(5, 6))
 	first := 0

@@ -58,11 +58,19 @@ func (e *Engine) createTable(c *call) error {
 		return inUse("Table already exists: " + s.Name)
 	}
 	s.ID = e.nextTable
-	if err := e.saveSchema(s); err != nil {
+	made, save, err := e.enableStream(s, in.stream)
+	if err != nil {
+		return err
+	}
+	if err := e.saveSchema(s, save...); err != nil {
 		return err
 	}
 	e.nextTable++
 	t := e.newTable(s)
+	if made != nil {
+		t.stream = made
+		e.showStream(made)
+	}
 	e.tables[s.Name] = t
 	return c.respond(object{"TableDescription": t.describe(statusCreating)})
 }
@@ -79,6 +87,7 @@ type createTableInput struct {
 	class      *string
 	tags       []tagParameter
 	settings   settingsParameter
+	stream     *streamParameter
 }
 
 func (in *createTableInput) read(name string, r *decoder) {
@@ -103,6 +112,8 @@ func (in *createTableInput) read(name string, r *decoder) {
 		in.class = r.text()
 	case "Tags":
 		in.tags = r.tags()
+	case "StreamSpecification":
+		in.stream = r.streamSpecification()
 	default:
 		if !in.settings.readMember(name, r) {
 			r.skip()
@@ -125,6 +136,7 @@ func (in *createTableInput) check() error {
 	c.indexes(in.local, "localSecondaryIndexes")
 	c.tableClass(in.class)
 	c.tags(in.tags)
+	c.streamSpecification(in.stream)
 	return c.err()
 }
 
@@ -156,7 +168,8 @@ func (in *createTableInput) schema() (*schema, error) {
 	if err := in.setBilling(s); err != nil {
 		return nil, err
 	}
-	if err := in.settings.apply(&s.Settings); err != nil {
+	in.settings.apply(&s.Settings)
+	if err := in.stream.checkCreated(); err != nil {
 		return nil, err
 	}
 	d, err := makeDefinitions(in.attributes)

@@ -1,6 +1,10 @@
 package embedded
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/storage"
+)
 
 // deleteTable drops a table with its items and indexes, at once, although the response has the
 // status DELETING.
@@ -29,10 +33,16 @@ func (e *Engine) deleteTable(c *call) error {
 	case t.status() != statusActive:
 		return inUse("Attempt to change a resource which is still in use: Table is being updated: " + t.Name)
 	}
-	batch := e.store.NewBatch()
-	batch.Delete(schemaKey(t.Name))
-	batch.DeleteRange(itemPrefix(nil, t.ID, 0), itemPrefix(nil, t.ID+1, 0))
-	if err := batch.Commit(); err != nil {
+	err = e.disableStream(t, func(also ...func(*storage.Batch)) error {
+		batch := e.store.NewBatch()
+		batch.Delete(schemaKey(t.Name))
+		batch.DeleteRange(itemPrefix(nil, t.ID, 0), itemPrefix(nil, t.ID+1, 0))
+		for _, add := range also {
+			add(batch)
+		}
+		return batch.Commit()
+	})
+	if err != nil {
 		return fmt.Errorf("dropping %s: %w", t.Name, err)
 	}
 	t.dropped = true

@@ -46,6 +46,7 @@ func (t *table) describe(status string) object {
 		description["TableClassSummary"] = object{"TableClass": t.Class}
 	}
 	t.Settings.describe(description)
+	t.describeStream(description)
 	local, global := t.describeIndexes(status)
 	if len(local) > 0 {
 		description["LocalSecondaryIndexes"] = local

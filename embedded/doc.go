@@ -41,10 +41,18 @@
 // A read waits until the writes of others that it may have seen are synced. A crash therefore does
 // not undo what a client has read.
 //
+// # Streams
+//
+// A table with a stream has a record for each change of an item, in the commit of the change: a
+// crash leaves no write without its record and no record without its write. The records of an item
+// have the order of its changes. A record can be read as soon as it is committed, and for 24 hours.
+// A shard is replaced after four hours, and split when it gets more than 1,000 records a second, or
+// by [Engine.SplitShards].
+//
 // # Differences from the service
 //
 // Tables can be used and dropped at once. Only an index that is added to a table takes time, while
-// it is backfilled. Expired items are deleted within minutes instead of days. There are no streams,
-// backups, global tables, imports and exports: their operations fail with
-// UnknownOperationException, and parameters about them are ignored.
+// it is backfilled. Expired items are deleted within minutes instead of days. There are no backups,
+// global tables, imports and exports: their operations fail with UnknownOperationException, and
+// parameters about them are ignored. DescribeContinuousBackups reports that backups are off.
 package embedded

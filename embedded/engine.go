@@ -39,6 +39,11 @@ type Engine struct {
 	tablesLock sync.RWMutex
 	tables     map[string]*table
 	nextTable  uint32
+
+	// streamsLock guards the map, by ARN, and nextStream, not the streams.
+	streamsLock sync.RWMutex
+	streams     map[string]*stream
+	nextStream  uint32
 }
 
 // OpenMemory opens an empty engine that keeps its data in memory until Close.
@@ -69,7 +74,7 @@ func Open(dir string, opts ...Option) (*Engine, error) {
 }
 
 func collect(opts []Option) options {
-	o := options{clock: time.Now, sweep: time.Minute, sleep: sleep}
+	o := options{clock: time.Now, sweep: time.Minute, sleep: sleep, streamShards: 1}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -88,9 +93,14 @@ func start(store *storage.Store, opts []Option) (*Engine, error) {
 		statements: expression.NewCache(keptStatements, partiql.Parse),
 		stop:       make(chan struct{}),
 		tables:     map[string]*table{},
+		streams:    map[string]*stream{},
 		faults:     injector{seed: o.seed, now: o.clock, ending: make(chan struct{})},
 	}
-	if err := e.loadTables(); err != nil {
+	err := e.loadTables()
+	if err == nil {
+		err = e.loadStreams()
+	}
+	if err != nil {
 		close(e.stop)
 		e.background.Wait()
 		if closing := store.Close(); store.Err() == nil {

@@ -57,6 +57,18 @@ const (
 	EffectStaleRead Effect = "stale-read"
 	// EffectIndexLag is EffectStaleRead for reads of global secondary indexes (see Index).
 	EffectIndexLag Effect = "index-lag"
+	// EffectStreamLag makes GetRecords leave out the records of the last Delay, and all behind
+	// them.
+	EffectStreamLag Effect = "stream-lag"
+	// EffectHalfPage makes GetRecords return at most half as many records as it is asked for.
+	EffectHalfPage Effect = "half-page"
+	// EffectExpiredIterator refuses a GetRecords with ExpiredIteratorException.
+	EffectExpiredIterator Effect = "expired-iterator"
+	// EffectTrimmed refuses a GetRecords with TrimmedDataAccessException.
+	EffectTrimmed Effect = "trimmed"
+	// EffectReaderLimit refuses an operation on a stream with LimitExceededException, as if too
+	// many read the shard.
+	EffectReaderLimit Effect = "reader-limit"
 )
 
 // Fault describes which requests go wrong, when, and how. Only Effect is required. The other fields
@@ -125,6 +137,11 @@ var effects = map[Effect]effectRules{
 	EffectTransactionConflict: {},
 	EffectStaleRead:           {delay: true},
 	EffectIndexLag:            {delay: true, index: true},
+	EffectStreamLag:           {delay: true},
+	EffectHalfPage:            {},
+	EffectExpiredIterator:     {},
+	EffectTrimmed:             {},
+	EffectReaderLimit:         {},
 }
 
 // injectedCodes are the error codes that Fault.Code can have, with their messages.
@@ -162,6 +179,8 @@ func (f Fault) check() error {
 		return fmt.Errorf("the delay %v is negative", f.Delay)
 	case f.Effect == EffectSlow && f.Delay == 0:
 		return errors.New("the effect slow needs a delay")
+	case f.Effect == EffectStreamLag && f.Delay == 0:
+		return errors.New("the effect stream-lag needs a delay")
 	}
 	for _, field := range []struct {
 		name         string

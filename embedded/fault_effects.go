@@ -49,7 +49,8 @@ func (e *Engine) perform(name string, run func(*Engine, *call) error, c *call) e
 	case EffectGarbage:
 		c.damage = damageGarbage
 		return run(e, c)
-	case EffectUnprocessed, EffectStatementErrors, EffectStaleRead, EffectIndexLag:
+	case EffectUnprocessed, EffectStatementErrors, EffectStaleRead, EffectIndexLag, EffectStreamLag, EffectHalfPage,
+		EffectExpiredIterator, EffectTrimmed:
 		return run(e, c)
 	}
 	if c.fault.Applied {
@@ -75,6 +76,8 @@ func (s *requestFault) err(operation string) error {
 		return busy()
 	case EffectTransactionConflict:
 		return s.conflict(operation)
+	case EffectReaderLimit:
+		return tooManyReaders()
 	}
 	return internalError()
 }

@@ -51,6 +51,10 @@ func (f *Fault) possible(operation string) bool {
 			return true
 		}
 		return false
+	case EffectStreamLag, EffectHalfPage, EffectExpiredIterator, EffectTrimmed:
+		return operation == "GetRecords"
+	case EffectReaderLimit:
+		return operations[operation].ofStreams
 	}
 	return true
 }

@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	targetPrefix = "DynamoDB_20120810."
-	contentType  = "application/x-amz-json-1.0"
-	plainContent = "application/json"
+	targetPrefix  = "DynamoDB_20120810."
+	streamsPrefix = "DynamoDBStreams_20120810."
+	contentType   = "application/x-amz-json-1.0"
+	plainContent  = "application/json"
 	// maxBody is the size limit of a request's body, compressed and decompressed.
 	maxBody = 16 << 20
 )
@@ -94,10 +95,24 @@ func (e *Engine) respond(request *http.Request, in *incoming) (*response, error)
 	return response, nil
 }
 
+// operationOf returns the operation that a target names. Those of streams have a prefix of their
+// own.
+func operationOf(target string) (name string, found operation, known bool) {
+	name, prefixed := strings.CutPrefix(target, targetPrefix)
+	if !prefixed {
+		if name, prefixed = strings.CutPrefix(target, streamsPrefix); !prefixed {
+			return "", operation{}, false
+		}
+		found, known = operations[name]
+		return name, found, known && found.ofStreams
+	}
+	found, known = operations[name]
+	return name, found, known && !found.ofStreams
+}
+
 func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *response {
-	name, prefixed := strings.CutPrefix(request.Header.Get("X-Amz-Target"), targetPrefix)
-	operation, known := operations[name]
-	if !prefixed || !known || e.options.lacks(name) {
+	name, operation, known := operationOf(request.Header.Get("X-Amz-Target"))
+	if !known || e.options.lacks(name) {
 		if len(body) > 0 && (!utf8.Valid(body) || !json.Valid(body)) {
 			return errorResponse(serviceError("SerializationException", ""))
 		}

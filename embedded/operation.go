@@ -18,6 +18,9 @@ type call struct {
 	reads bool
 }
 
+// faulty reports whether a fault with the effect hits the request.
+func (c *call) faulty(effect Effect) bool { return c.fault != nil && c.fault.Effect == effect }
+
 // operation is one operation of DynamoDB. The file of an operation begins with the function that
 // runs it. Its comment lists the checks in their order, each of which ends the request with the
 // first error. What all operations have in common:
@@ -40,6 +43,8 @@ type operation struct {
 	// responses can't use more memory than a Server has. The rest of a larger response is added
 	// when its size is known.
 	responseMemory int64
+	// ofStreams is set for an operation of DynamoDB Streams, which has a target of its own.
+	ofStreams bool
 }
 
 // operations has every operation by its name.
@@ -47,22 +52,29 @@ var operations = map[string]operation{
 	"BatchExecuteStatement": {
 		run: (*Engine).batchExecuteStatement, targets: (*Engine).batchExecuteStatementTargets, responseMemory: 1 << 20,
 	},
-	"BatchGetItem":       {run: (*Engine).batchGetItem, targets: (*Engine).batchGetItemTargets, responseMemory: 2 << 20},
-	"BatchWriteItem":     {run: (*Engine).batchWriteItem, targets: (*Engine).batchWriteItemTargets},
-	"CreateTable":        {run: (*Engine).createTable, targets: (*Engine).tableTargets},
-	"DeleteItem":         {run: (*Engine).deleteItem, targets: (*Engine).deleteItemTargets},
-	"DeleteTable":        {run: (*Engine).deleteTable, targets: (*Engine).tableTargets},
-	"DescribeEndpoints":  {run: (*Engine).describeEndpoints, targets: (*Engine).tableTargets},
-	"DescribeLimits":     {run: (*Engine).describeLimits, targets: (*Engine).tableTargets},
-	"DescribeTable":      {run: (*Engine).describeTable, targets: (*Engine).tableTargets},
-	"DescribeTimeToLive": {run: (*Engine).describeTimeToLive, targets: (*Engine).tableTargets},
+	"BatchGetItem":              {run: (*Engine).batchGetItem, targets: (*Engine).batchGetItemTargets, responseMemory: 2 << 20},
+	"BatchWriteItem":            {run: (*Engine).batchWriteItem, targets: (*Engine).batchWriteItemTargets},
+	"CreateTable":               {run: (*Engine).createTable, targets: (*Engine).tableTargets},
+	"DeleteItem":                {run: (*Engine).deleteItem, targets: (*Engine).deleteItemTargets},
+	"DeleteTable":               {run: (*Engine).deleteTable, targets: (*Engine).tableTargets},
+	"DescribeContinuousBackups": {run: (*Engine).describeContinuousBackups, targets: (*Engine).tableTargets},
+	"DescribeEndpoints":         {run: (*Engine).describeEndpoints, targets: (*Engine).tableTargets},
+	"DescribeLimits":            {run: (*Engine).describeLimits, targets: (*Engine).tableTargets},
+	"DescribeStream":            {run: (*Engine).describeStream, targets: (*Engine).streamTargets, ofStreams: true},
+	"DescribeTable":             {run: (*Engine).describeTable, targets: (*Engine).tableTargets},
+	"DescribeTimeToLive":        {run: (*Engine).describeTimeToLive, targets: (*Engine).tableTargets},
 	"ExecuteStatement": {
 		run: (*Engine).executeStatement, targets: (*Engine).executeStatementTargets, responseMemory: 1 << 20,
 	},
 	"ExecuteTransaction": {
 		run: (*Engine).executeTransaction, targets: (*Engine).executeTransactionTargets, responseMemory: 2 << 20,
 	},
-	"GetItem":            {run: (*Engine).getItem, targets: (*Engine).getItemTargets},
+	"GetItem": {run: (*Engine).getItem, targets: (*Engine).getItemTargets},
+	"GetRecords": {
+		run: (*Engine).getRecords, targets: (*Engine).streamTargets, responseMemory: 2 << 20, ofStreams: true,
+	},
+	"GetShardIterator":   {run: (*Engine).getShardIterator, targets: (*Engine).streamTargets, ofStreams: true},
+	"ListStreams":        {run: (*Engine).listStreams, targets: (*Engine).tableTargets, ofStreams: true},
 	"ListTables":         {run: (*Engine).listTables, targets: (*Engine).tableTargets},
 	"ListTagsOfResource": {run: (*Engine).listTagsOfResource, targets: (*Engine).tableTargets},
 	"PutItem":            {run: (*Engine).putItem, targets: (*Engine).putItemTargets},

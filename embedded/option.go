@@ -20,6 +20,8 @@ type options struct {
 	faults     []Fault
 	throughput bool
 	missing    []Feature
+	// streamShards is how many shards a new stream has.
+	streamShards int
 }
 
 // WithClock replaces the system clock by now: for time to live, the life of idempotency tokens,
@@ -38,4 +40,10 @@ func WithFS(fs vfs.FS) Option {
 // an interval of zero or less, only SweepExpired deletes them.
 func WithSweepInterval(interval time.Duration) Option {
 	return func(o *options) { o.sweep = interval }
+}
+
+// WithStreamShards sets how many shards a new stream has: one for each part of the partition keys.
+// Set it to test that a consumer reads all of them. Defaults to 1; less than 1 is 1.
+func WithStreamShards(n int) Option {
+	return func(o *options) { o.streamShards = n }
 }

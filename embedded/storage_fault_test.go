@@ -199,6 +199,9 @@ func createOf(create *dynamodb.CreateTableInput) {
 			{AttributeName: aws.String("pk"), AttributeType: "S"}, {AttributeName: aws.String("sk"), AttributeType: "N"},
 			{AttributeName: aws.String("grp"), AttributeType: "S"}, {AttributeName: aws.String("when"), AttributeType: "N"},
 		},
+		StreamSpecification: &types.StreamSpecification{
+			StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages,
+		},
 		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
 			IndexName: aws.String("group"), KeySchema: keys("grp", "when"),
 			Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
@@ -265,7 +268,7 @@ func (l *storageLoad) check() error {
 			return err
 		}
 	}
-	return nil
+	return checkStreamGivesTable(context.Background(), l.engine, "rich")
 }
 
 func (l *storageLoad) allowed(key, value string) bool {

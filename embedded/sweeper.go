@@ -69,6 +69,9 @@ func (e *Engine) sweep() (int, error) {
 	if err := e.sweepTokens(); err != nil {
 		return 0, fmt.Errorf("deleting request tokens: %w", err)
 	}
+	if err := e.sweepStreams(); err != nil {
+		return 0, err
+	}
 	total := 0
 	for _, t := range tables {
 		n, err := e.sweepTable(t)
@@ -115,7 +118,7 @@ func (e *Engine) sweepSome(t *table, after []byte) (int, []byte, error) {
 		ch := newChange(t, key)
 		// The item may have been written again since it was found.
 		ch.condition = e.isExpired(t)
-		ch.uncharged = true
+		ch.uncharged, ch.expires = true, true
 		ch.apply = removeItem
 		_, err := e.commitChange(ch, &consumption{table: t})
 		switch {

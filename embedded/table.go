@@ -33,8 +33,10 @@ type table struct {
 	*schema
 
 	dropped bool
-	units   *unitCounter
-	limits  *limits
+	// stream is the enabled stream, nil if there is none.
+	stream *stream
+	units  *unitCounter
+	limits *limits
 	// items and bytes are the size of the table. They are stored by Close, so they are a little off
 	// after a crash. DynamoDB updates its own every six hours.
 	items, bytes atomic.Int64
@@ -61,8 +63,10 @@ type schema struct {
 	// expire.
 	TimeToLive string   `json:"timeToLive,omitempty"`
 	Settings   settings `json:"settings,omitzero"`
-	Items      int64    `json:"items"`
-	Bytes      int64    `json:"bytes"`
+	// Stream is the newest stream, nil if there was none.
+	Stream *streamReference `json:"stream,omitempty"`
+	Items  int64            `json:"items"`
+	Bytes  int64            `json:"bytes"`
 }
 
 // keySchema has the attributes of a key. Range is empty if there is none.

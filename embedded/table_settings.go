@@ -17,12 +17,10 @@ const managedKeyARN = "arn:aws:kms:us-east-1:000000000000:key/alias/aws/dynamodb
 
 // settingsParameter are the settings in a request. Those that are not given do not change.
 type settingsParameter struct {
-	encrypted     *bool
-	key           *string
-	onDemand      bool
-	read, write   *int64
-	streams       *bool
-	streamChooses *string
+	encrypted   *bool
+	key         *string
+	onDemand    bool
+	read, write *int64
 }
 
 // readMember reads a member of the request, and reports whether it is a setting.
@@ -50,17 +48,6 @@ func (p *settingsParameter) readMember(name string, r *decoder) bool {
 				r.skip()
 			}
 		})
-	case "StreamSpecification":
-		r.structure("StreamSpecification", func(name string) {
-			switch name {
-			case "StreamEnabled":
-				p.streams = r.boolean()
-			case "StreamViewType":
-				p.streamChooses = r.text()
-			default:
-				r.skip()
-			}
-		})
 	default:
 		return false
 	}
@@ -70,11 +57,8 @@ func (p *settingsParameter) readMember(name string, r *decoder) bool {
 // given reports whether the request has a setting that is stored.
 func (p *settingsParameter) given() bool { return p.encrypted != nil || p.onDemand }
 
-// apply changes the settings. StreamSpecification is checked, and has no effect.
-func (p *settingsParameter) apply(s *settings) error {
-	if !or(p.streams, true) && p.streamChooses != nil {
-		return invalid(invalidParameters + "StreamViewType can only be specified when StreamEnabled is true")
-	}
+// apply changes the settings.
+func (p *settingsParameter) apply(s *settings) {
 	if p.encrypted != nil {
 		s.KeyARN = ""
 		if *p.encrypted {
@@ -84,7 +68,6 @@ func (p *settingsParameter) apply(s *settings) error {
 	if p.onDemand {
 		s.OnDemandRead, s.OnDemandWrite = p.read, p.write
 	}
-	return nil
 }
 
 // describe adds the settings to the description of a table.

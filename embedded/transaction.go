@@ -147,11 +147,8 @@ func (e *Engine) commitTransaction(
 	if err := e.keepToken(batch, token); err != nil {
 		return false, joinClose(err, discarding{batch})
 	}
-	if err := batch.Commit(); err != nil {
+	if err := e.commit(batch, changes, done); err != nil {
 		return false, fmt.Errorf("committing a transaction: %w", err)
-	}
-	for i, ch := range changes {
-		ch.table.resize(done[i])
 	}
 	return false, nil
 }

@@ -48,7 +48,7 @@ func (e *Engine) updateTable(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := e.changeSchema(t, func(s *schema) { *s = *next }, t.droppedIndexes(next)); err != nil {
+	if err := e.changeStream(t, next, in.stream); err != nil {
 		return err
 	}
 	for _, i := range t.Indexes {
@@ -75,6 +75,7 @@ type updateTableInput struct {
 	protected  *bool
 	class      *string
 	settings   settingsParameter
+	stream     *streamParameter
 }
 
 func (in *updateTableInput) read(name string, r *decoder) {
@@ -93,6 +94,8 @@ func (in *updateTableInput) read(name string, r *decoder) {
 		in.protected = r.boolean()
 	case "TableClass":
 		in.class = r.text()
+	case "StreamSpecification":
+		in.stream = r.streamSpecification()
 	default:
 		if !in.settings.readMember(name, r) {
 			r.skip()
@@ -153,6 +156,7 @@ func (in *updateTableInput) check() error {
 		}
 	}
 	c.tableClass(in.class)
+	c.streamSpecification(in.stream)
 	if err := c.err(); err != nil {
 		return err
 	}
@@ -161,7 +165,7 @@ func (in *updateTableInput) check() error {
 
 func (in *updateTableInput) checkUpdates() error {
 	if in.billing == nil && in.throughput == nil && len(in.indexes) == 0 && in.protected == nil && in.class == nil &&
-		!in.settings.given() {
+		!in.settings.given() && in.stream == nil {
 		return invalid("At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates " +
 			"or SSESpecification or ReplicaUpdates is required")
 	}
@@ -212,7 +216,8 @@ func (in *updateTableInput) apply(t *table, now int64) (*schema, error) {
 	if err := in.setBilling(&next, now); err != nil {
 		return nil, err
 	}
-	if err := in.settings.apply(&next.Settings); err != nil {
+	in.settings.apply(&next.Settings)
+	if err := in.checkStream(t); err != nil {
 		return nil, err
 	}
 	for _, u := range in.indexes {

@@ -34,7 +34,8 @@ func (*serveCommand) Help() string {
 		"A fault is EFFECT[,CLAUSE]…, for example throttling,operation=PutItem,probability=0.1 or " +
 		"reset,applied,table=pekko-*,nth=3. Effects: throughput-exceeded, throttling, request-limit, " +
 		"expired-token, internal-error, unavailable, reset, truncated, garbage, slow, hang, unprocessed, " +
-		"statement-errors, transaction-conflict, stale-read, index-lag. Clauses: operation, table, key, " +
+		"statement-errors, transaction-conflict, stale-read, index-lag, and of streams stream-lag, half-page, " +
+		"expired-iterator, trimmed, reader-limit. Clauses: operation, table, key, " +
 		"sort-key and index with a pattern, in which * is any text; nth, every, times, probability; " +
 		"applied, some, code, delay."
 }

@@ -76,7 +76,8 @@ func masked(value any) any {
 	case map[string]any:
 		for name := range value {
 			switch name {
-			case "TableId", "CreationDateTime", "LastUpdateToPayPerRequestDateTime", "NextToken", "Address":
+			case "TableId", "CreationDateTime", "LastUpdateToPayPerRequestDateTime", "NextToken", "Address",
+				"LatestStreamArn", "LatestStreamLabel":
 				value[name] = "*"
 			default:
 				value[name] = masked(value[name])

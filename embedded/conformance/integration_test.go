@@ -20,7 +20,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-const boto3 = "boto3==1.44.5"
+// The packages that the programs use. The second brings a boto3 of its own.
+const (
+	boto3 = "boto3==1.44.5"
+	bloop = "bloop==3.1.1"
+)
 
 // serveCommand builds the command, runs serve in memory, and returns the address that it prints.
 func serveCommand(t *testing.T) string {
@@ -52,23 +56,30 @@ func serveCommand(t *testing.T) string {
 }
 
 // TestBoto3WorksWithServe runs a Python program against the command.
-func TestBoto3WorksWithServe(t *testing.T) {
+func TestBoto3WorksWithServe(t *testing.T) { runPython(t, "testdata/boto3_program.py", boto3) }
+
+// TestBloopFollowsAStreamOfServe runs a Python program with a library that reads streams.
+func TestBloopFollowsAStreamOfServe(t *testing.T) { runPython(t, "testdata/bloop_program.py", bloop) }
+
+// runPython runs a program against the command, with a package that is brought once.
+func runPython(t *testing.T, file, wanted string) {
+	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("skipped: python3 is not found")
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		t.Skipf("skipped: there is no place for %s: %v", boto3, err)
+		t.Skipf("skipped: there is no place for %s: %v", wanted, err)
 	}
-	packages := filepath.Join(cache, "dynajournal", boto3)
+	packages := filepath.Join(cache, "dynajournal", wanted)
 	if _, err := os.Stat(filepath.Join(packages, "boto3")); err != nil {
-		install := exec.CommandContext(t.Context(), python, "-m", "pip", "install", "--quiet", "--target", packages, boto3)
+		install := exec.CommandContext(t.Context(), python, "-m", "pip", "install", "--quiet", "--target", packages, wanted)
 		if out, err := install.CombinedOutput(); err != nil {
-			t.Skipf("skipped: pip cannot bring %s: %v\n%s", boto3, err, out)
+			t.Skipf("skipped: pip cannot bring %s: %v\n%s", wanted, err, out)
 		}
 	}
-	program := exec.CommandContext(t.Context(), python, "testdata/boto3_program.py", serveCommand(t))
+	program := exec.CommandContext(t.Context(), python, file, serveCommand(t))
 	program.Env = append(os.Environ(), "PYTHONPATH="+packages, "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b", "AWS_DEFAULT_REGION=us-east-1")
 	out, err := program.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "all passed") {

@@ -82,6 +82,28 @@ try:
 except ClientError as error:
     assert error.response["Error"]["Code"] == "ResourceNotFoundException", error
 
+streams = boto3.client("dynamodbstreams", endpoint_url=sys.argv[1])
+client.update_table(TableName="python", StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"})
+table.put_item(Item={"pk": "c", "sk": 1, "value": 1})
+table.put_item(Item={"pk": "c", "sk": 1, "value": 2})
+table.delete_item(Key={"pk": "c", "sk": 1})
+arn = streams.list_streams(TableName="python")["Streams"][0]["StreamArn"]
+shards = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
+names, iterators = [], []
+for shard in shards:
+    iterators.append(streams.get_shard_iterator(StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")["ShardIterator"])
+for iterator in iterators:
+    page = streams.get_records(ShardIterator=iterator, Limit=10)
+    names += [(record["eventName"], record["dynamodb"].get("NewImage", {}).get("value")) for record in page["Records"]]
+    assert page["NextShardIterator"], page
+assert names == [("INSERT", {"N": "1"}), ("MODIFY", {"N": "2"}), ("REMOVE", None)], names
+try:
+    streams.get_records(ShardIterator="nothing")
+    raise AssertionError("there is an iterator")
+except ClientError as error:
+    assert error.response["Error"]["Code"] == "ValidationException", error
+
 table.delete()
 table.wait_until_not_exists()
+assert streams.describe_stream(StreamArn=arn)["StreamDescription"]["StreamStatus"] == "DISABLED"
 print("all passed")
