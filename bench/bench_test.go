@@ -3,8 +3,11 @@ package bench_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -40,12 +43,32 @@ func tables(t *testing.T, config aws.Config) string {
 
 func TestFiguresHaveABase(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t) }) // after the engine is closed
+	if testsize.Long {
+		checkFigures(t, func(inner aws.HTTPClient) aws.HTTPClient { return inner })
+		return
+	}
+	// A round takes as long, but in the time of the bubble: only responses take any.
+	synctest.Test(t, func(t *testing.T) {
+		checkFigures(t, func(inner aws.HTTPClient) aws.HTTPClient {
+			return client(func(r *http.Request) (*http.Response, error) {
+				time.Sleep(10 * time.Millisecond)
+				return inner.Do(r)
+			})
+		})
+	})
+}
+
+// checkFigures measures some workloads on an engine, with another client than the engine's.
+func checkFigures(t *testing.T, change func(aws.HTTPClient) aws.HTTPClient) {
+	t.Helper()
 	engine := openTable(t, memory)
+	config := dynajournal.Config{AWS: engine.AWSConfig()}
+	config.AWS.HTTPClient = change(config.AWS.HTTPClient)
 	workloads := []string{"write-1", "write-batch", "recover-5", "recover-snapshot", "scale"}
 	if testsize.Long {
 		workloads = append(workloads, "write-102")
 	}
-	found, err := figures(t.Context(), t, dynajournal.Config{AWS: engine.AWSConfig()}, workloads...)
+	found, err := figures(t.Context(), t, config, workloads...)
 	if err != nil {
 		t.Fatal(err)
 	}
