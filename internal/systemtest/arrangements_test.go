@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	arrangementCount = flag.Int("verify.arrangements", testsize.Of(80, 400), "how many arrangements TestRepairOfAnything draws")
+	arrangementCount = flag.Int("verify.arrangements", testsize.Of(40, 400), "how many arrangements TestRepairOfAnything draws")
 	arrangementSeed  = flag.Uint64("verify.seed", 1, "the seed of TestRepairOfAnything")
 )
 

@@ -37,7 +37,11 @@ func TestSnapshotsConform(t *testing.T) {
 	}
 	for transport := range transports {
 		for kind, options := range kinds {
-			variants[kind+" "+transport] = variant{transport, options, dynajournal.Config{MaxSnapshotBytes: testsize.Of(2, 6) * mib}}
+			config := dynajournal.Config{MaxSnapshotBytes: testsize.Of(2, 6) * mib}
+			if !testsize.Long && options.SharedWithJVM { // native ones have items of the usual size
+				config.MaxItemSize, config.MaxSnapshotBytes = 40_000, mib/4
+			}
+			variants[kind+" "+transport] = variant{transport, options, config}
 		}
 	}
 	for name, v := range variants {
