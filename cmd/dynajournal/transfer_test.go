@@ -592,7 +592,8 @@ func TestMigrateReportsWhatIsWrong(t *testing.T) {
 // TestAMigrationSurvivesSIGKILL kills the command, on a folder, until one run is complete.
 func TestAMigrationSurvivesSIGKILL(t *testing.T) {
 	clean(t)
-	for i := range 20 {
+	ids := testsize.Of(8, 20)
+	for i := range ids {
 		var args []string
 		for n := range 30 {
 			args = append(args, "--string", fmt.Sprint(i, " ", n))
@@ -618,7 +619,7 @@ func TestAMigrationSurvivesSIGKILL(t *testing.T) {
 		kills++
 	}
 	t.Logf("killed %d times", kills)
-	for i := range 20 {
+	for i := range ids {
 		sameAt(t, fmt.Sprint("id-", i), nil, []string{"--data", target})
 	}
 	must(t, "verify", "--all", "--data", target)
