@@ -319,7 +319,7 @@ func TestDeletionCutShortIsFinishedByTheNext(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %d", layout, how), func(t *testing.T) {
 				t.Parallel()
 				// Each request once undone, once done and its answer lost.
-				for try, cut := 2, true; cut; try += testsize.Of(5, 1) {
+				for try, cut := 2, true; cut; try += testsize.Of(3, 1) {
 					nth, applied := try/2, try%2 == 1
 					b := newFixture(t, layout)
 					b.config.Journal.SequenceShards, b.config.Journal.Retries = 4, -1
