@@ -19,7 +19,6 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
-	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // answers are what an endpoint can do that is not DynamoDB, or not well. reads is the error of what
@@ -106,7 +105,7 @@ func TestEndpointFails(t *testing.T) {
 			config := overHTTP(engine, server.URL)
 			quick(&config)
 			if name == "hangs" { // the only one that needs time
-				config.Retries, config.AttemptTimeout = -1, testsize.Of(time.Second/2, time.Second)
+				config.Retries, config.AttemptTimeout = -1, time.Second
 			}
 			createTables(t, dynajournal.Config{AWS: engine.AWSConfig()}, kinds["native"])
 			j := openJournal(t, config)

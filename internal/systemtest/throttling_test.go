@@ -138,7 +138,7 @@ func TestThroughputGrowsWithTheEntities(t *testing.T) {
 			if want := int64(unitsASecond*length.Seconds()) / (eventBytes>>10 + 1); alone < want {
 				t.Fatalf("one entity wrote %d events, want at least %d", alone, want)
 			}
-			for _, entities := range testsize.Of([]int{2}, []int{4, 16}) {
+			for _, entities := range testsize.Of([]int{4}, []int{4, 16}) {
 				if got := loadThrottled(t, config, dynajournal.TableOptions{}, entities, eventBytes, length).total(); got < alone*int64(entities)*9/10 {
 					t.Errorf("%d entities wrote %d events, one alone %d", entities, got, alone)
 				}
@@ -152,7 +152,7 @@ func TestThroughputGrowsWithTheEntities(t *testing.T) {
 func TestThrottledWritersUseTheLimitFairly(t *testing.T) {
 	skipLoad(t)
 	const units = 500
-	entities := testsize.Of(8, 64)
+	entities := testsize.Of(16, 64)
 	length := testsize.Of(4*time.Second, 6*time.Second)
 	for name, way := range bothWays {
 		t.Run(name, func(t *testing.T) {
