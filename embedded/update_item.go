@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
@@ -169,27 +168,20 @@ func (t *table) updateChange(key attribute.Item, update *expression.BoundUpdate)
 	ch := newChange(t, key)
 	ch.tooLarge = updateTooLarge
 	ch.apply = func(old attribute.Item) (attribute.Item, error) {
+		if old == nil && update != nil && update.OnlyRemoves() {
+			return nil, nil //nolint:nilnil // there is nothing to remove
+		}
 		updated := old
+		if old == nil {
+			updated = t.keyAttributes(key) // an item that the update creates can read its own key
+		}
 		if update != nil {
-			if old == nil && update.OnlyRemoves() {
-				return nil, nil //nolint:nilnil // there is nothing to remove
-			}
 			var err error
-			if updated, err = update.Apply(old); err != nil {
+			if updated, err = update.Apply(updated); err != nil {
 				return nil, err
 			}
-		}
-		if old == nil {
-			updated = t.withKey(updated, key)
 		}
 		return updated, t.checkIndexKeys(updated, emptyUpdatedKey)
 	}
 	return ch, nil
-}
-
-// withKey returns the item, which an update has created, with the attributes of its key.
-func (s *schema) withKey(item, key attribute.Item) attribute.Item {
-	made := s.keyAttributes(key)
-	maps.Copy(made, item)
-	return made
 }

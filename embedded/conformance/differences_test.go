@@ -161,6 +161,7 @@ var tableDifferences = []difference{
 	{operation: "UpdateTable", body: `"Update":{"IndexName":"nope"`, ours: missing, theirs: refused, because: "there is no such resource"},
 	{operation: "UpdateTable", body: `"Create":{"IndexName":"new"`, ours: refused, theirs: done, because: "a global index of a provisioned table has a throughput"},
 	{operation: "UpdateTable", body: "StreamSpecification", ours: refused, theirs: done, because: "streams are not part of the engine"},
+	{operation: "PutItem", body: `":""}`, ours: refused, because: "an attribute's name has at least one character"},
 	{operation: "DescribeContinuousBackups", ours: done, theirs: "400 UnknownOperation", because: "it is an operation of DynamoDB"},
 	{operation: "DescribeLimits", ours: done, theirs: "400 UnknownOperation", because: "it is an operation of DynamoDB"},
 	{operation: "DescribeEndpoints", ours: done, theirs: "400 UnknownOperation", because: "as above"},

@@ -3,6 +3,7 @@ package expression
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,8 +28,11 @@ func NewParameters(names map[string]string, values attribute.Item) (*Parameters,
 	if key, bad := badPlaceholder(names, '#'); bad {
 		return nil, attribute.Invalid("ExpressionAttributeNames contains invalid key: Syntax error; key: \"%s\"", key)
 	}
-	for _, name := range names {
-		if err := attribute.CheckName(name); err != nil {
+	for _, key := range slices.Sorted(maps.Keys(names)) {
+		if names[key] == "" {
+			return nil, attribute.Invalid("ExpressionAttributeNames contains invalid value: for key %s", key)
+		}
+		if err := attribute.CheckName(names[key]); err != nil {
 			return nil, err
 		}
 	}
