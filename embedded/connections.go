@@ -32,6 +32,9 @@ type connection struct {
 	of        *connections
 	idle      bool
 	idleSince time.Time
+	// closing is set when the connection is closed for the next one, until the server reports
+	// StateClosed.
+	closing bool
 	// answering is set from the arrival of the whole request until its response is sent.
 	answering bool
 }
@@ -63,8 +66,8 @@ func (c *connections) Accept() (net.Conn, error) {
 }
 
 // makeRoom returns nil if there can be one more connection. Else it closes the connection that has
-// been idle for longest, if there is one, and returns a channel that is closed when the connections
-// change.
+// been idle for longest, if there is one and none is being closed, and returns a channel that is
+// closed when the connections change.
 func (c *connections) makeRoom() (changed <-chan struct{}) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -73,13 +76,16 @@ func (c *connections) makeRoom() (changed <-chan struct{}) {
 	}
 	var oldest net.Conn
 	for conn, known := range c.open {
+		if known.closing {
+			return c.changed // it makes room
+		}
 		if known.idle && (oldest == nil || known.idleSince.Before(c.open[oldest].idleSince)) {
 			oldest = conn
 		}
 	}
 	if oldest != nil {
-		c.open[oldest].idle = false // it is closed only once
-		_ = oldest.Close()          // the server reports StateClosed
+		c.open[oldest].closing = true
+		_ = oldest.Close() // the server reports StateClosed
 	}
 	return c.changed
 }

@@ -230,6 +230,31 @@ func TestAtTheLimitAnIdleConnectionIsClosedForTheNext(t *testing.T) {
 	})
 }
 
+func TestOneConnectionIsClosedForTheNext(t *testing.T) {
+	c := limitConnections(nil, &serverLimits{connections: 2, header: time.Second, transfer: time.Second})
+	conns := make([]net.Conn, 2)
+	for i := range conns {
+		server, client := net.Pipe()
+		defer client.Close()
+		conns[i] = server
+		c.connected(t.Context(), server)
+		c.follow(server, http.StateActive)
+	}
+	c.follow(conns[0], http.StateIdle)
+	c.makeRoom() // it closes the first
+	c.follow(conns[1], http.StateIdle)
+	if c.makeRoom() == nil {
+		t.Error("there is room before the server has reported that the first is closed")
+	}
+	if c.open[conns[1]].closing {
+		t.Error("the second is closed, too")
+	}
+	c.follow(conns[0], http.StateClosed)
+	if c.makeRoom() != nil {
+		t.Error("there is no room for the next")
+	}
+}
+
 func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	bubble(t, func(l *serverLimits) { l.connections = 1 }, func(t *testing.T, p *pipes, _ func() error) {
 		start, slow := time.Now(), p.connect(t)

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 		const percent, limit = 400, 550 << 20
 		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(limit)
-		if err := flag.Set("rapid.checks", "15"); err != nil { // the command line may set it again
+		if err := flag.Set("rapid.checks", "30"); err != nil { // the command line may set it again
 			panic(err)
 		}
 	}
