@@ -32,9 +32,6 @@ type connection struct {
 	of        *connections
 	idle      bool
 	idleSince time.Time
-	// closing is set when the connection is closed for the next one, until the server reports
-	// StateClosed.
-	closing bool
 	// answering is set from the arrival of the whole request until its response is sent.
 	answering bool
 }
@@ -66,8 +63,9 @@ func (c *connections) Accept() (net.Conn, error) {
 }
 
 // makeRoom returns nil if there can be one more connection. Else it closes the connection that has
-// been idle for longest, if there is one and none is being closed, and returns a channel that is
-// closed when the connections change.
+// been idle for longest, if there is one, and returns a channel that is closed when the connections
+// change. Until the server reports that the connection is closed, it is still the one that has been
+// idle for longest, so that no other is closed meanwhile.
 func (c *connections) makeRoom() (changed <-chan struct{}) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -76,15 +74,11 @@ func (c *connections) makeRoom() (changed <-chan struct{}) {
 	}
 	var oldest net.Conn
 	for conn, known := range c.open {
-		if known.closing {
-			return c.changed // it makes room
-		}
 		if known.idle && (oldest == nil || known.idleSince.Before(c.open[oldest].idleSince)) {
 			oldest = conn
 		}
 	}
 	if oldest != nil {
-		c.open[oldest].closing = true
 		_ = oldest.Close() // the server reports StateClosed
 	}
 	return c.changed
