@@ -7,6 +7,9 @@ import "slices"
 // looks at what is stored before it repeats a change that is not idempotent. If MaybeApplied
 // returns false, the call has changed nothing that a reader finds, and may be repeated as it is.
 //
+// A call that sends several writes at the same time, such as the parts of a snapshot, may report
+// true although all were refused: the first refusal cancels the others in flight.
+//
 // The methods and functions that change what is stored:
 //
 //   - [Writer.Append]: true for [ErrOutcomeUnknown] alone. Recover the persistence id to find out.
