@@ -14,10 +14,9 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynajournal/dynajournal/embedded"
-	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-var streamRecords = flag.Int("stream.records", testsize.Of(4_000, 40_000), "how many records the stream has that an engine is opened with")
+var streamRecords = flag.Int("stream.records", 4_000, "how many records the stream has that an engine is opened with")
 
 // TestALongStreamOpens opens a folder with many records, logs how long that takes, and reads the
 // stream's end. Opening reads a record of each shard, so it takes no longer with more of them.

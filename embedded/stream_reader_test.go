@@ -48,6 +48,8 @@ type streamReader struct {
 	client *dynamodbstreams.Client
 	arn    string
 	limit  *int32
+	// page is how many shards a page of them has at most, nil for the service's 100.
+	page *int32
 	// renews makes the reader get another iterator for one that has expired.
 	renews    bool
 	iterators map[string]*string
@@ -61,13 +63,13 @@ func readerOf(client *dynamodbstreams.Client, arn string) *streamReader {
 	return &streamReader{client: client, arn: arn, iterators: map[string]*string{}, last: map[string]*string{}, ended: map[string]bool{}}
 }
 
-// shards returns the stream's shards, from pages of two.
+// shards returns the stream's shards.
 func (s *streamReader) shards(ctx context.Context) ([]streamtypes.Shard, error) {
 	var shards []streamtypes.Shard
 	var start *string
 	for {
 		out, err := s.client.DescribeStream(ctx, &dynamodbstreams.DescribeStreamInput{
-			StreamArn: &s.arn, ExclusiveStartShardId: start, Limit: aws.Int32(2),
+			StreamArn: &s.arn, ExclusiveStartShardId: start, Limit: s.page,
 		})
 		if err != nil {
 			return nil, err

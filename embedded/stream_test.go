@@ -222,6 +222,7 @@ func TestShardsAreReplaced(t *testing.T) {
 	client, streams := clientOf(engine), streamsOf(engine)
 	arn := createStreamTable(t, client, "orders", types.StreamViewTypeNewImage)
 	reader := readerOf(streams, arn)
+	reader.page = aws.Int32(2)
 	write := func(round int) {
 		for i := range 20 {
 			must(client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("orders"), Item: attributes{
