@@ -268,7 +268,7 @@ func (l *storageLoad) check() error {
 			return err
 		}
 	}
-	return checkStreamGivesTable(context.Background(), l.engine, "rich")
+	return nil
 }
 
 func (l *storageLoad) allowed(key, value string) bool {
@@ -397,7 +397,8 @@ func (l *storageLoad) reopen(fs vfs.FS) (problem string) {
 	if len(tables.TableNames) == 0 && !l.made {
 		return ""
 	}
-	if err := errors.Join(l.waitForIndex(), l.check()); err != nil {
+	err = errors.Join(l.waitForIndex(), l.check(), checkStreamGivesTable(context.Background(), engine, "rich"))
+	if err != nil {
 		return err.Error()
 	}
 	return ""
