@@ -20,12 +20,12 @@ type storage struct {
 // store is an open journal of any layout.
 type store interface {
 	// recover returns the writer of a persistence id, and how many events were replayed.
-	recover(ctx context.Context, pid string) (entity, int, error)
+	recover(ctx context.Context, pid string) (layoutWriter, int, error)
 	Close() error
 }
 
-// entity is a writer of any layout.
-type entity interface {
+// layoutWriter is a writer of any layout.
+type layoutWriter interface {
 	Append(ctx context.Context, events ...any) (dynajournal.AppendResult, error)
 	// remove deletes all events up to a number permanently, and returns how many.
 	remove(ctx context.Context, to int64) (int64, error)
@@ -69,7 +69,7 @@ func currentStorage(name string, envelope bool, create func(context.Context, dyn
 
 type currentStore struct{ *dynajournal.Journal }
 
-func (s currentStore) recover(ctx context.Context, pid string) (entity, int, error) {
+func (s currentStore) recover(ctx context.Context, pid string) (layoutWriter, int, error) {
 	n := 0
 	w, err := s.Recover(ctx, pid, dynajournal.RecoverOptions{}, func(dynajournal.Event) error {
 		n++
@@ -104,7 +104,7 @@ func legacyStorage(l legacy.Layout) storage {
 
 type legacyStore struct{ *legacy.Journal }
 
-func (s legacyStore) recover(ctx context.Context, pid string) (entity, int, error) {
+func (s legacyStore) recover(ctx context.Context, pid string) (layoutWriter, int, error) {
 	n := 0
 	w, err := s.Recover(ctx, pid, dynajournal.RecoverOptions{}, func(legacy.Event) error {
 		n++

@@ -13,6 +13,9 @@ import (
 type allowedHosts struct {
 	// checked is false if every name is accepted.
 	checked bool
+	// own is the listener's address, which is accepted. Most requests have it, and it need not be
+	// parsed.
+	own string
 	// addresses is set if every IP address is accepted, not only loopback addresses. An attacker
 	// can make a name resolve to another address, but not an address.
 	addresses bool
@@ -22,11 +25,11 @@ type allowedHosts struct {
 // allowHosts returns the hosts for a listener's address. They are checked on a loopback address,
 // and elsewhere if there are names.
 func allowHosts(address net.Addr, names []string) allowedHosts {
-	loopback := false
+	loopback, own := false, ""
 	if tcp, ok := address.(*net.TCPAddr); ok {
-		loopback = tcp.IP.IsLoopback()
+		loopback, own = tcp.IP.IsLoopback(), tcp.String()
 	}
-	hosts := allowedHosts{checked: loopback || len(names) > 0, addresses: !loopback, names: map[string]bool{"localhost": true}}
+	hosts := allowedHosts{own: own, checked: loopback || len(names) > 0, addresses: !loopback, names: map[string]bool{"localhost": true}}
 	for _, name := range names {
 		hosts.names[hostName(name)] = true
 	}
@@ -35,7 +38,7 @@ func allowHosts(address net.Addr, names []string) allowedHosts {
 
 // allow reports whether a request with the Host header is accepted.
 func (a *allowedHosts) allow(header string) bool {
-	if !a.checked {
+	if !a.checked || header == a.own && header != "" {
 		return true
 	}
 	name := hostName(header)

@@ -13,6 +13,8 @@ const (
 	// maxBatchGetBytes is how many bytes of items a response has at most. Further keys are
 	// unprocessed.
 	maxBatchGetBytes = 16 << 20
+	// maxPartitionGetBytes is how many bytes of items end the reading of a partition.
+	maxPartitionGetBytes = 1 << 20
 )
 
 // batchGetItem returns up to 100 items by their keys.
@@ -26,12 +28,14 @@ const (
 //     attribute once, the values of the keys, and the number of keys so far, at most 100
 //  5. for each table: the placeholders and the projection
 //  6. the tables
-//  7. for each table: the keys against the key schema, and that none is given twice
+//  7. for each table: that the projection has no path into a key attribute, the keys against the
+//     key schema, and that none is given twice
 //  8. the throughput of each item
 //
 // Tables come in the order of their names. Keys come back in UnprocessedKeys if their items do not
-// fit into 16 MB, if they are throttled, or by a fault. If no key is read and one is throttled, the
-// request is refused.
+// fit into 16 MB, if 1 MB was read from their partition before them, if they are throttled, or by a
+// fault. If no key is read and one is throttled, the request is refused. A partition is the items
+// with one partition key, the smallest that the service can have.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.html
 func (e *Engine) batchGetItem(c *call) error {
@@ -56,6 +60,9 @@ func (e *Engine) batchGetItem(c *call) error {
 	}
 	defer release()
 	for _, name := range in.names() {
+		if err := tables[name].checkPaths(projectors[name].expression); err != nil {
+			return err
+		}
 		if err := tables[name].checkDistinctKeys(in.tables[name].keys); err != nil {
 			return err
 		}
@@ -245,8 +252,10 @@ func (b *batchGet) appendItems(dst []byte, name string, project projector) ([]by
 	key := takeBuffer()
 	defer giveBuffer(key)
 	n := 0
+	partitions := map[string]int{} // bytes of items by the encoded partition key
 	for _, parameter := range in.keys {
-		if b.call.fault.hits(EffectUnprocessed) || b.bytes >= maxBatchGetBytes {
+		partition := string(appendHashKey((*key)[:0], parameter.item[t.Key.Hash]))
+		if b.call.fault.hits(EffectUnprocessed) || b.bytes >= maxBatchGetBytes || partitions[partition] >= maxPartitionGetBytes {
 			b.unprocessed[name] = append(b.unprocessed[name], parameter.item)
 			continue
 		}
@@ -275,6 +284,7 @@ func (b *batchGet) appendItems(dst []byte, name string, project projector) ([]by
 		}
 		dst = appended
 		b.bytes += size
+		partitions[partition] += size
 		b.done++
 		used.addRead(nil, units)
 		if exists {

@@ -69,3 +69,36 @@ func TestBatchesCanHaveSeveralTables(t *testing.T) {
 			`{"Responses":{"rich":[{"grp":{"S":"g"}}],"tab":[{"pk":{"S":"a"}}]},"UnprocessedKeys":{}}`},
 	})
 }
+
+// The service returns a partial result if "more than 1MB per partition is requested", as the page
+// of BatchGetItem has it. An item that begins below 1 MB is still read, as in a page of a Query.
+func TestABatchGetReadsOneMegabyteOfAPartition(t *testing.T) {
+	engine := openWith(t, richTable)
+	large := strings.Repeat("x", 390<<10)
+	key := func(pk string, sk int) string { return fmt.Sprintf(`{"pk":{"S":"%s"},"sk":{"N":"%d"}}`, pk, sk) }
+	var keys []string
+	for sk := range 5 {
+		for _, pk := range []string{"a", "b"} {
+			keys = append(keys, key(pk, sk))
+			ask(t, engine, "PutItem", fmt.Sprintf(`{"TableName":"rich","Item":{"pk":{"S":"%s"},"sk":{"N":"%d"},"d":{"S":"%s"}}}`, pk, sk, large))
+		}
+	}
+	keys = append(keys, key("c", 0))
+	get := func(keys []string) string {
+		return ask(t, engine, "BatchGetItem", `{"RequestItems":{"rich":{"ProjectionExpression":"pk, sk","ConsistentRead":true,`+
+			`"Keys":[`+strings.Join(keys, ",")+`]}},"ReturnConsumedCapacity":"TOTAL"}`)
+	}
+	// Of each partition three items are read, with 98 units each. The missing item costs one unit.
+	got := get(keys)
+	want := `{"ConsumedCapacity":[{"CapacityUnits":589,"TableName":"rich"}],"Responses":{"rich":[` + strings.Join(keys[:6], ",") + `]},` +
+		`"UnprocessedKeys":{"rich":{"ConsistentRead":true,"Keys":[` + strings.Join(keys[6:10], ",") + `],"ProjectionExpression":"pk, sk"}}}`
+	if got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	// The rest is read by the next request.
+	got = get(keys[6:10])
+	want = `{"ConsumedCapacity":[{"CapacityUnits":392,"TableName":"rich"}],"Responses":{"rich":[` + strings.Join(keys[6:10], ",") + `]},"UnprocessedKeys":{}}`
+	if got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}

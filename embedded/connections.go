@@ -19,7 +19,7 @@ type connections struct {
 
 	lock sync.Mutex
 	open map[net.Conn]*connection
-	// changed is closed when a connection closes or becomes idle, and replaced.
+	// changed is closed when a connection closes or becomes idle, nil while nothing waits for that.
 	changed chan struct{}
 	// draining is set when serving ends: no request starts any more.
 	draining bool
@@ -42,7 +42,7 @@ type connectionKey struct{}
 func limitConnections(listener net.Listener, limits *serverLimits) *connections {
 	return &connections{
 		Listener: listener, limit: limits.connections, refusal: limits.header + limits.transfer, open: map[net.Conn]*connection{},
-		changed: make(chan struct{}), closed: make(chan struct{}),
+		closed: make(chan struct{}),
 	}
 }
 
@@ -80,6 +80,9 @@ func (c *connections) makeRoom() (changed <-chan struct{}) {
 	}
 	if oldest != nil {
 		_ = oldest.Close() // the server reports StateClosed
+	}
+	if c.changed == nil {
+		c.changed = make(chan struct{})
 	}
 	return c.changed
 }
@@ -120,8 +123,10 @@ func (c *connections) follow(conn net.Conn, state http.ConnState) {
 	case http.StateClosed, http.StateHijacked:
 		delete(c.open, conn)
 	}
-	close(c.changed)
-	c.changed = make(chan struct{})
+	if c.changed != nil {
+		close(c.changed)
+		c.changed = nil
+	}
 }
 
 // begin marks the connection as answering, and reports whether the request may start. It is called

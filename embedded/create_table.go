@@ -24,14 +24,17 @@ const (
 //  1. that TableName is given
 //  2. the model
 //  3. the throughput against the billing mode
-//  4. StreamSpecification, which has no other effect
+//  4. StreamSpecification
 //  5. the attribute definitions, the key schema, the local and then the global indexes, and that
 //     keys use all definitions
 //  6. the tags
 //  7. that there is no table of the name
 //
-// SSESpecification and OnDemandThroughput are stored and shown, and have no effect. Streams,
-// ResourcePolicy and WarmThroughput are ignored.
+// The key of a global index has up to four HASH and up to four RANGE attributes. Other keys have at
+// most one of each.
+//
+// SSESpecification and OnDemandThroughput are stored and shown, and have no effect. ResourcePolicy
+// and WarmThroughput are ignored.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_CreateTable.html
 func (e *Engine) createTable(c *call) error {
@@ -72,7 +75,7 @@ func (e *Engine) createTable(c *call) error {
 		e.showStream(made)
 	}
 	e.tables[s.Name] = t
-	return c.respond(object{"TableDescription": t.describe(statusCreating)})
+	return c.respond(object{"TableDescription": t.describe(statusCreating, e.now().UnixMilli())})
 }
 
 type createTableInput struct {
@@ -131,9 +134,9 @@ func (in *createTableInput) check() error {
 	c.name(in.tableName, "tableName")
 	c.oneOf(in.billing, "billingMode", billingProvisioned, billingOnDemand)
 	c.throughput(in.throughput, "provisionedThroughput")
-	c.keySchema(in.key, "keySchema")
-	c.indexes(in.global, "globalSecondaryIndexes")
-	c.indexes(in.local, "localSecondaryIndexes")
+	c.keySchema(in.key, "keySchema", maxSimpleKey)
+	c.indexes(in.global, "globalSecondaryIndexes", anyKey)
+	c.indexes(in.local, "localSecondaryIndexes", maxSimpleKey)
 	c.tableClass(in.class)
 	c.tags(in.tags)
 	c.streamSpecification(in.stream)
@@ -233,16 +236,16 @@ func (in *createTableInput) addLocal(s *schema, d definitions) error {
 		return invalid(invalidParameters + "Number of LocalSecondaryIndexes exceeds per-table limit of 5")
 	}
 	for _, p := range in.local {
-		i, err := d.index(p)
+		i, err := d.index(p, d.simpleKey)
 		if err != nil {
 			return err
 		}
-		if i.Key.Range == "" {
+		if len(i.Key.Range) == 0 {
 			return invalid(invalidParameters+"Index KeySchema does not have a range key for index: %s", i.Name)
 		}
-		if i.Key.Hash != s.Key.Hash {
+		if hash := i.Key.Hash[0]; hash != s.Key.Hash {
 			return invalid(invalidParameters+"Index KeySchema does not have the same leading hash key as table KeySchema "+
-				"for index: %s. index hash key: %s, table hash key: %s", i.Name, i.Key.Hash, s.Key.Hash)
+				"for index: %s. index hash key: %s, table hash key: %s", i.Name, hash, s.Key.Hash)
 		}
 		i.Local = true
 		if err := s.addIndex(i); err != nil {
@@ -263,7 +266,7 @@ func (in *createTableInput) addGlobal(s *schema, d definitions) error {
 		return invalid(invalidParameters + "GlobalSecondaryIndex count exceeds the per-table limit of 20")
 	}
 	for _, p := range in.global {
-		i, err := d.index(p)
+		i, err := d.index(p, d.globalKey)
 		if err != nil {
 			return err
 		}

@@ -443,12 +443,15 @@ func (r *decoder) names() map[string]string {
 }
 
 // item reads an item.
-func (r *decoder) item() itemParameter {
+func (r *decoder) item() itemParameter { return r.itemInto(nil) }
+
+// itemInto reads an item into an empty map, or into a new one if it is nil.
+func (r *decoder) itemInto(empty attribute.Item) itemParameter {
 	raw := r.raw()
 	if r.err != nil {
 		return itemParameter{}
 	}
-	item, err := attribute.DecodeItem(raw)
+	item, err := attribute.DecodeItemInto(empty, raw)
 	return itemParameter{item: item, invalid: r.broken(err)}
 }
 

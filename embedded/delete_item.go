@@ -13,8 +13,9 @@ import "github.com/dynajournal/dynajournal/embedded/internal/attribute"
 //  5. the placeholders and the condition
 //  6. the table
 //  7. the key against the key schema
-//  8. the throughput
-//  9. the condition against the stored item
+//  8. that the condition has no path into a key attribute
+//  9. the throughput
+//  10. the condition against the stored item
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteItem.html
 func (e *Engine) deleteItem(c *call) error {

@@ -49,7 +49,7 @@ func (e *Engine) deleteTable(c *call) error {
 	e.tablesLock.Lock()
 	delete(e.tables, t.Name)
 	e.tablesLock.Unlock()
-	description := t.describe(statusDeleting)
+	description := t.describe(statusDeleting, e.now().UnixMilli())
 	for _, gone := range []string{
 		"CreationDateTime", "KeySchema", "AttributeDefinitions", "LocalSecondaryIndexes", "GlobalSecondaryIndexes",
 	} {

@@ -85,7 +85,7 @@ func (e *Engine) describeStream(c *call) error {
 	}
 	description := object{
 		"StreamArn": s.arn(), "StreamLabel": s.label, "StreamStatus": status, "StreamViewType": s.view,
-		"CreationRequestDateTime": unixSeconds(state.CreatedAt), "TableName": s.table, "KeySchema": describeKey(state.Key),
+		"CreationRequestDateTime": unixSeconds(state.CreatedAt), "TableName": s.table, "KeySchema": describeKey(state.Key.asIndexKey()),
 	}
 	shards := in.selected(state)
 	if limit := int(or(in.limit, maxListed)); len(shards) > limit {

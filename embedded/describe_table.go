@@ -20,7 +20,7 @@ func (e *Engine) describeTable(c *call) error {
 		return notFound("Requested resource not found: Table: " + tableName(name) + " not found")
 	}
 	defer t.lock.RUnlock()
-	return c.respond(object{"Table": t.describe(t.status())})
+	return c.respond(object{"Table": t.describe(t.status(), e.now().UnixMilli())})
 }
 
 type tableInput struct{ tableName *string }

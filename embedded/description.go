@@ -20,20 +20,20 @@ func (c *call) respond(response object) error {
 
 func unixSeconds(milliseconds int64) float64 { return float64(milliseconds) / 1000 }
 
-// describe returns the description of the table, as in DescribeTable, with the status. The caller
-// holds the table's lock.
-func (t *table) describe(status string) object {
+// describe returns the description of the table, as in DescribeTable, with the status, at a time in
+// milliseconds. The caller holds the table's lock.
+func (t *table) describe(status string, now int64) object {
 	description := object{
 		"TableName":                 t.Name,
 		"TableId":                   t.UUID,
-		"TableArn":                  t.arn(),
+		"TableArn":                  tableARN(t.Name),
 		"TableStatus":               status,
 		"CreationDateTime":          unixSeconds(t.CreatedAt),
-		"KeySchema":                 describeKey(t.Key),
+		"KeySchema":                 describeKey(t.Key.asIndexKey()),
 		"AttributeDefinitions":      t.describeAttributes(),
 		"ItemCount":                 t.items.Load(),
 		"TableSizeBytes":            t.bytes.Load(),
-		"ProvisionedThroughput":     describeThroughput(t.Throughput),
+		"ProvisionedThroughput":     t.ThroughputChanges.describe(t.Throughput, now),
 		"DeletionProtectionEnabled": t.Protected,
 	}
 	if t.OnDemandAt != 0 {
@@ -47,7 +47,7 @@ func (t *table) describe(status string) object {
 	}
 	t.Settings.describe(description)
 	t.describeStream(description)
-	local, global := t.describeIndexes(status)
+	local, global := t.describeIndexes(status, now)
 	if len(local) > 0 {
 		description["LocalSecondaryIndexes"] = local
 	}
@@ -65,19 +65,18 @@ func (t *table) describeAttributes() []object {
 	return attributes
 }
 
-func describeKey(key keySchema) []object {
-	elements := []object{{"AttributeName": key.Hash, "KeyType": "HASH"}}
-	if key.Range != "" {
-		elements = append(elements, object{"AttributeName": key.Range, "KeyType": "RANGE"})
+func describeKey(key indexKey) []object {
+	var elements []object
+	for _, name := range key.Hash {
+		elements = append(elements, object{"AttributeName": name, "KeyType": roleHash})
+	}
+	for _, name := range key.Range {
+		elements = append(elements, object{"AttributeName": name, "KeyType": roleRange})
 	}
 	return elements
 }
 
-func describeThroughput(t throughput) object {
-	return object{"ReadCapacityUnits": t.Read, "WriteCapacityUnits": t.Write, "NumberOfDecreasesToday": 0}
-}
-
-func (t *table) describeIndexes(status string) (local, global []object) {
+func (t *table) describeIndexes(status string, now int64) (local, global []object) {
 	for _, i := range t.Indexes {
 		projection := object{"ProjectionType": i.Projection}
 		if i.Projection == projectInclude {
@@ -85,7 +84,7 @@ func (t *table) describeIndexes(status string) (local, global []object) {
 		}
 		description := object{
 			"IndexName":      i.Name,
-			"IndexArn":       t.arn() + "/index/" + i.Name,
+			"IndexArn":       tableARN(t.Name) + "/index/" + i.Name,
 			"KeySchema":      describeKey(i.Key),
 			"Projection":     projection,
 			"ItemCount":      0,
@@ -102,7 +101,7 @@ func (t *table) describeIndexes(status string) (local, global []object) {
 		if i.Status == statusCreating {
 			description["Backfilling"] = true
 		}
-		description["ProvisionedThroughput"] = describeThroughput(i.Throughput)
+		description["ProvisionedThroughput"] = i.ThroughputChanges.describe(i.Throughput, now)
 		global = append(global, description)
 	}
 	return local, global

@@ -86,7 +86,8 @@ type Fault struct {
 	Table string
 	// Key is a pattern of partition keys: the text of a string, the normal form of a number, the
 	// base64 of a binary. A request matches if one of its items does. A Scan has no key. A read of
-	// an index has the keys of the index.
+	// an index has the keys of the index. If they have several attributes, their texts are joined
+	// by a vertical bar.
 	Key string
 	// SortKey is a pattern of sort keys, in the form of Key. A Query has no sort key.
 	SortKey string

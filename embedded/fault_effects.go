@@ -18,22 +18,22 @@ const (
 )
 
 // perform runs the request, or applies the fault that hits it.
-func (e *Engine) perform(name string, run func(*Engine, *call) error, c *call) error {
+func (e *Engine) perform(name string, c *call) error {
 	if !e.faults.active.Load() {
-		return run(e, c)
+		return c.in.run(e, c)
 	}
-	c.fault = e.faults.match(name, operations[name].targets(e, c))
+	c.fault = e.faults.match(name, c.op.targets(e, c))
 	if c.fault == nil {
-		return run(e, c)
+		return c.in.run(e, c)
 	}
 	defer c.fault.stale.release()
 	switch c.fault.Effect {
 	case EffectSlow:
-		return e.slow(name, run, c)
+		return e.slow(name, c)
 	case EffectHang, EffectReset:
 		var err error
 		if c.fault.Applied {
-			err = run(e, c)
+			err = c.in.run(e, c)
 		}
 		if c.fault.Effect == EffectHang {
 			select {
@@ -45,16 +45,16 @@ func (e *Engine) perform(name string, run func(*Engine, *call) error, c *call) e
 		return err
 	case EffectTruncated:
 		c.damage = damageTruncated
-		return run(e, c)
+		return c.in.run(e, c)
 	case EffectGarbage:
 		c.damage = damageGarbage
-		return run(e, c)
+		return c.in.run(e, c)
 	case EffectUnprocessed, EffectStatementErrors, EffectStaleRead, EffectIndexLag, EffectStreamLag, EffectHalfPage,
 		EffectExpiredIterator, EffectTrimmed:
-		return run(e, c)
+		return c.in.run(e, c)
 	}
 	if c.fault.Applied {
-		if err := run(e, c); err != nil {
+		if err := c.in.run(e, c); err != nil {
 			slog.Debug("embedded DynamoDB: a request failed, and a fault replaces its response", "operation", name, "error", err)
 		}
 	}
@@ -98,10 +98,10 @@ func (s *requestFault) conflict(operation string) error {
 
 // slow runs the request late, or sends its response late. A request that is not run yet is run even
 // if its client goes away.
-func (e *Engine) slow(name string, run func(*Engine, *call) error, c *call) error {
+func (e *Engine) slow(name string, c *call) error {
 	var err error
 	if c.fault.Applied {
-		err = run(e, c)
+		err = c.in.run(e, c)
 	}
 	slept := make(chan error, 1)
 	ctx, wake := context.WithCancel(context.WithoutCancel(c.ctx))
@@ -122,7 +122,7 @@ func (e *Engine) slow(name string, run func(*Engine, *call) error, c *call) erro
 			return err
 		}
 		if !c.fault.Applied {
-			return run(e, c)
+			return c.in.run(e, c)
 		}
 		return err
 	case <-c.ctx.Done():
@@ -132,13 +132,14 @@ func (e *Engine) slow(name string, run func(*Engine, *call) error, c *call) erro
 		wake()
 		return err
 	}
-	late := &call{ctx: ctx, host: c.host, body: bytes.Clone(c.body)}
+	late := &call{ctx: ctx, op: c.op, in: c.in, host: c.host, body: bytes.Clone(c.body)}
 	e.background.Go(func() {
 		defer wake()
+		defer late.in.release()
 		if <-slept != nil {
 			return
 		}
-		if err := protect(name, func() error { return run(e, late) }); err != nil {
+		if err := protect(name, func() error { return late.in.run(e, late) }); err != nil {
 			slog.Debug("embedded DynamoDB: a late request failed", "operation", name, "error", err)
 		}
 	})

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"encoding/base64"
+	"strings"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
@@ -93,12 +94,17 @@ func (e *Engine) schemaOf(name string) *schema {
 	return t.schema
 }
 
-// keyText returns a key value as the patterns of faults are compared with it.
-func keyText(v attribute.Value) string {
-	if v.Kind == attribute.B {
-		return base64.StdEncoding.EncodeToString([]byte(v.Text))
+// keyText returns the value or the values of a key as the patterns of faults are compared with it,
+// and as messages show it.
+func keyText(values ...attribute.Value) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = v.Text
+		if v.Kind == attribute.B {
+			texts[i] = base64.StdEncoding.EncodeToString([]byte(v.Text))
+		}
 	}
-	return v.Text
+	return strings.Join(texts, "|")
 }
 
 func (t target) asRead(consistent *bool) target {

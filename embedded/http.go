@@ -2,13 +2,13 @@ package embedded
 
 import (
 	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -42,8 +42,7 @@ func (e *Engine) send(w http.ResponseWriter, response *response) {
 		response.sendDamaged(w, e.now())
 		return
 	}
-	header := w.Header()
-	maps.Copy(header, response.header(e.now()))
+	response.setHeader(w.Header(), e.now())
 	w.WriteHeader(response.status)
 	// The client may be gone.
 	_, _ = w.Write(response.body)
@@ -62,8 +61,8 @@ func (e *Engine) respond(request *http.Request, in *incoming) (*response, error)
 	if request.Method != http.MethodPost {
 		return fixedResponse(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
 	}
-	buffer, giveBack := in.buffer()
-	defer giveBack()
+	buffer := in.takeBuffer()
+	defer in.giveBuffer(buffer)
 	// The body is read first: a slow client does not delay Close.
 	body, err := readBody((*buffer)[:0], request, in)
 	*buffer = body
@@ -79,7 +78,8 @@ func (e *Engine) respond(request *http.Request, in *incoming) (*response, error)
 		return nil, err
 	}
 	defer e.leave()
-	if !jsonContent(request.Header.Get("Content-Type")) && len(body) > 0 {
+	kind := contentKind(request.Header.Get("Content-Type"))
+	if kind != contentType && kind != plainContent && len(body) > 0 {
 		return fixedResponse(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
 	}
 	response := e.dispatch(request, body, in)
@@ -89,9 +89,10 @@ func (e *Engine) respond(request *http.Request, in *incoming) (*response, error)
 		return nil, err
 	}
 	response.summary.received = len(body)
-	if contentKind(request.Header.Get("Content-Type")) == plainContent {
+	if kind != contentType {
 		response.contentType = plainContent
 	}
+	response.compress(request.Header.Get("Accept-Encoding"))
 	return response, nil
 }
 
@@ -126,13 +127,13 @@ func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *res
 		return errorResponse(serviceError("SerializationException", ""))
 	}
 	response := newResponse(http.StatusOK)
-	c := &call{ctx: request.Context(), host: request.Host, body: body, out: response.body}
+	c := &call{ctx: request.Context(), op: operation, in: in, host: request.Host, body: body, out: response.body}
 	response.summary.operation = name
 	err := protect(name, func() error {
 		if in != nil && in.named {
 			response.summary.tables = e.tablesOf(name, c)
 		}
-		return e.perform(name, in.bounded(operation), c)
+		return e.perform(name, c)
 	})
 	response.body = c.out
 	if c.reads {
@@ -169,11 +170,6 @@ func contentKind(header string) string {
 	return strings.TrimSpace(kind)
 }
 
-func jsonContent(header string) bool {
-	kind := contentKind(header)
-	return kind == contentType || kind == plainContent
-}
-
 func signed(request *http.Request) bool {
 	if strings.HasPrefix(request.Header.Get("Authorization"), "AWS4-") {
 		return true
@@ -190,17 +186,32 @@ func readBody(dst []byte, request *http.Request, in *incoming) ([]byte, error) {
 		return dst, errTooLarge
 	}
 	body := in.source(request.Body)
-	if request.Header.Get("Content-Encoding") != "gzip" {
+	encoding := strings.ToLower(strings.TrimSpace(request.Header.Get("Content-Encoding")))
+	if encoding == "" || encoding == "identity" {
 		return readAll(request.Context(), dst, body, request.ContentLength, in)
 	}
 	if err := in.unpacks(request.Context()); err != nil {
 		return dst, err
 	}
-	unpacked, err := gzip.NewReader(io.LimitReader(body, maxBody))
+	unpacked, err := unpackedBody(io.LimitReader(body, maxBody), encoding)
 	if err != nil {
-		return dst, fmt.Errorf("decompressing the body: %w", err)
+		return dst, fmt.Errorf("%w: %w", errEncoding, err)
 	}
-	return readAll(request.Context(), dst, unpacked, -1, in)
+	if dst, err = readAll(request.Context(), dst, unpacked, -1, in); err != nil {
+		return dst, fmt.Errorf("%w: %w", errEncoding, err)
+	}
+	return dst, nil
+}
+
+// unpackedBody returns a reader of the decompressed body.
+func unpackedBody(packed io.Reader, encoding string) (io.Reader, error) {
+	switch encoding {
+	case gzipEncoding:
+		return gzip.NewReader(packed) //nolint:wrapcheck // readBody wraps it
+	case deflateEncoding:
+		return zlib.NewReader(packed) //nolint:wrapcheck // readBody wraps it
+	}
+	return nil, fmt.Errorf("the encoding %.100q is unknown", encoding)
 }
 
 // readAll appends the content of the source. size is its announced length, -1 if unknown.

@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
 	"hash/crc32"
 	"io"
 	"net/http"
@@ -12,7 +13,8 @@ import (
 	"testing"
 )
 
-// rawRequest is a request that an SDK would not send.
+// rawRequest is a request that an SDK would not send. Its content type is that of the SDK if it is
+// empty, and none if it is "-".
 type rawRequest struct {
 	method, path, target, body, contentType, encoding string
 	unsigned                                          bool
@@ -38,7 +40,11 @@ func send(t *testing.T, server *httptest.Server, raw rawRequest) rawAnswer {
 		request.Header.Set("X-Amz-Target", raw.target)
 	}
 	request.Header.Set("Content-Type", "application/x-amz-json-1.0")
-	if raw.contentType != "" {
+	switch raw.contentType {
+	case "":
+	case "-":
+		request.Header.Del("Content-Type")
+	default:
 		request.Header.Set("Content-Type", raw.contentType)
 	}
 	if raw.encoding != "" {
@@ -64,6 +70,7 @@ const prefix = "DynamoDB_20120810."
 func TestMalformedRequestsGetTheRightErrorAndDoNoHarm(t *testing.T) {
 	server := httptest.NewServer(openMemory(t))
 	defer server.Close()
+	const unpacked = `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError",`
 	const serialization = `{"__type":"com.amazon.coral.service#SerializationException"}`
 	nested := strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)
 	deepList := `{"TableName":"abc","Item":{"a":` + strings.Repeat(`{"L":[`, 50_000) + strings.Repeat("]}", 50_000) + `}}`
@@ -120,7 +127,12 @@ func TestMalformedRequestsGetTheRightErrorAndDoNoHarm(t *testing.T) {
 				"Value null at 'item' failed to satisfy constraint: Member must not be null"},
 		{"an unknown table", rawRequest{target: prefix + "GetItem", body: `{"TableName":"abc","Key":{"a":{"S":"b"}}}`}, 400,
 			`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"Requested resource not found"}`},
-		{"a body that only claims to be packed", rawRequest{target: prefix + "ListTables", body: "{}", encoding: "gzip"}, 400, serialization},
+		{"a body that only claims to be packed", rawRequest{target: prefix + "ListTables", body: "{}", encoding: "gzip"}, 500, unpacked},
+		{"a body that only claims to be deflated", rawRequest{target: prefix + "ListTables", body: "{}", encoding: "deflate"}, 500, unpacked},
+		{"no body that claims to be packed", rawRequest{target: prefix + "ListTables", encoding: "gzip"}, 500, unpacked},
+		{"an unknown encoding", rawRequest{target: prefix + "ListTables", body: "{}", encoding: "garbage"}, 500, unpacked},
+		{"two encodings", rawRequest{target: prefix + "ListTables", body: "{}", encoding: "gzip, gzip"}, 500, unpacked},
+		{"the encoding identity", rawRequest{target: prefix + "ListTables", body: "{}", encoding: "identity"}, 200, `{"TableNames":[]}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			response := send(t, server, c.raw)
@@ -139,6 +151,7 @@ func TestAResponseHasTheContentTypeOfItsRequest(t *testing.T) {
 	defer server.Close()
 	for asked, want := range map[string]string{
 		"application/x-amz-json-1.0": "application/x-amz-json-1.0", "application/json": "application/json", "application/json; charset=x": "application/json",
+		"application/x-amz-json-1.0; charset=x": "application/x-amz-json-1.0",
 	} {
 		response := send(t, server, rawRequest{target: "DynamoDB_20120810.ListTables", body: "{}", contentType: asked})
 		if got := response.header.Get("Content-Type"); response.status != http.StatusOK || got != want {
@@ -151,17 +164,10 @@ func TestBodiesOverTheLimitAreRefused(t *testing.T) {
 	server := httptest.NewServer(openMemory(t))
 	defer server.Close()
 	large := `{"a":"` + strings.Repeat("x", 16<<20) + `"}`
-	var packed bytes.Buffer
-	writer := gzip.NewWriter(&packed)
-	if _, err := writer.Write([]byte(large)); err != nil {
-		t.Fatal(err)
-	}
-	if err := writer.Close(); err != nil {
-		t.Fatal(err)
-	}
 	for name, raw := range map[string]rawRequest{
-		"plain":  {target: prefix + "ListTables", body: large},
-		"packed": {target: prefix + "ListTables", body: packed.String(), encoding: "gzip"},
+		"plain":    {target: prefix + "ListTables", body: large},
+		"packed":   {target: prefix + "ListTables", body: gzipped(t, large), encoding: "gzip"},
+		"deflated": {target: prefix + "ListTables", body: deflated(t, large), encoding: "deflate"},
 	} {
 		if response := send(t, server, raw); response.status != http.StatusRequestEntityTooLarge {
 			t.Errorf("%s: got %d %s", name, response.status, response.body)
@@ -197,18 +203,56 @@ func TestResponsesHaveARequestIDAndAChecksum(t *testing.T) {
 func TestCompressedBodiesAreRead(t *testing.T) {
 	server := httptest.NewServer(openMemory(t))
 	defer server.Close()
+	const begin, end = `{"TableName":`, `"none"}`
+	for name, raw := range map[string]rawRequest{
+		"gzip":          {body: gzipped(t, begin+end), encoding: "gzip"},
+		"two parts":     {body: gzipped(t, begin) + gzipped(t, end), encoding: "gzip"},
+		"another case":  {body: gzipped(t, begin+end), encoding: " GZip "},
+		"deflate":       {body: deflated(t, begin+end), encoding: "deflate"},
+		"an empty part": {body: gzipped(t, "") + gzipped(t, begin+end), encoding: "gzip"},
+	} {
+		raw.target = prefix + "DescribeTable"
+		if response := send(t, server, raw); !strings.Contains(response.body, "Table: none not found") {
+			t.Errorf("%s: got %d %s", name, response.status, response.body)
+		}
+	}
+	for name, raw := range map[string]rawRequest{
+		"gzip without its end":    {body: cutLast(gzipped(t, begin+end)), encoding: "gzip"},
+		"deflate without its end": {body: cutLast(deflated(t, begin+end)), encoding: "deflate"},
+		"gzip with more behind":   {body: gzipped(t, begin+end) + "junk", encoding: "gzip"},
+	} {
+		raw.target = prefix + "DescribeTable"
+		if response := send(t, server, raw); response.status != http.StatusInternalServerError {
+			t.Errorf("%s: got %d %s", name, response.status, response.body)
+		}
+	}
+}
+
+func cutLast(text string) string { return text[:len(text)-1] }
+
+func gzipped(t *testing.T, text string) string {
+	t.Helper()
 	var packed bytes.Buffer
 	writer := gzip.NewWriter(&packed)
-	if _, err := writer.Write([]byte(`{"TableName":"none"}`)); err != nil {
+	return compressed(t, &packed, writer, text)
+}
+
+func deflated(t *testing.T, text string) string {
+	t.Helper()
+	var packed bytes.Buffer
+	writer := zlib.NewWriter(&packed)
+	return compressed(t, &packed, writer, text)
+}
+
+func compressed(t *testing.T, packed *bytes.Buffer, writer io.WriteCloser, text string) string {
+	t.Helper()
+	if _, err := io.WriteString(writer, text); err != nil {
 		t.Fatal(err)
 	}
 	if err := writer.Close(); err != nil {
 		t.Fatal(err)
 	}
-	response := send(t, server, rawRequest{target: prefix + "DescribeTable", body: packed.String(), encoding: "gzip"})
-	if !strings.Contains(response.body, "Table: none not found") {
-		t.Errorf("got %d %s", response.status, response.body)
-	}
+	return packed.String()
 }
 
 // FuzzRequests checks that no body causes an internal error or a response that is not JSON.
@@ -238,4 +282,39 @@ func FuzzRequests(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The checksums are those that Dynalite's test suite has from DynamoDB.
+func TestUnknownOperationsGetTheAnswerOfTheService(t *testing.T) {
+	server := httptest.NewServer(openMemory(t))
+	defer server.Close()
+	for name, c := range map[string]struct {
+		raw                           rawRequest
+		status                        int
+		contentType, checksum, answer string
+	}{
+		"an unknown operation": {
+			rawRequest{target: prefix + "ListTable", body: "{}"}, 400,
+			"application/x-amz-json-1.0", "1368724161", `{"__type":"com.amazon.coral.service#UnknownOperationException"}`,
+		},
+		"no operation": {
+			rawRequest{body: "{}", contentType: "application/json", unsigned: true}, 400,
+			"application/json", "1368724161", `{"__type":"com.amazon.coral.service#UnknownOperationException"}`,
+		},
+		"nothing at all": {
+			rawRequest{contentType: "-", unsigned: true}, 400,
+			"application/json", "1368724161", `{"__type":"com.amazon.coral.service#UnknownOperationException"}`,
+		},
+		"another content type": {
+			rawRequest{target: prefix + "ListTables", body: "{}", contentType: "application/x-amz-json-1.1"}, 404,
+			"", "3552371480", "<UnknownOperationException/>\n",
+		},
+		"another method": {rawRequest{method: http.MethodDelete}, 404, "", "3552371480", "<UnknownOperationException/>\n"},
+	} {
+		got := send(t, server, c.raw)
+		if got.status != c.status || got.body != c.answer || got.header.Get("X-Amz-Crc32") != c.checksum ||
+			got.header.Get("Content-Type") != c.contentType {
+			t.Errorf("%s: got %d %q %v", name, got.status, got.body, got.header)
+		}
+	}
 }

@@ -12,13 +12,15 @@ import (
 
 var (
 	errTooLarge = errors.New("the body is too large")
+	// errEncoding is the error of a body that can't be decompressed, or has an unknown encoding.
+	errEncoding = errors.New("the body can't be decompressed")
 	// errEnding is the error of requests that arrive when serving ends.
 	errEnding = errors.New("embedded: the server is ending")
 )
 
 const (
-	// gzipMemory is the memory for decompressing a body, besides the body.
-	gzipMemory = 48 << 10
+	// unpackMemory is the memory for decompressing a body, besides the body.
+	unpackMemory = 48 << 10
 	// valueMemory and textMemory are the memory that a decoded attribute value and a decoded string
 	// take at most, besides their characters.
 	valueMemory = 128
@@ -36,6 +38,11 @@ type incoming struct {
 	control                    *http.ResponseController
 	connection                 *connection
 	started                    time.Time
+	// body is what Read reads, received is how many bytes it has read, and deadline is the one of
+	// the connection.
+	body     io.Reader
+	received int
+	deadline time.Time
 	// named is set if the log needs the tables of the request.
 	named bool
 }
@@ -44,18 +51,21 @@ type incoming struct {
 // requests would use memory that is not accounted for.
 var smallBodies = sync.Pool{New: func() any { return new([]byte) }}
 
-// buffer returns a buffer for the body, and a function that releases it.
-func (in *incoming) buffer() (buffer *[]byte, giveBack func()) {
+// takeBuffer returns a buffer for the body, and giveBuffer releases it.
+func (in *incoming) takeBuffer() *[]byte {
 	if in == nil {
-		buffer = takeBuffer()
-		return buffer, func() { giveBuffer(buffer) }
+		return takeBuffer()
 	}
-	buffer = smallBodies.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
-	return buffer, func() {
-		if cap(*buffer) <= smallBody {
-			*buffer = (*buffer)[:0]
-			smallBodies.Put(buffer)
-		}
+	return smallBodies.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
+}
+
+func (in *incoming) giveBuffer(buffer *[]byte) {
+	switch {
+	case in == nil:
+		giveBuffer(buffer)
+	case cap(*buffer) <= smallBody:
+		*buffer = (*buffer)[:0]
+		smallBodies.Put(buffer)
 	}
 }
 
@@ -90,7 +100,7 @@ func (in *incoming) unpacks(ctx context.Context) error {
 	if in == nil {
 		return nil
 	}
-	return in.bodyMemory.take(ctx, gzipMemory)
+	return in.bodyMemory.take(ctx, unpackMemory)
 }
 
 // source returns a reader of the body that enforces its deadline.
@@ -98,23 +108,27 @@ func (in *incoming) source(body io.Reader) io.Reader {
 	if in == nil {
 		return body
 	}
-	return &timedBody{in: in, body: body}
+	in.body = body
+	return in
 }
 
-// timedBody is a body with a deadline that depends on the bytes read.
-type timedBody struct {
-	in   *incoming
-	body io.Reader
-	read int
-}
-
-// Read reads the next bytes, and fails when the body takes too long.
-func (b *timedBody) Read(dst []byte) (int, error) {
-	// Connections of other servers may have no deadlines.
-	_ = b.in.control.SetReadDeadline(b.in.started.Add(b.in.limits.patience(b.read)))
-	n, err := b.body.Read(dst)
-	b.read += n
+// Read reads the next bytes of the body, and fails when the body takes too long.
+func (in *incoming) Read(dst []byte) (int, error) {
+	in.limitReading()
+	n, err := in.body.Read(dst)
+	in.received += n
 	return n, err //nolint:wrapcheck // a reader hands io.EOF on as it is
+}
+
+// limitReading sets the deadline for the next bytes, which depends on those received. It is set
+// only when it changes: that of a small body does not.
+func (in *incoming) limitReading() {
+	deadline := in.started.Add(in.limits.patience(in.received))
+	if deadline.Equal(in.deadline) {
+		return
+	}
+	in.deadline = deadline
+	_ = in.control.SetReadDeadline(deadline) // a connection without deadlines returns an error
 }
 
 // arrived is called when the whole request has arrived, before it is performed.
@@ -130,24 +144,30 @@ func (in *incoming) arrived() error {
 	return nil
 }
 
-// bounded returns a function that runs the operation with the memory that it needs reserved. A
-// request that hangs by a fault reserves nothing.
-func (in *incoming) bounded(op operation) func(*Engine, *call) error {
+// run runs the operation of a request with the memory that it needs reserved. A request that hangs
+// by a fault reserves nothing.
+func (in *incoming) run(e *Engine, c *call) error {
 	if in == nil {
-		return op.run
+		return c.op.run(e, c)
 	}
-	return func(e *Engine, c *call) error {
-		values, page := decodedMemory(c.body), op.responseMemory
-		if values > 0 && in.bodyMemory.take(c.ctx, values) != nil {
-			return busy()
-		}
-		if page > 0 && in.responseMemory.take(c.ctx, page) != nil {
-			return busy()
-		}
-		err := op.run(e, c)
-		in.bodyMemory.add(-values)
-		in.responseMemory.add(int64(cap(c.out)) - page)
-		return err
+	values, page := decodedMemory(c.body), c.op.responseMemory
+	if values > 0 && in.bodyMemory.take(c.ctx, values) != nil {
+		return busy()
+	}
+	if page > 0 && in.responseMemory.take(c.ctx, page) != nil {
+		return busy()
+	}
+	err := c.op.run(e, c)
+	in.bodyMemory.add(-values)
+	in.responseMemory.add(int64(cap(c.out)) - page)
+	return err
+}
+
+// release releases the memory of the request.
+func (in *incoming) release() {
+	if in != nil {
+		in.bodyMemory.release()
+		in.responseMemory.release()
 	}
 }
 

@@ -13,6 +13,11 @@ import (
 // item. Entries with one hash key are together, in the order of their range keys. Hash keys are in
 // the order of their hashes, as a Scan returns them. A segment of a parallel Scan is a range of
 // hashes.
+//
+// A hash key and a range key are the encodings of their attributes, one after the other. The types
+// of the attributes are those of the schema, and no encoding of a type is a prefix of another one.
+// So two keys are equal only if their attributes are, and range keys have the order of their first
+// attributes, then of their second ones, and so on.
 
 const (
 	maxHashKey  = 2048
@@ -31,11 +36,13 @@ func bucket(encoded []byte) uint32 {
 	return uint32(mixed >> 32)
 }
 
-// appendHashKey appends the hash and the encoding of a hash key.
-func appendHashKey(dst []byte, value attribute.Value) []byte {
+// appendHashKey appends the hash and the encoding of a hash key with the values.
+func appendHashKey(dst []byte, values ...attribute.Value) []byte {
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
-	dst = attribute.AppendKey(dst, value)
+	for _, value := range values {
+		dst = attribute.AppendKey(dst, value)
+	}
 	binary.BigEndian.PutUint32(dst[at:], bucket(dst[at+bucketBytes:]))
 	return dst
 }
@@ -57,9 +64,9 @@ func (s *schema) entryKey(i *index, item attribute.Item) []byte {
 		return s.appendItemKey(nil, item)
 	}
 	dst := itemPrefix(nil, s.ID, i.ID)
-	dst = appendHashKey(dst, item[i.Key.Hash])
-	if i.Key.Range != "" {
-		dst = attribute.AppendKey(dst, item[i.Key.Range])
+	dst = appendHashKey(dst, i.Key.hashOf(item)...)
+	for _, name := range i.Key.Range {
+		dst = attribute.AppendKey(dst, item[name])
 	}
 	for _, name := range s.Key.names() {
 		if i.Local && name == s.Key.Hash {
@@ -155,7 +162,7 @@ func (s *schema) checkIndexKeys(
 			if value.Text == "" {
 				return empty(i, name, value.Kind)
 			}
-			if err := checkSize(value, name == i.Key.Hash); err != nil {
+			if err := checkSize(value, slices.Contains(i.Key.Hash, name)); err != nil {
 				return err
 			}
 		}
@@ -167,10 +174,7 @@ func (s *schema) checkKeySizes(key attribute.Item) error {
 	for _, name := range s.Key.names() {
 		value := key[name]
 		if value.Text == "" {
-			err := invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot "+
-				"contain an empty %s value. Key: %s", emptyKind(value.Kind), name)
-			err.emptyKey = true
-			return err
+			return emptyKey(name, value.Kind)
 		}
 		if err := checkSize(value, name == s.Key.Hash); err != nil {
 			return err
@@ -179,6 +183,7 @@ func (s *schema) checkKeySizes(key attribute.Item) error {
 	return nil
 }
 
+// checkSize checks the size of one key attribute.
 func checkSize(value attribute.Value, hash bool) error {
 	switch size := value.Size(); {
 	case hash && size > maxHashKey:
@@ -187,6 +192,13 @@ func checkSize(value attribute.Value, hash bool) error {
 		return invalid(invalidParameters + "Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
 	}
 	return nil
+}
+
+func emptyKey(name string, kind attribute.Kind) error {
+	err := invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot "+
+		"contain an empty %s value. Key: %s", emptyKind(kind), name)
+	err.emptyKey = true
+	return err
 }
 
 func emptyKind(kind attribute.Kind) string {

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,12 +13,21 @@ import (
 // metrics are what a Server returns at /metrics. Their labels have a bounded number of values: the
 // known operations and error codes, and the existing tables.
 type metrics struct {
-	handler   http.Handler
-	requests  *prometheus.CounterVec
+	handler  http.Handler
+	requests *prometheus.CounterVec
+	// succeeded has the series of operations that have succeeded, *successSeries by operation.
+	// Looking one up by its labels takes longer.
+	succeeded sync.Map
 	throttled prometheus.Counter
 	durations *prometheus.HistogramVec
 	received  prometheus.Counter
 	sent      prometheus.Counter
+}
+
+// successSeries are the series that a successful request of an operation changes.
+type successSeries struct {
+	requests  prometheus.Counter
+	durations prometheus.Observer
 }
 
 // throttlingCodes are the error codes of throttled requests.
@@ -88,17 +98,32 @@ func newMetrics(e *Engine, open *connections, bodies, responses *requestMemory) 
 
 // request counts a request and its response.
 func (m *metrics) request(summary requestSummary, sent int, took time.Duration) {
-	operation, code := operationLabel(summary.operation), summary.code
-	if code == "" {
-		code = "OK"
-	}
-	m.requests.WithLabelValues(operation, code).Inc()
-	m.durations.WithLabelValues(operation).Observe(took.Seconds())
+	series := m.series(summary)
+	series.requests.Inc()
+	series.durations.Observe(took.Seconds())
 	m.received.Add(float64(summary.received))
 	m.sent.Add(float64(sent))
 	if throttlingCodes[summary.code] {
 		m.throttled.Inc()
 	}
+}
+
+// series returns the series that a request changes.
+func (m *metrics) series(summary requestSummary) successSeries {
+	if summary.code == "" {
+		if known, found := m.succeeded.Load(summary.operation); found {
+			return *known.(*successSeries) //nolint:forcetypeassert // the map holds nothing else
+		}
+	}
+	operation, code := operationLabel(summary.operation), summary.code
+	if code == "" {
+		code = "OK"
+	}
+	series := successSeries{requests: m.requests.WithLabelValues(operation, code), durations: m.durations.WithLabelValues(operation)}
+	if summary.code == "" {
+		m.succeeded.Store(summary.operation, &series)
+	}
+	return series
 }
 
 // capacityCollector collects the consumed capacity of the existing tables.

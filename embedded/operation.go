@@ -5,6 +5,9 @@ import "context"
 // call is one request.
 type call struct {
 	ctx context.Context //nolint:containedctx // a call is one request and ends with it
+	op  operation
+	// in is nil for a request within the process.
+	in *incoming
 	// host is the host that the client sent the request to.
 	host string
 	body []byte

@@ -20,6 +20,8 @@ type pageRead struct {
 	// start, if it is set.
 	lower, upper, start []byte
 	backward            bool
+	// single is set if there is at most one entry. No page begins behind it.
+	single bool
 	// limit is how many entries are read at most, 0 for no limit.
 	limit int
 	// budget is how many bytes of entries end the page, 0 for maxPage.
@@ -120,7 +122,9 @@ func (p *pageRead) walk(
 			if err != nil {
 				return result, err
 			}
-			result.last = p.table.entryAttributes(p.index, item)
+			if !p.single {
+				result.last = p.table.entryAttributes(p.index, item)
+			}
 			break
 		}
 	}
@@ -174,40 +178,11 @@ func (s *schema) entryAttributes(i *index, item attribute.Item) attribute.Item {
 }
 
 // keySchemaOf returns the key schema of the index, or of the table if i is nil.
-func (s *schema) keySchemaOf(i *index) keySchema {
+func (s *schema) keySchemaOf(i *index) indexKey {
 	if i == nil {
-		return s.Key
+		return s.Key.asIndexKey()
 	}
 	return i.Key
-}
-
-const badStart = "The provided starting key is invalid"
-
-// checkStart checks an ExclusiveStartKey.
-func (s *schema) checkStart(i *index, start attribute.Item) error {
-	names := map[string]bool{}
-	for _, name := range append(s.Key.names(), s.keySchemaOf(i).names()...) {
-		names[name] = true
-	}
-	if len(start) != len(names) {
-		if i != nil {
-			return invalid(badStart)
-		}
-		return invalid(badStart + ": " + keyMismatch)
-	}
-	for _, name := range s.keySchemaOf(i).names() {
-		value, ok := start[name]
-		if !ok && i != nil {
-			return invalid(badStart)
-		}
-		if i != nil && value.Kind != s.Kinds[name] {
-			return invalid(badStart + ": " + keyMismatch)
-		}
-	}
-	if err := s.checkKey(s.keyAttributes(start)); err != nil {
-		return invalid("%s", badStart+": "+asAPIError(err).message)
-	}
-	return nil
 }
 
 // respondPage reads the page and appends the response.

@@ -14,8 +14,9 @@ import "github.com/dynajournal/dynajournal/embedded/internal/attribute"
 //  6. the size of the item, at most 400 KB
 //  7. the table
 //  8. the attributes of the primary key and of index keys: types, sizes, and that none is empty
-//  9. the throughput
-//  10. the condition against the stored item
+//  9. that the condition has no path into a key attribute
+//  10. the throughput
+//  11. the condition against the stored item
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_PutItem.html
 func (e *Engine) putItem(c *call) error {

@@ -9,7 +9,9 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/legacyparams"
 )
 
-// query returns the items of one partition key in the order of their sort keys.
+// query returns the items of one partition key in the order of their sort keys. The key condition
+// has an equality for each HASH attribute and for the first RANGE attributes, and then at most one
+// other condition, on the next RANGE attribute.
 //
 // It checks, in this order:
 //  1. ConditionalOperator, whose violation is reported alone beside several conditions in
@@ -25,12 +27,15 @@ import (
 //  8. the placeholders, the key condition, the filter and the projection
 //  9. the table and the index. Global indexes have no consistent reads, and none at all while they
 //     are backfilled.
-//  10. the key condition against the key schema
-//  11. that the filter has no attribute of the key
-//  12. Select against the projection of the index
-//  13. the sizes of the key values
-//  14. ExclusiveStartKey, which must be a key that the query selects
-//  15. the throughput, after the page is read
+//  10. ExclusiveStartKey against the key schema
+//  11. the key condition against the key schema, and the sizes of its values
+//  12. that the query selects ExclusiveStartKey. A query of a table without a sort key has none, as
+//     it selects one item.
+//  13. that the projection has no path into a key attribute
+//  14. that the filter has no attribute of the key
+//  15. Select against the projection of the index
+//  16. that the filter has no path into a key attribute
+//  17. the throughput, after the page is read
 //
 // A page ends after 1 MB of items or Limit items, before the filter. Every read sees all writes
 // that were acknowledged before it, of indexes too.
@@ -57,28 +62,39 @@ func (e *Engine) query(c *call) error {
 	if err != nil {
 		return err
 	}
+	if in.start.item != nil {
+		if err := t.checkStart(i, in.start.item); err != nil {
+			return err
+		}
+	}
 	key, err := bound.selection(t.expressionSchema(i))
 	if err != nil {
 		return err
 	}
-	if err := in.checkFilter(bound.filter, t.keySchemaOf(i)); err != nil {
+	if err := checkQuerySizes(key); err != nil {
 		return err
 	}
-	p := &pageRead{table: t, index: i, filter: evaluator(bound.filter)}
-	if p.whole, err = in.checkSelect(t, i, bound.project); err != nil {
-		return err
-	}
-	if err := t.checkQuerySizes(i, key); err != nil {
-		return err
-	}
-	p.backward = !or(in.forward, true)
-	p.limit, p.consistent = int(or(in.limit, 0)), or(in.consistent, false)
+	p := &pageRead{table: t, index: i, filter: evaluator(bound.filter), single: i == nil && t.Key.Range == ""}
 	p.lower, p.upper = t.queryBounds(i, key)
 	if in.start.item != nil {
 		if p.start, err = t.queryStart(p, key, in.start.item); err != nil {
 			return err
 		}
 	}
+	if err := t.checkPaths(bound.project.expression); err != nil {
+		return err
+	}
+	if err := in.checkFilter(bound.filter, t.keySchemaOf(i)); err != nil {
+		return err
+	}
+	if p.whole, err = in.checkSelect(t, i, bound.project); err != nil {
+		return err
+	}
+	if err := t.checkPaths(bound.filter); err != nil {
+		return err
+	}
+	p.backward = !or(in.forward, true)
+	p.limit, p.consistent = int(or(in.limit, 0)), or(in.consistent, false)
 	return e.respondPage(c, p, &in.readInput, bound.project)
 }
 
@@ -93,7 +109,7 @@ func (e *Engine) queryTargets(c *call) []target {
 	}
 	if bound, err := in.bindAll(e); err == nil {
 		if key, err := bound.selection(s.expressionSchema(i)); err == nil {
-			t.key = keyText(key.Hash)
+			t.key = keyText(key.Hash...)
 		}
 	}
 	return []target{t}
@@ -198,12 +214,19 @@ func (in *queryInput) bindKeys(e *Engine, parameters *expression.Parameters) ([]
 
 // expressionSchema returns the key schema in the form of package expression.
 func (s *schema) expressionSchema(i *index) expression.KeySchema {
+	typed := func(names keyNames) []expression.KeyAttribute {
+		attributes := make([]expression.KeyAttribute, len(names))
+		for n, name := range names {
+			attributes[n] = expression.KeyAttribute{Name: name, Kind: s.Kinds[name]}
+		}
+		return attributes
+	}
 	key := s.keySchemaOf(i)
-	return expression.KeySchema{Hash: key.Hash, Range: key.Range, HashKind: s.Kinds[key.Hash], RangeKind: s.Kinds[key.Range]}
+	return expression.KeySchema{Hash: typed(key.Hash), Range: typed(key.Range)}
 }
 
 // checkFilter refuses filters on key attributes.
-func (in *queryInput) checkFilter(filter *expression.BoundCondition, key keySchema) error {
+func (in *queryInput) checkFilter(filter *expression.BoundCondition, key indexKey) error {
 	if filter == nil {
 		return nil
 	}
@@ -219,11 +242,18 @@ func (in *queryInput) checkFilter(filter *expression.BoundCondition, key keySche
 	return nil
 }
 
-func (s *schema) checkQuerySizes(i *index, key expression.KeyCondition) error {
-	if err := checkSize(key.Hash, true); err != nil {
-		return err
+func checkQuerySizes(key expression.KeyCondition) error {
+	for _, value := range key.Hash {
+		if err := checkSize(value, true); err != nil {
+			return err
+		}
 	}
-	if s.keySchemaOf(i).Range == "" || key.Range == expression.AnyRange {
+	for _, value := range key.Equal {
+		if err := checkSize(value, false); err != nil {
+			return err
+		}
+	}
+	if key.Range == expression.AnyRange {
 		return nil
 	}
 	return checkSize(key.Low, false)
@@ -232,7 +262,10 @@ func (s *schema) checkQuerySizes(i *index, key expression.KeyCondition) error {
 // queryBounds returns the first storage key that the condition selects, and the one after the last.
 // A range that ends before it begins selects nothing.
 func (s *schema) queryBounds(i *index, key expression.KeyCondition) (lower, upper []byte) {
-	prefix := appendHashKey(s.entriesPrefix(i), key.Hash)
+	prefix := appendHashKey(s.entriesPrefix(i), key.Hash...)
+	for _, value := range key.Equal {
+		prefix = attribute.AppendKey(prefix, value)
+	}
 	bound := func(v attribute.Value) []byte { return attribute.AppendKey(slices.Clone(prefix), v) }
 	lower, upper = prefix, prefixEnd(prefix)
 	switch key.Range {
@@ -259,21 +292,4 @@ func (s *schema) queryBounds(i *index, key expression.KeyCondition) (lower, uppe
 		upper = lower
 	}
 	return lower, upper
-}
-
-// queryStart returns the storage key of an ExclusiveStartKey, which must be within the query.
-func (s *schema) queryStart(p *pageRead, key expression.KeyCondition, start attribute.Item) ([]byte, error) {
-	if err := s.checkStart(p.index, start); err != nil {
-		return nil, err
-	}
-	schema := s.keySchemaOf(p.index)
-	entry := s.entryKey(p.index, start)
-	outside := bytes.Compare(entry, p.lower) < 0 || bytes.Compare(entry, p.upper) >= 0
-	switch {
-	case outside && !attribute.Equal(start[schema.Hash], key.Hash):
-		return nil, invalid("The provided starting key is outside query boundaries based on provided conditions")
-	case outside:
-		return nil, invalid("The provided starting key does not match the range key predicate")
-	}
-	return entry, nil
 }

@@ -1,9 +1,9 @@
 package embedded
 
 import (
-	"crypto/rand"
 	"errors"
 	"hash/crc32"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"strconv"
@@ -16,10 +16,12 @@ type response struct {
 	status      int
 	contentType string
 	body        []byte
-	requestID   string
-	buffer      *[]byte
-	damage      damage
-	summary     requestSummary
+	// encoding is the Content-Encoding of the body, empty for none.
+	encoding  string
+	requestID string
+	buffer    *[]byte
+	damage    damage
+	summary   requestSummary
 }
 
 // requestSummary is what a Server logs and counts of a request.
@@ -46,13 +48,33 @@ func (r *response) release() {
 
 func (r *response) header(now time.Time) http.Header {
 	header := http.Header{}
-	// The names are in their canonical form already.
-	header["X-Amzn-Requestid"] = []string{r.requestID}
-	header["X-Amz-Crc32"] = []string{strconv.FormatUint(uint64(crc32.ChecksumIEEE(r.body)), 10)}
-	header["Content-Type"] = []string{r.contentType}
-	header["Date"] = []string{now.UTC().Format(http.TimeFormat)}
-	header["Content-Length"] = []string{strconv.Itoa(len(r.body))}
+	r.setHeader(header, now)
 	return header
+}
+
+// setHeader sets the fields in the header of a server's response.
+func (r *response) setHeader(header http.Header, now time.Time) {
+	// All values are in one array, and those that are made here in one string.
+	var made [64]byte
+	text := now.UTC().AppendFormat(made[:0], http.TimeFormat)
+	date := len(text)
+	text = strconv.AppendUint(text, uint64(crc32.ChecksumIEEE(r.body)), 10)
+	checksum := len(text)
+	all := string(appendInt(text, len(r.body)))
+	values := [...]string{r.requestID, all[date:checksum], all[:date], all[checksum:], r.contentType, r.encoding}
+	// The names are in their canonical form already.
+	header["X-Amzn-Requestid"] = values[0:1:1]
+	header["X-Amz-Crc32"] = values[1:2:2]
+	header["Date"] = values[2:3:3]
+	header["Content-Length"] = values[3:4:4]
+	// Without a value net/http does not guess one.
+	header["Content-Type"] = nil
+	if r.contentType != "" {
+		header["Content-Type"] = values[4:5:5]
+	}
+	if r.encoding != "" {
+		header["Content-Encoding"] = values[5:6:6]
+	}
 }
 
 func newResponse(status int) *response {
@@ -71,8 +93,20 @@ func fixedResponse(status int, kind, body string) *response {
 	return &response{status: status, contentType: kind, body: []byte(body), requestID: newRequestID()}
 }
 
-// newRequestID returns 52 letters and digits, like DynamoDB's request ids.
-func newRequestID() string { return rand.Text() + rand.Text() }
+// newRequestID returns 52 random letters and digits, like DynamoDB's request ids.
+func newRequestID() string {
+	const digits, each = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 12
+	var id [52]byte
+	var bits uint64
+	for i := range id {
+		if i%each == 0 {
+			bits = rand.Uint64() //nolint:gosec // an id is no secret
+		}
+		id[i] = digits[bits%uint64(len(digits))]
+		bits /= uint64(len(digits))
+	}
+	return string(id[:])
+}
 
 // unreadResponse returns the response to a request whose body can't be read.
 func unreadResponse(err error) *response {
@@ -83,6 +117,8 @@ func unreadResponse(err error) *response {
 		return errorResponse(busy())
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return fixedResponse(http.StatusRequestTimeout, "", "the body did not arrive in time\n")
+	case errors.Is(err, errEncoding):
+		return errorResponse(internalError())
 	}
 	return errorResponse(serviceError("SerializationException", ""))
 }

@@ -21,9 +21,11 @@ const maxSegments = 1_000_000
 //  7. the placeholders, the filter and the projection
 //  8. the table and the index. Global indexes have no consistent reads, and none at all while they
 //     are backfilled.
-//  9. Select against the projection of the index
-//  10. ExclusiveStartKey, which must be a key of the segment
-//  11. the throughput, after the page is read
+//  9. the part of ExclusiveStartKey that is the key of the index
+//  10. Select against the projection of the index
+//  11. ExclusiveStartKey, which must be a key of the segment
+//  12. that the projection and the filter have no path into a key attribute
+//  13. the throughput, after the page is read
 //
 // A page ends after 1 MB of items or Limit items, before the filter. Segments are equal ranges of
 // hashes.
@@ -50,6 +52,11 @@ func (e *Engine) scan(c *call) error {
 	if err != nil {
 		return err
 	}
+	if in.start.item != nil && i != nil {
+		if err := t.checkStart(i, in.start.item); err != nil {
+			return err
+		}
+	}
 	p := &pageRead{table: t, index: i, filter: evaluator(bound.filter)}
 	if p.whole, err = in.checkSelect(t, i, bound.project); err != nil {
 		return err
@@ -57,7 +64,11 @@ func (e *Engine) scan(c *call) error {
 	p.limit, p.consistent = int(or(in.limit, 0)), or(in.consistent, false)
 	p.lower, p.upper = t.segmentBounds(i, or(in.segment, 0), or(in.segments, 1))
 	if in.start.item != nil {
-		if err := t.checkStart(i, in.start.item); err != nil {
+		key := in.start.item
+		if i != nil {
+			key = t.keyAttributes(key)
+		}
+		if err := t.checkStartItem(key); err != nil {
 			return err
 		}
 		p.start = t.entryKey(i, in.start.item)
@@ -65,6 +76,9 @@ func (e *Engine) scan(c *call) error {
 			return invalid(badStart+": Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. "+
 				"TotalSegments: %d Segment: %d", or(in.segments, 1), or(in.segment, 0))
 		}
+	}
+	if err := t.checkPaths(bound.project.expression, bound.filter); err != nil {
+		return err
 	}
 	return e.respondPage(c, p, &in.readInput, bound.project)
 }

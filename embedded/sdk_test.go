@@ -37,6 +37,12 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if os.Getenv(servedEngine) != "" {
+		if err := serveUntilInputEnds(); err != nil {
+			panic(err)
+		}
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 

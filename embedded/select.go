@@ -31,6 +31,9 @@ func (t *table) newSelection(b *partiql.Bound, consistent bool) (*selection, err
 	if err != nil {
 		return nil, err
 	}
+	if err := t.checkPaths(path.Filter); err != nil {
+		return nil, err
+	}
 	if i != nil && len(path.Keys) > 0 {
 		if err := t.checkProjected(i, path.Filter.Attributes()); err != nil {
 			return nil, err
@@ -42,7 +45,7 @@ func (t *table) newSelection(b *partiql.Bound, consistent bool) (*selection, err
 		return nil, err
 	}
 	for _, key := range path.Keys {
-		if err := t.checkQuerySizes(i, key); err != nil {
+		if err := checkQuerySizes(key); err != nil {
 			return nil, err
 		}
 		lower, upper := t.queryBounds(i, key)
@@ -117,7 +120,8 @@ func (s *selection) resume(token string, in *statementInput) (continuation, erro
 		return at, invalid("Invalid NextToken")
 	}
 	if at.Last != nil {
-		if err := s.read.table.checkStart(s.read.index, at.Last); err != nil {
+		t := s.read.table
+		if t.checkStart(s.read.index, at.Last) != nil || t.checkStartItem(t.keyAttributes(at.Last)) != nil {
 			return at, invalid("Invalid NextToken")
 		}
 	}
@@ -169,11 +173,14 @@ func (t *table) singleRead(b *partiql.Bound, where string) (*change, func(attrib
 	if !pinned {
 		return nil, nil, invalid("Select statements within %s must specify the primary key in the where clause.", where)
 	}
-	key := attribute.Item{t.Key.Hash: path.Keys[0].Hash}
+	key := attribute.Item{t.Key.Hash: path.Keys[0].Hash[0]}
 	if t.Key.Range != "" {
 		key[t.Key.Range] = path.Keys[0].Low
 	}
 	if err := t.checkKey(key); err != nil {
+		return nil, nil, err
+	}
+	if err := t.checkPaths(path.Filter); err != nil {
 		return nil, nil, err
 	}
 	return newChange(t, key), evaluator(path.Filter), nil

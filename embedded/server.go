@@ -157,18 +157,16 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		}
 	}()
 	control := http.NewResponseController(w)
-	// The deadlines also apply to what the server itself reads and writes: the rest of a short
-	// body, and 100 Continue. A connection without deadlines returns an error.
-	_ = control.SetReadDeadline(started.Add(s.limits.patience(0)))
-	_ = control.SetWriteDeadline(started.Add(s.limits.patience(0)))
 	in := &incoming{
 		bodyMemory: reservation{memory: s.bodies}, responseMemory: reservation{memory: s.responses},
 		limits: &s.limits, control: control, started: started, named: s.Log != nil,
 	}
+	// The deadlines also apply to what the server itself reads and writes: the rest of a short
+	// body, and 100 Continue. A connection without deadlines returns an error.
+	in.limitReading()
+	_ = control.SetWriteDeadline(started.Add(s.limits.patience(0)))
 	in.connection, _ = request.Context().Value(connectionKey{}).(*connection)
-	// The memory is released when the response has been sent.
-	defer in.bodyMemory.release()
-	defer in.responseMemory.release()
+	defer in.release() // when the response has been sent
 	response, err := s.respond(w, request, in)
 	switch {
 	case err != nil:

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
@@ -125,6 +126,9 @@ func (t *table) statementChange(b *partiql.Bound, in *statementInput) (*change, 
 	if err != nil {
 		return nil, err
 	}
+	if err := t.checkPaths(condition); err != nil {
+		return nil, err
+	}
 	ch.condition = evaluator(condition)
 	ch.showOld = or(in.onFailure, none) == allOld
 	return ch, nil
@@ -189,12 +193,14 @@ func (e *Engine) addKeyOf(t *target, b *partiql.Bound) {
 			t.index = i.Name
 		}
 	}
-	path, err := b.Selection(s.expressionSchema(i))
+	schema := s.expressionSchema(i)
+	path, err := b.Selection(schema)
 	if err != nil || len(path.Keys) != 1 {
 		return
 	}
-	t.key = keyText(path.Keys[0].Hash)
-	if path.Keys[0].Range == expression.RangeEqual {
-		t.sortKey = keyText(path.Keys[0].Low)
+	key := path.Keys[0]
+	t.key = keyText(key.Hash...)
+	if key.Range == expression.RangeEqual && len(key.Equal)+1 == len(schema.Range) {
+		t.sortKey = keyText(slices.Concat(key.Equal, []attribute.Value{key.Low})...)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
@@ -79,7 +80,7 @@ func (s *schema) projection(i *index, item attribute.Item) attribute.Item {
 	if i.Projection == projectAll {
 		return item
 	}
-	part := make(attribute.Item, len(i.Include)+4)
+	part := make(attribute.Item, len(i.Include)+len(i.Key.Hash)+len(i.Key.Range)+2)
 	for _, names := range [...][]string{s.Key.names(), i.Key.names(), i.Include} {
 		for _, name := range names {
 			if value, ok := item[name]; ok {
@@ -99,7 +100,7 @@ func (s *schema) indexes(i *index, item attribute.Item) bool {
 	}
 	for _, name := range i.Key.names() {
 		value, ok := item[name]
-		if !ok || value.Kind != s.Kinds[name] || value.Text == "" || checkSize(value, name == i.Key.Hash) != nil {
+		if !ok || value.Kind != s.Kinds[name] || value.Text == "" || checkSize(value, slices.Contains(i.Key.Hash, name)) != nil {
 			return false
 		}
 	}

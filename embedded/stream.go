@@ -32,8 +32,8 @@ const (
 //   - Readers are shown the records below the first one whose batch is not committed. No record
 //     appears below one that was shown.
 //
-// A writer holds the table's lock shared from reserving to the end of the commit. Shards are opened
-// and closed by who holds that lock exclusively, and so meets no pendingRecord.
+// A writer holds the table's lock shared from reserving to the end of the commit. Opening or
+// closing shards needs that lock exclusively, so no pendingRecord exists meanwhile.
 type stream struct {
 	id    uint32
 	table string
@@ -104,10 +104,6 @@ func recordKey(stream, shard uint32, number uint64) []byte {
 func recordNumber(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-8:]) }
 
 const streamInARN = "/stream/"
-
-func tableARN(name string) string {
-	return "arn:aws:dynamodb:" + Region + ":" + accountID + ":table/" + name
-}
 
 func streamARN(table, label string) string { return tableARN(table) + streamInARN + label }
 

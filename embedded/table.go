@@ -54,11 +54,13 @@ type schema struct {
 	Billing    string                    `json:"billing"`
 	OnDemandAt int64                     `json:"onDemandAtMilliseconds,omitempty"`
 	Throughput throughput                `json:"throughput"`
-	Indexes    []*index                  `json:"indexes"`
-	NextIndex  uint16                    `json:"nextIndex"`
-	Protected  bool                      `json:"protected,omitempty"`
-	Class      string                    `json:"class,omitempty"`
-	Tags       map[string]string         `json:"tags,omitempty"`
+	// ThroughputChanges stay when the table becomes on-demand.
+	ThroughputChanges throughputChanges `json:"throughputChanges,omitzero"`
+	Indexes           []*index          `json:"indexes"`
+	NextIndex         uint16            `json:"nextIndex"`
+	Protected         bool              `json:"protected,omitempty"`
+	Class             string            `json:"class,omitempty"`
+	Tags              map[string]string `json:"tags,omitempty"`
 	// TimeToLive is the attribute with the time at which an item expires, empty if items don't
 	// expire.
 	TimeToLive string   `json:"timeToLive,omitempty"`
@@ -69,7 +71,7 @@ type schema struct {
 	Bytes  int64            `json:"bytes"`
 }
 
-// keySchema has the attributes of a key. Range is empty if there is none.
+// keySchema has the attributes of a table's key. Range is empty if there is none.
 type keySchema struct {
 	Hash  string `json:"hash"`
 	Range string `json:"range,omitempty"`
@@ -82,19 +84,21 @@ type throughput struct {
 
 // index is a secondary index.
 type index struct {
-	ID         uint16    `json:"id"`
-	Name       string    `json:"name"`
-	Local      bool      `json:"local,omitempty"`
-	Key        keySchema `json:"key"`
-	Projection string    `json:"projection"`
+	ID         uint16   `json:"id"`
+	Name       string   `json:"name"`
+	Local      bool     `json:"local,omitempty"`
+	Key        indexKey `json:"key"`
+	Projection string   `json:"projection"`
 	// Include are the attributes that an INCLUDE projection adds to the keys.
 	Include    []string   `json:"include,omitempty"`
 	Throughput throughput `json:"throughput"`
-	Status     string     `json:"status"`
+	// ThroughputChanges count the switch to on-demand as a decrease, other than those of the table.
+	ThroughputChanges throughputChanges `json:"throughputChanges,omitzero"`
+	Status            string            `json:"status"`
 }
 
-func (s *schema) arn() string {
-	return "arn:aws:dynamodb:" + Region + ":" + accountID + ":table/" + s.Name
+func tableARN(name string) string {
+	return "arn:aws:dynamodb:" + Region + ":" + accountID + ":table/" + name
 }
 
 func (s *schema) index(name string) *index {

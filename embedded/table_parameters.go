@@ -3,6 +3,7 @@ package embedded
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
@@ -146,7 +147,8 @@ func (c *constraints) attributeDefinitions(definitions []attributeParameter) {
 	}
 }
 
-func (c *constraints) keySchema(key []keyParameter, member string) {
+// keySchema checks a key schema with at most so many attributes.
+func (c *constraints) keySchema(key []keyParameter, member string, most int) {
 	c.required(key != nil, member)
 	if key == nil {
 		return
@@ -155,12 +157,12 @@ func (c *constraints) keySchema(key []keyParameter, member string) {
 	for i, k := range key {
 		names[i] = "KeySchemaElement(attributeName=" + or(k.name, "null") + ", keyType=" + or(k.role, "null") + ")"
 	}
-	c.length(len(key), listed(names), member, 1, 2)
+	c.length(len(key), listed(names), member, 1, most)
 	for i, k := range key {
 		element := member + "." + strconv.Itoa(i+1) + ".member."
 		c.required(has(k.name), element+"attributeName")
 		c.required(has(k.role), element+"keyType")
-		c.oneOf(k.role, element+"keyType", "HASH", "RANGE")
+		c.oneOf(k.role, element+"keyType", roleHash, roleRange)
 	}
 }
 
@@ -174,10 +176,11 @@ func (c *constraints) throughput(t *throughputParameter, member string) {
 	c.atLeast(t.read, member+".readCapacityUnits", 1)
 }
 
-func (c *constraints) index(i indexParameter, member string) {
+// index checks an index with at most so many key attributes.
+func (c *constraints) index(i indexParameter, member string, mostKeys int) {
 	c.required(has(i.name), member+".indexName")
 	c.name(i.name, member+".indexName")
-	c.keySchema(i.key, member+".keySchema")
+	c.keySchema(i.key, member+".keySchema", mostKeys)
 	c.required(has(i.projection), member+".projection")
 	if i.projection != nil {
 		c.oneOf(i.projection.kind, member+".projection.projectionType", projectAll, projectInclude, projectKeys)
@@ -191,9 +194,9 @@ func (c *constraints) index(i indexParameter, member string) {
 	c.throughput(i.throughput, member+".provisionedThroughput")
 }
 
-func (c *constraints) indexes(indexes []indexParameter, member string) {
+func (c *constraints) indexes(indexes []indexParameter, member string, mostKeys int) {
 	for i, parameter := range indexes {
-		c.index(parameter, member+"."+strconv.Itoa(i+1)+".member")
+		c.index(parameter, member+"."+strconv.Itoa(i+1)+".member", mostKeys)
 	}
 }
 
@@ -227,36 +230,94 @@ func (d definitions) tableKey(parameters []keyParameter, indexed bool) (keySchem
 	if !indexed && len(parameters) > len(d.names) {
 		return keySchema{}, invalid("Invalid KeySchema: Some index key attribute have no definition")
 	}
-	return d.key(parameters)
+	key, err := d.simpleKey(parameters)
+	if err != nil {
+		return keySchema{}, err
+	}
+	table := keySchema{Hash: key.Hash[0]}
+	if len(key.Range) > 0 {
+		table.Range = key.Range[0]
+	}
+	return table, nil
 }
 
-// key checks a key schema against the definitions.
-func (d definitions) key(parameters []keyParameter) (keySchema, error) {
+// simpleKey checks the key schema of a table or a local index against the definitions.
+func (d definitions) simpleKey(parameters []keyParameter) (indexKey, error) {
+	if err := d.defined(parameters); err != nil {
+		return indexKey{}, err
+	}
+	two := len(parameters) == 2
+	switch {
+	case two && *parameters[0].name == *parameters[1].name:
+		return indexKey{}, invalid("Both the Hash Key and the Range Key element in the KeySchema have the same name")
+	case *parameters[0].role != roleHash:
+		return indexKey{}, invalid(firstKeyNotHash)
+	case two && *parameters[1].role != roleRange:
+		return indexKey{}, invalid("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
+	}
+	return makeIndexKey(parameters), nil
+}
+
+const firstKeyNotHash = "Invalid KeySchema: The first KeySchemaElement is not a HASH key type"
+
+// globalKey checks the key schema of a global index against the definitions.
+func (d definitions) globalKey(parameters []keyParameter) (indexKey, error) {
+	if err := d.defined(parameters); err != nil {
+		return indexKey{}, err
+	}
+	key := makeIndexKey(parameters)
+	byRole := func(x, y keyParameter) int { return strings.Compare(*x.role, *y.role) }
+	switch {
+	case len(slices.Compact(slices.Sorted(slices.Values(key.names())))) < len(parameters):
+		return indexKey{}, invalid("The KeySchema contains multiple key attributes with the same name")
+	case *parameters[0].role != roleHash:
+		return indexKey{}, invalid(firstKeyNotHash)
+	case !slices.IsSortedFunc(parameters, byRole):
+		return indexKey{}, invalid(invalidParameters +
+			"All HASH key attributes must precede RANGE key attributes in the KeySchema")
+	case len(key.Hash) > maxKeyAttributes:
+		return indexKey{}, tooManyKeys(roleHash)
+	case len(key.Range) > maxKeyAttributes:
+		return indexKey{}, tooManyKeys(roleRange)
+	}
+	return key, nil
+}
+
+func tooManyKeys(role string) error {
+	return invalid(invalidParameters+"The KeySchema exceeds the maximum allowed number of %s key attributes", role)
+}
+
+// defined checks that the attributes of a key schema are defined.
+func (d definitions) defined(parameters []keyParameter) error {
 	names := make([]string, len(parameters))
 	undefined := false
 	for i, p := range parameters {
 		names[i] = *p.name
 		undefined = undefined || d.kinds[*p.name] == 0
 	}
-	switch {
-	case undefined:
-		return keySchema{}, invalid(invalidParameters+"Some index key attributes are not defined in AttributeDefinitions. "+
+	if undefined {
+		return invalid(invalidParameters+"Some index key attributes are not defined in AttributeDefinitions. "+
 			"Keys: %s, AttributeDefinitions: %s", listed(names), listed(d.names))
-	case len(parameters) == 2 && names[0] == names[1]:
-		return keySchema{}, invalid("Both the Hash Key and the Range Key element in the KeySchema have the same name")
-	case *parameters[0].role != "HASH":
-		return keySchema{}, invalid("Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
-	case len(parameters) == 2 && *parameters[1].role != "RANGE":
-		return keySchema{}, invalid("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
-	case len(parameters) == 2:
-		return keySchema{Hash: names[0], Range: names[1]}, nil
 	}
-	return keySchema{Hash: names[0]}, nil
+	return nil
 }
 
-// index checks the parameters of an index against the definitions, and returns it.
-func (d definitions) index(p indexParameter) (*index, error) {
-	key, err := d.key(p.key)
+func makeIndexKey(parameters []keyParameter) indexKey {
+	var key indexKey
+	for _, p := range parameters {
+		if *p.role == roleHash {
+			key.Hash = append(key.Hash, *p.name)
+		} else {
+			key.Range = append(key.Range, *p.name)
+		}
+	}
+	return key
+}
+
+// index checks the parameters of an index against the definitions, and returns it. checkKey checks
+// its key schema.
+func (d definitions) index(p indexParameter, checkKey func([]keyParameter) (indexKey, error)) (*index, error) {
+	key, err := checkKey(p.key)
 	if err != nil {
 		return nil, err
 	}

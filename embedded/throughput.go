@@ -71,6 +71,17 @@ func (o *options) limits() *limits {
 	return &limits{now: o.clock, rates: map[uint16]*buckets{}, keys: map[partition]*buckets{}}
 }
 
+// restart forgets the units of the table and its indexes: after a switch of the billing mode they
+// start with those of one second, whatever they had accumulated before.
+func (l *limits) restart() {
+	if l == nil {
+		return
+	}
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	clear(l.rates)
+}
+
 // demand is what a request consumes of one partition key, or of the table or index if key is nil.
 type demand struct {
 	// index is nil for the table.

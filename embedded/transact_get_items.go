@@ -16,10 +16,11 @@ import (
 //  2. for each action: that there are names only for an expression, and the values of the key
 //  3. for each action: the placeholders and the projection
 //  4. the tables
-//  5. the keys against the key schemas. An invalid one cancels the transaction, with a reason for
+//  5. for each action: that the projection has no path into a key attribute
+//  6. the keys against the key schemas. An invalid one cancels the transaction, with a reason for
 //     each action.
-//  6. that no item is given twice
-//  7. the size of all items, at most 4 MB
+//  7. that no item is given twice
+//  8. the size of all items, at most 4 MB
 //
 // Reads in transactions are not throttled, and meet conflicts only by a fault.
 //
@@ -46,6 +47,11 @@ func (e *Engine) transactGetItems(c *call) error {
 		return err
 	}
 	defer release()
+	for i, a := range in.actions {
+		if err := tables[*a.tableName].checkPaths(projectors[i].expression); err != nil {
+			return err
+		}
+	}
 	reads := make([]*change, len(in.actions))
 	reasons := newReasons(len(in.actions))
 	for i, a := range in.actions {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
@@ -18,9 +17,9 @@ import (
 //     item to put, at most 400 KB
 //  3. the size of all items, keys and values, at most 4 MB
 //  4. the tables
-//  5. for each action: the keys, and that an update changes none. An empty key attribute is a
-//     ValidationException. Another violation cancels the transaction, with a reason for that action
-//     only: those after it are not checked.
+//  5. for each action: the keys, that an update changes none, and that there is no path into a key
+//     attribute. An empty key attribute is a ValidationException. Another violation cancels the
+//     transaction, with a reason for that action only: those after it are not checked.
 //  6. that no item is given twice
 //  7. the token. A token that was used within 10 minutes for the same actions makes the request do
 //     nothing. With other actions it is an IdempotentParameterMismatchException.
@@ -226,7 +225,7 @@ func (a *writeAction) size() int { return a.item.item.Size() + a.values.item.Siz
 
 // boundAction is an action with its placeholders resolved.
 type boundAction struct {
-	condition func(attribute.Item) bool
+	condition *expression.BoundCondition
 	update    *expression.BoundUpdate
 }
 
@@ -253,11 +252,9 @@ func (a *writeAction) bindAll(e *Engine) (boundAction, error) {
 			return b, err
 		}
 	}
-	condition, err := bindCondition(e.parser.Condition, a.condition, parameters)
-	if err != nil {
+	if b.condition, err = bindCondition(e.parser.Condition, a.condition, parameters); err != nil {
 		return b, err
 	}
-	b.condition = evaluator(condition)
 	return b, parameters.Unused()
 }
 
@@ -280,7 +277,10 @@ func (a *writeAction) change(t *table, bound boundAction) (*change, error) {
 	if err != nil {
 		return nil, err
 	}
-	ch.condition = bound.condition
+	if err := t.checkPaths(bound.condition); err != nil {
+		return nil, err
+	}
+	ch.condition = evaluator(bound.condition)
 	ch.showOld = or(a.onFailure, none) == allOld
 	return ch, nil
 }

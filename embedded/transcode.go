@@ -60,15 +60,35 @@ func (t *transcoder) byte() byte {
 
 // text appends a string. Strings that need escapes are slower.
 func (t *transcoder) text(text []byte) {
-	for _, c := range text {
-		if c < ' ' || c == '"' || c == '\\' {
-			t.dst = attribute.AppendText(t.dst, string(text))
-			return
-		}
+	if needsEscape(text) {
+		t.dst = attribute.AppendText(t.dst, string(text))
+		return
 	}
 	t.dst = append(t.dst, '"')
 	t.dst = append(t.dst, text...)
 	t.dst = append(t.dst, '"')
+}
+
+// needsEscape reports whether a string has a byte that JSON escapes: a control character, a
+// quotation mark or a backslash. It looks at eight bytes at a time. When n is subtracted from each,
+// the first one below n borrows, which sets its highest bit; bytes that had it before do not count.
+// To find a character, each byte becomes zero where it is the character, and is then below one.
+func needsEscape(text []byte) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; len(text) >= 8; text = text[8:] {
+		word := binary.LittleEndian.Uint64(text)
+		quote, backslash := word^ones*'"', word^ones*'\\'
+		found := (word-ones*' ')&^word | (quote-ones)&^quote | (backslash-ones)&^backslash
+		if found&highs != 0 {
+			return true
+		}
+	}
+	for _, c := range text {
+		if c < ' ' || c == '"' || c == '\\' {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *transcoder) base64(data []byte) {

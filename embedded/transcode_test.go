@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
@@ -39,4 +40,19 @@ func FuzzTranscoding(f *testing.F) {
 			t.Errorf("%s without its last byte is taken for an item", data)
 		}
 	})
+}
+
+func TestBytesThatNeedAnEscapeAreFoundAnywhereInAString(t *testing.T) {
+	t.Parallel()
+	for _, around := range []byte{' ', 'a', '!', '#', '[', ']', 0x7f, 0x80, 0xff} {
+		for at := range 24 {
+			text := bytes.Repeat([]byte{around}, 24)
+			for c := range 256 {
+				text[at] = byte(c)
+				if got, want := needsEscape(text), c < ' ' || c == '"' || c == '\\'; got != want {
+					t.Errorf("%q: got %v", text, got)
+				}
+			}
+		}
+	}
 }

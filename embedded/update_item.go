@@ -24,13 +24,14 @@ const smallUpdate = 300
 //  6. the table
 //  7. the key against the key schema
 //  8. that the update changes no attribute of the key
-//  9. the size of the update, in which a value counts as often as the expression names it
-//  10. the throughput
-//  11. the condition against the stored item
-//  12. the types of the operands in the stored item, and the attributes of index keys
-//  13. the size of the updated item, at most 400 KB
+//  9. that the update and the condition have no path into a key attribute
+//  10. the size of the update, in which a value counts as often as the expression names it
+//  11. the throughput
+//  12. the condition against the stored item
+//  13. the types of the operands in the stored item, and the attributes of index keys
+//  14. the size of the updated item, at most 400 KB
 //
-// With throughput, which is charged by the size of the updated item, 12 is checked before 10 for an
+// With throughput, which is charged by the size of the updated item, 13 is checked before 11 for an
 // item that meets the condition.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateItem.html
@@ -53,6 +54,9 @@ func (e *Engine) updateItem(c *call) error {
 	defer t.lock.RUnlock()
 	ch, err := t.updateChange(in.key.item, update)
 	if err != nil {
+		return err
+	}
+	if err := t.checkPaths(condition); err != nil {
 		return err
 	}
 	if update != nil && len(c.body) > smallUpdate && update.Charge() > maxItem {
@@ -122,7 +126,7 @@ func (in *updateItemInput) unknownReturnValues() bool {
 
 // bindAll returns the update and the condition with their placeholders resolved. Each is nil if
 // there is none.
-func (in *updateItemInput) bindAll(e *Engine) (*expression.BoundUpdate, func(attribute.Item) bool, error) {
+func (in *updateItemInput) bindAll(e *Engine) (*expression.BoundUpdate, *expression.BoundCondition, error) {
 	parameters, err := in.bind()
 	if err != nil {
 		return nil, nil, err
@@ -138,7 +142,7 @@ func (in *updateItemInput) bindAll(e *Engine) (*expression.BoundUpdate, func(att
 	if err != nil {
 		return nil, nil, err
 	}
-	return update, evaluator(condition), parameters.Unused()
+	return update, condition, parameters.Unused()
 }
 
 func (e *Engine) bindUpdate(text *string, p *expression.Parameters) (*expression.BoundUpdate, error) {
@@ -164,6 +168,9 @@ func (t *table) updateChange(key attribute.Item, update *expression.BoundUpdate)
 				return nil, invalid(invalidParameters+"Cannot update attribute %s. This attribute is part of the key", name)
 			}
 		}
+	}
+	if err := t.checkPaths(update); err != nil {
+		return nil, err
 	}
 	ch := newChange(t, key)
 	ch.tooLarge = updateTooLarge

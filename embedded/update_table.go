@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
@@ -17,18 +18,18 @@ import (
 // It checks, in this order:
 //  1. that TableName is given, and its length
 //  2. the model
-//  3. that the request changes something
+//  3. that the request changes something, and that BillingMode PROVISIONED has a throughput
 //  4. that each index update is exactly one of Create, Update and Delete, that no index is given
 //     twice, and that at most one index is created or deleted
 //  5. the table
-//  6. the throughput against the billing mode, and that a request that changes nothing else changes
-//     it
-//  7. StreamSpecification, which has no other effect
+//  6. the throughput against the billing mode, that a request that changes nothing else changes it,
+//     and that one that makes the table provisioned has a throughput for each global index
+//  7. StreamSpecification
 //  8. for each index update: the index, its throughput, and for a new one the number of indexes,
 //     the attribute definitions and the keys. An index is not created while another is backfilled.
 //
-// SSESpecification and OnDemandThroughput are stored and shown, and have no effect. Streams,
-// replicas and WarmThroughput are ignored.
+// SSESpecification and OnDemandThroughput are stored and shown, and have no effect. Replicas and
+// WarmThroughput are ignored.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html
 func (e *Engine) updateTable(c *call) error {
@@ -48,15 +49,19 @@ func (e *Engine) updateTable(c *call) error {
 	if err != nil {
 		return err
 	}
+	switched := t.Billing != next.Billing
 	if err := e.changeStream(t, next, in.stream); err != nil {
 		return err
+	}
+	if switched {
+		t.limits.restart()
 	}
 	for _, i := range t.Indexes {
 		if i.Status == statusCreating {
 			e.startBackfill(t, i)
 		}
 	}
-	return c.respond(object{"TableDescription": t.describe(statusUpdating)})
+	return c.respond(object{"TableDescription": t.describe(statusUpdating, e.now().UnixMilli())})
 }
 
 // indexUpdate is one of GlobalSecondaryIndexUpdates. The parts that are not given are nil.
@@ -142,7 +147,7 @@ func (in *updateTableInput) check() error {
 	for i, u := range in.indexes {
 		member := "globalSecondaryIndexUpdates." + strconv.Itoa(i+1) + ".member."
 		if u.create != nil {
-			c.index(*u.create, member+"create")
+			c.index(*u.create, member+"create", anyKey)
 		}
 		if u.update != nil {
 			c.required(has(u.update.name), member+"update.indexName")
@@ -168,6 +173,9 @@ func (in *updateTableInput) checkUpdates() error {
 		!in.settings.given() && in.stream == nil {
 		return invalid("At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, GlobalSecondaryIndexUpdates " +
 			"or SSESpecification or ReplicaUpdates is required")
+	}
+	if or(in.billing, "") == billingProvisioned && in.throughput == nil {
+		return invalid(invalidParameters + "ProvisionedThroughput must be specified when BillingMode is PROVISIONED")
 	}
 	seen := map[string]bool{}
 	online := 0
@@ -216,12 +224,15 @@ func (in *updateTableInput) apply(t *table, now int64) (*schema, error) {
 	if err := in.setBilling(&next, now); err != nil {
 		return nil, err
 	}
+	if err := in.checkIndexThroughputs(t.schema, &next); err != nil {
+		return nil, err
+	}
 	in.settings.apply(&next.Settings)
 	if err := in.checkStream(t); err != nil {
 		return nil, err
 	}
 	for _, u := range in.indexes {
-		if err := in.updateIndex(&next, u); err != nil {
+		if err := in.updateIndex(&next, u, t.Billing == next.Billing, now); err != nil {
 			return nil, err
 		}
 	}
@@ -236,16 +247,11 @@ func (in *updateTableInput) setBilling(s *schema, now int64) error {
 			return invalid(invalidParameters + throughputOnDemand)
 		}
 		if s.Billing != mode {
-			s.OnDemandAt = now
-			s.Throughput = throughput{}
+			s.becomeOnDemand(now)
 		}
-		s.Billing = mode
 		return nil
 	}
 	if in.throughput == nil {
-		if s.Billing != mode {
-			return invalid(invalidParameters + throughputMissing)
-		}
 		return nil
 	}
 	wanted, err := in.throughput.checked()
@@ -259,11 +265,52 @@ func (in *updateTableInput) setBilling(s *schema, now int64) error {
 			"Developer Guide for current limits and how to request higher limits.",
 			s.Throughput.Read, wanted.Read, s.Throughput.Write, wanted.Write)
 	}
+	if s.Billing == mode {
+		s.ThroughputChanges = s.ThroughputChanges.after(s.Throughput, wanted, now)
+	}
 	s.Billing, s.Throughput = mode, wanted
 	return nil
 }
 
-func (in *updateTableInput) updateIndex(s *schema, u indexUpdate) error {
+// becomeOnDemand switches a provisioned table to on-demand. Neither the table nor an index has
+// provisioned units any more.
+func (s *schema) becomeOnDemand(now int64) {
+	s.Billing, s.OnDemandAt, s.Throughput = billingOnDemand, now, throughput{}
+	for at, i := range s.Indexes {
+		if i.Local {
+			continue
+		}
+		changed := *i
+		changed.ThroughputChanges = i.ThroughputChanges.after(i.Throughput, throughput{}, now)
+		changed.Throughput = throughput{}
+		s.Indexes[at] = &changed
+	}
+}
+
+// checkIndexThroughputs checks that a request that makes a table provisioned has a throughput for
+// each global index, except those that it deletes.
+func (in *updateTableInput) checkIndexThroughputs(old, next *schema) error {
+	if old.Billing == next.Billing || next.Billing != billingProvisioned {
+		return nil
+	}
+	var missing []string
+	for _, i := range old.Indexes {
+		given := slices.ContainsFunc(in.indexes, func(u indexUpdate) bool {
+			return u.update != nil && *u.update.name == i.Name || u.remove != nil && *u.remove.name == i.Name
+		})
+		if !i.Local && !given {
+			missing = append(missing, i.Name)
+		}
+	}
+	if len(missing) > 0 {
+		return invalid(invalidParameters+"ProvisionedThroughput must be specified for index: %s", strings.Join(missing, ","))
+	}
+	return nil
+}
+
+// updateIndex makes, changes or deletes an index. counted is set if a change of its throughput is
+// one between provisioned throughputs.
+func (in *updateTableInput) updateIndex(s *schema, u indexUpdate, counted bool, now int64) error {
 	switch {
 	case u.create != nil:
 		return in.createIndex(s, *u.create)
@@ -275,6 +322,9 @@ func (in *updateTableInput) updateIndex(s *schema, u indexUpdate) error {
 		changed := *s.Indexes[at]
 		if err := s.setIndexThroughput(&changed, u.update.throughput); err != nil {
 			return err
+		}
+		if counted {
+			changed.ThroughputChanges = changed.ThroughputChanges.after(s.Indexes[at].Throughput, changed.Throughput, now)
 		}
 		s.Indexes[at] = &changed
 		return nil
@@ -311,7 +361,7 @@ func (in *updateTableInput) createIndex(s *schema, p indexParameter) error {
 	if err != nil {
 		return err
 	}
-	i, err := d.index(p)
+	i, err := d.index(p, d.globalKey)
 	if err != nil {
 		return err
 	}
@@ -326,8 +376,8 @@ func (in *updateTableInput) createIndex(s *schema, p indexParameter) error {
 }
 
 // define adds the attributes of an index's key to the schema.
-func (s *schema) define(d definitions, key keySchema) error {
-	kinds := make(map[string]attribute.Kind, len(s.Kinds)+2)
+func (s *schema) define(d definitions, key indexKey) error {
+	kinds := make(map[string]attribute.Kind, len(s.Kinds)+len(d.kinds))
 	maps.Copy(kinds, s.Kinds)
 	s.Attributes = slices.Clone(s.Attributes)
 	for _, name := range key.names() {

@@ -90,7 +90,7 @@ func (in *writeInput) checkReturnValues() error {
 }
 
 // bindCondition returns the condition with its placeholders resolved, nil for none.
-func (in *writeInput) bindCondition(e *Engine) (func(attribute.Item) bool, error) {
+func (in *writeInput) bindCondition(e *Engine) (*expression.BoundCondition, error) {
 	parameters, err := in.bind()
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (in *writeInput) bindCondition(e *Engine) (func(attribute.Item) bool, error
 	if err != nil {
 		return nil, err
 	}
-	return evaluator(condition), parameters.Unused()
+	return condition, parameters.Unused()
 }
 
 func (in *writeInput) boundCondition(e *Engine, p *expression.Parameters) (*expression.BoundCondition, error) {
@@ -143,7 +143,7 @@ func (in *wholeInput) check() error {
 }
 
 // prepare decodes and checks the parameters, and returns the condition, nil for none.
-func (in *wholeInput) prepare(e *Engine, c *call) (func(attribute.Item) bool, error) {
+func (in *wholeInput) prepare(e *Engine, c *call) (*expression.BoundCondition, error) {
 	if err := decode(c.body, in.read); err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (in *wholeInput) targets(e *Engine, c *call) []target {
 
 // write makes the change of the item under the condition, and appends the response.
 func (in *wholeInput) write(
-	e *Engine, c *call, condition func(attribute.Item) bool,
+	e *Engine, c *call, condition *expression.BoundCondition,
 	newChange func(*table, attribute.Item) (*change, error),
 ) error {
 	t, err := e.shared(*in.tableName)
@@ -176,15 +176,18 @@ func (in *wholeInput) write(
 	if err != nil {
 		return err
 	}
+	if err := t.checkPaths(condition); err != nil {
+		return err
+	}
 	return e.write(c, ch, condition, &in.writeInput, nil)
 }
 
 // write makes the change under the condition, and appends the response. update, nil for none,
 // determines which attributes are the updated ones.
 func (e *Engine) write(
-	c *call, ch *change, condition func(attribute.Item) bool, in *writeInput, update *expression.BoundUpdate,
+	c *call, ch *change, condition *expression.BoundCondition, in *writeInput, update *expression.BoundUpdate,
 ) error {
-	ch.condition = condition
+	ch.condition = evaluator(condition)
 	ch.showOld = or(in.onFailure, none) == allOld
 	used := consumption{table: ch.table}
 	done, err := e.commitChange(ch, &used)

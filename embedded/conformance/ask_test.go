@@ -77,7 +77,7 @@ func masked(value any) any {
 		for name := range value {
 			switch name {
 			case "TableId", "CreationDateTime", "LastUpdateToPayPerRequestDateTime", "NextToken", "Address",
-				"LatestStreamArn", "LatestStreamLabel":
+				"LatestStreamArn", "LatestStreamLabel", "LastIncreaseDateTime", "LastDecreaseDateTime":
 				value[name] = "*"
 			default:
 				value[name] = masked(value[name])

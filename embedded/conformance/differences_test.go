@@ -87,7 +87,7 @@ var differences = slices.Concat(
 		{operation: "PutItem", body: `"TableName":"two"`, without: []string{"ConsumedCapacity"}, because: "what is stored before differs, see the key of " +
 			"an index of 2049 bytes"},
 	},
-	refusedByRule, partiqlDifferences, tableDifferences, laterDifferences,
+	refusedByRule, partiqlDifferences, tableDifferences, laterDifferences, keyPathDifferences, laterTableDifferences,
 )
 
 // refusedByRule are requests that violate a documented rule that dynoxide does not check, or checks
@@ -199,4 +199,30 @@ var laterDifferences = []difference{
 	{operation: "UpdateTable", body: `"AttributeName":"sk","AttributeType":"S"`, ours: refused, theirs: done, because: "attributes cannot be redefined"},
 	{operation: "GetItem", body: "nnnnnnnn", ours: refused, theirs: done, because: "names of attributes have less than 64 KB"},
 	{operation: "CreateTable", body: `["a","a"]`, ours: refused, theirs: done, because: "an attribute is projected once"},
+}
+
+// keyPathDifferences are about paths into key attributes, which dynoxide accepts in part.
+var keyPathDifferences = []difference{
+	{operation: "GetItem", body: `"paths"`, ours: refused, theirs: done, because: "the attributes of keys are scalars"},
+	{operation: "BatchGetItem", body: `"paths"`, ours: refused, theirs: done, because: "as above"},
+	{operation: "TransactGetItems", body: `"paths"`, ours: refused, theirs: done, because: "as above"},
+	{operation: "Query", body: `"paths"`, ours: refused, theirs: done, because: "as above"},
+	{operation: "Scan", body: `"paths"`, ours: refused, theirs: done, because: "as above"},
+	{operation: "PutItem", body: `"paths"`, ours: refused, theirs: failed, because: "as above"},
+	{operation: "PutItem", body: `"ConditionExpression":"m.x = :v",`, ours: done, theirs: failed, because: "what is stored before differs"},
+	{operation: "DeleteItem", body: `"paths"`, ours: refused, theirs: done, because: "the attributes of keys are scalars"},
+	{operation: "UpdateItem", body: `"paths"`, ours: refused, because: "as above"},
+	{operation: "TransactWriteItems", body: `"paths"`, ours: "400 {", theirs: done, because: "as above"},
+	{operation: "ExecuteStatement", body: "paths", ours: refused, because: "as above"},
+	{operation: "BatchExecuteStatement", body: "paths", ours: done, theirs: done, because: "as above"},
+}
+
+// laterTableDifferences are about the bounds of reads, and about the billing mode.
+var laterTableDifferences = []difference{
+	{operation: "BatchGetItem", body: `"big"`, ours: done, theirs: done, because: "keys are unprocessed if more than 1 MB of a partition is requested"},
+	{operation: "Query", body: `"TableName":"hash"`, without: []string{"LastEvaluatedKey"}, because: "no position follows the only item, and a starting key is refused"},
+	{operation: "UpdateTable", body: `"nope","BillingMode":"PROVISIONED"`, ours: refused, theirs: missing, because: "the request is checked before the table is looked for"},
+	{operation: "UpdateTable", body: `"TableName":"bill"`, ours: refused, theirs: done, because: "each global index of a provisioned table has a throughput, and none of " +
+		"an on-demand one"},
+	{operation: "UpdateTable", body: `"index4"`, ours: done, theirs: refused, because: "the table became provisioned before"},
 }

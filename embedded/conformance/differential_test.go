@@ -21,6 +21,9 @@ func TestScriptsGetTheSameResponsesFromAnIndependentImplementation(t *testing.T)
 	binary := dynoxide.Find(t)
 	for _, file := range scripts(t) {
 		t.Run(title(file), func(t *testing.T) {
+			if title(file) == "multi_attribute_keys" {
+				t.Skip("skipped: dynoxide has no index keys with several HASH or RANGE attributes")
+			}
 			s := readScript(t, file)
 			engine, other := serveEngine(t), dynoxide.Serve(t, binary)
 			for _, step := range s.steps {

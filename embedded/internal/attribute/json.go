@@ -35,9 +35,13 @@ const (
 // JSON null is the nil item. Invalid JSON and JSON of the wrong types are a *SerializationError,
 // whatever else is wrong. A violation of the data model is a *ValidationError, for the first such
 // value. The item does not refer to data.
-func DecodeItem(data []byte) (Item, error) {
+func DecodeItem(data []byte) (Item, error) { return DecodeItemInto(nil, data) }
+
+// DecodeItemInto is DecodeItem into an empty map, or into a new one if it is nil. After an error
+// the map has a part of the item.
+func DecodeItemInto(empty Item, data []byte) (Item, error) {
 	// All texts of the item share one copy.
-	r := jsonReader{src: string(data)}
+	r := jsonReader{src: string(data), empty: empty}
 	item, err := r.whole()
 	if err != nil {
 		return nil, err
@@ -139,6 +143,8 @@ type jsonReader struct {
 	ownName, memberName *ValidationError
 	// anyName is set to not check the top-level names.
 	anyName bool
+	// empty is the map for the top level, nil for a new one.
+	empty Item
 }
 
 func (r *jsonReader) reject(err *ValidationError) {
@@ -171,7 +177,10 @@ func (r *jsonReader) item(depth int) (Item, error) {
 	default:
 		return nil, r.mismatch("Unexpected field type")
 	}
-	item := make(Item)
+	item := r.empty
+	if item == nil || depth > 0 {
+		item = make(Item)
+	}
 	r.pos++
 	for first := true; ; first = false {
 		name, more, err := r.name(first)

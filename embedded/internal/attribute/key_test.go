@@ -39,6 +39,30 @@ func TestEncodedKeysHaveTheOrderOfTheirValues(t *testing.T) {
 	}
 }
 
+// TestSeveralEncodedKeysHaveTheOrderOfTheirValues checks that values that are encoded one after the
+// other have the order of the first values, then of the second ones, and are not confused.
+func TestSeveralEncodedKeysHaveTheOrderOfTheirValues(t *testing.T) {
+	kinds := rapid.SliceOfN(rapid.SampledFrom([]attribute.Kind{attribute.S, attribute.N, attribute.B}), 1, 4)
+	rapid.Check(t, func(t *rapid.T) {
+		var x, y []byte
+		want := 0
+		for _, kind := range kinds.Draw(t, "kinds") {
+			a := keys(kind).Draw(t, "a")
+			b := a
+			if rapid.Bool().Draw(t, "differ") {
+				b = keys(kind).Draw(t, "b")
+			}
+			x, y = attribute.AppendKey(x, a), attribute.AppendKey(y, b)
+			if order, _ := attribute.Compare(a, b); want == 0 {
+				want = order
+			}
+		}
+		if got := bytes.Compare(x, y); got != want || want != 0 && (bytes.HasPrefix(x, y) || bytes.HasPrefix(y, x)) {
+			t.Fatalf("%x, %x: %d, want %d", x, y, got, want)
+		}
+	})
+}
+
 func TestExtremeNumbersAreOrderedAsKeys(t *testing.T) {
 	nines := strings.Repeat("9", 38)
 	ascending := []string{

@@ -296,7 +296,7 @@ func FuzzParseCondition(f *testing.F) {
 		condition.Eval(nil)
 		condition.Attributes()
 		if tests, err := condition.KeyTests(); err == nil {
-			_, _ = expression.KeyOf(tests, expression.KeySchema{Hash: "a", HashKind: attribute.S})
+			_, _ = expression.KeyOf(tests, schemaOf("aS", "bN cB"))
 		}
 	})
 }

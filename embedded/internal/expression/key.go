@@ -2,16 +2,25 @@ package expression
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 )
 
-// KeySchema has the key attributes of a table or index and their types. Range is empty if there is
-// no range key.
-type KeySchema struct {
-	Hash, Range         string
-	HashKind, RangeKind attribute.Kind
+// KeyAttribute is a key attribute and its type.
+type KeyAttribute struct {
+	Name string
+	Kind attribute.Kind
 }
+
+// KeySchema has the key attributes of a table or index: at least one HASH attribute, and the RANGE
+// attributes in the order in which they sort the items of a hash key.
+type KeySchema struct {
+	Hash, Range []KeyAttribute
+}
+
+// multiple reports whether the schema has a key with several attributes.
+func (s KeySchema) multiple() bool { return len(s.Hash) > 1 || len(s.Range) > 1 }
 
 // RangeOperator selects range keys.
 type RangeOperator uint8
@@ -30,12 +39,12 @@ const (
 	NoRange
 )
 
-// KeyCondition selects the items of one hash key whose range key satisfies Range: compared with
-// Low; or, for RangeBetween, Low ≤ key ≤ High.
+// KeyCondition selects the items of one hash key whose first RANGE attributes are equal to Equal,
+// and whose next one satisfies Range: compared with Low; or, for RangeBetween, Low ≤ key ≤ High.
 type KeyCondition struct {
-	Hash      attribute.Value
-	Range     RangeOperator
-	Low, High attribute.Value
+	Hash, Equal []attribute.Value
+	Range       RangeOperator
+	Low, High   attribute.Value
 }
 
 // KeyTest is a condition on one key attribute.
@@ -54,54 +63,128 @@ func (c *BoundCondition) KeyTests() ([]KeyTest, error) {
 
 // KeyOf returns the selection of a KeyConditionExpression with the conditions.
 func KeyOf(tests []KeyTest, schema KeySchema) (KeyCondition, error) {
-	attributes := 1
-	if schema.Range != "" {
-		attributes = 2
-	}
-	if len(tests) > 2 {
-		return KeyCondition{}, attribute.Invalid("The number of query conditions (%d) exceeds the number of key attributes "+
-			"defined in the schema (%d)", len(tests), attributes)
+	if len(tests) > max(2, schema.size()) {
+		return KeyCondition{}, tooManyTests(tests, schema)
 	}
 	return NewKeyCondition(tests, schema)
 }
 
-// NewKeyCondition checks conditions on single attributes against the schema and combines them.
+func (s KeySchema) size() int { return len(s.Hash) + len(s.Range) }
+
+func tooManyTests(tests []KeyTest, schema KeySchema) error {
+	return attribute.Invalid("The number of query conditions (%d) exceeds the number of key attributes "+
+		"defined in the schema (%d)", len(tests), schema.size())
+}
+
+// NewKeyCondition checks conditions on single attributes against the schema and combines them: an
+// equality for each HASH attribute, and equalities for the first RANGE attributes. The last RANGE
+// attribute that has a condition may have another one.
 func NewKeyCondition(tests []KeyTest, schema KeySchema) (KeyCondition, error) {
-	if len(tests) == 0 || len(tests) > 2 {
+	switch {
+	case len(tests) == 0, len(tests) > 2 && !schema.multiple():
 		return KeyCondition{}, attribute.Invalid("Conditions can be of length 1 or 2 only")
+	case len(tests) > schema.size() && schema.multiple():
+		return KeyCondition{}, tooManyTests(tests, schema)
 	}
 	if slices.ContainsFunc(tests, func(t KeyTest) bool { return t.Operator == NoRange }) {
 		return KeyCondition{}, attribute.Invalid("Attempted conditional constraint is not an indexable operation")
 	}
-	var hash, rng *KeyTest
-	for i := range tests {
-		switch tests[i].Attribute {
-		case schema.Hash:
-			hash = &tests[i]
-		case schema.Range:
-			rng = &tests[i]
-		}
-	}
-	switch {
-	case hash == nil:
-		return KeyCondition{}, attribute.Invalid("Query condition missed key schema element: %s", schema.Hash)
-	case len(tests) > 1 && schema.Range == "", hash.Operator != RangeEqual:
-		return KeyCondition{}, attribute.Invalid("Query key condition not supported")
-	case len(tests) > 1 && rng == nil:
-		return KeyCondition{}, attribute.Invalid("Query condition missed key schema element: %s", schema.Range)
-	}
-	if err := hash.checkKind(schema.HashKind); err != nil {
+	hash, ranges := testsOf(schema.Hash, tests), testsOf(schema.Range, tests)
+	if err := schema.checkHash(hash); err != nil {
 		return KeyCondition{}, err
 	}
-	key := KeyCondition{Hash: hash.Low}
-	if rng != nil {
-		if err := rng.checkKind(schema.RangeKind); err != nil {
+	if err := schema.checkRange(ranges, len(tests)-len(hash)); err != nil {
+		return KeyCondition{}, err
+	}
+	key := KeyCondition{Hash: make([]attribute.Value, len(hash))}
+	for i, t := range hash {
+		if err := t.checkKind(schema.Hash[i].Kind); err != nil {
 			return KeyCondition{}, err
 		}
-		key.Range, key.Low, key.High = rng.Operator, rng.Low, rng.High
+		key.Hash[i] = t.Low
+	}
+	for i, t := range ranges {
+		if t == nil {
+			break
+		}
+		if err := t.checkKind(schema.Range[i].Kind); err != nil {
+			return KeyCondition{}, err
+		}
+		if key.Range == RangeEqual {
+			key.Equal = append(key.Equal, key.Low)
+		}
+		key.Range, key.Low, key.High = t.Operator, t.Low, t.High
 	}
 	return key, nil
 }
+
+// testsOf returns the condition of each attribute, nil for an attribute without one.
+func testsOf(attributes []KeyAttribute, tests []KeyTest) []*KeyTest {
+	found := make([]*KeyTest, len(attributes))
+	for i, a := range attributes {
+		for j := range tests {
+			if tests[j].Attribute == a.Name {
+				found[i] = &tests[j]
+			}
+		}
+	}
+	return found
+}
+
+// checkHash checks that there is an equality for each HASH attribute.
+func (s KeySchema) checkHash(tests []*KeyTest) error {
+	unequal := unequalNames(s.Hash, tests)
+	switch {
+	case len(unequal) == 0:
+		return nil
+	case s.multiple():
+		return attribute.Invalid("HASH key attributes %s must have equality conditions specified in the query",
+			strings.Join(unequal, ", "))
+	case tests[0] == nil:
+		return missedKey(s.Hash[0])
+	}
+	return unsupportedKey()
+}
+
+// checkRange checks that all conditions but those of the HASH attributes are on RANGE attributes,
+// and that those before the last one are equalities. conditions is their number.
+func (s KeySchema) checkRange(tests []*KeyTest, conditions int) error {
+	for _, t := range tests {
+		if t != nil {
+			conditions--
+		}
+	}
+	if conditions > 0 {
+		if free := slices.Index(tests, nil); free >= 0 {
+			return missedKey(s.Range[free])
+		}
+		return unsupportedKey()
+	}
+	for i, t := range tests {
+		if unequal := unequalNames(s.Range[:i], tests[:i]); t != nil && len(unequal) > 0 {
+			return attribute.Invalid("RANGE key attributes %s must have equality conditions specified in the query because "+
+				"a condition is present on key attribute %s", strings.Join(unequal, ", "), t.Attribute)
+		}
+	}
+	return nil
+}
+
+// unequalNames returns the attributes whose conditions are not equalities.
+func unequalNames(attributes []KeyAttribute, tests []*KeyTest) []string {
+	var names []string
+	for i, t := range tests {
+		if t == nil || t.Operator != RangeEqual {
+			names = append(names, attributes[i].Name)
+		}
+	}
+	return names
+}
+
+func missedKey(missed KeyAttribute) error {
+	return attribute.Invalid("Query condition missed key schema element: %s", missed.Name)
+}
+
+func unsupportedKey() error { return attribute.Invalid("Query key condition not supported") }
 
 func (t KeyTest) checkKind(kind attribute.Kind) error {
 	if t.Low.Kind != kind || t.Operator == RangeBetween && t.High.Kind != kind {
@@ -151,7 +234,7 @@ func (c *BoundCondition) keyTests(test Test, tests *[]KeyTest) error {
 	case BeginsWith:
 		found, err = c.keyOperands("begins_with", RangeBeginsWith, t.Operand, t.Prefix)
 	default:
-		return attribute.Invalid("Query key condition not supported")
+		return unsupportedKey()
 	}
 	if err != nil {
 		return err
@@ -191,26 +274,25 @@ func (c *BoundCondition) keyComparison(t Comparison) (KeyTest, error) {
 // name of an operation that must have the attribute first.
 func (c *BoundCondition) keyOperands(function string, operator RangeOperator, key Operand, values ...Operand) (KeyTest, error) {
 	const condition = "Invalid condition in KeyConditionExpression: "
-	for _, o := range append([]Operand{key}, values...) {
-		switch o := o.(type) {
-		case Size:
-			return KeyTest{}, attribute.Invalid("KeyConditionExpressions cannot contain nested operations")
-		case Path:
-			if len(o) > 1 {
-				return KeyTest{}, attribute.Invalid("KeyConditionExpressions cannot have conditions on nested attributes")
-			}
-		}
-	}
+	const operations = "KeyConditionExpressions cannot contain nested operations"
 	path, is := key.(Path)
+	_, isSize := key.(Size)
 	switch {
+	case isSize:
+		return KeyTest{}, attribute.Invalid(operations)
 	case !is && function != "":
 		return KeyTest{}, attribute.Invalid(condition+"%s operator must have the key attribute as its first operand", function)
 	case !is:
 		return KeyTest{}, attribute.Invalid(condition + "No key attribute specified")
+	case len(path) > 1:
+		return KeyTest{}, KeyConditionExpression.invalid("KeyConditionExpressions cannot have conditions on nested attributes")
 	}
 	test := KeyTest{Attribute: path[0].memberName(c.bindings), Operator: operator}
 	for i, o := range values {
 		v, is := fixedValue(o, c.bindings)
+		if _, isSize := o.(Size); isSize {
+			return KeyTest{}, attribute.Invalid(operations)
+		}
 		if !is {
 			return KeyTest{}, attribute.Invalid(condition + "Multiple attribute names used in one condition")
 		}

@@ -28,13 +28,8 @@ func NewParameters(names map[string]string, values attribute.Item) (*Parameters,
 	if key, bad := badPlaceholder(names, '#'); bad {
 		return nil, attribute.Invalid("ExpressionAttributeNames contains invalid key: Syntax error; key: \"%s\"", key)
 	}
-	for _, key := range slices.Sorted(maps.Keys(names)) {
-		if names[key] == "" {
-			return nil, attribute.Invalid("ExpressionAttributeNames contains invalid value: for key %s", key)
-		}
-		if err := attribute.CheckName(names[key]); err != nil {
-			return nil, err
-		}
+	if err := checkNames(names); err != nil {
+		return nil, err
 	}
 	if values != nil && len(values) == 0 {
 		return nil, attribute.Invalid("ExpressionAttributeValues must not be empty")
@@ -43,6 +38,22 @@ func NewParameters(names map[string]string, values attribute.Item) (*Parameters,
 		return nil, attribute.Invalid("ExpressionAttributeValues contains invalid key: Syntax error; key: \"%s\"", key)
 	}
 	return &Parameters{names: names, values: values}, nil
+}
+
+// checkNames returns the error of the first key, in order, whose name is not that of an attribute.
+func checkNames(names map[string]string) error {
+	if len(names) == 0 {
+		return nil // as in most requests: sorting no keys would allocate
+	}
+	for _, key := range slices.Sorted(maps.Keys(names)) {
+		if names[key] == "" {
+			return attribute.Invalid("ExpressionAttributeNames contains invalid value: for key %s", key)
+		}
+		if err := attribute.CheckName(names[key]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // badPlaceholder returns the first key, in order, that is not the sign followed by letters, digits

@@ -113,13 +113,15 @@ func TestInvalidConditionsAreRefusedWithDynamoDBsMessages(t *testing.T) {
 }
 
 func TestKeyConditionsSelectByHashAndRange(t *testing.T) {
-	schema := expression.KeySchema{Hash: "h", HashKind: attribute.S, Range: "r", RangeKind: attribute.N}
+	schema := expression.KeySchema{
+		Hash: []expression.KeyAttribute{{Name: "h", Kind: attribute.S}}, Range: []expression.KeyAttribute{{Name: "r", Kind: attribute.N}},
+	}
 	tests, err := legacyparams.KeyConditions(map[string]legacyparams.Condition{"r": condition(t, "BETWEEN", one, nine), "h": condition(t, "EQ", s)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	key, err := expression.NewKeyCondition(tests, schema)
-	if err != nil || key.Hash.Text != "abc" || key.Range != expression.RangeBetween || key.Low.Text != "1" || key.High.Text != "9" {
+	if err != nil || key.Hash[0].Text != "abc" || key.Range != expression.RangeBetween || key.Low.Text != "1" || key.High.Text != "9" {
 		t.Errorf("%+v, %v", key, err)
 	}
 	for _, operator := range []string{"NE", "CONTAINS", "NOT_CONTAINS", "IN"} {
@@ -129,6 +131,17 @@ func TestKeyConditionsSelectByHashAndRange(t *testing.T) {
 		}
 		_, err = expression.NewKeyCondition(tests, schema)
 		wantMessage(t, operator, err, "Attempted conditional constraint is not an indexable operation")
+	}
+	three := map[string]legacyparams.Condition{"h": condition(t, "EQ", s), "r": condition(t, "EQ", one), "q": condition(t, "GT", one)}
+	if tests, err = legacyparams.KeyConditions(three); err != nil {
+		t.Fatal(err)
+	}
+	_, err = expression.NewKeyCondition(tests, schema)
+	wantMessage(t, "three conditions", err, "Conditions can be of length 1 or 2 only")
+	schema.Range = append(schema.Range, expression.KeyAttribute{Name: "q", Kind: attribute.N})
+	key, err = expression.NewKeyCondition(tests, schema)
+	if err != nil || len(key.Equal) != 1 || key.Equal[0].Text != "1" || key.Range != expression.RangeGreater {
+		t.Errorf("two RANGE attributes: %+v, %v", key, err)
 	}
 	_, err = legacyparams.KeyConditions(map[string]legacyparams.Condition{"h": condition(t, "EQ")})
 	wantMessage(t, "no value", err, wrong+"Invalid number of argument(s) for the EQ ComparisonOperator")

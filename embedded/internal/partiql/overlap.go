@@ -1,22 +1,24 @@
 package partiql
 
 import (
+	"slices"
+
 	"github.com/dynajournal/dynajournal/embedded/internal/attribute"
 	"github.com/dynajournal/dynajournal/embedded/internal/expression"
 )
 
 // branch is a part of a condition, joined to the others by OR, that reads the items of one hash
-// key: those whose range key satisfies the test, or all of them.
+// key. tests has a condition for each RANGE attribute, nil for those without one.
 type branch struct {
-	hash attribute.Value
-	test *expression.KeyTest
+	hash  []attribute.Value
+	tests []*expression.KeyTest
 }
 
 // checkOverlap refuses a SELECT with two branches that read the same items. Branches that exclude
 // range keys are not checked.
 func (b *Bound) checkOverlap(schema expression.KeySchema) error {
 	or, is := b.where.(expression.Or)
-	if !is || schema.Range == "" {
+	if !is || len(schema.Range) == 0 {
 		return nil
 	}
 	var branches []branch
@@ -26,7 +28,7 @@ func (b *Bound) checkOverlap(schema expression.KeySchema) error {
 			continue
 		}
 		for _, other := range branches {
-			if attribute.Equal(other.hash, found.hash) && other.overlaps(*found) {
+			if slices.EqualFunc(other.hash, found.hash, attribute.Equal) && other.overlaps(*found) {
 				return attribute.Invalid("Overlapping conditions with range keys are not supported in where clause")
 			}
 		}
@@ -46,43 +48,63 @@ func disjuncts(test expression.Test) []expression.Test {
 // branch converts a condition to a branch, nil if it names no hash key, and reports whether it
 // excludes range keys.
 func (b *Bound) branch(test expression.Test, schema expression.KeySchema) (*branch, bool) {
-	var found branch
-	named, excludes := false, false
+	found := branch{
+		hash:  make([]attribute.Value, len(schema.Hash)),
+		tests: make([]*expression.KeyTest, len(schema.Range)),
+	}
+	excludes := false
 	for _, part := range conjuncts(test) {
-		switch t, is := b.keyTest(part); {
-		case is && t.Attribute == schema.Hash && t.Operator == expression.RangeEqual:
-			found.hash, named = t.Low, true
-		case is && t.Attribute == schema.Range && found.test == nil && fits(t, schema.RangeKind):
-			found.test = &t
+		t, is := b.keyTest(part)
+		hash, rng := position(schema.Hash, t.Attribute), position(schema.Range, t.Attribute)
+		switch {
+		case is && hash >= 0 && t.Operator == expression.RangeEqual:
+			found.hash[hash] = t.Low
+		case is && rng >= 0 && found.tests[rng] == nil && fits(t, schema.Range[rng].Kind):
+			found.tests[rng] = &t
 		default:
 			excludes = excludes || b.excludes(part, schema.Range)
 		}
 	}
-	if !named {
+	if slices.ContainsFunc(found.hash, func(v attribute.Value) bool { return v.Kind == 0 }) {
 		return nil, false
 	}
 	return &found, excludes
 }
 
-// excludes reports whether a condition excludes values of the attribute.
-func (b *Bound) excludes(test expression.Test, name string) bool {
-	switch t := test.(type) {
-	case expression.Not:
-		return expression.NewCondition(t.Test, b.values).Reads(name)
-	case expression.Comparison:
-		return t.Operator == expression.NotEqual && expression.NewCondition(t, b.values).Reads(name)
-	}
-	return false
+// position returns the position of the attribute with the name, or -1.
+func position(attributes []expression.KeyAttribute, name string) int {
+	return slices.IndexFunc(attributes, func(a expression.KeyAttribute) bool { return a.Name == name })
 }
 
-// overlaps reports whether a range key can satisfy both tests.
-func (x branch) overlaps(y branch) bool {
-	if x.test == nil || y.test == nil {
-		return true
+// excludes reports whether a condition excludes values of one of the attributes.
+func (b *Bound) excludes(test expression.Test, attributes []expression.KeyAttribute) bool {
+	switch t := test.(type) {
+	case expression.Not:
+		test = t.Test
+	case expression.Comparison:
+		if t.Operator != expression.NotEqual {
+			return false
+		}
+	default:
+		return false
 	}
-	lowX, highX := bounds(*x.test)
-	lowY, highY := bounds(*y.test)
-	return !before(highX, lowY) && !before(highY, lowX)
+	condition := expression.NewCondition(test, b.values)
+	return slices.ContainsFunc(attributes, func(a expression.KeyAttribute) bool { return condition.Reads(a.Name) })
+}
+
+// overlaps reports whether a range key can satisfy the tests of both.
+func (x branch) overlaps(y branch) bool {
+	for i, test := range x.tests {
+		if test == nil || y.tests[i] == nil {
+			continue
+		}
+		lowX, highX := bounds(*test)
+		lowY, highY := bounds(*y.tests[i])
+		if before(highX, lowY) || before(highY, lowX) {
+			return false
+		}
+	}
+	return true
 }
 
 // bound is an end of a range of values. Nil is no end.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -60,7 +61,9 @@ const (
 	noKey         = "Where clause does not contain a mandatory equality on all key attributes"
 )
 
-var schema = expression.KeySchema{Hash: "h", HashKind: attribute.S, Range: "r", RangeKind: attribute.N}
+var schema = expression.KeySchema{
+	Hash: []expression.KeyAttribute{{Name: "h", Kind: attribute.S}}, Range: []expression.KeyAttribute{{Name: "r", Kind: attribute.N}},
+}
 
 func TestInsertsReturnTheirItem(t *testing.T) {
 	for _, c := range []struct {
@@ -226,7 +229,7 @@ func TestSelectsReadByKeyWherePossible(t *testing.T) {
 		}
 		var hashes []string
 		for _, key := range selection.Keys {
-			hashes = append(hashes, key.Hash.Text)
+			hashes = append(hashes, key.Hash[0].Text)
 			if key.Range != c.operator {
 				t.Errorf("%s: range operator %d", c.where, key.Range)
 			}
@@ -243,6 +246,94 @@ func TestSelectsReadByKeyWherePossible(t *testing.T) {
 	} {
 		_, err := bind(t, "SELECT * FROM t "+text).Selection(schema)
 		wantMessage(t, text, err, want)
+	}
+}
+
+// multiple is the schema of an index whose keys have several attributes.
+var multiple = expression.KeySchema{
+	Hash:  []expression.KeyAttribute{{Name: "a", Kind: attribute.S}, {Name: "b", Kind: attribute.N}},
+	Range: []expression.KeyAttribute{{Name: "c", Kind: attribute.S}, {Name: "d", Kind: attribute.N}},
+}
+
+func TestSelectsReadByKeysWithSeveralAttributes(t *testing.T) {
+	texts := func(values []attribute.Value) string {
+		var list []string
+		for _, v := range values {
+			list = append(list, v.Text)
+		}
+		return strings.Join(list, "")
+	}
+	list := func(n int) string { return "[" + strings.Repeat("1, ", n-1) + "2]" }
+	several := func(n int) string {
+		var values []string
+		for i := range n {
+			values = append(values, strconv.Itoa(i))
+		}
+		return "[" + strings.Join(values, ", ") + "]"
+	}
+	for _, c := range []struct {
+		where    string
+		keys     []string // the values of HASH, of equal RANGE attributes, and the last condition
+		backward bool
+	}{
+		{"a = 'x'", nil, false},
+		{"a = 'x' AND c = 'y'", nil, false},
+		{"a = 'x' AND b > 1", nil, false},
+		{"a = 'x' AND b = 1 OR a = 'x' AND b = 2", nil, false},
+		{"b = 1 AND a = 'x'", []string{"x1/"}, false},
+		{"a IN ('x', 'y') AND b IN (1, 2, 1)", []string{"x1/", "x2/", "y1/", "y2/"}, false},
+		{"(a = 'x' OR a = 'y') AND b = 1 AND c = 'z'", []string{"x1/=z", "y1/=z"}, false},
+		{"a = 'x' AND b = 1 AND d = 5", []string{"x1/"}, false},
+		{"a = 'x' AND b = 1 AND c > 'z' AND d = 5", []string{"x1/>z"}, false},
+		{"a = 'x' AND b = 1 AND d < 5 AND c = 'z'", []string{"x1/z<5"}, false},
+		{"a = 'x' AND b = 1 AND c = 'z' AND d = 5", []string{"x1/z=5"}, false},
+		{"a = 'x' AND b = 1 AND c = 7 AND d = 5", []string{"x1/"}, false},
+		{"a = 'x' AND b IN " + list(200), []string{"x1/", "x2/"}, false},
+		{"a IN ('x', 'y') AND b IN " + several(51), nil, false},
+		{"a = 'x' AND b = 1 ORDER BY c DESC", []string{"x1/"}, true},
+		{"a = 'x' AND b = 1 ORDER BY c DESC, d DESC", []string{"x1/"}, true},
+		{"a = 'x' AND b = 1 AND c = 'z' ORDER BY d DESC", []string{"x1/=z"}, true},
+		{"a = 'x' AND b = 1 AND c = 'z' ORDER BY c ASC, d DESC", []string{"x1/=z"}, true},
+		{"a IN ('x', 'y') AND b IN (1, 2) ORDER BY b DESC, a, c", []string{"x2/", "y2/", "x1/", "y1/"}, false},
+		{"a IN ('y', 'x') AND b IN (2, 1) ORDER BY a DESC", []string{"y2/", "y1/", "x2/", "x1/"}, false},
+	} {
+		selection, err := bind(t, "SELECT * FROM t WHERE "+c.where).Selection(multiple)
+		if err != nil {
+			t.Errorf("%s: %v", c.where, err)
+			continue
+		}
+		var keys []string
+		for _, key := range selection.Keys {
+			operator := map[expression.RangeOperator]string{
+				expression.RangeEqual: "=", expression.RangeGreater: ">", expression.RangeLess: "<",
+			}[key.Range]
+			keys = append(keys, texts(key.Hash)+"/"+texts(key.Equal)+operator+key.Low.Text)
+		}
+		if !slices.Equal(keys, c.keys) || selection.Backward != c.backward {
+			t.Errorf("%.100s: %q, backward %t; want %q, %t", c.where, keys, selection.Backward, c.keys, c.backward)
+		}
+	}
+	const overlap = "Overlapping conditions with range keys are not supported in where clause"
+	for where, want := range map[string]string{
+		"a = 'x' ORDER BY c":                                                                 "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause.",
+		"a = 'x' AND b = 1 ORDER BY d":                                                       "Variable reference d in ORDER BY clause must be part of the primary key",
+		"a = 'x' AND b = 1 ORDER BY c, d DESC":                                               "Variable reference d in ORDER BY clause must be part of the primary key",
+		"a = 'x' AND b = 'y'":                                                                "One or more parameter values were invalid: Condition parameter type does not match schema type",
+		"a = 'x' AND b = 1 OR a = 'x' AND b = 1":                                             overlap,
+		"a = 'x' AND b = 1 AND c = 'z' OR a = 'x' AND b = 1 AND d = 1":                       overlap,
+		"a = 'x' AND b = 1 AND c = 'z' OR a = 'x' AND b = 1 AND c = 'y'":                     "",
+		"a = 'x' AND b = 1 AND c = 'z' AND d = 1 OR a = 'x' AND b = 1 AND c = 'z' AND d > 1": "",
+		"a = 'x' AND b = 1 OR a = 'x' AND b = 2":                                             "",
+		"a = 'x' AND b = 1 AND NOT d = 1 OR a = 'x' AND b = 1":                               "",
+		"a = 'x' OR a = 'x'":                                                                 "",
+	} {
+		_, err := bind(t, "SELECT * FROM t WHERE "+where).Selection(multiple)
+		switch {
+		case want != "":
+			wantMessage(t, where, err, want)
+		case err != nil:
+			t.Errorf("%s: %v", where, err)
+		}
 	}
 }
 
@@ -442,6 +533,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(`INSERT INTO "t" VALUE {'h': ?, 'l': [1, 'a', <<?>>], 'm': {'x': true}}`)
 	f.Add(`UPDATE t SET a = a + 1, b = list_append(b, [?]) REMOVE c[0].d WHERE h = 'a' AND r = 1 AND NOT x IN [1] RETURNING ALL NEW *`)
 	f.Add(`SELECT a, b.c FROM "t"."i" WHERE (h IN ('a') OR size(x) BETWEEN 1 AND 2) AND y IS NOT MISSING ORDER BY r DESC;`)
+	f.Add(`SELECT * FROM "t"."i" WHERE a IN ('x', 'y') AND b = 1 AND c = 'z' AND d < 5 ORDER BY a, c, d DESC`)
 	f.Add(`EXISTS(SELECT * FROM t WHERE begins_with(h, 'a') AND attribute_type(x, 'S'))`)
 	f.Add(`DELETE FROM t WHERE h = 'it''s' RETURNING ALL OLD *`)
 	old := attribute.Item{"h": attribute.String("a"), "l": attribute.List(attribute.Null())}
@@ -461,8 +553,10 @@ func FuzzParse(f *testing.F) {
 		if _, condition, err := bound.Target(schema); err == nil && condition != nil {
 			condition.Eval(old)
 		}
-		if selection, err := bound.Selection(schema); err == nil && selection.Filter != nil {
-			selection.Filter.Eval(old)
+		for _, schema := range []expression.KeySchema{schema, multiple} {
+			if selection, err := bound.Selection(schema); err == nil && selection.Filter != nil {
+				selection.Filter.Eval(old)
+			}
 		}
 		if bound.Change != nil {
 			_, _ = bound.Change.Apply(old)

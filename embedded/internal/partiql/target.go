@@ -10,25 +10,27 @@ import (
 // Target returns the key of the item that an UPDATE, DELETE or Check names, and the condition for
 // it. An UPDATE and a Check require that the item exists and meets all further conditions. A DELETE
 // also succeeds if there is no item. Without further conditions it needs no condition (nil).
+//
+// The schema is that of a table, with one HASH attribute and at most one RANGE attribute.
 func (b *Bound) Target(schema expression.KeySchema) (attribute.Item, *expression.BoundCondition, error) {
 	key := make(attribute.Item, 2)
 	var rest []expression.Test
 	for _, test := range conjuncts(b.where) {
 		name, v, is := b.equality(test)
 		_, taken := key[name]
-		if is && !taken && (name == schema.Hash || name == schema.Range) {
+		if is && !taken && (position(schema.Hash, name) >= 0 || position(schema.Range, name) >= 0) {
 			key[name] = v
 		} else {
 			rest = append(rest, test)
 		}
 	}
-	if _, found := key[schema.Hash]; !found || schema.Range != "" && len(key) < 2 {
+	if len(key) < len(schema.Hash)+len(schema.Range) {
 		return nil, nil, attribute.Invalid("Where clause does not contain a mandatory equality on all key attributes")
 	}
 	if b.Verb == Check && len(rest) == 0 {
 		return nil, nil, attribute.Invalid("EXISTS() must contain a single item read with additional condition")
 	}
-	hash := expression.Path{expression.Member(schema.Hash)}
+	hash := expression.Path{expression.Member(schema.Hash[0].Name)}
 	if b.Verb != Delete {
 		return key, expression.NewCondition(all(expression.Exists{Operand: hash}, rest), b.values), nil
 	}
@@ -141,8 +143,13 @@ type Selection struct {
 	Filter *expression.BoundCondition
 }
 
+// maxHashKeys is how many hash keys with several attributes a SELECT reads at most. If a condition
+// allows more, the SELECT reads all of the index: four IN with 100 values each would be 100 million
+// reads.
+const maxHashKeys = 100
+
 // Selection returns how to read a table or index with the schema: by hash keys if the condition has
-// an equality or an IN for them, and else all of it.
+// an equality or an IN for each of their attributes, and else all of it.
 func (b *Bound) Selection(schema expression.KeySchema) (Selection, error) {
 	var s Selection
 	if b.where != nil {
@@ -151,28 +158,63 @@ func (b *Bound) Selection(schema expression.KeySchema) (Selection, error) {
 	if err := b.checkOverlap(schema); err != nil {
 		return Selection{}, err
 	}
-	var hashes []attribute.Value
-	var rangeTest *expression.KeyTest
-	for _, test := range conjuncts(b.where) {
-		if hashes == nil {
-			hashes = b.hashes(test, schema.Hash)
-		}
-		if t, is := b.keyTest(test); is && rangeTest == nil && t.Attribute == schema.Range && fits(t, schema.RangeKind) {
-			rangeTest = &t
-		}
-	}
-	for _, hash := range hashes {
-		tests := []expression.KeyTest{{Attribute: schema.Hash, Operator: expression.RangeEqual, Low: hash}}
-		if rangeTest != nil {
-			tests = append(tests, *rangeTest)
-		}
-		key, err := expression.NewKeyCondition(tests, schema)
+	rangeTests := b.rangeTests(schema)
+	for _, hash := range b.hashKeys(schema) {
+		key, err := expression.NewKeyCondition(slices.Concat(hash, rangeTests), schema)
 		if err != nil {
 			return Selection{}, err
 		}
 		s.Keys = append(s.Keys, key)
 	}
 	return s, b.sort(&s, schema)
+}
+
+// rangeTests returns the conditions on RANGE attributes that select a range of an index: equalities
+// for the first ones, and then at most one other condition.
+func (b *Bound) rangeTests(schema expression.KeySchema) []expression.KeyTest {
+	var tests []expression.KeyTest
+	for _, a := range schema.Range {
+		var found *expression.KeyTest
+		for _, test := range conjuncts(b.where) {
+			if t, is := b.keyTest(test); is && found == nil && t.Attribute == a.Name && fits(t, a.Kind) {
+				found = &t
+			}
+		}
+		if found == nil {
+			return tests
+		}
+		tests = append(tests, *found)
+		if found.Operator != expression.RangeEqual {
+			return tests
+		}
+	}
+	return tests
+}
+
+// hashKeys returns the hash keys that the condition allows, each as the equalities of its
+// attributes. It returns nil if the condition does not name them, or too many.
+func (b *Bound) hashKeys(schema expression.KeySchema) [][]expression.KeyTest {
+	keys := [][]expression.KeyTest{nil}
+	for _, a := range schema.Hash {
+		var values []attribute.Value
+		for _, test := range conjuncts(b.where) {
+			if values == nil {
+				values = b.hashes(test, a.Name)
+			}
+		}
+		if len(schema.Hash) > 1 && len(keys)*len(values) > maxHashKeys {
+			return nil
+		}
+		longer := make([][]expression.KeyTest, 0, len(keys)*len(values))
+		for _, key := range keys {
+			for _, v := range values {
+				equal := expression.KeyTest{Attribute: a.Name, Operator: expression.RangeEqual, Low: v}
+				longer = append(longer, append(slices.Clip(key), equal))
+			}
+		}
+		keys = longer
+	}
+	return keys
 }
 
 // fits reports whether the order of range keys of the type supports a condition on the range key.
@@ -188,8 +230,8 @@ func fits(t expression.KeyTest, kind attribute.Kind) bool {
 	return t.Operator != expression.RangeBeginsWith || kind != attribute.N
 }
 
-// hashes returns the hash keys that a condition allows (an equality, an IN, or such conditions
-// joined by OR), without duplicates, nil if it is another condition.
+// hashes returns the values of a HASH attribute that a condition allows (an equality, an IN, or
+// such conditions joined by OR), without duplicates, nil if it is another condition.
 func (b *Bound) hashes(test expression.Test, name string) []attribute.Value {
 	var hashes []attribute.Value
 	add := func(values ...attribute.Value) {
@@ -226,7 +268,8 @@ func (b *Bound) hashes(test expression.Test, name string) []attribute.Value {
 	return hashes
 }
 
-// sort applies the ORDER BY.
+// sort applies the ORDER BY. RANGE attributes must be in the order of the schema and have one
+// direction. Those that the condition sets equal to a value may be left out.
 func (b *Bound) sort(s *Selection, schema expression.KeySchema) error {
 	switch {
 	case len(b.order) == 0:
@@ -236,21 +279,42 @@ func (b *Bound) sort(s *Selection, schema expression.KeySchema) error {
 	case len(s.Keys) == 0:
 		return attribute.Invalid("Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause.")
 	}
+	// The first sorted RANGE attributes are in order. first is set until one has set the direction.
+	sorted, first := equalRange(s.Keys[0]), true
+	for _, order := range slices.Backward(b.order) {
+		if at := position(schema.Hash, order.Attribute); at >= 0 {
+			sortKeys(s.Keys, at, order.Descending)
+		}
+	}
 	for _, order := range b.order {
-		switch order.Attribute {
-		case schema.Hash:
-			slices.SortFunc(s.Keys, func(x, y expression.KeyCondition) int {
-				result, _ := attribute.Compare(x.Hash, y.Hash)
-				if order.Descending {
-					return -result
-				}
-				return result
-			})
-		case schema.Range:
-			s.Backward = order.Descending
-		default:
+		at := position(schema.Range, order.Attribute)
+		switch {
+		case position(schema.Hash, order.Attribute) >= 0:
+		case at < 0 || at > sorted || at == sorted && !first && order.Descending != s.Backward:
 			return attribute.Invalid("Variable reference %s in ORDER BY clause must be part of the primary key", order.Attribute)
+		case at == sorted:
+			s.Backward, first = order.Descending, false
+			sorted++
 		}
 	}
 	return nil
+}
+
+// equalRange returns how many of the first RANGE attributes have one value in the key's items.
+func equalRange(key expression.KeyCondition) int {
+	if key.Range == expression.RangeEqual {
+		return len(key.Equal) + 1
+	}
+	return len(key.Equal)
+}
+
+// sortKeys sorts hash keys by one of their attributes. Keys with the same value keep their order.
+func sortKeys(keys []expression.KeyCondition, at int, descending bool) {
+	slices.SortStableFunc(keys, func(x, y expression.KeyCondition) int {
+		order, _ := attribute.Compare(x.Hash[at], y.Hash[at])
+		if descending {
+			return -order
+		}
+		return order
+	})
 }
