@@ -13,7 +13,7 @@ import (
 )
 
 // publicPackages are the folders of the packages that other modules may import.
-var publicPackages = []string{".", "embedded", "journaltest", "legacy", "legacy/migration", "serialization"}
+var publicPackages = []string{".", "embedded", "entity", "entity/entitytest", "journaltest", "legacy", "legacy/migration", "serialization"}
 
 // An exported alias of an internal type, or an internal type in a signature, shows a user neither
 // fields nor methods.
@@ -214,7 +214,7 @@ func (p *publicPackage) declaration(decl ast.Decl) {
 	}
 }
 
-// ofErrors are methods that need no comment, as the standard library says what they do.
+// ofErrors are methods that need no comment, as the standard library documents them.
 var ofErrors = map[string]bool{"Error": true, "String": true, "Unwrap": true}
 
 func (p *publicPackage) function(decl *ast.FuncDecl) {

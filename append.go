@@ -20,7 +20,8 @@ type AppendResult struct {
 
 // Append writes events as one atomic write, and returns when they are durable. A reader finds all
 // of them or none. Config.MaxBatchEvents and Config.MaxBatchBytes limit their number and size.
-// Config.Serialization encodes the values; a [serialization.Payload] is written as it is.
+// Config.Serialization encodes the values; a [serialization.Payload] is written as it is. A
+// [NewEvent] is a value with metadata or tags.
 //
 // If ctx ends before anything is sent, nothing is written. If it ends later, Append returns
 // [ErrOutcomeUnknown] at once, the journal goes on writing, and the writer has ended.
@@ -35,15 +36,9 @@ type AppendResult struct {
 //   - [ErrOutcomeUnknown]: the events may be written, and the writer has ended.
 //   - [ErrWriterEnded], [ErrClosed]: nothing is written.
 func (w *Writer) Append(ctx context.Context, events ...any) (AppendResult, error) {
-	if len(events) == 0 {
-		return AppendResult{}, &ArgumentError{"events", 0, "there must be at least one"}
-	}
-	encoded := make([]*layout.Event, len(events))
-	for i, e := range events {
-		var err error
-		if encoded[i], err = w.encode(e, i); err != nil {
-			return AppendResult{}, err
-		}
+	encoded, err := w.encodeAll(events)
+	if err != nil {
+		return AppendResult{}, err
 	}
 	return w.append(ctx, encoded, 0)
 }
@@ -88,28 +83,56 @@ func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]Outcome, erro
 }
 
 func (w *Writer) appendOne(ctx context.Context, event any, index int) (AppendResult, error) {
-	e, err := w.encode(event, index)
+	e, err := w.journal.encode(w.PersistenceID(), event, index)
 	if err != nil {
 		return AppendResult{}, err
 	}
 	return w.append(ctx, []*layout.Event{e}, index)
 }
 
+// encodeAll returns the stored forms of the events of an atomic write, without their numbers.
+func (w *Writer) encodeAll(events []any) ([]*layout.Event, error) {
+	if len(events) == 0 {
+		return nil, &ArgumentError{"events", 0, "there must be at least one"}
+	}
+	encoded := make([]*layout.Event, len(events))
+	for i, e := range events {
+		var err error
+		if encoded[i], err = w.journal.encode(w.PersistenceID(), e, i); err != nil {
+			return nil, err
+		}
+	}
+	return encoded, nil
+}
+
 // encode returns the stored form of an event, without its number. index is its index in the call.
-func (w *Writer) encode(event any, index int) (*layout.Event, error) {
-	stored, manifest, err := w.journal.adapt(event)
+func (j *Journal) encode(pid string, event any, index int) (*layout.Event, error) {
+	if e, ok := event.(encodedEvent); ok {
+		return e.Event, nil
+	}
+	e, ok := event.(NewEvent)
+	if !ok {
+		e = NewEvent{Value: event}
+	}
+	metadata, err := j.metadata(&e)
+	var stored any
+	var manifest string
+	if err == nil {
+		stored, manifest, err = j.adapt(e.Value)
+	}
 	var p serialization.Payload
 	if err == nil {
-		p, err = w.journal.config.Serialization.Encode(stored)
+		p, err = j.config.Serialization.Encode(stored)
 	}
 	if err == nil && !layout.IsUTF8(p.Manifest, manifest) {
 		err = errManifestNotText
 	}
 	if err != nil {
-		return nil, &RejectedError{PersistenceID: w.PersistenceID(), Index: index, Err: err}
+		return nil, &RejectedError{PersistenceID: pid, Index: index, Err: err}
 	}
 	return &layout.Event{
 		Bytes: p.Bytes, SerializerID: p.SerializerID, SerializerManifest: p.Manifest, Manifest: manifest,
+		Metadata: metadata,
 	}, nil
 }
 
@@ -123,6 +146,13 @@ func (w *Writer) append(ctx context.Context, events []*layout.Event, index int) 
 	if err != nil {
 		return AppendResult{}, err
 	}
+	return w.write(ctx, events, index, release)
+}
+
+// write is append for a caller that has entered the writer's turn. release ends the turn.
+func (w *Writer) write(
+	ctx context.Context, events []*layout.Event, index int, release func(),
+) (AppendResult, error) {
 	m := &dynamo.Meter{}
 	if err := w.state.Append(ctx, m, events, index, release); err != nil {
 		return AppendResult{}, public(err)

@@ -71,6 +71,13 @@ type Config struct {
 	// Defaults to the endpoint of AWS, and else to AWS's endpoint for the region.
 	Endpoint string
 
+	// EventMetadata selects whether events are stored with their time, metadata and tags. Set
+	// EventMetadataOn for a journal that is shared with a JVM, which ignores them, and
+	// EventMetadataOff to store nothing but what the plug-ins store.
+	//
+	// Defaults to EventMetadataAuto: on in a native journal.
+	EventMetadata EventMetadata
+
 	// FenceWindow is how long a deleted event keeps its sequence number taken, so that a writer
 	// that was paused before the deletion can't write there. A writer that was idle for half of it
 	// reads the journal before it writes again. A longer window protects against longer pauses;

@@ -71,6 +71,9 @@ func (c *Config) check() error {
 	if c.GroupCommit != GroupCommitAuto && c.GroupCommit != GroupCommitOff {
 		return &ArgumentError{"Config.GroupCommit", int(c.GroupCommit), "it must be GroupCommitAuto or GroupCommitOff"}
 	}
+	if err := c.checkEventMetadata(); err != nil {
+		return err
+	}
 	if c.SequenceShards < 0 {
 		return &ArgumentError{"Config.SequenceShards", c.SequenceShards, mustNotBeNegative}
 	}

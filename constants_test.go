@@ -17,6 +17,7 @@ func TestConstantsEqualTheInternalOnes(t *testing.T) {
 	for name, c := range map[string]struct{ got, want any }{
 		"DefaultFenceWindow":    {dynajournal.DefaultFenceWindow, layout.DefaultFenceWindow * time.Second},
 		"DefaultIDsIndexName":   {dynajournal.DefaultIDsIndexName, layout.SharedIDsIndex},
+		"MaxMetadataBytes":      {dynajournal.MaxMetadataBytes, layout.MaxMetadataBytes},
 		"DefaultSequenceShards": {dynajournal.DefaultSequenceShards, layout.DefaultShards},
 		"MaxSequenceNumber":     {dynajournal.MaxSequenceNumber, int64(layout.MaxSequenceNumber)},
 		"MinFenceWindow":        {dynajournal.MinFenceWindow, layout.MinFenceWindow * time.Second},

@@ -17,8 +17,10 @@ type DeleteResult struct {
 	Cost    Cost
 }
 
-// DeleteTo deletes all events up to a sequence number, or up to the highest one if that is lower.
-// The highest sequence number stays taken for good.
+// DeleteTo deletes all events up to a sequence number, or up to the last visible one if that is
+// lower. The highest sequence number stays taken for good. Above the last visible event can be
+// numbers that are sealed or hold a part of an atomic write that failed: a later deletion removes
+// them, when events follow.
 //
 // It stores the low mark first: from then on readers do not find the events. Then it replaces the
 // items of the events by tombstones, which keep the numbers taken for Config.FenceWindow, so that a

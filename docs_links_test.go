@@ -77,7 +77,7 @@ func brokenLinks(page, text string, read func(string) (string, error)) []string 
 	return broken
 }
 
-func TestLinksBetweenPagesLeadSomewhere(t *testing.T) {
+func TestLinksBetweenPagesHaveATarget(t *testing.T) {
 	t.Parallel()
 	read := func(name string) (string, error) {
 		info, err := os.Stat(filepath.FromSlash(name))

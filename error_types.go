@@ -55,6 +55,19 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 // MaybeApplied returns true. See the function MaybeApplied.
 func (*OutcomeUnknownError) MaybeApplied() bool { return true }
 
+// VersionError names the sequence number that the caller expected, and that of the last visible
+// event. It is an ErrVersion.
+type VersionError struct {
+	PersistenceID string
+	// Expected is the number that the caller gave, Last what Writer.Last returns.
+	Expected, Last int64
+}
+
+func (e *VersionError) Error() string { return (*protocol.VersionError)(e).Error() }
+
+// Is reports whether target is ErrVersion.
+func (e *VersionError) Is(target error) bool { return target == ErrVersion }
+
 // ClockError names the difference between the clocks. It is an ErrClock.
 type ClockError struct {
 	// Local is the time of this machine's clock when the service's clock showed Service.

@@ -18,7 +18,8 @@ var (
 
 	// ErrOutcomeUnknown: the events may be written, or may still be written. Another process may
 	// even have read and deleted them. The error is an *OutcomeUnknownError. The next recovery
-	// reads the events, or makes sure that they never appear.
+	// reads the events, if they are stored by then; if not, they can still appear until the next
+	// event is written there.
 	ErrOutcomeUnknown = protocol.ErrOutcomeUnknown
 
 	// ErrWriterEnded: the writer had ended before the call. The error wraps the cause, which
@@ -32,6 +33,10 @@ var (
 	// ErrSequenceExhausted: the persistence id has no sequence numbers left for the events. Nothing
 	// was written, and the writer goes on.
 	ErrSequenceExhausted = protocol.ErrSequenceExhausted
+
+	// ErrVersion: the last visible event has another sequence number than the caller expected. The
+	// error is a *VersionError. Nothing was written, and the writer goes on.
+	ErrVersion = protocol.ErrVersion
 
 	// ErrSkipped: AppendEach did not write the event, because an event before it had failed.
 	ErrSkipped = errors.New("not written, because an event before it failed")

@@ -3,6 +3,7 @@ package dynajournal
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/serialization"
@@ -25,6 +26,14 @@ type Event struct {
 	SerializerID       int32
 	SerializerManifest string
 	Bytes              []byte
+	// Time is when the event was written, by the clock of its writer to two microseconds, and never
+	// before the event before it. It is the zero Time if it is not stored: see
+	// Config.EventMetadata.
+	Time time.Time
+	// Metadata and Tags are those of the [NewEvent], nil if there are none. Tags are in ascending
+	// order.
+	Metadata map[string]string
+	Tags     []string
 
 	registry *serialization.Registry
 	// decoded is the value, if it was decoded or adapted when it was read.
@@ -76,6 +85,25 @@ func (j *Journal) event(e *layout.Event) Event {
 		SerializerID:       e.SerializerID,
 		SerializerManifest: e.SerializerManifest,
 		Bytes:              e.Bytes,
+		Time:               timeOf(e.Metadata.Time),
+		Metadata:           e.Metadata.Values,
+		Tags:               e.Metadata.Tags,
 		registry:           j.config.Serialization,
 	}
+}
+
+// timeOf returns the public form of the time of an event, in UTC.
+func timeOf(microseconds int64) time.Time {
+	if microseconds == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(microseconds).UTC()
+}
+
+// microseconds returns the stored form of the time of an event.
+func microseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
 }

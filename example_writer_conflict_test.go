@@ -8,7 +8,7 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// A writer that meets another's event has ended. Recover again, decide again on the state of now,
+// A writer that finds another's event has ended. Recover again, decide again on the state of now,
 // and append to that.
 func ExampleConflictError() {
 	ctx := context.Background()

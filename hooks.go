@@ -94,7 +94,8 @@ func (c *Config) observer() func(context.Context, dynamo.Attempt) {
 		if tracing {
 			logger.LogAttrs(ctx, slog.LevelDebug, "request",
 				slog.String("operation", t.Operation), slog.String("table", t.Table),
-				slog.Int("statements", t.Statements), slog.Int("attempt", t.Number), slog.Duration("duration", t.Duration),
+				slog.Int("statements", t.Statements), slog.Int("attempt", t.Number),
+				slog.Duration("duration", t.Duration),
 				slog.Float64("read_units", t.Cost.ReadUnits), slog.Float64("write_units", t.Cost.WriteUnits),
 				slog.Any("error", t.Err))
 		}

@@ -63,7 +63,8 @@ func (o IDsOptions) check() error {
 	case o.Limit < 0:
 		return &ArgumentError{"IDsOptions.Limit", o.Limit, mustNotBeNegative}
 	case o.Segments < 0 || o.Segments > maxScanSegments:
-		return &ArgumentError{"IDsOptions.Segments", o.Segments, fmt.Sprintf("it must be from 0 to %d", maxScanSegments)}
+		return &ArgumentError{"IDsOptions.Segments", o.Segments,
+			fmt.Sprintf("it must be from 0 to %d", maxScanSegments)}
 	case o.Segments > 1 && o.After != "" && !o.Sorted:
 		return &ArgumentError{"IDsOptions.After", o.After, "a scan in several segments has no order to go on in"}
 	}

@@ -23,7 +23,7 @@ func dependencies(t *testing.T, folder string) []string {
 	return strings.Fields(string(out))
 }
 
-// within says whether a package is a path, or below it.
+// within reports whether a package is a path, or below it.
 func within(pkg, path string) bool { return pkg == path || strings.HasPrefix(pkg, path+"/") }
 
 func TestRootPackageCompilesNeitherStorageNorConfigurationOfAWS(t *testing.T) {
@@ -55,6 +55,22 @@ func TestLegacyCompilesNeitherTheEngineNorTheCommand(t *testing.T) {
 	}
 	for _, pkg := range deps {
 		for _, unwanted := range []string{"github.com/cockroachdb", modulePath + "/embedded", modulePath + "/cmd", modulePath + "/journaltest"} {
+			if within(pkg, unwanted) {
+				t.Errorf("it compiles %s", pkg)
+			}
+		}
+	}
+}
+
+// The test kit of entities may compile the engine. Programs with entities do not compile the kit.
+func TestEntitiesCompileNeitherTheEngineNorTheirTestKit(t *testing.T) {
+	t.Parallel()
+	deps := dependencies(t, "./entity")
+	if !slices.Contains(deps, modulePath) {
+		t.Fatalf("the list is not that of the package: %v", deps)
+	}
+	for _, pkg := range deps {
+		for _, unwanted := range []string{"github.com/cockroachdb", modulePath + "/embedded", modulePath + "/entity/entitytest", "testing"} {
 			if within(pkg, unwanted) {
 				t.Errorf("it compiles %s", pkg)
 			}

@@ -97,6 +97,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 			FenceWindow:    j.config.FenceWindow,
 			HandoverTime:   config.HandoverTime,
 			Enveloped:      config.OldEventFormat,
+			Metadata:       config.metadataStored(j.store.Shared()),
 			Logger:         config.Logger,
 		},
 		Store:     j.store,

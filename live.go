@@ -34,7 +34,8 @@ func (j *Journal) EventsByPersistenceID(
 	ctx context.Context, persistenceID string, from, to int64, poll Poll,
 ) iter.Seq2[EventEnvelope, error] {
 	return func(yield func(EventEnvelope, error) bool) {
-		q := &liveEvents{journal: j, pid: persistenceID, next: from, to: to, yield: yield, wait: j.holeWait(persistenceID)}
+		q := &liveEvents{journal: j, pid: persistenceID, next: from, to: to, yield: yield,
+			wait: j.holeWait(persistenceID)}
 		err := poll.poll(ctx, j.life.Reading(), func() (bool, error) { return q.look(ctx) }, q.wait.Left)
 		if err != nil && !errors.Is(err, protocol.ErrStop) {
 			yield(EventEnvelope{}, fmt.Errorf("read events of %q: %w", persistenceID, err))

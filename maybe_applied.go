@@ -12,9 +12,9 @@ import "slices"
 //
 // The methods and functions that change what is stored:
 //
-//   - [Writer.Append]: true for [ErrOutcomeUnknown] alone. Recover the persistence id to find out.
-//     For all other errors, [ErrWriterConflict] among them, nobody will ever read any of the
-//     events.
+//   - [Writer.Append], [Writer.AppendAt]: true for [ErrOutcomeUnknown] alone. Recover the
+//     persistence id to find out. For all other errors, [ErrWriterConflict] and [ErrVersion] among
+//     them, nobody will ever read any of the events.
 //   - [Writer.AppendEach]: for the error of an [Outcome], as for Append. For the error of the call,
 //     true also if any of the events was written: append only those that were not.
 //   - [Writer.DeleteTo], [Writer.Purge], [Journal.DeleteSnapshots], [DeleteTables]: true if any
@@ -29,8 +29,8 @@ import "slices"
 //
 // The methods of package legacy that have the same name return errors with the same meaning. Of an
 // error of the caller's own code, such as a Recover handler, MaybeApplied reports what the errors
-// that it wraps report. [ErrWriterEnded], [ErrClosed], [ErrInvalidArgument] and [ErrRejected] alone
-// are false: nothing was sent.
+// that it wraps report. [ErrWriterEnded], [ErrClosed], [ErrInvalidArgument], [ErrRejected] and
+// [ErrVersion] alone are false: nothing was sent.
 func MaybeApplied(err error) bool {
 	if known, ok := err.(interface{ MaybeApplied() bool }); ok {
 		return known.MaybeApplied()

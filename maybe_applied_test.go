@@ -73,7 +73,7 @@ func refuse(code string) writeFault {
 
 var errLost = errors.New("the response is lost")
 
-// lose does the first write, if done says so, and loses its response.
+// lose does the first write if done is true, and loses its response.
 func lose(done bool) writeFault {
 	return func(_ int64, _ *http.Request, forward func() (*http.Response, error)) (*http.Response, error) {
 		if done {

@@ -40,7 +40,8 @@ func (p *Poll) complete() error {
 	}
 	orDefault(&p.Shortest, min(DefaultPollShortest, p.Longest))
 	if p.Shortest > p.Longest {
-		return &ArgumentError{"Poll.Shortest", p.Shortest, fmt.Sprintf("it must not be above Poll.Longest, %v", p.Longest)}
+		return &ArgumentError{"Poll.Shortest", p.Shortest,
+			fmt.Sprintf("it must not be above Poll.Longest, %v", p.Longest)}
 	}
 	return nil
 }

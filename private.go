@@ -1,7 +1,9 @@
 package dynajournal
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -12,10 +14,28 @@ import (
 
 func init() { //nolint:gochecknoinits // package private has to be complete before anything uses it
 	private.Connect = func(config any) (*dynamo.Client, error) { return own[Config](config).connect() }
+	private.CloseNext = func(ctx context.Context, writer any) (bool, error) {
+		return own[Writer](writer).closeNext(ctx)
+	}
+	private.EncodeEvent = func(
+		journal any, pid string, event any, at time.Time, mark private.CommandMark,
+	) (any, int, error) {
+		return own[Journal](journal).encodeFor(pid, own[NewEvent](event), at, mark)
+	}
+	private.MarkOf = func(event any) private.CommandMark { return own[Event](event).commandMark() }
 	private.HistoryRecord = func(record any) *history.Record { return own[Record](record).history() }
+	private.ReadEvents = func(
+		ctx context.Context, journal any, pid string, from int64, handle func(any) error,
+	) (int64, int64, error) {
+		return own[Journal](journal).readFrom(ctx, pid, from, handle)
+	}
 	private.SetClock = func(config any, c *clock.Clock) { own[Config](config).clock = c }
 	private.SetRecord = func(record any, r *history.Record) { *own[Record](record) = publicRecord(r) }
 	private.SetSerialization = func(event any, r *serialization.Registry) { own[Event](event).registry = r }
+	private.SettingsOf = func(journal any) private.Settings { return own[Journal](journal).settings() }
+	private.Taken = func(ctx context.Context, journal any, pid string, seq int64) (bool, error) {
+		return own[Journal](journal).taken(ctx, pid, seq)
+	}
 }
 
 // own returns v as a pointer to a type of this package.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/history"
@@ -29,6 +30,11 @@ type Record struct {
 	SerializerID       int32
 	SerializerManifest string
 	Bytes              []byte
+	// Time, Metadata and Tags are those of the event, zero if they are not stored. Tags must be in
+	// ascending order. Time is stored in microseconds.
+	Time     time.Time
+	Metadata map[string]string
+	Tags     []string
 	// BatchFirst and BatchLast are the numbers of the first and the last event of the atomic write
 	// that the event belongs to, or that the low mark cuts; both are 0 if there is none.
 	BatchFirst, BatchLast int64
@@ -65,6 +71,9 @@ func publicRecord(r *history.Record) Record {
 		SerializerID:       r.SerializerID,
 		SerializerManifest: r.SerializerManifest,
 		Bytes:              r.Bytes,
+		Time:               timeOf(r.Time),
+		Metadata:           r.Metadata,
+		Tags:               r.Tags,
 		BatchFirst:         r.BatchFirst,
 		BatchLast:          r.BatchLast,
 	}
@@ -81,6 +90,9 @@ func (r *Record) history() *history.Record {
 		SerializerID:       r.SerializerID,
 		SerializerManifest: r.SerializerManifest,
 		Bytes:              r.Bytes,
+		Time:               microseconds(r.Time),
+		Metadata:           r.Metadata,
+		Tags:               r.Tags,
 		BatchFirst:         r.BatchFirst,
 		BatchLast:          r.BatchLast,
 	}

@@ -11,18 +11,42 @@ import (
 
 // RecoverOptions are the options of Recover. The zero value replays everything.
 type RecoverOptions struct {
-	// After is the sequence number of the snapshot from which the state was loaded: replay begins
-	// after it. If it is above the journal's highest sequence number (the journal was lost, or
-	// restored separately), the writer goes on after it.
+	// After is the sequence number after which replay begins, for a caller that has the events up
+	// to it. If it is above the journal's highest sequence number, Recover returns [ErrVersion],
+	// and writes nothing.
+	//
+	// Defaults to the beginning.
+	After int64
+
+	// Snapshot is the sequence number of the snapshot from which the state was loaded. Replay
+	// begins after it, as with After. If it is above the journal's highest sequence number, the
+	// journal was lost, or restored separately from its snapshots: the writer goes on after the
+	// snapshot, and what the journal holds is deleted. If After is also set, both must be the same.
 	//
 	// Defaults to no snapshot.
-	After int64
+	Snapshot int64
 
 	// Limit is the largest number of events to replay; 0 replays none. If it cuts an atomic write,
 	// replay ends before that write.
 	//
 	// Defaults to no limit.
 	Limit *int64
+
+	// Expect is the sequence number that the last visible event must have: what [Writer.Last] of
+	// the new writer would return. If it has another one, Recover returns [ErrVersion]. Then no
+	// writer exists, and nothing that a reader finds has changed.
+	//
+	// Defaults to any.
+	Expect *int64
+
+	// Latest replays nothing, and is for a caller that has the events from elsewhere or needs only
+	// [Writer.Last]: a store that saves events at a version, with Expect. In a native journal such
+	// a recovery reads only the marks and the newest event, however many events there are. If the
+	// newest item is not an event that counts, and in a shared journal, it reads as any recovery.
+	// After, Snapshot, Limit and To must not be set. The handler is not called.
+	//
+	// Defaults to false.
+	Latest bool
 
 	// To is the last sequence number to replay. If it cuts an atomic write, replay ends before that
 	// write.
@@ -44,8 +68,8 @@ type RecoverOptions struct {
 // to recover other persistence ids.
 //
 // Recover ends with the first error of handler, and returns it. Other errors: [ErrInvalidArgument],
-// [ErrCorruptItem], [ErrHole], [ErrDeletedMeanwhile], [ErrTooLate], [ErrClosed], and those of
-// requests. After any error Recover may be repeated.
+// [ErrVersion], [ErrCorruptItem], [ErrHole], [ErrDeletedMeanwhile], [ErrTooLate], [ErrClosed], and
+// those of requests. After any error Recover may be repeated.
 func (j *Journal) Recover(
 	ctx context.Context, persistenceID string, opts RecoverOptions, handler func(Event) error,
 ) (*Writer, error) {
@@ -73,17 +97,36 @@ func (j *Journal) recoverRequest(
 	pid string, opts *RecoverOptions, handler func(Event) error,
 ) (*protocol.Request, error) {
 	window := Range{To: opts.To, Limit: opts.Limit}
-	if handler == nil {
+	if handler == nil || opts.Latest {
 		window.Limit = new(int64(0))
 	}
 	req, _, err := window.request(pid, "RecoverOptions")
-	if err == nil && (opts.After < 0 || opts.After > MaxSequenceNumber) {
-		reason := fmt.Sprintf("it must be from 0 to %d", MaxSequenceNumber)
-		err = &ArgumentError{"RecoverOptions.After", opts.After, reason}
+	if err == nil {
+		err = opts.checkBegin()
+	}
+	if err == nil && opts.Expect != nil && *opts.Expect < 0 {
+		err = &ArgumentError{"RecoverOptions.Expect", *opts.Expect, mustNotBeNegative}
 	}
 	if err == nil {
 		err = j.checkID(pid)
 	}
-	req.From, req.Recover = opts.After+1, true
+	req.From, req.Snapshot = max(opts.After, opts.Snapshot)+1, opts.Snapshot > 0
+	req.Expect, req.Latest, req.Recover = opts.Expect, opts.Latest, true
 	return &req, err
+}
+
+// checkBegin checks After and Snapshot.
+func (o *RecoverOptions) checkBegin() error {
+	reason := fmt.Sprintf("it must be from 0 to %d", MaxSequenceNumber)
+	switch {
+	case o.After < 0 || o.After > MaxSequenceNumber:
+		return &ArgumentError{"RecoverOptions.After", o.After, reason}
+	case o.Snapshot < 0 || o.Snapshot > MaxSequenceNumber:
+		return &ArgumentError{"RecoverOptions.Snapshot", o.Snapshot, reason}
+	case o.Latest && (o.After != 0 || o.Snapshot != 0 || o.To != 0 || o.Limit != nil):
+		return &ArgumentError{"RecoverOptions.Latest", true, "After, Snapshot, Limit and To must not be set"}
+	case o.After > 0 && o.Snapshot > 0 && o.After != o.Snapshot:
+		return &ArgumentError{"RecoverOptions.After", o.After, "it must be 0 or the same as Snapshot"}
+	}
+	return nil
 }

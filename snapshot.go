@@ -63,7 +63,8 @@ func DecodeState[T any](s Snapshot) (T, error) {
 	}
 	t, ok := v.(T)
 	if !ok {
-		return t, fmt.Errorf("decode the snapshot of %q at %d: it is a %T, not a %T", s.PersistenceID, s.SequenceNumber, v, t)
+		return t, fmt.Errorf("decode the snapshot of %q at %d: it is a %T, not a %T", s.PersistenceID, s.SequenceNumber,
+			v, t)
 	}
 	return t, nil
 }

@@ -31,8 +31,8 @@ func (w *Writer) WriterUUID() string { return w.state.UUID() }
 func (w *Writer) RecoveryCost() Cost { return Cost(w.state.RecoveryCost()) }
 
 // DeletedTo returns the highest sequence number that was deleted at the time of the recovery, 0 if
-// none was. If it is above RecoverOptions.After, the events between the two were not replayed: the
-// state is incomplete unless it was loaded from a snapshot that contains them.
+// none was. If it is above RecoverOptions.After or Snapshot, the events between the two were not
+// replayed: the state is incomplete unless it was loaded from a snapshot that contains them.
 func (w *Writer) DeletedTo() int64 { return w.state.DeletedTo() }
 
 // Err returns why the writer has ended, nil while it may write. It may be called at any time: it

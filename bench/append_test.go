@@ -25,6 +25,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // asServer is the environment variable that makes this program a server, so that the processor time
@@ -37,6 +38,7 @@ const farAway = "DYNAJOURNAL_BENCH_DELAY"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asServer) == "" {
+		testsize.RelaxCollector()
 		os.Exit(m.Run())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

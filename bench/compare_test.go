@@ -5,6 +5,7 @@ package bench_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,15 +22,22 @@ type candidate struct {
 
 	done  int64
 	spent time.Duration
+	// rounds has the items per second of each round.
+	rounds []float64
 }
 
-// perRound is the number of operations of a candidate in a round.
-const perRound = 1000
+// A candidate has at least fewestPerRound operations in a round, and at most mostRounds rounds.
+const (
+	fewestPerRound = 200
+	mostRounds     = 21
+)
 
-// compareTwo gives both candidates b.N operations with the same number of concurrent callers. It
-// reports the items per second of each, and those of the first in percent of the second's.
+// compareTwo gives both candidates b.N operations with the same number of concurrent callers, in
+// pairs of rounds. It reports the items per second of each, and those of the first in percent of
+// the second's: the median of the pairs, and the range that has the middle half of them.
 func compareTwo(b *testing.B, callers int, first, second *candidate) {
 	b.Helper()
+	perRound := max(fewestPerRound, (b.N+mostRounds-1)/mostRounds)
 	for left := b.N; left > 0; left -= perRound {
 		n := min(left, perRound)
 		pair := []*candidate{first, second}
@@ -43,7 +51,14 @@ func compareTwo(b *testing.B, callers int, first, second *candidate) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(first.rate(), first.name+"/s")
 	b.ReportMetric(second.rate(), second.name+"/s")
-	b.ReportMetric(100*first.rate()/second.rate(), "percent")
+	pairs := make([]float64, len(first.rounds))
+	for i := range pairs {
+		pairs[i] = 100 * first.rounds[i] / second.rounds[i]
+	}
+	slices.Sort(pairs)
+	b.ReportMetric(pairs[len(pairs)/2], "percent")
+	b.ReportMetric(pairs[len(pairs)/4], "percent-from")
+	b.ReportMetric(pairs[len(pairs)-1-len(pairs)/4], "percent-to")
 }
 
 func (c *candidate) rate() float64 {
@@ -70,8 +85,10 @@ func (c *candidate) run(b *testing.B, callers, n int) {
 		})
 	}
 	group.Wait()
-	c.spent += time.Since(begin)
+	spent := time.Since(begin)
+	c.spent += spent
 	c.done += int64(n)
+	c.rounds = append(c.rounds, float64(n)*float64(c.items)/spent.Seconds())
 	if failures.Load() > 0 {
 		b.Fatalf("%d of %d operations of %s failed", failures.Load(), n, c.name)
 	}

@@ -46,7 +46,7 @@ type late struct{ inner aws.HTTPClient }
 
 // Do sends a request.
 func (l late) Do(r *http.Request) (*http.Response, error) {
-	time.Sleep(answerTime)
+	time.Sleep(answerTime) // in the bubble: the time that a remote service takes
 	return l.inner.Do(r)
 }
 

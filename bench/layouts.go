@@ -37,11 +37,11 @@ var layoutWorks = []string{workWrite, workRecoverFew, workRecoverMany, workDelet
 func (l *storage) work(
 	ctx context.Context, j store, pid string, measure func(work string, do func() error) error,
 ) error {
-	recovered := func(pid string, want int) (entity, error) {
+	recovered := func(pid string, want int) (layoutWriter, error) {
 		e, n, err := j.recover(ctx, pid)
 		return e, errors.Join(err, expectEvents(n, want))
 	}
-	var e entity
+	var e layoutWriter
 	for _, size := range []struct {
 		events           int
 		writing, reading string
@@ -173,7 +173,8 @@ func (l *layoutCandidate) round(ctx context.Context, pid string, counts bool) er
 		}
 		after := l.counted.cost()
 		l.costs[work] = dynajournal.Cost{
-			Requests: after.Requests - before.Requests, ReadUnits: after.ReadUnits - before.ReadUnits, WriteUnits: after.WriteUnits - before.WriteUnits,
+			Requests: after.Requests - before.Requests, ReadUnits: after.ReadUnits - before.ReadUnits,
+			WriteUnits: after.WriteUnits - before.WriteUnits,
 		}
 		return nil
 	})

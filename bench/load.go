@@ -49,7 +49,8 @@ func (s *session) loadRest(ctx context.Context, pid string, n int64) error {
 			for seq := first; seq < first+loadBatch && seq <= n; seq++ {
 				event := layout.Event{PersistenceID: pid, SequenceNr: seq, Bytes: payload,
 					SerializerID: bytesSerializer, WriterUUID: loader}
-				puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: s.tables.keys.EncodeEvent(&event)}})
+				puts = append(puts,
+					types.WriteRequest{PutRequest: &types.PutRequest{Item: s.tables.keys.EncodeEvent(&event)}})
 			}
 			return s.putAll(ctx, puts)
 		})

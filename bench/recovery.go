@@ -116,7 +116,7 @@ func (r recovery) recover(ctx context.Context, s *session, pid string) (int, err
 		if !found {
 			return 0, fmt.Errorf("%q has no snapshot", pid)
 		}
-		opts.After = snapshot.SequenceNumber
+		opts.Snapshot = snapshot.SequenceNumber
 	}
 	n := 0
 	_, err := s.journal.Recover(ctx, pid, opts, func(dynajournal.Event) error {

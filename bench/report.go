@@ -8,6 +8,7 @@ import (
 // The units of figures.
 const (
 	perSecond   = "1/s"
+	nanosecond  = "ns"
 	microsecond = "µs"
 	millisecond = "ms"
 	requests    = "requests"

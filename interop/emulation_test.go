@@ -58,7 +58,8 @@ func TestTheEmulationDoesWhatThePlugInDoes(t *testing.T) {
 	for seed := *emulationSeed; seed < *emulationSeed+uint64(*emulationScripts); seed++ {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			p := emulated.New(s.client, emulationJournal, emulationSnapshots, "journal", 10)
-			w := &parityTables{T: t, Rand: rand.New(rand.NewPCG(seed, 0)), real: s, emulated: p, pid: newPID(t)} //nolint:gosec // a test's
+			random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a test's
+			w := &parityTables{T: t, Rand: random, real: s, emulated: p, pid: newPID(t)}
 			p.Now = func() time.Time { return w.saved }
 			if w.IntN(2) == 0 { // begin near the end of a partition
 				w.start()

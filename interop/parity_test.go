@@ -217,7 +217,7 @@ func TestTwinsWithSealsAndHoles(t *testing.T) {
 	}
 }
 
-func TestTwinsWithARandomLife(t *testing.T) {
+func TestTwinsWithARandomHistory(t *testing.T) {
 	s := sharedService(t)
 	j := s.open(t)
 	for seed := range uint64(12) {
@@ -281,7 +281,7 @@ func randomLife(random *rand.Rand, deletes bool) []step {
 	return life
 }
 
-func TestEntityLedByBothSidesInTurns(t *testing.T) {
+func TestEntityWrittenByBothSidesInTurns(t *testing.T) {
 	s := sharedService(t)
 	j := s.open(t)
 	for seed := range uint64(8) {

@@ -213,7 +213,7 @@ func TestOlderVersionsAreMigratedOnBothSides(t *testing.T) {
 	checkSeen(t, "the plug-in", seenJVM(s.replayJVM(t, pid)), want)
 }
 
-func TestJavaSerializationPassesThroughGoUnharmed(t *testing.T) {
+func TestJavaSerializationPassesThroughGoUnchanged(t *testing.T) {
 	s := sharedService(t)
 	original, duplicate, j := newPID(t), newPID(t), s.open(t)
 	events := []typed{

@@ -97,7 +97,7 @@ func recoverGo(tb testing.TB, j *dynajournal.Journal, pid string, after int64) r
 	tb.Helper()
 	r := recovered{}
 	var err error
-	r.Writer, err = j.Recover(tb.Context(), pid, dynajournal.RecoverOptions{After: after}, func(e dynajournal.Event) error {
+	r.Writer, err = j.Recover(tb.Context(), pid, dynajournal.RecoverOptions{Snapshot: after}, func(e dynajournal.Event) error {
 		r.events = append(r.events, see(tb, e))
 		return nil
 	})

@@ -109,7 +109,7 @@ func TestDeletionDoesNotFenceAcrossTheSides(t *testing.T) {
 
 // While both write at the same time, every event of the JVM stays, because Go writes only where
 // nothing is stored.
-func TestEventsOfAJVMOutliveAWriterInGo(t *testing.T) {
+func TestEventsOfAJVMAreKeptByAWriterInGo(t *testing.T) {
 	s := sharedService(t)
 	j, pid := s.open(t), newPID(t)
 	s.startJVM(t, pid)

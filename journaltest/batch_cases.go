@@ -6,26 +6,34 @@ import "fmt"
 func batchCases() []testCase {
 	var cases []testCase
 	for _, start := range []int64{1, 50, 98, 99, 100, 101, 198} {
-		cases = append(cases, testCase{name: fmt.Sprintf("atomic writes of every size from %d on", start), atomic: true, run: func(s *scene) {
-			for _, size := range []int64{2, 25, 26, 99, 100, 101, 260} {
-				batchOf(s, fmt.Sprintf("a%d", size), start, size)
-			}
-		}})
+		cases = append(cases, testCase{name: fmt.Sprintf("atomic writes of every size from %d on", start), atomic: true,
+			run: func(s *scene) {
+				for _, size := range []int64{2, 25, 26, 99, 100, 101, 260} {
+					batchOf(s, fmt.Sprintf("a%d", size), start, size)
+				}
+			}})
 	}
 	return append(cases,
 		testCase{name: "atomic writes one after the other are not merged", atomic: true, run: neighbours},
 		testCase{name: "an atomic write of one event", atomic: true, run: batchOfOne},
-		testCase{name: "an atomic write without its first member is not there", atomic: true, table: true, run: missingMember(3, 3, 5)},
-		testCase{name: "an atomic write without a middle member is not there", atomic: true, table: true, run: missingMember(4, 3, 5)},
-		testCase{name: "an atomic write without its last member is not there", atomic: true, table: true, run: missingMember(5, 3, 5)},
-		testCase{name: "an atomic write over a boundary without a member is not there", atomic: true, table: true, run: func(s *scene) {
-			for _, missing := range []int64{95, 99, 100, 200, 204} {
-				missingFrom(s, fmt.Sprintf("a%d", missing), missing, 95, 204)
-			}
-		}},
-		testCase{name: "an atomic write at the end without its last member is not there", atomic: true, table: true, run: missingAtTheEnd},
-		testCase{name: "an atomic write of which only the last member is stored is not visible", atomic: true, table: true, run: onlyTheLast},
-		testCase{name: "parts of atomic writes of two writers are not merged", atomic: true, table: true, run: twoHalves},
+		testCase{name: "an atomic write without its first member is not there", atomic: true, table: true,
+			run: missingMember(3, 3, 5)},
+		testCase{name: "an atomic write without a middle member is not there", atomic: true, table: true,
+			run: missingMember(4, 3, 5)},
+		testCase{name: "an atomic write without its last member is not there", atomic: true, table: true,
+			run: missingMember(5, 3, 5)},
+		testCase{name: "an atomic write over a boundary without a member is not there", atomic: true, table: true,
+			run: func(s *scene) {
+				for _, missing := range []int64{95, 99, 100, 200, 204} {
+					missingFrom(s, fmt.Sprintf("a%d", missing), missing, 95, 204)
+				}
+			}},
+		testCase{name: "an atomic write at the end without its last member is not there", atomic: true, table: true,
+			run: missingAtTheEnd},
+		testCase{name: "an atomic write of which only the last member is stored is not visible", atomic: true,
+			table: true, run: onlyTheLast},
+		testCase{name: "parts of atomic writes of two writers are not merged", atomic: true, table: true,
+			run: twoHalves},
 	)
 }
 
@@ -153,10 +161,12 @@ func onlyTheLast(s *scene) {
 func twoHalves(s *scene) {
 	t := s.store.Table
 	// The first half is one writer's, the second half another's, of the same place and size.
-	s.plant(t.member("a", 1, writerA, 1, 4), t.member("a", 2, writerA, 1, 4), t.member("a", 3, writerB, 1, 4), t.member("a", 4, writerB, 1, 4))
+	s.plant(t.member("a", 1, writerA, 1, 4), t.member("a", 2, writerA, 1, 4), t.member("a", 3, writerB, 1, 4),
+		t.member("a", 4, writerB, 1, 4))
 	s.wantEvents(s.journal, "a", Window{})
 	// An atomic write of the same writer has replaced another's end.
-	s.plant(t.member("b", 1, writerA, 1, 4), t.member("b", 2, writerA, 1, 4), t.member("b", 3, writerA, 3, 4), t.member("b", 4, writerA, 3, 4))
+	s.plant(t.member("b", 1, writerA, 1, 4), t.member("b", 2, writerA, 1, 4), t.member("b", 3, writerA, 3, 4),
+		t.member("b", 4, writerA, 3, 4))
 	s.wantEvents(s.journal, "b", Window{}, 3, 4)
 	// Two of the same size are adjacent, each without its first member.
 	s.plantBatch("c", writerA, 2, 4, 2)

@@ -20,7 +20,8 @@ func deletionCases() []testCase {
 		{name: "an emptied entity continues", run: emptied},
 		{name: "deletion into an atomic write leaves its rest", atomic: true, run: deletionIntoBatch},
 		{name: "deletion into an atomic write twice leaves its rest", atomic: true, run: deletionIntoBatchTwice},
-		{name: "deletion into an incomplete atomic write leaves nothing of it", atomic: true, table: true, run: deletionIntoIncomplete},
+		{name: "deletion into an incomplete atomic write leaves nothing of it", atomic: true, table: true,
+			run: deletionIntoIncomplete},
 		{name: "deletion makes tombstones of all, holes included", table: true, run: tombstones},
 		{name: "a deletion that crashed has deleted, and is finished by the next", table: true, run: crashedDeletion},
 		{name: "a deletion that crashed inside an atomic write leaves its rest", table: true, run: crashedInsideBatch},
@@ -62,7 +63,8 @@ func deletionAtBoundaries(s *scene) {
 
 func deletionAgain(s *scene) {
 	w := s.written("a", 5)
-	for _, step := range []struct{ to, lowest int64 }{{3, 4}, {3, 4}, {2, 4}, {4, 5}, {15, 6}, {math.MaxInt64, 6}, {1, 6}} {
+	for _, step := range []struct{ to, lowest int64 }{{3, 4}, {3, 4}, {2, 4}, {4, 5}, {15, 6}, {math.MaxInt64, 6},
+		{1, 6}} {
 		s.deleteTo(w, step.to)
 		s.wantBounds(s.journal, "a", step.lowest, 5)
 		s.wantEvents(s.journal, "a", Window{}, span(step.lowest, 5)...)
@@ -267,7 +269,8 @@ func highestCutCounts(s *scene) {
 	}
 	s.plantBatch("a", writerA, 98, 104, 98, 99, 100, 101)
 	s.plantSingles("a", writerA, 105)
-	s.plant(t.highMark("a", 100), withCut(t.ownLowMark("a", 99, 99), writerB, 90, 120), withCut(t.ownLowMark("a", 102, 102), writerA, 98, 104))
+	s.plant(t.highMark("a", 100), withCut(t.ownLowMark("a", 99, 99), writerB, 90, 120),
+		withCut(t.ownLowMark("a", 102, 102), writerA, 98, 104))
 	s.wantEvents(s.journal, "a", Window{}, 102, 103, 104, 105)
 	s.plantBatch("b", writerA, 98, 104, 98, 99, 100, 101)
 	s.plantSingles("b", writerA, 105)

@@ -50,9 +50,12 @@ type Window struct {
 
 // Replay limits the replay of Recover. The zero Replay is everything.
 type Replay struct {
-	// After is the sequence number of the snapshot that the state came from. The replay starts
-	// after it.
+	// After is the sequence number after which the replay starts. If the journal is shorter,
+	// Recover fails and changes nothing.
 	After int64
+	// Snapshot is the sequence number of the snapshot that the state came from. The replay starts
+	// after it. If the journal is shorter, the writer continues after it.
+	Snapshot int64
 	// To is the last sequence number to replay. 0 is the last there is.
 	To int64
 	// Limit is the maximum number of events to replay, or nil.

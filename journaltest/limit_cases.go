@@ -10,8 +10,10 @@ import (
 func limitCases() []testCase {
 	return []testCase{
 		{name: "events of 0 bytes", run: emptyEvents},
-		{name: "events of the size limit, and one byte more is rejected and leaves no hole", sized: true, run: largestEvents},
-		{name: "an atomic write with an event over the limit is rejected whole", atomic: true, sized: true, run: rejectedWhole},
+		{name: "events of the size limit, and one byte more is rejected and leaves no hole", sized: true,
+			run: largestEvents},
+		{name: "an atomic write with an event over the limit is rejected whole", atomic: true, sized: true,
+			run: rejectedWhole},
 		{name: "an event over the limit among others is left out alone", sized: true, run: rejectedAlone},
 		{name: "the last sequence number", table: true, run: lastNumber},
 		{name: "deletion of the last sequence number", table: true, run: lastNumberDeleted},

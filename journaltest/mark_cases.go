@@ -83,7 +83,8 @@ func lookBack(s *scene) {
 
 func bothMarks(s *scene) {
 	t := s.store.Table
-	for _, m := range []struct{ low, high, highest int64 }{{151, 100, 150}, {151, 200, 150}, {100, 100, 99}, {101, 100, 100}, {301, 100, 300}} {
+	for _, m := range []struct{ low, high, highest int64 }{{151, 100, 150}, {151, 200, 150}, {100, 100, 99},
+		{101, 100, 100}, {301, 100, 300}} {
 		pid := fmt.Sprintf("a-%d-%d", m.low, m.high)
 		s.plant(t.lowMark(pid, m.low), t.highMark(pid, m.high))
 		s.wantBounds(s.journal, pid, m.low, m.highest)
@@ -95,7 +96,8 @@ func bothMarks(s *scene) {
 }
 
 func batchSetsMark(s *scene) {
-	for _, b := range []struct{ start, size, mark int64 }{{98, 1, 0}, {98, 2, 0}, {98, 3, 100}, {99, 2, 100}, {100, 2, 100}, {100, 1, 100}, {98, 250, 300}} {
+	for _, b := range []struct{ start, size, mark int64 }{{98, 1, 0}, {98, 2, 0}, {98, 3, 100}, {99, 2, 100},
+		{100, 2, 100}, {100, 1, 100}, {98, 250, 300}} {
 		pid := fmt.Sprintf("a-%d-%d", b.start, b.size)
 		w := s.written(pid, b.start-1)
 		s.batch(w, b.size)

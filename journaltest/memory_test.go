@@ -27,11 +27,13 @@ const (
 	partlyRejected  defect = "an atomic write is rejected in part"
 	idsMixed        defect = "ids that begin alike share events"
 	loserComesBack  defect = "a writer that lost continues after the other"
+	afterTheEnd     defect = "a recovery goes on after any number"
 	notQueued       defect = "a snapshot that is newer is ignored"
 )
 
 var (
 	errConflict = errors.New("conflict")
+	errVersion  = errors.New("version")
 	errTooLarge = errors.New("too large")
 	errNoNumber = errors.New("no number left")
 )
@@ -76,11 +78,14 @@ func (m *memory) Recover(
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.entity(pid)
-	if r.After > e.highest && m.defect != notQueued {
-		e.low, e.highest = r.After+1, r.After
+	if r.After > e.highest && m.defect != afterTheEnd {
+		return nil, errVersion
+	}
+	if r.Snapshot > e.highest && m.defect != notQueued {
+		e.low, e.highest = r.Snapshot+1, r.Snapshot
 	}
 	to, handed := limits(r.To), int64(0)
-	for _, stored := range e.live(r.After + 1) {
+	for _, stored := range e.live(max(r.After, r.Snapshot) + 1) {
 		over := r.Limit != nil && handed+stored.last-max(stored.seq, stored.first)+1 > *r.Limit
 		if m.defect == batchCut {
 			over = r.Limit != nil && handed >= *r.Limit

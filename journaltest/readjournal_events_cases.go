@@ -206,7 +206,8 @@ func liveHoles(s *readScene) {
 	q.await(s, 2)
 	// A rejected event left 3 unused. An atomic write from 5 on was cut by a crash, and sealed by
 	// the next writer.
-	s.plant(t.seal("a", 6), t.member("a", 5, writerA, 5, 7), t.member("a", 7, writerA, 5, 7), t.single("a", 4, writerA), t.single("a", 8, writerB))
+	s.plant(t.seal("a", 6), t.member("a", 5, writerA, 5, 7), t.member("a", 7, writerA, 5, 7), t.single("a", 4, writerA),
+		t.single("a", 8, writerB))
 	s.wantGiven("a", q.await(s, 4), 1, 2, 4, 8)
 	w := s.recovered(s.journal, "a")
 	s.singles(w, 3)
@@ -257,7 +258,8 @@ func liveAmongWriters(s *readScene) {
 	}
 	for _, c := range all {
 		for seq, event := range c.acknowledged {
-			if !slices.ContainsFunc(want, func(e Event) bool { return e.SequenceNumber == seq && string(e.Payload) == event }) {
+			if !slices.ContainsFunc(want,
+				func(e Event) bool { return e.SequenceNumber == seq && string(e.Payload) == event }) {
 				s.Errorf("event %d was acknowledged, and is not there", seq)
 			}
 		}

@@ -94,7 +94,8 @@ func RunReadJournal(t *testing.T, suite ReadJournalSuite) {
 			}
 			side := store.Connect(t, DefaultName)
 			c.run(&readScene{
-				scene: &scene{T: t, suite: &Suite{IsConflict: suite.IsConflict}, store: Store{Table: store.Table}, journal: side.Journal},
+				scene: &scene{T: t, suite: &Suite{IsConflict: suite.IsConflict}, store: Store{Table: store.Table},
+					journal: side.Journal},
 				suite: &suite, store: store, ways: side.Ways, read: side.Ways[0].Read,
 			})
 		})

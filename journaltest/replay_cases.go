@@ -30,7 +30,8 @@ func replayCases() []testCase {
 		{name: "replay a number of events", run: window(Window{Limit: limit(3)}, 1, 2, 3)},
 		{name: "replay more events than there are", run: window(Window{Limit: limit(99)}, 1, 2, 3, 4, 5)},
 		{name: "replay between both bounds", run: window(Window{From: 2, To: 3}, 2, 3)},
-		{name: "replay between both bounds a number of events", run: window(Window{From: 2, To: 5, Limit: limit(2)}, 2, 3)},
+		{name: "replay between both bounds a number of events",
+			run: window(Window{From: 2, To: 5, Limit: limit(2)}, 2, 3)},
 		{name: "replay a single event where the bounds are equal", run: window(Window{From: 2, To: 2}, 2)},
 		{name: "replay a single event where the count is 1", run: window(Window{From: 2, To: 4, Limit: limit(1)}, 2)},
 		{name: "replay nothing where the count is 0", run: window(Window{From: 2, To: 4, Limit: limit(0)})},
@@ -42,9 +43,12 @@ func replayCases() []testCase {
 		{name: "replay after a deleted prefix from after it", run: deleted(Window{From: 5}, 5)},
 		{name: "replay after a deleted prefix to an upper bound", run: deleted(Window{To: 4}, 4)},
 		{name: "replay after a deleted prefix, a number of events", run: deleted(Window{Limit: limit(1)}, 4)},
-		{name: "replay after a deleted prefix with all bounds", run: deleted(Window{From: 2, To: 5, Limit: limit(1)}, 4)},
+		{name: "replay after a deleted prefix with all bounds",
+			run: deleted(Window{From: 2, To: 5, Limit: limit(1)}, 4)},
 		{name: "a reader stops when its loop is left", run: readerStops},
 		{name: "a recovery ends with its handler's error", run: handlerFails},
+		{name: "a recovery after a number continues after the highest", run: behindNumber},
+		{name: "a recovery after more than the journal has fails and changes nothing", run: behindEnd},
 		{name: "a recovery after a snapshot continues after the highest", run: behindSnapshot},
 		{name: "a snapshot that is newer than the journal is taken for the truth", run: newerSnapshot},
 		{name: "persistence ids don't mix", run: idsDontMix},
@@ -93,14 +97,38 @@ func handlerFails(s *scene) {
 	}
 }
 
+func behindNumber(s *scene) { behind(s, "a", func(n int64) Replay { return Replay{After: n} }) }
+
 func behindSnapshot(s *scene) {
+	behind(s, "a", func(n int64) Replay { return Replay{Snapshot: n} })
+	behind(s, "b", func(n int64) Replay { return Replay{After: n, Snapshot: n} })
+}
+
+// behind replays what follows a number that the journal has, in ids with a prefix.
+func behind(s *scene, prefix string, replay func(int64) Replay) {
 	for _, n := range []int64{1, 99, 100, 101, 205} {
-		pid := fmt.Sprintf("a%d", n)
+		pid := fmt.Sprint(prefix, n)
 		s.written(pid, n)
-		s.wantReplay(s.connect(), pid, Replay{After: n - 1}, n+1, n)
-		w := s.wantReplay(s.connect(), pid, Replay{After: n}, n+1)
+		s.wantReplay(s.connect(), pid, replay(n-1), n+1, n)
+		w := s.wantReplay(s.connect(), pid, replay(n), n+1)
 		s.batch(w, 2)
-		s.wantReplay(s.connect(), pid, Replay{After: n}, n+3, n+1, n+2)
+		s.wantReplay(s.connect(), pid, replay(n), n+3, n+1, n+2)
+	}
+}
+
+// behindEnd recovers after numbers above the highest, of which only a snapshot can tell.
+func behindEnd(s *scene) {
+	for _, n := range []int64{0, 3, 99, 100} {
+		pid := fmt.Sprintf("a%d", n)
+		w := s.written(pid, n)
+		for _, after := range []int64{n + 1, n + 4, n + 150} {
+			_, err := s.connect().Recover(s.Context(), pid, Replay{After: after}, func(Event) error { return nil })
+			if !s.suite.IsVersion(err) {
+				s.Errorf("Recover(%s) after %d of %d events: %v, which is no error of a version", name(pid), after, n, err)
+			}
+		}
+		s.singles(w, 1) // the writer of before goes on
+		s.wantReplay(s.connect(), pid, Replay{}, n+2, span(1, n+1)...)
 	}
 }
 
@@ -112,10 +140,10 @@ func newerSnapshot(s *scene) {
 			}
 			pid := fmt.Sprintf("a-%d-%d", stored, snapshot)
 			stale := s.written(pid, stored)
-			w := s.wantReplay(s.connect(), pid, Replay{After: snapshot}, snapshot+1)
+			w := s.wantReplay(s.connect(), pid, Replay{Snapshot: snapshot}, snapshot+1)
 			s.wantConflict(stale, payload(stored+1))
 			s.singles(w, 2)
-			s.wantReplay(s.connect(), pid, Replay{After: snapshot}, snapshot+3, snapshot+1, snapshot+2)
+			s.wantReplay(s.connect(), pid, Replay{Snapshot: snapshot}, snapshot+3, snapshot+1, snapshot+2)
 			s.wantEvents(s.journal, pid, Window{}, snapshot+1, snapshot+2)
 			s.wantBounds(s.journal, pid, snapshot+1, snapshot+2)
 		}
@@ -124,7 +152,8 @@ func newerSnapshot(s *scene) {
 
 // idsDontMix has ids whose keys are prefixes of each other, or look like each other.
 func idsDontMix(s *scene) {
-	for _, pids := range [][]string{{"x", "x-0", "x-0-0", "x-1", "0", "-", "x-", "-x"}, {"P-x", "SL-x", "SH-x-0", "META", "x-META", "journal-P-x"}} {
+	for _, pids := range [][]string{{"x", "x-0", "x-0-0", "x-1", "0", "-", "x-", "-x"},
+		{"P-x", "SL-x", "SH-x-0", "META", "x-META", "journal-P-x"}} {
 		for i, pid := range pids {
 			s.written(pid, int64(i+1))
 		}
@@ -137,7 +166,8 @@ func idsDontMix(s *scene) {
 
 func oddIDs(s *scene) {
 	for _, pid := range []string{
-		"order-1", "order-1-0", "a-b-c-", "-lead", "user|42", "Order|", "|", "ünïcöde 漢字 😀", "sp ace/slash%25", `quo"te\`, "\x00\n\t", "e\u0301",
+		"order-1", "order-1-0", "a-b-c-", "-lead", "user|42", "Order|", "|", "ünïcöde 漢字 😀", "sp ace/slash%25",
+		`quo"te\`, "\x00\n\t", "e\u0301",
 		strings.Repeat("L", 1000), strings.Repeat("漢", 333) + "x",
 	} {
 		w := s.written(pid, 2)

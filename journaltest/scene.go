@@ -230,7 +230,11 @@ func (w Window) String() string { return bounded(w.From, w.To, w.Limit) }
 
 // String formats the replay.
 func (r Replay) String() string {
-	return fmt.Sprintf("after %d, %s", r.After, bounded(0, r.To, r.Limit))
+	text := fmt.Sprintf("after %d, %s", max(r.After, r.Snapshot), bounded(0, r.To, r.Limit))
+	if r.Snapshot > 0 {
+		text = "with a snapshot, " + text
+	}
+	return text
 }
 
 func bounded(from, to int64, most *int64) string {

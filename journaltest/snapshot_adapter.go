@@ -16,7 +16,8 @@ type snapshotAdapter struct{ journal *dynajournal.Journal }
 
 // Save saves a snapshot.
 func (a snapshotAdapter) Save(ctx context.Context, persistenceID string, s Snapshot) error {
-	metadata := dynajournal.SnapshotMetadata{PersistenceID: persistenceID, SequenceNumber: s.SequenceNumber, Timestamp: s.Timestamp}
+	metadata := dynajournal.SnapshotMetadata{PersistenceID: persistenceID, SequenceNumber: s.SequenceNumber,
+		Timestamp: s.Timestamp}
 	if _, err := a.journal.SaveSnapshot(ctx, metadata, s.State); err != nil {
 		return fmt.Errorf("save: %w", err)
 	}

@@ -82,7 +82,8 @@ func savedAtTheSameTime(s *snapshotScene) {
 		pid := fmt.Sprintf("a-%d", size)
 		saved := map[string]bool{}
 		snapshotOf := func(saver, n int) Snapshot {
-			return Snapshot{5, at(int64(n)), append(fmt.Appendf(nil, "%d/%d ", saver, n), state(uint64(saver*saves+n), size-10)...)}
+			return Snapshot{5, at(int64(n)),
+				append(fmt.Appendf(nil, "%d/%d ", saver, n), state(uint64(saver*saves+n), size-10)...)}
 		}
 		for saver := range savers {
 			for n := range saves {

@@ -89,7 +89,8 @@ func (s *snapshotScene) remove(pid string, c Criteria, want int64) {
 }
 
 func (s Snapshot) equal(other Snapshot) bool {
-	return s.SequenceNumber == other.SequenceNumber && s.Timestamp.Equal(other.Timestamp) && bytes.Equal(s.State, other.State)
+	return s.SequenceNumber == other.SequenceNumber && s.Timestamp.Equal(other.Timestamp) &&
+		bytes.Equal(s.State, other.State)
 }
 
 // String formats the snapshot, with its time in milliseconds after the suite's epoch.

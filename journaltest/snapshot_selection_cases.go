@@ -164,7 +164,8 @@ func milliseconds(s *snapshotScene) {
 	s.want("a", Criteria{MaxTimestamp: saved.Timestamp.Add(-time.Microsecond)}, nil)
 	s.want("a", Criteria{MinTimestamp: saved.Timestamp.Add(-time.Microsecond)}, &saved)
 	s.want("a", Criteria{MinTimestamp: saved.Timestamp.Add(time.Microsecond)}, nil)
-	s.want("a", Criteria{MinTimestamp: saved.Timestamp.Add(time.Microsecond), MaxTimestamp: saved.Timestamp.Add(2 * time.Microsecond)}, nil)
+	s.want("a", Criteria{MinTimestamp: saved.Timestamp.Add(time.Microsecond),
+		MaxTimestamp: saved.Timestamp.Add(2 * time.Microsecond)}, nil)
 
 	early := Snapshot{2, time.Date(1960, 2, 29, 1, 2, 3, 4_000_000, time.UTC), []byte("before 1970")}
 	s.save("a", early)

@@ -65,7 +65,8 @@ func RunSnapshots(t *testing.T, suite SnapshotSuite) {
 	if suite.IsRejected == nil {
 		suite.IsRejected = func(err error) bool { return errors.Is(err, dynajournal.ErrRejected) }
 	}
-	cases := slices.Concat(selectionCases(), snapshotDeletionCases(), replacementCases(), snapshotSizeCases(), snapshotModelCases())
+	cases := slices.Concat(selectionCases(), snapshotDeletionCases(), replacementCases(), snapshotSizeCases(),
+		snapshotModelCases())
 	for name := range suite.Skip {
 		if !slices.ContainsFunc(cases, func(c snapshotCase) bool { return c.name == name }) {
 			t.Errorf("SnapshotSuite.Skip names %q, which is no case", name)

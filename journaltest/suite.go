@@ -16,8 +16,8 @@ type Suite struct {
 	Open func(tb testing.TB) Store
 
 	// IsConflict recognizes the error of a writer that lost to another, IsRejected that of events
-	// that can't be stored.
-	IsConflict, IsRejected func(error) bool
+	// that can't be stored, IsVersion that of a recovery after a number above the highest.
+	IsConflict, IsRejected, IsVersion func(error) bool
 
 	// LargestEvent returns the size in bytes of the largest event that can be stored at a sequence
 	// number. Nil is no limit.
@@ -73,10 +73,14 @@ func Run(t *testing.T, suite Suite) {
 	if suite.IsRejected == nil {
 		suite.IsRejected = func(err error) bool { return errors.Is(err, dynajournal.ErrRejected) }
 	}
+	if suite.IsVersion == nil {
+		suite.IsVersion = func(err error) bool { return errors.Is(err, dynajournal.ErrVersion) }
+	}
 	if suite.MaxSequenceNumber == 0 {
 		suite.MaxSequenceNumber = dynajournal.MaxSequenceNumber
 	}
-	cases := slices.Concat(replayCases(), writerCases(), batchCases(), gapCases(), deletionCases(), markCases(), limitCases())
+	cases := slices.Concat(replayCases(), writerCases(), batchCases(), gapCases(), deletionCases(), markCases(),
+		limitCases())
 	for name := range suite.Skip {
 		if !slices.ContainsFunc(cases, func(c testCase) bool { return c.name == name }) {
 			t.Errorf("Suite.Skip names %q, which is no case", name)

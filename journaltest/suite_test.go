@@ -18,6 +18,7 @@ func suiteOf(d defect) journaltest.Suite {
 			return journaltest.Store{Connect: func(testing.TB) journaltest.Journal { return m }}
 		},
 		IsConflict:   func(err error) bool { return errors.Is(err, errConflict) },
+		IsVersion:    func(err error) bool { return errors.Is(err, errVersion) },
 		IsRejected:   func(err error) bool { return errors.Is(err, errTooLarge) },
 		LargestEvent: func(string, int64) int { return largest },
 	}
@@ -59,6 +60,7 @@ func TestDefectsAreFound(t *testing.T) {
 		partlyRejected:  "an atomic write with an event over the limit is rejected whole",
 		idsMixed:        "persistence ids don't mix",
 		loserComesBack:  "a writer that lost stays out",
+		afterTheEnd:     "a recovery after more than the journal has fails and changes nothing",
 		notQueued:       "a snapshot that is newer than the journal is taken for the truth",
 	} {
 		t.Run(string(d), func(t *testing.T) {
@@ -76,9 +78,9 @@ func TestDefectsAreFound(t *testing.T) {
 	}
 }
 
-// TestSkippedCasesSayWhy has a store whose table must not be modified, and a case that is skipped
-// by name.
-func TestSkippedCasesSayWhy(t *testing.T) {
+// TestSkippedCasesHaveAReason has a store whose table must not be modified, and a case that is
+// skipped by name.
+func TestSkippedCasesHaveAReason(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(brokenJournal) != "" {
 		t.Skip("this process tests a defect")

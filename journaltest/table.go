@@ -143,7 +143,8 @@ func (s *scene) lose(keys ...item) {
 	s.Helper()
 	t := s.store.Table
 	for _, key := range keys {
-		if _, err := t.Client.DeleteItem(s.Context(), &dynamodb.DeleteItemInput{TableName: &t.Name, Key: key}); err != nil {
+		if _, err := t.Client.DeleteItem(s.Context(),
+			&dynamodb.DeleteItemInput{TableName: &t.Name, Key: key}); err != nil {
 			s.Fatalf("deleting an item: %v", err)
 		}
 	}
@@ -153,7 +154,8 @@ func (s *scene) lose(keys ...item) {
 func (s *scene) stored(key item) item {
 	s.Helper()
 	t := s.store.Table
-	out, err := t.Client.GetItem(s.Context(), &dynamodb.GetItemInput{TableName: &t.Name, Key: key, ConsistentRead: aws.Bool(true)})
+	out, err := t.Client.GetItem(s.Context(),
+		&dynamodb.GetItemInput{TableName: &t.Name, Key: key, ConsistentRead: aws.Bool(true)})
 	if err != nil {
 		s.Fatalf("reading an item: %v", err)
 	}

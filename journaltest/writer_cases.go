@@ -43,7 +43,8 @@ func loserStaysOut(s *scene) {
 			s.Errorf("a writer that lost wrote %d to %d", first, last)
 		}
 	}
-	if numbers, err := loser.AppendEach(s.Context(), []byte("lost"), []byte("lost")); err == nil || slices.Max(numbers) > 0 {
+	if numbers, err := loser.AppendEach(s.Context(), []byte("lost"), []byte("lost")); err == nil ||
+		slices.Max(numbers) > 0 {
 		s.Errorf("a writer that lost wrote %v, error %v", numbers, err)
 	}
 	s.wantReplay(s.connect(), "a", Replay{}, 6, 1, 2, 3, 4, 5)

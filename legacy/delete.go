@@ -54,7 +54,8 @@ func (w *Writer) DeleteTo(ctx context.Context, sequenceNumber int64, how Deletio
 	deleted, err := w.journal.store.deleteTo(ctx, &m, w.pid, min(sequenceNumber, highest), highest, how == Mark)
 	result := DeleteResult{Deleted: deleted, Cost: dynajournal.Cost(m.Cost())}
 	if err != nil {
-		return result, fmt.Errorf("delete events of %q to %d: %w", w.pid, sequenceNumber, m.Mark(w.journal.withTable(err)))
+		return result, fmt.Errorf("delete events of %q to %d: %w", w.pid, sequenceNumber,
+			m.Mark(w.journal.withTable(err)))
 	}
 	return result, nil
 }

@@ -14,7 +14,8 @@ import (
 
 // readMarks reads all marks of a kind. The result has their values by shard, -1 for a missing mark.
 func (s *hashKey) readMarks(ctx context.Context, m *dynamo.Meter, kind, pid string) ([]int64, error) {
-	keys, values, shardOf := make([]dynamo.Attributes, s.shards), make([]int64, s.shards), make(map[string]int, s.shards)
+	keys, values := make([]dynamo.Attributes, s.shards), make([]int64, s.shards)
+	shardOf := make(map[string]int, s.shards)
 	for shard := range keys {
 		keys[shard], values[shard] = s.markKey(kind, pid, int64(shard)), -1
 		shardOf[s.key(kind, pid, int64(shard))] = shard

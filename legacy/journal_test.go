@@ -145,6 +145,11 @@ func TestBadArgumentsAreRefusedAndLeaveTheWriterAlive(t *testing.T) {
 			_, noID := j.Bounds(t.Context(), "")
 			_, longID := j.Recover(t.Context(), strings.Repeat("x", 2049), dynajournal.RecoverOptions{}, nil)
 			_, after := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{After: -1}, nil)
+			_, snapshot := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{Snapshot: -1}, nil)
+			_, snapshotOfAll := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{Snapshot: math.MaxInt64}, nil)
+			_, both := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{After: 1, Snapshot: 2}, nil)
+			_, latest := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{Latest: true}, nil)
+			_, expect := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{Expect: new(int64(1))}, nil)
 			_, afterAll := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{After: math.MaxInt64}, nil)
 			_, to := j.Recover(t.Context(), "a", dynajournal.RecoverOptions{To: -1}, nil)
 			for name, got := range map[string]struct{ err, want error }{
@@ -156,8 +161,13 @@ func TestBadArgumentsAreRefusedAndLeaveTheWriterAlive(t *testing.T) {
 				"an unknown deletion": {unknown, dynajournal.ErrInvalidArgument},
 				"no id":               {noID, dynajournal.ErrInvalidArgument},
 				"a long id":           {longID, dynajournal.ErrInvalidArgument},
-				"a negative snapshot": {after, dynajournal.ErrInvalidArgument},
-				"a snapshot of all":   {afterAll, dynajournal.ErrInvalidArgument},
+				"a negative After":    {after, dynajournal.ErrInvalidArgument},
+				"the largest After":   {afterAll, dynajournal.ErrInvalidArgument},
+				"a negative snapshot": {snapshot, dynajournal.ErrInvalidArgument},
+				"a snapshot of all":   {snapshotOfAll, dynajournal.ErrInvalidArgument},
+				"two beginnings":      {both, dynajournal.ErrInvalidArgument},
+				"an expectation":      {expect, dynajournal.ErrInvalidArgument},
+				"the latest":          {latest, dynajournal.ErrInvalidArgument},
 				"a negative end":      {to, dynajournal.ErrInvalidArgument},
 			} {
 				if !errors.Is(got.err, got.want) {
@@ -195,7 +205,7 @@ func TestLongestID(t *testing.T) {
 		b := newFixture(t, layout)
 		j := b.open()
 		pid := strings.Repeat("x", longest-1)
-		w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{After: dynajournal.MaxSequenceNumber - 1}, nil)
+		w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{Snapshot: dynajournal.MaxSequenceNumber - 1}, nil)
 		if err != nil {
 			t.Errorf("%s: Recover of an id of %d bytes: %v", layout, len(pid), err)
 			continue

@@ -4,7 +4,12 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // TestMain checks that no goroutine outlives its test.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testsize.RelaxCollector()
+	goleak.VerifyTestMain(m)
+}

@@ -18,7 +18,8 @@ import (
 // [dynajournal.ErrWriterConflict] and recovers again. docs/layouts.md describes how far each layout
 // guarantees that.
 //
-// Recover returns the first error of the handler. Other errors: dynajournal.ErrInvalidArgument,
+// Recover returns the first error of the handler. Other errors: dynajournal.ErrInvalidArgument (for
+// RecoverOptions.Expect and Latest, too), ErrVersion (for an After above the highest number),
 // ErrCorruptItem, ErrClosed, and those of any request.
 func (j *Journal) Recover(
 	ctx context.Context, persistenceID string, opts dynajournal.RecoverOptions, handler func(Event) error,
@@ -40,7 +41,10 @@ func (j *Journal) Recover(
 	defer op.End()
 	w := &Writer{journal: j, pid: persistenceID, uuid: uuid.NewString()}
 	w.turn.Open(persistenceID, dynajournal.ErrWriterEnded)
-	highest, err := j.store.takeOver(ctx, &w.recovery, persistenceID, opts.After)
+	highest, err := j.store.takeOver(ctx, &w.recovery, persistenceID, opts.Snapshot)
+	if err == nil && opts.After > highest {
+		err = &dynajournal.VersionError{PersistenceID: persistenceID, Expected: opts.After, Last: highest}
+	}
 	if err == nil {
 		w.next = highest + 1
 		window.to = min(window.to, highest)
@@ -54,12 +58,32 @@ func (j *Journal) Recover(
 
 // recoverWindow returns the window of events that a recovery replays.
 func recoverWindow(o dynajournal.RecoverOptions) (window, error) {
-	if o.After < 0 || o.After > dynajournal.MaxSequenceNumber {
-		return window{}, &dynajournal.ArgumentError{
-			Argument: "RecoverOptions.After",
-			Value:    o.After,
-			Reason:   fmt.Sprintf("it must be from 0 to %d", dynajournal.MaxSequenceNumber),
+	for _, field := range []struct {
+		name  string
+		value int64
+	}{{"After", o.After}, {"Snapshot", o.Snapshot}} {
+		if field.value < 0 || field.value > dynajournal.MaxSequenceNumber {
+			return window{}, &dynajournal.ArgumentError{
+				Argument: "RecoverOptions." + field.name,
+				Value:    field.value,
+				Reason:   fmt.Sprintf("it must be from 0 to %d", dynajournal.MaxSequenceNumber),
+			}
 		}
 	}
-	return newWindow("RecoverOptions", dynajournal.Range{From: o.After + 1, To: o.To, Limit: o.Limit})
+	switch {
+	case o.After > 0 && o.Snapshot > 0 && o.After != o.Snapshot:
+		return window{}, &dynajournal.ArgumentError{
+			Argument: "RecoverOptions.After", Value: o.After, Reason: "it must be 0 or the same as Snapshot",
+		}
+	case o.Latest:
+		return window{}, &dynajournal.ArgumentError{
+			Argument: "RecoverOptions.Latest", Value: true, Reason: "the older layouts do not have it",
+		}
+	case o.Expect != nil:
+		return window{}, &dynajournal.ArgumentError{
+			Argument: "RecoverOptions.Expect", Value: *o.Expect, Reason: "the older layouts do not have it",
+		}
+	}
+	from := max(o.After, o.Snapshot) + 1
+	return newWindow("RecoverOptions", dynajournal.Range{From: from, To: o.To, Limit: o.Limit})
 }

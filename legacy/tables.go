@@ -119,7 +119,8 @@ func CreateTable(ctx context.Context, config Config) error {
 		err = config.checkTable(ctx, client)
 	}
 	if err != nil {
-		return fmt.Errorf("create the table %q of a %s journal: %w", config.Journal.JournalTable, config.Layout, client.Mark(err))
+		return fmt.Errorf("create the table %q of a %s journal: %w", config.Journal.JournalTable, config.Layout,
+			client.Mark(err))
 	}
 	return nil
 }
@@ -136,7 +137,8 @@ func DeleteTable(ctx context.Context, config Config) error {
 		err = client.DeleteTable(ctx, config.Journal.JournalTable)
 	}
 	if err != nil {
-		return fmt.Errorf("delete the table %q of a %s journal: %w", config.Journal.JournalTable, config.Layout, client.Mark(err))
+		return fmt.Errorf("delete the table %q of a %s journal: %w", config.Journal.JournalTable, config.Layout,
+			client.Mark(err))
 	}
 	return nil
 }

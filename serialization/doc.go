@@ -10,6 +10,14 @@
 //	class := "com.example.OrderPlaced"
 //	err := serialization.JSON[OrderPlaced](reg, class, serialization.Version(2))
 //
+// The name is stored with every value, and selects the type that reads it; the
+// name of the Go type is not stored. A journal that no JVM reads can use any
+// name, such as "order-placed".
+//
+// An int64 is written as a Long and an int32 as an Integer. An int or a uint is
+// written as a Long, too, and is read as an int64. A uint above the largest
+// int64 is an error.
+//
 // Whatever has no serializer here stays a [Payload]: its bytes, id and manifest
 // are written back as they were read.
 //

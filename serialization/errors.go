@@ -16,7 +16,7 @@ var (
 	ErrTooLarge = errors.New("decompressed size is above the limit")
 )
 
-// DecodeError says which payload could not be decoded and why. Its cause is
+// DecodeError is the payload that could not be decoded, and why. Its cause is
 // ErrUnknownSerializer, ErrTooLarge or a description of the bad bytes.
 type DecodeError struct {
 	// SerializerID and Manifest are those of the payload, as stored.

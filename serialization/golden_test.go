@@ -88,7 +88,7 @@ type goldenEvent struct {
 	N int
 }
 
-// value returns the Go value that an event stands for in the golden data.
+// value returns the Go value of an event of the golden data.
 func (e goldenEvent) value(tb testing.TB) any {
 	tb.Helper()
 	into := func(v any) {

@@ -64,8 +64,13 @@ func Compress(with Compression, above int) JacksonOption {
 // 31), using encoding/json. Strings are escaped as Jackson does; numbers are
 // written as encoding/json does, so a whole float64 has no ".0".
 //
-// It fails if T is an interface, if T or a class is registered already, or if
-// options contradict each other.
+// class is stored as the manifest of every value, and selects T when the value
+// is read. The Go type can be renamed: its name is stored nowhere. If no JVM
+// reads the journal, class can be any name, such as "withdrawn". It must be
+// UTF-8, and can't be empty or contain "#".
+//
+// It fails if T is an interface, if T or a class is registered already, if a
+// class is not valid, or if options contradict each other.
 func JSON[T any](r *Registry, class string, opts ...JacksonOption) error {
 	const compressAbove = 32 << 10
 	t := jacksonType{id: IDJacksonJSON, class: class, compression: Gzip, compressAbove: compressAbove}
@@ -119,6 +124,9 @@ func registerJackson[T any](r *Registry, t jacksonType, opts []JacksonOption) er
 
 func (t *jacksonType) check() error {
 	for _, class := range append([]string{t.class}, t.formerClasses...) {
+		if class == "" {
+			return errors.New("class name is empty")
+		}
 		if strings.Contains(class, "#") {
 			return fmt.Errorf("class name %q contains the mark of a version", class)
 		}

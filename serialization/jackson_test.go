@@ -130,6 +130,38 @@ func TestTypeWithoutVersionReadsAnyVersionAsItIs(t *testing.T) {
 	}
 }
 
+// The name of the Go type is not stored, so a renamed type reads what the old one wrote.
+func TestRenamedGoTypeReadsWhatTheOldNameWrote(t *testing.T) {
+	type takenOut struct {
+		Amount int `json:"amount"`
+	}
+	type withdrawn struct {
+		Amount int `json:"amount"`
+	}
+	type register func(*serialization.Registry, string, ...serialization.JacksonOption) error
+	for name, tc := range map[string]struct{ before, after register }{
+		"JSON": {serialization.JSON[takenOut], serialization.JSON[withdrawn]},
+		"CBOR": {serialization.CBOR[takenOut], serialization.CBOR[withdrawn]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, after := serialization.NewRegistry(), serialization.NewRegistry()
+			if err := errors.Join(tc.before(before, "withdrawn"), tc.after(after, "withdrawn")); err != nil {
+				t.Fatal(err)
+			}
+			p, err := before.Encode(takenOut{Amount: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Manifest != "withdrawn" {
+				t.Fatalf("manifest is %q", p.Manifest)
+			}
+			if got, err := after.Decode(p); err != nil || got != any(withdrawn{Amount: 10}) {
+				t.Fatalf("decoded %+v, %v", got, err)
+			}
+		})
+	}
+}
+
 func TestVersion1HasNoSuffix(t *testing.T) {
 	for version, want := range map[int]string{1: "s", 2: "s#2", 11: "s#11"} {
 		r := serialization.NewRegistry()

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"unicode/utf8"
 )
@@ -26,8 +27,18 @@ func (r *Registry) addPrimitives() {
 		func(b []byte) (ByteString, error) { return append(ByteString{}, b...), nil })
 	addPrimitive(r, IDString, "", encodeString, decodeString)
 	addPrimitive(r, IDLong, "",
-		func(v int64) ([]byte, error) { return binary.LittleEndian.AppendUint64(nil, uint64(v)), nil },
+		func(v int64) ([]byte, error) { return encodeLong(v), nil },
 		func(b []byte) (int64, error) { return int64(binary.LittleEndian.Uint64(b)), nil }, 8)
+	r.encoders[reflect.TypeFor[int]()] = encoderOf(func(v int) (Payload, error) {
+		return Payload{SerializerID: IDLong, Bytes: encodeLong(int64(v))}, nil
+	})
+	r.encoders[reflect.TypeFor[uint]()] = encoderOf(func(v uint) (Payload, error) {
+		if uint64(v) > math.MaxInt64 {
+			return Payload{}, fmt.Errorf("%d is above the largest Long, %d", v, int64(math.MaxInt64))
+		}
+
+		return Payload{SerializerID: IDLong, Bytes: encodeLong(int64(v))}, nil
+	})
 	addPrimitive(r, IDInteger, "",
 		func(v int32) ([]byte, error) { return binary.LittleEndian.AppendUint32(nil, uint32(v)), nil },
 		func(b []byte) (int32, error) { return int32(binary.LittleEndian.Uint32(b)), nil }, 4)
@@ -58,6 +69,9 @@ func addPrimitive[T any](
 		return decode(p.Bytes)
 	}
 }
+
+// encodeLong returns v as the JVM's serializer of Long writes it.
+func encodeLong(v int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(v)) }
 
 func encodeString(v string) ([]byte, error) {
 	if !utf8.ValidString(v) {

@@ -37,7 +37,8 @@ func Protobuf[T proto.Message](r *Registry, class string) error {
 	})
 	decode := func(p Payload) (any, error) {
 		message := messageType.New().Interface()
-		if err := (proto.UnmarshalOptions{RecursionLimit: protobufRecursionLimit}).Unmarshal(p.Bytes, message); err != nil {
+		options := proto.UnmarshalOptions{RecursionLimit: protobufRecursionLimit}
+		if err := options.Unmarshal(p.Bytes, message); err != nil {
 			return nil, fmt.Errorf("unmarshal message: %w", err)
 		}
 

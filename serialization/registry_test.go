@@ -3,6 +3,7 @@ package serialization_test
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 	"reflect"
 	"strconv"
 	"sync"
@@ -42,7 +43,7 @@ func counterCodec(manifest string) serialization.Codec[counter] {
 func TestEncodeRefusesWhatNoSerializerIsRegisteredFor(t *testing.T) {
 	r := serialization.NewRegistry()
 	for name, value := range map[string]any{
-		"nil": nil, "int": 1, "uint64": uint64(1), "struct": counter{}, "pointer": &counter{}, "nil pointer": (*counter)(nil),
+		"nil": nil, "uint64": uint64(1), "struct": counter{}, "pointer": &counter{}, "nil pointer": (*counter)(nil),
 		"unregistered message": durationpb.New(1),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,6 +61,8 @@ func TestEncodeRefusesValuesItCannotRepresent(t *testing.T) {
 		"nil pointer to string":   (*string)(nil),
 		"nil pointer to payload":  (*serialization.Payload)(nil),
 		"string not UTF-8":        "\xff",
+		"uint above a Long":       uint(math.MaxInt64) + 1,
+		"largest uint":            uint(math.MaxUint),
 		"text field not UTF-8":    serialization.PersistentRepr{PersistenceID: "\xff"},
 		"destination not UTF-8":   serialization.AtLeastOnceDeliverySnapshot{Unconfirmed: []serialization.UnconfirmedDelivery{{Destination: "\xff"}}},
 		"inner manifest no UTF-8": serialization.Snapshot{Data: serialization.Payload{Manifest: "\xff"}},
@@ -69,6 +72,38 @@ func TestEncodeRefusesValuesItCannotRepresent(t *testing.T) {
 				t.Fatalf("encoded as %+v", p)
 			}
 		})
+	}
+}
+
+func TestIntAndUintAreWrittenAsLong(t *testing.T) {
+	r := serialization.NewRegistry()
+	pointed := 7
+	for _, tc := range []struct {
+		value any
+		want  int64
+	}{
+		{0, 0},
+		{-1, -1},
+		{math.MaxInt, math.MaxInt},
+		{math.MinInt, math.MinInt},
+		{uint(0), 0},
+		{uint(math.MaxInt64), math.MaxInt64},
+		{&pointed, 7},
+	} {
+		got, err := r.Encode(tc.value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		long, err := r.Encode(tc.want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.SerializerID != serialization.IDLong || !got.Equal(long) {
+			t.Errorf("%T %v is written as %+v, not as %+v", tc.value, tc.value, got, long)
+		}
+		if back, err := r.Decode(got); err != nil || back != any(tc.want) {
+			t.Errorf("%T %v is read as %T %v, %v", tc.value, tc.value, back, back, err)
+		}
 	}
 }
 
@@ -312,6 +347,7 @@ func TestRegistrationRefuses(t *testing.T) {
 			return serialization.Protobuf[proto.Message](r, "com.example.Any")
 		},
 		"a class with a version":     func(r *serialization.Registry) error { return serialization.JSON[other](r, "com.example.Other#2") },
+		"an empty class":             func(r *serialization.Registry) error { return serialization.JSON[other](r, "") },
 		"a class that is not UTF-8":  func(r *serialization.Registry) error { return serialization.JSON[other](r, "\xff") },
 		"a message class not UTF-8":  func(r *serialization.Registry) error { return serialization.Protobuf[*durationpb.Duration](r, "\xff") },
 		"a codec manifest not UTF-8": func(r *serialization.Registry) error { return serialization.Custom(r, counterCodec("\xff")) },

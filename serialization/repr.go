@@ -100,7 +100,8 @@ func reprFromMessage(m *persistentpb.PersistentMessage) PersistentRepr {
 		metadata := payloadFromMessage(m.GetMetadata())
 		r.Metadata = &metadata
 	}
-	if m.Redeliveries != nil || m.Confirms != nil || m.Confirmable != nil || m.ConfirmMessage != nil || m.ConfirmTarget != nil {
+	if m.Redeliveries != nil || m.Confirms != nil || m.Confirmable != nil || m.ConfirmMessage != nil ||
+		m.ConfirmTarget != nil {
 		r.Channel = &ChannelFields{
 			Redeliveries:   m.GetRedeliveries(),
 			Confirms:       m.GetConfirms(),

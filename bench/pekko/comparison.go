@@ -202,7 +202,8 @@ func (c *comparison) persist(entities int) func(context.Context, *table) error {
 				Entities: entities, Seconds: c.options.seconds}
 		},
 			measure{what + ": events", perSecond, goal, rate}, measure{what + ": p50", microsecond, "", p50},
-			measure{what + ": p99", microsecond, "", p99}, measure{what + ": client CPU an event", microsecond, "", cpu})
+			measure{what + ": p99", microsecond, "", p99},
+			measure{what + ": client CPU an event", microsecond, "", cpu})
 	}
 }
 
@@ -225,8 +226,10 @@ func (c *comparison) replay(entities, events int) func(context.Context, *table) 
 			return err
 		}
 		what := fmt.Sprintf("replay, %d × %d events", entities, events)
-		return c.compare(ctx, t, replayedPerRound/(entities*events)+1, func(*service, int) request { return request{Op: "loadReplay", Prefix: prefix, Entities: entities} },
-			measure{what + ": events", perSecond, "at least 3", rate}, measure{what + ": client CPU an event", microsecond, "", cpu})
+		return c.compare(ctx, t, replayedPerRound/(entities*events)+1,
+			func(*service, int) request { return request{Op: "loadReplay", Prefix: prefix, Entities: entities} },
+			measure{what + ": events", perSecond, "at least 3", rate},
+			measure{what + ": client CPU an event", microsecond, "", cpu})
 	}
 }
 
@@ -247,7 +250,8 @@ func (c *comparison) recover(what string, entities int, q request) func(context.
 			}
 			return q
 		},
-			measure{"recovery, " + what + ": p50", microsecond, "at most 0.33", p50}, measure{"recovery, " + what + ": p99", microsecond, "", p99})
+			measure{"recovery, " + what + ": p50", microsecond, "at most 0.33", p50},
+			measure{"recovery, " + what + ": p99", microsecond, "", p99})
 	}
 }
 

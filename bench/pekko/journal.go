@@ -130,7 +130,7 @@ func (s *journalService) up(ctx context.Context, pid string, snapshots bool) (*d
 			return nil, 0, fmt.Errorf("load a snapshot: %w", err)
 		}
 		if found {
-			opts.After = loaded.SequenceNumber
+			opts.Snapshot = loaded.SequenceNumber
 		}
 	}
 	n := 0

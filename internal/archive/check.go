@@ -42,7 +42,8 @@ func Check(in io.ReadSeeker, maxSnapshot int64, each func(pid string, sum Checks
 		if !d.moved {
 			c.Checksum.Add(sum)
 		} else if c.finalLow[hashOf(pid)] = d.lastLow; len(c.finalLow) > maxMoved {
-			return &Error{PersistenceID: pid, Kind: ErrDamaged, Detail: "the low marks of too many persistence ids have moved"}
+			return &Error{PersistenceID: pid, Kind: ErrDamaged,
+				Detail: "the low marks of too many persistence ids have moved"}
 		}
 		if each == nil {
 			return nil

@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash"
+	"maps"
 	"math/bits"
+	"slices"
 
 	"github.com/dynajournal/dynajournal/internal/history"
 )
@@ -99,6 +101,26 @@ func (d *Digest) Record(r *history.Record) {
 		d.text(s)
 	}
 	d.bytes(r.Bytes)
+	d.metadata(r)
+}
+
+// metadata adds the metadata of an event. An event without any has the checksum that it had before
+// there was metadata.
+func (d *Digest) metadata(r *history.Record) {
+	if !r.HasMetadata() {
+		return
+	}
+	d.begin(tagEventWithMetadata)
+	d.number(r.Time)
+	d.number(int64(len(r.Metadata)))
+	for _, key := range slices.Sorted(maps.Keys(r.Metadata)) {
+		d.text(key)
+		d.text(r.Metadata[key])
+	}
+	for _, tag := range r.Tags {
+		d.text(tag)
+	}
+	d.write()
 }
 
 // Snapshot adds the next snapshot, after all records.

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	magic      = "DYNAJRNL"
-	version    = 1
+	magic = "DYNAJRNL"
+	// version is the version that is written. Version 1 has no events with metadata.
+	version    = 2
 	headerSize = 16 // magic, version, 2 bytes of zero, checksum
 
 	blockHeaderSize = 20 // kind, flags, 2 bytes of zero, index, raw size, stored size, checksum
@@ -47,6 +48,7 @@ const (
 	tagSnapshot
 	tagChunk
 	tagEnd
+	tagEventWithMetadata // since version 2
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

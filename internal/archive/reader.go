@@ -18,6 +18,7 @@ import (
 type Reader struct {
 	in          io.Reader
 	maxSnapshot int64
+	version     uint16
 	unpacker    *zstd.Decoder
 
 	offset int64 // of the block that is being read
@@ -45,17 +46,19 @@ func NewReader(in io.Reader, maxSnapshot int64) (*Reader, error) {
 	header := make([]byte, headerSize)
 	n, err := io.ReadFull(in, header)
 	switch {
-	case string(header[:min(n, len(magic))]) != magic[:min(n, len(magic))] || n == 0 && err != nil && errors.Is(err, io.EOF):
+	case string(header[:min(n, len(magic))]) != magic[:min(n, len(magic))] ||
+		n == 0 && err != nil && errors.Is(err, io.EOF):
 		return nil, r.fail(ErrNotArchive, "it does not begin with "+magic)
 	case err != nil:
 		return nil, r.short(err)
 	case binary.LittleEndian.Uint32(header[12:]) != crc32.Checksum(header[:12], castagnoli):
 		return nil, r.fail(ErrDamaged, "the checksum of the header is wrong")
-	case binary.LittleEndian.Uint16(header[8:]) != version:
-		return nil, r.fail(ErrVersion, fmt.Sprintf("it has version %d, this program knows %d",
-			binary.LittleEndian.Uint16(header[8:]), version))
 	}
-	r.unpacker, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxBlock))
+	if r.version = binary.LittleEndian.Uint16(header[8:]); r.version < 1 || r.version > version {
+		return nil, r.fail(ErrVersion, fmt.Sprintf("it has version %d, this program knows 1 to %d", r.version, version))
+	}
+	r.unpacker, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(maxBlock))
 	if err != nil {
 		return nil, fmt.Errorf("read the archive: %w", err)
 	}
@@ -199,11 +202,13 @@ func (r *Reader) entry() (Item, bool, error) {
 	case tag == tagEnd:
 		item.End = true
 		err = r.ended(Totals{0, f.number(), f.number()})
-	case tag > tagEnd || r.saved:
+	case tag > tagEventWithMetadata || tag == tagEventWithMetadata && r.version < 2 || r.saved:
 		return item, false, r.damaged("an entry is out of place")
 	default:
 		item.Record = f.record(tag)
-		r.id.Events += int64(boolToInt(tag == tagEvent))
+		if item.Record.Kind == history.Event {
+			r.id.Events++
+		}
 	}
 	if err == nil && (f.bad || len(f.b) > 0) {
 		err = r.damaged("an entry of kind %d can't be read", tag)
@@ -214,17 +219,11 @@ func (r *Reader) entry() (Item, bool, error) {
 	return item, whole, err
 }
 
-func boolToInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 func (r *Reader) ended(said Totals) error {
 	r.open = false
 	if said != r.id {
-		return r.damaged("its end counts %d events and %d snapshots, want %d and %d", said.Events, said.Snapshots, r.id.Events, r.id.Snapshots)
+		return r.damaged("its end counts %d events and %d snapshots, want %d and %d", said.Events, said.Snapshots,
+			r.id.Events, r.id.Snapshots)
 	}
 	r.totals.PersistenceIDs++
 	r.totals.Events += r.id.Events
@@ -233,7 +232,8 @@ func (r *Reader) ended(said Totals) error {
 }
 
 func (r *Reader) snapshot(f *fields, item *Item) (bool, error) {
-	s := &Snapshot{SequenceNumber: f.number(), Timestamp: f.signed(), SerializerID: f.serializer(), SerializerManifest: f.text()}
+	s := &Snapshot{SequenceNumber: f.number(), Timestamp: f.signed(), SerializerID: f.serializer(),
+		SerializerManifest: f.text()}
 	r.size = f.number()
 	if r.size > r.maxSnapshot {
 		return false, r.fail(ErrTooLarge, fmt.Sprintf("snapshot %d has %d, the limit is %d",
@@ -311,15 +311,40 @@ func (f *fields) text() string {
 	return string(b)
 }
 
+// metadata decodes the metadata of an event. An entry bounds its size.
+func (f *fields) metadata(r *history.Record) {
+	r.Time = f.number()
+	for range f.number() {
+		key, value := f.text(), f.text()
+		if _, twice := r.Metadata[key]; twice || f.bad {
+			f.bad = true
+			return
+		}
+		if r.Metadata == nil {
+			r.Metadata = map[string]string{}
+		}
+		r.Metadata[key] = value
+	}
+	for range f.number() {
+		if tag := f.text(); !f.bad {
+			r.Tags = append(r.Tags, tag)
+			continue
+		}
+		return
+	}
+}
+
 func (f *fields) record(tag byte) *history.Record {
 	r := &history.Record{SequenceNumber: f.number()}
 	switch tag {
-	case tagLowMark, tagEvent:
+	case tagLowMark, tagEvent, tagEventWithMetadata:
 		r.BatchFirst, r.BatchLast, r.WriterUUID = f.number(), f.number(), f.text()
 		if r.Kind = history.LowMark; tag == tagLowMark {
 			return r
 		}
-		r.Kind = history.Event
+		if r.Kind = history.Event; tag == tagEventWithMetadata {
+			f.metadata(r)
+		}
 		r.Manifest, r.SerializerID, r.SerializerManifest = f.text(), f.serializer(), f.text()
 		r.Bytes = append([]byte{}, f.b...)
 		f.b = nil
@@ -353,6 +378,10 @@ func Scan(in io.Reader, known func(pid string)) (Beginning, error) {
 		return Beginning{}, err
 	}
 	defer r.Close()
+	if r.version != version {
+		detail := fmt.Sprintf("it has version %d, and version %d is written: remove it, and export again", r.version, version)
+		return Beginning{}, r.fail(ErrVersion, detail)
+	}
 	begun := Beginning{Size: headerSize}
 	var pending []string
 	for {

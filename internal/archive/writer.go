@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -42,7 +44,8 @@ func Continue(out io.Writer, from Beginning) (*Writer, error) {
 }
 
 func newWriter(out io.Writer, index uint32, totals Totals) (*Writer, error) {
-	packer, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(blockSize), zstd.WithLowerEncoderMem(true))
+	packer, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(blockSize),
+		zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, fmt.Errorf("write the archive: %w", err)
 	}
@@ -75,6 +78,9 @@ func (w *Writer) Record(r *history.Record) error {
 		b = appendText(appendBatch(b, r), r.WriterUUID)
 	case history.Event:
 		b = appendText(appendBatch(b, r), r.WriterUUID)
+		if r.HasMetadata() {
+			tag, b = tagEventWithMetadata, appendMetadata(b, r)
+		}
 		b = appendText(b, r.Manifest)
 		b = binary.AppendVarint(b, int64(r.SerializerID))
 		b = appendText(b, r.SerializerManifest)
@@ -196,6 +202,19 @@ func blockSum(header, stored []byte) uint32 {
 
 func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func appendMetadata(b []byte, r *history.Record) []byte {
+	b = binary.AppendUvarint(b, uint64(r.Time))
+	b = binary.AppendUvarint(b, uint64(len(r.Metadata)))
+	for _, key := range slices.Sorted(maps.Keys(r.Metadata)) {
+		b = appendText(appendText(b, key), r.Metadata[key])
+	}
+	b = binary.AppendUvarint(b, uint64(len(r.Tags)))
+	for _, tag := range r.Tags {
+		b = appendText(b, tag)
+	}
+	return b
 }
 
 func appendBatch(b []byte, r *history.Record) []byte {

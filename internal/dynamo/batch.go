@@ -131,7 +131,7 @@ func (c *Client) drain(
 	for {
 		now, err := attempt(&a, m, send)
 		switch {
-		case err == nil && (now == 0 || !safeguard.LeftOvers):
+		case err == nil && (now == 0 || !safeguard.UnprocessedSent):
 			return nil
 		case err == nil:
 			if safeguard.Progress && now < left {

@@ -45,7 +45,7 @@ func (e *endpoint) check(response *http.Response) error {
 		e.sums.Store(true)
 		return nil
 	}
-	if safeguard.SumDemanded && e.sums.Load() {
+	if safeguard.ChecksumRequired && e.sums.Load() {
 		return errors.Join(errNoChecksum, response.Body.Close())
 	}
 	if response.StatusCode == http.StatusOK {
@@ -85,7 +85,7 @@ func (e *endpoint) consumed(operation string, present bool) error {
 		}
 		return nil
 	}
-	if safeguard.CapacityDemanded && (known || e.capacity.Load() && e.sums.Load()) {
+	if safeguard.CapacityRequired && (known || e.capacity.Load() && e.sums.Load()) {
 		return fmt.Errorf("%s: %w", operation, errNoCapacity)
 	}
 	return nil

@@ -102,7 +102,7 @@ func TestResponseWhoseStatementsAllFailedNeedsNoCapacity(t *testing.T) {
 	})
 }
 
-func TestServiceTimeIsLearnedFromTheServicesResponsesOnly(t *testing.T) {
+func TestServiceTimeIsTakenFromTheServicesResponsesOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dated := func(body string, date time.Time) step {
 			return respond(http.StatusOK, body, "Date", date.UTC().Format(http.TimeFormat))

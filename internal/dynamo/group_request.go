@@ -91,10 +91,10 @@ func (r *groupRequest) before() error {
 				failure = m.part.Before()
 			}
 		}
-		if failure != nil && safeguard.TakenBack {
+		if failure != nil && safeguard.Withdrawn {
 			r.finish(&m, failure, cmp.Or(m.err, failure))
 		}
-		return failure != nil && safeguard.TakenBack
+		return failure != nil && safeguard.Withdrawn
 	})
 	if len(r.members) == 0 {
 		return errNotSent
@@ -146,7 +146,7 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 	}
 	cost := consumed(true, out.ConsumedCapacity...)
 	r.charge(out.ConsumedCapacity, cost)
-	if safeguard.AnswerOfEach && len(out.Responses) != len(r.members) {
+	if safeguard.ResponseOfEach && len(out.Responses) != len(r.members) {
 		return nil, cost, fmt.Errorf("%w: %d of %d", errWrongNumber, len(out.Responses), len(r.members))
 	}
 	failures := statementFailures(out.Responses)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/dynajournal/dynajournal"
 )
@@ -68,7 +67,7 @@ func TestDeletionKilledAtEveryRequest(t *testing.T) {
 }
 
 // A stale writer writes at a number that was written and deleted meanwhile.
-func TestStaleWriterMeetsTombstones(t *testing.T) {
+func TestStaleWriterConflictsWithTombstones(t *testing.T) {
 	for _, events := range [][]string{{"stale"}, {"stale", "stale", "stale"}} {
 		inWorld(t, func(w *world) {
 			stale, live := w.journal("stale"), w.journal("live")
@@ -90,7 +89,7 @@ func TestStaleWriterMeetsTombstones(t *testing.T) {
 }
 
 // The same after the tombstones have expired, by a writer that was paused or idle.
-func TestPausedWriterMeetsNoTombstonesAndStillStops(t *testing.T) {
+func TestPausedWriterStopsAfterTheTombstonesHaveExpired(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
 		r := w.recovered(stale)
@@ -109,7 +108,7 @@ func TestPausedWriterMeetsNoTombstonesAndStillStops(t *testing.T) {
 
 // A writer that is idle for less than half the fence window is stopped by the tombstones at the
 // last moment.
-func TestWriterJustInsideTheWindowMeetsTombstones(t *testing.T) {
+func TestWriterJustInsideTheWindowConflictsWithTombstones(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
 		r := w.recovered(stale)
@@ -156,7 +155,7 @@ func TestLeftOversForEver(t *testing.T) {
 				w.net.Answer(put, all)
 			}
 			if len(pending) == 0 {
-				time.Sleep(time.Microsecond)
+				endPauses()
 			}
 			select {
 			case err := <-ended:
@@ -204,7 +203,7 @@ func TestDeletionWhoseMembersAreDeletedMeanwhileLeavesTheRest(t *testing.T) {
 // A dead atomic write lacks a member. A deletion that cuts it after that member, and a second one
 // that cuts the rest, must not record that it was whole: the remaining members would become
 // visible.
-func TestDeletionIntoADeadAtomicWriteShowsNothingOfIt(t *testing.T) {
+func TestDeletionIntoAnIncompleteAtomicWriteShowsNothingOfIt(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
 		r := w.recovered(dead)
@@ -244,6 +243,58 @@ func TestHighestNumberOfASharedJournalStaysTaken(t *testing.T) {
 		w.pass(afterExpiry)
 		if l, err := j.List(w.Context(), pid); err != nil || len(l.Seals) != 1 || l.Seals[0] != 3 || len(l.Tombstones) > 0 {
 			w.Errorf("there are seals at %v and tombstones at %v (%v), want a seal at 3", l.Seals, l.Tombstones, err)
+		}
+	})
+}
+
+// A deletion in a shared journal puts a seal at the highest number, after a recovery has read the
+// low mark. The recovery must report what is deleted, not only that there is no event.
+func TestRecoveryMeetsTheSealOfADeletion(t *testing.T) {
+	inWorldOf(t, dynajournal.TableOptions{SharedWithJVM: true}, func(w *world) {
+		reader, writer := w.journal("reader"), w.journal("writer")
+		r := w.recovered(writer)
+		w.net.Hold("reader")
+		wait := w.recovering(reader, dynajournal.RecoverOptions{})
+		w.net.Deliver(w.await("reader", "BatchGetItem journal-SH-"))
+		w.append(r, "1")
+		if _, err := r.DeleteTo(w.Context(), 1); err != nil {
+			w.Fatal(err)
+		}
+		w.net.Free("reader")
+		got, err := wait()
+		if err != nil {
+			w.Fatal(err)
+		}
+		if to := got.DeletedTo(); to != 1 || len(got.seen) > 0 {
+			w.Errorf("got %q, deleted to %d; want nothing, deleted to 1", got.seen, to)
+		}
+	})
+}
+
+// A recovery reads the low mark a second time beside the marks, which are answered later, after a
+// deletion. It must report what is deleted: a caller without a snapshot lacks these events.
+func TestRecoveryReportsADeletionThatOnlyTheFirstAnswerShows(t *testing.T) {
+	inWorld(t, func(w *world) {
+		reader, writer := w.journal("reader"), w.journal("writer")
+		r := w.recovered(writer)
+		w.net.Hold("reader")
+		wait := w.recovering(reader, dynajournal.RecoverOptions{})
+		marks := w.await("reader", "BatchGetItem journal-SH-")
+		w.net.Deliver(w.await("reader", "Query "))
+		w.net.Deliver(w.await("reader", "BatchGetItem journal-SL-"))
+		w.append(r, "1")
+		w.append(r, "2")
+		if _, err := r.DeleteTo(w.Context(), 1); err != nil {
+			w.Fatal(err)
+		}
+		w.net.Deliver(marks)
+		w.net.Free("reader")
+		got, err := wait()
+		if err != nil {
+			w.Fatal(err)
+		}
+		if deleted := got.DeletedTo(); deleted != 1 {
+			w.Errorf("a recovery has read %q and reports that all up to %d is deleted, want 1", got.seen, deleted)
 		}
 	})
 }

@@ -61,7 +61,8 @@ func describe(message *http.Request, content []byte) (operation, label string) {
 	case "GetItem", "DeleteItem", "UpdateItem":
 		label = b.Key.key()
 	case "Query":
-		label = b.ExpressionAttributeValues[":p"].S + " " + b.ExpressionAttributeValues[":lo"].N + " to " + b.ExpressionAttributeValues[":hi"].N
+		label = b.ExpressionAttributeValues[":p"].S + " " + b.ExpressionAttributeValues[":lo"].N + " to " +
+			b.ExpressionAttributeValues[":hi"].N
 		if b.Limit > 0 {
 			label += fmt.Sprintf(", %d", b.Limit)
 		}

@@ -84,12 +84,14 @@ func TestExplore(t *testing.T) {
 		for how, in := range map[string]func(*testing.T, func(*world)){
 			"singly":            inWorld,
 			"with group commit": func(t *testing.T, test func(*world)) { inGroupWorld(t, test) },
+			latestWriters:       inWorld,
 		} {
 			t.Run(s.name+", "+how, func(t *testing.T) {
 				var late atomic.Bool // the clock inside the bubble is not the real one
 				defer time.AfterFunc(*exploreFor, func() { late.Store(true) }).Stop()
 				in(t, func(w *world) {
 					x := newExplorer(w, s, &late)
+					x.latest = how == latestWriters
 					if *replaying != "" {
 						x.replay(*replaying)
 						return
@@ -104,10 +106,15 @@ func TestExplore(t *testing.T) {
 	}
 }
 
+// latestWriters names the runs in which every other life of a writer recovers without a replay.
+const latestWriters = "with writers of the latest event"
+
 // explorer runs one scenario many times.
 type explorer struct {
 	*world
 	scenario
+
+	latest bool
 
 	journals []*dynajournal.Journal
 	auditor  *dynajournal.Journal
@@ -287,7 +294,7 @@ func (x *explorer) run(choose func(step, n int) int, from, used int) {
 func (r *run) begin() {
 	r.net.Hold("auditor")
 	done := do(func() (*dynajournal.Writer, error) {
-		return r.auditor.Recover(r.Context(), r.pid, dynajournal.RecoverOptions{After: r.base}, nil)
+		return r.auditor.Recover(r.Context(), r.pid, dynajournal.RecoverOptions{Snapshot: r.base}, nil)
 	})
 	r.serve("auditor")
 	if _, err := done(); err != nil {
@@ -377,7 +384,7 @@ func (r *run) actions() []action {
 // returns the requests in flight.
 func (r *run) settled() []*explore.Request {
 	for {
-		time.Sleep(time.Microsecond)
+		endPauses()
 		synctest.Wait()
 		if pending := r.net.Pending(); len(pending) > 0 || !r.running() {
 			return pending
@@ -462,7 +469,7 @@ func (r *run) end() {
 		r.crash(process(i))
 	}
 	for r.running() {
-		time.Sleep(time.Microsecond)
+		endPauses()
 		synctest.Wait()
 	}
 	r.finish("last")
@@ -491,7 +498,8 @@ func (r *run) finish(text string) {
 	done := do(func() (struct{}, error) {
 		var err error
 		for range maxLives {
-			if err = r.life(r.auditor, text, []string{"W"}, new(int)); !errors.Is(err, dynajournal.ErrWriterConflict) && !errors.Is(err, dynajournal.ErrDeletedMeanwhile) {
+			err = r.life(r.auditor, text, dynajournal.RecoverOptions{}, []string{"W"}, new(int))
+			if !errors.Is(err, dynajournal.ErrWriterConflict) && !errors.Is(err, dynajournal.ErrDeletedMeanwhile) {
 				break
 			}
 		}
@@ -523,7 +531,8 @@ func (r *run) program(i int) {
 		lives++ // a purge ends a life, too
 	}
 	for life := range lives {
-		if r.life(r.journals[i], fmt.Sprintf("%s.%d", process(i), life), r.programs[i], &next) == nil {
+		opts := dynajournal.RecoverOptions{Latest: r.latest && (i+life)%2 == 1}
+		if r.life(r.journals[i], fmt.Sprintf("%s.%d", process(i), life), opts, r.programs[i], &next) == nil {
 			return
 		}
 	}
@@ -553,15 +562,34 @@ func size(step string) int64 {
 // errPurged ends a life whose id was purged.
 var errPurged = errors.New("purged")
 
+// upTo returns the events up to the last one that a writer knows. As everything below is closed,
+// they are the same whenever they are read.
+func (r *run) upTo(j *dynajournal.Journal, w *dynajournal.Writer) ([]explore.Event, error) {
+	ctx := context.WithoutCancel(r.Context())
+	last, err := w.Last(ctx)
+	if err != nil || last == 0 {
+		return nil, err
+	}
+	var knows []explore.Event
+	for e, err := range j.Events(ctx, r.pid, dynajournal.Range{To: last}) {
+		if err != nil {
+			return nil, err
+		}
+		knows = append(knows, explore.Event{Number: e.SequenceNumber, Text: text(e)})
+	}
+	return knows, nil
+}
+
 // life is one life of a writer: a recovery, and the steps of its program until it ends, from the
 // next one on.
-func (r *run) life(j *dynajournal.Journal, name string, program []string, next *int) error {
+func (r *run) life(
+	j *dynajournal.Journal, name string, opts dynajournal.RecoverOptions, program []string, next *int,
+) error {
 	ctx := context.WithoutCancel(r.Context())
 	began := r.ledger.Begin()
 	var knows []explore.Event
-	var opts dynajournal.RecoverOptions
 	if program[0][0] == 'S' {
-		opts.After = r.base + size(program[0])
+		opts = dynajournal.RecoverOptions{Snapshot: r.base + size(program[0])}
 		*next = max(*next, 1)
 	}
 	w, err := j.Recover(ctx, r.pid, opts, func(e dynajournal.Event) error {
@@ -574,6 +602,11 @@ func (r *run) life(j *dynajournal.Journal, name string, program []string, next *
 	r.mu.Lock()
 	r.names[w.WriterUUID()] = name
 	r.mu.Unlock()
+	if opts.Latest {
+		if knows, err = r.upTo(j, w); err != nil {
+			return err
+		}
+	}
 	r.ledger.Recovered(began, knows, knows)
 	for ; *next < len(program); *next++ {
 		step := program[*next]

@@ -121,7 +121,7 @@ func (c *crowd) wantPending(want ...string) {
 
 // rest delivers everything, and waits for all appends.
 func (c *crowd) rest() {
-	time.Sleep(time.Microsecond) // the pause before another attempt
+	endPauses()
 	c.net.Free("writer")
 	for _, o := range c.results {
 		<-o.done
@@ -159,7 +159,7 @@ func (c *crowd) wantEvents(i int, want ...string) {
 
 const several = dynamo.Busy + 5
 
-func TestWritesGatherWhileRequestsAreUnderWay(t *testing.T) {
+func TestWritesAreGatheredWhileRequestsAreInFlight(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		c := crowded(w, several)
 		if r := c.gathered(); statements(r) != 5 {
@@ -385,7 +385,7 @@ func TestThrottledStatementUsesUpItsTries(t *testing.T) {
 		c.write(w.Context(), dynamo.Busy+1)
 		w.net.Deliver(w.net.Pending()[0])
 		for tries := 1; ; tries++ {
-			time.Sleep(time.Microsecond)
+			endPauses()
 			synctest.Wait()
 			pending := slices.DeleteFunc(w.net.Pending(), func(r *explore.Request) bool { return r.Operation != "BatchExecuteStatement" })
 			if len(pending) == 0 {
@@ -491,7 +491,7 @@ func TestServiceThatRefusesPartiQL(t *testing.T) {
 }
 
 // An event that the service rejects in any form fails alone, and does not turn off group commit.
-func TestPoisonHurtsOnlyItself(t *testing.T) {
+func TestEventThatIsAlwaysRejectedFailsAlone(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		log := w.logs()
 		c := crowded(w, several)
@@ -557,7 +557,7 @@ func TestCancelWhileGathering(t *testing.T) {
 
 // A caller that leaves after its event was sent leaves it to the journal. No other caller is
 // affected.
-func TestCancelWhileTheSharedRequestIsUnderWay(t *testing.T) {
+func TestCancelWhileTheSharedRequestIsInFlight(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		c := crowded(w, several)
 		ctx, cancel := context.WithCancel(w.Context())
@@ -582,7 +582,7 @@ func TestCancelWhileTheSharedRequestIsUnderWay(t *testing.T) {
 }
 
 // Many writers whose calls all end early leave nothing behind.
-func TestFloodThatGoesAgain(t *testing.T) {
+func TestManyCancelledWritersLeaveNothingBehind(t *testing.T) {
 	inGroupWorld(t, func(w *world) {
 		w.config.MaxConnections = 3
 		c := crowded(w, 200)
@@ -622,7 +622,7 @@ func TestFloodThatGoesAgain(t *testing.T) {
 
 // Close waits for shared requests and for gathering events, and ends both when its patience is
 // over.
-func TestCloseWhileWritesGather(t *testing.T) {
+func TestCloseWhileWritesAreGathered(t *testing.T) {
 	for _, answered := range []bool{true, false} {
 		t.Run(fmt.Sprintf("with a response %v", answered), func(t *testing.T) {
 			inGroupWorld(t, func(w *world) {

@@ -13,7 +13,7 @@ import (
 // A dead writer's batch lacks a member that is still in flight. Another writer recovers and writes.
 // Either the member arrives first, and every reader sees the batch, or the seal does, and no reader
 // sees it.
-func TestSealWinsOrIsBeatenByALatePut(t *testing.T) {
+func TestOnlyOneOfASealAndALatePutIsStored(t *testing.T) {
 	for _, late := range []string{"before the recovery reads", "before the seal", "after the seal", "after the next event"} {
 		t.Run(late, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -97,7 +97,7 @@ func TestLatePutAboveTheHighestNumberConflicts(t *testing.T) {
 	})
 }
 
-func TestHighMarkAndEventEachWithoutTheOther(t *testing.T) {
+func TestHighMarkWithoutItsEventAndEventWithoutItsHighMark(t *testing.T) {
 	for _, c := range []struct {
 		name, lost string
 		events     []string

@@ -80,7 +80,8 @@ type lowMark struct {
 
 // NewLedger returns an empty ledger.
 func NewLedger(pid string) *Ledger {
-	return &Ledger{pid: pid, items: map[int64]slot{}, lows: map[string]lowMark{}, buried: map[Event]bool{}, refused: map[string]bool{}, ever: map[Event]bool{}}
+	return &Ledger{pid: pid, items: map[int64]slot{}, lows: map[string]lowMark{}, buried: map[Event]bool{},
+		refused: map[string]bool{}, ever: map[Event]bool{}}
 }
 
 type storedValue struct{ S, N, B string }
@@ -111,7 +112,8 @@ func (l *Ledger) Wrote(body, answer []byte) error {
 	var a struct {
 		Responses []struct{ Error *struct{ Code string } }
 	}
-	if err := json.Unmarshal(answer, &a); len(b.Statements) > 0 && (err != nil || len(a.Responses) != len(b.Statements)) {
+	if err := json.Unmarshal(answer, &a); len(b.Statements) > 0 &&
+		(err != nil || len(a.Responses) != len(b.Statements)) {
 		return fmt.Errorf("an answer with %d responses to %d statements: %w", len(a.Responses), len(b.Statements), err)
 	}
 	l.mu.Lock()

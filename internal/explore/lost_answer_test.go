@@ -30,7 +30,7 @@ func TestPutWhoseAnswerWasLostIsAcknowledgedOnce(t *testing.T) {
 				for _, put := range w.net.Pending() {
 					w.net.LoseAnswer(put)
 				}
-				time.Sleep(time.Microsecond) // the pause before the second attempt
+				endPauses()
 				w.net.Free("writer")
 				if err := wait(); err != nil {
 					w.Errorf("append: %v", err)
@@ -50,7 +50,7 @@ func TestPutThatWasLostIsSentAgain(t *testing.T) {
 		w.net.Hold("writer")
 		wait := w.appending(r, "1", "2")
 		w.net.Lose(w.await("writer", "PutItem event "+key("0/2")))
-		time.Sleep(time.Microsecond)
+		endPauses()
 		w.net.Free("writer")
 		if err := wait(); err != nil {
 			w.Errorf("append: %v", err)
@@ -69,7 +69,7 @@ func TestFirstTryThatLandsLateDoesNothing(t *testing.T) {
 		wait := w.appending(r, "1")
 		late := w.await("writer", "PutItem event")
 		w.net.Delay(late)
-		time.Sleep(time.Microsecond)
+		endPauses()
 		w.net.Free("writer")
 		if err := wait(); err != nil {
 			w.Fatal(err)
@@ -86,7 +86,7 @@ func TestFirstTryThatLandsLateDoesNothing(t *testing.T) {
 }
 
 // A writer that gets no response does not know the outcome, and must end.
-func TestUnknownOutcomeEndsTheWriterAndRecoveryTells(t *testing.T) {
+func TestUnknownOutcomeEndsTheWriterAndIsKnownAfterRecovery(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j, other := w.journal("writer"), w.journal("other")
 		r := w.recovered(j)
@@ -120,7 +120,7 @@ func TestThrottlingForTenSecondsThenFine(t *testing.T) {
 				if err := appendTo(w.Context(), r, "1", "2"); !errors.Is(err, dynajournal.ErrThrottled) {
 					return failed, err
 				}
-				time.Sleep(time.Second)
+				time.Sleep(time.Second) // in the bubble, as a caller that is throttled
 			}
 		})
 		for time.Now().Before(until) {
@@ -128,7 +128,7 @@ func TestThrottlingForTenSecondsThenFine(t *testing.T) {
 			for _, put := range w.net.Pending() {
 				w.net.Refuse(put, http.StatusBadRequest, "ProvisionedThroughputExceededException")
 			}
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) // in the bubble, for further attempts
 		}
 		w.net.Free("writer")
 		failed, err := wait()
@@ -163,7 +163,7 @@ func TestPutWhoseEventWasDeletedSinceIsUnknown(t *testing.T) {
 					w.Fatal(err)
 				}
 				w.wantVisible(other, 1, events[1:]...)
-				time.Sleep(time.Microsecond)
+				endPauses()
 				w.net.Free("writer")
 				if err := wait(); !errors.Is(err, dynajournal.ErrOutcomeUnknown) {
 					w.Errorf("got %v, want %v", err, dynajournal.ErrOutcomeUnknown)

@@ -22,7 +22,7 @@ import (
 // which.
 var ErrReset = errors.New("connection reset by peer")
 
-// Network stands between journals and the service. Requests of a process that is held wait for
+// Network is between journals and the service. Requests of a process that is held wait for
 // their fate; those of any other process are delivered at once. It is safe for concurrent use.
 type Network struct {
 	service http.RoundTripper
@@ -41,7 +41,7 @@ type Request struct {
 	// Process is who sent it, Operation DynamoDB's name of it, Body its body.
 	Process, Operation string
 	Body               []byte
-	// Label says what it asks for, in one line, the same for the same request of another run.
+	// Label is what it asks for, in one line, the same for the same request of another run.
 	Label string
 	// Sent is when it was sent, by the network's clock.
 	Sent time.Time
@@ -53,9 +53,14 @@ type Request struct {
 
 func (r *Request) String() string { return r.Process + ": " + r.Label }
 
-// Writes says whether a request puts or removes items.
+// Writes reports whether a request puts or removes items.
 func (r *Request) Writes() bool {
 	return r.Operation == "PutItem" || r.Operation == "BatchWriteItem" || r.Operation == "BatchExecuteStatement"
+}
+
+// Changes reports whether a request may change what is stored.
+func (r *Request) Changes() bool {
+	return r.Writes() || r.Operation == "UpdateItem" || r.Operation == "DeleteItem"
 }
 
 type answer struct {
@@ -92,7 +97,7 @@ type client struct {
 }
 
 // Do sends a request and waits for its fate, or for the end of its context: then the request stays
-// under way.
+// in flight.
 func (c client) Do(message *http.Request) (*http.Response, error) {
 	n := c.network
 	r, err := n.send(c.process, message)
@@ -196,7 +201,7 @@ func (n *Network) Free(process string) {
 	}
 }
 
-// Crash ends a process: whatever it has sent stays under way, nobody waits for the answers, and it
+// Crash ends a process: whatever it has sent stays in flight, nobody waits for the answers, and it
 // sends nothing any more.
 func (n *Network) Crash(process string) {
 	n.set(n.crashed, process, true)
@@ -219,7 +224,7 @@ func (n *Network) set(of map[string]bool, process string, value bool) {
 // Pending are the requests that wait for their fate, in the order of their processes and labels.
 func (n *Network) Pending() []*Request { return n.sorted(&n.pending) }
 
-// Late are the requests under way that nobody waits for any more, in the order of their processes
+// Late are the requests in flight that nobody waits for any more, in the order of their processes
 // and labels.
 func (n *Network) Late() []*Request { return n.sorted(&n.late) }
 
@@ -233,7 +238,7 @@ func (n *Network) sorted(list *[]*Request) []*Request {
 	return all
 }
 
-// take removes a request from where it is, and says whether its sender still waits.
+// take removes a request from where it is, and reports whether its sender still waits.
 func (n *Network) take(r *Request) (waiting bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -278,7 +283,7 @@ func (n *Network) Reply(r *Request, status int, header http.Header, body []byte)
 	r.reply(answer{status: status, header: header, body: body})
 }
 
-// Fail tells the sender of a request, which Perform may have done, that the connection was reset.
+// Fail resets the connection of a request, which Perform may have done.
 func (n *Network) Fail(r *Request) {
 	n.take(r)
 	r.reply(answer{err: ErrReset})
@@ -319,7 +324,7 @@ func (n *Network) Lose(r *Request) {
 	}
 }
 
-// Delay leaves a request under way, for Deliver at any later time; its sender sees ErrReset.
+// Delay leaves a request in flight, for Deliver at any later time; its sender sees ErrReset.
 func (n *Network) Delay(r *Request) {
 	if n.take(r) {
 		r.answer <- answer{err: ErrReset}
@@ -337,7 +342,7 @@ func (n *Network) Refuse(r *Request, status int, code string) {
 	}
 }
 
-// Answer answers a request with what the caller says the service answered.
+// Answer answers a request with what the caller gives as the response of the service.
 func (n *Network) Answer(r *Request, body []byte) {
 	if n.take(r) {
 		r.answer <- answer{status: http.StatusOK, header: headerOf(body), body: body}
@@ -350,14 +355,14 @@ func headerOf(body []byte) http.Header {
 	return http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amz-Crc32": {sum}}
 }
 
-// Forget drops what is under way.
+// Forget drops what is in flight.
 func (n *Network) Forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.late = nil
 }
 
-// ForgetBefore drops what is under way and was sent before a time: the service refuses a request
+// ForgetBefore drops what is in flight and was sent before a time: the service refuses a request
 // whose signature is too old.
 func (n *Network) ForgetBefore(sent time.Time) {
 	n.mu.Lock()

@@ -1,6 +1,7 @@
 package explore_test
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,6 +50,26 @@ func TestEventOfWriterOlderThanPurgeIsListed(t *testing.T) {
 	})
 }
 
+// A writer that has found nothing purges after another one has written: it must not report that the
+// events are gone.
+func TestPurgeByWriterOlderThanTheFirstEvent(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stale, writer := w.journal("stale"), w.journal("writer")
+		r := w.recovered(stale)
+		w.append(w.recovered(writer), "1")
+		if _, err := r.Purge(w.Context(), dynajournal.PurgeOptions{}); !errors.Is(err, dynajournal.ErrWriterConflict) {
+			w.Errorf("the purge returned %v, and left %q", err, w.visible(writer, 1))
+		}
+		if !errors.Is(r.Err(), dynajournal.ErrWriterConflict) {
+			w.Errorf("the writer goes on: %v", r.Err())
+		}
+		purge(w, stale)
+		if left := w.visible(writer, 1); len(left) > 0 {
+			w.Errorf("%q are left after a purge", left)
+		}
+	})
+}
+
 // A recovery that began before a purge and ends after it reads the low mark again. It must notice
 // that the mark expires.
 func TestRecoveryAcrossPurgeRenewsTheMarks(t *testing.T) {
@@ -80,7 +101,7 @@ func TestRecoveryAcrossPurgeRenewsTheMarks(t *testing.T) {
 // A put of a purge's low mark is delayed until the id is in use again: it must not replace the mark
 // of a live entity, which keeps the id listed. There are three such puts: the one that hides the
 // events, the one that records the progress of the removal, and the last one.
-func TestLatePutOfPurgeDoesNotTakeTheMarkOfTheNextLife(t *testing.T) {
+func TestLatePutOfPurgeKeepsTheMarkOfAnIDThatIsUsedAgain(t *testing.T) {
 	for n := range 3 {
 		inWorld(t, func(w *world) {
 			dead, live := w.journal("dead"), w.journal("live")
@@ -115,7 +136,7 @@ func TestEventWrittenWhileTombstonesOutliveTheLowMarkIsListed(t *testing.T) {
 		j := w.journal("one")
 		w.append(w.recovered(j), "1", "2")
 		purge(w, j)
-		time.Sleep(afterExpiry)
+		time.Sleep(afterExpiry) // in the bubble; the items that expire are removed below
 		w.remove("journal-SL-"+pid+"-0", 0)
 		w.append(w.recovered(j), "next")
 		w.wantListed(j, true)
@@ -124,7 +145,7 @@ func TestEventWrittenWhileTombstonesOutliveTheLowMarkIsListed(t *testing.T) {
 
 // After the fence window a purged id can have grown again to the very number at which a writer was
 // paused. That is another life: the writer must end.
-func TestPausedWriterDoesNotGoOnInAnotherLife(t *testing.T) {
+func TestPausedWriterEndsIfItsIDWasPurgedAndUsedAgain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
 		r := w.recovered(stale)
@@ -155,7 +176,7 @@ func TestPurgeNowOfOvertakenWriterErasesNothing(t *testing.T) {
 
 // A purge dies before it has removed the events, and the id is not used until after the fence
 // window. The events must stay deleted: the low mark must not vanish before them.
-func TestEventsOfAPurgeThatDiedStayPurged(t *testing.T) {
+func TestEventsOfAnInterruptedPurgeStayPurged(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
 		w.append(w.recovered(live), "1", "2", "3")
@@ -189,7 +210,7 @@ func TestPurgeRemovesWhatASnapshotHid(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("one")
 		w.append(w.recovered(j), "1", "2", "3")
-		after, err := recoverIt(w.Context(), j, dynajournal.RecoverOptions{After: 250})
+		after, err := recoverIt(w.Context(), j, dynajournal.RecoverOptions{Snapshot: 250})
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -209,7 +230,7 @@ func TestTombstoneThatVanishesBeforeTheLowMarkIsRaised(t *testing.T) {
 			slow, other := w.journal("slow"), w.journal("other")
 			w.append(w.recovered(other), "1")
 			purge(w, other)
-			time.Sleep(afterExpiry)
+			time.Sleep(afterExpiry) // in the bubble; the items that expire are removed below
 			w.remove("journal-P-"+pid+"-0", 1)
 			w.remove("journal-SL-"+pid+"-0", 0)
 			w.net.Hold("slow")
@@ -243,7 +264,7 @@ func TestLowMarkThatVanishesBeforeItIsRenewed(t *testing.T) {
 		first, second := w.journal("first"), w.journal("second")
 		w.append(w.recovered(first), "1")
 		purge(w, first)
-		time.Sleep(afterExpiry)
+		time.Sleep(afterExpiry) // in the bubble; the items that expire are removed below
 		w.remove("journal-P-"+pid+"-0", 1)
 		w.remove("journal-P-"+pid+"-0", 2)
 		slow := w.recovered(first)
@@ -261,13 +282,13 @@ func TestLowMarkThatVanishesBeforeItIsRenewed(t *testing.T) {
 
 // A recovery of a purged persistence id is about to hold the tombstone that it has read. The
 // tombstone expires, the persistence id is used again, and another event is deleted at the same
-// number. The new tombstone says nothing about the numbers after it.
+// number. The new tombstone has nothing about the numbers after it.
 func TestRecoveryHoldsOnlyTheTombstoneThatItHasRead(t *testing.T) {
 	inWorld(t, func(w *world) {
 		slow, live := w.journal("slow"), w.journal("live")
 		w.fill(w.recovered(live), 5)
 		purge(w, live)
-		time.Sleep(afterExpiry)
+		time.Sleep(afterExpiry) // in the bubble; the items that expire are removed below
 		w.remove("journal-SL-"+pid+"-0", 0)
 		w.net.Hold("slow")
 		wait := w.recovering(slow, dynajournal.RecoverOptions{})
@@ -291,7 +312,7 @@ func TestRecoveryHoldsOnlyTheTombstoneThatItHasRead(t *testing.T) {
 // A purged persistence id is recovered just before its marks expire, and grows again to the very
 // number of that writer within the fence window of the recovery. Only the low mark shows that it is
 // another life.
-func TestWriterOfAPurgedIDDoesNotGoOnInTheNextLife(t *testing.T) {
+func TestWriterOfAPurgedIDEndsIfTheIDIsUsedAgain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		stale, live := w.journal("stale"), w.journal("live")
 		w.append(w.recovered(live), "old")

@@ -3,14 +3,19 @@ package explore_test
 import (
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/jvm"
 )
 
-// A repair has read the marks. Then a deletion cuts an atomic write whose last member is in flight.
-// In a shared journal the deletion leaves a seal at the highest number. By the old low mark it
-// looks as if the atomic write could never become whole. Its rest must stay.
+// A repair has read the marks. Then a JVM deletes the members of an atomic write that are stored,
+// while its last member is in flight. By the old low mark it looks as if the atomic write could
+// never become whole. Its rest must stay.
 func TestRepairLeavesTheRestOfABatchThatIsBeingCut(t *testing.T) {
 	inWorldOf(t, dynajournal.TableOptions{SharedWithJVM: true}, func(w *world) {
+		client := dynamodb.NewFromConfig(w.engine.AWSConfig())
+		plugin := jvm.New(client, dynajournal.DefaultJournalTable, dynajournal.DefaultSnapshotTable, dynajournal.DefaultJournalName, dynajournal.DefaultSequenceShards)
 		dead, other, repairer := w.journal("dead"), w.journal("other"), w.journal("repairer")
 		r := w.recovered(dead)
 		w.net.Hold("dead")
@@ -36,7 +41,7 @@ func TestRepairLeavesTheRestOfABatchThatIsBeingCut(t *testing.T) {
 			return struct{}{}, nil
 		})
 		w.deliverUntil("repairer", "Query")
-		if _, err := w.recovered(other).DeleteTo(w.Context(), 2); err != nil {
+		if err := plugin.Delete(w.Context(), pid, 2); err != nil {
 			w.Fatal(err)
 		}
 		w.net.Deliver(last)

@@ -9,7 +9,7 @@ import (
 // A batch in flight ends at the highest number: all members but the last are stored. A recovery
 // leaves it out, and its caller saves a snapshot of the last event that it saw. Then the batch is
 // completed: recovery from the snapshot must return all of it.
-func TestBatchUnderWayAtTheEndIsWholeBehindASnapshot(t *testing.T) {
+func TestBatchInFlightAtTheEndIsWholeBehindASnapshot(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dead, live := w.journal("dead"), w.journal("live")
 		r := w.recovered(dead)
@@ -33,7 +33,7 @@ func TestBatchUnderWayAtTheEndIsWholeBehindASnapshot(t *testing.T) {
 			w.Fatal(err)
 		}
 		w.net.Deliver(last)
-		after, err := recoverIt(w.Context(), live, dynajournal.RecoverOptions{After: 1})
+		after, err := recoverIt(w.Context(), live, dynajournal.RecoverOptions{Snapshot: 1})
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -51,7 +51,7 @@ func TestGoingOnAfterASnapshotHidesNoEvent(t *testing.T) {
 		restored, other := w.journal("restored"), w.journal("other")
 		w.append(w.recovered(other), "1")
 		w.net.Hold("restored")
-		wait := w.recovering(restored, dynajournal.RecoverOptions{After: 10})
+		wait := w.recovering(restored, dynajournal.RecoverOptions{Snapshot: 10})
 		w.deliverUntil("restored", "PutItem mark 11 journal-SL")
 		meanwhile := w.recovered(other)
 		acknowledged := appendTo(w.Context(), meanwhile, "acknowledged") == nil
@@ -71,8 +71,8 @@ func TestTwoGoOnAfterDifferentSnapshots(t *testing.T) {
 		w.append(w.recovered(newer), "1")
 		w.net.Hold("older")
 		w.net.Hold("newer")
-		wait := w.recovering(older, dynajournal.RecoverOptions{After: 10})
-		waitNewer := w.recovering(newer, dynajournal.RecoverOptions{After: 20})
+		wait := w.recovering(older, dynajournal.RecoverOptions{Snapshot: 10})
+		waitNewer := w.recovering(newer, dynajournal.RecoverOptions{Snapshot: 20})
 		w.deliverUntil("older", "PutItem")
 		w.deliverUntil("newer", "PutItem")
 		w.deliverUntil("older", "PutItem mark 11 journal-SL")

@@ -197,6 +197,9 @@ func (w *world) wantListed(j *dynajournal.Journal, want bool) {
 	}
 }
 
+// endPauses ends the pauses between attempts. The time is that of the bubble.
+func endPauses() { time.Sleep(time.Microsecond) }
+
 // pass advances the time, and removes what has expired.
 func (w *world) pass(d time.Duration) {
 	w.Helper()

@@ -37,7 +37,15 @@ type Record struct {
 	SerializerID         int32
 	SerializerManifest   string
 	Bytes                []byte
+	// Time is when the event was written, in microseconds since 1970, or 0. Metadata and Tags, in
+	// ascending order, are what the program stored with it, or nil.
+	Time     int64
+	Metadata map[string]string
+	Tags     []string
 	// BatchFirst and BatchLast are the numbers of the first and the last member of the event's
 	// atomic write, or 0 for a single event.
 	BatchFirst, BatchLast int64
 }
+
+// HasMetadata reports whether an event has a time, metadata or tags.
+func (r *Record) HasMetadata() bool { return r.Time != 0 || len(r.Metadata) > 0 || len(r.Tags) > 0 }

@@ -188,7 +188,7 @@ func TestDeletionBetweenPagesNeitherHidesNorRepeatsAnID(t *testing.T) {
 }
 
 // Only events and low marks of this journal list an id, whatever else the table holds.
-func TestWhatTellsOfNoID(t *testing.T) {
+func TestItemsThatListNoID(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {
 		b.event("a", 1)
@@ -211,7 +211,7 @@ func TestWhatTellsOfNoID(t *testing.T) {
 	})
 }
 
-// A listing that its context cuts short must not look complete.
+// A listing that its context ends must not look complete.
 func TestCutListingIsAnError(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *base, way string) {

@@ -58,6 +58,8 @@ func FuzzDecodeSlot(f *testing.F) {
 		}
 	})
 	f.Add("pid", int64(92233720368547758), []byte(`{"num":{"N":"6"},"idx":{"N":"1000000000"},"cnt":{"N":"1000000000"},"expires":{"N":"1"}}`))
+	f.Add("pid", int64(0), []byte(`{"num":{"N":"1"},"seq":{"N":"1"},"persistence_id":{"S":"pid"},"event":{"B":"AA=="},"ev_ser_id":{"N":"4"},"writer_uuid":{"S":"w"},`+
+		`"time":{"N":"1795479186000001"},"tags":{"SS":["b","a"]},"meta":{"M":{"k":{"S":"v"}}}}`))
 	f.Fuzz(func(t *testing.T, pid string, p int64, data []byte) {
 		item, ok := parsed(data)
 		if !ok || p < 0 || p > layout.MaxSequenceNumber/layout.PartitionSize {

@@ -18,6 +18,8 @@ import (
 type goldenItem map[string]struct {
 	S, N *string
 	B    *[]byte
+	SS   []string
+	M    goldenItem
 }
 
 // attributes returns the item in the SDK's form. It reports false if the item has types that this
@@ -32,6 +34,14 @@ func (g goldenItem) attributes() (layout.Attributes, bool) {
 			item[name] = &types.AttributeValueMemberN{Value: *v.N}
 		case v.B != nil:
 			item[name] = &types.AttributeValueMemberB{Value: *v.B}
+		case v.SS != nil:
+			item[name] = &types.AttributeValueMemberSS{Value: v.SS}
+		case v.M != nil:
+			m, ok := v.M.attributes()
+			if !ok {
+				return nil, false
+			}
+			item[name] = &types.AttributeValueMemberM{Value: m}
 		default:
 			return nil, false
 		}

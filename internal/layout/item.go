@@ -58,6 +58,8 @@ type Event struct {
 	Batch Batch
 	// Enveloped reports that the item is in the form of Akka 1.0 and 1.1 (see pay.go).
 	Enveloped bool
+	// Metadata is stored in the split form only.
+	Metadata Metadata
 }
 
 // Batch identifies an atomic write: two events are members of one batch if their Batches are equal.
@@ -83,8 +85,8 @@ type Slot struct {
 	// number, and 0 on any other slot. A writer that finds a fence above the low mark raises the
 	// low mark, because the writer that put the fence may have crashed.
 	Low int64
-	// Cut is set on the tombstone of the last number of a deletion that cut an atomic write. It
-	// equals LowMark.Cut of that deletion, whose low mark a JVM's can replace.
+	// Cut is set on tombstones of members that a deletion has cut from an atomic write. It equals
+	// LowMark.Cut of that deletion, whose low mark a JVM's can replace.
 	Cut Batch
 }
 
@@ -118,8 +120,8 @@ var (
 // Attributes is DynamoDB's form of an item.
 type Attributes = map[string]types.AttributeValue
 
-// EncodeEvent returns the item of an event, exactly as the Pekko plug-in writes it, or, if it is
-// enveloped, as Akka 1.1 did.
+// EncodeEvent returns the item of an event, exactly as the Pekko plug-in writes it, with the
+// event's metadata, or, if it is enveloped, as Akka 1.1 did.
 func (k Keys) EncodeEvent(e *Event) Attributes {
 	item := k.Event(e.PersistenceID, e.SequenceNr).Attributes()
 	if e.Enveloped {
@@ -147,6 +149,7 @@ func (e *Event) putSplit(item Attributes) {
 	if e.Manifest != "" {
 		item[AttrManifest] = &types.AttributeValueMemberS{Value: e.Manifest}
 	}
+	e.Metadata.put(item)
 }
 
 // EncodeTombstone returns the item that keeps a deleted sequence number taken until expires, in
@@ -287,6 +290,7 @@ func (r *reader) event(seq int64) *Event {
 		SerializerID:       r.serializer(AttrSerID),
 		SerializerManifest: r.optionalText(AttrSerManifest),
 		Manifest:           r.optionalText(AttrManifest),
+		Metadata:           r.metadata(),
 	}
 	if stored := r.number(AttrSeq); r.err == nil && stored != seq {
 		r.fail(AttrSeq, ErrMismatch)
@@ -335,10 +339,19 @@ func Size(item Attributes) int {
 			size += len(v.Value)
 		case *types.AttributeValueMemberN:
 			size += numberSize(v.Value)
+		case *types.AttributeValueMemberSS:
+			for _, member := range v.Value {
+				size += len(member)
+			}
+		case *types.AttributeValueMemberM:
+			size += mapOverhead + len(v.Value) + Size(v.Value)
 		}
 	}
 	return size
 }
+
+// mapOverhead is what a map adds to the size of its entries, which have a byte more each.
+const mapOverhead = 3
 
 // numberSize returns a byte for each two significant digits and one more. A minus sign takes
 // another.

@@ -39,19 +39,29 @@ func TestSlotsAreRead(t *testing.T) {
 	manifests.SerializerManifest, manifests.Manifest = "class", "adapter"
 	batch.Batch = layout.Batch{Start: 98, Last: 130, WriterUUID: "writer"}
 	one.Batch = layout.Batch{Start: 105, Last: 105, WriterUUID: "writer"}
+	metadata := single
+	metadata.Metadata = layout.Metadata{
+		Time: 1_795_479_186_000_001, Values: map[string]string{"tenant": "x", "trace": ""}, Tags: []string{"a", "b"},
+	}
 	key := layout.Attributes{"par": text("journal-P-pid-1"), "num": number("5"), "idx": number("1000000000"), "cnt": number("1000000000")}
 	expiring := layout.Attributes{"par": key["par"], "num": key["num"], "idx": key["idx"], "cnt": key["cnt"], "expires": number("1700000000")}
 	for name, c := range map[string]struct {
 		item layout.Attributes
 		want layout.Slot
 	}{
-		"a single event":                   {event(nil), layout.Slot{SequenceNr: 105, Event: &single}},
-		"an event with manifests":          {event(layout.Attributes{"ev_ser_manifest": text("class"), "manifest": text("adapter")}), layout.Slot{SequenceNr: 105, Event: &manifests}},
-		"a member of an atomic write":      {event(layout.Attributes{"idx": number("7"), "cnt": number("32")}), layout.Slot{SequenceNr: 105, Event: &batch}},
-		"an atomic write of one":           {event(layout.Attributes{"idx": number("0"), "cnt": number("0")}), layout.Slot{SequenceNr: 105, Event: &one}},
-		"attributes of others are ignored": {event(layout.Attributes{"ttl": number("1"), "tags": text("x")}), layout.Slot{SequenceNr: 105, Event: &single}},
-		"a seal":                           {key, layout.Slot{SequenceNr: 105}},
-		"a tombstone":                      {expiring, layout.Slot{SequenceNr: 105, Expires: 1_700_000_000}},
+		"a single event":              {event(nil), layout.Slot{SequenceNr: 105, Event: &single}},
+		"an event with manifests":     {event(layout.Attributes{"ev_ser_manifest": text("class"), "manifest": text("adapter")}), layout.Slot{SequenceNr: 105, Event: &manifests}},
+		"a member of an atomic write": {event(layout.Attributes{"idx": number("7"), "cnt": number("32")}), layout.Slot{SequenceNr: 105, Event: &batch}},
+		"an atomic write of one":      {event(layout.Attributes{"idx": number("0"), "cnt": number("0")}), layout.Slot{SequenceNr: 105, Event: &one}},
+		"an event with metadata": {event(layout.Attributes{
+			"time": number("1795479186000001"), "tags": textSet("b", "a"), "meta": textMap("tenant", "x", "trace", ""),
+		}), layout.Slot{SequenceNr: 105, Event: &metadata}},
+		"attributes of others are ignored": {event(layout.Attributes{
+			"ttl": number("1"), "tags": text("x"), "meta": &types.AttributeValueMemberM{Value: layout.Attributes{"a": number("1")}}, "time": number("-1"),
+		}), layout.Slot{SequenceNr: 105, Event: &single}},
+		"empty metadata": {event(layout.Attributes{"tags": textSet(), "meta": textMap(), "time": number("1e3")}), layout.Slot{SequenceNr: 105, Event: &single}},
+		"a seal":         {key, layout.Slot{SequenceNr: 105}},
+		"a tombstone":    {expiring, layout.Slot{SequenceNr: 105, Expires: 1_700_000_000}},
 	} {
 		got, err := shared.DecodeSlot("pid", 1, c.item)
 		if err != nil || !reflect.DeepEqual(got, c.want) {
@@ -177,12 +187,27 @@ func TestSize(t *testing.T) {
 		"bytes, not base64":    {layout.Attributes{"b": binary("12345")}, 1 + 5},
 		"an empty value":       {layout.Attributes{"b": binary("")}, 1},
 		"an event of 5 bytes":  {event(nil), 3 + 15 + 3 + 2 + 14 + 3 + 3 + 3 + 5 + 5 + 11 + 6 + 9 + 2},
+		"a set of strings":     {layout.Attributes{"s": textSet("ab", "c")}, 1 + 3},
+		"a map of strings":     {layout.Attributes{"m": textMap("k", "vv", "l", "")}, 1 + 3 + (1 + 1 + 2) + (1 + 1)},
+		"an empty map":         {layout.Attributes{"m": textMap()}, 1 + 3},
 		"several are added up": {layout.Attributes{"a": text("x"), "bb": number("7")}, 2 + 4},
 	} {
 		if got := layout.Size(c.item); got != c.want {
 			t.Errorf("%s: %d bytes, want %d", name, got, c.want)
 		}
 	}
+}
+
+func textSet(members ...string) types.AttributeValue {
+	return &types.AttributeValueMemberSS{Value: members}
+}
+
+func textMap(pairs ...string) types.AttributeValue {
+	m := layout.Attributes{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = text(pairs[i+1])
+	}
+	return &types.AttributeValueMemberM{Value: m}
 }
 
 func TestHeader(t *testing.T) {

@@ -92,7 +92,7 @@ func (k Keys) LowMarkNext(pid string, seq int64) Key {
 
 // LowMarkItem returns the key of a low mark.
 func (k Keys) LowMarkItem(pid string, low LowMark) Key {
-	if low.Ahead > 0 && safeguard.LowMarkApart {
+	if low.Ahead > 0 && safeguard.LowMarkSeparate {
 		return k.LowMarkBefore(pid, low.JVMSeq())
 	}
 	return k.LowMark(pid, low.JVMSeq())

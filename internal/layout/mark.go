@@ -137,7 +137,8 @@ func (r *reader) cut() Batch {
 		return Batch{}
 	}
 	start := r.ranged(AttrCutStart, MaxSequenceNumber)
-	return Batch{Start: start, Last: start + r.ranged(AttrCutCnt, MaxSequenceNumber-start), WriterUUID: r.text(AttrCutWriter)}
+	return Batch{Start: start, Last: start + r.ranged(AttrCutCnt, MaxSequenceNumber-start),
+		WriterUUID: r.text(AttrCutWriter)}
 }
 
 // EncodeHighMark returns the item of the high mark that seq, a multiple of PartitionSize, belongs

@@ -87,7 +87,8 @@ func (k Keys) Unwrap(pid string, p int64, item Attributes) (seq int64, split Att
 		return slot.SequenceNr, nil, fmt.Errorf("it is no PersistentMessage: %w", err)
 	}
 	var again persistentpb.PersistentMessage
-	if err := proto.Unmarshal(slot.Event.envelope(), &again); err != nil || !proto.Equal(plain(&message), plain(&again)) {
+	if err := proto.Unmarshal(slot.Event.envelope(), &again); err != nil ||
+		!proto.Equal(plain(&message), plain(&again)) {
 		return slot.SequenceNr, nil, errors.Join(ErrHasMore, err)
 	}
 	split = maps.Clone(item)

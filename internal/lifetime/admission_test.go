@@ -9,7 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 )
 
-func TestNoMoreReadingsBeginAtOnceThanThereIsRoom(t *testing.T) {
+func TestNoMoreReadingsBeginAtOnceThanAreAdmitted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var a lifetime.Admission

@@ -62,9 +62,9 @@ func TestAContextThatEndsTakesNoTurn(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsForAnEndedWriterIsToldWhy ends a writer whose turn is held, as by a write that
+// TestWaitForAnEndedWriterReturnsItsError ends a writer whose turn is held, as by a write that
 // continues in the background.
-func TestWhoWaitsForAnEndedWriterIsToldWhy(t *testing.T) {
+func TestWaitForAnEndedWriterReturnsItsError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		turn := newTurn()

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,8 @@ import (
 )
 
 // Append writes events as one atomic write. Its error shows what became of the write. The caller
-// sets the payload of each event, and Append its number, writer and batch. index is the index of
-// the first event in the caller's call, for a *RejectedError.
+// sets the payload of each event, and Append its number, writer, batch and time. index is the index
+// of the first event in the caller's call, for a *RejectedError.
 //
 // The caller holds the turn. Append calls release when the write has ended, which can be after
 // Append has returned. If nothing was sent because the writer's knowledge of the journal became too
@@ -73,7 +74,8 @@ func (w *Writer) appendOnce(
 	// The writer is idle since the write began. The time of the response would also do: both this
 	// write and the next are acknowledged within half the fence window of what was known before, so
 	// no tombstone that was put in between has expired.
-	w.next, w.last, w.active, w.alone = a.last()+1, w.uuid, a.began, a.began
+	w.next, w.last, w.visible, w.active, w.alone = a.last()+1, w.uuid, a.last(), a.began, a.began
+	w.time, w.timed = events[len(events)-1].Metadata.Time, true
 	return nil
 }
 
@@ -97,17 +99,26 @@ func (w *Writer) prepare(
 			len(events), w.pid, w.next-1, ErrSequenceExhausted)
 	}
 	a := &atomicWrite{
-		writer: w, meter: m, events: events, items: make([]layout.Attributes, len(events)), sizes: make([]int, len(events)),
+		writer: w, meter: m, events: events, items: make([]layout.Attributes, len(events)),
+		sizes: make([]int, len(events)),
 		known: w.active, alone: w.alone,
 	}
 	var batch layout.Batch
 	if len(events) > 1 {
 		batch = layout.Batch{Start: w.next, Last: w.next + int64(len(events)) - 1, WriterUUID: w.uuid}
 	}
-	total := 0
+	time, err := w.eventTime(ctx, m)
+	if err != nil {
+		return nil, fmt.Errorf("append to %q: %w", w.pid, InTable(j.Store.Table, err))
+	}
+	total, before := 0, w.time
 	for i, e := range events {
 		e.PersistenceID, e.SequenceNr, e.WriterUUID = w.pid, w.next+int64(i), w.uuid
 		e.Batch, e.Enveloped = batch, j.Enveloped
+		if j.Metadata { // a host of entities has set the time at which it decided the command
+			before = max(cmp.Or(e.Metadata.Time, time), before) | 1
+			e.Metadata.Time = before
+		}
 		a.items[i] = j.Store.encodeEvent(e)
 		size := layout.Size(a.items[i])
 		if size > j.MaxItemSize {
@@ -220,7 +231,7 @@ func (a *atomicWrite) before() error {
 	if err := j.checkAge(a.known); err != nil && safeguard.FreshAttempts {
 		return err
 	}
-	if len(a.items) == 1 && j.handoverPossible(a.alone) && safeguard.HandoverLookedBefore {
+	if len(a.items) == 1 && j.handoverPossible(a.alone) && safeguard.HandoverCheckedBefore {
 		// Some members of a larger write may be stored already: checkHandoverAfter handles them.
 		return ErrTooLate
 	}

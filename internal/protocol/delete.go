@@ -11,9 +11,10 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// DeleteTo deletes all events up to a sequence number, or to the highest if that is lower. It
-// returns how many numbers it removed. It starts over if the writer's knowledge becomes too old
-// between two steps. The caller holds the turn.
+// DeleteTo deletes all events up to a sequence number, or to the last visible one if that is lower.
+// Numbers above it, which are sealed or belong to atomic writes that failed, stay: the low mark
+// shows which event was the last one. DeleteTo returns how many numbers it removed. It starts over
+// if the writer's knowledge becomes too old between two steps. The caller holds the turn.
 func (w *Writer) DeleteTo(ctx context.Context, m *dynamo.Meter, seq int64) (int64, error) {
 	began, removed := w.journal.Clock.Now(), int64(0)
 	for {
@@ -31,7 +32,11 @@ func (w *Writer) deleteOnce(ctx context.Context, m *dynamo.Meter, seq int64, beg
 	if err := w.refresh(ctx, m); err != nil {
 		return 0, err
 	}
-	target := min(seq, w.next-1) + 1
+	last := w.Last()
+	if !safeguard.DeletedVisible {
+		last = w.next - 1
+	}
+	target := min(seq, last) + 1
 	if !safeguard.LowMarkFirst {
 		w.lowSeen = began
 		if err := w.putTombstones(ctx, m, w.low.First(), target); err != nil {
@@ -69,7 +74,7 @@ func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64
 		if raised.Cut, err = w.cut(ctx, m, target-1, low); err != nil {
 			return 0, err
 		}
-		if safeguard.SecondLook && !raised.Cut.IsBatch() {
+		if safeguard.CutReread && !raised.Cut.IsBatch() {
 			// That no whole batch is cut holds only for the low mark that was read before: another
 			// deletion may have turned members into tombstones since.
 			again, err := w.journal.Store.LowMark(ctx, m, w.pid)

@@ -23,7 +23,7 @@ import (
 func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
 	j := w.journal
 	marks, err := w.reread(ctx, m)
-	if err != nil && safeguard.EraseLooks {
+	if err != nil && safeguard.EraseChecked {
 		return 0, err
 	}
 	last := (w.next - 1) / layout.PartitionSize

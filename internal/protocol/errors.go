@@ -20,7 +20,23 @@ var (
 	ErrContentConflict   = errors.New("the target holds other content")
 	ErrTooLate           = errors.New("too much time has passed since the journal was read")
 	ErrClock             = errors.New("the clock is off")
+	ErrVersion           = errors.New("the last event has another sequence number")
 )
+
+// VersionError names the number of the last event that the caller expected, and the one that it
+// has.
+type VersionError struct {
+	PersistenceID  string
+	Expected, Last int64
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("%v: %q: %d was expected, and it is %d: nothing was written",
+		ErrVersion, e.PersistenceID, e.Expected, e.Last)
+}
+
+// Is reports whether target is ErrVersion.
+func (e *VersionError) Is(target error) bool { return target == ErrVersion }
 
 // ConflictError names who has taken a sequence number.
 type ConflictError struct {
@@ -105,6 +121,7 @@ func (e *RejectedError) Unwrap() error { return e.Err }
 
 // The reasons of a rejection.
 var (
+	errNoMetadata    = errors.New("the old event format has no place for its time, metadata or tags")
 	errItemTooLarge  = errors.New("its item has too many bytes")
 	errBatchTooLarge = errors.New("it has too many bytes")
 	errTooManyEvents = errors.New("it has too many events")

@@ -33,7 +33,8 @@ func (s *Store) Export(ctx context.Context, req *ExportRequest, emit func(histor
 		}
 	}
 	result, err := s.Replay(ctx, &e.meter, Request{
-		PersistenceID: req.PersistenceID, From: e.next, To: math.MaxInt64, Limit: Unlimited, Low: e.lowMark, Begun: req.Begun,
+		PersistenceID: req.PersistenceID, From: e.next, To: math.MaxInt64, Limit: Unlimited, Low: e.lowMark,
+		Begun: req.Begun,
 	}, func(event *layout.Event) error { return e.event(ctx, event) })
 	if err != nil || e.stopped {
 		return err
@@ -97,6 +98,9 @@ func (e *export) event(ctx context.Context, event *layout.Event) error {
 		Bytes:              event.Bytes,
 		BatchFirst:         event.Batch.Start,
 		BatchLast:          event.Batch.Last,
+		Time:               event.Metadata.Time,
+		Metadata:           event.Metadata.Values,
+		Tags:               event.Metadata.Tags,
 	})
 }
 

@@ -37,8 +37,9 @@ func (s *Store) close(
 	if safeguard.SealListed && seq == 1 && !s.Shared() {
 		maps.Copy(item, s.Keys.IDsAttributes(pid, s.IDsShards))
 	}
-	switch err := s.Client.Put(ctx, m, dynamo.Put{Table: s.Table, Item: item, Condition: NotExists, Before: s.Before}); {
-	case err == nil, errors.Is(err, dynamo.ErrConditionFailed) && !safeguard.SealMeets:
+	put := dynamo.Put{Table: s.Table, Item: item, Condition: NotExists, Before: s.Before}
+	switch err := s.Client.Put(ctx, m, put); {
+	case err == nil, errors.Is(err, dynamo.ErrConditionFailed) && !safeguard.SealReturnsEvent:
 		return s.Keys.DecodeSlot(pid, seq/layout.PartitionSize, item)
 	case !errors.Is(err, dynamo.ErrConditionFailed):
 		return layout.Slot{}, fmt.Errorf("seal %d: %w", seq, err)

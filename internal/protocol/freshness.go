@@ -24,7 +24,7 @@ const (
 // checkAge fails if knowledge from a moment is too old to write by. It is called before every
 // attempt of a write, because the machine can sleep while a request waits.
 func (j *Journal) checkAge(known clock.Moment) error {
-	if safeguard.IdleLook && j.Clock.Since(known) > j.FenceWindow/knowledgePart {
+	if safeguard.IdleCheck && j.Clock.Since(known) > j.FenceWindow/knowledgePart {
 		return ErrTooLate
 	}
 	return nil
@@ -52,7 +52,7 @@ var errExpiryStale = fmt.Errorf("%w: the expiry is too old to be put", ErrTooLat
 func (j *Journal) expiry() (expires int64, fresh func() error) {
 	computed := j.Clock.Now()
 	return j.TombstoneExpiry(), func() error {
-		if safeguard.YoungExpiry && j.Clock.Since(computed) > j.FenceWindow/expiryPart {
+		if safeguard.ExpiryRenewed && j.Clock.Since(computed) > j.FenceWindow/expiryPart {
 			return errExpiryStale
 		}
 		return nil

@@ -12,7 +12,7 @@ import (
 
 // closeGap decides on the missing numbers before slot, one partition at a time. It reads them once
 // more. If some are still missing and no deletion explains that, a recovery seals them. A seal that
-// meets an event returns that event. So nothing after a gap is handed out before the gap is closed,
+// finds an event returns that event. So nothing after a gap is handed out before the gap is closed,
 // and nothing has to be taken back.
 func (r *replay) closeGap(ctx context.Context, slot readSlot) error {
 	lo, store := r.want, r.store.While(r.store.fresh())

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -23,7 +24,7 @@ func (j *Journal) handoverPossible(since clock.Moment) bool {
 // checkHandoverBefore ends the writer with a *ConflictError if a JVM has deleted the number that is
 // written next, if that is possible since the last check.
 func (w *Writer) checkHandoverBefore(ctx context.Context, m *dynamo.Meter) error {
-	for w.journal.handoverPossible(w.alone) && safeguard.HandoverLookedBefore {
+	for w.journal.handoverPossible(w.alone) && safeguard.HandoverCheckedBefore {
 		began := w.journal.Clock.Now()
 		low, err := w.journal.Store.JVMLowAround(ctx, m, w.pid, w.next)
 		if err != nil {
@@ -40,9 +41,12 @@ func (w *Writer) checkHandoverBefore(ctx context.Context, m *dynamo.Meter) error
 // checkHandoverAfter checks, after a write that took long, whether a JVM has deleted its numbers.
 // If so, it removes what was stored, even if the write failed: otherwise a JVM could take these
 // items for its highest number. Whether the JVM has read them before is not known.
+//
+// Go raises the low mark that a JVM reads, too. If a deletion by Go has cut the atomic write, its
+// rest stays: that writer has read it as a whole, and the rest is visible.
 func (a *atomicWrite) checkHandoverAfter(ctx context.Context) error {
 	w := a.writer
-	if !w.journal.handoverPossible(a.alone) || !safeguard.HandoverLookedAfter {
+	if !w.journal.handoverPossible(a.alone) || !safeguard.HandoverCheckedAfter {
 		return nil
 	}
 	ctx, end := w.journal.Life.Look(ctx)
@@ -56,10 +60,41 @@ func (a *atomicWrite) checkHandoverAfter(ctx context.Context) error {
 		a.began = began
 		return nil
 	}
+	switch cut, err := a.cutByGo(ctx); {
+	case err != nil:
+		return a.unknown(err)
+	case cut && safeguard.CutKept:
+		return a.unknown(&ConflictError{PersistenceID: w.pid, SequenceNumber: a.first()})
+	}
 	for i, e := range a.events {
 		if _, err := w.journal.Store.RemoveUnchanged(ctx, a.meter, w.pid, e.SequenceNr, a.items[i]); err != nil {
 			return a.unknown(err)
 		}
 	}
 	return a.unknown(&ConflictError{PersistenceID: w.pid, SequenceNumber: a.first()})
+}
+
+// cutByGo reports whether a deletion by Go names the atomic write as the one that it has cut. The
+// low mark names it. With one shard a JVM's deletion may have replaced the low mark, and the
+// tombstones of the members name it.
+func (a *atomicWrite) cutByGo(ctx context.Context) (bool, error) {
+	batch, store, pid := a.events[0].Batch, a.writer.journal.Store, a.writer.pid
+	if !batch.IsBatch() {
+		return false, nil
+	}
+	marks, err := store.LowMark(ctx, a.meter, pid)
+	if err != nil || marks.Low.Cut == batch || store.Keys.Shards > 1 {
+		return err == nil && marks.Low.Cut == batch, err
+	}
+	members := make(map[int64]layout.Attributes, len(a.events))
+	for _, e := range a.events {
+		members[e.SequenceNr] = nil
+	}
+	slots, err := store.MetSlots(ctx, a.meter, pid, members)
+	for _, slot := range slots {
+		if slot.Cut == batch {
+			return true, nil
+		}
+	}
+	return false, err
 }

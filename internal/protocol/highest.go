@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -41,7 +42,7 @@ func (s *Store) End(ctx context.Context, m *dynamo.Meter, pid string, marks layo
 	deleted := max(marks.Low.Seq-1, 0)
 	first, last := marks.Low.First()/layout.PartitionSize, max(marks.High, deleted)/layout.PartitionSize
 	lowest := max(first, last-s.reach()+1)
-	if !safeguard.LookBack {
+	if !safeguard.SearchBack {
 		first, lowest = last, last
 	}
 	end := End{Highest: deleted}
@@ -97,7 +98,7 @@ func (s *Store) follow(ctx context.Context, m *dynamo.Meter, pid string, marks l
 // handled, and only in a shared journal: every further partition would cost all journals a request.
 func (s *Store) partitionsBehind(highest, high int64) int64 {
 	switch {
-	case !safeguard.TailChase || highest >= layout.MaxSequenceNumber:
+	case !safeguard.FullPartitionFollowed || highest >= layout.MaxSequenceNumber:
 		return 0
 	case layout.HighestBlock(highest) > high:
 		return 2
@@ -125,14 +126,11 @@ func (s *Store) topDown(ctx context.Context, m *dynamo.Meter, pid string, last, 
 
 // top returns the highest number taken in a partition, or 0. Items that can't be read count.
 func (s *Store) top(ctx context.Context, m *dynamo.Meter, pid string, p int64) (int64, error) {
-	first := p * layout.PartitionSize
-	if !s.Keys.PartitionFits(pid, p) {
+	in, fits := s.newestQuery(pid, p)
+	if !fits {
 		return 0, nil
 	}
-	in := s.partitionQuery(pid, max(first, 1), min(partitionEnd(first), layout.MaxSequenceNumber))
 	in.ProjectionExpression = aws.String(layout.AttrPar + ", " + layout.AttrNum)
-	in.ScanIndexForward = aws.Bool(false)
-	in.Limit = aws.Int32(1)
 	page, err := s.Client.Query(ctx, m, in)
 	if err != nil {
 		return 0, fmt.Errorf("read partition %d: %w", p, err)
@@ -144,7 +142,20 @@ func (s *Store) top(ctx context.Context, m *dynamo.Meter, pid string, p int64) (
 	if err != nil {
 		return 0, fmt.Errorf("table %q: %w", s.Table, err)
 	}
-	return first + key.Num, nil
+	return p*layout.PartitionSize + key.Num, nil
+}
+
+// newestQuery returns the query of the newest item of a partition. It reports false if the
+// partition has a longer key than DynamoDB allows, so that nothing can be stored there.
+func (s *Store) newestQuery(pid string, p int64) (*dynamodb.QueryInput, bool) {
+	if !s.Keys.PartitionFits(pid, p) {
+		return nil, false
+	}
+	first := p * layout.PartitionSize
+	in := s.partitionQuery(pid, max(first, 1), min(partitionEnd(first), layout.MaxSequenceNumber))
+	in.ScanIndexForward = aws.Bool(false)
+	in.Limit = aws.Int32(1)
+	return in, true
 }
 
 // Bounds returns the marks of a persistence id and its highest sequence number, or 0 if it has

@@ -30,10 +30,10 @@ func (s *scene) closed(id string, first, last int64) {
 	}
 }
 
-// TestTheEndIsFoundWhateverAnHonestWriterLeaves starts an atomic write of any size after a closed
+// TestTheEndIsFoundWhateverAWriterLeaves starts an atomic write of any size after a closed
 // journal. Some of its members are stored, and its mark. The highest member is found. With a
 // damaged mark, at least the end of the closed part is found: only that was acknowledged.
-func TestTheEndIsFoundWhateverAnHonestWriterLeaves(t *testing.T) {
+func TestTheEndIsFoundWhateverAWriterLeaves(t *testing.T) {
 	const seed = 20
 	random := rand.New(rand.NewPCG(seed, 0))
 	for _, shards := range []int64{1, 10} {

@@ -25,6 +25,13 @@ func (in *Import) takeEvent(ctx context.Context, r *history.Record) error {
 		Manifest:           r.Manifest,
 		WriterUUID:         r.WriterUUID,
 		Enveloped:          in.journal.Enveloped,
+		Metadata:           layout.Metadata{Time: r.Time, Values: r.Metadata, Tags: r.Tags},
+	}
+	if err := e.Metadata.Check(); err != nil {
+		return in.invalid(r.SequenceNumber, err.Error())
+	}
+	if e.Enveloped && !e.Metadata.IsZero() {
+		return &RejectedError{in.pid, -1, 0, 0, errNoMetadata}
 	}
 	if r.BatchFirst != 0 {
 		e.Batch = layout.Batch{Start: r.BatchFirst, Last: r.BatchLast, WriterUUID: r.WriterUUID}

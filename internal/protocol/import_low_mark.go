@@ -78,13 +78,13 @@ func (in *Import) findUnmarked(ctx context.Context, low int64) error {
 // the deleted events.
 func (in *Import) raiseLowMark(ctx context.Context, low layout.LowMark) error {
 	seen := in.journal.Clock.Now()
-	if err := in.checkUnchanged(ctx); err != nil {
+	if err := in.checkCommonHistory(ctx, low); err != nil {
+		return err
+	}
+	if err := in.checkUnchanged(ctx, low); err != nil {
 		return err
 	}
 	if err := in.journal.checkClock(in.began); err != nil {
-		return err
-	}
-	if err := in.checkCommonHistory(ctx, low); err != nil {
 		return err
 	}
 	stored := in.tip

@@ -51,7 +51,8 @@ func (in *Import) hold(missing []*layout.Event, write func(context.Context) erro
 		in.heldEvents++
 		in.heldBytes += len(e.Bytes)
 		if in.heldEvents > in.journal.MaxBatchEvents || in.heldBytes > in.journal.MaxBatchBytes {
-			return in.conflict(e.SequenceNr, "it is missing here, and more events are missing before the next one than an interrupted copy leaves")
+			return in.conflict(e.SequenceNr,
+				"it is missing here, and more events are missing before the next one than an interrupted copy leaves")
 		}
 	}
 	return nil
@@ -81,10 +82,16 @@ func (in *Import) finishComparison(ctx context.Context) error {
 }
 
 // checkUnchanged checks that nobody has written or deleted here since the import began: those
-// changes were not compared.
-func (in *Import) checkUnchanged(ctx context.Context) error {
-	if in.equal == 0 || !safeguard.CopyUnchanged { // otherwise the target was read just before
+// changes were not compared. It is the last check before a low mark is put, so nothing waits
+// between the two. Where nothing was compared, it is needed only if the low mark goes beyond the
+// next number of a writer.
+func (in *Import) checkUnchanged(ctx context.Context, low layout.LowMark) error {
+	uncompared := in.equal == 0 && (in.tip == 0 || low.Seq <= in.tip+1)
+	if uncompared || !safeguard.CopyUnchanged {
 		return nil
+	}
+	if err := in.pace(ctx); err != nil {
+		return err
 	}
 	marks, highest, err := in.journal.Store.Bounds(ctx, &in.meter, in.pid)
 	if err != nil {
@@ -93,11 +100,12 @@ func (in *Import) checkUnchanged(ctx context.Context) error {
 	if marks.Low != in.low || highest != in.tip {
 		return in.changedMeanwhile(highest)
 	}
-	return in.pace(ctx)
+	return nil
 }
 
 // changedMeanwhile returns the error of an import whose target was changed by another writer.
 func (in *Import) changedMeanwhile(highest int64) error {
-	return in.conflict(highest, fmt.Sprintf("another writer has used it during the copy: the highest number was %d, and is %d",
-		in.tip, highest))
+	return in.conflict(highest,
+		fmt.Sprintf("another writer has used it during the copy: the highest number was %d, and is %d",
+			in.tip, highest))
 }

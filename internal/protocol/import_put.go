@@ -43,7 +43,8 @@ func (in *Import) putNew(
 	ctx context.Context, seq int64, item layout.Attributes, before func() error,
 ) (slot layout.Slot, exists bool, err error) {
 	store := in.journal.Store
-	err = store.Client.Put(ctx, &in.meter, dynamo.Put{Table: store.Table, Item: item, Condition: NotExists, Before: before})
+	err = store.Client.Put(ctx, &in.meter,
+		dynamo.Put{Table: store.Table, Item: item, Condition: NotExists, Before: before})
 	if !errors.Is(err, dynamo.ErrConditionFailed) {
 		return layout.Slot{}, false, err
 	}
@@ -56,7 +57,8 @@ func (in *Import) checkSame(slot layout.Slot, e *layout.Event) error {
 	switch there := slot.Event; {
 	case there == nil:
 		return in.conflict(e.SequenceNr, "it is deleted or sealed here")
-	case !layout.SameEvent(slot, e) || there.SerializerManifest != e.SerializerManifest || there.Manifest != e.Manifest:
+	case !layout.SameEvent(slot, e) || there.SerializerManifest != e.SerializerManifest ||
+		there.Manifest != e.Manifest || !there.Metadata.Equal(&e.Metadata):
 		return in.conflict(e.SequenceNr, fmt.Sprintf("another event of writer %s is stored here", there.WriterUUID))
 	}
 	return nil

@@ -34,7 +34,9 @@ type Settings struct {
 	HandoverTime time.Duration
 	// Enveloped stores events in the form of Akka 1.0 and 1.1.
 	Enveloped bool
-	Logger    *slog.Logger
+	// Metadata stores the time of events, and the metadata and tags that the caller sets.
+	Metadata bool
+	Logger   *slog.Logger
 }
 
 // New returns a journal whose store refuses writes that rely on knowledge that is too old.

@@ -69,7 +69,8 @@ func (s *Store) JVMLowAround(ctx context.Context, m *dynamo.Meter, pid string, s
 // It reports whether an event is stored before seq.
 func (s *Store) jvmLowNear(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (int64, bool, error) {
 	before := s.Keys.Event(pid, seq-1)
-	wanted := []dynamo.Attributes{before.Attributes(), s.Keys.LowMark(pid, seq).Attributes(), s.Keys.LowMarkNext(pid, seq).Attributes()}
+	wanted := []dynamo.Attributes{before.Attributes(), s.Keys.LowMark(pid, seq).Attributes(),
+		s.Keys.LowMarkNext(pid, seq).Attributes()}
 	items, err := s.Client.BatchGet(ctx, m, s.Table, wanted)
 	if err != nil {
 		return 0, false, fmt.Errorf("read the low marks around %d: %w", seq, err)
@@ -164,6 +165,9 @@ func (r *replay) confirmLowMark(ctx context.Context, after int64) error {
 		in = everywhere
 	}
 	seen := r.seen
+	if seen != nil && seen.marks.Low.Seq < r.marks.Low.Seq {
+		seen = nil // it was read beside the marks, whose answer is the later one
+	}
 	var err error
 	if seen == nil || seen.began <= after && safeguard.SeenAfter || !seen.in.cover(in) && safeguard.SeenCovers {
 		seen, err = r.store.lowMarksIn(ctx, r.meter, r.req.PersistenceID, &r.stamps, in)

@@ -200,9 +200,9 @@ func TestDeletionOfWhatWasWrittenSinceTheMarks(t *testing.T) {
 	}
 }
 
-// TestLowMarkMovesToWhereAFenceSays lets another writer continue far beyond the journal, after a
+// TestLowMarkMovesToTheValueInAFence lets another writer continue far beyond the journal, after a
 // snapshot.
-func TestLowMarkMovesToWhereAFenceSays(t *testing.T) {
+func TestLowMarkMovesToTheValueInAFence(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
 		t.Run(fmt.Sprintf("recovering %v", recover), func(t *testing.T) {
@@ -228,9 +228,9 @@ func TestFenceBehindTombstones(t *testing.T) {
 	}
 }
 
-// TestLowMarkSaysLaterWhatItCuts names in the low mark which atomic write it cuts, after the marks
+// TestLowMarkThatNamesItsCutLater names in the low mark which atomic write it cuts, after the marks
 // were read. The low mark keeps its value, and judges differently.
-func TestLowMarkSaysLaterWhatItCuts(t *testing.T) {
+func TestLowMarkThatNamesItsCutLater(t *testing.T) {
 	t.Parallel()
 	for _, recover := range []bool{false, true} {
 		s := newScene(t, 10)
@@ -326,8 +326,8 @@ func TestDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestDeletedMeanwhileOfWhatIsHandedOut deletes only events that a recovery has handed out already.
-func TestDeletedMeanwhileOfWhatIsHandedOut(t *testing.T) {
+// TestDeletedMeanwhileOfReturnedEvents deletes only events that a recovery has handed out already.
+func TestDeletedMeanwhileOfReturnedEvents(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 1)
 	s.singles(1, 150)
@@ -382,8 +382,8 @@ func TestGapIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestSealMeetsAnEvent stores events after the gap was read again, and before it is sealed.
-func TestSealMeetsAnEvent(t *testing.T) {
+// TestSealFindsAnEvent stores events after the gap was read again, and before it is sealed.
+func TestSealFindsAnEvent(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 10)
 	s.singles(1, 2)
@@ -403,8 +403,8 @@ func TestSealMeetsAnEvent(t *testing.T) {
 	s.want(protocol.Request{Recover: true}, "1-6", 6)
 }
 
-// TestSealMeetsATombstone deletes the missing numbers before they are sealed.
-func TestSealMeetsATombstone(t *testing.T) {
+// TestSealFindsATombstone deletes the missing numbers before they are sealed.
+func TestSealFindsATombstone(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, 10)
 	s.singles(1, 9)

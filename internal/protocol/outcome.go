@@ -44,7 +44,7 @@ func (a *atomicWrite) finish(ctx context.Context) error {
 			failed = a.mark.err
 		}
 	}
-	if safeguard.LateAnswer && unknown == nil && failed == nil {
+	if safeguard.LateResponse && unknown == nil && failed == nil {
 		// The response brings the service's time: if the wall clock was set back, the check before
 		// the attempt has missed a sleep.
 		unknown = w.journal.checkAge(a.known)

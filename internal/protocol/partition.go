@@ -79,7 +79,8 @@ type pageRequest struct {
 }
 
 func openPartitions(ctx context.Context, r *replay, from, needed int64) *partitions {
-	p := &partitions{store: r.store, meter: r.meter, stamps: &r.stamps, pid: r.req.PersistenceID, from: from, needed: needed}
+	p := &partitions{store: r.store, meter: r.meter, stamps: &r.stamps, pid: r.req.PersistenceID, from: from,
+		needed: needed}
 	p.setMarks(r.marks)
 	p.ctx, p.cancel = context.WithCancel(ctx)
 	p.unwatch = context.AfterFunc(p.ctx, p.stopReaders)

@@ -37,9 +37,22 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 	case now:
 		return w.erase(ctx, m, began)
 	case w.next == 1: // there is nothing that an earlier writer could know
-		return w.journal.removeSnapshots(ctx, m, w.pid, math.MaxInt64)
+		return w.purgeEmpty(ctx, m)
 	}
 	return w.retire(ctx, m, began)
+}
+
+// purgeEmpty removes what a persistence id without events has. As nothing is fenced, it looks
+// whether another writer has written since.
+func (w *Writer) purgeEmpty(ctx context.Context, m *dynamo.Meter) (int64, error) {
+	first, err := w.journal.Store.Stored(ctx, m, w.pid, w.next)
+	if err != nil {
+		return 0, err
+	}
+	if first != nil {
+		return 0, w.endOvertaken()
+	}
+	return w.journal.removeSnapshots(ctx, m, w.pid, math.MaxInt64)
 }
 
 // retire leaves only tombstones and marks that expire. The order of its steps keeps it safe:
@@ -144,7 +157,7 @@ func (w *Writer) fenceNext(ctx context.Context, m *dynamo.Meter, low int64) erro
 		// The fence of another purge with the same low mark and another expiry would do as well:
 		// both know the same, remove the same, and end when somebody uses the persistence id again.
 		// It is refused only so that the second purge learns of the first.
-		if safeguard.FenceMet && (slot.Low != low || slot.Expires != expires) {
+		if safeguard.FenceChecked && (slot.Low != low || slot.Expires != expires) {
 			conflict := w.conflict(slot)
 			w.End(conflict)
 			return conflict
@@ -174,7 +187,8 @@ func (w *Writer) removeOrphans(
 			return false, err
 		}
 		there := len(slots) > 0
-		slots = slices.DeleteFunc(slots, func(s layout.Slot) bool { return s.Event == nil || s.SequenceNr >= w.low.Removed })
+		slots = slices.DeleteFunc(slots,
+			func(s layout.Slot) bool { return s.Event == nil || s.SequenceNr >= w.low.Removed })
 		for safeguard.Orphans && len(slots) > 0 {
 			first, n := slots[0].SequenceNr, 1
 			for n < len(slots) && slots[n].SequenceNr == first+int64(n) {

@@ -12,18 +12,28 @@ import (
 )
 
 // Recover calls emit with the events of a recovering request. It returns a writer that continues
-// after the highest sequence number, or after the snapshot if that is higher.
+// after the highest sequence number, or after the snapshot if that is higher. It returns a
+// *VersionError if the journal ends before the first number of a request without a snapshot.
 func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.Event) error) (*Writer, error) {
 	w := &Writer{uuid: uuid.NewString(), remover: remover{journal: j, pid: req.PersistenceID}, active: j.Clock.Now()}
 	w.alone = w.active
 	w.Open(req.PersistenceID, ErrWriterEnded)
-	found, err := j.Store.Replay(ctx, &w.recovery, *req, emit)
+	found, err := w.find(ctx, req, emit)
 	if err != nil {
 		return nil, err
 	}
 	w.next, w.low, w.expiring, w.last = found.Highest+1, found.Marks.Low, found.Marks.Expiring, found.Last
-	w.farMark = found.FarMark
-	if mark := layout.HighestBlock(found.Highest); safeguard.HighMarkMended && mark > found.Marks.High {
+	w.farMark, w.time, w.timed = found.FarMark, found.Time, found.Timed
+	w.visible = found.Visible
+	if before := req.From - 1; before > found.Highest && !req.Snapshot && safeguard.JournalReaches {
+		return nil, &VersionError{w.pid, before, w.Last()}
+	}
+	if req.Expect != nil {
+		if err := w.CheckLast(*req.Expect); err != nil {
+			return nil, err
+		}
+	}
+	if mark := layout.HighestBlock(found.Highest); safeguard.HighMarkRepaired && mark > found.Marks.High {
 		// The handler may have taken long.
 		if err := w.rereadAfterPause(ctx, &w.recovery); err != nil {
 			return nil, err
@@ -33,7 +43,9 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 		}
 	}
 	w.deletedTo = max(found.Marks.Low.Seq-1, 0)
-	w.logDeleted(ctx, req.From-1)
+	if !req.Latest {
+		w.logDeleted(ctx, req.From-1)
+	}
 	if snapshot := req.From - 1; snapshot > found.Highest {
 		if err := w.rereadAfterPause(ctx, &w.recovery); err != nil {
 			return nil, err
@@ -43,6 +55,16 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 		}
 	}
 	return w, nil
+}
+
+// find returns what a recovery finds.
+func (w *Writer) find(ctx context.Context, req *Request, emit func(*layout.Event) error) (Result, error) {
+	if req.Latest {
+		if found, ok, err := w.journal.Store.latest(ctx, &w.recovery, w.pid); ok || err != nil {
+			return found, err
+		}
+	}
+	return w.journal.Store.Replay(ctx, &w.recovery, *req, emit)
 }
 
 // logDeleted logs that a recovery began below the low mark, so the caller's state lacks the deleted

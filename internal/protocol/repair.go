@@ -88,7 +88,7 @@ func (s *Store) RemoveUnchanged(
 
 // unchanged returns a put under the condition that every attribute of stored is still the same.
 func unchanged(stored layout.Attributes) dynamo.Put {
-	if !safeguard.ReplacesSame {
+	if !safeguard.ReplacedUnchanged {
 		return dynamo.Put{}
 	}
 	put := dynamo.Put{Names: map[string]string{}, Values: dynamo.Attributes{}}
@@ -195,10 +195,11 @@ func (s *Store) EachStored(
 	if !s.Keys.PartitionFits(pid, p) {
 		return nil
 	}
+	partition := &types.AttributeValueMemberS{Value: s.Keys.Partition(pid, p)}
 	return s.eachOf(ctx, m, p, &dynamodb.QueryInput{
 		TableName:                 &s.Table,
 		ConsistentRead:            aws.Bool(true),
 		KeyConditionExpression:    aws.String(layout.AttrPar + " = :p"),
-		ExpressionAttributeValues: dynamo.Attributes{":p": &types.AttributeValueMemberS{Value: s.Keys.Partition(pid, p)}},
+		ExpressionAttributeValues: dynamo.Attributes{":p": partition},
 	}, emit)
 }

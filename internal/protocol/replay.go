@@ -46,7 +46,10 @@ func (s *Store) Replay(
 		case err == nil:
 			var done bool
 			if done, err = r.findHighest(ctx); done && err == nil {
-				return Result{Highest: r.highest, Last: r.last(), Marks: r.marks, FarMark: r.farMark}, nil
+				result := Result{Highest: r.highest, Last: r.last(), FarMark: r.farMark, Time: r.time, Timed: r.written > 0}
+				result.Visible, err = r.lastVisible(ctx)
+				result.Marks = r.marks
+				return result, err
 			}
 		}
 		if err != nil {
@@ -92,6 +95,8 @@ type replay struct {
 	reach    int64  // the highest number that a fence raises the low mark to
 	writer   string // the writer of the event at written, the last one that was read
 	written  int64
+	time     int64 // the highest time of an event that was read
+	visible  int64 // the number of the last visible event that was read
 	read     int64 // the stamp of the last page read
 	queue    []readSlot
 	page     []readSlot // the storage of the queue, reused for each page
@@ -205,9 +210,11 @@ func (r *replay) pass(ctx context.Context) error {
 		r.highest, r.reach = max(r.highest, slot.SequenceNr), max(r.reach, slot.Low)
 		if slot.Event != nil && slot.SequenceNr >= r.written {
 			r.written, r.writer = slot.SequenceNr, slot.Event.WriterUUID
+			r.time = max(r.time, slot.Event.Metadata.Time)
 		}
 		switch {
 		case slot.SequenceNr < r.want:
+			r.noteBefore(slot)
 			continue
 		case slot.SequenceNr > r.want && (r.req.Recover || slot.SequenceNr-r.want > MaxHole) &&
 			(slot.Tombstone() || slot.Low > 0):
@@ -303,11 +310,10 @@ func (r *replay) decide(ctx context.Context, slot readSlot) error {
 	switch e := slot.Event; {
 	case slot.Tombstone(), e == nil && slot.Low > 0: // above the low mark
 		return r.decideDeleted(ctx, slot)
-	case e == nil: // sealed, or a hole
-		if !slot.hole {
-			r.decided = slot.SequenceNr
-		}
+	case slot.hole:
 		return nil
+	case e == nil:
+		return r.decideOnSeal(ctx, slot)
 	case !e.Batch.IsBatch():
 		return r.handOut(e)
 	case r.begins(e):
@@ -320,6 +326,7 @@ func (r *replay) decide(ctx context.Context, slot readSlot) error {
 
 // handOut calls emit with an event of the window.
 func (r *replay) handOut(e *layout.Event) error {
+	r.visible = max(r.visible, e.SequenceNr)
 	if !r.handing || e.SequenceNr < r.req.From || e.SequenceNr > r.req.To ||
 		r.req.Limit != Unlimited && r.handed >= r.req.Limit {
 		return nil

@@ -30,7 +30,7 @@ func (r *replay) handOutWhole(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if safeguard.HeadThere && !there {
+	if safeguard.HeadRead && !there {
 		r.leaveOut(r.batch.batch, r.batch.read)
 		return r.leaveOutBatch(ctx)
 	}

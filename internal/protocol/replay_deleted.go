@@ -105,6 +105,18 @@ func (r *replay) confirmIrregular(ctx context.Context, slot readSlot) error {
 	return nil
 }
 
+// decideOnSeal decides on a seal. In a shared journal the event that was the highest becomes a seal
+// when it is deleted, so the low mark may have moved since it was read.
+func (r *replay) decideOnSeal(ctx context.Context, slot readSlot) error {
+	if r.store.Shared() && safeguard.SealConfirmed {
+		if err := r.confirmIrregular(ctx, slot); err != nil {
+			return err
+		}
+	}
+	r.decided = slot.SequenceNr
+	return nil
+}
+
 // isOverrun reports whether an event that can count is stored after a fence, and below the number
 // to which the fence raises the low mark. A JVM does not know fences, and continues after one as
 // after any other number. Its events must not be hidden by raising the low mark. A member of an

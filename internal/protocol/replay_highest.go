@@ -31,7 +31,8 @@ func (r *replay) skipEmpty(ctx context.Context) error {
 		return nil
 	}
 	if r.search == nil {
-		r.search = &partitionSearch{store: r.store, meter: r.meter, pid: r.req.PersistenceID, marks: r.marks, edge: sampleEdge}
+		r.search = &partitionSearch{store: r.store, meter: r.meter, pid: r.req.PersistenceID, marks: r.marks,
+			edge: sampleEdge}
 	}
 	next, found, err := r.search.next(ctx, p.current, p.needed)
 	if err != nil {
@@ -48,12 +49,12 @@ func (r *replay) skipEmpty(ctx context.Context) error {
 // reading has to start again, because something is stored after the first number that was not there
 // when its partition was read.
 func (r *replay) findHighest(ctx context.Context) (bool, error) {
-	if r.highest > 0 || r.began == r.marks.Low.First() || !safeguard.HighestLooked {
+	if r.highest > 0 || r.began == r.marks.Low.First() || !safeguard.HighestSearched {
 		r.highest = max(r.highest, r.marks.Low.Seq-1)
 		return true, nil
 	}
 	end, err := r.store.End(ctx, r.meter, r.req.PersistenceID, r.marks, r.farMark)
-	if err == nil && safeguard.SnapshotLooked && end.Highest < r.req.From-1 {
+	if err == nil && safeguard.SnapshotRead && end.Highest < r.req.From-1 {
 		end.Highest, err = r.beforeSnapshot(ctx, end.Highest)
 	}
 	if err != nil {

@@ -23,9 +23,19 @@ type Request struct {
 	From, To int64
 	// Limit is the maximum number of events to hand out, or Unlimited.
 	Limit int64
+	// Snapshot reports that From - 1 is the number of the snapshot from which the caller's state
+	// was loaded: a recovery continues after it if the journal is shorter. Without a snapshot the
+	// journal must reach From - 1.
+	Snapshot bool
 	// Recover continues after the window to the highest number, seals every gap, and hands out
 	// batches whole or not at all.
 	Recover bool
+	// Latest reports that a recovery needs no replay if the newest item shows all it returns.
+	// Nothing is handed out then.
+	Latest bool
+	// Expect, if set, is the number that the last visible event must have. A recovery that finds
+	// another one returns a *VersionError.
+	Expect *int64
 	// Low, if set, is called with the low mark that applies to the next events: before the first of
 	// them, and again when it has moved.
 	Low func(layout.LowMark)
@@ -41,8 +51,15 @@ type Result struct {
 	// Highest is the highest sequence number that is taken.
 	Highest int64
 	// Last is the writer of the event at Highest, or empty if no event is stored there.
-	Last  string
-	Marks layout.Marks
+	Last string
+	// Visible is the number of the last visible event of a recovery, also if it is deleted, or 0 if
+	// there never was one. It is at least the number of the snapshot.
+	Visible int64
+	Marks   layout.Marks
+	// Time is the time of the last event that was read, in microseconds since 1970, or 0 if that
+	// has none. Timed reports whether an event was read. Both are set if the replay recovered.
+	Time  int64
+	Timed bool
 	// Decided is the last number that is decided for good, by an event that counts, a tombstone or
 	// a seal. It is set if the replay did not recover. What is stored after it, members of an
 	// atomic write that is not whole, may still come to count.

@@ -72,7 +72,7 @@ func (r *remover) putTombstonesBelow(ctx context.Context, m *dynamo.Meter, lo, h
 func (r *remover) putTombstone(ctx context.Context, m *dynamo.Meter, seq int64, known func() error) error {
 	return putWithExpiry(r.journal, func(expires int64, fresh func() error) error {
 		put := dynamo.Put{Table: r.journal.Store.Table, Item: r.tombstone(seq, expires), Before: both(known, fresh)}
-		if safeguard.EntombedIfThere {
+		if safeguard.TombstoneIfStored {
 			put.Condition = Exists
 		}
 		err := r.journal.Store.Client.Put(ctx, m, put)
@@ -106,12 +106,19 @@ func (r *remover) putTombstoneBatch(ctx context.Context, m *dynamo.Meter, first,
 // tombstone returns the item that a deleted number becomes. In a shared journal the highest number
 // becomes a seal: a JVM finds its highest number by the items of the block, and would use this one
 // again when a tombstone has expired.
+//
+// If the deletion cuts an atomic write, the last tombstone names it there. With one shard each
+// tombstone of its members does: if the deletion is interrupted, and a JVM's low mark then replaces
+// this one, the next recovery finds by the last tombstone that the remaining members count.
 func (r *remover) tombstone(seq, expires int64) layout.Attributes {
 	if safeguard.HighestStays && r.journal.Store.Shared() && seq == r.next-1 {
 		return r.journal.Store.Keys.EncodeSeal(r.pid, seq)
 	}
 	item := r.journal.Store.Keys.EncodeTombstone(r.pid, seq, expires)
-	if !r.journal.Store.Shared() || seq != r.low.Seq-1 || !safeguard.TombstoneCut {
+	if !r.journal.Store.Shared() || seq < r.low.Cut.Start || !safeguard.TombstoneCut {
+		return item
+	}
+	if seq != r.low.Seq-1 && (r.journal.Store.Keys.Shards > 1 || !safeguard.EachTombstoneCut) {
 		return item
 	}
 	return layout.WithCut(item, r.low.Cut)

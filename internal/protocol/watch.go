@@ -108,7 +108,7 @@ func (w *Watch) addMarks() {
 func (w *Watch) Poll(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	span, ok := w.span()
 	w.polls++
-	if !ok || safeguard.MarksWatched && w.polls%pollsPerMarks == 0 {
+	if !ok || safeguard.MarksPolled && w.polls%pollsPerMarks == 0 {
 		return w.marksMoved(ctx, m)
 	}
 	w.queries++
@@ -119,7 +119,7 @@ func (w *Watch) Poll(ctx context.Context, m *dynamo.Meter) (bool, error) {
 func (w *Watch) span() (Span, bool) {
 	behind := Span{w.behind.First, min(w.behind.Last, w.to)}
 	some := behind.First <= behind.Last
-	if n := len(w.missing); safeguard.MissingWatched && n > 0 && (w.queries%2 == 1 || !some) {
+	if n := len(w.missing); safeguard.MissingPolled && n > 0 && (w.queries%2 == 1 || !some) {
 		return w.missing[w.queries/2%n], true
 	}
 	return behind, some
@@ -143,7 +143,8 @@ func (w *Watch) marksMoved(ctx context.Context, m *dynamo.Meter) (bool, error) {
 	w.marksRead += each
 	known := w.marks
 	return marks.High > known.High || marks.Low.Seq > known.Low.Seq ||
-		marks.Low.Seq == known.Low.Seq && marks.Low.Seq > 0 && !marks.Low.JudgesLike(known.Low) && !w.isOtherShardsMark(marks.Low), nil
+		marks.Low.Seq == known.Low.Seq && marks.Low.Seq > 0 && !marks.Low.JudgesLike(known.Low) &&
+			!w.isOtherShardsMark(marks.Low), nil
 }
 
 // isOtherShardsMark reports whether a low mark is a JVM's in another shard, and as high as the

@@ -25,6 +25,9 @@ type Writer struct {
 	remover
 	// last is the writer of the event at next - 1, or empty.
 	last string
+	// visible is the number of the last visible event that is known, or 0. A higher low mark shows
+	// a later one: see Last.
+	visible int64
 	// farMark is a high mark that is known to be damaged, or 0.
 	farMark int64
 	// expiring reports that the id was purged: its marks expire unless they are put again.
@@ -33,6 +36,10 @@ type Writer struct {
 	active clock.Moment
 	// alone is when the last request began that showed that no JVM has taken over.
 	alone clock.Moment
+	// time is the time of the last event, in microseconds since 1970, or 0 if that has none. It is
+	// known if timed.
+	time  int64
+	timed bool
 }
 
 // PersistenceID returns the id that the writer writes to.
@@ -49,6 +56,19 @@ func (w *Writer) DeletedTo() int64 { return w.deletedTo }
 
 // Next returns the sequence number of the next event. The caller holds the turn.
 func (w *Writer) Next() int64 { return w.next }
+
+// Last returns the number of the last visible event, also if it is deleted, or 0 if there never was
+// one. The caller holds the turn.
+func (w *Writer) Last() int64 { return max(w.visible, w.low.Seq-1) }
+
+// CheckLast returns a *VersionError if the last visible event has another number. The caller holds
+// the turn.
+func (w *Writer) CheckLast(expected int64) error {
+	if last := w.Last(); last != expected {
+		return &VersionError{w.pid, expected, last}
+	}
+	return nil
+}
 
 // Lowest returns the first sequence number that is not deleted. The caller holds the turn.
 func (w *Writer) Lowest() int64 { return w.low.Seq }

@@ -76,7 +76,7 @@ func TestHeaderIsWrittenLast(t *testing.T) {
 	}
 }
 
-func TestHeaderSaysWhatTheConfigurationAsksFor(t *testing.T) {
+func TestHeaderHasTheSettingsOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		opts   provision.Options

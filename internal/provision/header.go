@@ -59,7 +59,8 @@ func (j *Journal) missingHeader(
 // putHeader puts the journal's header, unless an equal one was put meanwhile.
 func (j *Journal) putHeader(ctx context.Context, client *dynamo.Client, header layout.Header) error {
 	keys := layout.Keys{Journal: j.Name}
-	err := client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: j.Table, Item: keys.EncodeHeader(header), Condition: protocol.NotExists})
+	err := client.Put(ctx, &dynamo.Meter{},
+		dynamo.Put{Table: j.Table, Item: keys.EncodeHeader(header), Condition: protocol.NotExists})
 	// Another client has just put it, or an earlier attempt of ours.
 	if errors.Is(err, dynamo.ErrConditionFailed) {
 		return j.sameHeader(dynamo.OldItem(err), header)

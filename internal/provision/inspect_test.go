@@ -55,7 +55,7 @@ func TestJournalWithoutAHeaderIsOfAJVM(t *testing.T) {
 	}
 }
 
-// Taken for a JVM's, a native journal that has lost its header would get marks where nobody looks
+// Taken for a JVM's, a native journal that has lost its header would get marks where nobody reads
 // for them.
 func TestTableOfNativeJournalsNeedsAHeader(t *testing.T) {
 	t.Parallel()

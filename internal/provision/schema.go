@@ -20,7 +20,8 @@ func checkSchema(t *types.TableDescription, rangeKey string) error {
 		{AttributeName: &hash, KeyType: types.KeyTypeHash},
 		{AttributeName: &rangeKey, KeyType: types.KeyTypeRange},
 	}
-	typed := map[string]types.ScalarAttributeType{hash: types.ScalarAttributeTypeS, rangeKey: types.ScalarAttributeTypeN}
+	typed := map[string]types.ScalarAttributeType{hash: types.ScalarAttributeTypeS,
+		rangeKey: types.ScalarAttributeTypeN}
 	same := slices.EqualFunc(t.KeySchema, want, func(a, b types.KeySchemaElement) bool {
 		return aws.ToString(a.AttributeName) == aws.ToString(b.AttributeName) && a.KeyType == b.KeyType
 	})
@@ -85,7 +86,8 @@ func (j *Journal) journalTable(opts Options) *dynamodb.CreateTableInput {
 		index.IndexName = aws.String(layout.NativeIDsIndex)
 		index.KeySchema = keySchema(layout.AttrIDsShard, layout.AttrIDsKey)
 		in.AttributeDefinitions = append(in.AttributeDefinitions,
-			definition(layout.AttrIDsShard, types.ScalarAttributeTypeN), definition(layout.AttrIDsKey, types.ScalarAttributeTypeS))
+			definition(layout.AttrIDsShard, types.ScalarAttributeTypeN),
+			definition(layout.AttrIDsKey, types.ScalarAttributeTypeS))
 	}
 	in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{index}
 	return in
@@ -95,7 +97,8 @@ func (j *Journal) journalTable(opts Options) *dynamodb.CreateTableInput {
 func (j *Journal) snapshotTable(opts Options) *dynamodb.CreateTableInput {
 	in := table(j.SnapshotTable, layout.AttrSnapshotSeq, opts)
 	if opts.SharedWithJVM {
-		in.AttributeDefinitions = append(in.AttributeDefinitions, definition(layout.AttrSnapshotTS, types.ScalarAttributeTypeN))
+		in.AttributeDefinitions = append(in.AttributeDefinitions,
+			definition(layout.AttrSnapshotTS, types.ScalarAttributeTypeN))
 		in.LocalSecondaryIndexes = []types.LocalSecondaryIndex{{
 			IndexName:  aws.String(layout.SnapshotTSIndex),
 			KeySchema:  keySchema(layout.AttrPar, layout.AttrSnapshotTS),
@@ -108,14 +111,16 @@ func (j *Journal) snapshotTable(opts Options) *dynamodb.CreateTableInput {
 // table returns a request for a table with hash key par and a numeric range key.
 func table(name, rangeKey string, opts Options) *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{
-		TableName:            &name,
-		KeySchema:            keySchema(layout.AttrPar, rangeKey),
-		AttributeDefinitions: []types.AttributeDefinition{definition(layout.AttrPar, types.ScalarAttributeTypeS), definition(rangeKey, types.ScalarAttributeTypeN)},
-		BillingMode:          types.BillingModePayPerRequest,
+		TableName: &name,
+		KeySchema: keySchema(layout.AttrPar, rangeKey),
+		AttributeDefinitions: []types.AttributeDefinition{definition(layout.AttrPar, types.ScalarAttributeTypeS),
+			definition(rangeKey, types.ScalarAttributeTypeN)},
+		BillingMode: types.BillingModePayPerRequest,
 	}
 	if opts.ReadUnits > 0 {
 		in.BillingMode = types.BillingModeProvisioned
-		in.ProvisionedThroughput = &types.ProvisionedThroughput{ReadCapacityUnits: &opts.ReadUnits, WriteCapacityUnits: &opts.WriteUnits}
+		in.ProvisionedThroughput = &types.ProvisionedThroughput{ReadCapacityUnits: &opts.ReadUnits,
+			WriteCapacityUnits: &opts.WriteUnits}
 	}
 	return in
 }

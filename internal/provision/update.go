@@ -41,7 +41,8 @@ func (j *Journal) Update(ctx context.Context, client *dynamo.Client) ([]Change, 
 		if err := client.EnableTTL(ctx, j.Table, layout.AttrExpires); err != nil {
 			return nil, err
 		}
-		changes = append(changes, Change{j.Table, "expiry of items by attribute " + layout.AttrExpires, "nothing: DynamoDB removes expired items for free"})
+		changes = append(changes, Change{j.Table, "expiry of items by attribute " + layout.AttrExpires,
+			"nothing: DynamoDB removes expired items for free"})
 	}
 	opts := Options{SharedWithJVM: header.Kind == layout.KindShared}
 	costs := "a write unit more for the first event of a persistence id and for each deletion; filling it costs a write unit for each persistence id"

@@ -66,7 +66,7 @@ func TestUpdateKeepsAnotherExpiry(t *testing.T) {
 	}
 }
 
-// An update that fails says what it has added before.
+// An update that fails returns what it has added before.
 func TestUpdateThatFailsReturnsWhatItHasAdded(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)
@@ -112,7 +112,7 @@ func TestProvisionedTablesHaveProvisionedIndexes(t *testing.T) {
 	}
 }
 
-func TestDescriptionHasWhatTheHeaderSays(t *testing.T) {
+func TestDescriptionHasTheSettingsOfTheHeader(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)
 	s.journal.SequenceShards, s.journal.FenceWindow = 4, 3*time.Hour

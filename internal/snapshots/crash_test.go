@@ -201,7 +201,7 @@ func TestSaveRepeatedAfterAFailureLeavesNoLitter(t *testing.T) {
 
 // At any point of a load, the snapshot is replaced by another of its number, in any form. The load
 // must find one of them, because one always existed. Events before it may be deleted.
-func TestLoadCrossedByASaveOfTheNumberFindsOne(t *testing.T) {
+func TestLoadDuringASaveOfTheNumberFindsOne(t *testing.T) {
 	t.Parallel()
 	upTo2 := snapshots.Everything()
 	upTo2.MaxSeq = 2
@@ -267,7 +267,7 @@ func TestLoadCrossedByASaveOfTheNumberFindsOne(t *testing.T) {
 
 // At any point of a load, the snapshot is deleted: the load finds it, or the older one. Parts that
 // vanish meanwhile are no damage.
-func TestLoadCrossedByADeletionFindsNoDamage(t *testing.T) {
+func TestLoadDuringADeletionFindsNoDamage(t *testing.T) {
 	t.Parallel()
 	timed := snapshots.Everything()
 	timed.MinTS = 150
@@ -302,7 +302,7 @@ func TestLoadCrossedByADeletionFindsNoDamage(t *testing.T) {
 }
 
 // If two saves of one number interleave at any point, the result is one of the snapshots, whole.
-func TestSavesOfOneNumberCrossEachOther(t *testing.T) {
+func TestConcurrentSavesOfOneNumber(t *testing.T) {
 	t.Parallel()
 	for _, sizes := range [][2]int{{split, split + 1}, {split, small}, {small, split}, {small, small + 1}} {
 		t.Run(fmt.Sprint(sizes), func(t *testing.T) {
@@ -332,7 +332,7 @@ func TestSavesOfOneNumberCrossEachOther(t *testing.T) {
 
 // A deletion by time interleaves, at any point, with the save of a split snapshot outside of its
 // criteria. That snapshot stays whole, even if an older one of its number is deleted.
-func TestDeletionByTimeSparesASaveUnderWay(t *testing.T) {
+func TestDeletionByTimeKeepsASaveInFlight(t *testing.T) {
 	t.Parallel()
 	for name, stored := range map[string][]layout.Snapshot{
 		"of another number": {snapshot(1, split)}, "of its number": {snapshot(1, split), snapshot(2, split)},

@@ -46,7 +46,8 @@ func (s *Store) eachKey(
 	lo, hi := max(c.MinSeq, 0), c.MaxSeq
 	heads := [2]string{layout.SplitHeadNumber(hi), layout.SplitHeadNumber(lo)}
 	wholes := [2]string{strconv.FormatInt(hi, 10), strconv.FormatInt(lo, 10)}
-	parts := [2]string{layout.SplitPartNumber(lo, 0, 0), layout.SplitPartNumber(hi, layout.MaxSplitToken, layout.MaxSplitParts)}
+	parts := [2]string{layout.SplitPartNumber(lo, 0, 0),
+		layout.SplitPartNumber(hi, layout.MaxSplitToken, layout.MaxSplitParts)}
 	if !c.limitsTime() && lo == 0 {
 		wholes[1] = parts[1]
 	}
@@ -60,7 +61,8 @@ func (s *Store) eachKey(
 	for _, r := range ranges {
 		q := s.rangeQuery(pid, r[0], r[1])
 		q.ProjectionExpression = aws.String(strings.Join([]string{
-			layout.AttrPar, layout.AttrSnapshotSeq, layout.AttrSnapshotTS, layout.AttrSplitTS, layout.AttrSplitToken, layout.AttrSplitParts,
+			layout.AttrPar, layout.AttrSnapshotSeq, layout.AttrSnapshotTS, layout.AttrSplitTS, layout.AttrSplitToken,
+			layout.AttrSplitParts,
 		}, ", "))
 		for more := true; more; more = q.ExclusiveStartKey != nil {
 			got, err := s.Client.Query(ctx, m, q)
@@ -154,7 +156,8 @@ func (d *deletion) removeHeads(ctx context.Context, heads []layout.Attributes) e
 func (d *deletion) remove(ctx context.Context, items []layout.Attributes) error {
 	keys := make([]layout.Attributes, len(items))
 	for i, item := range items {
-		keys[i] = layout.Attributes{layout.AttrPar: item[layout.AttrPar], layout.AttrSnapshotSeq: item[layout.AttrSnapshotSeq]}
+		keys[i] = layout.Attributes{layout.AttrPar: item[layout.AttrPar],
+			layout.AttrSnapshotSeq: item[layout.AttrSnapshotSeq]}
 	}
 	return d.store.Client.BatchDelete(ctx, d.meter, d.store.Table, keys, nil)
 }

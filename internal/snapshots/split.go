@@ -201,7 +201,8 @@ func (s *Store) assemble(ctx context.Context, m *dynamo.Meter, f *hit) (damage, 
 func (s *Store) readParts(
 	ctx context.Context, m *dynamo.Meter, head *layout.SplitHead,
 ) (stored []byte, damage, err error) {
-	first, last := layout.SplitPartNumber(head.SequenceNr, head.Token, 0), layout.SplitPartNumber(head.SequenceNr, head.Token, layout.MaxSplitParts)
+	first := layout.SplitPartNumber(head.SequenceNr, head.Token, 0)
+	last := layout.SplitPartNumber(head.SequenceNr, head.Token, layout.MaxSplitParts)
 	q := s.rangeQuery(head.PersistenceID, first, last) // the first part has the highest number
 	stored = make([]byte, 0, head.Stored)
 	part := int64(0)

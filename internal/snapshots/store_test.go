@@ -19,9 +19,13 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testsize.RelaxCollector()
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	table       = "snapshots"

@@ -156,7 +156,7 @@ func TestHandlersThatRecoverOthersNeverWaitForEachOther(t *testing.T) {
 
 // Consumers of iterators hold nothing either: all of them are in the middle of their events, and
 // one more reads all of its.
-func TestConsumersHoldNoRoom(t *testing.T) {
+func TestConsumersHoldNoAdmission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, ctx := openNarrow(t, 1), patient(t)
 		for range 3 {
@@ -221,7 +221,7 @@ var readers = map[string]func(ctx context.Context, j *dynajournal.Journal) error
 }
 
 // Waiting for room is bounded by the context and the journal alone: no time of an operation runs.
-// Whoever is ended there has sent nothing, says why, and takes no room along.
+// Who is ended there has sent nothing, returns the reason, and takes no admission.
 func TestEndedWaitingToBegin(t *testing.T) {
 	reason := errors.New("the reason")
 	for name, read := range readers {
@@ -266,7 +266,7 @@ func TestEndedWaitingToBegin(t *testing.T) {
 }
 
 // What fails gives its room back: at its first request, in the caller's code, and in the middle.
-func TestFailedReadingsGiveTheirRoomBack(t *testing.T) {
+func TestFailedReadingsReturnTheirAdmission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, ctx := openNarrow(t, 1), patient(t)
 		for range 2 {

@@ -318,7 +318,7 @@ func eachKind(prefix string, found []dynajournal.Finding) []string {
 }
 
 // Whatever is stored: a repair changes nothing that readers see, one run of it is enough, what is
-// left is named and says why, and a recovery, and a repair with every option that removes, leave
+// left is named with the reason, and a recovery, and a repair with every option that removes, leave
 // what readers see.
 func TestRepairOfAnything(t *testing.T) {
 	t.Parallel()
@@ -428,7 +428,7 @@ func unreadableLeft(left []dynajournal.Finding) bool {
 }
 
 // recoverAndRead reads after a recovery. It may have raised the low mark over a tombstone or fence,
-// which a finding has said.
+// which a finding has named.
 func recoverAndRead(
 	t *testing.T, j *dynajournal.Journal, a *arrangement, events []string, left []dynajournal.Finding, complain func(string, ...any),
 ) []string {

@@ -219,7 +219,11 @@ func TestWindowsAreChecked(t *testing.T) {
 	for _, window := range []dynajournal.Range{{From: -1}, {To: -1}, {Limit: aws.Int64(-1)}, {From: math.MinInt64}, {From: 2, To: -5}} {
 		wantError(t, "Events of "+windowText(window), readError(t.Context(), j, "a", window), dynajournal.ErrInvalidArgument)
 	}
-	for _, o := range []dynajournal.RecoverOptions{{After: -1}, {To: -1}, {Limit: aws.Int64(-1)}, {After: math.MaxInt64}} {
+	for _, o := range []dynajournal.RecoverOptions{
+		{After: -1}, {To: -1}, {Limit: aws.Int64(-1)}, {After: math.MaxInt64}, {Snapshot: -1}, {Snapshot: math.MaxInt64},
+		{After: 1, Snapshot: 2}, {After: 2, Snapshot: 1}, {Expect: aws.Int64(-1)},
+		{Latest: true, After: 1}, {Latest: true, Snapshot: 1}, {Latest: true, To: 1}, {Latest: true, Limit: aws.Int64(1)},
+	} {
 		_, err := j.Recover(t.Context(), "a", o, noHandler)
 		wantError(t, fmt.Sprintf("Recover(%+v)", o), err, dynajournal.ErrInvalidArgument)
 	}
@@ -273,7 +277,7 @@ func TestEventsAreChecked(t *testing.T) {
 	}
 }
 
-// TestStoredItemsAreChecked has items that no writer makes: reading says which, and hands out
+// TestStoredItemsAreChecked has items that no writer makes: reading reports which, and returns
 // nothing behind them.
 func TestStoredItemsAreChecked(t *testing.T) {
 	t.Parallel()

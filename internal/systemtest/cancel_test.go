@@ -44,10 +44,10 @@ func (c *canceller) arm(parent context.Context, n int64, late bool) context.Cont
 	return ctx
 }
 
-// fired says whether the request came.
+// fired reports whether the request came.
 func (c *canceller) fired() bool { return c.left.Load() <= 0 }
 
-// cancelled is where an operation is cancelled: its own journal, and another to look from.
+// cancelled is where an operation is cancelled: its own journal, and another that reads.
 type cancelled struct {
 	*testing.T
 
@@ -238,8 +238,8 @@ func (c *cancelled) settled() {
 	}
 }
 
-// wantWritten checks an append that was cancelled: it says so, or it is acknowledged; and what it
-// wrote is there wholly or not at all.
+// wantWritten checks an append that was cancelled: it is reported as such, or acknowledged; and
+// what it wrote is there wholly or not at all.
 func (c *cancelled) wantWritten(w *dynajournal.Writer, err error, n int64) {
 	c.Helper()
 	c.wantCancelled(err)
@@ -265,7 +265,7 @@ func numbersFrom(first, last int64) []int64 {
 	return numbers
 }
 
-// wantAfter checks what stands in the journal, and that it can be written.
+// wantAfter checks what is stored in the journal, and that it can be written.
 func (c *cancelled) wantAfter(want string, highest int64) {
 	c.Helper()
 	c.settled()

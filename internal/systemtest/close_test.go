@@ -13,8 +13,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// While many writers, readers and deletions are under way the journal is closed. Every call ends,
-// with what it was to do or with an error that says why not; what was acknowledged is there, what
+// While many writers, readers and deletions are in flight the journal is closed. Every call ends,
+// with what it was to do or with an error; what was acknowledged is there, what
 // was called undone is not; and no goroutine is left.
 func TestCloseUnderLoad(t *testing.T) {
 	for name, options := range kinds {
@@ -57,10 +57,10 @@ func TestCloseUnderLoad(t *testing.T) {
 	}
 }
 
-// outcome is what a writer was told until the journal was closed.
+// outcome is what the calls of a writer returned until the journal was closed.
 type outcome struct {
 	acknowledged []string
-	// unknown is the event of which it was told neither that it is there nor that it is not.
+	// unknown is the event whose outcome was unknown.
 	unknown string
 }
 

@@ -10,11 +10,12 @@ var bothKinds = []struct {
 	name string
 	opts dynajournal.TableOptions
 	// marks is the number of mark items a recovery reads, near that of the low marks which are read
-	// again of a new entity, index the write units that an index adds to each item.
-	marks, near, index float64
+	// again of a new entity, index the write units that an index adds to each item. timed is 1 if
+	// the items have the time of their events, so that a full partition is a read unit larger.
+	marks, near, index, timed float64
 }{
-	{"native", dynajournal.TableOptions{}, 2, 1, 0},
-	{"shared", dynajournal.TableOptions{SharedWithJVM: true}, 20, 3, 1},
+	{"native", dynajournal.TableOptions{}, 2, 1, 0, 1},
+	{"shared", dynajournal.TableOptions{SharedWithJVM: true}, 20, 3, 1, 0},
 }
 
 func TestCostOfRecovery(t *testing.T) {
@@ -47,7 +48,7 @@ func TestCostOfRecovery(t *testing.T) {
 				t.Helper()
 				appendStrings(t, recoverWriter(t, j, "a", 0), 250, false)
 				return 0
-			}, 3, 3 + 3 + 2},
+			}, 3, 3 + 3 + 2 + 2*kind.timed},
 			{"250 behind 1000 deleted: the first partition in vain, and three", func(t *testing.T, j *dynajournal.Journal) int64 {
 				t.Helper()
 				w := recoverWriter(t, j, "a", 0)

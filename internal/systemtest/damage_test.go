@@ -20,7 +20,7 @@ import (
 // storedDamage is one kind of damage made by hand, and what verify finds then.
 type storedDamage struct {
 	name string
-	// only says in which kind of journal it can be made: "native", "shared", or both where it is
+	// only is the kind of journal in which it can be made: "native", "shared", or both where it is
 	// empty.
 	only string
 	make func(d *damaged)
@@ -247,7 +247,7 @@ func (b behaviours) of(kind dynajournal.FindingKind) *behaviour {
 // Each kind of damage is made by hand, in native and shared journals, with events of today's form
 // and of that of Akka 1.1. What verify, a repair unasked and one with all options do is what the
 // table of docs/operations.md says.
-func TestDamageIsFoundAndRepairedAsTheTableSays(t *testing.T) {
+func TestDamageIsFoundAndRepairedAsInTheTable(t *testing.T) {
 	t.Parallel()
 	seen := behaviours{}
 	for kind, options := range kinds {
@@ -434,7 +434,7 @@ func attributeText(v types.AttributeValue) string {
 	return fmt.Sprintf("%T", v)
 }
 
-// A JVM has used a native journal, and deleted the beginning of an atomic write: its low mark says
+// A JVM has used a native journal, and deleted the beginning of an atomic write: its low mark has
 // nothing of the rest, which counts as its last member is there. A repair enters the id into the
 // index by that mark, and leaves all else that it says.
 func TestRepairKeepsTheRestOfABatchThatAJVMCut(t *testing.T) {

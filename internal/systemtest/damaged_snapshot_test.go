@@ -48,7 +48,7 @@ func TestNoOlderSnapshotIsLoadedInThePlaceOfADamagedOne(t *testing.T) {
 	}
 }
 
-func TestRecoveryBelowTheLowMarkSaysSo(t *testing.T) {
+func TestRecoveryBelowTheLowMarkReportsIt(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{}, false)
 	d.write(9, false)

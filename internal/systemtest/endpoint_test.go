@@ -233,7 +233,7 @@ func TestConnectionRefusedInTheMiddle(t *testing.T) {
 }
 
 // triesOfEach counts the tries of each request on its own: with a common count one of several at
-// the same time can be out of luck for ever.
+// the same time can fail again and again.
 func triesOfEach(tb testing.TB) func(*http.Request) int {
 	tb.Helper()
 	var mu sync.Mutex

@@ -18,7 +18,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-// farRequests is how many requests an operation may take, whatever the marks say. In a shared
+// farRequests is how many requests an operation may take, whatever the marks are. In a shared
 // journal a deletion sends one for each number in the last block besides.
 const farRequests = 200 + 100
 
@@ -261,7 +261,7 @@ func TestNoMarkMakesAnOperationRunOnForEver(t *testing.T) {
 					for _, events := range [][]int{{testsize.Of(120, 250)}, {5}, {0}}[i%3] {
 						for o, op := range farOperations {
 							if !testsize.Long && (i/2+k+o)%2 == 1 {
-								continue // each one meets each kind of mark
+								continue // each one has each kind of mark
 							}
 							if op.name == "a live query" && (mark != "SH" || events == 0) {
 								continue // there is nothing that it would end with
@@ -311,7 +311,7 @@ func TestAnItemFarBehindTheOthersIsNamed(t *testing.T) {
 				})
 				switch op.name {
 				case "Verify":
-					err = nil // of a hole it says the same as of any other
+					err = nil // a hole has the same error as any other
 				case "Bounds", "List", "UpgradeEvents":
 				default:
 					hole, named := errors.AsType[*dynajournal.HoleError](err)
@@ -423,7 +423,7 @@ func TestWhatFollowsAHoleAtTheEndOfAPartitionIsReplayed(t *testing.T) {
 	}
 }
 
-// TestPurgeCountsNoNumberOfItsOwn has a purge say what it has removed, and not what it has put
+// TestPurgeCountsNoNumberOfItsOwn has a purge report what it has removed, and not what it has put
 // itself.
 func TestPurgeCountsNoNumberOfItsOwn(t *testing.T) {
 	for kind, opts := range map[string]dynajournal.TableOptions{"native": {}, "shared": {SharedWithJVM: true}} {

@@ -223,5 +223,6 @@ func checkGoldenState(tb testing.TB, label string, state any, want goldenResult)
 	}
 }
 
-// longestShown is the longest text that the golden results show; of longer ones they say how long.
+// longestShown is the longest text that the golden results show; of longer ones they show the
+// length.
 const longestShown = 5000

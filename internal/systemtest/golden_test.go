@@ -102,12 +102,12 @@ func (s *goldenStep) window(tb testing.TB) (dynajournal.Range, string) {
 	return w, name
 }
 
-// changes says whether what stands in the table may be another after the step.
+// changes reports whether the step may change the table.
 func (s *goldenStep) changes() bool {
 	return slices.Contains([]string{"write", "delete", "purge", "rawDeleteEvents", "rawDeleteItem"}, s.Op)
 }
 
-// reads says whether the step has a window.
+// reads reports whether the step has a window.
 func (s *goldenStep) reads() bool { return s.Op == "replay" || s.Op == "currentEvents" }
 
 type goldenEvent struct {

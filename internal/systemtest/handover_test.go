@@ -1,6 +1,7 @@
 package systemtest
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -70,13 +71,14 @@ func (h *handover) unharmed() {
 	}
 }
 
-// A writer that was paused while a JVM took over and deleted is never told that it has stored what
+// A writer that was paused while a JVM took over and deleted never gets the acknowledgement of what
 // it puts below the JVM's low mark, and leaves nothing there.
-func TestPausedWriterLooksWhetherAJVMHasTakenOver(t *testing.T) {
+func TestPausedWriterChecksWhetherAJVMHasTakenOver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		events []any
-		// operation is where it is paused, at says how that is answered; none is before the append.
+		// operation is where it is paused, at returns how that is answered; none is before the
+		// append.
 		operation string
 		at        func(*http.Request, sender) (*http.Response, error)
 		want      error
@@ -110,8 +112,40 @@ func TestPausedWriterLooksWhetherAJVMHasTakenOver(t *testing.T) {
 	}
 }
 
+// A writer whose machine sleeps after its atomic write is stored learns late that the low mark of a
+// JVM is above its first event. If another writer in Go has raised it, readers have seen the rest.
+func TestLateCheckKeepsTheRestOfAWriteThatGoHasCut(t *testing.T) {
+	t.Parallel()
+	for _, shards := range []int{1, 10} {
+		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
+			t.Parallel()
+			s := newSleeper(t, dynajournal.TableOptions{SharedWithJVM: true},
+				func(c *dynajournal.Config) { c.SequenceShards = shards })
+			writer := written(t, s.journal, "a", 97)
+			s.at("BatchExecuteStatement", func(r *http.Request, send sender) (*http.Response, error) {
+				response, err := send(r)
+				s.sleep(2 * time.Minute)
+				other, recovered := s.other.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, nil)
+				if recovered != nil {
+					t.Fatal(recovered)
+				}
+				if _, deleted := other.DeleteTo(t.Context(), 102); deleted != nil {
+					t.Fatal(deleted)
+				}
+				return response, err
+			})
+			_, err := writer.Append(t.Context(), slices.Repeat([]any{"event"}, 10)...)
+			wantError(t, "Append", err, dynajournal.ErrOutcomeUnknown)
+			got := numbersText(numbersOf(readEvents(t, s.other, "a", dynajournal.Range{})))
+			if want := "103-107"; got != want {
+				t.Errorf("the events are %s, want %s", got, want)
+			}
+		})
+	}
+}
+
 // An event that a JVM's deletion has left does not show that no JVM has deleted more since.
-func TestLookForAHandoverGoesByNothingThatADeletionHasLeft(t *testing.T) {
+func TestHandoverCheckIgnoresWhatADeletionHasLeft(t *testing.T) {
 	t.Parallel()
 	h := newHandover(t)
 	d := &damaged{Journal: h.journal, t: t, table: dynamodb.NewFromConfig(h.engine.AWSConfig())}
@@ -131,9 +165,9 @@ func TestLookForAHandoverGoesByNothingThatADeletionHasLeft(t *testing.T) {
 	wantError(t, "Append", err, dynajournal.ErrWriterConflict)
 }
 
-// The look costs a request and 3 units, of a writer that was idle for longer than it takes to hand
+// The check costs a request and 3 units, of a writer that was idle for longer than it takes to hand
 // over, and nothing else.
-func TestCostOfTheLookForAHandover(t *testing.T) {
+func TestCostOfTheHandoverCheck(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		options dynajournal.TableOptions

@@ -106,10 +106,10 @@ func openFresh(t *testing.T, options dynajournal.TableOptions, change ...func(*d
 	return setup(t, options, change...).journal
 }
 
-// recoverWriter recovers an id after a sequence number.
+// recoverWriter recovers an id from a snapshot.
 func recoverWriter(t *testing.T, j *dynajournal.Journal, pid string, after int64) *dynajournal.Writer {
 	t.Helper()
-	w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{After: after}, func(dynajournal.Event) error { return nil })
+	w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{Snapshot: after}, func(dynajournal.Event) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func appendStrings(t *testing.T, w *dynajournal.Writer, n int, atomic bool) dyna
 
 func recoverAfter(tb testing.TB, j *dynajournal.Journal, pid string, after int64) (w *dynajournal.Writer, replayed int) {
 	tb.Helper()
-	w, err := j.Recover(tb.Context(), pid, dynajournal.RecoverOptions{After: after}, func(dynajournal.Event) error {
+	w, err := j.Recover(tb.Context(), pid, dynajournal.RecoverOptions{Snapshot: after}, func(dynajournal.Event) error {
 		replayed++
 		return nil
 	})

@@ -97,7 +97,7 @@ func inASharedBubble(t *testing.T, run func(t *testing.T, a *awaiting), change .
 // A JVM stores a later event before an earlier one: a live query waits for that, and skips nothing.
 func TestLiveQueryWaitsForTheNumberBefore(t *testing.T) {
 	t.Parallel()
-	const soon = 4 * time.Second // a look is at most 3 s later
+	const soon = 4 * time.Second // a poll is at most 3 s later
 	batch, before := modelBatch{2, 5, modelWriters[0]}, modelBatch{98, 103, modelWriters[0]}
 	for name, c := range map[string]struct {
 		before func(a *awaiting) // what is stored when the query begins
@@ -307,7 +307,7 @@ func TestLiveQueryDoesNotWait(t *testing.T) {
 	})
 }
 
-// A deletion of what is waited for ends the wait, as soon as a look reads its mark.
+// A deletion of what is waited for ends the wait, as soon as a poll reads its mark.
 func TestDeletionEndsTheWait(t *testing.T) {
 	t.Parallel()
 	inASharedBubble(t, func(t *testing.T, a *awaiting) {
@@ -356,7 +356,7 @@ func TestWaitForANumberEndsAtOnce(t *testing.T) {
 	}
 }
 
-// While it waits for a number, a look costs what an idle look does.
+// While it waits for a number, a poll costs what an idle poll does.
 func TestCostOfWaitingForANumber(t *testing.T) {
 	t.Parallel()
 	looks := &looksHook{looks: map[time.Time]dynajournal.Cost{}}

@@ -52,9 +52,9 @@ func openIdle(t *testing.T) (*dynajournal.Journal, *embedded.Engine, *hands) {
 }
 
 // A stale writer whose events were written by another, deleted, and whose tombstones have expired
-// must not write below the low mark: nothing stands at its key any more, so only the look after the
-// pause stops it.
-func TestWriterLooksAgainAfterHalfTheFenceWindow(t *testing.T) {
+// must not write below the low mark. Nothing is stored at its key any more, so only the check after
+// the pause stops it.
+func TestWriterReadsAgainAfterHalfTheFenceWindow(t *testing.T) {
 	for name, pass := range map[string]func(h *hands){
 		"both clocks moved":                  func(h *hands) { h.pass(3 * time.Hour) },
 		"the machine slept":                  func(h *hands) { h.wall = h.wall.Add(3 * time.Hour) },

@@ -41,7 +41,7 @@ func operation(r *http.Request) string {
 // quick makes failures final soon.
 func quick(c *dynajournal.Config) { c.Retries, c.BackoffCap = 2, time.Millisecond }
 
-// relay stands between a journal and its engine: on sends a request, or does something else.
+// relay is between a journal and its engine: on sends a request, or does something else.
 type relay struct {
 	inner aws.HTTPClient
 	on    func(operation string, r *http.Request, send func() (*http.Response, error)) (*http.Response, error)

@@ -14,6 +14,9 @@ func largestEvent(pid string, seq int64, native bool) int {
 	number := func(n int64) int { return (len(strconv.FormatInt(n, 10))+1)/2 + 1 }
 	taken := len("par") + journalName + len("-P-") + len(pid) + len("-0") + len("num") + number(seq) +
 		len("persistence_id") + len(pid) + len("seq") + number(seq) + len("event") + len("writer_uuid") + uuid + len("ev_ser_id") + number(4)
+	if native {
+		taken += len("time") + number(1_795_479_186_000_001)
+	}
 	if native && seq == 1 {
 		// the entry in the index of persistence ids, of which the shard is one digit
 		taken += len("ids_shard") + number(1) + len("ids_key") + journalName + 1 + len(pid)

@@ -61,7 +61,7 @@ func TestLiveQueryEndsAfterANumberWithoutAnEvent(t *testing.T) {
 }
 
 // A number that a live query of a shared journal has waited for in vain does not keep it from
-// ending, and of one that came the hook is told, also where the query ends with it.
+// ending, and one that came is passed to the hook, also where the query ends with it.
 func TestLiveQueryEndsAfterANumberThatItHasWaitedFor(t *testing.T) {
 	t.Parallel()
 	batch := modelBatch{2, 5, modelWriters[0]}

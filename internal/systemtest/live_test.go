@@ -17,7 +17,7 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// looksHook collects what each look has cost: the requests of one moment of a bubble's time.
+// looksHook collects what each poll has cost: the requests of one moment of a bubble's time.
 type looksHook struct {
 	mu    sync.Mutex
 	looks map[time.Time]dynajournal.Cost
@@ -74,7 +74,7 @@ func followRange(t *testing.T, j *dynajournal.Journal, pid string, from, to int6
 	return f
 }
 
-// after is what it has given when so many looks have passed.
+// after is what it has returned after so many polls.
 func (f *following) after(looks int) string {
 	time.Sleep(time.Duration(looks) * dynajournal.DefaultPollLongest)
 	synctest.Wait()
@@ -151,9 +151,9 @@ func inABubble(t *testing.T, run func(t *testing.T, j *dynajournal.Journal, s *p
 	}
 }
 
-// While nothing comes, a look of a live query is one request, of one unit in a native journal, and
-// of at most three in a shared one: the tenth look, which reads marks.
-func TestCostOfIdleLooks(t *testing.T) {
+// While nothing is written, a poll of a live query is one request, of one unit in a native journal,
+// and of at most three in a shared one: the tenth poll, which reads marks.
+func TestCostOfIdleChecks(t *testing.T) {
 	t.Parallel()
 	batch := modelBatch{6, 9, modelWriters[1]}
 	for name, prepare := range map[string]func(s *planting){
@@ -295,7 +295,7 @@ func TestLiveQueryFindsWhatComesWhileItIsIdle(t *testing.T) {
 }
 
 // A persistence id that is purged while it is followed, and used again, is followed on.
-func TestLiveQueryFollowsANewLife(t *testing.T) {
+func TestLiveQueryFollowsAnIDThatIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	for _, events := range []int{5, 98, 99, 100} {
 		t.Run(fmt.Sprint(events), func(t *testing.T) {

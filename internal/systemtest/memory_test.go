@@ -39,7 +39,7 @@ const (
 	endpointOfCrowd = "DYNAJOURNAL_TEST_CROWD"
 )
 
-// crowdJournal says how many events a journal has, and their size: most have 40 KB, every fifth
+// crowdJournal returns how many events a journal has, and their size: most have 40 KB, every fifth
 // more than a megabyte, of which half in a few large events (two pages of one partition), and half
 // in many of usual size (a page of each of six partitions).
 func crowdJournal(journal int) (events, eventBytes int) {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestArgumentsAreCheckedBeforeAnythingElse calls operations on a closed journal. With wrong
-// arguments they name these, with right ones they say that it is closed.
+// arguments they name these, with right ones they report that it is closed.
 func TestArgumentsAreCheckedBeforeAnythingElse(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t, embedded.WithSweepInterval(0)).AWSConfig()}

@@ -12,7 +12,7 @@ import (
 // ScyllaDB Alternator.
 func TestConformsWithoutPartiQLAndTransactions(t *testing.T) {
 	t.Parallel()
-	standsForAll(t, "without PartiQL and transactions")
+	skipVariant(t, "without PartiQL and transactions")
 	conforms(t, func(tb testing.TB) dynajournal.Config {
 		tb.Helper()
 		return dynajournal.Config{AWS: openEngine(tb, embedded.WithoutFeatures(embedded.PartiQL, embedded.Transactions)).AWSConfig()}

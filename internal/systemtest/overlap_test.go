@@ -1,6 +1,7 @@
 package systemtest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -227,7 +228,7 @@ func TestACopyRemovesNothingThatOthersWriteMeanwhile(t *testing.T) {
 	}
 }
 
-// The rest of an atomic write that the low mark does not say it cuts would never be read.
+// The rest of an atomic write that the low mark does not name as cut would never be read.
 func TestTheRestOfAnAtomicWriteNeedsALowMarkThatCutsIt(t *testing.T) {
 	t.Parallel()
 	to := openDamaged(t, dynajournal.TableOptions{}, false)
@@ -241,9 +242,9 @@ func TestTheRestOfAnAtomicWriteNeedsALowMarkThatCutsIt(t *testing.T) {
 	putRecords(t, to.Journal, "a", all)
 }
 
-// Where a JVM has left events behind a hole and no mark leads to them, the partition of the low
-// mark tells.
-func TestACopyLooksWhereItPutsALowMark(t *testing.T) {
+// Events that a JVM has left behind a hole, and to which no mark leads, are found in the partition
+// of the low mark.
+func TestACopyReadsThePartitionOfItsLowMark(t *testing.T) {
 	t.Parallel()
 	d, to := openDamaged(t, dynajournal.TableOptions{}, false), openDamaged(t, dynajournal.TableOptions{}, false)
 	d.write(160, true)
@@ -357,8 +358,9 @@ func (p *copies) check(r *rapid.T) {
 	}
 	visible, before := p.visible(to), p.items(to)
 	interrupted := rapid.Bool().Draw(r, "interrupted")
-	for interrupted {
-		requests := rapid.Int64Range(1, 60).Draw(r, "requests")
+	// A call that is interrupted before it has written begins anew, so each call may send more.
+	for further := int64(0); interrupted; further += 10 {
+		requests := rapid.Int64Range(1, 60).Draw(r, "requests") + further
 		done, err := p.killed(to, all, requests)
 		if interrupted = !done && err == nil; interrupted {
 			p.kills++
@@ -536,5 +538,38 @@ func TestACopyEndsWhereSomebodyWritesWhileItCompares(t *testing.T) {
 	}
 	if bounds, err := to.Bounds(t.Context(), "a"); err != nil || bounds != (dynajournal.Bounds{Highest: 9}) {
 		t.Errorf("bounds %+v, %v; want nothing deleted, and 9 to be the highest", bounds, err)
+	}
+}
+
+// The target is read when a copy begins. Where its events are deleted afterwards and new ones are
+// written, there is nothing left to compare, and the new ones must stay.
+func TestACopyEndsWhereAllIsReplacedWhileItBegins(t *testing.T) {
+	t.Parallel()
+	d := openDamaged(t, dynajournal.TableOptions{}, false)
+	d.write(16, false)
+	d.deleteTo(13)
+	all := records(t, d.Journal, "a", 0)
+	for at := range 2 {
+		t.Run(fmt.Sprint("at call ", at, " of Pace"), func(t *testing.T) {
+			t.Parallel()
+			to, calls := openDamaged(t, dynajournal.TableOptions{}, false), 0
+			to.write(3, false)
+			pace := func(context.Context, dynajournal.Cost) error {
+				if calls == at {
+					to.deleteTo(3)
+					to.write(5, false)
+				}
+				calls++
+				return nil
+			}
+			_, err := to.PutRecords(t.Context(), "a", each(all), dynajournal.PutRecordsOptions{Pace: pace})
+			wantError(t, "PutRecords", err, dynajournal.ErrContentConflict)
+			if calls <= at {
+				t.Fatalf("Pace was called %d times", calls)
+			}
+			if got := told(records(t, to.Journal, "a", 0)); !strings.HasSuffix(got, "4, 5, 6, 7, 8") {
+				t.Errorf("the target is %s, want what was written meanwhile", got)
+			}
+		})
 	}
 }

@@ -58,9 +58,9 @@ func TestReplayReadsNoFurtherAheadThanItMay(t *testing.T) {
 				if e.SequenceNumber%10 != 0 {
 					continue
 				}
-				synctest.Wait() // until the reading ahead has come as far as it does
-				// The partition of the event, and the next one, which the end of its last batch may
-				// stand in, are not ahead.
+				synctest.Wait() // until nothing more is read ahead
+				// The partition of the event is not ahead, nor the next one, which may have the end
+				// of its last batch.
 				ahead := queries.ended.Load() - before - e.SequenceNumber/eventsOfPartition - 1
 				furthest = max(furthest, ahead)
 			}

@@ -116,7 +116,7 @@ func TestReadJournalConforms(t *testing.T) {
 	}
 	for name, v := range variants {
 		t.Run(name, func(t *testing.T) {
-			standsForAll(t, name)
+			skipVariant(t, name)
 			t.Parallel()
 			journaltest.RunReadJournal(t, journaltest.ReadJournalSuite{
 				Open: func(tb testing.TB) journaltest.ReadStore {
@@ -197,7 +197,7 @@ func listError(ctx context.Context, j *dynajournal.Journal, opts dynajournal.IDs
 	return n, nil
 }
 
-// An index that can't be used is an error that says so, and not a listing without some ids.
+// An index that can't be used is an error, and not a listing without some ids.
 func TestIndexThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	plain := func(indexes ...types.GlobalSecondaryIndex) func(*testing.T, dynajournal.Config) {
@@ -534,7 +534,8 @@ func TestJournalNameWithNULIsRefused(t *testing.T) {
 	}
 }
 
-// A loop over ids runs where the loop stands: a panic in its body is the caller's to recover.
+// A loop over ids runs on the goroutine of the loop: a panic in its body is the caller's to
+// recover.
 func TestLoopOverIDsRunsOnTheCallersGoroutine(t *testing.T) {
 	t.Parallel()
 	config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
@@ -583,7 +584,7 @@ var troubles = map[string]func(r *http.Request) (*http.Response, error){
 }
 
 // Live queries give everything once, in whatever trouble requests are at random, without retries.
-func TestLiveQueriesOutliveTrouble(t *testing.T) {
+func TestLiveQueriesContinueAfterFailures(t *testing.T) {
 	t.Parallel()
 	for name, trouble := range troubles {
 		for kind, options := range kinds {
@@ -640,11 +641,11 @@ func TestLiveQueriesOutliveTrouble(t *testing.T) {
 	}
 }
 
-// polled runs a live query of events whose first event comes after so many looks, in a bubble whose
-// clock only goes on when everything waits. It returns the pauses between the looks.
+// polled runs a live query of events whose first event comes after so many polls, in a bubble whose
+// clock only goes on when everything waits. It returns the pauses between the polls.
 func polled(t *testing.T, config dynajournal.Config, poll dynajournal.Poll, looks int, trouble func(look int, r *http.Request) (*http.Response, error)) []time.Duration {
 	t.Helper()
-	// The bubble only reads: before and after stand for the table at two times.
+	// The bubble only reads: before and after are the table at two times.
 	before, after := openEngine(t), openEngine(t)
 	for _, engine := range []*embedded.Engine{before, after} {
 		createTables(t, dynajournal.Config{AWS: engine.AWSConfig()}, dynajournal.TableOptions{})
@@ -707,7 +708,7 @@ func TestPausesOfALiveQueryGrowToTheirLimit(t *testing.T) {
 
 // An outage in which requests hang until their time is up, and that of the operation, only delays a
 // live query.
-func TestLiveQueryOutlivesHangingRequests(t *testing.T) {
+func TestLiveQueryContinuesAfterHangingRequests(t *testing.T) {
 	t.Parallel()
 	const last = 10
 	polled(t, dynajournal.Config{}, dynajournal.Poll{}, last, func(look int, r *http.Request) (*http.Response, error) {
@@ -719,7 +720,7 @@ func TestLiveQueryOutlivesHangingRequests(t *testing.T) {
 	})
 }
 
-// A query that has found something looks again at once, and only pauses when it found nothing.
+// A query that has found something polls again at once, and only pauses when it found nothing.
 func TestLiveQueryDoesNotPauseWhileBehind(t *testing.T) {
 	t.Parallel()
 	engine := openEngine(t)
@@ -839,7 +840,7 @@ func TestNegativePauseIsRefused(t *testing.T) {
 }
 
 // Throttled pages of a listing are asked for again: no id is lost.
-func TestListingOutlivesThrottling(t *testing.T) {
+func TestListingContinuesAfterThrottling(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -873,8 +874,8 @@ func TestListingOutlivesThrottling(t *testing.T) {
 	}
 }
 
-// An error in the middle of a listing ends it, and is told: what was listed must not look whole.
-func TestListingThatFailsSaysSo(t *testing.T) {
+// An error in the middle of a listing ends it, and is returned: the listing must not look complete.
+func TestListingThatFailsReturnsAnError(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
 		t.Run(kind, func(t *testing.T) {

@@ -115,7 +115,7 @@ func items(tb testing.TB, client *dynamodb.Client) map[string]map[string]any {
 
 // damage writes what journals in the wild hold, as id "a" of a shared journal: single events,
 // atomic writes over a block's end, a hole, a dead atomic write, a seal, another writer's event,
-// and parts of an atomic write at the end that is still on its way.
+// and parts of an atomic write at the end that is in flight.
 func damage(t *testing.T, d *damaged) {
 	t.Helper()
 	for seq := 1; seq <= 95; seq++ {
@@ -200,7 +200,7 @@ func TestACopyIsTheSameHistory(t *testing.T) {
 	}
 }
 
-// A deletion that cuts an atomic write leaves its rest, by what the low mark says; a JVM's says
+// A deletion that cuts an atomic write leaves its rest, by what the low mark has; a JVM's has
 // nothing, so the copy has to.
 func TestACopyKeepsDeletedPrefixesAndWhatTheyCut(t *testing.T) {
 	t.Parallel()
@@ -376,7 +376,7 @@ func TestACopyThatIsKilledAnywhereIsFinishedByTheNext(t *testing.T) {
 			t.Parallel()
 			d := openDamaged(t, dynajournal.TableOptions{SharedWithJVM: true}, false)
 			damage(t, d)
-			d.deleteTo(50) // seals what is on its way, too
+			d.deleteTo(50) // seals what is in flight, too
 			d.write(3, false)
 			first := records(t, d.Journal, "a", 0)
 			d.deleteTo(100)
@@ -419,7 +419,7 @@ func TestACopyThatIsKilledAnywhereIsFinishedByTheNext(t *testing.T) {
 	}
 }
 
-// copyUntilKilled copies until requests are used up, and says whether it came through.
+// copyUntilKilled copies until requests are used up, and reports whether it came through.
 func copyUntilKilled(t *testing.T, config dynajournal.Config, all []dynajournal.Record, allowed int64) bool {
 	t.Helper()
 	mortal := &killed{inner: config.AWS.HTTPClient, late: allowed%2 == 0}
@@ -530,8 +530,8 @@ func TestACopyDoesNotReplaceADamagedSnapshot(t *testing.T) {
 	}
 }
 
-// What is missing near the end of a history that a JVM writes may be on its way.
-func TestALiveHistoryEndsBeforeWhatMayBeOnItsWay(t *testing.T) {
+// What is missing near the end of a history that a JVM writes may be in flight.
+func TestALiveHistoryEndsBeforeWhatMayBeInFlight(t *testing.T) {
 	t.Parallel()
 	d := openDamaged(t, dynajournal.TableOptions{SharedWithJVM: true}, false)
 	for seq := 1; seq <= 1010; seq++ {

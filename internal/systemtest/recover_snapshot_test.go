@@ -35,7 +35,7 @@ func (p *planted) withHighMarks() *planted {
 
 // A snapshot whose number an event has, or that has events behind it, is not beyond the journal,
 // wherever the marks lead: the low mark is not raised, and every event stays.
-func TestRecoveryAfterASnapshotHidesNothingThatStandsThere(t *testing.T) {
+func TestRecoveryAfterASnapshotHidesNoStoredEvent(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
 		config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
@@ -113,7 +113,7 @@ func TestRecoveryAfterASnapshotGoesOnBehindHolesAtTheEndOfItsPartition(t *testin
 
 // A snapshot beyond a journal whose end no mark leads to fences the number behind the real end: a
 // writer of before, who knows it, cannot write there.
-func TestFenceOfASnapshotBeyondTheJournalStandsBehindItsRealEnd(t *testing.T) {
+func TestFenceOfASnapshotBeyondTheJournalIsBehindItsRealEnd(t *testing.T) {
 	t.Parallel()
 	for kind, options := range kinds {
 		config := dynajournal.Config{AWS: openEngine(t).AWSConfig()}
@@ -223,7 +223,7 @@ func TestRecoveryAfterAnySnapshot(t *testing.T) {
 				behind := numbersOf(readEvents(t, j, pid, dynajournal.Range{From: after + 1}))
 
 				got := map[int64]bool{}
-				w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{After: after}, func(e dynajournal.Event) error {
+				w, err := j.Recover(t.Context(), pid, dynajournal.RecoverOptions{Snapshot: after}, func(e dynajournal.Event) error {
 					got[e.SequenceNumber] = true
 					return nil
 				})
@@ -256,7 +256,8 @@ func TestRecoveryAfterAnySnapshot(t *testing.T) {
 	}
 }
 
-// fenceItem is a fence that stays, at a number, which says that the low mark is raised to low.
+// fenceItem is a fence that stays, at a number. Its low is the value to which the low mark is
+// raised.
 func fenceItem(pid string, seq, low int64) map[string]types.AttributeValue {
 	number := func(n int64) types.AttributeValue {
 		return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}

@@ -6,8 +6,9 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// The model says what a replay returns of a set of items. It is made from the rules of the storage
-// semantics, looks at all items at once and knows nothing of partitions read, pages or requests.
+// The model returns what a replay returns of a set of items. It is made from the rules of the
+// storage semantics, looks at all items at once and knows nothing of partitions read, pages or
+// requests.
 
 const modelBlock = 100
 
@@ -17,7 +18,7 @@ type modelBatch struct {
 	writer      string
 }
 
-// modelItem is what stands at one sequence number.
+// modelItem is what is stored at one sequence number.
 type modelItem struct {
 	// event is false for tombstones and seals.
 	event bool
@@ -34,12 +35,12 @@ type modelItem struct {
 // modelLow is the low mark with the highest value.
 type modelLow struct {
 	seq int64
-	// jvm: it says nothing of a cut.
+	// jvm: it has no cut.
 	jvm bool
 	cut modelBatch
 }
 
-// model is what stands in a journal for one persistence id.
+// model is what a journal holds of one persistence id.
 type model struct {
 	items map[int64]modelItem
 	low   modelLow
@@ -48,8 +49,8 @@ type model struct {
 
 func (m *model) first() int64 { return max(m.low.seq, 1) }
 
-// whole says whether an atomic write counts: every member is there, but for those below the low
-// mark, if the deletion says that it cut this one, or says nothing as it is a JVM's.
+// whole reports whether an atomic write counts: all its members are stored. Members below the low
+// mark may be missing if the deletion names this write as cut, or is a JVM's, which names none.
 func (m *model) whole(b modelBatch) bool {
 	if b.start < m.first() && !m.low.jvm && m.low.cut != b {
 		return false
@@ -62,7 +63,7 @@ func (m *model) whole(b modelBatch) bool {
 	return true
 }
 
-// visible says whether the event at seq counts.
+// visible reports whether the event at seq counts.
 func (m *model) visible(seq int64) bool {
 	it := m.items[seq]
 	return it.event && seq >= m.first() && (it.batch == modelBatch{} || m.whole(it.batch))

@@ -107,7 +107,7 @@ func replayed(t *testing.T, j *dynajournal.Journal, pid string, o dynajournal.Re
 	return numbersText(got)
 }
 
-// planted is a model together with what only the items say.
+// planted is a model together with what only the items have.
 type planted struct {
 	model
 
@@ -119,7 +119,7 @@ type planted struct {
 
 var modelWriters = []string{"writer-a", "writer-b"}
 
-// drawPlanted draws what stands in a journal.
+// drawPlanted draws the items of a journal.
 func drawPlanted(r *rapid.T) *planted {
 	p := &planted{model: model{items: map[int64]modelItem{}}}
 	base := rapid.SampledFrom([]int64{0, 0, 90, 95, 99, 100, 195}).Draw(r, "base")
@@ -165,7 +165,7 @@ func (p *planted) drawSegment(r *rapid.T, next int64) int64 {
 }
 
 // drawTombstones plants tombstones at the low mark and above: what is left where the low mark has
-// vanished, or is not known yet. Nothing that counts stands before them.
+// vanished, or is not known yet. No event that counts is before them.
 func (p *planted) drawTombstones(r *rapid.T, next int64) int64 {
 	for range rapid.IntRange(0, 3).Draw(r, "tombstones") {
 		next += rapid.Int64Range(0, 2).Draw(r, "vanished")
@@ -205,8 +205,8 @@ func (p *planted) drawDamage(r *rapid.T, first, last int64) {
 	}
 }
 
-// drawDeletion raises the low mark into what stands there, and removes what is below it as far as
-// it came.
+// drawDeletion raises the low mark to one of the stored numbers, and removes all or some of the
+// events below it.
 func (p *planted) drawDeletion(r *rapid.T, next int64) {
 	if next <= p.first() || rapid.Bool().Draw(r, "not deleted") {
 		return
@@ -234,7 +234,7 @@ func (p *planted) drawDeletion(r *rapid.T, next int64) {
 	p.lows = append(p.lows, low)
 }
 
-// cutAt is the atomic write that a deletion of ours up to, not including, low tells on the mark:
+// cutAt is the atomic write that a deletion of ours up to, not including, low names in the mark:
 // one that goes on, of which all members down to the old low mark are there, and those below that
 // were cut.
 func (p *planted) cutAt(low int64) modelBatch {

@@ -108,7 +108,7 @@ func (p *process) dieAfter(requests int) {
 	p.left, p.sent = requests, 0
 }
 
-// land sends what the process had on its way when it died.
+// land sends the requests that the process had in flight when it was killed.
 func (p *process) land() {
 	p.mu.Lock()
 	late := p.late
@@ -333,7 +333,7 @@ func TestJVMGoesOnAfterTheHighestNumberWhateverIsDeleted(t *testing.T) {
 
 // What Go has begun and not finished, when it dies at any request and what it had on its way lands
 // at any time, leads no JVM to a number that was used, and hides nothing of what that persists.
-func TestJVMGoesOnWhereverGoDies(t *testing.T) {
+func TestJVMGoesOnWhereverGoIsKilled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		events int
@@ -367,7 +367,7 @@ func TestJVMGoesOnWhereverGoDies(t *testing.T) {
 			t.Run(name+", lands "+when, func(t *testing.T) {
 				t.Parallel()
 				s := newTurns(t, 10)
-				for requests := 0; ; requests += testsize.Of(5, 1) {
+				for requests := 0; ; requests += testsize.Of(9, 1) {
 					m := s.truth(fmt.Sprintf("a-%d", requests))
 					if c.events > 0 {
 						m.append(m.recover("at first"), c.events, false)
@@ -421,7 +421,7 @@ func (m *truth) afterDeath(p *process, when string) {
 
 // A JVM that takes over where a writer in Go has died finds every event that readers were shown: it
 // writes over none.
-func TestJVMWritesOverNothingThatIsShownWhereverAnAppendDies(t *testing.T) {
+func TestJVMOverwritesNoVisibleEventWhereverAnAppendIsKilled(t *testing.T) {
 	t.Parallel()
 	s := newTurns(t, 10)
 	for requests := 0; ; requests++ {
@@ -465,7 +465,7 @@ func purgeAll(ctx context.Context, j *dynajournal.Journal, pid string) error {
 
 func goesOnAfter(snapshot int64) func(context.Context, *dynajournal.Journal, string) error {
 	return func(ctx context.Context, j *dynajournal.Journal, pid string) error {
-		_, err := j.Recover(ctx, pid, dynajournal.RecoverOptions{After: snapshot}, nil)
+		_, err := j.Recover(ctx, pid, dynajournal.RecoverOptions{Snapshot: snapshot}, nil)
 		return err
 	}
 }
@@ -503,7 +503,7 @@ func TestWhatGoHasDeletedStaysDeletedWhereAJVMDeletesLess(t *testing.T) {
 	}
 }
 
-// A JVM's low mark takes the place of the one that says which atomic write a deletion in Go has
+// A JVM's low mark replaces the one that names the atomic write that a deletion in Go has
 // cut. What that has left of it stays there for readers, for a copy, and for the next writer.
 func TestRestOfACutAtomicWriteOutlivesAJVMsLowMark(t *testing.T) {
 	t.Parallel()
@@ -555,6 +555,51 @@ func TestRestOfACutAtomicWriteOutlivesAJVMsLowMark(t *testing.T) {
 			m.recover("Go")
 			m.append(m.recover("Go again"), 1, false)
 		})
+	}
+}
+
+// A deletion by Go that cuts an atomic write dies at any request, and a JVM with one shard, whose
+// low mark replaces that of Go, then deletes less. The events after both stay visible.
+func TestRestOfAnAtomicWriteIsKeptByAnInterruptedDeletion(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ before, members, cut int64 }{
+		"of the first events": {0, 7, 4},
+		"after others":        {3, 7, 7},
+		"in two partitions":   {95, 10, 102},
+		"after a border":      {97, 10, 105},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newTurns(t, 1)
+			for jvmTo := max(c.before-1, 0); jvmTo < c.cut; jvmTo += testsize.Of[int64](5, 1) {
+				s.cutShort(t, c.before, c.members, c.cut, jvmTo)
+			}
+		})
+	}
+}
+
+// cutShort appends single events and an atomic write, and deletes to a member of that in a process
+// that dies at each request in turn. Then a JVM deletes to jvmTo.
+func (s *turns) cutShort(t *testing.T, before, members, cut, jvmTo int64) {
+	for requests, dead := 0, true; dead; requests++ {
+		of := *s
+		of.T = t
+		m := of.truth(fmt.Sprintf("a-%d-%d", jvmTo, requests))
+		w := m.recover("at first")
+		m.append(w, int(before), false)
+		m.append(w, int(members), true)
+		m.deleted(cut)
+		p := of.dying()
+		p.dieAfter(requests)
+		dead = deletesTo(cut)(t.Context(), p.journal, m.pid) != nil
+		p.land()
+		e := m.start("the JVM")
+		m.persist(e, 1, false)
+		m.jvmDeletes(e, jvmTo)
+		what := fmt.Sprintf("Go died after %d requests, the JVM deleted to %d", requests, jvmTo)
+		m.check(what)
+		m.append(m.recover(what), 1, false)
+		m.recover(what)
 	}
 }
 

@@ -29,7 +29,7 @@ type sleeper struct {
 	// local and elapsed are the clocks of the machine, service is the engine's.
 	local, elapsed, service atomic.Int64
 	journal, other          *dynajournal.Journal
-	// meets is called at a request of the operation armed, once, behind as many of it as pass says.
+	// meets is called at a request of the operation armed, once, after pass of them.
 	armed atomic.Pointer[string]
 	pass  atomic.Int64
 	meets func(r *http.Request, send sender) (*http.Response, error)
@@ -81,7 +81,7 @@ func (s *sleeper) sleep(d time.Duration) {
 	}
 }
 
-// at arms the machine: the next request of an operation meets what f says.
+// at arms the machine: f is called at the next request of an operation.
 func (s *sleeper) at(operation string, f func(r *http.Request, send sender) (*http.Response, error)) {
 	s.meets = f
 	s.armed.Store(&operation)
@@ -121,7 +121,7 @@ func (s *sleeper) overtake() {
 }
 
 // Nothing is stored any more at the number that a writer of before the deletion writes to, so only
-// a look before the attempt stops it, whatever lies between its first attempt and the next.
+// a check before the attempt stops it, whatever lies between its first attempt and the next.
 func TestWriterThatSleptBetweenAttemptsIsStopped(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -176,8 +176,8 @@ func TestWriterThatSleptAndIsStillTheLastGoesOn(t *testing.T) {
 	}
 }
 
-// The first look after a sleep begins by a service time from before it. That must not make a purge
-// fail as too late.
+// The first check after a sleep begins with a service time from before it. That must not make a
+// purge fail as too late.
 func TestFirstOperationAfterASleepIsDone(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(context.Context, *dynajournal.Writer) error{
@@ -201,7 +201,7 @@ func TestFirstOperationAfterASleepIsDone(t *testing.T) {
 }
 
 // An outcome of AppendEach is decided when its event is durable. The call can sleep while it writes
-// the next event, and then tells of events of which a purge has left no trace.
+// the next event, and then reports events of which a purge has left no trace.
 func TestOutcomeOfAppendEachIsDecidedWhenItsEventIsDurable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -245,9 +245,9 @@ func TestOutcomeOfAppendEachIsDecidedWhenItsEventIsDurable(t *testing.T) {
 	}
 }
 
-// The wall clock was set back while the machine slept: both local clocks say that no time has
-// passed. The answer's date tells.
-func TestWriteAfterASleepThatNoLocalClockTellsIsNotAcknowledged(t *testing.T) {
+// The wall clock was set back while the machine slept: by both local clocks no time has
+// passed. The date of the response shows it.
+func TestWriteAfterASleepThatNoLocalClockShowsIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, kinds["native"])
 	stale := written(t, s.journal, "a", 1)
@@ -262,7 +262,7 @@ func TestWriteAfterASleepThatNoLocalClockTellsIsNotAcknowledged(t *testing.T) {
 
 // A deletion or purge that sleeps in its middle wakes to a persistence id that was purged and has
 // begun anew: it removes nothing of the new life.
-func TestRemovalThatSleptLeavesANewLifeAlone(t *testing.T) {
+func TestRemovalThatSleptKeepsTheEventsOfAnIDThatIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		options dynajournal.TableOptions
@@ -314,7 +314,7 @@ func TestRemovalThatSleptLeavesANewLifeAlone(t *testing.T) {
 	}
 }
 
-// stay looks whether the tombstones are there for the whole fence window from now on.
+// stay checks that the tombstones are stored for the whole fence window from now on.
 func (s *sleeper) stay(want int) {
 	s.Helper()
 	s.service.Add(int64(time.Hour))
@@ -391,7 +391,7 @@ func TestDeletionWithAClockThatIsOffWritesNothing(t *testing.T) {
 	}
 }
 
-// What was learned of the service's time before the machine slept says nothing of the clock.
+// A service time from before the machine slept does not show that the clock is off.
 func TestDeletionAfterASleepIsNotRefused(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, kinds["native"])
@@ -429,7 +429,7 @@ func TestRecoveryThatSleptBeforeASealBeginsAnew(t *testing.T) {
 }
 
 // A handler that takes longer than half the fence window does not make the recovery fail.
-func TestRecoveryWithASlowHandlerLooksAgain(t *testing.T) {
+func TestRecoveryWithASlowHandlerReadsAgain(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, kinds["native"])
 	written(t, s.other, "a", 3)

@@ -9,10 +9,10 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
-// TestTablesWhoseMakingIsCutShort stops CreateTables at each of its requests, undone or with its
-// answer lost. Until all is there nobody can open the journal: one without its header would be
+// TestTablesWhoseCreationIsInterrupted stops CreateTables at each of its requests, undone or with
+// its answer lost. Until all is there nobody can open the journal: one without its header would be
 // taken for a JVM's. The next call makes the rest.
-func TestTablesWhoseMakingIsCutShort(t *testing.T) {
+func TestTablesWhoseCreationIsInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, applied := range []bool{false, true} {
 		for nth, cut := 1, true; cut; nth++ {

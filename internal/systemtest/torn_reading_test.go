@@ -37,7 +37,7 @@ func cutShort(t *testing.T, config dynajournal.Config) {
 
 // A reader that has read the marks when there were 10 events sees what was before a deletion of
 // events that were written since, or what is after it, also where the deletion was cut short.
-func TestReadingIsNotTornByADeletionThatWasCutShort(t *testing.T) {
+func TestReadingIsConsistentAfterAnInterruptedDeletion(t *testing.T) {
 	t.Parallel()
 	readers := map[string]func(t *testing.T, j *dynajournal.Journal) string{
 		"Events": func(t *testing.T, j *dynajournal.Journal) string {

@@ -135,8 +135,8 @@ func TestFenceWindowIsThatOfTheHeader(t *testing.T) {
 	}
 }
 
-// A header of before says nothing of a window, and means a day.
-func TestHeaderThatSaysNoFenceWindowMeansADay(t *testing.T) {
+// A header of an earlier version has no window, and means a day.
+func TestHeaderWithoutAFenceWindowMeansADay(t *testing.T) {
 	t.Parallel()
 	engine := openEngine(t)
 	config := dynajournal.Config{AWS: engine.AWSConfig()}

@@ -18,7 +18,8 @@ type below struct {
 // belowJVM notes an item that a JVM no longer removes, in the block of its highest number: when it
 // has removed all others of the block, it continues after this one.
 func (k *check) belowJVM(s layout.Slot, item layout.Attributes) {
-	if k.Store.Shared() && k.legible && s.SequenceNr < k.marks.JVMLow && s.SequenceNr >= layout.HighestBlock(k.highest) {
+	if k.Store.Shared() && k.legible && s.SequenceNr < k.marks.JVMLow &&
+		s.SequenceNr >= layout.HighestBlock(k.highest) {
 		k.left = append(k.left, below{s.SequenceNr, s.Event != nil, item})
 	}
 }
@@ -37,7 +38,8 @@ func (k *check) leftBelowJVM() error {
 	left := k.left
 	f := Finding{Kind: BelowJVMLowMark, SequenceNr: left[0].seq, Option: RemoveDeleted}
 	f.Detail = fmt.Sprintf("items are stored at %s, below the low mark %d that a JVM reads, in the block of the highest number %d: "+
-		"after its next deletion of everything a JVM uses numbers again", spans(merged(numbers)), k.marks.JVMLow, k.highest)
+		"after its next deletion of everything a JVM uses numbers again", spans(merged(numbers)), k.marks.JVMLow,
+		k.highest)
 	if events {
 		f.Option = ""
 		f.Detail += "; an event is among them: see what is said of it first"

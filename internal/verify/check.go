@@ -156,7 +156,8 @@ func (k *check) marksOf(ctx context.Context) error {
 		}
 	}
 	if k.marks.High > k.highest {
-		if err := k.foundf(MarkBeyondEvents, k.marks.High, "the highest sequence number is %d, the high mark %d", k.highest, k.marks.High); err != nil {
+		if err := k.foundf(MarkBeyondEvents, k.marks.High, "the highest sequence number is %d, the high mark %d",
+			k.highest, k.marks.High); err != nil {
 			return err
 		}
 	}
@@ -237,7 +238,8 @@ func (k *check) partition(ctx context.Context, p int64) (bool, error) {
 	err := k.Store.EachStored(ctx, &k.meter, k.pid, p, func(item layout.Attributes) error {
 		if where := outside(p, item); where != "" {
 			seq := p * layout.PartitionSize
-			return k.foundf(UnknownItem, seq, "the item at par=%q num=%s: no reader asks for it", k.Store.Keys.Partition(k.pid, p), where)
+			return k.foundf(UnknownItem, seq, "the item at par=%q num=%s: no reader asks for it",
+				k.Store.Keys.Partition(k.pid, p), where)
 		}
 		filled = true
 		slot, err := k.Store.Keys.DecodeSlot(k.pid, p, item)
@@ -448,7 +450,8 @@ func (k *check) hiddenTail() error {
 	need := layout.HighestBlock(k.stored)
 	return k.found(Finding{
 		Kind: MissingHighMark, SequenceNr: need, Option: RestoreHighMark,
-		Detail: fmt.Sprintf("something is stored up to %d, and the high mark is %d: readers stop at %d", k.stored, k.marks.High, k.highest),
+		Detail: fmt.Sprintf("something is stored up to %d, and the high mark is %d: readers stop at %d", k.stored,
+			k.marks.High, k.highest),
 		repair: func(ctx context.Context, m *Mender) (bool, error) { return k.raiseHighMark(ctx, m, k.stored) },
 	})
 }
@@ -476,7 +479,8 @@ func (k *check) snapshots(ctx context.Context) error {
 			return nil
 		}
 	}
-	return k.foundf(SnapshotBeyondJournal, newest, "the journal ends at %d; the next recovery after the snapshot goes on after it", highest)
+	return k.foundf(SnapshotBeyondJournal, newest,
+		"the journal ends at %d; the next recovery after the snapshot goes on after it", highest)
 }
 
 // end returns the highest sequence number now.

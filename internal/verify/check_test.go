@@ -252,7 +252,7 @@ func TestEachFinding(t *testing.T) {
 	}
 }
 
-// The highest number is read again before a snapshot is said to lie beyond the journal.
+// The highest number is read again before a snapshot is reported as beyond the journal.
 func TestSnapshotOfAnEventThatIsWrittenMeanwhile(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t, false)
@@ -285,7 +285,7 @@ func TestCheckEndsWithTheErrorOfItsCaller(t *testing.T) {
 	}
 }
 
-// What a check has read is told to Paced, all of it and nothing twice.
+// What a check has read is passed to Paced, all of it and nothing twice.
 func TestPacedIsGivenEachReadUnitOnce(t *testing.T) {
 	t.Parallel()
 	j := newJournal(t, false)

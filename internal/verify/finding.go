@@ -53,8 +53,9 @@ const (
 // Kinds returns all kinds of findings.
 func Kinds() []Kind {
 	return []Kind{
-		MissingHighMark, IncompleteBatch, Hole, OrphanBelowLowMark, BelowJVMLowMark, ForeignWriter, Undecodable, UnknownItem,
-		MarkBeyondEvents, WrongShards, SnapshotBeyondJournal, DamagedSnapshot, ExpiredTombstone, NotInIDsIndex, Unchecked,
+		MissingHighMark, IncompleteBatch, Hole, OrphanBelowLowMark, BelowJVMLowMark, ForeignWriter,
+		Undecodable, UnknownItem, MarkBeyondEvents, WrongShards, SnapshotBeyondJournal,
+		DamagedSnapshot, ExpiredTombstone, NotInIDsIndex, Unchecked,
 	}
 }
 
@@ -113,7 +114,8 @@ type Mender struct {
 // since the check. A finding that can't be repaired is an error.
 func (f *Finding) Repair(ctx context.Context, m *Mender) (bool, error) {
 	if f.repair == nil {
-		return false, fmt.Errorf("%s of %q at %d can't be repaired", f.Kind, f.PersistenceID, f.SequenceNr) //nolint:err113 // a misuse
+		//nolint:err113 // a misuse
+		return false, fmt.Errorf("%s of %q at %d can't be repaired", f.Kind, f.PersistenceID, f.SequenceNr)
 	}
 	changed, err := f.repair(ctx, m)
 	if err != nil {

@@ -54,7 +54,8 @@ func (r *legacyHistory) read(ctx context.Context) error {
 		}
 		r.note(Note{PersistenceID: r.pid, SequenceNumber: item.SequenceNumber, Unreadable: item})
 		return r.event(dynajournal.Record{
-			Kind: dynajournal.RecordEvent, SequenceNumber: item.SequenceNumber, SerializerID: serialization.IDMessage, Bytes: item.Raw,
+			Kind: dynajournal.RecordEvent, SequenceNumber: item.SequenceNumber, SerializerID: serialization.IDMessage,
+			Bytes: item.Raw,
 		})
 	}
 	for e, err := range r.Journal.ReadableEvents(ctx, r.pid, dynajournal.Range{From: r.next}, corrupt) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestUnitsArePaidForBeforeMoreAreUsed(t *testing.T) {
+func TestUnitsAreAvailableBeforeMoreAreUsed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

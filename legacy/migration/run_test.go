@@ -22,11 +22,15 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/legacy/migration"
 )
 
 // TestMain checks that no goroutine outlives its test.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testsize.RelaxCollector()
+	goleak.VerifyTestMain(m)
+}
 
 // fixture is a journal on an engine of its own.
 type fixture struct {

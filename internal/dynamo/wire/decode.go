@@ -314,12 +314,13 @@ func (d *decoder) prefix(a *attribute) bool {
 		return false
 	}
 	a.name = d.str(name)
-	letter, ok := d.text()
-	if !ok || len(letter) != 1 || !d.take(':') {
+	typeName, ok := d.text()
+	if !ok || !d.take(':') {
 		return false
 	}
-	a.kind, a.prefix = kind(letter[0]), d.json[begin:d.at]
-	return true
+	a.kind, ok = kindOf(typeName)
+	a.prefix = d.json[begin:d.at]
+	return ok
 }
 
 // value reads the value of an attribute whose type is known.
@@ -338,6 +339,40 @@ func (d *decoder) value(a *attribute) bool {
 		a.n.Value = d.numbers.String()[begin:]
 	case kindBinary:
 		a.b.Value, ok = d.bytes()
+	case kindStringSet:
+		a.set.Value, ok = d.stringSet()
+	case kindMap:
+		a.m.Value, ok = d.textMap()
 	}
 	return ok
+}
+
+// stringSet reads a list of strings.
+func (d *decoder) stringSet() ([]string, bool) {
+	set := []string{}
+	ok := d.list(func() bool {
+		s, ok := d.text()
+		set = append(set, d.str(s))
+		return ok
+	})
+	return set, ok
+}
+
+// textMap reads a map whose values are all strings.
+func (d *decoder) textMap() (Attributes, bool) {
+	m := Attributes{}
+	ok := d.object(func(name []byte) bool {
+		key := d.str(name) // before the next text, which may use the same memory
+		if !d.take('{') {
+			return false
+		}
+		typeName, ok := d.text()
+		if !ok || string(typeName) != string(kindString) || !d.take(':') {
+			return false
+		}
+		s, ok := d.text()
+		m[key] = &types.AttributeValueMemberS{Value: d.str(s)}
+		return ok && d.take('}')
+	})
+	return m, ok
 }

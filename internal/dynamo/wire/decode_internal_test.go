@@ -3,8 +3,10 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +87,10 @@ func (c *copies) Take(item Item) {
 			copied[a.name] = new(*v)
 		case *types.AttributeValueMemberB:
 			copied[a.name] = new(*v)
+		case *types.AttributeValueMemberSS:
+			copied[a.name] = &types.AttributeValueMemberSS{Value: slices.Clone(v.Value)}
+		case *types.AttributeValueMemberM:
+			copied[a.name] = &types.AttributeValueMemberM{Value: maps.Clone(v.Value)}
 		}
 	}
 	c.items = append(c.items, copied)
@@ -134,12 +140,15 @@ func pages() (plain, others []string) {
 			`{"Items":[{"a":{"S":"x"}},{"a":{"S":"xy"}},{"ab":{"S":"x"}},{"a":{"S" :"x"}},{ "a":{"S":"x" } }]}`,
 			wide(maxAttributes, 3), `{"Items":[{"a":{"S":"x"}}],"LastEvaluatedKey":{"a":{"S":"x"}}}`,
 			in(`{"S":"a\"b"}`), in(`{"S":"\u0041"}`), in(`{"S":"journal\u0000entity-1"}`), in(`{"S":"\\"}`), in(`{"S":"\ud83d\ude00"}`),
+			in(`{"SS":[]}`), in(`{"SS":["a"]}`), in(`{"SS":["b", "a","\u0061"]}`), in(`{"M":{}}`), in(`{"M":{"a":{"S":"x"},"\u0062" : {"S" : ""}}}`),
+			`{"Items":[{"a":{"SS":["x"]},"m":{"M":{"a":{"S":"x"}}}},{"a":{"SS":["x"]},"m":{"M":{"a":{"S":"x"}}}},{"a":{"SS":["y"]},"m":{"M":{}}}]}`,
 		}, []string{
 			``, `[]`, `null`, `{"Items":null}`, `{"Items":[null]}`, `{"Items":[{}],}`, `{"Items":[{}]} x`, `{"Items":[{}]`, `{"Other":1}`,
 			`{"Items":[{"a":{"S":"1"}}],"Items":[{"b":{"S":"1"}}]}`, `{"Items":[{"a":{"S":"1"}}],"Items":[]}`, `{"items":[{"a":{"S":"1"}}]}`,
 			wide(maxAttributes+1, 1), `{"Items":[{"a":{"S":"x"}},{"a":{"S":"x}}]}`, `{"Items":[{"a":{"S":"x"}},{"a":{"S":"x"}"b":{"S":"x"}}]}`,
 			`{"Items":[{"a":{"N":"1"}},{"a":{"N":1}}]}`, `{"Items":[{"a":{"B":"AA=="}},{"a":{"B":"AA="}}]}`,
-			in(`{"BOOL":true}`), in(`{"NULL":true}`), in(`{"L":[]}`), in(`{"M":{}}`), in(`{"SS":["a"]}`), in(`null`), in(`{}`), in(`{"S":null}`),
+			in(`{"BOOL":true}`), in(`{"NULL":true}`), in(`{"L":[]}`), in(`{"M":{"a":{"N":"1"}}}`), in(`{"M":{"a":{"M":{}}}}`), in(`{"M":{"a":{"S":"x","N":"1"}}}`), in(`{"M":null}`),
+			in(`{"M":{"a":null}}`), in(`{"SS":[1]}`), in(`{"SS":null}`), in(`{"SS":["a",]}`), in(`{"NS":["1"]}`), in(`null`), in(`{}`), in(`{"S":null}`),
 			in(`{"S":"\ud83d"}`), in(`{"S":"\x"}`), in(`{"S":"\u00"}`), in(`{"S":"\`), in(`{"S":"\"`), in(`{"S":"a","N":"1"}`), in("{\"S\":\"\xff\"}"), in("{\"S\":\"a\nb\"}"), in(`{"S":1}`),
 			`{"Items":[{"a":{"S":"x"}},{"a":{"S":"x"}]}`, `{"Items":[{"a":{"S":"x"}},{"a":{"S":null}}]}`, `{"Items":[{"a":{"S":"x"}},{"a":{"SS":"x"}}]}`,
 			in(`{"B":"A"}`), in(`{"B":"AA="}`), in("{\"B\":\"AA\nA\"}"), in("{\"B\":\"AAA\n\"}"), in("{\"B\":\"\n\n\n\n\"}"), in(`{"B":"\/\/\/\/"}`), in(`{"B":"===="}`),

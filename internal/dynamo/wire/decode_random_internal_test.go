@@ -20,20 +20,31 @@ func randomPage(r *rand.Rand) []byte {
 	}
 	names := []string{"a", "ab", "a\\u0062", "\\u0061", "abc", "", "\\\"", "a\\\\", "é"}
 	value := func() string {
-		switch r.IntN(12) {
+		switch r.IntN(14) {
 		case 0, 1, 2, 3:
 			return `"S"` + space() + `:` + space() + `"` + pick("", "x", "xy", "x\\\"", "\\u0078", "é", strings.Repeat("x", maxKnownLength+1), `\"}`) + `"`
 		case 4, 5, 6, 7:
 			return `"N":` + space() + `"` + pick("0", "1", "12", "-1e5", "") + `"`
 		case 8, 9:
 			return `"B":"` + pick("", "AA==", "AAA=", "AAAA", "/+8=") + `"`
+		case 12:
+			if r.IntN(15) == 0 {
+				return `"SS":[` + pick(`1`, `"x",`, `null`) + `]`
+			}
+			return `"SS":[` + pick(``, `"x"`, `"x","y"`, `"x" , "x"`, `"\"","é"`) + `]`
+		case 13:
+			if r.IntN(15) == 0 {
+				return `"M":{` + pick(`"a":{"N":"1"}`, `"a":{"M":{}}`, `"a":{}`) + `}`
+			}
+			return `"M":{` + pick(``, `"a":{"S":"x"}`, `"a":{"S":"x"},"b":{"S":""}`, `"a":{"S":"x"},"a":{"S":"y"}`,
+				`"é\"":{ "S" : "x" }`) + `}`
 		case 10:
 			return `"\u0053":"` + pick("x", "y") + `"`
 		}
 		if r.IntN(10) > 0 {
 			return `"S":"x"`
 		}
-		return pick(`"BOOL":true`, `"S":"x","N":"1"`, `"B":"AA"`, `"S":null`, `"L":[{"S":"x"}]`, `"M":{"a":{"S":"x"}}`, `"N":1`, `"":""`, `"SS":["x"]`)
+		return pick(`"BOOL":true`, `"S":"x","N":"1"`, `"B":"AA"`, `"S":null`, `"L":[{"S":"x"}]`, `"NS":["1"]`, `"M":null`, `"N":1`, `"":""`, `"SS":null`)
 	}
 	var items []string
 	for range r.IntN(8) {

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"encoding/base64"
+	"maps"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -102,11 +104,34 @@ func (e *encoder) value(value types.AttributeValue) {
 		e.require(v.Value != nil) // the SDK encodes nil as null
 		e.json = base64.StdEncoding.AppendEncode(append(e.json, `{"B":"`...), v.Value)
 		e.json = append(e.json, '"')
+	case *types.AttributeValueMemberSS:
+		e.require(v.Value != nil)
+		e.json = append(e.json, `{"SS":`...)
+		e.list(len(v.Value), func(i int) { e.json = appendString(e.json, v.Value[i]) })
+	case *types.AttributeValueMemberM:
+		e.textMap(v.Value)
 	default:
 		e.require(false)
 		return
 	}
 	e.json = append(e.json, '}')
+}
+
+// textMap appends a map of strings, up to the brace that ends it. A map with other values, and one
+// within a map, is left to the SDK.
+func (e *encoder) textMap(m Attributes) {
+	e.require(m != nil)
+	e.json = append(e.json, `{"M":`...)
+	e.object(func() {
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			text, ok := m[name].(*types.AttributeValueMemberS)
+			if e.require(ok); !ok {
+				return
+			}
+			e.key(name)
+			e.value(text)
+		}
+	})
 }
 
 // appendString appends a JSON string. Invalid UTF-8 becomes U+FFFD, as in the SDK.

@@ -61,7 +61,8 @@ func compareEncoded(tb testing.TB, in smithy.Serializable) bool {
 func requestsOf(name, text string, b []byte) []smithy.Serializable {
 	item := Attributes{
 		name: &types.AttributeValueMemberS{Value: text}, "n": &types.AttributeValueMemberN{Value: "-1.5e3"},
-		"b": &types.AttributeValueMemberB{Value: b},
+		"b": &types.AttributeValueMemberB{Value: b}, "set": &types.AttributeValueMemberSS{Value: []string{text, name}},
+		"map": &types.AttributeValueMemberM{Value: Attributes{name: &types.AttributeValueMemberS{Value: text}, "none": &types.AttributeValueMemberS{}}},
 	}
 	names := map[string]string{"#n": name}
 	return []smithy.Serializable{

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -30,7 +31,7 @@ type Taker interface {
 	// are void then.
 	Start()
 	// Take takes the next item. The item and the values that its Get returns are valid until Take
-	// returns; the bytes and strings in them stay valid.
+	// returns; the bytes and strings in them stay valid, sets and maps do not.
 	Take(item Item)
 }
 
@@ -67,26 +68,40 @@ func (i *Items) Listed() bool { return i != nil && i.listed }
 type list struct{ attributes []*attribute }
 
 // attribute is an attribute of an item. It has a field for the value of each plain type, of which
-// kind says which one is used.
+// kind is the one that is used.
 type attribute struct {
 	name string
 	kind kind
 	s    types.AttributeValueMemberS
 	n    types.AttributeValueMemberN
 	b    types.AttributeValueMemberB
+	set  types.AttributeValueMemberSS
+	m    types.AttributeValueMemberM
 	// literal is the attribute's JSON, from the quote before its name to the brace behind its
 	// value. prefix is the part of it before the value.
 	literal, prefix []byte
 }
 
-// kind is the type of a value, by its letter in DynamoDB's JSON.
-type kind byte
+// kind is the type of a value, by its name in DynamoDB's JSON.
+type kind string
 
 const (
-	kindString kind = 'S'
-	kindNumber kind = 'N'
-	kindBinary kind = 'B'
+	kindString    kind = "S"
+	kindNumber    kind = "N"
+	kindBinary    kind = "B"
+	kindStringSet kind = "SS"
+	kindMap       kind = "M" // of strings
 )
+
+// kindOf returns the kind of a name, false if values of that type are left to the SDK.
+func kindOf(name []byte) (kind, bool) {
+	for _, k := range []kind{kindString, kindNumber, kindBinary, kindStringSet, kindMap} {
+		if string(name) == string(k) {
+			return k, true
+		}
+	}
+	return "", false
+}
 
 // Get returns the value of an attribute, false if the item has none of that name.
 func (l *list) Get(name string) (types.AttributeValue, bool) {
@@ -104,6 +119,10 @@ func (a *attribute) value() types.AttributeValue {
 		return &a.s
 	case kindNumber:
 		return &a.n
+	case kindStringSet:
+		return &a.set
+	case kindMap:
+		return &a.m
 	}
 	return &a.b
 }
@@ -119,6 +138,10 @@ func (l *list) attributeMap() Attributes {
 			m[a.name] = &types.AttributeValueMemberN{Value: a.n.Value}
 		case kindBinary:
 			m[a.name] = &types.AttributeValueMemberB{Value: a.b.Value}
+		case kindStringSet:
+			m[a.name] = &types.AttributeValueMemberSS{Value: slices.Clone(a.set.Value)}
+		case kindMap:
+			m[a.name] = &types.AttributeValueMemberM{Value: maps.Clone(a.m.Value)}
 		}
 	}
 	return m

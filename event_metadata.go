@@ -1,0 +1,42 @@
+package dynajournal
+
+// EventMetadata selects whether a journal stores the time of each event, and the metadata and tags
+// of [NewEvent]. They are attributes of the event's item, which a JVM plug-in ignores, and count in
+// its size: the time takes 13 bytes. They are read wherever they are stored.
+type EventMetadata int
+
+const (
+	// EventMetadataAuto stores them in a native journal, and not in one that is shared with a JVM,
+	// nor with Config.OldEventFormat.
+	EventMetadataAuto EventMetadata = iota
+	// EventMetadataOn stores them, also in a journal that is shared with a JVM. With
+	// Config.OldEventFormat it is an error, as that format has no place for them.
+	EventMetadataOn
+	// EventMetadataOff stores none. Events with metadata or tags are rejected.
+	EventMetadataOff
+)
+
+// checkEventMetadata checks Config.EventMetadata.
+func (c *Config) checkEventMetadata() error {
+	const field = "Config.EventMetadata"
+	if c.EventMetadata < EventMetadataAuto || c.EventMetadata > EventMetadataOff {
+		const reason = "it must be EventMetadataAuto, EventMetadataOn or EventMetadataOff"
+		return &ArgumentError{field, int(c.EventMetadata), reason}
+	}
+	if c.EventMetadata == EventMetadataOn && c.OldEventFormat {
+		return &ArgumentError{field, "EventMetadataOn", "it can't be set together with Config.OldEventFormat"}
+	}
+	return nil
+}
+
+// metadataStored reports whether a journal stores metadata. shared reports whether a JVM may use
+// it.
+func (c *Config) metadataStored(shared bool) bool {
+	switch c.EventMetadata {
+	case EventMetadataOn:
+		return true
+	case EventMetadataOff:
+		return false
+	}
+	return !shared && !c.OldEventFormat
+}

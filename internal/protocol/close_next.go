@@ -1,0 +1,35 @@
+package protocol
+
+import (
+	"context"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// CloseNext seals the number that is written next, so that no event of an earlier writer that is
+// still in flight can appear there. It reports false if the number is taken by something else: then
+// the writer has ended. The caller holds the turn.
+//
+// The high mark comes first where the number begins a block: the event behind the seal, which then
+// needs none, must be found.
+func (w *Writer) CloseNext(ctx context.Context, m *dynamo.Meter) (bool, error) {
+	if err := w.refresh(ctx, m); err != nil {
+		return false, err
+	}
+	if layout.CrossesBlock(w.next, w.next) {
+		if err := w.raiseHighMark(ctx, m, w.next); err != nil {
+			return false, err
+		}
+	}
+	slot, err := w.journal.Store.While(w.journal.fresh(w.active)).Seal(ctx, m, w.pid, w.next)
+	if err != nil {
+		return false, err
+	}
+	if !slot.Seal() || slot.Low != 0 {
+		w.End(w.conflict(slot))
+		return false, nil
+	}
+	w.next, w.last = w.next+1, ""
+	return true, nil
+}

@@ -1,0 +1,35 @@
+package protocol
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// eventTime returns the time of the events that are written next, in microseconds since 1970, or 0
+// if the journal stores none. It is that of the local clock, and never below the time of the event
+// before, so that times rise with sequence numbers although clocks differ and are corrected. It is
+// odd: DynamoDB does not count zeros at the end of a number, and all items shall have one size.
+//
+// A recovery that begins after a snapshot may not have read that event. Then it is read once, which
+// takes one request. A deleted event has no time.
+func (w *Writer) eventTime(ctx context.Context, m *dynamo.Meter) (int64, error) {
+	j := w.journal
+	if !j.Metadata {
+		return 0, nil
+	}
+	if !w.timed {
+		if last := w.next - 1; last >= w.low.First() {
+			slot, err := j.Store.MetSlot(ctx, m, w.pid, last, nil)
+			if err != nil {
+				return 0, fmt.Errorf("read the time of the event before: %w", err)
+			}
+			if slot.Event != nil {
+				w.time = slot.Event.Metadata.Time
+			}
+		}
+		w.timed = true
+	}
+	return max(j.Clock.Wall().UnixMicro(), w.time) | 1, nil
+}

@@ -1,0 +1,87 @@
+package protocol
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// latest returns what a recovery of a native journal finds, if the newest item shows it: it reads
+// the marks and that item. It reports false if the newest item is not an event that counts; then
+// only a replay can decide.
+//
+// In a native journal a writer writes only when all numbers below are closed: its recovery has
+// closed the numbers up to the highest, and each of its writes begins when the one before is
+// durable. So below an atomic write everything is closed, and if the write is whole, up to its last
+// member. Nothing follows from a seal: a recovery that was interrupted can have sealed a number and
+// left one below it open. Nor from a tombstone, a fence, a part of an atomic write, or an item
+// below the low mark. In a shared journal nothing follows from any item: a JVM leaves holes.
+func (s *Store) latest(ctx context.Context, m *dynamo.Meter, pid string) (Result, bool, error) {
+	if s.Shared() && safeguard.LatestNative {
+		return Result{}, false, nil
+	}
+	marks, err := s.Marks(ctx, m, pid)
+	if err != nil {
+		return Result{}, false, err
+	}
+	newest, found, err := s.newest(ctx, m, pid, marks.High/layout.PartitionSize)
+	if err != nil || !found {
+		return Result{}, false, err
+	}
+	result := Result{Highest: newest.SequenceNr, Visible: newest.SequenceNr, Marks: marks}
+	if e := newest.Event; e != nil {
+		result.Last, result.Time, result.Timed = e.WriterUUID, e.Metadata.Time, true
+	} else if safeguard.LatestEvent {
+		return Result{}, false, nil
+	}
+	if newest.SequenceNr < marks.Low.First() && safeguard.LatestNotDeleted {
+		return Result{}, false, nil
+	}
+	whole, err := s.endsWhole(ctx, m, pid, newest, marks)
+	if err != nil || !whole && safeguard.LatestWhole {
+		return Result{}, false, err
+	}
+	// The next event is in the next partition. Its high mark can be missing.
+	if safeguard.LatestEnds && newest.SequenceNr == partitionEnd(newest.SequenceNr) {
+		top, err := s.top(ctx, m, pid, newest.SequenceNr/layout.PartitionSize+1)
+		if err != nil || top > 0 {
+			return Result{}, false, err
+		}
+	}
+	return result, true, nil
+}
+
+// newest returns the slot of the highest number that is stored in a partition. It reports false if
+// the partition is empty.
+func (s *Store) newest(ctx context.Context, m *dynamo.Meter, pid string, p int64) (layout.Slot, bool, error) {
+	in, fits := s.newestQuery(pid, p)
+	if !fits {
+		return layout.Slot{}, false, nil
+	}
+	slots, _, err := s.page(ctx, m, pid, p, in, dynamo.Slot{})
+	if err != nil {
+		return layout.Slot{}, false, fmt.Errorf("read the newest item: %w", err)
+	}
+	if len(slots) == 0 {
+		return layout.Slot{}, false, nil
+	}
+	return slots[0], true, nil
+}
+
+// endsWhole reports whether a slot ends no atomic write in part: it is the last member of one whose
+// members are all stored above the low mark, or no member.
+func (s *Store) endsWhole(
+	ctx context.Context, m *dynamo.Meter, pid string, slot layout.Slot, marks layout.Marks,
+) (bool, error) {
+	if slot.Event == nil || !slot.Event.Batch.IsBatch() {
+		return true, nil
+	}
+	b := slot.Event.Batch
+	if b.Last != slot.SequenceNr || b.Start < marks.Low.First() {
+		return false, nil
+	}
+	return s.Members(ctx, m, pid, b, b.Start, b.Last-1)
+}
