@@ -20,6 +20,8 @@ import (
 var documentedPackages = map[string]string{
 	"dynajournal":   ".",
 	"embedded":      "embedded",
+	"entity":        "entity",
+	"entitytest":    "entity/entitytest",
 	"journaltest":   "journaltest",
 	"legacy":        "legacy",
 	"migration":     "legacy/migration",

@@ -28,23 +28,25 @@ func fenced(text, language string) []string {
 	return blocks
 }
 
-func TestProgramOfTheREADMEIsTheExample(t *testing.T) {
+func TestProgramsOfTheREADMEAreTheExamples(t *testing.T) {
 	t.Parallel()
 	program := readFile(t, "example_test.go")
 	program = strings.Replace(program, "package dynajournal_test", "package main", 1)
 	program = strings.Replace(program, "func Example() {", "func main() {", 1)
 	program = regexp.MustCompile(`(?m)^\s*// Output:.*\n`).ReplaceAllString(program, "")
 	blocks := fenced(readFile(t, "README.md"), "go")
-	if len(blocks) != 1 || blocks[0] != program {
-		t.Errorf("README.md has %q, example_test.go is %q", blocks, program)
+	if len(blocks) != 2 || blocks[0] != readFile(t, "examples/account/main.go") || blocks[1] != program {
+		t.Errorf("README.md has %q, not examples/account/main.go and example_test.go", blocks)
 	}
 }
 
-func TestOutputInTheREADMEIsThatOfTheExample(t *testing.T) {
+func TestOutputsInTheREADMEAreThoseOfTheExamples(t *testing.T) {
 	t.Parallel()
-	output := regexp.MustCompile(`// Output: (.*)\n`).FindStringSubmatch(readFile(t, "example_test.go"))
-	if output == nil || !strings.Contains(readFile(t, "README.md"), "It prints `"+output[1]+"`") {
-		t.Errorf("README.md does not say that it prints %q", output)
+	for _, file := range []string{"examples/account/main_test.go", "example_test.go"} {
+		output := regexp.MustCompile(`// Output: (.*)\n`).FindStringSubmatch(readFile(t, file))
+		if output == nil || !strings.Contains(readFile(t, "README.md"), "It prints `"+output[1]+"`") {
+			t.Errorf("README.md does not say that %s prints %q", file, output)
+		}
 	}
 }
 

@@ -85,7 +85,7 @@ func Workloads() []string {
 }
 
 func workloads(o Options) []workload {
-	return slices.Concat(writes(), replays(), recoveries(), layouts(), scales(o))
+	return slices.Concat(writes(), replays(), recoveries(), layouts(), scales(o), entityWorkloads(o))
 }
 
 func (o Options) withDefaults() Options {

@@ -19,7 +19,8 @@ func (t *benchProgress) step(step bench.Step) {
 		return
 	}
 	if t.bar == nil {
-		t.bar = progressbar.NewOptions(step.Total, progressbar.OptionSetWriter(t.w), progressbar.OptionClearOnFinish(), progressbar.OptionShowCount(),
+		t.bar = progressbar.NewOptions(step.Total, progressbar.OptionSetWriter(t.w), progressbar.OptionClearOnFinish(),
+			progressbar.OptionShowCount(),
 			progressbar.OptionSetPredictTime(true))
 	}
 	t.bar.Describe(step.Workload)

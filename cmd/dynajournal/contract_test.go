@@ -24,7 +24,7 @@ func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
 	const copied = "events persistence_ids snapshots"
 	file := filepath.Join(t.TempDir(), "archive")
 	const snapshot = "payload payload_base64 persistence_id sequence_nr serializer_id serializer_manifest timestamp"
-	const event = "manifest payload payload_base64 persistence_id sequence_nr serializer_id serializer_manifest writer_uuid"
+	const event = "manifest payload payload_base64 persistence_id sequence_nr serializer_id serializer_manifest time writer_uuid"
 	for _, c := range []struct {
 		args string
 		want []string

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/dynajournal/dynajournal"
 )
@@ -26,6 +27,10 @@ type eventResult struct {
 	SerializerManifest string          `json:"serializer_manifest"`
 	PayloadBase64      string          `json:"payload_base64"`
 	Payload            json.RawMessage `json:"payload,omitempty"`
+	// Time, Metadata and Tags are set where they are stored.
+	Time     time.Time         `json:"time,omitzero"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+	Tags     []string          `json:"tags,omitempty"`
 	// Deleted and Confirmations are set in the older layouts, which alone have them.
 	Deleted       *bool    `json:"deleted,omitzero"`
 	Confirmations []string `json:"confirmations,omitzero"`
@@ -41,6 +46,9 @@ func newEventResult(e dynajournal.Event, payloads *payloadDecoder) eventResult {
 		SerializerManifest: e.SerializerManifest,
 		PayloadBase64:      base64.StdEncoding.EncodeToString(e.Bytes),
 		Payload:            payloads.decode(e.Serialized()),
+		Time:               e.Time,
+		Metadata:           e.Metadata,
+		Tags:               e.Tags,
 	}
 }
 

@@ -36,7 +36,7 @@ func (e *partialError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// fail writes one line that says what failed and why, and returns the exit status.
+// fail writes one line with what failed and why, and returns the exit status.
 func fail(w io.Writer, what string, err error) int {
 	why := err.Error()
 	if errors.Is(err, context.Canceled) {

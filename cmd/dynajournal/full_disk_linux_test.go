@@ -136,7 +136,7 @@ func TestAReadOnlyDiskIsNotCalledInUse(t *testing.T) {
 // There is no space on the disk for the first event of an id. If the engine showed the event
 // anyway, the journal would take it for the one whose response was lost, and acknowledge an event
 // that is gone after a restart.
-func TestAFirstEventThatFindsNoRoomIsNotAcknowledged(t *testing.T) {
+func TestAFirstEventThatIsRejectedByAFullDiskIsNotAcknowledged(t *testing.T) {
 	clean(t)
 	disk := smallDisk(t, "4m")
 	if disk == "" {

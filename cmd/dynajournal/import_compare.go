@@ -75,6 +75,7 @@ func (e *expectation) compare(ctx context.Context, j *dynajournal.Journal) (arch
 	if got == want {
 		return got, nil
 	}
-	return got, fmt.Errorf("%w: it has %d events and %d snapshots with the checksum %s, the archive %d and %d with %s", errDiffers,
+	return got, fmt.Errorf("%w: it has %d events and %d snapshots with the checksum %s, the archive %d and %d with %s",
+		errDiffers,
 		found.Events(), found.Snapshots(), got, e.digest.Events(), e.digest.Snapshots(), want)
 }

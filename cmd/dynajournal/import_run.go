@@ -98,7 +98,8 @@ func snapshotOf(item *archive.Item) dynajournal.Snapshot {
 	s := item.Snapshot
 	return dynajournal.Snapshot{
 		SnapshotMetadata: dynajournal.SnapshotMetadata{
-			PersistenceID: item.PersistenceID, SequenceNumber: s.SequenceNumber, Timestamp: time.UnixMilli(s.Timestamp).UTC(),
+			PersistenceID: item.PersistenceID, SequenceNumber: s.SequenceNumber,
+			Timestamp: time.UnixMilli(s.Timestamp).UTC(),
 		},
 		SerializerID:       s.SerializerID,
 		SerializerManifest: s.SerializerManifest,

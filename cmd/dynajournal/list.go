@@ -21,7 +21,8 @@ type listResult struct {
 }
 
 func (r listResult) text() string {
-	return fmt.Sprintf("%s\n  low marks   %s\n  high marks  %s\n  events      %s\n  tombstones  %s\n  seals       %s", printable(r.PersistenceID),
+	return fmt.Sprintf("%s\n  low marks   %s\n  high marks  %s\n  events      %s\n  tombstones  %s\n  seals       %s",
+		printable(r.PersistenceID),
 		runs(r.LowMarks), runs(r.HighMarks), runs(r.SequenceNrs), runs(r.Tombstones), runs(r.Seals))
 }
 

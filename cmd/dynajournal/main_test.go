@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // asCommand makes the test binary be the command, for tests that need processes.
@@ -18,6 +20,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		main()
 	}
+	testsize.RelaxCollector()
 	os.Exit(m.Run())
 }
 

@@ -92,8 +92,10 @@ func (m *migrationRun) options(shown *progress, notes *noteFile) (migration.Opti
 		Note:                notes.note,
 	}
 	if c.State != "" {
-		of := fmt.Sprintf("%s %s %s at %s to %s %s at %s", c.FromLayout, m.from.JournalTable, first(m.from.JournalName, dynajournal.DefaultJournalName),
-			m.session.location.describe(), m.to.JournalTable, first(m.to.JournalName, dynajournal.DefaultJournalName), m.toLocation.describe())
+		of := fmt.Sprintf("%s %s %s at %s to %s %s at %s", c.FromLayout, m.from.JournalTable,
+			first(m.from.JournalName, dynajournal.DefaultJournalName),
+			m.session.location.describe(), m.to.JournalTable, first(m.to.JournalName, dynajournal.DefaultJournalName),
+			m.toLocation.describe())
 		state, err := migration.OpenState(c.State, of)
 		if err != nil {
 			return opts, err
@@ -163,7 +165,8 @@ func (m *migrationRun) report(sum *migration.Summary, took time.Duration) error 
 			sum.Confirmed, sum.Confirmations))
 	}
 	if sum.Unreadable > 0 {
-		err = errors.Join(err, s.message("%d events can't be read: their bytes are copied as they are, with serializer 7", sum.Unreadable))
+		err = errors.Join(err,
+			s.message("%d events can't be read: their bytes are copied as they are, with serializer 7", sum.Unreadable))
 	}
 	for _, f := range sum.Failures {
 		err = errors.Join(err, s.message("failed: %s: %s", printable(f.PersistenceID), oneLine(f.Err.Error())))

@@ -31,7 +31,8 @@ func openNotes(path string) (*noteFile, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // none is a file that nothing is written to
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600) //nolint:gosec // the file that the user names
+	//nolint:gosec // the file that the user names
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("write the notes: %w", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strings"
+	"unicode/utf8"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -13,23 +13,28 @@ import (
 
 // payloadDecoder converts stored payloads to JSON: strings, numbers and booleans, bytes in base64,
 // and values of any class that Jackson wrote. The zero value is ready for use.
-type payloadDecoder struct {
-	plain *serialization.Registry
-	// documents has a registry for each manifest of Jackson's that was met, as in one a class has
-	// one type and a type one class.
-	documents map[string]*serialization.Registry
-}
+type payloadDecoder struct{ registry *serialization.Registry }
 
-// maxManifests bounds the registries that are kept.
-const maxManifests = 1000
+// anyClass is the class by which values of every class are decoded.
+const anyClass = "any"
 
 // decode returns nil for payloads of other kinds, and for damaged ones.
 func (d *payloadDecoder) decode(p serialization.Payload) json.RawMessage {
-	registry, err := d.registry(p)
-	if err != nil {
-		return nil
+	if d.registry == nil {
+		registry := serialization.NewRegistry()
+		if err := serialization.JSON[document](registry, anyClass); err != nil {
+			panic(err) // the arguments are constant
+		}
+		d.registry = registry
 	}
-	value, err := registry.Decode(p)
+	switch p.SerializerID {
+	case serialization.IDJacksonJSON, serialization.IDJacksonCBOR, serialization.IDJacksonOldCBOR:
+		if !utf8.ValidString(p.Manifest) {
+			return nil
+		}
+		p.Manifest = anyClass
+	}
+	value, err := d.registry.Decode(p)
 	if err != nil {
 		return nil
 	}
@@ -45,30 +50,6 @@ func (d *payloadDecoder) decode(p serialization.Payload) json.RawMessage {
 	default: // messages of the JVM have no form in JSON
 		return nil
 	}
-}
-
-func (d *payloadDecoder) registry(p serialization.Payload) (*serialization.Registry, error) {
-	switch p.SerializerID {
-	case serialization.IDJacksonJSON, serialization.IDJacksonCBOR, serialization.IDJacksonOldCBOR:
-	default:
-		if d.plain == nil {
-			d.plain = serialization.NewRegistry()
-		}
-		return d.plain, nil
-	}
-	class, _, _ := strings.Cut(p.Manifest, "#")
-	if known := d.documents[class]; known != nil {
-		return known, nil
-	}
-	registry := serialization.NewRegistry()
-	if err := serialization.JSON[document](registry, class); err != nil {
-		return nil, fmt.Errorf("read class %q: %w", class, err)
-	}
-	if d.documents == nil || len(d.documents) >= maxManifests {
-		d.documents = map[string]*serialization.Registry{}
-	}
-	d.documents[class] = registry
-	return registry, nil
 }
 
 // document is any value that Jackson wrote, as JSON.

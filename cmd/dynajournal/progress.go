@@ -68,9 +68,12 @@ func (p *progress) show(done int) {
 		if p.total >= 0 {
 			p.total = max(p.total, int64(done))
 		}
-		p.bar = progressbar.NewOptions64(p.total, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(p.what),
-			progressbar.OptionShowCount(), progressbar.OptionSetElapsedTime(false), progressbar.OptionThrottle(throttle), progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetSpinnerChangeInterval(ownGoroutine), progressbar.OptionShowIts(), progressbar.OptionSetPredictTime(true))
+		p.bar = progressbar.NewOptions64(p.total, progressbar.OptionSetWriter(p.w),
+			progressbar.OptionSetDescription(p.what),
+			progressbar.OptionShowCount(), progressbar.OptionSetElapsedTime(false),
+			progressbar.OptionThrottle(throttle), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetSpinnerChangeInterval(ownGoroutine), progressbar.OptionShowIts(),
+			progressbar.OptionSetPredictTime(true))
 	}
 	if p.total >= 0 && int64(p.done) > p.total { // it was an estimate
 		p.total = int64(p.done)

@@ -26,7 +26,8 @@ type removedItem struct {
 
 // createRemovedItems makes the file. One that exists is not written over.
 func createRemovedItems(name string) (*removedItems, error) {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the file that the user names
+	//nolint:gosec // the file that the user names
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("write the archive: %w", err)
 	}

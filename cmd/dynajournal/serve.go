@@ -16,7 +16,7 @@ type serveCommand struct {
 	Fault       values   `placeholder:"SPEC" help:"Inject this fault into requests. Can be repeated. Default: none."`
 	Seed        uint64   `placeholder:"N" help:"Seed of the random choices of the faults. Default: 0."`
 	Throughput  bool     `help:"Throttle as DynamoDB does, at the limits of a partition key and the provisioned capacity of a table. Default: no throttling."`
-	AllowOrigin values   `placeholder:"ORIGIN" help:"Accept requests of browser pages from this origin, for example http://localhost:3000. Can be repeated. Default: none."`
+	AllowOrigin values   `placeholder:"SCHEME://HOST:PORT" help:"Accept requests of browser pages from this origin. Can be repeated. Default: none."`
 	AllowHost   values   `placeholder:"HOST" help:"Also accept requests to this host name. Can be repeated. Default: none."`
 	Log         bool     `help:"Log each request on stderr: operation, tables, status and duration, no keys or values. Default: no log."`
 	Without     []string `enum:"partiql,transactions" placeholder:"FEATURE" help:"Switch off features that other servers lack: ${enum}. Default: none."`

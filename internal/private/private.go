@@ -4,6 +4,10 @@
 package private
 
 import (
+	"context"
+	"log/slog"
+	"time"
+
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/history"
@@ -15,8 +19,29 @@ var (
 	// that it describes. The caller closes the client. Nothing is sent.
 	Connect func(config any) (*dynamo.Client, error)
 
+	// CloseNext seals the next sequence number of a *dynajournal.Writer, so that no write of an
+	// earlier writer that is still in flight can take it. It reports false if the number is taken:
+	// then the writer has ended.
+	CloseNext func(ctx context.Context, writer any) (bool, error)
+
+	// EncodeEvent returns what Append of a writer of a *dynajournal.Journal takes as an argument
+	// for a *dynajournal.NewEvent, and the size of what the caller determines of it, in bytes. at
+	// is the time of the event if it is not zero. mark is stored with it if its ID is not empty.
+	// The error is a *dynajournal.RejectedError.
+	EncodeEvent func(journal any, pid string, event any, at time.Time, mark CommandMark) (any, int, error)
+
+	// MarkOf returns the mark of the command that has a *dynajournal.Event as its first, the zero
+	// mark if the event has none.
+	MarkOf func(event any) CommandMark
+
 	// HistoryRecord returns the internal form of a *dynajournal.Record.
 	HistoryRecord func(record any) *history.Record
+
+	// ReadEvents passes the events of a *dynajournal.Journal from a sequence number on to handle,
+	// each as a *dynajournal.Event. It returns the number after the last one that is decided for
+	// good, and the last one that is deleted.
+	ReadEvents func(ctx context.Context, journal any, pid string, from int64, handle func(event any) error) (
+		next, deletedTo int64, err error)
 
 	// SetClock sets the clock of a *dynajournal.Config.
 	SetClock func(config any, c *clock.Clock)
@@ -24,6 +49,34 @@ var (
 	// SetRecord sets a *dynajournal.Record to its internal form.
 	SetRecord func(record any, r *history.Record)
 
+	// SettingsOf returns what a *dynajournal.Journal was opened with.
+	SettingsOf func(journal any) Settings
+
+	// Taken reports whether anything is stored at a sequence number of a *dynajournal.Journal: one
+	// consistent read of an item.
+	Taken func(ctx context.Context, journal any, pid string, seq int64) (bool, error)
+
 	// SetSerialization sets the registry that decodes a *dynajournal.Event.
 	SetSerialization func(event any, r *serialization.Registry)
 )
+
+// CommandMark is stored with the first event of a command that has an id.
+type CommandMark struct {
+	ID string
+	// Events is how many events the command has recorded.
+	Events int
+}
+
+// Settings are what a host of entities has to know of its journal.
+type Settings struct {
+	// Metadata reports whether events are stored with their time and metadata.
+	Metadata bool
+	// MaxBatchEvents and MaxBatchBytes limit an atomic write.
+	MaxBatchEvents, MaxBatchBytes int
+	Logger                        *slog.Logger
+	// Wall returns the time of the journal's clock.
+	Wall func() time.Time
+	// Encode and Decode convert a state to and from its stored form.
+	Encode func(value any) (serialization.Payload, error)
+	Decode func(serialization.Payload) (any, error)
+}

@@ -31,6 +31,7 @@ type killer struct {
 
 // The folders of the packages of these tests, from the module's root.
 const (
+	hosting   = "entity"
 	system    = "internal/systemtest"
 	dynamo    = "internal/dynamo"
 	explored  = "internal/explore"
@@ -48,6 +49,7 @@ func explorer(scenario string) killer {
 // arguments are further arguments of a package's tests.
 var arguments = map[string][]string{
 	explored: {"-explore.seed=1", "-explore.schedules=70"},
+	system:   {"-rapid.nofailfile"}, // the failures are wanted
 }
 
 // TestEverySafeguardIsListed compares the safeguards of the normal build with the switches, and

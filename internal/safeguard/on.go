@@ -13,10 +13,10 @@ const (
 	Seal = true
 	// OwnItem: a put that finds its own item has succeeded.
 	OwnItem = true
-	// LeftOvers: unprocessed items of a batch are sent again.
-	LeftOvers = true
-	// TailChase: reading continues after a full partition, whatever the high mark is.
-	TailChase = true
+	// UnprocessedSent: unprocessed items of a batch are sent again.
+	UnprocessedSent = true
+	// FullPartitionFollowed: reading continues after a full partition, whatever the high mark is.
+	FullPartitionFollowed = true
 	// GapReread: a reader reads a gap once more before it accepts it.
 	GapReread = true
 	// LowReread: an irregularity is judged by a low mark that was read afterwards.
@@ -31,8 +31,8 @@ const (
 	HighMark = true
 	// LowMarkFirst: a deletion puts the low mark before it removes anything.
 	LowMarkFirst = true
-	// IdleLook: a writer that was idle for long reads the journal before it writes.
-	IdleLook = true
+	// IdleCheck: a writer that was idle for long reads the journal before it writes.
+	IdleCheck = true
 	// DeletedSince: a put that finds a deleted number after an attempt without a response does not
 	// report that it was never applied.
 	DeletedSince = true
@@ -66,15 +66,15 @@ const (
 	UnknownEnds = true
 	// LowMoved: after a pause a writer ends if the low mark has moved.
 	LowMoved = true
-	// HighMarkMended: a recovery puts a missing high mark.
-	HighMarkMended = true
+	// HighMarkRepaired: a recovery puts a missing high mark.
+	HighMarkRepaired = true
 	// OwnFence: a writer continues after a snapshot only after a fence of its own.
 	OwnFence = true
 
 	// Deletions.
 
-	// SecondLook: a deletion that cuts no whole atomic write reads the low mark again.
-	SecondLook = true
+	// CutReread: a deletion that cuts no whole atomic write reads the low mark again.
+	CutReread = true
 	// CutWhole: a deletion names the atomic write that it cuts only if all members up to there
 	// exist.
 	CutWhole = true
@@ -84,17 +84,21 @@ const (
 	// TombstoneCut: in a shared journal the tombstone of the last deleted number names the atomic
 	// write that was cut.
 	TombstoneCut = true
+	// CutKept: a writer that checks late keeps the rest of a write that a deletion by Go has cut.
+	CutKept = true
+	// EachTombstoneCut: with one shard not only the tombstone of the last deleted number names it.
+	EachTombstoneCut = true
 	// HighestStays: in a shared journal a deletion leaves a seal at the highest number.
 	HighestStays = true
 
 	// Purges.
 
-	// FenceMet: a purge ends if something else than its fence is stored.
-	FenceMet = true
+	// FenceChecked: a purge ends if something else than its fence is stored.
+	FenceChecked = true
 	// Orphans: a purge removes the events below the end of the removal.
 	Orphans = true
-	// EraseLooks: an erasing purge first checks whether another writer has written.
-	EraseLooks = true
+	// EraseChecked: an erasing purge first checks whether another writer has written.
+	EraseChecked = true
 	// HoldExpiry: a recovery holds only the very tombstone that it has read.
 	HoldExpiry = true
 	// HoldVanished: if a tombstone has vanished before it was held, a recovery reads again.
@@ -116,27 +120,29 @@ const (
 	// DeletedMeanwhile: a recovery ends if events were deleted after it had begun to hand out, and
 	// before it reached them.
 	DeletedMeanwhile = true
+	// SealConfirmed: at a seal of a shared journal a replay reads the low mark again.
+	SealConfirmed = true
 	// SameBatch: an event continues an atomic write only if it names the same one.
 	SameBatch = true
 	// MembersOfBatch: the same holds for members that are read separately.
 	MembersOfBatch = true
-	// HeadThere: members before the first number that was read are read separately.
-	HeadThere = true
+	// HeadRead: members before the first number that was read are read separately.
+	HeadRead = true
 	// HeadCut: an atomic write whose beginning was deleted counts only if the low mark names it as
 	// whole.
 	HeadCut = true
-	// HighestLooked: a recovery that finds nothing after its snapshot searches the highest number
+	// HighestSearched: a recovery that finds nothing after its snapshot searches the highest number
 	// before it.
-	HighestLooked = true
-	// LookBack: the highest number is also searched before an empty partition.
-	LookBack = true
-	// SealMeets: a seal that finds an event returns it.
-	SealMeets = true
+	HighestSearched = true
+	// SearchBack: the highest number is also searched before an empty partition.
+	SearchBack = true
+	// SealReturnsEvent: a seal that finds an event returns it.
+	SealReturnsEvent = true
 
 	// Repairs and upgrades.
 
-	// ReplacesSame: a repair replaces an item only if it is unchanged.
-	ReplacesSame = true
+	// ReplacedUnchanged: a repair replaces an item only if it is unchanged.
+	ReplacedUnchanged = true
 	// StillExpired: a repair removes a tombstone only if its present expiry is over.
 	StillExpired = true
 	// UnwrapUnchanged: an upgrade replaces an event only if it is unchanged.
@@ -168,10 +174,11 @@ const (
 	Progress = true
 	// Checksum: a response with a wrong checksum counts as lost.
 	Checksum = true
-	// TakenBack: a write that was taken back while it was waiting is not sent.
-	TakenBack = true
-	// AnswerOfEach: the response to a shared request counts only if it has one for each statement.
-	AnswerOfEach = true
+	// Withdrawn: a write that was taken back while it was waiting is not sent.
+	Withdrawn = true
+	// ResponseOfEach: the response to a shared request counts only if it has one for each
+	// statement.
+	ResponseOfEach = true
 	// OneOfEachID: two writes of one persistence id never share a request.
 	OneOfEachID = true
 
@@ -196,10 +203,10 @@ const (
 	FreshAttempts = true
 	// FreshRemovals: each attempt of a deletion or purge does so, too.
 	FreshRemovals = true
-	// LateAnswer: an append whose response was too late is not acknowledged.
-	LateAnswer = true
-	// YoungExpiry: a tombstone that has waited to be put gets a new expiry.
-	YoungExpiry = true
+	// LateResponse: an append whose response was too late is not acknowledged.
+	LateResponse = true
+	// ExpiryRenewed: a tombstone that has waited to be put gets a new expiry.
+	ExpiryRenewed = true
 	// LatestClock: an expiry is counted from the later of the local clock and the service's.
 	LatestClock = true
 	// ClockOff: a deletion ends before it writes anything if the clock is off.
@@ -209,11 +216,11 @@ const (
 
 	// Responses that are not the service's.
 
-	// SumDemanded: from a service that sends checksums, a response without one counts as lost.
-	SumDemanded = true
-	// CapacityDemanded: from a service that sends the consumed capacity, a response without it
+	// ChecksumRequired: from a service that sends checksums, a response without one counts as lost.
+	ChecksumRequired = true
+	// CapacityRequired: from a service that sends the consumed capacity, a response without it
 	// counts as lost.
-	CapacityDemanded = true
+	CapacityRequired = true
 
 	// Copies.
 
@@ -227,38 +234,38 @@ const (
 	// LateMembers: a reader reads an atomic write that it left out again before it accepts later
 	// reads.
 	LateMembers = true
-	// SnapshotLooked: a recovery reads the partition of the snapshot before it raises the low mark
+	// SnapshotRead: a recovery reads the partition of the snapshot before it raises the low mark
 	// over it.
-	SnapshotLooked = true
+	SnapshotRead = true
 	// Overrun: a fence after which a JVM has written raises no low mark.
 	Overrun = true
-	// MarksWatched: a live query also reads marks.
-	MarksWatched = true
-	// MissingWatched: a live query also reads the numbers that were missing.
-	MissingWatched = true
+	// MarksPolled: a live query also reads marks.
+	MarksPolled = true
+	// MissingPolled: a live query also reads the numbers that were missing.
+	MissingPolled = true
 
 	// Journals that are shared with a JVM.
 
 	// JVMLowKept: the low mark that a JVM reads is not raised beyond the block of the highest
 	// number.
 	JVMLowKept = true
-	// LowMarkApart: a low mark above the value that a JVM reads is stored where a JVM does not
+	// LowMarkSeparate: a low mark above the value that a JVM reads is stored where a JVM does not
 	// replace it.
-	LowMarkApart = true
+	LowMarkSeparate = true
 	// LastTaken: the last number below a raised low mark is taken first, where a JVM reads it.
 	LastTaken = true
-	// EntombedIfThere: in the block of the highest number only existing items become tombstones.
-	EntombedIfThere = true
+	// TombstoneIfStored: in the block of the highest number only existing items become tombstones.
+	TombstoneIfStored = true
 	// SealReplaced: a deletion begins at the seal of the previous one.
 	SealReplaced = true
 	// EmptyBlockFirst: a purge leads a JVM to an empty block before it erases anything.
 	EmptyBlockFirst = true
 	// HighMarksLast: a purge erases the high marks after the low marks.
 	HighMarksLast = true
-	// HandoverLookedBefore: a writer that was idle checks whether a JVM has taken over.
-	HandoverLookedBefore = true
-	// HandoverLookedAfter: a writer whose write took long checks that before it acknowledges.
-	HandoverLookedAfter = true
+	// HandoverCheckedBefore: a writer that was idle checks whether a JVM has taken over.
+	HandoverCheckedBefore = true
+	// HandoverCheckedAfter: a writer whose write took long checks that before it acknowledges.
+	HandoverCheckedAfter = true
 	// MarkFirst: in a shared journal a high mark is put before the events that need it.
 	MarkFirst = true
 	// LeftBeforeSeen: an event that an interrupted deletion has left proves nothing to that check.
@@ -269,4 +276,71 @@ const (
 	HoleAwaited = true
 	// PartsSealed: in a shared journal the stored members of a rejected atomic write are sealed.
 	PartsSealed = true
+	// VisibleSearched: a recovery from a number after the last visible event searches that event.
+	VisibleSearched = true
+	// DeletedVisible: a deletion ends at the last visible event.
+	DeletedVisible = true
+	// LatestNative: in a shared journal the newest item shows nothing.
+	LatestNative = true
+	// LatestEvent: nor does a newest item that is a seal, a tombstone or a fence.
+	LatestEvent = true
+	// LatestNotDeleted: nor does one that is below the low mark.
+	LatestNotDeleted = true
+	// LatestWhole: nor does a member of an atomic write that is not whole.
+	LatestWhole = true
+	// LatestEnds: nor does the last number of a partition, if something is stored in the next one.
+	LatestEnds = true
+	// JournalReaches: a recovery without a snapshot does not begin after the end of the journal.
+	JournalReaches = true
+
+	// VisibleTaken: the last visible event of a recovery is not above the highest number it has
+	// found.
+	VisibleTaken = true
+
+	// Entities.
+
+	// EntityTurn: one command of an entity is decided at a time.
+	EntityTurn = true
+	// EntityNotJoined: commands of a shared journal have writes of their own.
+	EntityNotJoined = true
+	// EntityDurable: a result is given when its events are durable.
+	EntityDurable = true
+	// EntityReaderWaits: a command without events waits for those that it has read.
+	EntityReaderWaits = true
+	// EntitySentBack: what was decided on a write that failed is decided again.
+	EntitySentBack = true
+	// EntityCopied: a state that others hold is copied before it is changed.
+	EntityCopied = true
+	// EntityUndone: a command that fails leaves nothing in the state of a write.
+	EntityUndone = true
+	// EntityLookedFor: a write whose response was lost is looked for.
+	EntityLookedFor = true
+	// EntityNextClosed: the number of a lost write is closed before its commands go on.
+	EntityNextClosed = true
+	// EntityIDs: a command with the id of one that was done is not done.
+	EntityIDs = true
+	// EntityIDsUnderWay: nor is one with the id of a command that is under way.
+	EntityIDsUnderWay = true
+	// EntityIDsSaved: snapshots keep the ids of commands.
+	EntityIDsSaved = true
+	// EntityGivenUp: a state that a panic may have changed is loaded anew.
+	EntityGivenUp = true
+	// EntitySnapshotDurable: a snapshot has durable events only.
+	EntitySnapshotDurable = true
+	// EntitySnapshotNeeded: a snapshot that replaces deleted events must be readable.
+	EntitySnapshotNeeded = true
+	// EntityAuthor: a state is loaded anew if its last event is another one.
+	EntityAuthor = true
+	// EntityIdle: an entity in use is not dropped.
+	EntityIdle = true
+	// EntityDropNoticed: who waits for an entity that is dropped waits for the next one.
+	EntityDropNoticed = true
+	// EntityViewDurable: a view shows durable events only.
+	EntityViewDurable = true
+	// EntityFresh: a view finds what others have written.
+	EntityFresh = true
+	// EntityIDAsked: a command with an id that records nothing asks for the events of others.
+	EntityIDAsked = true
+	// EntitySnapshotNotPurged: a snapshot that was saved behind a purge is left out.
+	EntitySnapshotNotPurged = true
 )

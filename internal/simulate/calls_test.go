@@ -160,7 +160,7 @@ func (g *simulation) dismiss(a *actor, entity int) {
 
 func (g *simulation) snapshotsUnderWay(entity int) bool {
 	about := func(r *explore.Request) bool {
-		return writes(r) && bytes.Contains(r.Body, []byte(snapshotTable)) && bytes.Contains(r.Body, []byte(pid(entity)))
+		return r.Changes() && bytes.Contains(r.Body, []byte(snapshotTable)) && bytes.Contains(r.Body, []byte(pid(entity)))
 	}
 	return slices.ContainsFunc(g.net.Late(), about) || slices.ContainsFunc(g.inside, func(i inside) bool { return about(i.Request) })
 }
@@ -187,7 +187,7 @@ func (g *simulation) recover(
 	knows = append(knows, got...)
 	g.tell(func() {
 		l.Recovered(began, got, knows)
-		l.Read(opts.After+1, began, got)
+		l.Read(opts.Snapshot+1, began, got)
 	})
 	a.writer, a.entity, a.knows, a.purges = w, entity, knows, purges
 	return nil
@@ -205,7 +205,7 @@ func (g *simulation) recoverFromSnapshot(ctx context.Context, a *actor, entity i
 			return err
 		}
 	}
-	return g.recover(ctx, a, entity, dynajournal.RecoverOptions{After: number}, knows)
+	return g.recover(ctx, a, entity, dynajournal.RecoverOptions{Snapshot: number}, knows)
 }
 
 // load loads the newest snapshot up to a number. It returns 0 if there is none.

@@ -60,7 +60,7 @@ func (c *copies) prepare(g *simulation) {
 	if err := dynajournal.CreateTables(g.Context(), config, dynajournal.TableOptions{SharedWithJVM: g.shared}); err != nil {
 		g.Fatal(err)
 	}
-	c.origin = g.openJournal(config, newMachine(g.now, 0))
+	c.origin = g.openJournal(config, explore.NewMachine(g.now, 0, fenceWindow))
 	const last = entities - 1
 	c.reserved[last] = c.other(int(g.seed % 250))
 	c.reserved[last].empty = true
@@ -174,7 +174,7 @@ func (c *copies) extend(s *source, size int) {
 	if s.ever == nil && size%4 == 0 {
 		after = int64(g.used)
 	}
-	w, err := c.origin.Recover(g.Context(), s.id, dynajournal.RecoverOptions{After: after}, nil)
+	w, err := c.origin.Recover(g.Context(), s.id, dynajournal.RecoverOptions{Snapshot: after}, nil)
 	if err != nil {
 		g.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func TestEndurance(t *testing.T) {
 		folder = t.TempDir()
 	}
 	var faults []embedded.Fault
-	for _, f := range requestFaults {
+	for _, f := range explore.RequestFaults {
 		f.Probability, f.Delay = 0.003, min(f.Delay, 300*time.Millisecond)
 		faults = append(faults, f)
 	}

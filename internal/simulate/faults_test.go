@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"net/http"
 	"regexp"
 	"slices"
@@ -16,20 +15,6 @@ import (
 	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
-// requestFaults are the faults that a request can meet, in the engine's notation: all its effects.
-// Stale reads are not among them, because they do not concern one request: see lag.
-var requestFaults = parsed(
-	"throughput-exceeded", "throttling", "request-limit", "expired-token",
-	"internal-error", "internal-error,applied", "unavailable", "unavailable,applied",
-	"reset", "reset,applied", "truncated", "garbage",
-	"slow,delay=2s", "slow,delay=6s", "slow,applied,delay=6s", "hang", "hang,applied",
-	"unprocessed", "unprocessed,some", "transaction-conflict",
-	"statement-errors", "statement-errors,some", "statement-errors,some,applied,code=InternalServerError",
-)
-
-// stale are the faults that make indexes return old data.
-var stale = parsed("index-lag,delay=5s", "stale-read,delay=30s")
-
 const (
 	// late is the fault of a request that the network keeps: its sender sees a reset, and it may
 	// arrive at any later time.
@@ -39,39 +24,6 @@ const (
 	maxInside = 3
 )
 
-func parsed(texts ...string) []embedded.Fault {
-	faults := make([]embedded.Fault, len(texts))
-	for i, text := range texts {
-		f, err := embedded.ParseFault(text)
-		if err != nil {
-			panic(err)
-		}
-		faults[i] = f
-	}
-	return faults
-}
-
-// can reports whether an effect is possible on an operation.
-func can(f *embedded.Fault, operation string) bool {
-	switch f.Effect {
-	case embedded.EffectUnprocessed:
-		return operation == "BatchGetItem" || operation == "BatchWriteItem"
-	case embedded.EffectStatementErrors:
-		return operation == "BatchExecuteStatement"
-	case embedded.EffectTransactionConflict:
-		return operation == "PutItem" || operation == "UpdateItem" || operation == "DeleteItem"
-	}
-	return true
-}
-
-func writes(r *explore.Request) bool {
-	switch r.Operation {
-	case "PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "BatchExecuteStatement":
-		return true
-	}
-	return false
-}
-
 // injectFault injects a fault into a request, or none. It follows from the seed, the request, and
 // how often it was sent.
 func (g *simulation) injectFault(r *explore.Request) {
@@ -79,29 +31,21 @@ func (g *simulation) injectFault(r *explore.Request) {
 		return
 	}
 	g.harmless(r)
-	hash := fnv.New64a()
 	g.served[r.String()]++
-	fmt.Fprint(hash, g.seed, r, g.served[r.String()])
-	dice := int(hash.Sum64() >> 8 % 1000)
+	dice := explore.Roll(g.seed, r, g.served[r.String()])
 	if g.fair {
 		dice = 1000
 	}
-	if dice -= g.lateness; dice < 0 && writes(r) && len(g.net.Late()) < maxLate {
+	if dice -= g.lateness; dice < 0 && r.Changes() && len(g.net.Late()) < maxLate {
 		g.sum.injected[late]++
 		g.trace("late", r)
 		g.net.Delay(r)
 		return
 	}
-	for i := range requestFaults {
-		f := &requestFaults[i]
-		lasts := f.Effect == embedded.EffectSlow || f.Effect == embedded.EffectHang
-		if !can(f, r.Operation) || lasts && len(g.inside) >= maxInside {
-			continue
-		}
-		if dice -= g.rates[i]; dice < 0 {
-			g.hit(r, *f)
-			return
-		}
+	f, dice := explore.PickFault(dice, r.Operation, g.rates, len(g.inside) < maxInside)
+	if f != nil {
+		g.hit(r, *f)
+		return
 	}
 	for i, f := range foreigners {
 		if dice -= g.foreign[i]; dice < 0 {
@@ -171,7 +115,7 @@ func (g *simulation) carry(r *explore.Request) {
 
 // learn reads the items that a request may have written, if its response does not show that.
 func (g *simulation) learn(r *explore.Request) {
-	if !writes(r) {
+	if !r.Changes() {
 		return
 	}
 	defer g.unharmed(r)()

@@ -19,10 +19,10 @@ func (g *simulation) finish() {
 	}
 	for _, a := range g.actors {
 		a.paused = false
-		if a.machine.sleeps() {
+		if a.machine.Sleeps() {
 			g.sleepOrWake(a)
 		}
-		a.machine.correct()
+		a.machine.Correct()
 	}
 	for !g.quiet() {
 		if !g.step() {

@@ -267,7 +267,7 @@ func (g *simulation) asJVM(what string, do func(ctx context.Context) error) {
 
 // carryForJVM delivers a request of the JVM, which replaces whatever is stored.
 func (g *simulation) carryForJVM(r *explore.Request) {
-	if !writes(r) {
+	if !r.Changes() {
 		g.net.Deliver(r)
 		return
 	}
@@ -386,7 +386,7 @@ func (g *simulation) end(a *actor, entity int) {
 	}
 	g.trace("ends", a.name)
 	a.paused = false
-	if a.machine.sleeps() {
+	if a.machine.Sleeps() {
 		g.sleepOrWake(a)
 	}
 	const enough = 10_000
@@ -409,7 +409,7 @@ func (g *simulation) crash(a *actor) {
 	g.trace("crashes", a.name)
 	g.sum.injected["crash"]++
 	a.paused = false
-	if a.machine.sleeps() {
+	if a.machine.Sleeps() {
 		g.sleepOrWake(a)
 	}
 	g.net.Crash(a.name)

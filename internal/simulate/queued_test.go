@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/dynajournal/dynajournal/internal/explore"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -39,7 +40,7 @@ func withQueued(t *testing.T) *serialization.Registry {
 func TestEventsOfACallThatGoesOnArePurged(t *testing.T) {
 	const all = 1000
 	h := history{
-		seed: 1, rates: make([]int, len(requestFaults)), foreign: make([]int, len(foreigners)), ahead: make([]time.Duration, actors),
+		seed: 1, rates: make([]int, len(explore.RequestFaults)), foreign: make([]int, len(foreigners)), ahead: make([]time.Duration, actors),
 		commands: []command{
 			{kind: recoverEntity, actor: 0, steps: all},
 			{kind: appendSingles, actor: 0, size: 3, steps: 3},

@@ -79,7 +79,7 @@ type simulation struct {
 // actor is a process with one journal. It makes one call at a time.
 type actor struct {
 	name    string
-	machine *machine
+	machine *explore.Machine
 	journal *dynajournal.Journal
 	busy    chan struct{} // closed when its call has ended
 	paused  bool
@@ -131,7 +131,7 @@ func run(t *testing.T, h history, sum *totals) error {
 		g.snapshots = append(g.snapshots, newShelf(e))
 		g.cells = append(g.cells, &cells{})
 	}
-	g.auditor = g.journal("auditor", newMachine(g.now, 0))
+	g.auditor = g.journal("auditor", explore.NewMachine(g.now, 0, fenceWindow))
 	for i := range actors {
 		g.begin(fmt.Sprint("p", i), h.ahead[i])
 	}
@@ -165,7 +165,7 @@ func (g *simulation) begin(name string, ahead time.Duration) *actor {
 	if ahead != 0 {
 		g.sum.injected["wrong clock"]++
 	}
-	a := &actor{name: name, machine: newMachine(g.now, ahead)}
+	a := &actor{name: name, machine: explore.NewMachine(g.now, ahead, fenceWindow)}
 	a.journal = g.journal(name, a.machine)
 	g.actors = append(g.actors, a)
 	g.net.Hold(name)
@@ -195,12 +195,12 @@ func (g *simulation) config(process string) dynajournal.Config {
 	return config
 }
 
-func (g *simulation) journal(process string, m *machine) *dynajournal.Journal {
+func (g *simulation) journal(process string, m *explore.Machine) *dynajournal.Journal {
 	return g.openJournal(g.config(process), m)
 }
 
-func (g *simulation) openJournal(config dynajournal.Config, m *machine) *dynajournal.Journal {
-	private.SetClock(&config, m.clock())
+func (g *simulation) openJournal(config dynajournal.Config, m *explore.Machine) *dynajournal.Journal {
+	private.SetClock(&config, m.Clock())
 	j, err := dynajournal.Open(g.Context(), config)
 	if err != nil {
 		g.Fatal(err)
@@ -218,7 +218,7 @@ func (g *simulation) useUp() {
 			continue
 		}
 		g.serving("auditor", func() error {
-			_, err := g.auditor.Recover(g.Context(), pid(e), dynajournal.RecoverOptions{After: int64(g.used)}, nil)
+			_, err := g.auditor.Recover(g.Context(), pid(e), dynajournal.RecoverOptions{Snapshot: int64(g.used)}, nil)
 			return err
 		})
 	}
@@ -279,7 +279,7 @@ func (g *simulation) step() bool {
 	time.Sleep(time.Microsecond)
 	g.settle()
 	pending := slices.DeleteFunc(g.net.Pending(), func(r *explore.Request) bool {
-		return slices.ContainsFunc(g.actors, func(a *actor) bool { return a.name == r.Process && (a.paused || a.machine.sleeps()) })
+		return slices.ContainsFunc(g.actors, func(a *actor) bool { return a.name == r.Process && (a.paused || a.machine.Sleeps()) })
 	})
 	if late := g.net.Late(); len(late) > 0 && (len(pending) == 0 || g.rand.IntN(20) == 0) {
 		r := late[g.rand.IntN(len(late))]
@@ -307,7 +307,7 @@ func (g *simulation) command(c command) {
 	switch c.kind {
 	case nothing:
 	case cancelCall:
-		if !a.idle() && !a.machine.sleeps() {
+		if !a.idle() && !a.machine.Sleeps() {
 			a.cancel()
 		}
 	case pauseProcess:
@@ -327,7 +327,7 @@ func (g *simulation) command(c command) {
 	case jvmTurn:
 		g.takeOver(c.entity, c.size)
 	default:
-		if a.idle() && !a.machine.sleeps() {
+		if a.idle() && !a.machine.Sleeps() {
 			g.call(a, c)
 		}
 	}
@@ -356,8 +356,8 @@ func (g *simulation) lag(size int) {
 		g.unlag = nil
 		return
 	}
-	f := stale[size%len(stale)]
-	f.Probability = []float64{0.3, 1}[size/len(stale)%2]
+	f := explore.StaleFaults[size%len(explore.StaleFaults)]
+	f.Probability = []float64{0.3, 1}[size/len(explore.StaleFaults)%2]
 	remove, err := g.engine.Inject(f)
 	if err != nil {
 		g.Fatal(err)

@@ -4,10 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"math/rand/v2"
-	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,6 +14,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
 var (
@@ -72,49 +70,21 @@ func (s *totals) String() string {
 	return b.String()
 }
 
-// collecting is the garbage collection target: little memory is live.
-const collecting = 400
-
-// seedFlag is rapid's flag for the seed of what it draws.
-const seedFlag = "rapid.seed"
-
 // TestSimulate runs random histories until one fails, or enough were run. It prints the seed, with
 // which the same histories are run again: -rapid.seed.
 func TestSimulate(t *testing.T) {
-	given := flag.Lookup(seedFlag).Value.String()
-	seed, err := strconv.ParseUint(given, 0, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if seed == 0 {
-		seed = rand.Uint64()>>1 | 1
-	}
-	defer func() { _ = flag.Set(seedFlag, given) }()
-	defer debug.SetGCPercent(debug.SetGCPercent(collecting))
-	t.Logf("-%s=%d", seedFlag, seed)
 	sum := newTotals()
-	failing := false // then the same history is run again to shrink it, even after the limit
-	for began := time.Now(); ; seed++ {
-		if err := flag.Set(seedFlag, strconv.FormatUint(seed, 10)); err != nil {
-			t.Fatal(err)
-		}
-		rapid.Check(t, func(rt *rapid.T) {
-			if over(began, sum) && !failing {
-				return
-			}
+	last := explore.RunHistories(t, 0, func(began time.Time) bool { return over(began, sum) },
+		func(rt *rapid.T) error {
 			h := drawHistory(rt)
 			var wrong error
 			synctest.Test(t, func(t *testing.T) { wrong = run(t, h, sum) })
 			if wrong != nil {
-				failing = true
-				rt.Fatalf("%v\n%v", wrong, h)
+				return fmt.Errorf("%w\n%v", wrong, h)
 			}
+			return nil
 		})
-		if t.Failed() || over(began, sum) {
-			break
-		}
-	}
-	t.Logf("-%s up to %d: %v", seedFlag, seed, sum)
+	t.Logf("-rapid.seed up to %d: %v", last, sum)
 }
 
 // over reports whether enough was run.
@@ -187,7 +157,7 @@ func (c command) String() string {
 // history is a random history.
 type history struct {
 	seed uint64
-	// lateness is how many requests of 1000 are late, rates how many meet each of the faults.
+	// lateness is how many requests of 1000 are late, rates how many have each of the faults.
 	lateness int
 	rates    []int
 	// foreign is how many requests of 1000 get each of the responses that are not DynamoDB's.
@@ -219,7 +189,7 @@ func (h history) String() string {
 	}
 	for i, rate := range h.rates {
 		if rate > 0 {
-			fmt.Fprintf(&b, ", %v %d", requestFaults[i], rate)
+			fmt.Fprintf(&b, ", %v %d", explore.RequestFaults[i], rate)
 		}
 	}
 	fmt.Fprintf(&b, ", wall clocks ahead by %v, copies: %v\n", h.ahead, h.copied)
@@ -248,7 +218,7 @@ func drawHistory(rt *rapid.T) history {
 		shared:   rapid.IntRange(0, 3).Draw(rt, "shared") == 3,
 		maxItem:  rapid.SampledFrom([]int{0, 0, 1000}).Draw(rt, "largest item"),
 		lateness: rapid.SampledFrom([]int{0, 0, 10, 30, 100}).Draw(rt, "late"),
-		rates:    make([]int, len(requestFaults)),
+		rates:    make([]int, len(explore.RequestFaults)),
 		foreign:  make([]int, len(foreigners)),
 		ahead:    make([]time.Duration, actors),
 		crowded:  rapid.Bool().Draw(rt, "crowded"),
@@ -258,9 +228,9 @@ func drawHistory(rt *rapid.T) history {
 	if *onlyJVM {
 		h.shared, h.jvm = true, true
 	}
-	for i, f := range requestFaults {
+	for i, f := range explore.RequestFaults {
 		h.rates[i] = rapid.SampledFrom([]int{0, 0, 0, 5, 20, 50}).Draw(rt, f.String())
-		switch f.Effect { // few requests can meet these
+		switch f.Effect { // few requests can have these
 		case embedded.EffectUnprocessed, embedded.EffectTransactionConflict:
 			h.rates[i] *= 4
 		case embedded.EffectStatementErrors:

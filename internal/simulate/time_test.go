@@ -19,7 +19,7 @@ func (g *simulation) pass(size int) {
 	d := passing[size%len(passing)]
 	stopped := size/len(passing)%2 == 1
 	for _, a := range g.actors {
-		stopped = stopped || a.machine.sleeps()
+		stopped = stopped || a.machine.Sleeps()
 	}
 	if stopped && d >= time.Minute {
 		g.skip(d)
@@ -60,7 +60,7 @@ func (g *simulation) skip(d time.Duration) {
 		g.sleep(time.Second)
 	}
 	for _, a := range g.actors {
-		a.machine.skip(d)
+		a.machine.Skip(d)
 	}
 	g.skew.Add(int64(d))
 }
@@ -69,9 +69,9 @@ func (g *simulation) skip(d time.Duration) {
 // Some of its requests are sent when it wakes, for others it then receives the response, or finds
 // that the connection is gone.
 func (g *simulation) sleepOrWake(a *actor) {
-	if a.machine.sleeps() {
+	if a.machine.Sleeps() {
 		g.trace("wakes", a.name)
-		a.machine.wake()
+		a.machine.Wake()
 		for _, release := range a.withheld {
 			release()
 		}
@@ -80,7 +80,7 @@ func (g *simulation) sleepOrWake(a *actor) {
 		return
 	}
 	a = g.sleepy(a)
-	if !a.machine.sleep() {
+	if !a.machine.Sleep() {
 		return
 	}
 	g.trace("sleeps", a.name)
@@ -110,7 +110,7 @@ func (g *simulation) sleepy(a *actor) *actor {
 	}
 	for _, r := range g.net.Pending() {
 		for _, other := range g.actors {
-			if other.name == r.Process && !other.machine.sleeps() {
+			if other.name == r.Process && !other.machine.Sleeps() {
 				return other
 			}
 		}
@@ -133,7 +133,7 @@ func (g *simulation) stepClock(a *actor, size int) {
 	if size%2 == 0 {
 		by, name = -by, "clock set back"
 	}
-	if a.machine.step(by) {
+	if a.machine.Step(by) {
 		g.trace(name, a.name)
 		g.sum.injected[name]++
 	}
@@ -143,7 +143,7 @@ func (g *simulation) stepClock(a *actor, size int) {
 func (g *simulation) driftClock(a *actor, size int) {
 	rates := []float64{0.001, -0.001, 0.01, -0.01, 0.05, -0.05, 0}
 	rate := rates[size%len(rates)]
-	a.machine.run(rate)
+	a.machine.Run(rate)
 	if rate != 0 {
 		g.sum.injected["clock drifts"]++
 	}

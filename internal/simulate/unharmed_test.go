@@ -9,7 +9,7 @@ import (
 
 // harmless judges a request that is sent: a dry run writes nothing.
 func (g *simulation) harmless(r *explore.Request) {
-	if r.Process == g.mender.name && !g.mender.idle() && g.mender.doing == repairDryRun && writes(r) {
+	if r.Process == g.mender.name && !g.mender.idle() && g.mender.doing == repairDryRun && r.Changes() {
 		g.fail(fmt.Errorf("a dry run sends %v", r))
 	}
 }
@@ -18,7 +18,7 @@ func (g *simulation) harmless(r *explore.Request) {
 // what has changed. A copy removes only visible events that its source has deleted, of the same
 // history, and a repair removes none.
 func (g *simulation) unharmed(r *explore.Request) func() {
-	if !writes(r) || r.Process != g.copier.name && r.Process != g.mender.name {
+	if !r.Changes() || r.Process != g.copier.name && r.Process != g.mender.name {
 		return func() {}
 	}
 	before := g.visible()

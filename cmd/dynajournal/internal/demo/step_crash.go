@@ -51,10 +51,12 @@ func (s *scene) crash(ctx context.Context) error {
 	const lost = 1_00
 	return errors.Join(
 		s.check(anna.balance == acknowledged+lost && anna.events == events+1,
-			"%s has %s: all that was acknowledged, and the deposit whose answer was lost", anna.id, money(anna.balance)),
+			"%s has %s: all that was acknowledged, and the deposit whose answer was lost", anna.id,
+			money(anna.balance)),
 		s.check(unharmed == len(s.accounts)-1, "the other %d accounts have what they had", unharmed),
 		s.check(s.ledger.legs == legs && s.ledger.sum() == 0,
-			"of the transfer that was cut in half nothing is there: %d bookings, which add up to %s", legs, money(s.ledger.sum())),
+			"of the transfer that was cut in half nothing is there: %d bookings, which add up to %s", legs,
+			money(s.ledger.sum())),
 		s.arriveLate(ctx, died),
 	)
 }

@@ -30,7 +30,9 @@ func (s *scene) openBank(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			days[i], err = spend(groupCtx, a, commands, rand.New(rand.NewPCG(1, uint64(i)))) //nolint:gosec // a demo, the same in each run
+			//nolint:gosec // a demo, the same in each run
+			random := rand.New(rand.NewPCG(1, uint64(i)))
+			days[i], err = spend(groupCtx, a, commands, random)
 			return err
 		})
 	}

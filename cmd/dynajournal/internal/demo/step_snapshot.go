@@ -65,10 +65,11 @@ func (s *scene) recoverSaved(ctx context.Context, id string) (*account, int, err
 	}
 	a, replayed := &account{id: id, balance: state.Balance, events: state.Events}, 0
 	requests := s.network.assemble(together)
-	a.writer, err = s.journal.Recover(ctx, id, dynajournal.RecoverOptions{After: loaded.SequenceNumber}, func(e dynajournal.Event) error {
-		replayed++
-		return a.apply(e)
-	})
+	a.writer, err = s.journal.Recover(ctx, id, dynajournal.RecoverOptions{Snapshot: loaded.SequenceNumber},
+		func(e dynajournal.Event) error {
+			replayed++
+			return a.apply(e)
+		})
 	if err != nil {
 		return nil, 0, fmt.Errorf("recover the account after its snapshot: %w", err)
 	}

@@ -88,7 +88,8 @@ func (d *Document) At(path string) Position {
 func Join(keys ...string) string {
 	quoted := make([]string, len(keys))
 	for i, key := range keys {
-		if quoted[i] = key; key == "" || strings.ContainsFunc(key, func(r rune) bool { return r == '.' || !isUnquoted(r) }) {
+		if quoted[i] = key; key == "" ||
+			strings.ContainsFunc(key, func(r rune) bool { return r == '.' || !isUnquoted(r) }) {
 			text, _ := json.Marshal(key) //nolint:errchkjson // a string
 			quoted[i] = string(text)
 		}

@@ -104,7 +104,8 @@ func (p *parser) document(into *object) error {
 
 // notClosed returns the error of a bracket that is not closed.
 func notClosed(bracket string, line int) error {
-	return fmt.Errorf("a %s is missing for the %s of line %d", map[string]string{"{": "}", "[": "]"}[bracket], bracket, line)
+	return fmt.Errorf("a %s is missing for the %s of line %d", map[string]string{"{": "}", "[": "]"}[bracket], bracket,
+		line)
 }
 
 func (p *parser) unexpected() error {
@@ -139,9 +140,10 @@ func (p *parser) members(into *object) error {
 func (p *parser) include(into *object) (bool, error) {
 	after, found := strings.CutPrefix(p.rest(), "include")
 	directive := strings.TrimLeftFunc(after, isBlank)
-	if !found || !slices.ContainsFunc([]string{`"`, "file(", "url(", "classpath(", "required("}, func(form string) bool {
-		return strings.HasPrefix(directive, form)
-	}) {
+	if !found ||
+		!slices.ContainsFunc([]string{`"`, "file(", "url(", "classpath(", "required("}, func(form string) bool {
+			return strings.HasPrefix(directive, form)
+		}) {
 		return false, nil
 	}
 	p.pos = len(p.text) - len(directive)

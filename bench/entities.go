@@ -1,0 +1,197 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/entity"
+)
+
+// entityCallers is how many callers send commands.
+const entityCallers = 64
+
+// distance is how far away the service of a hot entity is: the time that each request takes longer.
+const distance = 3 * time.Millisecond
+
+// inMemoryCalls is how many calls that need no request are measured as one operation.
+const inMemoryCalls = 1000
+
+// entityWorkloads compare entities with what they are made of.
+func entityWorkloads(o Options) []workload {
+	const two, three = 2, 3
+	return []workload{
+		{"entities-hot", two, hotEntity},
+		{"entities-many", two, func(ctx context.Context, s *session) error { return manyEntities(ctx, s, o.Entities) }},
+		{"entities-memory", three, func(ctx context.Context, s *session) error { return inMemory(ctx, s, o.Entities) }},
+	}
+}
+
+// counter is the state of the measured entities: how many events there are.
+type counter = entity.Entities[int, []byte]
+
+func openCounter(j *dynajournal.Journal, name string) (*counter, error) {
+	return entity.Open(j, entity.Type[int, []byte]{
+		Name:   name,
+		Evolve: func(n int, _ []byte) int { return n + 1 },
+	}, entity.Options{})
+}
+
+// count is a command with one event.
+func count(tx *entity.Tx[int, []byte]) error {
+	tx.Record(payload)
+	return nil
+}
+
+// hotEntity compares the commands of many callers on one entity with one command at a time, as an
+// actor does them. Both see a service that is some milliseconds away.
+func hotEntity(ctx context.Context, s *session) (err error) {
+	config := s.tables.config
+	config.AWS.HTTPClient = distant{config.AWS.HTTPClient}
+	j, err := dynajournal.Open(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	hosted, err := openCounter(j, s.workload)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, hosted.Close(context.WithoutCancel(ctx))) }()
+	ours := &candidate{name: "entities", do: func(ctx context.Context, _ int) (int, error) {
+		_, err := hosted.Update(ctx, "hot", count)
+		return 1, err
+	}}
+	var turn sync.Mutex
+	base := &candidate{name: "one at a time", do: func(ctx context.Context, _ int) (int, error) {
+		turn.Lock()
+		defer turn.Unlock()
+		_, err := hosted.Update(ctx, "cold", count)
+		return 1, err
+	}}
+	if err := s.compare(ctx, entityCallers, 0, ours, base); err != nil {
+		return err
+	}
+	return s.report("commands", perSecond, median(ours.rates), median(base.rates))
+}
+
+// distant is a client of a service that is some milliseconds away.
+type distant struct{ inner aws.HTTPClient }
+
+// Do waits, and sends the request.
+func (d distant) Do(r *http.Request) (*http.Response, error) {
+	time.Sleep(distance)
+	if d.inner == nil {
+		return http.DefaultClient.Do(r)
+	}
+	return d.inner.Do(r)
+}
+
+// manyEntities compares commands on many entities with appends to as many writers.
+func manyEntities(ctx context.Context, s *session, entities int) (err error) {
+	writers, err := recoverWriters(ctx, s.journal, s.workload+"-writer", entities)
+	if err != nil {
+		return err
+	}
+	hosted, err := loadedCounter(ctx, s, entities)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, hosted.Close(context.WithoutCancel(ctx))) }()
+	ids := names("entity", entities)
+	ours := &candidate{name: "entities", do: func(ctx context.Context, _ int) (int, error) {
+		_, err := hosted.Update(ctx, ids[rand.IntN(entities)], count) //nolint:gosec // no secret
+		return 1, err
+	}}
+	base := &candidate{name: "journal", do: func(ctx context.Context, _ int) (int, error) {
+		_, err := writers[rand.IntN(entities)].Append(ctx, payload) //nolint:gosec // no secret
+		return 1, err
+	}}
+	if err := s.compare(ctx, entityCallers, 0, ours, base); err != nil {
+		return err
+	}
+	return errors.Join(
+		s.report("commands", perSecond, median(ours.rates), median(base.rates)),
+		s.report("p99", microsecond, ours.percentile(99), base.percentile(99)),
+		s.reportCPU(ours, base))
+}
+
+// loadedCounter returns entities that are in memory.
+func loadedCounter(ctx context.Context, s *session, entities int) (*counter, error) {
+	hosted, err := openCounter(s.journal, s.workload)
+	if err != nil {
+		return nil, err
+	}
+	group, loading := errgroup.WithContext(ctx)
+	group.SetLimit(preparing)
+	for _, id := range names("entity", entities) {
+		group.Go(func() error {
+			_, err := hosted.Update(loading, id, func(*entity.Tx[int, []byte]) error { return nil })
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, errors.Join(err, hosted.Close(context.WithoutCancel(ctx)))
+	}
+	return hosted, nil
+}
+
+// inMemory compares calls that need no request with a read of a map below a mutex and an indirect
+// call.
+func inMemory(ctx context.Context, s *session, entities int) (err error) {
+	hosted, err := loadedCounter(ctx, s, entities)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, hosted.Close(context.WithoutCancel(ctx))) }()
+	ids := names("entity", entities)
+	var mu sync.Mutex
+	loaded := make(map[string]*int, entities)
+	for _, id := range ids {
+		loaded[id] = new(int)
+	}
+	sum := 0
+	show := func(n int) error { //nolint:unparam // as View demands it
+		sum += n
+		return nil
+	}
+	read := func(tx *entity.Tx[int, []byte]) error { return show(tx.State()) }
+	each := func(name string, call func(ctx context.Context, id string) error) *candidate {
+		return &candidate{name: name, do: func(ctx context.Context, _ int) (int, error) {
+			for range inMemoryCalls {
+				if err := call(ctx, ids[rand.IntN(entities)]); err != nil { //nolint:gosec // no secret
+					return 0, err
+				}
+			}
+			return inMemoryCalls, nil
+		}}
+	}
+	view := each("View", func(ctx context.Context, id string) error {
+		_, err := hosted.View(ctx, id, show, entity.InMemory)
+		return err
+	})
+	command := each("Update", func(ctx context.Context, id string) error {
+		_, err := hosted.Update(ctx, id, read)
+		return err
+	})
+	base := each("map", func(_ context.Context, id string) error {
+		mu.Lock()
+		n := loaded[id]
+		mu.Unlock()
+		return show(*n)
+	})
+	if err := s.compare(ctx, 1, 0, view, command, base); err != nil {
+		return err
+	}
+	nanoseconds := func(c *candidate) float64 { return float64(time.Second) / median(c.rates) }
+	return errors.Join(
+		s.report("view", nanosecond, nanoseconds(view), nanoseconds(base)),
+		s.report("command", nanosecond, nanoseconds(command), nanoseconds(base)))
+}

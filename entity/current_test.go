@@ -1,0 +1,293 @@
+package entity_test
+
+import (
+	"context"
+	"maps"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/internal/explore"
+	"github.com/dynajournal/dynajournal/internal/private"
+)
+
+// sealNext seals the next number of an account.
+func sealNext(t *testing.T, j *dynajournal.Journal, id string) {
+	t.Helper()
+	w, err := j.Recover(t.Context(), "account|"+id, dynajournal.RecoverOptions{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if closed, err := private.CloseNext(t.Context(), w); !closed || err != nil {
+		t.Fatalf("the next number was sealed: %v, %v", closed, err)
+	}
+}
+
+// recordOne records an event, and returns the version before and after it.
+func recordOne(tx *accountTx) ([2]int64, error) {
+	before := tx.Version()
+	tx.Record(Deposited{1})
+	return [2]int64{before, tx.Version()}, nil
+}
+
+// A number that is sealed is no event's, so a version jumps over it.
+func TestVersionInACommandIsThatOfItsReceiptBehindSealedNumbers(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dynajournal.TableOptions{})
+	j := b.journal()
+	for name, load := range map[string]func(*accounts) error{
+		"loaded by the command": func(*accounts) error { return nil },
+		"loaded by a view": func(a *accounts) error {
+			_, err := a.View(t.Context(), "loaded by a view", func(Account) error { return nil })
+			return err
+		},
+	} {
+		a := b.open(j, accountType(), entity.Options{})
+		sealNext(t, j, name)
+		if err := load(a); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range [][2]int64{{0, 2}, {2, 3}} {
+			var receipt entity.Receipt
+			got, err := entity.Do(t.Context(), a, name, recordOne, entity.Into(&receipt))
+			if err != nil || got != want || receipt.Version != want[1] {
+				t.Errorf("%s: the command was shown %v, and its receipt is %+v: %v, want %v", name, got, receipt, err, want)
+			}
+		}
+	}
+}
+
+// The number is sealed after the state was read, so the writer finds out.
+func TestVersionInACommandIsThatOfItsReceiptBehindNumbersThatAreSealedMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dynajournal.TableOptions{})
+	j := b.journal()
+	a := b.open(j, accountType(), entity.Options{})
+	if balance, version := view(t, a, "anna"); balance != 0 || version != 0 {
+		t.Fatalf("there are %d at %d", balance, version)
+	}
+	sealNext(t, j, "anna")
+	var receipt entity.Receipt
+	got, err := entity.Do(t.Context(), a, "anna", recordOne, entity.Into(&receipt))
+	if want := [2]int64{0, 2}; err != nil || got != want || receipt.Version != 2 {
+		t.Errorf("the command was shown %v, and its receipt is %+v: %v, want %v", got, receipt, err, want)
+	}
+}
+
+func TestPurgeAfterAnotherProcessHasWritten(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dynajournal.TableOptions{})
+	first, second := b.open(b.journal(), accountType(), entity.Options{}), b.open(b.journal(), accountType(), entity.Options{})
+	do(t, first, "anna", deposit(1))
+	do(t, second, "anna", deposit(2))
+	if err := first.Purge(t.Context(), "anna"); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range []*accounts{first, second} {
+		if balance, _ := view(t, a, "anna"); balance != 0 {
+			t.Errorf("%d are left after a purge", balance)
+		}
+	}
+}
+
+// A write does not leave while a command that joins it changes its state: what that records would
+// be shown as durable.
+func TestStateThatIsChangedInPlaceIsNotWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{}
+		b := setup(t, dynajournal.TableOptions{}, g.install)
+		type sums = map[string]int
+		hosted, err := entity.Open(b.journal(), entity.Type[sums, Event]{
+			Name: "account", Initial: func(string) sums { return sums{} }, Copy: maps.Clone[sums],
+			Evolve: func(s sums, event Event) sums {
+				s["sum"] += event.(Deposited).Amount
+				return s
+			},
+		}, entity.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		goOn := make(chan struct{})
+		run := func(wait <-chan struct{}) {
+			go func() {
+				_, err := hosted.Update(t.Context(), "anna", func(tx *entity.Tx[sums, Event]) error {
+					tx.Record(Deposited{1})
+					if wait != nil {
+						<-wait
+					}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+		}
+		look := func() {
+			sum := 0
+			version, err := hosted.View(t.Context(), "anna", func(s sums) error {
+				sum = s["sum"]
+				return nil
+			}, entity.InMemory)
+			if err != nil || int64(sum) != version {
+				t.Errorf("the sum of %d events is %d: %v", version, sum, err)
+			}
+		}
+		_, release := g.hold()
+		run(nil)
+		run(nil)
+		run(goOn) // joins the second
+		release()
+		synctest.Wait()
+		look()
+		close(goOn)
+		synctest.Wait()
+		look()
+		if stats := hosted.Stats(); stats.Events != 3 || stats.Waiting != 0 {
+			t.Errorf("it counts %+v", stats)
+		}
+		if err := hosted.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// behind runs a test with two processes. The requests of the first wait for their fate.
+func behind(t *testing.T, test func(t *testing.T, net *explore.Network, first, second *accounts)) {
+	t.Helper()
+	behindKinds(t, accountType(), accountType(), test)
+}
+
+// behindKinds is behind with a type of each process.
+func behindKinds(
+	t *testing.T, one, other kind, test func(t *testing.T, net *explore.Network, first, second *accounts),
+) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, dynajournal.TableOptions{})
+		net := explore.NewNetwork(b.engine.Transport())
+		first := b.open(b.journal(func(c *dynajournal.Config) { c.AWS.HTTPClient = net.Client("first") }), one, entity.Options{})
+		second := b.open(b.journal(), other, entity.Options{})
+		test(t, net, first, second)
+		net.Free("first")
+		for _, a := range []*accounts{first, second} {
+			if err := a.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// Between the requests that look for a snapshot and those that read the events, another process
+// saves a snapshot and deletes the events.
+func TestLoadingFindsASnapshotThatWasSavedMeanwhile(t *testing.T) {
+	for name, own := range map[string]entity.Snapshots{"of a type with snapshots": {Every: 100}, "of one without": {}} {
+		t.Run(name, func(t *testing.T) {
+			behindKinds(t, snapshotsOf(own), snapshotsOf(entity.Snapshots{Every: 2, Keep: 1, DeleteEvents: true}),
+				func(t *testing.T, net *explore.Network, first, second *accounts) {
+					net.Hold("first")
+					type shown struct {
+						balance int
+						version int64
+					}
+					result := make(chan shown, 1)
+					go func() {
+						var s shown
+						var err error
+						if s.version, err = first.View(t.Context(), "anna", func(a Account) error {
+							s.balance = a.Balance
+							return nil
+						}); err != nil {
+							t.Error(err)
+						}
+						result <- s
+					}()
+					if own.Every > 0 {
+						deliver(net, "Query")
+					}
+					do(t, second, "anna", deposit(1))
+					do(t, second, "anna", deposit(1))
+					synctest.Wait()
+					do(t, second, "anna", deposit(1))
+					net.Free("first")
+					if s := <-result; s != (shown{3, 3}) {
+						t.Errorf("it shows %+v, want 3 at 3", s)
+					}
+				})
+		})
+	}
+}
+
+func snapshotsOf(snapshots entity.Snapshots) kind {
+	k := accountType()
+	k.Snapshots = snapshots
+	return k
+}
+
+// deliver delivers the requests of an operation that wait.
+func deliver(net *explore.Network, operation string) {
+	synctest.Wait()
+	for _, r := range net.Pending() {
+		if r.Operation == operation {
+			net.Deliver(r)
+		}
+	}
+	synctest.Wait()
+}
+
+// A view looks while the entity catches up for another one, which has read already.
+func TestViewIsNotContentWithAReadingThatBeganBefore(t *testing.T) {
+	behind(t, func(t *testing.T, net *explore.Network, first, second *accounts) {
+		view(t, first, "anna")
+		do(t, second, "anna", deposit(1))
+		net.Hold("first")
+		versions := make(chan int64, 2)
+		look := func() {
+			version, err := first.View(t.Context(), "anna", func(Account) error { return nil })
+			if err != nil {
+				t.Error(err)
+			}
+			versions <- version
+		}
+		go look()
+		deliver(net, "GetItem")
+		deliver(net, "Query")
+		do(t, second, "anna", deposit(1))
+		go look()
+		deliver(net, "GetItem")
+		net.Free("first")
+		synctest.Wait()
+		if one, other := <-versions, <-versions; one+other != 1+2 {
+			t.Errorf("the views show the versions %d and %d, want 1 and 2", one, other)
+		}
+	})
+}
+
+// A fresh command is called while the entity is loaded for a view, which has read already.
+func TestFreshCommandIsNotContentWithALoadingThatBeganBefore(t *testing.T) {
+	behind(t, func(t *testing.T, net *explore.Network, first, second *accounts) {
+		net.Hold("first")
+		go func() { _, _ = first.View(t.Context(), "anna", func(Account) error { return nil }) }()
+		deliver(net, "Query")
+		do(t, second, "anna", deposit(1))
+		go func() {
+			if got, err := entity.Do(t.Context(), first, "anna", balance, entity.Fresh()); got != 1 || err != nil {
+				t.Errorf("a fresh command has read %d, want 1: %v", got, err)
+			}
+		}()
+		synctest.Wait()
+		net.Free("first")
+	})
+}
+
+// After a panic the state is loaded again, which must not lead to a further run for ever.
+func TestCommandWithAnIDThatPanicsEnds(t *testing.T) {
+	t.Parallel()
+	a := setup(t, dynajournal.TableOptions{}).accounts()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err := entity.Do(ctx, a, "anna", func(*accountTx) (int, error) { panic("no") }, entity.CommandID("c-1"))
+	wantError(t, "the command", err, entity.ErrPanic)
+}

@@ -1,0 +1,37 @@
+// Package entity hosts entities whose state follows from their events: accounts, orders, devices.
+// Each is one persistence id of a journal. A command is a function of the state: it looks at the
+// state, records events, and its result comes when the events are durable.
+//
+//	withdraw := func(tx *entity.Tx[Account, Event]) (int, error) {
+//		if tx.State().Balance < 10 {
+//			return 0, ErrInsufficient // nothing is written
+//		}
+//		tx.Record(Withdrawn{Amount: 10})
+//		return tx.State().Balance, nil
+//	}
+//	balance, err := entity.Do(ctx, accounts, "anna", withdraw)
+//
+// A command may run several times, like a transaction that a database repeats: after a conflict
+// with another process, after a write has failed below it, after a lost response. Only its last run
+// counts. So it must not have effects of its own: it must not send, store or count anything outside
+// of its Tx, and what it assigns to variables outside it must assign at every run. It runs in the
+// goroutine of its caller, and never after the call has returned.
+//
+// # What holds
+//
+// Commands of one entity are decided one after the other, in the order of their calls. Entities are
+// independent of each other.
+//
+// While a write is under way, the next commands are decided on the state that it will make. Their
+// events leave together, as one atomic write, when it is durable. A command gets its result when
+// its events are durable; if it recorded none, when the events that it has read are. A command that
+// is alone waits for nothing.
+//
+// If another writer was faster, the commands of the write, and those that were decided on them, are
+// decided again on what the journal holds. If a write fails, its commands get the error, and those
+// that were decided on them are decided again. If a response is lost, the entity finds out whether
+// its events are stored before it goes on.
+//
+// [Entities.View] shows durable state alone. A command that records nothing answers from what this
+// process knows, unless [Fresh] is given.
+package entity

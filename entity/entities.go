@@ -1,0 +1,188 @@
+package entity
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/private"
+)
+
+// Entities hosts the entities of one type. It is safe for concurrent use: a process needs one for
+// each type. Close it before its journal.
+type Entities[S, E any] struct {
+	kind     Type[S, E]
+	options  Options
+	journal  *dynajournal.Journal
+	settings private.Settings
+	// recovering has a token for each entity that is being loaded.
+	recovering chan struct{}
+	// life ends when Close stops waiting. It bounds what runs behind the calls.
+	life context.Context //nolint:containedctx // the life of the entities
+	end  context.CancelCauseFunc
+	// calls counts the calls, jobs what runs behind them.
+	calls, jobs sync.WaitGroup
+	counts      counts
+	// atOnce has the turn of an entity while a command without options is run.
+	atOnce  command[S, E]
+	moments atomic.Int64
+
+	mu     sync.Mutex
+	closed bool
+	// loaded are the entities in memory, also those that are being loaded.
+	loaded map[string]*entity[S, E]
+	// uses counts the calls, commands those of Update.
+	uses, commands int64
+}
+
+// Open returns the entities of a type, which are stored in a journal. The journal stays open until
+// the entities are closed.
+//
+// The error is a *dynajournal.ArgumentError if the type or the options can't be used.
+func Open[S, E any](journal *dynajournal.Journal, kind Type[S, E], options Options) (*Entities[S, E], error) {
+	if journal == nil {
+		return nil, argument("journal", "nil", "it must be an open journal")
+	}
+	if err := kind.check(); err != nil {
+		return nil, err
+	}
+	settings := private.SettingsOf(journal)
+	if err := options.complete(settings, journal.Native()); err != nil {
+		return nil, err
+	}
+	if kind.Snapshots.Keep == 0 {
+		kind.Snapshots.Keep = defaultKeep
+	}
+	if !settings.Metadata && (kind.Tags != nil || options.Metadata != nil) {
+		return nil, argument("Type.Tags or Options.Metadata", "set",
+			"the journal stores no metadata and tags: see Config.EventMetadata")
+	}
+	h := &Entities[S, E]{
+		kind: kind, options: options, journal: journal, settings: settings,
+		recovering: make(chan struct{}, options.MaxRecoveries),
+		loaded:     map[string]*entity[S, E]{},
+	}
+	h.life, h.end = context.WithCancelCause(context.Background())
+	if options.IdleTimeout > 0 {
+		h.jobs.Go(h.sweep)
+	}
+	return h, nil
+}
+
+// Close ends the entities: further calls return [ErrClosed]. It waits for the commands that were
+// accepted, and for the snapshots that are being saved. If ctx ends before, it gives up what is
+// left: commands that wait get ErrClosed, and those whose events are being written
+// [ErrOutcomeUnknown]. The error is that of ctx. A further Close waits, too.
+//
+// It must not be called by a command, a function of the type or a hook. By a command the error is
+// [ErrReentrant].
+func (h *Entities[S, E]) Close(ctx context.Context) error {
+	if insideCommand() {
+		return ErrReentrant
+	}
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	quiet := make(chan struct{})
+	go func() {
+		defer close(quiet)
+		h.calls.Wait()
+		h.end(ErrClosed)
+		h.jobs.Wait()
+	}()
+	select {
+	case <-quiet:
+		return nil
+	case <-ctx.Done():
+		h.end(ErrClosed)
+		<-quiet
+		return context.Cause(ctx)
+	}
+}
+
+// begin begins a call on an entity: the entity that is in memory, or a new one that is not loaded.
+// commands is how many commands the call has. The caller calls h.calls.Done at the end.
+func (h *Entities[S, E]) begin(id string, commands int64) (*entity[S, E], error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
+	}
+	e := h.loaded[id]
+	if e == nil {
+		if err := checkID(id); err != nil {
+			return nil, err
+		}
+		e = &entity[S, E]{host: h, stage: stage[S, E]{&h.kind, id, h.settings.Wall}}
+		h.loaded[id] = e
+		if len(h.loaded) > h.options.MaxEntities {
+			h.dropOldest(e)
+		}
+	}
+	h.uses++
+	e.used = h.uses
+	h.commands += commands
+	h.calls.Add(1)
+	return e, nil
+}
+
+// replace returns the entity that has taken the place of one that was dropped, within a call.
+func (h *Entities[S, E]) replace(id string) (*entity[S, E], error) {
+	e, err := h.begin(id, 0)
+	if err == nil {
+		h.calls.Done() // the call has begun already
+	}
+	return e, err
+}
+
+// counts are the counters of Stats.
+type counts struct {
+	waiting                                            atomic.Int64
+	conflicts, dropped, events, recoveries, duplicates atomic.Int64
+	snapshots, writes                                  atomic.Int64
+}
+
+// Stats are counters since Open, but for Loaded and Waiting, which are of the moment.
+type Stats struct {
+	// Loaded is how many entities are in memory, Waiting how many commands wait for their turn or
+	// for their events.
+	Loaded, Waiting int
+	// Commands is how many commands were accepted, Duplicates how many of them were done before.
+	Commands, Duplicates int64
+	// Writes and Events are what was written, Conflicts the writes at which another writer was
+	// faster.
+	Writes, Events, Conflicts int64
+	// Recoveries is how often entities were loaded or have caught up, Dropped how often they were
+	// dropped.
+	Recoveries, Dropped int64
+	// Snapshots is how many snapshots were saved.
+	Snapshots int64
+}
+
+// Stats returns the counters. It may be called at any time.
+func (h *Entities[S, E]) Stats() Stats {
+	h.mu.Lock()
+	loaded, commands := len(h.loaded), h.commands
+	h.mu.Unlock()
+	c := &h.counts
+	return Stats{
+		Loaded: loaded, Waiting: int(c.waiting.Load()),
+		Commands: commands, Duplicates: c.duplicates.Load(),
+		Writes: c.writes.Load(), Events: c.events.Load(), Conflicts: c.conflicts.Load(),
+		Recoveries: c.recoveries.Load(), Dropped: c.dropped.Load(), Snapshots: c.snapshots.Load(),
+	}
+}
+
+// sleep waits, and reports false if the entities end before.
+func (h *Entities[S, E]) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-h.life.Done():
+		return false
+	}
+}

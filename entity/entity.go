@@ -1,0 +1,237 @@
+package entity
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// point is a state and its version.
+type point[S any] struct {
+	state   S
+	version int64
+}
+
+// entity is an entity in memory.
+//
+// Its invariants, which hold whenever mu is free:
+//
+//   - durable holds exactly the events up to its version that are stored. It is never changed in
+//     place, so it may be read outside of mu.
+//   - At most one command is being decided, at most one write is under way, and at most one job
+//     runs (a loading, a recovery, a catching up, or the writes).
+//   - A write is not sent while a command that is being decided changes its state in place: that
+//     state becomes the durable one.
+//   - Each command that has recorded events is in exactly one write: writing, or one of pending. A
+//     write begins with the state that the one before it ends with.
+//   - A command is answered only when no event that it has read is without a known outcome.
+type entity[S, E any] struct {
+	// What every call needs comes first, so that it is in few cache lines.
+
+	// used is the number of the last use. It belongs to the holder of Entities.mu.
+	used int64
+	// shown is durable for views in memory, which do not take mu. It is nil if the entity is not
+	// loaded, is to be loaded again, or is dropped.
+	shown atomic.Pointer[point[S]]
+	host  *Entities[S, E]
+
+	mu sync.Mutex
+	// dropped reports that the entity is no longer the one in memory.
+	dropped bool
+	// loaded reports that durable is known. blocked reports that no command may be decided, because
+	// the state is being found. busy reports that a job runs.
+	loaded, blocked, busy bool
+	// reload reports that the state must be found again from the start.
+	reload bool
+	// saving reports that a snapshot is being saved, wanted that the next one is due already.
+	saving, wanted bool
+	// deciding is the command that is being decided, or nil. epoch counts how often commands were
+	// sent back to be decided again: what a command decides in an earlier epoch does not count.
+	deciding *command[S, E]
+	epoch    int64
+	writing  *write[S, E]
+	pending  []*write[S, E]
+	// waiting are the commands that wait to be decided, in the order of their tickets.
+	waiting []*command[S, E]
+	tickets int64
+	durable point[S]
+	// next is the number after all that is known to be taken.
+	next int64
+	// time is that of the last event, in microseconds since 1970, 0 if it is not known.
+	time int64
+
+	stage[S, E]
+	// failure is why the entity is dropped, if loading it has failed.
+	failure error
+	// author is the writer of the event at durable.version, empty if it is not known.
+	author string
+	// confirmed is when durable was last known to be current.
+	confirmed moment
+	// writer is nil if the next write has to recover first.
+	writer *dynajournal.Writer
+	ids    remembered
+	// saved are the numbers of the snapshots that are known to exist, in ascending order. tried is
+	// the number of the last one that was tried.
+	saved []int64
+	tried int64
+	// conflicts is how many writes in a row another writer was faster at.
+	conflicts int
+	// changed is closed at the next change that a view can wait for. It is nil if none waits.
+	changed chan struct{}
+}
+
+// idle reports whether nothing uses the entity. The caller holds mu.
+func (e *entity[S, E]) idle() bool {
+	return !e.busy && !e.saving && e.deciding == nil && len(e.waiting) == 0 && e.writing == nil && len(e.pending) == 0
+}
+
+// current returns the state after all decided commands. The caller holds mu.
+func (e *entity[S, E]) current() point[S] {
+	switch {
+	case len(e.pending) > 0:
+		return e.pending[len(e.pending)-1].end
+	case e.writing != nil:
+		return e.writing.end
+	}
+	return e.durable
+}
+
+// notify wakes the views that wait. The caller holds mu.
+func (e *entity[S, E]) notify() {
+	if e.changed != nil {
+		close(e.changed)
+		e.changed = nil
+	}
+}
+
+// awaitChange returns a channel that is closed at the next change. The caller holds mu.
+func (e *entity[S, E]) awaitChange() <-chan struct{} {
+	if e.changed == nil {
+		e.changed = make(chan struct{})
+	}
+	return e.changed
+}
+
+// enqueue inserts a command by its ticket. The caller holds mu.
+func (e *entity[S, E]) enqueue(c *command[S, E]) {
+	c.phase = queued
+	c.mustWait()
+	if n := len(e.waiting); n == 0 || e.waiting[n-1].ticket < c.ticket {
+		e.waiting = append(e.waiting, c)
+		return
+	}
+	at, _ := slices.BinarySearchFunc(e.waiting, c, func(a, b *command[S, E]) int { return cmp.Compare(a.ticket, b.ticket) })
+	e.waiting = slices.Insert(e.waiting, at, c)
+}
+
+// advance gives the turn to the next command, if one may be decided, and starts the job that is
+// due. The caller holds mu. Everything that changes the entity ends with it.
+func (e *entity[S, E]) advance() {
+	if e.mayWrite() {
+		e.startJob() // before another command joins the write
+	}
+	for e.turnFree() && len(e.waiting) > 0 && e.mayDecide(e.waiting[0]) {
+		c := e.waiting[0]
+		e.waiting[0] = nil
+		e.waiting = e.waiting[1:]
+		if e.grant(c) {
+			c.signal()
+		}
+	}
+	e.startJob()
+}
+
+// turnFree reports whether no command is being decided. The caller holds mu.
+func (e *entity[S, E]) turnFree() bool { return e.deciding == nil || !safeguard.EntityTurn }
+
+// mayDecide reports whether a command may be decided now. The caller holds mu.
+func (e *entity[S, E]) mayDecide(c *command[S, E]) bool {
+	if c.alone != nil {
+		return !e.busy && !e.saving && e.writing == nil && len(e.pending) == 0
+	}
+	if !e.loaded || e.blocked || e.reload || e.dropped {
+		return false
+	}
+	// Writes gather behind the one under way. What is full leaves first.
+	switch {
+	case len(e.pending) == 0:
+		return true
+	case len(e.pending) > 1 || e.host.options.Join.Mode == JoinOff || c.single:
+		return false
+	}
+	return e.pending[0].hasRoom(&e.host.options.Join)
+}
+
+// startJob starts the job that is due, if none runs. The caller holds mu.
+func (e *entity[S, E]) startJob() {
+	switch {
+	case e.busy || e.dropped || e.deciding != nil && e.deciding.alone != nil:
+	case !e.loaded || e.reload:
+		if e.reload && e.deciding != nil {
+			return // the command may hold the state that is given up
+		}
+		if commands := len(e.waiting) > 0; commands || e.changed != nil {
+			e.blocked = true
+			e.begin(func() { e.load(commands) })
+		}
+	case e.mayWrite():
+		e.takePending()
+		e.begin(e.writeAll)
+	}
+}
+
+// mayWrite reports whether the first pending write may be sent. The caller holds mu.
+func (e *entity[S, E]) mayWrite() bool {
+	return len(e.pending) > 0 && (e.deciding == nil || !e.deciding.inPlace)
+}
+
+// takePending makes the first pending write the one that is under way. The caller holds mu.
+func (e *entity[S, E]) takePending() { e.writing, e.pending = e.pending[0], e.pending[1:] }
+
+// begin runs a job. The caller holds mu.
+func (e *entity[S, E]) begin(job func()) {
+	e.busy = true
+	e.host.jobs.Go(func() {
+		returned := false
+		defer func() {
+			if !returned {
+				e.exited()
+			}
+		}()
+		job()
+		returned = true
+	})
+}
+
+// errExited: a function of the type has called runtime.Goexit.
+var errExited = errors.New("a function of the type has ended its goroutine")
+
+// exited ends a job whose goroutine exits.
+func (e *entity[S, E]) exited() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.busy = false
+	e.fail(errExited)
+}
+
+// sendBack lets commands be decided again, and with them all that were decided since: what is
+// pending was decided on their state. The caller holds mu.
+func (e *entity[S, E]) sendBack(commands []*command[S, E]) {
+	if safeguard.EntitySentBack {
+		e.epoch++
+		for _, w := range e.pending {
+			commands = append(commands, w.commands...)
+		}
+		e.pending = nil
+	}
+	for _, c := range commands {
+		if c.phase == decided {
+			e.enqueue(c)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package entitytest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+// Journal is a journal in memory that fails on demand. Failures hit the requests of all that use
+// it.
+type Journal struct {
+	*dynajournal.Journal
+
+	// Engine is the DynamoDB of the journal. Inject failures of other kinds there.
+	Engine *embedded.Engine
+	// Config is what the journal was opened with. Open it again with dynajournal.Open to have the
+	// journal of another process.
+	Config dynajournal.Config
+
+	t testing.TB
+	// other writes what this journal does not know of.
+	other *dynajournal.Journal
+}
+
+// retries is how often requests are sent again. Few are enough to fail, and fail soon.
+const retries = 2
+
+// OpenJournal opens a new native journal, until the end of the test. Close the entities before: a
+// Cleanup of the test that is registered later runs earlier. The functions change its configuration
+// before; by default a request is sent three times without a pause.
+func OpenJournal(
+	tb testing.TB, registry *serialization.Registry, change ...func(*dynajournal.Config),
+) *Journal {
+	tb.Helper()
+	engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			tb.Errorf("close the engine: %v", err)
+		}
+	})
+	j := &Journal{t: tb, Engine: engine, Config: dynajournal.Config{
+		AWS: engine.AWSConfig(), Serialization: registry, Retries: retries, BackoffBase: 1, BackoffCap: 1,
+	}}
+	for _, f := range change {
+		f(&j.Config)
+	}
+	if err := dynajournal.CreateTables(tb.Context(), j.Config, dynajournal.TableOptions{}); err != nil {
+		tb.Fatal(err)
+	}
+	j.Journal, j.other = j.open(), j.open()
+	return j
+}
+
+func (j *Journal) open() *dynajournal.Journal {
+	j.t.Helper()
+	journal, err := dynajournal.Open(j.t.Context(), j.Config)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	j.t.Cleanup(func() {
+		if err := journal.Close(); err != nil {
+			j.t.Errorf("close the journal: %v", err)
+		}
+	})
+	return journal
+}
+
+// Conflict lets another writer write events of a persistence id now, such as "account|anna": so the
+// next write of an entity that is in memory finds its number taken. Without events the other writer
+// takes the number with none. A command that calls it meets a conflict each time it is decided.
+func (j *Journal) Conflict(persistenceID string, events ...any) {
+	j.t.Helper()
+	ctx := context.WithoutCancel(j.t.Context())
+	writer, err := j.other.Recover(ctx, persistenceID, dynajournal.RecoverOptions{Latest: true}, nil)
+	if err == nil && len(events) > 0 {
+		_, err = writer.Append(ctx, events...)
+	} else if err == nil {
+		_, err = private.CloseNext(ctx, writer)
+	}
+	if err != nil {
+		j.t.Fatalf("write %q as another writer: %v", persistenceID, err)
+	}
+}
+
+// LoseResponses lets each write be stored, and its response be lost at every attempt, until stop is
+// called. An entity finds its events, and its commands succeed.
+func (j *Journal) LoseResponses() (stop func()) {
+	j.t.Helper()
+	return j.inject(embedded.Fault{Effect: embedded.EffectReset, Applied: true})
+}
+
+// LoseRequests lets no write arrive, and no response come, until stop is called. An entity can't
+// know that nothing is stored: its commands fail with entity.ErrOutcomeUnknown.
+func (j *Journal) LoseRequests() (stop func()) {
+	j.t.Helper()
+	return j.inject(embedded.Fault{Effect: embedded.EffectReset})
+}
+
+// Throttle refuses each write, until stop is called. Commands with events fail with
+// dynajournal.ErrThrottled.
+func (j *Journal) Throttle() (stop func()) {
+	j.t.Helper()
+	return j.inject(embedded.Fault{Effect: embedded.EffectThrottling})
+}
+
+// Slow performs each write after a delay, until stop is called.
+func (j *Journal) Slow(delay time.Duration) (stop func()) {
+	j.t.Helper()
+	return j.inject(embedded.Fault{Effect: embedded.EffectSlow, Delay: delay})
+}
+
+// inject injects a fault into all requests that write events. A lone event is a PutItem, and
+// several are a BatchExecuteStatement.
+func (j *Journal) inject(fault embedded.Fault) func() {
+	j.t.Helper()
+	var removes []func()
+	for _, operation := range []string{"PutItem", "BatchExecuteStatement"} {
+		fault.Operation = operation
+		remove, err := j.Engine.Inject(fault)
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		removes = append(removes, remove)
+	}
+	return func() {
+		for _, remove := range removes {
+			remove()
+		}
+	}
+}

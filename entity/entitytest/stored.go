@@ -1,0 +1,82 @@
+package entitytest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+// storeAll returns events as they are read from a journal, and reports those that are not what they
+// were. The error is that of a journal that can't store one.
+func (k *Kit[S, E]) storeAll(id string, events []E) ([]E, error) {
+	k.t.Helper()
+	stored := make([]E, len(events))
+	for i, event := range events {
+		read, err := store(k.registry, event)
+		if err != nil {
+			k.t.Errorf("event %s of %q can't be stored: %v", dump(event), id, err)
+			return nil, &dynajournal.RejectedError{PersistenceID: k.kind.PersistenceID(id), Index: i, Err: err}
+		}
+		if !same(event, read) {
+			k.t.Errorf("event %s of %q is read back as %s", dump(event), id, dump(read))
+		}
+		stored[i] = read
+	}
+	return stored, nil
+}
+
+// checkState reports a state that is not what it was when it is read from a snapshot. A type that
+// saves none need not register its state.
+func (k *Kit[S, E]) checkState(id string, h *history[S, E]) {
+	k.t.Helper()
+	read, err := store(k.registry, h.state)
+	saved := k.kind.Snapshots.Every > 0 || k.kind.SnapshotWhen != nil
+	switch {
+	case errors.Is(err, serialization.ErrUnknownType) && !saved:
+	case err != nil:
+		k.t.Errorf("state %s of %q can't be stored: %v", dump(h.state), id, err)
+	case !same(h.state, read):
+		k.t.Errorf("state %s of %q is read back as %s", dump(h.state), id, dump(read))
+	}
+}
+
+// checkReplay reports events that lead to another state when an entity is loaded: from the initial
+// state, without Type.Copy, with the events as they are read. It reports false if they do.
+func (k *Kit[S, E]) checkReplay(id string, h *history[S, E]) bool {
+	k.t.Helper()
+	state := k.initial(id)
+	before := dump(state)
+	for _, event := range h.events {
+		state = k.kind.Evolve(state, event)
+	}
+	if after := dump(k.initial(id)); after != before {
+		k.t.Errorf("Initial of %q returns what Evolve changes: %s became %s. It must return a new state at every call",
+			id, before, after)
+		return false
+	}
+	if !same(state, h.state) {
+		k.t.Errorf("the events of %q lead to %s when they are replayed, and led to %s", id, dump(state), dump(h.state))
+		return false
+	}
+	return true
+}
+
+// store encodes and decodes a value.
+func store[T any](registry *serialization.Registry, value T) (T, error) {
+	var none T
+	payload, err := registry.Encode(value)
+	if err != nil {
+		return none, fmt.Errorf("encode: %w", err)
+	}
+	decoded, err := registry.Decode(payload)
+	if err != nil {
+		return none, fmt.Errorf("decode: %w", err)
+	}
+	read, ok := decoded.(T)
+	if !ok {
+		return none, fmt.Errorf("it is read back as a %T, not a %T", decoded, value)
+	}
+	return read, nil
+}

@@ -1,0 +1,133 @@
+package entity
+
+import (
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// sweepsPerTimeout is how often entities are looked at within Options.IdleTimeout.
+const sweepsPerTimeout = 4
+
+// sampled is how many entities are compared to find the one that was not used for longest.
+const sampled = 32
+
+// dropOldest drops, of some entities, the least recently used one that is idle. All of them are
+// compared if they are few; otherwise it is one of the oldest, as a list of all would cost each
+// call more than the difference is worth. The caller holds h.mu.
+func (h *Entities[S, E]) dropOldest(except *entity[S, E]) {
+	var tried []*entity[S, E]
+	for _, e := range h.loaded { // in random order
+		if e != except {
+			tried = append(tried, e)
+		}
+		if len(tried) == sampled {
+			break
+		}
+	}
+	for len(tried) > 0 {
+		oldest := 0
+		for i, e := range tried {
+			if e.used < tried[oldest].used {
+				oldest = i
+			}
+		}
+		if h.dropIdle(tried[oldest]) {
+			return
+		}
+		tried[oldest] = tried[len(tried)-1]
+		tried = tried[:len(tried)-1]
+	}
+}
+
+// dropIdle drops an entity if it is idle. The caller holds h.mu.
+func (h *Entities[S, E]) dropIdle(e *entity[S, E]) bool {
+	if !e.mu.TryLock() {
+		return false
+	}
+	idle := e.idle() || !safeguard.EntityIdle
+	if idle {
+		e.drop()
+	}
+	e.mu.Unlock()
+	if idle {
+		h.remove(e)
+	}
+	return idle
+}
+
+// drop ends the entity in memory. Those who wait for it to be loaded look for the one that replaces
+// it. The caller holds mu.
+func (e *entity[S, E]) drop() {
+	e.dropped = true
+	e.shown.Store(nil)
+	if safeguard.EntityDropNoticed {
+		e.notify()
+	}
+}
+
+// remove removes an entity that was dropped. The caller holds h.mu.
+func (h *Entities[S, E]) remove(e *entity[S, E]) {
+	if h.loaded[e.id] != e {
+		return
+	}
+	delete(h.loaded, e.id)
+	h.counts.dropped.Add(1)
+	for _, hook := range h.options.Hooks {
+		if hook.OnDrop != nil {
+			hook.OnDrop(e.pid())
+		}
+	}
+}
+
+// forget removes an entity that was dropped.
+func (h *Entities[S, E]) forget(e *entity[S, E]) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.remove(e)
+}
+
+// sweep drops the entities that were idle for longer than Options.IdleTimeout.
+func (h *Entities[S, E]) sweep() {
+	ticker := time.NewTicker(max(h.options.IdleTimeout/sweepsPerTimeout, 1))
+	defer ticker.Stop()
+	// before has the number of uses at the last sweeps, the oldest first.
+	before := make([]int64, 0, sweepsPerTimeout+1)
+	for {
+		select {
+		case <-ticker.C:
+			before = append(before, h.useCount())
+			if len(before) > sweepsPerTimeout {
+				h.dropUnused(before[0])
+				before = append(before[:0], before[1:]...)
+			}
+		case <-h.life.Done():
+			return
+		}
+	}
+}
+
+func (h *Entities[S, E]) useCount() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.uses
+}
+
+// sweptAtOnce is how many entities are looked at before calls are let in again.
+const sweptAtOnce = 1000
+
+// dropUnused drops the entities that were not used since a number of uses.
+func (h *Entities[S, E]) dropUnused(since int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := 0
+	for _, e := range h.loaded {
+		if e.used <= since {
+			h.dropIdle(e)
+		}
+		if n++; n%sweptAtOnce == 0 {
+			h.mu.Unlock()
+			h.mu.Lock()
+		}
+	}
+}

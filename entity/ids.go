@@ -1,0 +1,58 @@
+package entity
+
+import (
+	"crypto/sha256"
+	"time"
+)
+
+// maxRemembered is the largest number of ids that an entity can remember.
+const maxRemembered = 1_000_000
+
+// commandHash identifies the id of a command. Two ids have the same hash with a probability of 2 to
+// the power of -128.
+type commandHash [16]byte
+
+func hashOf(id string) commandHash {
+	sum := sha256.Sum256([]byte(id))
+	return commandHash(sum[:16])
+}
+
+// remembrance is a command that was done.
+type remembrance struct {
+	hash    commandHash
+	version int64
+	// time is that of its first event, in microseconds since 1970.
+	time int64
+}
+
+// remembered are the commands with ids that were done last.
+type remembered struct {
+	// done are in the order of their versions.
+	done     []remembrance
+	versions map[commandHash]int64
+}
+
+// find returns the version that a command has led to.
+func (r *remembered) find(hash commandHash) (int64, bool) {
+	version, ok := r.versions[hash]
+	return version, ok
+}
+
+// add remembers a command, and forgets those that the limits do not keep.
+func (r *remembered) add(done remembrance, limits *CommandIDs) {
+	if _, known := r.versions[done.hash]; known {
+		return
+	}
+	if r.versions == nil {
+		r.versions = map[commandHash]int64{}
+	}
+	r.versions[done.hash] = done.version
+	r.done = append(r.done, done)
+	oldest := done.time - int64(limits.Period/time.Microsecond)
+	n := 0
+	for left := len(r.done); left > limits.Most || left > limits.Last && r.done[n].time < oldest; left-- {
+		delete(r.versions, r.done[n].hash)
+		n++
+	}
+	r.done = r.done[n:]
+}

@@ -1,0 +1,33 @@
+package entity
+
+import "github.com/dynajournal/dynajournal/internal/private"
+
+// init gives package entitytest what it needs to follow the rules that entities keep.
+func init() { //nolint:gochecknoinits // package private has to be complete before anything uses it
+	private.CheckType = func(kind any) error {
+		return kind.(interface{ check() error }).check() //nolint:forcetypeassert // see CheckType
+	}
+	private.CheckEntityID = checkID
+	private.ReadCommandOptions = readCommandOptions
+	private.InsideCommand = insideCommand
+}
+
+// readCommandOptions returns what a []CommandOption asks for, checked as entities check it.
+func readCommandOptions(opts any) (private.CommandOptions, error) {
+	c := &command[any, any]{}
+	for _, opt := range opts.([]CommandOption) { //nolint:forcetypeassert // see private.ReadCommandOptions
+		opt(&c.options)
+	}
+	h := &Entities[any, any]{settings: private.Settings{Metadata: true}}
+	if err := h.checkOptions(c); err != nil {
+		return private.CommandOptions{}, err
+	}
+	read := private.CommandOptions{ID: c.options.id}
+	if c.options.version {
+		read.At = &c.options.at
+	}
+	if c.options.receipt != nil {
+		read.Receipt = c.options.receipt
+	}
+	return read, nil
+}

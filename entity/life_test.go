@@ -1,0 +1,304 @@
+package entity_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/entity"
+)
+
+func TestIdleEntitiesAreDropped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, dynajournal.TableOptions{})
+		a := b.open(b.journal(), accountType(), entity.Options{IdleTimeout: time.Minute})
+		for i := range 10 {
+			do(t, a, fmt.Sprint("id-", i), deposit(1))
+		}
+		time.Sleep(40 * time.Second) // in the bubble
+		do(t, a, "id-3", deposit(1))
+		time.Sleep(40 * time.Second) // in the bubble
+		if s := a.Stats(); s.Loaded != 1 || s.Dropped != 9 {
+			t.Errorf("%+v, want the one that was used to be loaded", s)
+		}
+		time.Sleep(2 * time.Minute) // in the bubble
+		if s := a.Stats(); s.Loaded != 0 {
+			t.Errorf("%+v, want none to be loaded", s)
+		}
+		if got := do(t, a, "id-3", deposit(1)); got != 3 {
+			t.Errorf("the balance is %d, want 3", got)
+		}
+	})
+}
+
+func TestMostEntitiesAreKeptToALimit(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dynajournal.TableOptions{})
+	a := b.open(b.journal(), accountType(), entity.Options{MaxEntities: 4})
+	for round := range 3 {
+		for i := range 20 {
+			if got := do(t, a, fmt.Sprint("id-", i), deposit(1)); got != round+1 {
+				t.Fatalf("the balance is %d, want %d", got, round+1)
+			}
+			do(t, a, "hot", balance)
+		}
+	}
+	// The one that is used all the time is loaded once.
+	if s := a.Stats(); s.Loaded > 4 || s.Recoveries != 61 {
+		t.Errorf("%+v, want 4 to be loaded, and 61 recoveries", s)
+	}
+}
+
+// An entity in use is not dropped, whatever the limit is.
+func TestBusyEntityIsNotDropped(t *testing.T) {
+	t.Parallel()
+	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), func(o *entity.Options) { o.MaxEntities = 1 })
+	p.hold()
+	p.start("behind", withdraw(40))
+	for i := range 5 {
+		do(t, p.hosted, fmt.Sprint("id-", i), deposit(1))
+	}
+	if s := p.hosted.Stats(); s.Loaded != 2 {
+		t.Fatalf("%+v, want the busy one and the last one to be loaded", s)
+	}
+	p.release()
+	p.want(answer{"held", 100, nil}, answer{"behind", 60, nil})
+	if got := do(t, p.hosted, "anna", balance); got != 60 {
+		t.Errorf("the balance is %d, want 60", got)
+	}
+}
+
+func TestCloseFinishesWhatWasAccepted(t *testing.T) {
+	t.Parallel()
+	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
+	p.hold()
+	p.start("behind", deposit(1))
+	closed := make(chan error, 1)
+	go func() { closed <- p.hosted.Close(context.Background()) }()
+	for { // Close has begun when it refuses
+		_, err := p.hosted.View(t.Context(), "bob", func(Account) error { return nil })
+		if errors.Is(err, entity.ErrClosed) {
+			break
+		}
+	}
+	p.release()
+	p.want(answer{"held", 100, nil}, answer{"behind", 101, nil})
+	if err := <-closed; err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	if s := p.hosted.Stats(); s.Waiting != 0 {
+		t.Errorf("%+v, want none to wait", s)
+	}
+}
+
+func TestCloseGivesUpWithItsContext(t *testing.T) {
+	t.Parallel()
+	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), func(o *entity.Options) { o.Join.Mode = entity.JoinOff })
+	p.hold()
+	p.start("behind", deposit(1))
+	p.send("waiting", deposit(1))
+	for p.hosted.Stats().Waiting < 3 {
+		do(t, p.hosted, "other", balance)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	wantError(t, "Close", p.hosted.Close(ctx), context.Canceled)
+	p.want(answer{"held", 0, entity.ErrOutcomeUnknown}, answer{"behind", 0, entity.ErrClosed}, answer{"waiting", 0, entity.ErrClosed})
+}
+
+func TestPurgeRemovesALoadedEntity(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dynajournal.TableOptions{})
+	a, other := b.accounts(), b.accounts()
+	do(t, a, "anna", deposit(10), entity.CommandID("c-1"))
+	if got, _ := view(t, other, "anna"); got != 10 {
+		t.Errorf("the other shows %d, want 10", got)
+	}
+	if err := a.Purge(t.Context(), "anna"); err != nil {
+		t.Fatal(err)
+	}
+	if got := do(t, a, "anna", deposit(1), entity.CommandID("c-1")); got != 1 {
+		t.Errorf("the balance is %d after a purge, want 1", got)
+	}
+	if got, _ := view(t, other, "anna"); got != 1 {
+		t.Errorf("the other shows %d after a purge, want 1", got)
+	}
+	if err := other.Purge(t.Context(), "nobody"); err != nil {
+		t.Errorf("Purge of an entity that never was: %v", err)
+	}
+}
+
+// waitingClient holds the next request after it was asked to.
+type waitingClient struct {
+	aws.HTTPClient
+
+	held atomic.Pointer[chan struct{}]
+}
+
+func (c *waitingClient) Do(r *http.Request) (*http.Response, error) {
+	if held := c.held.Swap(nil); held != nil {
+		<-*held
+	}
+	return c.HTTPClient.Do(r)
+}
+
+// A purge drops the entity when it is done. A view that has waited meanwhile loads it again.
+func TestViewThatWaitsForAPurgeEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, dynajournal.TableOptions{})
+		client := &waitingClient{HTTPClient: b.config.AWS.HTTPClient}
+		a := b.open(b.journal(func(c *dynajournal.Config) { c.AWS.HTTPClient = client }), accountType(), entity.Options{})
+		do(t, b.accounts(), "anna", deposit(10))
+		held := make(chan struct{})
+		client.held.Store(&held)
+		purged := make(chan error, 1)
+		go func() { purged <- a.Purge(context.Background(), "anna") }()
+		synctest.Wait()
+		shown := make(chan int, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		go func() {
+			defer close(shown)
+			_, err := a.View(ctx, "anna", func(a Account) error { shown <- a.Balance; return nil })
+			if err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		close(held)
+		if err := <-purged; err != nil {
+			t.Fatal(err)
+		}
+		if got := <-shown; got != 0 {
+			t.Errorf("the view shows %d after the purge, want 0", got)
+		}
+	})
+}
+
+// An entity that was purged at once and written anew has other events at the same numbers.
+func TestEntityThatWasReplacedIsLoadedAnew(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dynajournal.TableOptions{})
+	a := b.accounts()
+	do(t, a, "anna", deposit(10))
+	j := b.journal()
+	w, err := j.Recover(t.Context(), "account|anna", dynajournal.RecoverOptions{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+		t.Fatal(err)
+	}
+	do(t, b.accounts(), "anna", deposit(3))
+	do(t, b.accounts(), "anna", deposit(4))
+	if got := do(t, a, "anna", deposit(1)); got != 8 {
+		t.Errorf("the balance is %d, want 8", got)
+	}
+}
+
+func TestDropLoadsAnEntityAgain(t *testing.T) {
+	t.Parallel()
+	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
+	p.hold()
+	dropped := make(chan error, 1)
+	go func() { dropped <- p.hosted.Drop(context.Background(), "anna") }()
+	p.release()
+	p.want(answer{"held", 100, nil})
+	if err := <-dropped; err != nil {
+		t.Fatal(err)
+	}
+	if s := p.hosted.Stats(); s.Loaded != 0 {
+		t.Errorf("%+v, want none to be loaded", s)
+	}
+	if got := do(t, p.hosted, "anna", balance); got != 100 {
+		t.Errorf("the balance is %d, want 100", got)
+	}
+}
+
+func TestRecoveriesAreLimited(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dynajournal.TableOptions{})
+	most, now, lock := 0, 0, sync.Mutex{}
+	kind := accountType()
+	kind.Initial = func(string) Account {
+		lock.Lock()
+		defer lock.Unlock()
+		now++
+		most = max(most, now)
+		return Account{}
+	}
+	a := b.open(b.journal(), kind, entity.Options{MaxRecoveries: 2, Hooks: []entity.Hook{{OnRecovery: func(entity.Recovery) {
+		lock.Lock()
+		defer lock.Unlock()
+		now--
+	}}}})
+	var wg sync.WaitGroup
+	for i := range 30 {
+		wg.Go(func() { do(t, a, fmt.Sprint("id-", i), deposit(1)) })
+	}
+	wg.Wait()
+	if most > 2 {
+		t.Errorf("%d were loaded at once, want 2 at most", most)
+	}
+}
+
+// A caller that leaves while its events wait for a write takes them back.
+func TestCallerThatLeavesBeforeItsEventsAreSentWritesNothing(t *testing.T) {
+	t.Parallel()
+	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
+	p.hold()
+	ctx, cancel := context.WithCancel(t.Context())
+	decided := make(chan struct{})
+	gone := make(chan error, 1)
+	go func() {
+		_, err := p.hosted.Update(ctx, "anna", func(tx *accountTx) error {
+			tx.Record(Deposited{1000})
+			close(decided)
+			return nil
+		})
+		gone <- err
+	}()
+	<-decided
+	p.start("behind", withdraw(500))
+	cancel()
+	err := <-gone
+	if wantError(t, "Update", err, context.Canceled); dynajournal.MaybeApplied(err) {
+		t.Errorf("%v says that it may be applied", err)
+	}
+	p.release()
+	p.want(answer{"held", 100, nil}, answer{"behind", 0, errInsufficient})
+}
+
+// A caller that leaves while its events are being written does not know what becomes of them.
+func TestCallerThatLeavesWhileItsEventsAreWrittenKnowsNothing(t *testing.T) {
+	t.Parallel()
+	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
+	arrived, release := p.gate.hold()
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		_, err := entity.Do(ctx, p.hosted, "anna", deposit(1))
+		gone <- err
+	}()
+	<-arrived
+	cancel()
+	err := <-gone
+	if wantError(t, "Do", err, entity.ErrOutcomeUnknown); !dynajournal.MaybeApplied(err) {
+		t.Errorf("%v does not say that it may be applied", err)
+	}
+	wantError(t, "Do", err, context.Canceled)
+	release()
+	if got := do(t, p.hosted, "anna", balance, entity.Fresh()); got != 1 {
+		t.Errorf("the balance is %d, want 1", got)
+	}
+}

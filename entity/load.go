@@ -1,0 +1,325 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// mode is how the state of an entity is found.
+type mode int
+
+const (
+	// reading writes nothing: the permissions of a reader are enough.
+	reading mode = iota
+	// recovering returns a writer.
+	recovering
+)
+
+// found is the state of an entity as the journal holds it.
+type found[S any] struct {
+	at point[S]
+	// writer is nil after a reading.
+	writer *dynajournal.Writer
+	next   int64
+	author string
+	time   int64
+	ids    []remembrance
+	// full reports that the state was found from the start, not from the one that was known.
+	full bool
+	// snapshot is the number of the snapshot that it began with, 0 if none. events is how many
+	// events were replayed.
+	snapshot, events int64
+	deletedTo        int64
+	began            moment
+}
+
+var (
+	// errReplaced: the journal holds other events than those that the state contains.
+	errReplaced = errors.New("the entity was purged and written anew")
+	// errUnreadable: the state needs a snapshot that can't be read.
+	errUnreadable = errors.New("its events are deleted, and its snapshot can't be read")
+	// errWrongType: the journal holds an event of another type.
+	errWrongType = errors.New("it is no event of the entity's type")
+)
+
+// load is the job that finds the state from the start.
+func (e *entity[S, E]) load(commands bool) {
+	how := reading
+	if commands {
+		how = recovering
+	}
+	got, err := e.fromStart(how, nil)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.busy = false
+	if err != nil {
+		e.fail(err)
+		return
+	}
+	e.adopt(got)
+	e.advance()
+}
+
+// adopt takes what was found for the state. The caller holds mu, runs the job, and sends commands
+// back that were decided on another state.
+func (e *entity[S, E]) adopt(got *found[S]) {
+	if got.full {
+		e.ids = remembered{}
+		e.saved = nil
+		if got.snapshot > 0 {
+			e.saved = append(e.saved, got.snapshot)
+		}
+		e.tried = got.snapshot
+		e.author, e.time = "", 0
+	}
+	for _, id := range got.ids {
+		e.ids.add(id, &e.host.options.CommandIDs)
+	}
+	e.durable, e.confirmed = got.at, got.began
+	if got.author != "" {
+		e.author, e.time = got.author, got.time
+	}
+	e.loaded, e.blocked, e.reload = true, false, false
+	e.shown.Store(&got.at)
+	e.adoptWriter(got)
+	e.notify()
+}
+
+// adoptWriter takes the writer of what was found. The caller holds mu.
+func (e *entity[S, E]) adoptWriter(got *found[S]) {
+	e.writer, e.next = got.writer, got.next
+}
+
+// find finds the state from the durable one, which a few events lead to, and from the start if that
+// is not possible. observe, if set, is called with each event after the durable state. The caller
+// runs the job, so that the durable state does not change.
+func (e *entity[S, E]) find(how mode, observe func(*dynajournal.Event)) (*found[S], error) {
+	got, err := e.limited(func(ctx context.Context) (*found[S], error) { return e.fromDurable(ctx, how, observe) })
+	replaced := errors.Is(err, errReplaced) || errors.Is(err, dynajournal.ErrVersion) ||
+		errors.Is(err, dynajournal.ErrDeletedMeanwhile)
+	if replaced || err == nil && got.deletedTo > e.durable.version {
+		return e.fromStart(how, observe)
+	}
+	return got, err
+}
+
+// limited looks for a state within the limits of the entities.
+func (e *entity[S, E]) limited(look func(context.Context) (*found[S], error)) (*found[S], error) {
+	h, began := e.host, time.Now()
+	select {
+	case h.recovering <- struct{}{}:
+		defer func() { <-h.recovering }()
+	case <-h.life.Done():
+		return nil, ErrClosed
+	}
+	ctx, cancel := context.WithTimeout(h.life, h.options.RecoveryTimeout)
+	defer cancel()
+	var got *found[S]
+	err := guard(e.pid(), func() error {
+		var err error
+		got, err = look(ctx)
+		return err
+	})
+	recovery := Recovery{PersistenceID: e.pid(), Duration: time.Since(began), Err: err}
+	if err == nil {
+		h.counts.recoveries.Add(1)
+		recovery.Snapshot, recovery.Events, recovery.Version = got.snapshot, got.events, got.at.version
+	}
+	for _, hook := range h.options.Hooks {
+		if hook.OnRecovery != nil {
+			hook.OnRecovery(recovery)
+		}
+	}
+	return got, err
+}
+
+// fromDurable finds the state from the durable one. The last event that this contains is read
+// again: if the journal was purged and written anew, its writer is another one.
+func (e *entity[S, E]) fromDurable(
+	ctx context.Context, how mode, observe func(*dynajournal.Event),
+) (*found[S], error) {
+	got := &found[S]{at: e.durable, began: e.host.moment()}
+	replay := &replay[S, E]{entity: e, found: got, frozen: true, observe: observe}
+	after := e.durable.version
+	if e.author != "" {
+		after--
+	}
+	err := e.replay(ctx, how, dynajournal.RecoverOptions{After: after}, got, func(event *dynajournal.Event) error {
+		if event.SequenceNumber == e.durable.version {
+			if event.WriterUUID != e.author && safeguard.EntityAuthor {
+				return errReplaced
+			}
+			return nil
+		}
+		return replay.apply(event)
+	})
+	return got, err
+}
+
+// mostLoadings is how often an entity is loaded again because events were deleted meanwhile.
+const mostLoadings = 5
+
+// fromStart finds the state from the newest snapshot, and from the first event if there is none.
+func (e *entity[S, E]) fromStart(how mode, observe func(*dynajournal.Event)) (*found[S], error) {
+	snapshots := e.host.kind.snapshots()
+	for tries := 1; ; tries++ {
+		got, err := e.limited(func(ctx context.Context) (*found[S], error) {
+			got, err := e.fromSnapshot(ctx, how, snapshots, observe)
+			if err == nil && got.deletedTo > got.snapshot {
+				// A snapshot that was saved since may have what is deleted. If the type saves none,
+				// another version of the program may have.
+				snapshots = true
+				err = e.wantNoneAfter(ctx, got.snapshot)
+			}
+			if err == nil && got.snapshot > 0 && got.snapshot < got.deletedTo && safeguard.EntitySnapshotNotPurged {
+				// A purge deletes more than any snapshot has; this one was saved behind it.
+				got, err = e.fromSnapshot(ctx, how, false, observe)
+			}
+			return got, err
+		})
+		if !errors.Is(err, dynajournal.ErrDeletedMeanwhile) || tries == mostLoadings {
+			return got, err
+		}
+	}
+}
+
+// wantNoneAfter returns ErrDeletedMeanwhile if there is a snapshot after a number.
+func (e *entity[S, E]) wantNoneAfter(ctx context.Context, number int64) error {
+	newest, ok, err := e.host.journal.LoadSnapshot(ctx, e.pid(), dynajournal.SnapshotCriteria{})
+	if err == nil && ok && newest.SequenceNumber > number {
+		return dynajournal.ErrDeletedMeanwhile
+	}
+	return err
+}
+
+func (e *entity[S, E]) fromSnapshot(
+	ctx context.Context, how mode, snapshots bool, observe func(*dynajournal.Event),
+) (*found[S], error) {
+	got := &found[S]{full: true, began: e.host.moment()}
+	got.at.state = e.host.kind.initial(e.id)
+	var unread error
+	if snapshots {
+		var err error
+		if unread, err = e.loadSnapshot(ctx, got); err != nil {
+			return nil, err
+		}
+	}
+	replay := &replay[S, E]{entity: e, found: got, observe: observe}
+	err := e.replay(ctx, how, dynajournal.RecoverOptions{Snapshot: got.snapshot}, got, replay.apply)
+	if err == nil && unread != nil && got.deletedTo > 0 && safeguard.EntitySnapshotNeeded {
+		err = fmt.Errorf("load %q: %w: %w", e.pid(), errUnreadable, unread)
+	}
+	return got, err
+}
+
+// replay passes the stored events to handle, and completes found.
+func (e *entity[S, E]) replay(
+	ctx context.Context, how mode, opts dynajournal.RecoverOptions, got *found[S],
+	handle func(*dynajournal.Event) error,
+) error {
+	journal, pid := e.host.journal, e.pid()
+	if how == reading {
+		var err error
+		from := max(opts.After, opts.Snapshot) + 1
+		got.next, got.deletedTo, err = private.ReadEvents(ctx, journal, pid, from, func(event any) error {
+			return handle(event.(*dynajournal.Event)) //nolint:forcetypeassert // see ReadEvents
+		})
+		got.next = max(got.next, got.at.version+1)
+		return err
+	}
+	writer, err := journal.Recover(ctx, pid, opts, func(event dynajournal.Event) error { return handle(&event) })
+	if err != nil {
+		return err
+	}
+	last, err := writer.Last(ctx)
+	if err == nil {
+		got.next, err = writer.NextSequenceNumber(ctx)
+	}
+	got.writer, got.deletedTo = writer, writer.DeletedTo()
+	if err == nil && last > max(got.at.version, got.deletedTo) {
+		err = dynajournal.ErrDeletedMeanwhile // the state lacks an event
+	}
+	got.at.version = last
+	return err
+}
+
+// replay applies stored events to a state.
+type replay[S, E any] struct {
+	entity *entity[S, E]
+	found  *found[S]
+	// frozen reports that the state belongs to others: Copy is due before the first event.
+	frozen bool
+	// observe, if set, is called with each event before it is applied.
+	observe func(*dynajournal.Event)
+}
+
+// apply applies a stored event.
+func (r *replay[S, E]) apply(event *dynajournal.Event) error {
+	if r.observe != nil {
+		r.observe(event)
+	}
+	kind, got := &r.entity.host.kind, r.found
+	events, err := r.decode(event)
+	if err != nil {
+		return err
+	}
+	if r.frozen && kind.Copy != nil {
+		got.at.state = kind.Copy(got.at.state)
+	}
+	r.frozen = false
+	for _, decoded := range events {
+		if got.at.state, err = r.evolve(got.at.state, decoded, event.SequenceNumber); err != nil {
+			return err
+		}
+	}
+	got.events++
+	got.at.version, got.author = event.SequenceNumber, event.WriterUUID
+	if got.time = 0; !event.Time.IsZero() {
+		got.time = event.Time.UnixMicro()
+	}
+	if mark := private.MarkOf(event); mark.ID != "" {
+		version := event.SequenceNumber + int64(mark.Events) - 1
+		got.ids = append(got.ids, remembrance{hashOf(mark.ID), version, got.time})
+	}
+	return nil
+}
+
+// decode returns the events to apply for a stored one.
+func (r *replay[S, E]) decode(event *dynajournal.Event) ([]E, error) {
+	pid := r.entity.pid()
+	if upcast, ok := r.entity.host.kind.Upcasters[event.SerializerManifest]; ok {
+		events, err := upcast(event.Serialized())
+		if err != nil {
+			return nil, fmt.Errorf("load %q: event %d: upcaster: %w", pid, event.SequenceNumber, err)
+		}
+		return events, nil
+	}
+	value, err := event.Payload()
+	if err != nil {
+		return nil, fmt.Errorf("load %q: %w", pid, err)
+	}
+	decoded, ok := value.(E)
+	if !ok {
+		return nil, fmt.Errorf("load %q: event %d is a %T: %w", pid, event.SequenceNumber, value, errWrongType)
+	}
+	return []E{decoded}, nil
+}
+
+// evolve applies an event. A panic becomes the error.
+func (r *replay[S, E]) evolve(state S, event E, number int64) (after S, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &PanicError{
+				PersistenceID: r.entity.pid(), Event: event, SequenceNumber: number, Value: value, Stack: debug.Stack(),
+			}
+		}
+	}()
+	return r.entity.host.kind.Evolve(state, event), nil
+}

@@ -1,0 +1,114 @@
+package entity
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// mostLooks is how often an entity looks for the events of a write whose outcome is not known, if
+// the number behind what is stored is taken between each look and its seal.
+const mostLooks = 100
+
+// lost ends a write whose outcome is not known. The entity recovers and finds out whether the
+// events are stored: then the commands have their results. Otherwise all numbers of the write are
+// taken, or one of them is sealed here: the write can't become whole any more, and the commands are
+// decided again. So no command is done twice.
+func (e *entity[S, E]) lost(w *write[S, E], writer *dynajournal.Writer, cause error) {
+	first := firstNumber(w, cause)
+	e.mu.Lock()
+	e.blocked, e.writer = true, nil
+	e.mu.Unlock()
+	got, at, err := e.lookFor(writer.WriterUUID(), first, first+int64(len(w.events))-1)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	deleted := errors.Is(err, errDeleted)
+	if err != nil && !deleted {
+		for _, c := range w.commands {
+			if c.encoded != nil {
+				c.end(&unknownError{e.pid(), errors.Join(cause, err)})
+			}
+		}
+		e.fail(err)
+		return
+	}
+	e.adopt(got)
+	for _, c := range w.commands {
+		version, known := e.ids.find(c.hash)
+		switch {
+		case c.encoded == nil:
+		case at > 0:
+			c.receipt = Receipt{Version: at + int64(c.first+len(c.encoded)) - 1, Events: len(c.encoded)}
+			c.end(nil)
+		case deleted && c.options.id != "" && known:
+			// Or it was a repeat, in another process and on another state.
+			c.end(&DuplicateError{PersistenceID: e.pid(), CommandID: c.options.id, Version: version})
+		case deleted:
+			c.end(&unknownError{e.pid(), cause})
+		}
+	}
+	e.decideAgain(w)
+}
+
+// errDeleted: the numbers of a write are deleted, so it can't be seen whether it was stored.
+var errDeleted = errors.New("the numbers of the write are deleted")
+
+// firstNumber returns the first number that a write has tried.
+func firstNumber[S, E any](w *write[S, E], cause error) int64 {
+	if unknown, ok := errors.AsType[*dynajournal.OutcomeUnknownError](cause); ok {
+		return unknown.First
+	}
+	return w.base.version + 1
+}
+
+// lookFor recovers the entity, and looks for the events of a writer at the numbers from first to
+// last. It returns the first number if they are stored, and 0 if they are not and never will be. If
+// the numbers are deleted, the error is errDeleted.
+func (e *entity[S, E]) lookFor(author string, first, last int64) (*found[S], int64, error) {
+	for range mostLooks {
+		stored := false
+		observe := func(event *dynajournal.Event) {
+			stored = stored || event.SequenceNumber == first && event.WriterUUID == author
+		}
+		got, err := e.find(recovering, observe)
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case !safeguard.EntityLookedFor:
+			return got, 0, nil
+		case !stored && got.full && got.snapshot >= first:
+			// The snapshot of another process covers the numbers.
+			if stored, err = e.storedBy(author, first, last); err != nil {
+				return nil, 0, err
+			}
+		}
+		switch {
+		case stored:
+			return got, first, nil
+		case first <= got.deletedTo:
+			return got, 0, errDeleted
+		case last < got.next || !safeguard.EntityNextClosed:
+			return got, 0, nil
+		}
+		closed, err := closeNext(e.host.life, got)
+		if err != nil {
+			return nil, 0, err
+		}
+		if closed {
+			return got, 0, nil
+		}
+	}
+	return nil, 0, dynajournal.ErrWriterConflict
+}
+
+// storedBy reports whether the events from first to last are those of a writer.
+func (e *entity[S, E]) storedBy(author string, first, last int64) (bool, error) {
+	ctx, cancel := context.WithTimeout(e.host.life, e.host.options.RecoveryTimeout)
+	defer cancel()
+	for event, err := range e.host.journal.Events(ctx, e.pid(), dynajournal.Range{From: first, To: last}) {
+		return event.WriterUUID == author && event.SequenceNumber == first, err
+	}
+	return false, nil
+}

@@ -1,0 +1,90 @@
+package entity
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/private"
+)
+
+// Purge removes an entity: its events, snapshots and marks, as Writer.Purge of the journal does. It
+// waits for the commands before it; those after it begin with the initial state. In a native
+// journal the version goes on rising for as long as traces are left.
+//
+// Errors: [ErrBusy], [ErrClosed], [ErrReentrant], those of Writer.Purge, and that of ctx. After an
+// error it may be done in part, and may be repeated.
+func (h *Entities[S, E]) Purge(ctx context.Context, id string) error {
+	return h.alone(ctx, id, func(e *entity[S, E]) error {
+		e.mu.Lock()
+		writer := e.writer
+		e.mu.Unlock()
+		if writer != nil && writer.Err() == nil {
+			_, err := writer.Purge(ctx, dynajournal.PurgeOptions{})
+			if !errors.Is(err, dynajournal.ErrWriterConflict) {
+				return err
+			}
+			// Another process has written since this one did.
+		}
+		writer, err := h.journal.Recover(ctx, e.pid(), dynajournal.RecoverOptions{Latest: true}, nil)
+		if err == nil {
+			_, err = writer.Purge(ctx, dynajournal.PurgeOptions{})
+		}
+		return err
+	})
+}
+
+// Drop drops an entity from memory. It waits for the commands before it; those after it load the
+// entity again. Nothing is written.
+//
+// Errors: [ErrBusy], [ErrClosed], [ErrReentrant], and that of ctx.
+func (h *Entities[S, E]) Drop(ctx context.Context, id string) error {
+	return h.alone(ctx, id, func(*entity[S, E]) error { return nil })
+}
+
+// alone calls do when no command of an entity is under way. The entity is loaded again after that.
+func (h *Entities[S, E]) alone(ctx context.Context, id string, do func(*entity[S, E]) error) error {
+	e, err := h.begin(id, 0)
+	if err != nil {
+		return err
+	}
+	defer h.calls.Done()
+	c := &command[S, E]{ctx: ctx}
+	var failed error
+	gone := false
+	var at *entity[S, E]
+	c.alone = func() {
+		failed = do(at)
+		at.mu.Lock()
+		defer at.mu.Unlock()
+		at.endTurn()
+		at.epoch++
+		at.shown.Store(nil)
+		at.loaded, at.wanted, at.writer, at.saved, at.tried = false, false, nil, nil, 0
+		at.ids, at.durable, at.author, at.time = remembered{}, point[S]{}, "", 0
+		c.end(nil)
+		if gone = at.idle(); gone {
+			at.drop()
+		}
+		at.advance()
+	}
+	if at, err = h.enter(e, c); err != nil {
+		return err
+	}
+	if err := h.finish(at, c); err != nil {
+		return err
+	}
+	if gone {
+		h.forget(at)
+	}
+	return failed
+}
+
+// closeNext seals the number behind what was found.
+func closeNext[S any](ctx context.Context, got *found[S]) (bool, error) {
+	closed, err := private.CloseNext(ctx, got.writer)
+	if closed {
+		got.next++
+	}
+	return closed, err
+}

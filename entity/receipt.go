@@ -1,0 +1,45 @@
+package entity
+
+import (
+	"context"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// Receipt tells what became of a command.
+type Receipt struct {
+	// Version is the sequence number of the last event of the command. If it recorded none, it is
+	// the version that the command has read.
+	Version int64
+	// Events is how many events the command has recorded.
+	Events int
+	// Cost is what the write with the events has cost, and Commands how many commands had events in
+	// it. Both are 0 if the command recorded none, or if it is not known which request has stored
+	// them.
+	Cost     dynajournal.Cost
+	Commands int
+}
+
+// Updater runs commands. [Entities] and the test kit of package entitytest are such.
+type Updater[S, E any] interface {
+	// Update runs a command, as Entities.Update does.
+	Update(ctx context.Context, id string, command func(*Tx[S, E]) error, opts ...CommandOption) (Receipt, error)
+}
+
+// Do runs a command with a result. The result is that of the last run of the command; it is the
+// zero R if the command has failed.
+func Do[S, E, R any](
+	ctx context.Context, u Updater[S, E], id string, command func(*Tx[S, E]) (R, error), opts ...CommandOption,
+) (R, error) {
+	var result R
+	_, err := u.Update(ctx, id, func(tx *Tx[S, E]) error {
+		var err error
+		result, err = command(tx)
+		return err
+	}, opts...)
+	if err != nil {
+		var none R
+		return none, err
+	}
+	return result, nil
+}

@@ -1,0 +1,246 @@
+package entity
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+// snapshotIfDue saves the durable state behind the writes, if a snapshot is due. wanted reports
+// that Type.SnapshotWhen wants one. While one is being saved, the next one waits for it. The caller
+// holds mu.
+func (e *entity[S, E]) snapshotIfDue(wanted bool) {
+	every, version := e.host.kind.Snapshots.Every, e.durable.version
+	if !wanted && (every == 0 || version-e.tried < every) {
+		return
+	}
+	if e.saving {
+		e.wanted = true
+		return
+	}
+	e.saving, e.wanted, e.tried = true, false, version
+	at := e.durable
+	if !safeguard.EntitySnapshotDurable {
+		at.state = e.current().state
+	}
+	writer, ids := e.writer, slices.Clip(e.ids.done)
+	e.host.jobs.Go(func() { e.save(at, ids, writer) })
+}
+
+// save saves a snapshot, and deletes what it makes superfluous.
+func (e *entity[S, E]) save(at point[S], ids []remembrance, writer *dynajournal.Writer) {
+	h, began, version := e.host, time.Now(), at.version
+	ctx, cancel := context.WithTimeout(h.life, h.options.RecoveryTimeout)
+	defer cancel()
+	err := guard(e.pid(), func() error {
+		payload, err := h.encodeState(at.state, ids)
+		if err == nil {
+			metadata := dynajournal.SnapshotMetadata{PersistenceID: e.pid(), SequenceNumber: version}
+			_, err = h.journal.SaveSnapshot(ctx, metadata, payload)
+		}
+		return err
+	})
+	var oldest int64 // the oldest snapshot that is kept
+	e.mu.Lock()
+	if err == nil {
+		h.counts.snapshots.Add(1)
+		e.saved = append(e.saved, version)
+		if n := len(e.saved) - h.kind.Snapshots.Keep; n >= 0 {
+			oldest = e.saved[n]
+		}
+	}
+	e.mu.Unlock()
+	if oldest > 0 {
+		err = guard(e.pid(), func() error { return e.removeBefore(ctx, oldest, writer) })
+	}
+	if err != nil {
+		h.options.Logger.WarnContext(ctx, "a snapshot of an entity has failed",
+			"persistence_id", e.pid(), "version", version, "error", err)
+	}
+	for _, hook := range h.options.Hooks {
+		if hook.OnSnapshot != nil {
+			hook.OnSnapshot(Snapshot{e.pid(), version, time.Since(began), err})
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n := len(e.saved) - h.kind.Snapshots.Keep; n > 0 && oldest > 0 && err == nil {
+		e.saved = append(e.saved[:0], e.saved[n:]...)
+	}
+	if e.saving = false; e.wanted && e.loaded && e.durable.version > version {
+		e.snapshotIfDue(true)
+	}
+	e.advance()
+}
+
+// removeBefore deletes the snapshots before the oldest one that is kept, and the events up to it if
+// the type says so.
+func (e *entity[S, E]) removeBefore(ctx context.Context, oldest int64, writer *dynajournal.Writer) error {
+	h := e.host
+	var failed error
+	if oldest > 1 {
+		_, failed = h.journal.DeleteSnapshots(ctx, e.pid(), dynajournal.SnapshotCriteria{MaxSequenceNumber: oldest - 1})
+	}
+	settings := &h.kind.Snapshots
+	if !settings.DeleteEvents || failed != nil || writer == nil || writer.Err() != nil {
+		return failed
+	}
+	to := oldest
+	if settings.Needed != nil {
+		needed, err := settings.Needed(ctx, e.pid())
+		if err != nil {
+			return fmt.Errorf("ask which events of %q are needed: %w", e.pid(), err)
+		}
+		to = min(to, needed-1)
+	}
+	if to < 1 {
+		return nil
+	}
+	_, err := writer.DeleteTo(ctx, to)
+	if errors.Is(err, dynajournal.ErrWriterEnded) {
+		return nil // another snapshot deletes them
+	}
+	return err
+}
+
+// The stored form of a snapshot with ids of commands: the state as it would be stored without them,
+// and the ids. A snapshot without ids is stored as the state alone, which a JVM reads.
+const (
+	envelopeSerializer int32 = 1_684_668_417
+	envelopeManifest         = "dynajournal.entity/1"
+)
+
+var errEnvelope = errors.New("it is not what was saved")
+
+// encodeState returns the stored form of a state, with the ids of commands.
+func (h *Entities[S, E]) encodeState(state S, ids []remembrance) (serialization.Payload, error) {
+	p, err := h.settings.Encode(state)
+	if err != nil || len(ids) == 0 || !safeguard.EntityIDsSaved {
+		return p, err
+	}
+	b := make([]byte, 0, len(p.Bytes)+len(p.Manifest)+len(ids)*(len(commandHash{})+2*binary.MaxVarintLen64))
+	b = binary.AppendVarint(b, int64(p.SerializerID))
+	b = appendBytes(b, []byte(p.Manifest))
+	b = appendBytes(b, p.Bytes)
+	b = binary.AppendUvarint(b, uint64(len(ids)))
+	for _, done := range ids {
+		b = append(b, done.hash[:]...)
+		b = binary.AppendVarint(b, done.version)
+		b = binary.AppendVarint(b, done.time)
+	}
+	return serialization.Payload{SerializerID: envelopeSerializer, Manifest: envelopeManifest, Bytes: b}, nil
+}
+
+func appendBytes(b, more []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(more))), more...)
+}
+
+// openEnvelope returns the state and the ids of a snapshot.
+func openEnvelope(p serialization.Payload) (serialization.Payload, []remembrance, error) {
+	if p.SerializerID != envelopeSerializer || p.Manifest != envelopeManifest {
+		return p, nil, nil
+	}
+	r := &envelopeReader{rest: p.Bytes}
+	id := r.varint()
+	inner := serialization.Payload{Manifest: string(r.bytes()), Bytes: r.bytes()}
+	n := r.uvarint()
+	if r.failed || id != int64(int32(id)) || n > uint64(len(r.rest))/18 {
+		return p, nil, errEnvelope
+	}
+	inner.SerializerID = int32(id)
+	ids := make([]remembrance, n)
+	for i := range ids {
+		copy(ids[i].hash[:], r.take(uint64(len(commandHash{}))))
+		ids[i].version, ids[i].time = r.varint(), r.varint()
+	}
+	if r.failed || len(r.rest) > 0 {
+		return p, nil, errEnvelope
+	}
+	return inner, ids, nil
+}
+
+// envelopeReader reads an envelope. It fails for good at the first part that is cut.
+type envelopeReader struct {
+	rest   []byte
+	failed bool
+}
+
+func (r *envelopeReader) take(n uint64) []byte {
+	if n > uint64(len(r.rest)) {
+		r.failed, r.rest = true, nil
+		return nil
+	}
+	taken := r.rest[:n]
+	r.rest = r.rest[n:]
+	return taken
+}
+
+func (r *envelopeReader) bytes() []byte { return r.take(r.uvarint()) }
+
+func (r *envelopeReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	return advanced(r, v, n)
+}
+
+func (r *envelopeReader) varint() int64 {
+	v, n := binary.Varint(r.rest)
+	return advanced(r, v, n)
+}
+
+// advanced returns a number of n bytes that was read, and the zero one if it could not be.
+func advanced[T int64 | uint64](r *envelopeReader, v T, n int) T {
+	if n <= 0 {
+		r.failed, r.rest = true, nil
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+// loadSnapshot begins found with the newest snapshot, if there is one. A snapshot that can't be
+// decoded is left out, and returned as unread: the events may lead to the state without it.
+func (e *entity[S, E]) loadSnapshot(ctx context.Context, got *found[S]) (unread, err error) {
+	h := e.host
+	snapshot, ok, err := h.journal.LoadSnapshot(ctx, e.pid(), dynajournal.SnapshotCriteria{})
+	if err != nil || !ok {
+		return nil, err
+	}
+	state, ids, unread := h.decodeState(snapshot.Serialized())
+	if unread != nil {
+		unread = fmt.Errorf("the snapshot at %d: %w", snapshot.SequenceNumber, unread)
+		h.options.Logger.WarnContext(ctx, "a snapshot of an entity is left out, as it can't be decoded",
+			"persistence_id", e.pid(), "version", snapshot.SequenceNumber, "error", unread)
+		return unread, nil
+	}
+	got.snapshot, got.at, got.ids = snapshot.SequenceNumber, point[S]{state, snapshot.SequenceNumber}, ids
+	return nil, nil
+}
+
+// decodeState returns the state and the ids of a stored snapshot.
+func (h *Entities[S, E]) decodeState(p serialization.Payload) (S, []remembrance, error) {
+	var none S
+	inner, ids, err := openEnvelope(p)
+	if err != nil {
+		return none, nil, err
+	}
+	if upcast, ok := h.kind.SnapshotUpcasters[inner.Manifest]; ok {
+		state, err := upcast(inner)
+		return state, ids, err
+	}
+	value, err := h.settings.Decode(inner)
+	if err != nil {
+		return none, nil, err
+	}
+	state, ok := value.(S)
+	if !ok {
+		return none, nil, fmt.Errorf("it is a %T, not a %T", value, none)
+	}
+	return state, ids, nil
+}

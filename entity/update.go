@@ -1,0 +1,329 @@
+package entity
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// maxCommandID is the largest length of a command's id, in bytes.
+const maxCommandID = 1000
+
+// Update runs a command on an entity, and returns when its events are durable. A command that
+// returns an error, or records nothing, writes nothing; its result still waits for the events that
+// it has read. See the package for when a command runs again.
+//
+// If ctx ends before the events are sent, nothing is written. If it ends later, the error is
+// [ErrOutcomeUnknown], and the events may be written.
+//
+// Errors: that of the command, as it is; [ErrBusy], [ErrClosed], [ErrContended], [ErrDuplicate],
+// [ErrOutcomeUnknown], [ErrPanic], [ErrReentrant], [ErrVersion], dynajournal.ErrInvalidArgument,
+// dynajournal.ErrRejected, those of loading the entity and those of requests.
+// dynajournal.MaybeApplied reports whether the events may be written.
+func (h *Entities[S, E]) Update(
+	ctx context.Context, id string, decide func(*Tx[S, E]) error, opts ...CommandOption,
+) (Receipt, error) {
+	if decide == nil {
+		return Receipt{}, argument("command", "nil", "it must be a function")
+	}
+	if len(opts) == 0 && len(h.options.Hooks) == 0 {
+		return h.updateAtOnce(ctx, id, decide)
+	}
+	c := &command[S, E]{ctx: ctx, tx: &Tx[S, E]{command: decide}}
+	for _, opt := range opts {
+		opt(&c.options)
+	}
+	if err := h.checkOptions(c); err != nil {
+		return Receipt{}, err
+	}
+	if ctx.Err() != nil {
+		return Receipt{}, &unwritten{h.kind.PersistenceID(id), context.Cause(ctx)}
+	}
+	begun := h.begun()
+	e, err := h.begin(id, 1)
+	if err != nil {
+		return Receipt{}, err
+	}
+	defer h.calls.Done()
+	h.counts.waiting.Add(1)
+	defer h.counts.waiting.Add(-1)
+	if c.options.fresh {
+		_, err = h.refresh(ctx, e)
+	}
+	if err == nil {
+		err = h.runOnce(e, c)
+	}
+	h.ended(c, id, begun, err)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if c.options.receipt != nil {
+		*c.options.receipt = c.receipt
+	}
+	return c.receipt, nil
+}
+
+// updateAtOnce runs a command that has no options. If the entity has nothing under way, and the
+// command records nothing, that takes no more than the call of a function on its state.
+func (h *Entities[S, E]) updateAtOnce(
+	ctx context.Context, id string, decide func(*Tx[S, E]) error,
+) (Receipt, error) {
+	if ctx.Err() != nil {
+		return Receipt{}, &unwritten{h.kind.PersistenceID(id), context.Cause(ctx)}
+	}
+	e, err := h.begin(id, 1)
+	if err != nil {
+		return Receipt{}, err
+	}
+	defer h.calls.Done()
+	c := (*command[S, E])(nil)
+	if tx, epoch, ticket := e.takeTurn(decide); tx != nil {
+		at := tx.version
+		if c = e.tryAtOnce(ctx, tx, epoch, ticket); c == nil {
+			return Receipt{Version: at}, tx.err
+		}
+	}
+	h.counts.waiting.Add(1)
+	defer h.counts.waiting.Add(-1)
+	if c != nil {
+		e.finishTurn(c)
+		err = h.finish(e, c)
+	} else {
+		c = &command[S, E]{ctx: ctx, tx: &Tx[S, E]{command: decide}}
+		err = h.run(e, c)
+	}
+	if err != nil {
+		return Receipt{}, err
+	}
+	return c.receipt, nil
+}
+
+// takeTurn takes the turn if the durable state is the current one and nobody has the turn. It
+// returns nil otherwise.
+func (e *entity[S, E]) takeTurn(decide func(*Tx[S, E]) error) (tx *Tx[S, E], epoch, ticket int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.dropped || !e.loaded || e.blocked || e.reload || e.deciding != nil || len(e.waiting) > 0 ||
+		e.writing != nil || len(e.pending) > 0 {
+		return nil, 0, 0
+	}
+	e.tickets++
+	e.deciding = &e.host.atOnce
+	return e.transaction(decide), e.epoch, e.tickets
+}
+
+// tryAtOnce runs a command that has taken the turn. It returns nil if the command has ended, and
+// the command otherwise, which keeps the turn.
+func (e *entity[S, E]) tryAtOnce(ctx context.Context, tx *Tx[S, E], epoch, ticket int64) *command[S, E] {
+	returned := false
+	defer func() {
+		if !returned {
+			e.exits(&command[S, E]{})
+		}
+	}()
+	tx.run()
+	returned = true
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, panicked := tx.err.(*PanicError) //nolint:errorlint // it is the error itself
+	if !panicked && (tx.err != nil || len(tx.events) == 0) && epoch == e.epoch && !e.dropped {
+		e.endTurn()
+		if len(e.waiting) > 0 || e.changed != nil {
+			e.advance()
+		}
+		return nil
+	}
+	c := &command[S, E]{ctx: ctx, tx: tx, phase: granted, epoch: epoch, attempts: 1, ticket: ticket}
+	e.deciding = c
+	return c
+}
+
+// finishTurn concludes a command that was run and has the turn.
+func (e *entity[S, E]) finishTurn(c *command[S, E]) {
+	returned := false
+	defer func() {
+		if !returned {
+			e.exits(c)
+		}
+	}()
+	e.conclude(c)
+	returned = true
+}
+
+// runOnce runs a command. If its answer can be another one by what other processes have written, it
+// looks for their events, and is decided again on them.
+func (h *Entities[S, E]) runOnce(e *entity[S, E], c *command[S, E]) error {
+	for asked := false; ; asked = true { // once is enough for all that was answered before the call
+		err := h.run(e, c)
+		if asked || c.phase != ended || !c.mayBeBehind(err) {
+			return err
+		}
+		caughtUp, failed := h.refresh(c.ctx, e)
+		if failed != nil {
+			return failed
+		}
+		if !caughtUp {
+			return err
+		}
+		c.phase, c.err = queued, nil
+	}
+}
+
+// mayBeBehind reports whether the answer of a command that has ended rests on what this process may
+// not know: that the id of a command without events is new, and that the entity has not reached a
+// version yet.
+func (c *command[S, E]) mayBeBehind(err error) bool {
+	switch e := err.(type) { //nolint:errorlint // it is the error itself
+	case *DuplicateError:
+		return false
+	case *dynajournal.VersionError:
+		return e.Expected > e.Last
+	}
+	return c.options.id != "" && c.encoded == nil && safeguard.EntityIDAsked
+}
+
+// checkOptions checks the options of a command.
+func (h *Entities[S, E]) checkOptions(c *command[S, E]) error {
+	switch o := &c.options; {
+	case o.at < 0:
+		return argument("At", o.at, "it must not be negative")
+	case o.id == "":
+		return nil
+	case len(o.id) > maxCommandID:
+		return argument("CommandID", len(o.id), "it must have at most 1,000 bytes")
+	case !h.settings.Metadata:
+		return argument("CommandID", o.id, "the journal stores no metadata: see Config.EventMetadata")
+	}
+	c.hash = hashOf(c.options.id)
+	return nil
+}
+
+// begun returns the time if hooks need it.
+func (h *Entities[S, E]) begun() time.Time {
+	if len(h.options.Hooks) == 0 {
+		return time.Time{}
+	}
+	return time.Now()
+}
+
+// ended counts a command that has ended, and tells the hooks.
+func (h *Entities[S, E]) ended(c *command[S, E], id string, begun time.Time, err error) {
+	if _, ok := err.(*DuplicateError); ok { //nolint:errorlint // it is the error itself
+		h.counts.duplicates.Add(1)
+	}
+	for _, hook := range h.options.Hooks {
+		if hook.OnCommand != nil {
+			hook.OnCommand(c.ctx, Command{
+				PersistenceID: h.kind.PersistenceID(id), Receipt: c.receipt, Attempts: c.attempts,
+				Duration: time.Since(begun), Err: err,
+			})
+		}
+	}
+}
+
+// run runs a command until it has its result, or its caller leaves.
+func (h *Entities[S, E]) run(e *entity[S, E], c *command[S, E]) error {
+	e, err := h.enter(e, c)
+	if err != nil {
+		return err
+	}
+	return h.finish(e, c)
+}
+
+// finish waits for the turn of a command that has entered, decides it, and waits for its result.
+func (h *Entities[S, E]) finish(e *entity[S, E], c *command[S, E]) error {
+	for {
+		switch e.phaseOf(c) {
+		case ended:
+			return c.err
+		case granted:
+			e.decide(c)
+			continue
+		}
+		select {
+		case <-c.wake:
+		case <-c.ctx.Done():
+			if err, gone := e.leave(c, context.Cause(c.ctx)); gone {
+				return err
+			}
+		case <-h.life.Done():
+			if err, gone := e.leave(c, ErrClosed); gone {
+				return err
+			}
+		}
+	}
+}
+
+func (e *entity[S, E]) phaseOf(c *command[S, E]) phase {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return c.phase
+}
+
+// enter gives a command the turn at once, if it is free, and lets it wait otherwise. It returns the
+// entity that is in memory.
+func (h *Entities[S, E]) enter(e *entity[S, E], c *command[S, E]) (*entity[S, E], error) {
+	e.mu.Lock()
+	for e.dropped {
+		e.mu.Unlock()
+		var err error
+		if e, err = h.replace(e.id); err != nil {
+			return nil, err
+		}
+		e.mu.Lock()
+	}
+	defer e.mu.Unlock()
+	e.tickets++
+	c.ticket = e.tickets
+	switch {
+	case e.turnFree() && len(e.waiting) == 0 && e.mayDecide(c):
+		if !e.grant(c) {
+			e.startJob()
+		}
+		return e, nil
+	case e.deciding != nil && insideCommand():
+		return nil, ErrReentrant
+	case len(e.waiting) >= h.options.MaxWaiting:
+		return nil, ErrBusy
+	}
+	e.enqueue(c)
+	e.startJob()
+	return e, nil
+}
+
+// withdraw takes a command out of the writes that are not sent yet. Those that were decided since
+// are decided again. It reports false if the command is being written. The caller holds mu.
+func (e *entity[S, E]) withdraw(c *command[S, E]) bool {
+	if e.writing != nil && slices.Contains(e.writing.commands, c) {
+		return false
+	}
+	e.sendBack(nil)
+	return true
+}
+
+// leave takes a command back whose caller goes. It reports false if the command has ended.
+func (e *entity[S, E]) leave(c *command[S, E], cause error) (error, bool) { //nolint:revive // the error is the result
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch c.phase {
+	case ended:
+		return nil, false
+	case granted:
+		e.endTurn()
+	case queued:
+		e.waiting = slices.DeleteFunc(e.waiting, func(other *command[S, E]) bool { return other == c })
+	}
+	sent := c.phase == decided && c.encoded != nil
+	c.phase = left
+	if sent && e.withdraw(c) {
+		sent = false
+	}
+	e.advance()
+	if sent {
+		return &unknownError{e.pid(), cause}, true
+	}
+	return &unwritten{e.pid(), cause}, true
+}

@@ -1,0 +1,233 @@
+package entity
+
+import (
+	"context"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// moment is when something began. The clock can show the same time twice, order is different.
+type moment struct {
+	time  time.Time
+	order int64
+}
+
+func (h *Entities[S, E]) moment() moment { return moment{time.Now(), h.moments.Add(1)} }
+
+// View calls show with the state of an entity, and returns the version of the state: the sequence
+// number of its last event, 0 if it has none. The state is durable: it never has events of commands
+// that are under way. show must not change what the state points to.
+//
+// By default View asks whether another process has written since, with a consistent read of one
+// item, and catches up if so: the state contains everything that was answered anywhere before the
+// call. That is 1 request and 1 read unit if nothing was written. [InMemory] and [MaxAge] skip it.
+//
+// An entity that is not in memory is loaded. View writes nothing: the permissions of a reader are
+// enough.
+//
+// Errors: that of show, as it is; [ErrClosed], [ErrPanic], those of loading the entity, of requests
+// and of ctx.
+func (h *Entities[S, E]) View(
+	ctx context.Context, id string, show func(S) error, opts ...ViewOption,
+) (int64, error) {
+	if show == nil {
+		return 0, argument("show", "nil", "it must be a function")
+	}
+	var opt ViewOption
+	if len(opts) > 0 {
+		opt = opts[len(opts)-1]
+	}
+	if opt.memory && safeguard.EntityViewDurable {
+		if at := h.inMemory(id); at != nil {
+			return at.version, h.show(id, at.state, show)
+		}
+	}
+	e, err := h.begin(id, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer h.calls.Done()
+	at, err := h.currentState(ctx, e, opt)
+	if err != nil {
+		return 0, err
+	}
+	return at.version, h.show(id, at.state, show)
+}
+
+// inMemory returns the durable state of an entity, nil if it is not known.
+func (h *Entities[S, E]) inMemory(id string) *point[S] {
+	h.mu.Lock()
+	e := h.loaded[id]
+	if e == nil || h.closed {
+		h.mu.Unlock()
+		return nil
+	}
+	h.uses++
+	e.used = h.uses
+	h.mu.Unlock()
+	return e.shown.Load()
+}
+
+// knows reports whether the state in memory is good enough. The caller holds mu.
+func (e *entity[S, E]) knows(opt ViewOption) bool {
+	return e.loaded && !e.dropped && !e.reload && (opt.memory || opt.age > 0 && time.Since(e.confirmed.time) <= opt.age)
+}
+
+// show calls a function of the caller. A panic becomes the error.
+func (h *Entities[S, E]) show(id string, state S, show func(S) error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = panicked(h.kind.PersistenceID(id), value)
+		}
+	}()
+	return show(state)
+}
+
+// currentState returns the durable state, which is loaded if it is not in memory, and current if
+// the option demands it.
+func (h *Entities[S, E]) currentState(ctx context.Context, e *entity[S, E], opt ViewOption) (point[S], error) {
+	for {
+		e.mu.Lock()
+		switch {
+		case e.dropped && e.failure != nil:
+			err := e.failure
+			e.mu.Unlock()
+			return point[S]{}, err
+		case e.dropped:
+			e.mu.Unlock()
+			var err error
+			if e, err = h.replace(e.id); err != nil {
+				return point[S]{}, err
+			}
+			continue
+		case e.loaded && !e.reload:
+			at, known := e.durable, e.knows(opt)
+			if !safeguard.EntityViewDurable {
+				at = e.current()
+			}
+			e.mu.Unlock()
+			if known {
+				return at, nil
+			}
+			if _, err := h.refresh(ctx, e); err != nil {
+				return point[S]{}, err
+			}
+			opt = InMemory // it was confirmed since the call began
+			continue
+		}
+		began, changed := h.moment(), e.awaitChange()
+		e.startJob()
+		e.mu.Unlock()
+		if err := h.await(ctx, changed); err != nil {
+			return point[S]{}, err
+		}
+		e.mu.Lock()
+		if e.loaded && e.confirmed.order > began.order {
+			opt = InMemory // it was loaded since the call began
+		}
+		e.mu.Unlock()
+	}
+}
+
+// await waits for a change.
+func (h *Entities[S, E]) await(ctx context.Context, changed <-chan struct{}) error {
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-h.life.Done():
+		return ErrClosed
+	}
+}
+
+// refresh makes sure that the state of an entity, once it is loaded, contains all that was durable
+// when refresh was called. It reports whether there was, or may have been, anything that the state
+// did not contain.
+func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, error) {
+	began, beyond := h.moment(), false
+	for {
+		e.mu.Lock()
+		loaded := e.loaded && !e.reload
+		switch {
+		case e.dropped || !loaded && !e.busy || loaded && e.confirmed.order > began.order:
+			// Known to be current, or to be loaded from now on.
+			e.mu.Unlock()
+			return true, nil
+		case !loaded:
+			// The loading that is under way may have begun before. Then it is not current.
+			changed := e.awaitChange()
+			e.mu.Unlock()
+			if err := h.awaitUnwritten(ctx, e, changed); err != nil {
+				return false, err
+			}
+			beyond = true
+			continue
+		}
+		next, looked := e.next, h.moment()
+		e.mu.Unlock()
+		taken, err := private.Taken(ctx, h.journal, e.pid(), next)
+		if err != nil {
+			return false, &unwritten{e.pid(), err}
+		}
+		if !taken || !safeguard.EntityFresh {
+			e.mu.Lock()
+			if e.confirmed.order < looked.order {
+				e.confirmed = looked
+			}
+			e.mu.Unlock()
+			return beyond, nil
+		}
+		if err := h.goBeyond(ctx, e, next); err != nil {
+			return false, err
+		}
+		beyond = true
+	}
+}
+
+// goBeyond waits until the state of an entity contains what has taken a number, or is loaded anew.
+func (h *Entities[S, E]) goBeyond(ctx context.Context, e *entity[S, E], number int64) error {
+	for {
+		e.mu.Lock()
+		if e.dropped || !e.loaded || e.reload || e.next > number {
+			e.mu.Unlock()
+			return nil
+		}
+		if !e.busy {
+			e.blocked = true
+			e.begin(e.catchUp)
+		}
+		changed := e.awaitChange()
+		e.mu.Unlock()
+		if err := h.awaitUnwritten(ctx, e, changed); err != nil {
+			return err
+		}
+	}
+}
+
+// awaitUnwritten is await for a command, of which nothing is written then.
+func (h *Entities[S, E]) awaitUnwritten(ctx context.Context, e *entity[S, E], changed <-chan struct{}) error {
+	if err := h.await(ctx, changed); err != nil {
+		return &unwritten{e.pid(), err}
+	}
+	return nil
+}
+
+// catchUp is the job that reads what other writers have written.
+func (e *entity[S, E]) catchUp() {
+	got, err := e.find(reading, nil)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.busy = false
+	if err != nil {
+		e.fail(err)
+		return
+	}
+	next := e.next
+	e.adopt(got)
+	e.next = max(e.next, next+1) // an atomic write that is not whole has taken it
+	e.sendBack(nil)
+	e.advance()
+}

@@ -1,0 +1,125 @@
+package entity_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/entity"
+)
+
+// A view never shows what a command under way will make.
+func TestViewShowsDurableStateOnly(t *testing.T) {
+	t.Parallel()
+	p := newPipeline(t, dynajournal.TableOptions{}, accountType(), nil)
+	do(t, p.hosted, "anna", deposit(1))
+	p.hold()
+	p.start("behind", deposit(10))
+	if got, version := view(t, p.hosted, "anna", entity.InMemory); got != 1 || version != 1 {
+		t.Errorf("it shows %d at %d while writes are under way, want 1 at 1", got, version)
+	}
+	if got, _ := view(t, p.hosted, "anna", entity.MaxAge(time.Hour)); got != 1 {
+		t.Errorf("it shows %d while writes are under way, want 1", got)
+	}
+	p.release()
+	p.want(answer{"held", 101, nil}, answer{"behind", 111, nil})
+	if got, version := view(t, p.hosted, "anna", entity.InMemory); got != 111 || version != 3 {
+		t.Errorf("it shows %d at %d, want 111 at 3", got, version)
+	}
+}
+
+func TestViewFindsWhatOthersHaveWritten(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dynajournal.TableOptions{})
+	a, other := b.accounts(), b.accounts()
+	do(t, a, "anna", deposit(1))
+	do(t, other, "anna", deposit(1))
+	for name, c := range map[string]struct {
+		opts []entity.ViewOption
+		want int
+	}{
+		"in memory":          {[]entity.ViewOption{entity.InMemory}, 1},
+		"of the last hour":   {[]entity.ViewOption{entity.MaxAge(time.Hour)}, 1},
+		"of the last moment": {[]entity.ViewOption{entity.MaxAge(1)}, 2},
+	} {
+		if got, _ := view(t, a, "anna", c.opts...); got != c.want && name != "in memory" && name != "of the last hour" {
+			t.Errorf("%s: it shows %d, want %d", name, got, c.want)
+		}
+	}
+	if got, _ := view(t, a, "anna"); got != 2 {
+		t.Errorf("it shows %d, want 2", got)
+	}
+	do(t, other, "anna", deposit(1))
+	if got := do(t, a, "anna", balance); got != 2 {
+		t.Errorf("a command without events reads %d, want 2 from memory", got)
+	}
+	if got := do(t, a, "anna", balance, entity.Fresh()); got != 3 {
+		t.Errorf("a fresh command reads %d, want 3", got)
+	}
+}
+
+// A reader's permissions are enough for a view: it sends no request that writes, and seals nothing.
+func TestViewWritesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dynajournal.TableOptions{})
+	do(t, b.accounts(), "anna", deposit(5))
+	for _, operation := range []string{"Put*", "*Write*", "Update*", "Delete*", "*Statement*"} {
+		if _, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectExpiredToken, Operation: operation}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := b.accounts()
+	for _, id := range []string{"anna", "nobody"} {
+		for range 3 {
+			if _, err := a.View(t.Context(), id, func(Account) error { return nil }); err != nil {
+				t.Errorf("View of %q: %v", id, err)
+			}
+		}
+	}
+}
+
+// A view of an entity that nobody writes to is a request and a read unit.
+func TestCostOfAView(t *testing.T) {
+	t.Parallel()
+	var cost dynajournal.Cost
+	b := setup(t, dynajournal.TableOptions{}, func(c *dynajournal.Config) {
+		c.Hooks = []dynajournal.Hook{{OnRequest: func(_ context.Context, r dynajournal.Request) {
+			cost = cost.Add(r.Cost)
+		}}}
+	})
+	a := b.accounts()
+	do(t, a, "anna", deposit(5))
+	for name, c := range map[string]struct {
+		opts []entity.ViewOption
+		want dynajournal.Cost
+	}{
+		"by default":       {nil, dynajournal.Cost{Requests: 1, ReadUnits: 1}},
+		"in memory":        {[]entity.ViewOption{entity.InMemory}, dynajournal.Cost{}},
+		"of the last hour": {[]entity.ViewOption{entity.MaxAge(time.Hour)}, dynajournal.Cost{}},
+	} {
+		cost = dynajournal.Cost{}
+		if view(t, a, "anna", c.opts...); cost.Requests != c.want.Requests || cost.ReadUnits != c.want.ReadUnits || cost.WriteUnits != 0 {
+			t.Errorf("%s: %+v, want %+v", name, cost, c.want)
+		}
+	}
+}
+
+// A version that this process has not reached yet is looked for before it is refused.
+func TestVersionOfAnotherProcessIsFound(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dynajournal.TableOptions{})
+	a, other := b.accounts(), b.accounts()
+	do(t, a, "anna", deposit(1))
+	do(t, other, "anna", deposit(1))
+	if got := do(t, a, "anna", deposit(1), entity.At(2)); got != 3 {
+		t.Errorf("the balance is %d, want 3", got)
+	}
+	_, err := entity.Do(t.Context(), a, "anna", deposit(1), entity.At(4))
+	var version *dynajournal.VersionError
+	if !errors.As(err, &version) || version.Expected != 4 || version.Last != 3 {
+		t.Errorf("Do: %v, want version 3", err)
+	}
+}

@@ -1,0 +1,314 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+var (
+	errTooMany  = errors.New("the command has recorded too many events")
+	errTooLarge = errors.New("the events of the command have too many bytes")
+)
+
+// write is one atomic write: the events of one command, or of several that were decided one after
+// the other.
+type write[S, E any] struct {
+	// commands are those with events in the write, and those that have read them.
+	commands []*command[S, E]
+	// recorders is how many of them have events.
+	recorders int
+	events    []any
+	decided   []E
+	size      int
+	// time is that of the last event, in microseconds since 1970.
+	time int64
+	// base and end are the states before and after.
+	base, end point[S]
+	// first is the number that the commands take for that of the first event.
+	first    int64
+	snapshot bool
+}
+
+// add adds a command with events.
+func (w *write[S, E]) add(c *command[S, E]) {
+	c.first = len(w.events)
+	w.commands = append(w.commands, c)
+	w.recorders++
+	w.events = append(w.events, c.encoded...)
+	w.decided = append(w.decided, c.tx.events...)
+	w.size += c.size
+	w.time = c.tx.Now().UnixMicro()
+	w.end = point[S]{c.tx.state, c.tx.version}
+	w.snapshot = w.snapshot || c.snapshot
+}
+
+// hasRoom reports whether a further event may be added.
+func (w *write[S, E]) hasRoom(limits *Join) bool {
+	return len(w.events) < limits.Events && w.size < limits.Bytes
+}
+
+// fits reports whether the events of a command may be added.
+func (w *write[S, E]) fits(c *command[S, E], limits *Join) bool {
+	return len(w.events)+len(c.encoded) <= limits.Events && w.size+c.size <= limits.Bytes
+}
+
+// findID returns the version that a command of the write leads to.
+func (w *write[S, E]) findID(hash commandHash) (int64, bool) {
+	for _, c := range w.commands {
+		if c.encoded != nil && c.options.id != "" && c.hash == hash {
+			return c.receipt.Version, true
+		}
+	}
+	return 0, false
+}
+
+// rebuild finds the state at the end again from the one at the beginning. It reports false if
+// Evolve panics.
+func (w *write[S, E]) rebuild(kind *Type[S, E]) (ok bool) {
+	tx := Tx[S, E]{stage: &stage[S, E]{kind: kind}, state: w.base.state, frozen: true}
+	defer func() { ok = ok && recover() == nil }()
+	for _, event := range w.decided {
+		tx.evolve(event)
+	}
+	w.end.state = tx.state
+	return true
+}
+
+// writeAll is the job that writes what is pending, one write after the other.
+func (e *entity[S, E]) writeAll() {
+	for e.writeOne() {
+	}
+}
+
+// writeOne does the write that is under way, and begins the next. It reports false if there is
+// none: then the job has ended.
+func (e *entity[S, E]) writeOne() bool {
+	h := e.host
+	e.mu.Lock()
+	w, writer := e.writing, e.writer
+	e.mu.Unlock()
+	if writer != nil && writer.Err() != nil {
+		writer = nil // the deletion behind a snapshot has ended it
+	}
+	if writer == nil {
+		writer = e.becomeWriter(w)
+	}
+	if writer != nil {
+		began := h.moment()
+		result, err := writer.Append(h.life, w.events...)
+		h.wrote(e, w, began.time, &result, err)
+		e.settle(w, writer, began, &result, err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.mayWrite() && !e.reload && !e.dropped {
+		e.takePending()
+		e.advance() // there is room now
+		return true
+	}
+	e.busy = false
+	e.advance()
+	return false
+}
+
+// becomeWriter recovers the entity before its first write. It returns nil if the write is not to be
+// done: its commands are decided again, or have failed.
+func (e *entity[S, E]) becomeWriter(w *write[S, E]) *dynajournal.Writer {
+	found, err := e.find(recovering, nil)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err != nil {
+		e.fail(err)
+		return nil
+	}
+	if same := found.at.version == w.base.version && found.next == w.first && !found.full; same {
+		e.adoptWriter(found)
+		return e.writer
+	}
+	e.adopt(found)
+	e.decideAgain(w)
+	return nil
+}
+
+// decideAgain ends a write whose commands, but for those that have ended, are decided again. The
+// caller holds mu.
+func (e *entity[S, E]) decideAgain(w *write[S, E]) {
+	e.writing = nil
+	e.sendBack(w.commands)
+	e.notify()
+	e.advance()
+}
+
+// settle ends a write.
+func (e *entity[S, E]) settle(
+	w *write[S, E], writer *dynajournal.Writer, began moment, result *dynajournal.AppendResult, err error,
+) {
+	var rejected *dynajournal.RejectedError
+	switch {
+	case err == nil:
+		e.written(w, writer, began, result)
+	case errors.As(err, &rejected):
+		e.rejected(w, rejected)
+	case errors.Is(err, dynajournal.ErrOutcomeUnknown):
+		e.lost(w, writer, err)
+	case errors.Is(err, dynajournal.ErrWriterConflict), errors.Is(err, dynajournal.ErrWriterEnded):
+		e.conflicted(w, err)
+	default:
+		e.failed(w, writer, err)
+	}
+}
+
+// written ends a write that is durable.
+func (e *entity[S, E]) written(w *write[S, E], writer *dynajournal.Writer, began moment, result *dynajournal.AppendResult) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.durable = point[S]{w.end.state, result.Last}
+	if !e.reload {
+		e.shown.Store(new(e.durable))
+	}
+	e.author, e.time, e.confirmed, e.next = writer.WriterUUID(), w.time, began, result.Last+1
+	e.writing, e.conflicts = nil, 0
+	for _, c := range w.commands {
+		if c.encoded != nil {
+			c.receipt = Receipt{
+				Version: result.First + int64(c.first+len(c.encoded)) - 1, Events: len(c.encoded),
+				Cost: result.Cost, Commands: w.recorders,
+			}
+			if c.options.id != "" {
+				e.ids.add(remembrance{c.hash, c.receipt.Version, w.time}, &e.host.options.CommandIDs)
+			}
+		}
+		c.end(c.tx.err)
+	}
+	if result.Last != w.end.version {
+		// Numbers were sealed between: what was decided since has read another version.
+		e.sendBack(nil)
+	}
+	e.snapshotIfDue(w.snapshot)
+	e.notify()
+}
+
+// rejected ends a write of which an event can't be stored. Its command fails, and the others are
+// decided again.
+func (e *entity[S, E]) rejected(w *write[S, E], rejected *dynajournal.RejectedError) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, c := range w.commands {
+		switch last := c.first + len(c.encoded) - 1; {
+		case c.encoded == nil:
+		case w.recorders == 1:
+			c.end(rejected)
+		case rejected.Index < 0: // the write as a whole is too large
+			c.single = true
+		case rejected.Index >= c.first && rejected.Index <= last:
+			own := *rejected
+			own.Index -= c.first
+			c.end(&own)
+		}
+	}
+	e.decideAgain(w)
+}
+
+// failed ends a write of which nothing is stored.
+func (e *entity[S, E]) failed(w *write[S, E], writer *dynajournal.Writer, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if writer.Err() != nil {
+		e.writer = nil
+	}
+	for _, c := range w.commands {
+		if c.encoded != nil {
+			c.end(&unwritten{e.pid(), err})
+		}
+	}
+	e.decideAgain(w)
+}
+
+// The pause before a recovery after a conflict is random, up to a longest one that doubles.
+const (
+	shortestPause = 2 * time.Millisecond
+	longestPause  = 200 * time.Millisecond
+)
+
+// conflicted ends a write whose number another writer has taken. The entity catches up, and the
+// commands are decided again.
+func (e *entity[S, E]) conflicted(w *write[S, E], err error) {
+	h := e.host
+	h.counts.conflicts.Add(1)
+	e.mu.Lock()
+	e.blocked, e.writer = true, nil
+	e.conflicts++
+	pause := min(shortestPause<<min(e.conflicts, 10), longestPause) //nolint:mnd // far above longestPause
+	e.mu.Unlock()
+	for _, hook := range h.options.Hooks {
+		if hook.OnConflict != nil {
+			hook.OnConflict(Conflict{e.pid(), len(w.commands), err})
+		}
+	}
+	h.sleep(rand.N(pause)) //nolint:gosec // no secret
+	found, failure := e.find(recovering, nil)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if failure != nil {
+		e.fail(failure)
+		return
+	}
+	e.adopt(found)
+	for _, c := range w.commands {
+		// A writer that had ended before has tried nothing.
+		if c.encoded == nil || errors.Is(err, dynajournal.ErrWriterEnded) {
+			continue
+		}
+		if c.conflicts++; c.conflicts >= h.options.Attempts {
+			c.end(&ContendedError{e.pid(), c.conflicts, err})
+		}
+	}
+	e.decideAgain(w)
+}
+
+// fail ends all commands, because the entity can't be loaded. The entity is dropped. The caller
+// holds mu.
+func (e *entity[S, E]) fail(err error) {
+	commands := e.waiting
+	if e.writing != nil {
+		commands = append(commands, e.writing.commands...)
+	}
+	for _, w := range e.pending {
+		commands = append(commands, w.commands...)
+	}
+	e.epoch++
+	e.waiting, e.writing, e.pending = nil, nil, nil
+	for _, c := range commands {
+		if c.phase != ended {
+			c.end(&unwritten{e.pid(), err})
+		}
+	}
+	e.failure = err
+	e.drop()
+	e.host.jobs.Go(func() { e.host.forget(e) })
+}
+
+// wrote counts a write that has ended, and tells the hooks.
+func (h *Entities[S, E]) wrote(
+	e *entity[S, E], w *write[S, E], began time.Time, result *dynajournal.AppendResult, err error,
+) {
+	if err == nil {
+		h.counts.writes.Add(1)
+		h.counts.events.Add(int64(len(w.events)))
+	}
+	for _, hook := range h.options.Hooks {
+		if hook.OnWrite != nil {
+			hook.OnWrite(Write{
+				PersistenceID: e.pid(), Commands: w.recorders, Events: len(w.events), Version: result.Last,
+				Duration: time.Since(began), Cost: result.Cost, Err: err,
+			})
+		}
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		h.options.Logger.Debug("a write of an entity has failed", "persistence_id", e.pid(), "error", err)
+	}
+}

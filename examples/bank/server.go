@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/entity"
+)
+
+// Accounts are what the server needs of entity.Entities. The test kit has it, too.
+type Accounts interface {
+	entity.Updater[Account, Event]
+	View(ctx context.Context, id string, show func(Account) error, opts ...entity.ViewOption) (int64, error)
+}
+
+func newHandler(accounts Accounts) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("POST /accounts/{id}/deposit", handle(accounts, deposit))
+	mux.Handle("POST /accounts/{id}/withdraw", handle(accounts, withdraw))
+	mux.HandleFunc("GET /accounts/{id}", func(w http.ResponseWriter, r *http.Request) {
+		var shown Account
+		version, err := accounts.View(r.Context(), r.PathValue("id"), func(a Account) error {
+			shown = a
+			return nil
+		})
+		respond(w, map[string]int64{"version": version, "balance": shown.Balance}, err)
+	})
+	return mux
+}
+
+// handle runs a command. A client without a response sends the request again, with the same key:
+// it is done once. Fresh: no withdrawal is refused because another process knows of more money.
+func handle(accounts Accounts, command func(tx *entity.Tx[Account, Event], amount int64) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		key, request := r.Header.Get("Idempotency-Key"), struct{ Amount int64 }{}
+		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1000)).Decode(&request)
+		if err != nil || key == "" || request.Amount < 1 || request.Amount > 1_000_000_000 {
+			http.Error(w, "it needs an Idempotency-Key, and an amount from 1 to 1,000,000,000", http.StatusBadRequest)
+			return
+		}
+		receipt, err := accounts.Update(r.Context(), r.PathValue("id"), func(tx *entity.Tx[Account, Event]) error {
+			return command(tx, request.Amount)
+		}, entity.CommandID(key), entity.Fresh())
+		if duplicate, ok := errors.AsType[*entity.DuplicateError](err); ok {
+			receipt.Version, err = duplicate.Version, nil
+		}
+		respond(w, map[string]int64{"version": receipt.Version}, err)
+	}
+}
+
+// respond answers with a body, or with the status of an error. After 503 the client sends the
+// request again, with the same key: the outcome may not be known.
+func respond(w http.ResponseWriter, body map[string]int64, err error) {
+	switch {
+	case err == nil:
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // the client may have gone
+	case errors.Is(err, errInsufficient):
+		http.Error(w, err.Error(), http.StatusConflict)
+	case errors.Is(err, dynajournal.ErrInvalidArgument):
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	default:
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	}
+}

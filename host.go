@@ -1,0 +1,130 @@
+package dynajournal
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
+	"github.com/dynajournal/dynajournal/internal/private"
+)
+
+// The keys of the metadata that the first event of a command with an id has: the id, and how many
+// events the command has recorded, if more than one.
+const (
+	commandKey = reservedPrefix + "command"
+	eventsKey  = reservedPrefix + "events"
+)
+
+// commandMark returns the mark of the command that the event is the first of.
+func (e *Event) commandMark() private.CommandMark {
+	id, ok := e.Metadata[commandKey]
+	if !ok {
+		return private.CommandMark{}
+	}
+	events, err := strconv.Atoi(e.Metadata[eventsKey])
+	if err != nil || events < 1 {
+		events = 1
+	}
+	return private.CommandMark{ID: id, Events: events}
+}
+
+// encodedEvent is an event that a host of entities has encoded when it decided a command. Append
+// takes it as an argument.
+type encodedEvent struct{ *layout.Event }
+
+// settings returns what a host of entities has to know of the journal.
+func (j *Journal) settings() private.Settings {
+	return private.Settings{
+		Metadata:       j.protocol.Metadata,
+		MaxBatchEvents: j.config.MaxBatchEvents,
+		MaxBatchBytes:  j.config.MaxBatchBytes,
+		Logger:         j.config.Logger,
+		Wall:           j.clock.Wall,
+		Encode:         j.config.Serialization.Encode,
+		Decode:         j.config.Serialization.Decode,
+	}
+}
+
+// encodeFor returns an event of a host of entities as an argument of Append, and the size of its
+// payload, manifests and metadata.
+func (j *Journal) encodeFor(pid string, event *NewEvent, at time.Time, mark private.CommandMark) (any, int, error) {
+	e, err := j.encode(pid, *event, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	if j.protocol.Metadata {
+		e.Metadata.Time = microseconds(at)
+	}
+	if mark.ID != "" {
+		if e.Metadata.Values == nil {
+			e.Metadata.Values = map[string]string{}
+		}
+		e.Metadata.Values[commandKey] = mark.ID
+		if mark.Events > 1 {
+			e.Metadata.Values[eventsKey] = strconv.Itoa(mark.Events)
+		}
+		if err := e.Metadata.Check(); err != nil {
+			return nil, 0, &RejectedError{PersistenceID: pid, Index: 0, Err: err}
+		}
+	}
+	size := len(e.Bytes) + len(e.SerializerManifest) + len(e.Manifest)
+	for key, value := range e.Metadata.Values {
+		size += len(key) + len(value)
+	}
+	for _, tag := range e.Metadata.Tags {
+		size += len(tag)
+	}
+	if most := j.config.MaxItemSize; size > most {
+		err := fmt.Errorf("its payload and metadata have %d bytes", size)
+		return nil, 0, &RejectedError{PersistenceID: pid, Index: 0, Size: size, Limit: most, Err: err}
+	}
+	return encodedEvent{e}, size, nil
+}
+
+// readFrom reads the events from a number on. It returns the number after the last one that is
+// decided for good, and the last one that is deleted.
+func (j *Journal) readFrom(
+	ctx context.Context, pid string, from int64, handle func(any) error,
+) (next, deletedTo int64, err error) {
+	result, err := j.readEvents(ctx, pid, Range{From: from}, nil, func(e *layout.Event) error {
+		return j.deliver(e, func(event Event) error { return handle(&event) })
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("read events of %q: %w", pid, err)
+	}
+	deletedTo = max(result.Marks.Low.Seq-1, 0)
+	return max(result.Decided, deletedTo) + 1, deletedTo, nil
+}
+
+// taken reports whether anything is stored at a sequence number.
+func (j *Journal) taken(ctx context.Context, pid string, seq int64) (bool, error) {
+	var there bool
+	err := j.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+		item, err := j.store.Stored(ctx, &dynamo.Meter{}, pid, seq)
+		there = item != nil
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("read number %d of %q: %w", seq, pid, err)
+	}
+	return there, nil
+}
+
+// closeNext seals the next sequence number. It reports false if the number is taken by something
+// else: then the writer has ended.
+func (w *Writer) closeNext(ctx context.Context) (bool, error) {
+	closed := false
+	_, err := w.remove(ctx, func(ctx context.Context, m *dynamo.Meter) error {
+		var err error
+		closed, err = w.state.CloseNext(ctx, m)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("seal the next number of %q: %w", w.PersistenceID(), err)
+	}
+	return closed, nil
+}

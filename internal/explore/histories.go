@@ -1,0 +1,86 @@
+package explore
+
+import (
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"runtime/debug"
+	"strconv"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/dynajournal/dynajournal/embedded"
+)
+
+// seedFlag is rapid's flag for the seed of what it draws.
+const seedFlag = "rapid.seed"
+
+// collecting is the garbage collection target: little memory is live.
+const collecting = 400
+
+// RunHistories runs histories that rapid draws until one fails, or until over reports, of the time
+// since when they run, that enough were run. run draws and runs one, and returns why it fails. The
+// first seed is that of rapid's flag, or else seed, or a random one if that is 0. It is printed:
+// with it the same histories are run again. The last seed is returned.
+func RunHistories(t *testing.T, seed uint64, over func(began time.Time) bool, run func(*rapid.T) error) uint64 {
+	t.Helper()
+	given := flag.Lookup(seedFlag).Value.String()
+	wanted, err := strconv.ParseUint(given, 0, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wanted != 0 {
+		seed = wanted
+	} else if seed == 0 {
+		seed = rand.Uint64()>>1 | 1 //nolint:gosec // no secret
+	}
+	defer func() { _ = flag.Set(seedFlag, given) }()
+	defer debug.SetGCPercent(debug.SetGCPercent(collecting))
+	t.Logf("-%s=%d", seedFlag, seed)
+	failing := false // then the same history is run again to shrink it, even after the limit
+	for began := time.Now(); ; seed++ {
+		if err := flag.Set(seedFlag, strconv.FormatUint(seed, 10)); err != nil {
+			t.Fatal(err)
+		}
+		rapid.Check(t, func(rt *rapid.T) {
+			if over(began) && !failing {
+				return
+			}
+			if wrong := run(rt); wrong != nil {
+				failing = true
+				rt.Fatal(wrong)
+			}
+		})
+		if t.Failed() || over(began) {
+			return seed
+		}
+	}
+}
+
+// Roll returns a number from 0 to 999 that follows from a seed, a request, and how often it was
+// sent.
+func Roll(seed uint64, r *Request, sent int) int {
+	hash := fnv.New64a()
+	fmt.Fprint(hash, seed, r, sent)
+	return int(hash.Sum64() >> 8 % 1000) //nolint:gosec,mnd // below 1000
+}
+
+// PickFault returns the one of RequestFaults that a roll gives a request, nil if it is none, and
+// what is left of the roll then. rates are how many of 1000 requests get each of them. A fault that
+// lasts longer than the request is left out unless lasting is set.
+func PickFault(roll int, operation string, rates []int, lasting bool) (*embedded.Fault, int) {
+	for i := range RequestFaults {
+		f := &RequestFaults[i]
+		lasts := f.Effect == embedded.EffectSlow || f.Effect == embedded.EffectHang
+		if !CanHit(f, operation) || lasts && !lasting {
+			continue
+		}
+		if roll -= rates[i]; roll < 0 {
+			return f, roll
+		}
+	}
+	return nil, roll
+}
