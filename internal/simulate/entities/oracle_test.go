@@ -331,7 +331,8 @@ func (o *oracle) updated(c *call, receipt entity.Receipt, err error) {
 		switch {
 		case l.ends(l.named[c.name], duplicate.Version):
 			l.give(duplicate.Version)
-		case c.fresh || !l.ends(l.purged[c.name], duplicate.Version): // a host need not know of a purge by another one
+		// A host need not know of a purge by another one.
+		case c.fresh || !l.ends(l.purged[c.name], duplicate.Version):
 			o.failLocked("%v is a duplicate of version %d, with which it has not ended", c, duplicate.Version)
 		}
 	case isVersion:
