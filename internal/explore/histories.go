@@ -35,7 +35,7 @@ func RunHistories(t *testing.T, seed uint64, over func(began time.Time) bool, ru
 	if wanted != 0 {
 		seed = wanted
 	} else if seed == 0 {
-		seed = rand.Uint64()>>1 | 1 //nolint:gosec // no secret
+		seed = rand.Uint64()>>1 | 1
 	}
 	defer func() { _ = flag.Set(seedFlag, given) }()
 	defer debug.SetGCPercent(debug.SetGCPercent(collecting))
@@ -65,7 +65,7 @@ func RunHistories(t *testing.T, seed uint64, over func(began time.Time) bool, ru
 func Roll(seed uint64, r *Request, sent int) int {
 	hash := fnv.New64a()
 	fmt.Fprint(hash, seed, r, sent)
-	return int(hash.Sum64() >> 8 % 1000) //nolint:gosec,mnd // below 1000
+	return int(hash.Sum64() >> 8 % 1000) //nolint:mnd // below 1000
 }
 
 // PickFault returns the one of RequestFaults that a roll gives a request, nil if it is none, and

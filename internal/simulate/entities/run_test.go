@@ -294,7 +294,7 @@ func (g *simulation) injectFault(r *explore.Request) {
 		g.net.Delay(r)
 		return
 	}
-	f, dice := explore.PickFault(dice, r.Operation, g.rates, len(g.inside) < maxInside)
+	f, _ := explore.PickFault(dice, r.Operation, g.rates, len(g.inside) < maxInside)
 	if f != nil {
 		g.hit(r, *f)
 		return
