@@ -114,7 +114,12 @@ func (j *Journal) encode(pid string, event any, index int) (*layout.Event, error
 	if !ok {
 		e = NewEvent{Value: event}
 	}
-	metadata, err := j.metadata(&e)
+	return j.encodeNew(pid, &e, index)
+}
+
+// encodeNew is encode for a new event.
+func (j *Journal) encodeNew(pid string, e *NewEvent, index int) (*layout.Event, error) {
+	metadata, err := j.metadata(e)
 	var stored any
 	var manifest string
 	if err == nil {

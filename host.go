@@ -52,7 +52,7 @@ func (j *Journal) settings() private.Settings {
 // encodeFor returns an event of a host of entities as an argument of Append, and the size of its
 // payload, manifests and metadata.
 func (j *Journal) encodeFor(pid string, event *NewEvent, at time.Time, mark private.CommandMark) (any, int, error) {
-	e, err := j.encode(pid, *event, 0)
+	e, err := j.encodeNew(pid, event, 0)
 	if err != nil {
 		return nil, 0, err
 	}

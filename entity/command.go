@@ -144,11 +144,11 @@ func (e *entity[S, E]) lastTime() int64 {
 func (e *entity[S, E]) refuse(c *command[S, E], version int64) error {
 	if c.options.id != "" {
 		if done, ok := e.findID(c.hash); ok && safeguard.EntityIDs {
-			return &DuplicateError{PersistenceID: e.pid(), CommandID: c.options.id, Version: done}
+			return &DuplicateError{PersistenceID: e.pid, CommandID: c.options.id, Version: done}
 		}
 	}
 	if c.options.version && c.options.at != version {
-		return &dynajournal.VersionError{PersistenceID: e.pid(), Expected: c.options.at, Last: version}
+		return &dynajournal.VersionError{PersistenceID: e.pid, Expected: c.options.at, Last: version}
 	}
 	return nil
 }
@@ -199,19 +199,19 @@ func (e *entity[S, E]) exits(c *command[S, E]) {
 // conclude encodes the events of a command that was run, and places it.
 func (e *entity[S, E]) conclude(c *command[S, E]) {
 	if c.tx.err == nil && len(c.tx.events) > 0 && c.ctx.Err() == nil {
-		c.tx.err = guard(e.pid(), func() error { return e.encode(c) })
+		c.tx.err = guard(e.pid, func() error { return e.encode(c) })
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.endTurn()
 	switch failed, panicked := c.tx.err.(*PanicError); { //nolint:errorlint // it is the error itself
 	case e.dropped:
-		c.end(&unwritten{e.pid(), e.failure})
+		c.end(&unwritten{e.pid, e.failure})
 	case panicked:
 		c.end(failed)
 		e.giveUp()
 	case c.ctx.Err() != nil:
-		c.end(&unwritten{e.pid(), context.Cause(c.ctx)})
+		c.end(&unwritten{e.pid, context.Cause(c.ctx)})
 		e.undo(c)
 	case c.epoch != e.epoch:
 		e.enqueue(c)
@@ -240,13 +240,13 @@ func (e *entity[S, E]) encode(c *command[S, E]) error {
 	c.encoded, c.size, c.snapshot = nil, 0, false
 	events := c.tx.events
 	if most := h.settings.MaxBatchEvents; len(events) > most {
-		return &dynajournal.RejectedError{PersistenceID: e.pid(), Index: -1, Size: len(events), Limit: most, Err: errTooMany}
+		return &dynajournal.RejectedError{PersistenceID: e.pid, Index: -1, Size: len(events), Limit: most, Err: errTooMany}
 	}
 	var metadata map[string]string
 	if h.options.Metadata != nil {
 		metadata = h.options.Metadata(c.ctx)
 	}
-	now, pid := c.tx.Now(), e.pid()
+	now, pid := c.tx.Now(), e.pid
 	c.encoded = make([]any, len(events))
 	for i, event := range events {
 		created := dynajournal.NewEvent{Value: event, Metadata: metadata}

@@ -191,21 +191,29 @@ func (e *entity[S, E]) mayWrite() bool {
 }
 
 // takePending makes the first pending write the one that is under way. The caller holds mu.
-func (e *entity[S, E]) takePending() { e.writing, e.pending = e.pending[0], e.pending[1:] }
+func (e *entity[S, E]) takePending() {
+	e.writing = e.pending[0]
+	e.pending = slices.Delete(e.pending, 0, 1)
+}
 
 // begin runs a job. The caller holds mu.
 func (e *entity[S, E]) begin(job func()) {
 	e.busy = true
-	e.host.jobs.Go(func() {
-		returned := false
-		defer func() {
-			if !returned {
-				e.exited()
-			}
-		}()
-		job()
-		returned = true
-	})
+	e.host.jobs.Add(1)
+	go e.runJob(job)
+}
+
+// runJob runs a job in its own goroutine.
+func (e *entity[S, E]) runJob(job func()) {
+	defer e.host.jobs.Done()
+	returned := false
+	defer func() {
+		if !returned {
+			e.exited()
+		}
+	}()
+	job()
+	returned = true
 }
 
 // errExited: a function of the type has called runtime.Goexit.

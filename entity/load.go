@@ -122,12 +122,12 @@ func (e *entity[S, E]) limited(look func(context.Context) (*found[S], error)) (*
 	ctx, cancel := context.WithTimeout(h.life, h.options.RecoveryTimeout)
 	defer cancel()
 	var got *found[S]
-	err := guard(e.pid(), func() error {
+	err := guard(e.pid, func() error {
 		var err error
 		got, err = look(ctx)
 		return err
 	})
-	recovery := Recovery{PersistenceID: e.pid(), Duration: time.Since(began), Err: err}
+	recovery := Recovery{PersistenceID: e.pid, Duration: time.Since(began), Err: err}
 	if err == nil {
 		h.counts.recoveries.Add(1)
 		recovery.Snapshot, recovery.Events, recovery.Version = got.snapshot, got.events, got.at.version
@@ -192,7 +192,7 @@ func (e *entity[S, E]) fromStart(how mode, observe func(*dynajournal.Event)) (*f
 
 // wantNoneAfter returns ErrDeletedMeanwhile if there is a snapshot after a number.
 func (e *entity[S, E]) wantNoneAfter(ctx context.Context, number int64) error {
-	newest, ok, err := e.host.journal.LoadSnapshot(ctx, e.pid(), dynajournal.SnapshotCriteria{})
+	newest, ok, err := e.host.journal.LoadSnapshot(ctx, e.pid, dynajournal.SnapshotCriteria{})
 	if err == nil && ok && newest.SequenceNumber > number {
 		return dynajournal.ErrDeletedMeanwhile
 	}
@@ -214,7 +214,7 @@ func (e *entity[S, E]) fromSnapshot(
 	replay := &replay[S, E]{entity: e, found: got, observe: observe}
 	err := e.replay(ctx, how, dynajournal.RecoverOptions{Snapshot: got.snapshot}, got, replay.apply)
 	if err == nil && unread != nil && got.deletedTo > 0 && safeguard.EntitySnapshotNeeded {
-		err = fmt.Errorf("load %q: %w: %w", e.pid(), errUnreadable, unread)
+		err = fmt.Errorf("load %q: %w: %w", e.pid, errUnreadable, unread)
 	}
 	return got, err
 }
@@ -224,7 +224,7 @@ func (e *entity[S, E]) replay(
 	ctx context.Context, how mode, opts dynajournal.RecoverOptions, got *found[S],
 	handle func(*dynajournal.Event) error,
 ) error {
-	journal, pid := e.host.journal, e.pid()
+	journal, pid := e.host.journal, e.pid
 	if how == reading {
 		var err error
 		from := max(opts.After, opts.Snapshot) + 1
@@ -293,7 +293,7 @@ func (r *replay[S, E]) apply(event *dynajournal.Event) error {
 
 // decode returns the events to apply for a stored one.
 func (r *replay[S, E]) decode(event *dynajournal.Event) ([]E, error) {
-	pid := r.entity.pid()
+	pid := r.entity.pid
 	if upcast, ok := r.entity.host.kind.Upcasters[event.SerializerManifest]; ok {
 		events, err := upcast(event.Serialized())
 		if err != nil {
@@ -317,7 +317,7 @@ func (r *replay[S, E]) evolve(state S, event E, number int64) (after S, err erro
 	defer func() {
 		if value := recover(); value != nil {
 			err = &PanicError{
-				PersistenceID: r.entity.pid(), Event: event, SequenceNumber: number, Value: value, Stack: debug.Stack(),
+				PersistenceID: r.entity.pid, Event: event, SequenceNumber: number, Value: value, Stack: debug.Stack(),
 			}
 		}
 	}()

@@ -28,7 +28,7 @@ func (e *entity[S, E]) lost(w *write[S, E], writer *dynajournal.Writer, cause er
 	if err != nil && !deleted {
 		for _, c := range w.commands {
 			if c.encoded != nil {
-				c.end(&unknownError{e.pid(), errors.Join(cause, err)})
+				c.end(&unknownError{e.pid, errors.Join(cause, err)})
 			}
 		}
 		e.fail(err)
@@ -44,9 +44,9 @@ func (e *entity[S, E]) lost(w *write[S, E], writer *dynajournal.Writer, cause er
 			c.end(nil)
 		case deleted && c.options.id != "" && known:
 			// Or it was a repeat, in another process and on another state.
-			c.end(&DuplicateError{PersistenceID: e.pid(), CommandID: c.options.id, Version: version})
+			c.end(&DuplicateError{PersistenceID: e.pid, CommandID: c.options.id, Version: version})
 		case deleted:
-			c.end(&unknownError{e.pid(), cause})
+			c.end(&unknownError{e.pid, cause})
 		}
 	}
 	e.decideAgain(w)
@@ -107,7 +107,7 @@ func (e *entity[S, E]) lookFor(author string, first, last int64) (*found[S], int
 func (e *entity[S, E]) storedBy(author string, first, last int64) (bool, error) {
 	ctx, cancel := context.WithTimeout(e.host.life, e.host.options.RecoveryTimeout)
 	defer cancel()
-	for event, err := range e.host.journal.Events(ctx, e.pid(), dynajournal.Range{From: first, To: last}) {
+	for event, err := range e.host.journal.Events(ctx, e.pid, dynajournal.Range{From: first, To: last}) {
 		return event.WriterUUID == author && event.SequenceNumber == first, err
 	}
 	return false, nil

@@ -26,7 +26,7 @@ func (h *Entities[S, E]) Purge(ctx context.Context, id string) error {
 			}
 			// Another process has written since this one did.
 		}
-		writer, err := h.journal.Recover(ctx, e.pid(), dynajournal.RecoverOptions{Latest: true}, nil)
+		writer, err := h.journal.Recover(ctx, e.pid, dynajournal.RecoverOptions{Latest: true}, nil)
 		if err == nil {
 			_, err = writer.Purge(ctx, dynajournal.PurgeOptions{})
 		}

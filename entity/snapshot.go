@@ -39,10 +39,10 @@ func (e *entity[S, E]) save(at point[S], ids []remembrance, writer *dynajournal.
 	h, began, version := e.host, time.Now(), at.version
 	ctx, cancel := context.WithTimeout(h.life, h.options.RecoveryTimeout)
 	defer cancel()
-	err := guard(e.pid(), func() error {
+	err := guard(e.pid, func() error {
 		payload, err := h.encodeState(at.state, ids)
 		if err == nil {
-			metadata := dynajournal.SnapshotMetadata{PersistenceID: e.pid(), SequenceNumber: version}
+			metadata := dynajournal.SnapshotMetadata{PersistenceID: e.pid, SequenceNumber: version}
 			_, err = h.journal.SaveSnapshot(ctx, metadata, payload)
 		}
 		return err
@@ -58,15 +58,15 @@ func (e *entity[S, E]) save(at point[S], ids []remembrance, writer *dynajournal.
 	}
 	e.mu.Unlock()
 	if oldest > 0 {
-		err = guard(e.pid(), func() error { return e.removeBefore(ctx, oldest, writer) })
+		err = guard(e.pid, func() error { return e.removeBefore(ctx, oldest, writer) })
 	}
 	if err != nil {
 		h.options.Logger.WarnContext(ctx, "a snapshot of an entity has failed",
-			"persistence_id", e.pid(), "version", version, "error", err)
+			"persistence_id", e.pid, "version", version, "error", err)
 	}
 	for _, hook := range h.options.Hooks {
 		if hook.OnSnapshot != nil {
-			hook.OnSnapshot(Snapshot{e.pid(), version, time.Since(began), err})
+			hook.OnSnapshot(Snapshot{e.pid, version, time.Since(began), err})
 		}
 	}
 	e.mu.Lock()
@@ -86,7 +86,7 @@ func (e *entity[S, E]) removeBefore(ctx context.Context, oldest int64, writer *d
 	h := e.host
 	var failed error
 	if oldest > 1 {
-		_, failed = h.journal.DeleteSnapshots(ctx, e.pid(), dynajournal.SnapshotCriteria{MaxSequenceNumber: oldest - 1})
+		_, failed = h.journal.DeleteSnapshots(ctx, e.pid, dynajournal.SnapshotCriteria{MaxSequenceNumber: oldest - 1})
 	}
 	settings := &h.kind.Snapshots
 	if !settings.DeleteEvents || failed != nil || writer == nil || writer.Err() != nil {
@@ -94,9 +94,9 @@ func (e *entity[S, E]) removeBefore(ctx context.Context, oldest int64, writer *d
 	}
 	to := oldest
 	if settings.Needed != nil {
-		needed, err := settings.Needed(ctx, e.pid())
+		needed, err := settings.Needed(ctx, e.pid)
 		if err != nil {
-			return fmt.Errorf("ask which events of %q are needed: %w", e.pid(), err)
+			return fmt.Errorf("ask which events of %q are needed: %w", e.pid, err)
 		}
 		to = min(to, needed-1)
 	}
@@ -208,7 +208,7 @@ func advanced[T int64 | uint64](r *envelopeReader, v T, n int) T {
 // decoded is left out, and returned as unread: the events may lead to the state without it.
 func (e *entity[S, E]) loadSnapshot(ctx context.Context, got *found[S]) (unread, err error) {
 	h := e.host
-	snapshot, ok, err := h.journal.LoadSnapshot(ctx, e.pid(), dynajournal.SnapshotCriteria{})
+	snapshot, ok, err := h.journal.LoadSnapshot(ctx, e.pid, dynajournal.SnapshotCriteria{})
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (e *entity[S, E]) loadSnapshot(ctx context.Context, got *found[S]) (unread,
 	if unread != nil {
 		unread = fmt.Errorf("the snapshot at %d: %w", snapshot.SequenceNumber, unread)
 		h.options.Logger.WarnContext(ctx, "a snapshot of an entity is left out, as it can't be decoded",
-			"persistence_id", e.pid(), "version", snapshot.SequenceNumber, "error", unread)
+			"persistence_id", e.pid, "version", snapshot.SequenceNumber, "error", unread)
 		return unread, nil
 	}
 	got.snapshot, got.at, got.ids = snapshot.SequenceNumber, point[S]{state, snapshot.SequenceNumber}, ids

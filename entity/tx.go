@@ -33,11 +33,11 @@ type Tx[S, E any] struct {
 type stage[S, E any] struct {
 	kind *Type[S, E]
 	id   string
+	// pid is the persistence id.
+	pid string
 	// clock returns the time.
 	clock func() time.Time
 }
-
-func (s *stage[S, E]) pid() string { return s.kind.PersistenceID(s.id) }
 
 // ID returns the id of the entity, without the name of the type.
 func (tx *Tx[S, E]) ID() string { return tx.stage.id }
@@ -79,7 +79,7 @@ func (tx *Tx[S, E]) evolve(event E) {
 	defer func() {
 		if value := recover(); value != nil {
 			tx.failed = &PanicError{
-				PersistenceID: tx.stage.pid(), Event: event, Value: value, Stack: debug.Stack(),
+				PersistenceID: tx.stage.pid, Event: event, Value: value, Stack: debug.Stack(),
 			}
 			panic(tx.failed)
 		}
@@ -99,7 +99,7 @@ func (tx *Tx[S, E]) run() {
 	defer func() {
 		tx.over = true
 		if value := recover(); value != nil {
-			tx.err = panicked(tx.stage.pid(), value)
+			tx.err = panicked(tx.stage.pid, value)
 		}
 		if tx.failed != nil { // also if the command has recovered from it
 			tx.err = tx.failed
@@ -141,7 +141,7 @@ func Decide[S, E any](
 	kind Type[S, E], id string, state S, version int64, now time.Time, command func(*Tx[S, E]) error,
 ) (Decision[S, E], error) {
 	tx := &Tx[S, E]{
-		stage: &stage[S, E]{&kind, id, func() time.Time { return now }}, state: state, version: version,
+		stage: &stage[S, E]{&kind, id, kind.PersistenceID(id), func() time.Time { return now }}, state: state, version: version,
 		frozen: true, command: command,
 	}
 	tx.run()

@@ -323,7 +323,7 @@ func (e *entity[S, E]) leave(c *command[S, E], cause error) (error, bool) { //no
 	}
 	e.advance()
 	if sent {
-		return &unknownError{e.pid(), cause}, true
+		return &unknownError{e.pid, cause}, true
 	}
-	return &unwritten{e.pid(), cause}, true
+	return &unwritten{e.pid, cause}, true
 }

@@ -168,9 +168,9 @@ func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, er
 		}
 		next, looked := e.next, h.moment()
 		e.mu.Unlock()
-		taken, err := private.Taken(ctx, h.journal, e.pid(), next)
+		taken, err := private.Taken(ctx, h.journal, e.pid, next)
 		if err != nil {
-			return false, &unwritten{e.pid(), err}
+			return false, &unwritten{e.pid, err}
 		}
 		if !taken || !safeguard.EntityFresh {
 			e.mu.Lock()
@@ -210,7 +210,7 @@ func (h *Entities[S, E]) goBeyond(ctx context.Context, e *entity[S, E], number i
 // awaitUnwritten is await for a command, of which nothing is written then.
 func (h *Entities[S, E]) awaitUnwritten(ctx context.Context, e *entity[S, E], changed <-chan struct{}) error {
 	if err := h.await(ctx, changed); err != nil {
-		return &unwritten{e.pid(), err}
+		return &unwritten{e.pid, err}
 	}
 	return nil
 }

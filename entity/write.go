@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
@@ -38,8 +39,12 @@ func (w *write[S, E]) add(c *command[S, E]) {
 	c.first = len(w.events)
 	w.commands = append(w.commands, c)
 	w.recorders++
-	w.events = append(w.events, c.encoded...)
-	w.decided = append(w.decided, c.tx.events...)
+	if w.events == nil { // most writes have one command
+		w.events, w.decided = slices.Clip(c.encoded), slices.Clip(c.tx.events)
+	} else {
+		w.events = append(w.events, c.encoded...)
+		w.decided = append(w.decided, c.tx.events...)
+	}
 	w.size += c.size
 	w.time = c.tx.Now().UnixMicro()
 	w.end = point[S]{c.tx.state, c.tx.version}
@@ -147,10 +152,12 @@ func (e *entity[S, E]) decideAgain(w *write[S, E]) {
 func (e *entity[S, E]) settle(
 	w *write[S, E], writer *dynajournal.Writer, began moment, result *dynajournal.AppendResult, err error,
 ) {
+	if err == nil {
+		e.written(w, writer, began, result)
+		return
+	}
 	var rejected *dynajournal.RejectedError
 	switch {
-	case err == nil:
-		e.written(w, writer, began, result)
 	case errors.As(err, &rejected):
 		e.rejected(w, rejected)
 	case errors.Is(err, dynajournal.ErrOutcomeUnknown):
@@ -222,7 +229,7 @@ func (e *entity[S, E]) failed(w *write[S, E], writer *dynajournal.Writer, err er
 	}
 	for _, c := range w.commands {
 		if c.encoded != nil {
-			c.end(&unwritten{e.pid(), err})
+			c.end(&unwritten{e.pid, err})
 		}
 	}
 	e.decideAgain(w)
@@ -246,7 +253,7 @@ func (e *entity[S, E]) conflicted(w *write[S, E], err error) {
 	e.mu.Unlock()
 	for _, hook := range h.options.Hooks {
 		if hook.OnConflict != nil {
-			hook.OnConflict(Conflict{e.pid(), len(w.commands), err})
+			hook.OnConflict(Conflict{e.pid, len(w.commands), err})
 		}
 	}
 	h.sleep(rand.N(pause)) //nolint:gosec // no secret
@@ -264,7 +271,7 @@ func (e *entity[S, E]) conflicted(w *write[S, E], err error) {
 			continue
 		}
 		if c.conflicts++; c.conflicts >= h.options.Attempts {
-			c.end(&ContendedError{e.pid(), c.conflicts, err})
+			c.end(&ContendedError{e.pid, c.conflicts, err})
 		}
 	}
 	e.decideAgain(w)
@@ -284,7 +291,7 @@ func (e *entity[S, E]) fail(err error) {
 	e.waiting, e.writing, e.pending = nil, nil, nil
 	for _, c := range commands {
 		if c.phase != ended {
-			c.end(&unwritten{e.pid(), err})
+			c.end(&unwritten{e.pid, err})
 		}
 	}
 	e.failure = err
@@ -303,12 +310,12 @@ func (h *Entities[S, E]) wrote(
 	for _, hook := range h.options.Hooks {
 		if hook.OnWrite != nil {
 			hook.OnWrite(Write{
-				PersistenceID: e.pid(), Commands: w.recorders, Events: len(w.events), Version: result.Last,
+				PersistenceID: e.pid, Commands: w.recorders, Events: len(w.events), Version: result.Last,
 				Duration: time.Since(began), Cost: result.Cost, Err: err,
 			})
 		}
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
-		h.options.Logger.Debug("a write of an entity has failed", "persistence_id", e.pid(), "error", err)
+		h.options.Logger.Debug("a write of an entity has failed", "persistence_id", e.pid, "error", err)
 	}
 }
