@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/internal/explore"
 )
 
 func TestIdleEntitiesAreDropped(t *testing.T) {
@@ -138,29 +135,14 @@ func TestPurgeRemovesALoadedEntity(t *testing.T) {
 	}
 }
 
-// waitingClient holds the next request after it was asked to.
-type waitingClient struct {
-	aws.HTTPClient
-
-	held atomic.Pointer[chan struct{}]
-}
-
-func (c *waitingClient) Do(r *http.Request) (*http.Response, error) {
-	if held := c.held.Swap(nil); held != nil {
-		<-*held
-	}
-	return c.HTTPClient.Do(r)
-}
-
 // A purge drops the entity when it is done. A view that has waited meanwhile loads it again.
 func TestViewThatWaitsForAPurgeEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t, dynajournal.TableOptions{})
-		client := &waitingClient{HTTPClient: b.config.AWS.HTTPClient}
-		a := b.open(b.journal(func(c *dynajournal.Config) { c.AWS.HTTPClient = client }), accountType(), entity.Options{})
+		net := explore.NewNetwork(b.engine.Transport())
+		a := b.open(b.journal(func(c *dynajournal.Config) { c.AWS.HTTPClient = net.Client("host") }), accountType(), entity.Options{})
 		do(t, b.accounts(), "anna", deposit(10))
-		held := make(chan struct{})
-		client.held.Store(&held)
+		net.Hold("host")
 		purged := make(chan error, 1)
 		go func() { purged <- a.Purge(context.Background(), "anna") }()
 		synctest.Wait()
@@ -175,7 +157,7 @@ func TestViewThatWaitsForAPurgeEnds(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		close(held)
+		net.Free("host")
 		if err := <-purged; err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,10 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -21,11 +23,13 @@ const seedFlag = "rapid.seed"
 // collecting is the garbage collection target: little memory is live.
 const collecting = 400
 
-// RunHistories runs histories that rapid draws until one fails, or until over reports, of the time
-// since when they run, that enough were run. run draws and runs one, and returns why it fails. The
-// first seed is that of rapid's flag, or else seed, or a random one if that is 0. It is printed:
-// with it the same histories are run again. The last seed is returned.
-func RunHistories(t *testing.T, seed uint64, over func(began time.Time) bool, run func(*rapid.T) error) uint64 {
+// RunHistories draws histories and runs each in a bubble of its own, until one fails, or until over
+// reports, of the time since when they run, that enough were run. run returns why a history fails.
+// The first seed is that of rapid's flag, or else seed, or a random one if that is 0. It is
+// printed: with it the same histories are run again. The last seed is returned.
+func RunHistories[H any](
+	t *testing.T, seed uint64, over func(began time.Time) bool, draw func(*rapid.T) H, run func(*testing.T, H) error,
+) uint64 {
 	t.Helper()
 	given := flag.Lookup(seedFlag).Value.String()
 	wanted, err := strconv.ParseUint(given, 0, 64)
@@ -49,15 +53,55 @@ func RunHistories(t *testing.T, seed uint64, over func(began time.Time) bool, ru
 			if over(began) && !failing {
 				return
 			}
-			if wrong := run(rt); wrong != nil {
+			history := draw(rt)
+			var wrong error
+			synctest.Test(t, func(t *testing.T) { wrong = run(t, history) })
+			if wrong != nil {
 				failing = true
-				rt.Fatal(wrong)
+				rt.Fatalf("%v\n%v", wrong, history)
 			}
 		})
 		if t.Failed() || over(began) {
 			return seed
 		}
 	}
+}
+
+// PickRequest returns a random request to be served next, and whether it is one that the network
+// has kept. Those of processes that are stopped stay. It returns nil if there is none.
+func PickRequest(n *Network, random *rand.Rand, stopped func(process string) bool) (r *Request, kept bool) {
+	pending := slices.DeleteFunc(n.Pending(), func(r *Request) bool { return stopped(r.Process) })
+	if late := n.Late(); len(late) > 0 && (len(pending) == 0 || random.IntN(oneIsLate) == 0) {
+		return late[random.IntN(len(late))], true
+	}
+	if len(pending) == 0 {
+		return nil, false
+	}
+	return pending[random.IntN(len(pending))], false
+}
+
+// oneIsLate is of how many requests one is picked from those that the network has kept.
+const oneIsLate = 20
+
+// InjectFault serves a request with a fault of the engine. If the engine performs the request
+// later, it returns when, and the zero time otherwise.
+func InjectFault(n *Network, engine *embedded.Engine, r *Request, f embedded.Fault) (due time.Time, err error) {
+	f.Times = 1
+	remove, err := engine.Inject(f)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer remove()
+	if f.Effect != embedded.EffectSlow && f.Effect != embedded.EffectHang {
+		n.Deliver(r)
+		return time.Time{}, nil
+	}
+	n.Submit(r)
+	synctest.Wait()
+	if f.Effect == embedded.EffectSlow && !f.Applied {
+		due = time.Now().Add(f.Delay)
+	}
+	return due, nil
 }
 
 // Roll returns a number from 0 to 999 that follows from a seed, a request, and how often it was

@@ -73,23 +73,13 @@ type inside struct {
 // hit injects a fault of the engine into a request.
 func (g *simulation) hit(r *explore.Request, f embedded.Fault) {
 	g.trace(f.String(), r)
-	f.Times = 1
-	remove, err := g.engine.Inject(f)
+	due, err := explore.InjectFault(g.net, g.engine, r, f)
 	if err != nil {
 		g.Fatal(err)
 	}
-	defer remove()
-	switch f.Effect {
-	case embedded.EffectSlow, embedded.EffectHang:
-		g.net.Submit(r)
-		synctest.Wait()
-		if f.Effect == embedded.EffectSlow && !f.Applied {
-			g.inside = append(g.inside, inside{r, time.Now().Add(f.Delay)})
-		}
-	default:
-		g.net.Deliver(r)
+	if !due.IsZero() {
+		g.inside = append(g.inside, inside{r, due})
 	}
-	remove()
 	g.learn(r)
 }
 

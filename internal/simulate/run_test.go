@@ -278,19 +278,18 @@ func (g *simulation) steps(n int) {
 func (g *simulation) step() bool {
 	time.Sleep(time.Microsecond)
 	g.settle()
-	pending := slices.DeleteFunc(g.net.Pending(), func(r *explore.Request) bool {
-		return slices.ContainsFunc(g.actors, func(a *actor) bool { return a.name == r.Process && (a.paused || a.machine.Sleeps()) })
+	r, kept := explore.PickRequest(g.net, g.rand, func(process string) bool {
+		return slices.ContainsFunc(g.actors, func(a *actor) bool { return a.name == process && (a.paused || a.machine.Sleeps()) })
 	})
-	if late := g.net.Late(); len(late) > 0 && (len(pending) == 0 || g.rand.IntN(20) == 0) {
-		r := late[g.rand.IntN(len(late))]
+	switch {
+	case r == nil:
+		return false
+	case kept:
 		g.sum.landed++
 		g.carry(r)
-		return true
+	default:
+		g.injectFault(r)
 	}
-	if len(pending) == 0 {
-		return false
-	}
-	g.injectFault(pending[g.rand.IntN(len(pending))])
 	return true
 }
 

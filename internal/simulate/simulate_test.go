@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -74,16 +73,8 @@ func (s *totals) String() string {
 // which the same histories are run again: -rapid.seed.
 func TestSimulate(t *testing.T) {
 	sum := newTotals()
-	last := explore.RunHistories(t, 0, func(began time.Time) bool { return over(began, sum) },
-		func(rt *rapid.T) error {
-			h := drawHistory(rt)
-			var wrong error
-			synctest.Test(t, func(t *testing.T) { wrong = run(t, h, sum) })
-			if wrong != nil {
-				return fmt.Errorf("%w\n%v", wrong, h)
-			}
-			return nil
-		})
+	last := explore.RunHistories(t, 0, func(began time.Time) bool { return over(began, sum) }, drawHistory,
+		func(t *testing.T, h history) error { return run(t, h, sum) })
 	t.Logf("-rapid.seed up to %d: %v", last, sum)
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -37,16 +36,8 @@ func TestEntities(t *testing.T) {
 		seed = 1
 	}
 	sum := newTotals()
-	last := explore.RunHistories(t, seed, func(began time.Time) bool { return over(began, sum) },
-		func(rt *rapid.T) error {
-			h := drawHistory(rt)
-			var wrong error
-			synctest.Test(t, func(t *testing.T) { wrong = run(t, h, sum) })
-			if wrong != nil {
-				return fmt.Errorf("%w\n%v", wrong, h)
-			}
-			return nil
-		})
+	last := explore.RunHistories(t, seed, func(began time.Time) bool { return over(began, sum) }, drawHistory,
+		func(t *testing.T, h history) error { return run(t, h, sum) })
 	t.Logf("-rapid.seed up to %d: %v", last, sum)
 }
 

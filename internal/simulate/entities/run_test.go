@@ -262,21 +262,20 @@ func (g *simulation) settle() {
 func (g *simulation) step() bool {
 	time.Sleep(time.Microsecond)
 	g.settle()
-	pending := slices.DeleteFunc(g.net.Pending(), func(r *explore.Request) bool {
-		return slices.ContainsFunc(g.hosts, func(h *host) bool { return h.name == r.Process && (h.paused || h.machine.Sleeps()) })
+	r, kept := explore.PickRequest(g.net, g.rand, func(process string) bool {
+		return slices.ContainsFunc(g.hosts, func(h *host) bool { return h.name == process && (h.paused || h.machine.Sleeps()) })
 	})
-	if late := g.net.Late(); len(late) > 0 && (len(pending) == 0 || g.rand.IntN(20) == 0) {
-		r := late[g.rand.IntN(len(late))]
-		g.sum.landed++
-		g.carry(r)
-		return true
-	}
-	if len(pending) == 0 {
+	switch {
+	case r == nil:
 		time.Sleep(5 * time.Millisecond) // a writer that was not the fastest pauses
 		g.settle()
 		return false
+	case kept:
+		g.sum.landed++
+		g.carry(r)
+	default:
+		g.injectFault(r)
 	}
-	g.injectFault(pending[g.rand.IntN(len(pending))])
 	return true
 }
 
@@ -305,21 +304,12 @@ func (g *simulation) injectFault(r *explore.Request) {
 // hit injects a fault of the engine into a request.
 func (g *simulation) hit(r *explore.Request, f embedded.Fault) {
 	g.trace(f.String(), r)
-	f.Times = 1
-	remove, err := g.engine.Inject(f)
+	due, err := explore.InjectFault(g.net, g.engine, r, f)
 	if err != nil {
 		g.Fatal(err)
 	}
-	defer remove()
-	switch f.Effect {
-	case embedded.EffectSlow, embedded.EffectHang:
-		g.net.Submit(r)
-		synctest.Wait()
-		if f.Effect == embedded.EffectSlow && !f.Applied {
-			g.inside = append(g.inside, time.Now().Add(f.Delay))
-		}
-	default:
-		g.net.Deliver(r)
+	if !due.IsZero() {
+		g.inside = append(g.inside, due)
 	}
 	g.changed = g.changed || r.Changes()
 }
