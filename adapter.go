@@ -36,9 +36,9 @@ func (j *Journal) deliver(e *layout.Event, read func(Event) error) error {
 		event.decoded = &value
 		return read(event)
 	}
-	values, err := j.config.Adapter.FromJournal(value, event.Manifest)
+	values, err := j.fromJournal(&event, value)
 	if err != nil {
-		return fmt.Errorf("adapt event %d of %q: %w", event.SequenceNumber, event.PersistenceID, err)
+		return err
 	}
 	for _, v := range values {
 		event.decoded = &v
@@ -47,6 +47,15 @@ func (j *Journal) deliver(e *layout.Event, read func(Event) error) error {
 		}
 	}
 	return nil
+}
+
+// fromJournal returns the values for which the adapter converts that of an event.
+func (j *Journal) fromJournal(event *Event, value any) ([]any, error) {
+	values, err := j.config.Adapter.FromJournal(value, event.Manifest)
+	if err != nil {
+		return nil, fmt.Errorf("adapt event %d of %q: %w", event.SequenceNumber, event.PersistenceID, err)
+	}
+	return values, nil
 }
 
 // adapt returns the value to store for an event, and the manifest to store with it.

@@ -46,6 +46,7 @@ func (j *Journal) settings() private.Settings {
 		Wall:           j.clock.Wall,
 		Encode:         j.config.Serialization.Encode,
 		Decode:         j.config.Serialization.Decode,
+		Adapted:        j.config.Adapter != nil,
 	}
 }
 
@@ -85,14 +86,37 @@ func (j *Journal) encodeFor(pid string, event *NewEvent, at time.Time, mark priv
 	return encodedEvent{e}, size, nil
 }
 
+// stored returns what passes each stored event to a host of entities once, as it is stored. The
+// host has to see those of which the adapter makes no event, too.
+func (j *Journal) stored(handle func(any) error) func(*layout.Event) error {
+	return func(e *layout.Event) error {
+		event := j.event(e)
+		return handle(&event)
+	}
+}
+
+// recoverFor is Recover for a host of entities.
+func (j *Journal) recoverFor(
+	ctx context.Context, pid string, opts *RecoverOptions, handle func(any) error,
+) (*Writer, error) {
+	return j.recoverStored(ctx, pid, *opts, j.stored(handle))
+}
+
+// adapted returns the values of a stored event, by the adapter.
+func (j *Journal) adapted(event *Event) ([]any, error) {
+	value, err := event.Payload()
+	if err != nil {
+		return nil, err
+	}
+	return j.fromJournal(event, value)
+}
+
 // readFrom reads the events from a number on. It returns the number after the last one that is
 // decided for good, and the last one that is deleted.
 func (j *Journal) readFrom(
 	ctx context.Context, pid string, from int64, handle func(any) error,
 ) (next, deletedTo int64, err error) {
-	result, err := j.readEvents(ctx, pid, Range{From: from}, nil, func(e *layout.Event) error {
-		return j.deliver(e, func(event Event) error { return handle(&event) })
-	})
+	result, err := j.readEvents(ctx, pid, Range{From: from}, nil, j.stored(handle))
 	if err != nil {
 		return 0, 0, fmt.Errorf("read events of %q: %w", pid, err)
 	}

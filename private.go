@@ -13,6 +13,9 @@ import (
 )
 
 func init() { //nolint:gochecknoinits // package private has to be complete before anything uses it
+	private.Adapted = func(journal, event any) ([]any, error) {
+		return own[Journal](journal).adapted(own[Event](event))
+	}
 	private.Connect = func(config any) (*dynamo.Client, error) { return own[Config](config).connect() }
 	private.CloseNext = func(ctx context.Context, writer any) (bool, error) {
 		return own[Writer](writer).closeNext(ctx)
@@ -28,6 +31,11 @@ func init() { //nolint:gochecknoinits // package private has to be complete befo
 		ctx context.Context, journal any, pid string, from int64, handle func(any) error,
 	) (int64, int64, error) {
 		return own[Journal](journal).readFrom(ctx, pid, from, handle)
+	}
+	private.Recover = func(
+		ctx context.Context, journal any, pid string, opts any, handle func(any) error,
+	) (any, error) {
+		return own[Journal](journal).recoverFor(ctx, pid, own[RecoverOptions](opts), handle)
 	}
 	private.SetClock = func(config any, c *clock.Clock) { own[Config](config).clock = c }
 	private.SetRecord = func(record any, r *history.Record) { *own[Record](record) = publicRecord(r) }

@@ -73,7 +73,17 @@ type RecoverOptions struct {
 func (j *Journal) Recover(
 	ctx context.Context, persistenceID string, opts RecoverOptions, handler func(Event) error,
 ) (*Writer, error) {
-	req, err := j.recoverRequest(persistenceID, &opts, handler)
+	if handler == nil {
+		return j.recoverStored(ctx, persistenceID, opts, nil)
+	}
+	return j.recoverStored(ctx, persistenceID, opts, func(e *layout.Event) error { return j.deliver(e, handler) })
+}
+
+// recoverStored is Recover with a handler of the events as they are stored.
+func (j *Journal) recoverStored(
+	ctx context.Context, persistenceID string, opts RecoverOptions, handle func(*layout.Event) error,
+) (*Writer, error) {
+	req, err := j.recoverRequest(persistenceID, &opts, handle != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +91,7 @@ func (j *Journal) Recover(
 	err = j.admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
 		req.Begun = begun
 		state, err := j.protocol.Recover(ctx, req, func(e *layout.Event) error {
-			return op.Outside(func() error { return j.deliver(e, handler) })
+			return op.Outside(func() error { return handle(e) })
 		})
 		w = &Writer{j, state}
 		return itemError(j.config.JournalTable, err)
@@ -92,12 +102,11 @@ func (j *Journal) Recover(
 	return w, nil
 }
 
-// recoverRequest checks the arguments of Recover, and returns what to read.
-func (j *Journal) recoverRequest(
-	pid string, opts *RecoverOptions, handler func(Event) error,
-) (*protocol.Request, error) {
+// recoverRequest checks the arguments of Recover, and returns what to read. handled reports whether
+// events are replayed to a handler.
+func (j *Journal) recoverRequest(pid string, opts *RecoverOptions, handled bool) (*protocol.Request, error) {
 	window := Range{To: opts.To, Limit: opts.Limit}
-	if handler == nil || opts.Latest {
+	if !handled || opts.Latest {
 		window.Limit = new(int64(0))
 	}
 	req, _, err := window.request(pid, "RecoverOptions")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
@@ -45,8 +44,6 @@ var (
 	errReplaced = errors.New("the entity was purged and written anew")
 	// errUnreadable: the state needs a snapshot that can't be read.
 	errUnreadable = errors.New("its events are deleted, and its snapshot can't be read")
-	// errWrongType: the journal holds an event of another type.
-	errWrongType = errors.New("it is no event of the entity's type")
 )
 
 // load is the job that finds the state from the start.
@@ -225,19 +222,21 @@ func (e *entity[S, E]) replay(
 	handle func(*dynajournal.Event) error,
 ) error {
 	journal, pid := e.host.journal, e.pid
+	stored := func(event any) error {
+		return handle(event.(*dynajournal.Event)) //nolint:forcetypeassert // see private.ReadEvents
+	}
 	if how == reading {
 		var err error
 		from := max(opts.After, opts.Snapshot) + 1
-		got.next, got.deletedTo, err = private.ReadEvents(ctx, journal, pid, from, func(event any) error {
-			return handle(event.(*dynajournal.Event)) //nolint:forcetypeassert // see ReadEvents
-		})
+		got.next, got.deletedTo, err = private.ReadEvents(ctx, journal, pid, from, stored)
 		got.next = max(got.next, got.at.version+1)
 		return err
 	}
-	writer, err := journal.Recover(ctx, pid, opts, func(event dynajournal.Event) error { return handle(&event) })
+	recovered, err := private.Recover(ctx, journal, pid, &opts, stored)
 	if err != nil {
 		return err
 	}
+	writer := recovered.(*dynajournal.Writer) //nolint:forcetypeassert // see private.Recover
 	last, err := writer.Last(ctx)
 	if err == nil {
 		got.next, err = writer.NextSequenceNumber(ctx)
@@ -248,78 +247,4 @@ func (e *entity[S, E]) replay(
 	}
 	got.at.version = last
 	return err
-}
-
-// replay applies stored events to a state.
-type replay[S, E any] struct {
-	entity *entity[S, E]
-	found  *found[S]
-	// frozen reports that the state belongs to others: Copy is due before the first event.
-	frozen bool
-	// observe, if set, is called with each event before it is applied.
-	observe func(*dynajournal.Event)
-}
-
-// apply applies a stored event.
-func (r *replay[S, E]) apply(event *dynajournal.Event) error {
-	if r.observe != nil {
-		r.observe(event)
-	}
-	kind, got := &r.entity.host.kind, r.found
-	events, err := r.decode(event)
-	if err != nil {
-		return err
-	}
-	if r.frozen && kind.Copy != nil {
-		got.at.state = kind.Copy(got.at.state)
-	}
-	r.frozen = false
-	for _, decoded := range events {
-		if got.at.state, err = r.evolve(got.at.state, decoded, event.SequenceNumber); err != nil {
-			return err
-		}
-	}
-	got.events++
-	got.at.version, got.author = event.SequenceNumber, event.WriterUUID
-	if got.time = 0; !event.Time.IsZero() {
-		got.time = event.Time.UnixMicro()
-	}
-	if mark := private.MarkOf(event); mark.ID != "" {
-		version := event.SequenceNumber + int64(mark.Events) - 1
-		got.ids = append(got.ids, remembrance{hashOf(mark.ID), version, got.time})
-	}
-	return nil
-}
-
-// decode returns the events to apply for a stored one.
-func (r *replay[S, E]) decode(event *dynajournal.Event) ([]E, error) {
-	pid := r.entity.pid
-	if upcast, ok := r.entity.host.kind.Upcasters[event.SerializerManifest]; ok {
-		events, err := upcast(event.Serialized())
-		if err != nil {
-			return nil, fmt.Errorf("load %q: event %d: upcaster: %w", pid, event.SequenceNumber, err)
-		}
-		return events, nil
-	}
-	value, err := event.Payload()
-	if err != nil {
-		return nil, fmt.Errorf("load %q: %w", pid, err)
-	}
-	decoded, ok := value.(E)
-	if !ok {
-		return nil, fmt.Errorf("load %q: event %d is a %T: %w", pid, event.SequenceNumber, value, errWrongType)
-	}
-	return []E{decoded}, nil
-}
-
-// evolve applies an event. A panic becomes the error.
-func (r *replay[S, E]) evolve(state S, event E, number int64) (after S, err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = &PanicError{
-				PersistenceID: r.entity.pid, Event: event, SequenceNumber: number, Value: value, Stack: debug.Stack(),
-			}
-		}
-	}()
-	return r.entity.host.kind.Evolve(state, event), nil
 }

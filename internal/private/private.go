@@ -15,6 +15,10 @@ import (
 )
 
 var (
+	// Adapted returns the values of a *dynajournal.Event by Config.Adapter of a
+	// *dynajournal.Journal that has one: one, several or none.
+	Adapted func(journal, event any) ([]any, error)
+
 	// Connect fills in the defaults of a *dynajournal.Config, checks it, and returns the client
 	// that it describes. The caller closes the client. Nothing is sent.
 	Connect func(config any) (*dynamo.Client, error)
@@ -37,11 +41,16 @@ var (
 	// HistoryRecord returns the internal form of a *dynajournal.Record.
 	HistoryRecord func(record any) *history.Record
 
-	// ReadEvents passes the events of a *dynajournal.Journal from a sequence number on to handle,
-	// each as a *dynajournal.Event. It returns the number after the last one that is decided for
-	// good, and the last one that is deleted.
+	// ReadEvents passes the stored events of a *dynajournal.Journal from a sequence number on to
+	// handle, each once, as a *dynajournal.Event that is not adapted. It returns the number after
+	// the last one that is decided for good, and the last one that is deleted.
 	ReadEvents func(ctx context.Context, journal any, pid string, from int64, handle func(event any) error) (
 		next, deletedTo int64, err error)
+
+	// Recover is Journal.Recover of a *dynajournal.Journal with *dynajournal.RecoverOptions. It
+	// passes each stored event to handle as ReadEvents does, and returns a *dynajournal.Writer.
+	Recover func(ctx context.Context, journal any, pid string, opts any, handle func(event any) error) (
+		writer any, err error)
 
 	// SetClock sets the clock of a *dynajournal.Config.
 	SetClock func(config any, c *clock.Clock)
@@ -79,4 +88,6 @@ type Settings struct {
 	// Encode and Decode convert a state to and from its stored form.
 	Encode func(value any) (serialization.Payload, error)
 	Decode func(serialization.Payload) (any, error)
+	// Adapted reports whether the journal has an event adapter.
+	Adapted bool
 }
