@@ -33,6 +33,11 @@ var (
 	// written.
 	ErrPanic = errors.New("panic")
 
+	// ErrRecoveryTimeout: an entity could not be loaded, or could not catch up with other writers,
+	// within Options.RecoveryTimeout. Nothing was written, unless the error is also
+	// ErrOutcomeUnknown. Try later, or raise the timeout.
+	ErrRecoveryTimeout = errors.New("the recovery took too long")
+
 	// ErrReentrant: a command has called the entities that decide it. A command is a function of
 	// the state alone: call others before or after. Nothing was written by the inner call.
 	ErrReentrant = errors.New("called by a command that is being decided")

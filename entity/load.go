@@ -124,6 +124,10 @@ func (e *entity[S, E]) limited(look func(context.Context) (*found[S], error)) (*
 		got, err = look(ctx)
 		return err
 	})
+	if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
+		// The deadline is not that of the caller, which could not tell them apart.
+		err = fmt.Errorf("load %q: %w (%v): %w", e.pid, ErrRecoveryTimeout, h.options.RecoveryTimeout, err)
+	}
 	recovery := Recovery{PersistenceID: e.pid, Duration: time.Since(began), Err: err}
 	if err == nil {
 		h.counts.recoveries.Add(1)

@@ -63,7 +63,8 @@ type Options struct {
 	// Defaults to none.
 	Metadata func(ctx context.Context) map[string]string
 
-	// RecoveryTimeout limits how long an entity is loaded, from when the loading begins.
+	// RecoveryTimeout limits how long an entity is loaded, from when the loading begins. Then the
+	// calls that wait for it fail with [ErrRecoveryTimeout]; the next call tries again.
 	//
 	// Defaults to 30 seconds.
 	RecoveryTimeout time.Duration

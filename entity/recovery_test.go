@@ -1,0 +1,148 @@
+package entity_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/internal/explore"
+)
+
+// held runs a test with accounts whose requests can be held, and the accounts of another
+// process.
+func held(t *testing.T, options entity.Options, test func(t *testing.T, net *explore.Network, a, other *accounts)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, dynajournal.TableOptions{})
+		net := explore.NewNetwork(b.engine.Transport())
+		a := b.open(b.journal(func(c *dynajournal.Config) { c.AWS.HTTPClient = net.Client("host") }), accountType(), options)
+		other := b.accounts()
+		test(t, net, a, other)
+		net.Free("host")
+		for _, hosted := range []*accounts{a, other} {
+			if err := hosted.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// The deadline is not that of the caller, so it has an error of its own. The next call tries again.
+func TestRecoveryThatTakesTooLongIsItsOwnError(t *testing.T) {
+	t.Parallel()
+	recovered := make(chan entity.Recovery, 10)
+	options := entity.Options{
+		RecoveryTimeout: 5 * time.Second, MaxRecoveries: 1,
+		Hooks: []entity.Hook{{OnRecovery: func(r entity.Recovery) { recovered <- r }}},
+	}
+	held(t, options, func(t *testing.T, net *explore.Network, a, other *accounts) {
+		do(t, other, "anna", deposit(1))
+		net.Hold("host")
+		began := time.Now()
+		_, err := entity.Do(t.Context(), a, "anna", deposit(1))
+		wantError(t, "Do", err, entity.ErrRecoveryTimeout)
+		if took := time.Since(began); took != 5*time.Second || dynajournal.MaybeApplied(err) {
+			t.Errorf("%v after %v, want nothing to be applied after 5s", err, took)
+		}
+		_, err = a.View(t.Context(), "anna", func(Account) error { return nil })
+		wantError(t, "View", err, entity.ErrRecoveryTimeout)
+		for range 2 {
+			if r := <-recovered; r.PersistenceID != "account|anna" || r.Version != 0 {
+				t.Errorf("a hook got %+v", r)
+			} else {
+				wantError(t, "a hook", r.Err, entity.ErrRecoveryTimeout)
+			}
+		}
+		net.Free("host")
+		if got := do(t, a, "anna", deposit(1)); got != 2 {
+			t.Errorf("the balance is %d, want 2", got)
+		}
+		if r := <-recovered; r.Err != nil || r.Version != 1 || r.Events != 1 {
+			t.Errorf("a hook got %+v, want version 1", r)
+		}
+	})
+}
+
+// A caller's own deadline ends the call alone. The loading goes on for others.
+func TestDeadlineOfACallerIsNoRecoveryTimeout(t *testing.T) {
+	t.Parallel()
+	held(t, entity.Options{}, func(t *testing.T, net *explore.Network, a, _ *accounts) {
+		net.Hold("host")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := entity.Do(ctx, a, "anna", deposit(1))
+		if wantError(t, "Do", err, context.DeadlineExceeded); dynajournal.MaybeApplied(err) {
+			t.Errorf("%v says that it may be applied", err)
+		}
+		net.Free("host")
+		synctest.Wait()
+		if s := a.Stats(); s.Recoveries != 1 || s.Loaded != 1 {
+			t.Errorf("%+v, want the entity to be loaded", s)
+		}
+	})
+}
+
+// A command's own error stays as it is, although the command has waited for the loading.
+func TestCommandsWaitForTheLoadingInTheirOrder(t *testing.T) {
+	t.Parallel()
+	held(t, entity.Options{}, func(t *testing.T, net *explore.Network, a, other *accounts) {
+		do(t, other, "anna", deposit(10))
+		net.Hold("host")
+		const commands = 5
+		answers := make(chan answer, commands)
+		for i := range commands {
+			go func() {
+				got, err := entity.Do(t.Context(), a, "anna", withdraw(3))
+				answers <- answer{fmt.Sprint(i), got, err}
+			}()
+			synctest.Wait()
+		}
+		net.Free("host")
+		want := []answer{{"0", 7, nil}, {"1", 4, nil}, {"2", 1, nil}, {"3", 0, errInsufficient}, {"4", 0, errInsufficient}}
+		for range want {
+			if got := <-answers; !slices.Contains(want, got) { // the error is the command's itself
+				t.Errorf("got %+v, want one of %+v", got, want)
+			}
+		}
+	})
+}
+
+// A loading that fails, or whose caller has gone, leaves its place to the next one.
+func TestLoadingThatFailsLeavesItsPlaceToTheNext(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dynajournal.TableOptions{}, single)
+	for _, id := range []string{"anna", "bob"} {
+		do(t, b.accounts(), id, deposit(1))
+	}
+	kind := accountType()
+	kind.Initial = func(id string) Account {
+		if id == "anna" {
+			panic("no such account")
+		}
+		return Account{}
+	}
+	a := b.open(b.journal(), kind, entity.Options{MaxRecoveries: 1})
+	for range 3 {
+		_, err := entity.Do(t.Context(), a, "anna", balance)
+		wantError(t, "Do", err, entity.ErrPanic)
+		stop, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectThrottling, Times: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = entity.Do(t.Context(), a, "bob", balance, entity.Fresh())
+		wantError(t, "Do", err, dynajournal.ErrThrottled)
+		stop()
+		if err := a.Drop(t.Context(), "bob"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := do(t, a, "bob", deposit(1)); got != 2 {
+		t.Errorf("the balance is %d, want 2", got)
+	}
+}
