@@ -214,7 +214,7 @@ func (e *entity[S, E]) fromSnapshot(
 	}
 	replay := &replay[S, E]{entity: e, found: got, observe: observe}
 	err := e.replay(ctx, how, dynajournal.RecoverOptions{Snapshot: got.snapshot}, got, replay.apply)
-	if err == nil && unread != nil && got.deletedTo > 0 && safeguard.EntitySnapshotNeeded {
+	if err == nil && unread != nil && got.deletedTo > got.snapshot && safeguard.EntitySnapshotNeeded {
 		err = fmt.Errorf("load %q: %w: %w", e.pid, errUnreadable, unread)
 	}
 	return got, err

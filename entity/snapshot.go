@@ -204,23 +204,31 @@ func advanced[T int64 | uint64](r *envelopeReader, v T, n int) T {
 	return v
 }
 
-// loadSnapshot begins found with the newest snapshot, if there is one. A snapshot that can't be
-// decoded is left out, and returned as unread: the events may lead to the state without it.
+// loadSnapshot begins found with the newest snapshot that can be decoded, if there is one. unread
+// is why newer ones can't: they are left out, as the events may lead to the state without them.
 func (e *entity[S, E]) loadSnapshot(ctx context.Context, got *found[S]) (unread, err error) {
 	h := e.host
-	snapshot, ok, err := h.journal.LoadSnapshot(ctx, e.pid, dynajournal.SnapshotCriteria{})
-	if err != nil || !ok {
-		return nil, err
-	}
-	state, ids, unread := h.decodeState(snapshot.Serialized())
-	if unread != nil {
-		unread = fmt.Errorf("the snapshot at %d: %w", snapshot.SequenceNumber, unread)
+	criteria := dynajournal.SnapshotCriteria{}
+	for range h.kind.Snapshots.Keep + 1 { // one more is there while the oldest is not deleted yet
+		snapshot, ok, err := h.journal.LoadSnapshot(ctx, e.pid, criteria)
+		if err != nil || !ok {
+			return unread, err
+		}
+		number := snapshot.SequenceNumber
+		state, ids, failed := h.decodeState(snapshot.Serialized())
+		if failed == nil {
+			got.snapshot, got.at, got.ids = number, point[S]{state, number}, ids
+			return unread, nil
+		}
+		failed = fmt.Errorf("the snapshot at %d: %w", number, failed)
 		h.options.Logger.WarnContext(ctx, "a snapshot of an entity is left out, as it can't be decoded",
-			"persistence_id", e.pid, "version", snapshot.SequenceNumber, "error", unread)
-		return unread, nil
+			"persistence_id", e.pid, "version", number, "error", failed)
+		unread = errors.Join(unread, failed)
+		if criteria.MaxSequenceNumber = number - 1; number <= 1 {
+			break
+		}
 	}
-	got.snapshot, got.at, got.ids = snapshot.SequenceNumber, point[S]{state, snapshot.SequenceNumber}, ids
-	return nil, nil
+	return unread, nil
 }
 
 // decodeState returns the state and the ids of a stored snapshot.

@@ -84,8 +84,8 @@ type Snapshots struct {
 	// Defaults to 2.
 	Keep int
 
-	// DeleteEvents deletes the events up to the oldest snapshot that is kept. Then a snapshot that
-	// can't be read is an error: the state can't be found without it.
+	// DeleteEvents deletes the events up to the oldest snapshot that is kept. Then the state can't
+	// be found without a snapshot: it is an error if none of those that are kept can be read.
 	//
 	// Defaults to false.
 	DeleteEvents bool
