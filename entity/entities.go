@@ -22,6 +22,9 @@ type Entities[S, E any] struct {
 	// life ends when Close stops waiting. It bounds what runs behind the calls.
 	life context.Context //nolint:containedctx // the life of the entities
 	end  context.CancelCauseFunc
+	// saves bounds the snapshots that are being saved, which Close waits for.
+	saves    context.Context //nolint:containedctx // as life
+	endSaves context.CancelCauseFunc
 	// calls counts the calls, jobs what runs behind them.
 	calls, jobs sync.WaitGroup
 	counts      counts
@@ -65,6 +68,7 @@ func Open[S, E any](journal *dynajournal.Journal, kind Type[S, E], options Optio
 		loaded:     map[string]*entity[S, E]{},
 	}
 	h.life, h.end = context.WithCancelCause(context.Background())
+	h.saves, h.endSaves = context.WithCancelCause(context.Background())
 	if options.IdleTimeout > 0 {
 		h.jobs.Go(h.sweep)
 	}
@@ -85,6 +89,7 @@ func (h *Entities[S, E]) Close(ctx context.Context) error {
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
+	defer h.endSaves(ErrClosed)
 	quiet := make(chan struct{})
 	go func() {
 		defer close(quiet)
@@ -97,6 +102,7 @@ func (h *Entities[S, E]) Close(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		h.end(ErrClosed)
+		h.endSaves(ErrClosed)
 		<-quiet
 		return context.Cause(ctx)
 	}

@@ -37,7 +37,7 @@ func (e *entity[S, E]) snapshotIfDue(wanted bool) {
 // save saves a snapshot, and deletes what it makes superfluous.
 func (e *entity[S, E]) save(at point[S], ids []remembrance, writer *dynajournal.Writer) {
 	h, began, version := e.host, time.Now(), at.version
-	ctx, cancel := context.WithTimeout(h.life, h.options.RecoveryTimeout)
+	ctx, cancel := context.WithTimeout(h.saves, h.options.RecoveryTimeout)
 	defer cancel()
 	err := guard(e.pid, func() error {
 		payload, err := h.encodeState(at.state, ids)
