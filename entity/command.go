@@ -52,8 +52,6 @@ type command[S, E any] struct {
 	size    int
 	// first is the index of its first event in its write.
 	first int
-	// snapshot reports that Type.SnapshotWhen wants a snapshot after it.
-	snapshot bool
 	// inPlace reports that Evolve changes the state of the last pending write.
 	inPlace bool
 }
@@ -237,7 +235,7 @@ func (e *entity[S, E]) giveUp() {
 // encode encodes the events of a command, before the next command sees its state.
 func (e *entity[S, E]) encode(c *command[S, E]) error {
 	h := e.host
-	c.encoded, c.size, c.snapshot = nil, 0, false
+	c.encoded, c.size = nil, 0
 	events := c.tx.events
 	if most := h.settings.MaxBatchEvents; len(events) > most {
 		return &dynajournal.RejectedError{PersistenceID: e.pid, Index: -1, Size: len(events), Limit: most, Err: errTooMany}
@@ -266,9 +264,6 @@ func (e *entity[S, E]) encode(c *command[S, E]) error {
 		}
 		c.encoded[i] = encoded
 		c.size += size
-	}
-	if h.kind.SnapshotWhen != nil {
-		c.snapshot = h.kind.SnapshotWhen(c.tx.state, events[len(events)-1], c.tx.version)
 	}
 	if most := h.settings.MaxBatchBytes; c.size > most {
 		return &dynajournal.RejectedError{PersistenceID: pid, Index: -1, Size: c.size, Limit: most, Err: errTooLarge}

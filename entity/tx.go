@@ -22,7 +22,9 @@ type Tx[S, E any] struct {
 	// frozen reports that the state belongs to others: Copy is due before Evolve changes it.
 	frozen bool
 	over   bool
-	// failed is the panic of Evolve, if the command has recovered from it.
+	// snapshot reports that Type.SnapshotWhen wants a snapshot after one of the events.
+	snapshot bool
+	// failed is the panic of Evolve or SnapshotWhen, if the command has recovered from it.
 	failed *PanicError
 
 	command func(*Tx[S, E]) error
@@ -71,7 +73,22 @@ func (tx *Tx[S, E]) Record(events ...E) {
 		tx.evolve(event)
 		tx.events = append(tx.events, event)
 		tx.version = max(tx.version+1, tx.next)
+		if !tx.snapshot && tx.stage.kind.SnapshotWhen != nil {
+			tx.askForSnapshot(event)
+		}
 	}
+}
+
+// askForSnapshot asks whether a snapshot is wanted after an event. A panic goes on as a
+// *PanicError.
+func (tx *Tx[S, E]) askForSnapshot(event E) {
+	defer func() {
+		if value := recover(); value != nil {
+			tx.failed = panicked(tx.stage.pid, value)
+			panic(tx.failed)
+		}
+	}()
+	tx.snapshot = tx.stage.kind.SnapshotWhen(tx.state, event, tx.version)
 }
 
 // evolve applies an event to the state. A panic goes on as a *PanicError that names the event.

@@ -63,8 +63,8 @@ type Type[S, E any] struct {
 	Snapshots Snapshots
 
 	// SnapshotWhen reports whether the state is saved after a command, besides Snapshots.Every. It
-	// is called with the last event of the command, the state after that, and its version. It must
-	// be pure.
+	// is called with each event that the command records, the state after it, and its number, until
+	// it reports true. The state that is saved is that after the write. It must be pure.
 	//
 	// Defaults to none.
 	SnapshotWhen func(state S, event E, version int64) bool

@@ -48,7 +48,7 @@ func (w *write[S, E]) add(c *command[S, E]) {
 	w.size += c.size
 	w.time = c.tx.Now().UnixMicro()
 	w.end = point[S]{c.tx.state, c.tx.version}
-	w.snapshot = w.snapshot || c.snapshot
+	w.snapshot = w.snapshot || c.tx.snapshot
 }
 
 // hasRoom reports whether a further event may be added.
