@@ -61,6 +61,9 @@ func (e *entity[S, E]) load(commands bool) {
 		return
 	}
 	e.adopt(got)
+	if every := e.host.kind.Snapshots.Every; commands && every > 0 && got.events >= every {
+		e.snapshotIfDue(false) // it is missing; a view writes nothing
+	}
 	e.advance()
 }
 

@@ -74,7 +74,8 @@ type Type[S, E any] struct {
 // saved behind the write after which it is due: no command waits for it. If it fails, that is
 // logged and reported to hooks, and the next one is tried when it is due.
 type Snapshots struct {
-	// Every is after how many events a snapshot is due.
+	// Every is after how many events a snapshot is due. If one is missing when an entity is loaded
+	// for a command, because it has failed or the type had no snapshots before, it is saved then.
 	//
 	// Defaults to 0: never, but for Type.SnapshotWhen.
 	Every int64
