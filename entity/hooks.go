@@ -8,8 +8,8 @@ import (
 )
 
 // Hook has functions that are called when something happens to entities. Each may be nil. They are
-// called from many goroutines at once, must not block, and must not use the entities that call
-// them.
+// called from many goroutines at once. They must not block or panic, and must not use the entities
+// that call them.
 type Hook struct {
 	// OnCommand is called when a command has ended. ctx is that of the command.
 	OnCommand func(ctx context.Context, command Command)
@@ -68,7 +68,10 @@ type Recovery struct {
 type Snapshot struct {
 	PersistenceID string
 	Version       int64
-	Duration      time.Duration
+	// DeletedSnapshots is how many older snapshots were deleted behind it. DeletedTo is the number
+	// up to which the events are deleted because of it, 0 if none are.
+	DeletedSnapshots, DeletedTo int64
+	Duration                    time.Duration
 	// Err is the first error of saving it, and of deleting older snapshots and events.
 	Err error
 }

@@ -47,6 +47,7 @@ func (e *entity[S, E]) save(at point[S], ids []remembrance, writer *dynajournal.
 		}
 		return err
 	})
+	done := Snapshot{PersistenceID: e.pid, Version: version}
 	var oldest int64 // the oldest snapshot that is kept
 	e.mu.Lock()
 	if err == nil {
@@ -58,15 +59,16 @@ func (e *entity[S, E]) save(at point[S], ids []remembrance, writer *dynajournal.
 	}
 	e.mu.Unlock()
 	if oldest > 0 {
-		err = guard(e.pid, func() error { return e.removeBefore(ctx, oldest, writer) })
+		err = guard(e.pid, func() error { return e.removeBefore(ctx, oldest, writer, &done) })
 	}
 	if err != nil {
 		h.options.Logger.WarnContext(ctx, "a snapshot of an entity has failed",
 			"persistence_id", e.pid, "version", version, "error", err)
 	}
+	done.Duration, done.Err = time.Since(began), err
 	for _, hook := range h.options.Hooks {
 		if hook.OnSnapshot != nil {
-			hook.OnSnapshot(Snapshot{e.pid, version, time.Since(began), err})
+			hook.OnSnapshot(done)
 		}
 	}
 	e.mu.Lock()
@@ -81,12 +83,14 @@ func (e *entity[S, E]) save(at point[S], ids []remembrance, writer *dynajournal.
 }
 
 // removeBefore deletes the snapshots before the oldest one that is kept, and the events up to it if
-// the type says so.
-func (e *entity[S, E]) removeBefore(ctx context.Context, oldest int64, writer *dynajournal.Writer) error {
+// the type says so. It sets in done what it has deleted.
+func (e *entity[S, E]) removeBefore(
+	ctx context.Context, oldest int64, writer *dynajournal.Writer, done *Snapshot,
+) error {
 	h := e.host
 	var failed error
 	if oldest > 1 {
-		_, failed = h.journal.DeleteSnapshots(ctx, e.pid, dynajournal.SnapshotCriteria{MaxSequenceNumber: oldest - 1})
+		done.DeletedSnapshots, failed = h.journal.DeleteSnapshots(ctx, e.pid, dynajournal.SnapshotCriteria{MaxSequenceNumber: oldest - 1})
 	}
 	settings := &h.kind.Snapshots
 	if !settings.DeleteEvents || failed != nil || writer == nil || writer.Err() != nil {
@@ -104,8 +108,11 @@ func (e *entity[S, E]) removeBefore(ctx context.Context, oldest int64, writer *d
 		return nil
 	}
 	_, err := writer.DeleteTo(ctx, to)
-	if errors.Is(err, dynajournal.ErrWriterEnded) {
+	switch {
+	case errors.Is(err, dynajournal.ErrWriterEnded):
 		return nil // another snapshot deletes them
+	case err == nil:
+		done.DeletedTo = to
 	}
 	return err
 }
