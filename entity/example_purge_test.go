@@ -1,0 +1,27 @@
+package entity_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/entity"
+)
+
+// Purge removes an entity. Its id can be used again at once: the versions go on rising, so that no
+// process that has the old state in memory can write by it.
+func ExampleEntities_Purge() {
+	ctx := context.Background()
+	journal, end := exampleJournal(ctx)
+	defer end()
+	accounts, end := openAccounts(ctx, journal, entity.Options{})
+	defer end()
+	_, err := entity.Do(ctx, accounts, "anna", deposit(100))
+	check(err)
+
+	check(accounts.Purge(ctx, "anna"))
+	var receipt entity.Receipt
+	balance, err := entity.Do(ctx, accounts, "anna", deposit(1), entity.Into(&receipt))
+	check(err)
+	fmt.Println("balance", balance, "version", receipt.Version)
+	// Output: balance 1 version 3
+}
