@@ -41,6 +41,9 @@ func init() { //nolint:gochecknoinits // package private has to be complete befo
 	private.SetRecord = func(record any, r *history.Record) { *own[Record](record) = publicRecord(r) }
 	private.SetSerialization = func(event any, r *serialization.Registry) { own[Event](event).registry = r }
 	private.SettingsOf = func(journal any) private.Settings { return own[Journal](journal).settings() }
+	private.StartAppend = func(ctx context.Context, writer any, events []any) private.StartedAppend {
+		return own[Writer](writer).startAppend(ctx, events)
+	}
 	private.Taken = func(ctx context.Context, journal any, pid string, seq int64) (bool, error) {
 		return own[Journal](journal).taken(ctx, pid, seq)
 	}

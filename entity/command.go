@@ -16,6 +16,8 @@ const (
 	queued phase = iota
 	// granted: it has the turn; its caller decides it.
 	granted
+	// sending: its caller writes its events.
+	sending
 	// decided: it waits for its events, or for those that it has read.
 	decided
 	// ended: its result is there.
@@ -215,6 +217,7 @@ func (e *entity[S, E]) conclude(c *command[S, E]) {
 		e.enqueue(c)
 	default:
 		e.place(c)
+		e.takeOwn(c)
 	}
 	e.advance()
 }
@@ -279,7 +282,6 @@ func (e *entity[S, E]) place(c *command[S, E]) {
 		e.placeReader(c)
 		return
 	}
-	c.mustWait()
 	c.receipt = Receipt{Version: c.tx.version, Events: len(c.tx.events)}
 	if !safeguard.EntityDurable {
 		defer c.end(nil)

@@ -242,6 +242,9 @@ func (h *Entities[S, E]) finish(e *entity[S, E], c *command[S, E]) error {
 		case granted:
 			e.decide(c)
 			continue
+		case sending:
+			e.writeOwn(c)
+			continue
 		}
 		select {
 		case <-c.wake:

@@ -85,13 +85,13 @@ func (w *write[S, E]) rebuild(kind *Type[S, E]) (ok bool) {
 
 // writeAll is the job that writes what is pending, one write after the other.
 func (e *entity[S, E]) writeAll() {
-	for e.writeOne() {
+	for more := true; more; more = e.writeNext() {
+		e.writeOne()
 	}
 }
 
-// writeOne does the write that is under way, and begins the next. It reports false if there is
-// none: then the job has ended.
-func (e *entity[S, E]) writeOne() bool {
+// writeOne does the write that is under way.
+func (e *entity[S, E]) writeOne() {
 	h := e.host
 	e.mu.Lock()
 	w, writer := e.writing, e.writer
@@ -102,12 +102,17 @@ func (e *entity[S, E]) writeOne() bool {
 	if writer == nil {
 		writer = e.becomeWriter(w)
 	}
-	if writer != nil {
-		began := h.moment()
-		result, err := writer.Append(h.life, w.events...)
-		h.wrote(e, w, began.time, &result, err)
-		e.settle(w, writer, began, &result, err)
+	if writer == nil {
+		return
 	}
+	began := h.moment()
+	result, err := writer.Append(h.life, w.events...)
+	e.settle(w, writer, began, &result, err)
+}
+
+// writeNext makes the next write the one that is under way. It reports false if there is none: then
+// the job has ended.
+func (e *entity[S, E]) writeNext() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.mayWrite() && !e.reload && !e.dropped {
@@ -152,6 +157,7 @@ func (e *entity[S, E]) decideAgain(w *write[S, E]) {
 func (e *entity[S, E]) settle(
 	w *write[S, E], writer *dynajournal.Writer, began moment, result *dynajournal.AppendResult, err error,
 ) {
+	e.host.wrote(e, w, began.time, result, err)
 	if err == nil {
 		e.written(w, writer, began, result)
 		return

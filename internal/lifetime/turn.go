@@ -47,6 +47,20 @@ func (t *Turn) Enter(ctx context.Context) error {
 	return err
 }
 
+// TryEnter takes the turn if it is free and the writer has not ended. It reports whether it has.
+func (t *Turn) TryEnter() bool {
+	select {
+	case t.held <- struct{}{}:
+	default:
+		return false
+	}
+	if t.Err() != nil {
+		t.Leave()
+		return false
+	}
+	return true
+}
+
 // Leave releases the turn.
 func (t *Turn) Leave() { <-t.held }
 

@@ -61,6 +61,11 @@ var (
 	// SettingsOf returns what a *dynajournal.Journal was opened with.
 	SettingsOf func(journal any) Settings
 
+	// StartAppend begins Append of a *dynajournal.Writer, and returns what goes on with it in any
+	// goroutine. It does not wait: it returns nil if Append may have to wait for more than the
+	// request with the events, or has an error. Nothing is written then.
+	StartAppend func(ctx context.Context, writer any, events []any) StartedAppend
+
 	// Taken reports whether anything is stored at a sequence number of a *dynajournal.Journal: one
 	// consistent read of an item.
 	Taken func(ctx context.Context, journal any, pid string, seq int64) (bool, error)
@@ -68,6 +73,16 @@ var (
 	// SetSerialization sets the registry that decodes a *dynajournal.Event.
 	SetSerialization func(event any, r *serialization.Registry)
 )
+
+// StartedAppend is an Append that StartAppend has begun. It must not be used concurrently.
+type StartedAppend interface {
+	// Done returns a channel that is closed when the events have their outcomes.
+	Done() <-chan struct{}
+	// Succeeded reports whether all events are stored. Then Finish need not wait.
+	Succeeded() bool
+	// Finish is the rest of Append, and must be called once. ctx is that of Append.
+	Finish(ctx context.Context) (first, last int64, cost dynamo.Cost, err error)
+}
 
 // CommandMark is stored with the first event of a command that has an id.
 type CommandMark struct {

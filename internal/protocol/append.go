@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -22,32 +20,56 @@ import (
 // Append has returned. If nothing was sent because the writer's knowledge of the journal became too
 // old, Append reads the journal again and starts over.
 func (w *Writer) Append(ctx context.Context, m *dynamo.Meter, events []*layout.Event, index int, release func()) error {
-	for {
-		if err := w.appendOnce(ctx, m, events, index, release); !errors.Is(err, errReread) {
-			return err
-		}
+	a, err := w.begin(ctx, m, events, index)
+	if err != nil {
+		release()
+		return err
 	}
+	return a.Finish(ctx, release)
 }
 
 // errReread reports that nothing of a write was sent, because the writer must read the journal
 // first. The turn is still held.
 var errReread = errors.New("the journal must be read again first")
 
-func (w *Writer) appendOnce(
-	ctx context.Context, m *dynamo.Meter, events []*layout.Event, index int, release func(),
-) error {
-	a, err := w.prepare(ctx, m, events, index)
-	if err != nil {
-		release()
-		return err
-	}
-	if err := a.markFirst(ctx); err != nil {
-		if !errors.Is(err, errReread) {
-			release()
+// begin does what a write needs before its events, and starts to put them.
+func (w *Writer) begin(
+	ctx context.Context, m *dynamo.Meter, events []*layout.Event, index int,
+) (*AtomicWrite, error) {
+	for {
+		a, err := w.prepare(ctx, m, events, index)
+		if err == nil {
+			err = a.markFirst(ctx)
 		}
-		return err
+		switch {
+		case err == nil:
+			a.start(ctx)
+			return a, nil
+		case !errors.Is(err, errReread):
+			return nil, err
+		}
 	}
-	a.start(ctx)
+}
+
+// Finish waits for the outcome of a write that has begun. It is the second half of Append, and has
+// its errors; ctx and release are those of Append.
+func (a *AtomicWrite) Finish(ctx context.Context, release func()) error {
+	for {
+		err := a.conclude(ctx, release)
+		if !errors.Is(err, errReread) {
+			return err
+		}
+		again, err := a.writer.begin(ctx, a.meter, a.events, a.index)
+		if err != nil {
+			release()
+			return err
+		}
+		a = again
+	}
+}
+
+func (a *AtomicWrite) conclude(ctx context.Context, release func()) error {
+	w := a.writer
 	// If ctx ends before anything was sent, the write is withdrawn. After that, the write goes on
 	// in the background.
 	if !a.waitWhile(ctx) {
@@ -56,7 +78,7 @@ func (w *Writer) appendOnce(
 			release()
 			return fmt.Errorf("write to %q: nothing was sent: %w", w.pid, context.Cause(ctx))
 		}
-		err = a.unknown(context.Cause(ctx))
+		err := a.unknown(context.Cause(ctx))
 		w.End(err)
 		go func() {
 			a.wait()
@@ -75,7 +97,7 @@ func (w *Writer) appendOnce(
 	// write and the next are acknowledged within half the fence window of what was known before, so
 	// no tombstone that was put in between has expired.
 	w.next, w.last, w.visible, w.active, w.alone = a.last()+1, w.uuid, a.last(), a.began, a.began
-	w.time, w.timed = events[len(events)-1].Metadata.Time, true
+	w.time, w.timed = a.events[len(a.events)-1].Metadata.Time, true
 	return nil
 }
 
@@ -83,7 +105,7 @@ func (w *Writer) appendOnce(
 // write that is rejected here uses no sequence number, so it leaves no hole.
 func (w *Writer) prepare(
 	ctx context.Context, m *dynamo.Meter, events []*layout.Event, index int,
-) (*atomicWrite, error) {
+) (*AtomicWrite, error) {
 	j := w.journal
 	if len(events) > j.MaxBatchEvents {
 		return nil, &RejectedError{w.pid, -1, len(events), j.MaxBatchEvents, errTooManyEvents}
@@ -94,12 +116,20 @@ func (w *Writer) prepare(
 	if err := w.checkHandoverBefore(ctx, m); err != nil {
 		return nil, fmt.Errorf("check whether a JVM has taken over %q: %w", w.pid, InTable(j.Store.Table, err))
 	}
+	return w.build(ctx, m, events, index)
+}
+
+// build builds the items of a write, and checks them.
+func (w *Writer) build(
+	ctx context.Context, m *dynamo.Meter, events []*layout.Event, index int,
+) (*AtomicWrite, error) {
+	j := w.journal
 	if int64(len(events)) > w.remaining() {
 		return nil, fmt.Errorf("append %d events to %q after sequence number %d: %w",
 			len(events), w.pid, w.next-1, ErrSequenceExhausted)
 	}
-	a := &atomicWrite{
-		writer: w, meter: m, events: events, items: make([]layout.Attributes, len(events)),
+	a := &AtomicWrite{
+		writer: w, meter: m, events: events, index: index, items: make([]layout.Attributes, len(events)),
 		sizes: make([]int, len(events)),
 		known: w.active, alone: w.alone,
 	}
@@ -141,140 +171,4 @@ func (s *Store) encodeEvent(e *layout.Event) layout.Attributes {
 		maps.Copy(item, s.ids(e.PersistenceID))
 	}
 	return item
-}
-
-// atomicWrite is an atomic write in progress.
-type atomicWrite struct {
-	writer *Writer
-	events []*layout.Event
-	items  []layout.Attributes
-	// sizes are the sizes of the items in bytes.
-	sizes   []int
-	meter   *dynamo.Meter
-	sending lifetime.Sending
-	// known is when the knowledge was read that the write relies on, alone when it was last known
-	// that no JVM has taken over, began when the write began.
-	known, alone, began clock.Moment
-
-	members *dynamo.Insertion
-	// mark is the high mark that is put in parallel with the events, or nil.
-	mark *markPut
-}
-
-// markPut is a high mark being put.
-type markPut struct {
-	done   chan struct{}
-	err    error
-	cancel context.CancelCauseFunc
-}
-
-func (a *atomicWrite) first() int64 { return a.events[0].SequenceNr }
-func (a *atomicWrite) last() int64  { return a.events[len(a.events)-1].SequenceNr }
-
-// needsMark reports whether the events need a high mark.
-func (a *atomicWrite) needsMark() bool { return layout.CrossesBlock(a.first(), a.last()) }
-
-// marksFirst reports whether the high mark is put before the events, which is so in a shared
-// journal. A JVM that takes over after a writer crashed must not find an event without its high
-// mark: it would overwrite what readers have seen. If it finds a high mark without its event, it
-// skips the number.
-func (a *atomicWrite) marksFirst() bool {
-	return a.writer.journal.Store.Shared() && safeguard.MarkFirst
-}
-
-// markFirst puts the high mark that the events need, if it is put before them.
-func (a *atomicWrite) markFirst(ctx context.Context) error {
-	if !a.needsMark() || !a.marksFirst() {
-		return nil
-	}
-	w := a.writer
-	err := w.raiseHighMark(ctx, a.meter, a.last())
-	if errors.Is(err, ErrTooLate) {
-		return errReread
-	}
-	if err != nil {
-		return fmt.Errorf("append to %q at sequence number %d: put the high mark: %w", w.pid, a.first(), err)
-	}
-	return nil
-}
-
-// start puts all members and the high mark in parallel, each event under the condition that nothing
-// is stored at its key. The write is committed when its last member is stored. It is acknowledged
-// when the high mark, if it needs one, is stored as well: a reader that trusts the mark must not
-// miss acknowledged events.
-func (a *atomicWrite) start(ctx context.Context) {
-	w := a.writer
-	a.began = w.journal.Clock.Now()
-	if a.needsMark() && !a.marksFirst() {
-		a.mark = &markPut{done: make(chan struct{})}
-		var writing context.Context
-		writing, a.mark.cancel = w.journal.Life.Write(ctx)
-		go func() {
-			defer close(a.mark.done)
-			defer a.mark.cancel(nil)
-			if err := w.journal.Store.RaiseHighMark(writing, a.meter, w.pid, a.last(), a.before); safeguard.HighMark {
-				a.mark.err = err
-			}
-		}()
-	}
-	in := dynamo.Insert{ID: w.pid, Items: a.items, Sizes: a.sizes, Before: a.before}
-	if safeguard.Conditional && (safeguard.ConditionalMembers || len(a.items) == 1) {
-		in.Condition = NotExists
-	}
-	a.members = w.journal.Group.Insert(ctx, a.meter, in)
-}
-
-// before is called before every attempt. It fails if the writer's knowledge is too old, or if the
-// write was withdrawn.
-func (a *atomicWrite) before() error {
-	j := a.writer.journal
-	if err := j.checkAge(a.known); err != nil && safeguard.FreshAttempts {
-		return err
-	}
-	if len(a.items) == 1 && j.handoverPossible(a.alone) && safeguard.HandoverCheckedBefore {
-		// Some members of a larger write may be stored already: checkHandoverAfter handles them.
-		return ErrTooLate
-	}
-	return a.sending.Send()
-}
-
-// waitWhile waits until all responses have arrived. It reports false if ctx ends before.
-func (a *atomicWrite) waitWhile(ctx context.Context) bool {
-	if !waitDone(ctx, a.members.Done()) {
-		return false
-	}
-	return a.mark == nil || waitDone(ctx, a.mark.done)
-}
-
-// waitDone waits for done, and reports false if ctx ends before. If both are ready, it reports
-// true: a known outcome must not be reported as unknown.
-func waitDone(ctx context.Context, done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	case <-ctx.Done():
-	}
-	select {
-	case <-done:
-		return true
-	default:
-		return false
-	}
-}
-
-// wait waits until all responses have arrived.
-func (a *atomicWrite) wait() {
-	<-a.members.Done()
-	if a.mark != nil {
-		<-a.mark.done
-	}
-}
-
-// withdraw cancels a write of which nothing was sent.
-func (a *atomicWrite) withdraw() {
-	a.members.Withdraw()
-	if a.mark != nil {
-		a.mark.cancel(nil)
-		<-a.mark.done
-	}
 }

@@ -44,7 +44,7 @@ func (w *Writer) checkHandoverBefore(ctx context.Context, m *dynamo.Meter) error
 //
 // Go raises the low mark that a JVM reads, too. If a deletion by Go has cut the atomic write, its
 // rest stays: that writer has read it as a whole, and the rest is visible.
-func (a *atomicWrite) checkHandoverAfter(ctx context.Context) error {
+func (a *AtomicWrite) checkHandoverAfter(ctx context.Context) error {
 	w := a.writer
 	if !w.journal.handoverPossible(a.alone) || !safeguard.HandoverCheckedAfter {
 		return nil
@@ -77,7 +77,7 @@ func (a *atomicWrite) checkHandoverAfter(ctx context.Context) error {
 // cutByGo reports whether a deletion by Go names the atomic write as the one that it has cut. The
 // low mark names it. With one shard a JVM's deletion may have replaced the low mark, and the
 // tombstones of the members name it.
-func (a *atomicWrite) cutByGo(ctx context.Context) (bool, error) {
+func (a *AtomicWrite) cutByGo(ctx context.Context) (bool, error) {
 	batch, store, pid := a.events[0].Batch, a.writer.journal.Store, a.writer.pid
 	if !batch.IsBatch() {
 		return false, nil

@@ -12,7 +12,7 @@ import (
 
 // finish decides from the outcomes of all puts what became of the write, and whether the writer
 // ends.
-func (a *atomicWrite) finish(ctx context.Context) error {
+func (a *AtomicWrite) finish(ctx context.Context) error {
 	w := a.writer
 	results := a.members.Outcomes()
 	a.resolveConflicts(ctx, results)
@@ -80,7 +80,7 @@ func (a *atomicWrite) finish(ctx context.Context) error {
 // resolveConflicts decides on the members whose condition has failed, by what is stored there. The
 // member itself, put by an earlier attempt whose response was lost, is a success. Anything else is
 // a *ConflictError.
-func (a *atomicWrite) resolveConflicts(ctx context.Context, results []error) {
+func (a *AtomicWrite) resolveConflicts(ctx context.Context, results []error) {
 	w := a.writer
 	var old map[int64]layout.Attributes
 	for i, err := range results {
@@ -119,7 +119,7 @@ func (a *atomicWrite) resolveConflicts(ctx context.Context, results []error) {
 // a JVM deletes a part of an atomic write, the rest counts if its last member is stored, because
 // the JVM's low mark does not name what it cuts. That must not make these members visible. After an
 // error they stay as they are.
-func (a *atomicWrite) sealParts(ctx context.Context, results []error) {
+func (a *AtomicWrite) sealParts(ctx context.Context, results []error) {
 	w := a.writer
 	if !w.journal.Store.Shared() || len(a.items) == 1 || !safeguard.PartsSealed {
 		return
@@ -143,6 +143,6 @@ func maybeApplied(err error) bool {
 	return dynamo.MaybeApplied(err) || errors.Is(err, ErrOutcomeUnknown)
 }
 
-func (a *atomicWrite) unknown(cause error) error {
+func (a *AtomicWrite) unknown(cause error) error {
 	return &OutcomeUnknownError{a.writer.pid, a.first(), a.last(), cause}
 }

@@ -1,0 +1,103 @@
+package entity
+
+import (
+	"context"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/private"
+)
+
+// The write of a command that is alone is done by its caller: the caller waits for it anyway, and
+// another goroutine would have to be woken for the response, and wake the caller then. The caller
+// does no more than to begin the write and to take its success. Everything else, and what follows
+// after the caller has left, is done by a job.
+
+// takeOwn lets the caller of a command that was placed write its events, if no other write is
+// before them and nothing else is in the write. The caller holds mu.
+func (e *entity[S, E]) takeOwn(c *command[S, E]) {
+	alone := c.phase == decided && c.encoded != nil && len(e.pending) == 1 && len(e.pending[0].commands) == 1
+	if !alone || e.busy || e.dropped || e.reload || e.writer == nil || !e.mayWrite() {
+		c.mustWait()
+		return
+	}
+	e.takePending()
+	e.busy, c.phase = true, sending
+}
+
+// writeOwn writes the events of a command in the goroutine of its caller. It returns when the write
+// has succeeded, or was handed over to a job.
+func (e *entity[S, E]) writeOwn(c *command[S, E]) {
+	returned := false
+	defer func() {
+		if !returned { // a hook has panicked
+			e.exited()
+		}
+	}()
+	e.writeOrHandOver(c)
+	returned = true
+}
+
+func (e *entity[S, E]) writeOrHandOver(c *command[S, E]) {
+	h := e.host
+	e.mu.Lock()
+	w, writer := e.writing, e.writer
+	e.mu.Unlock()
+	began := h.moment()
+	started := private.StartAppend(h.life, writer, w.events)
+	if started == nil {
+		e.handOver(c, e.writeAll)
+		return
+	}
+	select {
+	case <-started.Done():
+	case <-c.ctx.Done():
+	case <-h.life.Done():
+	}
+	if started.Succeeded() {
+		result, err := finishAppend(h.life, started)
+		if err == nil {
+			e.settle(w, writer, began, &result, nil)
+			e.continueAsJob()
+			return
+		}
+		e.handOver(c, func() { e.settleAndWriteAll(w, writer, began, &result, err) })
+		return
+	}
+	e.handOver(c, func() {
+		result, err := finishAppend(h.life, started)
+		e.settleAndWriteAll(w, writer, began, &result, err)
+	})
+}
+
+// finishAppend is the rest of an append that has begun.
+func finishAppend(ctx context.Context, started private.StartedAppend) (dynajournal.AppendResult, error) {
+	first, last, cost, err := started.Finish(ctx)
+	return dynajournal.AppendResult{First: first, Last: last, Cost: dynajournal.Cost(cost)}, err
+}
+
+// settleAndWriteAll is the job that goes on with a write that its caller has begun.
+func (e *entity[S, E]) settleAndWriteAll(
+	w *write[S, E], writer *dynajournal.Writer, began moment, result *dynajournal.AppendResult, err error,
+) {
+	e.settle(w, writer, began, result, err)
+	if e.writeNext() {
+		e.writeAll()
+	}
+}
+
+// handOver lets a job go on with the write that a caller does, so that the caller can leave.
+func (e *entity[S, E]) handOver(c *command[S, E], job func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c.phase = decided
+	c.mustWait()
+	e.begin(job)
+}
+
+// continueAsJob ends a write that a caller has done. If there are further ones, a job does them.
+func (e *entity[S, E]) continueAsJob() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.busy = false
+	e.advance()
+}

@@ -1,0 +1,151 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/lifetime"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// AtomicWrite is an atomic write in progress. Its methods must not be used concurrently.
+type AtomicWrite struct {
+	writer *Writer
+	events []*layout.Event
+	// index is the index of the first event in the caller's call.
+	index int
+	items []layout.Attributes
+	// sizes are the sizes of the items in bytes.
+	sizes   []int
+	meter   *dynamo.Meter
+	sending lifetime.Sending
+	// known is when the knowledge was read that the write relies on, alone when it was last known
+	// that no JVM has taken over, began when the write began.
+	known, alone, began clock.Moment
+
+	members *dynamo.Insertion
+	// mark is the high mark that is put in parallel with the events, or nil.
+	mark *markPut
+}
+
+// markPut is a high mark being put.
+type markPut struct {
+	done   chan struct{}
+	err    error
+	cancel context.CancelCauseFunc
+}
+
+func (a *AtomicWrite) first() int64 { return a.events[0].SequenceNr }
+func (a *AtomicWrite) last() int64  { return a.events[len(a.events)-1].SequenceNr }
+
+// needsMark reports whether the events need a high mark.
+func (a *AtomicWrite) needsMark() bool { return layout.CrossesBlock(a.first(), a.last()) }
+
+// marksFirst reports whether the high mark is put before the events, which is so in a shared
+// journal. A JVM that takes over after a writer crashed must not find an event without its high
+// mark: it would overwrite what readers have seen. If it finds a high mark without its event, it
+// skips the number.
+func (a *AtomicWrite) marksFirst() bool {
+	return a.writer.journal.Store.Shared() && safeguard.MarkFirst
+}
+
+// markFirst puts the high mark that the events need, if it is put before them.
+func (a *AtomicWrite) markFirst(ctx context.Context) error {
+	if !a.needsMark() || !a.marksFirst() {
+		return nil
+	}
+	w := a.writer
+	err := w.raiseHighMark(ctx, a.meter, a.last())
+	if errors.Is(err, ErrTooLate) {
+		return errReread
+	}
+	if err != nil {
+		return fmt.Errorf("append to %q at sequence number %d: put the high mark: %w", w.pid, a.first(), err)
+	}
+	return nil
+}
+
+// start puts all members and the high mark in parallel, each event under the condition that nothing
+// is stored at its key. The write is committed when its last member is stored. It is acknowledged
+// when the high mark, if it needs one, is stored as well: a reader that trusts the mark must not
+// miss acknowledged events.
+func (a *AtomicWrite) start(ctx context.Context) {
+	w := a.writer
+	a.began = w.journal.Clock.Now()
+	if a.needsMark() && !a.marksFirst() {
+		a.mark = &markPut{done: make(chan struct{})}
+		var writing context.Context
+		writing, a.mark.cancel = w.journal.Life.Write(ctx)
+		go func() {
+			defer close(a.mark.done)
+			defer a.mark.cancel(nil)
+			if err := w.journal.Store.RaiseHighMark(writing, a.meter, w.pid, a.last(), a.before); safeguard.HighMark {
+				a.mark.err = err
+			}
+		}()
+	}
+	in := dynamo.Insert{ID: w.pid, Items: a.items, Sizes: a.sizes, Before: a.before}
+	if safeguard.Conditional && (safeguard.ConditionalMembers || len(a.items) == 1) {
+		in.Condition = NotExists
+	}
+	a.members = w.journal.Group.Insert(ctx, a.meter, in)
+}
+
+// before is called before every attempt. It fails if the writer's knowledge is too old, or if the
+// write was withdrawn.
+func (a *AtomicWrite) before() error {
+	j := a.writer.journal
+	if err := j.checkAge(a.known); err != nil && safeguard.FreshAttempts {
+		return err
+	}
+	if len(a.items) == 1 && j.handoverPossible(a.alone) && safeguard.HandoverCheckedBefore {
+		// Some members of a larger write may be stored already: checkHandoverAfter handles them.
+		return ErrTooLate
+	}
+	return a.sending.Send()
+}
+
+// waitWhile waits until all responses have arrived. It reports false if ctx ends before.
+func (a *AtomicWrite) waitWhile(ctx context.Context) bool {
+	if !waitDone(ctx, a.members.Done()) {
+		return false
+	}
+	return a.mark == nil || waitDone(ctx, a.mark.done)
+}
+
+// waitDone waits for done, and reports false if ctx ends before. If both are ready, it reports
+// true: a known outcome must not be reported as unknown.
+func waitDone(ctx context.Context, done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+	}
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait waits until all responses have arrived.
+func (a *AtomicWrite) wait() {
+	<-a.members.Done()
+	if a.mark != nil {
+		<-a.mark.done
+	}
+}
+
+// withdraw cancels a write of which nothing was sent.
+func (a *AtomicWrite) withdraw() {
+	a.members.Withdraw()
+	if a.mark != nil {
+		a.mark.cancel(nil)
+		<-a.mark.done
+	}
+}

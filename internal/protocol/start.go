@@ -1,0 +1,48 @@
+package protocol
+
+import (
+	"context"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// Start begins an Append without a wait: the caller waits for Done and calls Finish, which it may
+// leave to another goroutine. It returns nil if the write needs a request before its events or a
+// high mark, or is rejected. Then nothing has changed, and Append does the write or has the error.
+//
+// The caller holds the turn until Finish releases it, and keeps it if the result is nil.
+func (w *Writer) Start(ctx context.Context, m *dynamo.Meter, events []*layout.Event) *AtomicWrite {
+	j, last := w.journal, w.next+int64(len(events))-1
+	timed := w.timed || !j.Metadata
+	if w.expiring || !timed || j.checkAge(w.active) != nil || j.handoverPossible(w.alone) ||
+		len(events) > j.MaxBatchEvents || layout.CrossesBlock(w.next, last) {
+		return nil
+	}
+	a, err := w.build(ctx, m, events, 0)
+	if err != nil {
+		return nil
+	}
+	a.start(ctx)
+	return a
+}
+
+// Done returns a channel that is closed when the events of a write that Start has begun have their
+// outcomes.
+func (a *AtomicWrite) Done() <-chan struct{} { return a.members.Done() }
+
+// Succeeded reports whether all events of a write that Start has begun are stored. Then Finish
+// makes no request, unless a JVM can have taken over since.
+func (a *AtomicWrite) Succeeded() bool {
+	select {
+	case <-a.members.Done():
+	default:
+		return false
+	}
+	for _, err := range a.members.Outcomes() {
+		if err != nil {
+			return false
+		}
+	}
+	return !a.writer.journal.handoverPossible(a.alone)
+}
