@@ -49,9 +49,12 @@ type command[S, E any] struct {
 	receipt Receipt
 	err     error
 
-	// encoded are the events as arguments of Append, size is theirs.
+	// encoded are the events as arguments of Append, size is theirs. created is the event that is
+	// being encoded, and one the place of a single one: both save an allocation.
 	encoded []any
 	size    int
+	created dynajournal.NewEvent
+	one     [1]any
 	// first is the index of its first event in its write.
 	first int
 	// inPlace reports that Evolve changes the state of the last pending write.
@@ -230,9 +233,7 @@ func (e *entity[S, E]) endTurn() { e.deciding = nil }
 // caller holds mu.
 func (e *entity[S, E]) giveUp() {
 	e.sendBack(nil)
-	if e.reload = safeguard.EntityGivenUp; e.reload {
-		e.shown.Store(nil)
-	}
+	e.reload = safeguard.EntityGivenUp
 }
 
 // encode encodes the events of a command, before the next command sees its state.
@@ -248,17 +249,19 @@ func (e *entity[S, E]) encode(c *command[S, E]) error {
 		metadata = h.options.Metadata(c.ctx)
 	}
 	now, pid := c.tx.Now(), e.pid
-	c.encoded = make([]any, len(events))
+	if c.encoded = c.one[:]; len(events) > 1 {
+		c.encoded = make([]any, len(events))
+	}
 	for i, event := range events {
-		created := dynajournal.NewEvent{Value: event, Metadata: metadata}
+		c.created = dynajournal.NewEvent{Value: event, Metadata: metadata}
 		if h.kind.Tags != nil {
-			created.Tags = h.kind.Tags(event)
+			c.created.Tags = h.kind.Tags(event)
 		}
 		mark := private.CommandMark{}
 		if i == 0 && c.options.id != "" {
 			mark = private.CommandMark{ID: c.options.id, Events: len(events)}
 		}
-		encoded, size, err := private.EncodeEvent(h.journal, pid, &created, now, mark)
+		encoded, size, err := private.EncodeEvent(h.journal, pid, &c.created, now, mark)
 		if err != nil {
 			if rejected, ok := err.(*dynajournal.RejectedError); ok { //nolint:errorlint // it is the error itself
 				rejected.Index = i

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
@@ -31,14 +30,10 @@ type point[S any] struct {
 //     write begins with the state that the one before it ends with.
 //   - A command is answered only when no event that it has read is without a known outcome.
 type entity[S, E any] struct {
-	// What every call needs comes first, so that it is in few cache lines.
+	// What a view in memory needs comes first: with a small state it is in one cache line.
 
 	// used is the number of the last use. It belongs to the holder of Entities.mu.
 	used int64
-	// shown is durable for views in memory, which do not take mu. It is nil if the entity is not
-	// loaded, is to be loaded again, or is dropped.
-	shown atomic.Pointer[point[S]]
-	host  *Entities[S, E]
 
 	mu sync.Mutex
 	// dropped reports that the entity is no longer the one in memory.
@@ -50,6 +45,9 @@ type entity[S, E any] struct {
 	reload bool
 	// saving reports that a snapshot is being saved, wanted that the next one is due already.
 	saving, wanted bool
+	durable        point[S]
+
+	host *Entities[S, E]
 	// deciding is the command that is being decided, or nil. epoch counts how often commands were
 	// sent back to be decided again: what a command decides in an earlier epoch does not count.
 	deciding *command[S, E]
@@ -59,7 +57,6 @@ type entity[S, E any] struct {
 	// waiting are the commands that wait to be decided, in the order of their tickets.
 	waiting []*command[S, E]
 	tickets int64
-	durable point[S]
 	// next is the number after all that is known to be taken.
 	next int64
 	// time is that of the last event, in microseconds since 1970, 0 if it is not known.

@@ -60,7 +60,6 @@ func (h *Entities[S, E]) dropIdle(e *entity[S, E]) bool {
 // it. The caller holds mu.
 func (e *entity[S, E]) drop() {
 	e.dropped = true
-	e.shown.Store(nil)
 	if safeguard.EntityDropNoticed {
 		e.notify()
 	}

@@ -87,7 +87,6 @@ func (e *entity[S, E]) adopt(got *found[S]) {
 		e.author, e.time = got.author, got.time
 	}
 	e.loaded, e.blocked, e.reload = true, false, false
-	e.shown.Store(&got.at)
 	e.adoptWriter(got)
 	e.notify()
 }

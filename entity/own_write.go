@@ -53,20 +53,20 @@ func (e *entity[S, E]) writeOrHandOver(c *command[S, E]) {
 	case <-c.ctx.Done():
 	case <-h.life.Done():
 	}
-	if started.Succeeded() {
-		result, err := finishAppend(h.life, started)
-		if err == nil {
-			e.settle(w, writer, began, &result, nil)
-			e.continueAsJob()
-			return
-		}
-		e.handOver(c, func() { e.settleAndWriteAll(w, writer, began, &result, err) })
+	if !started.Succeeded() {
+		e.handOver(c, func() {
+			result, err := finishAppend(h.life, started)
+			e.settleAndWriteAll(w, writer, began, &result, err)
+		})
 		return
 	}
-	e.handOver(c, func() {
-		result, err := finishAppend(h.life, started)
-		e.settleAndWriteAll(w, writer, began, &result, err)
-	})
+	result, err := finishAppend(h.life, started)
+	if err != nil {
+		e.handOver(c, func() { e.settleAndWriteAll(w, writer, began, &dynajournal.AppendResult{}, err) })
+		return
+	}
+	e.settle(w, writer, began, &result, nil)
+	e.continueAsJob()
 }
 
 // finishAppend is the rest of an append that has begun.

@@ -59,7 +59,6 @@ func (h *Entities[S, E]) alone(ctx context.Context, id string, do func(*entity[S
 		defer at.mu.Unlock()
 		at.endTurn()
 		at.epoch++
-		at.shown.Store(nil)
 		at.loaded, at.wanted, at.writer, at.saved, at.tried = false, false, nil, nil, 0
 		at.ids, at.durable, at.author, at.time = remembered{}, point[S]{}, "", 0
 		c.end(nil)

@@ -40,7 +40,7 @@ func (h *Entities[S, E]) View(
 		opt = opts[len(opts)-1]
 	}
 	if opt.memory && safeguard.EntityViewDurable {
-		if at := h.inMemory(id); at != nil {
+		if at, known := h.inMemory(id); known {
 			return at.version, h.show(id, at.state, show)
 		}
 	}
@@ -56,18 +56,20 @@ func (h *Entities[S, E]) View(
 	return at.version, h.show(id, at.state, show)
 }
 
-// inMemory returns the durable state of an entity, nil if it is not known.
-func (h *Entities[S, E]) inMemory(id string) *point[S] {
+// inMemory returns the durable state of an entity, if it is known.
+func (h *Entities[S, E]) inMemory(id string) (at point[S], known bool) {
 	h.mu.Lock()
 	e := h.loaded[id]
 	if e == nil || h.closed {
 		h.mu.Unlock()
-		return nil
+		return at, false
 	}
 	h.uses++
 	e.used = h.uses
 	h.mu.Unlock()
-	return e.shown.Load()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.durable, e.knows(InMemory)
 }
 
 // knows reports whether the state in memory is good enough. The caller holds mu.

@@ -18,8 +18,10 @@ var (
 // write is one atomic write: the events of one command, or of several that were decided one after
 // the other.
 type write[S, E any] struct {
-	// commands are those with events in the write, and those that have read them.
+	// commands are those with events in the write, and those that have read them. one is the place
+	// of a single one.
 	commands []*command[S, E]
+	one      [1]*command[S, E]
 	// recorders is how many of them have events.
 	recorders int
 	events    []any
@@ -36,7 +38,9 @@ type write[S, E any] struct {
 
 // add adds a command with events.
 func (w *write[S, E]) add(c *command[S, E]) {
-	c.first = len(w.events)
+	if c.first = len(w.events); w.commands == nil {
+		w.commands = w.one[:0]
+	}
 	w.commands = append(w.commands, c)
 	w.recorders++
 	if w.events == nil { // most writes have one command
@@ -180,9 +184,6 @@ func (e *entity[S, E]) written(w *write[S, E], writer *dynajournal.Writer, began
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.durable = point[S]{w.end.state, result.Last}
-	if !e.reload {
-		e.shown.Store(new(e.durable))
-	}
 	e.author, e.time, e.confirmed, e.next = writer.WriterUUID(), w.time, began, result.Last+1
 	e.writing, e.conflicts = nil, 0
 	for _, c := range w.commands {
