@@ -4,6 +4,7 @@
 package clock
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -25,13 +26,14 @@ type learned struct {
 	number int64
 }
 
-// Moment is a point in time on all clocks. The zero Moment is older than any other.
+// Moment is a point in time on all clocks. The zero Moment is older than any other. It is small, as
+// each writer in memory has several.
 type Moment struct {
-	wall    time.Time
-	elapsed time.Duration
-	// service is zero if the service's time was not known.
-	service time.Time
-	number  int64
+	// wall and service are in nanoseconds since 1970. service is not set if number is 0: the
+	// service's time was not known.
+	wall, service int64
+	elapsed       time.Duration
+	number        int64
 }
 
 // System returns the clock of the machine.
@@ -48,22 +50,47 @@ func New(wall func() time.Time, elapsed func() time.Duration) *Clock {
 // Now returns the present moment.
 func (c *Clock) Now() Moment {
 	l := c.learned.Load()
-	m := Moment{wall: c.wall(), elapsed: c.elapsed()}
+	m := Moment{wall: nanoseconds(c.wall()), elapsed: c.elapsed()}
 	if l != nil {
-		m.service, m.number = l.at(m.elapsed), l.number
+		m.service, m.number = nanoseconds(l.at(m.elapsed)), l.number
 	}
 	return m
 }
 
+// The times whose nanoseconds since 1970 an int64 can hold.
+var (
+	earliest = time.Unix(0, math.MinInt64)
+	latest   = time.Unix(0, math.MaxInt64)
+)
+
+// nanoseconds returns a time in nanoseconds since 1970. A clock that is centuries off counts as
+// being at the nearest time that can be held.
+func nanoseconds(t time.Time) int64 {
+	switch {
+	case t.Before(earliest):
+		return math.MinInt64
+	case t.After(latest):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
+}
+
+// between returns the time from one moment of a clock to another, the longest possible if it is
+// longer than that.
+func between(from, to int64) time.Duration { return time.Unix(0, to).Sub(time.Unix(0, from)) }
+
 // Since returns the time since a moment: the longest by the wall clock, the monotonic clock and the
 // service's time.
 func (c *Clock) Since(m Moment) time.Duration {
+	if m == (Moment{}) {
+		return math.MaxInt64
+	}
 	now := c.Now()
-	passed := max(now.wall.Sub(m.wall), now.elapsed-m.elapsed)
-	if m.service.IsZero() || now.service.IsZero() {
+	passed := max(between(m.wall, now.wall), now.elapsed-m.elapsed)
+	if m.number == 0 || now.number == 0 {
 		return passed
 	}
-	return max(passed, now.service.Sub(m.service))
+	return max(passed, between(m.service, now.service))
 }
 
 // Wall returns the local wall clock.

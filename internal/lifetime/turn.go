@@ -3,72 +3,118 @@ package lifetime
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"sync/atomic"
 )
 
 // Turn admits the calls on a writer one after the other, in the order in which they come, until the
-// writer ends. Open prepares it. It is safe for concurrent use.
+// writer ends. Open prepares it. It is safe for concurrent use. It has no channels of its own, as a
+// process can hold a writer for each of many thousand persistence ids, most of which are idle.
 type Turn struct {
 	pid   string
 	ended error
-	// held holds an element while a call has the turn.
-	held chan struct{}
-	// cause is why the writer has ended, or nil; over is closed at the same time.
+	// cause is why the writer has ended, or nil.
 	cause atomic.Pointer[error]
-	over  chan struct{}
+
+	mu sync.Mutex
+	// waiting are the calls that wait, in their order. Each gets true with the turn, or false when
+	// the writer has ended.
+	waiting []chan bool
+	// held reports that a call has the turn.
+	held bool
 }
 
 // Open prepares a Turn for the writer of a persistence id. Every call after End fails with ended.
-func (t *Turn) Open(pid string, ended error) {
-	t.pid, t.ended = pid, ended
-	t.held, t.over = make(chan struct{}, 1), make(chan struct{})
-}
+func (t *Turn) Open(pid string, ended error) { t.pid, t.ended = pid, ended }
 
 // Enter waits for the turn, which Leave releases. If ctx or the writer ends before, it returns an
 // error and changes nothing.
 func (t *Turn) Enter(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
-		return fmt.Errorf("write to %q: %w", t.pid, err)
+		return t.left(ctx)
 	}
-	if err := t.refusal(); err != nil {
+	next, err := t.enterOrWait()
+	if err != nil || next == nil {
 		return err
 	}
 	select {
-	case t.held <- struct{}{}:
-	case <-t.over: // a write may continue in the background, and keep the turn
-		return t.refusal()
+	case entered := <-next:
+		err := t.refusal()
+		if err != nil && entered {
+			t.Leave()
+		}
+		return err
 	case <-ctx.Done():
-		return fmt.Errorf("write to %q: %w", t.pid, context.Cause(ctx))
+		t.stopWaiting(next)
+		return t.left(ctx)
 	}
-	err := t.refusal()
-	if err != nil {
-		t.Leave()
-	}
-	return err
 }
 
 // TryEnter takes the turn if it is free and the writer has not ended. It reports whether it has.
 func (t *Turn) TryEnter() bool {
-	select {
-	case t.held <- struct{}{}:
-	default:
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.held || t.Err() != nil {
 		return false
 	}
-	if t.Err() != nil {
-		t.Leave()
-		return false
-	}
+	t.held = true
 	return true
 }
 
-// Leave releases the turn.
-func (t *Turn) Leave() { <-t.held }
-
-// End ends the writer: waiting and later calls fail. The first cause counts.
-func (t *Turn) End(cause error) {
-	if t.cause.CompareAndSwap(nil, &cause) {
-		close(t.over)
+// enterOrWait takes the turn if it is free. Otherwise it returns what the call has to wait for.
+func (t *Turn) enterOrWait() (chan bool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.refusal(); err != nil {
+		return nil, err
 	}
+	if !t.held {
+		t.held = true
+		return nil, nil
+	}
+	next := make(chan bool, 1)
+	t.waiting = append(t.waiting, next)
+	return next, nil
+}
+
+// stopWaiting takes back a call that waits. If it has got the turn meanwhile, it passes it on.
+func (t *Turn) stopWaiting(next chan bool) {
+	t.mu.Lock()
+	at := slices.Index(t.waiting, next)
+	if at >= 0 {
+		t.waiting = slices.Delete(t.waiting, at, at+1)
+	}
+	t.mu.Unlock()
+	if at < 0 && <-next {
+		t.Leave()
+	}
+}
+
+// Leave releases the turn.
+func (t *Turn) Leave() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.waiting) == 0 {
+		t.held, t.waiting = false, nil
+		return
+	}
+	t.waiting[0] <- true
+	t.waiting = slices.Delete(t.waiting, 0, 1)
+}
+
+// End ends the writer: waiting and later calls fail. The first cause counts. A write may continue
+// in the background, and keep the turn.
+func (t *Turn) End(cause error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.cause.CompareAndSwap(nil, &cause) {
+		return
+	}
+	for _, next := range t.waiting {
+		next <- false
+	}
+	t.waiting = nil
 }
 
 // Err returns the cause of the writer's end, or nil. It does not wait for the turn.
@@ -77,6 +123,11 @@ func (t *Turn) Err() error {
 		return *cause
 	}
 	return nil
+}
+
+// left returns the error of a call whose context has ended.
+func (t *Turn) left(ctx context.Context) error {
+	return fmt.Errorf("write to %q: %w", t.pid, context.Cause(ctx))
 }
 
 // refusal returns the error of a call on a writer that has ended, or nil.

@@ -3,6 +3,7 @@ package lifetime_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -64,6 +65,71 @@ func TestAContextThatEndsTakesNoTurn(t *testing.T) {
 
 // TestWaitForAnEndedWriterReturnsItsError ends a writer whose turn is held, as by a write that
 // continues in the background.
+func TestACallThatStopsWaitingLeavesTheTurnToTheNext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turn := newTurn()
+		if err := turn.Enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		gone := errors.New("gone")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		first, second := make(chan error), make(chan error)
+		go func() { first <- turn.Enter(ctx) }()
+		synctest.Wait()
+		go func() { second <- turn.Enter(t.Context()) }()
+		synctest.Wait()
+		cancel(gone)
+		if err := <-first; !errors.Is(err, gone) {
+			t.Errorf("the first got %v, want the context's cause", err)
+		}
+		turn.Leave()
+		if err := <-second; err != nil {
+			t.Errorf("the second got %v, want the turn", err)
+		}
+	})
+}
+
+// Whether the turn or the end of the context comes first, nobody else waits for ever.
+func TestATurnIsPassedOnByACallWhoseContextEnds(t *testing.T) {
+	t.Parallel()
+	for range 1000 {
+		turn := newTurn()
+		if err := turn.Enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() {
+			if turn.Enter(ctx) == nil {
+				turn.Leave()
+			}
+		})
+		all.Go(cancel)
+		all.Go(turn.Leave)
+		if err := turn.Enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		all.Wait()
+	}
+}
+
+func TestATurnIsTriedWithoutAWait(t *testing.T) {
+	t.Parallel()
+	turn := newTurn()
+	if !turn.TryEnter() {
+		t.Fatal("the turn is free, and was not entered")
+	}
+	if turn.TryEnter() {
+		t.Error("it was entered twice")
+	}
+	turn.Leave()
+	turn.End(errors.New("the cause"))
+	if turn.TryEnter() {
+		t.Error("it was entered after its end")
+	}
+}
+
 func TestWaitForAnEndedWriterReturnsItsError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -30,8 +30,6 @@ type Writer struct {
 	visible int64
 	// farMark is a high mark that is known to be damaged, or 0.
 	farMark int64
-	// expiring reports that the id was purged: its marks expire unless they are put again.
-	expiring bool
 	// active is when the last read of the journal, or the last write to it, began.
 	active clock.Moment
 	// alone is when the last request began that showed that no JVM has taken over.
@@ -40,6 +38,8 @@ type Writer struct {
 	// known if timed.
 	time  int64
 	timed bool
+	// expiring reports that the id was purged: its marks expire unless they are put again.
+	expiring bool
 }
 
 // PersistenceID returns the id that the writer writes to.
