@@ -18,7 +18,8 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-// Figure is one result. Ratio is Value / Base.
+// Figure is one result. Ratio is Value / Base, or, where the candidates alternate in slices, the
+// median of the ratios of the slices.
 type Figure struct {
 	// Name is the name of the workload, a slash and the name of the figure.
 	Name  string  `json:"name"`

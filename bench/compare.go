@@ -38,16 +38,33 @@ const (
 // concurrent callers. Each round begins with another candidate. A candidate's round ends after
 // s.roundTime, or after that many operations; 0 is no limit.
 func (s *session) compare(ctx context.Context, callers, operations int, candidates ...*candidate) error {
+	return s.alternate(ctx, callers, operations, 1, candidates)
+}
+
+// slicesOfRound is how many slices compareInSlices makes of a round.
+const slicesOfRound = 10
+
+// compareInSlices is compare with rounds that are cut into slices, so that the candidates alternate
+// more often. It is for figures that are close to each other: what else the machine does changes
+// within a round. Its figures are reported by reportPairs.
+func (s *session) compareInSlices(ctx context.Context, callers int, candidates ...*candidate) error {
+	return s.alternate(ctx, callers, 0, slicesOfRound, candidates)
+}
+
+func (s *session) alternate(ctx context.Context, callers, operations, slices int, candidates []*candidate) error {
 	for _, c := range candidates {
 		c.latency = hdrhistogram.New(1, longestLatency, latencyDigits)
 	}
-	for round := range warmUps + s.rounds {
+	for slice := range (warmUps + s.rounds) * slices {
 		for i := range candidates {
-			c := candidates[(round+i)%len(candidates)]
-			if err := c.round(ctx, callers, operations, s.roundTime, round >= warmUps); err != nil {
+			c := candidates[(slice+i)%len(candidates)]
+			length, counts := s.roundTime/time.Duration(slices), slice >= warmUps*slices
+			if err := c.round(ctx, callers, operations, length, counts); err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
-			s.step(1)
+			if (slice+1)%slices == 0 {
+				s.step(1)
+			}
 		}
 	}
 	return nil
@@ -96,6 +113,15 @@ func (c *candidate) record(latency time.Duration, counts bool) {
 	if counts {
 		_ = c.latency.RecordValue(min(int64(latency), longestLatency)) // which is within its bounds
 	}
+}
+
+// nanoseconds returns the time of an item in each round that counts.
+func (c *candidate) nanoseconds() []float64 {
+	times := make([]float64, len(c.rates))
+	for i, rate := range c.rates {
+		times[i] = float64(time.Second) / rate
+	}
+	return times
 }
 
 // percentile returns a percentile of the latency in microseconds.

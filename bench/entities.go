@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
@@ -26,9 +25,11 @@ const inMemoryCalls = 1000
 
 // entityWorkloads compare entities with what they are made of.
 func entityWorkloads(o Options) []workload {
-	const two, three = 2, 3
+	const two, three, idle = 2, 3, 10
 	return []workload{
 		{"entities-hot", two, hotEntity},
+		{"entities-contended", two, contendedEntity},
+		{"entities-idle", 0, func(ctx context.Context, s *session) error { return idleEntities(ctx, s, idle*o.Entities) }},
 		{"entities-many", two, func(ctx context.Context, s *session) error { return manyEntities(ctx, s, o.Entities) }},
 		{"entities-memory", three, func(ctx context.Context, s *session) error { return inMemory(ctx, s, o.Entities) }},
 	}
@@ -114,13 +115,13 @@ func manyEntities(ctx context.Context, s *session, entities int) (err error) {
 		_, err := writers[rand.IntN(entities)].Append(ctx, payload) //nolint:gosec // no secret
 		return 1, err
 	}}
-	if err := s.compare(ctx, entityCallers, 0, ours, base); err != nil {
+	if err := s.compareInSlices(ctx, entityCallers, ours, base); err != nil {
 		return err
 	}
 	return errors.Join(
-		s.report("commands", perSecond, median(ours.rates), median(base.rates)),
+		s.reportPairs("commands", perSecond, ours.rates, base.rates),
 		s.report("p99", microsecond, ours.percentile(99), base.percentile(99)),
-		s.reportCPU(ours, base))
+		s.reportPairs("cpu", microsecond, ours.cpu, base.cpu))
 }
 
 // loadedCounter returns entities that are in memory.
@@ -129,15 +130,12 @@ func loadedCounter(ctx context.Context, s *session, entities int) (*counter, err
 	if err != nil {
 		return nil, err
 	}
-	group, loading := errgroup.WithContext(ctx)
-	group.SetLimit(preparing)
-	for _, id := range names("entity", entities) {
-		group.Go(func() error {
-			_, err := hosted.Update(loading, id, func(*entity.Tx[int, []byte]) error { return nil })
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	ids := names("entity", entities)
+	err = each(ctx, entities, func(ctx context.Context, i int) error {
+		_, err := hosted.Update(ctx, ids[i], func(*entity.Tx[int, []byte]) error { return nil })
+		return err
+	})
+	if err != nil {
 		return nil, errors.Join(err, hosted.Close(context.WithoutCancel(ctx)))
 	}
 	return hosted, nil
@@ -187,11 +185,10 @@ func inMemory(ctx context.Context, s *session, entities int) (err error) {
 		mu.Unlock()
 		return show(*n)
 	})
-	if err := s.compare(ctx, 1, 0, view, command, base); err != nil {
+	if err := s.compareInSlices(ctx, 1, view, command, base); err != nil {
 		return err
 	}
-	nanoseconds := func(c *candidate) float64 { return float64(time.Second) / median(c.rates) }
 	return errors.Join(
-		s.report("view", nanosecond, nanoseconds(view), nanoseconds(base)),
-		s.report("command", nanosecond, nanoseconds(command), nanoseconds(base)))
+		s.reportPairs("view", nanosecond, view.nanoseconds(), base.nanoseconds()),
+		s.reportPairs("command", nanosecond, command.nanoseconds(), base.nanoseconds()))
 }

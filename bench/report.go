@@ -10,6 +10,7 @@ const (
 	perSecond   = "1/s"
 	nanosecond  = "ns"
 	microsecond = "µs"
+	heapBytes   = "bytes"
 	millisecond = "ms"
 	requests    = "requests"
 	readUnits   = "read units"
@@ -23,6 +24,18 @@ func (s *session) report(what, unit string, value, base float64) error {
 		f.Ratio = value / base
 	}
 	return s.options.Report(f)
+}
+
+// reportPairs reports the medians of what two candidates had in slices that alternated. The ratio
+// is the median of those of the pairs: both sides of a pair had the same machine.
+func (s *session) reportPairs(what, unit string, values, bases []float64) error {
+	ratios := make([]float64, len(values))
+	for i := range values {
+		ratios[i] = values[i] / bases[i]
+	}
+	return s.options.Report(Figure{
+		Name: s.workload + "/" + what, Value: median(values), Unit: unit, Base: median(bases), Ratio: median(ratios),
+	})
 }
 
 // reportRates reports the items per second.

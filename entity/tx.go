@@ -18,9 +18,7 @@ type Tx[S, E any] struct {
 	// now is the time, 0 if nobody has asked yet; after is the lowest that it may be. Both are in
 	// microseconds since 1970.
 	now, after int64
-	// events are in one as long as there is a single one.
-	events []E
-	one    [1]E
+	events     []E
 	// frozen reports that the state belongs to others: Copy is due before Evolve changes it.
 	frozen bool
 	over   bool
@@ -70,9 +68,6 @@ func (tx *Tx[S, E]) Now() time.Time {
 func (tx *Tx[S, E]) Record(events ...E) {
 	if tx.over {
 		panic("entity: Tx.Record was called after its command had returned")
-	}
-	if tx.events == nil {
-		tx.events = tx.one[:0]
 	}
 	for _, event := range events {
 		tx.evolve(event)

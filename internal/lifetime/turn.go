@@ -34,8 +34,8 @@ func (t *Turn) Enter(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return t.left(ctx)
 	}
-	next, err := t.enterOrWait()
-	if err != nil || next == nil {
+	next, entered, err := t.enterOrWait()
+	if err != nil || entered {
 		return err
 	}
 	select {
@@ -63,19 +63,19 @@ func (t *Turn) TryEnter() bool {
 }
 
 // enterOrWait takes the turn if it is free. Otherwise it returns what the call has to wait for.
-func (t *Turn) enterOrWait() (chan bool, error) {
+func (t *Turn) enterOrWait() (next chan bool, entered bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.refusal(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if !t.held {
 		t.held = true
-		return nil, nil
+		return nil, true, nil
 	}
-	next := make(chan bool, 1)
+	next = make(chan bool, 1)
 	t.waiting = append(t.waiting, next)
-	return next, nil
+	return next, false, nil
 }
 
 // stopWaiting takes back a call that waits. If it has got the turn meanwhile, it passes it on.
