@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -202,7 +201,7 @@ func (e *entity[S, E]) exits(c *command[S, E]) {
 // conclude encodes the events of a command that was run, and places it.
 func (e *entity[S, E]) conclude(c *command[S, E]) {
 	if c.tx.err == nil && len(c.tx.events) > 0 && c.ctx.Err() == nil {
-		c.tx.err = guard(e.pid, func() error { return e.encode(c) })
+		c.tx.err = guard(e.pid, func() error { return e.host.storage.encode(e, c) })
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -234,47 +233,6 @@ func (e *entity[S, E]) endTurn() { e.deciding = nil }
 func (e *entity[S, E]) giveUp() {
 	e.sendBack(nil)
 	e.reload = safeguard.EntityGivenUp
-}
-
-// encode encodes the events of a command, before the next command sees its state.
-func (e *entity[S, E]) encode(c *command[S, E]) error {
-	h := e.host
-	c.encoded, c.size = nil, 0
-	events := c.tx.events
-	if most := h.settings.MaxBatchEvents; len(events) > most {
-		return &dynajournal.RejectedError{PersistenceID: e.pid, Index: -1, Size: len(events), Limit: most, Err: errTooMany}
-	}
-	var metadata map[string]string
-	if h.options.Metadata != nil {
-		metadata = h.options.Metadata(c.ctx)
-	}
-	now, pid := c.tx.Now(), e.pid
-	if c.encoded = c.one[:]; len(events) > 1 {
-		c.encoded = make([]any, len(events))
-	}
-	for i, event := range events {
-		c.created = dynajournal.NewEvent{Value: event, Metadata: metadata}
-		if h.kind.Tags != nil {
-			c.created.Tags = h.kind.Tags(event)
-		}
-		mark := private.CommandMark{}
-		if i == 0 && c.options.id != "" {
-			mark = private.CommandMark{ID: c.options.id, Events: len(events)}
-		}
-		encoded, size, err := private.EncodeEvent(h.journal, pid, &c.created, now, mark)
-		if err != nil {
-			if rejected, ok := err.(*dynajournal.RejectedError); ok { //nolint:errorlint // it is the error itself
-				rejected.Index = i
-			}
-			return err
-		}
-		c.encoded[i] = encoded
-		c.size += size
-	}
-	if most := h.settings.MaxBatchBytes; c.size > most {
-		return &dynajournal.RejectedError{PersistenceID: pid, Index: -1, Size: c.size, Limit: most, Err: errTooLarge}
-	}
-	return nil
 }
 
 // place puts a command that was decided where it waits for its result, or ends it. The caller holds

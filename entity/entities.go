@@ -17,6 +17,7 @@ type Entities[S, E any] struct {
 	options  Options
 	journal  *dynajournal.Journal
 	settings private.Settings
+	storage  storage[S, E]
 	// recovering has a token for each entity that is being loaded.
 	recovering chan struct{}
 	// life ends when Close stops waiting. It bounds what runs behind the calls.
@@ -62,8 +63,15 @@ func Open[S, E any](journal *dynajournal.Journal, kind Type[S, E], options Optio
 		return nil, argument("Type.Tags or Options.Metadata", "set",
 			"the journal stores no metadata and tags: see Config.EventMetadata")
 	}
+	return host(journal, kind, options, settings, storage[S, E](eventStorage[S, E]{})), nil
+}
+
+// host returns the entities of a type whose options are complete.
+func host[S, E any](
+	journal *dynajournal.Journal, kind Type[S, E], options Options, settings private.Settings, stored storage[S, E],
+) *Entities[S, E] {
 	h := &Entities[S, E]{
-		kind: kind, options: options, journal: journal, settings: settings,
+		kind: kind, options: options, journal: journal, settings: settings, storage: stored,
 		recovering: make(chan struct{}, options.MaxRecoveries),
 		loaded:     map[string]*entity[S, E]{},
 	}
@@ -72,7 +80,7 @@ func Open[S, E any](journal *dynajournal.Journal, kind Type[S, E], options Optio
 	if options.IdleTimeout > 0 {
 		h.jobs.Go(h.sweep)
 	}
-	return h, nil
+	return h
 }
 
 // Close ends the entities: further calls return [ErrClosed]. It waits for the commands that were

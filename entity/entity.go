@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -70,7 +69,7 @@ type entity[S, E any] struct {
 	// confirmed is when durable was last known to be current.
 	confirmed moment
 	// writer is nil if the next write has to recover first.
-	writer *dynajournal.Writer
+	writer writer
 	ids    remembered
 	// saved are the numbers of the snapshots that are known to exist, in ascending order. tried is
 	// the number of the last one that was tried.

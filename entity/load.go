@@ -24,8 +24,8 @@ const (
 // found is the state of an entity as the journal holds it.
 type found[S any] struct {
 	at point[S]
-	// writer is nil after a reading.
-	writer *dynajournal.Writer
+	// writer is nil after a reading of events.
+	writer writer
 	next   int64
 	author string
 	time   int64
@@ -52,7 +52,7 @@ func (e *entity[S, E]) load(commands bool) {
 	if commands {
 		how = recovering
 	}
-	got, err := e.fromStart(how, nil)
+	got, err := e.host.storage.load(e, how)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.busy = false

@@ -16,12 +16,12 @@ const mostLooks = 100
 // events are stored: then the commands have their results. Otherwise all numbers of the write are
 // taken, or one of them is sealed here: the write can't become whole any more, and the commands are
 // decided again. So no command is done twice.
-func (e *entity[S, E]) lost(w *write[S, E], writer *dynajournal.Writer, cause error) {
+func (e *entity[S, E]) lost(w *write[S, E], writer writer, cause error) {
 	first := firstNumber(w, cause)
 	e.mu.Lock()
 	e.blocked, e.writer = true, nil
 	e.mu.Unlock()
-	got, at, err := e.lookFor(writer.WriterUUID(), first, first+int64(len(w.events))-1)
+	got, at, err := e.host.storage.lookFor(e, writer, first, first+int64(len(w.events))-1)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	deleted := errors.Is(err, errDeleted)

@@ -16,7 +16,8 @@ import (
 // before them and nothing else is in the write. The caller holds mu.
 func (e *entity[S, E]) takeOwn(c *command[S, E]) {
 	alone := c.phase == decided && c.encoded != nil && len(e.pending) == 1 && len(e.pending[0].commands) == 1
-	if !alone || e.busy || e.dropped || e.reload || e.writer == nil || !e.mayWrite() {
+	_, appends := e.writer.(*dynajournal.Writer)
+	if !alone || e.busy || e.dropped || e.reload || !appends || !e.mayWrite() {
 		c.mustWait()
 		return
 	}
@@ -40,7 +41,8 @@ func (e *entity[S, E]) writeOwn(c *command[S, E]) {
 func (e *entity[S, E]) writeOrHandOver(c *command[S, E]) {
 	h := e.host
 	e.mu.Lock()
-	w, writer := e.writing, e.writer
+	w := e.writing
+	writer, _ := e.writer.(*dynajournal.Writer) // takeOwn has found one
 	e.mu.Unlock()
 	began := h.moment()
 	started := private.StartAppend(h.life, writer, w.events)
@@ -77,9 +79,9 @@ func finishAppend(ctx context.Context, started private.StartedAppend) (dynajourn
 
 // settleAndWriteAll is the job that goes on with a write that its caller has begun.
 func (e *entity[S, E]) settleAndWriteAll(
-	w *write[S, E], writer *dynajournal.Writer, began moment, result *dynajournal.AppendResult, err error,
+	w *write[S, E], by writer, began moment, result *dynajournal.AppendResult, err error,
 ) {
-	e.settle(w, writer, began, result, err)
+	e.settle(w, by, began, result, err)
 	if e.writeNext() {
 		e.writeAll()
 	}

@@ -2,9 +2,7 @@ package entity
 
 import (
 	"context"
-	"errors"
 
-	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/private"
 )
 
@@ -15,23 +13,7 @@ import (
 // Errors: [ErrBusy], [ErrClosed], [ErrReentrant], those of Writer.Purge, and that of ctx. After an
 // error it may be done in part, and may be repeated.
 func (h *Entities[S, E]) Purge(ctx context.Context, id string) error {
-	return h.alone(ctx, id, func(e *entity[S, E]) error {
-		e.mu.Lock()
-		writer := e.writer
-		e.mu.Unlock()
-		if writer != nil && writer.Err() == nil {
-			_, err := writer.Purge(ctx, dynajournal.PurgeOptions{})
-			if !errors.Is(err, dynajournal.ErrWriterConflict) {
-				return err
-			}
-			// Another process has written since this one did.
-		}
-		writer, err := h.journal.Recover(ctx, e.pid, dynajournal.RecoverOptions{Latest: true}, nil)
-		if err == nil {
-			_, err = writer.Purge(ctx, dynajournal.PurgeOptions{})
-		}
-		return err
-	})
+	return h.alone(ctx, id, func(e *entity[S, E]) error { return h.storage.purge(ctx, e) })
 }
 
 // Drop drops an entity from memory. It waits for the commands before it; those after it load the

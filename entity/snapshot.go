@@ -35,7 +35,7 @@ func (e *entity[S, E]) snapshotIfDue(wanted bool) {
 }
 
 // save saves a snapshot, and deletes what it makes superfluous.
-func (e *entity[S, E]) save(at point[S], ids []remembrance, writer *dynajournal.Writer) {
+func (e *entity[S, E]) save(at point[S], ids []remembrance, writer writer) {
 	h, began, version := e.host, time.Now(), at.version
 	ctx, cancel := context.WithTimeout(h.saves, h.options.RecoveryTimeout)
 	defer cancel()
@@ -84,16 +84,15 @@ func (e *entity[S, E]) save(at point[S], ids []remembrance, writer *dynajournal.
 
 // removeBefore deletes the snapshots before the oldest one that is kept, and the events up to it if
 // the type says so. It sets in done what it has deleted.
-func (e *entity[S, E]) removeBefore(
-	ctx context.Context, oldest int64, writer *dynajournal.Writer, done *Snapshot,
-) error {
+func (e *entity[S, E]) removeBefore(ctx context.Context, oldest int64, held writer, done *Snapshot) error {
 	h := e.host
 	var failed error
 	if oldest > 1 {
 		done.DeletedSnapshots, failed = h.journal.DeleteSnapshots(ctx, e.pid, dynajournal.SnapshotCriteria{MaxSequenceNumber: oldest - 1})
 	}
 	settings := &h.kind.Snapshots
-	if !settings.DeleteEvents || failed != nil || writer == nil || writer.Err() != nil {
+	writer, ok := held.(*dynajournal.Writer)
+	if !settings.DeleteEvents || failed != nil || !ok || writer.Err() != nil {
 		return failed
 	}
 	to := oldest
@@ -136,13 +135,19 @@ func (h *Entities[S, E]) encodeState(state S, ids []remembrance) (serialization.
 	b = binary.AppendVarint(b, int64(p.SerializerID))
 	b = appendBytes(b, []byte(p.Manifest))
 	b = appendBytes(b, p.Bytes)
+	b = appendIDs(b, ids)
+	return serialization.Payload{SerializerID: envelopeSerializer, Manifest: envelopeManifest, Bytes: b}, nil
+}
+
+// appendIDs appends the ids of commands.
+func appendIDs(b []byte, ids []remembrance) []byte {
 	b = binary.AppendUvarint(b, uint64(len(ids)))
 	for _, done := range ids {
 		b = append(b, done.hash[:]...)
 		b = binary.AppendVarint(b, done.version)
 		b = binary.AppendVarint(b, done.time)
 	}
-	return serialization.Payload{SerializerID: envelopeSerializer, Manifest: envelopeManifest, Bytes: b}, nil
+	return b
 }
 
 func appendBytes(b, more []byte) []byte {
@@ -157,19 +162,11 @@ func openEnvelope(p serialization.Payload) (serialization.Payload, []remembrance
 	r := &envelopeReader{rest: p.Bytes}
 	id := r.varint()
 	inner := serialization.Payload{Manifest: string(r.bytes()), Bytes: r.bytes()}
-	n := r.uvarint()
-	if r.failed || id != int64(int32(id)) || n > uint64(len(r.rest))/18 {
+	ids := r.ids()
+	if r.failed || id != int64(int32(id)) || len(r.rest) > 0 {
 		return p, nil, errEnvelope
 	}
 	inner.SerializerID = int32(id)
-	ids := make([]remembrance, n)
-	for i := range ids {
-		copy(ids[i].hash[:], r.take(uint64(len(commandHash{}))))
-		ids[i].version, ids[i].time = r.varint(), r.varint()
-	}
-	if r.failed || len(r.rest) > 0 {
-		return p, nil, errEnvelope
-	}
 	return inner, ids, nil
 }
 
@@ -187,6 +184,23 @@ func (r *envelopeReader) take(n uint64) []byte {
 	taken := r.rest[:n]
 	r.rest = r.rest[n:]
 	return taken
+}
+
+// ids reads the ids of commands.
+func (r *envelopeReader) ids() []remembrance {
+	n := r.uvarint()
+	if n > uint64(len(r.rest))/18 { // the least bytes of one
+		r.failed = true
+	}
+	if r.failed {
+		return nil
+	}
+	ids := make([]remembrance, n)
+	for i := range ids {
+		copy(ids[i].hash[:], r.take(uint64(len(commandHash{}))))
+		ids[i].version, ids[i].time = r.varint(), r.varint()
+	}
+	return ids
 }
 
 func (r *envelopeReader) bytes() []byte { return r.take(r.uvarint()) }

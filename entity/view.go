@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -170,7 +169,7 @@ func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, er
 		}
 		next, looked := e.next, h.moment()
 		e.mu.Unlock()
-		taken, err := private.Taken(ctx, h.journal, e.pid, next)
+		taken, err := h.storage.taken(ctx, e, next)
 		if err != nil {
 			return false, &unwritten{e.pid, err}
 		}
@@ -182,18 +181,19 @@ func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, er
 			e.mu.Unlock()
 			return beyond, nil
 		}
-		if err := h.goBeyond(ctx, e, next); err != nil {
+		if err := h.goBeyond(ctx, e, next, looked); err != nil {
 			return false, err
 		}
 		beyond = true
 	}
 }
 
-// goBeyond waits until the state of an entity contains what has taken a number, or is loaded anew.
-func (h *Entities[S, E]) goBeyond(ctx context.Context, e *entity[S, E], number int64) error {
+// goBeyond waits until the state of an entity contains what was there when somebody looked, and has
+// found a number taken, or until it is loaded anew.
+func (h *Entities[S, E]) goBeyond(ctx context.Context, e *entity[S, E], number int64, looked moment) error {
 	for {
 		e.mu.Lock()
-		if e.dropped || !e.loaded || e.reload || e.next > number {
+		if e.dropped || !e.loaded || e.reload || e.next > number || e.confirmed.order > looked.order {
 			e.mu.Unlock()
 			return nil
 		}
@@ -219,7 +219,7 @@ func (h *Entities[S, E]) awaitUnwritten(ctx context.Context, e *entity[S, E], ch
 
 // catchUp is the job that reads what other writers have written.
 func (e *entity[S, E]) catchUp() {
-	got, err := e.find(reading, nil)
+	got, err := e.host.storage.catchUp(e)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.busy = false
@@ -227,9 +227,7 @@ func (e *entity[S, E]) catchUp() {
 		e.fail(err)
 		return
 	}
-	next := e.next
 	e.adopt(got)
-	e.next = max(e.next, next+1) // an atomic write that is not whole has taken it
 	e.sendBack(nil)
 	e.advance()
 }

@@ -131,8 +131,8 @@ func (e *entity[S, E]) writeNext() bool {
 
 // becomeWriter recovers the entity before its first write. It returns nil if the write is not to be
 // done: its commands are decided again, or have failed.
-func (e *entity[S, E]) becomeWriter(w *write[S, E]) *dynajournal.Writer {
-	found, err := e.find(recovering, nil)
+func (e *entity[S, E]) becomeWriter(w *write[S, E]) writer {
+	found, err := e.host.storage.find(e, recovering)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err != nil {
@@ -159,7 +159,7 @@ func (e *entity[S, E]) decideAgain(w *write[S, E]) {
 
 // settle ends a write.
 func (e *entity[S, E]) settle(
-	w *write[S, E], writer *dynajournal.Writer, began moment, result *dynajournal.AppendResult, err error,
+	w *write[S, E], writer writer, began moment, result *dynajournal.AppendResult, err error,
 ) {
 	e.host.wrote(e, w, began.time, result, err)
 	if err == nil {
@@ -180,7 +180,7 @@ func (e *entity[S, E]) settle(
 }
 
 // written ends a write that is durable.
-func (e *entity[S, E]) written(w *write[S, E], writer *dynajournal.Writer, began moment, result *dynajournal.AppendResult) {
+func (e *entity[S, E]) written(w *write[S, E], writer writer, began moment, result *dynajournal.AppendResult) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.durable = point[S]{w.end.state, result.Last}
@@ -228,7 +228,7 @@ func (e *entity[S, E]) rejected(w *write[S, E], rejected *dynajournal.RejectedEr
 }
 
 // failed ends a write of which nothing is stored.
-func (e *entity[S, E]) failed(w *write[S, E], writer *dynajournal.Writer, err error) {
+func (e *entity[S, E]) failed(w *write[S, E], writer writer, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if writer.Err() != nil {
@@ -264,7 +264,7 @@ func (e *entity[S, E]) conflicted(w *write[S, E], err error) {
 		}
 	}
 	h.sleep(rand.N(pause)) //nolint:gosec // no secret
-	found, failure := e.find(recovering, nil)
+	found, failure := e.host.storage.find(e, recovering)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if failure != nil {

@@ -1,0 +1,134 @@
+package entity
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/private"
+)
+
+// storage is how entities are stored: as events, or as states.
+type storage[S, E any] interface {
+	// encode encodes what a command has recorded, before the next command sees its state.
+	encode(e *entity[S, E], c *command[S, E]) error
+
+	// load finds the state from the start. The caller runs the job, also with find, catchUp and
+	// lookFor.
+	load(e *entity[S, E], how mode) (*found[S], error)
+
+	// find finds the state, from the durable one if that is possible.
+	find(e *entity[S, E], how mode) (*found[S], error)
+
+	// catchUp finds the state when taken has reported that there is something new.
+	catchUp(e *entity[S, E]) (*found[S], error)
+
+	// lookFor finds the state and what has become of a lost write of a writer, to the numbers from
+	// first to last. It returns the first number if the write is stored, and 0 if it is not and
+	// never will be. If that can't be seen any more, the error is errDeleted.
+	lookFor(e *entity[S, E], lost writer, first, last int64) (*found[S], int64, error)
+
+	// taken reports whether there is anything that the durable state does not contain. next is the
+	// number after all that was known to be taken.
+	taken(ctx context.Context, e *entity[S, E], next int64) (bool, error)
+
+	// purge removes the entity. No command of it is under way.
+	purge(ctx context.Context, e *entity[S, E]) error
+}
+
+// writer writes what commands have recorded. A *dynajournal.Writer is one.
+type writer interface {
+	// Append writes what encode has returned, as one write. The error tells what became of it, as
+	// that of Append of a *dynajournal.Writer.
+	Append(ctx context.Context, encoded ...any) (dynajournal.AppendResult, error)
+	// Err returns why the writer has ended, nil if it has not.
+	Err() error
+	// WriterUUID identifies what is stored after a write: see entity.author.
+	WriterUUID() string
+}
+
+// eventStorage stores entities as their events.
+type eventStorage[S, E any] struct{}
+
+func (eventStorage[S, E]) load(e *entity[S, E], how mode) (*found[S], error) {
+	return e.fromStart(how, nil)
+}
+
+func (eventStorage[S, E]) find(e *entity[S, E], how mode) (*found[S], error) {
+	return e.find(how, nil)
+}
+
+func (eventStorage[S, E]) catchUp(e *entity[S, E]) (*found[S], error) {
+	got, err := e.find(reading, nil)
+	if err == nil {
+		got.next = max(got.next, e.next+1) // an atomic write that is not whole has taken it
+	}
+	return got, err
+}
+
+func (eventStorage[S, E]) lookFor(e *entity[S, E], lost writer, first, last int64) (*found[S], int64, error) {
+	return e.lookFor(lost.WriterUUID(), first, last)
+}
+
+func (eventStorage[S, E]) taken(ctx context.Context, e *entity[S, E], next int64) (bool, error) {
+	return private.Taken(ctx, e.host.journal, e.pid, next)
+}
+
+func (eventStorage[S, E]) purge(ctx context.Context, e *entity[S, E]) error {
+	e.mu.Lock()
+	writer, ok := e.writer.(*dynajournal.Writer)
+	e.mu.Unlock()
+	if ok && writer.Err() == nil {
+		_, err := writer.Purge(ctx, dynajournal.PurgeOptions{})
+		if !errors.Is(err, dynajournal.ErrWriterConflict) {
+			return err
+		}
+		// Another process has written since this one did.
+	}
+	writer, err := e.host.journal.Recover(ctx, e.pid, dynajournal.RecoverOptions{Latest: true}, nil)
+	if err == nil {
+		_, err = writer.Purge(ctx, dynajournal.PurgeOptions{})
+	}
+	return err
+}
+
+// encode encodes the events of a command.
+func (eventStorage[S, E]) encode(e *entity[S, E], c *command[S, E]) error {
+	h := e.host
+	c.encoded, c.size = nil, 0
+	events := c.tx.events
+	if most := h.settings.MaxBatchEvents; len(events) > most {
+		return &dynajournal.RejectedError{PersistenceID: e.pid, Index: -1, Size: len(events), Limit: most, Err: errTooMany}
+	}
+	var metadata map[string]string
+	if h.options.Metadata != nil {
+		metadata = h.options.Metadata(c.ctx)
+	}
+	now, pid := c.tx.Now(), e.pid
+	if c.encoded = c.one[:]; len(events) > 1 {
+		c.encoded = make([]any, len(events))
+	}
+	for i, event := range events {
+		c.created = dynajournal.NewEvent{Value: event, Metadata: metadata}
+		if h.kind.Tags != nil {
+			c.created.Tags = h.kind.Tags(event)
+		}
+		mark := private.CommandMark{}
+		if i == 0 && c.options.id != "" {
+			mark = private.CommandMark{ID: c.options.id, Events: len(events)}
+		}
+		encoded, size, err := private.EncodeEvent(h.journal, pid, &c.created, now, mark)
+		if err != nil {
+			if rejected, ok := err.(*dynajournal.RejectedError); ok { //nolint:errorlint // it is the error itself
+				rejected.Index = i
+			}
+			return err
+		}
+		c.encoded[i] = encoded
+		c.size += size
+	}
+	if most := h.settings.MaxBatchBytes; c.size > most {
+		return &dynajournal.RejectedError{PersistenceID: pid, Index: -1, Size: c.size, Limit: most, Err: errTooLarge}
+	}
+	return nil
+}
