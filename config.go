@@ -136,8 +136,8 @@ type Config struct {
 	IDsIndexName string
 
 	// JournalName is the first part of every key, so that several journals can share a table. Names
-	// that end in -P, -SH, -SL or -META are refused, as the keys could be those of another journal.
-	// A journal with another name is another journal.
+	// that end in -P, -SH, -SL, -ST or -META are refused, as the keys could be those of another
+	// journal. A journal with another name is another journal.
 	//
 	// Defaults to "journal".
 	JournalName string

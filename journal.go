@@ -14,6 +14,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
 	"github.com/dynajournal/dynajournal/internal/snapshots"
+	"github.com/dynajournal/dynajournal/internal/states"
 )
 
 // Journal is an open journal. It is safe for concurrent use: a process needs one. Close it at the
@@ -26,6 +27,7 @@ type Journal struct {
 	// protocol is the state that all writers of the journal share.
 	protocol *protocol.Journal
 	saved    *snapshots.Store
+	states   *states.Store
 	ids      *ids.Store
 	// hasIndex is true once the index of persistence ids is known to exist and to be filled.
 	hasIndex atomic.Bool
@@ -78,6 +80,16 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 		Parallelism: config.ReplayParallelism,
 		Envelope:    config.OldSnapshotFormat,
 		Compress:    config.SnapshotCompression,
+	}
+	j.states = &states.Store{
+		Client:      client,
+		Table:       config.SnapshotTable,
+		Keys:        j.keys(),
+		MaxItemSize: config.MaxItemSize,
+		MaxBytes:    config.MaxSnapshotBytes,
+		Parallelism: config.ReplayParallelism,
+		Clock:       j.clock,
+		FenceWindow: j.config.FenceWindow,
 	}
 	j.life.Open(ErrClosed)
 	j.admission.Open(client.MaxInFlight())

@@ -9,6 +9,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/history"
 	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/states"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -36,6 +37,11 @@ func init() { //nolint:gochecknoinits // package private has to be complete befo
 		ctx context.Context, journal any, pid string, opts any, handle func(any) error,
 	) (any, error) {
 		return own[Journal](journal).recoverFor(ctx, pid, own[RecoverOptions](opts), handle)
+	}
+	private.OnState = func(
+		ctx context.Context, journal any, pid string, do func(context.Context, *states.Store, *dynamo.Meter) error,
+	) (dynamo.Cost, error) {
+		return own[Journal](journal).onState(ctx, pid, do)
 	}
 	private.SetClock = func(config any, c *clock.Clock) { own[Config](config).clock = c }
 	private.SetRecord = func(record any, r *history.Record) { *own[Record](record) = publicRecord(r) }

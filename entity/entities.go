@@ -23,7 +23,8 @@ type Entities[S, E any] struct {
 	// life ends when Close stops waiting. It bounds what runs behind the calls.
 	life context.Context //nolint:containedctx // the life of the entities
 	end  context.CancelCauseFunc
-	// saves bounds the snapshots that are being saved, which Close waits for.
+	// saves bounds the snapshots that are being saved, and the parts of states that are being
+	// deleted, which Close waits for.
 	saves    context.Context //nolint:containedctx // as life
 	endSaves context.CancelCauseFunc
 	// calls counts the calls, jobs what runs behind them.

@@ -21,7 +21,7 @@ type (
 	sender = func() (*http.Response, error)
 )
 
-// gate holds the requests of a journal that write events.
+// gate holds the requests of a journal that write events, or the heads of states.
 type gate struct {
 	inner aws.HTTPClient
 
@@ -81,7 +81,8 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
-	events := operation == "BatchExecuteStatement" || operation == "PutItem" && bytes.Contains(body, []byte(`"event"`))
+	events := operation == "BatchExecuteStatement" || operation == "PutItem" &&
+		(bytes.Contains(body, []byte(`"event"`)) || bytes.Contains(body, []byte(`"writers"`)))
 	g.mu.Lock()
 	next := g.next
 	if events {

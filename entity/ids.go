@@ -56,3 +56,11 @@ func (r *remembered) add(done remembrance, limits *CommandIDs) {
 	}
 	r.done = r.done[n:]
 }
+
+// index finds the versions of what was done.
+func (r *remembered) index() {
+	r.versions = make(map[commandHash]int64, len(r.done))
+	for _, done := range r.done {
+		r.versions[done.hash] = done.version
+	}
+}

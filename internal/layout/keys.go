@@ -136,7 +136,7 @@ var (
 	ErrNoKey     = errors.New("even its shortest key is over DynamoDB's limit")
 	ErrNotUTF8   = errors.New("it is not valid UTF-8")
 	ErrNUL       = errors.New("it holds a NUL, which the ids index puts between name and id")
-	ErrAmbiguous = errors.New("its keys could be taken for another journal's: it ends in -P, -SH, -SL or -META")
+	ErrAmbiguous = errors.New("its keys could be taken for another journal's: it ends in -P, -SH, -SL, -ST or -META")
 )
 
 // longestMarkTail is the longest suffix of a persistence id in a key: a dash and the 17 digits of
@@ -185,7 +185,7 @@ func CheckJournalName(name string) error {
 	if len(name)+len("-SH-")+1+longestMarkTail > MaxRangeKeyBytes {
 		return ErrTooLong
 	}
-	for _, tail := range []string{"-P", "-SH", "-SL", "-META"} {
+	for _, tail := range []string{"-P", "-SH", "-SL", "-ST", "-META"} {
 		if strings.HasSuffix(name, tail) {
 			return ErrAmbiguous
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/history"
+	"github.com/dynajournal/dynajournal/internal/states"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
@@ -51,6 +52,13 @@ var (
 	// passes each stored event to handle as ReadEvents does, and returns a *dynajournal.Writer.
 	Recover func(ctx context.Context, journal any, pid string, opts any, handle func(event any) error) (
 		writer any, err error)
+
+	// OnState runs an operation on the durable states of a *dynajournal.Journal, for the one of a
+	// persistence id. It returns what the operation has cost. Errors are public ones, but for
+	// states.ErrConflict.
+	OnState func(
+		ctx context.Context, journal any, pid string, do func(context.Context, *states.Store, *dynamo.Meter) error,
+	) (dynamo.Cost, error)
 
 	// SetClock sets the clock of a *dynajournal.Config.
 	SetClock func(config any, c *clock.Clock)
@@ -97,7 +105,12 @@ type Settings struct {
 	Metadata bool
 	// MaxBatchEvents and MaxBatchBytes limit an atomic write.
 	MaxBatchEvents, MaxBatchBytes int
-	Logger                        *slog.Logger
+	// MaxStateBytes limits a durable state.
+	MaxStateBytes int
+	// Clock is the journal's clock, FenceWindow how long what is deleted leaves a trace.
+	Clock       *clock.Clock
+	FenceWindow time.Duration
+	Logger      *slog.Logger
 	// Wall returns the time of the journal's clock.
 	Wall func() time.Time
 	// Encode and Decode convert a state to and from its stored form.

@@ -157,5 +157,14 @@ var killers = map[string]killer{
 	"EntityFresh":             {hosting, "^TestViewFindsWhatOthersHaveWritten$"},
 	"EntityIDAsked":           {hosting, "^TestRepeatInAnotherProcessIsADuplicate$"},
 	"EntitySnapshotNotPurged": {hosting, "^TestSnapshotBehindAPurgeIsLeftOut$"},
-	"VisibleTaken":            {system, "^TestLastEventOfARecoveryIsOneThatItHasFound$"},
+
+	"StateConditional": {hosting, "^TestStateIsReplacedOnlyIfItIsWhatWasRead$"},
+	"StatePartsFirst":  {hosting, "^TestPutKilledAnywhereLeavesAWholeState$"},
+	"StateLookedFor":   {hosting, "^TestLostResponseOfAPutIsFoundOut$"},
+	"StateFenced":      {hosting, "^TestLostPutThatLandsLateIsRefused$"},
+	"StateKnown":       {hosting, "^TestLostPutThatManyOthersHaveReplacedStaysUnknown$"},
+	"StateIDsKept":     {hosting, "^TestRepeatOfACommandOnAStateIsADuplicate$"},
+	"StatePurgeCounts": {hosting, "^TestPurgeOfAStateKeepsItsVersion$"},
+	"StatePartsSwept":  {hosting, "^TestPutKilledAnywhereLeavesAWholeState$"},
+	"VisibleTaken":     {system, "^TestLastEventOfARecoveryIsOneThatItHasFound$"},
 }

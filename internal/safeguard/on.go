@@ -343,4 +343,20 @@ const (
 	EntityIDAsked = true
 	// EntitySnapshotNotPurged: a snapshot that was saved behind a purge is left out.
 	EntitySnapshotNotPurged = true
+	// StateConditional: a state is replaced only if it is what was read.
+	StateConditional = true
+	// StatePartsFirst: the parts of a state are stored before their head.
+	StatePartsFirst = true
+	// StateLookedFor: a put whose response was lost is looked for.
+	StateLookedFor = true
+	// StateFenced: a lost put that is not stored is made impossible before its commands go on.
+	StateFenced = true
+	// StateKnown: a put that is not found counts as not stored only if the item would show it.
+	StateKnown = true
+	// StateIDsKept: the item of a state keeps the ids of commands.
+	StateIDsKept = true
+	// StatePurgeCounts: a purged state leaves its version.
+	StatePurgeCounts = true
+	// StatePartsSwept: parts that a crash has left are deleted.
+	StatePartsSwept = true
 )

@@ -1,0 +1,203 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+	"github.com/dynajournal/dynajournal/internal/states"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+// stateStorage stores entities as their states. In entity.author it keeps the writers of the item
+// that the durable state was read from, which identify it.
+type stateStorage[S any] struct {
+	mu sync.Mutex
+	// self is the writer of new puts. It is another one after a put whose outcome stays unknown, so
+	// that an entity that is loaded again does not take that put for its own.
+	self states.Writer
+}
+
+// recorded is a state that a command has recorded, encoded for Append. Only the last one of a
+// command has a payload.
+type recorded struct {
+	payload serialization.Payload
+	// hash is that of the command's id if named is set.
+	hash  commandHash
+	named bool
+	// time is that of the command, in microseconds since 1970.
+	time int64
+}
+
+var errManifestNotText = errors.New("the manifest of its serializer is not valid UTF-8")
+
+func (s *stateStorage[S]) encode(e *entity[S, S], c *command[S, S]) error {
+	recordings := c.tx.events
+	payload, err := e.host.settings.Encode(recordings[len(recordings)-1])
+	if err == nil && !utf8.ValidString(payload.Manifest) {
+		err = errManifestNotText
+	}
+	size, limit := len(payload.Bytes), e.host.settings.MaxStateBytes
+	switch {
+	case err != nil:
+		size, limit = 0, 0
+	case size > limit:
+		err = states.ErrTooLarge
+	}
+	if err != nil {
+		index := len(recordings) - 1
+		return &dynajournal.RejectedError{PersistenceID: e.pid, Index: index, Size: size, Limit: limit, Err: err}
+	}
+	c.encoded = make([]any, len(recordings))
+	for i := range c.encoded {
+		c.encoded[i] = &recorded{}
+	}
+	c.encoded[len(recordings)-1] = &recorded{payload, c.hash, c.options.id != "", c.tx.Now().UnixMicro()}
+	return nil
+}
+
+func (s *stateStorage[S]) load(e *entity[S, S], _ mode) (*found[S], error) {
+	return e.limited(func(ctx context.Context) (*found[S], error) { return s.read(ctx, e) })
+}
+
+func (s *stateStorage[S]) find(e *entity[S, S], how mode) (*found[S], error) { return s.load(e, how) }
+
+func (s *stateStorage[S]) catchUp(e *entity[S, S]) (*found[S], error) { return s.load(e, reading) }
+
+// read reads the state of an entity.
+func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S], error) {
+	h := e.host
+	got := &found[S]{full: true, began: h.moment()}
+	var stored *layout.State
+	_, err := private.OnState(ctx, h.journal, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
+		var err error
+		stored, err = store.Read(ctx, m, e.pid)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("load %q: %w", e.pid, err)
+	}
+	w := &stateWriter[S]{entity: e, storage: s, self: s.writer(), base: stored}
+	got.writer, got.author = w, w.WriterUUID()
+	got.at.state = h.kind.initial(e.id)
+	if stored != nil {
+		got.at.version, got.time = stored.Version, stored.Time
+	}
+	got.next = got.at.version + 1
+	if stored == nil || stored.Purged {
+		return got, nil
+	}
+	if got.ids, err = decodeIDs(stored.IDs); err == nil {
+		w.ids.done = got.ids
+		payload := serialization.Payload{SerializerID: stored.SerializerID, Manifest: stored.Manifest, Bytes: stored.Bytes}
+		got.at.state, _, err = h.decodeState(payload)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load %q: the state of version %d: %w", e.pid, stored.Version, err)
+	}
+	stored.Bytes = nil // the state has them
+	return got, nil
+}
+
+// decodeIDs returns the ids of commands of an item.
+func decodeIDs(b []byte) ([]remembrance, error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	r := &envelopeReader{rest: b}
+	ids := r.ids()
+	if r.failed || len(r.rest) > 0 {
+		return nil, errEnvelope
+	}
+	return ids, nil
+}
+
+// writer returns the writer of new puts.
+func (s *stateStorage[S]) writer() states.Writer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.self
+}
+
+// lookFor reads the item, which shows whether the lost put is part of it. If it is not, the item is
+// put again as it is by another writer: then the lost one can't be stored any more.
+func (s *stateStorage[S]) lookFor(e *entity[S, S], lost writer, first, last int64) (*found[S], int64, error) {
+	got, at, err := s.settle(e, lost.(*stateWriter[S]), first, last) //nolint:forcetypeassert // it is from read
+	if err != nil {
+		s.mu.Lock()
+		s.self = states.NewWriter()
+		s.mu.Unlock()
+	}
+	return got, at, err
+}
+
+func (s *stateStorage[S]) settle(e *entity[S, S], lost *stateWriter[S], first, last int64) (*found[S], int64, error) {
+	for range mostLooks {
+		got, err := s.find(e, recovering)
+		if err != nil || !safeguard.StateLookedFor {
+			return got, 0, err
+		}
+		w := got.writer.(*stateWriter[S]) //nolint:forcetypeassert // see read
+		stored, known := states.Wrote(w.base, lost.self, last)
+		switch expired := w.base == nil && lost.base != nil; {
+		case stored:
+			return got, first, nil
+		case !known && safeguard.StateKnown || expired || lost.isOld():
+			return got, 0, errDeleted
+		case !safeguard.StateFenced:
+			return got, 0, nil
+		}
+		fenced, err := w.fence(e.host.life)
+		if err != nil {
+			return nil, 0, err
+		}
+		if fenced {
+			got.author = w.WriterUUID()
+			return got, 0, nil
+		}
+	}
+	return nil, 0, dynajournal.ErrWriterConflict
+}
+
+func (s *stateStorage[S]) taken(ctx context.Context, e *entity[S, S], _ int64) (bool, error) {
+	var head *layout.State
+	_, err := private.OnState(ctx, e.host.journal, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
+		var err error
+		head, err = store.Head(ctx, m, e.pid)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("look at %q: %w", e.pid, err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return authorOf(head) != e.author, nil
+}
+
+// authorOf returns what identifies an item, empty for none.
+func authorOf(s *layout.State) string {
+	if s == nil {
+		return ""
+	}
+	return string(s.Writers)
+}
+
+func (s *stateStorage[S]) purge(ctx context.Context, e *entity[S, S]) error {
+	_, err := private.OnState(ctx, e.host.journal, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
+		return m.Mark(store.Purge(ctx, m, e.pid))
+	})
+	if errors.Is(err, states.ErrConflict) {
+		err = &dynajournal.ConflictError{PersistenceID: e.pid}
+	}
+	if err != nil {
+		return fmt.Errorf("purge %q: %w", e.pid, err)
+	}
+	return nil
+}

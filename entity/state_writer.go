@@ -1,0 +1,151 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+	"github.com/dynajournal/dynajournal/internal/states"
+)
+
+// stateWriter replaces the state of an entity. It belongs to the job of the entity.
+type stateWriter[S any] struct {
+	entity  *entity[S, S]
+	storage *stateStorage[S]
+	self    states.Writer
+	// base is what is stored, without its value, as far as this writer knows. It is nil if nothing
+	// is. ids are the ids of commands in it.
+	base *layout.State
+	ids  remembered
+	// began is when the last put began.
+	began clock.Moment
+	// swept reports that parts that crashes have left were looked for.
+	swept bool
+	ended error
+}
+
+func (w *stateWriter[S]) Err() error { return w.ended }
+
+func (w *stateWriter[S]) WriterUUID() string { return authorOf(w.base) }
+
+// isOld reports whether the last put began so long ago that what it has stored may have expired.
+func (w *stateWriter[S]) isOld() bool {
+	settings := &w.entity.host.settings
+	return states.IsOld(settings.Clock, settings.FenceWindow, w.began)
+}
+
+// Append puts the last recorded state.
+func (w *stateWriter[S]) Append(ctx context.Context, encoded ...any) (dynajournal.AppendResult, error) {
+	e := w.entity
+	last := encoded[len(encoded)-1].(*recorded) //nolint:forcetypeassert // see encode
+	next := &layout.State{
+		PersistenceID: e.pid, Time: last.time,
+		SerializerID: last.payload.SerializerID, Manifest: last.payload.Manifest, Bytes: last.payload.Bytes,
+	}
+	self, first := w.self, int64(1)
+	if w.base == nil {
+		self = states.NewWriter() // two items of an entity that was purged and has expired differ
+	} else {
+		first += w.base.Version
+		next.IDs = w.base.IDs
+	}
+	next.Version = first + int64(len(encoded)) - 1
+	ids := w.idsAfter(encoded, first)
+	if ids != nil && safeguard.StateIDsKept {
+		next.IDs = appendIDs(nil, ids.done)
+	}
+	w.self, w.began = self, e.host.settings.Clock.Now()
+	cost, err := private.OnState(ctx, e.host.journal, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
+		return store.Put(ctx, m, w.base, next, self)
+	})
+	result := dynajournal.AppendResult{Cost: dynajournal.Cost(cost)}
+	if err != nil {
+		return result, w.failed(err, first, next, len(encoded)-1)
+	}
+	w.cleanBehind(next)
+	next.Bytes = nil // the entity has the state
+	w.base = next
+	if ids != nil {
+		w.ids = *ids
+	}
+	result.First, result.Last = first, next.Version
+	return result, nil
+}
+
+// idsAfter returns the ids of commands after a put, nil if they are the same as before. first is
+// the version of the first recorded state.
+func (w *stateWriter[S]) idsAfter(encoded []any, first int64) *remembered {
+	var after *remembered
+	for i, value := range encoded {
+		r := value.(*recorded) //nolint:forcetypeassert // see encode
+		if !r.named {
+			continue
+		}
+		if after == nil {
+			after = &remembered{done: slices.Clone(w.ids.done)}
+			after.index()
+		}
+		after.add(remembrance{r.hash, first + int64(i), r.time}, &w.entity.host.options.CommandIDs)
+	}
+	return after
+}
+
+// failed returns the error of Append.
+func (w *stateWriter[S]) failed(err error, first int64, next *layout.State, index int) error {
+	pid := w.entity.pid
+	switch {
+	case errors.Is(err, states.ErrConflict):
+		w.ended = &dynajournal.ConflictError{PersistenceID: pid, SequenceNumber: first}
+	case dynamo.MaybeApplied(err):
+		w.ended = &dynajournal.OutcomeUnknownError{PersistenceID: pid, First: first, Last: next.Version, Err: err}
+	case errors.Is(err, states.ErrTooLarge):
+		return &dynajournal.RejectedError{PersistenceID: pid, Index: index, Err: err}
+	default:
+		return err
+	}
+	return w.ended
+}
+
+// cleanBehind deletes the parts that a put has replaced, behind the put. The first put of a writer
+// that has to do with parts also deletes what crashes have left.
+func (w *stateWriter[S]) cleanBehind(next *layout.State) {
+	replaced := w.base
+	if next.Parts == 0 && (replaced == nil || replaced.Parts == 0) {
+		return
+	}
+	sweep := !w.swept && safeguard.StatePartsSwept
+	w.swept = true
+	h := w.entity.host
+	h.jobs.Go(func() {
+		_, err := private.OnState(h.saves, h.journal, next.PersistenceID, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
+			return store.Clean(ctx, m, replaced, next, sweep)
+		})
+		if err != nil {
+			h.options.Logger.Warn("parts of a state that was replaced are left", "persistence_id", next.PersistenceID, "error", err)
+		}
+	})
+}
+
+// fence makes every put on the current item that is under way impossible. It reports false if
+// another writer has replaced the item.
+func (w *stateWriter[S]) fence(ctx context.Context) (bool, error) {
+	e := w.entity
+	_, err := private.OnState(ctx, e.host.journal, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
+		fenced, err := store.Fence(ctx, m, e.pid, []byte(authorOf(w.base)))
+		if err == nil {
+			w.base = fenced
+			w.base.Bytes = nil // the entity has the state
+		}
+		return err
+	})
+	if errors.Is(err, states.ErrConflict) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,199 @@
+// Package states stores durable states: a value with a version in one item, which is replaced under
+// the condition that it is what was read. A value that does not fit is split over several items.
+// Decision 15 has what must hold.
+package states
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/clock"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+var (
+	// ErrConflict reports that another writer has replaced the state. Nothing is stored, and never
+	// will be.
+	ErrConflict = errors.New("another writer has replaced the state")
+	// ErrTooLarge reports that a value is over the limit. Nothing is written.
+	ErrTooLarge = errors.New("the state has too many bytes")
+	// errSlept reports that the machine has slept while a request waited. The request was not sent.
+	errSlept = errors.New("the request has waited for longer than half the fence window")
+)
+
+// Store reads and replaces states.
+type Store struct {
+	Client *dynamo.Client
+	Table  string
+	Keys   layout.Keys
+	// MaxItemSize is the item size above which a value is split, MaxBytes the largest value, both
+	// in bytes.
+	MaxItemSize, MaxBytes int
+	// Parallelism limits the parallel requests of one put.
+	Parallelism int
+	Clock       *clock.Clock
+	// FenceWindow is how long a purged state stays.
+	FenceWindow time.Duration
+}
+
+// Head reads the head of a state, strongly consistent. It returns nil if there is none.
+func (s *Store) Head(ctx context.Context, m *dynamo.Meter, pid string) (*layout.State, error) {
+	item, err := s.Client.Get(ctx, m, s.Table, s.Keys.StateKey(pid))
+	if err != nil || item == nil {
+		return nil, err
+	}
+	return s.Keys.DecodeState(pid, item)
+}
+
+// Read reads a state with its value. It returns nil if there is none.
+func (s *Store) Read(ctx context.Context, m *dynamo.Meter, pid string) (*layout.State, error) {
+	head, err := s.Head(ctx, m, pid)
+	for {
+		if err != nil || head == nil || head.Parts == 0 {
+			return head, err
+		}
+		damage, failed := s.readParts(ctx, m, head)
+		if failed != nil || damage == nil {
+			return head, failed
+		}
+		// A put deletes the parts that it replaces.
+		var now *layout.State
+		if now, err = s.Head(ctx, m, pid); now != nil && bytes.Equal(now.Writers, head.Writers) {
+			return nil, damage
+		}
+		head = now
+	}
+}
+
+// Put replaces base, nil for none, by next. Put sets the writers of next, and what follows from its
+// value. If an error is not ErrConflict, dynamo.MaybeApplied reports whether next may be stored.
+func (s *Store) Put(ctx context.Context, m *dynamo.Meter, base, next *layout.State, w Writer) error {
+	if len(next.Bytes) > s.MaxBytes {
+		return fmt.Errorf("%w: %d, the limit is %d", ErrTooLarge, len(next.Bytes), s.MaxBytes)
+	}
+	next.Writers, next.Parts = writersOf(base), 0
+	next.Writers = add(next.Writers, w, next.Version)
+	if layout.Size(s.Keys.EncodeState(next)) > s.MaxItemSize {
+		return s.putSplit(ctx, m, base, next, w)
+	}
+	return s.putHead(ctx, m, base, next, w)
+}
+
+// Fence replaces the head that has the writers, none if there is no head, by itself under another
+// writer. So no put on it that is under way can succeed. It returns the head that is stored then,
+// with the same version.
+func (s *Store) Fence(ctx context.Context, m *dynamo.Meter, pid string, writers []byte) (*layout.State, error) {
+	base, err := s.Head(ctx, m, pid)
+	switch {
+	case err != nil:
+		return nil, err
+	case !bytes.Equal(writersOf(base), writers):
+		return nil, ErrConflict
+	}
+	next := &layout.State{PersistenceID: pid, Purged: true}
+	if base != nil {
+		same := *base
+		next = &same
+	}
+	w := NewWriter()
+	next.Writers = add(writers, w, next.Version)
+	if next.Purged {
+		next.Expires = s.expiry()
+	}
+	return next, s.putHead(ctx, m, base, next, w)
+}
+
+func writersOf(s *layout.State) []byte {
+	if s == nil {
+		return nil
+	}
+	return s.Writers
+}
+
+// expiry returns when a state that is purged now expires.
+func (s *Store) expiry() int64 { return s.Clock.Latest().Add(s.FenceWindow).Unix() + 1 }
+
+// knowledgePart is the part of the fence window for which what was read may be used: a half.
+const knowledgePart = 2
+
+// IsOld reports whether a moment is so long ago that a state that was purged since may have
+// expired.
+func IsOld(c *clock.Clock, fenceWindow time.Duration, since clock.Moment) bool {
+	return c.Since(since) > fenceWindow/knowledgePart
+}
+
+// putHead puts the head of next in the place of base.
+func (s *Store) putHead(ctx context.Context, m *dynamo.Meter, base, next *layout.State, w Writer) error {
+	began := s.Clock.Now()
+	p := dynamo.Put{Table: s.Table, Item: s.Keys.EncodeState(next), Before: func() error {
+		if IsOld(s.Clock, s.FenceWindow, began) {
+			return errSlept
+		}
+		return nil
+	}}
+	switch {
+	case !safeguard.StateConditional:
+	case base == nil:
+		p.Condition = "attribute_not_exists(" + layout.AttrPar + ")"
+	default:
+		p.Condition = layout.AttrStateWriters + " = :known"
+		p.Values = dynamo.Attributes{":known": &types.AttributeValueMemberB{Value: base.Writers}}
+	}
+	err := s.Client.Put(ctx, m, p)
+	if !errors.Is(err, dynamo.ErrConditionFailed) {
+		return err
+	}
+	var met *layout.State
+	if item := dynamo.OldItem(err); item != nil {
+		var unread error
+		if met, unread = s.Keys.DecodeState(next.PersistenceID, item); unread != nil && dynamo.MaybeApplied(err) {
+			return errors.Join(err, unread)
+		}
+	}
+	stored, known := Wrote(met, w, next.Version)
+	switch {
+	case stored:
+		return nil // by an attempt whose response was lost
+	case dynamo.MaybeApplied(err) && (met == nil || !known):
+		return err
+	}
+	return ErrConflict
+}
+
+// mostPurges is how often a purge is tried while other writers replace the state.
+const mostPurges = 100
+
+// Purge replaces a state by nothing, with the next version, and deletes its parts. It returns
+// ErrConflict if others have replaced the state at every attempt.
+func (s *Store) Purge(ctx context.Context, m *dynamo.Meter, pid string) error {
+	for range mostPurges {
+		head, err := s.Head(ctx, m, pid)
+		if err != nil || head == nil {
+			return err
+		}
+		if !safeguard.StatePurgeCounts {
+			return s.Client.Delete(ctx, m, dynamo.Delete{Table: s.Table, Key: s.Keys.StateKey(pid)})
+		}
+		next := head
+		if !head.Purged {
+			next = &layout.State{PersistenceID: pid, Version: head.Version + 1, Time: head.Time, Purged: true, Expires: s.expiry()}
+			w := NewWriter()
+			next.Writers = add(head.Writers, w, next.Version)
+			err = s.putHead(ctx, m, head, next, w)
+		}
+		if !errors.Is(err, ErrConflict) {
+			if err == nil {
+				err = s.sweep(ctx, m, next)
+			}
+			return err
+		}
+	}
+	return ErrConflict
+}
