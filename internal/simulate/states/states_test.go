@@ -1,0 +1,347 @@
+package states_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"go.uber.org/goleak"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+var (
+	duration = flag.Duration("simulate.duration", 0, "how long to play; 0 is a short, fixed number of histories")
+	first    = flag.Uint64("simulate.seed", 1, "the seed of the first history")
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	// short is how many histories the short form runs.
+	short     = 20
+	processes = 3
+	callers   = 2 // of each process
+	calls     = 12
+)
+
+// TestStates runs random histories until one fails, or enough were run. It prints the seed.
+func TestStates(t *testing.T) {
+	began, sum := time.Now(), &totals{}
+	seed := *first
+	for ; *duration == 0 && seed < *first+short || time.Since(began) < *duration; seed++ {
+		synctest.Test(t, func(t *testing.T) { run(t, seed, sum) })
+		if t.Failed() {
+			t.Fatalf("-simulate.seed=%d", seed)
+		}
+	}
+	t.Logf("%d histories, %d operations judged, %d of unknown outcome, %d repeats that were duplicates, %d conflicts, %d kills, %d faults",
+		seed-*first, sum.judged.Load(), sum.unknown.Load(), sum.duplicates.Load(), sum.conflicts.Load(), sum.kills.Load(), sum.faults.Load())
+}
+
+type totals struct{ judged, unknown, duplicates, conflicts, kills, faults atomic.Int64 }
+
+// State is the state of an entity. Its padding shows that its parts belong together.
+type State struct {
+	Value   string
+	Count   int
+	Padding string
+}
+
+func (s *State) padded(size int) State {
+	return State{s.Value, s.Count, strings.Repeat(s.Value+" ", size)}
+}
+
+// check returns an error if the state was put together from several.
+func (s *State) check() error {
+	if s.Padding != strings.Repeat(s.Value+" ", len(s.Padding)/max(len(s.Value)+1, 1)) {
+		return fmt.Errorf("the padding is not that of %q: %q", s.Value, s.Padding)
+	}
+	return nil
+}
+
+// history is a history that is being run.
+type history struct {
+	*testing.T
+	seed   uint64
+	sum    *totals
+	engine *embedded.Engine
+	purges bool
+	clock  atomic.Int64
+
+	mu         sync.Mutex
+	operations []porcupine.Operation
+}
+
+// process is a process, which is killed and begins again.
+type process struct {
+	h *history
+
+	mu      sync.Mutex
+	dead    *atomic.Bool
+	journal *dynajournal.Journal
+	states  *entity.States[State]
+}
+
+// mortal lets requests through until the process is dead.
+type mortal struct {
+	inner interface {
+		Do(*http.Request) (*http.Response, error)
+	}
+	dead *atomic.Bool
+}
+
+var errDead = errors.New("the process was killed")
+
+func (m mortal) RoundTrip(r *http.Request) (*http.Response, error) {
+	if m.dead.Load() {
+		return nil, errDead
+	}
+	response, err := m.inner.Do(r)
+	if err == nil && m.dead.Load() {
+		_ = response.Body.Close()
+		return nil, errDead
+	}
+	return response, err
+}
+
+func run(t *testing.T, seed uint64, sum *totals) {
+	engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0), embedded.WithSeed(seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = engine.Close() }()
+	random := rand.New(rand.NewPCG(seed, 1))
+	h := &history{T: t, seed: seed, sum: sum, engine: engine, purges: random.IntN(2) == 0}
+	if err := dynajournal.CreateTables(t.Context(), h.config(), dynajournal.TableOptions{SharedWithJVM: random.IntN(2) == 0}); err != nil {
+		t.Fatal(err)
+	}
+	all := make([]*process, processes)
+	for i := range all {
+		all[i] = &process{h: h}
+		all[i].begin()
+	}
+	remove := h.inject(random)
+	var working sync.WaitGroup
+	for i := range processes * callers {
+		caller := rand.New(rand.NewPCG(seed, uint64(i)+2))
+		working.Go(func() {
+			for n := range calls {
+				time.Sleep(time.Duration(caller.IntN(20)) * time.Millisecond)
+				h.call(all[i%processes], caller, fmt.Sprintf("%d.%d", i, n))
+			}
+		})
+	}
+	for range random.IntN(4) {
+		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
+		all[random.IntN(processes)].kill()
+	}
+	working.Wait()
+	remove()
+	time.Sleep(time.Minute) // what is late arrives
+	last := &process{h: h}
+	last.begin()
+	h.call(last, nil, "last")
+	for _, p := range append(all, last) {
+		p.end()
+	}
+	h.judge()
+}
+
+func (h *history) config() dynajournal.Config {
+	registry := serialization.NewRegistry()
+	if err := serialization.JSON[State](registry, "state"); err != nil {
+		h.Fatal(err)
+	}
+	return dynajournal.Config{
+		AWS: h.engine.AWSConfig(), Serialization: registry, MaxItemSize: 8192, Retries: 2,
+		BackoffBase: time.Millisecond, BackoffCap: 10 * time.Millisecond,
+		AttemptTimeout: 100 * time.Millisecond, OperationTimeout: 300 * time.Millisecond,
+	}
+}
+
+// inject injects faults into requests, until remove is called. A slow one is done when its client
+// has given up.
+func (h *history) inject(random *rand.Rand) (remove func()) {
+	rate := []float64{0, 0.02, 0.1}[random.IntN(3)]
+	if rate == 0 {
+		return func() {}
+	}
+	var removes []func()
+	for _, f := range []embedded.Fault{
+		{Effect: embedded.EffectReset, Applied: true}, {Effect: embedded.EffectReset}, {Effect: embedded.EffectThrottling},
+		{Effect: embedded.EffectInternalError, Applied: true}, {Effect: embedded.EffectSlow, Delay: 2 * time.Second},
+		{Effect: embedded.EffectSlow, Delay: 50 * time.Millisecond},
+	} {
+		f.Probability = rate
+		remove, err := h.engine.Inject(f)
+		if err != nil {
+			h.Fatal(err)
+		}
+		removes = append(removes, remove)
+	}
+	return func() {
+		for _, remove := range removes {
+			remove()
+		}
+	}
+}
+
+func (p *process) begin() {
+	config := p.h.config()
+	p.dead = &atomic.Bool{}
+	config.AWS.HTTPClient = &http.Client{Transport: mortal{config.AWS.HTTPClient, p.dead}}
+	for {
+		var err error
+		if p.journal, err = dynajournal.Open(context.Background(), config); err == nil {
+			break
+		}
+	}
+	var err error
+	// All ids of a history are remembered: a command is repeated for long.
+	options := entity.Options{Attempts: 20, CommandIDs: entity.CommandIDs{Last: processes * callers * calls}}
+	if p.states, err = entity.OpenStates(p.journal, entity.StateType[State]{Name: "state"}, options); err != nil {
+		p.h.Fatal(err)
+	}
+}
+
+// kill kills the process, and begins another one.
+func (p *process) kill() {
+	p.h.sum.kills.Add(1)
+	next := &process{h: p.h}
+	p.dead.Store(true)
+	next.begin()
+	journal, states := p.journal, p.states
+	p.mu.Lock() // never while time has to pass
+	p.dead, p.journal, p.states = next.dead, next.journal, next.states
+	p.mu.Unlock()
+	closeAll(p.h, journal, states)
+}
+
+func (p *process) end() { closeAll(p.h, p.journal, p.states) }
+
+func closeAll(h *history, journal *dynajournal.Journal, states *entity.States[State]) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := states.Close(ctx); err != nil {
+		h.Errorf("Close: %v", err)
+	}
+	h.sum.conflicts.Add(states.Stats().Conflicts)
+	_ = journal.Close()
+}
+
+func (p *process) hosted() *entity.States[State] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.states
+}
+
+// call does a random operation. Without random it is a look that must succeed.
+func (h *history) call(p *process, random *rand.Rand, value string) {
+	dice, began := 0, h.clock.Add(1)
+	if random != nil {
+		dice = random.IntN(10)
+	}
+	switch {
+	case dice < 3:
+		var shown State
+		version, err := p.hosted().View(context.Background(), "x", func(s State) error {
+			shown = s
+			return s.check()
+		})
+		if err == nil {
+			h.note(began, input{}, output{true, true, shown.Value, shown.Count, version}, nil)
+		} else if random == nil {
+			h.Errorf("the last look: %v", err)
+		}
+	case dice == 3 && h.purges:
+		err := p.hosted().Purge(context.Background(), "x")
+		if err == nil || dynajournal.MaybeApplied(err) {
+			h.note(began, input{kind: purge}, output{}, err)
+		}
+	default:
+		h.set(p, random, began, value)
+	}
+}
+
+// set sets the register. If the outcome is unknown, it is set again with the same id, until it is
+// known; after a purge the id would be forgotten.
+func (h *history) set(p *process, random *rand.Rand, began int64, value string) {
+	size := []int{0, 1, 1500, 4000}[random.IntN(4)]
+	var opts []entity.CommandOption
+	if !h.purges {
+		opts = append(opts, entity.CommandID(value))
+	}
+	in := input{kind: set, value: value}
+	for tries := 0; ; tries++ {
+		ctx, cancel := context.WithTimeout(context.Background(), []time.Duration{time.Hour, time.Hour, 20 * time.Millisecond}[random.IntN(3)])
+		var before State
+		var broken error
+		receipt, err := p.hosted().Update(ctx, "x", func(tx *entity.StateTx[State]) error {
+			before = tx.State()
+			broken = errors.Join(broken, before.check())
+			next := State{Value: value, Count: before.Count + 1}
+			tx.Record(next.padded(size))
+			return nil
+		}, opts...)
+		cancel()
+		if broken != nil {
+			h.Error(broken)
+		}
+		_, duplicate := errors.AsType[*entity.DuplicateError](err)
+		switch {
+		case err == nil:
+			h.note(began, in, output{true, true, before.Value, before.Count, receipt.Version}, nil)
+		case duplicate && tries > 0:
+			h.sum.duplicates.Add(1)
+			h.note(began, in, output{}, nil)
+		case !dynajournal.MaybeApplied(err) && tries == 0:
+			// nothing was written
+		case !h.purges && tries < 100:
+			time.Sleep(10 * time.Millisecond)
+			continue
+		default:
+			h.note(began, in, output{}, err)
+		}
+		return
+	}
+}
+
+// note notes an operation that has happened. One of unknown outcome may happen at any time.
+func (h *history) note(began int64, in input, out output, err error) {
+	ended := h.clock.Add(1)
+	if err != nil {
+		h.sum.unknown.Add(1)
+		ended = math.MaxInt64
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.operations = append(h.operations, porcupine.Operation{
+		ClientId: len(h.operations), Input: in, Output: out, Call: began, Return: ended,
+	})
+}
+
+func (h *history) judge() {
+	h.sum.judged.Add(int64(len(h.operations)))
+	h.sum.faults.Add(int64(len(h.engine.Injected())))
+	if !porcupine.CheckOperations(model, h.operations) {
+		for _, o := range h.operations {
+			h.Logf("%+v", o)
+		}
+		h.Error("the results are not linearizable")
+	}
+}
