@@ -263,13 +263,13 @@ func TestTablesDescribeShowsExpiry(t *testing.T) {
 			t.Errorf("%s is %v, want %v", key, got[0][key], want)
 		}
 	}
-	if got[1]["ttl"] != "" || got[1]["ttl_status"] != "DISABLED" || got[1]["fence_window"] != 0.0 {
+	if got[1]["ttl"] != "expires" || got[1]["ttl_status"] != "ENABLED" || got[1]["fence_window"] != 0.0 {
 		t.Errorf("the snapshot table is %v", got[1])
 	}
 	o := invoke(t.Context(), "", "--output", "text", "tables", "describe")
 	want := "pekko-persistence: ACTIVE, native, 1 shards, key par (S) and num (N), indexes ids-idx, " +
 		"items expire by expires (ENABLED), fence window 24h0m0s, provisioned: 3 read and 4 write units\n" +
-		"pekko-persistence-snapshot: ACTIVE, key par (S) and seq (N), items do not expire (DISABLED), " +
+		"pekko-persistence-snapshot: ACTIVE, key par (S) and seq (N), items expire by expires (ENABLED), " +
 		"provisioned: 3 read and 4 write units\n"
 	if o.out != want {
 		t.Errorf("it shows\n%swant\n%s", o.out, want)

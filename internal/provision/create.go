@@ -22,7 +22,7 @@ type Options struct {
 func (j *Journal) Create(ctx context.Context, client *dynamo.Client, opts Options) error {
 	made, err := client.CreateTable(ctx, j.journalTable(opts))
 	if err == nil {
-		err = j.enableTTL(ctx, client)
+		err = enableTTL(ctx, client, j.Table)
 	}
 	var header *layout.Header
 	if err == nil {
@@ -53,14 +53,18 @@ func (j *Journal) createSnapshotTable(ctx context.Context, client *dynamo.Client
 	if err != nil {
 		return err
 	}
-	return checkSchema(d, layout.AttrSnapshotSeq)
+	if err := checkSchema(d, layout.AttrSnapshotSeq); err != nil {
+		return err
+	}
+	return enableTTL(ctx, client, j.SnapshotTable)
 }
 
-// enableTTL enables the expiry of tombstones, unless items of the table already expire.
-func (j *Journal) enableTTL(ctx context.Context, client *dynamo.Client) error {
-	attribute, err := client.TTL(ctx, j.Table)
+// enableTTL enables the expiry of tombstones, or of purged states, unless items of the table
+// already expire.
+func enableTTL(ctx context.Context, client *dynamo.Client, table string) error {
+	attribute, err := client.TTL(ctx, table)
 	if err != nil || attribute != "" {
 		return err
 	}
-	return client.EnableTTL(ctx, j.Table, layout.AttrExpires)
+	return client.EnableTTL(ctx, table, layout.AttrExpires)
 }

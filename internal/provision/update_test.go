@@ -126,7 +126,7 @@ func TestDescriptionHasTheSettingsOfTheHeader(t *testing.T) {
 		t.Errorf("its key: %+v", d.Keys)
 	}
 	d, err = s.journal.Describe(t.Context(), s.client, snapshots)
-	if err != nil || d.Kind != "" || d.Version != 0 || d.TTL != "" || len(d.Indexes) != 1 || !d.Indexes[0].Local || d.Indexes[0].Name != layout.SnapshotTSIndex {
+	if err != nil || d.Kind != "" || d.Version != 0 || d.TTL != "expires" || len(d.Indexes) != 1 || !d.Indexes[0].Local || d.Indexes[0].Name != layout.SnapshotTSIndex {
 		t.Errorf("the snapshot table: %+v, %v", d, err)
 	}
 	s.putHeader(func(item map[string]types.AttributeValue) { item["version"] = &types.AttributeValueMemberN{Value: "9"} })

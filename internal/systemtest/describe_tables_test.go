@@ -43,7 +43,7 @@ func TestTablesAreDescribed(t *testing.T) {
 				},
 				Version: 1, Kind: "native", Shards: 1, FenceWindow: 24 * time.Hour,
 			},
-			{Name: snapshots, Status: "ACTIVE", Keys: key("par", "seq"), TTLStatus: "DISABLED"},
+			{Name: snapshots, Status: "ACTIVE", Keys: key("par", "seq"), TTL: "expires", TTLStatus: "ENABLED"},
 		}},
 		"shared, provisioned": {
 			dynajournal.TableOptions{SharedWithJVM: true, ReadUnits: 7, WriteUnits: 9}, 4,
@@ -57,7 +57,7 @@ func TestTablesAreDescribed(t *testing.T) {
 					Version: 1, Kind: "shared", Shards: 4, FenceWindow: 24 * time.Hour,
 				},
 				{
-					Name: snapshots, Status: "ACTIVE", Keys: key("par", "seq"), TTLStatus: "DISABLED",
+					Name: snapshots, Status: "ACTIVE", Keys: key("par", "seq"), TTL: "expires", TTLStatus: "ENABLED",
 					Indexes:   []dynajournal.Index{{Name: "ts-idx", Keys: key("par", "ts"), Local: true}},
 					ReadUnits: 7, WriteUnits: 9,
 				},
