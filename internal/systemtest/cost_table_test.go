@@ -10,6 +10,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/entity"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
@@ -139,6 +140,23 @@ func costOf(t *testing.T, shards int, opts dynajournal.TableOptions) map[string]
 	deleteTo(w, 1000)
 	counted["recovery after all of 1000 were deleted"] = m.of(func() { recoverWriter(t, j, "gone", 0) })
 
+	states, err := entity.OpenStates(j, entity.StateType[[]byte]{Name: "state"}, entity.Options{})
+	check(err)
+	record := func() {
+		_, err := states.Update(t.Context(), "one", func(tx *entity.StateTx[[]byte]) error {
+			tx.Record(payload)
+			return nil
+		})
+		check(err)
+	}
+	counted["the first write of a durable state"] = m.of(record)
+	counted["a write of a durable state"] = m.of(record)
+	counted["a view of a durable state"] = m.of(func() {
+		_, err := states.View(t.Context(), "one", func([]byte) error { return nil })
+		check(err)
+	})
+	check(states.Close(t.Context()))
+
 	for i := range 995 { // with those above, 1000
 		single(recoverWriter(t, j, fmt.Sprintf("id-%d", i), 0), 1)
 	}
@@ -169,6 +187,8 @@ var costColumns = []struct {
 
 // costTable has what everything costs in each column: requests, read units, write units.
 var costTable = map[string][4]spent{
+	"a view of a durable state":                  {{1, 1, 0}, {1, 1, 0}, {1, 1, 0}, {1, 1, 0}},
+	"a write of a durable state":                 {{1, 0, 1}, {1, 0, 1}, {1, 0, 1}, {1, 0, 1}},
 	"an atomic write of 10":                      {{1, 0, 10}, {1, 0, 10}, {1, 0, 20}, {1, 0, 20}},
 	"an atomic write of 10 over 100":             {{2, 0, 11}, {2, 0, 11}, {2, 0, 22}, {2, 0, 22}},
 	"an event":                                   {{1, 0, 1}, {1, 0, 1}, {1, 0, 2}, {1, 0, 2}},
@@ -184,6 +204,7 @@ var costTable = map[string][4]spent{
 	"recovery of a snapshot and 5 events":        {{3, 4, 0}, {3, 22, 0}, {3, 4, 0}, {3, 22, 0}},
 	"saving a snapshot":                          {{1, 0, 1}, {1, 0, 1}, {1, 0, 2}, {1, 0, 2}},
 	"the event at 100":                           {{2, 0, 2}, {2, 0, 2}, {2, 0, 4}, {2, 0, 4}},
+	"the first write of a durable state":         {{2, 1, 1}, {2, 1, 1}, {2, 1, 1}, {2, 1, 1}},
 	"the first event":                            {{1, 0, 2}, {1, 0, 2}, {1, 0, 2}, {1, 0, 2}},
 }
 
