@@ -34,4 +34,9 @@
 //
 // [Entities.View] shows durable state alone. A command that records nothing answers from what this
 // process knows, unless [Fresh] is given.
+//
+// # States
+//
+// What needs no history can be stored as its state, without events: see [OpenStates]. A command
+// records the next state, and all of the above holds.
 package entity
