@@ -100,7 +100,7 @@ type process struct {
 // mortal lets requests through until the process is dead.
 type mortal struct {
 	inner interface {
-		Do(*http.Request) (*http.Response, error)
+		Do(r *http.Request) (*http.Response, error)
 	}
 	dead *atomic.Bool
 }
