@@ -36,9 +36,11 @@ func (e *Event) commandMark() private.CommandMark {
 // takes it as an argument.
 type encodedEvent struct{ *layout.Event }
 
-// settings returns what a host of entities has to know of the journal.
+// settings returns what hosts of entities and projections have to know of the journal.
 func (j *Journal) settings() private.Settings {
 	return private.Settings{
+		JournalName:    j.config.JournalName,
+		JournalTable:   j.config.JournalTable,
 		Metadata:       j.protocol.Metadata,
 		MaxBatchEvents: j.config.MaxBatchEvents,
 		MaxBatchBytes:  j.config.MaxBatchBytes,

@@ -28,6 +28,16 @@ func init() { //nolint:gochecknoinits // package private has to be complete befo
 	}
 	private.MarkOf = func(event any) private.CommandMark { return own[Event](event).commandMark() }
 	private.HistoryRecord = func(record any) *history.Record { return own[Record](record).history() }
+	private.Operate = func(
+		ctx context.Context, journal any, do func(context.Context, *dynamo.Client) error,
+	) error {
+		return own[Journal](journal).operateRequests(ctx, do)
+	}
+	private.ReadPage = func(
+		ctx context.Context, journal any, pid string, from int64, most int,
+	) (private.Page, error) {
+		return own[Journal](journal).readPage(ctx, pid, from, most)
+	}
 	private.ReadEvents = func(
 		ctx context.Context, journal any, pid string, from int64, handle func(any) error,
 	) (int64, int64, error) {

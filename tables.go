@@ -25,10 +25,18 @@ type TableOptions struct {
 	//
 	// Default to capacity on demand.
 	ReadUnits, WriteUnits int64
+
+	// Projections also makes the table in which package projection keeps how far each projection
+	// has come. Its name is that of the journal table with "-projections" after it. Set it for an
+	// existing journal to add the table.
+	//
+	// Defaults to false.
+	Projections bool
 }
 
-// CreateTables makes the journal table with the journal's header, and the snapshot table, as far as
-// they do not exist, and waits until they are active. Journals with different names can share
+// CreateTables makes the journal table with the journal's header, the snapshot table, and the
+// projections table if TableOptions asks for it, as far as they do not exist, and waits until they
+// are active. Journals with different names can share
 // tables. A native journal can't use the journal table of a JVM: migrate it.
 //
 // Errors: [ErrInvalidArgument], [ErrTableSchema], [ErrHeaderMismatch] (the journal exists, and is
@@ -80,9 +88,9 @@ func UpdateTables(ctx context.Context, config Config) ([]TableChange, error) {
 	return changes, nil
 }
 
-// DeleteTables deletes the journal table and the snapshot table with everything in them, also the
-// data of other journals. It returns the names of the tables that it has deleted, also with an
-// error. It is no error if they do not exist.
+// DeleteTables deletes the journal table, the snapshot table and the projections table with
+// everything in them, also the data of other journals. It returns the names of the tables that it
+// has deleted, also with an error. It is no error if they do not exist.
 //
 // Errors: [ErrInvalidArgument], and those of requests. After an error of a request a table may be
 // deleted ([MaybeApplied] reports whether). The call may be repeated.
@@ -93,7 +101,8 @@ func DeleteTables(ctx context.Context, config Config) ([]string, error) {
 	}
 	defer client.Close()
 	var deleted []string
-	for _, name := range []string{config.JournalTable, config.SnapshotTable} {
+	names := []string{config.JournalTable, config.SnapshotTable, provision.ProjectionsTable(config.JournalTable)}
+	for _, name := range names {
 		err := client.DeleteTable(ctx, name)
 		if errors.Is(err, ErrTableNotFound) {
 			continue

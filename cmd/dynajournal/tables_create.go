@@ -16,6 +16,7 @@ import (
 
 type tablesCreateCommand struct {
 	SharedWithJVM bool   `name:"shared-with-jvm" help:"Make tables that Akka's or Pekko's plug-in can use, with its indexes and 10 shards. Default: native, 1 shard."`
+	Projections   bool   `help:"Also make the table that package projection needs, also for a journal that exists."`
 	Billing       string `enum:"on-demand,provisioned" default:"on-demand" help:"How capacity is billed: ${enum}. Default: on-demand."`
 	RCU           int64  `name:"rcu" placeholder:"N" help:"Read capacity units of each table and index. Required if provisioned."`
 	WCU           int64  `name:"wcu" placeholder:"N" help:"Write capacity units of each table and index. Required if provisioned."`
@@ -38,7 +39,7 @@ func (c *tablesCreateCommand) Run(ctx context.Context, s *session) error {
 		return usagef("--rcu and --wcu need --billing provisioned")
 	}
 	if s.location.isLegacy() {
-		if c.SharedWithJVM || provisioned {
+		if c.SharedWithJVM || provisioned || c.Projections {
 			return usagef("tables of --layout %s have no variants and are billed on demand", s.location.Layout)
 		}
 		return s.legacyTable(ctx, string(types.TableStatusActive), legacy.CreateTable)
@@ -49,7 +50,7 @@ func (c *tablesCreateCommand) Run(ctx context.Context, s *session) error {
 			return err //nolint:wrapcheck // the error names what failed
 		}
 		opts := dynajournal.TableOptions{
-			SharedWithJVM: c.SharedWithJVM, ReadUnits: c.RCU, WriteUnits: c.WCU,
+			SharedWithJVM: c.SharedWithJVM, ReadUnits: c.RCU, WriteUnits: c.WCU, Projections: c.Projections,
 		}
 		if err := dynajournal.CreateTables(ctx, config, opts); err != nil {
 			return err //nolint:wrapcheck // the error names what failed

@@ -42,11 +42,19 @@ var (
 	// HistoryRecord returns the internal form of a *dynajournal.Record.
 	HistoryRecord func(record any) *history.Record
 
+	// Operate runs a function that sends requests as an operation of a *dynajournal.Journal, for
+	// which Close waits. Errors are in their public form.
+	Operate func(ctx context.Context, journal any, do func(context.Context, *dynamo.Client) error) error
+
 	// ReadEvents passes the stored events of a *dynajournal.Journal from a sequence number on to
 	// handle, each once, as a *dynajournal.Event that is not adapted. It returns the number after
 	// the last one that is decided for good, and the last one that is deleted.
 	ReadEvents func(ctx context.Context, journal any, pid string, from int64, handle func(event any) error) (
 		next, deletedTo int64, err error)
+
+	// ReadPage reads the first events of a *dynajournal.Journal from a sequence number on, at most
+	// most.
+	ReadPage func(ctx context.Context, journal any, pid string, from int64, most int) (Page, error)
 
 	// Recover is Journal.Recover of a *dynajournal.Journal with *dynajournal.RecoverOptions. It
 	// passes each stored event to handle as ReadEvents does, and returns a *dynajournal.Writer.
@@ -99,8 +107,31 @@ type CommandMark struct {
 	Events int
 }
 
-// Settings are what a host of entities has to know of its journal.
+// Page is the first events from a sequence number on, in order.
+type Page struct {
+	Events []StoredEvent
+	// Low is the first number that is not deleted, 0 if none is. It was read when all events were
+	// read, or nothing was deleted meanwhile.
+	Low int64
+	// More reports whether there may be more events.
+	More bool
+}
+
+// StoredEvent is an event of a page.
+type StoredEvent struct {
+	SequenceNumber int64
+	// Writer is the UUID of the writer.
+	Writer string
+	// Low is the first number that was not deleted, as known when the event was read.
+	Low int64
+	// Deliver passes each *dynajournal.Event that the adapter of the journal makes of it to read.
+	Deliver func(read func(event any) error) error
+}
+
+// Settings are what hosts of entities and projections have to know of their journal.
 type Settings struct {
+	// JournalName and JournalTable are those of the configuration.
+	JournalName, JournalTable string
 	// Metadata reports whether events are stored with their time and metadata.
 	Metadata bool
 	// MaxBatchEvents and MaxBatchBytes limit an atomic write.

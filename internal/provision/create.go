@@ -15,6 +15,8 @@ type Options struct {
 	// ReadUnits and WriteUnits are the provisioned capacity of each table and index. If both are 0,
 	// the tables are on demand.
 	ReadUnits, WriteUnits int64
+	// Projections also creates the table of package projection.
+	Projections bool
 }
 
 // Create creates the journal table, the snapshot table, and the journal's header, unless they
@@ -33,6 +35,11 @@ func (j *Journal) Create(ctx context.Context, client *dynamo.Client, opts Option
 	}
 	if err := j.createSnapshotTable(ctx, client, opts); err != nil {
 		return fmt.Errorf("create snapshot table %q: %w", j.SnapshotTable, err)
+	}
+	if opts.Projections {
+		if err := j.createProjectionsTable(ctx, client, opts); err != nil {
+			return fmt.Errorf("create projections table %q: %w", ProjectionsTable(j.Table), err)
+		}
 	}
 	if header == nil {
 		return nil

@@ -1,0 +1,82 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// transient are the reasons of a cancelled transaction after which it may succeed when it is sent
+// again: other requests have used an item, or its table had no capacity left.
+var transient = []string{"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+
+// noReason is the reason of an item that did not cancel its transaction.
+const noReason = "None"
+
+// Transaction is a write of several items, as a whole or not at all.
+type Transaction struct {
+	// Table is the table that errors name.
+	Table string
+	Items []types.TransactWriteItem
+	// Token names the transaction: an attempt that repeats one whose response was lost succeeds if
+	// that was done. A transaction with other items needs another token.
+	Token string
+}
+
+// Transact writes the items of a transaction. A transaction that was cancelled for transient
+// reasons is sent again. If it was cancelled for another reason, the error is ErrInvalidRequest,
+// and [CancellationReasons] returns the codes.
+func (c *Client) Transact(ctx context.Context, m *Meter, t Transaction) error {
+	in := &dynamodb.TransactWriteItemsInput{
+		TransactItems:          t.Items,
+		ClientRequestToken:     &t.Token,
+		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	}
+	const operation = "TransactWriteItems"
+	r := request{operation: operation, table: t.Table, write: true}
+	_, err := call(ctx, c, m, r, func(ctx context.Context) (struct{}, Cost, error) {
+		out, err := c.api.TransactWriteItems(ctx, in)
+		if err != nil {
+			return struct{}{}, Cost{}, retryable(err)
+		}
+		return struct{}{}, consumed(true, out.ConsumedCapacity...),
+			c.endpoint.consumed(operation, len(out.ConsumedCapacity) > 0)
+	})
+	return err
+}
+
+// CancellationReasons returns for each item of a transaction the code of the reason for which it
+// cancelled the transaction, "None" for an item that did not. It returns nil if the error is not
+// that of a cancelled transaction.
+func CancellationReasons(err error) []string {
+	cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
+	if !ok {
+		return nil
+	}
+	codes := make([]string, len(cancelled.CancellationReasons))
+	for i, reason := range cancelled.CancellationReasons {
+		codes[i] = aws.ToString(reason.Code)
+	}
+	return codes
+}
+
+// retryable returns the error of a transaction as one that is judged as retryable, if all its
+// reasons are transient.
+func retryable(err error) error {
+	conflict := false
+	for _, code := range CancellationReasons(err) {
+		if code != noReason && !slices.Contains(transient, code) {
+			return err
+		}
+		conflict = conflict || code != noReason
+	}
+	if !conflict {
+		return err
+	}
+	message := err.Error()
+	return &types.TransactionConflictException{Message: &message}
+}

@@ -1,0 +1,56 @@
+package provision
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// projectionsSuffix follows the name of the journal table in that of its projections table.
+const projectionsSuffix = "-projections"
+
+// ProjectionsTable returns the name of the projections table of a journal table.
+func ProjectionsTable(journalTable string) string { return journalTable + projectionsSuffix }
+
+// createProjectionsTable creates the projections table, or checks the existing one. It has a row
+// for each projection and persistence id, and no range key.
+func (j *Journal) createProjectionsTable(ctx context.Context, client *dynamo.Client, opts Options) error {
+	name := ProjectionsTable(j.Table)
+	in := &dynamodb.CreateTableInput{
+		TableName:            &name,
+		KeySchema:            keySchema(layout.AttrPar, ""),
+		AttributeDefinitions: []types.AttributeDefinition{definition(layout.AttrPar, types.ScalarAttributeTypeS)},
+		BillingMode:          types.BillingModePayPerRequest,
+	}
+	if opts.ReadUnits > 0 {
+		in.BillingMode = types.BillingModeProvisioned
+		in.ProvisionedThroughput = &types.ProvisionedThroughput{
+			ReadCapacityUnits: &opts.ReadUnits, WriteCapacityUnits: &opts.WriteUnits,
+		}
+	}
+	if _, err := client.CreateTable(ctx, in); err != nil {
+		return err
+	}
+	return CheckProjectionsTable(ctx, client, j.Table)
+}
+
+// CheckProjectionsTable checks that the projections table of a journal table exists and has the key
+// of one. The error is ErrTableNotFound or ErrTableSchema.
+func CheckProjectionsTable(ctx context.Context, client *dynamo.Client, journalTable string) error {
+	table, err := client.DescribeTable(ctx, ProjectionsTable(journalTable))
+	if err != nil {
+		return err
+	}
+	keys := newTable(ProjectionsTable(journalTable), table).Keys
+	if len(keys) == 1 && keys[0] == (KeyAttribute{layout.AttrPar, string(types.ScalarAttributeTypeS)}) {
+		return nil
+	}
+	return fmt.Errorf("%w: table %q needs hash key %s (S) and no range key, it has %s",
+		ErrTableSchema, aws.ToString(table.TableName), layout.AttrPar, describeSchema(table))
+}
