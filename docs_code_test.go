@@ -25,6 +25,7 @@ var documentedPackages = map[string]string{
 	"journaltest":   "journaltest",
 	"legacy":        "legacy",
 	"migration":     "legacy/migration",
+	"projection":    "projection",
 	"serialization": "serialization",
 }
 

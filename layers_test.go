@@ -27,6 +27,7 @@ var mayImport = map[string][]string{
 	"interop":                  {},
 	"journaltest":              {"."},
 	"legacy":                   {".", "internal", "serialization"},
+	"projection":               {".", "internal"},
 	"serialization":            {"internal/persistentpb"},
 	"internal/clock":           {},
 	"internal/safeguard":       {},

@@ -166,5 +166,17 @@ var killers = map[string]killer{
 	"StateIDsKept":     {hosting, "^TestRepeatOfACommandOnAStateIsADuplicate$"},
 	"StatePurgeCounts": {hosting, "^TestPurgeOfAStateKeepsItsVersion$"},
 	"StatePartsSwept":  {hosting, "^TestPutKilledAnywhereLeavesAWholeState$"},
-	"VisibleTaken":     {system, "^TestLastEventOfARecoveryIsOneThatItHasFound$"},
+
+	"ProjectionClaimed":       {projecting, "^TestClaimOfAnotherProcessIsWaitedFor$"},
+	"ProjectionClaimWaited":   {projecting, "^TestClaimOfAnotherProcessIsWaitedFor$"},
+	"ProjectionDeadTakenOver": {projecting, "^TestClaimOfADeadProcessIsTakenOver$"},
+	"ProjectionDoneAfterRead": {projecting, "^TestTriggerDuringARunIsReadAfterIt$"},
+	"ProjectionEffectOnce":    {projecting, "^TestLateTransactionIsRefused$"},
+	"ProjectionGap":           {projecting, "^TestDeletedEventsAreToldAsAGap$"},
+	"ProjectionLife":          {projecting, "^TestPurgedIDBeginsAnew$"},
+	"ProjectionOffsetDone":    {projecting, "^TestRunWhoseOffsetIsRefusedBeginsAgain$"},
+	"ProjectionOffsetGuarded": {projecting, "^TestOffsetWithoutTheClaimIsRefused$"},
+	"ProjectionStuckMarked":   {projecting, "^TestTriggerWhileAStuckIDIsResumed$"},
+	"ProjectionSweepWaits":    {projecting, "^TestInterruptedSweepMissesNoID$"},
+	"VisibleTaken":            {system, "^TestLastEventOfARecoveryIsOneThatItHasFound$"},
 }

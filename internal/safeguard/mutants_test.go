@@ -31,13 +31,14 @@ type killer struct {
 
 // The folders of the packages of these tests, from the module's root.
 const (
-	hosting   = "entity"
-	system    = "internal/systemtest"
-	dynamo    = "internal/dynamo"
-	explored  = "internal/explore"
-	ids       = "internal/ids"
-	protocol  = "internal/protocol"
-	snapshots = "internal/snapshots"
+	hosting    = "entity"
+	projecting = "projection"
+	system     = "internal/systemtest"
+	dynamo     = "internal/dynamo"
+	explored   = "internal/explore"
+	ids        = "internal/ids"
+	protocol   = "internal/protocol"
+	snapshots  = "internal/snapshots"
 )
 
 // explorer is the systematic and random exploration of one scenario, with a fixed seed and a fixed

@@ -359,4 +359,29 @@ const (
 	StatePurgeCounts = true
 	// StatePartsSwept: parts that a crash has left are deleted.
 	StatePartsSwept = true
+
+	// Projections.
+
+	// ProjectionClaimed: a handler that runs at least once has a claim in the row.
+	ProjectionClaimed = true
+	// ProjectionClaimWaited: the claim of another run is waited for.
+	ProjectionClaimWaited = true
+	// ProjectionDeadTakenOver: a claim that does not move is taken over.
+	ProjectionDeadTakenOver = true
+	// ProjectionDoneAfterRead: a trigger is done by a run that began after it.
+	ProjectionDoneAfterRead = true
+	// ProjectionEffectOnce: effects are written if the offset is the one before.
+	ProjectionEffectOnce = true
+	// ProjectionGap: numbers that were deleted before they were read are told.
+	ProjectionGap = true
+	// ProjectionLife: a row whose event is gone without a deletion is reset.
+	ProjectionLife = true
+	// ProjectionOffsetDone: a run whose offset was refused is not done.
+	ProjectionOffsetDone = true
+	// ProjectionOffsetGuarded: the offset is stored if the row has the claim of the run.
+	ProjectionOffsetGuarded = true
+	// ProjectionStuckMarked: a trigger of a stuck id is noted, and who resumes it reads again.
+	ProjectionStuckMarked = true
+	// ProjectionSweepWaits: the position of a sweep passes an id when it is done.
+	ProjectionSweepWaits = true
 )

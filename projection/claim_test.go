@@ -1,0 +1,222 @@
+package projection_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// looks counts the reads of rows of a journal.
+type looks struct{ atomic.Int64 }
+
+func (l *looks) install(c *dynajournal.Config) {
+	c.Hooks = []dynajournal.Hook{{OnRequest: func(_ context.Context, r dynajournal.Request) {
+		if r.Operation == "GetItem" && r.Table == projectionsTable {
+			l.Add(1)
+		}
+	}}}
+}
+
+// blocked is a handler whose first call waits.
+type blocked struct {
+	recorder
+
+	arrived chan struct{}
+	passed  chan struct{}
+	first   atomic.Bool
+}
+
+func block() *blocked {
+	b := &blocked{arrived: make(chan struct{}), passed: make(chan struct{})}
+	b.on = func(ctx context.Context, _ dynajournal.Event) error {
+		if b.first.CompareAndSwap(false, true) {
+			close(b.arrived)
+			select {
+			case <-b.passed:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	}
+	return b
+}
+
+func TestClaimOfAnotherProcessIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x", "y")
+	first, second := block(), &recorder{}
+	start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", first)))
+	<-first.arrived
+	var seen looks
+	other := group(t, b.open(seen.install), fast(), projection.AtLeastOnce("all", second))
+	start(t, other)
+	until(t, "the other process looks three times", func() bool { return seen.Load() >= 3 })
+	want(t, "the other process", second.of("a"))
+	close(first.passed)
+	b.await("group/all", "a", 2)
+	until(t, "the other process is done", func() bool { return other.Lag()[0].IDs == 0 })
+	want(t, "the first process", first.of("a"), "1 x", "2 y")
+	want(t, "the other process", second.of("a"))
+}
+
+func TestClaimOfADeadProcessIsTakenOver(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x", "y")
+	first, second := block(), &recorder{}
+	gate := b.gate("")
+	start(t, group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), fast(), projection.AtLeastOnce("all", first)))
+	<-first.arrived
+	gate.dead.Store(true)
+	close(first.passed)
+	config := fast()
+	config.ClaimTimeout = 100 * time.Millisecond
+	start(t, group(t, b.open(), config, projection.AtLeastOnce("all", second)))
+	b.await("group/all", "a", 2)
+	want(t, "the second process", second.of("a"), "1 x", "2 y")
+}
+
+// A process that was wrongly taken for dead does not put the offset back.
+func TestOffsetWithoutTheClaimIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	first, second := block(), &recorder{}
+	slow := group(t, b.journal, fast(), projection.AtLeastOnce("all", first))
+	start(t, slow)
+	<-first.arrived
+	b.write("a", "y")
+	config := fast()
+	config.ClaimTimeout = 100 * time.Millisecond
+	stop := start(t, group(t, b.open(), config, projection.AtLeastOnce("all", second)))
+	b.await("group/all", "a", 2)
+	stop()
+	close(first.passed)
+	until(t, "the slow process is done", func() bool { return slow.Lag()[0].IDs == 0 })
+	if seq := b.rowNumber("group/all", "a", "seq"); seq != 2 {
+		t.Errorf("the offset is %d", seq)
+	}
+	want(t, "the second process", second.of("a"), "1 x", "2 y")
+}
+
+// A run whose offset was refused begins again: what it has handled is not stored by anybody.
+func TestRunWhoseOffsetIsRefusedBeginsAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x", "y")
+	first, failed := block(), make(chan struct{}, 100)
+	slow := group(t, b.journal, fast(), projection.AtLeastOnce("all", first))
+	start(t, slow)
+	<-first.arrived
+	config := fast()
+	config.ClaimTimeout, config.Attempts = 100*time.Millisecond, 1_000_000
+	stop := start(t, group(t, b.open(), config, projection.AtLeastOnce("all", &recorder{on: func(_ context.Context, e dynajournal.Event) error {
+		if e.SequenceNumber == 2 {
+			failed <- struct{}{}
+			return errWanted
+		}
+		return nil
+	}})))
+	<-failed
+	stop()
+	close(first.passed)
+	b.await("group/all", "a", 2)
+	until(t, "the slow process is done", func() bool { return slow.Lag()[0].IDs == 0 })
+}
+
+// A trigger that comes while a run is under way, which has read before, is not done by that run.
+func TestTriggerDuringARunIsReadAfterIt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	all := block()
+	g := group(t, b.journal, fast(), projection.AtLeastOnce("all", all))
+	start(t, g)
+	<-all.arrived
+	b.write("a", "y")
+	g.Trigger("a")
+	close(all.passed)
+	b.await("group/all", "a", 2)
+	want(t, "all", all.of("a"), "1 x", "2 y")
+}
+
+// When a group ends, the handler's context ends, what was handled is stored, and the claim is
+// released.
+func TestGroupEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x", "y")
+	arrived := make(chan struct{})
+	all := &recorder{on: func(ctx context.Context, e dynajournal.Event) error {
+		if e.SequenceNumber == 2 {
+			close(arrived)
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	}}
+	stop := start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", all)))
+	<-arrived
+	stop()
+	row := b.row("group/all", "a")
+	if _, claimed := row["claim"]; claimed || b.rowNumber("group/all", "a", "seq") != 1 {
+		t.Errorf("the row is %v", row)
+	}
+}
+
+// A handler that takes longer than a third of the claim's time has failed.
+func TestHandlerHasADeadline(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	config := fast()
+	config.ClaimTimeout, config.Attempts = 100*time.Millisecond, 1
+	g := group(t, b.journal, config, projection.AtLeastOnce("all", projection.HandlerFunc(func(ctx context.Context, _ dynajournal.Event) error {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	})))
+	start(t, g)
+	stuckness(b, "group/all", "a")
+	wantError(t, "Resume", g.Resume(t.Context(), "all", "a"), context.DeadlineExceeded)
+}
+
+func TestGroupRunsOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	all := block()
+	g := group(t, b.journal, fast(), projection.AtLeastOnce("all", all))
+	stop := start(t, g)
+	<-all.arrived
+	wantError(t, "a second Run", g.Run(t.Context()), projection.ErrRunning)
+	close(all.passed)
+	stop()
+	b.write("a", "y")
+	start(t, g)
+	b.await("group/all", "a", 2)
+}
+
+func TestGroupEndsWithItsJournal(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	j := b.open()
+	g := group(t, j, fast(), projection.AtLeastOnce("all", &recorder{}))
+	over := make(chan error, 1)
+	go func() { over <- g.Run(context.Background()) }()
+	b.await("group/all", "a", 1)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	g.Trigger("a")
+	if err := <-over; !errors.Is(err, dynajournal.ErrClosed) {
+		t.Errorf("Run: %v", err)
+	}
+}

@@ -1,0 +1,145 @@
+package projection
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dynajournal/dynajournal/internal/private"
+)
+
+// Config configures a group. Only Name is required.
+type Config struct {
+	// Attempts is how often a handler is called for an event before the persistence id is stuck.
+	// Raise it if what the handler uses fails often and for long.
+	//
+	// At least 1. Defaults to 5.
+	Attempts int
+
+	// BatchSize is how many events are read and handled under one claim at most. Fewer need less
+	// memory; more cost fewer writes while a projection catches up.
+	//
+	// From 1 to 10,000. Defaults to 100.
+	BatchSize int
+
+	// ClaimTimeout is how long a claim must not move before its process counts as dead. A handler
+	// that runs in a process that was wrongly taken for dead overlaps with another one. A third of
+	// it bounds a call of a handler: the context of the call ends then. Raise it if handlers take
+	// longer; lower it to go on sooner after a crash.
+	//
+	// At least 100 milliseconds. Defaults to 1 minute.
+	ClaimTimeout time.Duration
+
+	// Concurrency is how many handlers run at the same time at most, each for another persistence
+	// id or projection.
+	//
+	// At least 1. Defaults to 16.
+	Concurrency int
+
+	// Logger receives the log records.
+	//
+	// Defaults to the journal's.
+	Logger *slog.Logger
+
+	// Name is the name of the group, the first part of the names of its projections: billing in
+	// billing/balances. Processes of the same name share their work.
+	//
+	// Up to 100 bytes of UTF-8, without slash and NUL.
+	Name string
+
+	// RetryLongest is the longest pause before a handler is called again for the same event.
+	//
+	// Defaults to 10 seconds, or to RetryShortest if that is longer.
+	RetryLongest time.Duration
+
+	// RetryShortest is the pause after the first failure. It doubles with each further one, up to
+	// RetryLongest, and is up to half shorter at random.
+	//
+	// Defaults to 100 milliseconds.
+	RetryShortest time.Duration
+
+	// Source finds the persistence ids that have events.
+	//
+	// Defaults to Sweep(SweepOptions{}).
+	Source Source
+}
+
+// The defaults of a configuration.
+const (
+	defaultAttempts      = 5
+	defaultBatchSize     = 100
+	defaultClaimTimeout  = time.Minute
+	defaultConcurrency   = 16
+	defaultRetryLongest  = 10 * time.Second
+	defaultRetryShortest = 100 * time.Millisecond
+)
+
+const (
+	maxBatchSize    = 10_000
+	maxNameBytes    = 100
+	minClaimTimeout = 100 * time.Millisecond
+)
+
+// complete checks the configuration, and fills in the defaults.
+func (c *Config) complete(journal private.Settings) error {
+	if err := checkName("Config.Name", c.Name); err != nil {
+		return err
+	}
+	for _, field := range []struct {
+		name            string
+		value           *int
+		otherwise, most int
+	}{
+		{"Config.Attempts", &c.Attempts, defaultAttempts, math.MaxInt32},
+		{"Config.BatchSize", &c.BatchSize, defaultBatchSize, maxBatchSize},
+		{"Config.Concurrency", &c.Concurrency, defaultConcurrency, math.MaxInt32},
+	} {
+		if *field.value == 0 {
+			*field.value = field.otherwise
+		}
+		if *field.value < 1 || *field.value > field.most {
+			return argument(field.name, *field.value, fmt.Sprintf("it must be from 1 to %d", field.most))
+		}
+	}
+	for _, field := range []struct {
+		name             string
+		value            *time.Duration
+		otherwise, least time.Duration
+	}{
+		{"Config.ClaimTimeout", &c.ClaimTimeout, defaultClaimTimeout, minClaimTimeout},
+		{"Config.RetryShortest", &c.RetryShortest, defaultRetryShortest, 1},
+		{"Config.RetryLongest", &c.RetryLongest, max(defaultRetryLongest, c.RetryShortest), c.RetryShortest},
+	} {
+		if *field.value == 0 {
+			*field.value = field.otherwise
+		}
+		if *field.value < field.least {
+			return argument(field.name, *field.value, fmt.Sprintf("it must be at least %v", field.least))
+		}
+	}
+	if c.Logger == nil {
+		c.Logger = journal.Logger
+	}
+	if c.Source == nil {
+		c.Source = Sweep(SweepOptions{})
+	}
+	return c.Source.check()
+}
+
+// checkName checks the name of a group or of a projection.
+func checkName(field, name string) error {
+	switch {
+	case name == "":
+		return argument(field, name, "it is empty")
+	case len(name) > maxNameBytes:
+		return argument(field, name, fmt.Sprintf("it has more than %d bytes", maxNameBytes))
+	case !utf8.ValidString(name):
+		return argument(field, name, "it is not valid UTF-8")
+	case strings.ContainsAny(name, "/\x00"):
+		return argument(field, name, "it must not contain a slash or a NUL")
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+// Package projection hands every event of a journal to whoever needs it: read models, outboxes,
+// search indexes. No event is missed, and those of one persistence id come in their order.
+//
+//	group, err := projection.New(journal, projection.Config{Name: "billing"},
+//		projection.AtLeastOnce("balances", balances),
+//		projection.Transactional("outbox", outbox))
+//	if err != nil {
+//		return err
+//	}
+//	return group.Run(ctx) // until ctx ends
+//
+// # Words
+//
+// A projection is a name and a handler. The projections of a group run in the same processes. A
+// trigger says that a persistence id may have new events. What there is, the journal says: it is
+// read when the trigger has come. So a trigger may come late, twice or in any order.
+//
+// A row in the projections table holds for each projection and persistence id the offset: the
+// sequence number up to which all events were handled or are deleted, and the writer of the event
+// there. A row that does not exist is the offset 0, the beginning.
+//
+// # What holds
+//
+//   - A trigger is done when a reading that began after it has handled everything it found, and the
+//     offset is stored. A source repeats a trigger that is not done.
+//   - Events of one persistence id are handled in ascending order, and none is passed over. Events
+//     that were deleted before they were read are told as a [Gap].
+//   - The offset is stored under the condition that nobody else has stored one since it was read.
+//   - A handler of [AtLeastOnce] runs under a claim in the row. The offset and the end of the claim
+//     are one write. Other processes wait for the claim. If it does not move for
+//     Config.ClaimTimeout, its process counts as dead. If that is wrong, events are handled twice,
+//     and two handlers of one persistence id may run at once; none is missed.
+//   - The items of a handler of [Transactional] and the offset are one transaction: they are
+//     written once, whatever crashes.
+//   - An event at the offset of another writer, or none, and no deletion that explains it, shows
+//     that the persistence id was purged. The handler is told of the [Purge], and the projection
+//     begins again at 1.
+//   - A persistence id whose handler has failed Config.Attempts times is stuck: that is stored
+//     before its trigger is done. Others go on. [Group.Resume] continues it.
+//
+// Between persistence ids there is no order.
+//
+// # Limits
+//
+// A persistence id that was purged and is used again, and whose new events are deleted up to the
+// offset before the projection has read them, looks as if it had gone on: neither the purge nor the
+// gap is told.
+//
+// The journal must be native. Its table needs the projections table: see
+// dynajournal.TableOptions.Projections. After a purge with PurgeOptions.Now, wait longer than a
+// reading can take, which is Config.OperationTimeout for each 100 events, before the persistence id
+// is used again.
+package projection

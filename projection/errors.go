@@ -1,0 +1,113 @@
+package projection
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// Errors, for errors.Is. Those of the journal are returned as well, such as
+// [dynajournal.ErrInvalidArgument] and [dynajournal.ErrThrottled].
+var (
+	// ErrNoTable: the projections table does not exist, or has another key. Make it with
+	// dynajournal.CreateTables and TableOptions.Projections, or `dynajournal tables create
+	// --projections`.
+	ErrNoTable = errors.New("the projections table can't be used")
+
+	// ErrPanic: a handler has panicked. The error is a *PanicError.
+	ErrPanic = errors.New("the handler has panicked")
+
+	// ErrRunning: the group runs already.
+	ErrRunning = errors.New("the group runs already")
+
+	// ErrSharedJournal: the journal is shared with a JVM, which this package does not support.
+	ErrSharedJournal = errors.New("projections of a journal that is shared with a JVM are not supported")
+
+	// ErrStuck: the persistence id is stuck, as its handler has failed too often. The error is a
+	// *StuckError. Correct the cause and call [Group.Resume].
+	ErrStuck = errors.New("the persistence id is stuck")
+
+	// ErrTooManyItems: a transactional handler has returned more items than fit into a transaction
+	// with the row. Nothing was written.
+	ErrTooManyItems = errors.New("too many items for one transaction")
+)
+
+// HandlerError is the failure of a handler, or of the reading of an event.
+type HandlerError struct {
+	// Projection is the name of the group and of the projection, such as billing/balances.
+	Projection    string
+	PersistenceID string
+	// SequenceNumber is the number of the event, or the last number of the gap. It is 0 if the
+	// journal could not be read.
+	SequenceNumber int64
+	Err            error
+}
+
+func (e *HandlerError) Error() string {
+	if e.SequenceNumber == 0 {
+		return fmt.Sprintf("projection %s of %q: %v", e.Projection, e.PersistenceID, e.Err)
+	}
+	return fmt.Sprintf("projection %s of %q at %d: %v", e.Projection, e.PersistenceID, e.SequenceNumber, e.Err)
+}
+
+func (e *HandlerError) Unwrap() error { return e.Err }
+
+// PanicError is a panic of a handler. It is an ErrPanic.
+type PanicError struct {
+	// Value is the value of the panic, Stack the stack of the goroutine.
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("%v: %v", ErrPanic, e.Value) }
+
+// Is reports whether target is ErrPanic.
+func (e *PanicError) Is(target error) bool { return target == ErrPanic }
+
+// Unwrap returns the value of the panic, if that is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// StuckError names a persistence id that is stuck. It is an ErrStuck.
+type StuckError struct {
+	// Projection is the name of the group and of the projection, such as billing/balances.
+	Projection    string
+	PersistenceID string
+	// Offset is the number up to which events were handled.
+	Offset int64
+	// Reason is the text of the last failure, shortened.
+	Reason string
+}
+
+func (e *StuckError) Error() string {
+	return fmt.Sprintf("projection %s of %q: %v behind %d: %s", e.Projection, e.PersistenceID, ErrStuck, e.Offset, e.Reason)
+}
+
+// Is reports whether target is ErrStuck.
+func (e *StuckError) Is(target error) bool { return target == ErrStuck }
+
+// errAgain reports that a row has changed since it was read: the run begins again at the row.
+var errAgain = errors.New("the row has changed")
+
+// claimedError reports that another run has claimed the row.
+type claimedError struct{ claim string }
+
+func (e *claimedError) Error() string { return "claimed by " + e.claim }
+
+// passes reports whether a request may succeed later without a change of anything.
+func passes(err error) bool {
+	return errors.Is(err, dynajournal.ErrThrottled) || errors.Is(err, dynajournal.ErrUnavailable)
+}
+
+// ends reports whether a group can't go on after an error of a request.
+func ends(err error) bool {
+	return errors.Is(err, dynajournal.ErrClosed) || errors.Is(err, dynajournal.ErrTableNotFound) ||
+		errors.Is(err, dynajournal.ErrDenied)
+}
+
+func argument(name string, value any, reason string) error {
+	return &dynajournal.ArgumentError{Argument: name, Value: value, Reason: reason}
+}

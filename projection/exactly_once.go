@@ -1,0 +1,93 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// maxItems is how many items a handler may return: a transaction has 100, and one is the row.
+const maxItems = 99
+
+// exactlyOnce writes for each step the items of the handler and the offset in one transaction,
+// under the condition that the offset is the one before. It reports whether it has written all.
+// Where the outcome of a transaction is unknown, the row shows it to the next run.
+func (r *run) exactlyOnce(ctx context.Context, state *row, steps []step) (bool, error) {
+	at := *state
+	for i := range steps {
+		s := &steps[i]
+		items, err := r.items(ctx, s, state)
+		if err == nil {
+			err = r.write(ctx, &at, s.to, items)
+		}
+		switch {
+		case err == nil:
+			at.begun, at.offset = true, s.to
+			continue
+		case errors.Is(err, errAgain), ctx.Err() != nil, passes(err), ends(err):
+			return false, err
+		}
+		failure := r.failure(s, err)
+		if !r.last {
+			return false, failure
+		}
+		return false, r.stick(ctx, failure, change{}, at.unchanged())
+	}
+	return true, nil
+}
+
+// write writes items and the offset of a row, under the condition that the row is at its offset.
+func (r *run) write(ctx context.Context, at *row, to offset, items []types.TransactWriteItem) error {
+	only := at.unchanged()
+	if !safeguard.ProjectionEffectOnce {
+		only = condition{"attribute_not_exists(" + attrClaim + ")", dynamo.Attributes{}}
+	}
+	if len(items) == 0 {
+		return r.group.table.update(ctx, r.key, moved(to), only)
+	}
+	return r.group.table.transact(ctx, r.key, items, moved(to), only)
+}
+
+// items returns what the handler makes of a step.
+func (r *run) items(ctx context.Context, s *step, state *row) ([]types.TransactWriteItem, error) {
+	var items []types.TransactWriteItem
+	err := call(ctx, r.group.config.ClaimTimeout/handlerShare, func(ctx context.Context) error {
+		var err error
+		items, err = r.produce(ctx, s, state)
+		return err
+	})
+	if err == nil && len(items) > maxItems {
+		return nil, fmt.Errorf("%w: %d, at most %d", ErrTooManyItems, len(items), maxItems)
+	}
+	return items, err
+}
+
+// produce calls the handler.
+func (r *run) produce(ctx context.Context, s *step, state *row) ([]types.TransactWriteItem, error) {
+	switch {
+	case s.purge:
+		if h, ok := r.of.transactional.(TransactionalPurgeHandler); ok {
+			return h.HandlePurge(ctx, Purge{r.pid, state.seq})
+		}
+		return nil, nil
+	case s.event == nil:
+		if h, ok := r.of.transactional.(TransactionalGapHandler); ok {
+			return h.HandleGap(ctx, Gap{r.pid, s.first, s.to.seq})
+		}
+		return nil, nil
+	}
+	var all []types.TransactWriteItem
+	err := eachEvent(s, func(event dynajournal.Event) error {
+		items, err := r.of.transactional.Handle(ctx, event)
+		all = slices.Concat(all, items)
+		return err
+	})
+	return all, err
+}

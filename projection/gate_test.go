@@ -1,0 +1,147 @@
+package projection_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+const projectionsTable = dynajournal.DefaultJournalTable + "-projections"
+
+// rowKey is the key of the row of a projection and an id.
+func rowKey(name, pid string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"par": &types.AttributeValueMemberS{Value: "journal\x00" + name + "\x00" + pid}}
+}
+
+// row returns the row of a projection and an id.
+func (b *bundle) row(name, pid string) map[string]types.AttributeValue {
+	b.Helper()
+	out, err := b.table.GetItem(b.Context(), &dynamodb.GetItemInput{
+		TableName: aws.String(projectionsTable), Key: rowKey(name, pid), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out.Item
+}
+
+func (b *bundle) rowNumber(name, pid, attribute string) int64 {
+	b.Helper()
+	v, ok := b.row(name, pid)[attribute].(*types.AttributeValueMemberN)
+	if !ok {
+		return 0
+	}
+	n, err := strconv.ParseInt(v.Value, 10, 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+// sweepPosition returns the id up to which a sweep is done, empty if none is stored.
+func (b *bundle) sweepPosition() string {
+	b.Helper()
+	out, err := b.table.GetItem(b.Context(), &dynamodb.GetItemInput{
+		TableName: aws.String(projectionsTable), ConsistentRead: aws.Bool(true),
+		Key: map[string]types.AttributeValue{"par": &types.AttributeValueMemberS{Value: "journal\x00group\x00"}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if after, ok := out.Item["after"].(*types.AttributeValueMemberS); ok {
+		return after.Value
+	}
+	return ""
+}
+
+// gate holds the first request of a journal whose body contains a text.
+type gate struct {
+	text    string
+	inner   aws.HTTPClient
+	arrived chan struct{}
+	passed  chan struct{}
+	once    sync.Once
+	open    sync.Once
+	// dead makes all requests fail, as those of a process that was killed.
+	dead atomic.Bool
+	// operation, if set, kills the process before the request of that operation after left ones.
+	operation string
+	left      int
+	killing   sync.Mutex
+}
+
+// killAfter makes the process die behind some requests of an operation.
+func (g *gate) killAfter(operation string, requests int) {
+	g.killing.Lock()
+	defer g.killing.Unlock()
+	g.operation, g.left = operation, requests
+}
+
+// kills reports whether the process dies at a request.
+func (g *gate) kills(r *http.Request) bool {
+	g.killing.Lock()
+	defer g.killing.Unlock()
+	if g.operation == "" || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+g.operation) {
+		return false
+	}
+	g.left--
+	return g.left < 0
+}
+
+// gate makes a gate, which is open when the test ends.
+func (b *bundle) gate(text string) *gate {
+	g := &gate{text: text, arrived: make(chan struct{}), passed: make(chan struct{})}
+	b.Cleanup(g.release)
+	return g
+}
+
+func (g *gate) release() { g.open.Do(func() { close(g.passed) }) }
+
+// install returns the change of a configuration that leads its requests through the gate.
+func (g *gate) install(c *dynajournal.Config) {
+	g.inner = c.AWS.HTTPClient
+	c.AWS.HTTPClient = &http.Client{Transport: g}
+}
+
+var errKilled = errors.New("the process was killed")
+
+func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
+	if g.kills(r) {
+		g.dead.Store(true)
+	}
+	if g.dead.Load() {
+		return nil, errKilled
+	}
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	if g.text != "" && strings.Contains(string(body), g.text) {
+		g.once.Do(func() {
+			close(g.arrived)
+			select {
+			case <-g.passed:
+			case <-r.Context().Done():
+			}
+		})
+	}
+	if g.dead.Load() {
+		return nil, errKilled
+	}
+	return g.inner.Do(r)
+}

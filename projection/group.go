@@ -1,0 +1,202 @@
+package projection
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/private"
+)
+
+// Group is a group of projections of one journal. It is safe for concurrent use.
+type Group struct {
+	config  Config
+	journal *dynajournal.Journal
+	table   *table
+	members []*member
+
+	mu sync.Mutex
+	// running is nil while the group does not run.
+	running *schedule
+}
+
+// member is a projection of a group. name is the name of both.
+type member struct {
+	Projection
+
+	name string
+}
+
+// New returns a group of projections. The journal stays open until the group has ended.
+//
+// Errors: a *dynajournal.ArgumentError for a wrong argument, and [ErrSharedJournal].
+func New(journal *dynajournal.Journal, config Config, projections ...Projection) (*Group, error) {
+	if journal == nil {
+		return nil, argument("journal", nil, "it must be an open journal")
+	}
+	if err := config.complete(private.SettingsOf(journal)); err != nil {
+		return nil, err
+	}
+	if !journal.Native() {
+		return nil, fmt.Errorf("projections %q: %w", config.Name, ErrSharedJournal)
+	}
+	g := &Group{config: config, journal: journal, table: openTable(journal)}
+	known := map[string]bool{}
+	for _, p := range projections {
+		if err := p.check(); err != nil {
+			return nil, err
+		}
+		if known[p.name] {
+			return nil, argument("the name of a projection", p.name, "the group has another of that name")
+		}
+		known[p.name] = true
+		g.members = append(g.members, &member{p, config.Name + "/" + p.name})
+	}
+	if len(g.members) == 0 {
+		return nil, argument("projections", 0, "there must be at least one")
+	}
+	return g, nil
+}
+
+// Run runs the projections until ctx ends, and then returns nil: the handlers have returned, and
+// their claims are released. It may be called again.
+//
+// Failures of handlers, throttling and outages do not end it: they are logged, and what was under
+// way is tried again. Errors: [ErrRunning], [ErrNoTable], and of the journal
+// [dynajournal.ErrClosed], [dynajournal.ErrDenied], [dynajournal.ErrTableNotFound], and those of a
+// listing that can't succeed.
+func (g *Group) Run(ctx context.Context) error {
+	s := newSchedule(g)
+	g.mu.Lock()
+	if g.running != nil {
+		g.mu.Unlock()
+		return ErrRunning
+	}
+	g.running = s
+	g.mu.Unlock()
+	defer func() {
+		g.mu.Lock()
+		g.running = nil
+		g.mu.Unlock()
+	}()
+	defer s.end()
+	if err := g.table.check(ctx); err != nil {
+		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))
+	}
+	work, workCtx := errgroup.WithContext(ctx)
+	for range g.config.Concurrency {
+		work.Go(func() error { return s.work(workCtx) })
+	}
+	work.Go(func() error { return g.config.Source.feed(workCtx, g, s) })
+	if err := work.Wait(); err != nil {
+		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))
+	}
+	return nil
+}
+
+// ended returns nil if ctx has ended, which is how a group ends.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// Trigger says that a persistence id may have new events, which are then handled at once. Call it
+// after an append of the same process. It never waits, and does nothing while the group does not
+// run: the source of the group finds the events.
+func (g *Group) Trigger(persistenceID string) {
+	g.mu.Lock()
+	s := g.running
+	g.mu.Unlock()
+	if s != nil {
+		s.trigger(persistenceID, nil)
+	}
+}
+
+// Lag is how far a projection is behind the triggers that this process has received.
+type Lag struct {
+	// Projection is the name of the group and of the projection, such as billing/balances.
+	Projection string
+	// IDs is how many persistence ids are waiting or being handled.
+	IDs int
+	// Failing is how many of them wait because their handler has failed.
+	Failing int
+	// Oldest is the age of the oldest trigger that is not done, 0 if all are.
+	Oldest time.Duration
+}
+
+// Lag returns the lag of each projection. It sends nothing.
+func (g *Group) Lag() []Lag {
+	all := make([]Lag, len(g.members))
+	place := map[string]*Lag{}
+	for i, of := range g.members {
+		all[i].Projection = of.name
+		place[of.name] = &all[i]
+	}
+	g.mu.Lock()
+	s := g.running
+	g.mu.Unlock()
+	if s == nil {
+		return all
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tasks {
+		lag := place[t.of.name]
+		lag.IDs++
+		if t.failures > 0 {
+			lag.Failing++
+		}
+		lag.Oldest = max(lag.Oldest, time.Since(t.received))
+	}
+	return all
+}
+
+// Resume continues a stuck persistence id of a projection of this group, given by its own name: it
+// calls the handler for the events behind the offset, once each, and ends the stuck state when all
+// are handled. It does nothing if the persistence id is not stuck and has no new events.
+//
+// Errors: a *dynajournal.ArgumentError if there is no such projection, a *[HandlerError] if the
+// handler fails again: then the persistence id stays stuck. And those of requests.
+func (g *Group) Resume(ctx context.Context, projection, persistenceID string) error {
+	for _, of := range g.members {
+		if of.Projection.name != projection {
+			continue
+		}
+		t := &task{}
+		for {
+			r := g.newRun(of, persistenceID)
+			r.resume = true
+			r.takeOver = (&schedule{group: g}).dead(t)
+			err := r.execute(ctx)
+			claimed, other := err.(*claimedError) //nolint:errorlint // it is never wrapped
+			if !other {
+				return err
+			}
+			if t.claim != claimed.claim {
+				t.claim, t.claimSeen = claimed.claim, time.Now()
+			}
+			if err := sleep(ctx, g.config.RetryShortest); err != nil {
+				return err
+			}
+		}
+	}
+	return argument("projection", projection, "the group has none of that name")
+}
+
+// sleep waits. The error is why ctx has ended.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,194 @@
+package projection_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"go.uber.org/goleak"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bundle is an engine with the tables of a native journal.
+type bundle struct {
+	testing.TB
+
+	engine  *embedded.Engine
+	table   *dynamodb.Client
+	config  dynajournal.Config
+	journal *dynajournal.Journal
+}
+
+func setup(t testing.TB) *bundle {
+	t.Helper()
+	engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = engine.Close() })
+	b := &bundle{
+		TB: t, engine: engine, table: dynamodb.NewFromConfig(engine.AWSConfig()),
+		config: dynajournal.Config{AWS: engine.AWSConfig(), BackoffBase: 1, BackoffCap: 1},
+	}
+	if err := dynajournal.CreateTables(t.Context(), b.config, dynajournal.TableOptions{Projections: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.journal = b.open()
+	return b
+}
+
+// open opens the journal, with a changed configuration.
+func (b *bundle) open(change ...func(*dynajournal.Config)) *dynajournal.Journal {
+	b.Helper()
+	config := b.config
+	for _, f := range change {
+		f(&config)
+	}
+	j, err := dynajournal.Open(b.Context(), config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = j.Close() })
+	return j
+}
+
+// write appends events, each on its own, and returns the writer.
+func (b *bundle) write(pid string, events ...any) *dynajournal.Writer {
+	b.Helper()
+	w, err := b.journal.Recover(b.Context(), pid, dynajournal.RecoverOptions{}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, e := range events {
+		if _, err := w.Append(b.Context(), e); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return w
+}
+
+// recorder is a handler that notes what it is called with, one text for each call.
+type recorder struct {
+	mu    sync.Mutex
+	calls map[string][]string
+	// on is called before an event is noted, if set. Its error is the handler's.
+	on func(ctx context.Context, e dynajournal.Event) error
+}
+
+func (r *recorder) note(pid, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.calls == nil {
+		r.calls = map[string][]string{}
+	}
+	r.calls[pid] = append(r.calls[pid], text)
+}
+
+func (r *recorder) of(pid string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.calls[pid])
+}
+
+func (r *recorder) Handle(ctx context.Context, e dynajournal.Event) error {
+	if r.on != nil {
+		if err := r.on(ctx, e); err != nil {
+			return err
+		}
+	}
+	payload, err := e.Payload()
+	if err != nil {
+		return err
+	}
+	r.note(e.PersistenceID, fmt.Sprintf("%d %v", e.SequenceNumber, payload))
+	return nil
+}
+
+func (r *recorder) HandleGap(_ context.Context, g projection.Gap) error {
+	r.note(g.PersistenceID, fmt.Sprintf("gap %d-%d", g.First, g.Last))
+	return nil
+}
+
+func (r *recorder) HandlePurge(_ context.Context, p projection.Purge) error {
+	r.note(p.PersistenceID, fmt.Sprintf("purge at %d", p.Offset))
+	return nil
+}
+
+// fast is a configuration with short pauses, whose source does nothing before the test ends.
+func fast() projection.Config {
+	return projection.Config{
+		Name: "group", Source: projection.Sweep(projection.SweepOptions{Every: time.Hour, PerSecond: -1}),
+		RetryShortest: time.Millisecond, RetryLongest: 5 * time.Millisecond,
+	}
+}
+
+// group makes a group of a journal.
+func group(t testing.TB, j *dynajournal.Journal, config projection.Config, projections ...projection.Projection) *projection.Group {
+	t.Helper()
+	g, err := projection.New(j, config, projections...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// start runs a group until stop is called or the test ends.
+func start(t testing.TB, g *projection.Group) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan error, 1)
+	go func() { over <- g.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-over; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// await waits until a projection has handled a number.
+func (b *bundle) await(name, pid string, seq int64) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), 30*time.Second)
+	defer cancel()
+	if err := projection.WaitFor(ctx, b.journal, name, pid, seq); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// until waits until a condition holds, which something else makes hold.
+func until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("it never happens: %s", what)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func want(t testing.TB, what string, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+func wantError(t testing.TB, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: %v, want %v", what, err, want)
+	}
+}

@@ -1,0 +1,189 @@
+package projection_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// A deletion comes after the marks were read and before the events are: they are told as a gap.
+func TestDeletionBetweenMarksAndEvents(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	w := b.write("a", "x", "y", "z")
+	gate := b.gate("BETWEEN")
+	marked := make(chan struct{})
+	var once sync.Once
+	hook := dynajournal.Hook{OnRequest: func(_ context.Context, r dynajournal.Request) {
+		if r.Operation == "BatchGetItem" {
+			once.Do(func() { close(marked) })
+		}
+	}}
+	all := &recorder{}
+	start(t, group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Hooks = []dynajournal.Hook{hook} }), fast(), projection.AtLeastOnce("all", all)))
+	<-gate.arrived
+	<-marked
+	if _, err := w.DeleteTo(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	gate.release()
+	b.await("group/all", "a", 3)
+	want(t, "all", all.of("a"), "gap 1-2", "3 z")
+}
+
+// Parts of an atomic write that was never completed, and the seals of a recovery, are no events.
+func TestIncompleteWritesAreNotHandled(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	gate := b.gate("")
+	killed := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
+	w, err := killed.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Append(t.Context(), "x"); err != nil {
+		t.Fatal(err)
+	}
+	events := make([]any, 60) // three requests, of which the first is done
+	for i := range events {
+		events[i] = "never"
+	}
+	gate.killAfter("BatchExecuteStatement", 1)
+	if _, err := w.Append(t.Context(), events...); err == nil {
+		t.Fatal("the write succeeds")
+	}
+	all := &recorder{}
+	g := group(t, b.journal, fast(), projection.AtLeastOnce("all", all))
+	start(t, g)
+	b.await("group/all", "a", 1)
+	last, err := b.write("a", "y").Last(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Trigger("a")
+	b.await("group/all", "a", last)
+	want(t, "all", all.of("a"), "1 x", fmt.Sprintf("%d y", last))
+}
+
+// adapter makes none, one or two events of a stored one.
+type adapter struct{}
+
+func (adapter) ToJournal(event any) (any, string, error) { return event, "", nil }
+
+func (adapter) FromJournal(stored any, _ string) ([]any, error) {
+	switch stored {
+	case "none":
+		return nil, nil
+	case "two":
+		return []any{"first", "second"}, nil
+	case "bad":
+		return nil, errWanted
+	}
+	return []any{stored}, nil
+}
+
+func TestAdaptedEventsMoveTheOffsetTogether(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "two", "none", "one", "none")
+	b.write("b", "one", "bad")
+	all, e := &recorder{}, &effects{bundle: b}
+	e.table()
+	config := fast()
+	config.Attempts = 2
+	adapted := b.open(func(c *dynajournal.Config) { c.Adapter = adapter{} })
+	start(t, group(t, adapted, config, projection.AtLeastOnce("all", all), projection.Transactional("effects", e)))
+	b.await("group/all", "a", 4)
+	want(t, "all", all.of("a"), "1 first", "1 second", "3 one")
+	b.await("group/all", "b", 1)
+	if s := stuckness(b, "group/all", "b"); s.Offset != 1 {
+		t.Errorf("%+v", s)
+	}
+	stuckness(b, "group/effects", "b")
+	b.await("group/effects", "b", 1)
+}
+
+// costs are the units of what a group sends.
+type costs struct {
+	mu  sync.Mutex
+	sum dynajournal.Cost
+}
+
+func (c *costs) install(config *dynajournal.Config) {
+	config.Hooks = []dynajournal.Hook{{OnRequest: func(_ context.Context, r dynajournal.Request) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.sum = c.sum.Add(r.Cost)
+	}}}
+}
+
+func (c *costs) take() dynajournal.Cost {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sum := c.sum
+	c.sum = dynajournal.Cost{}
+	return sum
+}
+
+// The costs that docs/projections.md has.
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		of func(*effects) projection.Projection
+		// one and many are the costs of 1 and of 99 new events, idle those of a trigger without.
+		one, many, idle dynajournal.Cost
+	}{
+		"at least once": {
+			func(*effects) projection.Projection { return projection.AtLeastOnce("all", &recorder{}) },
+			dynajournal.Cost{Requests: 5, ReadUnits: 4, WriteUnits: 2},
+			dynajournal.Cost{Requests: 6, ReadUnits: 8, WriteUnits: 2},
+			dynajournal.Cost{Requests: 3, ReadUnits: 4},
+		},
+		"transactional": { // with one item of the handler for each event
+			func(e *effects) projection.Projection { return projection.Transactional("all", e) },
+			dynajournal.Cost{Requests: 4, ReadUnits: 4, WriteUnits: 4},
+			dynajournal.Cost{Requests: 103, ReadUnits: 8, WriteUnits: 396},
+			dynajournal.Cost{Requests: 3, ReadUnits: 4},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			e := &effects{bundle: b}
+			e.table()
+			var spent costs
+			g := group(t, b.open(spent.install), fast(), c.of(e))
+			w := b.write("a", "x")
+			start(t, g)
+			b.await("group/all", "a", 1)
+			spent.take()
+			look := func(what string, want dynajournal.Cost) {
+				t.Helper()
+				g.Trigger("a")
+				until(t, what, func() bool { return g.Lag()[0].IDs == 0 })
+				if got := spent.take(); got != want {
+					t.Errorf("%s: %+v, want %+v", what, got, want)
+				}
+			}
+			until(t, "the sweep ends", func() bool { return g.Lag()[0].IDs == 0 })
+			spent.take()
+			if _, err := w.Append(t.Context(), "y"); err != nil {
+				t.Fatal(err)
+			}
+			look("one event", c.one)
+			look("none", c.idle)
+			events := make([]any, 99)
+			for i := range events {
+				events[i] = "z"
+			}
+			if _, err := w.Append(t.Context(), events...); err != nil {
+				t.Fatal(err)
+			}
+			look("99 events", c.many)
+		})
+	}
+}

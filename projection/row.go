@@ -1,0 +1,122 @@
+package projection
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// The attributes of the projections table.
+const (
+	attrPar = "par"
+	// attrSeq and attrWriter are the offset, and the writer of the event there. The writer is empty
+	// if the offset is the end of a gap. Both are missing at the beginning.
+	attrSeq    = "seq"
+	attrWriter = "writer"
+	// attrClaim names the run that calls the handler. It is missing if none does.
+	attrClaim = "claim"
+	// attrStuck is the number of triggers since the handler has failed too often, plus 1. It is
+	// missing if the persistence id is not stuck. attrReason is the text of the failure.
+	attrStuck  = "stuck"
+	attrReason = "reason"
+	// attrAfter is the last persistence id that a sweep is done with, attrFor the projections for
+	// which it is.
+	attrAfter = "after"
+	attrFor   = "projections"
+)
+
+// offset is a place in the events of a persistence id.
+type offset struct {
+	seq    int64
+	writer string
+}
+
+// row is what is stored for a projection and a persistence id.
+type row struct {
+	offset
+
+	// begun reports whether an offset is stored.
+	begun  bool
+	claim  string
+	stuck  int64
+	reason string
+}
+
+// rowKey returns the key of the row of a projection, named as group/projection, and a persistence
+// id. No name of a journal contains a NUL.
+func rowKey(journal, name, pid string) dynamo.Attributes {
+	return dynamo.Attributes{attrPar: text(journal + "\x00" + name + "\x00" + pid)}
+}
+
+// sweepKey returns the key of the position of a group's sweep. The name of a projection has a slash
+// in the place of the second NUL, so this is the key of no row.
+func sweepKey(journal, group string) dynamo.Attributes {
+	return dynamo.Attributes{attrPar: text(journal + "\x00" + group + "\x00")}
+}
+
+// decodeRow decodes a row. nil is a row that does not exist.
+func decodeRow(table string, item dynamo.Attributes) (row, error) {
+	d := decoder{table: table, item: item}
+	r := row{claim: d.text(attrClaim), reason: d.text(attrReason), stuck: d.number(attrStuck)}
+	_, r.begun = item[attrSeq]
+	r.seq, r.writer = d.number(attrSeq), d.text(attrWriter)
+	return r, d.err
+}
+
+// decoder reads optional attributes, and keeps the first error.
+type decoder struct {
+	table string
+	item  dynamo.Attributes
+	err   error
+}
+
+func (d *decoder) text(name string) string {
+	switch v := d.item[name].(type) {
+	case nil:
+	case *types.AttributeValueMemberS:
+		return v.Value
+	default:
+		d.fail(name, fmt.Errorf("it is a %T", v))
+	}
+	return ""
+}
+
+func (d *decoder) number(name string) int64 {
+	switch v := d.item[name].(type) {
+	case nil:
+	case *types.AttributeValueMemberN:
+		n, err := strconv.ParseInt(v.Value, 10, 64)
+		if err == nil && n < 0 {
+			err = fmt.Errorf("it is %d", n)
+		}
+		if err != nil {
+			d.fail(name, err)
+		}
+		return n
+	default:
+		d.fail(name, fmt.Errorf("it is a %T", v))
+	}
+	return 0
+}
+
+func (d *decoder) fail(attribute string, err error) {
+	if d.err != nil {
+		return
+	}
+	par, _ := d.item[attrPar].(*types.AttributeValueMemberS)
+	failed := &dynajournal.ItemError{Table: d.table, Attribute: attribute, Err: err}
+	if par != nil {
+		failed.Par = par.Value
+	}
+	d.err = failed
+}
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}

@@ -1,0 +1,194 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/uuid"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/provision"
+)
+
+// table is the projections table of a journal.
+type table struct {
+	journal *dynajournal.Journal
+	// name is the name of the table, journalName that of the journal.
+	name, journalName string
+}
+
+func openTable(journal *dynajournal.Journal) *table {
+	settings := private.SettingsOf(journal)
+	return &table{journal, provision.ProjectionsTable(settings.JournalTable), settings.JournalName}
+}
+
+// check checks that the table exists and has the right key.
+func (t *table) check(ctx context.Context) error {
+	err := private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
+		return provision.CheckProjectionsTable(ctx, client, private.SettingsOf(t.journal).JournalTable)
+	})
+	switch {
+	case errors.Is(err, dynajournal.ErrTableNotFound), errors.Is(err, dynajournal.ErrTableSchema):
+		return fmt.Errorf("%w: %w; make it with TableOptions.Projections", ErrNoTable, err)
+	case errors.Is(err, dynajournal.ErrDenied):
+		return nil // the policy may lack DescribeTable
+	}
+	return err
+}
+
+// get reads an item, nil if there is none.
+func (t *table) get(ctx context.Context, key dynamo.Attributes) (dynamo.Attributes, error) {
+	var item dynamo.Attributes
+	err := private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
+		var err error
+		item, err = client.Get(ctx, &dynamo.Meter{}, t.name, key)
+		return err
+	})
+	return item, err
+}
+
+// row reads the row of a projection and a persistence id.
+func (t *table) row(ctx context.Context, key dynamo.Attributes) (row, error) {
+	item, err := t.get(ctx, key)
+	if err != nil {
+		return row{}, err
+	}
+	return decodeRow(t.name, item)
+}
+
+// condition is a condition on a row, with the values of all expressions of a request.
+type condition struct {
+	expression string
+	values     dynamo.Attributes
+}
+
+// unchanged returns the condition that the offset of a row is still what was read.
+func (r *row) unchanged() condition {
+	if !r.begun {
+		return condition{"attribute_not_exists(" + attrSeq + ")", dynamo.Attributes{}}
+	}
+	return condition{
+		attrSeq + " = :oldseq AND " + attrWriter + " = :oldwriter",
+		dynamo.Attributes{":oldseq": number(r.seq), ":oldwriter": text(r.writer)},
+	}
+}
+
+// sameClaim returns the condition that the claim of a row is still what was read.
+func (r *row) sameClaim() condition {
+	if r.claim == "" {
+		return condition{"attribute_not_exists(" + attrClaim + ")", dynamo.Attributes{}}
+	}
+	return claimedBy(r.claim)
+}
+
+// claimedBy returns the condition that a run has the claim.
+func claimedBy(claim string) condition {
+	return condition{attrClaim + " = :oldclaim", dynamo.Attributes{":oldclaim": text(claim)}}
+}
+
+// sameStuck returns the condition that no trigger has come since a stuck row was read.
+func (r *row) sameStuck() condition {
+	return condition{attrStuck + " = :oldstuck", dynamo.Attributes{":oldstuck": number(r.stuck)}}
+}
+
+// and returns the condition that both hold.
+func (c condition) and(other condition) condition {
+	both := condition{c.expression + " AND " + other.expression, dynamo.Attributes{}}
+	for _, values := range []dynamo.Attributes{c.values, other.values} {
+		maps.Copy(both.values, values)
+	}
+	return both
+}
+
+// change is a change of a row: what is set, and which attributes are removed.
+type change struct {
+	set     dynamo.Attributes
+	removed []string
+}
+
+// moved is the change of a row to an offset.
+func moved(to offset) change {
+	return change{set: dynamo.Attributes{attrSeq: number(to.seq), attrWriter: text(to.writer)}}
+}
+
+// expression returns the update expression, and adds its values to those of the condition.
+func (c change) expression(values dynamo.Attributes) string {
+	set, remove := "", ""
+	for _, name := range []string{attrSeq, attrWriter, attrClaim, attrStuck, attrReason} {
+		value, ok := c.set[name]
+		if !ok {
+			continue
+		}
+		set += ", " + name + " = :" + name
+		values[":"+name] = value
+	}
+	for _, name := range c.removed {
+		remove += ", " + name
+	}
+	expression := ""
+	if set != "" {
+		expression = "SET " + set[2:]
+	}
+	if remove != "" {
+		expression += " REMOVE " + remove[2:]
+	}
+	return expression
+}
+
+// update changes a row. The error is errAgain if the condition does not hold. That is so also if an
+// attempt whose response was lost has made the change: the row shows it.
+func (t *table) update(ctx context.Context, key dynamo.Attributes, c change, only condition) error {
+	values := only.values
+	update := dynamo.Update{
+		Table: t.name, Key: key, Expression: c.expression(values), Condition: only.expression, Values: values,
+	}
+	return t.send(ctx, update)
+}
+
+// again raises the counter of a stuck row. To raise it twice does no harm.
+func (t *table) again(ctx context.Context, key dynamo.Attributes) error {
+	return t.send(ctx, dynamo.Update{
+		Table: t.name, Key: key,
+		Expression: "SET " + attrStuck + " = " + attrStuck + " + :one",
+		Condition:  "attribute_exists(" + attrStuck + ")",
+		Values:     dynamo.Attributes{":one": number(1)},
+	})
+}
+
+func (t *table) send(ctx context.Context, update dynamo.Update) error {
+	err := private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
+		_, err := client.Update(ctx, &dynamo.Meter{}, update)
+		return err
+	})
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		return errAgain
+	}
+	return err
+}
+
+// transact writes items and the change of a row in one transaction. The error is errAgain if the
+// condition of the row does not hold, and another one if one of the items can't be written.
+func (t *table) transact(
+	ctx context.Context, key dynamo.Attributes, items []types.TransactWriteItem, c change, only condition,
+) error {
+	values := only.values
+	expression := c.expression(values)
+	all := append([]types.TransactWriteItem{{Update: &types.Update{
+		TableName: &t.name, Key: key, UpdateExpression: &expression,
+		ConditionExpression: &only.expression, ExpressionAttributeValues: values,
+	}}}, items...)
+	err := private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
+		return client.Transact(ctx, &dynamo.Meter{}, dynamo.Transaction{
+			Table: t.name, Items: all, Token: uuid.NewString(),
+		})
+	})
+	if codes := dynamo.CancellationReasons(err); len(codes) > 0 && codes[0] == "ConditionalCheckFailed" {
+		return errAgain
+	}
+	return err
+}

@@ -1,0 +1,187 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// run brings a projection of one persistence id up to the end of the journal. Its reading begins
+// after it was made, so what was received before is done when it ends without an error.
+type run struct {
+	group *Group
+	of    *member
+	pid   string
+	key   dynamo.Attributes
+	// token names the run in the claim of the row.
+	token string
+	// takeOver is a claim that the run may replace: of a process that counts as dead, or of an
+	// earlier run of this process whose end is unknown.
+	takeOver string
+	// last reports whether a failure of the handler makes the persistence id stuck.
+	last bool
+	// resume reports whether the run continues a stuck persistence id.
+	resume bool
+	// claimed reports whether the row may have the run's claim.
+	claimed bool
+}
+
+func (g *Group) newRun(of *member, pid string) *run {
+	return &run{
+		group: g, of: of, pid: pid, token: uuid.NewString(),
+		key: rowKey(g.table.journalName, of.name, pid),
+	}
+}
+
+// mostAgain is how often a run begins again at a row that others change meanwhile.
+const mostAgain = 20
+
+// execute reads and handles page after page. Errors are: a *claimedError if another run has the
+// claim, a *HandlerError if the handler has failed, and those of requests. If the persistence id
+// has become stuck, that is stored, and the error is a *stuckNowError.
+func (r *run) execute(ctx context.Context) error {
+	for again := 0; ; {
+		more, err := r.page(ctx)
+		if errors.Is(err, errAgain) && ctx.Err() == nil && again < mostAgain {
+			again++
+			continue
+		}
+		if err != nil || !more {
+			return err
+		}
+		again = 0
+	}
+}
+
+// page reads the row, and then the journal from the offset on, and handles what it has found. It
+// reports whether there may be more.
+func (r *run) page(ctx context.Context) (bool, error) {
+	state, err := r.group.table.row(ctx, r.key)
+	if err != nil {
+		return false, err
+	}
+	if state.stuck > 0 && !r.resume {
+		if !safeguard.ProjectionStuckMarked {
+			return false, nil
+		}
+		return false, r.group.table.again(ctx, r.key)
+	}
+	if state.claim != "" && state.claim != r.token && state.claim != r.takeOver && safeguard.ProjectionClaimWaited {
+		return false, &claimedError{state.claim}
+	}
+	most := r.group.config.BatchSize
+	if state.seq > 0 {
+		most++ // the event at the offset
+	}
+	page, err := private.ReadPage(ctx, r.group.journal, r.pid, max(state.seq, 1), most)
+	if err != nil {
+		return false, r.unreadable(ctx, &state, err)
+	}
+	steps := plan(state.offset, page)
+	switch {
+	case len(steps) == 0 && r.resume:
+		return false, r.clear(ctx, &state)
+	case len(steps) == 0:
+		return false, r.release(ctx, &state)
+	}
+	handle := r.exactlyOnce
+	if r.of.handler != nil {
+		handle = r.atLeastOnce
+	}
+	all, err := handle(ctx, &state, steps)
+	if err != nil {
+		return false, err
+	}
+	return !all || page.More || steps[0].purge || r.resume, nil
+}
+
+// release gives back a claim of this run, or one that it may take over, where there is nothing to
+// handle.
+func (r *run) release(ctx context.Context, state *row) error {
+	if state.claim == "" {
+		return nil
+	}
+	return r.group.table.update(ctx, r.key, change{removed: []string{attrClaim}}, state.sameClaim())
+}
+
+// unreadable returns the error of a reading. One that does not pass by itself counts as a failure
+// of the handler: an item that can't be read, an event that the adapter refuses.
+func (r *run) unreadable(ctx context.Context, state *row, err error) error {
+	if ctx.Err() != nil || passes(err) || ends(err) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	failure := &HandlerError{r.of.name, r.pid, 0, err}
+	if !r.last {
+		return failure
+	}
+	return r.stick(ctx, failure, change{}, state.unchanged().and(state.sameClaim()))
+}
+
+// stuckNowError reports that a persistence id has become stuck, and that this is stored.
+type stuckNowError struct{ *HandlerError }
+
+func (e *stuckNowError) Unwrap() error { return e.HandlerError }
+
+// maxReason is how many bytes of the text of a failure are stored.
+const maxReason = 500
+
+// stick stores that the persistence id is stuck, with another change of the row.
+func (r *run) stick(ctx context.Context, failure *HandlerError, c change, only condition) error {
+	reason := failure.Error()
+	if len(reason) > maxReason {
+		reason = string([]rune(reason[:maxReason])) // a rune that is cut becomes U+FFFD
+	}
+	if c.set == nil {
+		c.set = dynamo.Attributes{}
+	}
+	c.set[attrStuck], c.set[attrReason] = number(1), text(reason)
+	if err := r.group.table.update(ctx, r.key, c, only); err != nil {
+		return err
+	}
+	return &stuckNowError{failure}
+}
+
+// clear ends the stuck state of a row whose events are all handled, unless a trigger has come since
+// the row was read: then the journal is read again.
+func (r *run) clear(ctx context.Context, state *row) error {
+	if state.stuck == 0 {
+		return r.release(ctx, state)
+	}
+	only := state.unchanged().and(state.sameClaim())
+	if safeguard.ProjectionStuckMarked {
+		only = only.and(state.sameStuck())
+	}
+	return r.group.table.update(ctx, r.key, change{removed: []string{attrStuck, attrReason, attrClaim}}, only)
+}
+
+// call calls a function of the program, and makes an error of its panic.
+func call(ctx context.Context, limit time.Duration, do func(context.Context) error) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	defer func() {
+		if value := recover(); value != nil {
+			err = &PanicError{value, debug.Stack()}
+		}
+	}()
+	return do(ctx)
+}
+
+// failure returns the error of a step whose handler has failed.
+func (r *run) failure(s *step, err error) *HandlerError {
+	return &HandlerError{r.of.name, r.pid, s.to.seq, err}
+}
+
+// eachEvent calls handle with the events that the adapter makes of a stored one.
+func eachEvent(s *step, handle func(dynajournal.Event) error) error {
+	return s.event.Deliver(func(event any) error {
+		return handle(*event.(*dynajournal.Event)) //nolint:forcetypeassert // see private.StoredEvent
+	})
+}

@@ -1,0 +1,271 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// task is the work on one persistence id of one projection. Its runs follow each other.
+type task struct {
+	of  *member
+	pid string
+	// waiting are called when a run that begins from now on has done the task. received is when the
+	// first trigger came that is not done.
+	waiting  []func()
+	received time.Time
+	// running reports that a run is under way, queued that one is to begin.
+	running, queued bool
+	// failures is how often the handler has failed in a row, pauses how often the task was put off.
+	failures, pauses int
+	// claim is the claim that is waited for, seen since claimSeen.
+	claim     string
+	claimSeen time.Time
+	// lost is the claim of an earlier run whose end is unknown.
+	lost string
+}
+
+// taskKey names a task.
+type taskKey struct{ name, pid string }
+
+// schedule has the tasks of a group that runs. A task exists while a trigger of it is not done.
+type schedule struct {
+	group *Group
+
+	mu    sync.Mutex
+	tasks map[taskKey]*task
+	// queue are the tasks that may run now. ready has a token while there may be some.
+	queue []*task
+	ready chan struct{}
+	// timers are the tasks that are put off.
+	timers map[*task]*time.Timer
+	ended  bool
+}
+
+func newSchedule(g *Group) *schedule {
+	return &schedule{
+		group: g, tasks: map[taskKey]*task{}, ready: make(chan struct{}, 1), timers: map[*task]*time.Timer{},
+	}
+}
+
+// trigger makes all projections read a persistence id. done is called when they all have done it,
+// and never if the group ends before.
+func (s *schedule) trigger(pid string, done func()) {
+	members := s.group.members
+	pending := len(members)
+	one := func() {
+		s.mu.Lock()
+		pending--
+		last := pending == 0
+		s.mu.Unlock()
+		if last && done != nil {
+			done()
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
+	for _, of := range members {
+		key := taskKey{of.name, pid}
+		t := s.tasks[key]
+		if t == nil {
+			t = &task{of: of, pid: pid, received: time.Now()}
+			s.tasks[key] = t
+		}
+		t.waiting = append(t.waiting, one)
+		if !t.running && s.timers[t] == nil {
+			s.enqueue(t)
+		}
+	}
+}
+
+// enqueue makes a task run. The caller holds the lock.
+func (s *schedule) enqueue(t *task) {
+	if t.queued {
+		return
+	}
+	t.queued = true
+	s.queue = append(s.queue, t)
+	s.signal()
+}
+
+func (s *schedule) signal() {
+	select {
+	case s.ready <- struct{}{}:
+	default:
+	}
+}
+
+// next returns the next task to run, nil when ctx ends.
+func (s *schedule) next(ctx context.Context) *task {
+	for {
+		s.mu.Lock()
+		if len(s.queue) > 0 {
+			t := s.queue[0]
+			s.queue = s.queue[1:]
+			t.queued, t.running = false, true
+			if len(s.queue) > 0 {
+				s.signal() // for the next worker
+			}
+			s.mu.Unlock()
+			return t
+		}
+		s.mu.Unlock()
+		select {
+		case <-s.ready:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// work runs tasks until ctx ends, or with the first error after which the group can't go on.
+func (s *schedule) work(ctx context.Context) error {
+	for {
+		t := s.next(ctx)
+		if t == nil {
+			return nil
+		}
+		s.mu.Lock()
+		covered := t.waiting
+		t.waiting = nil
+		r := s.group.newRun(t.of, t.pid)
+		r.takeOver, r.last = s.dead(t), t.failures+1 >= s.group.config.Attempts
+		s.mu.Unlock()
+		err := r.execute(ctx)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // that is how a group ends
+		}
+		if ends(err) {
+			return err
+		}
+		s.settle(ctx, t, r, covered, err)
+	}
+}
+
+// dead returns the claim that the next run of a task may take over. The caller holds the lock.
+func (s *schedule) dead(t *task) string {
+	if t.lost != "" {
+		return t.lost
+	}
+	stands := t.claim != "" && time.Since(t.claimSeen) >= s.group.config.ClaimTimeout
+	if stands && safeguard.ProjectionDeadTakenOver {
+		return t.claim
+	}
+	return ""
+}
+
+// settle does what follows from the end of a run. covered were the triggers before it began.
+func (s *schedule) settle(ctx context.Context, t *task, r *run, covered []func(), err error) {
+	s.log(ctx, t, err)
+	s.mu.Lock()
+	if t.lost = ""; r.claimed {
+		t.lost = r.token
+	}
+	t.running = false
+	claimed, other := errors.AsType[*claimedError](err)
+	stuck := new(stuckNowError)
+	done := err == nil || errors.As(err, &stuck)
+	switch {
+	case done:
+		t.failures, t.pauses, t.claim = 0, 0, ""
+		if !safeguard.ProjectionDoneAfterRead {
+			covered, t.waiting = append(covered, t.waiting...), nil
+		}
+		s.goOn(t)
+	case other:
+		if t.claim != claimed.claim {
+			t.claim, t.claimSeen, t.pauses = claimed.claim, time.Now(), 0
+		}
+		s.putOff(t, covered, s.untilDead(t))
+	default:
+		if failure := new(HandlerError); errors.As(err, &failure) {
+			t.failures++
+		}
+		s.putOff(t, covered, s.pause(t))
+	}
+	s.mu.Unlock()
+	if !done {
+		return
+	}
+	for _, tell := range covered {
+		tell()
+	}
+}
+
+// goOn makes a task run again if triggers have come since its run began, and else ends it. The
+// caller holds the lock.
+func (s *schedule) goOn(t *task) {
+	if len(t.waiting) == 0 {
+		delete(s.tasks, taskKey{t.of.name, t.pid})
+		return
+	}
+	t.received = time.Now()
+	s.enqueue(t)
+}
+
+// putOff makes a task run after a pause, for what it was to do before. The caller holds the lock.
+func (s *schedule) putOff(t *task, covered []func(), pause time.Duration) {
+	t.pauses++
+	t.waiting = append(covered, t.waiting...)
+	if s.ended {
+		return
+	}
+	s.timers[t] = time.AfterFunc(pause, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.timers, t)
+		if !s.ended {
+			s.enqueue(t)
+		}
+	})
+}
+
+// pause returns the pause after a failure. The caller holds the lock.
+func (s *schedule) pause(t *task) time.Duration {
+	const maxDoublings = 30
+	c := &s.group.config
+	longest := c.RetryShortest << min(t.pauses, maxDoublings)
+	if longest <= 0 || longest > c.RetryLongest {
+		longest = c.RetryLongest
+	}
+	return longest - rand.N(longest/2+1) //nolint:gosec // jitter needs no secrecy
+}
+
+// untilDead returns the pause before the row is read again that another run has claimed. The caller
+// holds the lock.
+func (s *schedule) untilDead(t *task) time.Duration {
+	left := s.group.config.ClaimTimeout - time.Since(t.claimSeen)
+	return max(min(s.pause(t), left), time.Millisecond)
+}
+
+// end stops the timers. What is not done then is not done by this run of the group.
+func (s *schedule) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	for t, timer := range s.timers {
+		timer.Stop()
+		delete(s.timers, t)
+	}
+}
+
+// log logs the error of a run.
+func (s *schedule) log(ctx context.Context, t *task, err error) {
+	if claimed := new(claimedError); err == nil || errors.As(err, &claimed) {
+		return
+	}
+	level, text := slog.LevelWarn, "a projection tries again"
+	if stuck := new(stuckNowError); errors.As(err, &stuck) {
+		level, text = slog.LevelError, "a persistence id of a projection is stuck"
+	}
+	s.group.config.Logger.LogAttrs(ctx, level, text, slog.String("projection", t.of.name),
+		slog.String("persistence_id", t.pid), slog.Any("error", err))
+}

@@ -1,0 +1,146 @@
+package projection_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// stuckness waits until an id is stuck, and returns the error.
+func stuckness(b *bundle, name, pid string) *projection.StuckError {
+	b.Helper()
+	const never = 1 << 40
+	err := projection.WaitFor(b.Context(), b.journal, name, pid, never)
+	wantError(b, "WaitFor", err, projection.ErrStuck)
+	stuck, ok := errors.AsType[*projection.StuckError](err)
+	if !ok {
+		b.Fatalf("%T is no *StuckError", err)
+	}
+	return stuck
+}
+
+func TestFailingHandlerMakesItsIDStuck(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x", "poison", "y")
+	b.write("b", "z")
+	var attempts atomic.Int64
+	var cured atomic.Bool
+	all := &recorder{on: func(_ context.Context, e dynajournal.Event) error {
+		if e.PersistenceID == "a" && e.SequenceNumber == 2 && !cured.Load() {
+			attempts.Add(1)
+			return errWanted
+		}
+		return nil
+	}}
+	config := fast()
+	config.Attempts = 3
+	g := group(t, b.journal, config, projection.AtLeastOnce("all", all))
+	start(t, g)
+	stuck := stuckness(b, "group/all", "a")
+	if stuck.Offset != 1 || !strings.Contains(stuck.Reason, errWanted.Error()) || attempts.Load() != 3 {
+		t.Errorf("after %d attempts: %+v", attempts.Load(), stuck)
+	}
+	b.await("group/all", "b", 1)
+	want(t, "a", all.of("a"), "1 x")
+
+	wantError(t, "Resume while it fails", g.Resume(t.Context(), "all", "a"), errWanted)
+	stuckness(b, "group/all", "a")
+	b.write("a", "w")
+	g.Trigger("a")
+	cured.Store(true)
+	if err := g.Resume(t.Context(), "all", "a"); err != nil {
+		t.Fatal(err)
+	}
+	b.await("group/all", "a", 4)
+	want(t, "a", all.of("a"), "1 x", "2 poison", "3 y", "4 w")
+	b.write("a", "v")
+	g.Trigger("a")
+	b.await("group/all", "a", 5)
+}
+
+// A trigger that comes while a stuck id is resumed, after its events were read, is not lost.
+func TestTriggerWhileAStuckIDIsResumed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	w := b.write("a", "poison")
+	var cured atomic.Bool
+	effects := newEffects(b, func(dynajournal.Event) error {
+		if !cured.Load() {
+			return errWanted
+		}
+		return nil
+	})
+	config := fast()
+	config.Attempts = 1
+	g := group(t, b.journal, config, projection.Transactional("effects", effects))
+	start(t, g)
+	stuckness(b, "group/effects", "a")
+	cured.Store(true)
+	gate := b.gate("REMOVE stuck")
+	other := group(t, b.open(gate.install), config, projection.Transactional("effects", effects))
+	resumed := make(chan error, 1)
+	go func() { resumed <- other.Resume(context.Background(), "effects", "a") }()
+	<-gate.arrived // everything was read and handled: only the mark is left
+	if _, err := w.Append(t.Context(), "y"); err != nil {
+		t.Fatal(err)
+	}
+	counter := func() int64 { return b.rowNumber("group/effects", "a", "stuck") }
+	before := counter()
+	g.Trigger("a")
+	until(t, "the trigger is noted", func() bool { return counter() > before })
+	gate.release()
+	if err := <-resumed; err != nil {
+		t.Fatal(err)
+	}
+	b.await("group/effects", "a", 2)
+	if n := effects.count("a"); n != "2" {
+		t.Errorf("2 events had %s effects", n)
+	}
+}
+
+func TestPanicIsAFailure(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	config := fast()
+	config.Attempts = 2
+	g := group(t, b.journal, config,
+		projection.AtLeastOnce("once", projection.HandlerFunc(func(context.Context, dynajournal.Event) error { panic("at least") })),
+		projection.Transactional("effects", projection.TransactionalFunc(func(context.Context, dynajournal.Event) ([]types.TransactWriteItem, error) {
+			panic(errWanted)
+		})))
+	start(t, g)
+	if s := stuckness(b, "group/once", "a"); !strings.Contains(s.Reason, "at least") {
+		t.Errorf("%+v", s)
+	}
+	stuckness(b, "group/effects", "a")
+	err := g.Resume(t.Context(), "effects", "a")
+	wantError(t, "Resume", err, projection.ErrPanic)
+	wantError(t, "Resume", err, errWanted)
+	if failed, ok := errors.AsType[*projection.HandlerError](err); !ok || failed.SequenceNumber != 1 || failed.PersistenceID != "a" || failed.Projection != "group/effects" {
+		t.Errorf("Resume: %+v", err)
+	}
+}
+
+func TestTooManyItemsMakeTheIDStuck(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	config := fast()
+	config.Attempts = 1
+	start(t, group(t, b.journal, config, projection.Transactional("effects",
+		projection.TransactionalFunc(func(context.Context, dynajournal.Event) ([]types.TransactWriteItem, error) {
+			return make([]types.TransactWriteItem, 100), nil
+		}))))
+	if s := stuckness(b, "group/effects", "a"); !strings.Contains(s.Reason, projection.ErrTooManyItems.Error()) {
+		t.Errorf("%+v", s)
+	}
+}

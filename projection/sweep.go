@@ -1,0 +1,247 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// Source finds the persistence ids that have new events. See [Sweep].
+type Source interface {
+	// check checks the options, and fills in the defaults.
+	check() error
+	// feed triggers persistence ids until ctx ends. After every commit it triggers its persistence
+	// id, and again until that is done.
+	feed(ctx context.Context, g *Group, s *schedule) error
+}
+
+// SweepOptions are the options of a sweep. The zero value has the defaults.
+type SweepOptions struct {
+	// Every is the pause between the end of a sweep and the beginning of the next.
+	//
+	// Defaults to 1 minute.
+	Every time.Duration
+
+	// PerSecond is how many persistence ids are looked at in a second at most: it bounds what a
+	// sweep costs at a time. An id without new events costs 4 read units for each projection.
+	//
+	// Negative is no limit. Defaults to 100.
+	PerSecond float64
+}
+
+// The defaults of a sweep.
+const (
+	defaultEvery     = time.Minute
+	defaultPerSecond = 100
+)
+
+// maxSwept is how many persistence ids of a sweep are not done at most.
+const maxSwept = 256
+
+// savedEvery is after how many persistence ids that are done the position of a sweep is stored.
+const savedEvery = 200
+
+// Sweep returns a source that lists all persistence ids again and again, and compares the journal
+// of each with the offsets. It needs nothing but the tables. New events are found by the next
+// sweep, so combine it with [Group.Trigger] in the processes that write.
+//
+// A sweep that was interrupted goes on where it was, unless the projections of the group have
+// changed. Each process of a group sweeps on its own.
+func Sweep(opts SweepOptions) Source { return &sweep{SweepOptions: opts} }
+
+type sweep struct{ SweepOptions }
+
+func (s *sweep) check() error {
+	if s.Every == 0 {
+		s.Every = defaultEvery
+	}
+	if s.PerSecond == 0 {
+		s.PerSecond = defaultPerSecond
+	}
+	switch {
+	case s.Every < 0:
+		return argument("SweepOptions.Every", s.Every, "it must not be negative")
+	case math.IsNaN(s.PerSecond):
+		return argument("SweepOptions.PerSecond", s.PerSecond, "it is not a number")
+	}
+	return nil
+}
+
+func (s *sweep) feed(ctx context.Context, g *Group, to *schedule) error {
+	for {
+		err := s.once(ctx, g, to)
+		switch {
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // that is how a group ends
+		case err != nil && !passes(err) && !errors.Is(err, context.DeadlineExceeded):
+			return err
+		case err != nil:
+			g.config.Logger.LogAttrs(ctx, slog.LevelWarn, "a sweep of projections was interrupted",
+				slog.String("group", g.config.Name), slog.Any("error", err))
+		}
+		if err := sleep(ctx, s.Every); err != nil {
+			return nil //nolint:nilerr // that is how a group ends
+		}
+	}
+}
+
+// once sweeps all persistence ids behind the stored position, and waits until all are done.
+func (s *sweep) once(ctx context.Context, g *Group, to *schedule) error {
+	position := &position{group: g, names: names(g.members)}
+	if err := position.load(ctx); err != nil {
+		return err
+	}
+	limit := rate.NewLimiter(rate.Inf, 1)
+	if s.PerSecond > 0 {
+		limit = rate.NewLimiter(rate.Limit(s.PerSecond), max(1, int(s.PerSecond/10)))
+	}
+	slots := make(chan struct{}, maxSwept)
+	var under swept
+	for pid, err := range g.journal.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{After: position.after, Sorted: true}) {
+		if err != nil {
+			return err
+		}
+		if err := limit.Wait(ctx); err != nil {
+			return fmt.Errorf("sweep %q: %w", g.config.Name, err)
+		}
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		done := under.begin(pid)
+		to.trigger(pid, func() {
+			done()
+			<-slots
+		})
+		if err := position.follow(ctx, &under); err != nil {
+			return err
+		}
+	}
+	for range maxSwept { // the slots that are taken are given back when their ids are done
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if err := position.follow(ctx, &under); err != nil {
+			return err
+		}
+	}
+	if position.after == "" {
+		return nil
+	}
+	return position.save(ctx, "")
+}
+
+func names(members []*member) string {
+	all := make([]string, len(members))
+	for i, of := range members {
+		all[i] = of.name
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\x00")
+}
+
+// swept are the persistence ids of a sweep that were listed and are not done, in their order.
+type swept struct {
+	mu    sync.Mutex
+	under []*sweptID
+	// last is the id up to which all are done, done how many these are.
+	last string
+	done int
+}
+
+type sweptID struct {
+	pid  string
+	done bool
+}
+
+// begin adds an id. It is done when the result is called.
+func (s *swept) begin(pid string) (done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := &sweptID{pid: pid, done: !safeguard.ProjectionSweepWaits}
+	s.under = append(s.under, id)
+	s.pass()
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		id.done = true
+		s.pass()
+	}
+}
+
+// pass moves last behind the ids that are done. The caller holds the lock.
+func (s *swept) pass() {
+	for len(s.under) > 0 && s.under[0].done {
+		s.last, s.under = s.under[0].pid, s.under[1:]
+		s.done++
+	}
+}
+
+// position returns the id up to which all are done, and how many these are.
+func (s *swept) position() (string, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last, s.done
+}
+
+// position is how far the sweep of a group has come. Everything up to it was swept for the
+// projections that are stored with it.
+type position struct {
+	group *Group
+	names string
+	// after is what is stored, empty for the beginning. It was stored when done ids were done.
+	after string
+	done  int
+}
+
+// follow stores the position of a sweep when enough ids are done since it was stored.
+func (p *position) follow(ctx context.Context, s *swept) error {
+	last, done := s.position()
+	if done-p.done < savedEvery {
+		return nil
+	}
+	p.done = done
+	return p.save(ctx, last)
+}
+
+func (p *position) load(ctx context.Context) error {
+	t := p.group.table
+	item, err := t.get(ctx, sweepKey(t.journalName, p.group.config.Name))
+	if err != nil {
+		return err
+	}
+	d := decoder{table: t.name, item: item}
+	if after, names := d.text(attrAfter), d.text(attrFor); names == p.names {
+		p.after = after
+	}
+	return d.err
+}
+
+func (p *position) save(ctx context.Context, after string) error {
+	t := p.group.table
+	item := sweepKey(t.journalName, p.group.config.Name)
+	item[attrAfter], item[attrFor] = text(after), text(p.names)
+	err := private.Operate(ctx, p.group.journal, func(ctx context.Context, client *dynamo.Client) error {
+		return client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: t.name, Item: item})
+	})
+	if err == nil {
+		p.after = after
+	}
+	return err
+}
