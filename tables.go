@@ -32,6 +32,13 @@ type TableOptions struct {
 	//
 	// Defaults to false.
 	Projections bool
+
+	// Stream also enables a stream on the journal table, with the new images of items, unless it
+	// has one: projection.Streams reads it. Writes cost the same. Set it for an existing journal to
+	// add the stream.
+	//
+	// Defaults to false.
+	Stream bool
 }
 
 // CreateTables makes the journal table with the journal's header, the snapshot table, and the

@@ -15,8 +15,16 @@ var (
 	// --projections`.
 	ErrNoTable = errors.New("the projections table can't be used")
 
+	// ErrNoStream: the journal table has no stream. Add one with dynajournal.CreateTables and
+	// TableOptions.Stream, or `dynajournal tables create --stream`.
+	ErrNoStream = errors.New("the journal table has no stream")
+
 	// ErrPanic: a handler has panicked. The error is a *PanicError.
 	ErrPanic = errors.New("the handler has panicked")
+
+	// ErrReplicated: the journal table has replicas in other Regions. The conditions of writes do
+	// not hold across Regions, so neither the journal nor its projections are safe there.
+	ErrReplicated = errors.New("the journal table is replicated to other Regions")
 
 	// ErrRunning: the group runs already.
 	ErrRunning = errors.New("the group runs already")

@@ -38,11 +38,16 @@ func (b *bundle) row(name, pid string) map[string]types.AttributeValue {
 
 func (b *bundle) rowNumber(name, pid, attribute string) int64 {
 	b.Helper()
-	v, ok := b.row(name, pid)[attribute].(*types.AttributeValueMemberN)
+	return numberOf(b, b.row(name, pid)[attribute])
+}
+
+func numberOf(b *bundle, v types.AttributeValue) int64 {
+	b.Helper()
+	number, ok := v.(*types.AttributeValueMemberN)
 	if !ok {
 		return 0
 	}
-	n, err := strconv.ParseInt(v.Value, 10, 64)
+	n, err := strconv.ParseInt(number.Value, 10, 64)
 	if err != nil {
 		b.Fatal(err)
 	}

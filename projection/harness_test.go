@@ -29,9 +29,9 @@ type bundle struct {
 	journal *dynajournal.Journal
 }
 
-func setup(t testing.TB) *bundle {
+func setup(t testing.TB, options ...embedded.Option) *bundle {
 	t.Helper()
-	engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
+	engine, err := embedded.OpenMemory(append(options, embedded.WithSweepInterval(0))...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func (s *sweep) check() error {
 
 func (s *sweep) feed(ctx context.Context, g *Group, to *schedule) error {
 	for {
-		err := s.once(ctx, g, to)
+		err := s.once(ctx, g, to, &position{group: g, names: names(g.members)})
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // that is how a group ends
@@ -98,9 +98,9 @@ func (s *sweep) feed(ctx context.Context, g *Group, to *schedule) error {
 	}
 }
 
-// once sweeps all persistence ids behind the stored position, and waits until all are done.
-func (s *sweep) once(ctx context.Context, g *Group, to *schedule) error {
-	position := &position{group: g, names: names(g.members)}
+// once sweeps all persistence ids behind the stored position, and waits until all are done. With a
+// position of no group nothing is stored, and all ids are swept.
+func (s *sweep) once(ctx context.Context, g *Group, to *schedule, position *position) error {
 	if err := position.load(ctx); err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ type position struct {
 // follow stores the position of a sweep when enough ids are done since it was stored.
 func (p *position) follow(ctx context.Context, s *swept) error {
 	last, done := s.position()
-	if done-p.done < savedEvery {
+	if p.group == nil || done-p.done < savedEvery {
 		return nil
 	}
 	p.done = done
@@ -221,6 +221,9 @@ func (p *position) follow(ctx context.Context, s *swept) error {
 }
 
 func (p *position) load(ctx context.Context) error {
+	if p.group == nil {
+		return nil
+	}
 	t := p.group.table
 	item, err := t.get(ctx, sweepKey(t.journalName, p.group.config.Name))
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 type tablesCreateCommand struct {
 	SharedWithJVM bool   `name:"shared-with-jvm" help:"Make tables that Akka's or Pekko's plug-in can use, with its indexes and 10 shards. Default: native, 1 shard."`
 	Projections   bool   `help:"Also make the table that package projection needs, also for a journal that exists."`
+	Stream        bool   `help:"Also enable a stream on the journal table, also for a journal that exists: projections read it."`
 	Billing       string `enum:"on-demand,provisioned" default:"on-demand" help:"How capacity is billed: ${enum}. Default: on-demand."`
 	RCU           int64  `name:"rcu" placeholder:"N" help:"Read capacity units of each table and index. Required if provisioned."`
 	WCU           int64  `name:"wcu" placeholder:"N" help:"Write capacity units of each table and index. Required if provisioned."`
@@ -39,7 +40,7 @@ func (c *tablesCreateCommand) Run(ctx context.Context, s *session) error {
 		return usagef("--rcu and --wcu need --billing provisioned")
 	}
 	if s.location.isLegacy() {
-		if c.SharedWithJVM || provisioned || c.Projections {
+		if c.SharedWithJVM || provisioned || c.Projections || c.Stream {
 			return usagef("tables of --layout %s have no variants and are billed on demand", s.location.Layout)
 		}
 		return s.legacyTable(ctx, string(types.TableStatusActive), legacy.CreateTable)
@@ -51,6 +52,7 @@ func (c *tablesCreateCommand) Run(ctx context.Context, s *session) error {
 		}
 		opts := dynajournal.TableOptions{
 			SharedWithJVM: c.SharedWithJVM, ReadUnits: c.RCU, WriteUnits: c.WCU, Projections: c.Projections,
+			Stream: c.Stream,
 		}
 		if err := dynajournal.CreateTables(ctx, config, opts); err != nil {
 			return err //nolint:wrapcheck // the error names what failed

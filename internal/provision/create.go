@@ -17,6 +17,8 @@ type Options struct {
 	ReadUnits, WriteUnits int64
 	// Projections also creates the table of package projection.
 	Projections bool
+	// Stream enables a stream of new images on the journal table.
+	Stream bool
 }
 
 // Create creates the journal table, the snapshot table, and the journal's header, unless they
@@ -25,6 +27,9 @@ func (j *Journal) Create(ctx context.Context, client *dynamo.Client, opts Option
 	made, err := client.CreateTable(ctx, j.journalTable(opts))
 	if err == nil {
 		err = enableTTL(ctx, client, j.Table)
+	}
+	if err == nil && opts.Stream {
+		err = j.enableStream(ctx, client)
 	}
 	var header *layout.Header
 	if err == nil {

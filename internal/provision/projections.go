@@ -54,3 +54,37 @@ func CheckProjectionsTable(ctx context.Context, client *dynamo.Client, journalTa
 	return fmt.Errorf("%w: table %q needs hash key %s (S) and no range key, it has %s",
 		ErrTableSchema, aws.ToString(table.TableName), layout.AttrPar, describeSchema(table))
 }
+
+// Stream is the stream of a journal table.
+type Stream struct {
+	ARN string
+	// Replicas is how many replicas the table has in other Regions.
+	Replicas int
+}
+
+// FindStream returns the stream of a journal table. Its ARN is empty if none is enabled.
+func FindStream(ctx context.Context, client *dynamo.Client, journalTable string) (Stream, error) {
+	table, err := client.DescribeTable(ctx, journalTable)
+	if err != nil {
+		return Stream{}, err
+	}
+	found := Stream{Replicas: len(table.Replicas)}
+	if s := table.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) {
+		found.ARN = aws.ToString(table.LatestStreamArn)
+	}
+	return found, nil
+}
+
+// enableStream enables a stream of new images on the journal table, unless it has a stream.
+func (j *Journal) enableStream(ctx context.Context, client *dynamo.Client) error {
+	found, err := FindStream(ctx, client, j.Table)
+	if err != nil || found.ARN != "" {
+		return err
+	}
+	return client.UpdateTable(ctx, &dynamodb.UpdateTableInput{
+		TableName: &j.Table,
+		StreamSpecification: &types.StreamSpecification{
+			StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewImage,
+		},
+	})
+}

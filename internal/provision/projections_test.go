@@ -59,3 +59,33 @@ func TestTableOfSomethingElseIsNoProjectionsTable(t *testing.T) {
 		})
 	}
 }
+
+func TestStreamIsEnabledOnceIfItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	s := newTables(t)
+	s.create(native)
+	find := func() provision.Stream {
+		t.Helper()
+		found, err := provision.FindStream(t.Context(), s.client, events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if found := find(); found.ARN != "" {
+		t.Errorf("it was not asked for: %+v", found)
+	}
+	s.create(provision.Options{Stream: true})
+	first := find()
+	s.create(provision.Options{Stream: true})
+	if again := find(); first.ARN == "" || again != first || again.Replicas != 0 {
+		t.Errorf("it is %+v, and then %+v", first, again)
+	}
+	d, err := s.journal.Describe(t.Context(), s.client, events)
+	if err != nil || d.Stream != "NEW_IMAGE" {
+		t.Errorf("the table is %+v, %v", d, err)
+	}
+	if _, err := provision.FindStream(t.Context(), s.client, "none"); !errors.Is(err, dynamo.ErrTableNotFound) {
+		t.Errorf("the stream of no table: %v", err)
+	}
+}

@@ -362,6 +362,12 @@ const (
 
 	// Projections.
 
+	// ProjectionCheckpointWaits: the checkpoint of a shard passes a record when it is done.
+	ProjectionCheckpointWaits = true
+	// ProjectionLeaseGuarded: a checkpoint is stored if the lease is unchanged.
+	ProjectionLeaseGuarded = true
+	// ProjectionSweepOwed: where records are trimmed a sweep is owed.
+	ProjectionSweepOwed = true
 	// ProjectionClaimed: a handler that runs at least once has a claim in the row.
 	ProjectionClaimed = true
 	// ProjectionClaimWaited: the claim of another run is waited for.

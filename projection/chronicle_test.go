@@ -1,0 +1,154 @@
+package projection_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// chronicle is what a projection was told of one id, in order. An entry is a life and the first and
+// last number: an event, or a gap. A purge has the numbers 0.
+type chronicle struct {
+	mu      sync.Mutex
+	entries map[string][]entry
+}
+
+type entry struct {
+	life        string // empty for a gap, whose life is not known
+	first, last int64
+}
+
+func (c *chronicle) add(pid string, e entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries == nil {
+		c.entries = map[string][]entry{}
+	}
+	c.entries[pid] = append(c.entries[pid], e)
+}
+
+func lifeOf(e dynajournal.Event) (string, error) { return dynajournal.Decode[string](e) }
+
+// Handle notes an event. One of twenty fails.
+func (c *chronicle) Handle(_ context.Context, e dynajournal.Event) error {
+	if rand.IntN(20) == 0 {
+		return errWanted
+	}
+	life, err := lifeOf(e)
+	c.add(e.PersistenceID, entry{life, e.SequenceNumber, e.SequenceNumber})
+	return err
+}
+
+func (c *chronicle) HandleGap(_ context.Context, g projection.Gap) error {
+	c.add(g.PersistenceID, entry{"", g.First, g.Last})
+	return nil
+}
+
+func (c *chronicle) HandlePurge(_ context.Context, p projection.Purge) error {
+	c.add(p.PersistenceID, entry{"purge", 0, 0})
+	return nil
+}
+
+// ledger is a transactional handler that appends what it is told to a list in an item of the id.
+type ledger struct{}
+
+func (ledger) put(pid, text string) []types.TransactWriteItem {
+	return []types.TransactWriteItem{{Update: &types.Update{
+		TableName:        aws.String(effectsTable),
+		Key:              map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: pid}},
+		UpdateExpression: aws.String("SET entries = list_append(if_not_exists(entries, :none), :one)"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":none": &types.AttributeValueMemberL{},
+			":one":  &types.AttributeValueMemberL{Value: []types.AttributeValue{&types.AttributeValueMemberS{Value: text}}},
+		},
+	}}}
+}
+
+func (l ledger) Handle(_ context.Context, e dynajournal.Event) ([]types.TransactWriteItem, error) {
+	if rand.IntN(20) == 0 {
+		return nil, errWanted
+	}
+	life, err := lifeOf(e)
+	return l.put(e.PersistenceID, fmt.Sprintf("%s %d %d", life, e.SequenceNumber, e.SequenceNumber)), err
+}
+
+func (l ledger) HandleGap(_ context.Context, g projection.Gap) ([]types.TransactWriteItem, error) {
+	return l.put(g.PersistenceID, fmt.Sprintf("gap %d %d", g.First, g.Last)), nil
+}
+
+func (l ledger) HandlePurge(_ context.Context, p projection.Purge) ([]types.TransactWriteItem, error) {
+	return l.put(p.PersistenceID, "purge 0 0"), nil
+}
+
+// entries reads what the ledger of an id has.
+func (ledger) entries(b *bundle, pid string) []entry {
+	out, err := b.table.GetItem(b.Context(), &dynamodb.GetItemInput{
+		TableName: aws.String(effectsTable), ConsistentRead: aws.Bool(true),
+		Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: pid}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	list, _ := out.Item["entries"].(*types.AttributeValueMemberL)
+	if list == nil {
+		return nil
+	}
+	var all []entry
+	for _, v := range list.Value {
+		var e entry
+		if _, err := fmt.Sscanf(v.(*types.AttributeValueMemberS).Value, "%s %d %d", &e.life, &e.first, &e.last); err != nil {
+			b.Fatal(err)
+		}
+		if e.life == "gap" {
+			e.life = ""
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// committed are the events that were acknowledged: life by life, how many numbers each has.
+type committed struct {
+	life string
+	last int64
+	// fresh reports that the life began after the last round. Then nothing is deleted: a deletion
+	// beyond the offset of the life before hides that it is another life.
+	fresh bool
+}
+
+// checkOrder checks that no number of a life is told before the one below it, and that the last
+// life was told to its end. With once, no number is told twice.
+func checkOrder(t *testing.T, what string, entries []entry, now committed, once bool) {
+	t.Helper()
+	reached, life := int64(0), ""
+	for i, e := range entries {
+		fail := func(text string) { t.Errorf("%s: entry %d, %v, %s\n%v", what, i, e, text, entries) }
+		switch {
+		case e.life == "purge":
+			reached, life = 0, ""
+			continue
+		case e.life != "" && life != "" && e.life != life:
+			fail("is of another life, without a purge")
+		case e.first > reached+1:
+			fail(fmt.Sprintf("passes over %d", reached+1))
+		case once && e.first <= reached:
+			fail("is told twice")
+		}
+		if e.life != "" {
+			life = e.life
+		}
+		reached = max(reached, e.last)
+	}
+	if reached < now.last || life != "" && life != now.life {
+		t.Errorf("%s: told up to %d of life %s, committed are %d of life %s\n%v", what, reached, life, now.last, now.life, entries)
+	}
+}

@@ -1,0 +1,248 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// The attributes of leases, and of the item of their consumers.
+const (
+	// attrWorker is the process that has a lease, empty if none has, and attrBeat a number that it
+	// raises at each renewal: both together are the version of the lease.
+	attrWorker = "worker"
+	attrBeat   = "beat"
+	// attrCheckpoint is the last record up to which all are done, empty for the beginning.
+	attrCheckpoint = "checkpoint"
+	// attrAt is when all records were done that could be read, in seconds since 1970.
+	attrAt = "read_at"
+	// attrStream is the ARN of the stream.
+	attrStream = "stream_arn"
+	// attrOwed is how many sweeps were owed so far, attrSwept how many of them are settled.
+	attrOwed  = "owed"
+	attrSwept = "swept"
+)
+
+// checkpointEnd is the checkpoint of a shard that has ended, and whose records are all done.
+const checkpointEnd = "end"
+
+// sweepLease is the name of the lease of the process that sweeps. Shards have longer names.
+const sweepLease = "sweep"
+
+// always is a condition that holds.
+const always = "attribute_exists(" + attrPar + ") OR attribute_not_exists(" + attrPar + ")"
+
+// lease is the right to read a shard. The conditions of its writes are its worker and beat.
+type lease struct {
+	shard, worker, checkpoint string
+	beat, at                  int64
+	exists                    bool
+}
+
+func (c *consumer) leaseKey(shard string) dynamo.Attributes {
+	label := c.arn[strings.LastIndex(c.arn, "/")+1:]
+	if shard == sweepLease {
+		label = ""
+	}
+	return dynamo.Attributes{attrPar: text(c.set + "\x00" + label + "\x00" + shard)}
+}
+
+// pass takes leases that nobody has, and some of those of others if they have more.
+func (c *consumer) pass(ctx context.Context) error {
+	if err := c.present(ctx); err != nil {
+		return err
+	}
+	shards, err := c.shards(ctx)
+	if err != nil {
+		return err
+	}
+	leases, err := c.leases(ctx, append(shards, sweepLease))
+	if err != nil {
+		return err
+	}
+	counts := map[string]int{c.worker: 0}
+	var free []lease
+	for _, l := range leases {
+		switch {
+		case l.checkpoint == checkpointEnd:
+		case c.has(l.shard):
+			counts[c.worker]++
+		case l.worker == "" || c.still(l):
+			free = append(free, l)
+		default:
+			counts[l.worker]++
+		}
+	}
+	for _, l := range free {
+		if err := c.take(ctx, l); err != nil {
+			return err
+		}
+		counts[c.worker]++
+	}
+	return c.steal(ctx, leases, counts)
+}
+
+// steal takes a lease of the process that has the most, if it has at least two more.
+func (c *consumer) steal(ctx context.Context, leases []lease, counts map[string]int) error {
+	most := c.worker
+	for worker, n := range counts {
+		if n > counts[most] {
+			most = worker
+		}
+	}
+	if counts[most]-counts[c.worker] < 2 {
+		return nil
+	}
+	for _, l := range leases {
+		if l.worker == most && l.checkpoint != checkpointEnd {
+			return c.take(ctx, l)
+		}
+	}
+	return nil
+}
+
+func (c *consumer) has(shard string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.held[shard]
+}
+
+// still reports whether a lease has not moved for the lease's timeout, as this process has seen it.
+func (c *consumer) still(l lease) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, known := c.seen[l.shard]
+	if !known || s.worker != l.worker || s.beat != l.beat {
+		c.seen[l.shard] = sighting{l.worker, l.beat, time.Now()}
+		return false
+	}
+	return time.Since(s.at) >= c.LeaseTimeout
+}
+
+// shards returns the names of the shards of the stream.
+func (c *consumer) shards(ctx context.Context) ([]string, error) {
+	var names []string
+	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &c.arn}
+	for {
+		out, err := c.client.DescribeStream(ctx, in)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // the SDK names the operation
+		}
+		for _, shard := range out.StreamDescription.Shards {
+			names = append(names, aws.ToString(shard.ShardId))
+		}
+		in.ExclusiveStartShardId = out.StreamDescription.LastEvaluatedShardId
+		if in.ExclusiveStartShardId == nil {
+			return names, nil
+		}
+	}
+}
+
+// leases reads the leases of shards. A lease that does not exist begins at the oldest record.
+func (c *consumer) leases(ctx context.Context, shards []string) ([]lease, error) {
+	keys := make([]dynamo.Attributes, len(shards))
+	for i, shard := range shards {
+		keys[i] = c.leaseKey(shard)
+	}
+	var items []dynamo.Attributes
+	err := private.Operate(ctx, c.group.journal, func(ctx context.Context, client *dynamo.Client) error {
+		var err error
+		items, err = client.BatchGet(ctx, &dynamo.Meter{}, c.group.table.name, keys)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	stored := map[string]dynamo.Attributes{}
+	for _, item := range items {
+		if par, ok := item[attrPar].(*types.AttributeValueMemberS); ok {
+			stored[par.Value] = item
+		}
+	}
+	all := make([]lease, len(shards))
+	for i, shard := range shards {
+		key, _ := keys[i][attrPar].(*types.AttributeValueMemberS)
+		item, exists := stored[key.Value]
+		d := decoder{table: c.group.table.name, item: item}
+		all[i] = lease{
+			shard: shard, exists: exists, worker: d.text(attrWorker), checkpoint: d.text(attrCheckpoint),
+			beat: d.number(attrBeat), at: d.number(attrAt),
+		}
+		if d.err != nil {
+			return nil, d.err
+		}
+	}
+	return all, nil
+}
+
+// take takes a lease as it was read, and begins to read the shard. It does nothing if another
+// process was faster.
+func (c *consumer) take(ctx context.Context, l lease) error {
+	if l.exists && l.shard != sweepLease && away(l.at) {
+		if err := c.owe(ctx); err != nil { // its records may have been trimmed
+			return err
+		}
+	}
+	if !l.exists {
+		l.at = time.Now().Unix()
+	}
+	taken, err := c.write(ctx, l, c.worker)
+	if errors.Is(err, errAgain) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	r := &reader{consumer: c, lease: taken, stop: cancel, slots: make(chan struct{}, maxPages)}
+	c.mu.Lock()
+	c.held[l.shard] = true
+	delete(c.seen, l.shard)
+	c.mu.Unlock()
+	c.readers.Go(func() {
+		defer cancel()
+		r.run(ctx)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.held, l.shard)
+	})
+	return nil
+}
+
+// away reports whether so much time has passed that records may be trimmed.
+func away(at int64) bool { return time.Since(time.Unix(at, 0)) > trustedFor }
+
+// write stores a lease for a worker, under the condition that it is as it was. It returns the lease
+// as it is stored.
+func (c *consumer) write(ctx context.Context, l lease, worker string) (lease, error) {
+	only := condition{"attribute_not_exists(" + attrPar + ")", dynamo.Attributes{}}
+	if l.exists {
+		only = condition{
+			attrWorker + " = :oldworker AND " + attrBeat + " = :oldbeat",
+			dynamo.Attributes{":oldworker": text(l.worker), ":oldbeat": number(l.beat)},
+		}
+	}
+	if !safeguard.ProjectionLeaseGuarded {
+		only = condition{always, dynamo.Attributes{}}
+	}
+	next := l
+	next.worker, next.beat, next.exists = worker, l.beat+1, true
+	only.values[":worker"], only.values[":beat"] = text(worker), number(next.beat)
+	only.values[":checkpoint"], only.values[":at"] = text(next.checkpoint), number(next.at)
+	err := c.group.table.send(ctx, dynamo.Update{
+		Table: c.group.table.name, Key: c.leaseKey(l.shard),
+		Expression: "SET " + attrWorker + " = :worker, " + attrBeat + " = :beat, " +
+			attrCheckpoint + " = :checkpoint, " + attrAt + " = :at",
+		Condition: only.expression, Values: only.values,
+	})
+	return next, err
+}

@@ -1,0 +1,97 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// consumers is the item of all consumers of the same projections.
+type consumers struct {
+	stream          string
+	at, owed, swept int64
+}
+
+func (c *consumer) setKey() dynamo.Attributes { return dynamo.Attributes{attrPar: text(c.set)} }
+
+func (c *consumer) consumers(ctx context.Context) (consumers, error) {
+	item, err := c.group.table.get(ctx, c.setKey())
+	if err != nil {
+		return consumers{}, err
+	}
+	d := decoder{table: c.group.table.name, item: item}
+	return consumers{d.text(attrStream), d.number(attrAt), d.number(attrOwed), d.number(attrSwept)}, d.err
+}
+
+// present stores that a consumer is here. If none was for long, or the stream is a new one, a sweep
+// is owed: shards may have come and gone meanwhile.
+func (c *consumer) present(ctx context.Context) error {
+	now, err := c.consumers(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case now.stream != c.arn || away(now.at):
+		return c.owe(ctx)
+	case time.Since(time.Unix(now.at, 0)) < time.Minute:
+		return nil
+	}
+	return c.mark(ctx, "")
+}
+
+// owe stores that one more sweep is owed. It is stored before the checkpoint of a shard moves over
+// what was trimmed. To owe one twice costs a sweep.
+func (c *consumer) owe(ctx context.Context) error {
+	return c.mark(ctx, ", "+attrOwed+" = if_not_exists("+attrOwed+", :none) + :one")
+}
+
+// mark stores the stream and the time, and what is set beside.
+func (c *consumer) mark(ctx context.Context, also string) error {
+	values := dynamo.Attributes{":stream": text(c.arn), ":at": number(time.Now().Unix())}
+	if also != "" {
+		values[":none"], values[":one"] = number(0), number(1)
+	}
+	return c.group.table.send(ctx, dynamo.Update{
+		Table: c.group.table.name, Key: c.setKey(),
+		Expression: "SET " + attrStream + " = :stream, " + attrAt + " = :at" + also,
+		Condition:  always, Values: values,
+	})
+}
+
+// settle stores that the sweeps are settled that were owed when one began.
+func (c *consumer) settle(ctx context.Context, owed int64) error {
+	err := c.group.table.send(ctx, dynamo.Update{
+		Table: c.group.table.name, Key: c.setKey(),
+		Expression: "SET " + attrSwept + " = :swept",
+		Condition:  "attribute_not_exists(" + attrSwept + ") OR " + attrSwept + " < :swept",
+		Values:     dynamo.Attributes{":swept": number(owed)},
+	})
+	if errors.Is(err, errAgain) {
+		return nil // another sweep has settled as many
+	}
+	return err
+}
+
+// sweepOwed sweeps when a sweep is owed, until ctx ends.
+func (r *reader) sweepOwed(ctx context.Context) {
+	for {
+		now, err := r.consumers(ctx)
+		if err == nil && now.owed > now.swept {
+			sweep := &sweep{SweepOptions{PerSecond: r.PerSecond}}
+			if err = sweep.once(ctx, r.group, r.to, &position{}); err == nil {
+				err = r.settle(ctx, now.owed)
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			r.log(ctx, "a sweep that is owed was interrupted", r.lease.shard, err)
+		}
+		if sleep(ctx, r.LeaseTimeout/renewals) != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// maxPages is how many pages of records of a shard are not done at most.
+const maxPages = 8
+
+// reader reads a shard while its process has the lease.
+type reader struct {
+	*consumer
+
+	stop context.CancelFunc
+	// slots has a token for each page that is not done.
+	slots chan struct{}
+
+	mu    sync.Mutex
+	lease lease
+	// pages are those that are not done, in their order.
+	pages []*recordPage
+	// tip is when the shard was last read to its end.
+	tip time.Time
+	// over reports that the shard has ended, and all its records were received.
+	over bool
+}
+
+// recordPage is a page of records. The checkpoint may pass it when all before it are done, too.
+type recordPage struct {
+	last string
+	// created is when the last record was written.
+	created time.Time
+	left    int
+}
+
+// run reads the shard and renews the lease, until ctx ends, the lease is lost, or the shard has
+// ended and everything is done.
+func (r *reader) run(ctx context.Context) {
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		if r.lease.shard == sweepLease {
+			r.sweepOwed(ctx)
+			return
+		}
+		r.read(ctx)
+	})
+	defer reading.Wait()
+	defer r.stop()
+	for {
+		if sleep(ctx, r.LeaseTimeout/renewals) != nil {
+			r.renew(context.WithoutCancel(ctx), "") // released: another process need not wait
+			return
+		}
+		if !r.renew(ctx, r.worker) {
+			return
+		}
+	}
+}
+
+// renew stores the checkpoint under the lease, for the worker that has it from then on. It reports
+// whether the shard is to be read on.
+func (r *reader) renew(ctx context.Context, worker string) bool {
+	r.mu.Lock()
+	now := r.lease
+	if len(r.pages) == 0 && !r.tip.IsZero() {
+		now.at = max(now.at, r.tip.Unix())
+	}
+	ended := r.over && len(r.pages) == 0
+	r.mu.Unlock()
+	if ended {
+		now.checkpoint, worker = checkpointEnd, ""
+	}
+	next, err := r.write(ctx, now, worker)
+	switch {
+	case errors.Is(err, errAgain):
+		return r.stillMine(ctx)
+	case err != nil:
+		r.log(ctx, "the lease of a shard could not be renewed", now.shard, err)
+		return true // another process takes it in time
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lease.worker, r.lease.beat, r.lease.exists, r.lease.at = next.worker, next.beat, true, next.at
+	if ended {
+		select {
+		case r.ended <- struct{}{}:
+		default:
+		}
+	}
+	return !ended
+}
+
+// stillMine reports whether the lease is still this process's, after a write that was refused: an
+// attempt whose response was lost may have done it.
+func (r *reader) stillMine(ctx context.Context) bool {
+	leases, err := r.leases(ctx, []string{r.lease.shard})
+	if err != nil {
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lease.beat = leases[0].beat
+	return leases[0].worker == r.worker
+}
+
+// read reads the records of the shard, from the checkpoint on.
+func (r *reader) read(ctx context.Context) {
+	received, iterator := r.lease.checkpoint, (*string)(nil)
+	for ctx.Err() == nil {
+		var err error
+		if iterator == nil {
+			iterator, err = r.iterator(ctx, received)
+		}
+		var out *dynamodbstreams.GetRecordsOutput
+		if err == nil {
+			out, err = r.client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: iterator})
+		}
+		if err != nil {
+			iterator = nil
+			received = r.failed(ctx, received, err)
+			continue
+		}
+		if n := len(out.Records); n > 0 {
+			received = aws.ToString(out.Records[n-1].Dynamodb.SequenceNumber)
+			if !r.hand(ctx, out.Records, received) {
+				return
+			}
+		}
+		iterator = out.NextShardIterator
+		r.note(len(out.Records) == 0, iterator == nil)
+		if iterator == nil {
+			return
+		}
+		if len(out.Records) == 0 && sleep(ctx, r.Poll) != nil {
+			return
+		}
+	}
+}
+
+// iterator returns where reading goes on behind a record, or at the oldest one.
+func (r *reader) iterator(ctx context.Context, received string) (*string, error) {
+	in := &dynamodbstreams.GetShardIteratorInput{
+		StreamArn: &r.arn, ShardId: &r.lease.shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
+	}
+	if received != "" {
+		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &received
+	}
+	out, err := r.client.GetShardIterator(ctx, in)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the SDK names the operation
+	}
+	return out.ShardIterator, nil
+}
+
+// failed does what follows from a failed request, and returns behind which record to go on. Where
+// records are trimmed, or the whole shard is, a sweep is owed first.
+func (r *reader) failed(ctx context.Context, received string, err error) string {
+	if ctx.Err() != nil {
+		return received
+	}
+	_, trimmed := errors.AsType[*types.TrimmedDataAccessException](err)
+	_, gone := errors.AsType[*types.ResourceNotFoundException](err)
+	_, expired := errors.AsType[*types.ExpiredIteratorException](err)
+	switch {
+	case expired:
+		return received
+	case (trimmed || gone) && !safeguard.ProjectionSweepOwed:
+		received = ""
+	case trimmed || gone:
+		r.log(ctx, "records of a stream were trimmed before they were read: all ids are swept", r.lease.shard, err)
+		if owed := r.owe(ctx); owed != nil {
+			r.log(ctx, "a sweep that is owed could not be stored", r.lease.shard, owed)
+			break
+		}
+		if gone {
+			r.note(true, true)
+			<-ctx.Done() // the lease's next renewal stores that the shard has ended
+			return received
+		}
+		received = ""
+	default:
+		r.log(ctx, "a stream could not be read", r.lease.shard, err)
+	}
+	_ = sleep(ctx, r.Poll) // its end is the caller's
+	return received
+}
+
+// note notes that the shard was read to the last record that there is, or to its end.
+func (r *reader) note(tip, over bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if tip {
+		r.tip = time.Now()
+	}
+	r.over = over
+}
+
+// hand triggers the ids of a page of records. It reports false if ctx has ended.
+func (r *reader) hand(ctx context.Context, records []types.Record, last string) bool {
+	pids := map[string]bool{}
+	for i := range records {
+		if pid, ok := r.triggers(&records[i]); ok {
+			pids[pid] = true
+		}
+	}
+	select {
+	case r.slots <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	page := &recordPage{last: last, left: len(pids) + 1}
+	if created := records[len(records)-1].Dynamodb.ApproximateCreationDateTime; created != nil {
+		page.created = *created
+	}
+	r.mu.Lock()
+	r.pages = append(r.pages, page)
+	if !safeguard.ProjectionCheckpointWaits {
+		r.lease.checkpoint = last
+	}
+	r.mu.Unlock()
+	for pid := range pids {
+		r.to.trigger(pid, func() { r.done(page) })
+	}
+	r.done(page)
+	return true
+}
+
+// done counts an id of a page as done, and moves the checkpoint behind the pages that are.
+func (r *reader) done(page *recordPage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	page.left--
+	for len(r.pages) > 0 && r.pages[0].left == 0 {
+		r.lease.checkpoint = r.pages[0].last
+		r.lease.at = max(r.lease.at, r.pages[0].created.Unix())
+		r.pages = r.pages[1:]
+		<-r.slots
+	}
+}
+
+// triggers returns the persistence id of a record that can be of an event: the insertion of an item
+// of a partition. Marks, the header, and items of other journals are passed over. In a native
+// journal an item that is changed or removed is a deleted event.
+func (r *reader) triggers(record *types.Record) (string, bool) {
+	if record.EventName != types.OperationTypeInsert || record.Dynamodb == nil {
+		return "", false
+	}
+	par, ok := record.Dynamodb.Keys[attrPar].(*types.AttributeValueMemberS)
+	if !ok {
+		return "", false
+	}
+	rest, ok := strings.CutPrefix(par.Value, r.group.table.journalName+"-P-")
+	end := strings.LastIndex(rest, "-")
+	if !ok || end < 1 {
+		return "", false
+	}
+	if _, err := strconv.ParseUint(rest[end+1:], 10, 63); err != nil {
+		return "", false
+	}
+	return rest[:end], true
+}

@@ -1,0 +1,195 @@
+package projection
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/smithy-go"
+	"github.com/google/uuid"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/provision"
+)
+
+// StreamsOptions are the options of reading a stream. The zero value has the defaults.
+type StreamsOptions struct {
+	// LeaseTimeout is how long the lease of a shard must not move before its process counts as
+	// dead, and another one reads the shard. Lower it to go on sooner after a crash; leases are
+	// renewed six times as often.
+	//
+	// At least 100 milliseconds. Defaults to 30 seconds.
+	LeaseTimeout time.Duration
+
+	// PerSecond is SweepOptions.PerSecond, for the sweeps that a stream needs.
+	//
+	// Negative is no limit. Defaults to 100.
+	PerSecond float64
+
+	// Poll is the pause after an answer without records. It bounds how soon an event is handled,
+	// and how many requests an idle stream costs.
+	//
+	// Defaults to 250 milliseconds.
+	Poll time.Duration
+}
+
+// The defaults of reading a stream.
+const (
+	defaultLeaseTimeout = 30 * time.Second
+	defaultStreamPoll   = 250 * time.Millisecond
+)
+
+// renewals is how often a lease is renewed within StreamsOptions.LeaseTimeout.
+const renewals = 6
+
+// trustedFor is how long a consumer of a stream may be away without a sweep. A stream keeps records
+// for 24 hours.
+const trustedFor = 12 * time.Hour
+
+// Streams returns a source that reads the stream of the journal table. Writers pay nothing for it.
+// The processes of a group share the shards of the stream by leases in the projections table.
+//
+// Processes that run other projections than the rest of the group, as during a deployment, read the
+// stream on their own. A group begins with the oldest record that the stream has, and a sweep. It
+// sweeps again when records were trimmed before they were read, when it was away for 12 hours, and
+// when the table has a new stream.
+func Streams(client *dynamodbstreams.Client, opts StreamsOptions) Source {
+	return &streams{client, opts}
+}
+
+type streams struct {
+	client *dynamodbstreams.Client
+	StreamsOptions
+}
+
+func (s *streams) check() error {
+	if s.client == nil {
+		return argument("client", nil, "it must be a client for streams")
+	}
+	if s.LeaseTimeout == 0 {
+		s.LeaseTimeout = defaultLeaseTimeout
+	}
+	if s.Poll == 0 {
+		s.Poll = defaultStreamPoll
+	}
+	switch {
+	case s.LeaseTimeout < minClaimTimeout:
+		return argument("StreamsOptions.LeaseTimeout", s.LeaseTimeout, fmt.Sprintf("it must be at least %v", minClaimTimeout))
+	case s.Poll < 0:
+		return argument("StreamsOptions.Poll", s.Poll, "it must not be negative")
+	}
+	sweep := &sweep{SweepOptions{PerSecond: s.PerSecond}}
+	err := sweep.check()
+	s.PerSecond = sweep.PerSecond
+	return err
+}
+
+// consumer reads a stream in a process.
+type consumer struct {
+	*streams
+
+	group *Group
+	to    *schedule
+	arn   string
+	// set is the key of the item of all consumers of the same projections; leases are below it.
+	set string
+	// worker names the process in leases.
+	worker string
+	// ended wakes the next pass when a shard has ended.
+	ended   chan struct{}
+	readers sync.WaitGroup
+	fail    func(error)
+
+	mu sync.Mutex
+	// held are the shards whose leases the process has.
+	held map[string]bool
+	// seen are the leases of others, as they were first seen.
+	seen map[string]sighting
+}
+
+// sighting is a lease that was seen, and when it was first.
+type sighting struct {
+	worker string
+	beat   int64
+	at     time.Time
+}
+
+// feed reads the stream until ctx ends.
+func (s *streams) feed(ctx context.Context, g *Group, to *schedule) error {
+	arn, err := streamOf(ctx, g.journal)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256([]byte(names(g.members)))
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	c := &consumer{
+		streams: s, group: g, to: to, arn: arn,
+		set:    g.table.journalName + "\x00" + g.config.Name + "\x00" + hex.EncodeToString(sum[:8]),
+		worker: uuid.NewString(), ended: make(chan struct{}, 1), fail: fail,
+		held: map[string]bool{}, seen: map[string]sighting{},
+	}
+	defer c.readers.Wait()
+	defer fail(nil) // before the readers are waited for
+	for {
+		err := c.pass(ctx)
+		switch {
+		case ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.Canceled):
+			return context.Cause(ctx)
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && (ends(err) || denied(err)):
+			return err
+		case err != nil:
+			c.log(ctx, "the leases of a stream could not be read", "", err)
+		}
+		timer := time.NewTimer(s.LeaseTimeout / renewals)
+		select {
+		case <-timer.C:
+		case <-c.ended:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// denied reports whether a request to the stream has failed for want of a permission.
+func denied(err error) bool {
+	api, ok := errors.AsType[smithy.APIError](err)
+	return ok && strings.HasPrefix(api.ErrorCode(), "AccessDenied")
+}
+
+// streamOf returns the ARN of the stream of a journal's table.
+func streamOf(ctx context.Context, journal *dynajournal.Journal) (string, error) {
+	var found provision.Stream
+	table := private.SettingsOf(journal).JournalTable
+	err := private.Operate(ctx, journal, func(ctx context.Context, client *dynamo.Client) error {
+		var err error
+		found, err = provision.FindStream(ctx, client, table)
+		return err
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case found.Replicas > 0:
+		return "", fmt.Errorf("table %q: %w", table, ErrReplicated)
+	case found.ARN == "":
+		return "", fmt.Errorf("table %q: %w", table, ErrNoStream)
+	}
+	return found.ARN, nil
+}
+
+// log logs that something is tried again.
+func (c *consumer) log(ctx context.Context, text, shard string, err error) {
+	c.group.config.Logger.LogAttrs(ctx, slog.LevelWarn, text, slog.String("group", c.group.config.Name),
+		slog.String("shard", shard), slog.Any("error", err))
+}

@@ -1,0 +1,267 @@
+package projection_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// streaming makes a journal whose table has a stream.
+func streaming(t testing.TB, options ...embedded.Option) *bundle {
+	t.Helper()
+	b := setup(t, options...)
+	if err := dynajournal.CreateTables(t.Context(), b.config, dynajournal.TableOptions{Stream: true}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// streamed is a configuration that reads the stream.
+func (b *bundle) streamed() projection.Config {
+	config := fast()
+	config.Source = projection.Streams(dynamodbstreams.NewFromConfig(b.engine.AWSConfig()), projection.StreamsOptions{
+		LeaseTimeout: 300 * time.Millisecond, PerSecond: -1, Poll: time.Millisecond,
+	})
+	return config
+}
+
+// items reads the items of the projections table that have an attribute.
+func (b *bundle) items(attribute string) []map[string]types.AttributeValue {
+	b.Helper()
+	out, err := b.table.Scan(b.Context(), &dynamodb.ScanInput{
+		TableName: aws.String(projectionsTable), ConsistentRead: aws.Bool(true),
+		FilterExpression: aws.String("attribute_exists(" + attribute + ")"),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out.Items
+}
+
+// settled waits until no sweep is owed.
+func (b *bundle) settled() {
+	b.Helper()
+	until(b, "the owed sweep", func() bool {
+		items := b.items("owed")
+		if len(items) == 0 {
+			return false
+		}
+		swept, ok := items[0]["swept"].(*types.AttributeValueMemberN)
+		return ok && swept.Value == items[0]["owed"].(*types.AttributeValueMemberN).Value
+	})
+}
+
+// checkpoints returns the checkpoints of the leases, of those that have one.
+func (b *bundle) checkpoints() []string {
+	b.Helper()
+	var all []string
+	for _, item := range b.items("checkpoint") {
+		if c := item["checkpoint"].(*types.AttributeValueMemberS).Value; c != "" {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+func TestStreamFindsAllEvents(t *testing.T) {
+	t.Parallel()
+	b := streaming(t, embedded.WithStreamShards(3))
+	b.write("a", "x")
+	all := &recorder{}
+	start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", all)))
+	b.await("group/all", "a", 1)
+	b.settled()
+	w := b.write("a", "y")
+	if _, err := w.Append(t.Context(), "z", "u"); err != nil {
+		t.Fatal(err)
+	}
+	b.write("b|with-dashes-7", "v")
+	b.await("group/all", "a", 4)
+	b.await("group/all", "b|with-dashes-7", 1)
+	want(t, "a", all.of("a"), "1 x", "2 y", "3 z", "4 u")
+	until(t, "the checkpoints", func() bool { return len(b.checkpoints()) > 0 })
+}
+
+// Shards are split while two processes read, of which one ends and one is killed.
+func TestShardsAreSharedAndSplit(t *testing.T) {
+	t.Parallel()
+	b := streaming(t, embedded.WithStreamShards(4))
+	all := &recorder{}
+	launch := func() (func(), *gate) {
+		gate := b.gate("")
+		j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
+		config := b.streamed()
+		config.ClaimTimeout = 300 * time.Millisecond
+		return start(t, group(t, j, config, projection.AtLeastOnce("all", all))), gate
+	}
+	first, _ := launch()
+	second, gate := launch()
+	workers := func() int {
+		names := map[string]bool{}
+		for _, item := range b.items("beat") {
+			if w := item["worker"].(*types.AttributeValueMemberS).Value; w != "" {
+				names[w] = true
+			}
+		}
+		return len(names)
+	}
+	until(t, "both have leases", func() bool { return workers() == 2 })
+	write := func(round int) {
+		var writing sync.WaitGroup
+		for i := range 10 {
+			writing.Go(func() { b.write(fmt.Sprint("id", i), fmt.Sprint("r", round)) })
+		}
+		writing.Wait()
+		for i := range 10 {
+			b.await("group/all", fmt.Sprint("id", i), int64(round))
+		}
+	}
+	write(1)
+	if err := b.engine.SplitShards(dynajournal.DefaultJournalTable); err != nil {
+		t.Fatal(err)
+	}
+	write(2)
+	launch()
+	first()
+	write(3)
+	gate.dead.Store(true)
+	second()
+	write(4)
+	for i := range 10 {
+		if got := strings.Join(all.of(fmt.Sprint("id", i)), ", "); !strings.HasSuffix(got, "4 r4") {
+			t.Errorf("id%d: %s", i, got)
+		}
+	}
+}
+
+// A process is killed while it handles a record. The checkpoint has not passed it.
+func TestCheckpointWaitsForTheDeed(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	b.write("a", "x")
+	first := block()
+	close(first.passed) // but for what is written later
+	gate := b.gate("")
+	stop := start(t, group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), b.streamed(), projection.AtLeastOnce("all", first)))
+	b.await("group/all", "a", 1)
+	b.settled()
+	first.passed, first.arrived = make(chan struct{}), make(chan struct{})
+	first.first.Store(false)
+	b.write("b", "y")
+	<-first.arrived
+	beats := func() int64 {
+		sum := int64(0)
+		for _, item := range b.items("beat") {
+			sum += numberOf(b, item["beat"])
+		}
+		return sum
+	}
+	before := beats()
+	until(t, "the lease is renewed", func() bool { return beats() >= before+6 })
+	gate.dead.Store(true)
+	stop()
+	config := b.streamed()
+	config.ClaimTimeout = 300 * time.Millisecond
+	start(t, group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{})))
+	b.await("group/all", "b", 1)
+}
+
+// Nobody reads for longer than the stream keeps records.
+func TestTrimmedRecordsAreSwept(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	ahead := time.Duration(0)
+	b := streaming(t, embedded.WithClock(func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return time.Now().Add(ahead)
+	}))
+	b.write("a", "x")
+	stop := start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
+	b.await("group/all", "a", 1)
+	b.settled()
+	b.write("a", "y")
+	b.await("group/all", "a", 2)
+	until(t, "a checkpoint", func() bool { return len(b.checkpoints()) > 0 })
+	stop()
+	b.write("a", "z")
+	mu.Lock()
+	ahead = 25 * time.Hour
+	mu.Unlock()
+	for range 2 { // shards are replaced first
+		if _, err := b.engine.SweepExpired(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
+	b.await("group/all", "a", 3)
+}
+
+// The table gets a new stream while nobody reads.
+func TestReplacedStreamIsSwept(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	b.write("a", "x")
+	stop := start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
+	b.await("group/all", "a", 1)
+	b.settled()
+	stop()
+	if _, err := b.table.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{
+		TableName: aws.String(dynajournal.DefaultJournalTable), StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(false)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.write("a", "y")
+	if err := dynajournal.CreateTables(t.Context(), b.config, dynajournal.TableOptions{Stream: true}); err != nil {
+		t.Fatal(err)
+	}
+	start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
+	b.await("group/all", "a", 2)
+}
+
+// A projection that joins gets what was written before, also what the others have read long ago.
+func TestJoiningProjectionMissesNothing(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	b.write("a", "x")
+	start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
+	b.await("group/all", "a", 1)
+	b.settled()
+	joined := &recorder{}
+	start(t, group(t, b.open(), b.streamed(), projection.AtLeastOnce("all", &recorder{}), projection.AtLeastOnce("joined", joined)))
+	b.await("group/joined", "a", 1)
+	b.write("a", "y")
+	b.await("group/joined", "a", 2)
+	b.await("group/all", "a", 2)
+	want(t, "joined", joined.of("a"), "1 x", "2 y")
+}
+
+func TestStreamThatCanNotBeReadIsAnError(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	err := group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})).Run(t.Context())
+	wantError(t, "a table without a stream", err, projection.ErrNoStream)
+	for name, source := range map[string]projection.Source{
+		"no client": projection.Streams(nil, projection.StreamsOptions{}),
+		"a short lease": projection.Streams(dynamodbstreams.NewFromConfig(b.engine.AWSConfig()), projection.StreamsOptions{
+			LeaseTimeout: time.Millisecond,
+		}),
+		"a negative pause": projection.Streams(dynamodbstreams.NewFromConfig(b.engine.AWSConfig()), projection.StreamsOptions{Poll: -1}),
+	} {
+		config := fast()
+		config.Source = source
+		_, err := projection.New(b.journal, config, projection.AtLeastOnce("all", &recorder{}))
+		wantError(t, name, err, dynajournal.ErrInvalidArgument)
+	}
+}
