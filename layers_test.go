@@ -20,7 +20,7 @@ var mayImport = map[string][]string{
 	"embedded":                 {},
 	"entity":                   {".", "internal", "serialization"},
 	"entity/entitytest":        {".", "embedded", "entity", "internal", "serialization"},
-	"examples":                 {".", "embedded", "entity", "serialization"},
+	"examples":                 {".", "embedded", "entity", "projection", "serialization"},
 	"internal":                 {"serialization"},
 	"internal/explore":         {"embedded", "internal", "serialization"},
 	"internal/layout":          {"internal/persistentpb", "internal/safeguard", "serialization"},
