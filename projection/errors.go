@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -110,10 +111,11 @@ func passes(err error) bool {
 	return errors.Is(err, dynajournal.ErrThrottled) || errors.Is(err, dynajournal.ErrUnavailable)
 }
 
-// ends reports whether a group can't go on after an error of a request.
+// ends reports whether a group can't go on after an error of a request. Credentials that were not
+// there in time are there later.
 func ends(err error) bool {
-	return errors.Is(err, dynajournal.ErrClosed) || errors.Is(err, dynajournal.ErrTableNotFound) ||
-		errors.Is(err, dynajournal.ErrDenied)
+	denied := errors.Is(err, dynajournal.ErrDenied) && !errors.Is(err, context.DeadlineExceeded)
+	return denied || errors.Is(err, dynajournal.ErrClosed) || errors.Is(err, dynajournal.ErrTableNotFound)
 }
 
 func argument(name string, value any, reason string) error {

@@ -26,13 +26,16 @@ func (r *run) exactlyOnce(ctx context.Context, state *row, steps []step) (bool, 
 		items, err := r.items(ctx, s, state)
 		if err == nil {
 			err = r.write(ctx, &at, s.to, items)
+			if err == nil {
+				at.begun, at.offset = true, s.to
+				continue
+			}
+			if !errors.Is(err, dynajournal.ErrInvalidRequest) {
+				return false, err // the items were not refused
+			}
 		}
-		switch {
-		case err == nil:
-			at.begun, at.offset = true, s.to
-			continue
-		case errors.Is(err, errAgain), ctx.Err() != nil, passes(err), ends(err):
-			return false, err
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
 		}
 		failure := r.failure(s, err)
 		if !r.last {

@@ -158,10 +158,13 @@ func start(t testing.TB, g *projection.Group) (stop func()) {
 	return stop
 }
 
+// patience is how long a test waits for what must happen, on a busy machine too.
+const patience = time.Minute
+
 // await waits until a projection has handled a number.
 func (b *bundle) await(name, pid string, seq int64) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
 	if err := projection.WaitFor(ctx, b.journal, name, pid, seq); err != nil {
 		b.Fatal(err)
@@ -171,7 +174,7 @@ func (b *bundle) await(name, pid string, seq int64) {
 // until waits until a condition holds, which something else makes hold.
 func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); {
+	for deadline := time.Now().Add(patience); !holds(); {
 		if time.Now().After(deadline) {
 			t.Fatalf("it never happens: %s", what)
 		}

@@ -60,12 +60,12 @@ func randomHistory(t *testing.T, source func(*bundle) projection.Source) {
 	}
 	state := map[string]*committed{}
 	var pids []string
-	for i := range 8 {
+	for i := range 5 {
 		pid := fmt.Sprintf("id%d", i)
 		pids = append(pids, pid)
 		state[pid] = &committed{life: "l0"}
 	}
-	for round := range 4 {
+	for round := range 3 {
 		workers := []*worker{launch(), launch(), launch()}
 		var faults []func()
 		for _, f := range []embedded.Fault{
