@@ -48,16 +48,16 @@ type Event struct {
 	PersistenceID string
 	SequenceNr    int64
 	// Bytes is the serialized payload.
-	Bytes              []byte
-	SerializerID       int32
+	Bytes        []byte
+	SerializerID int32
+	// Enveloped reports that the item is in the form of Akka 1.0 and 1.1 (see pay.go).
+	Enveloped          bool
 	SerializerManifest string
 	// Manifest is the manifest of the event adapter.
 	Manifest   string
 	WriterUUID string
 	// Batch is the atomic write that the event is a member of, or zero for a single event.
 	Batch Batch
-	// Enveloped reports that the item is in the form of Akka 1.0 and 1.1 (see pay.go).
-	Enveloped bool
 	// Metadata is stored in the split form only.
 	Metadata Metadata
 }

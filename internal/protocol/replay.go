@@ -257,6 +257,7 @@ func (r *replay) next(ctx context.Context) (readSlot, bool, error) {
 		for _, s := range p.slots {
 			r.page = append(r.page, readSlot{Slot: s, at: p.read})
 		}
+		releaseSlots(p.slots)
 		r.queue = r.page
 	}
 	slot := r.queue[0]

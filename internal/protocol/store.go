@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -180,9 +181,24 @@ func (t *slotDecoder) Take(item dynamo.Item) {
 		t.err = err
 	}
 	if t.all == nil { // many partitions are empty, or nearly full
-		t.all = make([]layout.Slot, 0, layout.PartitionSize)
+		t.all = slotPages.Get().(*slotPage)[:0] //nolint:forcetypeassert // the pool has nothing else
 	}
 	t.all = append(t.all, slot)
+}
+
+// slotPage is the memory for the slots of a partition.
+type slotPage [layout.PartitionSize]layout.Slot
+
+// slotPages has the memory of pages that a replay has copied. An event's share of it is a third of
+// what the event itself takes.
+var slotPages = sync.Pool{New: func() any { return new(slotPage) }}
+
+// releaseSlots makes the memory of a page available to others. The caller must not use it any more.
+func releaseSlots(slots []layout.Slot) {
+	clear(slots) // the pool must not keep events
+	if cap(slots) == layout.PartitionSize {
+		slotPages.Put((*slotPage)(slots[:layout.PartitionSize]))
+	}
 }
 
 // Partition reads what is stored in a partition.

@@ -21,7 +21,7 @@ type decoder struct {
 	json  []byte
 	at    int // the offset of the next byte
 	known map[string]string
-	// numbers holds the text of all numbers, so that they share few allocations.
+	// numbers holds the text of the last numbers, so that they share few allocations.
 	numbers strings.Builder
 	// last is the item that was decoded last. Its attributes are the first of those in attributes,
 	// which were decoded for the items before. The next item mostly has the same names and types,
@@ -147,6 +147,20 @@ func (d *decoder) str(text []byte) string {
 		d.known[s] = s
 	}
 	return s
+}
+
+// numbersSize is the size of the memory that numbers share.
+const numbersSize = 1 << 10
+
+// numberText returns a string of a number, in memory that it shares with other numbers.
+func (d *decoder) numberText(text []byte) string {
+	if d.numbers.Cap()-d.numbers.Len() < len(text) {
+		d.numbers.Reset() // the strings in it stay valid
+		d.numbers.Grow(max(len(text), min(numbersSize, len(d.json)/8)))
+	}
+	begin := d.numbers.Len()
+	d.numbers.Write(text)
+	return d.numbers.String()[begin:]
 }
 
 // stringPointer reads a string into memory of its own.
@@ -334,15 +348,17 @@ func (d *decoder) value(a *attribute) bool {
 	case kindNumber:
 		var n []byte
 		n, ok = d.text()
-		begin := d.numbers.Len()
-		d.numbers.Write(n)
-		a.n.Value = d.numbers.String()[begin:]
+		a.n.Value = d.numberText(n)
 	case kindBinary:
 		a.b.Value, ok = d.bytes()
 	case kindStringSet:
-		a.set.Value, ok = d.stringSet()
+		var set []string
+		set, ok = d.stringSet()
+		a.other = &types.AttributeValueMemberSS{Value: set}
 	case kindMap:
-		a.m.Value, ok = d.textMap()
+		var m Attributes
+		m, ok = d.textMap()
+		a.other = &types.AttributeValueMemberM{Value: m}
 	}
 	return ok
 }
@@ -367,7 +383,7 @@ func (d *decoder) textMap() (Attributes, bool) {
 			return false
 		}
 		typeName, ok := d.text()
-		if !ok || string(typeName) != string(kindString) || !d.take(':') {
+		if !ok || string(typeName) != "S" || !d.take(':') {
 			return false
 		}
 		s, ok := d.text()
