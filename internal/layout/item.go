@@ -85,9 +85,18 @@ type Slot struct {
 	// number, and 0 on any other slot. A writer that finds a fence above the low mark raises the
 	// low mark, because the writer that put the fence may have crashed.
 	Low int64
-	// Cut is set on tombstones of members that a deletion has cut from an atomic write. It equals
-	// LowMark.Cut of that deletion, whose low mark a JVM's can replace.
-	Cut Batch
+	// cut is what Cut returns, nil for none. As a pointer it takes a quarter of the memory in the
+	// slots of events, which have none.
+	cut *Batch
+}
+
+// Cut returns the atomic write whose members a deletion has cut, if the slot is the tombstone of one
+// of them. It equals LowMark.Cut of that deletion, whose low mark a JVM's can replace.
+func (s Slot) Cut() Batch {
+	if s.cut == nil {
+		return Batch{}
+	}
+	return *s.cut
 }
 
 // Tombstone reports whether the slot is that of a deleted event.
@@ -232,7 +241,10 @@ func (p Partition) DecodeSlot(item Item) (Slot, error) {
 	case r.has(AttrPay):
 		slot.Event = r.payEvent(p.pid, slot.SequenceNr)
 	default:
-		slot.Expires, slot.Low, slot.Cut = r.optionalNumber(AttrExpires), r.optionalNumber(AttrLow), r.cut()
+		slot.Expires, slot.Low = r.optionalNumber(AttrExpires), r.optionalNumber(AttrLow)
+		if cut := r.cut(); cut.IsBatch() {
+			slot.cut = &cut
+		}
 	}
 	return slot, r.err
 }

@@ -38,4 +38,8 @@ func (p *pendingBatch) whole() bool {
 	return p.open() && p.events[len(p.events)-1].SequenceNr == p.batch.Last
 }
 
-func (p *pendingBatch) clear() { *p = pendingBatch{} }
+// clear makes the batch empty. It keeps the memory of the list, and none of the events.
+func (p *pendingBatch) clear() {
+	clear(p.events)
+	*p = pendingBatch{events: p.events[:0]}
+}

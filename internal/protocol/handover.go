@@ -92,7 +92,7 @@ func (a *AtomicWrite) cutByGo(ctx context.Context) (bool, error) {
 	}
 	slots, err := store.MetSlots(ctx, a.meter, pid, members)
 	for _, slot := range slots {
-		if slot.Cut == batch {
+		if slot.Cut() == batch {
 			return true, nil
 		}
 	}

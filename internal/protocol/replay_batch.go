@@ -34,9 +34,9 @@ func (r *replay) handOutWhole(ctx context.Context) error {
 		r.leaveOut(r.batch.batch, r.batch.read)
 		return r.leaveOutBatch(ctx)
 	}
-	events := r.batch.events
+	err = r.handOutBatch(r.batch.events)
 	r.batch.clear()
-	return r.handOutBatch(events)
+	return err
 }
 
 // hasHead reports whether the members of the batch before the number where reading began are
@@ -73,5 +73,5 @@ func (r *replay) handOutBatch(events []*layout.Event) error {
 // reading began, or after the tombstone of the deletion that cut it.
 func (r *replay) begins(e *layout.Event) bool {
 	return e.SequenceNr == e.Batch.Start || e.SequenceNr == r.began ||
-		e.SequenceNr == r.cut.SequenceNr+1 && e.Batch == r.cut.Cut
+		e.SequenceNr == r.cut.SequenceNr+1 && e.Batch == r.cut.Cut()
 }

@@ -35,7 +35,7 @@ func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 	}
 	low := layout.LowMark{Seq: max(slot.SequenceNr+1, slot.Low), Removed: max(r.marks.Low.Removed, 1)}
 	if safeguard.TombstoneCut {
-		low.Cut = slot.Cut
+		low.Cut = slot.Cut()
 	}
 	for _, next := range r.queue {
 		if !next.Tombstone() || next.SequenceNr != low.Seq {
@@ -43,7 +43,7 @@ func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 		}
 		low.Seq = max(next.SequenceNr+1, next.Low)
 		if safeguard.TombstoneCut {
-			low.Cut = next.Cut
+			low.Cut = next.Cut()
 		}
 	}
 	switch {
@@ -77,11 +77,11 @@ func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 // noteCut takes from a tombstone above the low mark which batch its deletion has cut. The low mark
 // of that deletion named it too, but in a shared journal a JVM can have replaced that low mark.
 func (r *replay) noteCut(slot layout.Slot) {
-	if !slot.Cut.IsBatch() || !safeguard.TombstoneCut {
+	if !slot.Cut().IsBatch() || !safeguard.TombstoneCut {
 		return
 	}
 	if r.cut = slot; r.req.Low != nil {
-		r.req.Low(layout.LowMark{Seq: slot.SequenceNr + 1, Removed: 1, Cut: slot.Cut})
+		r.req.Low(layout.LowMark{Seq: slot.SequenceNr + 1, Removed: 1, Cut: slot.Cut()})
 	}
 }
 

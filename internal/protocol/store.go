@@ -236,7 +236,7 @@ func (s *Store) Members(ctx context.Context, m *dynamo.Meter, pid string, b layo
 		events := false
 		for _, slot := range slots {
 			switch {
-			case slot.Event == nil && slot.Cut == b && safeguard.TombstoneCut:
+			case slot.Event == nil && slot.Cut() == b && safeguard.TombstoneCut:
 				there = true
 			case slot.SequenceNr != lo, slot.Event == nil, safeguard.MembersOfBatch && slot.Event.Batch != b:
 				there = false

@@ -163,7 +163,7 @@ func (k *check) sealMembers(ctx context.Context, mender *Mender, of *members) (b
 // first returns the first number at which a member of an atomic write has to be stored: lower ones
 // are below the low mark, or up to the tombstone of the deletion that cut it.
 func (k *check) first(b layout.Batch) int64 {
-	if b == k.cut.Cut {
+	if b == k.cut.Cut() {
 		return max(k.cut.SequenceNr+1, k.marks.Low.First())
 	}
 	return max(b.Start, k.marks.Low.First())

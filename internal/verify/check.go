@@ -325,7 +325,7 @@ func (k *check) slot(s layout.Slot, item layout.Attributes) error {
 	}
 	if s.Tombstone() || s.Low > 0 {
 		k.live = k.live || s.Seal()
-		if s.Cut.IsBatch() {
+		if s.Cut().IsBatch() {
 			k.cut = s
 		}
 		detail := "a tombstone or fence is stored above the low mark %d; the next recovery raises that to %d"
@@ -345,7 +345,7 @@ func (k *check) slot(s layout.Slot, item layout.Attributes) error {
 		return nil
 	}
 	first := k.first(b)
-	k.batches.member(s.SequenceNr, b, first, b.Start < first && b != k.cut.Cut && !k.marks.Low.CutCompletes(b))
+	k.batches.member(s.SequenceNr, b, first, b.Start < first && b != k.cut.Cut() && !k.marks.Low.CutCompletes(b))
 	return nil
 }
 
