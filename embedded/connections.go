@@ -21,6 +21,8 @@ type connections struct {
 	open map[net.Conn]*connection
 	// changed is closed when a connection closes or becomes idle, nil while nothing waits for that.
 	changed chan struct{}
+	// handed has the connections that are handed over to net/http.
+	handed chan net.Conn
 	// draining is set when serving ends: no request starts any more.
 	draining bool
 	closed   chan struct{}
@@ -42,7 +44,7 @@ type connectionKey struct{}
 func limitConnections(listener net.Listener, limits *serverLimits) *connections {
 	return &connections{
 		Listener: listener, limit: limits.connections, refusal: limits.header + limits.transfer, open: map[net.Conn]*connection{},
-		closed: make(chan struct{}),
+		closed: make(chan struct{}), handed: make(chan net.Conn),
 	}
 }
 
@@ -93,13 +95,17 @@ func (c *connections) Close() error {
 	return c.Listener.Close()
 }
 
-// connected adds an accepted connection, and puts it into the context of its requests.
+// connected puts a connection of net/http's server into the context of its requests. It is added if
+// it was not handed over.
 func (c *connections) connected(ctx context.Context, conn net.Conn) context.Context {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	_ = conn.SetWriteDeadline(time.Now().Add(c.refusal)) // every request sets it again
-	known := &connection{of: c}
-	c.open[conn] = known
+	known := c.open[conn]
+	if known == nil {
+		known = &connection{of: c}
+		c.open[conn] = known
+	}
 	return withConnection(ctx, known)
 }
 
@@ -123,6 +129,11 @@ func (c *connections) follow(conn net.Conn, state http.ConnState) {
 	case http.StateClosed, http.StateHijacked:
 		delete(c.open, conn)
 	}
+	c.notify()
+}
+
+// notify wakes who waits for a change of the connections. The caller holds the lock.
+func (c *connections) notify() {
 	if c.changed != nil {
 		close(c.changed)
 		c.changed = nil
@@ -134,7 +145,7 @@ func (c *connections) follow(conn net.Conn, state http.ConnState) {
 func (c *connection) begin() bool {
 	c.of.lock.Lock()
 	defer c.of.lock.Unlock()
-	c.answering = !c.of.draining
+	c.idle, c.answering = false, !c.of.draining
 	return c.answering
 }
 

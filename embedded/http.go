@@ -16,6 +16,9 @@ import (
 )
 
 const (
+	// signaturePrefix begins the Authorization header of a request with a signature.
+	signaturePrefix = "AWS4-"
+
 	targetPrefix  = "DynamoDB_20120810."
 	streamsPrefix = "DynamoDBStreams_20120810."
 	contentType   = "application/x-amz-json-1.0"
@@ -71,6 +74,26 @@ func (e *Engine) respond(request *http.Request, in *incoming) (*response, error)
 		response.summary.received, response.summary.partly = len(body), true
 		return response, nil
 	}
+	return e.handle(request.Context(), headOf(request), body, in)
+}
+
+// requestHead is what matters of the headers of a request.
+type requestHead struct {
+	host, target string
+	// kind is the Content-Type, and accepted the Accept-Encoding, empty if there is none.
+	kind, accepted string
+	signed         bool
+}
+
+func headOf(request *http.Request) requestHead {
+	return requestHead{
+		host: request.Host, target: request.Header.Get("X-Amz-Target"), kind: request.Header.Get("Content-Type"),
+		accepted: request.Header.Get("Accept-Encoding"), signed: signed(request),
+	}
+}
+
+// handle performs a request that has arrived. It fails as respond does.
+func (e *Engine) handle(ctx context.Context, head requestHead, body []byte, in *incoming) (*response, error) {
 	if err := in.arrived(); err != nil {
 		return nil, err
 	}
@@ -78,11 +101,11 @@ func (e *Engine) respond(request *http.Request, in *incoming) (*response, error)
 		return nil, err
 	}
 	defer e.leave()
-	kind := contentKind(request.Header.Get("Content-Type"))
+	kind := contentKind(head.kind)
 	if kind != contentType && kind != plainContent && len(body) > 0 {
 		return fixedResponse(http.StatusNotFound, "", "<UnknownOperationException/>\n"), nil
 	}
-	response := e.dispatch(request, body, in)
+	response := e.dispatch(ctx, &head, body, in)
 	// What was read while the storage failed may not be stored.
 	if err := e.Err(); err != nil {
 		response.release()
@@ -92,7 +115,7 @@ func (e *Engine) respond(request *http.Request, in *incoming) (*response, error)
 	if kind != contentType {
 		response.contentType = plainContent
 	}
-	response.compress(request.Header.Get("Accept-Encoding"))
+	response.compress(head.accepted)
 	return response, nil
 }
 
@@ -111,15 +134,15 @@ func operationOf(target string) (name string, found operation, known bool) {
 	return name, found, known && !found.ofStreams
 }
 
-func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *response {
-	name, operation, known := operationOf(request.Header.Get("X-Amz-Target"))
+func (e *Engine) dispatch(ctx context.Context, head *requestHead, body []byte, in *incoming) *response {
+	name, operation, known := operationOf(head.target)
 	if !known || e.options.lacks(name) {
 		if len(body) > 0 && (!utf8.Valid(body) || !json.Valid(body)) {
 			return errorResponse(serviceError("SerializationException", ""))
 		}
 		return errorResponse(serviceError("UnknownOperationException", ""))
 	}
-	if !signed(request) {
+	if !head.signed {
 		return errorResponse(serviceError("MissingAuthenticationTokenException", "Request is missing Authentication Token"))
 	}
 	e.count.request(name)
@@ -127,7 +150,7 @@ func (e *Engine) dispatch(request *http.Request, body []byte, in *incoming) *res
 		return errorResponse(serviceError("SerializationException", ""))
 	}
 	response := newResponse(http.StatusOK)
-	c := &call{ctx: request.Context(), op: operation, in: in, host: request.Host, body: body, out: response.body}
+	c := &call{ctx: ctx, op: operation, in: in, host: head.host, body: body, out: response.body}
 	response.summary.operation = name
 	err := protect(name, func() error {
 		if in != nil && in.named {
@@ -171,7 +194,7 @@ func contentKind(header string) string {
 }
 
 func signed(request *http.Request) bool {
-	if strings.HasPrefix(request.Header.Get("Authorization"), "AWS4-") {
+	if strings.HasPrefix(request.Header.Get("Authorization"), signaturePrefix) {
 		return true
 	}
 	return strings.Contains(request.URL.RawQuery, "X-Amz-Algorithm=")

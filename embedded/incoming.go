@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"sync"
 	"time"
 )
@@ -35,7 +34,7 @@ type incoming struct {
 	// response.
 	bodyMemory, responseMemory reservation
 	limits                     *serverLimits
-	control                    *http.ResponseController
+	control                    deadlines
 	connection                 *connection
 	started                    time.Time
 	// body is what Read reads, received is how many bytes it has read, and deadline is the one of
@@ -45,6 +44,15 @@ type incoming struct {
 	deadline time.Time
 	// named is set if the log needs the tables of the request.
 	named bool
+	// unaffected is set if there were no faults when the request arrived. One that is injected since
+	// does not hit it.
+	unaffected bool
+}
+
+// deadlines sets the deadlines of a connection.
+type deadlines interface {
+	SetReadDeadline(at time.Time) error
+	SetWriteDeadline(at time.Time) error
 }
 
 // smallBodies is a pool of buffers of at most smallBody bytes. Larger ones are not kept, as small

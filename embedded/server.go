@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -73,6 +74,8 @@ type serving struct {
 	bodies    *requestMemory
 	responses *requestMemory
 	metrics   *metrics
+	// plain are the goroutines of connections that were not handed over to net/http.
+	plain sync.WaitGroup
 }
 
 // Serve serves requests on the listener, and closes it, until ctx ends. Then it closes the
@@ -103,12 +106,15 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		run.open.drain()
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), run.limits.drain)
 		defer cancel()
-		if err := server.Shutdown(grace); err != nil {
+		if server.Shutdown(grace) != nil || !run.ended(grace) {
 			slog.Warn("embedded DynamoDB: requests in flight took too long and were cut off", "connections", run.open.count())
 			_ = server.Close() // the listener is closed already
+			run.open.closeAll()
 		}
 	}()
-	err = server.Serve(run.open)
+	handed := &httpListener{run.open, make(chan error)}
+	run.plain.Go(func() { run.accept(serving, handed.failures) })
+	err = server.Serve(handed)
 	stop()
 	<-finished
 	if failed := s.Engine.Err(); failed != nil {
@@ -118,6 +124,21 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		return nil
 	}
 	return fmt.Errorf("embedded: serving: %w", err)
+}
+
+// ended waits until no connection is served without net/http, and reports false if ctx ends before.
+func (s *serving) ended(ctx context.Context) bool {
+	over := make(chan struct{})
+	go func() {
+		s.plain.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // begin returns the state for serving on a listener.
@@ -151,7 +172,7 @@ func (s *serving) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			if cause != http.ErrAbortHandler { //nolint:errorlint // it is a value to panic with, not an error that is wrapped
-				slog.Error("embedded DynamoDB: responding to a request failed with an internal error", "error", fmt.Sprint("panic: ", cause))
+				logPanic(cause)
 			}
 			panic(http.ErrAbortHandler)
 		}
