@@ -44,8 +44,8 @@ type incoming struct {
 	deadline time.Time
 	// named is set if the log needs the tables of the request.
 	named bool
-	// unaffected is set if there were no faults when the request arrived. One that is injected since
-	// does not hit it.
+	// unaffected is set if there were no faults when the request arrived. One that is injected
+	// later does not hit it.
 	unaffected bool
 }
 

@@ -9,8 +9,8 @@ import (
 // is one as SDKs send, and if nothing in it asks for more than a response:
 //   - it begins with "POST / HTTP/1.1"
 //   - it has a Host, an X-Amz-Target, a signature, and a Content-Length of at most smallBody
-//   - it has none of the headers of an encoded body, of a page in a browser, or of the protocol that
-//     would need an action, and none of those above twice
+//   - it has none of the headers of an encoded body, of a page in a browser, or of the protocol
+//     that would need an action, and none of those above twice
 //   - all its bytes are valid
 //
 // What is not plain is not necessarily wrong: net/http decides about it.

@@ -90,8 +90,8 @@ type Slot struct {
 	cut *Batch
 }
 
-// Cut returns the atomic write whose members a deletion has cut, if the slot is the tombstone of one
-// of them. It equals LowMark.Cut of that deletion, whose low mark a JVM's can replace.
+// Cut returns the atomic write whose members a deletion has cut, if the slot is the tombstone of
+// one of them. It equals LowMark.Cut of that deletion, whose low mark a JVM's can replace.
 func (s Slot) Cut() Batch {
 	if s.cut == nil {
 		return Batch{}

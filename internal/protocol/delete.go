@@ -122,7 +122,8 @@ func (w *Writer) cut(ctx context.Context, m *dynamo.Meter, last int64, low layou
 		return layout.Batch{}, err
 	}
 	if slots[0].Event == nil {
-		return slots[0].Cut(), nil // an earlier deletion cut it, and a JVM has replaced its low mark
+		// An earlier deletion cut it, and a JVM has replaced its low mark.
+		return slots[0].Cut(), nil
 	}
 	b := slots[0].Event.Batch
 	if !b.IsBatch() || b.Last <= last {

@@ -116,7 +116,7 @@ func (l *list) Get(name string) (types.AttributeValue, bool) {
 	// Of several with one name the last counts. This is called more often than anything else in a
 	// replay: the last bytes are compared first, as most names of a length differ there, and an
 	// iterator of package slices would take longer.
-	for i := len(l.attributes) - 1; i >= 0; i-- {
+	for i := len(l.attributes) - 1; i >= 0; i-- { //nolint:modernize // as above
 		a := l.attributes[i]
 		if last := len(name) - 1; len(a.name) == len(name) && (last < 0 || a.name[last] == name[last]) && a.name == name {
 			return a.value(), true
