@@ -10,6 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // The keys of the metadata that the first event of a command with an id has: the id, and how many
@@ -129,12 +130,20 @@ func (j *Journal) readFrom(
 	return max(result.Decided, deletedTo) + 1, deletedTo, nil
 }
 
-// taken reports whether anything is stored at a sequence number.
+// taken reports whether anything is, or was, stored at a sequence number. In a native journal a
+// deleted event leaves a tombstone. In a shared one a JVM may have deleted it, which leaves nothing
+// there, but has put the low mark before: the low marks are read after the number was found free.
 func (j *Journal) taken(ctx context.Context, pid string, seq int64) (bool, error) {
 	var there bool
 	err := j.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
-		item, err := j.store.Stored(ctx, &dynamo.Meter{}, pid, seq)
+		meter := &dynamo.Meter{}
+		item, err := j.store.Stored(ctx, meter, pid, seq)
 		there = item != nil
+		if err != nil || there || !j.store.Shared() || !safeguard.TakenByJVM {
+			return err
+		}
+		low, err := j.store.JVMLowAround(ctx, meter, pid, seq)
+		there = low > seq
 		return err
 	})
 	if err != nil {

@@ -21,7 +21,9 @@ func (h *Entities[S, E]) moment() moment { return moment{time.Now(), h.moments.A
 //
 // By default View asks whether another process has written since, with a consistent read of one
 // item, and catches up if so: the state contains everything that was answered anywhere before the
-// call. That is 1 request and 1 read unit if nothing was written. [InMemory] and [MaxAge] skip it.
+// call. That is 1 request and 1 read unit if nothing was written. In a journal that is shared with
+// a JVM low marks are read as well: 1 request and 3 units more, or 2 requests and one unit more for
+// each shard if the last event is deleted. [InMemory] and [MaxAge] skip it.
 //
 // An entity that is not in memory is loaded. View writes nothing: the permissions of a reader are
 // enough.

@@ -82,8 +82,9 @@ var (
 	// request with the events, or has an error. Nothing is written then.
 	StartAppend func(ctx context.Context, writer any, events []any) StartedAppend
 
-	// Taken reports whether anything is stored at a sequence number of a *dynajournal.Journal: one
-	// consistent read of an item.
+	// Taken reports whether anything is, or was, stored at a sequence number of a
+	// *dynajournal.Journal: one consistent read of an item. If it is free in a journal that is
+	// shared with a JVM, the low marks are read as well.
 	Taken func(ctx context.Context, journal any, pid string, seq int64) (bool, error)
 
 	// SetSerialization sets the registry that decodes a *dynajournal.Event.

@@ -155,6 +155,7 @@ var killers = map[string]killer{
 	"EntityDropNoticed":       {hosting, "^TestViewThatWaitsForAPurgeEnds$"},
 	"EntityViewDurable":       {hosting, "^TestViewShowsDurableStateOnly$"},
 	"EntityFresh":             {hosting, "^TestViewFindsWhatOthersHaveWritten$"},
+	"TakenByJVM":              {hosting, "^TestViewFindsWhatAJVMHasWrittenAndDeleted$"},
 	"EntityIDAsked":           {hosting, "^TestRepeatInAnotherProcessIsADuplicate$"},
 	"EntitySnapshotNotPurged": {hosting, "^TestSnapshotBehindAPurgeIsLeftOut$"},
 

@@ -157,6 +157,7 @@ var (
 	EntityDropNoticed         = on("EntityDropNoticed")
 	EntityViewDurable         = on("EntityViewDurable")
 	EntityFresh               = on("EntityFresh")
+	TakenByJVM                = on("TakenByJVM")
 	EntityIDAsked             = on("EntityIDAsked")
 	EntitySnapshotNotPurged   = on("EntitySnapshotNotPurged")
 	StateConditional          = on("StateConditional")

@@ -339,6 +339,8 @@ const (
 	EntityViewDurable = true
 	// EntityFresh: a view finds what others have written.
 	EntityFresh = true
+	// TakenByJVM: a view looks for what a JVM has written and deleted.
+	TakenByJVM = true
 	// EntityIDAsked: a command with an id that records nothing asks for the events of others.
 	EntityIDAsked = true
 	// EntitySnapshotNotPurged: a snapshot that was saved behind a purge is left out.
