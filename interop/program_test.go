@@ -133,6 +133,11 @@ type request struct {
 	MaxSeq *int64 `json:"maxSeq,omitempty"`
 	MinTS  *int64 `json:"minTs,omitempty"`
 	MaxTS  *int64 `json:"maxTs,omitempty"`
+
+	// retention is that of an event-sourced behavior that starts.
+	retention
+	// Hurried does not wait for the deletions behind a snapshot.
+	Hurried bool `json:"hurried,omitempty"`
 }
 
 // answer is the program's response. Failure is the error of the plug-in; if it is set, nothing else
@@ -150,6 +155,11 @@ type answer struct {
 	Snapshot, Seq *int64
 	State         *typed
 	TS            int64
+
+	// DeletesTo is up to which number a behavior deletes the events behind a snapshot at Seq.
+	// Deleting reports that the deletion may be under way.
+	DeletesTo int64
+	Deleting  bool
 
 	IDs                 []string
 	LowMarks, HighMarks []int64

@@ -10,18 +10,30 @@ import (
 )
 
 var (
-	turnsFlag = flag.Int("turns", 100, "how many random turns are taken, by all plug-ins together")
+	turnsFlag = flag.Int("turns", 0, "how many random turns a test takes, by all plug-ins together; 0 is the test's own number")
 	seedFlag  = flag.Uint64("seed", 1, "what the random turns are drawn from")
 )
 
-// turnsOfAnEntity is how many turns an entity has.
-const turnsOfAnEntity = 10
+const (
+	// turnsOfAnEntity is how many turns an entity has.
+	turnsOfAnEntity = 10
+	// defaultTurns is how many turns all entities have together.
+	defaultTurns = 100
+)
+
+// turnsOr returns how many turns a test takes if the flag says nothing else.
+func turnsOr(unless int) int {
+	if *turnsFlag > 0 {
+		return *turnsFlag
+	}
+	return unless
+}
 
 // Go and a JVM take random turns, with deletions, snapshots, purges and expiring tombstones in
 // between. Each entity has its own seed, so that a failed one can be repeated alone.
 func TestRandomTurns(t *testing.T) {
 	plugins := chosenPlugins(t, allPlugins...)
-	entities := max((*turnsFlag+turnsOfAnEntity-1)/turnsOfAnEntity, 1)
+	entities := (turnsOr(defaultTurns) + turnsOfAnEntity - 1) / turnsOfAnEntity
 	for i, p := range plugins {
 		t.Run(p.name, func(t *testing.T) {
 			s := onPlugin(t, p)

@@ -37,6 +37,7 @@ type (
 const (
 	classPlaced  = "interop.Values$OrderPlaced"
 	classShipped = "interop.Values$OrderShipped"
+	classTotals  = "interop.Values$Totals"
 )
 
 // registry returns a registry that knows the classes.
@@ -56,6 +57,7 @@ func registry(
 	err := errors.Join(
 		serialization.JSON[orderPlaced](r, classPlaced, append(placed, serialization.Version(2), serialization.Migrate(migrate))...),
 		serialization.CBOR[orderShipped](r, classShipped, shipped...),
+		serialization.JSON[totals](r, classTotals),
 		serialization.Protobuf[*wrapperspb.StringValue](r, "com.google.protobuf.StringValue"),
 	)
 	if err != nil {
@@ -117,6 +119,8 @@ func typedOf(tb testing.TB, value any) typed {
 		v.Type = "shipped"
 	case remark:
 		v.Type = "remark"
+	case totals:
+		v.Type = "totals"
 	default:
 		tb.Fatalf("a %T has no form in the Java program", value)
 	}

@@ -199,7 +199,7 @@ final class Load {
     }
   }
 
-  private static long awaitUp(int entities, BlockingQueue<Object> reports) throws Exception {
+  static long awaitUp(int entities, BlockingQueue<Object> reports) throws Exception {
     long events = 0;
     for (int i = 0; i < entities; i++) {
       events += await(Up.class, reports).events();
@@ -207,7 +207,7 @@ final class Load {
     return events;
   }
 
-  private static <T> T await(Class<T> kind, BlockingQueue<Object> reports) throws Exception {
+  static <T> T await(Class<T> kind, BlockingQueue<Object> reports) throws Exception {
     Object report = reports.poll(PATIENCE.toSeconds(), TimeUnit.SECONDS);
     if (report == null) {
       throw new TimeoutException("an entity did not report");
@@ -218,7 +218,7 @@ final class Load {
     return kind.cast(report);
   }
 
-  private static ObjectNode measured(long events, long begin, long cpu) {
+  static ObjectNode measured(long events, long begin, long cpu) {
     return JsonNodeFactory.instance.objectNode()
         .put("count", events)
         .put("seconds", (System.nanoTime() - begin) / 1e9)
@@ -226,7 +226,7 @@ final class Load {
   }
 
   /** Adds percentiles in microseconds. */
-  private static ObjectNode withPercentiles(ObjectNode answer, List<Long> latencies) {
+  static ObjectNode withPercentiles(ObjectNode answer, List<Long> latencies) {
     latencies.sort(null);
     return answer
         .put("p50", latencies.get(latencies.size() / 2) / 1e3)
@@ -234,7 +234,7 @@ final class Load {
   }
 
   /** The processor time of this process, in nanoseconds. */
-  private static long cpu() {
+  static long cpu() {
     return ((com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime();
   }
 }

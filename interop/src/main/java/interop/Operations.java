@@ -43,6 +43,7 @@ final class Operations {
 
   private final ActorSystem system;
   private final Load load;
+  private final Behaviors behaviors;
   private final ActorRef journal;
   private final ActorRef snapshots;
   private final BlockingQueue<Object> replies = new LinkedBlockingQueue<>();
@@ -66,6 +67,7 @@ final class Operations {
   Operations(ActorSystem system) {
     this.system = system;
     load = new Load(system);
+    behaviors = new Behaviors(system, replies);
     Persistence persistence = (Persistence) Persistence.get(system);
     journal = persistence.journalFor("", ConfigFactory.empty());
     snapshots = persistence.snapshotStoreFor("", ConfigFactory.empty());
@@ -105,6 +107,8 @@ final class Operations {
         return load.replay(request);
       case "loadRecover":
         return load.recover(request);
+      case "behave", "command", "show", "halt", "loadCommands":
+        return behaviors.run(request);
       case "memory":
         return Load.memory();
       case "write":

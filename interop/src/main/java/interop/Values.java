@@ -6,7 +6,9 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.protobuf.StringValue;
 import java.io.Serializable;
+import java.util.ArrayList;
 import java.util.Base64;
+import java.util.List;
 import java.util.Set;
 import org.apache.pekko.persistence.journal.Tagged;
 import org.apache.pekko.util.ByteString;
@@ -29,6 +31,47 @@ final class Values {
     public String id;
     public long amount;
     public String note;
+  }
+
+  /** The state of a ledger. Goes by Jackson as JSON. */
+  public static final class Totals {
+    /** How many of the newest notes there are. */
+    private static final int NEWEST = 3;
+
+    public long placed;
+    public long shipped;
+    public long amount;
+    /** Depends on all events and their order. */
+    public long hash;
+    public List<String> newest = List.of();
+
+    /** The state after an event. This one stays as it is. */
+    Totals after(Object event) {
+      Totals next = new Totals();
+      next.placed = placed;
+      next.shipped = shipped;
+      String note;
+      if (event instanceof OrderPlaced order) {
+        next.placed++;
+        next.amount = amount + order.amount;
+        note = order.note;
+      } else {
+        OrderShipped order = (OrderShipped) event;
+        next.shipped++;
+        next.amount = amount - order.amount;
+        note = order.note;
+      }
+      next.hash = hash * 31 + next.amount;
+      for (int i = 0; i < note.length(); i++) {
+        next.hash = next.hash * 31 + note.charAt(i);
+      }
+      next.newest = new ArrayList<>(newest);
+      next.newest.add(note);
+      if (next.newest.size() > NEWEST) {
+        next.newest.remove(0);
+      }
+      return next;
+    }
   }
 
   /** Goes by Java serialization. */
@@ -98,6 +141,8 @@ final class Values {
       return typed("cancelled", object);
     } else if (object instanceof Remark) {
       return typed("remark", object);
+    } else if (object instanceof Totals) {
+      return typed("totals", object);
     } else if (object instanceof Tagged) {
       return typed("tagged", ((Tagged) object).payload());
     }

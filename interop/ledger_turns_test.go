@@ -1,0 +1,239 @@
+//go:build interop
+
+package interop_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/entity"
+)
+
+// ledgerTurns is a persistence id that an entity and a behavior use in turns, with what both have
+// to find.
+type ledgerTurns struct {
+	*turns
+
+	id        string
+	random    *rand.Rand
+	done      *turnsDone
+	byJVMNext bool
+
+	// hosted are the entities that write, watched others that only show what is stored, and stay in
+	// memory.
+	hosted, watched *ledgers
+	saved           <-chan entity.Snapshot
+	recovered       <-chan entity.Recovery
+	inGo, inJVM     retention
+
+	state totals
+	// requested is the number up to which events may be deleted: a behavior that was stopped in a
+	// hurry has asked for it.
+	requested int64
+}
+
+// commands returns the events of some commands.
+func (u *ledgerTurns) commands() [][]any {
+	const mostCommands, mostEvents, large = 4, 6, 120
+	commands := make([][]any, u.random.IntN(mostCommands+1))
+	number := u.highest
+	for i := range commands {
+		n := u.random.IntN(mostEvents) + 1
+		if u.random.IntN(40) == 0 {
+			n = u.random.IntN(large) + 1 // over a border of a block
+		}
+		if n > 1 {
+			u.done.Batches++
+		}
+		for range n {
+			number++
+			commands[i] = append(commands[i], u.event(number))
+		}
+	}
+	return commands
+}
+
+// event returns a random event.
+func (u *ledgerTurns) event(number int64) any {
+	id, amount, note := fmt.Sprintf("order-%d", number), u.random.Int64N(1000), fmt.Sprintf("note-%x", u.random.Uint32())
+	if u.random.IntN(2) == 0 {
+		return orderPlaced{ID: id, Amount: amount, Note: note}
+	}
+	return orderShipped{ID: id, Amount: amount, Note: note}
+}
+
+// recorded notes the events of a command that a side has acknowledged.
+func (u *ledgerTurns) recorded(events []any) {
+	u.Helper()
+	u.did("writes %d", len(events))
+	u.stored(true, events)
+	for _, event := range events {
+		u.state = u.state.after(event)
+	}
+}
+
+// takeTurnOfGo lets the entity have commands, and stops it.
+func (u *ledgerTurns) takeTurnOfGo() {
+	u.Helper()
+	u.done.ByGo++
+	u.did("Go begins")
+	for _, events := range u.commands() {
+		receipt, err := u.hosted.Update(u.Context(), u.id, func(tx *entity.Tx[totals, any]) error {
+			u.sameState("an entity", tx.State(), tx.Version())
+			tx.Record(events...)
+			return nil
+		})
+		if err != nil {
+			u.fatal("run a command in Go: %v", err)
+		}
+		u.recorded(events)
+		if receipt.Version != u.highest {
+			u.fatal("the version is %d after the command, want %d", receipt.Version, u.highest)
+		}
+	}
+	if err := u.hosted.Drop(u.Context(), u.id); err != nil {
+		u.fatal("stop the entity: %v", err)
+	}
+	u.loaded()
+}
+
+// loaded notes from what the entity was loaded, and which snapshots it has saved since.
+func (u *ledgerTurns) loaded() {
+	u.Helper()
+	var kept []int64 // as the entity knows them
+	for len(u.recovered) > 0 {
+		r := <-u.recovered
+		if errors.Is(r.Err, dynajournal.ErrDeletedMeanwhile) {
+			continue // it looks for a snapshot again
+		}
+		// A type that saves none also begins with the first event while that is there.
+		from := r.Snapshot == u.snapshot || r.Snapshot == 0 && u.inGo.Every == 0 && u.deleted == 0
+		if r.Err != nil || !from {
+			u.fatal("the entity is loaded from %+v, want from the snapshot at %d", r, u.snapshot)
+		}
+		if r.Snapshot > 0 {
+			kept = append(kept, r.Snapshot)
+		}
+	}
+	for len(u.saved) > 0 {
+		s := <-u.saved
+		if s.Err != nil {
+			u.fatal("save a snapshot in Go: %+v", s)
+		}
+		u.did("snapshot at %d", s.Version)
+		u.done.SnapshotsOfGo++
+		u.snapshot = s.Version
+		if kept = append(kept, s.Version); len(kept) > u.inGo.Keep {
+			kept = kept[len(kept)-u.inGo.Keep:]
+		}
+		if len(kept) == u.inGo.Keep && u.inGo.DeleteEvents && kept[0] > u.deleted {
+			u.did("deleted to %d", kept[0])
+			u.done.DeletionsOfGo++
+			u.deletedTo(kept[0])
+			u.requested = max(u.requested, u.deleted)
+		}
+	}
+}
+
+// takeTurnOfJVM lets the behavior have commands, and stops it.
+func (u *ledgerTurns) takeTurnOfJVM() {
+	u.Helper()
+	u.done.ByJVM++
+	u.did("the JVM begins")
+	u.answered(u.s.jvm.do(u, request{Op: "behave", PID: u.pid, retention: u.inJVM}))
+	hurried := u.random.IntN(4) == 0
+	if hurried {
+		u.done.Hurried++
+	}
+	for _, events := range u.commands() {
+		a := u.s.jvm.do(u, request{Op: "command", PID: u.pid, Events: typedAll(u, events...), Hurried: hurried})
+		u.recorded(events)
+		u.answered(a)
+	}
+	u.view() // while the behavior runs
+	u.answered(u.s.jvm.do(u, request{Op: "show", PID: u.pid}))
+	u.s.jvm.do(u, request{Op: "halt", PID: u.pid})
+}
+
+// answered compares the state that a behavior shows, and notes what it does behind a snapshot.
+func (u *ledgerTurns) answered(a answer) {
+	u.Helper()
+	if a.Last != u.highest || a.State == nil || !a.State.same(typedOf(u, u.state)) {
+		u.fatal("a behavior at %d has %v, want %v at %d\n%s", a.Last, a.State, typedOf(u, u.state), u.highest, u.table())
+	}
+	if a.Seq != nil {
+		u.did("snapshot at %d", *a.Seq)
+		u.done.SnapshotsOfJVM++
+		u.snapshot = *a.Seq
+	}
+	if a.DeletesTo > u.requested {
+		u.did("deletes to %d", a.DeletesTo)
+		u.done.DeletionsOfJVM++
+		u.requested = a.DeletesTo
+		if u.cut(a.DeletesTo) {
+			u.done.CutByTheJVM++
+		}
+	}
+	if !a.Deleting && a.DeletesTo > 0 && u.requested > u.deleted {
+		u.deletedTo(u.requested)
+	}
+}
+
+// view compares the state that Go shows to readers.
+func (u *ledgerTurns) view() {
+	u.Helper()
+	var state totals
+	version, err := u.watched.View(u.Context(), u.id, func(shown totals) error {
+		state = shown
+		return nil
+	})
+	if err != nil {
+		u.fatal("view in Go: %v", err)
+	}
+	u.sameState("a View", state, version)
+}
+
+func (u *ledgerTurns) sameState(who string, state totals, version int64) {
+	u.Helper()
+	if got, want := typedOf(u, state), typedOf(u, u.state); !got.same(want) || version != u.highest {
+		u.fatal("%s at %d has %s, want %s at %d\n%s", who, version, got.Value, want.Value, u.highest, u.table())
+	}
+}
+
+// checkLedger compares the state in Go, and all events that both sides show. What a stopped
+// behavior may be deleting is not looked at.
+func (u *ledgerTurns) checkLedger() {
+	u.Helper()
+	u.view()
+	replayed := u.s.jvm.do(u, request{Op: "replay", PID: u.pid})
+	if replayed.Highest != u.highest {
+		u.fatal("the JVM finds the highest number %d, want %d\n%s", replayed.Highest, u.highest, u.table())
+	}
+	u.sameBeyond("Go", readGo(u, u.j, u.pid, dynajournal.Range{}), false)
+	u.sameBeyond("the JVM", seenJVM(replayed), true)
+}
+
+// cut reports whether a deletion up to a number cuts an atomic write.
+func (u *ledgerTurns) cut(to int64) bool {
+	return to < u.highest && u.events[to].first <= to // the event at to+1
+}
+
+// sameBeyond compares the events that a side shows.
+func (u *ledgerTurns) sameBeyond(side string, got []seen, inJVM bool) {
+	u.Helper()
+	open := func(e seen) bool {
+		n := e.seq
+		if inJVM && n <= int64(len(u.events)) {
+			n = u.events[n-1].first // a JVM shows nothing of an atomic write that is cut
+		}
+		return e.seq > u.deleted && n <= u.requested
+	}
+	want := u.visible(0, inJVM)
+	if u.requested > u.deleted {
+		got, want = slices.DeleteFunc(got, open), slices.DeleteFunc(want, open)
+	}
+	u.same(side, got, want)
+}
