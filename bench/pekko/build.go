@@ -9,26 +9,33 @@ import (
 	"strings"
 )
 
-// build builds the command and the Java program into a folder, and returns how to start each.
-func build(ctx context.Context, folder string) (command string, java []string, err error) {
+// programs are how to start what is compared.
+type programs struct {
+	// command is the path of the command, java the arguments of the Java program but its name.
+	command string
+	java    []string
+}
+
+// build builds the command and the Java program into a folder.
+func build(ctx context.Context, folder string) (programs, error) {
 	root, err := output(ctx, "", "go", "list", "-m", "-f", "{{.Dir}}")
 	if err != nil {
-		return "", nil, err
+		return programs{}, err
 	}
-	command = filepath.Join(folder, "dynajournal")
+	command := filepath.Join(folder, "dynajournal")
 	if _, err := output(ctx, root, "go", "build", "-o", command, "./cmd/dynajournal"); err != nil {
-		return "", nil, err
+		return programs{}, err
 	}
 	target := filepath.Join(folder, "interop")
 	if _, err := output(ctx, filepath.Join(root, "interop"), "mvn", "-q", "-B", "-Dinterop.target="+target,
 		"package"); err != nil {
-		return "", nil, err
+		return programs{}, err
 	}
 	classes := filepath.Join(target, "interop.jar") + string(os.PathListSeparator) + filepath.Join(target, "lib", "*")
 	// The JVM chooses its collector and compilers. Only its heap is limited, which would otherwise
 	// be a quarter of the machine's memory.
-	return command, []string{"java", "-Xmx512m", "-Daws.java.v1.disableDeprecationAnnouncement=true", "-cp",
-		classes}, nil
+	return programs{command, []string{"java", "-Xmx512m", "-Daws.java.v1.disableDeprecationAnnouncement=true", "-cp",
+		classes}}, nil
 }
 
 // output runs a program to its end.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"syscall"
 
@@ -15,30 +14,22 @@ import (
 // comparison has the services that it compares, all on one engine.
 type comparison struct {
 	options options
-	folder  string
 	engine  *service
 	// pekko is the plug-in's, shared the journal's in the same tables, native the journal's in
 	// tables of its own.
 	pekko, shared, native *service
 }
 
-func prepare(ctx context.Context, o options) (c *comparison, err error) {
+// prepare starts an engine, with more flags than usual, and the services.
+func prepare(ctx context.Context, o options, built programs, serve ...string) (c *comparison, err error) {
 	c = &comparison{options: o}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.close())
 		}
 	}()
-	if c.folder, err = os.MkdirTemp("", "dynajournal-pekko-*"); err != nil {
-		return c, fmt.Errorf("make a folder: %w", err)
-	}
-	say("building")
-	command, java, err := build(ctx, c.folder)
-	if err != nil {
-		return c, err
-	}
 	var url string
-	if c.engine, url, err = startEngine(command); err != nil {
+	if c.engine, url, err = startEngine(built.command, serve...); err != nil {
 		return c, err
 	}
 	for _, kind := range []string{shared, native} {
@@ -47,7 +38,8 @@ func prepare(ctx context.Context, o options) (c *comparison, err error) {
 			return c, fmt.Errorf("create tables: %w", err)
 		}
 	}
-	java = append(java, "-Ddynamodb-journal.endpoint="+url, "-Ddynamodb-read-journal.endpoint="+url, "interop.Program")
+	java := append(slices.Clone(built.java), "-Ddynamodb-journal.endpoint="+url, "-Ddynamodb-read-journal.endpoint="+url,
+		"interop.Program")
 	if c.pekko, err = start("pekko", java...); err != nil {
 		return c, err
 	}
@@ -72,9 +64,6 @@ func (c *comparison) close() error {
 	if c.engine != nil {
 		all = append(all, c.engine.stop(syscall.SIGTERM))
 	}
-	if c.folder != "" {
-		all = append(all, os.RemoveAll(filepath.Clean(c.folder)))
-	}
 	return errors.Join(all...)
 }
 
@@ -93,50 +82,40 @@ func cpu(a answer) float64  { return a.CPUSeconds * 1e6 / a.Count }
 func p50(a answer) float64  { return a.P50 }
 func p99(a answer) float64  { return a.P99 }
 
+// cpuOfBoth is the processor time of the service and of the engine. It depends less than a rate on
+// what else runs on the machine.
+func cpuOfBoth(a answer) float64 { return (a.CPUSeconds + a.EngineSeconds) * 1e6 / a.Count }
+
 const (
 	perSecond   = "1/s"
 	microsecond = "µs"
 	mebibyte    = "MiB"
 )
 
-// run warms all up, and measures everything.
-func (c *comparison) run(ctx context.Context) (*table, error) {
-	t := &table{}
-	steps := []func(context.Context, *table) error{c.warmUp}
-	for _, entities := range []int{1, 64, 256} {
-		steps = append(steps, c.persist(entities))
-	}
-	steps = append(steps, c.replay(1, 10_000), c.replay(64, 1000),
-		c.recover("new entities", 200, request{}),
-		c.recover("5 events", 200, request{Events: 5}),
-		c.recover("a snapshot and 5 events", 200, request{Events: 10, Snapshots: true}),
-		c.recover("250 events", 20, request{Events: 250}),
-		c.memory)
-	for _, step := range steps {
-		if err := step(ctx, t); err != nil {
-			return nil, err
-		}
-	}
-	return t, nil
+// step measures something, and adds it to the table.
+type step func(ctx context.Context, t *table) error
+
+// part is measured on an engine and with services of its own.
+type part struct {
+	// name is that of the flag.
+	name string
+	// serve are flags of the engine.
+	serve []string
+	steps func(c *comparison) []step
 }
 
-// warmUp lets the JVM compile the code that is measured.
-func (c *comparison) warmUp(ctx context.Context, _ *table) error {
-	const times = 4
-	for _, s := range c.services() {
-		say("warming up %s", s.name)
-		for i := range times {
-			q := request{Op: "loadPersist", Prefix: fmt.Sprintf("warm-%s-%d", s.name, i), Entities: 64,
-				Seconds: c.options.seconds}
-			if _, err := s.ask(ctx, q); err != nil {
-				return err
-			}
-			for _, op := range []string{"loadReplay", "loadRecover"} {
-				q.Op = op
-				if _, err := s.ask(ctx, q); err != nil {
-					return err
-				}
-			}
+func parts() []part {
+	return []part{
+		{journals, nil, (*comparison).journalSteps},
+		{entities, nil, (*comparison).entitySteps},
+		{entities, []string{"--fault", "slow,delay=" + distance.String()}, (*comparison).distantSteps},
+	}
+}
+
+func (c *comparison) run(ctx context.Context, t *table, steps []step) error {
+	for _, measure := range steps {
+		if err := measure(ctx, t); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -154,11 +133,12 @@ func (c *comparison) compare(
 			s := c.services()[n]
 			var sum answer
 			for range times {
-				a, err := s.ask(ctx, ask(s, round))
+				a, err := c.ask(ctx, s, ask(s, round))
 				if err != nil {
 					return err
 				}
 				a.Count, a.Seconds, a.CPUSeconds = sum.Count+a.Count, sum.Seconds+a.Seconds, sum.CPUSeconds+a.CPUSeconds
+				a.EngineSeconds += sum.EngineSeconds
 				sum = a
 			}
 			answers[n] = append(answers[n], sum)
@@ -172,6 +152,21 @@ func (c *comparison) compare(
 		t.rows = append(t.rows, line)
 	}
 	return nil
+}
+
+// ask asks a service, and adds the engine's processor time to its answer.
+func (c *comparison) ask(ctx context.Context, s *service, q request) (answer, error) {
+	before, err := c.engine.processorTime()
+	if err != nil {
+		return answer{}, err
+	}
+	a, err := s.ask(ctx, q)
+	if err != nil {
+		return a, err
+	}
+	after, err := c.engine.processorTime()
+	a.EngineSeconds = after - before
+	return a, err
 }
 
 const (
@@ -188,77 +183,4 @@ func median(answers []answer, of func(answer) float64) float64 {
 	}
 	slices.Sort(values)
 	return values[len(values)/2]
-}
-
-func (c *comparison) persist(entities int) func(context.Context, *table) error {
-	return func(ctx context.Context, t *table) error {
-		say("persisting: %d entities", entities)
-		what, goal := fmt.Sprintf("persist, %d entities", entities), "at least 3"
-		if entities == 1 {
-			goal = "" // there is nothing to put together
-		}
-		return c.compare(ctx, t, once, func(s *service, round int) request {
-			return request{Op: "loadPersist", Prefix: fmt.Sprintf("persist-%d-%s-%d", entities, s.name, round),
-				Entities: entities, Seconds: c.options.seconds}
-		},
-			measure{what + ": events", perSecond, goal, rate}, measure{what + ": p50", microsecond, "", p50},
-			measure{what + ": p99", microsecond, "", p99},
-			measure{what + ": client CPU an event", microsecond, "", cpu})
-	}
-}
-
-// fill stores the same events in both journals. The plug-in reads those of the shared journal.
-func (c *comparison) fill(ctx context.Context, q request) error {
-	q.Op = "fill"
-	for _, s := range []*service{c.shared, c.native} {
-		if _, err := s.ask(ctx, q); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *comparison) replay(entities, events int) func(context.Context, *table) error {
-	return func(ctx context.Context, t *table) error {
-		say("replaying: %d × %d events", entities, events)
-		prefix := fmt.Sprintf("replay-%d", entities)
-		if err := c.fill(ctx, request{Prefix: prefix, Entities: entities, Events: events}); err != nil {
-			return err
-		}
-		what := fmt.Sprintf("replay, %d × %d events", entities, events)
-		return c.compare(ctx, t, replayedPerRound/(entities*events)+1,
-			func(*service, int) request { return request{Op: "loadReplay", Prefix: prefix, Entities: entities} },
-			measure{what + ": events", perSecond, "at least 3", rate},
-			measure{what + ": client CPU an event", microsecond, "", cpu})
-	}
-}
-
-func (c *comparison) recover(what string, entities int, q request) func(context.Context, *table) error {
-	return func(ctx context.Context, t *table) error {
-		say("recovering: %s", what)
-		q.Prefix, q.Entities = fmt.Sprintf("recover-%d-%v", q.Events, q.Snapshots), entities
-		if q.Events > 0 {
-			if err := c.fill(ctx, q); err != nil {
-				return err
-			}
-		}
-		return c.compare(ctx, t, once, func(s *service, round int) request {
-			q := q
-			q.Op = "loadRecover"
-			if q.Events == 0 { // new ones each time
-				q.Prefix = fmt.Sprintf("recover-new-%s-%d", s.name, round)
-			}
-			return q
-		},
-			measure{"recovery, " + what + ": p50", microsecond, "at most 0.33", p50},
-			measure{"recovery, " + what + ": p99", microsecond, "", p99})
-	}
-}
-
-// memory is the resident memory after all the work before.
-func (c *comparison) memory(ctx context.Context, t *table) error {
-	const bytes = 1 << 20
-	return c.compare(ctx, t, once, func(*service, int) request { return request{Op: "memory"} },
-		measure{"resident memory: now", mebibyte, "at most 0.2", func(a answer) float64 { return a.Resident / bytes }},
-		measure{"resident memory: peak", mebibyte, "at most 0.2", func(a answer) float64 { return a.Peak / bytes }})
 }

@@ -87,6 +87,8 @@ func (s *journalService) do(ctx context.Context, r request) (answer, error) {
 		return answer{}, s.fill(ctx, r)
 	case "loadPersist":
 		return s.persist(ctx, r)
+	case "loadCommands":
+		return s.commands(ctx, r)
 	case "loadReplay":
 		return s.replay(ctx, r)
 	case "loadRecover":

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
@@ -30,6 +31,7 @@ type options struct {
 	rounds  int
 	seconds float64
 	json    bool
+	only    string
 
 	// service and endpoint make this process a service of the journal, which executes the requests
 	// on its standard input.
@@ -41,22 +43,52 @@ func run(ctx context.Context) error {
 	flag.IntVar(&o.rounds, "rounds", 3, "number of rounds of each candidate")
 	flag.Float64Var(&o.seconds, "seconds", 3, "duration of a round of persisting")
 	flag.BoolVar(&o.json, "json", false, "print a JSON object per line instead of the table")
+	flag.StringVar(&o.only, "only", "", "measure only these: journal or entities")
 	flag.StringVar(&o.service, "service", "", "internal: run as the service of this kind of journal")
 	flag.StringVar(&o.endpoint, "endpoint", "", "internal: the service's endpoint")
 	flag.Parse()
 	switch {
 	case o.service != "":
 		return serve(ctx, o.service, o.endpoint, os.Stdin, os.Stdout)
-	case o.rounds < 1 || o.seconds <= 0 || flag.NArg() > 0:
+	case o.rounds < 1 || o.seconds <= 0 || flag.NArg() > 0 || !slices.Contains([]string{"", journals, entities}, o.only):
 		return errors.New("wrong usage: see -help")
 	}
-	compared, err := prepare(ctx, o)
+	folder, err := os.MkdirTemp("", "dynajournal-pekko-*")
 	if err != nil {
-		return err
+		return fmt.Errorf("make a folder: %w", err)
 	}
-	table, err := compared.run(ctx)
-	if err = errors.Join(err, compared.close()); err != nil {
+	table, err := measureAll(ctx, o, folder)
+	if err = errors.Join(err, os.RemoveAll(folder)); err != nil {
 		return err
 	}
 	return table.print(os.Stdout, o.json)
+}
+
+// What can be measured alone.
+const (
+	journals = "journal"
+	entities = "entities"
+)
+
+// measureAll builds all programs in a folder, and measures with them.
+func measureAll(ctx context.Context, o options, folder string) (*table, error) {
+	say("building")
+	built, err := build(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	t := &table{}
+	for _, part := range parts() {
+		if o.only != "" && o.only != part.name {
+			continue
+		}
+		c, err := prepare(ctx, o, built, part.serve...)
+		if err == nil {
+			err = errors.Join(c.run(ctx, t, part.steps(c)), c.close())
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -27,6 +29,10 @@ type request struct {
 	Seconds   float64 `json:"seconds,omitempty"`
 	Snapshots bool    `json:"snapshots,omitempty"`
 	Events    int     `json:"events,omitempty"`
+	// Callers is how many callers send commands to each entity. Joined lets commands share writes
+	// in a shared journal, too.
+	Callers int  `json:"callers,omitempty"`
+	Joined  bool `json:"joined,omitempty"`
 }
 
 // answer is the result of a request.
@@ -36,6 +42,8 @@ type answer struct {
 	Count      float64 `json:"count"`
 	Seconds    float64 `json:"seconds"`
 	CPUSeconds float64 `json:"cpuSeconds"`
+	// EngineSeconds is the processor time of the engine meanwhile. The service does not know it.
+	EngineSeconds float64 `json:"-"`
 	// P50 and P99 are in microseconds.
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
@@ -97,6 +105,27 @@ func (s *service) ask(ctx context.Context, r request) (answer, error) {
 	return a, nil
 }
 
+// processorTime returns the processor time of the process up to now, in seconds.
+func (s *service) processorTime() (float64, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Process.Pid))
+	if err != nil {
+		return 0, fmt.Errorf("read the processor time of %s: %w", s.name, err)
+	}
+	// The name of the program, in parentheses, is the second field. User and system time are the
+	// 14th and 15th, in ticks.
+	const user, system, ticks = 14 - 3, 15 - 3, 100
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	sum := 0.0
+	for _, i := range []int{user, system} {
+		n, err := strconv.ParseFloat(fields[i], 64)
+		if err != nil {
+			return 0, fmt.Errorf("read the processor time of %s: %w", s.name, err)
+		}
+		sum += n / ticks
+	}
+	return sum, nil
+}
+
 // stopPatience is the longest time that a process may take to end.
 const stopPatience = 20 * time.Second
 
@@ -114,9 +143,10 @@ func (s *service) stop(signal os.Signal) error {
 	return nil
 }
 
-// startEngine serves an engine in memory, and returns its address.
-func startEngine(command string) (*service, string, error) {
-	s, err := start("the engine", command, "serve", "--memory", "--addr", "127.0.0.1:0", "--output", "text")
+// startEngine serves an engine in memory, with more flags, and returns its address.
+func startEngine(command string, flags ...string) (*service, string, error) {
+	args := append([]string{command, "serve", "--memory", "--addr", "127.0.0.1:0", "--output", "text"}, flags...)
+	s, err := start("the engine", args...)
 	if err != nil {
 		return nil, "", err
 	}
