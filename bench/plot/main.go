@@ -54,6 +54,14 @@ func draw(figures, out string) error {
 	if err := read(filepath.Join(figures, "pekko.jsonl"), &pekko); err != nil {
 		return err
 	}
+	var entities []figure
+	if err := read(filepath.Join(figures, "entities.jsonl"), &entities); err != nil {
+		return err
+	}
+	var behaviors []compared
+	if err := read(filepath.Join(figures, "pekko-entities.jsonl"), &behaviors); err != nil {
+		return err
+	}
 	var keys []figure
 	if err := read(filepath.Join(figures, "hot-key.jsonl"), &keys); err != nil {
 		return err
@@ -66,6 +74,9 @@ func draw(figures, out string) error {
 		scale(measured, "scale-entities", "entities that write in turn", filepath.Join(out, "scale-entities.png")),
 		writes(measured, filepath.Join(out, "writes.png")),
 		beside(pekko, filepath.Join(out, "pekko.png")),
+		besideBehaviors(behaviors, filepath.Join(out, "pekko-entities.png")),
+		hotEntity(entities, behaviors, filepath.Join(out, "hot-entity.png")),
+		entityCosts(entities, filepath.Join(out, "entities.png")),
 		hotKeys(keys, filepath.Join(out, "hot-key.png")))
 }
 
