@@ -230,13 +230,16 @@ func TestCommandsBehindAPutLeaveTogether(t *testing.T) {
 			arrived, release := g.hold()
 			t.Cleanup(release)
 			var calls sync.WaitGroup
-			send := func(want int) {
+			send := func(want, more int) {
 				decided := make(chan struct{})
 				once := sync.OnceFunc(func() { close(decided) })
 				calls.Go(func() {
 					got, err := entity.Do(context.Background(), states, "anna", func(tx *counterTx) (int, error) {
 						defer once()
-						return count(1)(tx)
+						if more == 0 {
+							return tx.State().Count, nil
+						}
+						return count(more)(tx)
 					})
 					if got != want || err != nil {
 						t.Errorf("got %d, %v; want %d", got, err, want)
@@ -244,11 +247,12 @@ func TestCommandsBehindAPutLeaveTogether(t *testing.T) {
 				})
 				<-decided
 			}
-			send(2)
+			send(2, 1)
 			<-arrived
-			send(3)
-			send(4)
-			send(5)
+			send(3, 1)
+			send(4, 1)
+			send(5, 1)
+			send(5, 0) // it is decided when the one before it is in a write
 			wantCount(t, states, 1, 1, entity.InMemory)
 			wantCount(t, states, 1, 1, entity.MaxAge(time.Hour))
 			release()
