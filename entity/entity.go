@@ -29,7 +29,8 @@ type point[S any] struct {
 //     write begins with the state that the one before it ends with.
 //   - A command is answered only when no event that it has read is without a known outcome.
 type entity[S, E any] struct {
-	// What a view in memory needs comes first: with a small state it is in one cache line.
+	// What a view in memory needs comes first: with a small state it is in one cache line. What a
+	// command without events needs as well is in the next two.
 
 	// used is the number of the last use. It belongs to the holder of Entities.mu.
 	used int64
@@ -60,6 +61,8 @@ type entity[S, E any] struct {
 	next int64
 	// time is that of the last event, in microseconds since 1970, 0 if it is not known.
 	time int64
+	// changed is closed at the next change that a view can wait for. It is nil if none waits.
+	changed chan struct{}
 
 	stage[S, E]
 	// failure is why the entity is dropped, if loading it has failed.
@@ -77,8 +80,6 @@ type entity[S, E any] struct {
 	tried int64
 	// conflicts is how many writes in a row another writer was faster at.
 	conflicts int
-	// changed is closed at the next change that a view can wait for. It is nil if none waits.
-	changed chan struct{}
 }
 
 // idle reports whether nothing uses the entity. The caller holds mu.
