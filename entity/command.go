@@ -112,7 +112,7 @@ func (e *entity[S, E]) grant(c *command[S, E]) bool {
 func (e *entity[S, E]) transaction(command func(*Tx[S, E]) error) *Tx[S, E] {
 	at := e.current()
 	return &Tx[S, E]{
-		stage: &e.stage, state: at.state, version: at.version, next: e.nextNumber(), frozen: true, after: e.lastTime(),
+		stage: &e.stage, state: at.state, version: at.version, next: e.nextNumber(), frozen: true, now: -e.lastTime(),
 		command: command,
 	}
 }
@@ -289,5 +289,6 @@ func (e *entity[S, E]) undo(c *command[S, E]) {
 	}
 }
 
-// changed reports whether the command has called Evolve.
-func (c *command[S, E]) changed() bool { return len(c.tx.events) > 0 || c.tx.failed != nil }
+// changed reports whether the command has changed the state. (After a panic of Evolve the state is
+// found again anyway.)
+func (c *command[S, E]) changed() bool { return len(c.tx.events) > 0 }

@@ -15,20 +15,21 @@ type Tx[S, E any] struct {
 	version int64
 	// next is the sequence number that the first event gets, 0 if it is the one after version.
 	next int64
-	// now is the time, 0 if nobody has asked yet; after is the lowest that it may be. Both are in
-	// microseconds since 1970.
-	now, after int64
-	events     []E
+	// now is the time in microseconds since 1970. If nobody has asked yet, it is the lowest that the
+	// time may be, with a minus. (A transaction takes much of the time of a small command, so its
+	// size counts.)
+	now    int64
+	events []E
 	// frozen reports that the state belongs to others: Copy is due before Evolve changes it.
 	frozen bool
 	over   bool
 	// snapshot reports that Type.SnapshotWhen wants a snapshot after one of the events.
 	snapshot bool
-	// failed is the panic of Evolve or SnapshotWhen, if the command has recovered from it.
-	failed *PanicError
 
 	command func(*Tx[S, E]) error
-	err     error
+	// err is why the command has failed. While it runs, it is the panic of Evolve or SnapshotWhen,
+	// which counts also if the command recovers from it.
+	err error
 }
 
 // stage is where commands of an entity are decided.
@@ -55,9 +56,9 @@ func (tx *Tx[S, E]) State() S { return tx.state }
 
 // Now returns the time that the events of the command get. It never goes back within an entity.
 func (tx *Tx[S, E]) Now() time.Time {
-	if tx.now == 0 {
+	if tx.now <= 0 {
 		// The journal stores odd microseconds, so that all have as many digits.
-		tx.now = max(tx.stage.clock().UnixMicro(), tx.after) | 1
+		tx.now = max(tx.stage.clock().UnixMicro(), -tx.now) | 1
 	}
 	return time.UnixMicro(tx.now).UTC()
 }
@@ -84,8 +85,8 @@ func (tx *Tx[S, E]) Record(events ...E) {
 func (tx *Tx[S, E]) askForSnapshot(event E) {
 	defer func() {
 		if value := recover(); value != nil {
-			tx.failed = panicked(tx.stage.pid, value)
-			panic(tx.failed)
+			tx.err = panicked(tx.stage.pid, value)
+			panic(tx.err)
 		}
 	}()
 	tx.snapshot = tx.stage.kind.SnapshotWhen(tx.state, event, tx.version)
@@ -95,10 +96,10 @@ func (tx *Tx[S, E]) askForSnapshot(event E) {
 func (tx *Tx[S, E]) evolve(event E) {
 	defer func() {
 		if value := recover(); value != nil {
-			tx.failed = &PanicError{
+			tx.err = &PanicError{
 				PersistenceID: tx.stage.pid, Event: event, Value: value, Stack: debug.Stack(),
 			}
-			panic(tx.failed)
+			panic(tx.err)
 		}
 	}()
 	if tx.frozen && tx.stage.kind.Copy != nil && safeguard.EntityCopied {
@@ -109,17 +110,18 @@ func (tx *Tx[S, E]) evolve(event E) {
 }
 
 // decide runs the command.
-func (tx *Tx[S, E]) decide() { tx.err = tx.command(tx) }
+func (tx *Tx[S, E]) decide() {
+	if err := tx.command(tx); tx.err == nil {
+		tx.err = err
+	}
+}
 
 // run runs the command in the caller's goroutine. A panic becomes the error.
 func (tx *Tx[S, E]) run() {
 	defer func() {
 		tx.over = true
-		if value := recover(); value != nil {
+		if value := recover(); value != nil && tx.err == nil {
 			tx.err = panicked(tx.stage.pid, value)
-		}
-		if tx.failed != nil { // also if the command has recovered from it
-			tx.err = tx.failed
 		}
 	}()
 	decideInTurn(tx)
