@@ -15,9 +15,9 @@ type Tx[S, E any] struct {
 	version int64
 	// next is the sequence number that the first event gets, 0 if it is the one after version.
 	next int64
-	// now is the time in microseconds since 1970. If nobody has asked yet, it is the lowest that the
-	// time may be, with a minus. (A transaction takes much of the time of a small command, so its
-	// size counts.)
+	// now is the time in microseconds since 1970. If nobody has asked yet, it is the lowest that
+	// the time may be, with a minus: one field less, as allocating a transaction is most of what a
+	// small command takes.
 	now    int64
 	events []E
 	// frozen reports that the state belongs to others: Copy is due before Evolve changes it.
