@@ -360,24 +360,22 @@ func drained(signals <-chan struct{}) <-chan struct{} {
 	return begun
 }
 
-// watched is a context that ends when it is waited for the second time.
+// watched is a context that ends when it is waited for.
 type watched struct {
 	context.Context
 
-	waits  atomic.Int64
 	cancel context.CancelFunc
 }
 
-// Done ends the context at its second call.
+// Done ends the context.
 func (w *watched) Done() <-chan struct{} {
-	if w.waits.Add(1) == 2 {
-		w.cancel()
-	}
+	w.cancel()
 	return w.Context.Done()
 }
 
 // TestCancelledWaitingForAConnection ends the context of an append that has its turn, but no
-// connection yet: nothing was sent, so nothing is written, and the writer lives on.
+// connection yet: nothing was sent, so nothing is written, and the writer lives on. The turn is
+// free, so the append waits for its connection alone.
 func TestCancelledWaitingForAConnection(t *testing.T) {
 	t.Parallel()
 	aside := openEngine(t).AWSConfig()
