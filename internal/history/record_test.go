@@ -1,0 +1,26 @@
+package history_test
+
+import (
+	"testing"
+
+	"github.com/dynajournal/dynajournal/internal/history"
+)
+
+// Archives leave the metadata of a record out if it has none. Any part of it counts.
+func TestRecordHasMetadata(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		record history.Record
+		want   bool
+	}{
+		"nothing":         {history.Record{SequenceNumber: 1, Bytes: []byte("x")}, false},
+		"a time":          {history.Record{Time: 1}, true},
+		"metadata":        {history.Record{Metadata: map[string]string{"tenant": "a"}}, true},
+		"tags":            {history.Record{Tags: []string{"red"}}, true},
+		"empty map, tags": {history.Record{Metadata: map[string]string{}, Tags: []string{}}, false},
+	} {
+		if got := test.record.HasMetadata(); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
