@@ -15,7 +15,7 @@ import (
 // besides those below the folder itself. The longest folder that fits counts. Tests are free.
 var mayImport = map[string][]string{
 	".":                        {"internal", "serialization"},
-	"bench":                    {".", "entity", "internal", "legacy"},
+	"bench":                    {".", "entity", "internal", "legacy", "projection"},
 	"cmd":                      {".", "bench", "embedded", "internal", "legacy", "serialization"},
 	"embedded":                 {},
 	"entity":                   {".", "internal", "serialization"},

@@ -16,26 +16,30 @@ import (
 // slow and the ratio to it look good: it keeps an idle connection for each caller, and closes no
 // connection because a request body was closed early.
 func bareClient(config dynajournal.Config) *dynamodb.Client {
-	return dynamodb.NewFromConfig(config.AWS, func(o *dynamodb.Options) {
-		if config.Endpoint != "" {
-			o.BaseEndpoint = &config.Endpoint
-		}
-		if o.Region == "" {
-			o.Region = "us-east-1" // the default of the journal
-		}
-		if config.AccessKeyID != "" && config.SecretAccessKey != "" {
-			credentials := aws.Credentials{AccessKeyID: config.AccessKeyID, SecretAccessKey: config.SecretAccessKey}
-			o.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials,
-				error) {
-				return credentials, nil
-			})
-		}
-		if config.AWS.HTTPClient == nil {
-			o.HTTPClient = plainBodies{awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
-				t.MaxIdleConns, t.MaxIdleConnsPerHost = mostCallers, mostCallers
-			})}
-		}
-	})
+	return dynamodb.NewFromConfig(bareConfig(config))
+}
+
+// bareConfig returns the configuration of a bare client.
+func bareConfig(config dynajournal.Config) aws.Config {
+	bare := config.AWS.Copy()
+	if config.Endpoint != "" {
+		bare.BaseEndpoint = &config.Endpoint
+	}
+	if bare.Region == "" {
+		bare.Region = "us-east-1" // the default of the journal
+	}
+	if config.AccessKeyID != "" && config.SecretAccessKey != "" {
+		credentials := aws.Credentials{AccessKeyID: config.AccessKeyID, SecretAccessKey: config.SecretAccessKey}
+		bare.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return credentials, nil
+		})
+	}
+	if bare.HTTPClient == nil {
+		bare.HTTPClient = plainBodies{awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+			t.MaxIdleConns, t.MaxIdleConnsPerHost = mostCallers, mostCallers
+		})}
+	}
+	return bare
 }
 
 // plainBodies hides the method WriteTo of request bodies from the transport. The SDK closes a body

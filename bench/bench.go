@@ -26,7 +26,7 @@ type Figure struct {
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
 	// Base is the figure of the bare SDK in the same unit, in the workload layouts that of a native
-	// journal.
+	// journal. It is 0 where the bare SDK needs nothing.
 	Base  float64 `json:"base"`
 	Ratio float64 `json:"ratio"`
 }
@@ -86,7 +86,7 @@ func Workloads() []string {
 }
 
 func workloads(o Options) []workload {
-	return slices.Concat(writes(), replays(), recoveries(), layouts(), scales(o), entityWorkloads(o))
+	return slices.Concat(writes(), replays(), recoveries(), layouts(), scales(o), entityWorkloads(o), projectionWorkloads(o))
 }
 
 func (o Options) withDefaults() Options {

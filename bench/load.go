@@ -52,7 +52,7 @@ func (s *session) loadRest(ctx context.Context, pid string, n int64) error {
 				puts = append(puts,
 					types.WriteRequest{PutRequest: &types.PutRequest{Item: s.tables.keys.EncodeEvent(&event)}})
 			}
-			return s.putAll(ctx, puts)
+			return s.putAll(ctx, s.tables.config.JournalTable, puts)
 		})
 	}
 	return group.Wait()
@@ -66,8 +66,8 @@ const (
 )
 
 // putAll puts items until none is left over.
-func (s *session) putAll(ctx context.Context, puts []types.WriteRequest) error {
-	left := map[string][]types.WriteRequest{s.tables.config.JournalTable: puts}
+func (s *session) putAll(ctx context.Context, table string, puts []types.WriteRequest) error {
+	left := map[string][]types.WriteRequest{table: puts}
 	for len(left) > 0 {
 		out, err := s.bare.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: left})
 		if err != nil {

@@ -12,6 +12,7 @@ const (
 	microsecond = "µs"
 	heapBytes   = "bytes"
 	millisecond = "ms"
+	second      = "s"
 	requests    = "requests"
 	readUnits   = "read units"
 	writeUnits  = "write units"

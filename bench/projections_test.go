@@ -1,0 +1,73 @@
+package bench_test
+
+import (
+	"math"
+	"testing"
+	"testing/synctest"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/bench"
+	"github.com/dynajournal/dynajournal/embedded"
+)
+
+// costsOfHandling has for each figure of projections-cost the requests, read units and write units
+// of an event that is handled, and those of the base.
+var costsOfHandling = map[string][2][3]float64{
+	"at-least-once-image-1":   {{5, 4, 2}},
+	"at-least-once-image-100": {{0.09, 0.25, 0.02}},
+	"at-least-once-keys-1":    {{5, 4, 2}},
+	"at-least-once-keys-100":  {{0.09, 0.25, 0.02}},
+	"transactional-image-1":   {{4, 4, 4}, {1, 0, 2}},
+	"transactional-image-100": {{1.07, 0.25, 4}, {1, 0, 2}},
+	"transactional-keys-1":    {{4, 4, 4}, {1, 0, 2}},
+	"transactional-keys-100":  {{1.07, 0.25, 4}, {1, 0, 2}},
+}
+
+// counts are the figures that are exact: value and base.
+func counts() map[string][2]float64 {
+	all := map[string][2]float64{
+		// A writer pays nothing for projections. The mark at 100 is the last percent.
+		"projections-cost/writer/requests":    {1.01, 1.01},
+		"projections-cost/writer/write-units": {1.02, 1.02},
+	}
+	for name, cost := range costsOfHandling {
+		for i, what := range []string{"requests", "read-units", "write-units"} {
+			all["projections-cost/"+name+"/"+what] = [2]float64{cost[0][i], cost[1][i]}
+		}
+	}
+	return all
+}
+
+// TestCostsOfProjections counts on the engine what projections cost.
+func TestCostsOfProjections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := engine.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		found, err := figures(t.Context(), t, dynajournal.Config{AWS: engine.AWSConfig()}, "projections-cost")
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkCounts(t, found)
+		if got := tables(t, engine.AWSConfig()); got != "" {
+			t.Errorf("tables are left: %s", got)
+		}
+	})
+}
+
+func checkCounts(t *testing.T, found map[string]bench.Figure) {
+	t.Helper()
+	const tolerance = 1e-9 // of sums of fractions
+	for name, want := range counts() {
+		got, reported := found[name]
+		if !reported || math.Abs(got.Value-want[0]) > tolerance || math.Abs(got.Base-want[1]) > tolerance {
+			t.Errorf("%s: %+v (reported: %v), want %v", name, got, reported, want)
+		}
+	}
+}
