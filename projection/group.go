@@ -84,7 +84,7 @@ func (g *Group) Run(ctx context.Context) error {
 		g.mu.Unlock()
 	}()
 	defer s.end()
-	if err := g.table.check(ctx); err != nil {
+	if err := g.begin(ctx, g.table.check); err != nil {
 		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))
 	}
 	work, workCtx := errgroup.WithContext(ctx)

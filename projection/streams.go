@@ -125,8 +125,12 @@ type sighting struct {
 
 // feed reads the stream until ctx ends.
 func (s *streams) feed(ctx context.Context, g *Group, to *schedule) error {
-	arn, err := streamOf(ctx, g.journal)
-	if err != nil {
+	var arn string
+	if err := g.begin(ctx, func(ctx context.Context) error {
+		var err error
+		arn, err = streamOf(ctx, g.journal)
+		return err
+	}); err != nil {
 		return err
 	}
 	sum := sha256.Sum256([]byte(names(g.members)))
