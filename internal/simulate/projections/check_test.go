@@ -1,0 +1,151 @@
+package projections_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// round checks what was told in a round, at whose end everything is handled.
+func (o *oracle) round() {
+	o.collect()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, id := range o.stored {
+		for g := range o.groups {
+			for _, k := range kinds {
+				c := o.of(effectKey(g, k, id.pid))
+				for i, e := range c.entries[c.checked:] {
+					if wrong := c.check(o.sum, id, k.once(), e); wrong != "" {
+						c.entries = c.entries[:c.checked+i+1]
+						o.failLocked("%s: %s\n%s", effectKey(g, k, id.pid), wrong, c.describe())
+						return
+					}
+				}
+				c.checked = len(c.entries)
+				if c.life != id.life || c.reached[c.life] < id.last {
+					o.failLocked("%s: told up to %d of life %d, stored are %d of life %d\n%s",
+						effectKey(g, k, id.pid), c.reached[c.life], c.life, id.last, id.life, c.describe())
+				}
+			}
+		}
+		id.fresh = false
+		o.sum.events += id.appended - id.counted
+		id.counted = id.appended
+	}
+}
+
+// check checks an entry after those before it, and describes what is wrong, empty if nothing is.
+func (c *chronicle) check(sum *totals, id *stored, once bool, e told) string {
+	switch e.what {
+	case purged:
+		sum.purges++
+		if once && c.purged {
+			return "a purge is told twice"
+		}
+		c.purged, c.gapped = true, 0
+		return ""
+	case gap:
+		sum.gaps++
+		return c.checkGap(id, once, e)
+	case event:
+		sum.told++
+	}
+	var number, life, count int
+	if _, err := fmt.Sscan(e.text, &number, &life, &count); err != nil || life > id.life || id.texts[life][e.first] != e.text {
+		return fmt.Sprintf("%q at %d is not stored", e.text, e.first)
+	}
+	if life < c.life {
+		if once {
+			return fmt.Sprintf("%d is of an earlier life", e.first)
+		}
+		sum.late++
+		return ""
+	}
+	switch {
+	case life > c.life && !c.purged && c.reached[c.life] > 0:
+		return fmt.Sprintf("%d is of another life, and no purge was told", e.first)
+	case life == c.life && c.purged && once && c.reached[c.life] > 0:
+		return "a purge was told, and there was none"
+	}
+	before := c.reached[life]
+	if c.purged || before == 0 {
+		before = max(before, c.gapped)
+	}
+	// A process that stood still may go on with a life whose purge another one has told.
+	if once || life > c.life {
+		c.life, c.purged, c.gapped = life, false, 0
+	}
+	if e.first <= before {
+		if once {
+			return fmt.Sprintf("%d is told twice", e.first)
+		}
+		sum.repeated++
+		return ""
+	}
+	for n := before + 1; n < e.first; n++ {
+		if _, missed := id.texts[life][n]; missed {
+			return fmt.Sprintf("%d is passed over", n)
+		}
+	}
+	c.reached[life] = e.first
+	return ""
+}
+
+// checkGap checks a gap. One behind a purge is of a life that is not yet known.
+func (c *chronicle) checkGap(id *stored, once bool, e told) string {
+	reached := &c.gapped
+	if !c.purged && c.reached[c.life] > 0 {
+		held := c.reached[c.life]
+		reached = &held
+		if e.last > id.deleted(c.life) {
+			return fmt.Sprintf("the gap ends at %d, deleted are the numbers up to %d", e.last, id.deleted(c.life))
+		}
+		defer func() { c.reached[c.life] = held }()
+	}
+	before := *reached
+	if !once {
+		before = max(before, c.reached[c.life])
+	}
+	if e.last < e.first || e.first > before+1 || once && e.first != before+1 {
+		return fmt.Sprintf("the gap %d-%d does not follow %d", e.first, e.last, before)
+	}
+	*reached = max(*reached, e.last)
+	return ""
+}
+
+// deleted returns the last number of a life that is deleted.
+func (id *stored) deleted(life int) int64 {
+	if life < id.life {
+		return math.MaxInt64
+	}
+	return id.deletedTo
+}
+
+// afterwards checks what is stored when all processes have ended.
+func (o *oracle) afterwards() {
+	for _, id := range o.stored {
+		for g := range o.groups {
+			for _, k := range kinds {
+				key := effectKey(g, k, id.pid)
+				r := o.row(groupName(g)+"/"+k.name(), id.pid)
+				if why := id.reached(r); why != "" || r.stuck || r.claimed {
+					o.fail("%s: when all have ended the row is %+v: %s", key, r, why)
+				}
+				if !k.once() {
+					continue
+				}
+				out, err := o.table.GetItem(context.Background(), &dynamodb.GetItemInput{
+					TableName: aws.String(effectsTable), Key: map[string]types.AttributeValue{"id": text(key)}, ConsistentRead: aws.Bool(true),
+				})
+				if times := numberOf(out.Item["times"]); err != nil || times != int64(len(o.chronicles[key].entries)) {
+					o.fail("%s: the item was written %d times, the stream has %d records: %v", key, times, len(o.chronicles[key].entries), err)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,10 @@
+// Package projections runs random histories on groups of package projection, with random faults:
+// writers that append, delete, purge and begin anew; several processes with several groups, at
+// least once and transactional, from streams, sweeps and triggers; processes that are killed,
+// paused, ended and asleep for longer than a stream keeps records; claims and leases that are taken
+// over wrongly; handlers that fail, panic and take too long; and faults of every request.
+//
+// After each round everything that was committed must have been handled: see oracle_test.go.
+//
+// The package contains only tests.
+package projections

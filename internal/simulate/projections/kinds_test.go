@@ -1,0 +1,183 @@
+package projections_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// kind is a kind of projection. Each group has one of each.
+type kind interface {
+	name() string
+	// once reports whether each event has its effect once.
+	once() bool
+	// projection returns the projection of a process. Its handler calls begin before it does
+	// anything, and makes what it is told known to the oracle.
+	projection(h *handler) projection.Projection
+}
+
+var kinds = []kind{called{}, effects{}}
+
+// handler is what handlers of all kinds do.
+type handler struct {
+	p    *process
+	g    int
+	kind kind
+}
+
+// begin does what a handler does wrong: it fails, panics, and takes too long, with or without
+// regard to its context.
+func (h *handler) begin(ctx context.Context, pid string) error {
+	err := h.misbehave(ctx, pid)
+	h.p.wait() // a process that stands still
+	if h.p.dead.Load() {
+		err = errKilled
+	}
+	if err != nil {
+		h.p.oracle.failure(h.g, h.kind, pid)
+	}
+	return err
+}
+
+func (h *handler) misbehave(ctx context.Context, pid string) error {
+	of, p := &h.p.history.groups[h.g], h.p
+	if p.calm.Load() {
+		return nil
+	}
+	if poisoned := p.poisoned.Load(); poisoned >= 0 && odd[int(poisoned)%len(odd)] == pid {
+		return errWanted
+	}
+	dice := p.random(1000)
+	if dice -= of.failing; dice < 0 {
+		return errWanted
+	}
+	if dice -= of.panicking; dice < 0 {
+		p.oracle.failure(h.g, h.kind, pid)
+		panic(errWanted)
+	}
+	if dice -= of.slow; dice < 0 {
+		select {
+		case <-time.After(time.Duration(p.random(int(2 * of.claimTimeout)))):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if dice -= of.standingOut; dice < 0 {
+		time.Sleep(time.Duration(p.random(int(3 * of.claimTimeout))))
+	}
+	return nil
+}
+
+// called is a projection that runs at least once.
+type called struct{}
+
+func (called) name() string { return "called" }
+
+func (called) once() bool { return false }
+
+func (called) projection(h *handler) projection.Projection {
+	return projection.AtLeastOnce("called", caller{h})
+}
+
+type caller struct{ *handler }
+
+func (c caller) Handle(ctx context.Context, e dynajournal.Event) error {
+	if err := c.begin(ctx, e.PersistenceID); err != nil {
+		return err
+	}
+	text, err := dynajournal.Decode[string](e)
+	c.p.oracle.tell(c.g, c.kind, e.PersistenceID, told{event, text, e.SequenceNumber, e.SequenceNumber})
+	return err
+}
+
+func (c caller) HandleGap(ctx context.Context, g projection.Gap) error {
+	if err := c.begin(ctx, g.PersistenceID); err != nil {
+		return err
+	}
+	c.p.oracle.tell(c.g, c.kind, g.PersistenceID, told{gap, "", g.First, g.Last})
+	return nil
+}
+
+func (c caller) HandlePurge(ctx context.Context, p projection.Purge) error {
+	if err := c.begin(ctx, p.PersistenceID); err != nil {
+		return err
+	}
+	c.p.oracle.tell(c.g, c.kind, p.PersistenceID, told{purged, "", 0, p.Offset})
+	return nil
+}
+
+// effects is a transactional projection. It overwrites an item of each persistence id with what it
+// is told. The stream of the table shows all in their order.
+type effects struct{}
+
+func (effects) name() string { return "effects" }
+
+func (effects) once() bool { return true }
+
+func (effects) projection(h *handler) projection.Projection {
+	return projection.Transactional("effects", transactor{h})
+}
+
+type transactor struct{ *handler }
+
+func (t transactor) Handle(ctx context.Context, e dynajournal.Event) ([]types.TransactWriteItem, error) {
+	text, err := dynajournal.Decode[string](e)
+	if err != nil {
+		return nil, err
+	}
+	return t.put(ctx, e.PersistenceID, told{event, text, e.SequenceNumber, e.SequenceNumber})
+}
+
+func (t transactor) HandleGap(ctx context.Context, g projection.Gap) ([]types.TransactWriteItem, error) {
+	return t.put(ctx, g.PersistenceID, told{gap, "", g.First, g.Last})
+}
+
+func (t transactor) HandlePurge(ctx context.Context, p projection.Purge) ([]types.TransactWriteItem, error) {
+	return t.put(ctx, p.PersistenceID, told{purged, "", 0, p.Offset})
+}
+
+// put returns the change of the item. Each raises a number, so the stream has a record of it.
+func (t transactor) put(ctx context.Context, pid string, what told) ([]types.TransactWriteItem, error) {
+	if err := t.begin(ctx, pid); err != nil {
+		return nil, err
+	}
+	return []types.TransactWriteItem{{Update: &types.Update{
+		TableName:                aws.String(effectsTable),
+		Key:                      map[string]types.AttributeValue{"id": text(effectKey(t.g, t.kind, pid))},
+		UpdateExpression:         aws.String("SET told = :told, #first = :first, #last = :last, what = :what ADD times :one"),
+		ExpressionAttributeNames: map[string]string{"#first": "first", "#last": "last"},
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":told": text(what.text), ":first": number(what.first), ":last": number(what.last), ":what": number(int64(what.what)),
+			":one": number(1),
+		},
+	}}}, nil
+}
+
+func effectKey(g int, k kind, pid string) string {
+	return fmt.Sprintf("%s/%s/%s", groupName(g), k.name(), pid)
+}
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+func numberOf(v types.AttributeValue) int64 {
+	n, ok := v.(*types.AttributeValueMemberN)
+	if !ok {
+		return 0
+	}
+	i, err := strconv.ParseInt(n.Value, 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return i
+}
