@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -34,6 +35,13 @@ func (c *chronicle) add(pid string, e entry) {
 		c.entries = map[string][]entry{}
 	}
 	c.entries[pid] = append(c.entries[pid], e)
+}
+
+// of returns what was told of an id so far.
+func (c *chronicle) of(pid string) []entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.entries[pid])
 }
 
 func lifeOf(e dynajournal.Event) (string, error) { return dynajournal.Decode[string](e) }
@@ -123,6 +131,11 @@ type committed struct {
 	// fresh reports that the life began after the last round. Then nothing is deleted: a deletion
 	// beyond the offset of the life before hides that it is another life.
 	fresh bool
+}
+
+// toldBy reports whether the last event of the life was told.
+func (c committed) toldBy(entries []entry) bool {
+	return slices.ContainsFunc(entries, func(e entry) bool { return e.life == c.life && e.last == c.last })
 }
 
 // checkOrder checks that no number of a life is told before the one below it, and that the last

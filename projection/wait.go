@@ -18,7 +18,8 @@ const (
 // WaitFor waits until a projection, named as group/projection, has handled the events of a
 // persistence id up to a sequence number: to read what one has written. It may be called in any
 // process. It reads the row again and again, 1 read unit a look, with growing pauses up to a
-// second. End ctx to stop waiting.
+// second. End ctx to stop waiting. After a purge it may return at once, as long as the projection
+// has not seen that the persistence id began anew.
 //
 // Errors: a *dynajournal.ArgumentError, a *[StuckError] if the persistence id is stuck before that
 // number, the cause of ctx, and those of requests.
