@@ -12,9 +12,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 func TestMain(m *testing.M) {
+	testsize.RelaxCollector()
 	if dir := os.Getenv(crashFolder); dir != "" {
 		writeUntilKilled(dir)
 		return

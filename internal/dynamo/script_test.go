@@ -19,9 +19,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testsize.RelaxCollector()
+	goleak.VerifyTestMain(m)
+}
 
 const table = "events"
 

@@ -130,7 +130,7 @@ func skipLoad(t *testing.T) {
 func TestThroughputGrowsWithTheEntities(t *testing.T) {
 	skipLoad(t)
 	const eventBytes, unitsASecond = 20 << 10, 1000
-	length := testsize.Of(2*time.Second, 3*time.Second)
+	length := testsize.Of(time.Second, 3*time.Second)
 	for name, way := range bothWays {
 		t.Run(name, func(t *testing.T) {
 			config := dynajournal.Config{GroupCommit: way}
@@ -153,7 +153,7 @@ func TestThrottledWritersUseTheLimitFairly(t *testing.T) {
 	skipLoad(t)
 	const units = 500
 	entities := testsize.Of(16, 64)
-	length := testsize.Of(4*time.Second, 6*time.Second)
+	length := testsize.Of(3*time.Second, 6*time.Second)
 	for name, way := range bothWays {
 		t.Run(name, func(t *testing.T) {
 			opts := dynajournal.TableOptions{ReadUnits: 10 * units, WriteUnits: units}
