@@ -30,7 +30,8 @@ type told struct {
 	first, last int64
 }
 
-// chronicle is what a projection was told of a persistence id, in order, and how far it was checked.
+// chronicle is what a projection was told of a persistence id, in order, and how far that was
+// checked.
 type chronicle struct {
 	entries []told
 	// checked is how many entries were checked. Of these, life is the present life, and reached are
@@ -48,11 +49,11 @@ type chronicle struct {
 // oracle knows what was handled, and checks it.
 //
 //   - An event that is handled is stored, with that text and number.
-//   - No number is passed over: what is handled or told as a gap follows what was handled before, or
-//     repeats it. With transactions nothing is repeated.
+//   - No number is passed over: what is handled or told as a gap follows what was handled before,
+//     or repeats it. With transactions nothing is repeated.
 //   - What a gap has was deleted. A purge is told where there was one, before what follows it.
-//   - In the end everything is handled, the offsets are those of the last events, and no claim is
-//     left.
+//   - In the end everything is handled, the offsets are those of the last events, and no claim
+//     is left.
 //   - A persistence id is stuck only where a handler has failed often enough.
 type oracle struct {
 	*simulation
@@ -184,7 +185,8 @@ func (o *oracle) collectShard(ctx context.Context, arn *string, shard string) er
 	}
 	out, err := o.records.GetShardIterator(ctx, in)
 	if trimmed := new(streamtypes.TrimmedDataAccessException); errors.As(err, &trimmed) {
-		in.ShardIteratorType, in.SequenceNumber = streamtypes.ShardIteratorTypeTrimHorizon, nil // they were all read
+		// They were all read.
+		in.ShardIteratorType, in.SequenceNumber = streamtypes.ShardIteratorTypeTrimHorizon, nil
 		out, err = o.records.GetShardIterator(ctx, in)
 	}
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 const (
 	projectionsTable = dynajournal.DefaultJournalTable + "-projections"
 	effectsTable     = "effects"
-	// operationTimeout is Config.OperationTimeout. unused is how long a purged persistence id is not
-	// used: a reading must not see both lives.
+	// operationTimeout is Config.OperationTimeout. unused is how long a purged persistence id is
+	// not used: a reading must not see both lives.
 	operationTimeout = 3 * time.Second
 	unused           = 10 * time.Second
 )

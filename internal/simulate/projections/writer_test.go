@@ -24,7 +24,8 @@ type stored struct {
 	// writers those who have written them.
 	life           int
 	texts, writers []map[int64]string
-	// appended is how many events were appended or tried, counted how many of them are in the totals.
+	// appended is how many events were appended or tried, counted how many of them are in the
+	// totals.
 	appended, counted int
 	// last is the last visible event of the present life. deletedTo is the last number that was
 	// deleted, or that a deletion has tried to delete, and may delete later.
