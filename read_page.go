@@ -30,6 +30,7 @@ func (j *Journal) readPage(ctx context.Context, pid string, from int64, most int
 		_, err := j.store.Replay(ctx, &dynamo.Meter{}, req, func(e *layout.Event) error {
 			page.Events = append(page.Events, private.StoredEvent{
 				SequenceNumber: e.SequenceNr, Writer: e.WriterUUID, Low: low,
+				Manifest: e.Manifest, SerializerManifest: e.SerializerManifest, Tags: e.Metadata.Tags,
 				Deliver: func(read func(event any) error) error {
 					return j.deliver(e, func(event Event) error { return read(&event) })
 				},

@@ -59,9 +59,11 @@ func (r *run) handle(ctx context.Context, s *step, state *row) error {
 			return h.HandlePurge(ctx, Purge{r.pid, state.seq})
 		}
 		return nil
+	case s.leftOut:
+		return nil
 	case s.event == nil:
 		if h, ok := r.of.handler.(GapHandler); ok {
-			return h.HandleGap(ctx, Gap{r.pid, s.first, s.to.seq})
+			return h.HandleGap(ctx, Gap{r.pid, s.first, s.last})
 		}
 		return nil
 	}

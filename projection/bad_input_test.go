@@ -49,6 +49,9 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 		"no handler":     {projection.AtLeastOnce("a", nil)},
 		"nothing at all": {{}},
 		"twice":          {good, projection.AtLeastOnce("all", &recorder{})},
+		"no prefix":      {projection.AtLeastOnce("a", &recorder{}, projection.OnlyIDs())},
+		"an empty tag":   {projection.AtLeastOnce("a", &recorder{}, projection.OnlyTags("x", ""))},
+		"an empty type":  {projection.Transactional("a", &effects{}, projection.OnlyTypes(""))},
 	} {
 		_, err := projection.New(b.journal, fast(), projections...)
 		wantError(t, name, err, dynajournal.ErrInvalidArgument)
@@ -56,6 +59,8 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 	_, err := projection.New(nil, fast(), good)
 	wantError(t, "no journal", err, dynajournal.ErrInvalidArgument)
 	wantError(t, "Resume of another", group(t, b.journal, fast(), good).Resume(t.Context(), "none", "a"), dynajournal.ErrInvalidArgument)
+	filtered := group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{}, projection.OnlyIDs("b")))
+	wantError(t, "Resume of an id that is left out", filtered.Resume(t.Context(), "all", "a"), dynajournal.ErrInvalidArgument)
 	for name, err := range map[string]error{
 		"no journal":       projection.WaitFor(t.Context(), nil, "group/all", "a", 1),
 		"no slash":         projection.WaitFor(t.Context(), b.journal, "all", "a", 1),

@@ -40,6 +40,9 @@
 //
 // Between persistence ids there is no order.
 //
+// [OnlyIDs], [OnlyTags] and [OnlyTypes] make a projection take a part of the events. The others
+// move its offset all the same.
+//
 // # Limits
 //
 // A persistence id that was purged and is used again, and whose new events are deleted up to the

@@ -80,9 +80,11 @@ func (r *run) produce(ctx context.Context, s *step, state *row) ([]types.Transac
 			return h.HandlePurge(ctx, Purge{r.pid, state.seq})
 		}
 		return nil, nil
+	case s.leftOut:
+		return nil, nil
 	case s.event == nil:
 		if h, ok := r.of.transactional.(TransactionalGapHandler); ok {
-			return h.HandleGap(ctx, Gap{r.pid, s.first, s.to.seq})
+			return h.HandleGap(ctx, Gap{r.pid, s.first, s.last})
 		}
 		return nil, nil
 	}

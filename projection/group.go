@@ -168,6 +168,9 @@ func (g *Group) Resume(ctx context.Context, projection, persistenceID string) er
 		if of.Projection.name != projection {
 			continue
 		}
+		if !of.only.takes(persistenceID) {
+			return argument("persistenceID", persistenceID, "OnlyIDs of the projection leaves it out")
+		}
 		t := &task{}
 		for {
 			r := g.newRun(of, persistenceID)

@@ -91,6 +91,7 @@ type Projection struct {
 	// handler is nil if the projection is transactional.
 	handler       Handler
 	transactional TransactionalHandler
+	only          filter
 }
 
 // AtLeastOnce returns a projection whose handler gets each event at least once: again after a crash
@@ -98,12 +99,14 @@ type Projection struct {
 // under another name the projection begins with the first event.
 //
 // If h also is a [GapHandler] or a [PurgeHandler], it is told of gaps and purges.
-func AtLeastOnce(name string, h Handler) Projection { return Projection{name: name, handler: h} }
+func AtLeastOnce(name string, h Handler, opts ...Option) Projection {
+	return Projection{name: name, handler: h}.with(opts)
+}
 
 // Transactional returns a projection whose effects are items of DynamoDB tables, each once. Name is
 // that of AtLeastOnce. Each event costs 2 write units for the row beside the items.
-func Transactional(name string, h TransactionalHandler) Projection {
-	return Projection{name: name, transactional: h}
+func Transactional(name string, h TransactionalHandler, opts ...Option) Projection {
+	return Projection{name: name, transactional: h}.with(opts)
 }
 
 // check checks the name and the handler.
@@ -114,5 +117,5 @@ func (p Projection) check() error {
 	if p.handler == nil && p.transactional == nil {
 		return argument("projection "+p.name, nil, "it needs a handler")
 	}
-	return nil
+	return p.only.check(p.name)
 }

@@ -9,12 +9,14 @@ import (
 type step struct {
 	// to is the offset when the step is done.
 	to offset
-	// event is nil for a gap and a purge.
+	// event is nil for a gap, a purge, and events that are left out.
 	event *private.StoredEvent
-	// first is the first number of a gap.
-	first int64
+	// first and last are the numbers of a gap.
+	first, last int64
 	// purge reports whether the step is a purge.
 	purge bool
+	// leftOut reports whether the step is of events that the projection leaves out.
+	leftOut bool
 }
 
 // plan returns what follows from what was read of a journal from the offset of a row on.
@@ -33,7 +35,7 @@ func plan(at offset, page private.Page) []step {
 			return
 		}
 		if safeguard.ProjectionGap {
-			steps = append(steps, step{to: offset{seq: low - 1}, first: at.seq + 1})
+			steps = append(steps, step{to: offset{seq: low - 1}, first: at.seq + 1, last: low - 1})
 		}
 		at = offset{seq: low - 1}
 	}

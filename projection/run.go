@@ -92,8 +92,12 @@ func (r *run) page(ctx context.Context) (bool, error) {
 	case len(steps) == 0:
 		return false, r.release(ctx, &state)
 	}
+	steps = r.of.only.leaveOut(steps)
 	handle := r.exactlyOnce
-	if r.of.handler != nil {
+	switch {
+	case steps[0].leftOut && len(steps) == 1:
+		handle = r.passOver
+	case r.of.handler != nil:
 		handle = r.atLeastOnce
 	}
 	all, err := handle(ctx, &state, steps)
@@ -176,7 +180,11 @@ func call(ctx context.Context, limit time.Duration, do func(context.Context) err
 
 // failure returns the error of a step whose handler has failed.
 func (r *run) failure(s *step, err error) *HandlerError {
-	return &HandlerError{r.of.name, r.pid, s.to.seq, err}
+	seq := s.to.seq
+	if s.event != nil {
+		seq = s.event.SequenceNumber // those behind it that are left out are not what has failed
+	}
+	return &HandlerError{r.of.name, r.pid, seq, err}
 }
 
 // eachEvent calls handle with the events that the adapter makes of a stored one.

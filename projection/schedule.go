@@ -56,7 +56,18 @@ func newSchedule(g *Group) *schedule {
 // trigger makes all projections read a persistence id. done is called when they all have done it,
 // and never if the group ends before.
 func (s *schedule) trigger(pid string, done func()) {
-	members := s.group.members
+	var members []*member
+	for _, of := range s.group.members {
+		if of.only.takes(pid) {
+			members = append(members, of)
+		}
+	}
+	if len(members) == 0 {
+		if done != nil {
+			done()
+		}
+		return
+	}
 	pending := len(members)
 	one := func() {
 		s.mu.Lock()

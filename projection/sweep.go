@@ -114,6 +114,9 @@ func (s *sweep) once(ctx context.Context, g *Group, to *schedule, position *posi
 		if err != nil {
 			return err
 		}
+		if !takes(g.members, pid) {
+			continue
+		}
 		if err := limit.Wait(ctx); err != nil {
 			return fmt.Errorf("sweep %q: %w", g.config.Name, err)
 		}
@@ -147,13 +150,22 @@ func (s *sweep) once(ctx context.Context, g *Group, to *schedule, position *posi
 	return position.save(ctx, "")
 }
 
+// names returns the names of projections, with which persistence ids they take.
 func names(members []*member) string {
 	all := make([]string, len(members))
 	for i, of := range members {
 		all[i] = of.name
+		if of.only.filtered && safeguard.ProjectionPrefixSwept {
+			all[i] += "/" + of.only.ids()
+		}
 	}
 	slices.Sort(all)
 	return strings.Join(all, "\x00")
+}
+
+// takes reports whether one of the projections takes a persistence id.
+func takes(members []*member, pid string) bool {
+	return slices.ContainsFunc(members, func(of *member) bool { return of.only.takes(pid) })
 }
 
 // swept are the persistence ids of a sweep that were listed and are not done, in their order.

@@ -123,6 +123,9 @@ type StoredEvent struct {
 	SequenceNumber int64
 	// Writer is the UUID of the writer.
 	Writer string
+	// Manifest, SerializerManifest and Tags are those of a dynajournal.Event.
+	Manifest, SerializerManifest string
+	Tags                         []string
 	// Low is the first number that was not deleted, as known when the event was read.
 	Low int64
 	// Deliver passes each *dynajournal.Event that the adapter of the journal makes of it to read.

@@ -177,6 +177,8 @@ var killers = map[string]killer{
 	"ProjectionDoneAfterRead":   {projecting, "^TestTriggerDuringARunIsReadAfterIt$"},
 	"ProjectionEffectOnce":      {projecting, "^TestLateTransactionIsRefused$"},
 	"ProjectionGap":             {projecting, "^TestDeletedEventsAreToldAsAGap$"},
+	"ProjectionLeftOutStored":   {projecting, "^TestLeftOutEventsMoveTheOffset$"},
+	"ProjectionPrefixSwept":     {projecting, "^TestPrefixesMayChange$"},
 	"ProjectionLife":            {projecting, "^TestPurgedIDBeginsAnew$"},
 	"ProjectionOffsetDone":      {projecting, "^TestRunWhoseOffsetIsRefusedBeginsAgain$"},
 	"ProjectionOffsetGuarded":   {projecting, "^TestOffsetWithoutTheClaimIsRefused$"},

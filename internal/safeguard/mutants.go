@@ -178,6 +178,8 @@ var (
 	ProjectionDoneAfterRead   = on("ProjectionDoneAfterRead")
 	ProjectionEffectOnce      = on("ProjectionEffectOnce")
 	ProjectionGap             = on("ProjectionGap")
+	ProjectionLeftOutStored   = on("ProjectionLeftOutStored")
+	ProjectionPrefixSwept     = on("ProjectionPrefixSwept")
 	ProjectionLife            = on("ProjectionLife")
 	ProjectionOffsetDone      = on("ProjectionOffsetDone")
 	ProjectionOffsetGuarded   = on("ProjectionOffsetGuarded")

@@ -382,6 +382,10 @@ const (
 	ProjectionEffectOnce = true
 	// ProjectionGap: numbers that were deleted before they were read are told.
 	ProjectionGap = true
+	// ProjectionLeftOutStored: events that a filter leaves out move the offset.
+	ProjectionLeftOutStored = true
+	// ProjectionPrefixSwept: a group whose projections take other persistence ids sweeps all.
+	ProjectionPrefixSwept = true
 	// ProjectionLife: a row whose event is gone without a deletion is reset.
 	ProjectionLife = true
 	// ProjectionOffsetDone: a run whose offset was refused is not done.

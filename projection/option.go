@@ -1,0 +1,41 @@
+package projection
+
+// Option is an option of a projection, for [AtLeastOnce], [Transactional] and the like.
+type Option func(*Projection)
+
+// with applies options.
+func (p Projection) with(opts []Option) Projection {
+	for _, apply := range opts {
+		apply(&p)
+	}
+	return p
+}
+
+// OnlyIDs is an option with which a projection takes only the persistence ids that begin with one
+// of the prefixes. Of the others it reads and writes nothing, and [WaitFor] never comes to an end.
+//
+// The prefixes may be changed. Persistence ids that come in begin with their first event, those
+// that come back where they were left. A group that runs with other prefixes looks at all
+// persistence ids once.
+func OnlyIDs(prefixes ...string) Option {
+	return func(p *Projection) {
+		p.only.filtered, p.only.prefixes = true, append(p.only.prefixes, prefixes...)
+	}
+}
+
+// OnlyTags is an option with which a projection takes only events that have one of the tags. The
+// others are read, as the journal has no order by tag. They move the offset, so WaitFor works for
+// them too. Gaps and purges are told whatever the tags of their events were.
+//
+// The offsets tell what was handled with the tags of that time. With other tags give the projection
+// another name, so that it begins with the first event. This holds for OnlyTypes too.
+func OnlyTags(tags ...string) Option {
+	return func(p *Projection) { p.only.tagged, p.only.tags = true, append(p.only.tags, tags...) }
+}
+
+// OnlyTypes is an option with which a projection takes only events that are stored with one of the
+// manifests: dynajournal.Event.SerializerManifest, or Manifest if Config.Adapter gives one. The
+// others are not decoded. What else it means is that of [OnlyTags]; with both, an event needs both.
+func OnlyTypes(manifests ...string) Option {
+	return func(p *Projection) { p.only.typed, p.only.types = true, append(p.only.types, manifests...) }
+}
