@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,16 @@ var (
 	tracing  = flag.Bool("simulate.trace", false, "print every disturbance, for a failure")
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		if err := play(role); err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", role, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // short is how many histories the short form runs.
 const short = 2
@@ -123,7 +133,9 @@ type history struct {
 	shards, ids           int
 	processes, operations int
 	mostEvents            int
-	rates                 []int
+	// sixes is in how many operations there are six deletions and purges.
+	sixes int
+	rates []int
 	// ahead is how far the service's clock is ahead of that of the processes.
 	ahead  time.Duration
 	groups []groupOf
@@ -175,11 +187,12 @@ func drawHistory(rt *rapid.T) history {
 		processes:  rapid.IntRange(1, 3).Draw(rt, "processes"),
 		operations: rapid.IntRange(2, 12).Draw(rt, "operations"),
 		mostEvents: rapid.SampledFrom([]int{1, 5, 30}).Draw(rt, "events"),
+		sixes:      40,
 		rates:      make([]int, len(faults)),
 		ahead:      rapid.SampledFrom([]time.Duration{0, 0, 20 * time.Hour, -20 * time.Hour}).Draw(rt, "ahead"),
 	}
 	if *enough > 0 {
-		h.operations, h.mostEvents = 100, 99
+		h.operations, h.mostEvents, h.sixes = 100, 99, 1000
 	}
 	for i := range faults {
 		h.rates[i] = rapid.SampledFrom([]int{0, 0, 5, 20, 60}).Draw(rt, faults[i].String())

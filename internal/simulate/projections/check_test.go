@@ -34,8 +34,12 @@ func (o *oracle) round() {
 			}
 		}
 		id.fresh = false
-		o.sum.events += id.appended - id.counted
-		id.counted = id.appended
+		stored := 0
+		for _, texts := range id.texts {
+			stored += len(texts)
+		}
+		o.sum.events += stored - id.counted
+		id.counted = stored
 	}
 }
 

@@ -143,21 +143,25 @@ func (t transactor) HandlePurge(ctx context.Context, p projection.Purge) ([]type
 	return t.put(ctx, p.PersistenceID, told{purged, "", 0, p.Offset})
 }
 
-// put returns the change of the item. Each raises a number, so the stream has a record of it.
 func (t transactor) put(ctx context.Context, pid string, what told) ([]types.TransactWriteItem, error) {
 	if err := t.begin(ctx, pid); err != nil {
 		return nil, err
 	}
+	return effect(effectKey(t.g, t.kind, pid), what), nil
+}
+
+// effect returns the change of an item. Each raises a number, so the stream has a record of it.
+func effect(key string, what told) []types.TransactWriteItem {
 	return []types.TransactWriteItem{{Update: &types.Update{
 		TableName:                aws.String(effectsTable),
-		Key:                      map[string]types.AttributeValue{"id": text(effectKey(t.g, t.kind, pid))},
+		Key:                      map[string]types.AttributeValue{"id": text(key)},
 		UpdateExpression:         aws.String("SET told = :told, #first = :first, #last = :last, what = :what ADD times :one"),
 		ExpressionAttributeNames: map[string]string{"#first": "first", "#last": "last"},
 		ExpressionAttributeValues: map[string]types.AttributeValue{
 			":told": text(what.text), ":first": number(what.first), ":last": number(what.last), ":what": number(int64(what.what)),
 			":one": number(1),
 		},
-	}}}, nil
+	}}}
 }
 
 func effectKey(g int, k kind, pid string) string {

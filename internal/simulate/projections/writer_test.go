@@ -24,7 +24,7 @@ type stored struct {
 	// writers those who have written them.
 	life           int
 	texts, writers []map[int64]string
-	// appended is how many events were appended or tried, counted how many of them are in the
+	// appended is how many events were appended or tried, counted how many stored ones are in the
 	// totals.
 	appended, counted int
 	// last is the last visible event of the present life. deletedTo is the last number that was
@@ -61,7 +61,7 @@ func (s *simulation) write(id *stored, random *rand.Rand, operations int) {
 // operate does a random operation. It reports false if the writer can't go on.
 func (s *simulation) operate(w *dynajournal.Writer, id *stored, random *rand.Rand) bool {
 	ctx := context.Background()
-	dice := random.IntN(40)
+	dice := random.IntN(s.sixes)
 	switch {
 	case dice < 4 && !id.fresh && id.last > 0:
 		id.deletedTo = max(id.deletedTo, id.last-int64(random.IntN(6)))
