@@ -66,7 +66,7 @@ func New(journal *dynajournal.Journal, config Config, projections ...Projection)
 // their claims are released. It may be called again.
 //
 // Failures of handlers, throttling and outages do not end it: they are logged, and what was under
-// way is tried again. Errors: [ErrRunning], [ErrNoTable], and of the journal
+// way is tried again. Errors: [ErrRunning], [ErrNoTable], [ErrNoStream], and of the journal
 // [dynajournal.ErrClosed], [dynajournal.ErrDenied], [dynajournal.ErrTableNotFound], and those of a
 // listing that can't succeed.
 func (g *Group) Run(ctx context.Context) error {

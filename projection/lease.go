@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/private"
@@ -58,11 +59,11 @@ func (c *consumer) leaseKey(shard string) dynamo.Attributes {
 
 // pass takes leases that nobody has, and some of those of others if they have more.
 func (c *consumer) pass(ctx context.Context) error {
-	if err := c.present(ctx); err != nil {
-		return err
-	}
 	shards, err := c.shards(ctx)
 	if err != nil {
+		return err
+	}
+	if err := c.present(ctx); err != nil {
 		return err
 	}
 	leases, err := c.leases(ctx, append(shards, sweepLease))
@@ -128,14 +129,25 @@ func (c *consumer) still(l lease) bool {
 	return time.Since(s.at) >= c.LeaseTimeout
 }
 
-// shards returns the names of the shards of the stream.
+// shards returns the names of the shards of the stream. The error is errStreamOver if the stream
+// was disabled, or is gone.
 func (c *consumer) shards(ctx context.Context) ([]string, error) {
 	var names []string
 	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &c.arn}
 	for {
 		out, err := c.client.DescribeStream(ctx, in)
+		if _, gone := errors.AsType[*streamtypes.ResourceNotFoundException](err); gone {
+			return nil, errStreamOver
+		}
 		if err != nil {
 			return nil, err //nolint:wrapcheck // the SDK names the operation
+		}
+		switch out.StreamDescription.StreamStatus {
+		case streamtypes.StreamStatusDisabled, streamtypes.StreamStatusDisabling:
+			if safeguard.ProjectionStreamFollowed {
+				return nil, errStreamOver
+			}
+		default:
 		}
 		for _, shard := range out.StreamDescription.Shards {
 			names = append(names, aws.ToString(shard.ShardId))
@@ -187,13 +199,13 @@ func (c *consumer) leases(ctx context.Context, shards []string) ([]lease, error)
 // take takes a lease as it was read, and begins to read the shard. It does nothing if another
 // process was faster.
 func (c *consumer) take(ctx context.Context, l lease) error {
-	if l.exists && l.shard != sweepLease && away(l.at) {
+	if l.exists && l.shard != sweepLease && c.away(l.at) {
 		if err := c.owe(ctx); err != nil { // its records may have been trimmed
 			return err
 		}
 	}
 	if !l.exists {
-		l.at = time.Now().Unix()
+		l.at = c.now().Unix()
 	}
 	taken, err := c.write(ctx, l, c.worker)
 	if errors.Is(err, errAgain) {
@@ -217,9 +229,6 @@ func (c *consumer) take(ctx context.Context, l lease) error {
 	})
 	return nil
 }
-
-// away reports whether so much time has passed that records may be trimmed.
-func away(at int64) bool { return time.Since(time.Unix(at, 0)) > trustedFor }
 
 // write stores a lease for a worker, under the condition that it is as it was. It returns the lease
 // as it is stored.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // consumers is the item of all consumers of the same projections.
@@ -33,12 +35,25 @@ func (c *consumer) present(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case now.stream != c.arn || away(now.at):
+	case now.stream != c.arn || c.away(now.at):
 		return c.owe(ctx)
-	case time.Since(time.Unix(now.at, 0)) < time.Minute:
+	case c.now().Sub(time.Unix(now.at, 0)) < time.Minute:
 		return nil
 	}
 	return c.mark(ctx, "")
+}
+
+// away reports whether so much time has passed that records may be trimmed.
+func (c *consumer) away(at int64) bool { return c.now().Sub(time.Unix(at, 0)) > trustedFor }
+
+// now returns the time of the service, as its responses show it, because processes compare what
+// others have stored, and the clock of one of them may be wrong by hours.
+func (c *consumer) now() time.Time {
+	clock := private.SettingsOf(c.group.journal).Clock
+	if service, known := clock.Service(); known && safeguard.ProjectionServiceTime {
+		return service
+	}
+	return clock.Wall()
 }
 
 // owe stores that one more sweep is owed. It is stored before the checkpoint of a shard moves over
@@ -49,7 +64,7 @@ func (c *consumer) owe(ctx context.Context) error {
 
 // mark stores the stream and the time, and what is set beside.
 func (c *consumer) mark(ctx context.Context, also string) error {
-	values := dynamo.Attributes{":stream": text(c.arn), ":at": number(time.Now().Unix())}
+	values := dynamo.Attributes{":stream": text(c.arn), ":at": number(c.now().Unix())}
 	if also != "" {
 		values[":none"], values[":one"] = number(0), number(1)
 	}

@@ -201,7 +201,7 @@ func (r *reader) note(tip, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if tip {
-		r.tip = time.Now()
+		r.tip = r.now()
 	}
 	r.over = over
 }

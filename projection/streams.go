@@ -123,16 +123,32 @@ type sighting struct {
 	at     time.Time
 }
 
-// feed reads the stream until ctx ends.
+// errStreamOver reports that the stream was disabled or replaced.
+var errStreamOver = errors.New("the stream was disabled")
+
+// feed reads the stream until ctx ends. If it is replaced by another one, that is read on. The
+// error is ErrNoStream if there is none any more.
 func (s *streams) feed(ctx context.Context, g *Group, to *schedule) error {
-	var arn string
-	if err := g.begin(ctx, func(ctx context.Context) error {
-		var err error
-		arn, err = streamOf(ctx, g.journal)
-		return err
-	}); err != nil {
-		return err
+	for {
+		var arn string
+		if err := g.begin(ctx, func(ctx context.Context) error {
+			var err error
+			arn, err = streamOf(ctx, g.journal)
+			return err
+		}); err != nil {
+			return err
+		}
+		if err := s.follow(ctx, g, to, arn); !errors.Is(err, errStreamOver) {
+			return err
+		}
+		if err := sleep(ctx, s.LeaseTimeout/renewals); err != nil {
+			return nil //nolint:nilerr // that is how a group ends
+		}
 	}
+}
+
+// follow reads a stream until ctx or the stream ends.
+func (s *streams) follow(ctx context.Context, g *Group, to *schedule, arn string) error {
 	sum := sha256.Sum256([]byte(names(g.members)))
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -151,7 +167,7 @@ func (s *streams) feed(ctx context.Context, g *Group, to *schedule) error {
 			return context.Cause(ctx)
 		case ctx.Err() != nil:
 			return nil
-		case err != nil && (ends(err) || denied(err)):
+		case err != nil && (ends(err) || denied(err) || errors.Is(err, errStreamOver)):
 			return err
 		case err != nil:
 			c.log(ctx, "the leases of a stream could not be read", "", err)

@@ -182,6 +182,8 @@ var killers = map[string]killer{
 	"ProjectionLife":            {projecting, "^TestPurgedIDBeginsAnew$"},
 	"ProjectionOffsetDone":      {projecting, "^TestRunWhoseOffsetIsRefusedBeginsAgain$"},
 	"ProjectionOffsetGuarded":   {projecting, "^TestOffsetWithoutTheClaimIsRefused$"},
+	"ProjectionServiceTime":     {projecting, "^TestWrongClockHidesNoTrimmedRecords$"},
+	"ProjectionStreamFollowed":  {projecting, "^TestStreamReplacedWhileItIsRead$"},
 	"ProjectionStuckMarked":     {projecting, "^TestTriggerWhileAStuckIDIsResumed$"},
 	"ProjectionSweepWaits":      {projecting, "^TestInterruptedSweepMissesNoID$"},
 	"VisibleTaken":              {system, "^TestLastEventOfARecoveryIsOneThatItHasFound$"},

@@ -183,6 +183,8 @@ var (
 	ProjectionLife            = on("ProjectionLife")
 	ProjectionOffsetDone      = on("ProjectionOffsetDone")
 	ProjectionOffsetGuarded   = on("ProjectionOffsetGuarded")
+	ProjectionServiceTime     = on("ProjectionServiceTime")
+	ProjectionStreamFollowed  = on("ProjectionStreamFollowed")
 	ProjectionStuckMarked     = on("ProjectionStuckMarked")
 	ProjectionSweepWaits      = on("ProjectionSweepWaits")
 )

@@ -392,6 +392,10 @@ const (
 	ProjectionOffsetDone = true
 	// ProjectionOffsetGuarded: the offset is stored if the row has the claim of the run.
 	ProjectionOffsetGuarded = true
+	// ProjectionServiceTime: how long nobody has read a stream is told by the service's clock.
+	ProjectionServiceTime = true
+	// ProjectionStreamFollowed: a stream that is replaced while it is read is left for the new one.
+	ProjectionStreamFollowed = true
 	// ProjectionStuckMarked: a trigger of a stuck id is noted, and who resumes it reads again.
 	ProjectionStuckMarked = true
 	// ProjectionSweepWaits: the position of a sweep passes an id when it is done.

@@ -55,7 +55,8 @@ func TestKilledProcesses(t *testing.T) {
 		}
 		stops++
 		send(t, running[i], syscall.SIGSTOP)
-		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond) // up to three times the timeouts
+		// Up to three times the timeouts.
+		time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond)
 		send(t, running[i], syscall.SIGCONT)
 	}
 	last := len(running) - 1
@@ -106,7 +107,7 @@ func serveSimulation(t *testing.T) (s *simulation, url string) {
 	s.table, s.records = dynamodb.NewFromConfig(engine.AWSConfig()), dynamodbstreams.NewFromConfig(engine.AWSConfig())
 	s.oracle = newOracle(s)
 	s.makeTables()
-	if s.writers, err = dynajournal.Open(t.Context(), s.config()); err != nil {
+	if s.writers, err = dynajournal.Open(t.Context(), s.config(0)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.writers.Close() })

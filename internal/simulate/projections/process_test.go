@@ -39,10 +39,13 @@ type process struct {
 
 func groupName(g int) string { return fmt.Sprint("g", g) }
 
+// wrongs are the errors of the clocks of processes that handle events.
+var wrongs = []time.Duration{0, 0, 20 * time.Hour, -20 * time.Hour}
+
 // launch starts a process with all groups. With faults that takes several attempts.
 func (s *simulation) launch(number int) *process {
 	p := &process{simulation: s, number: number}
-	config := s.config()
+	config := s.config(wrongs[s.random(len(wrongs))])
 	p.client = config.AWS.HTTPClient
 	config.AWS.HTTPClient = &http.Client{Transport: p}
 	config.AWS.RetryMaxAttempts = 1

@@ -69,7 +69,7 @@ func run(t *testing.T, h history, sum *totals) error {
 	s.poisoned.Store(-1)
 	s.oracle = newOracle(s)
 	s.makeTables()
-	if s.writers, err = dynajournal.Open(t.Context(), s.config()); err != nil {
+	if s.writers, err = dynajournal.Open(t.Context(), s.config(0)); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.writers.Close() }()
@@ -111,20 +111,20 @@ func (s *simulation) random(n int) int {
 	return s.dice.IntN(n)
 }
 
-// config is the configuration of the journal of the process that writes. Its clock is right.
-func (s *simulation) config() dynajournal.Config {
+// config is the configuration of a journal of a process whose clock is ahead of the service's.
+func (s *simulation) config(ahead time.Duration) dynajournal.Config {
 	config := dynajournal.Config{
 		AWS: s.engine.AWSConfig(), Retries: 2, BackoffBase: time.Millisecond, BackoffCap: 10 * time.Millisecond,
 		AttemptTimeout: 500 * time.Millisecond, OperationTimeout: operationTimeout, FenceWindow: time.Hour,
 	}
 	began := time.Now()
-	private.SetClock(&config, clock.New(s.now, func() time.Duration { return time.Since(began) }))
+	private.SetClock(&config, clock.New(func() time.Time { return s.now().Add(ahead) }, func() time.Duration { return time.Since(began) }))
 	return config
 }
 
 func (s *simulation) makeTables() {
 	options := dynajournal.TableOptions{Projections: true, Stream: true}
-	if err := dynajournal.CreateTables(s.Context(), s.config(), options); err != nil {
+	if err := dynajournal.CreateTables(s.Context(), s.config(0), options); err != nil {
 		s.Fatal(err)
 	}
 	if _, err := s.table.CreateTable(s.Context(), &dynamodb.CreateTableInput{
