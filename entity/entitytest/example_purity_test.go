@@ -27,7 +27,7 @@ func ExampleNew_purity() {
 	// with Copy: true
 }
 
-// reports stands in for the *testing.T of a test, and keeps what is reported.
+// reports is used where a test would use its *testing.T. It keeps what is reported.
 type reports struct {
 	printer
 

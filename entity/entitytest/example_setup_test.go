@@ -10,8 +10,8 @@ import (
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
-// printer stands in for the *testing.T of a test, which an example does not have. It prints what is
-// reported.
+// printer is used where a test would use its *testing.T, which an example does not have. It prints
+// what is reported.
 type printer struct {
 	testing.TB
 
