@@ -22,6 +22,8 @@ func projectionWorkloads(o Options) []workload {
 	}
 	return []workload{
 		{"projections-cost", 0, projectionCosts},
+		{"projections-idle", 0, idleProjections},
+		{"projections-beside", 0, besideOthers},
 		{"projections-speed", two * len(speeds(o)), handlingSpeed},
 		{"projections-once", two, onceSpeed},
 		{"projections-lag", 1, handlingLag},

@@ -7,15 +7,16 @@ import (
 
 // The units of figures.
 const (
-	perSecond   = "1/s"
-	nanosecond  = "ns"
-	microsecond = "µs"
-	heapBytes   = "bytes"
-	millisecond = "ms"
-	second      = "s"
-	requests    = "requests"
-	readUnits   = "read units"
-	writeUnits  = "write units"
+	perSecond    = "1/s"
+	nanosecond   = "ns"
+	microsecond  = "µs"
+	heapBytes    = "bytes"
+	millisecond  = "ms"
+	missedEvents = "missed events"
+	second       = "s"
+	requests     = "requests"
+	readUnits    = "read units"
+	writeUnits   = "write units"
 )
 
 // report reports a figure of the current workload.

@@ -58,6 +58,10 @@ func draw(figures, out string) error {
 	if err := read(filepath.Join(figures, "entities.jsonl"), &entities); err != nil {
 		return err
 	}
+	var projected []figure
+	if err := read(filepath.Join(figures, "projections.jsonl"), &projected); err != nil {
+		return err
+	}
 	var behaviors []compared
 	if err := read(filepath.Join(figures, "pekko-entities.jsonl"), &behaviors); err != nil {
 		return err
@@ -77,6 +81,7 @@ func draw(figures, out string) error {
 		besideBehaviors(behaviors, filepath.Join(out, "pekko-entities.png")),
 		hotEntity(entities, behaviors, filepath.Join(out, "hot-entity.png")),
 		entityCosts(entities, filepath.Join(out, "entities.png")),
+		projections(projected, filepath.Join(out, "projections.png")),
 		hotKeys(keys, filepath.Join(out, "hot-key.png")))
 }
 

@@ -20,7 +20,8 @@ type benchCommand struct {
 func (*benchCommand) Help() string {
 	return "Each figure has a base: the figure of the bare AWS SDK for the same work at the same location. " +
 		"Both alternate in rounds. In the workload layouts, which also compares the older layouts, the " +
-		"base is a native journal. ratio is value / base. Figures are medians of the rounds, percentiles " +
+		"base is a native journal, and projections are also compared with other ways to follow all events. " +
+		"base is 0 where the SDK needs nothing. ratio is value / base. Figures are medians of the rounds, percentiles " +
 		"those of all operations. cpu is the processor time of this process for an event.\n\n" +
 		"Without --endpoint or --aws it starts an embedded engine in a process of its own, in memory or " +
 		"with --data in a folder, and connects to it over loopback. It makes tables whose names begin with " +

@@ -1,0 +1,96 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+)
+
+// The times of sliceLag, in milliseconds: entries of events that are written from lagFrom until
+// lagUntil are shown by the index lagFor later.
+const (
+	lagFrom, lagUntil, lagFor = int64(60_000), int64(120_000), int64(180_000)
+	lagEnd                    = lagUntil + lagFor + 60_000
+	lagSlices                 = 2
+	// lateEvery is the part of the persistence ids whose entries are late: an index is filled from
+	// each partition of its table on its own.
+	lateEvery = 4
+	// eventsOfID are the events of an id, one a second. Then the id has no more events.
+	eventsOfID = 3
+)
+
+// sliceLag lets ids come and go, and follows them by the documented queries in a time of its own.
+// It returns how many events there were, and how many of them the queries have never shown.
+//
+// A query returns what a slice has since the last event that it has shown; a backtracking query
+// looks back for the length of its window from there. Where an event of an id shows that an earlier
+// one is missing, all of them are taken as found.
+func (x *sliceIndex) sliceLag(ctx context.Context) (events, missed int, err error) {
+	follower := &sliceFollower{sliceIndex: x, seen: map[string]int64{}}
+	written := map[string]int64{}
+	var late []sliceEvent
+	for now := int64(0); now < lagEnd; now += 1000 {
+		e := sliceEvent{at: now, seq: now/1000%eventsOfID + 1}
+		id := now / 1000 / eventsOfID
+		e.pid, e.slice = fmt.Sprintf("order-%d", id), int(id/lateEvery%lagSlices)
+		lagging := id%lateEvery == 0 && now >= lagFrom && now < lagUntil
+		if err := x.put(ctx, e, !lagging); err != nil {
+			return 0, 0, err
+		}
+		written[e.pid] = e.seq
+		events++
+		if lagging {
+			late = append(late, e)
+		}
+		for len(late) > 0 && late[0].at+lagFor <= now {
+			if err := x.show(ctx, late[0]); err != nil {
+				return 0, 0, err
+			}
+			late = late[1:]
+		}
+		if now/1000%sliceRefreshSeconds == 0 {
+			if err := follower.look(ctx, now); err != nil {
+				return 0, 0, err
+			}
+		}
+	}
+	if err := follower.look(ctx, lagEnd+backtrackBehindMillis); err != nil {
+		return 0, 0, err
+	}
+	for pid, last := range written {
+		missed += int(last - follower.seen[pid])
+	}
+	return events, missed, nil
+}
+
+// sliceFollower follows the events of some slices.
+type sliceFollower struct {
+	*sliceIndex
+
+	// latest is the time of the newest event of each slice that was shown.
+	latest [lagSlices]int64
+	// seen is the highest number of each id that was shown.
+	seen map[string]int64
+}
+
+// look does the queries that are due at a time.
+func (f *sliceFollower) look(ctx context.Context, now int64) error {
+	for slice := range lagSlices {
+		for _, of := range []struct{ from, to int64 }{
+			{f.latest[slice], now - sliceBehindMillis},
+			{f.latest[slice] - backtrackWindowMillis, now - backtrackBehindMillis},
+		} {
+			if of.to < max(of.from, 0) {
+				continue
+			}
+			found, err := f.query(ctx, slice, max(of.from, 0), of.to)
+			if err != nil {
+				return err
+			}
+			for _, e := range found {
+				f.seen[e.pid] = max(f.seen[e.pid], e.seq)
+				f.latest[slice] = max(f.latest[slice], e.at)
+			}
+		}
+	}
+	return nil
+}
