@@ -60,6 +60,11 @@ func init() { //nolint:gochecknoinits // package private has to be complete befo
 	private.StartAppend = func(ctx context.Context, writer any, events []any) private.StartedAppend {
 		return own[Writer](writer).startAppend(ctx, events)
 	}
+	private.StoredAt = func(
+		ctx context.Context, journal any, pid string, span private.Span,
+	) (map[int64]bool, error) {
+		return own[Journal](journal).storedAt(ctx, pid, span)
+	}
 	private.Taken = func(ctx context.Context, journal any, pid string, seq int64) (bool, error) {
 		return own[Journal](journal).taken(ctx, pid, seq)
 	}

@@ -78,7 +78,8 @@ func (r *run) settle(
 	store := context.WithoutCancel(ctx) // bounded by the journal's OperationTimeout
 	c := change{removed: []string{attrClaim}}
 	if reached != state.offset || state.begun {
-		c.set = moved(reached).set
+		c = r.moved(reached)
+		c.removed = append(c.removed, attrClaim)
 	}
 	only := claimedBy(r.token)
 	if !safeguard.ProjectionOffsetGuarded {

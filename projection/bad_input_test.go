@@ -72,19 +72,6 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 	}
 }
 
-func TestSharedJournalIsRefused(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	shared := func(c *dynajournal.Config) { c.JournalTable, c.SnapshotTable = "shared", "shared-snapshots" }
-	config := b.config
-	shared(&config)
-	if err := dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{SharedWithJVM: true}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := projection.New(b.open(shared), fast(), projection.AtLeastOnce("all", &recorder{}))
-	wantError(t, "New", err, projection.ErrSharedJournal)
-}
-
 func TestMissingOrForeignTableIsAnError(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

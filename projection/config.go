@@ -39,6 +39,15 @@ type Config struct {
 	// At least 1. Defaults to 16.
 	Concurrency int
 
+	// HoleWait is how long a missing sequence number before an event is waited for, in a journal
+	// that is shared with a JVM: a JVM writes several events at the same time, so the missing one
+	// may still come. Then it is passed, and an event that is stored there later is not handled.
+	// Set it to more than any write of the JVM takes, with its retries. It delays the events behind
+	// numbers that the JVM has rejected, of the same persistence id only.
+	//
+	// Defaults to 1 minute.
+	HoleWait time.Duration
+
 	// Logger receives the log records.
 	//
 	// Defaults to the journal's.
@@ -73,6 +82,7 @@ const (
 	defaultBatchSize     = 100
 	defaultClaimTimeout  = time.Minute
 	defaultConcurrency   = 16
+	defaultHoleWait      = time.Minute
 	defaultRetryLongest  = 10 * time.Second
 	defaultRetryShortest = 100 * time.Millisecond
 )
@@ -110,6 +120,7 @@ func (c *Config) complete(journal private.Settings) error {
 		otherwise, least time.Duration
 	}{
 		{"Config.ClaimTimeout", &c.ClaimTimeout, defaultClaimTimeout, minClaimTimeout},
+		{"Config.HoleWait", &c.HoleWait, defaultHoleWait, 1},
 		{"Config.RetryShortest", &c.RetryShortest, defaultRetryShortest, 1},
 		{"Config.RetryLongest", &c.RetryLongest, max(defaultRetryLongest, c.RetryShortest), c.RetryShortest},
 	} {

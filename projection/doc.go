@@ -43,14 +43,21 @@
 // [OnlyIDs], [OnlyTags] and [OnlyTypes] make a projection take a part of the events. The others
 // move its offset all the same.
 //
+// # Journals that are shared with a JVM
+//
+// A JVM stores a later event before an earlier one, and leaves numbers empty for ever. An event
+// behind a missing number is handled when that number is there, closed or deleted, and at the
+// latest when it was missing for Config.HoleWait. Its trigger is not done before. Each number that
+// is passed is logged and counted, and so is an event that is stored there later: that is never
+// handled. See [Lag].
+//
 // # Limits
 //
 // A persistence id that was purged and is used again, and whose new events are deleted up to the
 // offset before the projection has read them, looks as if it had gone on: neither the purge nor the
 // gap is told.
 //
-// The journal must be native. Its table needs the projections table: see
-// dynajournal.TableOptions.Projections. After a purge with PurgeOptions.Now, wait longer than a
-// reading can take, which is Config.OperationTimeout for each 100 events, before the persistence id
-// is used again.
+// The journal needs the projections table: see dynajournal.TableOptions.Projections. After a purge
+// with PurgeOptions.Now, wait longer than a reading can take, which is Config.OperationTimeout for
+// each 100 events, before the persistence id is used again.
 package projection

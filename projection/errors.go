@@ -30,9 +30,6 @@ var (
 	// ErrRunning: the group runs already.
 	ErrRunning = errors.New("the group runs already")
 
-	// ErrSharedJournal: the journal is shared with a JVM, which this package does not support.
-	ErrSharedJournal = errors.New("projections of a journal that is shared with a JVM are not supported")
-
 	// ErrStuck: the persistence id is stuck, as its handler has failed too often. The error is a
 	// *StuckError. Correct the cause and call [Group.Resume].
 	ErrStuck = errors.New("the persistence id is stuck")

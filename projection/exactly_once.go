@@ -53,9 +53,9 @@ func (r *run) write(ctx context.Context, at *row, to offset, items []types.Trans
 		only = condition{"attribute_not_exists(" + attrClaim + ")", dynamo.Attributes{}}
 	}
 	if len(items) == 0 {
-		return r.group.table.update(ctx, r.key, moved(to), only)
+		return r.group.table.update(ctx, r.key, r.moved(to), only)
 	}
-	return r.group.table.transact(ctx, r.key, items, moved(to), only)
+	return r.group.table.transact(ctx, r.key, items, r.moved(to), only)
 }
 
 // items returns what the handler makes of a step.

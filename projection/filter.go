@@ -87,7 +87,7 @@ func (r *run) passOver(ctx context.Context, state *row, steps []step) (bool, err
 	if !safeguard.ProjectionLeftOutStored {
 		return true, r.release(ctx, state)
 	}
-	c := moved(steps[0].to)
+	c := r.moved(steps[0].to)
 	c.removed = []string{attrClaim}
 	return true, r.group.table.update(ctx, r.key, c, state.unchanged().and(state.sameClaim()))
 }

@@ -18,6 +18,7 @@ type Group struct {
 	journal *dynajournal.Journal
 	table   *table
 	members []*member
+	holes   *holes
 
 	mu sync.Mutex
 	// running is nil while the group does not run.
@@ -33,7 +34,7 @@ type member struct {
 
 // New returns a group of projections. The journal stays open until the group has ended.
 //
-// Errors: a *dynajournal.ArgumentError for a wrong argument, and [ErrSharedJournal].
+// Errors: a *dynajournal.ArgumentError for a wrong argument.
 func New(journal *dynajournal.Journal, config Config, projections ...Projection) (*Group, error) {
 	if journal == nil {
 		return nil, argument("journal", nil, "it must be an open journal")
@@ -41,10 +42,7 @@ func New(journal *dynajournal.Journal, config Config, projections ...Projection)
 	if err := config.complete(private.SettingsOf(journal)); err != nil {
 		return nil, err
 	}
-	if !journal.Native() {
-		return nil, fmt.Errorf("projections %q: %w", config.Name, ErrSharedJournal)
-	}
-	g := &Group{config: config, journal: journal, table: openTable(journal)}
+	g := &Group{config: config, journal: journal, table: openTable(journal), holes: newHoles()}
 	known := map[string]bool{}
 	for _, p := range projections {
 		if err := p.check(); err != nil {
@@ -128,6 +126,13 @@ type Lag struct {
 	Failing int
 	// Oldest is the age of the oldest trigger that is not done, 0 if all are.
 	Oldest time.Duration
+	// Missing is how many persistence ids wait for a sequence number that a JVM may still be
+	// writing.
+	Missing int
+	// Passed is how many sequence numbers were passed since New, because nothing was stored there
+	// for Config.HoleWait. Late is at how many passed ones an event was stored later: that event is
+	// not handled. Both are logged, too.
+	Passed, Late int64
 }
 
 // Lag returns the lag of each projection. It sends nothing.
@@ -138,6 +143,7 @@ func (g *Group) Lag() []Lag {
 		all[i].Projection = of.name
 		place[of.name] = &all[i]
 	}
+	g.holes.addTo(place)
 	g.mu.Lock()
 	s := g.running
 	g.mu.Unlock()
@@ -149,6 +155,9 @@ func (g *Group) Lag() []Lag {
 	for _, t := range s.tasks {
 		lag := place[t.of.name]
 		lag.IDs++
+		if t.undecided {
+			lag.Missing++
+		}
 		if t.failures > 0 {
 			lag.Failing++
 		}
@@ -178,10 +187,11 @@ func (g *Group) Resume(ctx context.Context, projection, persistenceID string) er
 			r.takeOver = (&schedule{group: g}).dead(t)
 			err := r.execute(ctx)
 			claimed, other := err.(*claimedError) //nolint:errorlint // it is never wrapped
-			if !other {
+			_, undecided := err.(*undecidedError) //nolint:errorlint // it is never wrapped
+			if !other && !undecided {
 				return err
 			}
-			if t.claim != claimed.claim {
+			if other && t.claim != claimed.claim {
 				t.claim, t.claimSeen = claimed.claim, time.Now()
 			}
 			if err := sleep(ctx, g.config.RetryShortest); err != nil {

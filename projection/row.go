@@ -23,6 +23,10 @@ const (
 	// missing if the persistence id is not stuck. attrReason is the text of the failure.
 	attrStuck  = "stuck"
 	attrReason = "reason"
+	// attrHoles are the missing numbers that are waited for, and attrPassed those that were not
+	// waited for any longer: lists of maps. Both are missing in a native journal.
+	attrHoles  = "holes"
+	attrPassed = "passed"
 	// attrAfter is the last persistence id that a sweep is done with, attrFor the projections for
 	// which it is.
 	attrAfter = "after"
@@ -44,6 +48,8 @@ type row struct {
 	claim  string
 	stuck  int64
 	reason string
+	// holes and passed are in ascending order.
+	holes, passed []hole
 }
 
 // rowKey returns the key of the row of a projection, named as group/projection, and a persistence
@@ -64,6 +70,7 @@ func decodeRow(table string, item dynamo.Attributes) (row, error) {
 	r := row{claim: d.text(attrClaim), reason: d.text(attrReason), stuck: d.number(attrStuck)}
 	_, r.begun = item[attrSeq]
 	r.seq, r.writer = d.number(attrSeq), d.text(attrWriter)
+	r.holes, r.passed = d.holes(attrHoles), d.holes(attrPassed)
 	return r, d.err
 }
 

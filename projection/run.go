@@ -32,6 +32,10 @@ type run struct {
 	resume bool
 	// claimed reports whether the row may have the run's claim.
 	claimed bool
+	// state is the row as it was read last, and passed are the holes between the steps that follow
+	// from it.
+	state  *row
+	passed []hole
 }
 
 func (g *Group) newRun(of *member, pid string) *run {
@@ -45,9 +49,13 @@ func (g *Group) newRun(of *member, pid string) *run {
 const mostAgain = 20
 
 // execute reads and handles page after page. Errors are: a *claimedError if another run has the
-// claim, a *HandlerError if the handler has failed, and those of requests. If the persistence id
-// has become stuck, that is stored, and the error is a *stuckNowError.
+// claim, an *undecidedError if an event is behind a missing number that may still come, a
+// *HandlerError if the handler has failed, and those of requests. If the persistence id has become
+// stuck, that is stored, and the error is a *stuckNowError.
 func (r *run) execute(ctx context.Context) error {
+	if err := r.stillMissing(ctx); err != nil {
+		return err
+	}
 	for again := 0; ; {
 		more, err := r.page(ctx)
 		if errors.Is(err, errAgain) && ctx.Err() == nil && again < mostAgain {
@@ -85,8 +93,16 @@ func (r *run) page(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, r.unreadable(ctx, &state, err)
 	}
-	steps := plan(state.offset, page)
+	p := r.plan(ctx, &state, page)
+	steps := p.steps
+	if len(steps) == 0 || !steps[0].purge {
+		if err := r.findLate(ctx, &state, page.Low); err != nil {
+			return false, err
+		}
+	}
 	switch {
+	case len(steps) == 0 && len(p.open) > 0 && safeguard.ProjectionHoleHeld:
+		return false, r.hold(ctx, &state, p.open)
 	case len(steps) == 0 && r.resume:
 		return false, r.clear(ctx, &state)
 	case len(steps) == 0:
@@ -104,7 +120,22 @@ func (r *run) page(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return !all || page.More || steps[0].purge || r.resume, nil
+	return !all || page.More || len(p.open) > 0 || steps[0].purge || r.resume, nil
+}
+
+// plan returns what follows from what was read, and notes the holes.
+func (r *run) plan(ctx context.Context, state *row, page private.Page) planned {
+	if r.group.journal.Native() {
+		r.state, r.passed = state, nil
+		return planned{steps: plan(state.offset, page)}
+	}
+	key := taskKey{r.of.name, r.pid}
+	p := planShared(state.offset, page, func(h *hole) time.Duration {
+		return r.group.holes.age(key, h, state.holes)
+	}, r.group.config.HoleWait)
+	r.state, r.passed = state, p.passed
+	r.notePassed(ctx, p.open, p.passed)
+	return p
 }
 
 // release gives back a claim of this run, or one that it may take over, where there is nothing to

@@ -26,6 +26,8 @@ type task struct {
 	// claim is the claim that is waited for, seen since claimSeen.
 	claim     string
 	claimSeen time.Time
+	// undecided reports that the task was put off because numbers are missing.
+	undecided bool
 	// lost is the claim of an earlier run whose end is unknown.
 	lost string
 }
@@ -91,6 +93,9 @@ func (s *schedule) trigger(pid string, done func()) {
 			s.tasks[key] = t
 		}
 		t.waiting = append(t.waiting, one)
+		if timer := s.timers[t]; t.undecided && timer != nil && timer.Stop() {
+			delete(s.timers, t) // the trigger may be of what is missing
+		}
 		if !t.running && s.timers[t] == nil {
 			s.enqueue(t)
 		}
@@ -181,6 +186,8 @@ func (s *schedule) settle(ctx context.Context, t *task, r *run, covered []func()
 		t.lost = r.token
 	}
 	t.running = false
+	undecided, missing := errors.AsType[*undecidedError](err)
+	t.undecided = missing
 	claimed, other := errors.AsType[*claimedError](err)
 	stuck := new(stuckNowError)
 	done := err == nil || errors.As(err, &stuck)
@@ -196,6 +203,8 @@ func (s *schedule) settle(ctx context.Context, t *task, r *run, covered []func()
 			t.claim, t.claimSeen, t.pauses = claimed.claim, time.Now(), 0
 		}
 		s.putOff(t, covered, s.untilDead(t))
+	case missing:
+		s.putOff(t, covered, max(min(s.pause(t), undecided.left), time.Millisecond))
 	default:
 		if failure := new(HandlerError); errors.As(err, &failure) {
 			t.failures++
@@ -271,6 +280,9 @@ func (s *schedule) end() {
 // log logs the error of a run.
 func (s *schedule) log(ctx context.Context, t *task, err error) {
 	if claimed := new(claimedError); err == nil || errors.As(err, &claimed) {
+		return
+	}
+	if undecided := new(undecidedError); errors.As(err, &undecided) {
 		return
 	}
 	level, text := slog.LevelWarn, "a projection tries again"

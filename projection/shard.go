@@ -251,9 +251,12 @@ func (r *reader) done(page *recordPage) {
 
 // triggers returns the persistence id of a record that can be of an event: the insertion of an item
 // of a partition. Marks, the header, and items of other journals are passed over. In a native
-// journal an item that is changed or removed is a deleted event.
+// journal an item that is changed is a deleted event; in a shared one a JVM may have overwritten
+// something with an event. An item that is removed is never an event.
 func (r *reader) triggers(record *types.Record) (string, bool) {
-	if record.EventName != types.OperationTypeInsert || record.Dynamodb == nil {
+	overwritten := record.EventName == types.OperationTypeModify && !r.group.journal.Native() &&
+		safeguard.ProjectionOverwrittenRead
+	if record.EventName != types.OperationTypeInsert && !overwritten || record.Dynamodb == nil {
 		return "", false
 	}
 	par, ok := record.Dynamodb.Keys[attrPar].(*types.AttributeValueMemberS)

@@ -82,6 +82,10 @@ var (
 	// request with the events, or has an error. Nothing is written then.
 	StartAppend func(ctx context.Context, writer any, events []any) StartedAppend
 
+	// StoredAt returns what is stored at the numbers of a span in a *dynajournal.Journal: for each
+	// item, whether it is an event.
+	StoredAt func(ctx context.Context, journal any, pid string, span Span) (map[int64]bool, error)
+
 	// Taken reports whether anything is, or was, stored at a sequence number of a
 	// *dynajournal.Journal: one consistent read of an item. If it is free in a journal that is
 	// shared with a JVM, the low marks are read as well.
@@ -116,7 +120,13 @@ type Page struct {
 	Low int64
 	// More reports whether there may be more events.
 	More bool
+	// Highest is at least the number of the last event that was read. If that is far below the
+	// highest one that is stored, it is the latter. It is 0 in a native journal.
+	Highest int64
 }
+
+// Span is a range of sequence numbers.
+type Span struct{ First, Last int64 }
 
 // StoredEvent is an event of a page.
 type StoredEvent struct {
@@ -128,6 +138,10 @@ type StoredEvent struct {
 	Tags                         []string
 	// Low is the first number that was not deleted, as known when the event was read.
 	Low int64
+	// Missing are the numbers before the event, and behind the one before it, at which nothing is
+	// stored, and nothing was deleted. A JVM may still be writing there. There are none in a native
+	// journal, where a writer closes them first.
+	Missing []Span
 	// Deliver passes each *dynajournal.Event that the adapter of the journal makes of it to read.
 	Deliver func(read func(event any) error) error
 }

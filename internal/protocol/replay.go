@@ -108,9 +108,10 @@ type replay struct {
 
 	decided int64 // the last number decided for good
 	missing []Span
-	part    int64 // see Result
-	awaited Span  // the missing numbers before which the replay ends
-	taken   int64 // the highest number known to be taken while a number is missing
+	skipped []Span // the missing numbers that were decided on behind the last event handed out
+	part    int64  // see Result
+	awaited Span   // the missing numbers before which the replay ends
+	taken   int64  // the highest number known to be taken while a number is missing
 	handed  int64
 	handing bool // false once a recovery's window is over
 }
@@ -156,6 +157,7 @@ func (r *replay) start(from int64) {
 	r.began, r.want = from, from
 	r.queue, r.missing, r.unfinished = nil, nil, unfinishedBatch{}
 	r.batch.clear()
+	r.skipped = within(r.skipped, r.marks.Low.First(), from-1)
 	if r.req.Low != nil {
 		r.req.Low(r.marks.Low)
 	}
@@ -312,6 +314,7 @@ func (r *replay) decide(ctx context.Context, slot readSlot) error {
 	case slot.Tombstone(), e == nil && slot.Low > 0: // above the low mark
 		return r.decideDeleted(ctx, slot)
 	case slot.hole:
+		r.skip(slot.SequenceNr)
 		return nil
 	case e == nil:
 		return r.decideOnSeal(ctx, slot)
@@ -334,5 +337,6 @@ func (r *replay) handOut(e *layout.Event) error {
 	}
 	r.handed++
 	r.decided, r.missing, r.part = e.SequenceNr, r.missing[:0], 0
+	r.tellSkipped()
 	return r.emit(e)
 }

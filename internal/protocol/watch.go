@@ -10,7 +10,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// Span is a range of numbers within one partition.
+// Span is a range of numbers. One that is read is within one partition.
 type Span struct{ First, Last int64 }
 
 // Watch finds out, by one small request at a time, whether something was stored for a persistence

@@ -386,6 +386,18 @@ const (
 	ProjectionLeftOutStored = true
 	// ProjectionPrefixSwept: a group whose projections take other persistence ids sweeps all.
 	ProjectionPrefixSwept = true
+	// ProjectionHoleAwaited: a number that is missing before an event is waited for.
+	ProjectionHoleAwaited = true
+	// ProjectionHoleHeld: a trigger is not done while an event is behind a missing number.
+	ProjectionHoleHeld = true
+	// ProjectionHoleLife: the time of a missing number is that before an event of the same writer.
+	ProjectionHoleLife = true
+	// ProjectionLateTold: an event at a number that was passed is told.
+	ProjectionLateTold = true
+	// ProjectionLowLast: the low mark is read after the events.
+	ProjectionLowLast = true
+	// ProjectionOverwrittenRead: an item that a JVM overwrites is read.
+	ProjectionOverwrittenRead = true
 	// ProjectionLife: a row whose event is gone without a deletion is reset.
 	ProjectionLife = true
 	// ProjectionOffsetDone: a run whose offset was refused is not done.

@@ -1,0 +1,33 @@
+package protocol
+
+// skip notes a missing number that is decided on. It counts unless the replay starts again before
+// it, or it turns out to be deleted.
+func (r *replay) skip(seq int64) {
+	if r.req.Missing == nil {
+		return
+	}
+	if n := len(r.skipped); n > 0 && r.skipped[n-1].Last == seq-1 {
+		r.skipped[n-1].Last = seq
+		return
+	}
+	r.skipped = append(r.skipped, Span{seq, seq})
+}
+
+// tellSkipped tells the missing numbers before an event.
+func (r *replay) tellSkipped() {
+	for _, span := range r.skipped {
+		r.req.Missing(span)
+	}
+	r.skipped = r.skipped[:0]
+}
+
+// within returns the parts of spans that are from one number to another.
+func within(spans []Span, from, to int64) []Span {
+	var kept []Span
+	for _, s := range spans {
+		if s.First, s.Last = max(s.First, from), min(s.Last, to); s.First <= s.Last {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}

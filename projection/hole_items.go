@@ -1,0 +1,85 @@
+package projection
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/private"
+)
+
+// The attributes of a hole in a row. attrFirst and attrLast are its numbers, attrBehind is the
+// writer of the event behind it, and attrAge for how many milliseconds it was known to be missing.
+// The last two are left out of a hole that was passed.
+const (
+	attrFirst  = "first"
+	attrLast   = "last"
+	attrBehind = "behind"
+	attrAge    = "age"
+)
+
+// encodeHoles returns the holes of a row as they are stored.
+func encodeHoles(holes []hole) types.AttributeValue {
+	list := make([]types.AttributeValue, len(holes))
+	for i, h := range holes {
+		item := dynamo.Attributes{attrFirst: number(h.First), attrLast: number(h.Last)}
+		if h.writer != "" {
+			item[attrBehind] = text(h.writer)
+		}
+		if h.age > 0 {
+			item[attrAge] = number(h.age.Milliseconds())
+		}
+		list[i] = &types.AttributeValueMemberM{Value: item}
+	}
+	return &types.AttributeValueMemberL{Value: list}
+}
+
+// holes returns the holes of an attribute.
+func (d *decoder) holes(name string) []hole {
+	switch v := d.item[name].(type) {
+	case nil:
+		return nil
+	case *types.AttributeValueMemberL:
+		all := make([]hole, len(v.Value))
+		for i, value := range v.Value {
+			h, err := decodeHole(value)
+			if err != nil {
+				d.fail(name, fmt.Errorf("element %d: %w", i, err))
+				return nil
+			}
+			all[i] = h
+		}
+		return all
+	default:
+		d.fail(name, fmt.Errorf("it is a %T", v))
+	}
+	return nil
+}
+
+var errNoHole = errors.New("it is no span of sequence numbers")
+
+func decodeHole(value types.AttributeValue) (hole, error) {
+	m, ok := value.(*types.AttributeValueMemberM)
+	if !ok {
+		return hole{}, fmt.Errorf("it is a %T", value)
+	}
+	d := decoder{item: m.Value}
+	h := hole{
+		Span:   private.Span{First: d.number(attrFirst), Last: d.number(attrLast)},
+		writer: d.text(attrBehind),
+	}
+	age := d.number(attrAge)
+	const longest = int64(1<<63-1) / int64(time.Millisecond)
+	h.age = time.Duration(min(age, longest)) * time.Millisecond
+	switch {
+	case d.err != nil:
+		return hole{}, d.err
+	case h.First < 1 || h.Last < h.First:
+		return hole{}, fmt.Errorf("%w: %s to %s", errNoHole, strconv.FormatInt(h.First, 10), strconv.FormatInt(h.Last, 10))
+	}
+	return h, nil
+}

@@ -1,0 +1,84 @@
+package projection
+
+import (
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// planned is what follows from what was read of a journal.
+type planned struct {
+	steps []step
+	// passed are the holes between the steps. open are those behind the steps, which are waited
+	// for, one for each event that is behind some; none if nothing is visible there.
+	passed, open []hole
+}
+
+// planShared is plan for a journal that is shared with a JVM. Everything below the low mark, which
+// was read last, is told as a gap: what was read there is what a JVM had not removed yet, or a late
+// put. A number that is missing before an event, and is not below the low mark, ends the steps
+// until it was waited for, or is so far below the highest number that no JVM is still writing
+// there.
+//
+// Members of an incomplete atomic write are no events of the page. Its missing members are missing
+// before the next event, if there is one.
+func planShared(at offset, page private.Page, age func(*hole) time.Duration, wait time.Duration) planned {
+	var p planned
+	low := page.Low
+	anchored := at.seq == 0 || low > at.seq || !safeguard.ProjectionLife
+	from := at
+	if low-1 > at.seq {
+		at = offset{seq: low - 1}
+		if safeguard.ProjectionGap {
+			p.steps = append(p.steps, step{to: at, first: from.seq + 1})
+		}
+	}
+	for i := range page.Events {
+		e := &page.Events[i]
+		if e.SequenceNumber == from.seq && e.Writer == from.writer {
+			anchored = true
+		}
+		if e.SequenceNumber <= at.seq {
+			continue
+		}
+		spans := missingFrom(e, at.seq+1)
+		if len(spans) > 0 {
+			h := hole{private.Span{First: spans[0].First, Last: spans[len(spans)-1].Last}, e.Writer, 0}
+			h.age = age(&h)
+			far := page.Highest-h.Last >= dynajournal.LiveWindow
+			if !far && h.age < wait && safeguard.ProjectionHoleAwaited || len(p.open) > 0 {
+				p.open = append(p.open, h) // all are waited for at the same time
+				continue
+			}
+			for _, span := range spans {
+				p.passed = append(p.passed, hole{span, e.Writer, h.age})
+			}
+		}
+		if len(p.open) > 0 {
+			continue
+		}
+		at = offset{e.SequenceNumber, e.Writer}
+		p.steps = append(p.steps, step{to: at, event: e})
+	}
+	if !anchored {
+		return planned{steps: []step{{purge: true}}}
+	}
+	p.open = p.open[:min(len(p.open), mostHoles)]
+	return p
+}
+
+// mostHoles is how many holes of a persistence id are waited for at the same time at most.
+const mostHoles = 50
+
+// missingFrom returns the missing numbers before an event, from a number on.
+func missingFrom(e *private.StoredEvent, first int64) []private.Span {
+	var all []private.Span
+	for _, span := range e.Missing {
+		if span.First = max(span.First, first); span.First <= span.Last {
+			all = append(all, span)
+		}
+	}
+	return all
+}
