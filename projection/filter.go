@@ -88,6 +88,6 @@ func (r *run) passOver(ctx context.Context, state *row, steps []step) (bool, err
 		return true, r.release(ctx, state)
 	}
 	c := r.moved(steps[0].to)
-	c.removed = []string{attrClaim}
+	c.removed = append(c.removed, attrClaim)
 	return true, r.group.table.update(ctx, r.key, c, state.unchanged().and(state.sameClaim()))
 }

@@ -32,7 +32,7 @@ func planShared(at offset, page private.Page, age func(*hole) time.Duration, wai
 	if low-1 > at.seq {
 		at = offset{seq: low - 1}
 		if safeguard.ProjectionGap {
-			p.steps = append(p.steps, step{to: at, first: from.seq + 1})
+			p.steps = append(p.steps, step{to: at, first: from.seq + 1, last: low - 1})
 		}
 	}
 	for i := range page.Events {
