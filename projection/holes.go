@@ -71,8 +71,12 @@ func newHoles() *holes {
 	}
 }
 
-// age returns how long a hole is known to be missing. stored are the holes of the row.
-func (a *holes) age(key taskKey, h *hole, stored []hole) time.Duration {
+// age returns how long a hole was known to be missing when the reading began that found it. Since
+// then the number may have been stored. stored are the holes of the row, which was read before.
+func (a *holes) age(key taskKey, h *hole, stored []hole, began time.Time) time.Duration {
+	if !safeguard.ProjectionAgeBefore {
+		began = time.Now()
+	}
 	age := time.Duration(0)
 	for i := range stored {
 		if stored[i].covers(h) {
@@ -83,7 +87,7 @@ func (a *holes) age(key taskKey, h *hole, stored []hole) time.Duration {
 	defer a.mu.Unlock()
 	for i := range a.seen[key] {
 		if s := &a.seen[key][i]; s.covers(h) {
-			age = max(age, s.age+time.Since(s.at))
+			age = max(age, s.age+began.Sub(s.at))
 		}
 	}
 	return age

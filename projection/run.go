@@ -89,11 +89,12 @@ func (r *run) page(ctx context.Context) (bool, error) {
 	if state.seq > 0 {
 		most++ // the event at the offset
 	}
+	began := time.Now()
 	page, err := private.ReadPage(ctx, r.group.journal, r.pid, max(state.seq, 1), most)
 	if err != nil {
 		return false, r.unreadable(ctx, &state, err)
 	}
-	p := r.plan(ctx, &state, page)
+	p := r.plan(ctx, &state, page, began)
 	steps := p.steps
 	if len(steps) == 0 || !steps[0].purge {
 		if err := r.findLate(ctx, &state, page.Low); err != nil {
@@ -123,15 +124,16 @@ func (r *run) page(ctx context.Context) (bool, error) {
 	return !all || page.More || len(p.open) > 0 || steps[0].purge || r.resume, nil
 }
 
-// plan returns what follows from what was read, and notes the holes.
-func (r *run) plan(ctx context.Context, state *row, page private.Page) planned {
+// plan returns what follows from what was read, and notes the holes. began is when the reading
+// began.
+func (r *run) plan(ctx context.Context, state *row, page private.Page, began time.Time) planned {
 	if r.group.journal.Native() {
 		r.state, r.passed = state, nil
 		return planned{steps: plan(state.offset, page)}
 	}
 	key := taskKey{r.of.name, r.pid}
 	p := planShared(state.offset, page, func(h *hole) time.Duration {
-		return r.group.holes.age(key, h, state.holes)
+		return r.group.holes.age(key, h, state.holes, began)
 	}, r.group.config.HoleWait)
 	r.state, r.passed = state, p.passed
 	r.notePassed(ctx, p.open, p.passed)

@@ -16,7 +16,9 @@ What is stored
     start..start+last, or "T" (deleted) or "S" (sealed). Each recovery has a new writer number. A
     record exists for each event and each seal, in order within a shard only. Beside the journal
     there are the leases of the shards with their checkpoints, and the row of the projection: the
-    offset, the writer of the event there, the claim, and the mark of a stuck id.
+    offset, the writer of the event there, the claim, and the mark of a stuck id. With a JVM it
+    also has the holes that are waited for, each with the writer of the first event behind it,
+    whether their bound has passed, and the numbers that were passed.
 
 Who takes part
 
@@ -39,7 +41,8 @@ What must hold in every reachable state
        nothing is skipped, and the order is ascending.
     C  What is handled was committed.
     D  Transactional: each effect happens once.
-    E  No number is committed below one that was handled: nothing undecided was passed.
+    E  No number is committed below one that was handled: nothing undecided was passed. Where
+       puts may be later than the bound, such an event is told, and never handled.
     F  Two workers are never both in the handler, unless a claim was taken from a live worker.
     G  No event is handled twice, unless a worker crashed or a claim was misjudged.
     H  From every state the workers can come to the end: nothing waits for ever. This is checked
@@ -70,6 +73,10 @@ RULES = dict(
     bound_honest=True,
     # The bound of a hole counts only while the event behind it has the same writer.
     hole_life=True,
+    # A number is passed if its bound had passed when the reading began that found it missing.
+    age_before=True,
+    # The numbers that are passed are stored with the offset, and read again by each run.
+    late_told=True,
     # Members count only if their batch is whole.
     whole_batch=True,
     # The low mark is read after the items.
@@ -213,13 +220,8 @@ def history(trace):
 
 
 IDLE = ("idle",)
-W0 = (
-    (-1, -1),
-    (0, 0),
-    IDLE,
-    frozenset(),
-    False,
-)  # worker: received, done, phase, holes it waits for, whether the bound passed
+W0 = ((-1, -1), (0, 0), IDLE)  # worker: received, done, phase
+NO_HOLES = (frozenset(), False, frozenset())  # row: holes, whether the bound passed, passed numbers
 
 
 def explore(sc, rule, limit, seconds=1e9, want_live=False):
@@ -254,6 +256,7 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
         False,
         frozenset(),
         not sc.get("late_index"),
+        NO_HOLES,
     )
     seen, todo, t0 = {hash(start)}, deque([(start, None)]), time.time()
     edges, goals = {}, set()
@@ -281,6 +284,7 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
             excuse,
             exempt,
             listed,
+            kept,
         ) = s
         wcrash, crash, steal, wrong, hook, trims, poison = bud
         steps = []
@@ -296,7 +300,10 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                     if g("started", started) < 3:
                         exe = exe | fresh  # before "now"
                     tops = [n for n, w in handled if w >= life and w > 0]
-                    if tops and any(n < max(tops) and w >= life for n, w in fresh):
+                    late = [e for e in fresh if tops and e[0] < max(tops) and e[1] >= life]
+                    if late and sc.get("late"):
+                        exe = exe | {("late", *e) for e in late}
+                    elif late:
                         raise Broken(
                             "E: %s committed, below a number that was handled" % (sorted(fresh),),
                             (trace, what),
@@ -326,6 +333,7 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                         g("excuse", excuse),
                         exe,
                         g("listed", listed),
+                        g("kept", kept),
                     ),
                 )
             )
@@ -512,10 +520,15 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                 add(("row for now at", at), row=(*at, -1, 0) if at else None, started=3)
 
         # ---- workers ----
-        for i, (pos, done, ph, holes, passed) in enumerate(workers if started == 3 else ()):
+        under_way = flying or any(w[1][0] == "put" for w in writers)
+        honest = rule["bound_honest"] and not sc.get("late")
+        if kept[0] and not kept[1] and not (honest and under_way):
+            add(("the bound passes", tuple(kept[0])), kept=(kept[0], True, kept[2]))
 
-            def me(phase=ph, pos=pos, done=done, holes=holes, passed=passed):
-                return rep(workers, i, (pos, done, phase, holes, passed))
+        for i, (pos, done, ph) in enumerate(workers if started == 3 else ()):
+
+            def me(phase=ph, pos=pos, done=done):
+                return rep(workers, i, (pos, done, phase))
 
             for h in (0, 1):
                 owner, ckpt = leases[h]
@@ -567,16 +580,6 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                     bud=rep(bud, 1, crash - 1),
                     excuse=True,
                 )
-            if (
-                holes
-                and not passed
-                and ph == IDLE
-                and not (
-                    rule["bound_honest"] and (flying or any(w[1][0] == "put" for w in writers))
-                )
-            ):
-                add(("the bound passes", i, tuple(holes)), workers=me(passed=True))
-
             if ph == IDLE:
                 if pending != done:
                     add(("begins a run", i), workers=me(("claim", pending, "run", 0)))
@@ -612,8 +615,6 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                                     max(d, c) if p >= 0 else d for d, c, p in zip(done, cover, pos)
                                 ),
                                 IDLE,
-                                frozenset(),
-                                False,
                             ),
                         ),
                         owed=(
@@ -702,21 +703,24 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                     if use_image and kind == "run" and img == cover:
                         add(
                             ("needs no read", i),
-                            workers=me(("W", cover, kind, mark, exp, cur, frozenset())),
+                            workers=me(("W", cover, kind, mark, exp, cur, (frozenset(), kept[2]))),
                         )
                     else:
                         lo = (low, cut) if not rule["low_last"] else None
+                        aged = kept[0] if kept[1] else frozenset()
                         add(
                             ("reads page 0", i),
-                            workers=me(("B",) + ph[1:6] + (items[: BORDER + 1], lo)),
+                            workers=me(("B",) + ph[1:6] + (items[: BORDER + 1], lo, aged)),
                         )
                 elif ph[0] == "B":
                     add(
                         ("reads page 1", i),
-                        workers=me(("L",) + ph[1:6] + (ph[6] + items[BORDER + 1 :], ph[7])),
+                        workers=me(("L",) + ph[1:6] + (ph[6] + items[BORDER + 1 :], *ph[7:])),
                     )
                 else:
-                    got, lo = ph[6], ph[7]
+                    got, lo, aged = ph[6:]
+                    if not rule["age_before"]:
+                        aged = kept[0] if kept[1] else frozenset()
                     low1, cut1 = lo or (low, cut)
                     on, an = cur
                     if rule["life"]:
@@ -756,8 +760,20 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                             ]
                             on = min(ns) - 1 if ns else 0
                         gap, out, hole = decide(
-                            got, low1, cut1, on, jvm, holes if passed else frozenset(), rule
+                            got, low1, cut1, on, jvm, aged, rule
                         )
+                        # What was passed before, unless the row is reset, and what is passed now.
+                        past = kept[2] if on or not exp[0] else frozenset()
+                        late = frozenset(e for e in visible(got, low1, cut1) if e[0] in past)
+                        same = claim == i or tx and (o, a) == exp
+                        if not rule["late_told"]:
+                            past = late = frozenset()
+                        past -= {n for n, _ in late}
+                        before = kept[:2] + (past,) if late and same else kept
+                        top = max((e[0] for e in out), default=0)
+                        past |= {
+                            n for n in range(max(on + 1, low1), top) if n < len(got) and got[n] is None
+                        }
                         if gap and rule["gap_told"]:
                             out.insert(
                                 0,
@@ -768,9 +784,9 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                                 ),
                             )
                         nxt = (
-                            ("H", cover, kind, mark, exp, cur, None, tuple(out), hole)
+                            ("H", cover, kind, mark, exp, cur, None, tuple(out), (hole, past))
                             if out
-                            else ("W", cover, kind, mark, exp, cur, hole)
+                            else ("W", cover, kind, mark, exp, cur, (hole, past))
                         )
                         if out:
                             enter()
@@ -782,8 +798,11 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                                 tuple(out),
                                 "holes",
                                 tuple(hole),
+                                *(("late", tuple(late)) if late else ()),
                             ),
                             workers=me(nxt),
+                            kept=before,
+                            exempt=exempt | late,
                         )
             elif ph[0] == "H":
                 _, cover, kind, mark, exp, cur, img, evs, hole = ph
@@ -797,7 +816,7 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                     fin = tuple(max(d, c) if p >= 0 else d for d, c, p in zip(done, cover, pos))
                     add(
                         ("gives up, stuck at", i, n),
-                        workers=rep(workers, i, (pos, fin, IDLE, frozenset(), False)),
+                        workers=rep(workers, i, (pos, fin, IDLE)),
                         row=(*cur, -1, 1),
                         bud=rep(bud, 6, 1),
                         owed=-abs(owed) if kind == "sweep" and owed == mark else owed,
@@ -818,8 +837,6 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                                         for d, c, p in zip(done, cover, pos)
                                     ),
                                     IDLE,
-                                    frozenset(),
-                                    False,
                                 ),
                             )
                         ),
@@ -856,6 +873,8 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                         and e[0] < n
                         and e not in handled
                         and e not in exempt
+                        and ("late", *e) not in exempt
+                        and not (sc.get("late") and e[0] in hole[1])
                     ]
                     if before and not told:
                         raise Broken(
@@ -878,9 +897,14 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                         workers=me(nxt),
                         handled=handled | (told[0] if told else {(n, w)}),
                         row=(n, w, claim, st) if tx else row,
+                        kept=(
+                            (frozenset(), False, frozenset(m for m in hole[1] if m < n))
+                            if tx and hole is not None
+                            else kept
+                        ),
                     )
             elif ph[0] == "W":
-                _, cover, kind, mark, exp, cur, hole = ph
+                _, cover, kind, mark, exp, cur, (hole, past) = ph
                 mine = (
                     claim == i
                     or (o, a) == exp
@@ -901,10 +925,12 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                     if not held and kind == "sweep" and (owed == mark or not rule["owed_cond"])
                     else owed
                 )
-                after = rep(
-                    workers, i, (pos, fin, IDLE, hole if held and jvm else frozenset(), False)
-                )
+                after = rep(workers, i, (pos, fin, IDLE))
                 newrow = (*cur, claim if tx else -1, st) if not (tx and cur == exp) else row
+                waits = hole if held and jvm else frozenset()
+                stored = kept
+                if jvm and (waits or newrow != row):  # the time goes on of those that were stored
+                    stored = (waits, kept[1] and waits <= kept[0], past)
                 if not rule["offset_cond"] or mine:
                     if kind == "resume":
                         if st != mark and rule["again"]:
@@ -917,12 +943,14 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                                 ("resumed", i),
                                 workers=after,
                                 row=(o, a, -1, 0) if tx else (*cur, -1, 0),
+                                kept=stored,
                             )  # a transaction clears the mark alone
                         else:
                             add(
                                 ("stays stuck", i),
                                 workers=after,
                                 row=(o, a, -1, st) if tx else (*cur, -1, st),
+                                kept=stored,
                             )
                     else:
                         add(
@@ -935,6 +963,7 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                             workers=after,
                             row=newrow,
                             owed=ow,
+                            kept=stored,
                         )
                 elif rule["lost_not_done"]:
                     add(("offset refused", i), workers=me(IDLE))
@@ -955,9 +984,8 @@ def explore(sc, rule, limit, seconds=1e9, want_live=False):
                             if len(f) > 1
                             else f
                         ),
-                        *r,
                     )
-                    for p, d, f, *r in state[13]
+                    for p, d, f in state[13]
                 )
                 state = state[:13] + (ws,) + state[14:]
             k = hash(state)
@@ -1156,6 +1184,12 @@ SCENARIOS = {
         programs=[["J3", "D3"]], n=3, jvm=True, wcrash=1, workers=1, image=True
     ),
     "JVM, from now": dict(programs=[["J3", "J"]], n=4, jvm=True, now=True, workers=1, wcrash=1),
+    "JVM, a put after the bound": dict(
+        programs=[["J2", "J"]], n=3, jvm=True, late=True, workers=1, crash=1
+    ),
+    "JVM, a put after the bound, tx": dict(
+        programs=[["J2", "J2"]], n=4, jvm=True, late=True, wcrash=1, crash=1, steal=1, tx=True
+    ),
     "JVM, purge and another life": dict(
         programs=[["J2", "P", "J2"]], n=3, jvm=True, vanish=True, crash=1, wcrash=1, image=True
     ),
@@ -1167,6 +1201,8 @@ KILLED_BY = dict(
     pages_hold=("JVM", 60_000),
     stop_at_hole=("singles, image", 60_000),
     bound_honest=("JVM", 60_000),
+    age_before=("JVM, deletion", 60_000),
+    late_told=("JVM, a put after the bound", 60_000),
     hole_life=("JVM, purge and another life", 1_500_000),
     whole_batch=("batch across the border", 60_000),
     low_last=("deletion, tx", 60_000),

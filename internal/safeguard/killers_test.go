@@ -179,6 +179,7 @@ var killers = map[string]killer{
 	"ProjectionGap":             {projecting, "^TestDeletedEventsAreToldAsAGap$"},
 	"ProjectionLeftOutStored":   {projecting, "^TestLeftOutEventsMoveTheOffset$"},
 	"ProjectionPrefixSwept":     {projecting, "^TestPrefixesMayChange$"},
+	"ProjectionAgeBefore":       {projecting, "^TestAgeIsThatWhenTheReadingBegan$"},
 	"ProjectionHoleAwaited":     {projecting, "^TestEventBehindAMissingNumberWaits$"},
 	"ProjectionHoleHeld":        {projecting, "^TestMissingNumberIsPassedAndALateEventTold$"},
 	"ProjectionHoleLife":        {projecting, "^TestTimeOfAMissingNumberIsThatOfALife$"},

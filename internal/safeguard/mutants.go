@@ -180,6 +180,7 @@ var (
 	ProjectionGap             = on("ProjectionGap")
 	ProjectionLeftOutStored   = on("ProjectionLeftOutStored")
 	ProjectionPrefixSwept     = on("ProjectionPrefixSwept")
+	ProjectionAgeBefore       = on("ProjectionAgeBefore")
 	ProjectionHoleAwaited     = on("ProjectionHoleAwaited")
 	ProjectionHoleHeld        = on("ProjectionHoleHeld")
 	ProjectionHoleLife        = on("ProjectionHoleLife")

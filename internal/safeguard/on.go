@@ -386,6 +386,8 @@ const (
 	ProjectionLeftOutStored = true
 	// ProjectionPrefixSwept: a group whose projections take other persistence ids sweeps all.
 	ProjectionPrefixSwept = true
+	// ProjectionAgeBefore: the time of a missing number is that when the reading began.
+	ProjectionAgeBefore = true
 	// ProjectionHoleAwaited: a number that is missing before an event is waited for.
 	ProjectionHoleAwaited = true
 	// ProjectionHoleHeld: a trigger is not done while an event is behind a missing number.
