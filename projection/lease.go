@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/private"
@@ -215,7 +216,7 @@ func (c *consumer) take(ctx context.Context, l lease) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	r := &reader{consumer: c, lease: taken, stop: cancel, slots: make(chan struct{}, maxPages)}
+	r := &reader{consumer: c, lease: taken, stop: cancel, slots: semaphore.NewWeighted(maxWaiting)}
 	c.mu.Lock()
 	c.held[l.shard] = true
 	delete(c.seen, l.shard)

@@ -11,20 +11,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// maxPages is how many pages of records of a shard are not done at most.
-const maxPages = 8
+// maxWaiting is how many persistence ids of the pages of a shard are not done at most, and how many
+// pages. One that waits for long, for a missing number or a handler that fails, takes one of them
+// in each page that names it, so that the shard is read on for the others.
+const maxWaiting = 8000
 
 // reader reads a shard while its process has the lease.
 type reader struct {
 	*consumer
 
 	stop context.CancelFunc
-	// slots has a token for each page that is not done.
-	slots chan struct{}
+	// slots are maxWaiting: one for each page that is not passed, and for each of its persistence
+	// ids that is not done.
+	slots *semaphore.Weighted
 
 	mu    sync.Mutex
 	lease lease
@@ -214,9 +218,7 @@ func (r *reader) hand(ctx context.Context, records []types.Record, last string) 
 			pids[pid] = true
 		}
 	}
-	select {
-	case r.slots <- struct{}{}:
-	case <-ctx.Done():
+	if r.slots.Acquire(ctx, int64(len(pids)+1)) != nil {
 		return false
 	}
 	page := &recordPage{last: last, left: len(pids) + 1}
@@ -230,7 +232,10 @@ func (r *reader) hand(ctx context.Context, records []types.Record, last string) 
 	}
 	r.mu.Unlock()
 	for pid := range pids {
-		r.to.trigger(pid, func() { r.done(page) })
+		r.to.trigger(pid, func() {
+			r.slots.Release(1)
+			r.done(page)
+		})
 	}
 	r.done(page)
 	return true
@@ -245,7 +250,7 @@ func (r *reader) done(page *recordPage) {
 		r.lease.checkpoint = r.pages[0].last
 		r.lease.at = max(r.lease.at, r.pages[0].created.Unix())
 		r.pages = r.pages[1:]
-		<-r.slots
+		r.slots.Release(1)
 	}
 }
 

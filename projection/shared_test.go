@@ -266,3 +266,23 @@ func TestPutsOfAJVMInAnyOrder(t *testing.T) {
 		s.handled(pid, last, all, e, events(1, last)...)
 	}
 }
+
+// One persistence id waits for a missing number. The shard is read on for the others.
+func TestOtherIDsGoOnWhileOneWaits(t *testing.T) {
+	t.Parallel()
+	s := setupShared(t)
+	_, all, e := s.both(s.waiting(time.Hour))
+	s.put("a", 1, "w")
+	s.put("a", 3, "w")
+	s.waits("group/all", "a")
+	s.waits("group/effects", "a")
+	const pages = 20
+	for seq := int64(1); seq <= pages; seq++ { // each in a page of records of its own
+		s.put("b", seq, "w")
+		s.await("group/all", "b", seq)
+		s.await("group/effects", "b", seq)
+	}
+	s.put("a", 2, "w")
+	s.handled("a", 3, all, e, events(1, 3)...)
+	s.handled("b", pages, all, e, events(1, pages)...)
+}
