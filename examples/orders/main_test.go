@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log"
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// The service runs on an engine in this process, in the place of AWS.
+func TestServiceStoresOrdersAndStopsWithoutAnError(t *testing.T) {
+	engine, err := embedded.OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	config := dynajournal.Config{AWS: engine.AWSConfig()}
+	if err := dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{}); err != nil {
+		t.Fatal(err)
+	}
+
+	// It says in its log where it listens.
+	said, lines := io.Pipe()
+	log.SetOutput(lines)
+	defer log.SetOutput(io.Discard)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, engine.AWSConfig(), "127.0.0.1:0") }()
+	line := make([]byte, 200)
+	n, err := said.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, url, _ := strings.Cut(string(bytes.TrimSpace(line[:n])), "listening on ")
+
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	for _, step := range []struct {
+		kind   string
+		status int
+	}{
+		{"shipped", http.StatusConflict},
+		{"placed", http.StatusNoContent},
+		{"placed", http.StatusConflict},
+		{"shipped", http.StatusNoContent},
+	} {
+		response, err := client.Post(url+"/orders/7/"+step.kind, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != step.status {
+			t.Errorf("%s: status %d, want %d", step.kind, response.StatusCode, step.status)
+		}
+	}
+
+	stop() // as SIGTERM does
+	if err := <-ended; err != nil {
+		t.Errorf("the service ends with %v", err)
+	}
+	journal, err := dynajournal.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer journal.Close()
+	stored := 0
+	for _, err := range journal.Events(t.Context(), "order|7", dynajournal.Range{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored++
+	}
+	if stored != 2 {
+		t.Errorf("%d events are stored, want 2", stored)
+	}
+}
