@@ -18,7 +18,7 @@ import (
 
 // pages are the pages whose console blocks are run here, by section. A block shows command lines
 // behind "$ " and what they print.
-var pages = []string{"faq.md", "quickstart-aws.md"}
+var pages = []string{"faq.md", "quickstart-aws.md", "quickstart-jvm.md"}
 
 // notRun precedes a console block that is only parsed, and says what it needs.
 var notRun = regexp.MustCompile(`^<!-- not run: \S.* -->$`)
