@@ -184,7 +184,7 @@ func (f *following) end() error {
 
 // The pauses between two looks at a group.
 const (
-	briefPause = 100 * time.Microsecond
+	briefPause = time.Millisecond
 	// quiet is how long a group must send no request until it has nothing left to do.
 	quiet = 250 * time.Millisecond
 )
