@@ -40,6 +40,9 @@
 //
 // Between persistence ids there is no order.
 //
+// A projection begins with the first event of each persistence id, or [FromNow]. [Pause] and
+// [Continue] work from any process, for all of them.
+//
 // [OnlyIDs], [OnlyTags] and [OnlyTypes] make a projection take a part of the events. The others
 // move its offset all the same.
 //

@@ -11,6 +11,9 @@ import (
 // Errors, for errors.Is. Those of the journal are returned as well, such as
 // [dynajournal.ErrInvalidArgument] and [dynajournal.ErrThrottled].
 var (
+	// ErrNoProjection: no group of the journal has run a projection of that name.
+	ErrNoProjection = errors.New("there is no such projection")
+
 	// ErrNoTable: the projections table does not exist, or has another key. Make it with
 	// dynajournal.CreateTables and TableOptions.Projections, or `dynajournal tables create
 	// --projections`.

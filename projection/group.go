@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -30,6 +31,10 @@ type member struct {
 	Projection
 
 	name string
+	// paused, owed and sweeps are what was last read of the projection's item: whether it is
+	// paused, how many sweeps are owed, and how many were owed so far.
+	paused       atomic.Bool
+	owed, sweeps atomic.Int64
 }
 
 // New returns a group of projections. The journal stays open until the group has ended.
@@ -52,7 +57,7 @@ func New(journal *dynajournal.Journal, config Config, projections ...Projection)
 			return nil, argument("the name of a projection", p.name, "the group has another of that name")
 		}
 		known[p.name] = true
-		g.members = append(g.members, &member{p, config.Name + "/" + p.name})
+		g.members = append(g.members, &member{Projection: p, name: config.Name + "/" + p.name})
 	}
 	if len(g.members) == 0 {
 		return nil, argument("projections", 0, "there must be at least one")
@@ -82,7 +87,11 @@ func (g *Group) Run(ctx context.Context) error {
 		g.mu.Unlock()
 	}()
 	defer s.end()
-	if err := g.begin(ctx, g.table.check); err != nil {
+	err := g.begin(ctx, g.table.check)
+	if err == nil {
+		err = g.begin(ctx, g.start)
+	}
+	if err != nil {
 		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))
 	}
 	work, workCtx := errgroup.WithContext(ctx)
@@ -90,6 +99,7 @@ func (g *Group) Run(ctx context.Context) error {
 		work.Go(func() error { return s.work(workCtx) })
 	}
 	work.Go(func() error { return g.config.Source.feed(workCtx, g, s) })
+	work.Go(func() error { s.watch(workCtx); return nil })
 	if err := work.Wait(); err != nil {
 		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))
 	}
@@ -124,6 +134,8 @@ type Lag struct {
 	IDs int
 	// Failing is how many of them wait because their handler has failed.
 	Failing int
+	// Paused reports whether it is paused: see [Pause]. Triggers wait until that is read again.
+	Paused bool
 	// Oldest is the age of the oldest trigger that is not done, 0 if all are.
 	Oldest time.Duration
 	// Missing is how many persistence ids wait for a sequence number that a JVM may still be
@@ -141,6 +153,7 @@ func (g *Group) Lag() []Lag {
 	place := map[string]*Lag{}
 	for i, of := range g.members {
 		all[i].Projection = of.name
+		all[i].Paused = of.paused.Load()
 		place[of.name] = &all[i]
 	}
 	g.holes.addTo(place)

@@ -92,6 +92,8 @@ type Projection struct {
 	handler       Handler
 	transactional TransactionalHandler
 	only          filter
+	// fromNow reports whether it begins behind the events that there are.
+	fromNow bool
 }
 
 // AtLeastOnce returns a projection whose handler gets each event at least once: again after a crash

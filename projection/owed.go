@@ -76,9 +76,9 @@ func (c *consumer) mark(ctx context.Context, also string) error {
 }
 
 // settle stores that the sweeps are settled that were owed when one began.
-func (c *consumer) settle(ctx context.Context, owed int64) error {
-	err := c.group.table.send(ctx, dynamo.Update{
-		Table: c.group.table.name, Key: c.setKey(),
+func (t *table) settle(ctx context.Context, key dynamo.Attributes, owed int64) error {
+	err := t.send(ctx, dynamo.Update{
+		Table: t.name, Key: key,
 		Expression: "SET " + attrSwept + " = :swept",
 		Condition:  "attribute_not_exists(" + attrSwept + ") OR " + attrSwept + " < :swept",
 		Values:     dynamo.Attributes{":swept": number(owed)},
@@ -95,9 +95,12 @@ func (r *reader) sweepOwed(ctx context.Context) {
 		now, err := r.consumers(ctx)
 		if err == nil && now.owed > now.swept {
 			sweep := &sweep{SweepOptions{PerSecond: r.PerSecond}}
-			if err = sweep.once(ctx, r.group, r.to, &position{}); err == nil {
-				err = r.settle(ctx, now.owed)
+			if err = sweep.once(ctx, r.group, r.group.members, r.to, &position{}); err == nil {
+				err = r.group.table.settle(ctx, r.setKey(), now.owed)
 			}
+		}
+		if err == nil {
+			err = r.settleContinued(ctx)
 		}
 		if ctx.Err() != nil {
 			return

@@ -49,7 +49,7 @@ func (g *Group) newRun(of *member, pid string) *run {
 const mostAgain = 20
 
 // execute reads and handles page after page. Errors are: a *claimedError if another run has the
-// claim, an *undecidedError if an event is behind a missing number that may still come, a
+// claim, errPaused, an *undecidedError if an event is behind a missing number that may still come, a
 // *HandlerError if the handler has failed, and those of requests. If the persistence id has become
 // stuck, that is stored, and the error is a *stuckNowError.
 func (r *run) execute(ctx context.Context) error {
@@ -57,6 +57,9 @@ func (r *run) execute(ctx context.Context) error {
 		return err
 	}
 	for again := 0; ; {
+		if r.of.paused.Load() && !r.resume {
+			return errPaused
+		}
 		more, err := r.page(ctx)
 		if errors.Is(err, errAgain) && ctx.Err() == nil && again < mostAgain {
 			again++

@@ -47,19 +47,28 @@ type schedule struct {
 	// timers are the tasks that are put off.
 	timers map[*task]*time.Timer
 	ended  bool
+	// parked are the tasks of paused projections. parking has a token while there may be some.
+	parked  map[*task]bool
+	parking chan struct{}
+	// resumed has a token when a projection is no longer paused.
+	resumed chan struct{}
 }
 
 func newSchedule(g *Group) *schedule {
 	return &schedule{
 		group: g, tasks: map[taskKey]*task{}, ready: make(chan struct{}, 1), timers: map[*task]*time.Timer{},
+		parked: map[*task]bool{}, parking: make(chan struct{}, 1), resumed: make(chan struct{}, 1),
 	}
 }
 
 // trigger makes all projections read a persistence id. done is called when they all have done it,
 // and never if the group ends before.
-func (s *schedule) trigger(pid string, done func()) {
+func (s *schedule) trigger(pid string, done func()) { s.triggerFor(s.group.members, pid, done) }
+
+// triggerFor is trigger for some of the projections.
+func (s *schedule) triggerFor(among []*member, pid string, done func()) {
 	var members []*member
-	for _, of := range s.group.members {
+	for _, of := range among {
 		if of.only.takes(pid) {
 			members = append(members, of)
 		}
@@ -96,7 +105,7 @@ func (s *schedule) trigger(pid string, done func()) {
 		if timer := s.timers[t]; t.undecided && timer != nil && timer.Stop() {
 			delete(s.timers, t) // the trigger may be of what is missing
 		}
-		if !t.running && s.timers[t] == nil {
+		if !t.running && s.timers[t] == nil && !s.parked[t] {
 			s.enqueue(t)
 		}
 	}
@@ -126,7 +135,13 @@ func (s *schedule) next(ctx context.Context) *task {
 		if len(s.queue) > 0 {
 			t := s.queue[0]
 			s.queue = s.queue[1:]
-			t.queued, t.running = false, true
+			t.queued = false
+			if t.of.paused.Load() {
+				s.park(t)
+				s.mu.Unlock()
+				continue
+			}
+			t.running = true
 			if len(s.queue) > 0 {
 				s.signal() // for the next worker
 			}
@@ -198,6 +213,9 @@ func (s *schedule) settle(ctx context.Context, t *task, r *run, covered []func()
 			covered, t.waiting = append(covered, t.waiting...), nil
 		}
 		s.goOn(t)
+	case errors.Is(err, errPaused):
+		t.waiting = append(covered, t.waiting...)
+		s.enqueue(t)
 	case other:
 		if t.claim != claimed.claim {
 			t.claim, t.claimSeen, t.pauses = claimed.claim, time.Now(), 0
@@ -279,7 +297,7 @@ func (s *schedule) end() {
 
 // log logs the error of a run.
 func (s *schedule) log(ctx context.Context, t *task, err error) {
-	if claimed := new(claimedError); err == nil || errors.As(err, &claimed) {
+	if claimed := new(claimedError); err == nil || errors.As(err, &claimed) || errors.Is(err, errPaused) {
 		return
 	}
 	if undecided := new(undecidedError); errors.As(err, &undecided) {

@@ -93,6 +93,8 @@ func (s *streams) check() error {
 	return err
 }
 
+func (s *streams) perSecond() float64 { return s.PerSecond }
+
 // consumer reads a stream in a process.
 type consumer struct {
 	*streams

@@ -23,6 +23,9 @@ import (
 type Source interface {
 	// check checks the options, and fills in the defaults.
 	check() error
+	// perSecond is how many persistence ids are looked at in a second at most, negative for no
+	// limit.
+	perSecond() float64
 	// feed triggers persistence ids until ctx ends. After every commit it triggers its persistence
 	// id, and again until that is done.
 	feed(ctx context.Context, g *Group, s *schedule) error
@@ -82,7 +85,7 @@ func (s *sweep) check() error {
 
 func (s *sweep) feed(ctx context.Context, g *Group, to *schedule) error {
 	for {
-		err := s.once(ctx, g, to, &position{group: g, names: names(g.members)})
+		err := s.once(ctx, g, g.members, to, &position{group: g, names: names(g.members)})
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // that is how a group ends
@@ -92,29 +95,41 @@ func (s *sweep) feed(ctx context.Context, g *Group, to *schedule) error {
 			g.config.Logger.LogAttrs(ctx, slog.LevelWarn, "a sweep of projections was interrupted",
 				slog.String("group", g.config.Name), slog.Any("error", err))
 		}
-		if err := sleep(ctx, s.Every); err != nil {
-			return nil //nolint:nilerr // that is how a group ends
+		select {
+		case <-time.After(s.Every):
+		case <-to.resumed:
+		case <-ctx.Done():
+			return nil
 		}
 	}
 }
 
-// once sweeps all persistence ids behind the stored position, and waits until all are done. With a
-// position of no group nothing is stored, and all ids are swept.
-func (s *sweep) once(ctx context.Context, g *Group, to *schedule, position *position) error {
+func (s *sweep) perSecond() float64 { return s.PerSecond }
+
+// pace returns the limit of a number in a second.
+func pace(perSecond float64) *rate.Limiter {
+	if perSecond <= 0 {
+		return rate.NewLimiter(rate.Inf, 1)
+	}
+	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10)))
+}
+
+// once sweeps for some projections all persistence ids behind the stored position, and waits until
+// all are done. With a position of no group nothing is stored, and all ids are swept.
+func (s *sweep) once(
+	ctx context.Context, g *Group, members []*member, to *schedule, position *position,
+) error {
 	if err := position.load(ctx); err != nil {
 		return err
 	}
-	limit := rate.NewLimiter(rate.Inf, 1)
-	if s.PerSecond > 0 {
-		limit = rate.NewLimiter(rate.Limit(s.PerSecond), max(1, int(s.PerSecond/10)))
-	}
+	limit := pace(s.PerSecond)
 	slots := make(chan struct{}, maxSwept)
 	var under swept
 	for pid, err := range g.journal.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{After: position.after, Sorted: true}) {
 		if err != nil {
 			return err
 		}
-		if !takes(g.members, pid) {
+		if !takes(members, pid) {
 			continue
 		}
 		if err := limit.Wait(ctx); err != nil {
@@ -126,7 +141,7 @@ func (s *sweep) once(ctx context.Context, g *Group, to *schedule, position *posi
 			return context.Cause(ctx)
 		}
 		done := under.begin(pid)
-		to.trigger(pid, func() {
+		to.triggerFor(members, pid, func() {
 			done()
 			<-slots
 		})

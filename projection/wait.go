@@ -3,7 +3,6 @@ package projection
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
@@ -29,14 +28,8 @@ func WaitFor(
 	if journal == nil {
 		return argument("journal", nil, "it must be an open journal")
 	}
-	group, name, found := strings.Cut(projection, "/")
-	if !found {
-		return argument("projection", projection, "it must be the names of the group and the projection: billing/balances")
-	}
-	for field, name := range map[string]string{"the group of projection": group, "the name of projection": name} {
-		if err := checkName(field, name); err != nil {
-			return err
-		}
+	if err := checkProjection(projection); err != nil {
+		return err
 	}
 	if sequenceNumber < 0 {
 		return argument("sequenceNumber", sequenceNumber, "it must not be negative")

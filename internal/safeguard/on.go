@@ -374,6 +374,13 @@ const (
 	ProjectionClaimed = true
 	// ProjectionClaimWaited: the claim of another run is waited for.
 	ProjectionClaimWaited = true
+	// ProjectionContinueOwes: a projection that is continued owes a sweep.
+	ProjectionContinueOwes = true
+	// ProjectionPauseConfirmed: a trigger of a paused projection is done when a later look finds it
+	// paused.
+	ProjectionPauseConfirmed = true
+	// ProjectionMarkedBefore: rows of a beginning from now are put before the projection has begun.
+	ProjectionMarkedBefore = true
 	// ProjectionDeadTakenOver: a claim that does not move is taken over.
 	ProjectionDeadTakenOver = true
 	// ProjectionDoneAfterRead: a trigger is done by a run that began after it.
