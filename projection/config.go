@@ -13,6 +13,14 @@ import (
 
 // Config configures a group. Only Name is required.
 type Config struct {
+	// AllowReplicas lets the group run on a journal table with replicas in other Regions. Set it
+	// only if one Region alone writes the journal and runs its projections, or if the replicas are
+	// strongly consistent: the conditions of writes do not hold across Regions otherwise, and
+	// events can be lost, or handled in two Regions.
+	//
+	// Defaults to false: that is [ErrReplicated].
+	AllowReplicas bool
+
 	// Attempts is how often a handler is called for an event before the persistence id is stuck.
 	// Raise it if what the handler uses fails often and for long.
 	//

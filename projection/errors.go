@@ -27,7 +27,8 @@ var (
 	ErrPanic = errors.New("the handler has panicked")
 
 	// ErrReplicated: the journal table has replicas in other Regions. The conditions of writes do
-	// not hold across Regions, so neither the journal nor its projections are safe there.
+	// not hold across Regions, so neither the journal nor its projections are safe there. See
+	// Config.AllowReplicas.
 	ErrReplicated = errors.New("the journal table is replicated to other Regions")
 
 	// ErrRunning: the group runs already.

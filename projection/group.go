@@ -69,9 +69,9 @@ func New(journal *dynajournal.Journal, config Config, projections ...Projection)
 // their claims are released. It may be called again.
 //
 // Failures of handlers, throttling and outages do not end it: they are logged, and what was under
-// way is tried again. Errors: [ErrRunning], [ErrNoTable], [ErrNoStream], and of the journal
-// [dynajournal.ErrClosed], [dynajournal.ErrDenied], [dynajournal.ErrTableNotFound], and those of a
-// listing that can't succeed.
+// way is tried again. Errors: [ErrRunning], [ErrNoTable], [ErrNoStream], [ErrReplicated], and of
+// the journal [dynajournal.ErrClosed], [dynajournal.ErrDenied], [dynajournal.ErrTableNotFound], and
+// those of a listing that can't succeed.
 func (g *Group) Run(ctx context.Context) error {
 	s := newSchedule(g)
 	g.mu.Lock()
@@ -87,7 +87,7 @@ func (g *Group) Run(ctx context.Context) error {
 		g.mu.Unlock()
 	}()
 	defer s.end()
-	err := g.begin(ctx, g.table.check)
+	err := g.begin(ctx, g.check)
 	if err == nil {
 		err = g.begin(ctx, g.start)
 	}

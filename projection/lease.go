@@ -190,11 +190,30 @@ func (c *consumer) leases(ctx context.Context, shards []string) ([]lease, error)
 			shard: shard, exists: exists, worker: d.text(attrWorker), checkpoint: d.text(attrCheckpoint),
 			beat: d.number(attrBeat), at: d.number(attrAt),
 		}
-		if d.err != nil {
-			return nil, d.err
+		if d.err == nil {
+			continue
+		}
+		if err := c.heal(ctx, &all[i], d.err); err != nil {
+			return nil, err
 		}
 	}
 	return all, nil
+}
+
+// heal replaces a damaged lease by that of a shard that nobody has read. Records may be trimmed
+// meanwhile, so a sweep is owed first.
+func (c *consumer) heal(ctx context.Context, l *lease, damage error) error {
+	c.log(ctx, "the lease of a shard is damaged: the shard is read from its oldest record, and all ids are swept", l.shard, damage)
+	if err := c.owe(ctx); err != nil {
+		return err
+	}
+	*l = lease{shard: l.shard, at: c.now().Unix(), exists: true}
+	item := c.leaseKey(l.shard)
+	item[attrWorker], item[attrBeat] = text(""), number(0)
+	item[attrCheckpoint], item[attrAt] = text(""), number(l.at)
+	return private.Operate(ctx, c.group.journal, func(ctx context.Context, client *dynamo.Client) error {
+		return client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: c.group.table.name, Item: item})
+	})
 }
 
 // take takes a lease as it was read, and begins to read the shard. It does nothing if another

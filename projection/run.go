@@ -76,6 +76,9 @@ func (r *run) execute(ctx context.Context) error {
 // reports whether there may be more.
 func (r *run) page(ctx context.Context) (bool, error) {
 	state, err := r.group.table.row(ctx, r.key)
+	if errors.Is(err, dynajournal.ErrCorruptItem) {
+		return false, r.damaged(ctx)
+	}
 	if err != nil {
 		return false, err
 	}

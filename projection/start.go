@@ -30,9 +30,9 @@ func FromNow() Option { return func(p *Projection) { p.fromNow = true } }
 // few events costs 6 read units and 2 write units. It goes on where it was interrupted, in
 // any process, and no handler is called before it is done.
 //
-// Errors: [ErrNoTable], and those of [Group.Run] and of a listing.
+// Errors: [ErrNoTable], [ErrReplicated], those of a listing, and those of requests.
 func (g *Group) Start(ctx context.Context) error {
-	err := g.table.check(ctx)
+	err := g.check(ctx)
 	if err == nil {
 		err = g.start(ctx)
 	}
@@ -40,6 +40,21 @@ func (g *Group) Start(ctx context.Context) error {
 		return fmt.Errorf("projections %q: %w", g.config.Name, err)
 	}
 	return nil
+}
+
+// check checks that the tables can be used.
+func (g *Group) check(ctx context.Context) error {
+	if err := g.table.check(ctx); err != nil || g.config.AllowReplicas {
+		return err
+	}
+	found, err := findStream(ctx, g.journal)
+	switch {
+	case errors.Is(err, dynajournal.ErrDenied):
+		return nil // the policy may lack DescribeTable
+	case err == nil && found.Replicas > 0:
+		return fmt.Errorf("table %q: %w", private.SettingsOf(g.journal).JournalTable, ErrReplicated)
+	}
+	return err
 }
 
 func (g *Group) start(ctx context.Context) error {

@@ -190,24 +190,24 @@ func denied(err error) bool {
 	return ok && strings.HasPrefix(api.ErrorCode(), "AccessDenied")
 }
 
-// streamOf returns the ARN of the stream of a journal's table.
-func streamOf(ctx context.Context, journal *dynajournal.Journal) (string, error) {
+// findStream describes the stream of a journal's table.
+func findStream(ctx context.Context, journal *dynajournal.Journal) (provision.Stream, error) {
 	var found provision.Stream
-	table := private.SettingsOf(journal).JournalTable
 	err := private.Operate(ctx, journal, func(ctx context.Context, client *dynamo.Client) error {
 		var err error
-		found, err = provision.FindStream(ctx, client, table)
+		found, err = provision.FindStream(ctx, client, private.SettingsOf(journal).JournalTable)
 		return err
 	})
-	switch {
-	case err != nil:
-		return "", err
-	case found.Replicas > 0:
-		return "", fmt.Errorf("table %q: %w", table, ErrReplicated)
-	case found.ARN == "":
-		return "", fmt.Errorf("table %q: %w", table, ErrNoStream)
+	return found, err
+}
+
+// streamOf returns the ARN of the stream of a journal's table.
+func streamOf(ctx context.Context, journal *dynajournal.Journal) (string, error) {
+	found, err := findStream(ctx, journal)
+	if err == nil && found.ARN == "" {
+		err = fmt.Errorf("table %q: %w", private.SettingsOf(journal).JournalTable, ErrNoStream)
 	}
-	return found.ARN, nil
+	return found.ARN, err
 }
 
 // log logs that something is tried again.

@@ -176,6 +176,7 @@ var killers = map[string]killer{
 	"ProjectionContinueOwes":    {projecting, "^TestContinuedProjectionMissesNothing$"},
 	"ProjectionPauseConfirmed":  {projecting, "^TestTriggerAfterTheContinueIsKept$"},
 	"ProjectionMarkedBefore":    {projecting, "^TestNoRowIsPutAfterTheStart$"},
+	"ProjectionDamagedStuck":    {projecting, "^TestDamagedRowIsStuck$"},
 	"ProjectionDeadTakenOver":   {projecting, "^TestClaimOfADeadProcessIsTakenOver$"},
 	"ProjectionDoneAfterRead":   {projecting, "^TestTriggerDuringARunIsReadAfterIt$"},
 	"ProjectionEffectOnce":      {projecting, "^TestLateTransactionIsRefused$"},

@@ -177,6 +177,7 @@ var (
 	ProjectionContinueOwes    = on("ProjectionContinueOwes")
 	ProjectionPauseConfirmed  = on("ProjectionPauseConfirmed")
 	ProjectionMarkedBefore    = on("ProjectionMarkedBefore")
+	ProjectionDamagedStuck    = on("ProjectionDamagedStuck")
 	ProjectionDeadTakenOver   = on("ProjectionDeadTakenOver")
 	ProjectionDoneAfterRead   = on("ProjectionDoneAfterRead")
 	ProjectionEffectOnce      = on("ProjectionEffectOnce")

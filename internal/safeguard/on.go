@@ -381,6 +381,8 @@ const (
 	ProjectionPauseConfirmed = true
 	// ProjectionMarkedBefore: rows of a beginning from now are put before the projection has begun.
 	ProjectionMarkedBefore = true
+	// ProjectionDamagedStuck: a row that can't be decoded is stuck.
+	ProjectionDamagedStuck = true
 	// ProjectionDeadTakenOver: a claim that does not move is taken over.
 	ProjectionDeadTakenOver = true
 	// ProjectionDoneAfterRead: a trigger is done by a run that began after it.

@@ -1,0 +1,189 @@
+package projection_test
+
+import (
+	"bytes"
+	"errors"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+func (b *bundle) put(table string, item map[string]types.AttributeValue) {
+	b.Helper()
+	if _, err := b.table.PutItem(b.Context(), &dynamodb.PutItemInput{TableName: &table, Item: item}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// stream changes the stream of the journal table.
+func (b *bundle) stream(spec types.StreamSpecification) {
+	b.Helper()
+	if _, err := b.table.UpdateTable(b.Context(), &dynamodb.UpdateTableInput{
+		TableName: aws.String(dynajournal.DefaultJournalTable), StreamSpecification: &spec,
+	}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// A damaged row makes its id stuck, whatever is damaged, and the others go on. When it is repaired
+// everything is handled.
+func TestDamagedRowIsStuck(t *testing.T) {
+	t.Parallel()
+	wrong := &types.AttributeValueMemberBOOL{Value: true}
+	for attribute, value := range map[string]types.AttributeValue{
+		"seq": &types.AttributeValueMemberN{Value: "-1"}, "writer": wrong, "claim": wrong, "stuck": wrong,
+	} {
+		t.Run(attribute, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.write("a", "x")
+			b.write("b", "y")
+			damaged := rowKey("group/all", "a")
+			damaged[attribute] = value
+			b.put(projectionsTable, damaged)
+			all := &recorder{}
+			config := fast()
+			config.Attempts = 2
+			g := group(t, b.journal, config, projection.AtLeastOnce("all", all))
+			start(t, g)
+			b.await("group/all", "b", 1)
+			stuck := func() int64 { return b.rowNumber("group/all", "a", "stuck") }
+			until(t, "it is stuck", func() bool { return stuck() == 1 })
+			g.Trigger("a")
+			until(t, "the trigger is noted", func() bool { return stuck() == 2 || attribute == "stuck" })
+			want(t, "a", all.of("a"))
+			if attribute != "stuck" {
+				wantError(t, "Resume", g.Resume(t.Context(), "all", "a"), dynajournal.ErrCorruptItem)
+			}
+			repaired := b.row("group/all", "a")
+			if attribute != "stuck" {
+				delete(repaired, attribute)
+			}
+			b.put(projectionsTable, repaired)
+			if err := g.Resume(t.Context(), "all", "a"); err != nil {
+				t.Fatal(err)
+			}
+			want(t, "a", all.of("a"), "1 x")
+		})
+	}
+}
+
+// A damaged lease is begun anew, and a sweep is owed.
+func TestDamagedLeaseIsBegunAnew(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	b.write("a", "x")
+	launch := func() func() {
+		return start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
+	}
+	stop := launch()
+	b.await("group/all", "a", 1)
+	b.settled()
+	until(t, "a checkpoint", func() bool { return len(b.checkpoints()) > 0 })
+	stop()
+	for _, item := range b.items("checkpoint") {
+		item["checkpoint"] = &types.AttributeValueMemberN{Value: "1"}
+		b.put(projectionsTable, item)
+	}
+	owed := numberOf(b, b.items("owed")[0]["owed"])
+	b.write("a", "y")
+	launch()
+	b.await("group/all", "a", 2)
+	b.settled()
+	if now := numberOf(b, b.items("owed")[0]["owed"]); now <= owed {
+		t.Errorf("%d sweeps were owed before, now %d", owed, now)
+	}
+}
+
+// The position of a sweep that something else has written ends the group.
+func TestDamagedSweepPositionIsAnError(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.put(projectionsTable, map[string]types.AttributeValue{
+		"par": &types.AttributeValueMemberS{Value: "journal\x00group\x00"}, "after": &types.AttributeValueMemberN{Value: "1"},
+	})
+	err := group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{})).Run(t.Context())
+	wantError(t, "Run", err, dynajournal.ErrCorruptItem)
+}
+
+// A stream without images, and one of what was there before, say where to look as well.
+func TestEveryViewOfAStreamIsEnough(t *testing.T) {
+	t.Parallel()
+	for _, view := range types.StreamViewType("").Values() {
+		t.Run(string(view), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.stream(types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: view})
+			all := &recorder{}
+			start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", all)))
+			b.settled()
+			b.write("a", "x", "y")
+			b.await("group/all", "a", 2)
+			want(t, "a", all.of("a"), "1 x", "2 y")
+		})
+	}
+}
+
+// replicas makes a table appear to have a replica in another Region.
+type replicas struct{ inner aws.HTTPClient }
+
+func (r *replicas) install(c *dynajournal.Config) {
+	r.inner = c.AWS.HTTPClient
+	c.AWS.HTTPClient = &http.Client{Transport: r}
+}
+
+func (r *replicas) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := r.inner.Do(request)
+	if err != nil || !strings.HasSuffix(request.Header.Get("X-Amz-Target"), ".DescribeTable") {
+		return response, err
+	}
+	body, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return nil, err
+	}
+	body = bytes.Replace(body, []byte(`"Table":{`), []byte(`"Table":{"Replicas":[{"RegionName":"eu-west-1"}],`), 1)
+	response.Header.Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10))
+	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return response, nil
+}
+
+func TestReplicasAreAnErrorUnlessTheyAreAllowed(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	b.write("a", "x")
+	journal := b.open(new(replicas).install)
+	for name, config := range map[string]projection.Config{"streams": b.streamed(), "sweep": fast()} {
+		g := group(t, journal, config, projection.AtLeastOnce(name, &recorder{}))
+		wantError(t, name+": Run", g.Run(t.Context()), projection.ErrReplicated)
+		wantError(t, name+": Start", g.Start(t.Context()), projection.ErrReplicated)
+		config.AllowReplicas = true
+		start(t, group(t, journal, config, projection.AtLeastOnce(name, &recorder{})))
+		b.await("group/"+name, "a", 1)
+	}
+}
+
+// The journal was restored from a backup that is older than the offsets: the handler is told, and
+// gets everything again, also what has been written since.
+func TestRestoredJournalIsHandledAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ahead := rowKey("group/all", "a")
+	ahead["seq"] = &types.AttributeValueMemberN{Value: "7"}
+	ahead["writer"] = &types.AttributeValueMemberS{Value: "of events that the backup does not have"}
+	b.put(projectionsTable, ahead)
+	b.write("a", "x", "y")
+	all := &recorder{}
+	start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", all)))
+	until(t, "the events", func() bool { return b.rowNumber("group/all", "a", "seq") == 2 })
+	want(t, "a", all.of("a"), "purge at 7", "1 x", "2 y")
+}
