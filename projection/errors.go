@@ -19,9 +19,17 @@ var (
 	// --projections`.
 	ErrNoTable = errors.New("the projections table can't be used")
 
+	// ErrNoOffsetsTable: the table dynajournal_offsets of a SQL database can't be used. It could
+	// not be made, has other columns, or a permission is missing.
+	ErrNoOffsetsTable = errors.New("the table dynajournal_offsets can't be used")
+
 	// ErrNoStream: the journal table has no stream. Add one with dynajournal.CreateTables and
 	// TableOptions.Stream, or `dynajournal tables create --stream`.
 	ErrNoStream = errors.New("the journal table has no stream")
+
+	// ErrOtherOffsets: the offsets of a projection are in another place: it was of another kind
+	// before, or is waited for with [WaitFor] although it is one of [SQL].
+	ErrOtherOffsets = errors.New("the offsets of the projection are in another place")
 
 	// ErrPanic: a handler has panicked. The error is a *PanicError.
 	ErrPanic = errors.New("the handler has panicked")
@@ -37,6 +45,11 @@ var (
 	// ErrStuck: the persistence id is stuck, as its handler has failed too often. The error is a
 	// *StuckError. Correct the cause and call [Group.Resume].
 	ErrStuck = errors.New("the persistence id is stuck")
+
+	// ErrTransactionEnded: the transaction that a handler of [SQL] was called with has ended before
+	// the offset was stored: the handler has ended it, or the database has after an error that the
+	// handler did not return.
+	ErrTransactionEnded = errors.New("the transaction has ended within the handler")
 
 	// ErrTooManyItems: a transactional handler has returned more items than fit into a transaction
 	// with the row. Nothing was written.
@@ -116,7 +129,8 @@ func passes(err error) bool {
 // there in time are there later.
 func ends(err error) bool {
 	denied := errors.Is(err, dynajournal.ErrDenied) && !errors.Is(err, context.DeadlineExceeded)
-	return denied || errors.Is(err, dynajournal.ErrClosed) || errors.Is(err, dynajournal.ErrTableNotFound)
+	offsets := errors.Is(err, ErrNoOffsetsTable) || errors.Is(err, ErrOtherOffsets)
+	return offsets || denied || errors.Is(err, dynajournal.ErrClosed) || errors.Is(err, dynajournal.ErrTableNotFound)
 }
 
 func argument(name string, value any, reason string) error {

@@ -35,6 +35,8 @@ type member struct {
 	// paused, how many sweeps are owed, and how many were owed so far.
 	paused       atomic.Bool
 	owed, sweeps atomic.Int64
+	// offsets are the offsets of a projection of SQL, nil for others.
+	offsets *offsets
 }
 
 // New returns a group of projections. The journal stays open until the group has ended.
@@ -62,6 +64,7 @@ func New(journal *dynajournal.Journal, config Config, projections ...Projection)
 	if len(g.members) == 0 {
 		return nil, argument("projections", 0, "there must be at least one")
 	}
+	g.openOffsets()
 	return g, nil
 }
 
@@ -69,9 +72,10 @@ func New(journal *dynajournal.Journal, config Config, projections ...Projection)
 // their claims are released. It may be called again.
 //
 // Failures of handlers, throttling and outages do not end it: they are logged, and what was under
-// way is tried again. Errors: [ErrRunning], [ErrNoTable], [ErrNoStream], [ErrReplicated], and of
-// the journal [dynajournal.ErrClosed], [dynajournal.ErrDenied], [dynajournal.ErrTableNotFound], and
-// those of a listing that can't succeed.
+// way is tried again. Errors: [ErrRunning], [ErrNoTable], [ErrNoStream], [ErrReplicated], for
+// projections of SQL [ErrNoOffsetsTable] and [ErrOtherOffsets], and of the journal
+// [dynajournal.ErrClosed], [dynajournal.ErrDenied], [dynajournal.ErrTableNotFound], and those of a
+// listing that can't succeed.
 func (g *Group) Run(ctx context.Context) error {
 	s := newSchedule(g)
 	g.mu.Lock()
@@ -100,6 +104,7 @@ func (g *Group) Run(ctx context.Context) error {
 	}
 	work.Go(func() error { return g.config.Source.feed(workCtx, g, s) })
 	work.Go(func() error { s.watch(workCtx); return nil })
+	work.Go(func() error { return g.prepareOffsets(workCtx) })
 	if err := work.Wait(); err != nil {
 		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))
 	}

@@ -88,9 +88,10 @@ type TransactionalPurgeHandler interface {
 // Projection is a name and a handler.
 type Projection struct {
 	name string
-	// handler is nil if the projection is transactional.
+	// One of these is not nil: what the projection does with events.
 	handler       Handler
 	transactional TransactionalHandler
+	sql           *target
 	only          filter
 	// fromNow reports whether it begins behind the events that there are.
 	fromNow bool
@@ -116,7 +117,11 @@ func (p Projection) check() error {
 	if err := checkName("the name of a projection", p.name); err != nil {
 		return err
 	}
-	if p.handler == nil && p.transactional == nil {
+	if p.sql != nil {
+		if err := p.sql.check(p.name); err != nil {
+			return err
+		}
+	} else if p.handler == nil && p.transactional == nil {
 		return argument("projection "+p.name, nil, "it needs a handler")
 	}
 	return p.only.check(p.name)

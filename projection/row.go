@@ -31,6 +31,8 @@ const (
 	// which it is.
 	attrAfter = "after"
 	attrFor   = "projections"
+	// attrOffsets says where the offsets of a projection are. It is missing if they are in rows.
+	attrOffsets = "offsets"
 )
 
 // offset is a place in the events of a persistence id.
@@ -48,6 +50,8 @@ type row struct {
 	claim  string
 	stuck  int64
 	reason string
+	// inSQL reports whether the offset is that of a SQL database.
+	inSQL bool
 	// holes and passed are in ascending order.
 	holes, passed []hole
 }
@@ -57,6 +61,13 @@ type row struct {
 func rowKey(journal, name, pid string) dynamo.Attributes {
 	return dynamo.Attributes{attrPar: text(journal + "\x00" + name + "\x00" + pid)}
 }
+
+// offsetsInSQL is the value of attrOffsets of a projection whose offsets are in a SQL database.
+const offsetsInSQL = "sql"
+
+// kindKey returns the key of the item that says where the offsets of a projection are. It is that
+// of a row of the empty persistence id, which does not exist.
+func kindKey(journal, name string) dynamo.Attributes { return rowKey(journal, name, "") }
 
 // sweepKey returns the key of the position of a group's sweep. The name of a projection has a slash
 // in the place of the second NUL, so this is the key of no row.

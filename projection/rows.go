@@ -67,8 +67,12 @@ type condition struct {
 	values     dynamo.Attributes
 }
 
-// unchanged returns the condition that the offset of a row is still what was read.
+// unchanged returns the condition that the offset of a row is still what was read. One in a SQL
+// database is not in the row: the condition is then that the row is as stuck as it was.
 func (r *row) unchanged() condition {
+	if r.inSQL {
+		return r.sameStuck()
+	}
 	if !r.begun {
 		return condition{"attribute_not_exists(" + attrSeq + ")", dynamo.Attributes{}}
 	}
@@ -93,6 +97,9 @@ func claimedBy(claim string) condition {
 
 // sameStuck returns the condition that no trigger has come since a stuck row was read.
 func (r *row) sameStuck() condition {
+	if r.stuck == 0 {
+		return condition{"attribute_not_exists(" + attrStuck + ")", dynamo.Attributes{}}
+	}
 	return condition{attrStuck + " = :oldstuck", dynamo.Attributes{":oldstuck": number(r.stuck)}}
 }
 

@@ -91,6 +91,11 @@ func (r *run) page(ctx context.Context) (bool, error) {
 	if state.claim != "" && state.claim != r.token && state.claim != r.takeOver && safeguard.ProjectionClaimWaited {
 		return false, &claimedError{state.claim}
 	}
+	if r.of.offsets != nil {
+		if err := r.locate(ctx, &state); err != nil {
+			return false, err
+		}
+	}
 	most := r.group.config.BatchSize
 	if state.seq > 0 {
 		most++ // the event at the offset
@@ -118,6 +123,8 @@ func (r *run) page(ctx context.Context) (bool, error) {
 	steps = r.of.only.leaveOut(steps)
 	handle := r.exactlyOnce
 	switch {
+	case r.of.offsets != nil:
+		handle = r.onceInSQL
 	case steps[0].leftOut && len(steps) == 1:
 		handle = r.passOver
 	case r.of.handler != nil:

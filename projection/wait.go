@@ -16,15 +16,38 @@ const (
 
 // WaitFor waits until a projection, named as group/projection, has handled the events of a
 // persistence id up to a sequence number: to read what one has written. It may be called in any
-// process. It reads the row again and again, 1 read unit a look, with growing pauses up to a
-// second. End ctx to stop waiting. After a purge it may return at once, as long as the projection
-// has not seen that the persistence id began anew.
+// process. It reads the row again and again, 1 read unit a look, or 2 while nothing of the
+// persistence id was handled, with growing pauses up to a second. End ctx to stop waiting. After a
+// purge it may return at once, as long as the projection has not seen that the persistence id began
+// anew.
 //
-// Errors: a *dynajournal.ArgumentError, a *[StuckError] if the persistence id is stuck before that
-// number, the cause of ctx, and those of requests.
+// Errors: a *dynajournal.ArgumentError, [ErrOtherOffsets] for a projection of [SQL], a
+// *[StuckError] if the persistence id is stuck before that number, the cause of ctx, and those of
+// requests.
 func WaitFor(
 	ctx context.Context, journal *dynajournal.Journal, projection, persistenceID string, sequenceNumber int64,
 ) error {
+	if err := checkWait(journal, projection, sequenceNumber); err != nil {
+		return err
+	}
+	t := openTable(journal)
+	key := rowKey(t.journalName, projection, persistenceID)
+	look := func() (row, error) {
+		state, err := t.row(ctx, key)
+		if err != nil || state.begun {
+			return state, err
+		}
+		kind, err := t.get(ctx, kindKey(t.journalName, projection))
+		if err == nil && kind[attrOffsets] != nil {
+			err = fmt.Errorf("%w: use WaitForSQL", ErrOtherOffsets)
+		}
+		return state, err
+	}
+	return wait(ctx, projection, persistenceID, sequenceNumber, look)
+}
+
+// checkWait checks the arguments of waiting for a projection.
+func checkWait(journal *dynajournal.Journal, projection string, sequenceNumber int64) error {
 	if journal == nil {
 		return argument("journal", nil, "it must be an open journal")
 	}
@@ -34,20 +57,23 @@ func WaitFor(
 	if sequenceNumber < 0 {
 		return argument("sequenceNumber", sequenceNumber, "it must not be negative")
 	}
-	t := openTable(journal)
-	key := rowKey(t.journalName, projection, persistenceID)
+	return nil
+}
+
+// wait looks at a row until its offset is at a number.
+func wait(ctx context.Context, projection, pid string, number int64, look func() (row, error)) error {
 	for pause := firstLook; ; pause = min(2*pause, longestLook) {
-		state, err := t.row(ctx, key)
+		state, err := look()
 		switch {
 		case err != nil && !passes(err):
-			return fmt.Errorf("wait for projection %s of %q: %w", projection, persistenceID, err)
-		case err == nil && state.seq >= sequenceNumber:
+			return fmt.Errorf("wait for projection %s of %q: %w", projection, pid, err)
+		case err == nil && state.seq >= number:
 			return nil
 		case err == nil && state.stuck > 0:
-			return &StuckError{projection, persistenceID, state.seq, state.reason}
+			return &StuckError{projection, pid, state.seq, state.reason}
 		}
 		if err := sleep(ctx, pause); err != nil {
-			return fmt.Errorf("wait for projection %s of %q: %w", projection, persistenceID, err)
+			return fmt.Errorf("wait for projection %s of %q: %w", projection, pid, err)
 		}
 	}
 }

@@ -193,6 +193,8 @@ var killers = map[string]killer{
 	"ProjectionLife":            {projecting, "^TestPurgedIDBeginsAnew$"},
 	"ProjectionOffsetDone":      {projecting, "^TestRunWhoseOffsetIsRefusedBeginsAgain$"},
 	"ProjectionOffsetGuarded":   {projecting, "^TestOffsetWithoutTheClaimIsRefused$"},
+	"ProjectionSQLOnce":         {relational, "^TestLateProcessIsRefused$"},
+	"ProjectionSQLWhole":        {relational, "^TestHandlerThatEndsItsTransaction$"},
 	"ProjectionServiceTime":     {projecting, "^TestWrongClockHidesNoTrimmedRecords$"},
 	"ProjectionStreamFollowed":  {projecting, "^TestStreamReplacedWhileItIsRead$"},
 	"ProjectionStuckMarked":     {projecting, "^TestTriggerWhileAStuckIDIsResumed$"},

@@ -194,6 +194,8 @@ var (
 	ProjectionLife            = on("ProjectionLife")
 	ProjectionOffsetDone      = on("ProjectionOffsetDone")
 	ProjectionOffsetGuarded   = on("ProjectionOffsetGuarded")
+	ProjectionSQLOnce         = on("ProjectionSQLOnce")
+	ProjectionSQLWhole        = on("ProjectionSQLWhole")
 	ProjectionServiceTime     = on("ProjectionServiceTime")
 	ProjectionStreamFollowed  = on("ProjectionStreamFollowed")
 	ProjectionStuckMarked     = on("ProjectionStuckMarked")

@@ -38,6 +38,7 @@ const (
 	explored   = "internal/explore"
 	ids        = "internal/ids"
 	protocol   = "internal/protocol"
+	relational = "projection/sqltest"
 	snapshots  = "internal/snapshots"
 )
 
@@ -133,8 +134,8 @@ func build(t *testing.T) map[string]string {
 			continue
 		}
 		program := filepath.Join(dir, strings.ReplaceAll(k.folder, "/", "-")+".test")
-		compile := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags", "mutants,long", "-o", program, "./"+k.folder)
-		compile.Dir = filepath.Join("..", "..")
+		compile := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags", "mutants,long", "-o", program, ".")
+		compile.Dir = filepath.Join("..", "..", k.folder) // which may be in a nested module
 		if output, err := compile.CombinedOutput(); err != nil {
 			t.Fatalf("build the tests of %s: %v\n%s", k.folder, err, output)
 		}

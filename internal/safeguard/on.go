@@ -415,6 +415,10 @@ const (
 	ProjectionOffsetDone = true
 	// ProjectionOffsetGuarded: the offset is stored if the row has the claim of the run.
 	ProjectionOffsetGuarded = true
+	// ProjectionSQLOnce: effects in SQL are written if the offset is the one before.
+	ProjectionSQLOnce = true
+	// ProjectionSQLWhole: an offset in SQL is stored by the transaction that has the effects.
+	ProjectionSQLWhole = true
 	// ProjectionServiceTime: how long nobody has read a stream is told by the service's clock.
 	ProjectionServiceTime = true
 	// ProjectionStreamFollowed: a stream that is replaced while it is read is left for the new one.

@@ -1,0 +1,164 @@
+package projection
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+)
+
+// offsets are the offsets of a projection in a SQL database.
+type offsets struct {
+	*target
+
+	// journal and name are the names of the journal, and of the group and the projection.
+	journal, name string
+	// limit bounds a statement.
+	limit time.Duration
+	// turn has a token while a transaction of the group is under way, nil if any number may be.
+	turn chan struct{}
+	// ready reports whether the table exists.
+	ready atomic.Bool
+}
+
+// openOffsets gives the projections of SQL of a group their offsets.
+func (g *Group) openOffsets() {
+	turns := map[*sql.DB]chan struct{}{}
+	for _, of := range g.members {
+		if of.sql == nil {
+			continue
+		}
+		of.offsets = &offsets{
+			target: of.sql, journal: g.table.journalName, name: of.name, limit: g.config.ClaimTimeout / handlerShare,
+		}
+		if of.sql.dialect != SQLite {
+			continue
+		}
+		if turns[of.sql.db] == nil {
+			turns[of.sql.db] = make(chan struct{}, 1)
+		}
+		of.offsets.turn = turns[of.sql.db]
+	}
+}
+
+// prepareOffsets makes the tables of the offsets that do not exist. The error is one after which
+// the group can't go on. Others are logged: each run tries again.
+func (g *Group) prepareOffsets(ctx context.Context) error {
+	for _, of := range g.members {
+		if of.offsets == nil {
+			continue
+		}
+		err := g.prepare(ctx, of)
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case ends(err):
+			return err
+		default:
+			g.config.Logger.LogAttrs(ctx, slog.LevelWarn, "the offsets of a projection can't be reached",
+				slog.String("projection", of.name), slog.Any("error", err))
+		}
+	}
+	return nil
+}
+
+// prepare makes the table of the offsets of a projection if it does not exist, and then notes in
+// the projections table that the offsets are not there.
+func (g *Group) prepare(ctx context.Context, of *member) error {
+	o := of.offsets
+	if o.ready.Load() {
+		return nil
+	}
+	if err := o.create(ctx); err != nil {
+		return err
+	}
+	err := g.table.send(ctx, dynamo.Update{
+		Table: g.table.name, Key: kindKey(g.table.journalName, of.name),
+		Expression: "SET " + attrOffsets + " = :sql", Condition: always,
+		Values: dynamo.Attributes{":sql": text(offsetsInSQL)},
+	})
+	if err == nil {
+		o.ready.Store(true)
+	}
+	return err
+}
+
+// create makes the table if it does not exist. Others may do so at the same time, which makes the
+// statement of one of them fail: so the table is looked at again.
+func (o *offsets) create(ctx context.Context) error {
+	_, err := o.read(ctx, "")
+	if !o.dialect.missing(err) {
+		return err
+	}
+	within, cancel := context.WithTimeout(ctx, o.limit)
+	defer cancel()
+	_, failed := o.db.ExecContext(within, o.dialect.OffsetsTable())
+	if _, err = o.read(ctx, ""); err == nil || failed == nil {
+		return err
+	}
+	return errors.Join(err, failed)
+}
+
+// stored is the offset of a row of the table. begun reports whether the row exists.
+type stored struct {
+	offset
+
+	begun bool
+}
+
+// read reads the offset of a persistence id.
+func (o *offsets) read(ctx context.Context, pid string) (stored, error) {
+	within, cancel := context.WithTimeout(ctx, o.limit)
+	defer cancel()
+	var seq, writer any
+	err := o.db.QueryRowContext(within, o.dialect.statement(readOffset), o.journal, o.name, pid).Scan(&seq, &writer)
+	if errors.Is(err, sql.ErrNoRows) {
+		return stored{}, nil
+	}
+	if err != nil {
+		return stored{}, o.failed(err)
+	}
+	n, isNumber := seq.(int64)
+	w, isText := writer.(string)
+	if !isNumber || !isText || n < 0 {
+		return stored{}, &damagedError{seq, writer}
+	}
+	return stored{offset{n, w}, true}, nil
+}
+
+// damagedError reports that a row of the table has what no projection stores.
+type damagedError struct{ seq, writer any }
+
+func (e *damagedError) Error() string {
+	return fmt.Sprintf("the row in dynajournal_offsets is damaged: seq %v, writer %v", e.seq, e.writer)
+}
+
+// failed returns the error of a statement on the table.
+func (o *offsets) failed(err error) error {
+	if o.dialect.refuses(err) {
+		return fmt.Errorf("projection %s: %w: %w", o.name, ErrNoOffsetsTable, err)
+	}
+	return fmt.Errorf("the offsets of projection %s: %w", o.name, err)
+}
+
+// locate replaces the offset of a row of the projections table by that in the SQL database, which
+// alone counts.
+func (r *run) locate(ctx context.Context, state *row) error {
+	if state.begun {
+		return fmt.Errorf("projection %s of SQL: %w in the projections table", r.of.name, ErrOtherOffsets)
+	}
+	if err := r.group.prepare(ctx, r.of); err != nil {
+		return err
+	}
+	state.inSQL = true
+	now, err := r.of.offsets.read(ctx, r.pid)
+	if damaged := new(damagedError); errors.As(err, &damaged) || begins(stateOf(err), "22") {
+		return r.unreadable(ctx, state, err)
+	}
+	state.begun, state.offset = now.begun, now.offset
+	return err
+}

@@ -1,0 +1,107 @@
+package projection_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"testing"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// The rest is tested with real databases in the module sqltest below this folder.
+
+// connector is a database to which no connection can be had.
+type connector struct{ err error }
+
+func (c connector) Connect(context.Context) (driver.Conn, error) { return nil, c.err }
+
+func (connector) Driver() driver.Driver { return nil }
+
+// coded is an error of a PostgreSQL driver.
+type coded struct{ code string }
+
+func (e coded) Error() string { return "the server says " + e.code }
+
+func (e coded) SQLState() string { return e.code }
+
+func nothing(context.Context, *sql.Tx, dynajournal.Event) error { return nil }
+
+func TestWrongArgumentsOfSQLAreRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	db := sql.OpenDB(connector{errWanted})
+	t.Cleanup(func() { _ = db.Close() })
+	for name, p := range map[string]projection.Projection{
+		"no name":       projection.SQL("", db, projection.SQLite, projection.SQLFunc(nothing)),
+		"no database":   projection.SQL("a", nil, projection.SQLite, projection.SQLFunc(nothing)),
+		"no dialect":    projection.SQL("a", db, 0, projection.SQLFunc(nothing)),
+		"wrong dialect": projection.SQL("a", db, 9, projection.SQLFunc(nothing)),
+		"no handler":    projection.SQL("a", db, projection.Postgres, nil),
+	} {
+		_, err := projection.New(b.journal, fast(), p)
+		wantError(t, name, err, dynajournal.ErrInvalidArgument)
+	}
+	wait := func(j *dynajournal.Journal, db *sql.DB, dialect projection.Dialect, name string, seq int64) error {
+		return projection.WaitForSQL(t.Context(), j, db, dialect, name, "a", seq)
+	}
+	for name, err := range map[string]error{
+		"no journal":        wait(nil, db, projection.SQLite, "group/all", 1),
+		"no database":       wait(b.journal, nil, projection.SQLite, "group/all", 1),
+		"no dialect":        wait(b.journal, db, 0, "group/all", 1),
+		"no slash":          wait(b.journal, db, projection.SQLite, "all", 1),
+		"a negative number": wait(b.journal, db, projection.SQLite, "group/all", -1),
+	} {
+		wantError(t, "WaitForSQL: "+name, err, dynajournal.ErrInvalidArgument)
+	}
+	wantError(t, "WaitForSQL without a server", wait(b.journal, db, projection.Postgres, "group/all", 1), errWanted)
+}
+
+// A database that can't be reached stops its own projection only, and makes nothing stuck.
+func TestDatabaseThatIsDownIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	db := sql.OpenDB(connector{errWanted})
+	t.Cleanup(func() { _ = db.Close() })
+	config := fast()
+	config.Attempts = 1
+	g := group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{}),
+		projection.SQL("effects", db, projection.Postgres, projection.SQLFunc(nothing)))
+	start(t, g)
+	b.await("group/all", "a", 1)
+	wantError(t, "Resume", g.Resume(t.Context(), "effects", "a"), errWanted)
+	if b.row("group/effects", "a") != nil {
+		t.Errorf("there is the row %v", b.row("group/effects", "a"))
+	}
+}
+
+// A server that refuses the group for good ends it.
+func TestDatabaseThatRefusesEndsTheGroup(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	db := sql.OpenDB(connector{coded{"28P01"}})
+	t.Cleanup(func() { _ = db.Close() })
+	g := group(t, b.journal, fast(), projection.SQL("effects", db, projection.Postgres, projection.SQLFunc(nothing)))
+	err := g.Run(t.Context())
+	wantError(t, "Run", err, projection.ErrNoOffsetsTable)
+	if code, ok := errors.AsType[coded](err); !ok || code.code != "28P01" {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+// A projection whose offsets were in DynamoDB is not one of SQL.
+func TestProjectionKeepsItsKind(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	stop := start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{})))
+	b.await("group/all", "a", 1)
+	stop()
+	db := sql.OpenDB(connector{errWanted})
+	t.Cleanup(func() { _ = db.Close() })
+	g := group(t, b.journal, fast(), projection.SQL("all", db, projection.SQLite, projection.SQLFunc(nothing)))
+	wantError(t, "Run", g.Run(t.Context()), projection.ErrOtherOffsets)
+}

@@ -1,0 +1,194 @@
+package sqltest_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+var errWanted = errors.New("wanted")
+
+func TestEventsAreHandledOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bundle) {
+		w := b.write("a", "x", "y", "z")
+		b.write("b", "x")
+		if _, err := w.DeleteTo(b.Context(), 1); err != nil {
+			b.Fatal(err)
+		}
+		g := b.run(fast(), ledger{})
+		b.await("a", 3)
+		b.await("b", 1)
+		b.wantEffects("a", "gap 1-1", "2 y", "3 z")
+		b.wantEffects("b", "1 x")
+
+		if _, err := w.Purge(b.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+			b.Fatal(err)
+		}
+		b.write("a", "new")
+		g.Trigger("a")
+		b.until("the new life is handled", func() bool { return strings.HasSuffix(b.effects("a"), "1 new") })
+		b.wantEffects("a", "gap 1-1", "2 y", "3 z", "purge at 3", "1 new")
+
+		err := projection.WaitFor(b.Context(), b.journal, "group/effects", "b", 1)
+		if !errors.Is(err, projection.ErrOtherOffsets) || !strings.Contains(err.Error(), "WaitForSQL") {
+			b.Errorf("WaitFor: %v", err)
+		}
+	})
+}
+
+// If an event fails, those before it are stored without it, and the failure counts for it alone.
+func TestFailureLeavesTheEventsBeforeIt(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bundle) {
+		b.write("a", "x", "y", "poison", "z")
+		b.write("b", "x")
+		var attempts atomic.Int64
+		var cured atomic.Bool
+		config := fast()
+		config.Attempts = 3
+		g := b.run(config, ledger{on: func(_ context.Context, _ *sql.Tx, e dynajournal.Event) error {
+			if e.SequenceNumber == 3 && !cured.Load() {
+				attempts.Add(1)
+				if attempts.Load()%2 == 0 {
+					panic(errWanted)
+				}
+				return errWanted
+			}
+			return nil
+		}})
+		stuck := b.stuckness("a")
+		if stuck.Offset != 2 || !strings.Contains(stuck.Reason, errWanted.Error()) || attempts.Load() != 3 {
+			b.Errorf("after %d attempts: %+v", attempts.Load(), stuck)
+		}
+		b.wantEffects("a", "1 x", "2 y")
+		b.await("b", 1)
+		if err := g.Resume(b.Context(), "effects", "a"); !errors.Is(err, errWanted) {
+			b.Errorf("Resume while it fails: %v", err)
+		}
+		cured.Store(true)
+		if err := g.Resume(b.Context(), "effects", "a"); err != nil {
+			b.Fatal(err)
+		}
+		b.wantEffects("a", "1 x", "2 y", "3 poison", "4 z")
+		b.write("a", "w")
+		g.Trigger("a")
+		b.await("a", 5)
+	})
+}
+
+// A process that has read the offset before another one has stored a further one writes nothing.
+func TestLateProcessIsRefused(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bundle) {
+		b.write("a", "x")
+		stop := b.start(b.group(b.journal, fast(), projection.SQL("effects", b.db, b.dialect, ledger{})))
+		b.await("a", 1)
+		stop()
+		b.write("a", "y", "z")
+		gate := newGate("journal-P-a-")
+		b.Cleanup(gate.release)
+		late := b.group(b.open(gate.install), fast(), projection.SQL("effects", b.connect(b.source), b.dialect, ledger{}))
+		b.start(late)
+		<-gate.arrived // it has read the offset
+		b.start(b.group(b.journal, fast(), projection.SQL("effects", b.db, b.dialect, ledger{})))
+		b.await("a", 3)
+		gate.release()
+		b.until("the late process is done", func() bool { return late.Lag()[0].IDs == 0 })
+		b.wantEffects("a", "1 x", "2 y", "3 z")
+	})
+}
+
+// Two processes at a persistence id without a row: the second waits in the database for the first.
+func TestFirstRowOfTwoProcesses(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bundle) {
+		b.write("a", "x", "y")
+		arrived, passed := make(chan struct{}, 10), make(chan struct{})
+		h := ledger{on: func(ctx context.Context, _ *sql.Tx, _ dynajournal.Event) error {
+			arrived <- struct{}{}
+			select {
+			case <-passed:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}}
+		first := b.group(b.journal, fast(), projection.SQL("effects", b.db, b.dialect, h))
+		b.start(first)
+		<-arrived
+		second := b.group(b.open(), fast(), projection.SQL("effects", b.connect(b.source), b.dialect, ledger{}))
+		b.start(second)
+		b.until("the second process is at it", func() bool { return second.Lag()[0].IDs == 1 })
+		close(passed)
+		b.await("a", 2)
+		b.until("both are done", func() bool { return first.Lag()[0].IDs+second.Lag()[0].IDs == 0 })
+		b.wantEffects("a", "1 x", "2 y")
+	})
+}
+
+// A transaction that a handler has ended stores no offset, also if the handler returns no error.
+// The events beside it are stored.
+func TestHandlerThatEndsItsTransaction(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(context.Context, *sql.Tx) error{
+		"rollback":           func(_ context.Context, tx *sql.Tx) error { return tx.Rollback() },
+		"commit":             func(_ context.Context, tx *sql.Tx) error { return tx.Commit() },
+		"rollback statement": func(ctx context.Context, tx *sql.Tx) error { _, err := tx.ExecContext(ctx, "ROLLBACK"); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, func(b *bundle) {
+				b.write("a", "x", "y", "z", "u", "v")
+				config := fast()
+				config.Attempts = 1
+				b.run(config, ledger{on: func(ctx context.Context, tx *sql.Tx, e dynajournal.Event) error {
+					if e.SequenceNumber == 4 {
+						return end(ctx, tx)
+					}
+					return nil
+				}})
+				stuck := b.stuckness("a")
+				if stuck.Offset != 3 || !strings.Contains(stuck.Reason, projection.ErrTransactionEnded.Error()) {
+					b.Errorf("%+v", stuck)
+				}
+				if name == "rollback" || name == "rollback statement" && b.dialect == projection.SQLite {
+					b.wantEffects("a", "1 x", "2 y", "3 z")
+				}
+			})
+		})
+	}
+}
+
+// What the database refuses at the end of a transaction is a failure of the event that is to blame.
+func TestConstraintThatIsCheckedAtTheEnd(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bundle) {
+		b.exec(`CREATE TABLE parents (n bigint PRIMARY KEY)`)
+		b.exec(`CREATE TABLE children (n bigint REFERENCES parents (n) DEFERRABLE INITIALLY DEFERRED)`)
+		b.write("a", "x", "y", "z", "u")
+		if b.dialect == projection.SQLite {
+			b.db = b.connect(b.source + "&_pragma=foreign_keys(1)")
+		}
+		config := fast()
+		config.Attempts = 2
+		b.run(config, ledger{on: func(ctx context.Context, tx *sql.Tx, e dynajournal.Event) error {
+			if e.SequenceNumber != 3 {
+				return nil
+			}
+			_, err := tx.ExecContext(ctx, `INSERT INTO children (n) VALUES (7)`)
+			return err
+		}})
+		stuck := b.stuckness("a")
+		if stuck.Offset != 2 || !strings.Contains(strings.ToLower(stuck.Reason), "constraint") {
+			b.Errorf("%+v", stuck)
+		}
+		b.wantEffects("a", "1 x", "2 y")
+	})
+}

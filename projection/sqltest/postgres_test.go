@@ -1,0 +1,206 @@
+package sqltest_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+)
+
+// server is a PostgreSQL server that listens on a socket in its folder.
+type server struct {
+	bin, folder string
+	// as is whom the server runs as, nil for the user of the test. It refuses to run as root.
+	as *syscall.Credential
+
+	mu      sync.Mutex
+	process *exec.Cmd
+}
+
+// errNoServer reports that no server is installed, or that none can run here.
+var errNoServer = errors.New("no PostgreSQL server")
+
+// findPostgres returns the folder of the server's programs.
+func findPostgres() (string, error) {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		return filepath.Dir(path), nil
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is right
+	if len(found) == 0 {
+		return "", fmt.Errorf("%w: initdb is not found (Debian: postgresql)", errNoServer)
+	}
+	return filepath.Dir(slices.Max(found)), nil
+}
+
+// unprivileged returns whom a server can run as.
+func unprivileged() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil //nolint:nilnil // no credential is that of the test
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err := strconv.ParseUint(u.Uid, 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		gid, err := strconv.ParseUint(u.Gid, 10, 32)
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, err
+	}
+	return nil, fmt.Errorf("%w: it does not run as root, and there is no other user", errNoServer)
+}
+
+// newServer makes and starts a server.
+func newServer() (*server, error) {
+	bin, err := findPostgres()
+	if err != nil {
+		return nil, err
+	}
+	as, err := unprivileged()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "pg") // short: the name of a socket has 107 bytes at most
+	if err != nil {
+		return nil, err
+	}
+	s := &server{bin: bin, folder: folder, as: as}
+	if as != nil {
+		if err := os.Chown(folder, int(as.Uid), int(as.Gid)); err != nil {
+			return nil, err
+		}
+	}
+	made := s.command("initdb", "-D", s.data(), "-U", "admin", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	if out, err := made.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	return s, s.start()
+}
+
+func (s *server) data() string { return filepath.Join(s.folder, "data") }
+
+func (s *server) command(name string, args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(s.bin, name), args...)
+	c.Dir = s.folder
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: s.as}
+	return c
+}
+
+// start starts the server, and waits until it answers.
+func (s *server) start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.process = s.command("postgres", "-D", s.data(), "-k", s.folder, "-c", "listen_addresses=",
+		"-c", "fsync=off", "-c", "max_connections=200", "-c", "deadlock_timeout=20ms", "-c", "autovacuum=off")
+	if err := s.process.Start(); err != nil {
+		return err
+	}
+	db, err := sql.Open("pgx", s.source("", ""))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		if err = db.Ping(); err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+// source returns the name of the database for a driver. host replaces the socket if it is set.
+func (s *server) source(schema, host string) string {
+	if host == "" {
+		host = "host=" + s.folder
+	}
+	source := host + " user=admin database=postgres sslmode=disable"
+	if schema != "" {
+		source += " search_path=" + schema
+	}
+	return source
+}
+
+// kill kills the server and all its processes, as a power failure does.
+func (s *server) kill() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pids := append(s.children(), s.process.Process.Pid)
+	_ = s.process.Process.Kill()
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+	}
+	_ = s.process.Wait() // it was killed
+	return os.Remove(filepath.Join(s.data(), "postmaster.pid"))
+}
+
+// children returns the processes of the server.
+func (s *server) children() []int {
+	parent := s.process.Process.Pid
+	listed, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", parent, parent)) // or none
+	var pids []int
+	for field := range strings.FieldsSeq(string(listed)) {
+		if pid, err := strconv.Atoi(field); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// stop ends the server, and removes its folder.
+func (s *server) stop() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.process.Process.Signal(syscall.SIGQUIT) // at once
+	_ = s.process.Wait()
+	err := os.RemoveAll(s.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// shared is the server of most tests.
+var shared = sync.OnceValues(newServer)
+
+// postgres returns a server, or skips the test.
+func postgres(t *testing.T, make func() (*server, error)) *server {
+	t.Helper()
+	s, err := make()
+	if errors.Is(err, errNoServer) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// schema makes a schema for a test.
+func (s *server) schema(t *testing.T) string {
+	t.Helper()
+	name := fmt.Sprintf("s%d", schemas.Add(1))
+	db, err := sql.Open("pgx", s.source("", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(context.Background(), "CREATE SCHEMA "+name); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
