@@ -97,10 +97,10 @@ func (o *offsets) create(ctx context.Context) error {
 	within, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
 	_, failed := o.db.ExecContext(within, o.dialect.OffsetsTable())
-	if _, err = o.read(ctx, ""); err == nil || failed == nil {
-		return err
+	if _, err = o.read(ctx, ""); failed != nil && o.dialect.missing(err) {
+		return o.failed(failed)
 	}
-	return errors.Join(err, failed)
+	return err
 }
 
 // stored is the offset of a row of the table. begun reports whether the row exists.

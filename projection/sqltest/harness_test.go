@@ -23,17 +23,28 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if sharedUsed.Load() {
-			if s, err := shared(); err == nil {
-				if err := s.stop(); err != nil {
-					fmt.Fprintln(os.Stderr, err)
-					code = 1
-				}
-			}
-		}
-		os.Exit(code)
-	}))
+	code := m.Run()
+	err := stopShared()
+	if err == nil && code == 0 {
+		err = goleak.Find()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// stopShared stops the shared server if a test has used it.
+func stopShared() error {
+	if !sharedUsed.Load() {
+		return nil
+	}
+	s, err := shared()
+	if err != nil {
+		return nil //nolint:nilerr // the tests have told it
+	}
+	return s.stop()
 }
 
 var (
@@ -217,6 +228,15 @@ func (b *bundle) wantEffects(pid string, want ...string) {
 	b.Helper()
 	if got := b.effects(pid); got != strings.Join(want, ", ") {
 		b.Errorf("%s has the effects %q, want %q", pid, got, strings.Join(want, ", "))
+	}
+}
+
+// wantNumber checks a number that is in the database.
+func (b *bundle) wantNumber(query string, want int64) {
+	b.Helper()
+	var n int64
+	if err := b.db.QueryRowContext(b.Context(), query).Scan(&n); err != nil || n != want {
+		b.Errorf("%s: %d, %v, want %d", query, n, err, want)
 	}
 }
 

@@ -27,8 +27,9 @@ type server struct {
 	// as is whom the server runs as, nil for the user of the test. It refuses to run as root.
 	as *syscall.Credential
 
-	mu      sync.Mutex
 	process *exec.Cmd
+	// ended is closed when the process has ended.
+	ended chan struct{}
 }
 
 // errNoServer reports that no server is installed, or that none can run here.
@@ -102,24 +103,47 @@ func (s *server) command(name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// start starts the server, and waits until it answers.
+// start starts the server, and waits until it answers. While processes of a server that was killed
+// are there, another one ends at once, so it is started again.
 func (s *server) start() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.process = s.command("postgres", "-D", s.data(), "-k", s.folder, "-c", "listen_addresses=",
-		"-c", "fsync=off", "-c", "max_connections=200", "-c", "deadlock_timeout=20ms", "-c", "autovacuum=off")
-	if err := s.process.Start(); err != nil {
-		return err
-	}
 	db, err := sql.Open("pgx", s.source("", ""))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		if s.ended == nil || closed(s.ended) {
+			if err := s.launch(); err != nil {
+				return err
+			}
+		}
 		if err = db.Ping(); err == nil || time.Now().After(deadline) {
 			return err
 		}
+	}
+}
+
+// launch starts the process.
+func (s *server) launch() error {
+	process, ended := s.command("postgres", "-D", s.data(), "-k", s.folder, "-c", "listen_addresses=",
+		"-c", "fsync=off", "-c", "max_connections=200", "-c", "deadlock_timeout=20ms", "-c", "autovacuum=off"), make(chan struct{})
+	if err := process.Start(); err != nil {
+		return err
+	}
+	s.process, s.ended = process, ended
+	go func() {
+		_ = process.Wait() // its status is of no interest
+		close(ended)
+	}()
+	return nil
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -136,16 +160,11 @@ func (s *server) source(schema, host string) string {
 }
 
 // kill kills the server and all its processes, as a power failure does.
-func (s *server) kill() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	pids := append(s.children(), s.process.Process.Pid)
-	_ = s.process.Process.Kill()
-	for _, pid := range pids {
+func (s *server) kill() {
+	for _, pid := range append(s.children(), s.process.Process.Pid) {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 	}
-	_ = s.process.Wait() // it was killed
-	return os.Remove(filepath.Join(s.data(), "postmaster.pid"))
+	<-s.ended
 }
 
 // children returns the processes of the server.
@@ -163,10 +182,8 @@ func (s *server) children() []int {
 
 // stop ends the server, and removes its folder.
 func (s *server) stop() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	_ = s.process.Process.Signal(syscall.SIGQUIT) // at once
-	_ = s.process.Wait()
+	<-s.ended
 	err := os.RemoveAll(s.folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
