@@ -10,5 +10,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func Example() {
 	main()
-	// Output: anna has 7
+	// Output:
+	// anna has 7
+	// anna has 37
 }
