@@ -30,6 +30,9 @@ func (r *run) onceInSQL(ctx context.Context, state *row, steps []step) (bool, er
 	var failed error
 	for {
 		done, err := r.commit(ctx, at, steps[:n])
+		if err == nil {
+			err = r.noteHoles(ctx, state, steps[done-1].to)
+		}
 		refused := new(refusal)
 		switch {
 		case errors.As(err, &refused) && refused.good > 0:
@@ -61,6 +64,19 @@ func (r *run) refused(ctx context.Context, state *row, at stored, s *step, err e
 		return errAgain
 	}
 	return r.stick(ctx, failure, change{}, state.unchanged())
+}
+
+// noteHoles stores which missing numbers the run has passed, up to an offset that is stored. They
+// are in the projections table. After a crash before that, an event that comes there too late is not
+// told.
+func (r *run) noteHoles(ctx context.Context, state *row, to offset) error {
+	c := r.moved(to)
+	delete(c.set, attrSeq)
+	delete(c.set, attrWriter)
+	if len(c.set)+len(c.removed) == 0 {
+		return nil
+	}
+	return r.group.table.update(ctx, r.key, c, state.unchanged())
 }
 
 // commit does steps and stores the offset in one transaction. It returns how many. If a step has

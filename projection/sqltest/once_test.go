@@ -192,3 +192,20 @@ func TestConstraintThatIsCheckedAtTheEnd(t *testing.T) {
 		b.wantEffects("a", "1 x", "2 y")
 	})
 }
+
+// Events that a projection leaves out move the offset.
+func TestEventsThatAreLeftOutMoveTheOffset(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bundle) {
+		tagged := func(text string) dynajournal.NewEvent {
+			return dynajournal.NewEvent{Value: text, Tags: []string{"wanted"}}
+		}
+		b.write("a", "x", tagged("y"), "z", tagged("u"), "v")
+		b.write("b", "x")
+		b.start(b.group(b.journal, fast(), projection.SQL("effects", b.db, b.dialect, ledger{}, projection.OnlyTags("wanted"))))
+		b.await("a", 5)
+		b.await("b", 1)
+		b.wantEffects("a", "2 y", "4 u")
+		b.wantEffects("b")
+	})
+}

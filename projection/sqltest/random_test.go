@@ -50,7 +50,7 @@ func (h *history) write(rounds int) {
 				if result, err = w.Append(h.Context(), events...); err == nil {
 					h.last[i] = result.Last
 				}
-				if err == nil && n%7 == 6 {
+				if err == nil && h.last[i]%7 == 6 {
 					_, err = w.DeleteTo(h.Context(), h.last[i]-3)
 				}
 			}
@@ -121,10 +121,16 @@ func TestRandomHistories(t *testing.T) {
 	each(t, func(b *bundle) {
 		random := rand.New(rand.NewPCG(*seed, uint64(b.dialect)))
 		h := b.history(6)
+		source, workers := b.source, "" // what the connections of the groups are called
+		if b.dialect == projection.Postgres {
+			_, schema, _ := strings.Cut(b.source, "search_path=")
+			workers = "workers_of_" + schema
+			source += " application_name=" + workers
+		}
 		launch := func() (kill func()) {
 			gate := newGate("")
 			journal := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
-			stop := b.start(b.group(journal, restless(), projection.SQL("effects", b.connect(b.source), b.dialect, flaky())))
+			stop := b.start(b.group(journal, restless(), projection.SQL("effects", b.connect(source), b.dialect, flaky())))
 			return func() {
 				gate.dead.Store(true)
 				stop()
@@ -140,32 +146,25 @@ func TestRandomHistories(t *testing.T) {
 				b.Fatal(err)
 			}
 		}
-		over := make(chan struct{})
-		go func() {
-			defer close(over)
-			h.write(20)
-		}()
-		for n := 0; ; n++ {
-			select {
-			case <-over:
-				h.check()
-				return
-			default:
-			}
+		cut := func() {
 			if b.dialect == projection.Postgres {
-				_, schema, _ := strings.Cut(b.source, "search_path=")
 				b.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-					WHERE pid <> pg_backend_pid() AND query LIKE '%offsets%' AND random() < 0.5
-					AND $1 = (SELECT n.nspname FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
-						JOIN pg_namespace n ON n.oid = c.relnamespace
-						WHERE l.pid = pg_stat_activity.pid AND n.nspname = $1 LIMIT 1)`, schema)
+					WHERE application_name = $1 AND random() < 0.5`, workers)
 			}
-			if n%5 == 4 {
+		}
+		for round := range 8 {
+			var writing sync.WaitGroup
+			writing.Go(func() { h.write(3) })
+			cut()
+			if round%2 == 1 {
 				i := random.IntN(len(kills))
 				kills[i]()
 				kills[i] = launch()
 			}
+			writing.Wait()
+			cut()
 		}
+		h.check()
 	})
 }
 
