@@ -63,7 +63,7 @@ const (
 	// firstOffset and holdOffset lock the row of an offset, the latter with unmoved: if it is what
 	// was read.
 	firstOffset = `INSERT INTO dynajournal_offsets (journal, projection, persistence_id, seq, writer, run)` +
-		` VALUES (?, ?, ?, 0, '', ?) ON CONFLICT DO NOTHING`
+		` VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 	holdOffset = `UPDATE dynajournal_offsets SET run = ?` + offsetsKey
 	unmoved    = ` AND seq = ? AND writer = ?`
 	// keepOffset changes nothing. It finds the row if the transaction has locked it.

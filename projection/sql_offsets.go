@@ -146,9 +146,10 @@ func (o *offsets) failed(err error) error {
 }
 
 // locate replaces the offset of a row of the projections table by that in the SQL database, which
-// alone counts.
+// alone counts. Where there is none, one in the projections table is where the projection begins,
+// with FromNow.
 func (r *run) locate(ctx context.Context, state *row) error {
-	if state.begun {
+	if state.begun && !r.of.fromNow {
 		return fmt.Errorf("projection %s of SQL: %w in the projections table", r.of.name, ErrOtherOffsets)
 	}
 	if err := r.group.prepare(ctx, r.of); err != nil {
@@ -159,6 +160,8 @@ func (r *run) locate(ctx context.Context, state *row) error {
 	if damaged := new(damagedError); errors.As(err, &damaged) || begins(stateOf(err), "22") {
 		return r.unreadable(ctx, state, err)
 	}
-	state.begun, state.offset = now.begun, now.offset
+	if state.begun = now.begun; now.begun {
+		state.offset = now.offset
+	}
 	return err
 }

@@ -60,7 +60,7 @@ func (r *run) refused(ctx context.Context, state *row, at stored, s *step, err e
 	switch {
 	case err != nil:
 		return err
-	case now != at:
+	case now.begun != at.begun || now.begun && now.offset != at.offset:
 		return errAgain
 	}
 	return r.stick(ctx, failure, change{}, state.unchanged())

@@ -74,7 +74,7 @@ func (t *transaction) open(ctx, within context.Context, at stored) error {
 	text, values := holdOffset+unmoved, []any{t.run, t.journal, t.name, t.pid, at.seq, at.writer}
 	switch {
 	case !at.begun:
-		text, values = firstOffset, []any{t.journal, t.name, t.pid, t.run}
+		text, values = firstOffset, []any{t.journal, t.name, t.pid, at.seq, at.writer, t.run}
 	case !safeguard.ProjectionSQLOnce:
 		text, values = holdOffset, values[:4]
 	}

@@ -42,7 +42,9 @@ func WaitForSQL(
 			return row{offset: now.offset}, nil
 		}
 		state, err := t.row(ctx, key)
-		state.offset = now.offset
+		if now.begun {
+			state.offset = now.offset
+		}
 		return state, err
 	}
 	return wait(ctx, projection, persistenceID, sequenceNumber, look)

@@ -32,15 +32,17 @@ func WaitFor(
 	}
 	t := openTable(journal)
 	key := rowKey(t.journalName, projection, persistenceID)
+	known := false
 	look := func() (row, error) {
 		state, err := t.row(ctx, key)
-		if err != nil || state.begun {
+		if err != nil || known || state.begun && state.seq >= sequenceNumber {
 			return state, err
 		}
 		kind, err := t.get(ctx, kindKey(t.journalName, projection))
 		if err == nil && kind[attrOffsets] != nil {
 			err = fmt.Errorf("%w: use WaitForSQL", ErrOtherOffsets)
 		}
+		known = err == nil && state.begun
 		return state, err
 	}
 	return wait(ctx, projection, persistenceID, sequenceNumber, look)

@@ -209,3 +209,27 @@ func TestEventsThatAreLeftOutMoveTheOffset(t *testing.T) {
 		b.wantEffects("b")
 	})
 }
+
+// A projection that begins from now has its beginning in the projections table.
+func TestProjectionThatBeginsFromNow(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bundle) {
+		b.write("a", "x", "y")
+		for range 2 {
+			g := b.group(b.journal, fast(), projection.SQL("effects", b.db, b.dialect, ledger{}, projection.FromNow()))
+			if err := g.Start(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			b.await("a", 2)
+			b.wantEffects("a")
+		}
+		b.write("a", "z", "u")
+		b.start(b.group(b.journal, fast(), projection.SQL("effects", b.db, b.dialect, ledger{}, projection.FromNow())))
+		b.await("a", 4)
+		b.wantEffects("a", "3 z", "4 u")
+		err := projection.WaitFor(b.Context(), b.journal, "group/effects", "a", 4)
+		if !errors.Is(err, projection.ErrOtherOffsets) {
+			b.Errorf("WaitFor: %v", err)
+		}
+	})
+}
