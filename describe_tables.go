@@ -27,7 +27,7 @@ type Table struct {
 	// stream.
 	Stream string
 
-	// The following fields are the journal's header. They are zero for a snapshot table, and if
+	// The following fields are the journal's header. They are zero for the other tables, and if
 	// there is no header: then a JVM has made the table.
 
 	// Version is the version of the stored format. If this package does not know it, the other
@@ -62,8 +62,8 @@ type Index struct {
 	ReadUnits, WriteUnits int64
 }
 
-// DescribeTables describes the journal table and the snapshot table, as far as they exist. It reads
-// no header from a table whose key is not a journal's.
+// DescribeTables describes the journal table, the snapshot table and the projections table, as far
+// as they exist. It reads no header from a table whose key is not a journal's.
 //
 // Errors: [ErrInvalidArgument], and those of requests.
 func DescribeTables(ctx context.Context, config Config) ([]Table, error) {
@@ -73,7 +73,8 @@ func DescribeTables(ctx context.Context, config Config) ([]Table, error) {
 	}
 	defer client.Close()
 	var tables []Table
-	for _, name := range []string{config.JournalTable, config.SnapshotTable} {
+	names := []string{config.JournalTable, config.SnapshotTable, provision.ProjectionsTable(config.JournalTable)}
+	for _, name := range names {
 		table, err := config.provision().Describe(ctx, client, name)
 		if errors.Is(err, ErrTableNotFound) {
 			continue

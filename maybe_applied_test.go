@@ -312,7 +312,7 @@ var changes = map[string]change{
 			s.Fatal(err)
 		}
 		return func(ctx context.Context) error {
-			_, err := dynajournal.UpdateTables(ctx, s.config)
+			_, err := dynajournal.UpdateTables(ctx, s.config, dynajournal.UpdateOptions{})
 			return err
 		}
 	}, true},

@@ -70,21 +70,30 @@ type TableChange struct {
 	Added, Costs string
 }
 
+// UpdateOptions are the options of UpdateTables.
+type UpdateOptions struct {
+	// Projections and Stream also add the projections table and a stream, as those of TableOptions
+	// do.
+	//
+	// Default to false.
+	Projections, Stream bool
+}
+
 // UpdateTables adds what an existing journal table lacks: the index that lists persistence ids, and
-// the expiry of tombstones. It waits until they are active, which takes long for the index of a
-// large table. It returns what it has added, also with an error. It can't add indexes to a snapshot
-// table.
+// the expiry of tombstones, and what the options ask for. It waits until they are active, which
+// takes long for the index of a large table. It returns what it has added, also with an error. It
+// can't add indexes to a snapshot table.
 //
 // Errors: [ErrInvalidArgument], [ErrTableNotFound], [ErrTableSchema], [ErrHeaderMismatch],
 // [ErrIndex], and those of requests. After an error a part may be added ([MaybeApplied] reports
 // whether). The call may be repeated.
-func UpdateTables(ctx context.Context, config Config) ([]TableChange, error) {
+func UpdateTables(ctx context.Context, config Config, opts UpdateOptions) ([]TableChange, error) {
 	client, err := config.connectToTables()
 	if err != nil {
 		return nil, err
 	}
 	defer client.Close()
-	added, err := config.provision().Update(ctx, client)
+	added, err := config.provision().Update(ctx, client, provision.UpdateOptions(opts))
 	var changes []TableChange
 	for _, change := range added {
 		changes = append(changes, TableChange(change))

@@ -55,7 +55,9 @@ func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
 		{"migrate --from-layout pay --from-table pekko-persistence", []string{copied}},
 		{"delete a --to 2", []string{"highest lowest persistence_id removed"}},
 		{"purge a --yes", []string{"persistence_id removed"}},
-		{"tables delete --yes", []string{table, table}},
+		{"tables update --stream --projections", []string{table, table, table}},
+		{"tables describe", []string{table, table, table}},
+		{"tables delete --yes", []string{table, table, table}},
 		{"version", []string{"commit go version"}},
 	} {
 		found := must(t, append(strings.Fields(c.args), "--output", "json")...)

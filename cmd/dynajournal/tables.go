@@ -10,9 +10,9 @@ import (
 
 type tablesCommand struct {
 	Create   tablesCreateCommand   `cmd:"" help:"Make the journal table, with the journal's header, and the snapshot table."`
-	Update   tablesUpdateCommand   `cmd:"" help:"Add what an existing journal table lacks: the index of persistence ids, and expiry."`
+	Update   tablesUpdateCommand   `cmd:"" help:"Add what an existing journal table lacks: the index of persistence ids, expiry, and what projections need."`
 	Describe tablesDescribeCommand `cmd:"" help:"Describe the tables that exist."`
-	Delete   tablesDeleteCommand   `cmd:"" help:"Delete both tables, with everything in them."`
+	Delete   tablesDeleteCommand   `cmd:"" help:"Delete the tables, with everything in them."`
 }
 
 // tables passes the configuration to work, which makes, describes or changes the tables.

@@ -111,3 +111,24 @@ func TestTablesCreateOfANativeJournalNamesNothingOfAJVM(t *testing.T) {
 		}
 	}
 }
+
+func TestTablesUpdateAddsWhatProjectionsNeed(t *testing.T) {
+	clean(t)
+	must(t, "tables", "create")
+	o := invoke(t.Context(), "", "tables", "update", "--stream", "--projections", "--output", "text")
+	for _, part := range []string{
+		"pekko-persistence: added a stream of new images; it costs writers nothing",
+		"pekko-persistence-projections: added the table of projections; it costs nothing until",
+	} {
+		if !strings.Contains(o.err, part) {
+			t.Errorf("it does not say %q: %s", part, o.err)
+		}
+	}
+	if o.status != statusDone || !strings.Contains(o.out, "stream of NEW_IMAGE") ||
+		!strings.Contains(o.out, "\npekko-persistence-projections: ACTIVE, key par (S)") {
+		t.Errorf("%+v", o)
+	}
+	if again := invoke(t.Context(), "", "tables", "update", "--stream", "--projections"); again.err != "nothing was missing\n" {
+		t.Errorf("%+v", again)
+	}
+}

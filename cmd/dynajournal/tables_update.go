@@ -7,20 +7,27 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-type tablesUpdateCommand struct{}
+type tablesUpdateCommand struct {
+	Projections bool `help:"Also make the table that package projection needs."`
+	Stream      bool `help:"Also enable a stream on the journal table: projections read it."`
+}
 
 // Help returns the text below the help of the flags.
 func (*tablesUpdateCommand) Help() string {
 	return "It reports on stderr what it has added, and what that costs from now on. It waits until the index " +
-		"is filled from the stored items, which takes long for a large table. Then it describes the tables."
+		"is filled from the stored items, which takes long for a large table. Then it describes the tables. " +
+		"A stream costs writers nothing. DynamoDB bills each request of its readers (GetRecords), but not " +
+		"those of AWS Lambda: a projection sends 4 a second for each shard while it is idle, unless its " +
+		"StreamsOptions.Poll says otherwise."
 }
 
 // Run runs the command.
-func (*tablesUpdateCommand) Run(ctx context.Context, s *session) error {
+func (c *tablesUpdateCommand) Run(ctx context.Context, s *session) error {
 	return s.tables(ctx, func(config dynajournal.Config) error {
-		changes, err := dynajournal.UpdateTables(ctx, config)
-		for _, c := range changes {
-			err = errors.Join(err, s.message("%s: added %s; it costs %s", printable(c.Table), c.Added, c.Costs))
+		changes, err := dynajournal.UpdateTables(ctx, config, dynajournal.UpdateOptions(*c))
+		for _, added := range changes {
+			err = errors.Join(err,
+				s.message("%s: added %s; it costs %s", printable(added.Table), added.Added, added.Costs))
 		}
 		if err == nil && len(changes) == 0 {
 			err = s.message("nothing was missing")

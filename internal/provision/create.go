@@ -42,7 +42,7 @@ func (j *Journal) Create(ctx context.Context, client *dynamo.Client, opts Option
 		return fmt.Errorf("create snapshot table %q: %w", j.SnapshotTable, err)
 	}
 	if opts.Projections {
-		if err := j.createProjectionsTable(ctx, client, opts); err != nil {
+		if _, err := j.createProjectionsTable(ctx, client, opts); err != nil {
 			return fmt.Errorf("create projections table %q: %w", ProjectionsTable(j.Table), err)
 		}
 	}

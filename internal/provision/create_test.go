@@ -190,7 +190,7 @@ func TestTablesWithAnotherKeyAreRefused(t *testing.T) {
 			if _, err := s.journal.Inspect(t.Context(), s.client); !errors.Is(err, provision.ErrTableSchema) {
 				t.Errorf("Inspect: %v, want ErrTableSchema", err)
 			}
-			if _, err := s.journal.Update(t.Context(), s.client); !errors.Is(err, provision.ErrTableSchema) {
+			if _, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{}); !errors.Is(err, provision.ErrTableSchema) {
 				t.Errorf("Update: %v, want ErrTableSchema", err)
 			}
 		})

@@ -65,7 +65,7 @@ func TestTableOfNativeJournalsNeedsAHeader(t *testing.T) {
 	if _, err := s.journal.Inspect(t.Context(), s.client); !errors.Is(err, provision.ErrNoHeader) {
 		t.Errorf("Inspect: %v, want ErrNoHeader", err)
 	}
-	if _, err := s.journal.Update(t.Context(), s.client); !errors.Is(err, provision.ErrNoHeader) {
+	if _, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{}); !errors.Is(err, provision.ErrNoHeader) {
 		t.Errorf("Update: %v, want ErrNoHeader", err)
 	}
 	s.journal.SequenceShards = 5
@@ -129,7 +129,7 @@ func TestMissingTableIsAnError(t *testing.T) {
 	if _, err := s.journal.Inspect(t.Context(), s.client); !errors.Is(err, dynamo.ErrTableNotFound) {
 		t.Errorf("Inspect: %v, want ErrTableNotFound", err)
 	}
-	if _, err := s.journal.Update(t.Context(), s.client); !errors.Is(err, dynamo.ErrTableNotFound) {
+	if _, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{}); !errors.Is(err, dynamo.ErrTableNotFound) {
 		t.Errorf("Update: %v, want ErrTableNotFound", err)
 	}
 }

@@ -19,8 +19,8 @@ const projectionsSuffix = "-projections"
 func ProjectionsTable(journalTable string) string { return journalTable + projectionsSuffix }
 
 // createProjectionsTable creates the projections table, or checks the existing one. It has a row
-// for each projection and persistence id, and no range key.
-func (j *Journal) createProjectionsTable(ctx context.Context, client *dynamo.Client, opts Options) error {
+// for each projection and persistence id, and no range key. It reports whether it has made it.
+func (j *Journal) createProjectionsTable(ctx context.Context, client *dynamo.Client, opts Options) (bool, error) {
 	name := ProjectionsTable(j.Table)
 	in := &dynamodb.CreateTableInput{
 		TableName:            &name,
@@ -34,10 +34,11 @@ func (j *Journal) createProjectionsTable(ctx context.Context, client *dynamo.Cli
 			ReadCapacityUnits: &opts.ReadUnits, WriteCapacityUnits: &opts.WriteUnits,
 		}
 	}
-	if _, err := client.CreateTable(ctx, in); err != nil {
-		return err
+	made, err := client.CreateTable(ctx, in)
+	if err != nil {
+		return made, err
 	}
-	return CheckProjectionsTable(ctx, client, j.Table)
+	return made, CheckProjectionsTable(ctx, client, j.Table)
 }
 
 // CheckProjectionsTable checks that the projections table of a journal table exists and has the key

@@ -18,9 +18,26 @@ type Change struct {
 	Added, Costs string
 }
 
+// UpdateOptions select what Update adds beside what every journal needs.
+type UpdateOptions struct {
+	// Projections adds the table of package projection, Stream a stream of new images.
+	Projections, Stream bool
+}
+
+// updating is an update of the tables of a journal.
+type updating struct {
+	*Journal
+
+	client *dynamo.Client
+	table  *types.TableDescription
+	// like are the options with which the journal table would be made.
+	like    Options
+	changes []Change
+}
+
 // Update adds what an existing journal table lacks: the index of persistence ids and the expiry of
-// tombstones. It returns what it has added.
-func (j *Journal) Update(ctx context.Context, client *dynamo.Client) ([]Change, error) {
+// tombstones, and what the options ask for. It returns what it has added.
+func (j *Journal) Update(ctx context.Context, client *dynamo.Client, opts UpdateOptions) ([]Change, error) {
 	table, err := client.DescribeTable(ctx, j.Table)
 	if err != nil {
 		return nil, err
@@ -32,33 +49,80 @@ func (j *Journal) Update(ctx context.Context, client *dynamo.Client) ([]Change, 
 	if err != nil {
 		return nil, err
 	}
-	var changes []Change
-	ttl, err := client.TTL(ctx, j.Table)
-	if err != nil {
-		return nil, err
+	u := &updating{Journal: j, client: client, table: table}
+	u.like.SharedWithJVM = header.Kind == layout.KindShared
+	if t := table.ProvisionedThroughput; t != nil && aws.ToInt64(t.WriteCapacityUnits) > 0 {
+		u.like.ReadUnits, u.like.WriteUnits = aws.ToInt64(t.ReadCapacityUnits), aws.ToInt64(t.WriteCapacityUnits)
 	}
-	if ttl == "" {
-		if err := client.EnableTTL(ctx, j.Table, layout.AttrExpires); err != nil {
-			return nil, err
+	steps := []func(context.Context) error{u.expiry}
+	if opts.Stream {
+		steps = append(steps, u.stream)
+	}
+	if opts.Projections {
+		steps = append(steps, u.projections)
+	}
+	for _, step := range append(steps, u.index) { // filling the index takes the longest
+		if err := step(ctx); err != nil {
+			return u.changes, err
 		}
-		changes = append(changes, Change{j.Table, "expiry of items by attribute " + layout.AttrExpires,
-			"nothing: DynamoDB removes expired items for free"})
 	}
-	opts := Options{SharedWithJVM: header.Kind == layout.KindShared}
+	return u.changes, nil
+}
+
+func (u *updating) added(table, what, costs string) {
+	u.changes = append(u.changes, Change{table, what, costs})
+}
+
+// expiry adds the expiry of tombstones, unless items of the table already expire.
+func (u *updating) expiry(ctx context.Context) error {
+	ttl, err := u.client.TTL(ctx, u.Table)
+	if err != nil || ttl != "" {
+		return err
+	}
+	if err := u.client.EnableTTL(ctx, u.Table, layout.AttrExpires); err != nil {
+		return err
+	}
+	u.added(u.Table, "expiry of items by attribute "+layout.AttrExpires,
+		"nothing: DynamoDB removes expired items for free")
+	return nil
+}
+
+// stream adds a stream, unless the table has one.
+func (u *updating) stream(ctx context.Context) error {
+	if s := u.table.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) {
+		return nil
+	}
+	if err := u.enableStream(ctx, u.client); err != nil {
+		return err
+	}
+	u.added(u.Table, "a stream of new images", "writers nothing; readers pay for each request GetRecords, "+
+		"of which an idle projection sends 4 a second for each shard")
+	return nil
+}
+
+// projections adds the projections table, or checks the existing one.
+func (u *updating) projections(ctx context.Context) error {
+	made, err := u.createProjectionsTable(ctx, u.client, u.like)
+	if made && err == nil {
+		u.added(ProjectionsTable(u.Table), "the table of projections",
+			"nothing until projections run: then what they read and write there")
+	}
+	return err
+}
+
+// index adds the index of persistence ids of the journal's kind.
+func (u *updating) index(ctx context.Context) error {
 	costs := "a write unit more for the first event of a persistence id and for each deletion; filling it costs a write unit for each persistence id"
-	if opts.SharedWithJVM {
+	if u.like.SharedWithJVM {
 		costs = "a write unit more for every item that is written or deleted; filling it costs a write unit for each item of the table"
 	}
-	if t := table.ProvisionedThroughput; t != nil && aws.ToInt64(t.WriteCapacityUnits) > 0 {
-		opts.ReadUnits, opts.WriteUnits = aws.ToInt64(t.ReadCapacityUnits), aws.ToInt64(t.WriteCapacityUnits)
-	}
-	want := j.journalTable(opts)
+	want := u.journalTable(u.like)
 	index := want.GlobalSecondaryIndexes[0]
-	if hasIndex(table, aws.ToString(index.IndexName)) {
-		return changes, nil
+	if hasIndex(u.table, aws.ToString(index.IndexName)) {
+		return nil
 	}
-	err = client.UpdateTable(ctx, &dynamodb.UpdateTableInput{
-		TableName:            &j.Table,
+	err := u.client.UpdateTable(ctx, &dynamodb.UpdateTableInput{
+		TableName:            &u.Table,
 		AttributeDefinitions: want.AttributeDefinitions,
 		GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Create: &types.CreateGlobalSecondaryIndexAction{
 			IndexName:             index.IndexName,
@@ -68,7 +132,8 @@ func (j *Journal) Update(ctx context.Context, client *dynamo.Client) ([]Change, 
 		}}},
 	})
 	if err != nil {
-		return changes, err
+		return err
 	}
-	return append(changes, Change{j.Table, "index " + aws.ToString(index.IndexName), costs}), nil
+	u.added(u.Table, "index "+aws.ToString(index.IndexName), costs)
+	return nil
 }

@@ -33,7 +33,7 @@ func TestUpdateAddsWhatIsMissing(t *testing.T) {
 			if c.header {
 				s.putHeader(nil)
 			}
-			changes, err := s.journal.Update(t.Context(), s.client)
+			changes, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{})
 			if err != nil || len(changes) != 2 || !strings.Contains(changes[0].Added, layout.AttrExpires) || changes[1].Added != "index "+c.index {
 				t.Fatalf("Update: %+v, %v", changes, err)
 			}
@@ -46,7 +46,7 @@ func TestUpdateAddsWhatIsMissing(t *testing.T) {
 			if err != nil || described.TTL != layout.AttrExpires || len(described.Indexes) != 1 || described.Indexes[0].Name != c.index {
 				t.Errorf("after the update the table is %+v, %v", described, err)
 			}
-			if again, err := s.journal.Update(t.Context(), s.client); err != nil || len(again) != 0 {
+			if again, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{}); err != nil || len(again) != 0 {
 				t.Errorf("a second update: %+v, %v", again, err)
 			}
 		})
@@ -60,7 +60,7 @@ func TestUpdateKeepsAnotherExpiry(t *testing.T) {
 	if err := s.client.EnableTTL(t.Context(), events, "ends"); err != nil {
 		t.Fatal(err)
 	}
-	changes, err := s.journal.Update(t.Context(), s.client)
+	changes, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{})
 	if err != nil || len(changes) != 1 || !strings.HasPrefix(changes[0].Added, "index ") {
 		t.Errorf("Update: %+v, %v; want the index alone", changes, err)
 	}
@@ -72,7 +72,7 @@ func TestUpdateThatFailsReturnsWhatItHasAdded(t *testing.T) {
 	s := newTables(t)
 	s.table(&dynamodb.CreateTableInput{})
 	s.before = func(operation string) bool { return operation != "UpdateTable" }
-	changes, err := s.journal.Update(t.Context(), s.client)
+	changes, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{})
 	if !errors.Is(err, dynamo.ErrDenied) || len(changes) != 1 {
 		t.Errorf("Update: %+v, %v; want the expiry and ErrDenied", changes, err)
 	}
@@ -103,7 +103,7 @@ func TestProvisionedTablesHaveProvisionedIndexes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.journal.Update(t.Context(), s.client); err != nil {
+	if _, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	d, err := s.journal.Describe(t.Context(), s.client, events)
@@ -151,5 +151,33 @@ func TestDescriptionOfATableWithAnotherKey(t *testing.T) {
 	d, err := s.journal.Describe(t.Context(), s.client, events)
 	if err != nil || d.Kind != "" || len(d.Keys) != 1 || d.Keys[0] != (provision.KeyAttribute{Name: "key", Type: "B"}) {
 		t.Errorf("Describe: %+v, %v", d, err)
+	}
+}
+
+// A stream and the projections table are added where they are asked for, and nothing twice.
+func TestUpdateAddsWhatProjectionsNeed(t *testing.T) {
+	t.Parallel()
+	s := newTables(t)
+	s.create(provision.Options{ReadUnits: 7, WriteUnits: 3})
+	if changes, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{}); err != nil || len(changes) > 0 {
+		t.Fatalf("without being asked: %+v, %v", changes, err)
+	}
+	both := provision.UpdateOptions{Projections: true, Stream: true}
+	changes, err := s.journal.Update(t.Context(), s.client, both)
+	name := provision.ProjectionsTable(events)
+	if err != nil || len(changes) != 2 || changes[0].Table != events || changes[1].Table != name ||
+		changes[0].Costs == "" || changes[1].Costs == "" {
+		t.Fatalf("Update: %+v, %v", changes, err)
+	}
+	stream, err := s.journal.Describe(t.Context(), s.client, events)
+	if err != nil || stream.Stream != "NEW_IMAGE" {
+		t.Errorf("the table is %+v, %v", stream, err)
+	}
+	table, err := s.journal.Describe(t.Context(), s.client, name)
+	if err != nil || table.ReadUnits != 7 || table.WriteUnits != 3 {
+		t.Errorf("the projections table is %+v, %v", table, err)
+	}
+	if again, err := s.journal.Update(t.Context(), s.client, both); err != nil || len(again) != 0 {
+		t.Errorf("a second update: %+v, %v", again, err)
 	}
 }

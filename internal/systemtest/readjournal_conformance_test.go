@@ -401,7 +401,7 @@ func TestUpdateTablesAddsWhatIsMissing(t *testing.T) {
 					t.Errorf("without an index are listed %q, want %q", got, want)
 				}
 			}
-			changes, err := dynajournal.UpdateTables(t.Context(), config)
+			changes, err := dynajournal.UpdateTables(t.Context(), config, dynajournal.UpdateOptions{})
 			if err != nil || len(changes) != 2 {
 				t.Fatalf("added were %+v, error %v, want index and expiry", changes, err)
 			}
@@ -410,7 +410,7 @@ func TestUpdateTablesAddsWhatIsMissing(t *testing.T) {
 					t.Errorf("the change %+v does not say what was added, and what it costs", c)
 				}
 			}
-			if changes, err = dynajournal.UpdateTables(t.Context(), config); err != nil || len(changes) != 0 {
+			if changes, err = dynajournal.UpdateTables(t.Context(), config, dynajournal.UpdateOptions{}); err != nil || len(changes) != 0 {
 				t.Errorf("the second time were added %+v, error %v", changes, err)
 			}
 			writeFirst(t, j, "new")

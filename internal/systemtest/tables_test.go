@@ -32,7 +32,7 @@ func TestTablesWhoseCreationIsInterrupted(t *testing.T) {
 			case !cut || !errors.Is(err, dynajournal.ErrTableNotFound) && !errors.Is(err, dynajournal.ErrNoHeader):
 				t.Errorf("%s: Open: %v", at, err)
 			}
-			if _, err := dynajournal.UpdateTables(t.Context(), config); j == nil && err == nil {
+			if _, err := dynajournal.UpdateTables(t.Context(), config, dynajournal.UpdateOptions{}); j == nil && err == nil {
 				t.Errorf("%s: UpdateTables takes it for a JVM's", at)
 			}
 			createTables(t, config, dynajournal.TableOptions{})
