@@ -11,8 +11,17 @@ import (
 // Errors, for errors.Is. Those of the journal are returned as well, such as
 // [dynajournal.ErrInvalidArgument] and [dynajournal.ErrThrottled].
 var (
+	// ErrClaimed: a process is handling the persistence id. Try again later.
+	ErrClaimed = errors.New("a process is handling the persistence id")
+
+	// ErrInUse: processes run the projection. Stop them first.
+	ErrInUse = errors.New("the projection is in use")
+
 	// ErrNoProjection: no group of the journal has run a projection of that name.
 	ErrNoProjection = errors.New("there is no such projection")
+
+	// ErrNotStuck: the persistence id is not stuck.
+	ErrNotStuck = errors.New("the persistence id is not stuck")
 
 	// ErrNoTable: the projections table does not exist, or has another key. Make it with
 	// dynajournal.CreateTables and TableOptions.Projections, or `dynajournal tables create
@@ -39,6 +48,9 @@ var (
 	// Config.AllowReplicas.
 	ErrReplicated = errors.New("the journal table is replicated to other Regions")
 
+	// ErrResetting: a [Reset] of the projection was interrupted. Call it again.
+	ErrResetting = errors.New("the reset of the projection was interrupted")
+
 	// ErrRunning: the group runs already.
 	ErrRunning = errors.New("the group runs already")
 
@@ -50,6 +62,9 @@ var (
 	// the offset was stored: the handler has ended it, or the database has after an error that the
 	// handler did not return.
 	ErrTransactionEnded = errors.New("the transaction has ended within the handler")
+
+	// ErrUnsupported: the operation does not work on a projection of that kind.
+	ErrUnsupported = errors.New("not supported for this kind of projection")
 
 	// ErrTooManyItems: a transactional handler has returned more items than fit into a transaction
 	// with the row. Nothing was written.

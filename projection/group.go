@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dynajournal/dynajournal"
@@ -72,10 +73,10 @@ func New(journal *dynajournal.Journal, config Config, projections ...Projection)
 // their claims are released. It may be called again.
 //
 // Failures of handlers, throttling and outages do not end it: they are logged, and what was under
-// way is tried again. Errors: [ErrRunning], [ErrNoTable], [ErrNoStream], [ErrReplicated], for
-// projections of SQL [ErrNoOffsetsTable] and [ErrOtherOffsets], and of the journal
-// [dynajournal.ErrClosed], [dynajournal.ErrDenied], [dynajournal.ErrTableNotFound], and those of a
-// listing that can't succeed.
+// way is tried again. Errors: [ErrRunning], [ErrNoTable], [ErrNoStream], [ErrReplicated],
+// [ErrResetting], for projections of SQL [ErrNoOffsetsTable] and [ErrOtherOffsets], and of the
+// journal [dynajournal.ErrClosed], [dynajournal.ErrDenied], [dynajournal.ErrTableNotFound], and
+// those of a listing that can't succeed.
 func (g *Group) Run(ctx context.Context) error {
 	s := newSchedule(g)
 	g.mu.Lock()
@@ -91,11 +92,15 @@ func (g *Group) Run(ctx context.Context) error {
 		g.mu.Unlock()
 	}()
 	defer s.end()
-	err := g.begin(ctx, g.check)
-	if err == nil {
-		err = g.begin(ctx, g.start)
+	if err := g.begin(ctx, g.check); err != nil {
+		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))
 	}
-	if err != nil {
+	worker := uuid.NewString()
+	defer g.absent(context.WithoutCancel(ctx), worker) // bounded by the journal's OperationTimeout
+	if err := g.enter(ctx, worker); err != nil {
+		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))
+	}
+	if err := g.begin(ctx, g.start); err != nil {
 		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))
 	}
 	work, workCtx := errgroup.WithContext(ctx)
@@ -105,6 +110,7 @@ func (g *Group) Run(ctx context.Context) error {
 	work.Go(func() error { return g.config.Source.feed(workCtx, g, s) })
 	work.Go(func() error { s.watch(workCtx); return nil })
 	work.Go(func() error { return g.prepareOffsets(workCtx) })
+	work.Go(func() error { return g.attend(workCtx, worker) })
 	if err := work.Wait(); err != nil {
 		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))
 	}

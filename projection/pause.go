@@ -57,7 +57,7 @@ func standingChange(
 	if journal == nil {
 		return argument("journal", nil, "it must be an open journal")
 	}
-	if err := checkProjection(projection); err != nil {
+	if _, err := checkProjection(projection); err != nil {
 		return err
 	}
 	t := openTable(journal)
@@ -70,18 +70,6 @@ func standingChange(
 		return fmt.Errorf("%s projection %s: %w", what, projection, err)
 	}
 	return nil
-}
-
-// checkProjection checks the name of a projection with that of its group.
-func checkProjection(projection string) error {
-	group, name, found := strings.Cut(projection, "/")
-	if !found {
-		return argument("projection", projection, "it must be the names of the group and the projection: billing/balances")
-	}
-	if err := checkName("the group of projection", group); err != nil {
-		return err
-	}
-	return checkName("the name of projection", name)
 }
 
 // errPaused reports that a run has ended as its projection is paused.

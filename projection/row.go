@@ -103,6 +103,18 @@ func (d *decoder) text(name string) string {
 	return ""
 }
 
+// texts returns a set of texts.
+func (d *decoder) texts(name string) []string {
+	switch v := d.item[name].(type) {
+	case nil:
+	case *types.AttributeValueMemberSS:
+		return v.Value
+	default:
+		d.fail(name, fmt.Errorf("it is a %T", v))
+	}
+	return nil
+}
+
 func (d *decoder) number(name string) int64 {
 	switch v := d.item[name].(type) {
 	case nil:

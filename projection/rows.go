@@ -52,6 +52,17 @@ func (t *table) get(ctx context.Context, key dynamo.Attributes) (dynamo.Attribut
 	return item, err
 }
 
+// batch reads items, in no order.
+func (t *table) batch(ctx context.Context, keys []dynamo.Attributes) ([]dynamo.Attributes, error) {
+	var items []dynamo.Attributes
+	err := private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
+		var err error
+		items, err = client.BatchGet(ctx, &dynamo.Meter{}, t.name, keys)
+		return err
+	})
+	return items, err
+}
+
 // row reads the row of a projection and a persistence id.
 func (t *table) row(ctx context.Context, key dynamo.Attributes) (row, error) {
 	item, err := t.get(ctx, key)

@@ -185,18 +185,23 @@ const maxReason = 500
 
 // stick stores that the persistence id is stuck, with another change of the row.
 func (r *run) stick(ctx context.Context, failure *HandlerError, c change, only condition) error {
-	reason := failure.Error()
-	if len(reason) > maxReason {
-		reason = string([]rune(reason[:maxReason])) // a rune that is cut becomes U+FFFD
-	}
 	if c.set == nil {
 		c.set = dynamo.Attributes{}
 	}
-	c.set[attrStuck], c.set[attrReason] = number(1), text(reason)
+	c.set[attrStuck], c.set[attrReason] = number(1), text(reasonOf(failure))
 	if err := r.group.table.update(ctx, r.key, c, only); err != nil {
 		return err
 	}
 	return &stuckNowError{failure}
+}
+
+// reasonOf returns the text of a failure that is stored.
+func reasonOf(failure *HandlerError) string {
+	reason := failure.Error()
+	if len(reason) > maxReason {
+		reason = string([]rune(reason[:maxReason])) // a rune that is cut becomes U+FFFD
+	}
+	return reason
 }
 
 // clear ends the stuck state of a row whose events are all handled, unless a trigger has come since

@@ -2,8 +2,6 @@ package projection
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -151,12 +149,11 @@ func (s *streams) feed(ctx context.Context, g *Group, to *schedule) error {
 
 // follow reads a stream until ctx or the stream ends.
 func (s *streams) follow(ctx context.Context, g *Group, to *schedule, arn string) error {
-	sum := sha256.Sum256([]byte(names(g.members)))
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	c := &consumer{
 		streams: s, group: g, to: to, arn: arn,
-		set:    g.table.journalName + "\x00" + g.config.Name + "\x00" + hex.EncodeToString(sum[:8]),
+		set:    g.table.journalName + "\x00" + g.config.Name + "\x00" + g.setID(),
 		worker: uuid.NewString(), ended: make(chan struct{}, 1), fail: fail,
 		held: map[string]bool{}, seen: map[string]sighting{},
 	}

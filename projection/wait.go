@@ -53,7 +53,7 @@ func checkWait(journal *dynajournal.Journal, projection string, sequenceNumber i
 	if journal == nil {
 		return argument("journal", nil, "it must be an open journal")
 	}
-	if err := checkProjection(projection); err != nil {
+	if _, err := checkProjection(projection); err != nil {
 		return err
 	}
 	if sequenceNumber < 0 {

@@ -423,6 +423,14 @@ const (
 	ProjectionServiceTime = true
 	// ProjectionStreamFollowed: a stream that is replaced while it is read is left for the new one.
 	ProjectionStreamFollowed = true
+	// ProjectionRequestKept: the request of an operator is removed when it was carried out.
+	ProjectionRequestKept = true
+	// ProjectionResetFinished: a projection does not run while a reset of it is not done.
+	ProjectionResetFinished = true
+	// ProjectionResetSwept: a reset owes a sweep.
+	ProjectionResetSwept = true
+	// ProjectionSkipGuarded: an event is passed over if the row is as it was read.
+	ProjectionSkipGuarded = true
 	// ProjectionStuckMarked: a trigger of a stuck id is noted, and who resumes it reads again.
 	ProjectionStuckMarked = true
 	// ProjectionSweepWaits: the position of a sweep passes an id when it is done.

@@ -1,0 +1,465 @@
+package projection_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// attentive is a configuration whose group looks for requests every 100 ms.
+func attentive(config projection.Config) projection.Config {
+	config.Attempts, config.ClaimTimeout = 1, 600*time.Millisecond
+	return config
+}
+
+// sources are the configurations of both sources.
+func sources(b *bundle) map[string]projection.Config {
+	return map[string]projection.Config{"sweep": attentive(fast()), "streams": attentive(b.streamed())}
+}
+
+// poisoned is a handler that fails at the second event of each id until it is cured.
+type poisoned struct {
+	recorder
+
+	cured atomic.Bool
+}
+
+func newPoisoned() *poisoned {
+	p := &poisoned{}
+	p.on = func(_ context.Context, e dynajournal.Event) error {
+		if e.SequenceNumber == 2 && !p.cured.Load() {
+			return errWanted
+		}
+		return nil
+	}
+	return p
+}
+
+func (b *bundle) stuckIDs(name string) []string {
+	b.Helper()
+	var all []string
+	for s, err := range projection.Stuck(b.Context(), b.journal, name, projection.ScanOptions{ReadUnitsPerSecond: 1e6}) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, fmt.Sprintf("%s %s %d", s.Projection, s.PersistenceID, s.Offset))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// requests returns how many requests of operators wait.
+func (b *bundle) requests() int {
+	b.Helper()
+	waiting := 0
+	for _, item := range b.items("retries") {
+		waiting += len(item["retries"].(*types.AttributeValueMemberSS).Value)
+	}
+	return waiting
+}
+
+func TestListShowsWhatRuns(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	list := func() []projection.Info {
+		t.Helper()
+		all, err := projection.List(t.Context(), b.journal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	if all := list(); len(all) > 0 {
+		t.Errorf("nothing has run: %+v", all)
+	}
+	var spent costs
+	e := &effects{bundle: b}
+	e.table()
+	g := group(t, b.open(spent.install), b.streamed(), projection.AtLeastOnce("all", &recorder{}), projection.Transactional("effects", e))
+	stop := start(t, g)
+	other := start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{}), projection.Transactional("effects", e)))
+	until(t, "both run", func() bool { all := list(); return len(all) == 2 && all[0].Processes == 2 })
+	all := list()
+	for i, want := range []projection.Info{
+		{Projection: "group/all", Kind: "at-least-once", Source: "streams", Processes: 2},
+		{Projection: "group/effects", Kind: "transactional", Source: "streams", Processes: 2},
+	} {
+		got := all[i]
+		if got.Projection != want.Projection || got.Kind != want.Kind || got.Source != want.Source ||
+			got.Processes != want.Processes || got.Resetting || time.Since(got.Seen) > time.Minute {
+			t.Errorf("%+v", got)
+		}
+	}
+	stop()
+	if all := list(); all[0].Processes != 1 {
+		t.Errorf("after one has ended: %+v", all)
+	}
+	other()
+	if all := list(); len(all) != 2 || all[1].Processes != 0 {
+		t.Errorf("after both have ended: %+v", all)
+	}
+}
+
+// What the registry costs: docs/projections.md has it.
+func TestCostsOfTheRegistry(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var spent costs
+	g := group(t, b.open(spent.install), fast(), projection.AtLeastOnce("all", &recorder{}))
+	spent.take()
+	stop := start(t, g)
+	until(t, "it runs", func() bool {
+		all, err := projection.List(t.Context(), b.journal)
+		return err == nil && len(all) == 1
+	})
+	stop()
+	if got := spent.take(); got.WriteUnits != 3 { // entered, named, left
+		t.Errorf("%+v", got)
+	}
+	spent.take()
+	if _, err := projection.List(t.Context(), b.open(spent.install)); err != nil {
+		t.Fatal(err)
+	}
+	if got := spent.take(); got.ReadUnits > 3 { // with the header of the journal
+		t.Errorf("a list: %+v", got)
+	}
+}
+
+func TestRequestsAreCarriedOut(t *testing.T) {
+	t.Parallel()
+	for _, source := range []string{"sweep", "streams"} {
+		t.Run(source, func(t *testing.T) {
+			t.Parallel()
+			b := streaming(t)
+			b.write("a", "x", "poison", "y")
+			b.write("b", "x", "poison")
+			p := newPoisoned()
+			start(t, group(t, b.journal, sources(b)[source], projection.AtLeastOnce("all", p)))
+			stuckness(b, "group/all", "a")
+			stuckness(b, "group/all", "b")
+			want(t, "stuck", b.stuckIDs("group/all"), "group/all a 1", "group/all b 1")
+			want(t, "stuck in any", b.stuckIDs(""), "group/all a 1", "group/all b 1")
+			want(t, "stuck in another", b.stuckIDs("group/al"))
+
+			// It fails again: it stays stuck, and the request is removed.
+			if err := projection.Retry(t.Context(), b.journal, "group/all", "a"); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "the request is done", func() bool { return b.requests() == 0 })
+			if s := stuckness(b, "group/all", "a"); s.Offset != 1 {
+				t.Errorf("%+v", s)
+			}
+			p.cured.Store(true)
+			if err := projection.Retry(t.Context(), b.journal, "group/all", "a"); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 1 })
+			b.await("group/all", "a", 3)
+			want(t, "a", p.of("a"), "1 x", "2 poison", "3 y")
+			until(t, "the request is done", func() bool { return b.requests() == 0 })
+			want(t, "b is not touched", p.of("b"), "1 x")
+		})
+	}
+}
+
+// The process that carries a request out ends in the middle of it: another one does it.
+func TestRequestSurvivesItsProcess(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x", "poison")
+	first := newPoisoned()
+	fails := first.on
+	arrived := make(chan struct{})
+	var retried atomic.Bool
+	first.on = func(ctx context.Context, e dynajournal.Event) error {
+		if retried.Load() {
+			close(arrived)
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return fails(ctx, e)
+	}
+	stop := start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", first)))
+	stuckness(b, "group/all", "a")
+	retried.Store(true)
+	if err := projection.Retry(t.Context(), b.journal, "group/all", "a"); err != nil {
+		t.Fatal(err)
+	}
+	<-arrived
+	stop()
+	second := newPoisoned()
+	second.cured.Store(true)
+	start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", second)))
+	until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
+	want(t, "a", second.of("a"), "2 poison")
+}
+
+func TestSkipPassesOverWhatFails(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x", "poison", "y")
+	p := newPoisoned()
+	start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", p)))
+	stuckness(b, "group/all", "a")
+	skip := func(seq int64) (projection.Skipped, error) {
+		return projection.Skip(t.Context(), b.journal, "group/all", "a", seq)
+	}
+	for _, wrong := range []int64{0, 1 << 40, 3} {
+		_, err := skip(wrong)
+		if e, ok := errors.AsType[*projection.SkipError](err); !ok || e.Next.Last != 2 || e.Want != wrong {
+			t.Errorf("Skip(%d): %v", wrong, err)
+		}
+	}
+	if s, err := skip(2); err != nil || s != (projection.Skipped{First: 2, Last: 2}) {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
+	b.await("group/all", "a", 3)
+	want(t, "a", p.of("a"), "1 x", "3 y")
+	_, err := skip(projection.AnyNumber)
+	wantError(t, "Skip of what is not stuck", err, projection.ErrNotStuck)
+}
+
+// deaf is a handler that fails at gaps and purges.
+type deaf struct{ recorder }
+
+func (*deaf) HandleGap(context.Context, projection.Gap) error     { return errWanted }
+func (*deaf) HandlePurge(context.Context, projection.Purge) error { return errWanted }
+
+func TestSkipPassesOverGapsAndPurges(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	w := b.write("a", "x", "y", "z")
+	if _, err := w.DeleteTo(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	d := &deaf{}
+	g := group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", d))
+	start(t, g)
+	stuckness(b, "group/all", "a")
+	if s, err := projection.Skip(t.Context(), b.journal, "group/all", "a", 2); err != nil || s != (projection.Skipped{First: 1, Last: 2}) {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
+	b.await("group/all", "a", 3)
+	if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.write("a", "new")
+	g.Trigger("a")
+	stuckness(b, "group/all", "a")
+	if s, err := projection.Skip(t.Context(), b.journal, "group/all", "a", 0); err != nil || s != (projection.Skipped{}) {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
+	want(t, "a", d.of("a"), "3 z", "1 new")
+}
+
+// While an event is being skipped, the id is handled further by another process.
+func TestSkipOfARowThatMovesIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x", "poison", "y", "bad")
+	var cured atomic.Bool
+	e := newEffects(b, func(e dynajournal.Event) error {
+		if e.SequenceNumber == 2 && !cured.Load() || e.SequenceNumber == 4 {
+			return errWanted
+		}
+		return nil
+	})
+	config := fast()
+	config.Attempts = 1
+	g := group(t, b.journal, config, projection.Transactional("effects", e))
+	start(t, g)
+	stuckness(b, "group/effects", "a")
+	gate := b.gate("SET seq")
+	j := b.open(gate.install)
+	skipped := make(chan error, 1)
+	go func() {
+		_, err := projection.Skip(context.Background(), j, "group/effects", "a", projection.AnyNumber)
+		skipped <- err
+	}()
+	<-gate.arrived
+	cured.Store(true)
+	wantError(t, "Resume", g.Resume(t.Context(), "effects", "a"), errWanted)
+	gate.release()
+	if err, ok := errors.AsType[*projection.SkipError](<-skipped); !ok || err.Next.Last != 4 {
+		t.Errorf("Skip: %v", err)
+	}
+	if seq := b.rowNumber("group/effects", "a", "seq"); seq != 3 {
+		t.Errorf("the offset is %d", seq)
+	}
+}
+
+func TestResetBeginsAnew(t *testing.T) {
+	t.Parallel()
+	for _, source := range []string{"sweep", "streams"} {
+		t.Run(source, func(t *testing.T) {
+			t.Parallel()
+			b := streaming(t)
+			for i := range 30 {
+				b.write(fmt.Sprint("i", i), "x")
+			}
+			run := func(all, other *recorder) func() {
+				return start(t, group(t, b.journal, sources(b)[source], projection.AtLeastOnce("all", all), projection.AtLeastOnce("other", other)))
+			}
+			stop := run(&recorder{}, &recorder{})
+			for i := range 30 {
+				b.await("group/all", fmt.Sprint("i", i), 1)
+				b.await("group/other", fmt.Sprint("i", i), 1)
+			}
+			if source == "streams" {
+				b.settled()
+			}
+			_, err := projection.Reset(t.Context(), b.journal, "group/all", projection.ResetOptions{})
+			wantError(t, "Reset while it runs", err, projection.ErrInUse)
+			stop()
+			var told int64
+			opts := projection.ResetOptions{Progress: func(rows int64) { told = rows }}
+			opts.ReadUnitsPerSecond = 1e6
+			if rows, err := projection.Reset(t.Context(), b.journal, "group/all", opts); err != nil || rows != 30 || told != 30 {
+				t.Fatalf("%d rows, told %d: %v", rows, told, err)
+			}
+			all, other := &recorder{}, &recorder{}
+			run(all, other)
+			for i := range 30 {
+				b.await("group/all", fmt.Sprint("i", i), 1)
+			}
+			want(t, "the other", other.of("i0"))
+			want(t, "all", all.of("i0"), "1 x")
+		})
+	}
+}
+
+// A reset that is killed before any of its requests: the projection does not run before a reset was
+// done, and then it handles everything.
+func TestInterruptedResetIsFinished(t *testing.T) {
+	t.Parallel()
+	for _, operation := range []string{"BatchWriteItem", "DeleteItem", "UpdateItem"} {
+		t.Run(operation, func(t *testing.T) {
+			t.Parallel()
+			b := streaming(t)
+			for _, pid := range []string{"a", "b"} {
+				b.write(pid, "x")
+			}
+			config := b.streamed()
+			stop := start(t, group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{})))
+			b.await("group/all", "a", 1)
+			b.await("group/all", "b", 1)
+			b.settled()
+			stop()
+			gate := b.gate("")
+			killed := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
+			gate.killAfter(operation, map[string]int{"UpdateItem": 1}[operation]) // the first one says that it begins
+			if _, err := projection.Reset(t.Context(), killed, "group/all", projection.ResetOptions{}); err == nil {
+				t.Fatal("it was not killed")
+			}
+			all := &recorder{}
+			g := group(t, b.journal, config, projection.AtLeastOnce("all", all))
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			wantError(t, "Run", g.Run(ctx), projection.ErrResetting)
+			if infos, err := projection.List(t.Context(), b.journal); err != nil || !infos[0].Resetting {
+				t.Errorf("%+v, %v", infos, err)
+			}
+			if _, err := projection.Reset(t.Context(), b.journal, "group/all", projection.ResetOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			start(t, g)
+			for _, pid := range []string{"a", "b"} {
+				b.await("group/all", pid, 1)
+				want(t, pid, all.of(pid), "1 x")
+			}
+		})
+	}
+}
+
+// A reset that is told so resets also what runs.
+func TestResetOfWhatRuns(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	b.write("a", "x")
+	all := &recorder{}
+	start(t, group(t, b.journal, attentive(b.streamed()), projection.AtLeastOnce("all", all)))
+	b.await("group/all", "a", 1)
+	b.settled()
+	if _, err := projection.Reset(t.Context(), b.journal, "group/all", projection.ResetOptions{Running: true}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it begins anew", func() bool { return len(all.of("a")) == 2 })
+	want(t, "a", all.of("a"), "1 x", "1 x")
+}
+
+func TestOperatorsAreToldWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx, j := t.Context(), b.journal
+	calls := map[string]func(j *dynajournal.Journal, name, pid string) error{
+		"Retry": func(j *dynajournal.Journal, name, pid string) error { return projection.Retry(ctx, j, name, pid) },
+		"Skip": func(j *dynajournal.Journal, name, pid string) error {
+			_, err := projection.Skip(ctx, j, name, pid, 1)
+			return err
+		},
+		"Reset": func(j *dynajournal.Journal, name, _ string) error {
+			_, err := projection.Reset(ctx, j, name, projection.ResetOptions{})
+			return err
+		},
+		"Stuck": func(j *dynajournal.Journal, name, _ string) error {
+			for _, err := range projection.Stuck(ctx, j, name, projection.ScanOptions{}) {
+				return err
+			}
+			return projection.ErrNoProjection // none is stuck in what does not exist
+		},
+	}
+	for what, call := range calls {
+		wantError(t, what+" without a journal", call(nil, "group/all", "a"), dynajournal.ErrInvalidArgument)
+		for _, name := range []string{"group", "/", "group/", "/all", "group/a/b", "group/\x00", strings.Repeat("g", 101) + "/all"} {
+			wantError(t, fmt.Sprintf("%s of %q", what, name), call(j, name, "a"), dynajournal.ErrInvalidArgument)
+		}
+		wantError(t, what, call(j, "group/all", "a"), projection.ErrNoProjection)
+	}
+	_, err := projection.List(ctx, nil)
+	wantError(t, "List", err, dynajournal.ErrInvalidArgument)
+	if _, err := projection.List(ctx, j); err != nil {
+		t.Error(err)
+	}
+	start(t, group(t, j, fast(), projection.AtLeastOnce("all", &recorder{})))
+	until(t, "it runs", func() bool { all, err := projection.List(ctx, j); return err == nil && len(all) == 1 })
+	for _, what := range []string{"Retry", "Skip"} {
+		wantError(t, what+" of no id", calls[what](j, "group/all", ""), dynajournal.ErrInvalidArgument)
+	}
+	wantError(t, "Skip", calls["Skip"](j, "group/all", "a"), projection.ErrNotStuck)
+	_, err = projection.Skip(ctx, j, "group/all", "a", -2)
+	wantError(t, "Skip of a number", err, dynajournal.ErrInvalidArgument)
+	for _, err := range projection.Stuck(ctx, j, "", projection.ScanOptions{ReadUnitsPerSecond: -1}) {
+		wantError(t, "Stuck", err, dynajournal.ErrInvalidArgument)
+	}
+}
+
+// A row that can't be read does not hide the others that are stuck.
+func TestDamagedRowIsListedAsStuck(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for pid, seq := range map[string]types.AttributeValue{
+		"a": &types.AttributeValueMemberS{Value: "seven"}, "b": &types.AttributeValueMemberN{Value: "7"},
+	} {
+		item := rowKey("group/all", pid)
+		item["seq"], item["stuck"] = seq, &types.AttributeValueMemberN{Value: "1"}
+		if _, err := b.table.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(projectionsTable), Item: item}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(t, "stuck", b.stuckIDs(""), "group/all a 0", "group/all b 7")
+}

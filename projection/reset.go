@@ -1,0 +1,187 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/uuid"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// ResetOptions are the options of Reset. The zero value has the defaults.
+type ResetOptions struct {
+	// Progress is called with the number of rows that are deleted so far, if it is set.
+	Progress func(rows int64)
+
+	// Running resets the projection also while processes run it. Handlers at least once may then
+	// overlap, for one persistence id each.
+	//
+	// Defaults to false: that is [ErrInUse].
+	Running bool
+
+	// ScanOptions pace the scan of the projections table.
+	ScanOptions
+}
+
+// Reset makes a projection begin anew, with the first event of each persistence id: it deletes all
+// its rows, and owes a sweep to its group. It returns how many rows it has deleted. What handlers
+// have written is not touched: remove it before the group begins. The projection is named as
+// group/projection.
+//
+// It scans the projections table, which costs 1 read unit for each 4 KB, and 1 write unit for each
+// row. If it is interrupted, call it again: until it is done the projection does not begin
+// ([ErrResetting]).
+//
+// Errors: a *dynajournal.ArgumentError, [ErrNoProjection], [ErrInUse], and those of requests.
+func Reset(ctx context.Context, journal *dynajournal.Journal, projection string, opts ResetOptions) (int64, error) {
+	o, err := operate(ctx, journal, projection)
+	if err == nil {
+		err = opts.check()
+	}
+	if err == nil {
+		err = o.storesRows()
+	}
+	var rows int64
+	if err == nil {
+		rows, err = o.reset(ctx, opts)
+	}
+	if err != nil {
+		return rows, fmt.Errorf("reset projection %s: %w", projection, err)
+	}
+	return rows, nil
+}
+
+func (o *operator) reset(ctx context.Context, opts ResetOptions) (int64, error) {
+	if err := o.beginReset(ctx, opts.Running); err != nil {
+		return 0, err
+	}
+	rows, sets, err := o.deleteRows(ctx, opts)
+	if err != nil {
+		return rows, err
+	}
+	if safeguard.ProjectionResetSwept {
+		err = o.oweSweeps(ctx, sets)
+	}
+	if err != nil {
+		return rows, err
+	}
+	return rows, o.endReset(ctx, "")
+}
+
+// beginReset stores that a reset is under way, and then checks that no process runs the projection.
+// A process that begins looks in the other order: see Group.enter.
+func (o *operator) beginReset(ctx context.Context, running bool) error {
+	id := uuid.NewString()
+	err := o.table.send(ctx, dynamo.Update{
+		Table: o.table.name, Key: o.table.infoKey(o.Projection),
+		Expression: "SET " + attrReset + " = if_not_exists(" + attrReset + ", :id)",
+		Condition:  "attribute_exists(" + attrPar + ")",
+		Values:     dynamo.Attributes{":id": text(id)},
+	})
+	if errors.Is(err, errAgain) {
+		return ErrNoProjection
+	}
+	if err != nil || running {
+		return err
+	}
+	infos, err := o.table.infos(ctx, []string{o.Projection})
+	if err == nil && len(infos) > 0 && infos[0].Processes > 0 {
+		err = fmt.Errorf("%d processes run it, or have crashed within 3 minutes: %w", infos[0].Processes, ErrInUse)
+	}
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, o.endReset(ctx, id)) // one that was interrupted has another id
+}
+
+// endReset stores that a reset is done: the one with an id, or any if id is empty.
+func (o *operator) endReset(ctx context.Context, id string) error {
+	only := condition{"attribute_exists(" + attrReset + ")", nil}
+	if id != "" {
+		only = condition{attrReset + " = :id", dynamo.Attributes{":id": text(id)}}
+	}
+	err := o.table.send(ctx, dynamo.Update{
+		Table: o.table.name, Key: o.table.infoKey(o.Projection),
+		Expression: "REMOVE " + attrReset, Condition: only.expression, Values: only.values,
+	})
+	if errors.Is(err, errAgain) {
+		return nil
+	}
+	return err
+}
+
+// deleteRows deletes the rows of the projection. It returns how many there were, and the items of
+// its group to which a sweep can be owed.
+func (o *operator) deleteRows(ctx context.Context, opts ResetOptions) (rows int64, sets []dynamo.Attributes, err error) {
+	ofRows, ofGroup := o.table.journalName+"\x00"+o.Projection+"\x00", o.table.journalName+"\x00"+o.group+"\x00"
+	const owed = "begins_with(" + attrPar + ", :group) AND attribute_exists(" + attrOwed + ")"
+	in := dynamodb.ScanInput{
+		ConsistentRead:            aws.Bool(true),
+		ProjectionExpression:      aws.String(attrPar),
+		FilterExpression:          aws.String("begins_with(" + attrPar + ", :rows) OR " + owed),
+		ExpressionAttributeValues: dynamo.Attributes{":rows": text(ofRows), ":group": text(ofGroup)},
+	}
+	var pending []dynamo.Attributes
+	flush := func() error {
+		err := private.Operate(ctx, o.table.journal, func(ctx context.Context, client *dynamo.Client) error {
+			return client.BatchDelete(ctx, &dynamo.Meter{}, o.table.name, pending, nil)
+		})
+		if err != nil {
+			return err
+		}
+		rows += int64(len(pending))
+		pending = pending[:0]
+		if opts.Progress != nil {
+			opts.Progress(rows)
+		}
+		return nil
+	}
+	for item, err := range o.table.scan(ctx, in, opts.ScanOptions) {
+		if err != nil {
+			return rows, nil, err
+		}
+		d := decoder{table: o.table.name, item: item}
+		if !strings.HasPrefix(d.text(attrPar), ofRows) {
+			sets = append(sets, item)
+			continue
+		}
+		const batch = 25 // that of one request
+		if pending = append(pending, item); len(pending) == batch {
+			if err := flush(); err != nil {
+				return rows, nil, err
+			}
+		}
+	}
+	if len(pending) == 0 {
+		return rows, sets, nil
+	}
+	return rows, sets, flush()
+}
+
+// oweSweeps owes a sweep to each set of projections of the group that reads a stream, and makes
+// sweeps without a stream begin anew.
+func (o *operator) oweSweeps(ctx context.Context, sets []dynamo.Attributes) error {
+	for _, key := range sets {
+		err := o.table.send(ctx, dynamo.Update{
+			Table: o.table.name, Key: key,
+			Expression: "SET " + attrOwed + " = " + attrOwed + " + :one",
+			Condition:  "attribute_exists(" + attrOwed + ")",
+			Values:     dynamo.Attributes{":one": number(1)},
+		})
+		if err != nil && !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+	return private.Operate(ctx, o.table.journal, func(ctx context.Context, client *dynamo.Client) error {
+		key := sweepKey(o.table.journalName, o.group)
+		return client.Delete(ctx, &dynamo.Meter{}, dynamo.Delete{Table: o.table.name, Key: key})
+	})
+}

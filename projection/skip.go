@@ -1,0 +1,124 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// Skipped is what a projection has passed over.
+type Skipped struct {
+	// First and Last are the first and the last sequence number: of one event, or of a gap. Both
+	// are 0 if the purge of the persistence id was passed over.
+	First, Last int64
+}
+
+// Skip makes a projection pass over what its handler fails at: the event that follows the offset of
+// a stuck persistence id, or a gap or a purge there. Then it does what [Retry] does. The event is
+// never handled. The projection is named as group/projection.
+//
+// The number sequenceNumber is the last one to be passed over, 0 for a purge: one more than
+// StuckID.Offset if no event was deleted. If something else follows, the error is a
+// *[SkipError], which has the right number, and nothing is changed. So a call that is repeated
+// passes over nothing twice. If the number is -1, whatever follows is passed over.
+//
+// Errors: a *dynajournal.ArgumentError, [ErrNoProjection], [ErrNotStuck], [ErrClaimed], a
+// *[SkipError], an item that can't be read ([dynajournal.ErrCorruptItem]: repair the journal), and
+// those of requests.
+func Skip(
+	ctx context.Context, journal *dynajournal.Journal, projection, persistenceID string, sequenceNumber int64,
+) (Skipped, error) {
+	skipped, err := skip(ctx, journal, projection, persistenceID, sequenceNumber)
+	if err != nil {
+		return Skipped{}, fmt.Errorf("skip at %q of projection %s: %w", persistenceID, projection, err)
+	}
+	return skipped, nil
+}
+
+// AnyNumber is the number of Skip for whatever follows.
+const AnyNumber = -1
+
+// SkipError reports that something else follows than what was to be passed over.
+type SkipError struct {
+	// Want is the number that was to be passed over, Next what follows.
+	Want int64
+	Next Skipped
+}
+
+func (e *SkipError) Error() string {
+	if e.Next.Last == 0 {
+		return fmt.Sprintf("a purge follows, and not %d", e.Want)
+	}
+	return fmt.Sprintf("%d follows, and not %d", e.Next.Last, e.Want)
+}
+
+func skip(
+	ctx context.Context, journal *dynajournal.Journal, projection, pid string, seq int64,
+) (Skipped, error) {
+	o, err := operate(ctx, journal, projection)
+	if err == nil {
+		err = checkID(pid)
+	}
+	if err == nil && seq < AnyNumber {
+		err = argument("sequenceNumber", seq, "it must be a number, 0 for a purge, or AnyNumber")
+	}
+	if err == nil {
+		err = o.storesRows()
+	}
+	if err != nil {
+		return Skipped{}, err
+	}
+	for again := 0; ; again++ {
+		skipped, err := o.skip(ctx, journal, pid, seq)
+		if !errors.Is(err, errAgain) || again == mostAgain {
+			return skipped, err
+		}
+		seq = skipped.Last // it may have been passed over, and the response was lost
+	}
+}
+
+// skip moves the offset behind the next step, under the condition that the row is stuck and as it
+// was read. The row stays stuck until a process has read on.
+func (o *operator) skip(
+	ctx context.Context, journal *dynajournal.Journal, pid string, seq int64,
+) (Skipped, error) {
+	state, key, err := o.row(ctx, pid)
+	switch {
+	case err != nil:
+		return Skipped{}, err
+	case state.stuck == 0:
+		return Skipped{}, ErrNotStuck
+	case state.claim != "":
+		return Skipped{}, ErrClaimed
+	case state.begun && state.seq == seq: // an earlier call has passed over it
+		return Skipped{seq, seq}, o.retry(ctx, pid)
+	}
+	page, err := private.ReadPage(ctx, journal, pid, max(state.seq, 1), 2) // the one at the offset, and the next
+	if err != nil {
+		return Skipped{}, err
+	}
+	steps := plan(state.offset, page)
+	if len(steps) == 0 {
+		return Skipped{}, fmt.Errorf("no event follows %d: retry it: %w", state.seq, ErrNotStuck)
+	}
+	next := steps[0]
+	skipped := Skipped{next.to.seq, next.to.seq}
+	if next.event == nil && !next.purge {
+		skipped.First = next.first
+	}
+	if seq != AnyNumber && seq != skipped.Last {
+		return Skipped{}, &SkipError{seq, skipped}
+	}
+	only := state.unchanged().and(state.sameClaim()).and(state.sameStuck())
+	if !safeguard.ProjectionSkipGuarded {
+		only = state.sameStuck()
+	}
+	if err := o.table.update(ctx, key, moved(next.to), only); err != nil {
+		return skipped, err
+	}
+	return skipped, o.retry(ctx, pid)
+}
