@@ -362,7 +362,8 @@ func TestInterruptedResetIsFinished(t *testing.T) {
 			stop()
 			gate := b.gate("")
 			killed := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
-			gate.killAfter(operation, map[string]int{"UpdateItem": 1}[operation]) // the first one says that it begins
+			after := map[string]int{"UpdateItem": 1}[operation] // the first one says that it begins
+			gate.killAfter(operation, after)
 			if _, err := projection.Reset(t.Context(), killed, "group/all", projection.ResetOptions{}); err == nil {
 				t.Fatal("it was not killed")
 			}

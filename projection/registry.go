@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
@@ -217,7 +218,7 @@ func (g *Group) present(ctx context.Context, worker string) error {
 			Condition: "attribute_not_exists(" + attrWorkers + ") OR (size(" + attrWorkers + ") < :most AND " +
 				attrUntil + " > :now)",
 		})
-		if errors.Is(err, errAgain) { // those that are remembered are dead, or will say that they are not
+		if errors.Is(err, errAgain) { // those that are remembered are dead, or say again that they live
 			err = g.table.send(ctx, dynamo.Update{
 				Table: g.table.name, Key: g.table.infoKey(of.name), Values: values(),
 				Expression: set + ", " + attrWorkers + " = :me", Condition: always,

@@ -97,7 +97,8 @@ func (o *operator) skip(
 	case state.begun && state.seq == seq: // an earlier call has passed over it
 		return Skipped{seq, seq}, o.retry(ctx, pid)
 	}
-	page, err := private.ReadPage(ctx, journal, pid, max(state.seq, 1), 2) // the one at the offset, and the next
+	const both = 2 // the event at the offset, and the next
+	page, err := private.ReadPage(ctx, journal, pid, max(state.seq, 1), both)
 	if err != nil {
 		return Skipped{}, err
 	}
