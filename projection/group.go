@@ -97,7 +97,8 @@ func (g *Group) Run(ctx context.Context) error {
 	}
 	worker := uuid.NewString()
 	defer g.absent(context.WithoutCancel(ctx), worker) // bounded by the journal's OperationTimeout
-	if err := g.enter(ctx, worker); err != nil {
+	enter := func(ctx context.Context) error { return g.enter(ctx, worker) }
+	if err := g.begin(ctx, enter); err != nil {
 		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))
 	}
 	if err := g.begin(ctx, g.start); err != nil {

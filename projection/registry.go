@@ -148,29 +148,18 @@ func (g *Group) setID() string {
 // presence is how often a process of a group says that it is there.
 func (g *Group) presence() time.Duration { return min(g.config.ClaimTimeout, longestPresence) }
 
-// enter stores that this process runs the projections of the group. It tries again while requests
-// fail that may succeed later.
+// enter stores that this process runs the projections of the group.
 //
 // The process is there before it looks for a reset, and a reset is there before it looks for
 // processes. So one of them finds the other.
 func (g *Group) enter(ctx context.Context, worker string) error {
-	for {
-		err := g.present(ctx, worker)
-		if err == nil {
-			err = g.table.known(ctx, g.members)
-		}
-		if err == nil {
-			err = g.noReset(ctx)
-		}
-		if err == nil || !passes(err) {
-			return err
-		}
-		g.config.Logger.LogAttrs(ctx, slog.LevelWarn, "a group of projections could not register itself",
-			slog.String("group", g.config.Name), slog.Any("error", err))
-		if err := sleep(ctx, g.config.RetryLongest); err != nil {
-			return err
-		}
+	if err := g.present(ctx, worker); err != nil {
+		return err
 	}
+	if err := g.table.known(ctx, g.members); err != nil {
+		return err
+	}
+	return g.noReset(ctx)
 }
 
 // noReset returns an error if the reset of a projection of the group is not done: some of its rows
@@ -218,7 +207,7 @@ func (g *Group) present(ctx context.Context, worker string) error {
 			Condition: "attribute_not_exists(" + attrWorkers + ") OR (size(" + attrWorkers + ") < :most AND " +
 				attrUntil + " > :now)",
 		})
-		if errors.Is(err, errAgain) { // those that are remembered are dead, or say again that they live
+		if errors.Is(err, errAgain) { // those that live say so again
 			err = g.table.send(ctx, dynamo.Update{
 				Table: g.table.name, Key: g.table.infoKey(of.name), Values: values(),
 				Expression: set + ", " + attrWorkers + " = :me", Condition: always,
