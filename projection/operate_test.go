@@ -54,7 +54,7 @@ func (b *bundle) stuckIDs(name string) []string {
 		if err != nil {
 			b.Fatal(err)
 		}
-		all = append(all, fmt.Sprintf("%s %s %d", s.Projection, s.PersistenceID, s.Offset))
+		all = append(all, fmt.Sprintf("%s %s %d %d", s.Projection, s.PersistenceID, s.Offset, s.SequenceNumber))
 	}
 	slices.Sort(all)
 	return all
@@ -149,8 +149,8 @@ func TestRequestsAreCarriedOut(t *testing.T) {
 			start(t, group(t, b.journal, sources(b)[source], projection.AtLeastOnce("all", p)))
 			stuckness(b, "group/all", "a")
 			stuckness(b, "group/all", "b")
-			want(t, "stuck", b.stuckIDs("group/all"), "group/all a 1", "group/all b 1")
-			want(t, "stuck in any", b.stuckIDs(""), "group/all a 1", "group/all b 1")
+			want(t, "stuck", b.stuckIDs("group/all"), "group/all a 1 2", "group/all b 1 2")
+			want(t, "stuck in any", b.stuckIDs(""), "group/all a 1 2", "group/all b 1 2")
 			want(t, "stuck in another", b.stuckIDs("group/al"))
 
 			// It fails again: it stays stuck, and the request is removed.
@@ -462,5 +462,5 @@ func TestDamagedRowIsListedAsStuck(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want(t, "stuck", b.stuckIDs(""), "group/all a 0", "group/all b 7")
+	want(t, "stuck", b.stuckIDs(""), "group/all a 0 0", "group/all b 7 0")
 }

@@ -186,9 +186,11 @@ func failureOf(failure *HandlerError) error {
 func (a *attendant) failed(ctx context.Context, name, pid string, failure *HandlerError) error {
 	err := a.table.send(ctx, dynamo.Update{
 		Table: a.table.name, Key: rowKey(a.table.journalName, name, pid),
-		Expression: "SET " + attrReason + " = :reason",
+		Expression: "SET " + attrReason + " = :reason, " + attrFailed + " = :failed",
 		Condition:  "attribute_exists(" + attrStuck + ")",
-		Values:     dynamo.Attributes{":reason": text(reasonOf(failure))},
+		Values: dynamo.Attributes{
+			":reason": text(reasonOf(failure)), ":failed": number(failure.SequenceNumber),
+		},
 	})
 	if errors.Is(err, errAgain) {
 		return nil // it is not stuck: the sources try it again

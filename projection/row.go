@@ -20,9 +20,11 @@ const (
 	// attrClaim names the run that calls the handler. It is missing if none does.
 	attrClaim = "claim"
 	// attrStuck is the number of triggers since the handler has failed too often, plus 1. It is
-	// missing if the persistence id is not stuck. attrReason is the text of the failure.
+	// missing if the persistence id is not stuck. attrReason is the text of the failure, attrFailed
+	// the number that it was at.
 	attrStuck  = "stuck"
 	attrReason = "reason"
+	attrFailed = "failed_at"
 	// attrHoles are the missing numbers that are waited for, and attrPassed those that were not
 	// waited for any longer: lists of maps. Both are missing in a native journal.
 	attrHoles  = "holes"
@@ -54,6 +56,8 @@ type row struct {
 	inSQL bool
 	// holes and passed are in ascending order.
 	holes, passed []hole
+	// failed is the number at which the handler failed when the persistence id became stuck.
+	failed int64
 }
 
 // rowKey returns the key of the row of a projection, named as group/projection, and a persistence
@@ -78,7 +82,7 @@ func sweepKey(journal, group string) dynamo.Attributes {
 // decodeRow decodes a row. nil is a row that does not exist.
 func decodeRow(table string, item dynamo.Attributes) (row, error) {
 	d := decoder{table: table, item: item}
-	r := row{claim: d.text(attrClaim), reason: d.text(attrReason), stuck: d.number(attrStuck)}
+	r := row{claim: d.text(attrClaim), reason: d.text(attrReason), stuck: d.number(attrStuck), failed: d.number(attrFailed)}
 	_, r.begun = item[attrSeq]
 	r.seq, r.writer = d.number(attrSeq), d.text(attrWriter)
 	r.holes, r.passed = d.holes(attrHoles), d.holes(attrPassed)

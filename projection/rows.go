@@ -137,7 +137,9 @@ func moved(to offset) change {
 // expression returns the update expression, and adds its values to those of the condition.
 func (c change) expression(values dynamo.Attributes) string {
 	set, remove := "", ""
-	for _, name := range []string{attrSeq, attrWriter, attrClaim, attrStuck, attrReason, attrHoles, attrPassed} {
+	for _, name := range []string{
+		attrSeq, attrWriter, attrClaim, attrStuck, attrReason, attrFailed, attrHoles, attrPassed,
+	} {
 		value, ok := c.set[name]
 		if !ok {
 			continue

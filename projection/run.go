@@ -189,6 +189,7 @@ func (r *run) stick(ctx context.Context, failure *HandlerError, c change, only c
 		c.set = dynamo.Attributes{}
 	}
 	c.set[attrStuck], c.set[attrReason] = number(1), text(reasonOf(failure))
+	c.set[attrFailed] = number(failure.SequenceNumber)
 	if err := r.group.table.update(ctx, r.key, c, only); err != nil {
 		return err
 	}
@@ -214,7 +215,7 @@ func (r *run) clear(ctx context.Context, state *row) error {
 	if safeguard.ProjectionStuckMarked {
 		only = only.and(state.sameStuck())
 	}
-	return r.group.table.update(ctx, r.key, change{removed: []string{attrStuck, attrReason, attrClaim}}, only)
+	return r.group.table.update(ctx, r.key, change{removed: []string{attrStuck, attrReason, attrFailed, attrClaim}}, only)
 }
 
 // call calls a function of the program, and makes an error of its panic.

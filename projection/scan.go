@@ -81,6 +81,9 @@ type StuckID struct {
 	PersistenceID string
 	// Offset is the number up to which events were handled.
 	Offset int64
+	// SequenceNumber is where the handler has failed, the number for [Skip]: that of the event, or
+	// the last one of a gap. It is 0 for a purge, and if the journal could not be read.
+	SequenceNumber int64
 	// Reason is the text of the last failure, shortened.
 	Reason string
 }
@@ -133,7 +136,7 @@ func stuckIDs(
 		if err != nil { // the others are to be seen, too
 			state.reason = err.Error()
 		}
-		if !yield(StuckID{name, pid, state.seq, state.reason}, nil) {
+		if !yield(StuckID{name, pid, state.seq, state.failed, state.reason}, nil) {
 			return nil
 		}
 	}

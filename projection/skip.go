@@ -21,10 +21,10 @@ type Skipped struct {
 // a stuck persistence id, or a gap or a purge there. Then it does what [Retry] does. The event is
 // never handled. The projection is named as group/projection.
 //
-// The number sequenceNumber is the last one to be passed over, 0 for a purge: one more than
-// StuckID.Offset if no event was deleted. If something else follows, the error is a
-// *[SkipError], which has the right number, and nothing is changed. So a call that is repeated
-// passes over nothing twice. If the number is -1, whatever follows is passed over.
+// The number sequenceNumber is the last one to be passed over, 0 for a purge: that of StuckID. If
+// something else follows, the error is a *[SkipError], which has the right number, and nothing is
+// changed. So a call that is repeated passes over nothing twice. With [AnyNumber], whatever follows
+// is passed over.
 //
 // Errors: a *dynajournal.ArgumentError, [ErrNoProjection], [ErrNotStuck], [ErrClaimed], a
 // *[SkipError], an item that can't be read ([dynajournal.ErrCorruptItem]: repair the journal), and
@@ -107,6 +107,11 @@ func (o *operator) skip(
 		return Skipped{}, fmt.Errorf("no event follows %d: retry it: %w", state.seq, ErrNotStuck)
 	}
 	next := steps[0]
+	if next.event != nil && state.failed > next.to.seq { // what is before it is left out by a filter
+		if next.to, err = o.at(ctx, journal, pid, state.failed); err != nil {
+			return Skipped{}, err
+		}
+	}
 	skipped := Skipped{next.to.seq, next.to.seq}
 	if next.event == nil && !next.purge {
 		skipped.First = next.first
@@ -122,4 +127,16 @@ func (o *operator) skip(
 		return skipped, err
 	}
 	return skipped, o.retry(ctx, pid)
+}
+
+// at returns the offset of an event.
+func (o *operator) at(ctx context.Context, journal *dynajournal.Journal, pid string, seq int64) (offset, error) {
+	page, err := private.ReadPage(ctx, journal, pid, seq, 1)
+	if err != nil {
+		return offset{}, err
+	}
+	if len(page.Events) == 0 || page.Events[0].SequenceNumber != seq {
+		return offset{}, fmt.Errorf("event %d is no longer there: retry it: %w", seq, ErrNotStuck)
+	}
+	return offset{seq, page.Events[0].Writer}, nil
 }
