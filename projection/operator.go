@@ -38,6 +38,18 @@ func operate(ctx context.Context, journal *dynajournal.Journal, projection strin
 	return &operator{Info: infos[0], table: t, group: group}, nil
 }
 
+// selected returns what is known of a projection, or of all if its name is empty.
+func selected(ctx context.Context, journal *dynajournal.Journal, projection string) ([]Info, error) {
+	if projection == "" {
+		return List(ctx, journal)
+	}
+	o, err := operate(ctx, journal, projection)
+	if err != nil {
+		return nil, err
+	}
+	return []Info{o.Info}, nil
+}
+
 // checkProjection checks the name of a projection, group/projection, and returns that of the group.
 func checkProjection(projection string) (string, error) {
 	group, name, found := strings.Cut(projection, "/")

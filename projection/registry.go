@@ -36,10 +36,12 @@ const (
 	attrReset = "reset_id"
 )
 
-// The kinds of handlers.
+// The kinds of handlers and of sources.
 const (
 	kindAtLeastOnce   = "at-least-once"
 	kindTransactional = "transactional"
+	sourceStreams     = "streams"
+	sourceSweep       = "sweep"
 )
 
 const (
@@ -183,9 +185,9 @@ func (g *Group) noReset(ctx context.Context) error {
 
 // present stores for each projection that this process runs it.
 func (g *Group) present(ctx context.Context, worker string) error {
-	source := "sweep"
+	source := sourceSweep
 	if _, ok := g.config.Source.(*streams); ok {
-		source = "streams"
+		source = sourceStreams
 	}
 	for _, of := range g.members {
 		now := time.Now()

@@ -1,0 +1,247 @@
+package projection
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// AuditOptions are the options of Audit and MeasureLag. The zero value has the defaults.
+type AuditOptions struct {
+	// MinAge is how old the next event must be to count as not handled: younger ones may still be
+	// on their way. An event whose time is not stored counts. MeasureLag does without.
+	//
+	// Negative is no age. Defaults to 1 minute.
+	MinAge time.Duration
+
+	// PerSecond is how many persistence ids are looked at in a second at most.
+	//
+	// Negative is no limit. Defaults to 100.
+	PerSecond float64
+
+	// Progress is called with the number of persistence ids that were looked at, if it is set.
+	Progress func(ids int)
+}
+
+func (o *AuditOptions) complete() error {
+	if o.MinAge == 0 {
+		o.MinAge = time.Minute
+	}
+	if o.PerSecond == 0 {
+		o.PerSecond = defaultPerSecond
+	}
+	if math.IsNaN(o.PerSecond) {
+		return argument("AuditOptions.PerSecond", o.PerSecond, "it is not a number")
+	}
+	return nil
+}
+
+// FindingKind is the kind of a finding of an audit.
+type FindingKind string
+
+// The kinds of findings.
+const (
+	// FindingBehind: events behind the offset are not handled.
+	FindingBehind FindingKind = "behind"
+	// FindingNoRow: there are events, and no row: none of them is handled.
+	FindingNoRow FindingKind = "no-row"
+	// FindingAhead: the offset is beyond the last event.
+	FindingAhead FindingKind = "ahead"
+	// FindingOtherLife: the event at the offset is missing, or of another writer than the row says.
+	// The persistence id was purged and is used again, or the row is wrong.
+	FindingOtherLife FindingKind = "other-life"
+	// FindingStuck: the persistence id is stuck.
+	FindingStuck FindingKind = "stuck"
+	// FindingUnreadable: the row or the journal can't be read.
+	FindingUnreadable FindingKind = "unreadable"
+)
+
+// Finding is something that an audit has found.
+type Finding struct {
+	// Projection is the name of the group and of the projection, such as billing/balances.
+	Projection    string
+	PersistenceID string
+	Kind          FindingKind
+	// Offset is the number up to which events were handled, as the row says.
+	Offset int64
+	// Events is how many numbers follow it that may have events.
+	Events int64
+	// Age is the age of the event that follows, 0 if its time is not stored.
+	Age    time.Duration
+	Detail string
+}
+
+// Audit compares the row of each persistence id with the journal, of a projection that is named as
+// group/projection, or of all if projection is empty. It changes nothing. It finds what a trigger
+// that was lost leaves behind, rows that were changed by hand or are damaged, and what is stuck. A
+// row whose offset was raised by hand to a number that exists, with its writer, can't be told from
+// one that was handled.
+//
+// It lists all persistence ids, and reads for each 1 read unit for each row, and what a look of a
+// group reads: 3 more for each offset. Findings are looked at again before they are returned.
+//
+// Errors: a *dynajournal.ArgumentError, [ErrNoProjection], those of a listing, and those of
+// requests. After an error the sequence ends.
+func Audit(
+	ctx context.Context, journal *dynajournal.Journal, projection string, opts AuditOptions,
+) iter.Seq2[Finding, error] {
+	return func(yield func(Finding, error) bool) {
+		err := audit(ctx, journal, projection, opts, func(f Finding) bool { return yield(f, nil) })
+		if err != nil {
+			yield(Finding{}, fmt.Errorf("audit projections: %w", err))
+		}
+	}
+}
+
+// Behind is how far a projection is behind the journal.
+type Behind struct {
+	// Projection is the name of the group and of the projection, such as billing/balances.
+	Projection string
+	// IDs is how many persistence ids have events that are not handled, Stuck how many are stuck.
+	IDs, Stuck int
+	// Events is how many numbers that may have events are not handled.
+	Events int64
+	// Oldest is the age of the oldest event that is the next of its persistence id. It is 0 if
+	// none is, or if the times of events are not stored.
+	Oldest time.Duration
+}
+
+// MeasureLag returns how far projections are behind the journal: the one that is named as
+// group/projection, or all if projection is empty. It looks at all persistence ids as [Audit] does,
+// and costs as much. [Positions] is cheap, for projections that read a stream.
+//
+// Errors: those of Audit.
+func MeasureLag(
+	ctx context.Context, journal *dynajournal.Journal, projection string, opts AuditOptions,
+) ([]Behind, error) {
+	a, err := newAuditor(ctx, journal, projection, opts)
+	if err != nil {
+		return nil, fmt.Errorf("measure the lag of projections: %w", err)
+	}
+	a.opts.MinAge = -1
+	all := make([]Behind, len(a.infos))
+	place := map[string]*Behind{}
+	for i, info := range a.infos {
+		all[i].Projection = info.Projection
+		place[info.Projection] = &all[i]
+	}
+	err = a.all(ctx, func(f Finding) bool {
+		b := place[f.Projection]
+		if f.Kind == FindingStuck {
+			b.Stuck++
+		}
+		if f.Events > 0 {
+			b.IDs++
+		}
+		b.Events += f.Events
+		b.Oldest = max(b.Oldest, f.Age)
+		return true
+	})
+	if err != nil {
+		return nil, fmt.Errorf("measure the lag of projections: %w", err)
+	}
+	return all, nil
+}
+
+// auditor looks at the persistence ids of a journal for projections.
+type auditor struct {
+	journal *dynajournal.Journal
+	table   *table
+	infos   []Info
+	opts    AuditOptions
+}
+
+func audit(
+	ctx context.Context, journal *dynajournal.Journal, projection string, opts AuditOptions, found func(Finding) bool,
+) error {
+	a, err := newAuditor(ctx, journal, projection, opts)
+	if err != nil {
+		return err
+	}
+	return a.all(ctx, found)
+}
+
+func newAuditor(
+	ctx context.Context, journal *dynajournal.Journal, projection string, opts AuditOptions,
+) (*auditor, error) {
+	if err := opts.complete(); err != nil {
+		return nil, err
+	}
+	infos, err := selected(ctx, journal, projection)
+	if err != nil {
+		return nil, err
+	}
+	a := &auditor{journal: journal, table: openTable(journal), opts: opts}
+	for _, info := range infos {
+		err := (&operator{Info: info, table: a.table}).storesRows()
+		if err != nil && projection != "" {
+			return nil, err
+		}
+		if err == nil {
+			a.infos = append(a.infos, info)
+		}
+	}
+	return a, nil
+}
+
+// auditedAtOnce is how many persistence ids are looked at together.
+const auditedAtOnce = 8
+
+// all looks at all persistence ids, in their order, until found returns false.
+func (a *auditor) all(ctx context.Context, found func(Finding) bool) error {
+	limit := rate.NewLimiter(rate.Inf, 1)
+	if a.opts.PerSecond > 0 {
+		limit = rate.NewLimiter(rate.Limit(a.opts.PerSecond), auditedAtOnce)
+	}
+	var pids []string
+	seen := 0
+	flush := func() (bool, error) {
+		findings := make([][]Finding, len(pids))
+		group, ctx := errgroup.WithContext(ctx)
+		for i, pid := range pids {
+			group.Go(func() error {
+				var err error
+				findings[i], err = a.one(ctx, pid)
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return false, err
+		}
+		for i := range pids {
+			for _, f := range findings[i] {
+				if !found(f) {
+					return false, nil
+				}
+			}
+			if seen++; a.opts.Progress != nil {
+				a.opts.Progress(seen)
+			}
+		}
+		pids = pids[:0]
+		return true, nil
+	}
+	for pid, err := range a.journal.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{}) {
+		if err != nil {
+			return err
+		}
+		if err := limit.Wait(ctx); err != nil {
+			return fmt.Errorf("look at %q: %w", pid, err)
+		}
+		if pids = append(pids, pid); len(pids) < auditedAtOnce {
+			continue
+		}
+		if on, err := flush(); err != nil || !on {
+			return err
+		}
+	}
+	_, err := flush()
+	return err
+}

@@ -1,0 +1,152 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/private"
+)
+
+// one looks at a persistence id for all projections. What it finds is looked at again, until two
+// looks have found the same row: otherwise it may have been handled between the row and the journal.
+func (a *auditor) one(ctx context.Context, pid string) ([]Finding, error) {
+	states, err := a.rows(ctx, pid, a.infos)
+	if err != nil {
+		return nil, err
+	}
+	var all []Finding
+	for i, info := range a.infos {
+		for again := 0; ; again++ {
+			f, err := a.look(ctx, info, pid, states[i])
+			if err != nil {
+				return nil, err
+			}
+			if f == nil {
+				break
+			}
+			now, err := a.rows(ctx, pid, []Info{info})
+			if err != nil {
+				return nil, err
+			}
+			if now[0].offset == states[i].offset && now[0].stuck == states[i].stuck || again == mostAgain {
+				all = append(all, *f)
+				break
+			}
+			states[i] = now[0]
+		}
+	}
+	return all, nil
+}
+
+// auditedRow is a row, or why it can't be read.
+type auditedRow struct {
+	row
+
+	err error
+}
+
+// rows reads the rows of a persistence id for projections.
+func (a *auditor) rows(ctx context.Context, pid string, infos []Info) ([]auditedRow, error) {
+	keys := make([]dynamo.Attributes, len(infos))
+	at := map[string]int{}
+	for i, info := range infos {
+		keys[i] = rowKey(a.table.journalName, info.Projection, pid)
+		at[a.table.journalName+"\x00"+info.Projection+"\x00"+pid] = i
+	}
+	items, err := a.table.batch(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	states := make([]auditedRow, len(infos))
+	for _, item := range items {
+		d := decoder{table: a.table.name, item: item}
+		i, ok := at[d.text(attrPar)]
+		if !ok {
+			continue
+		}
+		states[i].row, states[i].err = decodeRow(a.table.name, item)
+	}
+	return states, nil
+}
+
+// look compares a row with the journal, and returns what it finds, nil if they agree.
+func (a *auditor) look(ctx context.Context, info Info, pid string, state auditedRow) (*Finding, error) {
+	f := &Finding{Projection: info.Projection, PersistenceID: pid, Offset: state.seq}
+	if state.err != nil {
+		f.Kind, f.Detail = FindingUnreadable, state.err.Error()
+		return f, nil
+	}
+	const both = 2 // the event at the offset, and the next
+	page, err := private.ReadPage(ctx, a.journal, pid, max(state.seq, 1), both)
+	if errors.Is(err, dynajournal.ErrCorruptItem) {
+		f.Kind, f.Detail = FindingUnreadable, err.Error()
+		return f, nil //nolint:nilerr // it is what was found
+	}
+	if err != nil {
+		return nil, err
+	}
+	steps := plan(state.offset, page)
+	switch {
+	case state.stuck > 0:
+		f.Kind, f.Detail = FindingStuck, state.reason
+	case len(steps) == 0:
+		return nil, nil //nolint:nilnil // nothing is found
+	case steps[0].purge && len(page.Events) == 0:
+		f.Kind, f.Detail = FindingAhead, fmt.Sprintf("the journal has no event at %d or behind it", state.seq)
+		return f, nil
+	case steps[0].purge:
+		f.Kind = FindingOtherLife
+		f.Detail = fmt.Sprintf("the journal has no event of writer %q at %d", state.writer, state.seq)
+	case !state.begun:
+		f.Kind, f.Detail = FindingNoRow, "no event is handled"
+	default:
+		f.Kind, f.Detail = FindingBehind, fmt.Sprintf("what follows %d is not handled", state.seq)
+	}
+	if f.Age = a.age(&page, steps); f.Age > 0 && f.Age < a.opts.MinAge && f.Kind != FindingStuck {
+		return nil, nil //nolint:nilnil // it may be on its way
+	}
+	return f, a.count(ctx, f, steps)
+}
+
+// age returns the age of the first event that is not handled, 0 if it is not known.
+func (a *auditor) age(page *private.Page, steps []step) time.Duration {
+	var at time.Time
+	note := func(event any) error {
+		at = event.(*dynajournal.Event).Time //nolint:forcetypeassert // see private.StoredEvent
+		return nil
+	}
+	var event *private.StoredEvent
+	switch {
+	case len(steps) > 0 && steps[0].event != nil:
+		event = steps[0].event
+	case len(page.Events) > 0 && len(steps) > 0:
+		event = &page.Events[len(page.Events)-1]
+	default:
+		return 0
+	}
+	if err := event.Deliver(note); err != nil || at.IsZero() {
+		return 0 // the adapter refuses it
+	}
+	return max(private.SettingsOf(a.journal).Wall().Sub(at), 1)
+}
+
+// count counts the numbers behind the offset, up to the highest.
+func (a *auditor) count(ctx context.Context, f *Finding, steps []step) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	bounds, err := a.journal.Bounds(ctx, f.PersistenceID)
+	if err != nil {
+		return fmt.Errorf("look at %q: %w", f.PersistenceID, err)
+	}
+	from := f.Offset
+	if steps[0].purge {
+		from = 0
+	}
+	f.Events = max(bounds.Highest-max(from, bounds.Lowest-1), 0)
+	return nil
+}

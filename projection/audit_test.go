@@ -1,0 +1,174 @@
+package projection_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// audit returns what an audit finds.
+func (b *bundle) audit(name string, opts projection.AuditOptions) []string {
+	b.Helper()
+	opts.PerSecond = -1
+	var all []string
+	for f, err := range projection.Audit(b.Context(), b.journal, name, opts) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, fmt.Sprintf("%s %s %s %d+%d", f.Projection, f.PersistenceID, f.Kind, f.Offset, f.Events))
+		if f.Detail == "" || f.Age < 0 {
+			b.Errorf("%+v", f)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// alter changes an attribute of a row by hand.
+func (b *bundle) alter(name, pid, attribute string, value types.AttributeValue) {
+	b.Helper()
+	_, err := b.table.UpdateItem(b.Context(), &dynamodb.UpdateItemInput{
+		TableName: aws.String(projectionsTable), Key: rowKey(name, pid),
+		UpdateExpression:          aws.String("SET " + attribute + " = :v"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":v": value},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func TestAuditFindsWhatWasMissed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	pids := []string{"ahead", "behind", "damaged", "fine", "life", "lost", "stuck"}
+	writers := map[string]*dynajournal.Writer{}
+	for _, pid := range pids {
+		writers[pid] = b.write(pid, "x", "y")
+	}
+	p := newPoisoned()
+	p.on = func(inner func(context.Context, dynajournal.Event) error) func(context.Context, dynajournal.Event) error {
+		return func(ctx context.Context, e dynajournal.Event) error {
+			if e.PersistenceID != "stuck" {
+				return nil
+			}
+			return inner(ctx, e)
+		}
+	}(p.on)
+	stop := start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", p), projection.AtLeastOnce("other", &recorder{})))
+	for _, pid := range pids {
+		b.await("group/other", pid, 2)
+		if pid != "stuck" {
+			b.await("group/all", pid, 2)
+		}
+	}
+	stuckness(b, "group/all", "stuck")
+	stop()
+	now := projection.AuditOptions{MinAge: -1}
+	want(t, "before", b.audit("", now), "group/all stuck stuck 1+1")
+
+	if _, err := writers["behind"].Append(t.Context(), "z"); err != nil { // nobody triggers it
+		t.Fatal(err)
+	}
+	b.write("new", "x")
+	if _, err := b.table.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+		TableName: aws.String(projectionsTable), Key: rowKey("group/all", "lost"),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.alter("group/all", "ahead", "seq", &types.AttributeValueMemberN{Value: "99"})
+	b.alter("group/all", "life", "writer", &types.AttributeValueMemberS{Value: "somebody"})
+	b.alter("group/all", "damaged", "seq", &types.AttributeValueMemberS{Value: "two"})
+	looked := 0
+	now.Progress = func(ids int) { looked = ids }
+	want(t, "the audit", b.audit("group/all", now), "group/all ahead ahead 99+0", "group/all behind behind 2+1",
+		"group/all damaged unreadable 0+0", "group/all life other-life 2+2", "group/all lost no-row 0+2",
+		"group/all new no-row 0+1", "group/all stuck stuck 1+1")
+	if looked != len(pids)+1 {
+		t.Errorf("looked at %d ids", looked)
+	}
+	want(t, "the other", b.audit("group/other", now), "group/other behind behind 2+1", "group/other new no-row 0+1")
+	want(t, "what is on its way", b.audit("group/other", projection.AuditOptions{MinAge: time.Hour}))
+
+	lag, err := projection.MeasureLag(t.Context(), b.journal, "", projection.AuditOptions{PerSecond: -1})
+	if err != nil || len(lag) != 2 {
+		t.Fatalf("%+v, %v", lag, err)
+	}
+	if l := lag[0]; l.Projection != "group/all" || l.IDs != 5 || l.Stuck != 1 || l.Events != 7 || l.Oldest <= 0 {
+		t.Errorf("%+v", l)
+	}
+	if l := lag[1]; l.IDs != 2 || l.Events != 2 || l.Stuck != 0 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// What docs/projections.md says that an audit costs.
+func TestCostsOfAnAudit(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	stop := start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{})))
+	b.await("group/all", "a", 1)
+	stop()
+	var spent costs
+	b.journal = b.open(spent.install)
+	spent.take()
+	b.audit("group/all", projection.AuditOptions{})
+	one := spent.take()
+	b.write("b", "x")
+	start(t, group(t, b.open(), fast(), projection.AtLeastOnce("all", &recorder{})))
+	b.await("group/all", "b", 1)
+	spent.take()
+	b.audit("group/all", projection.AuditOptions{})
+	two := spent.take()
+	if got := two.Sub(one); got != (dynajournal.Cost{Requests: 3, ReadUnits: 4}) {
+		t.Errorf("an id costs %+v", got)
+	}
+}
+
+func TestPositionsOfAStream(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	client := dynamodbstreams.NewFromConfig(b.engine.AWSConfig())
+	positions := func(name string) []projection.Position {
+		t.Helper()
+		all, err := projection.Positions(t.Context(), b.journal, client, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	if all := positions(""); len(all) > 0 {
+		t.Errorf("nothing has run: %+v", all)
+	}
+	b.write("a", "x")
+	stop := start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{}), projection.AtLeastOnce("other", &recorder{})))
+	b.await("group/all", "a", 1)
+	b.settled()
+	until(t, "the lease is stored", func() bool { all := positions(""); return len(all) == 2 && all[0].Worker != "" })
+	for i, p := range positions("") {
+		if p.Projection != []string{"group/all", "group/other"}[i] || p.Shard == "" || p.Unread || p.Owed || p.Behind > time.Minute {
+			t.Errorf("%+v", p)
+		}
+	}
+	if all := positions("group/other"); len(all) != 1 {
+		t.Errorf("%+v", all)
+	}
+	stop()
+	if all := positions("group/all"); all[0].Worker != "" {
+		t.Errorf("after the end: %+v", all)
+	}
+	_, err := projection.Positions(t.Context(), b.journal, nil, "")
+	wantError(t, "without a client", err, dynajournal.ErrInvalidArgument)
+	_, err = projection.Positions(t.Context(), b.journal, client, "group/none")
+	wantError(t, "of none", err, projection.ErrNoProjection)
+}

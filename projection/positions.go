@@ -1,0 +1,115 @@
+package projection
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// Position is how far a projection has read a shard of the stream.
+type Position struct {
+	// Projection is the name of the group and of the projection, such as billing/balances.
+	Projection string
+	Shard      string
+	// Worker names the process that reads the shard. It is empty if none does.
+	Worker string
+	// Behind is the time since which records of the shard may not be handled. It is stored six
+	// times in StreamsOptions.LeaseTimeout, so it is 5 seconds with the defaults for an idle shard.
+	Behind time.Duration
+	// Unread reports whether nobody has read the shard yet: Behind is 0 then.
+	Unread bool
+	// Owed reports whether the group has still to sweep all persistence ids.
+	Owed bool
+}
+
+// Positions returns how far the projections of the journal that read the stream of its table have
+// come, for each shard that is not read to its end. The projection is named as group/projection, or
+// is empty for all. It reads the leases: 1 read unit for each shard and group, and 1 request
+// DescribeStream for each 100 shards. It says nothing of single persistence ids: see [MeasureLag].
+//
+// Errors: a *dynajournal.ArgumentError, [ErrNoProjection], [ErrNoStream], and those of requests.
+func Positions(
+	ctx context.Context, journal *dynajournal.Journal, client *dynamodbstreams.Client, projection string,
+) ([]Position, error) {
+	all, err := positions(ctx, journal, client, projection)
+	if err != nil {
+		return nil, fmt.Errorf("read the positions of projections: %w", err)
+	}
+	return all, nil
+}
+
+func positions(
+	ctx context.Context, journal *dynajournal.Journal, client *dynamodbstreams.Client, projection string,
+) ([]Position, error) {
+	if client == nil {
+		return nil, argument("client", nil, "it must be a client for streams")
+	}
+	infos, err := selected(ctx, journal, projection)
+	if err != nil {
+		return nil, err
+	}
+	t := openTable(journal)
+	arn, err := streamOf(ctx, journal)
+	if err != nil {
+		return nil, err
+	}
+	var shards []string
+	of := map[string][]Position{} // by set of projections: its leases are read once
+	var all []Position
+	for _, info := range infos {
+		if info.Source != sourceStreams {
+			continue
+		}
+		group, _, _ := strings.Cut(info.Projection, "/")
+		c := &consumer{
+			streams: &streams{client: client}, group: &Group{journal: journal, table: t},
+			arn: arn, set: t.journalName + "\x00" + group + "\x00" + info.set,
+		}
+		if shards == nil {
+			if shards, err = c.shards(ctx); err != nil {
+				return nil, err
+			}
+		}
+		read, known := of[c.set]
+		if !known {
+			if read, err = c.positions(ctx, shards); err != nil {
+				return nil, err
+			}
+			of[c.set] = read
+		}
+		for _, p := range read {
+			p.Projection = info.Projection
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// positions returns how far the consumers of the same projections have read shards.
+func (c *consumer) positions(ctx context.Context, shards []string) ([]Position, error) {
+	now, err := c.consumers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	leases, err := c.leases(ctx, shards)
+	if err != nil {
+		return nil, err
+	}
+	var all []Position
+	for _, l := range leases {
+		if l.checkpoint == checkpointEnd {
+			continue
+		}
+		p := Position{Shard: l.shard, Worker: l.worker, Unread: !l.exists, Owed: now.owed > now.swept}
+		if l.exists {
+			p.Behind = max(time.Since(time.Unix(l.at, 0)), 0)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
