@@ -11,8 +11,8 @@ import (
 	"github.com/dynajournal/dynajournal/internal/private"
 )
 
-// one looks at a persistence id for all projections. What it finds is looked at again, until two
-// looks have found the same row: otherwise it may have been handled between the row and the journal.
+// one looks at a persistence id for all projections. What it finds is looked at again, until the row
+// is the same twice: otherwise it may have been handled between the row and the journal.
 func (a *auditor) one(ctx context.Context, pid string) ([]Finding, error) {
 	states, err := a.rows(ctx, pid, a.infos)
 	if err != nil {

@@ -107,7 +107,7 @@ func (o *operator) skip(
 		return Skipped{}, fmt.Errorf("no event follows %d: retry it: %w", state.seq, ErrNotStuck)
 	}
 	next := steps[0]
-	if next.event != nil && state.failed > next.to.seq { // what is before it is left out by a filter
+	if next.event != nil && state.failed > next.to.seq { // a filter leaves out the rest
 		if next.to, err = o.at(ctx, journal, pid, state.failed); err != nil {
 			return Skipped{}, err
 		}
