@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
@@ -11,15 +12,23 @@ import (
 	"github.com/dynajournal/dynajournal/internal/private"
 )
 
-// one looks at a persistence id for all projections. What it finds is looked at again, until the row
-// is the same twice: otherwise it may have been handled between the row and the journal.
+// one looks at a persistence id for all projections. What it finds is looked at again, until the
+// row is the same twice: otherwise it may have been handled between the row and the journal.
 func (a *auditor) one(ctx context.Context, pid string) ([]Finding, error) {
-	states, err := a.rows(ctx, pid, a.infos)
+	infos := slices.Collect(func(yield func(Info) bool) {
+		for _, info := range a.infos {
+			only := filter{filtered: len(info.Prefixes) > 0, prefixes: info.Prefixes}
+			if only.takes(pid) && !yield(info) {
+				return
+			}
+		}
+	})
+	states, err := a.rows(ctx, pid, infos)
 	if err != nil {
 		return nil, err
 	}
 	var all []Finding
-	for i, info := range a.infos {
+	for i, info := range infos {
 		for again := 0; ; again++ {
 			f, err := a.look(ctx, info, pid, states[i])
 			if err != nil {

@@ -172,3 +172,27 @@ func TestPositionsOfAStream(t *testing.T) {
 	_, err = projection.Positions(t.Context(), b.journal, client, "group/none")
 	wantError(t, "of none", err, projection.ErrNoProjection)
 }
+
+// Persistence ids that a projection does not take are no findings, and what a filter leaves out in
+// front of what fails is passed over with it.
+func TestOperatorsKnowTheFilters(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("no-1", "x")
+	b.write("yes-2", tagged("w", "kept"), tagged("x", "left"), tagged("y", "kept"), tagged("z", "kept"))
+	p := &recorder{on: func(_ context.Context, e dynajournal.Event) error {
+		if e.SequenceNumber == 3 {
+			return errWanted
+		}
+		return nil
+	}}
+	start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", p,
+		projection.OnlyIDs("yes-2", "yes-2"), projection.OnlyTags("kept"))))
+	stuckness(b, "group/all", "yes-2")
+	want(t, "the audit", b.audit("", projection.AuditOptions{MinAge: -1}), "group/all yes-2 stuck 2+2")
+	if s, err := projection.Skip(t.Context(), b.journal, "group/all", "yes-2", 3); err != nil || s.First != 3 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
+	want(t, "yes-2", p.of("yes-2"), "1 w", "4 z")
+}

@@ -27,6 +27,8 @@ const (
 	attrKind    = "handler_kind"
 	attrFoundBy = "found_by"
 	attrSet     = "set_id"
+	// attrPrefixes are those of OnlyIDs. It is missing without.
+	attrPrefixes = "id_prefixes"
 	// attrSeen is when a process has last said that it runs the projection, attrUntil until when
 	// that counts, both in milliseconds since 1970. attrWorkers are the processes that run it.
 	attrSeen    = "seen_at"
@@ -65,6 +67,9 @@ type Info struct {
 	Seen time.Time
 	// Resetting reports whether a [Reset] was interrupted: it must be called again.
 	Resetting bool
+
+	// Prefixes are those of OnlyIDs, none if the projection takes all persistence ids.
+	Prefixes []string
 
 	// set names the set of projections of its group that was last run.
 	set string
@@ -116,6 +121,7 @@ func (t *table) infos(ctx context.Context, names []string) ([]Info, error) {
 		info := Info{
 			Projection: name, Kind: d.text(attrKind), Source: d.text(attrFoundBy), set: d.text(attrSet),
 			Seen: time.UnixMilli(d.number(attrSeen)), Resetting: d.text(attrReset) != "",
+			Prefixes: d.texts(attrPrefixes),
 		}
 		if time.Now().UnixMilli() < d.number(attrUntil) {
 			info.Processes = len(d.texts(attrWorkers))
@@ -192,27 +198,38 @@ func (g *Group) present(ctx context.Context, worker string) error {
 	for _, of := range g.members {
 		now := time.Now()
 		values := func() dynamo.Attributes {
-			return dynamo.Attributes{
+			all := dynamo.Attributes{
 				":kind": text(of.kind()), ":found": text(source), ":set": text(g.setID()),
 				":now":   number(now.UnixMilli()),
 				":until": number(now.Add(presences * g.presence()).UnixMilli()),
 				":me":    &types.AttributeValueMemberSS{Value: []string{worker}},
 			}
+			if of.only.filtered {
+				unique := slices.Compact(slices.Sorted(slices.Values(of.only.prefixes)))
+				all[":prefixes"] = &types.AttributeValueMemberSS{Value: unique}
+			}
+			return all
 		}
-		const set = "SET " + attrKind + " = :kind, " + attrFoundBy + " = :found, " + attrSet + " = :set, " +
+		set := "SET " + attrKind + " = :kind, " + attrFoundBy + " = :found, " + attrSet + " = :set, " +
 			attrSeen + " = :now, " + attrUntil + " = :until"
+		remove := ""
+		if of.only.filtered {
+			set += ", " + attrPrefixes + " = :prefixes"
+		} else {
+			remove = " REMOVE " + attrPrefixes
+		}
 		added := values()
 		added[":most"] = number(maxWorkers)
 		err := g.table.send(ctx, dynamo.Update{
 			Table: g.table.name, Key: g.table.infoKey(of.name), Values: added,
-			Expression: set + " ADD " + attrWorkers + " :me",
+			Expression: set + remove + " ADD " + attrWorkers + " :me",
 			Condition: "attribute_not_exists(" + attrWorkers + ") OR (size(" + attrWorkers + ") < :most AND " +
 				attrUntil + " > :now)",
 		})
 		if errors.Is(err, errAgain) { // those that live say so again
 			err = g.table.send(ctx, dynamo.Update{
 				Table: g.table.name, Key: g.table.infoKey(of.name), Values: values(),
-				Expression: set + ", " + attrWorkers + " = :me", Condition: always,
+				Expression: set + ", " + attrWorkers + " = :me" + remove, Condition: always,
 			})
 		}
 		if err != nil {
