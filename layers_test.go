@@ -16,7 +16,7 @@ import (
 var mayImport = map[string][]string{
 	".":                        {"internal", "serialization"},
 	"bench":                    {".", "entity", "internal", "legacy", "projection"},
-	"cmd":                      {".", "bench", "embedded", "internal", "legacy", "serialization"},
+	"cmd":                      {".", "bench", "embedded", "internal", "legacy", "projection", "serialization"},
 	"embedded":                 {},
 	"entity":                   {".", "internal", "serialization"},
 	"entity/entitytest":        {".", "embedded", "entity", "internal", "serialization"},

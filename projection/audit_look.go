@@ -87,13 +87,13 @@ func (a *auditor) look(ctx context.Context, info Info, pid string, state audited
 	f := &Finding{Projection: info.Projection, PersistenceID: pid, Offset: state.seq}
 	if state.err != nil {
 		f.Kind, f.Detail = FindingUnreadable, state.err.Error()
-		return f, nil
+		return f, nil //nolint:nilerr // it is what was found
 	}
 	const both = 2 // the event at the offset, and the next
 	page, err := private.ReadPage(ctx, a.journal, pid, max(state.seq, 1), both)
 	if errors.Is(err, dynajournal.ErrCorruptItem) {
 		f.Kind, f.Detail = FindingUnreadable, err.Error()
-		return f, nil //nolint:nilerr // it is what was found
+		return f, nil
 	}
 	if err != nil {
 		return nil, err

@@ -93,6 +93,7 @@ func (s *session) connect(
 		return err
 	}
 	defer func() { err = joinClosing(err, c.close()) }()
+	s.opened = c
 	if as == removing || as == appending { // the results of reading show how far it has come
 		shown := newProgress(s.err, "requests")
 		defer shown.stop()

@@ -19,27 +19,28 @@ type commands struct {
 	location `embed:"" group:"Where it works"`
 	Output   string `enum:"text,json," default:"" help:"Output as text, or as one JSON object per line. Default: text on a terminal, otherwise json." placeholder:"text|json"`
 
-	Demo      demoCommand      `cmd:"" help:"Demonstrate a journal end to end: entities that persist events, crash and recover."`
-	Serve     serveCommand     `cmd:"" help:"Serve the embedded engine as a DynamoDB endpoint for any SDK."`
-	Tables    tablesCommand    `cmd:"" help:"Create, update, describe and delete a journal's tables."`
-	Append    appendCommand    `cmd:"" help:"Append events to a persistence id."`
-	Events    eventsCommand    `cmd:"" help:"Replay the events of a persistence id."`
-	Tail      tailCommand      `cmd:"" help:"Show events as they are written, until interrupted."`
-	Highest   highestCommand   `cmd:"" help:"Show the lowest and the highest sequence number of a persistence id."`
-	IDs       idsCommand       `cmd:"" name:"ids" help:"List the persistence ids."`
-	List      listCommand      `cmd:"" help:"Show the numbers of the stored items of a persistence id."`
-	Snapshots snapshotsCommand `cmd:"" help:"Show the snapshots of a persistence id, newest first."`
-	Snapshot  snapshotCommand  `cmd:"" help:"Load, save and delete snapshots."`
-	Delete    deleteCommand    `cmd:"" help:"Delete the events of a persistence id up to a sequence number."`
-	Confirm   confirmCommand   `cmd:"" help:"Confirm an event, in the older layouts that have confirmations."`
-	Purge     purgeCommand     `cmd:"" help:"Remove everything that is stored for a persistence id."`
-	Verify    verifyCommand    `cmd:"" help:"Check the stored data, and show what is wrong with it."`
-	Repair    repairCommand    `cmd:"" help:"Repair the stored data without losing an event."`
-	Bench     benchCommand     `cmd:"" help:"Measure a journal in comparison with the bare AWS SDK."`
-	Export    exportCommand    `cmd:"" help:"Write persistence ids with their events and snapshots into a file."`
-	Import    importCommand    `cmd:"" help:"Write the content of an exported file into a journal."`
-	Migrate   migrateCommand   `cmd:"" help:"Copy a journal from an older layout, another table or another endpoint."`
-	Version   versionCommand   `cmd:"" help:"Show the version of this program."`
+	Demo        demoCommand        `cmd:"" help:"Demonstrate a journal end to end: entities that persist events, crash and recover."`
+	Serve       serveCommand       `cmd:"" help:"Serve the embedded engine as a DynamoDB endpoint for any SDK."`
+	Tables      tablesCommand      `cmd:"" help:"Create, update, describe and delete a journal's tables."`
+	Append      appendCommand      `cmd:"" help:"Append events to a persistence id."`
+	Events      eventsCommand      `cmd:"" help:"Replay the events of a persistence id."`
+	Tail        tailCommand        `cmd:"" help:"Show events as they are written, until interrupted."`
+	Highest     highestCommand     `cmd:"" help:"Show the lowest and the highest sequence number of a persistence id."`
+	IDs         idsCommand         `cmd:"" name:"ids" help:"List the persistence ids."`
+	List        listCommand        `cmd:"" help:"Show the numbers of the stored items of a persistence id."`
+	Snapshots   snapshotsCommand   `cmd:"" help:"Show the snapshots of a persistence id, newest first."`
+	Snapshot    snapshotCommand    `cmd:"" help:"Load, save and delete snapshots."`
+	Delete      deleteCommand      `cmd:"" help:"Delete the events of a persistence id up to a sequence number."`
+	Confirm     confirmCommand     `cmd:"" help:"Confirm an event, in the older layouts that have confirmations."`
+	Purge       purgeCommand       `cmd:"" help:"Remove everything that is stored for a persistence id."`
+	Verify      verifyCommand      `cmd:"" help:"Check the stored data, and show what is wrong with it."`
+	Repair      repairCommand      `cmd:"" help:"Repair the stored data without losing an event."`
+	Projections projectionsCommand `cmd:"" help:"Look after the projections of the journal."`
+	Bench       benchCommand       `cmd:"" help:"Measure a journal in comparison with the bare AWS SDK."`
+	Export      exportCommand      `cmd:"" help:"Write persistence ids with their events and snapshots into a file."`
+	Import      importCommand      `cmd:"" help:"Write the content of an exported file into a journal."`
+	Migrate     migrateCommand     `cmd:"" help:"Copy a journal from an older layout, another table or another endpoint."`
+	Version     versionCommand     `cmd:"" help:"Show the version of this program."`
 }
 
 // description is the head of the help.
@@ -77,6 +78,8 @@ type session struct {
 	streams
 	location *location
 	result   *output
+	// opened is the location while a command works on it.
+	opened *connection
 }
 
 // message writes a line that is no result to stderr.

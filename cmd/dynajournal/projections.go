@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+type projectionsCommand struct {
+	List   projectionsListCommand   `cmd:"" help:"List the projections of the journal, and what runs them."`
+	Lag    projectionsLagCommand    `cmd:"" help:"Show how far projections are behind."`
+	Stuck  projectionsStuckCommand  `cmd:"" help:"List the persistence ids that are stuck, and why."`
+	Retry  projectionsRetryCommand  `cmd:"" help:"Make the processes of a projection handle a persistence id again."`
+	Skip   projectionsSkipCommand   `cmd:"" help:"Pass over the event at which a stuck persistence id fails."`
+	Reset  projectionsResetCommand  `cmd:"" help:"Make a projection begin anew, with the first events."`
+	Verify projectionsVerifyCommand `cmd:"" help:"Compare the offsets of projections with the journal."`
+}
+
+// projections opens the journal and passes it to work, which uses the table of projections.
+func (s *session) projections(ctx context.Context, as access, work func(*dynajournal.Journal) error) error {
+	return s.currentJournal(ctx, as, func(j *dynajournal.Journal) error {
+		err := work(j)
+		if errors.Is(err, dynajournal.ErrTableNotFound) {
+			return fmt.Errorf("%w: make it with `dynajournal tables update --projections`", err)
+		}
+		return err
+	})
+}
+
+type projectionsListCommand struct{}
+
+// Help returns the text below the help of the flags.
+func (*projectionsListCommand) Help() string {
+	return "It lists what a group has ever run, with the number of processes that run it now. A process that has " +
+		"crashed counts for up to 3 minutes. It reads 1 read unit for each projection."
+}
+
+// projectionResult is a projection.
+type projectionResult struct {
+	Projection string    `json:"projection"`
+	Kind       string    `json:"kind"`
+	Source     string    `json:"source"`
+	Processes  int       `json:"processes"`
+	Seen       time.Time `json:"seen"`
+	Resetting  bool      `json:"resetting"`
+}
+
+func (r projectionResult) text() string {
+	text := fmt.Sprintf("%s: %s, by %s, ", printable(r.Projection), r.Kind, r.Source)
+	if r.Processes > 0 {
+		text += fmt.Sprintf("%d processes", r.Processes)
+	} else {
+		text += "not running, last seen " + r.Seen.Format(time.RFC3339)
+	}
+	if r.Resetting {
+		text += ", its reset was interrupted: call it again"
+	}
+	return text
+}
+
+// Run runs the command.
+func (*projectionsListCommand) Run(ctx context.Context, s *session) error {
+	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
+		all, err := projection.List(ctx, j)
+		if err != nil {
+			return err
+		}
+		for _, p := range all {
+			r := projectionResult{p.Projection, p.Kind, p.Source, p.Processes, p.Seen.UTC(), p.Resetting}
+			if err := s.result.write(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+type projectionsStuckCommand struct {
+	Projection string  `arg:"" optional:"" help:"Projection, as group/name. Default: all."`
+	ReadUnits  float64 `placeholder:"N" help:"Use at most N read capacity units per second on average. Default: no limit."`
+}
+
+// Help returns the text below the help of the flags.
+func (*projectionsStuckCommand) Help() string {
+	return "It scans the table of projections, which costs half a read unit for each 4 KB: for about 40 persistence " +
+		"ids of a projection. The sequence number is the one at which the handler has failed."
+}
+
+// stuckResult is a persistence id that is stuck, or was passed on.
+type stuckResult struct {
+	Projection    string `json:"projection"`
+	PersistenceID string `json:"persistence_id"`
+	SequenceNr    int64  `json:"sequence_nr"`
+	Error         string `json:"error"`
+}
+
+func (r stuckResult) text() string {
+	return fmt.Sprintf("%s: %s is stuck at %d: %s", printable(r.Projection), printable(r.PersistenceID),
+		r.SequenceNr, oneLine(r.Error))
+}
+
+// Run runs the command.
+func (c *projectionsStuckCommand) Run(ctx context.Context, s *session) error {
+	opts := projection.ScanOptions{ReadUnitsPerSecond: c.ReadUnits}
+	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
+		for stuck, err := range projection.Stuck(ctx, j, c.Projection, opts) {
+			if err != nil {
+				return err
+			}
+			r := stuckResult{stuck.Projection, stuck.PersistenceID, stuck.SequenceNumber, stuck.Reason}
+			if err := s.result.write(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// subject are the arguments of a command for a persistence id of a projection.
+type subject struct {
+	Projection    string `arg:"" help:"Projection, as group/name."`
+	PersistenceID string `arg:"" name:"pid" help:"Persistence id."`
+}
+
+type projectionsRetryCommand struct{ subject }
+
+// Help returns the text below the help of the flags.
+func (*projectionsRetryCommand) Help() string {
+	return "Call it when the cause of the failure is gone. It stores a request, which a process of the projection " +
+		"finds within 10 seconds, also one that begins later. If the handler fails again, the persistence id " +
+		"stays stuck: see `dynajournal projections stuck`."
+}
+
+// requestedResult is a persistence id that is to be handled again.
+type requestedResult struct {
+	Projection    string `json:"projection"`
+	PersistenceID string `json:"persistence_id"`
+}
+
+func (r requestedResult) text() string {
+	return fmt.Sprintf("%s: %s will be handled again", printable(r.Projection), printable(r.PersistenceID))
+}
+
+// Run runs the command.
+func (c *projectionsRetryCommand) Run(ctx context.Context, s *session) error {
+	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
+		if err := projection.Retry(ctx, j, c.Projection, c.PersistenceID); err != nil {
+			return err
+		}
+		return s.result.write(requestedResult(c.subject))
+	})
+}
+
+type projectionsSkipCommand struct {
+	subject
+
+	Seq int64 `default:"-1" placeholder:"N" help:"Only pass over the event N, or over a gap that ends there; 0 for a purge. Default: what follows."`
+	Yes bool  `help:"Confirm that the event is never handled. Required."`
+}
+
+// Help returns the text below the help of the flags.
+func (*projectionsSkipCommand) Help() string {
+	return "The persistence id is then handled on as by retry. With --seq the command can be repeated: it never " +
+		"passes over a second event. `dynajournal projections stuck` shows the number."
+}
+
+// skippedResult is what a projection passes over.
+type skippedResult struct {
+	Projection    string `json:"projection"`
+	PersistenceID string `json:"persistence_id"`
+	SequenceNr    int64  `json:"sequence_nr"`
+	// First is the first number of a gap, otherwise SequenceNr.
+	First int64 `json:"first"`
+}
+
+func (r skippedResult) text() string {
+	what := fmt.Sprintf("event %d", r.SequenceNr)
+	switch {
+	case r.SequenceNr == 0:
+		what = "the purge"
+	case r.First < r.SequenceNr:
+		what = fmt.Sprintf("the deleted events %d to %d", r.First, r.SequenceNr)
+	}
+	return fmt.Sprintf("%s: %s: passed over %s", printable(r.Projection), printable(r.PersistenceID), what)
+}
+
+// Run runs the command.
+func (c *projectionsSkipCommand) Run(ctx context.Context, s *session) error {
+	if !c.Yes {
+		return usagef("projection %s would never handle the event of %q: confirm with --yes", c.Projection, c.PersistenceID)
+	}
+	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
+		skipped, err := projection.Skip(ctx, j, c.Projection, c.PersistenceID, c.Seq)
+		if err != nil {
+			return err
+		}
+		return s.result.write(skippedResult{c.Projection, c.PersistenceID, skipped.Last, skipped.First})
+	})
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+type projectionsLagCommand struct {
+	sweepFlags
+
+	IDs bool `name:"ids" help:"Look at all persistence ids, and count what is not handled."`
+}
+
+// Help returns the text below the help of the flags.
+func (*projectionsLagCommand) Help() string {
+	return "Without --ids it reads how far the stream was read: 1 read unit for each shard and group. The lag of an " +
+		"idle projection is then up to 5 seconds, as that is how often it is stored. Of projections that sweep it " +
+		"knows none. With --ids it costs as much as verify, and the lag is the age of the oldest event that is " +
+		"the next of its persistence id, 0 if its time is not stored."
+}
+
+// lagResult is how far a projection is behind.
+type lagResult struct {
+	Projection string `json:"projection"`
+	// LagEvents and LagMs are null where they are not known.
+	LagEvents *int64 `json:"lag_events"`
+	LagMs     *int64 `json:"lag_ms"`
+	// IDs and Stuck are set with --ids.
+	IDs   *int `json:"ids,omitzero"`
+	Stuck *int `json:"stuck,omitzero"`
+	// Shards and SweepOwed are set without.
+	Shards    []shardResult `json:"shards,omitempty"`
+	SweepOwed bool          `json:"sweep_owed,omitempty"`
+}
+
+// shardResult is how far a shard was read.
+type shardResult struct {
+	Shard  string `json:"shard"`
+	Worker string `json:"worker"`
+	LagMs  *int64 `json:"lag_ms"`
+}
+
+func milliseconds(d time.Duration) *int64 { return new(d.Milliseconds()) }
+
+func (r lagResult) text() string {
+	text := printable(r.Projection) + ": "
+	switch {
+	case r.IDs != nil && *r.IDs == 0:
+		return text + "everything is handled"
+	case r.IDs != nil:
+		return text + fmt.Sprintf("%d events of %d persistence ids are not handled, the oldest %v old; %d are stuck",
+			*r.LagEvents, *r.IDs, time.Duration(*r.LagMs)*time.Millisecond, *r.Stuck)
+	case r.LagMs == nil && len(r.Shards) == 0:
+		return text + "it reads no stream: its lag is known with --ids only"
+	case r.LagMs == nil:
+		text += "not begun"
+	default:
+		text += fmt.Sprintf("%v behind", time.Duration(*r.LagMs)*time.Millisecond)
+	}
+	if r.SweepOwed {
+		text += ", and all persistence ids are still to be swept"
+	}
+	for _, shard := range r.Shards {
+		text += "\n  " + shard.text()
+	}
+	return text
+}
+
+func (r shardResult) text() string {
+	text := r.Shard + ": not read yet"
+	if r.LagMs != nil {
+		text = fmt.Sprintf("%s: %v behind", r.Shard, time.Duration(*r.LagMs)*time.Millisecond)
+	}
+	if r.Worker == "" {
+		return text + ", nobody reads it"
+	}
+	return text + ", read by " + r.Worker
+}
+
+// Run runs the command.
+func (c *projectionsLagCommand) Run(ctx context.Context, s *session) error {
+	return s.projections(ctx, checking, func(j *dynajournal.Journal) error {
+		results := c.read
+		if c.IDs {
+			results = c.count
+		}
+		all, err := results(ctx, s, j)
+		for _, r := range all {
+			err = errors.Join(err, s.result.write(r))
+		}
+		return err
+	})
+}
+
+// count looks at all persistence ids.
+func (c *projectionsLagCommand) count(
+	ctx context.Context, s *session, j *dynajournal.Journal,
+) ([]lagResult, error) {
+	shown := s.sweepProgress(ctx, j)
+	defer shown.stop()
+	lag, err := projection.MeasureLag(ctx, j, c.Projection, c.options(shown))
+	var all []lagResult
+	for _, l := range lag {
+		all = append(all, lagResult{
+			Projection: l.Projection, LagEvents: &l.Events, LagMs: milliseconds(l.Oldest), IDs: &l.IDs, Stuck: &l.Stuck,
+		})
+	}
+	return all, err
+}
+
+// read reads how far the stream was read.
+func (c *projectionsLagCommand) read(
+	ctx context.Context, s *session, j *dynajournal.Journal,
+) ([]lagResult, error) {
+	infos, err := projection.List(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	positions, err := projection.Positions(ctx, j, s.opened.streams(), c.Projection)
+	if err != nil && !errors.Is(err, projection.ErrNoStream) {
+		return nil, err
+	}
+	var all []lagResult
+	for _, info := range infos {
+		if c.Projection != "" && info.Projection != c.Projection {
+			continue
+		}
+		r := lagResult{Projection: info.Projection}
+		for _, p := range positions {
+			if p.Projection != info.Projection {
+				continue
+			}
+			shard := shardResult{Shard: p.Shard, Worker: p.Worker}
+			if !p.Unread {
+				shard.LagMs = milliseconds(p.Behind)
+				r.LagMs = new(max(*shard.LagMs, value(r.LagMs)))
+			}
+			r.Shards, r.SweepOwed = append(r.Shards, shard), p.Owed
+		}
+		slices.SortFunc(r.Shards, func(a, b shardResult) int { return int(value(b.LagMs) - value(a.LagMs)) })
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// value returns what n points to, 0 if it is nil.
+func value(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}

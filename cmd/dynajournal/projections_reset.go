@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+type projectionsResetCommand struct {
+	Projection string  `arg:"" help:"Projection, as group/name."`
+	Yes        bool    `help:"Confirm that all events are handled again. Required."`
+	Running    bool    `help:"Reset it also while processes run it. Handlers may then overlap."`
+	ReadUnits  float64 `placeholder:"N" help:"Use at most N read capacity units per second on average. Default: no limit."`
+}
+
+// Help returns the text below the help of the flags.
+func (*projectionsResetCommand) Help() string {
+	return "Stop the processes of the group first, and remove what the handlers have written. The command scans the " +
+		"table of projections, and deletes the rows of the projection: 1 read unit for each 4 KB of the table, and " +
+		"1 write unit for each row. If it is interrupted, call it again: the group does not begin before it is done."
+}
+
+// resetResult is a projection that begins anew.
+type resetResult struct {
+	Projection string `json:"projection"`
+	Rows       int64  `json:"rows"`
+}
+
+func (r resetResult) text() string {
+	return fmt.Sprintf("%s: deleted %d rows: it begins anew", printable(r.Projection), r.Rows)
+}
+
+// Run runs the command.
+func (c *projectionsResetCommand) Run(ctx context.Context, s *session) error {
+	if !c.Yes {
+		return usagef("projection %s would handle all events again: confirm with --yes", c.Projection)
+	}
+	return s.projections(ctx, checking, func(j *dynajournal.Journal) error {
+		shown := newProgress(s.err, "rows deleted")
+		defer shown.stop()
+		rows, err := projection.Reset(ctx, j, c.Projection, projection.ResetOptions{
+			Progress: shown.set, Running: c.Running,
+			ScanOptions: projection.ScanOptions{ReadUnitsPerSecond: c.ReadUnits},
+		})
+		if err != nil {
+			return err
+		}
+		return s.result.write(resetResult{c.Projection, rows})
+	})
+}

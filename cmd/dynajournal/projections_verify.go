@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// sweepFlags are the flags of a command that looks at all persistence ids.
+type sweepFlags struct {
+	Projection string  `arg:"" optional:"" help:"Projection, as group/name. Default: all."`
+	PerSecond  float64 `default:"100" placeholder:"N" help:"Look at most at N persistence ids per second, -1 for no limit. Default: ${default}."`
+}
+
+// options returns the options of a sweep whose progress is shown.
+func (c *sweepFlags) options(shown *progress) projection.AuditOptions {
+	return projection.AuditOptions{PerSecond: c.PerSecond, Progress: func(ids int) { shown.set(int64(ids)) }}
+}
+
+// sweepProgress shows the progress of a sweep over the persistence ids of a journal.
+func (s *session) sweepProgress(ctx context.Context, j *dynajournal.Journal) *progress {
+	if !isTerminal(s.err) { // the total is only for the eye
+		return newProgress(s.err, "persistence ids")
+	}
+	total := int64(0)
+	for _, err := range j.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{}) {
+		if err != nil {
+			return newProgress(s.err, "persistence ids") // the sweep itself reports it
+		}
+		total++
+	}
+	return newProgressOf(s.err, "persistence ids", total)
+}
+
+type projectionsVerifyCommand struct {
+	sweepFlags
+
+	MinAge time.Duration `default:"1m" placeholder:"D" help:"Leave out events that are younger: they may be on their way. Default: ${default}."`
+}
+
+// Help returns the text below the help of the flags.
+func (*projectionsVerifyCommand) Help() string {
+	return "It changes nothing. Kinds of findings: behind, no-row (events are not handled), ahead (the offset is " +
+		"beyond the last event), other-life (the event at the offset is missing, or of another writer), stuck, " +
+		"unreadable. Exit status 1: something was found. It reads 1 read unit for each persistence id and " +
+		"projection, and 3 for each persistence id and different offset; on a terminal also one listing, for the " +
+		"total."
+}
+
+// auditResult is a finding of an audit.
+type auditResult struct {
+	Projection    string                 `json:"projection"`
+	PersistenceID string                 `json:"persistence_id"`
+	SequenceNr    int64                  `json:"sequence_nr"`
+	LagEvents     int64                  `json:"lag_events"`
+	LagMs         int64                  `json:"lag_ms"`
+	Kind          projection.FindingKind `json:"kind"`
+	Error         string                 `json:"error"`
+}
+
+func (r auditResult) text() string {
+	text := fmt.Sprintf("%s: %s: %s at %d: %s", printable(r.Projection), printable(r.PersistenceID), r.Kind,
+		r.SequenceNr, oneLine(r.Error))
+	if r.LagEvents > 0 {
+		text += fmt.Sprintf(" (%d events", r.LagEvents)
+		if r.LagMs > 0 {
+			text += fmt.Sprintf(", the oldest %v ago", (time.Duration(r.LagMs) * time.Millisecond).Round(time.Second))
+		}
+		text += ")"
+	}
+	return text
+}
+
+// Run runs the command.
+func (c *projectionsVerifyCommand) Run(ctx context.Context, s *session) error {
+	if c.MinAge < 0 {
+		return usagef("--min-age must not be negative")
+	}
+	return s.projections(ctx, checking, func(j *dynajournal.Journal) error {
+		shown := s.sweepProgress(ctx, j)
+		defer shown.stop()
+		opts := c.options(shown)
+		if opts.MinAge = c.MinAge; c.MinAge == 0 {
+			opts.MinAge = -1
+		}
+		looked, found := 0, 0
+		show := opts.Progress
+		opts.Progress = func(ids int) {
+			looked = ids
+			show(ids)
+		}
+		for f, err := range projection.Audit(ctx, j, c.Projection, opts) {
+			if err != nil {
+				return err
+			}
+			found++
+			r := auditResult{
+				f.Projection, f.PersistenceID, f.Offset, f.Events, f.Age.Milliseconds(), f.Kind, f.Detail,
+			}
+			if err := s.result.write(r); err != nil {
+				return err
+			}
+		}
+		if found > 0 {
+			return fmt.Errorf("found %d in %d persistence ids", found, looked)
+		}
+		return s.message("looked at %d persistence ids, found nothing", looked)
+	})
+}
