@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
 )
 
 type tailCommand struct {
@@ -23,8 +25,11 @@ type tailCommand struct {
 func (*tailCommand) Help() string {
 	return "The command shows the stored events and then new ones, those of a persistence id in order, each " +
 		"once. It ends with an interrupt or SIGTERM, which is no failure. Each persistence id is read " +
-		"again after a pause of at most 3 seconds. With --all every search for new persistence ids lists " +
-		"all of them, and costs as much."
+		"again after a pause of at most 3 seconds.\n\nWith --all, if the journal table has a stream, it reads " +
+		"the stream and shows what is written from now on: with --from it shows the stored events too. The " +
+		"stream has no costs for writers, and nothing is read for persistence ids without new events. Without a " +
+		"stream, and with --from, each persistence id is read again and again, and every search for new ones " +
+		"lists all of them, and costs as much."
 }
 
 // Run runs the command.
@@ -40,10 +45,13 @@ func (c *tailCommand) Run(ctx context.Context, s *session) error {
 	return s.currentJournal(ctx, reading, func(j *dynajournal.Journal) error {
 		f := &follower{session: s, journal: j, from: c.From, named: c.All}
 		var err error
-		if c.All {
-			err = f.all(ctx, c.Prefix, c.MaxIDs)
-		} else {
+		switch {
+		case !c.All:
 			err = f.follow(ctx, c.PersistenceID)
+		case c.From == 0:
+			err = f.stream(ctx, c.Prefix, c.MaxIDs)
+		default:
+			err = f.all(ctx, c.Prefix, c.MaxIDs)
 		}
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return nil
@@ -63,6 +71,34 @@ type follower struct {
 
 	mu       sync.Mutex // guards the following fields and the output
 	payloads payloadDecoder
+}
+
+// stream shows the events that are written from now on, which it finds in the stream of the table.
+// Where it can't be read, it follows every persistence id.
+func (f *follower) stream(ctx context.Context, prefix string, most int) error {
+	began := false
+	opts := projection.FollowOptions{Started: func() {
+		began = true
+		_ = f.message("reads the stream of the table: shows what is written from now on") // only for the eye
+	}}
+	for e, err := range projection.Follow(ctx, f.journal, f.opened.streams(), opts) {
+		if err != nil && (began || ctx.Err() != nil) {
+			return err
+		}
+		if err != nil {
+			if err := f.message("reads each persistence id again and again: %s", oneLine(err.Error())); err != nil {
+				return err
+			}
+			return f.all(ctx, prefix, most)
+		}
+		if !strings.HasPrefix(e.PersistenceID, prefix) {
+			continue
+		}
+		if err := f.show(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // all follows every persistence id that there is or will be, up to a number of them.

@@ -5,15 +5,37 @@ import (
 	"context"
 	"io"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
+
+// lines is what a tail says on stderr, while it runs.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) said() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
 
 // tailing is a tail that runs in this process.
 type tailing struct {
 	stop  context.CancelFunc
 	lines *bufio.Scanner
 	ended chan int
-	err   strings.Builder
+	err   lines
+	// says is what it is to say on stderr.
+	says string
 }
 
 func startTail(t *testing.T, args ...string) *tailing {
@@ -34,7 +56,7 @@ func startTail(t *testing.T, args ...string) *tailing {
 func (tail *tailing) next(t *testing.T) string {
 	t.Helper()
 	if !tail.lines.Scan() {
-		t.Fatalf("the tail has ended with %d: %s", <-tail.ended, tail.err.String())
+		t.Fatalf("the tail has ended with %d: %s", <-tail.ended, tail.err.said())
 	}
 	r := results(t, tail.lines.Text())[0]
 	return r["persistence_id"].(string) + " " + r["payload"].(string)
@@ -43,8 +65,8 @@ func (tail *tailing) next(t *testing.T) string {
 func (tail *tailing) interrupt(t *testing.T) {
 	t.Helper()
 	tail.stop()
-	if status := <-tail.ended; status != statusDone || tail.err.Len() > 0 {
-		t.Errorf("the tail ended with %d: %s", status, tail.err.String())
+	if status := <-tail.ended; status != statusDone || tail.err.said() != tail.says {
+		t.Errorf("the tail ended with %d: %s", status, tail.err.said())
 	}
 }
 
@@ -86,8 +108,44 @@ func TestTailFollowsAllPersistenceIDsAndNewOnes(t *testing.T) {
 	if got := tail.next(t); got != "a-new 2" {
 		t.Errorf("then %s", got)
 	}
+	tail.says = "reads each persistence id again and again: follow a journal: table \"pekko-persistence\": " +
+		"the journal table has no stream\n"
 	tail.interrupt(t)
 	s.terminate(t)
+}
+
+func TestTailReadsTheStream(t *testing.T) {
+	p := newProjecting(t)
+	must(t, p.at("append a --string before")...)
+	tail := startTail(t, p.at("--all --prefix a")...)
+	tail.says = "reads the stream of the table: shows what is written from now on\n"
+	for deadline := time.Now().Add(time.Minute); tail.err.said() != tail.says; {
+		if time.Sleep(time.Millisecond); time.Now().After(deadline) {
+			t.Fatalf("it says %q", tail.err.said())
+		}
+	}
+	must(t, p.at("append other --string x")...)
+	must(t, p.at("append a --string 1 --string 2")...)
+	must(t, p.at("append a-new --string 3 --string 4 --atomic")...)
+	got := map[string]string{}
+	for range 4 {
+		pid, payload, _ := strings.Cut(tail.next(t), " ")
+		got[pid] += payload
+	}
+	if got["a"] != "12" || got["a-new"] != "34" {
+		t.Errorf("%v", got)
+	}
+	tail.interrupt(t)
+	stored := startTail(t, p.at("--all --from 1 --prefix a")...)
+	got = map[string]string{}
+	for range 5 {
+		pid, payload, _ := strings.Cut(stored.next(t), " ")
+		got[pid] += payload
+	}
+	if got["a"] != "before12" || got["a-new"] != "34" {
+		t.Errorf("with --from: %v", got)
+	}
+	stored.interrupt(t)
 }
 
 func TestTailFailsIfThereAreTooManyPersistenceIDs(t *testing.T) {

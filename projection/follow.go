@@ -1,0 +1,222 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/private"
+)
+
+// FollowOptions are the options of Follow. The zero value has the defaults.
+type FollowOptions struct {
+	// Poll is the pause after an answer without records.
+	//
+	// Defaults to 250 milliseconds.
+	Poll time.Duration
+
+	// Started is called when events that are written from then on will be returned, if it is set.
+	Started func()
+}
+
+// Follow returns all events of a journal that are written from now on, until the context ends or
+// the loop is left: those of a persistence id in order, each once. It reads the stream of the
+// journal table. Writers pay nothing for it, and it sends nothing for persistence ids that are not
+// written to. For those that are, it reads the journal once for each page of records.
+//
+// It stores nothing: a program that begins again begins with what is written then. Use a [Group]
+// where no event may be missed. Throttling and outages only delay it. What was deleted or purged
+// before it is read is left out. It takes some memory for each persistence id that it has returned
+// events of.
+//
+// The first event of a persistence id may be left out if it is written while Follow begins, and the
+// next one is the first of a new partition of 100 numbers.
+//
+// DynamoDB allows two readers of a shard: it counts as one, the processes of a group as another.
+//
+// Errors: a *dynajournal.ArgumentError, [ErrUnsupported] of a journal that is shared with a JVM,
+// [ErrNoStream], [ErrReplicated], and those of requests, such as that records were trimmed. After
+// an error the sequence ends.
+func Follow(
+	ctx context.Context, journal *dynajournal.Journal, client *dynamodbstreams.Client, opts FollowOptions,
+) iter.Seq2[dynajournal.Event, error] {
+	return func(yield func(dynajournal.Event, error) bool) {
+		err := follow(ctx, journal, client, opts, func(e dynajournal.Event) bool { return yield(e, nil) })
+		if err != nil {
+			yield(dynajournal.Event{}, fmt.Errorf("follow a journal: %w", err))
+		}
+	}
+}
+
+func follow(
+	ctx context.Context, journal *dynajournal.Journal, client *dynamodbstreams.Client, opts FollowOptions,
+	yield func(dynajournal.Event) bool,
+) error {
+	switch {
+	case journal == nil:
+		return argument("journal", nil, "it must be an open journal")
+	case client == nil:
+		return argument("client", nil, "it must be a client for streams")
+	case opts.Poll < 0:
+		return argument("FollowOptions.Poll", opts.Poll, "it must not be negative")
+	case !journal.Native():
+		return fmt.Errorf("the journal is shared with a JVM: %w", ErrUnsupported)
+	case opts.Poll == 0:
+		opts.Poll = defaultStreamPoll
+	}
+	arn, err := streamOf(ctx, journal)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	f := newFollower(journal, client, arn, opts)
+	f.wait.Go(func() { f.readAll(ctx, opts.Started) })
+	defer f.wait.Wait()
+	defer cancel() // before the readers are waited for
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case err := <-f.failed:
+			return err
+		case records := <-f.pages:
+			on, err := f.emit(ctx, records, yield)
+			if err != nil || !on {
+				return err
+			}
+		}
+	}
+}
+
+// emit returns the events that the records of a page are of, and what the journal has behind them.
+// It reports false if the loop was left.
+func (f *follower) emit(ctx context.Context, records []types.Record, yield func(dynajournal.Event) bool) (bool, error) {
+	for _, id := range f.news(records) {
+		for {
+			more, err := f.page(ctx, id, yield)
+			if errors.Is(err, errLeft) {
+				return false, nil
+			}
+			if err != nil && passes(err) && sleep(ctx, f.Poll) == nil {
+				continue
+			}
+			if err != nil {
+				return false, err
+			}
+			if !more {
+				break
+			}
+		}
+	}
+	return true, nil
+}
+
+// errLeft reports that the loop was left.
+var errLeft = errors.New("the loop was left")
+
+// followed is a persistence id that records are of: start is the first number of the first atomic
+// write among them.
+type followed struct {
+	pid   string
+	start int64
+}
+
+// news returns the persistence ids of which a page has records that are not returned yet, in their
+// order. A record up to the last event that was returned, of its writer, is of the same life of the
+// persistence id, and was returned.
+func (f *follower) news(records []types.Record) []*followed {
+	var all []*followed
+	of := map[string]*followed{}
+	for i := range records {
+		pid, ok := f.triggers(&records[i])
+		if !ok {
+			continue
+		}
+		seq, start, writer := numbersOf(&records[i])
+		if last, known := f.last[pid]; known && seq <= last.seq && writer == last.writer {
+			continue
+		}
+		if id, ok := of[pid]; ok {
+			id.start = min(id.start, start)
+			continue
+		}
+		of[pid] = &followed{pid, start}
+		all = append(all, of[pid])
+	}
+	return all
+}
+
+// numbersOf returns the number of the event that a record is of, the first number of its atomic
+// write, and its writer. Without an image the event counts as a write of its own.
+func numbersOf(record *types.Record) (seq, start int64, writer string) {
+	const ofPartition = 100
+	number := func(value types.AttributeValue) int64 {
+		n, _ := value.(*types.AttributeValueMemberN)
+		if n == nil {
+			return 0
+		}
+		parsed, _ := strconv.ParseInt(n.Value, 10, 64) // what can't be read is read from the journal
+		return parsed
+	}
+	if par, ok := record.Dynamodb.Keys[attrPar].(*types.AttributeValueMemberS); ok {
+		partition, _ := strconv.ParseInt(par.Value[strings.LastIndex(par.Value, "-")+1:], 10, 64)
+		seq = partition*ofPartition + number(record.Dynamodb.Keys["num"])
+	}
+	if w, ok := record.Dynamodb.NewImage["writer_uuid"].(*types.AttributeValueMemberS); ok {
+		writer = w.Value
+	}
+	return seq, max(seq-number(record.Dynamodb.NewImage["idx"]), 1), writer
+}
+
+// page returns the next events of a persistence id. It reports whether there may be more.
+func (f *follower) page(ctx context.Context, id *followed, yield func(dynajournal.Event) bool) (bool, error) {
+	const most = 100
+	last, known := f.last[id.pid]
+	if !known { // nothing before the first record is new
+		page, err := private.ReadPage(ctx, f.journal, id.pid, id.start, most)
+		if err != nil {
+			return false, err
+		}
+		for i := range page.Events {
+			if err := f.deliver(id.pid, &page.Events[i], yield); err != nil {
+				return false, err
+			}
+		}
+		return page.More, nil
+	}
+	page, err := private.ReadPage(ctx, f.journal, id.pid, max(last.seq, 1), most)
+	if err != nil {
+		return false, err
+	}
+	steps := plan(last, page)
+	for i := range steps {
+		s := &steps[i]
+		if s.event == nil { // a purge: it begins at 1 again; or a gap
+			f.last[id.pid] = s.to
+			continue
+		}
+		if err := f.deliver(id.pid, s.event, yield); err != nil {
+			return false, err
+		}
+	}
+	return page.More || len(steps) > 0 && steps[0].purge, nil
+}
+
+// deliver returns an event.
+func (f *follower) deliver(pid string, stored *private.StoredEvent, yield func(dynajournal.Event) bool) error {
+	f.last[pid] = offset{stored.SequenceNumber, stored.Writer}
+	return eachEvent(&step{event: stored}, func(e dynajournal.Event) error {
+		if !yield(e) {
+			return errLeft
+		}
+		return nil
+	})
+}
