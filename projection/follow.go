@@ -163,7 +163,7 @@ func numbersOf(record *types.Record) (seq, start int64, writer string) {
 		if n == nil {
 			return 0
 		}
-		parsed, _ := strconv.ParseInt(n.Value, 10, 64) // what can't be read is read from the journal
+		parsed, _ := strconv.ParseInt(n.Value, 10, 64) // the journal is read then
 		return parsed
 	}
 	if par, ok := record.Dynamodb.Keys[attrPar].(*types.AttributeValueMemberS); ok {

@@ -79,7 +79,8 @@ func (f *follower) stream(ctx context.Context, prefix string, most int) error {
 	began := false
 	opts := projection.FollowOptions{Started: func() {
 		began = true
-		_ = f.message("reads the stream of the table: shows what is written from now on") // only for the eye
+		// it is only for the eye
+		_ = f.message("reads the stream of the table: shows what is written from now on")
 	}}
 	for e, err := range projection.Follow(ctx, f.journal, f.opened.streams(), opts) {
 		if err != nil && (began || ctx.Err() != nil) {
