@@ -464,3 +464,34 @@ func TestDamagedRowIsListedAsStuck(t *testing.T) {
 	}
 	want(t, "stuck", b.stuckIDs(""), "group/all a 0 0", "group/all b 7 0")
 }
+
+// The offsets of a projection of SQL are in its database: what would change or compare them is
+// refused.
+func TestOffsetsInSQLAreNotTouched(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	stop := start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{})))
+	b.await("group/all", "a", 1)
+	stop()
+	_, err := b.table.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName:                 aws.String(projectionsTable),
+		Key:                       map[string]types.AttributeValue{"par": &types.AttributeValueMemberS{Value: "journal\x00group/all"}},
+		UpdateExpression:          aws.String("SET handler_kind = :sql"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":sql": &types.AttributeValueMemberS{Value: "sql"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = projection.Skip(t.Context(), b.journal, "group/all", "a", 1)
+	wantError(t, "Skip", err, projection.ErrUnsupported)
+	_, err = projection.Reset(t.Context(), b.journal, "group/all", projection.ResetOptions{})
+	wantError(t, "Reset", err, projection.ErrUnsupported)
+	for _, err := range projection.Audit(t.Context(), b.journal, "group/all", projection.AuditOptions{}) {
+		wantError(t, "Audit", err, projection.ErrUnsupported)
+	}
+	want(t, "the audit of all", b.audit("", projection.AuditOptions{MinAge: -1}))
+	if b.rowNumber("group/all", "a", "seq") != 1 {
+		t.Error("the row is gone")
+	}
+}

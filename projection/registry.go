@@ -42,6 +42,7 @@ const (
 const (
 	kindAtLeastOnce   = "at-least-once"
 	kindTransactional = "transactional"
+	kindSQL           = "sql"
 	sourceStreams     = "streams"
 	sourceSweep       = "sweep"
 )
@@ -59,7 +60,7 @@ const (
 type Info struct {
 	// Projection is the name of the group and of the projection, such as billing/balances.
 	Projection string
-	// Kind is at-least-once or transactional, Source streams or sweep.
+	// Kind is at-least-once, transactional or sql, Source streams or sweep.
 	Kind, Source string
 	// Processes is how many processes run it. One that has crashed counts for up to 3 minutes.
 	Processes int
@@ -272,8 +273,11 @@ func (t *table) known(ctx context.Context, members []*member) error {
 
 // kind returns the kind of the handler.
 func (p Projection) kind() string {
-	if p.handler != nil {
+	switch {
+	case p.handler != nil:
 		return kindAtLeastOnce
+	case p.sql != nil:
+		return kindSQL
 	}
 	return kindTransactional
 }

@@ -40,7 +40,8 @@ type ResetOptions struct {
 // row. If it is interrupted, call it again: until it is done the projection does not begin
 // ([ErrResetting]).
 //
-// Errors: a *dynajournal.ArgumentError, [ErrNoProjection], [ErrInUse], and those of requests.
+// Errors: a *dynajournal.ArgumentError, [ErrNoProjection], [ErrInUse], [ErrUnsupported] of a
+// projection of [SQL], and those of requests.
 func Reset(ctx context.Context, journal *dynajournal.Journal, projection string, opts ResetOptions) (int64, error) {
 	o, err := operate(ctx, journal, projection)
 	if err == nil {

@@ -26,9 +26,9 @@ type Skipped struct {
 // changed. So a call that is repeated passes over nothing twice. With [AnyNumber], whatever follows
 // is passed over.
 //
-// Errors: a *dynajournal.ArgumentError, [ErrNoProjection], [ErrNotStuck], [ErrClaimed], a
-// *[SkipError], an item that can't be read ([dynajournal.ErrCorruptItem]: repair the journal), and
-// those of requests.
+// Errors: a *dynajournal.ArgumentError, [ErrNoProjection], [ErrUnsupported] of a projection of
+// [SQL], [ErrNotStuck], [ErrClaimed], a *[SkipError], an item that can't be read
+// ([dynajournal.ErrCorruptItem]: repair the journal), and those of requests.
 func Skip(
 	ctx context.Context, journal *dynajournal.Journal, projection, persistenceID string, sequenceNumber int64,
 ) (Skipped, error) {
