@@ -109,7 +109,7 @@ func (t *table) list(ctx context.Context) ([]Info, error) {
 func (t *table) infos(ctx context.Context, names []string) ([]Info, error) {
 	keys := make([]dynamo.Attributes, len(names))
 	for i, name := range names {
-		keys[i] = t.infoKey(name)
+		keys[i] = t.standingKey(name)
 	}
 	items, err := t.batch(ctx, keys)
 	if err != nil {
@@ -140,11 +140,6 @@ func (t *table) infos(ctx context.Context, names []string) ([]Info, error) {
 // else, as no name of a group is empty.
 func (t *table) registryKey() dynamo.Attributes {
 	return dynamo.Attributes{attrPar: text(t.journalName + "\x00")}
-}
-
-// infoKey returns the key of the item of a projection. A row has a second NUL.
-func (t *table) infoKey(name string) dynamo.Attributes {
-	return dynamo.Attributes{attrPar: text(t.journalName + "\x00" + name)}
 }
 
 // setID names the set of projections that a group runs.
@@ -222,14 +217,14 @@ func (g *Group) present(ctx context.Context, worker string) error {
 		added := values()
 		added[":most"] = number(maxWorkers)
 		err := g.table.send(ctx, dynamo.Update{
-			Table: g.table.name, Key: g.table.infoKey(of.name), Values: added,
+			Table: g.table.name, Key: g.table.standingKey(of.name), Values: added,
 			Expression: set + remove + " ADD " + attrWorkers + " :me",
 			Condition: "attribute_not_exists(" + attrWorkers + ") OR (size(" + attrWorkers + ") < :most AND " +
 				attrUntil + " > :now)",
 		})
 		if errors.Is(err, errAgain) { // those that live say so again
 			err = g.table.send(ctx, dynamo.Update{
-				Table: g.table.name, Key: g.table.infoKey(of.name), Values: values(),
+				Table: g.table.name, Key: g.table.standingKey(of.name), Values: values(),
 				Expression: set + ", " + attrWorkers + " = :me" + remove, Condition: always,
 			})
 		}
@@ -244,7 +239,7 @@ func (g *Group) present(ctx context.Context, worker string) error {
 func (g *Group) absent(ctx context.Context, worker string) {
 	for _, of := range g.members {
 		err := g.table.send(ctx, dynamo.Update{
-			Table: g.table.name, Key: g.table.infoKey(of.name),
+			Table: g.table.name, Key: g.table.standingKey(of.name),
 			Expression: "DELETE " + attrWorkers + " :me",
 			Condition:  "attribute_exists(" + attrWorkers + ")",
 			Values:     dynamo.Attributes{":me": &types.AttributeValueMemberSS{Value: []string{worker}}},

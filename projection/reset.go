@@ -82,7 +82,7 @@ func (o *operator) reset(ctx context.Context, opts ResetOptions) (int64, error) 
 func (o *operator) beginReset(ctx context.Context, running bool) error {
 	id := uuid.NewString()
 	err := o.table.send(ctx, dynamo.Update{
-		Table: o.table.name, Key: o.table.infoKey(o.Projection),
+		Table: o.table.name, Key: o.table.standingKey(o.Projection),
 		Expression: "SET " + attrReset + " = if_not_exists(" + attrReset + ", :id)",
 		Condition:  "attribute_exists(" + attrPar + ")",
 		Values:     dynamo.Attributes{":id": text(id)},
@@ -110,7 +110,7 @@ func (o *operator) endReset(ctx context.Context, id string) error {
 		only = condition{attrReset + " = :id", dynamo.Attributes{":id": text(id)}}
 	}
 	err := o.table.send(ctx, dynamo.Update{
-		Table: o.table.name, Key: o.table.infoKey(o.Projection),
+		Table: o.table.name, Key: o.table.standingKey(o.Projection),
 		Expression: "REMOVE " + attrReset, Condition: only.expression, Values: only.values,
 	})
 	if errors.Is(err, errAgain) {
