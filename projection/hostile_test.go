@@ -120,3 +120,18 @@ func TestTableDeletedWhileAGroupRuns(t *testing.T) {
 		}
 	}
 }
+
+// The stream can't be read at all: each answer says that records were trimmed. The sweeps that are
+// owed find everything.
+func TestStreamThatIsAlwaysTrimmed(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	if _, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectTrimmed}); err != nil {
+		t.Fatal(err)
+	}
+	start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
+	for i := range 3 {
+		b.write("a", "x")
+		b.await("group/all", "a", int64(i+1))
+	}
+}
