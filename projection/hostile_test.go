@@ -135,3 +135,76 @@ func TestStreamThatIsAlwaysTrimmed(t *testing.T) {
 		b.await("group/all", "a", int64(i+1))
 	}
 }
+
+// A sweep is owed again while one is under way, for an id that this one has not listed.
+func TestSweepOwedDuringASweep(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	if _, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectReaderLimit, Operation: "GetRecords"}); err != nil {
+		t.Fatal(err)
+	}
+	b.write("a", "x")
+	first := block()
+	start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", first)))
+	<-first.arrived
+	b.write("b", "y")
+	key := b.items("owed")[0]["par"]
+	// As a process does that meets trimmed records.
+	if _, err := b.table.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: aws.String(projectionsTable), Key: map[string]types.AttributeValue{"par": key},
+		UpdateExpression:          aws.String("ADD owed :one"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":one": &types.AttributeValueMemberN{Value: "1"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	close(first.passed)
+	b.await("group/all", "b", 1)
+}
+
+// The journal is restored from a backup: the last events are gone, and nothing tells why.
+func TestJournalRestoredFromABackup(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "1", "2", "3", "4")
+	all := &recorder{}
+	g := group(t, b.journal, fast(), projection.AtLeastOnce("all", all))
+	start(t, g)
+	g.Trigger("a")
+	b.await("group/all", "a", 4)
+	for _, num := range []string{"3", "4"} {
+		if _, err := b.table.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+			TableName: aws.String(dynajournal.DefaultJournalTable),
+			Key: map[string]types.AttributeValue{
+				"par": &types.AttributeValueMemberS{Value: "journal-P-a-0"}, "num": &types.AttributeValueMemberN{Value: num},
+			},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.write("a", "other 3")
+	g.Trigger("a")
+	until(t, "the other event", func() bool { return len(all.of("a")) == 8 })
+	want(t, "a", all.of("a"), "1 1", "2 2", "3 3", "4 4", "purge at 4", "1 1", "2 2", "3 other 3")
+}
+
+// The projections table is restored from a backup. Events since then are handled again, in order.
+func TestProjectionsTableRestoredFromABackup(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	all := &recorder{}
+	g := group(t, b.journal, fast(), projection.AtLeastOnce("all", all))
+	start(t, g)
+	b.write("a", "1", "2")
+	g.Trigger("a")
+	b.await("group/all", "a", 2)
+	backup := b.row("group/all", "a")
+	b.write("a", "3", "4")
+	g.Trigger("a")
+	b.await("group/all", "a", 4)
+	if _, err := b.table.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(projectionsTable), Item: backup}); err != nil {
+		t.Fatal(err)
+	}
+	g.Trigger("a")
+	b.await("group/all", "a", 4)
+	want(t, "a", all.of("a"), "1 1", "2 2", "3 3", "4 4", "3 3", "4 4")
+}

@@ -44,7 +44,9 @@ func (c *consumer) present(ctx context.Context) error {
 }
 
 // away reports whether so much time has passed that records may be trimmed.
-func (c *consumer) away(at int64) bool { return c.now().Sub(time.Unix(at, 0)) > trustedFor }
+func (c *consumer) away(at int64) bool {
+	return c.now().Sub(time.Unix(at, 0)) > trustedFor && safeguard.ProjectionAbsenceSwept
+}
 
 // now returns the time of the service, as its responses show it, because processes compare what
 // others have stored, and the clock of one of them may be wrong by hours.
@@ -95,7 +97,11 @@ func (r *reader) sweepOwed(ctx context.Context) {
 		now, err := r.consumers(ctx)
 		if err == nil && now.owed > now.swept {
 			sweep := &sweep{SweepOptions{PerSecond: r.PerSecond}}
-			if err = sweep.once(ctx, r.group, r.group.members, r.to, &position{}); err == nil {
+			err = sweep.once(ctx, r.group, r.group.members, r.to, &position{})
+			if err == nil && !safeguard.ProjectionOwedCounted {
+				now, err = r.consumers(ctx)
+			}
+			if err == nil {
 				err = r.group.table.settle(ctx, r.setKey(), now.owed)
 			}
 		}

@@ -238,6 +238,7 @@ func TestJoiningProjectionMissesNothing(t *testing.T) {
 	start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
 	b.await("group/all", "a", 1)
 	b.settled()
+	until(t, "a checkpoint", func() bool { return len(b.checkpoints()) > 0 })
 	joined := &recorder{}
 	start(t, group(t, b.open(), b.streamed(), projection.AtLeastOnce("all", &recorder{}), projection.AtLeastOnce("joined", joined)))
 	b.await("group/joined", "a", 1)

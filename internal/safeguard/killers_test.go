@@ -168,6 +168,7 @@ var killers = map[string]killer{
 	"StatePurgeCounts": {hosting, "^TestPurgeOfAStateKeepsItsVersion$"},
 	"StatePartsSwept":  {hosting, "^TestPutKilledAnywhereLeavesAWholeState$"},
 
+	"ProjectionAbsenceSwept":    {projecting, "^TestWrongClockHidesNoTrimmedRecords$"},
 	"ProjectionCheckpointWaits": {projecting, "^TestCheckpointWaitsForTheDeed$"},
 	"ProjectionLeaseGuarded":    {projecting, "^TestCheckpointNeedsTheLease$"},
 	"ProjectionSweepOwed":       {projecting, "^TestTrimmedRecordsAreSwept$"},
@@ -195,6 +196,8 @@ var killers = map[string]killer{
 	"ProjectionOffsetGuarded":   {projecting, "^TestOffsetWithoutTheClaimIsRefused$"},
 	"ProjectionSQLOnce":         {relational, "^TestLateProcessIsRefused$"},
 	"ProjectionSQLWhole":        {relational, "^TestHandlerThatEndsItsTransaction$"},
+	"ProjectionOwedCounted":     {projecting, "^TestSweepOwedDuringASweep$"},
+	"ProjectionSetsApart":       {projecting, "^TestJoiningProjectionMissesNothing$"},
 	"ProjectionServiceTime":     {projecting, "^TestWrongClockHidesNoTrimmedRecords$"},
 	"ProjectionStreamFollowed":  {projecting, "^TestStreamReplacedWhileItIsRead$"},
 	"ProjectionRequestKept":     {projecting, "^TestRequestSurvivesItsProcess$"},

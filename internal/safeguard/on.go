@@ -364,6 +364,8 @@ const (
 
 	// Projections.
 
+	// ProjectionAbsenceSwept: a stream that nobody has read for long owes a sweep.
+	ProjectionAbsenceSwept = true
 	// ProjectionCheckpointWaits: the checkpoint of a shard passes a record when it is done.
 	ProjectionCheckpointWaits = true
 	// ProjectionLeaseGuarded: a checkpoint is stored if the lease is unchanged.
@@ -419,8 +421,12 @@ const (
 	ProjectionSQLOnce = true
 	// ProjectionSQLWhole: an offset in SQL is stored by the transaction that has the effects.
 	ProjectionSQLWhole = true
+	// ProjectionOwedCounted: a sweep settles what was owed when it began.
+	ProjectionOwedCounted = true
 	// ProjectionServiceTime: how long nobody has read a stream is told by the service's clock.
 	ProjectionServiceTime = true
+	// ProjectionSetsApart: processes with other projections have leases of their own.
+	ProjectionSetsApart = true
 	// ProjectionStreamFollowed: a stream that is replaced while it is read is left for the new one.
 	ProjectionStreamFollowed = true
 	// ProjectionRequestKept: the request of an operator is removed when it was carried out.
