@@ -20,16 +20,16 @@ func (o *oracle) round() {
 			for _, k := range kinds {
 				c := o.of(effectKey(g, k, id.pid))
 				for i, e := range c.entries[c.checked:] {
-					if wrong := c.check(o.sum, id, k.once(), e); wrong != "" {
+					if wrong := c.check(o.sum, id, k, e); wrong != "" {
 						c.entries = c.entries[:c.checked+i+1]
 						o.failLocked("%s: %s\n%s", effectKey(g, k, id.pid), wrong, c.describe())
 						return
 					}
 				}
 				c.checked = len(c.entries)
-				if c.life != id.life || c.reached[c.life] < id.last {
+				if last := id.lastTaken(k); c.reached[id.life] < last {
 					o.failLocked("%s: told up to %d of life %d, stored are %d of life %d\n%s",
-						effectKey(g, k, id.pid), c.reached[c.life], c.life, id.last, id.life, c.describe())
+						effectKey(g, k, id.pid), c.reached[c.life], c.life, last, id.life, c.describe())
 				}
 			}
 		}
@@ -43,8 +43,31 @@ func (o *oracle) round() {
 	}
 }
 
+// lastTaken returns the last event that a projection of a kind must have handled, 0 if there is
+// none.
+func (id *stored) lastTaken(k kind) int64 {
+	last := int64(0)
+	for seq, text := range id.texts[id.life] {
+		if seq > id.deletedTo && k.takes(text) {
+			last = max(last, seq)
+		}
+	}
+	return last
+}
+
+// passedOver returns the first number between two of a life that a projection must have been told.
+func (id *stored) passedOver(k kind, life int, from, to int64) (int64, bool) {
+	for n := from + 1; n < to; n++ {
+		if text, stored := id.texts[life][n]; stored && k.takes(text) {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
 // check checks an entry after those before it, and describes what is wrong, empty if nothing is.
-func (c *chronicle) check(sum *totals, id *stored, once bool, e told) string {
+func (c *chronicle) check(sum *totals, id *stored, k kind, e told) string {
+	once := k.once()
 	switch e.what {
 	case purged:
 		sum.purges++
@@ -55,13 +78,13 @@ func (c *chronicle) check(sum *totals, id *stored, once bool, e told) string {
 		return ""
 	case gap:
 		sum.gaps++
-		return c.checkGap(id, once, e)
+		return c.checkGap(id, k, e)
 	case event:
 		sum.told++
 	}
 	var number, life, count int
-	if _, err := fmt.Sscan(e.text, &number, &life, &count); err != nil || life > id.life || id.texts[life][e.first] != e.text {
-		return fmt.Sprintf("%q at %d is not stored", e.text, e.first)
+	if _, err := fmt.Sscan(e.text, &number, &life, &count); err != nil || life > id.life || id.texts[life][e.first] != e.text || !k.takes(e.text) {
+		return fmt.Sprintf("%q at %d is not stored, or not taken", e.text, e.first)
 	}
 	if life < c.life {
 		if once {
@@ -91,17 +114,15 @@ func (c *chronicle) check(sum *totals, id *stored, once bool, e told) string {
 		sum.repeated++
 		return ""
 	}
-	for n := before + 1; n < e.first; n++ {
-		if _, missed := id.texts[life][n]; missed {
-			return fmt.Sprintf("%d is passed over", n)
-		}
+	if n, missed := id.passedOver(k, life, before, e.first); missed {
+		return fmt.Sprintf("%d is passed over", n)
 	}
 	c.reached[life] = e.first
 	return ""
 }
 
 // checkGap checks a gap. One behind a purge is of a life that is not yet known.
-func (c *chronicle) checkGap(id *stored, once bool, e told) string {
+func (c *chronicle) checkGap(id *stored, k kind, e told) string {
 	reached := &c.gapped
 	if !c.purged && c.reached[c.life] > 0 {
 		held := c.reached[c.life]
@@ -112,10 +133,11 @@ func (c *chronicle) checkGap(id *stored, once bool, e told) string {
 		defer func() { c.reached[c.life] = held }()
 	}
 	before := *reached
-	if !once {
+	if !k.once() {
 		before = max(before, c.reached[c.life])
 	}
-	if e.last < e.first || e.first > before+1 || once && e.first != before+1 {
+	_, missed := id.passedOver(k, c.life, before, e.first)
+	if e.last < e.first || missed || k.once() && e.first != before+1 {
 		return fmt.Sprintf("the gap %d-%d does not follow %d", e.first, e.last, before)
 	}
 	*reached = max(*reached, e.last)

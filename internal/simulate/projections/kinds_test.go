@@ -3,6 +3,7 @@ package projections_test
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"strconv"
 	"time"
 
@@ -18,12 +19,14 @@ type kind interface {
 	name() string
 	// once reports whether each event has its effect once.
 	once() bool
+	// takes reports whether an event is handled. The others move the offset.
+	takes(text string) bool
 	// projection returns the projection of a process. Its handler calls begin before it does
 	// anything, and makes what it is told known to the oracle.
 	projection(h *handler) projection.Projection
 }
 
-var kinds = []kind{called{}, effects{}}
+var kinds = []kind{called{}, effects{}, tagged{}}
 
 // handler is what handlers of all kinds do.
 type handler struct {
@@ -82,6 +85,8 @@ func (called) name() string { return "called" }
 
 func (called) once() bool { return false }
 
+func (called) takes(string) bool { return true }
+
 func (called) projection(h *handler) projection.Projection {
 	return projection.AtLeastOnce("called", caller{h})
 }
@@ -113,6 +118,27 @@ func (c caller) HandlePurge(ctx context.Context, p projection.Purge) error {
 	return nil
 }
 
+// tagged is a projection that runs at least once, for the events that have a tag.
+type tagged struct{}
+
+func (tagged) name() string { return "tagged" }
+
+func (tagged) once() bool { return false }
+
+func (tagged) takes(text string) bool { return len(tagsOf(text)) > 0 }
+
+func (tagged) projection(h *handler) projection.Projection {
+	return projection.AtLeastOnce("tagged", caller{h}, projection.OnlyTags("some"))
+}
+
+// tagsOf returns the tags of an event: one of three has one.
+func tagsOf(text string) []string {
+	if sum := crc32.ChecksumIEEE([]byte(text)); sum%3 == 0 {
+		return []string{"some", "other"}
+	}
+	return nil
+}
+
 // effects is a transactional projection. It overwrites an item of each persistence id with what it
 // is told. The stream of the table shows all in their order.
 type effects struct{}
@@ -120,6 +146,8 @@ type effects struct{}
 func (effects) name() string { return "effects" }
 
 func (effects) once() bool { return true }
+
+func (effects) takes(string) bool { return true }
 
 func (effects) projection(h *handler) projection.Projection {
 	return projection.Transactional("effects", transactor{h})

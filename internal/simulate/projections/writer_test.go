@@ -85,17 +85,18 @@ func (s *simulation) operate(w *dynajournal.Writer, id *stored, random *rand.Ran
 
 // append appends events in one atomic write. It reports false if the writer can't go on.
 func (s *simulation) append(w *dynajournal.Writer, id *stored, n int) bool {
-	events := make([]any, n)
+	events, texts := make([]any, n), make([]string, n)
 	for i := range events {
-		events[i] = fmt.Sprintf("%d %d %d", id.number, id.life, id.appended)
+		texts[i] = fmt.Sprintf("%d %d %d", id.number, id.life, id.appended)
+		events[i] = dynajournal.NewEvent{Value: texts[i], Tags: tagsOf(texts[i])}
 		id.appended++
 	}
 	result, err := w.Append(context.Background(), events...)
 	if err != nil {
 		return false
 	}
-	for i, e := range events {
-		s.know(id, result.First+int64(i), e.(string), w.WriterUUID())
+	for i, text := range texts {
+		s.know(id, result.First+int64(i), text, w.WriterUUID())
 	}
 	id.last = result.Last
 	if s.random(2) == 0 {
