@@ -73,7 +73,7 @@ func TestJournalsInTheSameTables(t *testing.T) {
 	}
 	for _, name := range names {
 		for _, item := range b.items("seq") {
-			if par := textOf(item["par"]); strings.HasPrefix(par, name+"\x00") && len(all[name].of(par[strings.LastIndex(par, "\x00")+1:])) == 0 {
+			if par := item["par"].(*types.AttributeValueMemberS).Value; strings.HasPrefix(par, name+"\x00") && len(all[name].of(par[strings.LastIndex(par, "\x00")+1:])) == 0 {
 				t.Errorf("there is a row for %q, of which nothing was handled", par)
 			}
 		}
@@ -99,11 +99,4 @@ func TestRenamedProjectionBeginsAnew(t *testing.T) {
 			t.Errorf("%s, %d: %q", name, i, got)
 		}
 	}
-}
-
-func textOf(v types.AttributeValue) string {
-	if text, ok := v.(*types.AttributeValueMemberS); ok {
-		return text.Value
-	}
-	return ""
 }
