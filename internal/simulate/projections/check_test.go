@@ -17,7 +17,7 @@ func (o *oracle) round() {
 	defer o.mu.Unlock()
 	for _, id := range o.stored {
 		for g := range o.groups {
-			for _, k := range kinds {
+			for _, k := range o.kinds {
 				c := o.of(effectKey(g, k, id.pid))
 				for i, e := range c.entries[c.checked:] {
 					if wrong := c.check(o.sum, id, k, e); wrong != "" {
@@ -156,7 +156,7 @@ func (id *stored) deleted(life int) int64 {
 func (o *oracle) afterwards() {
 	for _, id := range o.stored {
 		for g := range o.groups {
-			for _, k := range kinds {
+			for _, k := range o.kinds {
 				key := effectKey(g, k, id.pid)
 				r := o.row(groupName(g)+"/"+k.name(), id.pid)
 				if why := id.reached(r); why != "" || r.stuck || r.claimed {

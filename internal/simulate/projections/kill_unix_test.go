@@ -82,7 +82,7 @@ func TestKilledProcesses(t *testing.T) {
 func serveSimulation(t *testing.T) (s *simulation, url string) {
 	t.Helper()
 	s = &simulation{
-		T: t, sum: &totals{injected: map[string]int{}},
+		T: t, sum: &totals{injected: map[string]int{}}, kinds: []kind{called{}, effects{}},
 		history: history{seed: rand.Uint64(), groups: []groupOf{{attempts: 1000}}},
 	}
 	t.Logf("the seed is %d", s.seed)
@@ -127,6 +127,9 @@ func fork(t *testing.T, role, url, file string) *exec.Cmd {
 	c := exec.Command(program)
 	c.Env = append(os.Environ(), roleVariable+"="+role, urlVariable+"="+url, fileVariable+"="+file)
 	c.Stderr = os.Stderr
+	if _, err := c.StdinPipe(); err != nil { // the process ends when this one does
+		t.Fatal(err)
+	}
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}

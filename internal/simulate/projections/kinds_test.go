@@ -26,7 +26,8 @@ type kind interface {
 	projection(h *handler) projection.Projection
 }
 
-var kinds = []kind{called{}, effects{}, tagged{}}
+// allKinds are those of a random history.
+var allKinds = []kind{called{}, effects{}, tagged{}}
 
 // handler is what handlers of all kinds do.
 type handler struct {

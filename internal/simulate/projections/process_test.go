@@ -90,7 +90,7 @@ func (p *process) group(g int, reader *dynamodbstreams.Client) *projection.Group
 		config.Source = projection.Sweep(projection.SweepOptions{Every: of.leaseTimeout})
 	}
 	var all []projection.Projection
-	for _, k := range kinds {
+	for _, k := range p.kinds {
 		all = append(all, k.projection(&handler{p, g, k}))
 	}
 	group, err := projection.New(p.journal, config, all...)

@@ -34,8 +34,12 @@ const (
 // served is how many persistence ids the processes use.
 const served = 4
 
-// play plays the role of a process until it gets SIGTERM.
+// play plays the role of a process until it gets SIGTERM, or the test has ended.
 func play(role string) error {
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the test ends
+		os.Exit(1)
+	}()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	config := servedConfig(os.Getenv(urlVariable))

@@ -34,6 +34,8 @@ type simulation struct {
 	*testing.T
 	history
 	sum *totals
+	// kinds are the projections of each group.
+	kinds []kind
 
 	engine *embedded.Engine
 	table  *dynamodb.Client
@@ -57,7 +59,7 @@ type simulation struct {
 // run runs a history, and returns the first error.
 func run(t *testing.T, h history, sum *totals) error {
 	t.Helper()
-	s := &simulation{T: t, history: h, sum: sum, dice: rand.New(rand.NewPCG(h.seed, 1))}
+	s := &simulation{T: t, history: h, sum: sum, kinds: allKinds, dice: rand.New(rand.NewPCG(h.seed, 1))}
 	engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0), embedded.WithSeed(h.seed),
 		embedded.WithStreamShards(h.shards), embedded.WithClock(s.now))
 	if err != nil {
@@ -269,7 +271,7 @@ func (s *simulation) heal() {
 // are.
 func (s *simulation) behind() string {
 	for g := range s.groups {
-		for _, k := range kinds {
+		for _, k := range s.kinds {
 			for _, id := range s.stored {
 				row := s.row(groupName(g)+"/"+k.name(), id.pid)
 				if row.stuck {
