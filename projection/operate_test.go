@@ -118,13 +118,16 @@ func TestCostsOfTheRegistry(t *testing.T) {
 	b := setup(t)
 	var spent costs
 	g := group(t, b.open(spent.install), fast(), projection.AtLeastOnce("all", &recorder{}))
-	spent.take()
-	stop := start(t, g)
-	until(t, "it runs", func() bool {
-		all, err := projection.List(t.Context(), b.journal)
-		return err == nil && len(all) == 1
-	})
-	stop()
+	for range 2 { // the first time it may write more
+		spent.take()
+		stop := start(t, g)
+		until(t, "it runs", func() bool {
+			all, err := projection.List(t.Context(), b.journal)
+			return err == nil && len(all) == 1 && all[0].Processes == 1
+		})
+		until(t, "it has swept", func() bool { return g.Lag()[0].IDs == 0 })
+		stop()
+	}
 	if got := spent.take(); got.WriteUnits != 3 { // entered, named, left
 		t.Errorf("%+v", got)
 	}

@@ -130,6 +130,9 @@ func (t *table) infos(ctx context.Context, names []string) ([]Info, error) {
 		if d.err != nil {
 			return nil, d.err
 		}
+		if info.Kind == "" {
+			continue // it was prepared, and has not run
+		}
 		all = append(all, info)
 	}
 	slices.SortFunc(all, func(a, b Info) int { return strings.Compare(a.Projection, b.Projection) })
