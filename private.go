@@ -33,6 +33,11 @@ func init() { //nolint:gochecknoinits // package private has to be complete befo
 	) error {
 		return own[Journal](journal).operateRequests(ctx, do)
 	}
+	private.ReadItem = func(
+		journal any, pid string, partition int64, item dynamo.Attributes,
+	) (private.StoredEvent, bool, error) {
+		return own[Journal](journal).readItem(pid, partition, item)
+	}
 	private.ReadPage = func(
 		ctx context.Context, journal any, pid string, from int64, most int,
 	) (private.Page, error) {

@@ -35,13 +35,9 @@ func (j *Journal) readPage(ctx context.Context, pid string, from int64, most int
 		req.Begun = begun
 		var m dynamo.Meter
 		result, err := j.store.Replay(ctx, &m, req, func(e *layout.Event) error {
-			page.Events = append(page.Events, private.StoredEvent{
-				SequenceNumber: e.SequenceNr, Writer: e.WriterUUID, Low: low, Missing: missing,
-				Manifest: e.Manifest, SerializerManifest: e.SerializerManifest, Tags: e.Metadata.Tags,
-				Deliver: func(read func(event any) error) error {
-					return j.deliver(e, func(event Event) error { return read(&event) })
-				},
-			})
+			stored := j.storedEvent(e)
+			stored.Low, stored.Missing = low, missing
+			page.Events = append(page.Events, stored)
 			missing = nil
 			return nil
 		})
@@ -108,6 +104,30 @@ func (j *Journal) storedAt(ctx context.Context, pid string, span private.Span) (
 		return nil, fmt.Errorf("read numbers of %q again: %w", pid, err)
 	}
 	return found, nil
+}
+
+// storedEvent returns the form of an event for a projection.
+func (j *Journal) storedEvent(e *layout.Event) private.StoredEvent {
+	return private.StoredEvent{
+		SequenceNumber: e.SequenceNr, Writer: e.WriterUUID, Single: !e.Batch.IsBatch(),
+		Manifest: e.Manifest, SerializerManifest: e.SerializerManifest, Tags: e.Metadata.Tags,
+		Deliver: func(read func(event any) error) error {
+			return j.deliver(e, func(event Event) error { return read(&event) })
+		},
+	}
+}
+
+// readItem decodes an item of a partition of a persistence id, as a reading does. It reports false
+// if that is no event.
+func (j *Journal) readItem(pid string, partition int64, item dynamo.Attributes) (private.StoredEvent, bool, error) {
+	slot, err := j.store.Keys.DecodeSlot(pid, partition, item)
+	switch {
+	case err != nil:
+		return private.StoredEvent{}, false, itemError(j.config.JournalTable, err)
+	case slot.Event == nil:
+		return private.StoredEvent{}, false, nil
+	}
+	return j.storedEvent(slot.Event), true, nil
 }
 
 // operateRequests runs a function that sends requests of its own as an operation of the journal.

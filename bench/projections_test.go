@@ -14,14 +14,14 @@ import (
 // costsOfHandling has for each figure of projections-cost the requests, read units and write units
 // of an event that is handled, and those of the base.
 var costsOfHandling = map[string][2][3]float64{
-	"at-least-once-image-1":   {{5, 4, 2}},
-	"at-least-once-image-100": {{0.09, 0.25, 0.02}},
-	"at-least-once-keys-1":    {{5, 4, 2}},
-	"at-least-once-keys-100":  {{0.09, 0.25, 0.02}},
-	"transactional-image-1":   {{4, 4, 4}, {1, 0, 2}},
-	"transactional-image-100": {{1.07, 0.25, 4}, {1, 0, 2}},
-	"transactional-keys-1":    {{4, 4, 4}, {1, 0, 2}},
-	"transactional-keys-100":  {{1.07, 0.25, 4}, {1, 0, 2}},
+	"at-least-once-image-1":   {{2, 0, 2}},
+	"at-least-once-image-100": {{0.02, 0, 0.02}},
+	"at-least-once-keys-1":    {{4, 3, 2}},
+	"at-least-once-keys-100":  {{0.07, 0.23, 0.02}},
+	"transactional-image-1":   {{1, 0, 4}, {1, 0, 2}},
+	"transactional-image-100": {{1, 0, 4}, {1, 0, 2}},
+	"transactional-keys-1":    {{3, 3, 4}, {1, 0, 2}},
+	"transactional-keys-100":  {{1.05, 0.23, 4}, {1, 0, 2}},
 }
 
 // counts are the figures that are exact: value and base.

@@ -91,6 +91,9 @@ func (r *run) settle(
 	if failed == nil || ctx.Err() != nil {
 		err := r.group.table.update(store, r.key, c, only)
 		r.released(err)
+		if err == nil {
+			r.keep(state.at(reached))
+		}
 		if !safeguard.ProjectionOffsetDone && errors.Is(err, errAgain) {
 			return nil
 		}
@@ -107,6 +110,7 @@ func (r *run) settle(
 		return err
 	}
 	r.released(nil)
+	r.keep(state.at(reached))
 	return failure
 }
 

@@ -27,7 +27,7 @@ func (r *run) exactlyOnce(ctx context.Context, state *row, steps []step) (bool, 
 		if err == nil {
 			err = r.write(ctx, &at, s.to, items)
 			if err == nil {
-				at.begun, at.offset = true, s.to
+				at = at.at(s.to)
 				continue
 			}
 			if !errors.Is(err, dynajournal.ErrInvalidRequest) {
@@ -39,10 +39,12 @@ func (r *run) exactlyOnce(ctx context.Context, state *row, steps []step) (bool, 
 		}
 		failure := r.failure(s, err)
 		if !r.last {
+			r.keep(at) // nothing was written since
 			return false, failure
 		}
 		return false, r.stick(ctx, failure, change{}, at.unchanged())
 	}
+	r.keep(at)
 	return true, nil
 }
 

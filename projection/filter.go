@@ -89,5 +89,9 @@ func (r *run) passOver(ctx context.Context, state *row, steps []step) (bool, err
 	}
 	c := r.moved(steps[0].to)
 	c.removed = append(c.removed, attrClaim)
-	return true, r.group.table.update(ctx, r.key, c, state.unchanged().and(state.sameClaim()))
+	err := r.group.table.update(ctx, r.key, c, state.unchanged().and(state.sameClaim()))
+	if err == nil {
+		r.keep(state.at(steps[0].to))
+	}
+	return true, err
 }

@@ -134,7 +134,7 @@ func (g *Group) Trigger(persistenceID string) {
 	s := g.running
 	g.mu.Unlock()
 	if s != nil {
-		s.trigger(persistenceID, nil)
+		s.trigger(persistenceID, nil, nil)
 	}
 }
 

@@ -111,7 +111,7 @@ func (s *schedule) watch(ctx context.Context) {
 type parked struct {
 	*task
 
-	covered []func()
+	covered []trigger
 }
 
 // look reads whether the projections are paused, and does what follows for tasks that wait for it.
@@ -125,11 +125,11 @@ func (s *schedule) look(ctx context.Context) error {
 	s.mu.Unlock()
 	all, err := s.group.standings(ctx)
 	s.mu.Lock()
-	var done []func()
+	var done []trigger
 	defer func() {
 		s.mu.Unlock()
-		for _, tell := range done {
-			tell()
+		for _, t := range done {
+			t.done()
 		}
 	}()
 	if err == nil {
@@ -170,8 +170,8 @@ func (of *member) see(now standing) (continued bool) {
 // park puts a task of a paused projection aside. The caller holds the lock.
 func (s *schedule) park(t *task) {
 	if !safeguard.ProjectionPauseConfirmed {
-		for _, tell := range t.waiting {
-			go tell()
+		for _, w := range t.waiting {
+			go w.done()
 		}
 		delete(s.tasks, taskKey{t.of.name, t.pid})
 		return

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/projection"
@@ -31,20 +33,22 @@ func TestRandomHistories(t *testing.T) {
 	t.Logf("to repeat: -projection.seed=%d", *seed)
 	t.Run("swept", func(t *testing.T) {
 		t.Parallel()
-		randomHistory(t, func(*bundle) projection.Source {
+		randomHistory(t, types.StreamViewTypeNewImage, func(*bundle) projection.Source {
 			return projection.Sweep(projection.SweepOptions{Every: 20 * time.Millisecond, PerSecond: -1})
 		})
 	})
-	t.Run("streamed", func(t *testing.T) {
+	views := types.StreamViewType("").Values()
+	view := views[*seed%uint64(len(views))]
+	t.Run("streamed "+string(view), func(t *testing.T) {
 		t.Parallel()
-		randomHistory(t, func(b *bundle) projection.Source { return b.streamed().Source })
+		randomHistory(t, view, func(b *bundle) projection.Source { return b.streamed().Source })
 	})
 }
 
-func randomHistory(t *testing.T, source func(*bundle) projection.Source) {
+func randomHistory(t *testing.T, view types.StreamViewType, source func(*bundle) projection.Source) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(*seed, 1))
-	b := streaming(t, embedded.WithStreamShards(3))
+	b := viewed(t, view, embedded.WithStreamShards(3))
 	effects := &effects{bundle: b}
 	effects.table()
 	all := &chronicle{}

@@ -58,6 +58,8 @@ type row struct {
 	holes, passed []hole
 	// failed is the number at which the handler failed when the persistence id became stuck.
 	failed int64
+	// kept reports whether the row is of the process's memory, and was not read.
+	kept bool
 }
 
 // rowKey returns the key of the row of a projection, named as group/projection, and a persistence

@@ -13,6 +13,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/provision"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // table is the projections table of a journal.
@@ -78,19 +79,27 @@ type condition struct {
 	values     dynamo.Attributes
 }
 
-// unchanged returns the condition that the offset of a row is still what was read. One in a SQL
-// database is not in the row: the condition is then that the row is as stuck as it was.
+// unchanged returns the condition that the offset of a row is still what it was, and that the
+// persistence id has not become stuck. An offset in a SQL database is not in the row: the condition
+// is then that the row is as stuck as it was.
 func (r *row) unchanged() condition {
 	if r.inSQL {
 		return r.sameStuck()
 	}
-	if !r.begun {
-		return condition{"attribute_not_exists(" + attrSeq + ")", dynamo.Attributes{}}
+	only := condition{"attribute_not_exists(" + attrSeq + ")", dynamo.Attributes{}}
+	if r.begun {
+		only = condition{
+			attrSeq + " = :oldseq AND " + attrWriter + " = :oldwriter",
+			dynamo.Attributes{":oldseq": number(r.seq), ":oldwriter": text(r.writer)},
+		}
 	}
-	return condition{
-		attrSeq + " = :oldseq AND " + attrWriter + " = :oldwriter",
-		dynamo.Attributes{":oldseq": number(r.seq), ":oldwriter": text(r.writer)},
+	if r.kept && !safeguard.ProjectionKeptRowChecked {
+		only = condition{always, dynamo.Attributes{}}
 	}
+	if r.stuck == 0 {
+		only.expression = "(" + only.expression + ") AND attribute_not_exists(" + attrStuck + ")"
+	}
+	return only
 }
 
 // sameClaim returns the condition that the claim of a row is still what was read.

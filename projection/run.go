@@ -30,6 +30,13 @@ type run struct {
 	last bool
 	// resume reports whether the run continues a stuck persistence id.
 	resume bool
+	// records are those that all triggers of the run have brought, in order. It has none if one of
+	// its triggers has none.
+	records []record
+	// rows has the rows that this process was the last to change, if it is not nil.
+	rows *rowCache
+	// own reports whether the process was the last to change the row, as far as it knows.
+	own bool
 	// claimed reports whether the row may have the run's claim.
 	claimed bool
 	// state is the row as it was read last, and passed are the holes between the steps that follow
@@ -75,7 +82,7 @@ func (r *run) execute(ctx context.Context) error {
 // page reads the row, and then the journal from the offset on, and handles what it has found. It
 // reports whether there may be more.
 func (r *run) page(ctx context.Context) (bool, error) {
-	state, err := r.group.table.row(ctx, r.key)
+	state, err := r.row(ctx)
 	if errors.Is(err, dynajournal.ErrCorruptItem) {
 		return false, r.damaged(ctx)
 	}
@@ -96,27 +103,21 @@ func (r *run) page(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	most := r.group.config.BatchSize
-	if state.seq > 0 {
-		most++ // the event at the offset
-	}
-	began := time.Now()
-	page, err := private.ReadPage(ctx, r.group.journal, r.pid, max(state.seq, 1), most)
+	f, err := r.find(ctx, &state)
 	if err != nil {
-		return false, r.unreadable(ctx, &state, err)
+		return false, err
 	}
-	p := r.plan(ctx, &state, page, began)
-	steps := p.steps
-	if len(steps) == 0 || !steps[0].purge {
-		if err := r.findLate(ctx, &state, page.Low); err != nil {
-			return false, err
-		}
-	}
+	steps := f.steps
 	switch {
-	case len(steps) == 0 && len(p.open) > 0 && safeguard.ProjectionHoleHeld:
-		return false, r.hold(ctx, &state, p.open)
+	case len(steps) == 0 && len(f.open) > 0 && safeguard.ProjectionHoleHeld:
+		return false, r.hold(ctx, &state, f.open)
 	case len(steps) == 0 && r.resume:
 		return false, r.clear(ctx, &state)
+	case len(steps) == 0 && state.claim == "":
+		if r.own {
+			r.keep(state)
+		}
+		return false, nil
 	case len(steps) == 0:
 		return false, r.release(ctx, &state)
 	}
@@ -134,7 +135,39 @@ func (r *run) page(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return !all || page.More || len(p.open) > 0 || steps[0].purge || r.resume, nil
+	return !all || f.more || len(f.open) > 0 || steps[0].purge || r.resume, nil
+}
+
+// found is what is to be handled from an offset on. more reports whether there may be more.
+type found struct {
+	planned
+
+	more bool
+}
+
+// find returns what is to be handled from the offset on: what the records of the run show, or else
+// what the journal has.
+func (r *run) find(ctx context.Context, state *row) (found, error) {
+	most := r.group.config.BatchSize
+	if steps, ok := r.shown(state.offset, most); ok {
+		r.state, r.passed = state, nil
+		return found{planned{steps: steps}, len(steps) == most}, nil
+	}
+	if state.seq > 0 {
+		most++ // the event at the offset
+	}
+	began := time.Now()
+	page, err := private.ReadPage(ctx, r.group.journal, r.pid, max(state.seq, 1), most)
+	if err != nil {
+		return found{}, r.unreadable(ctx, state, err)
+	}
+	p := r.plan(ctx, state, page, began)
+	if len(p.steps) == 0 || !p.steps[0].purge {
+		if err := r.findLate(ctx, state, page.Low); err != nil {
+			return found{}, err
+		}
+	}
+	return found{p, page.More}, nil
 }
 
 // plan returns what follows from what was read, and notes the holes. began is when the reading

@@ -17,7 +17,7 @@ type task struct {
 	pid string
 	// waiting are called when a run that begins from now on has done the task. received is when the
 	// first trigger came that is not done.
-	waiting  []func()
+	waiting  []trigger
 	received time.Time
 	// running reports that a run is under way, queued that one is to begin.
 	running, queued bool
@@ -30,6 +30,12 @@ type task struct {
 	undecided bool
 	// lost is the claim of an earlier run whose end is unknown.
 	lost string
+}
+
+// trigger is a trigger of a task. A trigger without records makes the run read.
+type trigger struct {
+	records []record
+	done    func()
 }
 
 // taskKey names a task.
@@ -52,21 +58,28 @@ type schedule struct {
 	parking chan struct{}
 	// resumed has a token when a projection is no longer paused.
 	resumed chan struct{}
+
+	// rows are the rows that the runs have written.
+	rows *rowCache
 }
 
 func newSchedule(g *Group) *schedule {
 	return &schedule{
 		group: g, tasks: map[taskKey]*task{}, ready: make(chan struct{}, 1), timers: map[*task]*time.Timer{},
 		parked: map[*task]bool{}, parking: make(chan struct{}, 1), resumed: make(chan struct{}, 1),
+		rows: newRowCache(),
 	}
 }
 
-// trigger makes all projections read a persistence id. done is called when they all have done it,
-// and never if the group ends before.
-func (s *schedule) trigger(pid string, done func()) { s.triggerFor(s.group.members, pid, done) }
+// trigger makes all projections handle the events of a persistence id: those that the records of a
+// page are of, or, without records, what a reading finds. done is called when they all have done
+// it, and never if the group ends before.
+func (s *schedule) trigger(pid string, records []record, done func()) {
+	s.triggerFor(s.group.members, pid, records, done)
+}
 
 // triggerFor is trigger for some of the projections.
-func (s *schedule) triggerFor(among []*member, pid string, done func()) {
+func (s *schedule) triggerFor(among []*member, pid string, records []record, done func()) {
 	var members []*member
 	for _, of := range among {
 		if of.only.takes(pid) {
@@ -101,7 +114,7 @@ func (s *schedule) triggerFor(among []*member, pid string, done func()) {
 			t = &task{of: of, pid: pid, received: time.Now()}
 			s.tasks[key] = t
 		}
-		t.waiting = append(t.waiting, one)
+		t.waiting = append(t.waiting, trigger{records, one})
 		if timer := s.timers[t]; t.undecided && timer != nil && timer.Stop() {
 			delete(s.timers, t) // the trigger may be of what is missing
 		}
@@ -168,6 +181,10 @@ func (s *schedule) work(ctx context.Context) error {
 		covered := t.waiting
 		t.waiting = nil
 		r := s.group.newRun(t.of, t.pid)
+		r.records = inOrder(covered)
+		if t.of.offsets == nil { // else the offset is not in the row
+			r.rows = s.rows
+		}
 		r.takeOver, r.last = s.dead(t), t.failures+1 >= s.group.config.Attempts
 		s.mu.Unlock()
 		err := r.execute(ctx)
@@ -194,7 +211,7 @@ func (s *schedule) dead(t *task) string {
 }
 
 // settle does what follows from the end of a run. covered were the triggers before it began.
-func (s *schedule) settle(ctx context.Context, t *task, r *run, covered []func(), err error) {
+func (s *schedule) settle(ctx context.Context, t *task, r *run, covered []trigger, err error) {
 	s.log(ctx, t, err)
 	s.mu.Lock()
 	if t.lost = ""; r.claimed {
@@ -233,8 +250,8 @@ func (s *schedule) settle(ctx context.Context, t *task, r *run, covered []func()
 	if !done {
 		return
 	}
-	for _, tell := range covered {
-		tell()
+	for _, t := range covered {
+		t.done()
 	}
 }
 
@@ -250,7 +267,7 @@ func (s *schedule) goOn(t *task) {
 }
 
 // putOff makes a task run after a pause, for what it was to do before. The caller holds the lock.
-func (s *schedule) putOff(t *task, covered []func(), pause time.Duration) {
+func (s *schedule) putOff(t *task, covered []trigger, pause time.Duration) {
 	t.pauses++
 	t.waiting = append(covered, t.waiting...)
 	if s.ended {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -29,6 +30,8 @@ type reader struct {
 	// slots are maxWaiting: one for each page that is not passed, and for each of its persistence
 	// ids that is not done.
 	slots *semaphore.Weighted
+	// images is the size of the images that wait to be handled, in bytes.
+	images atomic.Int64
 
 	mu    sync.Mutex
 	lease lease
@@ -212,16 +215,16 @@ func (r *reader) note(tip, over bool) {
 
 // hand triggers the ids of a page of records. It reports false if ctx has ended.
 func (r *reader) hand(ctx context.Context, records []types.Record, last string) bool {
-	pids := map[string]bool{}
+	found := map[string][]record{}
 	for i := range records {
 		if pid, ok := r.triggers(&records[i]); ok {
-			pids[pid] = true
+			found[pid] = append(found[pid], r.recordOf(&records[i], pid))
 		}
 	}
-	if r.slots.Acquire(ctx, int64(len(pids)+1)) != nil {
+	if r.slots.Acquire(ctx, int64(len(found)+1)) != nil {
 		return false
 	}
-	page := &recordPage{last: last, left: len(pids) + 1}
+	page := &recordPage{last: last, left: len(found) + 1}
 	if created := records[len(records)-1].Dynamodb.ApproximateCreationDateTime; created != nil {
 		page.created = *created
 	}
@@ -231,9 +234,10 @@ func (r *reader) hand(ctx context.Context, records []types.Record, last string) 
 		r.lease.checkpoint = last
 	}
 	r.mu.Unlock()
-	for pid := range pids {
-		r.to.trigger(pid, func() {
+	for pid, records := range found {
+		r.to.trigger(pid, records, func() {
 			r.slots.Release(1)
+			r.drop(records)
 			r.done(page)
 		})
 	}

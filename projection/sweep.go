@@ -141,7 +141,7 @@ func (s *sweep) once(
 			return context.Cause(ctx)
 		}
 		done := under.begin(pid)
-		to.triggerFor(members, pid, func() {
+		to.triggerFor(members, pid, nil, func() {
 			done()
 			<-slots
 		})

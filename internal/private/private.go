@@ -52,6 +52,10 @@ var (
 	ReadEvents func(ctx context.Context, journal any, pid string, from int64, handle func(event any) error) (
 		next, deletedTo int64, err error)
 
+	// ReadItem decodes an item of a partition of a persistence id as ReadPage does. It reports
+	// false if that is no event: a deleted one, or a seal. Nothing is sent.
+	ReadItem func(journal any, pid string, partition int64, item dynamo.Attributes) (StoredEvent, bool, error)
+
 	// ReadPage reads the first events of a *dynajournal.Journal from a sequence number on, at most
 	// most.
 	ReadPage func(ctx context.Context, journal any, pid string, from int64, most int) (Page, error)
@@ -136,6 +140,8 @@ type StoredEvent struct {
 	// Manifest, SerializerManifest and Tags are those of a dynajournal.Event.
 	Manifest, SerializerManifest string
 	Tags                         []string
+	// Single reports whether the event is not a member of an atomic write.
+	Single bool
 	// Low is the first number that was not deleted, as known when the event was read.
 	Low int64
 	// Missing are the numbers before the event, and behind the one before it, at which nothing is

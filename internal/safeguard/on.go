@@ -411,6 +411,12 @@ const (
 	ProjectionLowLast = true
 	// ProjectionOverwrittenRead: an item that a JVM overwrites is read.
 	ProjectionOverwrittenRead = true
+	// ProjectionImageSingle: a member of an atomic write is read before it is handled.
+	ProjectionImageSingle = true
+	// ProjectionImageWriter: a record counts without a reading if it is of the row's writer.
+	ProjectionImageWriter = true
+	// ProjectionKeptRowChecked: a row that was not read is written if it is still what it was.
+	ProjectionKeptRowChecked = true
 	// ProjectionLife: a row whose event is gone without a deletion is reset.
 	ProjectionLife = true
 	// ProjectionOffsetDone: a run whose offset was refused is not done.

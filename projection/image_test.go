@@ -1,0 +1,322 @@
+package projection_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// viewed makes a journal whose table has a stream of a view.
+func viewed(t testing.TB, view types.StreamViewType, options ...embedded.Option) *bundle {
+	t.Helper()
+	b := setup(t, options...)
+	_, err := b.table.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{
+		TableName:           aws.String(dynajournal.DefaultJournalTable),
+		StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: view},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// withhold makes all requests for records fail until the result is called: what is written
+// meanwhile comes in one page.
+func (b *bundle) withhold() (resume func()) {
+	b.Helper()
+	remove, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectReset, Operation: "GetRecords", Probability: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return remove
+}
+
+// polls counts requests for records.
+type polls struct {
+	atomic.Int64
+
+	inner aws.HTTPClient
+}
+
+func (p *polls) Do(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetRecords") {
+		p.Add(1)
+	}
+	return p.inner.Do(r)
+}
+
+// quiet is a configuration that reads the stream, and whose leases need no request during a test.
+func (b *bundle) quiet(p *polls) projection.Config {
+	config := fast()
+	aws := b.engine.AWSConfig()
+	p.inner = aws.HTTPClient
+	aws.HTTPClient = p
+	config.Source = projection.Streams(dynamodbstreams.NewFromConfig(aws), projection.StreamsOptions{
+		LeaseTimeout: time.Hour, PerSecond: -1, Poll: time.Millisecond,
+	})
+	return config
+}
+
+// The costs that docs/projections.md has of events that a stream shows.
+func TestCostsOfAStream(t *testing.T) {
+	t.Parallel()
+	type cost = dynajournal.Cost
+	views := map[types.StreamViewType][2]cost{
+		// one and 20 events at least once; each event in a transaction costs its own
+		types.StreamViewTypeNewImage:        {{Requests: 2, WriteUnits: 2}, {Requests: 1, WriteUnits: 4}},
+		types.StreamViewTypeNewAndOldImages: {{Requests: 2, WriteUnits: 2}, {Requests: 1, WriteUnits: 4}},
+		types.StreamViewTypeKeysOnly:        {{Requests: 4, ReadUnits: 3, WriteUnits: 2}, {Requests: 3, ReadUnits: 3, WriteUnits: 4}},
+		types.StreamViewTypeOldImage:        {{Requests: 4, ReadUnits: 3, WriteUnits: 2}, {Requests: 3, ReadUnits: 3, WriteUnits: 4}},
+	}
+	for view, costOf := range views {
+		t.Run(string(view), func(t *testing.T) {
+			t.Parallel()
+			for i, of := range []func(e *effects) projection.Projection{
+				func(*effects) projection.Projection { return projection.AtLeastOnce("all", &recorder{}) },
+				func(e *effects) projection.Projection { return projection.Transactional("all", e) },
+			} {
+				b := viewed(t, view)
+				e := &effects{bundle: b}
+				e.table()
+				var spent costs
+				var polls polls
+				g := group(t, b.open(spent.install), b.quiet(&polls), of(e))
+				stop := start(t, g)
+				b.settled()
+				w := b.write("a")
+				more := func(what string, events int) cost {
+					t.Helper()
+					resume := b.withhold()
+					last := int64(0)
+					for range events {
+						result, err := w.Append(t.Context(), "x")
+						if err != nil {
+							t.Fatal(err)
+						}
+						last = result.Last
+					}
+					resume()
+					b.await("group/all", "a", last)
+					until(t, what, func() bool { return g.Lag()[0].IDs == 0 })
+					return spent.take()
+				}
+				more("the first event", 1) // its row was not written yet, and its writer is new
+				one, many := more("one event", 1), more("20 events", 20)
+				wantMany := costOf[i]
+				if i > 0 { // each event has a transaction
+					wantMany.Requests += 19
+					wantMany.WriteUnits *= 20
+				}
+				if one != costOf[i] || many != wantMany {
+					t.Errorf("one event: %+v, want %+v; 20: %+v, want %+v", one, costOf[i], many, wantMany)
+				}
+				looks := polls.Load()
+				until(t, "ten polls", func() bool { return polls.Load() >= looks+10 })
+				if idle := spent.take(); idle != (cost{}) {
+					t.Errorf("idle: %+v", idle)
+				}
+				stop()
+			}
+		})
+	}
+}
+
+// All views lead to the same events, also those that are read: of new writers and atomic writes.
+func TestEachViewShowsTheSameEvents(t *testing.T) {
+	t.Parallel()
+	for _, view := range types.StreamViewType("").Values() {
+		t.Run(string(view), func(t *testing.T) {
+			t.Parallel()
+			b := viewed(t, view, embedded.WithStreamShards(2))
+			all := &recorder{}
+			start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", all)))
+			b.settled()
+			var wanted []string
+			last := 0
+			for writer := range 3 {
+				w := b.write("a")
+				for _, n := range []int{1, 3, 1, 1, 2, 1} {
+					events := make([]any, n)
+					for i := range events {
+						last++
+						events[i] = fmt.Sprint("w", writer)
+						wanted = append(wanted, fmt.Sprint(last, " w", writer))
+					}
+					if _, err := w.Append(t.Context(), events...); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			b.await("group/all", "a", int64(last))
+			want(t, "a", all.of("a"), wanted...)
+		})
+	}
+}
+
+// A process dies in the middle of an atomic write. The image of the member that is stored is of the
+// row's writer, and the next number.
+func TestIncompleteWriteIsNotHandledFromItsImages(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	all := &recorder{}
+	g := group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", all))
+	start(t, g)
+	b.settled()
+	b.write("a", "x")
+	b.await("group/all", "a", 1)
+	member := b.event("a", 1)
+	for name, n := range map[string]string{"num": "2", "seq": "2", "idx": "0", "cnt": "1"} {
+		member[name] = &types.AttributeValueMemberN{Value: n}
+	}
+	_, err := b.table.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(dynajournal.DefaultJournalTable), Item: member})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write("b", "z")
+	b.await("group/all", "b", 1) // behind the member in the stream
+	until(t, "the records are done", func() bool { return g.Lag()[0].IDs == 0 })
+	want(t, "all", all.of("a"), "1 x")
+	last, err := b.write("a", "y").Last(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.await("group/all", "a", last)
+	want(t, "all", all.of("a"), "1 x", fmt.Sprintf("%d y", last))
+}
+
+// event returns the item of an event of the first partition of an id.
+func (b *bundle) event(pid string, seq int64) map[string]types.AttributeValue {
+	b.Helper()
+	out, err := b.table.GetItem(b.Context(), &dynamodb.GetItemInput{
+		TableName: aws.String(dynajournal.DefaultJournalTable), ConsistentRead: aws.Bool(true),
+		Key: map[string]types.AttributeValue{
+			"par": &types.AttributeValueMemberS{Value: "journal-P-" + pid + "-0"},
+			"num": &types.AttributeValueMemberN{Value: fmt.Sprint(seq)},
+		},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out.Item
+}
+
+// A purged id is used again: its first events have numbers that the row knows of the life before.
+func TestImageOfAnotherLifeIsRead(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	all := &recorder{}
+	g := group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", all))
+	start(t, g)
+	b.settled()
+	w := b.write("a", "x", "x")
+	b.await("group/all", "a", 2)
+	until(t, "the records are done", func() bool { return g.Lag()[0].IDs == 0 })
+	resume := b.withhold()
+	if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.write("a", "y", "y", "y")
+	resume()
+	b.await("group/all", "a", 3)
+	want(t, "all", all.of("a"), "1 x", "2 x", "purge at 2", "1 y", "2 y", "3 y")
+}
+
+// Another process handles an event after this one has kept the row.
+func TestKeptRowThatAnotherProcessHasChanged(t *testing.T) {
+	t.Parallel()
+	for name, handler := range map[string]func(*recorder, *effects) projection.Projection{
+		"at least once": func(r *recorder, _ *effects) projection.Projection { return projection.AtLeastOnce("all", r) },
+		"transactional": func(r *recorder, e *effects) projection.Projection {
+			e.on = func(_ context.Context, event dynajournal.Event) error {
+				r.note(event.PersistenceID, fmt.Sprint(event.SequenceNumber))
+				return nil
+			}
+			return projection.Transactional("all", e)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := streaming(t)
+			e := newEffects(b, func(dynajournal.Event) error { return nil })
+			all := &recorder{}
+			g := group(t, b.journal, b.streamed(), handler(all, &effects{bundle: b}))
+			start(t, g)
+			b.settled()
+			w := b.write("a", "x")
+			b.await("group/all", "a", 1)
+			until(t, "the records are done", func() bool { return g.Lag()[0].IDs == 0 })
+			resume := b.withhold()
+			if _, err := w.Append(t.Context(), "y"); err != nil {
+				t.Fatal(err)
+			}
+			stop := start(t, group(t, b.open(), fast(), handler(&recorder{}, e)))
+			b.await("group/all", "a", 2)
+			stop()
+			resume()
+			if _, err := w.Append(t.Context(), "z"); err != nil {
+				t.Fatal(err)
+			}
+			b.await("group/all", "a", 3)
+			until(t, "the records are done", func() bool { return g.Lag()[0].IDs == 0 })
+			got := all.of("a")
+			if name == "at least once" {
+				want(t, "the first process", got, "1 x", "3 z")
+				return
+			}
+			if n := e.count("a"); n != "3" || !slices.Contains(got, "3") {
+				t.Errorf("%s effects of 3 events, %q", n, got)
+			}
+		})
+	}
+}
+
+// An id becomes stuck in another process after this one has kept its row: it leaves it alone, and
+// notes the trigger.
+func TestKeptRowThatHasBecomeStuck(t *testing.T) {
+	t.Parallel()
+	b := streaming(t)
+	all := &recorder{}
+	g := group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", all))
+	start(t, g)
+	b.settled()
+	w := b.write("a", "x")
+	b.await("group/all", "a", 1)
+	until(t, "the records are done", func() bool { return g.Lag()[0].IDs == 0 })
+	resume := b.withhold()
+	if _, err := w.Append(t.Context(), "y"); err != nil {
+		t.Fatal(err)
+	}
+	config := fast()
+	config.Attempts = 1
+	stop := start(t, group(t, b.open(), config, projection.AtLeastOnce("all", projection.HandlerFunc(
+		func(context.Context, dynajournal.Event) error { return errWanted },
+	))))
+	stuckness(b, "group/all", "a")
+	stop()
+	before := b.rowNumber("group/all", "a", "stuck")
+	resume()
+	until(t, "the trigger is noted", func() bool { return b.rowNumber("group/all", "a", "stuck") > before })
+	want(t, "all", all.of("a"), "1 x")
+	if err := g.Resume(t.Context(), "all", "a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Append(t.Context(), "z"); err != nil {
+		t.Fatal(err)
+	}
+	b.await("group/all", "a", 3)
+	want(t, "all", all.of("a"), "1 x", "2 y", "3 z")
+}
