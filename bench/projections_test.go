@@ -38,20 +38,20 @@ func counts() map[string][2]float64 {
 	maps.Copy(all, map[string][2]float64{
 		// Of 90 events of a persistence id, beside a live query of it and an index of slices. The
 		// index shows 15 events 3 minutes after they were written.
-		"projections-beside/requests":                      {5. / 90, 2. / 90},
-		"projections-beside/read-units":                    {18. / 90, 17. / 90},
+		"projections-beside/requests":                      {2. / 90, 2. / 90},
+		"projections-beside/read-units":                    {0, 17. / 90},
 		"projections-beside/write-units":                   {2. / 90, 0},
 		"projections-beside/written-write-units-to-slices": {1, 2},
-		"projections-beside/requests-to-slices":            {5. / 90, 2. / 90},
-		"projections-beside/read-units-to-slices":          {18. / 90, 15. / 90},
+		"projections-beside/requests-to-slices":            {2. / 90, 2. / 90},
+		"projections-beside/read-units-to-slices":          {0, 15. / 90},
 		"projections-beside/missed-to-slices":              {0, 15},
 		// In a minute, beside live queries of 100 persistence ids.
 		"projections-idle/journal-read-units":   {0, 2000},
-		"projections-idle/requests":             {61, 2000},
-		"projections-idle/read-units":           {48, 2000},
-		"projections-idle/write-units":          {25, 0},
-		"projections-idle/requests-to-slices":   {61, 20_480},
-		"projections-idle/read-units-to-slices": {48, 10_240},
+		"projections-idle/requests":             {74, 2000},
+		"projections-idle/read-units":           {60, 2000},
+		"projections-idle/write-units":          {26, 0},
+		"projections-idle/requests-to-slices":   {74, 20_480},
+		"projections-idle/read-units-to-slices": {60, 10_240},
 	})
 	for name, cost := range costsOfHandling {
 		for i, what := range []string{"requests", "read-units", "write-units"} {
