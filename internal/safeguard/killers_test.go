@@ -190,6 +190,7 @@ var killers = map[string]killer{
 	"ProjectionHoleLife":        {projecting, "^TestTimeOfAMissingNumberIsThatOfALife$"},
 	"ProjectionLateTold":        {projecting, "^TestMissingNumberIsPassedAndALateEventTold$"},
 	"ProjectionLowLast":         {projecting, "^TestLowMarkOfAJVMIsReadLast$"},
+	"ProjectionPurgeConfirmed":  {projecting, "^TestDeletionUpToTheOffsetIsNoPurge$"},
 	"ProjectionOverwrittenRead": {projecting, "^TestOverwrittenItemIsRead$"},
 	"ProjectionImageSingle":     {projecting, "^TestIncompleteWriteIsNotHandledFromItsImages$"},
 	"ProjectionImageWriter":     {projecting, "^TestImageOfAnotherLifeIsRead$"},
