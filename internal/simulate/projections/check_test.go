@@ -96,7 +96,7 @@ func (c *chronicle) check(sum *totals, id *stored, k kind, e told) string {
 	switch {
 	case life > c.life && !c.purged && c.reached[c.life] > 0:
 		return fmt.Sprintf("%d is of another life, and no purge was told", e.first)
-	case life == c.life && c.purged && once && c.reached[c.life] > 0:
+	case life == c.life && c.purged && once && c.reached[c.life] > 0 && !id.purgeTried[life]:
 		return "a purge was told, and there was none"
 	}
 	before := c.reached[life]

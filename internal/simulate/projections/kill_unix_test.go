@@ -112,7 +112,7 @@ func serveSimulation(t *testing.T) (s *simulation, url string) {
 	}
 	t.Cleanup(func() { _ = s.writers.Close() })
 	for i := range served {
-		s.stored = append(s.stored, &stored{number: i, pid: odd[i]})
+		s.stored = append(s.stored, &stored{number: i, pid: odd[i], purgeTried: map[int]bool{}})
 	}
 	return s, "http://" + listener.Addr().String()
 }

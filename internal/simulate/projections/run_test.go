@@ -76,7 +76,7 @@ func run(t *testing.T, h history, sum *totals) error {
 	}
 	defer func() { _ = s.writers.Close() }()
 	for i := range h.ids {
-		s.stored = append(s.stored, &stored{number: i, pid: odd[i]})
+		s.stored = append(s.stored, &stored{number: i, pid: odd[i], purgeTried: map[int]bool{}})
 	}
 	for i := range h.processes {
 		s.processes = append(s.processes, s.launch(i))

@@ -30,6 +30,9 @@ type stored struct {
 	// last is the last visible event of the present life. deletedTo is the last number that was
 	// deleted, or that a deletion has tried to delete, and may delete later.
 	last, deletedTo int64
+	// purgeTried has the lives in which a purge was tried. One that was interrupted is told, too,
+	// although the writer goes on in the same life with what it has left.
+	purgeTried map[int]bool
 	// fresh reports that the life has begun since the last round. Then nothing is deleted: a
 	// deletion beyond the offset of the life before hides that it is another life.
 	fresh bool
@@ -68,11 +71,13 @@ func (s *simulation) operate(w *dynajournal.Writer, id *stored, random *rand.Ran
 		_, err := w.DeleteTo(ctx, id.deletedTo)
 		return err == nil
 	case dice == 4:
+		id.purgeTried[id.life] = true
 		time.Sleep(unused) // no request of a writer is in flight
 		_, _ = w.Purge(ctx, dynajournal.PurgeOptions{Now: true})
 		time.Sleep(unused)
 		return false
 	case dice == 5 && !id.fresh:
+		id.purgeTried[id.life] = true
 		if next, err := w.NextSequenceNumber(ctx); err == nil {
 			id.deletedTo = next // which the purge takes
 			_, _ = w.Purge(ctx, dynajournal.PurgeOptions{})
