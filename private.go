@@ -33,9 +33,6 @@ func init() { //nolint:gochecknoinits // package private has to be complete befo
 	) error {
 		return own[Journal](journal).operateRequests(ctx, do)
 	}
-	private.LowMark = func(ctx context.Context, journal any, pid string) (int64, error) {
-		return own[Journal](journal).lowMark(ctx, pid)
-	}
 	private.ReadItem = func(
 		journal any, pid string, partition int64, item dynamo.Attributes,
 	) (private.StoredEvent, bool, error) {

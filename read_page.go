@@ -82,19 +82,6 @@ func (j *Journal) finishShared(
 	return marks.Low.Seq, err
 }
 
-// lowMark reads the low mark of a persistence id.
-func (j *Journal) lowMark(ctx context.Context, pid string) (low int64, err error) {
-	err = j.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
-		marks, err := j.store.LowMark(ctx, &dynamo.Meter{}, pid)
-		low = marks.Low.Seq
-		return itemError(j.config.JournalTable, err)
-	})
-	if err != nil {
-		return 0, fmt.Errorf("read the low mark of %q: %w", pid, err)
-	}
-	return low, nil
-}
-
 // storedAt reads the numbers of a span, and returns for each at which an item is stored whether it
 // is an event.
 func (j *Journal) storedAt(ctx context.Context, pid string, span private.Span) (map[int64]bool, error) {

@@ -162,13 +162,6 @@ func (r *run) find(ctx context.Context, state *row) (found, error) {
 		return found{}, r.unreadable(ctx, state, err)
 	}
 	p := r.plan(ctx, state, page, began)
-	if r.group.journal.Native() && len(p.steps) > 0 && p.steps[0].purge && safeguard.ProjectionPurgeConfirmed {
-		// The low mark may have been read before a deletion, and the events after it.
-		if page.Low, err = private.LowMark(ctx, r.group.journal, r.pid); err != nil {
-			return found{}, r.unreadable(ctx, state, err)
-		}
-		p.steps = plan(state.offset, page)
-	}
 	if len(p.steps) == 0 || !p.steps[0].purge {
 		if err := r.findLate(ctx, state, page.Low); err != nil {
 			return found{}, err

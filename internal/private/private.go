@@ -60,10 +60,6 @@ var (
 	// most.
 	ReadPage func(ctx context.Context, journal any, pid string, from int64, most int) (Page, error)
 
-	// LowMark reads the low mark of a persistence id of a *dynajournal.Journal: the first sequence
-	// number that is not deleted, 0 if none is.
-	LowMark func(ctx context.Context, journal any, pid string) (int64, error)
-
 	// Recover is Journal.Recover of a *dynajournal.Journal with *dynajournal.RecoverOptions. It
 	// passes each stored event to handle as ReadEvents does, and returns a *dynajournal.Writer.
 	Recover func(ctx context.Context, journal any, pid string, opts any, handle func(event any) error) (

@@ -191,7 +191,6 @@ var (
 	ProjectionHoleLife        = on("ProjectionHoleLife")
 	ProjectionLateTold        = on("ProjectionLateTold")
 	ProjectionLowLast         = on("ProjectionLowLast")
-	ProjectionPurgeConfirmed  = on("ProjectionPurgeConfirmed")
 	ProjectionOverwrittenRead = on("ProjectionOverwrittenRead")
 	ProjectionImageSingle     = on("ProjectionImageSingle")
 	ProjectionImageWriter     = on("ProjectionImageWriter")

@@ -409,9 +409,6 @@ const (
 	ProjectionLateTold = true
 	// ProjectionLowLast: the low mark is read after the events.
 	ProjectionLowLast = true
-	// ProjectionPurgeConfirmed: a purge is told when the low mark, read after the events, does not
-	// explain that the event at the offset is missing.
-	ProjectionPurgeConfirmed = true
 	// ProjectionOverwrittenRead: an item that a JVM overwrites is read.
 	ProjectionOverwrittenRead = true
 	// ProjectionImageSingle: a member of an atomic write is read before it is handled.
