@@ -263,7 +263,7 @@ func (e *entity[S, E]) conflicted(w *write[S, E], err error) {
 			hook.OnConflict(Conflict{e.pid, len(w.commands), err})
 		}
 	}
-	h.sleep(rand.N(pause)) //nolint:gosec // no secret
+	h.sleep(1 + rand.N(pause)) //nolint:gosec // no secret
 	found, failure := e.host.storage.find(e, recovering)
 	e.mu.Lock()
 	defer e.mu.Unlock()

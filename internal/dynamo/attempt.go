@@ -208,7 +208,9 @@ func (a *attempts) pause() bool {
 		longest = a.client.opts.BackoffCap
 	}
 	a.used++
-	timer := time.NewTimer(rand.N(longest + 1)) //nolint:gosec // jitter needs no secrecy
+	// Never 0: timers that have run out before they are received from crash the race detector of Go
+	// 1.26 when two goroutines of a synctest bubble receive from them at the same time.
+	timer := time.NewTimer(max(1, rand.N(longest+1))) //nolint:gosec // jitter needs no secrecy
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -124,6 +124,20 @@ func TestPausesStayBoundedHoweverManyThereAre(t *testing.T) {
 	})
 }
 
+// An empty pause would be a timer that has run out before it is received from, see pause.
+func TestNoPauseIsEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const retries = 100
+		began := time.Now()
+		_ = put(t, client(t, newScript(throttle()), func(o *dynamo.Options) {
+			o.Retries, o.BackoffBase, o.BackoffCap = retries, 1, 1
+		}))
+		if waited := time.Since(began); waited != retries {
+			t.Errorf("%d pauses of at most 1 ns took %v", retries, waited)
+		}
+	})
+}
+
 func TestNoMoreRequestsAreInFlightThanTheLimit(t *testing.T) {
 	const pool, callers = 3, 20
 	synctest.Test(t, func(t *testing.T) {
