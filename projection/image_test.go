@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
@@ -62,10 +64,16 @@ func (p *polls) Do(r *http.Request) (*http.Response, error) {
 // quiet is a configuration that reads the stream, and whose leases need no request during a test.
 func (b *bundle) quiet(p *polls) projection.Config {
 	config := fast()
-	aws := b.engine.AWSConfig()
-	p.inner = aws.HTTPClient
-	aws.HTTPClient = p
-	config.Source = projection.Streams(dynamodbstreams.NewFromConfig(aws), projection.StreamsOptions{
+	settings := b.engine.AWSConfig()
+	p.inner = settings.HTTPClient
+	settings.HTTPClient = p
+	// A request that is withheld is repeated at once, and as often as it takes.
+	settings.Retryer = func() aws.Retryer {
+		return retry.NewStandard(func(o *retry.StandardOptions) {
+			o.MaxAttempts, o.MaxBackoff, o.RateLimiter = 0, time.Millisecond, ratelimit.None
+		})
+	}
+	config.Source = projection.Streams(dynamodbstreams.NewFromConfig(settings), projection.StreamsOptions{
 		LeaseTimeout: time.Hour, PerSecond: -1, Poll: time.Millisecond,
 	})
 	return config
