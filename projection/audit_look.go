@@ -61,22 +61,15 @@ type auditedRow struct {
 // rows reads the rows of a persistence id for projections.
 func (a *auditor) rows(ctx context.Context, pid string, infos []Info) ([]auditedRow, error) {
 	keys := make([]dynamo.Attributes, len(infos))
-	at := map[string]int{}
 	for i, info := range infos {
 		keys[i] = rowKey(a.table.journalName, info.Projection, pid)
-		at[a.table.journalName+"\x00"+info.Projection+"\x00"+pid] = i
 	}
 	items, err := a.table.batch(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
 	states := make([]auditedRow, len(infos))
-	for _, item := range items {
-		d := decoder{table: a.table.name, item: item}
-		i, ok := at[d.text(attrPar)]
-		if !ok {
-			continue
-		}
+	for i, item := range items {
 		states[i].row, states[i].err = decodeRow(a.table.name, item)
 	}
 	return states, nil

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"golang.org/x/sync/semaphore"
@@ -166,28 +165,15 @@ func (c *consumer) leases(ctx context.Context, shards []string) ([]lease, error)
 	for i, shard := range shards {
 		keys[i] = c.leaseKey(shard)
 	}
-	var items []dynamo.Attributes
-	err := private.Operate(ctx, c.group.journal, func(ctx context.Context, client *dynamo.Client) error {
-		var err error
-		items, err = client.BatchGet(ctx, &dynamo.Meter{}, c.group.table.name, keys)
-		return err
-	})
+	items, err := c.group.table.batch(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
-	stored := map[string]dynamo.Attributes{}
-	for _, item := range items {
-		if par, ok := item[attrPar].(*types.AttributeValueMemberS); ok {
-			stored[par.Value] = item
-		}
-	}
 	all := make([]lease, len(shards))
 	for i, shard := range shards {
-		key, _ := keys[i][attrPar].(*types.AttributeValueMemberS)
-		item, exists := stored[key.Value]
-		d := decoder{table: c.group.table.name, item: item}
+		d := decoder{table: c.group.table.name, item: items[i]}
 		all[i] = lease{
-			shard: shard, exists: exists, worker: d.text(attrWorker), checkpoint: d.text(attrCheckpoint),
+			shard: shard, exists: items[i] != nil, worker: d.text(attrWorker), checkpoint: d.text(attrCheckpoint),
 			beat: d.number(attrBeat), at: d.number(attrAt),
 		}
 		if d.err == nil {

@@ -148,7 +148,7 @@ func (t *table) registryKey() dynamo.Attributes {
 // setID names the set of projections that a group runs.
 func (g *Group) setID() string {
 	const bytes = 8
-	sum := sha256.Sum256([]byte(names(g.members)))
+	sum := sha256.Sum256([]byte(subjects(g.members)))
 	return hex.EncodeToString(sum[:bytes])
 }
 
@@ -172,11 +172,7 @@ func (g *Group) enter(ctx context.Context, worker string) error {
 // noReset returns an error if the reset of a projection of the group is not done: some of its rows
 // may be missing for which no sweep is owed.
 func (g *Group) noReset(ctx context.Context) error {
-	names := make([]string, len(g.members))
-	for i, of := range g.members {
-		names[i] = of.name
-	}
-	infos, err := g.table.infos(ctx, names)
+	infos, err := g.table.infos(ctx, names(g.members))
 	if err != nil {
 		return err
 	}
@@ -257,16 +253,21 @@ func (g *Group) absent(ctx context.Context, worker string) {
 
 // known stores the names of projections in the registry.
 func (t *table) known(ctx context.Context, members []*member) error {
-	names := make([]string, len(members))
-	for i, of := range members {
-		names[i] = of.name
-	}
 	return t.send(ctx, dynamo.Update{
 		Table: t.name, Key: t.registryKey(),
 		Expression: "ADD " + attrKnown + " :names",
 		Condition:  always,
-		Values:     dynamo.Attributes{":names": &types.AttributeValueMemberSS{Value: names}},
+		Values:     dynamo.Attributes{":names": &types.AttributeValueMemberSS{Value: names(members)}},
 	})
+}
+
+// names returns the names of projections.
+func names(members []*member) []string {
+	all := make([]string, len(members))
+	for i, of := range members {
+		all[i] = of.name
+	}
+	return all
 }
 
 // kind returns the kind of the handler.

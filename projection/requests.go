@@ -156,30 +156,22 @@ func (a *attendant) carryOut(ctx context.Context, request, name, pid string) {
 	}
 	_, projection, _ := strings.Cut(name, "/")
 	err := a.Resume(ctx, projection, pid)
-	failure, failed := errors.AsType[*HandlerError](err)
 	if ctx.Err() != nil {
 		return
 	}
-	if failed {
-		err = a.failed(ctx, name, pid, failure)
+	done := err == nil
+	if failure, ok := errors.AsType[*HandlerError](err); ok {
+		storing := a.failed(ctx, name, pid, failure)
+		done, err = storing == nil, errors.Join(err, storing)
+	}
+	if done {
+		err = errors.Join(err, a.remove(ctx, request))
 	}
 	if err == nil {
-		err = a.remove(ctx, request)
-	}
-	if err == nil && !failed {
 		return
 	}
 	a.config.Logger.LogAttrs(ctx, slog.LevelWarn, "a persistence id was handled again, and failed",
-		slog.String("projection", name), slog.String("persistence_id", pid),
-		slog.Any("error", errors.Join(err, failureOf(failure))))
-}
-
-// failureOf returns a failure as an error, nil if there is none.
-func failureOf(failure *HandlerError) error {
-	if failure == nil {
-		return nil
-	}
-	return failure
+		slog.String("projection", name), slog.String("persistence_id", pid), slog.Any("error", err))
 }
 
 // failed stores why the handler has failed again. The counter of the row stays what it is.

@@ -53,7 +53,7 @@ func (t *table) get(ctx context.Context, key dynamo.Attributes) (dynamo.Attribut
 	return item, err
 }
 
-// batch reads items, in no order.
+// batch reads items in the order of their keys: nil for one that there is not.
 func (t *table) batch(ctx context.Context, keys []dynamo.Attributes) ([]dynamo.Attributes, error) {
 	var items []dynamo.Attributes
 	err := private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
@@ -61,7 +61,27 @@ func (t *table) batch(ctx context.Context, keys []dynamo.Attributes) ([]dynamo.A
 		items, err = client.BatchGet(ctx, &dynamo.Meter{}, t.name, keys)
 		return err
 	})
-	return items, err
+	if err != nil {
+		return nil, err
+	}
+	stored := map[string]dynamo.Attributes{}
+	for _, item := range items {
+		stored[keyOf(item)] = item
+	}
+	ordered := make([]dynamo.Attributes, len(keys))
+	for i, key := range keys {
+		ordered[i] = stored[keyOf(key)]
+	}
+	return ordered, nil
+}
+
+// keyOf returns the text of the key of an item.
+func keyOf(item dynamo.Attributes) string {
+	par, _ := item[attrPar].(*types.AttributeValueMemberS) // its table's key is a text
+	if par == nil {
+		return ""
+	}
+	return par.Value
 }
 
 // row reads the row of a projection and a persistence id.
@@ -211,9 +231,15 @@ func (t *table) transact(
 		TableName: &t.name, Key: key, UpdateExpression: &expression,
 		ConditionExpression: &only.expression, ExpressionAttributeValues: values,
 	}}}, items...)
+	return t.together(ctx, all)
+}
+
+// together writes items in one transaction. The error is errAgain if the condition of the first
+// does not hold.
+func (t *table) together(ctx context.Context, items []types.TransactWriteItem) error {
 	err := private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
 		return client.Transact(ctx, &dynamo.Meter{}, dynamo.Transaction{
-			Table: t.name, Items: all, Token: uuid.NewString(),
+			Table: t.name, Items: items, Token: uuid.NewString(),
 		})
 	})
 	if codes := dynamo.CancellationReasons(err); len(codes) > 0 && codes[0] == "ConditionalCheckFailed" {

@@ -3,10 +3,7 @@ package projection
 import (
 	"context"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 )
 
 // The attributes of the item of a projection that say whether it has begun, and whether it is
@@ -41,25 +38,13 @@ func (g *Group) standings(ctx context.Context) ([]standing, error) {
 	for i, of := range g.members {
 		keys[i] = g.table.standingKey(of.name)
 	}
-	var items []dynamo.Attributes
-	err := private.Operate(ctx, g.journal, func(ctx context.Context, client *dynamo.Client) error {
-		var err error
-		items, err = client.BatchGet(ctx, &dynamo.Meter{}, g.table.name, keys)
-		return err
-	})
+	items, err := g.table.batch(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
-	stored := map[string]dynamo.Attributes{}
-	for _, item := range items {
-		if par, ok := item[attrPar].(*types.AttributeValueMemberS); ok {
-			stored[par.Value] = item
-		}
-	}
 	all := make([]standing, len(g.members))
-	for i := range keys {
-		key, _ := keys[i][attrPar].(*types.AttributeValueMemberS)
-		d := decoder{table: g.table.name, item: stored[key.Value]}
+	for i, item := range items {
+		d := decoder{table: g.table.name, item: item}
 		_, marking := d.item[attrMarked]
 		all[i] = standing{
 			started: d.number(attrStarted) > 0, paused: d.number(attrPaused) > 0, marking: marking,

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/dynajournal/dynajournal"
@@ -156,16 +155,11 @@ func (g *Group) mark(ctx context.Context, of *member, now *standing, pids []stri
 			items = append(items, g.table.marked(of, pid, ends[i]))
 		}
 	}
-	err := private.Operate(ctx, g.journal, func(ctx context.Context, client *dynamo.Client) error {
-		return client.Transact(ctx, &dynamo.Meter{}, dynamo.Transaction{
-			Table: g.table.name, Items: items, Token: uuid.NewString(),
-		})
-	})
-	if codes := dynamo.CancellationReasons(err); len(codes) > 0 && codes[0] == "ConditionalCheckFailed" {
-		return errAgain
+	if err := g.table.together(ctx, items); err != nil {
+		return err
 	}
 	now.marking, now.marked = true, pids[len(pids)-1]
-	return err
+	return nil
 }
 
 // progress returns the write of how far a marking has come.

@@ -85,7 +85,7 @@ func (s *sweep) check() error {
 
 func (s *sweep) feed(ctx context.Context, g *Group, to *schedule) error {
 	for {
-		err := s.once(ctx, g, g.members, to, &position{group: g, names: names(g.members)})
+		err := s.once(ctx, g, g.members, to, &position{group: g, names: subjects(g.members)})
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // that is how a group ends
@@ -165,11 +165,10 @@ func (s *sweep) once(
 	return position.save(ctx, "")
 }
 
-// names returns the names of projections, with which persistence ids they take.
-func names(members []*member) string {
-	all := make([]string, len(members))
+// subjects returns the names of projections, with which persistence ids they take.
+func subjects(members []*member) string {
+	all := names(members)
 	for i, of := range members {
-		all[i] = of.name
 		if of.only.filtered && safeguard.ProjectionPrefixSwept {
 			all[i] += "/" + of.only.ids()
 		}
