@@ -121,12 +121,13 @@ func (c *chronicle) check(sum *totals, id *stored, k kind, e told) string {
 	return ""
 }
 
-// checkGap checks a gap. One behind a purge is of a life that is not yet known.
+// checkGap checks a gap. One behind a purge is of a life that is not yet known: of any from the
+// last known one on.
 func (c *chronicle) checkGap(id *stored, k kind, e told) string {
-	reached := &c.gapped
+	reached, last := &c.gapped, id.life
 	if !c.purged && c.reached[c.life] > 0 {
 		held := c.reached[c.life]
-		reached = &held
+		reached, last = &held, c.life
 		if e.last > id.deleted(c.life) {
 			return fmt.Sprintf("the gap ends at %d, deleted are the numbers up to %d", e.last, id.deleted(c.life))
 		}
@@ -136,7 +137,10 @@ func (c *chronicle) checkGap(id *stored, k kind, e told) string {
 	if !k.once() {
 		before = max(before, c.reached[c.life])
 	}
-	_, missed := id.passedOver(k, c.life, before, e.first)
+	missed := true
+	for life := c.life; life <= last && missed; life++ {
+		_, missed = id.passedOver(k, life, before, e.first)
+	}
 	if e.last < e.first || missed || k.once() && e.first != before+1 {
 		return fmt.Sprintf("the gap %d-%d does not follow %d", e.first, e.last, before)
 	}
