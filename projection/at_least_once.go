@@ -28,7 +28,7 @@ func (r *run) atLeastOnce(ctx context.Context, state *row, steps []step) (bool, 
 		if done > 0 && time.Since(began) >= limit {
 			break
 		}
-		if failed = call(ctx, limit, func(ctx context.Context) error { return r.handle(ctx, &steps[i], state) }); failed != nil {
+		if failed = r.call(ctx, limit, func(ctx context.Context) error { return r.handle(ctx, &steps[i], state) }); failed != nil {
 			break
 		}
 		reached = steps[i].to

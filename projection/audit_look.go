@@ -17,8 +17,7 @@ import (
 func (a *auditor) one(ctx context.Context, pid string) ([]Finding, error) {
 	infos := slices.Collect(func(yield func(Info) bool) {
 		for _, info := range a.infos {
-			only := filter{filtered: len(info.Prefixes) > 0, prefixes: info.Prefixes}
-			if only.takes(pid) && !yield(info) {
+			if info.takes(pid) && !yield(info) {
 				return
 			}
 		}

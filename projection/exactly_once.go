@@ -63,7 +63,7 @@ func (r *run) write(ctx context.Context, at *row, to offset, items []types.Trans
 // items returns what the handler makes of a step.
 func (r *run) items(ctx context.Context, s *step, state *row) ([]types.TransactWriteItem, error) {
 	var items []types.TransactWriteItem
-	err := call(ctx, r.group.config.ClaimTimeout/handlerShare, func(ctx context.Context) error {
+	err := r.call(ctx, r.group.config.ClaimTimeout/handlerShare, func(ctx context.Context) error {
 		var err error
 		items, err = r.produce(ctx, s, state)
 		return err

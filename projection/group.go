@@ -21,6 +21,7 @@ type Group struct {
 	table   *table
 	members []*member
 	holes   *holes
+	overdue overdue
 
 	mu sync.Mutex
 	// running is nil while the group does not run.
@@ -51,6 +52,7 @@ func New(journal *dynajournal.Journal, config Config, projections ...Projection)
 		return nil, err
 	}
 	g := &Group{config: config, journal: journal, table: openTable(journal), holes: newHoles()}
+	g.overdue.calls = map[*member]int{}
 	known := map[string]bool{}
 	for _, p := range projections {
 		if err := p.check(); err != nil {
@@ -105,8 +107,10 @@ func (g *Group) Run(ctx context.Context) error {
 		return ended(ctx, fmt.Errorf("projections %q: %w", g.config.Name, err))
 	}
 	work, workCtx := errgroup.WithContext(ctx)
+	var begin func()
+	begin = func() { work.Go(func() error { return s.work(workCtx, begin) }) }
 	for range g.config.Concurrency {
-		work.Go(func() error { return s.work(workCtx) })
+		begin()
 	}
 	work.Go(func() error { return g.config.Source.feed(workCtx, g, s) })
 	work.Go(func() error { s.watch(workCtx); return nil })
@@ -148,6 +152,12 @@ type Lag struct {
 	Failing int
 	// Paused reports whether it is paused: see [Pause]. Triggers wait until that is read again.
 	Paused bool
+	// Overdue is how many calls of its handler have not returned although their context ended more
+	// than a third of Config.ClaimTimeout ago. Each is logged. It keeps its persistence id from
+	// being handled by this process, and [Group.Run] waits for it; others go on, until there are
+	// more such calls than Config.Concurrency. Another process takes the persistence id over when
+	// the claim is as old as Config.ClaimTimeout: then both may handle the same event.
+	Overdue int
 	// Oldest is the age of the oldest trigger that is not done, 0 if all are.
 	Oldest time.Duration
 	// Missing is how many persistence ids wait for a sequence number that a JVM may still be
@@ -166,6 +176,7 @@ func (g *Group) Lag() []Lag {
 	for i, of := range g.members {
 		all[i].Projection = of.name
 		all[i].Paused = of.paused.Load()
+		all[i].Overdue = g.overdue.of(of)
 		place[of.name] = &all[i]
 	}
 	g.holes.addTo(place)

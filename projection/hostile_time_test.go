@@ -88,3 +88,50 @@ func TestHandlerWritesItsOwnRow(t *testing.T) {
 		t.Errorf("the offset is %d", seq)
 	}
 }
+
+// A handler that does not look at its context holds up its own persistence id, and no other, even
+// if it has the only place. There is an end to that: as many again as there are places.
+func TestHandlerThatDoesNotReturnHoldsUpNoOtherID(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		for _, pid := range []string{"a", "b", "c", "d"} {
+			b.write(pid, "x")
+		}
+		config := fast()
+		config.Concurrency, config.ClaimTimeout = 1, time.Minute
+		config.Source = projection.Sweep(projection.SweepOptions{Every: time.Hour})
+		hanging := make(chan struct{})
+		all := &recorder{}
+		all.on = func(_ context.Context, e dynajournal.Event) error {
+			if e.PersistenceID == "a" || e.PersistenceID == "c" {
+				<-hanging
+			}
+			return nil
+		}
+		g := group(t, b.open(), config, projection.AtLeastOnce("all", all))
+		stop := start(t, g)
+		overdue := func(want int) {
+			t.Helper()
+			synctest.Wait()
+			if lag := g.Lag()[0]; lag.Overdue != want {
+				t.Errorf("%d calls are overdue, want %d", lag.Overdue, want)
+			}
+		}
+		time.Sleep(config.ClaimTimeout*2/3 - time.Second)
+		overdue(0)
+		want(t, "behind a handler in time", all.of("b"))
+		time.Sleep(2 * time.Second)
+		overdue(1)
+		want(t, "behind a handler that hangs", all.of("b"), "1 x")
+		time.Sleep(config.ClaimTimeout)
+		overdue(2)
+		want(t, "behind as many as there are places", all.of("d"))
+		close(hanging)
+		for _, pid := range []string{"a", "b", "c", "d"} {
+			b.await("group/all", pid, 1)
+		}
+		overdue(0)
+		stop()
+	})
+}

@@ -76,6 +76,12 @@ type Info struct {
 	set string
 }
 
+// takes reports whether the projection takes a persistence id.
+func (i *Info) takes(pid string) bool {
+	only := filter{filtered: len(i.Prefixes) > 0, prefixes: i.Prefixes}
+	return only.takes(pid)
+}
+
 // List returns the projections that a group of the journal has ever run, sorted by name. It reads 1
 // read unit for each, and does not scan. A group writes 1 unit for each projection when it begins,
 // when it ends, and once a minute, and reads 1 unit every 10 seconds.

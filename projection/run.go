@@ -37,6 +37,8 @@ type run struct {
 	rows *rowCache
 	// own reports whether the process was the last to change the row, as far as it knows.
 	own bool
+	// worker is the one that executes it, nil if a caller does.
+	worker *worker
 	// claimed reports whether the row may have the run's claim.
 	claimed bool
 	// state is the row as it was read last, and passed are the holes between the steps that follow
@@ -251,8 +253,8 @@ func (r *run) clear(ctx context.Context, state *row) error {
 	return r.group.table.update(ctx, r.key, change{removed: []string{attrStuck, attrReason, attrFailed, attrClaim}}, only)
 }
 
-// call calls a function of the program, and makes an error of its panic.
-func call(ctx context.Context, limit time.Duration, do func(context.Context) error) (err error) {
+// protect calls a function of the program, and makes an error of its panic.
+func protect(ctx context.Context, limit time.Duration, do func(context.Context) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	defer func() {

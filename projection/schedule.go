@@ -170,8 +170,11 @@ func (s *schedule) next(ctx context.Context) *task {
 	}
 }
 
-// work runs tasks until ctx ends, or with the first error after which the group can't go on.
-func (s *schedule) work(ctx context.Context) error {
+// work runs tasks until ctx ends, or with the first error after which the group can't go on. begin
+// makes another worker begin.
+func (s *schedule) work(ctx context.Context, begin func()) error {
+	w := &worker{begin: begin}
+	defer s.group.overdue.end(w)
 	for {
 		t := s.next(ctx)
 		if t == nil {
@@ -181,7 +184,7 @@ func (s *schedule) work(ctx context.Context) error {
 		covered := t.waiting
 		t.waiting = nil
 		r := s.group.newRun(t.of, t.pid)
-		r.records = inOrder(covered)
+		r.records, r.worker = inOrder(covered), w
 		if t.of.offsets == nil { // else the offset is not in the row
 			r.rows = s.rows
 		}
@@ -189,12 +192,15 @@ func (s *schedule) work(ctx context.Context) error {
 		s.mu.Unlock()
 		err := r.execute(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // that is how a group ends
+			return nil // that is how a group ends
 		}
 		if ends(err) {
 			return err
 		}
 		s.settle(ctx, t, r, covered, err)
+		if s.group.overdue.lost(w) { // another worker has its place
+			return nil
+		}
 	}
 }
 

@@ -102,7 +102,7 @@ func (r *run) commit(ctx context.Context, at stored, steps []step) (int, error) 
 		if done > 0 && time.Since(began) >= o.limit {
 			break
 		}
-		err := call(within, o.limit, func(ctx context.Context) error {
+		err := r.call(within, o.limit, func(ctx context.Context) error {
 			err := r.handleSQL(ctx, t, &steps[i], at)
 			return errors.Join(err, ctx.Err()) // the connection may be lost for the deadline
 		})

@@ -387,6 +387,10 @@ const (
 	ProjectionDamagedStuck = true
 	// ProjectionDeadTakenOver: a claim that does not move is taken over.
 	ProjectionDeadTakenOver = true
+	// ProjectionDeletionOfLife: a deletion waits for an offset of the life whose events it deletes.
+	ProjectionDeletionOfLife = true
+	// ProjectionDeletionWaits: a deletion waits for the projections that it names.
+	ProjectionDeletionWaits = true
 	// ProjectionDoneAfterRead: a trigger is done by a run that began after it.
 	ProjectionDoneAfterRead = true
 	// ProjectionEffectOnce: effects are written if the offset is the one before.
@@ -395,6 +399,8 @@ const (
 	ProjectionGap = true
 	// ProjectionLeftOutStored: events that a filter leaves out move the offset.
 	ProjectionLeftOutStored = true
+	// ProjectionPlaceGivenAway: a handler that does not return holds up no other persistence id.
+	ProjectionPlaceGivenAway = true
 	// ProjectionPrefixSwept: a group whose projections take other persistence ids sweeps all.
 	ProjectionPrefixSwept = true
 	// ProjectionAgeBefore: the time of a missing number is that when the reading began.

@@ -1,0 +1,98 @@
+package projection
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// DeleteTo deletes all events of a writer's persistence id up to a sequence number, as
+// [dynajournal.Writer.DeleteTo] does, but not before projections have handled them. The projections
+// are named as group/projection. Handlers are told of what is deleted before as a [Gap].
+//
+// It waits until they have, as [WaitFor] does, and then until each has stored an offset of this
+// life of the persistence id: after a purge that of the life before does not count. A projection
+// that leaves the persistence id out, by [OnlyIDs], is not waited for. End ctx to stop waiting;
+// nothing is deleted then. A projection that is reset meanwhile, or that begins later, does not get
+// the events.
+//
+// It costs 1 read unit for each projection, those of WaitFor, a reading of one event for each
+// projection, and the deletion.
+//
+// Errors, before anything is deleted: a *dynajournal.ArgumentError, [ErrNoProjection] for a
+// projection that has never run, [ErrOtherOffsets] for one of [SQL] (call [WaitForSQL] and then
+// Writer.DeleteTo), a *[StuckError] if the persistence id is stuck before that number, the cause of
+// ctx, and those of requests. And those of Writer.DeleteTo.
+func DeleteTo(
+	ctx context.Context, journal *dynajournal.Journal, writer *dynajournal.Writer, sequenceNumber int64,
+	projections ...string,
+) (dynajournal.DeleteResult, error) {
+	if writer == nil {
+		return dynajournal.DeleteResult{}, argument("writer", nil, "it must be a writer of the journal")
+	}
+	pid := writer.PersistenceID()
+	next, err := writer.NextSequenceNumber(ctx)
+	if err != nil {
+		return dynajournal.DeleteResult{}, fmt.Errorf("delete events of %q: %w", pid, err)
+	}
+	last := min(sequenceNumber, next-1)
+	for _, name := range projections {
+		if err := awaitLife(ctx, journal, name, pid, last); err != nil {
+			return dynajournal.DeleteResult{}, fmt.Errorf("delete events of %q: %w", pid, err)
+		}
+	}
+	return writer.DeleteTo(ctx, sequenceNumber) //nolint:wrapcheck // it names the persistence id
+}
+
+// awaitLife waits until a projection has handled the events of this life of a persistence id up to
+// a number.
+func awaitLife(ctx context.Context, journal *dynajournal.Journal, projection, pid string, number int64) error {
+	if err := checkWait(journal, projection, number); err != nil {
+		return err
+	}
+	if !safeguard.ProjectionDeletionWaits {
+		return nil
+	}
+	o, err := operate(ctx, journal, projection)
+	if err != nil {
+		return fmt.Errorf("projection %s: %w", projection, err)
+	}
+	if !o.takes(pid) {
+		return nil
+	}
+	for pause := firstLook; ; pause = min(2*pause, longestLook) {
+		if err := WaitFor(ctx, journal, projection, pid, number); err != nil {
+			return err
+		}
+		done, err := o.handled(ctx, journal, pid, number)
+		if done || err != nil && !passes(err) {
+			return err
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return fmt.Errorf("wait for projection %s of %q: %w", projection, pid, err)
+		}
+	}
+}
+
+// handled reports whether a projection has handled the events up to a number in the life of a
+// persistence id that the journal has: see plan.
+func (o *operator) handled(
+	ctx context.Context, journal *dynajournal.Journal, pid string, number int64,
+) (bool, error) {
+	state, err := o.table.row(ctx, rowKey(o.table.journalName, o.Projection, pid))
+	if err != nil || state.seq < number {
+		return false, err
+	}
+	if state.seq == 0 || !safeguard.ProjectionDeletionOfLife {
+		return true, nil
+	}
+	page, err := private.ReadPage(ctx, journal, pid, state.seq, 1)
+	if err != nil {
+		return false, err
+	}
+	steps := plan(state.offset, page)
+	return len(steps) == 0 || !steps[0].purge, nil
+}
