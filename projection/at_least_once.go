@@ -88,7 +88,8 @@ func (r *run) settle(
 	if !safeguard.ProjectionClaimed {
 		only = state.unchanged()
 	}
-	if failed == nil || ctx.Err() != nil {
+	delayed := new(delayedError)
+	if failed == nil || ctx.Err() != nil || errors.As(failed, &delayed) && safeguard.TagOutageAwaited {
 		err := r.group.table.update(store, r.key, c, only)
 		r.released(err)
 		if err == nil {
@@ -96,6 +97,9 @@ func (r *run) settle(
 		}
 		if !safeguard.ProjectionOffsetDone && errors.Is(err, errAgain) {
 			return nil
+		}
+		if delayed.err != nil {
+			err = errors.Join(err, delayed)
 		}
 		return errors.Join(err, context.Cause(ctx))
 	}

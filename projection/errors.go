@@ -36,6 +36,10 @@ var (
 	// TableOptions.Stream, or `dynajournal tables create --stream`.
 	ErrNoStream = errors.New("the journal table has no stream")
 
+	// ErrNoTagIndex: the table does not exist, or has no index of tags. Make it with
+	// [CreateTagIndex].
+	ErrNoTagIndex = errors.New("there is no index of tags")
+
 	// ErrOtherOffsets: the offsets of a projection are in another place: it was of another kind
 	// before, or is waited for with [WaitFor] although it is one of [SQL].
 	ErrOtherOffsets = errors.New("the offsets of the projection are in another place")

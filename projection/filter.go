@@ -13,7 +13,9 @@ import (
 type filter struct {
 	// filtered, tagged and typed report whether prefixes, tags and types count.
 	filtered, tagged, typed bool
-	prefixes, tags, types   []string
+	// anyTag reports whether an event needs a tag, whichever it is.
+	anyTag                bool
+	prefixes, tags, types []string
 }
 
 // check returns an *ArgumentError if the projection would take nothing, or an empty text.
@@ -52,14 +54,14 @@ func (f *filter) ids() string {
 func (f *filter) takesEvent(e *private.StoredEvent) bool {
 	tagged := !f.tagged || slices.ContainsFunc(e.Tags, func(tag string) bool { return slices.Contains(f.tags, tag) })
 	typed := !f.typed || slices.Contains(f.types, e.SerializerManifest) || slices.Contains(f.types, e.Manifest)
-	return tagged && typed
+	return tagged && typed && (!f.anyTag || len(e.Tags) > 0)
 }
 
 // leaveOut makes events that are left out part of the step before them, so that they cost no write.
 // The offset of that step is the one behind them. Those before the first event, or behind a gap,
 // are a step of their own.
 func (f *filter) leaveOut(steps []step) []step {
-	if !f.tagged && !f.typed {
+	if !f.tagged && !f.typed && !f.anyTag {
 		return steps
 	}
 	var kept []step

@@ -213,4 +213,13 @@ var killers = map[string]killer{
 	"ProjectionStuckMarked":     {projecting, "^TestTriggerWhileAStuckIDIsResumed$"},
 	"ProjectionSweepWaits":      {projecting, "^TestInterruptedSweepMissesNoID$"},
 	"VisibleTaken":              {system, "^TestLastEventOfARecoveryIsOneThatItHasFound$"},
+
+	"TagNumberFree":     {projecting, "^TestTwoProcessesAddToALane$"},
+	"TagRepeatKnown":    {projecting, "^TestEntriesOfAKilledProcessAreNotRepeated$"},
+	"TagMissingAwaited": {projecting, "^TestMissingEntryIsReadAgain$"},
+	"TagRepeatDropped":  {projecting, "^TestReaderDropsRepeats$"},
+	"TagWriterCompared": {projecting, "^TestPurgedEventsAreNotFound$"},
+	"TagOffsetChecked":  {projecting, "^TestOffsetOfSomethingElseIsRefused$"},
+	"TagNumbersStay":    {projecting, "^TestEmptiedEntryKeepsItsNumber$"},
+	"TagOutageAwaited":  {projecting, "^TestOutageOfAnIndexMakesNothingStuck$"},
 }

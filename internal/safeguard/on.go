@@ -453,4 +453,23 @@ const (
 	ProjectionStuckMarked = true
 	// ProjectionSweepWaits: the position of a sweep passes an id when it is done.
 	ProjectionSweepWaits = true
+
+	// The index of tags.
+
+	// TagNumberFree: an entry is put only at a number at which nothing is.
+	TagNumberFree = true
+	// TagRepeatKnown: an event that is among the last entries of its lane is not added again.
+	TagRepeatKnown = true
+	// TagMissingAwaited: a reader does not pass a number at which it finds no entry.
+	TagMissingAwaited = true
+	// TagRepeatDropped: a reader drops entries of a persistence id that it has passed.
+	TagRepeatDropped = true
+	// TagWriterCompared: an entry is of the event of its writer, not of another life.
+	TagWriterCompared = true
+	// TagOffsetChecked: an offset must be one of the index.
+	TagOffsetChecked = true
+	// TagNumbersStay: an entry that is removed leaves its number taken.
+	TagNumbersStay = true
+	// TagOutageAwaited: an outage of the index makes no persistence id stuck.
+	TagOutageAwaited = true
 )

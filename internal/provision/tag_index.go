@@ -1,0 +1,46 @@
+package provision
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+)
+
+// CreateTagIndexTable creates a table for an index of tags, or checks the existing one. Its key is
+// that of the journal table. The capacity of opts counts.
+func CreateTagIndexTable(ctx context.Context, client *dynamo.Client, name string, opts Options) error {
+	in := &dynamodb.CreateTableInput{
+		TableName: &name,
+		KeySchema: keySchema(layout.AttrPar, layout.AttrNum),
+		AttributeDefinitions: []types.AttributeDefinition{
+			definition(layout.AttrPar, types.ScalarAttributeTypeS), definition(layout.AttrNum, types.ScalarAttributeTypeN),
+		},
+		BillingMode: types.BillingModePayPerRequest,
+	}
+	if opts.ReadUnits > 0 {
+		in.BillingMode = types.BillingModeProvisioned
+		in.ProvisionedThroughput = &types.ProvisionedThroughput{
+			ReadCapacityUnits: &opts.ReadUnits, WriteCapacityUnits: &opts.WriteUnits,
+		}
+	}
+	made, err := client.CreateTable(ctx, in)
+	if err != nil || made {
+		return err
+	}
+	table, err := client.DescribeTable(ctx, name)
+	if err != nil {
+		return err
+	}
+	keys := newTable(name, table).Keys
+	if len(keys) == 2 && keys[0] == (KeyAttribute{layout.AttrPar, string(types.ScalarAttributeTypeS)}) &&
+		keys[1] == (KeyAttribute{layout.AttrNum, string(types.ScalarAttributeTypeN)}) {
+		return nil
+	}
+	return fmt.Errorf("%w: table %q needs hash key %s (S) and range key %s (N), it has %s",
+		ErrTableSchema, name, layout.AttrPar, layout.AttrNum, describeSchema(table))
+}

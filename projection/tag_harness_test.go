@@ -1,0 +1,122 @@
+package projection_test
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+const tagsTable = "tags"
+
+// tagging makes a journal with an index of tags.
+func tagging(t testing.TB, lanes int) *bundle {
+	t.Helper()
+	b := setup(t)
+	b.createTagIndex(tagsTable, lanes)
+	return b
+}
+
+func (b *bundle) createTagIndex(table string, lanes int) {
+	b.Helper()
+	if err := projection.CreateTagIndex(b.Context(), b.journal, table, projection.TagIndexOptions{Lanes: lanes}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// openTagIndex opens an index as a process does that has a journal of its own.
+func (b *bundle) openTagIndex(j *dynajournal.Journal, table string) *projection.TagIndex {
+	b.Helper()
+	index, err := projection.OpenTagIndex(b.Context(), j, table)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return index
+}
+
+// index runs a group that indexes tags, until stop is called or the test ends.
+func (b *bundle) index(j *dynajournal.Journal, config projection.Config, opts ...projection.Option) (
+	g *projection.Group, stop func(),
+) {
+	b.Helper()
+	g = group(b, j, config, b.openTagIndex(j, tagsTable).Projection("tags", opts...))
+	return g, start(b, g)
+}
+
+// withTags is an event with tags.
+func withTags(value string, tags ...string) dynajournal.NewEvent {
+	return dynajournal.NewEvent{Value: value, Tags: tags}
+}
+
+// collect returns the events of a loop, each as its id and number, and their offsets.
+func collect(t testing.TB, events iter.Seq2[projection.TaggedEvent, error]) (found []string, offsets []projection.TagOffset) {
+	t.Helper()
+	for e, err := range events {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, offsets = append(found, fmt.Sprint(e.PersistenceID, " ", e.SequenceNumber)), append(offsets, e.Offset)
+	}
+	return found, offsets
+}
+
+// byTag returns the events that a process finds now, sorted.
+func (b *bundle) byTag(tag string) []string {
+	b.Helper()
+	found, _ := collect(b, b.openTagIndex(b.journal, tagsTable).CurrentEventsByTag(b.Context(), tag, projection.TagOffset{}))
+	slices.Sort(found)
+	return found
+}
+
+// failure returns the error that a loop ends with.
+func failure(events iter.Seq2[projection.TaggedEvent, error]) error {
+	for _, err := range events {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tagItems returns the stored entries of an index, by lane and number.
+func (b *bundle) tagItems(table string) []map[string]types.AttributeValue {
+	b.Helper()
+	out, err := b.table.Scan(b.Context(), &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	par := func(item map[string]types.AttributeValue) string {
+		return item["par"].(*types.AttributeValueMemberS).Value
+	}
+	entries := slices.DeleteFunc(out.Items, func(item map[string]types.AttributeValue) bool { return par(item) == "header" })
+	slices.SortFunc(entries, func(x, y map[string]types.AttributeValue) int {
+		if c := strings.Compare(par(x), par(y)); c != 0 {
+			return c
+		}
+		return int(numberOf(b, x["num"]) - numberOf(b, y["num"]))
+	})
+	return entries
+}
+
+func (b *bundle) putItem(table string, item map[string]types.AttributeValue) {
+	b.Helper()
+	if _, err := b.table.PutItem(b.Context(), &dynamodb.PutItemInput{TableName: &table, Item: item}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bundle) deleteItem(table string, item map[string]types.AttributeValue) {
+	b.Helper()
+	key := map[string]types.AttributeValue{"par": item["par"], "num": item["num"]}
+	if _, err := b.table.DeleteItem(b.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: key}); err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,208 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/provision"
+)
+
+// TagIndex finds events by their tags. It has an entry for each event and tag, in a table of its
+// own, which a projection writes: see [TagIndex.Projection]. It is safe for concurrent use.
+//
+// The entries of a tag are in lanes, numbered from 1 without a gap. All entries of a persistence id
+// are in one lane, in their order. An entry names its event; the event itself is read from the
+// journal. So an event that was deleted, or whose persistence id was purged, is not found.
+type TagIndex struct {
+	journal *dynajournal.Journal
+	table   string
+	header  tagHeader
+	keys    layout.Keys
+
+	mu sync.Mutex
+	// open are the lanes that this process has written to, by partition key.
+	open map[string]*tagLane
+}
+
+// MaxTagLanes and DefaultTagLanes are the largest and the default number of lanes.
+const (
+	MaxTagLanes     = 64
+	DefaultTagLanes = 4
+)
+
+// TagIndexOptions are the options of CreateTagIndex. The zero value has the defaults.
+type TagIndexOptions struct {
+	// Lanes is the number of lanes of each tag. A process writes one entry after the other to a
+	// lane, and DynamoDB takes at most 1,000 a second. A reader that waits for events reads all
+	// lanes of its tag again and again. The number can't be changed later.
+	//
+	// From 1 to 64 ([MaxTagLanes]). Defaults to 4.
+	Lanes int
+
+	// ReadUnits and WriteUnits are the provisioned capacity of the table. Set both or neither; they
+	// must not be negative.
+	//
+	// Default to capacity on demand.
+	ReadUnits, WriteUnits int64
+}
+
+func (o *TagIndexOptions) complete() error {
+	switch {
+	case o.Lanes < 0 || o.Lanes > MaxTagLanes:
+		return argument("TagIndexOptions.Lanes", o.Lanes, fmt.Sprintf("it must be from 1 to %d", MaxTagLanes))
+	case o.ReadUnits < 0 || o.WriteUnits < 0 || (o.ReadUnits == 0) != (o.WriteUnits == 0):
+		units := fmt.Sprintf("%d, %d", o.ReadUnits, o.WriteUnits)
+		return argument("TagIndexOptions.ReadUnits, WriteUnits", units, "give both, or neither")
+	case o.Lanes == 0:
+		o.Lanes = DefaultTagLanes
+	}
+	return nil
+}
+
+// CreateTagIndex makes a table for an index of the tags of a journal, if there is none, and waits
+// until it is active. The table must not be one of the journal's. To build an index anew beside one
+// that is used, make another table and run its projection under another name.
+//
+// Errors: a *dynajournal.ArgumentError, [dynajournal.ErrTableSchema],
+// [dynajournal.ErrHeaderMismatch] (the index exists, and is of another journal or has another
+// number of lanes), and those of requests. The call may be repeated.
+func CreateTagIndex(ctx context.Context, journal *dynajournal.Journal, table string, opts TagIndexOptions) error {
+	if err := checkTagIndex(journal, table); err != nil {
+		return err
+	}
+	if err := opts.complete(); err != nil {
+		return err
+	}
+	want := tagHeader{private.SettingsOf(journal).JournalName, uuid.NewString()[:8], opts.Lanes}
+	var stored tagHeader
+	err := private.Operate(ctx, journal, func(ctx context.Context, client *dynamo.Client) error {
+		units := provision.Options{ReadUnits: opts.ReadUnits, WriteUnits: opts.WriteUnits}
+		if err := provision.CreateTagIndexTable(ctx, client, table, units); err != nil {
+			return err
+		}
+		put := dynamo.Put{Table: table, Item: want.item(), Condition: "attribute_not_exists(" + attrPar + ")"}
+		err := client.Put(ctx, &dynamo.Meter{}, put)
+		if err != nil && !errors.Is(err, dynamo.ErrConditionFailed) {
+			return err
+		}
+		stored, err = readTagHeader(ctx, client, table)
+		return err
+	})
+	if err == nil && (stored.journal != want.journal || stored.lanes != want.lanes) {
+		err = fmt.Errorf("%w: it is of journal %q and has %d lanes, not %q and %d", dynajournal.ErrHeaderMismatch,
+			stored.journal, stored.lanes, want.journal, want.lanes)
+	}
+	if err != nil {
+		return fmt.Errorf("create index of tags %q: %w", table, err)
+	}
+	return nil
+}
+
+// OpenTagIndex opens the index of the tags of a journal that is in a table. It costs 1 read unit.
+//
+// Errors: a *dynajournal.ArgumentError, [ErrNoTagIndex], [dynajournal.ErrHeaderMismatch] (the index
+// is of another journal), [dynajournal.ErrCorruptItem], and those of requests.
+func OpenTagIndex(ctx context.Context, journal *dynajournal.Journal, table string) (*TagIndex, error) {
+	if err := checkTagIndex(journal, table); err != nil {
+		return nil, err
+	}
+	var header tagHeader
+	err := private.Operate(ctx, journal, func(ctx context.Context, client *dynamo.Client) error {
+		var err error
+		header, err = readTagHeader(ctx, client, table)
+		return err
+	})
+	name := private.SettingsOf(journal).JournalName
+	switch {
+	case errors.Is(err, dynajournal.ErrTableNotFound):
+		err = fmt.Errorf("%w: %w", ErrNoTagIndex, err)
+	case err == nil && header.journal != name:
+		err = fmt.Errorf("%w: it is of journal %q, not %q", dynajournal.ErrHeaderMismatch, header.journal, name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open index of tags %q: %w", table, err)
+	}
+	return &TagIndex{
+		journal: journal, table: table, header: header,
+		keys: layout.Keys{Journal: name, Shards: 1}, // the keys of events have no shard
+		open: map[string]*tagLane{},
+	}, nil
+}
+
+func checkTagIndex(journal *dynajournal.Journal, table string) error {
+	if journal == nil {
+		return argument("journal", nil, "it must be an open journal")
+	}
+	of := private.SettingsOf(journal).JournalTable
+	switch table {
+	case "":
+		return argument("table", table, "it is empty")
+	case of, provision.ProjectionsTable(of):
+		return argument("table", table, "it is a table of the journal")
+	}
+	return nil
+}
+
+// Projection returns the projection that writes the index, for [New]. Name is that of
+// [AtLeastOnce]. An event costs 1 write unit for each tag, if its tag and persistence id together
+// have at most 800 bytes. Events without tags are read, and move the offset. With [OnlyTags] only
+// those tags are indexed.
+//
+// Each index needs one projection, and keeps it: a projection that begins anew, after a [Reset] or
+// with other options, needs another table. A reader takes events that come behind later ones of
+// their persistence id for repeats, and drops them.
+//
+// While the index can't be written, its persistence ids wait, and none becomes stuck.
+func (x *TagIndex) Projection(name string, opts ...Option) Projection {
+	p := AtLeastOnce(name, nil, opts...)
+	p.only.anyTag = true
+	p.handler = &tagHandler{x, p.only.tags}
+	return p
+}
+
+// tagHandler is the handler of the projection of an index.
+type tagHandler struct {
+	index *TagIndex
+	// only are the tags that are indexed, all if it is empty.
+	only []string
+}
+
+// Handle adds an entry for each tag of an event.
+func (h *tagHandler) Handle(ctx context.Context, event dynajournal.Event) error {
+	ref := tagRef{event.PersistenceID, event.SequenceNumber, event.WriterUUID}
+	for _, tag := range event.Tags {
+		if len(h.only) > 0 && !slices.Contains(h.only, tag) {
+			continue
+		}
+		err := h.index.add(ctx, tag, ref)
+		if err != nil && (passes(err) || errors.Is(err, context.DeadlineExceeded)) {
+			return &delayedError{err}
+		}
+		if err != nil {
+			return fmt.Errorf("index the tag %.100q: %w", tag, err)
+		}
+	}
+	return nil
+}
+
+// delayedError reports that a handler could not do its work for a reason that passes. That is no
+// failure of the handler.
+type delayedError struct{ err error }
+
+func (e *delayedError) Error() string { return e.err.Error() }
+
+func (e *delayedError) Unwrap() error { return e.err }
+
+// operate runs a function that sends requests.
+func (x *TagIndex) operate(ctx context.Context, do func(context.Context, *dynamo.Client) error) error {
+	return private.Operate(ctx, x.journal, do)
+}

@@ -1,0 +1,266 @@
+package projection_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+func TestEventsAreFoundByTheirTags(t *testing.T) {
+	t.Parallel()
+	b := tagging(t, 3)
+	long := strings.Repeat("long", 250)
+	b.write("a", withTags("x", "red"), withTags("y", "blue", "red"), "z", withTags("u", long))
+	for i := range 120 { // more than a page
+		b.write(fmt.Sprint("id", i), withTags("x", "red"), withTags("y", "red"))
+	}
+	b.index(b.journal, fast())
+	b.await("group/tags", "a", 4)
+	for i := range 120 {
+		b.await("group/tags", fmt.Sprint("id", i), 2)
+	}
+	index := b.openTagIndex(b.open(), tagsTable)
+	found, offsets := collect(t, index.CurrentEventsByTag(t.Context(), "red", projection.TagOffset{}))
+	if len(found) != 242 {
+		t.Errorf("red: %d events", len(found))
+	}
+	for i := range 120 {
+		pid := fmt.Sprint("id", i)
+		if first, second := slices.Index(found, pid+" 1"), slices.Index(found, pid+" 2"); first < 0 || second < first {
+			t.Errorf("%s: its events are the %d. and %d.", pid, first, second)
+		}
+	}
+	want(t, "blue", b.byTag("blue"), "a 2")
+	want(t, "a long tag", b.byTag(long), "a 4")
+	want(t, "no tag of an event", b.byTag("green"))
+	for i, offset := range offsets { // from any offset, also after it was stored
+		stored, err := projection.ParseTagOffset(offset.String())
+		if err != nil || stored != offset {
+			t.Fatalf("offset %v: %v, %v", offset, stored, err)
+		}
+		rest, _ := collect(t, index.CurrentEventsByTag(t.Context(), "red", stored))
+		want(t, "behind "+found[i], rest, found[i+1:]...)
+	}
+}
+
+func TestOnlyTheNamedTagsAreIndexed(t *testing.T) {
+	t.Parallel()
+	b := tagging(t, 1)
+	b.write("a", withTags("x", "red", "blue"), withTags("y", "blue"))
+	b.index(b.journal, fast(), projection.OnlyTags("red"))
+	b.await("group/tags", "a", 2)
+	want(t, "red", b.byTag("red"), "a 1")
+	want(t, "blue", b.byTag("blue"))
+}
+
+// An index is built anew in another table, beside the one that is used.
+func TestIndexIsBuiltBesideAnother(t *testing.T) {
+	t.Parallel()
+	b := tagging(t, 2)
+	for i := range 20 {
+		b.write(fmt.Sprint("id", i), withTags("x", "red"), withTags("y", "blue"))
+	}
+	_, stop := b.index(b.journal, fast())
+	for i := range 20 {
+		b.await("group/tags", fmt.Sprint("id", i), 2)
+	}
+	stop()
+	b.createTagIndex("tags2", 5)
+	both := []projection.Projection{
+		b.openTagIndex(b.journal, tagsTable).Projection("tags"), b.openTagIndex(b.journal, "tags2").Projection("tags2"),
+	}
+	b.write("id0", withTags("z", "red"))
+	start(t, group(t, b.journal, fast(), both...))
+	for i := range 20 {
+		b.await("group/tags2", fmt.Sprint("id", i), 2)
+	}
+	b.await("group/tags", "id0", 3)
+	b.await("group/tags2", "id0", 3)
+	for _, tag := range []string{"red", "blue"} {
+		found, offsets := collect(t, b.openTagIndex(b.journal, "tags2").CurrentEventsByTag(t.Context(), tag, projection.TagOffset{}))
+		slices.Sort(found)
+		want(t, tag, found, b.byTag(tag)...)
+		err := failure(b.openTagIndex(b.journal, tagsTable).CurrentEventsByTag(t.Context(), tag, offsets[0]))
+		wantError(t, "an offset of the other index", err, dynajournal.ErrInvalidArgument)
+	}
+}
+
+func TestPurgedEventsAreNotFound(t *testing.T) {
+	t.Parallel()
+	b := tagging(t, 1)
+	b.write("a", withTags("x", "red"), withTags("y", "red"))
+	b.write("b", withTags("z", "red"))
+	_, stop := b.index(b.journal, fast())
+	b.await("group/tags", "a", 2)
+	b.await("group/tags", "b", 1)
+	stop()
+	if _, err := b.write("a").Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "purged", b.byTag("red"), "b 1")
+	b.write("a", withTags("u", "red"), "v", withTags("w", "red"))
+	want(t, "before the next life is indexed", b.byTag("red"), "b 1")
+	b.index(b.journal, fast())
+	b.await("group/tags", "a", 3)
+	want(t, "the next life", b.byTag("red"), "a 1", "a 3", "b 1")
+
+	index := b.openTagIndex(b.journal, tagsTable)
+	if removed, err := index.Remove(t.Context(), "a", "none"); removed != 2 || err != nil {
+		t.Errorf("Remove: %d, %v", removed, err)
+	}
+	if removed, err := index.Remove(t.Context(), "a"); removed != 0 || err != nil {
+		t.Errorf("Remove again: %d, %v", removed, err)
+	}
+	want(t, "after the removal", b.byTag("red"), "a 1", "a 3", "b 1")
+	gone := 0
+	for _, item := range b.tagItems(tagsTable) {
+		if _, ok := item["pid"]; !ok {
+			gone++
+		}
+	}
+	if gone != 2 {
+		t.Errorf("%d entries are removed", gone)
+	}
+}
+
+// Of a reader that goes on, events of a purged persistence id and those of its next life.
+func TestReaderSeesTheNextLife(t *testing.T) {
+	t.Parallel()
+	b := tagging(t, 1)
+	b.write("a", withTags("x", "red"), withTags("y", "red"))
+	g, _ := b.index(b.journal, fast())
+	b.await("group/tags", "a", 2)
+	var found []string
+	poll := dynajournal.Poll{Shortest: time.Millisecond, Longest: time.Millisecond}
+	for e, err := range b.openTagIndex(b.open(), tagsTable).EventsByTag(t.Context(), "red", projection.TagOffset{}, poll) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload, err := e.Payload()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, payload.(string))
+		if len(found) == 2 {
+			if _, err := b.write("a").Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+				t.Fatal(err)
+			}
+			b.write("a", withTags("u", "red"))
+			g.Trigger("a")
+		}
+		if len(found) == 3 {
+			break
+		}
+	}
+	want(t, "both lives", found, "x", "y", "u")
+}
+
+// While the index can't be written, its events wait.
+func TestOutageOfAnIndexMakesNothingStuck(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := tagging(t, 1)
+		b.write("a", withTags("x", "red"), withTags("y", "red"))
+		j := b.open()
+		index := b.openTagIndex(j, tagsTable)
+		remove, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectThroughputExceeded, Table: tagsTable})
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := fast()
+		config.Attempts, config.RetryLongest = 1, 30*time.Second
+		start(t, group(t, j, config, index.Projection("tags")))
+		time.Sleep(10 * time.Minute)
+		for stuck, err := range projection.Stuck(t.Context(), b.journal, "", projection.ScanOptions{}) {
+			t.Errorf("stuck: %v, %v", stuck, err)
+		}
+		remove()
+		b.await("group/tags", "a", 2)
+		want(t, "red", b.byTag("red"), "a 1", "a 2")
+	})
+}
+
+func TestTableOfSomethingElseIsNoIndex(t *testing.T) {
+	t.Parallel()
+	b := tagging(t, 3)
+	_, err := b.table.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: aws.String("other"), BillingMode: types.BillingModePayPerRequest,
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := func(j *dynajournal.Journal, table string, opts projection.TagIndexOptions) error {
+		return projection.CreateTagIndex(t.Context(), j, table, opts)
+	}
+	lanes := func(n int) projection.TagIndexOptions { return projection.TagIndexOptions{Lanes: n} }
+	invalid := dynajournal.ErrInvalidArgument
+	wantError(t, "the same again", create(b.journal, tagsTable, lanes(3)), nil)
+	wantError(t, "other lanes", create(b.journal, tagsTable, lanes(2)), dynajournal.ErrHeaderMismatch)
+	wantError(t, "another key", create(b.journal, "other", lanes(3)), dynajournal.ErrTableSchema)
+	wantError(t, "too many lanes", create(b.journal, "new", lanes(65)), invalid)
+	wantError(t, "negative lanes", create(b.journal, "new", lanes(-1)), invalid)
+	wantError(t, "read units alone", create(b.journal, "new", projection.TagIndexOptions{ReadUnits: 1}), invalid)
+	wantError(t, "no name", create(b.journal, "", lanes(1)), invalid)
+	wantError(t, "no journal", create(nil, "new", lanes(1)), invalid)
+	wantError(t, "the journal's table", create(b.journal, dynajournal.DefaultJournalTable, lanes(1)), invalid)
+	wantError(t, "the projections table", create(b.journal, projectionsTable, lanes(1)), invalid)
+
+	wantError(t, "with capacity", create(b.journal, "units", projection.TagIndexOptions{ReadUnits: 7, WriteUnits: 3}), nil)
+	described, err := b.table.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String("units")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if units := described.Table.ProvisionedThroughput; *units.ReadCapacityUnits != 7 || *units.WriteCapacityUnits != 3 {
+		t.Errorf("the capacity is %+v", units)
+	}
+
+	open := func(table string) error {
+		_, err := projection.OpenTagIndex(t.Context(), b.journal, table)
+		return err
+	}
+	wantError(t, "no table", open("none"), projection.ErrNoTagIndex)
+	header := map[string]types.AttributeValue{
+		"par": &types.AttributeValueMemberS{Value: "header"}, "num": &types.AttributeValueMemberN{Value: "0"},
+	}
+	b.deleteItem(tagsTable, header)
+	wantError(t, "no header", open(tagsTable), projection.ErrNoTagIndex)
+	b.putItem(tagsTable, header)
+	wantError(t, "a damaged header", open(tagsTable), dynajournal.ErrCorruptItem)
+	header["version"], header["lanes"] = &types.AttributeValueMemberN{Value: "1"}, &types.AttributeValueMemberN{Value: "1"}
+	header["journal"], header["index_id"] = &types.AttributeValueMemberS{Value: "x"}, &types.AttributeValueMemberS{Value: "01234567"}
+	b.putItem(tagsTable, header)
+	wantError(t, "another journal", open(tagsTable), dynajournal.ErrHeaderMismatch)
+	header["lanes"] = &types.AttributeValueMemberN{Value: "99999999999999999999999999999999"}
+	b.putItem(tagsTable, header)
+	if err := open(tagsTable); !errors.Is(err, dynajournal.ErrCorruptItem) {
+		t.Errorf("too many lanes: %v", err)
+	}
+}
+
+// A journal that is shared with a JVM has tags if it is told to store them.
+func TestTagsOfASharedJournalAreIndexed(t *testing.T) {
+	t.Parallel()
+	s := setupShared(t)
+	s.config.EventMetadata = dynajournal.EventMetadataOn
+	s.journal = s.open()
+	s.createTagIndex(tagsTable, 2)
+	s.put("a", 1, "jvm")
+	s.write("a", withTags("x", "red"), "y", withTags("z", "red"))
+	s.index(s.journal, fast())
+	s.await("group/tags", "a", 4)
+	want(t, "red", s.byTag("red"), "a 2", "a 4")
+}

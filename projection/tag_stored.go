@@ -1,0 +1,58 @@
+package projection
+
+import (
+	"context"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// read reads the events that entries name from the journal, as far as they exist: strongly
+// consistent, 1 read unit each up to 4 KB. An entry names only events that were committed, so
+// nothing else needs to be read.
+func (x *TagIndex) read(ctx context.Context, refs []tagRef) (map[tagRef]private.StoredEvent, error) {
+	named := map[layout.Key]tagRef{}
+	var keys []dynamo.Attributes
+	for _, ref := range refs {
+		key := x.keys.Event(ref.pid, ref.seq)
+		if _, ok := named[key]; !ok && key.Fits() {
+			named[key] = ref
+			keys = append(keys, key.Attributes())
+		}
+	}
+	stored := map[tagRef]private.StoredEvent{}
+	if len(keys) == 0 {
+		return stored, nil
+	}
+	table := private.SettingsOf(x.journal).JournalTable
+	var items []dynamo.Attributes
+	err := x.operate(ctx, func(ctx context.Context, client *dynamo.Client) error {
+		var err error
+		items, err = client.BatchGet(ctx, &dynamo.Meter{}, table, keys)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range items {
+		d := decoder{table: table, item: item}
+		ref, ok := named[layout.Key{Par: keyOf(item), Num: d.number(attrNum)}]
+		if !ok {
+			continue
+		}
+		event, ok, err := private.ReadItem(x.journal, ref.pid, ref.seq/layout.PartitionSize, item)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue // it was deleted
+		}
+		if safeguard.TagWriterCompared {
+			ref.writer = event.Writer
+		}
+		stored[ref] = event
+	}
+	return stored, nil
+}
