@@ -38,11 +38,18 @@ func (r *run) exactlyOnce(ctx context.Context, state *row, steps []step) (bool, 
 			return false, context.Cause(ctx)
 		}
 		failure := r.failure(s, err)
-		if !r.last {
-			r.keep(at) // nothing was written since
-			return false, failure
+		if r.lastAttempt(at.attempts + 1) {
+			return false, r.stick(ctx, failure, change{}, at.unchanged())
 		}
-		return false, r.stick(ctx, failure, change{}, at.unchanged())
+		only := at.unchanged()
+		if r.invocation != nil {
+			at.attempts++
+		}
+		err = r.countFailure(ctx, failure, at.attempts, only)
+		if failed := new(HandlerError); errors.As(err, &failed) {
+			r.keep(at)
+		}
+		return false, err
 	}
 	r.keep(at)
 	return true, nil

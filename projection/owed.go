@@ -61,7 +61,24 @@ func (g *Group) now() time.Time {
 // owe stores that one more sweep is owed. It is stored before the checkpoint of a shard moves over
 // what was trimmed. To owe one twice costs a sweep.
 func (c *consumer) owe(ctx context.Context) error {
-	return c.mark(ctx, ", "+attrOwed+" = if_not_exists("+attrOwed+", :none) + :one")
+	return c.mark(ctx, owing)
+}
+
+// owing is the part of an update that owes a sweep. Its values are 0 as :none, and 1 as :one.
+const owing = ", " + attrOwed + " = if_not_exists(" + attrOwed + ", :none) + :one"
+
+// oweTo owes a sweep to a projection on Lambda. It does nothing if the projection is not there.
+func (t *table) oweTo(ctx context.Context, projection string) error {
+	err := t.send(ctx, dynamo.Update{
+		Table: t.name, Key: t.standingKey(projection),
+		Expression: "SET " + owing[2:],
+		Condition:  attrFoundBy + " = :lambda",
+		Values:     dynamo.Attributes{":lambda": text(sourceLambda), ":none": number(0), ":one": number(1)},
+	})
+	if errors.Is(err, errAgain) {
+		return nil
+	}
+	return err
 }
 
 // mark stores the stream and the time, and what is set beside.

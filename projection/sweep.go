@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -26,6 +27,8 @@ type Source interface {
 	// perSecond is how many persistence ids are looked at in a second at most, negative for no
 	// limit.
 	perSecond() float64
+	// kind names the source in the registry.
+	kind() string
 	// feed triggers persistence ids until ctx ends. After every commit it triggers its persistence
 	// id, and again until that is done.
 	feed(ctx context.Context, g *Group, s *schedule) error
@@ -85,7 +88,9 @@ func (s *sweep) check() error {
 
 func (s *sweep) feed(ctx context.Context, g *Group, to *schedule) error {
 	for {
-		err := s.once(ctx, g, g.members, to, &position{group: g, names: subjects(g.members)})
+		err := s.once(ctx, g, g.members, to, &position{
+			group: g, names: subjects(g.members), key: sweepKey(g.table.journalName, g.config.Name),
+		})
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // that is how a group ends
@@ -105,6 +110,8 @@ func (s *sweep) feed(ctx context.Context, g *Group, to *schedule) error {
 }
 
 func (s *sweep) perSecond() float64 { return s.PerSecond }
+
+func (s *sweep) kind() string { return sourceSweep }
 
 // pace returns the limit of a number in a second.
 func pace(perSecond float64) *rate.Limiter {
@@ -231,6 +238,8 @@ func (s *swept) position() (string, int) {
 type position struct {
 	group *Group
 	names string
+	// key is the key of its item.
+	key dynamo.Attributes
 	// after is what is stored, empty for the beginning. It was stored when done ids were done.
 	after string
 	done  int
@@ -251,7 +260,7 @@ func (p *position) load(ctx context.Context) error {
 		return nil
 	}
 	t := p.group.table
-	item, err := t.get(ctx, sweepKey(t.journalName, p.group.config.Name))
+	item, err := t.get(ctx, p.key)
 	if err != nil {
 		return err
 	}
@@ -264,7 +273,7 @@ func (p *position) load(ctx context.Context) error {
 
 func (p *position) save(ctx context.Context, after string) error {
 	t := p.group.table
-	item := sweepKey(t.journalName, p.group.config.Name)
+	item := maps.Clone(p.key)
 	item[attrAfter], item[attrFor] = text(after), text(p.names)
 	err := private.Operate(ctx, p.group.journal, func(ctx context.Context, client *dynamo.Client) error {
 		return client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: t.name, Item: item})
