@@ -77,10 +77,11 @@ func New(journal *dynajournal.Journal, config Config, projections ...Projection)
 // their claims are released. It may be called again.
 //
 // Failures of handlers, throttling and outages do not end it: they are logged, and what was under
-// way is tried again. Errors: a *dynajournal.ArgumentError for a group on [Lambda], [ErrRunning], [ErrNoTable], [ErrNoStream], [ErrReplicated],
-// [ErrResetting], for projections of SQL [ErrNoOffsetsTable] and [ErrOtherOffsets], and of the
-// journal [dynajournal.ErrClosed], [dynajournal.ErrDenied], [dynajournal.ErrTableNotFound], and
-// those of a listing that can't succeed.
+// way is tried again. Errors: a *dynajournal.ArgumentError for a group on [Lambda], [ErrRunning],
+// [ErrNoTable], [ErrNoStream], [ErrReplicated], [ErrResetting], for projections of SQL
+// [ErrNoOffsetsTable] and [ErrOtherOffsets], and of the journal [dynajournal.ErrClosed],
+// [dynajournal.ErrDenied], [dynajournal.ErrTableNotFound], and those of a listing that can't
+// succeed.
 func (g *Group) Run(ctx context.Context) error {
 	if kind := g.config.Source.kind(); kind == sourceLambda {
 		return argument("Config.Source", kind, "a group on Lambda has HandleDynamoDBEvent")

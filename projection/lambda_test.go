@@ -1,0 +1,248 @@
+package projection_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tabletypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+func TestInvocationHandlesItsRecords(t *testing.T) {
+	t.Parallel()
+	for _, view := range tabletypes.StreamViewType("").Values() {
+		t.Run(string(view), func(t *testing.T) {
+			t.Parallel()
+			b := viewed(t, view)
+			w := b.write("a", "x", "y")
+			if _, err := w.Append(t.Context(), "z", "u"); err != nil {
+				t.Fatal(err)
+			}
+			b.write("b-1", "v")
+			all, e := &recorder{}, newEffects(b, func(dynajournal.Event) error { return nil })
+			g := group(t, b.journal, onLambda(), projection.AtLeastOnce("all", all), projection.Transactional("effects", e))
+			if failed := b.invoke(g, b.events(0), time.Minute); failed != "" {
+				t.Errorf("the first invocation failed at %s", failed)
+			}
+			want(t, "a", all.of("a"), "1 x", "2 y", "3 z", "4 u")
+			want(t, "b-1", all.of("b-1"), "1 v")
+			from := len(b.streamRecords())
+			if _, err := w.Append(t.Context(), "w"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.DeleteTo(t.Context(), 2); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the second time nothing is new
+				if failed := b.invoke(g, b.events(from), time.Minute); failed != "" {
+					t.Errorf("an invocation failed at %s", failed)
+				}
+			}
+			want(t, "a", all.of("a"), "1 x", "2 y", "3 z", "4 u", "5 w")
+			if n := e.count("a"); n != "5" {
+				t.Errorf("5 events had %s effects", n)
+			}
+		})
+	}
+}
+
+// A handler fails until the deadline, and another one never returns. The others are done.
+func TestInvocationReportsTheLowestFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := streaming(t)
+		for _, pid := range []string{"a", "b", "c", "d"} {
+			b.write(pid, "x")
+		}
+		var cured atomic.Bool
+		all := &recorder{on: func(ctx context.Context, e dynajournal.Event) error {
+			switch {
+			case cured.Load():
+			case e.PersistenceID == "c":
+				return errWanted
+			case e.PersistenceID == "d":
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		}}
+		config := onLambda()
+		config.Attempts, config.RetryLongest = 1000, time.Second
+		g := group(t, b.journal, config, projection.AtLeastOnce("all", all))
+		records := b.streamRecords()
+		if failed := b.invoke(g, b.events(0), 10*time.Second); failed != firstOf(records, "c") {
+			t.Errorf("failed at %q, want %q", failed, firstOf(records, "c"))
+		}
+		want(t, "b", all.of("b"), "1 x")
+		cured.Store(true)
+		if failed := b.invoke(g, b.events(0), 10*time.Second); failed != "" {
+			t.Errorf("failed at %q", failed)
+		}
+		want(t, "b", all.of("b"), "1 x")
+		want(t, "c", all.of("c"), "1 x")
+		want(t, "d", all.of("d"), "1 x")
+	})
+}
+
+// Each attempt is made by another process. The last one makes the id stuck, and only then its
+// record is done.
+func TestInvocationsCountAttempts(t *testing.T) {
+	t.Parallel()
+	for name, of := range map[string]func(*effects) projection.Projection{
+		"at least once": func(e *effects) projection.Projection { return projection.AtLeastOnce("all", &e.recorder) },
+		"transactional": func(e *effects) projection.Projection { return projection.Transactional("all", e) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := streaming(t)
+				b.write("a", "x", "poison")
+				calls := 0
+				e := newEffects(b, func(e dynajournal.Event) error {
+					if e.SequenceNumber == 2 {
+						calls++
+						return errWanted
+					}
+					return nil
+				})
+				config := onLambda()
+				config.Attempts, config.RetryShortest, config.RetryLongest = 3, time.Hour, time.Hour
+				for i := range 3 {
+					g := group(t, b.open(), config, of(e))
+					failed := b.invoke(g, b.events(0), 10*time.Second)
+					if calls != i+1 || (failed == "") != (i == 2) {
+						t.Errorf("after %d calls invocation %d fails at %q", calls, i+1, failed)
+					}
+				}
+				if s := stuckness(b, "group/all", "a"); s.Offset != 1 || !strings.Contains(s.Reason, errWanted.Error()) {
+					t.Errorf("%+v", s)
+				}
+				if n := b.row("group/all", "a")["attempts"]; n != nil {
+					t.Errorf("a stuck row has attempts: %v", n)
+				}
+			})
+		})
+	}
+}
+
+// A success between failures makes the attempts count from 1 again.
+func TestAttemptsAreOfOneOffset(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := streaming(t)
+		b.write("a", "x", "y", "z")
+		calls := map[int64]int{}
+		all := &recorder{on: func(_ context.Context, e dynajournal.Event) error {
+			if calls[e.SequenceNumber]++; calls[e.SequenceNumber] < 3 {
+				return errWanted
+			}
+			return nil
+		}}
+		config := onLambda()
+		config.Attempts = 3
+		g := group(t, b.open(), config, projection.AtLeastOnce("all", all))
+		if failed := b.invoke(g, b.events(0), 10*time.Second); failed != "" {
+			t.Errorf("failed at %q", failed)
+		}
+		want(t, "a", all.of("a"), "1 x", "2 y", "3 z")
+		if n := b.row("group/all", "a")["attempts"]; n != nil {
+			t.Errorf("the row has attempts: %v", n)
+		}
+	})
+}
+
+// A process is killed in each attempt, by the event that it handles. It is stuck in the end.
+func TestEventThatKillsItsProcessIsStuck(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := streaming(t)
+		b.write("a", "x", "poison")
+		config := onLambda()
+		config.Attempts, config.ClaimTimeout = 1, 24*time.Hour
+		for i := range 11 {
+			gate := b.gate("")
+			all := &recorder{on: func(_ context.Context, e dynajournal.Event) error {
+				if e.SequenceNumber == 2 {
+					gate.dead.Store(true)
+				}
+				return nil
+			}}
+			g := group(t, b.open(gate.install), config, projection.AtLeastOnce("all", all))
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			response, err := g.HandleDynamoDBEvent(ctx, b.events(0))
+			cancel()
+			if err == nil && (len(response.BatchItemFailures) == 0) != (i == 10) {
+				t.Errorf("invocation %d: %+v, %v", i+1, response, err)
+			}
+			time.Sleep(time.Minute)
+		}
+		if s := stuckness(b, "group/all", "a"); s.Offset != 0 || !strings.Contains(s.Reason, "10 attempts") {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// Nobody needs to watch the claim of an invocation that was killed: it ends with its deadline.
+func TestClaimOfAKilledInvocationIsTakenOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := streaming(t)
+		b.write("a", "x")
+		config := onLambda()
+		config.ClaimTimeout = 24 * time.Hour
+		gate := b.gate("")
+		all := &recorder{}
+		dying := &recorder{on: func(context.Context, dynajournal.Event) error {
+			gate.dead.Store(true)
+			return errWanted
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		g := group(t, b.open(gate.install), config, projection.AtLeastOnce("all", dying))
+		response, err := g.HandleDynamoDBEvent(ctx, b.events(0))
+		if err == nil && len(response.BatchItemFailures) == 0 {
+			t.Error("the killed invocation has succeeded")
+		}
+		next := group(t, b.journal, config, projection.AtLeastOnce("all", all))
+		for range 5 { // the claim is waited for
+			if b.invoke(next, b.events(0), 6*time.Second) == "" {
+				break
+			}
+		}
+		want(t, "a", all.of("a"), "1 x")
+		if claim := b.row("group/all", "a")["claim"]; claim != nil {
+			t.Errorf("the row has a claim: %v", claim)
+		}
+	})
+}
+
+// A handler does not look at its context. The answer comes before the deadline all the same.
+func TestInvocationAnswersInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := streaming(t)
+		b.write("a", "x")
+		b.write("b", "x")
+		slow := &recorder{on: func(_ context.Context, e dynajournal.Event) error {
+			if e.PersistenceID == "b" {
+				time.Sleep(time.Hour)
+			}
+			return nil
+		}}
+		g := group(t, b.journal, onLambda(), projection.AtLeastOnce("all", slow))
+		began := time.Now()
+		if failed := b.invoke(g, b.events(0), 10*time.Second); failed != firstOf(b.streamRecords(), "b") {
+			t.Errorf("failed at %q", failed)
+		}
+		if took := time.Since(began); took != 9*time.Second {
+			t.Errorf("the answer came after %v", took)
+		}
+		time.Sleep(2 * time.Hour) // for the handler
+	})
+}
