@@ -164,7 +164,7 @@ func TestEventThatKillsItsProcessIsStuck(t *testing.T) {
 		b := streaming(t)
 		b.write("a", "x", "poison")
 		config := onLambda()
-		config.Attempts, config.ClaimTimeout = 1, 24*time.Hour
+		config.Attempts, config.ClaimTimeout, config.RetryLongest = 1, 24*time.Hour, 10*time.Second
 		for i := range 11 {
 			gate := b.gate("")
 			all := &recorder{on: func(_ context.Context, e dynajournal.Event) error {
@@ -173,7 +173,7 @@ func TestEventThatKillsItsProcessIsStuck(t *testing.T) {
 				}
 				return nil
 			}}
-			g := group(t, b.open(gate.install), config, projection.AtLeastOnce("all", all))
+			g := group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), config, projection.AtLeastOnce("all", all))
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			response, err := g.HandleDynamoDBEvent(ctx, b.events(0))
 			cancel()
@@ -195,7 +195,7 @@ func TestClaimOfAKilledInvocationIsTakenOver(t *testing.T) {
 		b := streaming(t)
 		b.write("a", "x")
 		config := onLambda()
-		config.ClaimTimeout = 24 * time.Hour
+		config.ClaimTimeout, config.RetryLongest = 24*time.Hour, 10*time.Second
 		gate := b.gate("")
 		all := &recorder{}
 		dying := &recorder{on: func(context.Context, dynajournal.Event) error {
@@ -204,7 +204,7 @@ func TestClaimOfAKilledInvocationIsTakenOver(t *testing.T) {
 		}}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		g := group(t, b.open(gate.install), config, projection.AtLeastOnce("all", dying))
+		g := group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), config, projection.AtLeastOnce("all", dying))
 		response, err := g.HandleDynamoDBEvent(ctx, b.events(0))
 		if err == nil && len(response.BatchItemFailures) == 0 {
 			t.Error("the killed invocation has succeeded")

@@ -121,7 +121,7 @@ func (g *Group) markAll(ctx context.Context, of *member, now standing) error {
 		if !of.only.takes(pid) {
 			continue
 		}
-		if err := limit.Wait(ctx); err != nil {
+		if err := waitFor(ctx, limit); err != nil {
 			return fmt.Errorf("begin from now: %w", err)
 		}
 		if pids = append(pids, pid); len(pids) < maxMarked {

@@ -121,6 +121,15 @@ func pace(perSecond float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10)))
 }
 
+// waitFor waits for a limit. Where the deadline of ctx would come before, it does not wait.
+func waitFor(ctx context.Context, limit *rate.Limiter) error {
+	err := limit.Wait(ctx)
+	if err != nil && ctx.Err() == nil {
+		return context.DeadlineExceeded
+	}
+	return err //nolint:wrapcheck // it is that of ctx
+}
+
 // once sweeps for some projections all persistence ids behind the stored position, and waits until
 // all are done. With a position of no group nothing is stored, and all ids are swept.
 func (s *sweep) once(
@@ -139,7 +148,7 @@ func (s *sweep) once(
 		if !takes(members, pid) {
 			continue
 		}
-		if err := limit.Wait(ctx); err != nil {
+		if err := waitFor(ctx, limit); err != nil {
 			return fmt.Errorf("sweep %q: %w", g.config.Name, err)
 		}
 		select {
