@@ -1,6 +1,7 @@
 package projection_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -93,7 +94,8 @@ func lambdaValue(of types.AttributeValue) map[string]any {
 // streamARN returns the ARN of the stream of the journal table.
 func (b *bundle) streamARN() string {
 	b.Helper()
-	out, err := b.table.DescribeTable(b.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(dynajournal.DefaultJournalTable)})
+	table := cmp.Or(b.config.JournalTable, dynajournal.DefaultJournalTable)
+	out, err := b.table.DescribeTable(b.Context(), &dynamodb.DescribeTableInput{TableName: &table})
 	if err != nil {
 		b.Fatal(err)
 	}

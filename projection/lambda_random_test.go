@@ -293,6 +293,7 @@ func lambdaHistory(t *testing.T, random *rand.Rand, sum *function) (int, *eventS
 		checkOrder(t, "at least once, "+what, f.told.of(pid), *state[pid], false)
 		checkOrder(t, "transactional, "+what, ledger{}.entries(b, pid), *state[pid], true)
 	}
+	until(t, "all records are done", source.idle)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	sum.invoked += f.invoked
