@@ -17,6 +17,7 @@ import (
 //
 // The next attempt may be made by another process, so the row counts. A handler that runs at least
 // once is counted with the claim, before it is called: an event that ends its process counts, too.
+// Other handlers have no claim. Of them it is counted before only if the records are late.
 const attrAttempts = "attempts"
 
 // mostCutShort is how many times Config.Attempts are the attempts after which a persistence id is
@@ -31,6 +32,32 @@ func (r *run) lastAttempt(attempt int64) bool {
 		return r.last
 	}
 	return attempt >= int64(r.group.config.Attempts) && safeguard.ProjectionAttemptsCounted
+}
+
+// lateAfter is how old a record is that may have been tried often. It leaves enough of the day after
+// which the stream forgets a record for the attempts that are counted then.
+const lateAfter = time.Hour
+
+// countBefore counts an attempt before the handler is called, if the records are late.
+func (r *run) countBefore(ctx context.Context, state *row, first *step) error {
+	if r.invocation == nil || !r.invocation.late || !safeguard.ProjectionLateCounted {
+		return nil
+	}
+	if err := r.cutShort(ctx, state, first); err != nil {
+		return err
+	}
+	only := state.unchanged().and(state.sameClaim())
+	state.attempts++
+	r.counted = true
+	return r.group.table.update(ctx, r.key, change{set: dynamo.Attributes{attrAttempts: number(state.attempts)}}, only)
+}
+
+// attempt returns which attempt behind the offset of a row has failed.
+func (r *run) attempt(at *row) int64 {
+	if r.counted {
+		return at.attempts
+	}
+	return at.attempts + 1
 }
 
 // countFailure counts a failure that no claim has counted, and returns it.

@@ -89,6 +89,7 @@ func (g *Group) handle(ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
+	in.late = !b.oldest.IsZero() && g.now().Sub(b.oldest) > lateAfter
 	return in.run(func(s *schedule, add func() (done func())) {
 		for _, id := range b.ids {
 			done := add()

@@ -24,6 +24,8 @@ type invocation struct {
 	cancel context.CancelFunc
 	// deadline is when Lambda kills the process, zero if that is not known.
 	deadline time.Time
+	// late reports whether its records are so old that they may have been tried often.
+	late bool
 	// grace is how long handlers have to return when ctx has ended.
 	grace time.Duration
 }

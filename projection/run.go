@@ -31,6 +31,8 @@ type run struct {
 	last bool
 	// invocation is that of Lambda which the run belongs to, nil if there is none.
 	invocation *invocation
+	// counted reports whether this attempt is counted in the row already.
+	counted bool
 	// resume reports whether the run continues a stuck persistence id.
 	resume bool
 	// records are those that all triggers of the run have brought, in order. It has none if one of

@@ -26,6 +26,9 @@ func (e *refusal) Error() string { return fmt.Sprintf("step %d: %v", e.good+1, e
 //
 // Where the outcome of a commit is unknown, the next run reads it from the row.
 func (r *run) onceInSQL(ctx context.Context, state *row, steps []step) (bool, error) {
+	if err := r.countBefore(ctx, state, &steps[0]); err != nil {
+		return false, err
+	}
 	at, n := stored{state.offset, state.begun}, len(steps)
 	var failed error
 	for {
@@ -54,7 +57,7 @@ func (r *run) onceInSQL(ctx context.Context, state *row, steps []step) (bool, er
 func (r *run) refused(ctx context.Context, state *row, at stored, s *step, err error) error {
 	failure, attempt := r.failure(s, err), int64(1)
 	if at.offset == state.offset {
-		attempt += state.attempts
+		attempt = r.attempt(state)
 	}
 	if !r.lastAttempt(attempt) {
 		return r.countFailure(ctx, failure, attempt, state.unchanged())

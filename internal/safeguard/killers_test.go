@@ -204,6 +204,7 @@ var killers = map[string]killer{
 	"ProjectionJoinOwes":        {projecting, "^TestProjectionOnLambdaOwesASweep$"},
 	"ProjectionOthersOwed":      {projecting, "^TestInvocationOwesASweepToOtherProjections$"},
 	"ProjectionOldOwed":         {projecting, "^TestOldRecordsOweASweep$"},
+	"ProjectionLateCounted":     {projecting, "^TestEventThatKillsItsProcessIsStuck$"},
 	"ProjectionLife":            {projecting, "^TestPurgedIDBeginsAnew$"},
 	"ProjectionOffsetDone":      {projecting, "^TestRunWhoseOffsetIsRefusedBeginsAgain$"},
 	"ProjectionOffsetGuarded":   {projecting, "^TestOffsetWithoutTheClaimIsRefused$"},

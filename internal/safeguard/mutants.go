@@ -205,6 +205,7 @@ var (
 	ProjectionJoinOwes        = on("ProjectionJoinOwes")
 	ProjectionOthersOwed      = on("ProjectionOthersOwed")
 	ProjectionOldOwed         = on("ProjectionOldOwed")
+	ProjectionLateCounted     = on("ProjectionLateCounted")
 	ProjectionLife            = on("ProjectionLife")
 	ProjectionOffsetDone      = on("ProjectionOffsetDone")
 	ProjectionOffsetGuarded   = on("ProjectionOffsetGuarded")

@@ -463,6 +463,8 @@ const (
 	ProjectionJoinOwes = true
 	// ProjectionOthersOwed: an invocation owes a sweep to the projections that it does not run.
 	ProjectionOthersOwed = true
+	// ProjectionLateCounted: attempts at late records on Lambda are counted before they begin.
+	ProjectionLateCounted = true
 	// ProjectionOldOwed: an invocation that gets old records owes a sweep.
 	ProjectionOldOwed = true
 	// ProjectionSweepWaits: the position of a sweep passes an id when it is done.
