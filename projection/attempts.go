@@ -34,8 +34,8 @@ func (r *run) lastAttempt(attempt int64) bool {
 	return attempt >= int64(r.group.config.Attempts) && safeguard.ProjectionAttemptsCounted
 }
 
-// lateAfter is how old a record is that may have been tried often. It leaves enough of the day after
-// which the stream forgets a record for the attempts that are counted then.
+// lateAfter is how old a record is that may have been tried often. It leaves enough of the day
+// after which the stream forgets a record for the attempts that are counted then.
 const lateAfter = time.Hour
 
 // countBefore counts an attempt before the handler is called, if the records are late.

@@ -15,7 +15,8 @@ type LambdaOptions struct {
 }
 
 // Lambda returns the source of a group that runs on AWS Lambda. There an event source mapping reads
-// the stream of the journal table, and calls [Group.HandleDynamoDBEvent]. [Group.Run] does not work.
+// the stream of the journal table, and calls [Group.HandleDynamoDBEvent]. [Group.Run] does not
+// work.
 func Lambda(opts LambdaOptions) Source { return &lambda{opts} }
 
 type lambda struct{ LambdaOptions }
@@ -55,9 +56,9 @@ type BatchItemFailure struct {
 //	lambda.Start(group.HandleDynamoDBEvent) // of package github.com/aws/aws-lambda-go/lambda
 //
 // It returns when all records are done, or shortly before the deadline of ctx, and then names the
-// lowest record that is not done. The context of handlers ends before the deadline by a fifth of the
-// time that there was, at most 2 seconds; the response comes at half of this time, whether handlers
-// have returned or not. Without a deadline it waits until all records are done.
+// lowest record that is not done. The context of handlers ends before the deadline by a fifth of
+// the time that there was, at most 2 seconds; the response comes at half of this time, whether
+// handlers have returned or not. Without a deadline it waits until all records are done.
 //
 // A record is done when its persistence id was read after the record was received, everything found
 // was handled, and the offset is stored. A persistence id whose handler fails is tried again until
@@ -68,8 +69,8 @@ type BatchItemFailure struct {
 // invocation. The first invocation stores that the projections run here, and that they owe a sweep:
 // see [Group.Maintain].
 //
-// An error makes Lambda send all records again: an *[EventError], those of [Group.Run], and those of
-// requests before records were handled. It is safe for concurrent use.
+// An error makes Lambda send all records again: an *[EventError], those of [Group.Run], and those
+// of requests before records were handled. It is safe for concurrent use.
 func (g *Group) HandleDynamoDBEvent(ctx context.Context, event json.RawMessage) (DynamoDBEventResponse, error) {
 	b, err := g.parse(event)
 	if err == nil && len(b.ids) > 0 {

@@ -79,8 +79,8 @@ func TestAttemptsAreOfOneOffset(t *testing.T) {
 	})
 }
 
-// A process is killed in each attempt, by the event that it handles. It is stuck in the end. Without
-// a claim that is counted when the records are an hour old.
+// A process is killed in each attempt, by the event that it handles. It is stuck in the end.
+// Without a claim that is counted when the records are an hour old.
 func TestEventThatKillsItsProcessIsStuck(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]func(*effects) projection.Projection{

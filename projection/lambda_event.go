@@ -16,7 +16,8 @@ import (
 
 // EventError reports what is wrong with an event of Lambda. It is an ErrInvalidEvent.
 type EventError struct {
-	// Record is the place of the record in the event, from 0 on, or -1 if the error is of the whole.
+	// Record is the place of the record in the event, from 0 on, or -1 if the error is of the
+	// whole.
 	Record int
 	Err    error
 }

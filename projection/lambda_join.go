@@ -20,7 +20,8 @@ type attendance struct {
 	worker string
 
 	mu sync.Mutex
-	// said is when that was stored, by the wall clock, as the others stop while a process is frozen.
+	// said is when that was stored, by the wall clock, as the others stop while a process is
+	// frozen.
 	said time.Time
 	// owed is when a sweep was owed for old records.
 	owed time.Time
@@ -160,8 +161,8 @@ func (g *Group) oweOld(ctx context.Context, oldest time.Time) error {
 	return nil
 }
 
-// appear stores that the process runs the projections, if that was not done for a minute, or anew is
-// set. What it keeps of rows is forgotten: they may have been reset since.
+// appear stores that the process runs the projections, if that was not done for a minute, or anew
+// is set. What it keeps of rows is forgotten: they may have been reset since.
 func (g *Group) appear(ctx context.Context, anew bool) error {
 	select {
 	case g.lambda.turn <- struct{}{}:

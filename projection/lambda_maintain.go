@@ -12,16 +12,16 @@ import (
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// Maintain does what invocations by the stream do not, and returns when that is done: it carries out
-// the requests of [Retry] and [Skip], and sweeps all persistence ids for the projections that are
-// owed a sweep. That is so when a projection begins on Lambda, after [Continue] and [Reset], when
-// records came so late that others may have been lost, and when a process without the projection has
-// handled events, as during a deployment. [List] shows it.
+// Maintain does what invocations by the stream do not, and returns when that is done: it carries
+// out the requests of [Retry] and [Skip], and sweeps all persistence ids for the projections that
+// are owed a sweep. That is so when a projection begins on Lambda, after [Continue] and [Reset],
+// when records came so late that others may have been lost, and when a process without the
+// projection has handled events, as during a deployment. [List] shows it.
 //
 // Call it every few minutes, in a function with a schedule, or in any other program; and before a
 // projection is relied on for the first time. The source of the group must be [Lambda]. It looks at
-// LambdaOptions.PerSecond persistence ids a second, and 4 read units for each. It costs 3 read units
-// for a group of one projection if there is nothing to do.
+// LambdaOptions.PerSecond persistence ids a second, and 4 read units for each. It costs 3 read
+// units for a group of one projection if there is nothing to do.
 //
 // If ctx ends before, the error is that of ctx, and the next call goes on where it was: a function
 // that is called again returns no error then. Handlers get the time that they get in an invocation.

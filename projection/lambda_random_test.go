@@ -79,7 +79,7 @@ func lambdaHistory(t *testing.T, random *rand.Rand, sum *function) (int, *eventS
 		}
 		writing.Wait()
 		time.Sleep(time.Duration(random.IntN(20_000)) * time.Millisecond)
-		if random.IntN(2) == 0 {
+		if random.IntN(4) == 0 {
 			if err := b.engine.SplitShards(dynajournal.DefaultJournalTable); err != nil {
 				t.Fatal(err)
 			}

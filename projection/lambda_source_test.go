@@ -47,17 +47,32 @@ func (s *eventSource) run(ctx context.Context) {
 	s.begun, s.over = map[string]bool{}, map[string]bool{}
 	defer s.work.Wait()
 	for ctx.Err() == nil {
-		out, err := s.client.DescribeStream(ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: &s.arn})
-		if err == nil {
-			listed := map[string]bool{}
-			for _, shard := range out.StreamDescription.Shards {
-				listed[aws.ToString(shard.ShardId)] = true
-			}
-			for _, shard := range out.StreamDescription.Shards {
-				s.begin(ctx, aws.ToString(shard.ShardId), aws.ToString(shard.ParentShardId), listed)
-			}
+		shards := s.shards(ctx)
+		listed := map[string]bool{}
+		for _, shard := range shards {
+			listed[aws.ToString(shard.ShardId)] = true
+		}
+		for _, shard := range shards {
+			s.begin(ctx, aws.ToString(shard.ShardId), aws.ToString(shard.ParentShardId), listed)
 		}
 		pause(ctx, time.Second)
+	}
+}
+
+// shards returns the shards of the stream, none if one of the requests fails.
+func (s *eventSource) shards(ctx context.Context) []types.Shard {
+	var all []types.Shard
+	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &s.arn}
+	for {
+		out, err := s.client.DescribeStream(ctx, in)
+		if err != nil {
+			return nil
+		}
+		all = append(all, out.StreamDescription.Shards...)
+		in.ExclusiveStartShardId = out.StreamDescription.LastEvaluatedShardId
+		if in.ExclusiveStartShardId == nil {
+			return all
+		}
 	}
 }
 

@@ -26,8 +26,8 @@ type run struct {
 	// takeOver is a claim that the run may replace: of a process that counts as dead, or of an
 	// earlier run of this process whose end is unknown.
 	takeOver string
-	// last reports whether a failure of the handler makes the persistence id stuck. An invocation of
-	// Lambda asks the row: see lastAttempt.
+	// last reports whether a failure of the handler makes the persistence id stuck. An invocation
+	// of Lambda asks the row: see lastAttempt.
 	last bool
 	// invocation is that of Lambda which the run belongs to, nil if there is none.
 	invocation *invocation

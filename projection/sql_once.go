@@ -73,8 +73,8 @@ func (r *run) refused(ctx context.Context, state *row, at stored, s *step, err e
 }
 
 // noteHoles stores which missing numbers the run has passed, up to an offset that is stored, and
-// that no attempt is counted there. They are in the projections table. After a crash before that, an event that comes there too late is
-// not told.
+// that no attempt is counted there. They are in the projections table. After a crash before that,
+// an event that comes there too late is not told.
 func (r *run) noteHoles(ctx context.Context, state *row, to offset) error {
 	c := r.moved(to)
 	delete(c.set, attrSeq)
