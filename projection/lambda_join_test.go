@@ -70,13 +70,13 @@ func TestMaintenanceGoesOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := streaming(t)
-		const ids = 500
+		const ids = 250
 		for i := range ids {
 			b.write(idOf(i), "x")
 		}
 		all := &recorder{}
 		config := onLambda()
-		config.Source = projection.Lambda(projection.LambdaOptions{PerSecond: 50})
+		config.Source = projection.Lambda(projection.LambdaOptions{PerSecond: 25})
 		calls := 0
 		for ; ; calls++ {
 			g := group(t, b.open(), config, projection.AtLeastOnce("all", all))

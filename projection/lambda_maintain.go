@@ -85,7 +85,7 @@ func (in *invocation) sweep(of *member) error {
 		if now.owed <= now.swept {
 			return nil
 		}
-		p := &position{group: g, key: g.table.owedKey(g.config.Name, of.Projection.name)}
+		p := &position{group: g, key: g.table.owedKey(g.config.Name, of.Projection.name), within: in.grace}
 		owed, err := g.sweepBegun(in.ctx, p, of, now)
 		if err != nil {
 			return err
