@@ -174,27 +174,3 @@ func TestCostsOfAnInvocation(t *testing.T) {
 		})
 	}
 }
-
-func FuzzLambdaEvent(f *testing.F) {
-	f.Add([]byte(badEvent))
-	f.Add([]byte(`{"Records":[]}`))
-	f.Add([]byte(`{"Records":[{"dynamodb":{"NewImage":{"x":{"L":[{"M":{"y":{"BS":["AA=="]}}}]}}}}]}`))
-	recorded, err := os.ReadFile("testdata/lambda/event.json")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(recorded)
-	b := streaming(f)
-	g := group(f, b.journal, onLambda(), projection.AtLeastOnce("all", &recorder{}))
-	f.Fuzz(func(t *testing.T, event []byte) {
-		response, err := g.HandleDynamoDBEvent(t.Context(), event)
-		if err != nil && !errors.Is(err, projection.ErrInvalidEvent) {
-			t.Error(err)
-		}
-		for _, failure := range response.BatchItemFailures {
-			if failure.ItemIdentifier == "" {
-				t.Error("an empty identifier")
-			}
-		}
-	})
-}
