@@ -18,6 +18,9 @@ const handlerShare = 3
 // the claim in one write. It reports whether it has handled all steps: it stops when a third of
 // Config.ClaimTimeout is over.
 func (r *run) atLeastOnce(ctx context.Context, state *row, steps []step) (bool, error) {
+	if err := r.cutShort(ctx, state, &steps[0]); err != nil {
+		return false, err
+	}
 	if err := r.claim(ctx, state); err != nil {
 		return false, err
 	}
@@ -48,7 +51,12 @@ func (r *run) claim(ctx context.Context, state *row) error {
 		only = state.unchanged()
 	}
 	r.claimed = true
-	return r.group.table.update(ctx, r.key, change{set: dynamo.Attributes{attrClaim: text(r.token)}}, only)
+	c := change{set: dynamo.Attributes{attrClaim: text(r.token)}}
+	if r.invocation != nil {
+		state.attempts++
+		c.count(state.attempts)
+	}
+	return r.group.table.update(ctx, r.key, c, only)
 }
 
 // handle calls the handler for a step.
@@ -103,8 +111,12 @@ func (r *run) settle(
 		}
 		return errors.Join(err, context.Cause(ctx))
 	}
-	failure := r.failure(&steps[done], failed)
-	if r.last {
+	failure, next := r.failure(&steps[done], failed), state.at(reached)
+	if done > 0 && r.invocation != nil { // the attempt at this step is the first one
+		next.attempts = 1
+		c.count(next.attempts)
+	}
+	if r.lastAttempt(next.attempts) {
 		err := r.stick(store, failure, c, only)
 		r.released(err)
 		return err
@@ -114,7 +126,7 @@ func (r *run) settle(
 		return err
 	}
 	r.released(nil)
-	r.keep(state.at(reached))
+	r.keep(next)
 	return failure
 }
 

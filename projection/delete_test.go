@@ -111,9 +111,9 @@ func TestDeletionWaitsOnlyForWhatComes(t *testing.T) {
 	broken := &recorder{on: func(context.Context, dynajournal.Event) error { return errWanted }}
 	config := fast()
 	config.Attempts = 1
+	w := b.write("a", "x", "y") // before the only sweep
 	start(t, group(t, b.journal, config, projection.AtLeastOnce("broken", broken),
 		projection.AtLeastOnce("others", &recorder{}, projection.OnlyIDs("b"))))
-	w := b.write("a", "x", "y")
 	for name, of := range map[string]struct {
 		projection string
 		to         int64

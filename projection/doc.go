@@ -46,6 +46,9 @@
 // [OnlyIDs], [OnlyTags] and [OnlyTypes] make a projection take a part of the events. The others
 // move its offset all the same.
 //
+// [Streams] and [Sweep] find what is new while [Group.Run] runs. On AWS [Lambda] the function
+// [Group.HandleDynamoDBEvent] gets it.
+//
 // # Journals that are shared with a JVM
 //
 // A JVM stores a later event before an earlier one, and leaves numbers empty for ever. An event

@@ -17,6 +17,10 @@ var (
 	// ErrInUse: processes run the projection. Stop them first.
 	ErrInUse = errors.New("the projection is in use")
 
+	// ErrInvalidEvent: an event of Lambda is not one of the stream of the journal table. The error
+	// is an *EventError. Nothing was handled.
+	ErrInvalidEvent = errors.New("the event is not one of the stream of the journal table")
+
 	// ErrNoProjection: no group of the journal has run a projection of that name.
 	ErrNoProjection = errors.New("there is no such projection")
 

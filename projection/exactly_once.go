@@ -20,6 +20,9 @@ const maxItems = 99
 // under the condition that the offset is the one before. It reports whether it has written all.
 // Where the outcome of a transaction is unknown, the row shows it to the next run.
 func (r *run) exactlyOnce(ctx context.Context, state *row, steps []step) (bool, error) {
+	if err := r.countBefore(ctx, state, &steps[0]); err != nil {
+		return false, err
+	}
 	at := *state
 	for i := range steps {
 		s := &steps[i]
@@ -27,7 +30,7 @@ func (r *run) exactlyOnce(ctx context.Context, state *row, steps []step) (bool, 
 		if err == nil {
 			err = r.write(ctx, &at, s.to, items)
 			if err == nil {
-				at = at.at(s.to)
+				at, r.counted = at.at(s.to), false
 				continue
 			}
 			if !errors.Is(err, dynajournal.ErrInvalidRequest) {
@@ -38,11 +41,18 @@ func (r *run) exactlyOnce(ctx context.Context, state *row, steps []step) (bool, 
 			return false, context.Cause(ctx)
 		}
 		failure := r.failure(s, err)
-		if !r.last {
-			r.keep(at) // nothing was written since
-			return false, failure
+		attempt, only := r.attempt(&at), at.unchanged()
+		if r.lastAttempt(attempt) {
+			return false, r.stick(ctx, failure, change{}, only)
 		}
-		return false, r.stick(ctx, failure, change{}, at.unchanged())
+		if r.invocation != nil {
+			at.attempts = attempt
+		}
+		err = r.countFailure(ctx, failure, attempt, only)
+		if failed := new(HandlerError); errors.As(err, &failed) {
+			r.keep(at)
+		}
+		return false, err
 	}
 	r.keep(at)
 	return true, nil

@@ -136,7 +136,7 @@ func (f *follower) news(records []types.Record) []*followed {
 	var all []*followed
 	of := map[string]*followed{}
 	for i := range records {
-		pid, ok := f.triggers(&records[i])
+		pid, ok := f.group.triggers(&records[i])
 		if !ok {
 			continue
 		}

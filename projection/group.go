@@ -22,6 +22,7 @@ type Group struct {
 	members []*member
 	holes   *holes
 	overdue overdue
+	lambda  attendance
 
 	mu sync.Mutex
 	// running is nil while the group does not run.
@@ -53,6 +54,7 @@ func New(journal *dynajournal.Journal, config Config, projections ...Projection)
 	}
 	g := &Group{config: config, journal: journal, table: openTable(journal), holes: newHoles()}
 	g.overdue.calls = map[*member]int{}
+	g.lambda = attendance{turn: make(chan struct{}, 1), worker: uuid.NewString(), claims: map[taskKey]claimSeen{}}
 	known := map[string]bool{}
 	for _, p := range projections {
 		if err := p.check(); err != nil {
@@ -75,11 +77,15 @@ func New(journal *dynajournal.Journal, config Config, projections ...Projection)
 // their claims are released. It may be called again.
 //
 // Failures of handlers, throttling and outages do not end it: they are logged, and what was under
-// way is tried again. Errors: [ErrRunning], [ErrNoTable], [ErrNoStream], [ErrReplicated],
-// [ErrResetting], for projections of SQL [ErrNoOffsetsTable] and [ErrOtherOffsets], and of the
-// journal [dynajournal.ErrClosed], [dynajournal.ErrDenied], [dynajournal.ErrTableNotFound], and
-// those of a listing that can't succeed.
+// way is tried again. Errors: a *dynajournal.ArgumentError for a group on [Lambda], [ErrRunning],
+// [ErrNoTable], [ErrNoStream], [ErrReplicated], [ErrResetting], for projections of SQL
+// [ErrNoOffsetsTable] and [ErrOtherOffsets], and of the journal [dynajournal.ErrClosed],
+// [dynajournal.ErrDenied], [dynajournal.ErrTableNotFound], and those of a listing that can't
+// succeed.
 func (g *Group) Run(ctx context.Context) error {
+	if kind := g.config.Source.kind(); kind == sourceLambda {
+		return argument("Config.Source", kind, "a group on Lambda has HandleDynamoDBEvent")
+	}
 	s := newSchedule(g)
 	g.mu.Lock()
 	if g.running != nil {

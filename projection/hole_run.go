@@ -104,6 +104,9 @@ func (r *run) moved(to offset) change {
 	if len(r.state.holes) > 0 {
 		c.removed = append(c.removed, attrHoles)
 	}
+	if r.state.attempts > 0 && to != r.state.offset {
+		c.remove(attrAttempts)
+	}
 	return c
 }
 

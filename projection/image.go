@@ -3,15 +3,10 @@ package projection
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"strings"
 
-	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
-	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -19,45 +14,24 @@ import (
 // come then are read.
 const maxImageBytes = 16 << 20
 
-// record is what the record of a stream says of the item that it is of. The zero record says
-// nothing: the journal must be read.
-type record struct {
-	seq int64
-	// writer is the writer of the event, empty if the record does not name it.
-	writer string
-	// event is the event, nil if it can't be handled without a read.
-	event *private.StoredEvent
-	// bytes is the size of the image if event is set.
-	bytes int64
-}
-
-// recordOf returns what the record of an insertion says, which triggers names as one of a
-// persistence id. The new image is decoded by the code that decodes an item that is read. What
-// can't be decoded says nothing: the reading then fails with its error, or finds it repaired.
-//
-// A journal that is shared with a JVM is always read. There a record may be of an event that does
-// not count: it came below the low mark, or is replaced.
+// recordOf returns what a record says that triggers names as one of a persistence id. While images
+// of maxImageBytes wait, it has no event.
 func (r *reader) recordOf(stream *types.Record, pid string) record {
-	if len(stream.Dynamodb.NewImage) == 0 || !r.group.journal.Native() {
+	if len(stream.Dynamodb.NewImage) == 0 {
 		return record{}
 	}
 	par, ok := stream.Dynamodb.Keys[attrPar].(*types.AttributeValueMemberS)
 	if !ok {
 		return record{}
 	}
-	number := par.Value[strings.LastIndex(par.Value, "-")+1:]
-	partition, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || strconv.FormatInt(partition, 10) != number { // no reading finds 007
-		return record{}
-	}
 	item := image(stream.Dynamodb.NewImage)
-	event, ok, err := private.ReadItem(r.group.journal, pid, partition, item)
-	if err != nil || !ok {
-		return record{}
-	}
-	found := record{seq: event.SequenceNumber, writer: event.Writer}
-	if (event.Single || !safeguard.ProjectionImageSingle) && r.images.Load() < maxImageBytes {
-		found.event, found.bytes = &event, int64(layout.Size(item))
+	found := r.group.recordOf(par.Value, pid, item)
+	switch {
+	case found.event == nil:
+	case r.images.Load() >= maxImageBytes:
+		found.event = nil
+	default:
+		found.bytes = int64(layout.Size(item))
 		r.images.Add(found.bytes)
 	}
 	return found
@@ -113,43 +87,4 @@ func inOrder(triggers []trigger) []record {
 	}
 	slices.SortStableFunc(all, func(a, b record) int { return cmp.Compare(a.seq, b.seq) })
 	return all
-}
-
-// image returns the attributes of an image in the form of an item that is read.
-func image(of map[string]types.AttributeValue) dynamo.Attributes {
-	item := make(dynamo.Attributes, len(of))
-	for name, v := range of {
-		item[name] = value(v)
-	}
-	return item
-}
-
-// value returns a value of a stream as a value of a table. One of an unknown type becomes a null,
-// which no attribute of an event is.
-func value(of types.AttributeValue) dynamotypes.AttributeValue {
-	switch v := of.(type) {
-	case *types.AttributeValueMemberS:
-		return &dynamotypes.AttributeValueMemberS{Value: v.Value}
-	case *types.AttributeValueMemberN:
-		return &dynamotypes.AttributeValueMemberN{Value: v.Value}
-	case *types.AttributeValueMemberB:
-		return &dynamotypes.AttributeValueMemberB{Value: v.Value}
-	case *types.AttributeValueMemberBOOL:
-		return &dynamotypes.AttributeValueMemberBOOL{Value: v.Value}
-	case *types.AttributeValueMemberSS:
-		return &dynamotypes.AttributeValueMemberSS{Value: v.Value}
-	case *types.AttributeValueMemberNS:
-		return &dynamotypes.AttributeValueMemberNS{Value: v.Value}
-	case *types.AttributeValueMemberBS:
-		return &dynamotypes.AttributeValueMemberBS{Value: v.Value}
-	case *types.AttributeValueMemberM:
-		return &dynamotypes.AttributeValueMemberM{Value: image(v.Value)}
-	case *types.AttributeValueMemberL:
-		list := make([]dynamotypes.AttributeValue, len(v.Value))
-		for i := range v.Value {
-			list[i] = value(v.Value[i])
-		}
-		return &dynamotypes.AttributeValueMemberL{Value: list}
-	}
-	return &dynamotypes.AttributeValueMemberNULL{Value: true}
 }

@@ -154,7 +154,7 @@ func FuzzRecord(f *testing.F) {
 				stream.Dynamodb.NewImage[name], stored[name] = v.streamed(), v.read()
 			}
 		}
-		pid, ok := r.triggers(&stream)
+		pid, ok := r.group.triggers(&stream)
 		if !ok {
 			return
 		}

@@ -193,7 +193,7 @@ func (c *consumer) heal(ctx context.Context, l *lease, damage error) error {
 	if err := c.owe(ctx); err != nil {
 		return err
 	}
-	*l = lease{shard: l.shard, at: c.now().Unix(), exists: true}
+	*l = lease{shard: l.shard, at: c.group.now().Unix(), exists: true}
 	item := c.leaseKey(l.shard)
 	item[attrWorker], item[attrBeat] = text(""), number(0)
 	item[attrCheckpoint], item[attrAt] = text(""), number(l.at)
@@ -211,7 +211,7 @@ func (c *consumer) take(ctx context.Context, l lease) error {
 		}
 	}
 	if !l.exists {
-		l.at = c.now().Unix()
+		l.at = c.group.now().Unix()
 	}
 	taken, err := c.write(ctx, l, c.worker)
 	if errors.Is(err, errAgain) {

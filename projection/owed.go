@@ -37,7 +37,7 @@ func (c *consumer) present(ctx context.Context) error {
 	switch {
 	case now.stream != c.arn || c.away(now.at):
 		return c.owe(ctx)
-	case c.now().Sub(time.Unix(now.at, 0)) < time.Minute:
+	case c.group.now().Sub(time.Unix(now.at, 0)) < time.Minute:
 		return nil
 	}
 	return c.mark(ctx, "")
@@ -45,13 +45,13 @@ func (c *consumer) present(ctx context.Context) error {
 
 // away reports whether so much time has passed that records may be trimmed.
 func (c *consumer) away(at int64) bool {
-	return c.now().Sub(time.Unix(at, 0)) > trustedFor && safeguard.ProjectionAbsenceSwept
+	return c.group.now().Sub(time.Unix(at, 0)) > trustedFor && safeguard.ProjectionAbsenceSwept
 }
 
 // now returns the time of the service, as its responses show it, because processes compare what
 // others have stored, and the clock of one of them may be wrong by hours.
-func (c *consumer) now() time.Time {
-	clock := private.SettingsOf(c.group.journal).Clock
+func (g *Group) now() time.Time {
+	clock := private.SettingsOf(g.journal).Clock
 	if service, known := clock.Service(); known && safeguard.ProjectionServiceTime {
 		return service
 	}
@@ -61,12 +61,29 @@ func (c *consumer) now() time.Time {
 // owe stores that one more sweep is owed. It is stored before the checkpoint of a shard moves over
 // what was trimmed. To owe one twice costs a sweep.
 func (c *consumer) owe(ctx context.Context) error {
-	return c.mark(ctx, ", "+attrOwed+" = if_not_exists("+attrOwed+", :none) + :one")
+	return c.mark(ctx, owing)
+}
+
+// owing is the part of an update that owes a sweep. Its values are 0 as :none, and 1 as :one.
+const owing = ", " + attrOwed + " = if_not_exists(" + attrOwed + ", :none) + :one"
+
+// oweTo owes a sweep to a projection on Lambda. It does nothing if the projection is not there.
+func (t *table) oweTo(ctx context.Context, projection string) error {
+	err := t.send(ctx, dynamo.Update{
+		Table: t.name, Key: t.standingKey(projection),
+		Expression: "SET " + owing[2:],
+		Condition:  attrFoundBy + " = :lambda",
+		Values:     dynamo.Attributes{":lambda": text(sourceLambda), ":none": number(0), ":one": number(1)},
+	})
+	if errors.Is(err, errAgain) {
+		return nil
+	}
+	return err
 }
 
 // mark stores the stream and the time, and what is set beside.
 func (c *consumer) mark(ctx context.Context, also string) error {
-	values := dynamo.Attributes{":stream": text(c.arn), ":at": number(c.now().Unix())}
+	values := dynamo.Attributes{":stream": text(c.arn), ":at": number(c.group.now().Unix())}
 	if also != "" {
 		values[":none"], values[":one"] = number(0), number(1)
 	}

@@ -31,7 +31,8 @@ func Pause(ctx context.Context, journal *dynajournal.Journal, projection string)
 
 // Continue continues a projection that [Pause] has paused. With [Streams] the group looks at all
 // persistence ids for it, at StreamsOptions.PerSecond; with [Sweep] that is what the next sweep
-// does. It does nothing if the projection is not paused. It costs 1 write unit.
+// does, on [Lambda] what [Group.Maintain] does. It does nothing if the projection is not paused. It
+// costs 1 write unit.
 //
 // Errors: those of Pause, without ErrNoProjection.
 func Continue(ctx context.Context, journal *dynajournal.Journal, projection string) error {

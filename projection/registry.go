@@ -45,6 +45,7 @@ const (
 	kindSQL           = "sql"
 	sourceStreams     = "streams"
 	sourceSweep       = "sweep"
+	sourceLambda      = "lambda"
 )
 
 const (
@@ -60,7 +61,7 @@ const (
 type Info struct {
 	// Projection is the name of the group and of the projection, such as billing/balances.
 	Projection string
-	// Kind is at-least-once, transactional or sql, Source streams or sweep.
+	// Kind is at-least-once, transactional or sql, Source streams, sweep or lambda.
 	Kind, Source string
 	// Processes is how many processes run it. One that has crashed counts for up to 3 minutes.
 	Processes int
@@ -68,6 +69,9 @@ type Info struct {
 	Seen time.Time
 	// Resetting reports whether a [Reset] was interrupted: it must be called again.
 	Resetting bool
+	// Owed reports whether all persistence ids are still to be looked at, on Lambda by
+	// [Group.Maintain]. Of a group with [Streams] see [Position].
+	Owed bool
 
 	// Prefixes are those of OnlyIDs, none if the projection takes all persistence ids.
 	Prefixes []string
@@ -128,7 +132,7 @@ func (t *table) infos(ctx context.Context, names []string) ([]Info, error) {
 		info := Info{
 			Projection: name, Kind: d.text(attrKind), Source: d.text(attrFoundBy), set: d.text(attrSet),
 			Seen: time.UnixMilli(d.number(attrSeen)), Resetting: d.text(attrReset) != "",
-			Prefixes: d.texts(attrPrefixes),
+			Prefixes: d.texts(attrPrefixes), Owed: d.number(attrOwed) > d.number(attrSwept),
 		}
 		if time.Now().UnixMilli() < d.number(attrUntil) {
 			info.Processes = len(d.texts(attrWorkers))
@@ -192,10 +196,7 @@ func (g *Group) noReset(ctx context.Context) error {
 
 // present stores for each projection that this process runs it.
 func (g *Group) present(ctx context.Context, worker string) error {
-	source := sourceSweep
-	if _, ok := g.config.Source.(*streams); ok {
-		source = sourceStreams
-	}
+	source := g.config.Source.kind()
 	for _, of := range g.members {
 		now := time.Now()
 		values := func() dynamo.Attributes {

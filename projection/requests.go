@@ -35,10 +35,10 @@ func (t *table) requestsKey(group string) dynamo.Attributes {
 // Retry makes the processes of a group handle a persistence id again, as [Group.Resume] does in the
 // process itself. The projection is named as group/projection. It stores a request and returns. A
 // process finds the request within a sixth of Config.ClaimTimeout, at most 10 seconds, also one
-// that begins later. The request is removed when the events are handled, or when the handler has
-// failed again: then the persistence id stays stuck, with the new reason. It does no harm to a
-// persistence id that is not stuck. It costs 1 read unit, and 1 write unit for each KB of requests
-// that wait.
+// that begins later. On [Lambda] the next call of [Group.Maintain] finds it. The request is removed
+// when the events are handled, or when the handler has failed again: then the persistence id stays
+// stuck, with the new reason. It does no harm to a persistence id that is not stuck. It costs 1
+// read unit, and 1 write unit for each KB of requests that wait.
 //
 // Errors: a *dynajournal.ArgumentError, [ErrNoProjection], and those of requests.
 func Retry(ctx context.Context, journal *dynajournal.Journal, projection, persistenceID string) error {

@@ -170,6 +170,11 @@ func (o *operator) deleteRows(ctx context.Context, opts ResetOptions) (rows int6
 // oweSweeps owes a sweep to each set of projections of the group that reads a stream, and makes
 // sweeps without a stream begin anew.
 func (o *operator) oweSweeps(ctx context.Context, sets []dynamo.Attributes) error {
+	if o.Source == sourceLambda {
+		if err := o.table.oweTo(ctx, o.Projection); err != nil {
+			return err
+		}
+	}
 	for _, key := range sets {
 		err := o.table.send(ctx, dynamo.Update{
 			Table: o.table.name, Key: key,

@@ -58,6 +58,8 @@ type row struct {
 	holes, passed []hole
 	// failed is the number at which the handler failed when the persistence id became stuck.
 	failed int64
+	// attempts is how many attempts on Lambda have begun or failed behind the offset.
+	attempts int64
 	// kept reports whether the row is of the process's memory, and was not read.
 	kept bool
 }
@@ -87,6 +89,7 @@ func decodeRow(table string, item dynamo.Attributes) (row, error) {
 	r := row{claim: d.text(attrClaim), reason: d.text(attrReason), stuck: d.number(attrStuck), failed: d.number(attrFailed)}
 	_, r.begun = item[attrSeq]
 	r.seq, r.writer = d.number(attrSeq), d.text(attrWriter)
+	r.attempts = d.number(attrAttempts)
 	r.holes, r.passed = d.holes(attrHoles), d.holes(attrPassed)
 	return r, d.err
 }

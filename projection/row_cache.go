@@ -76,7 +76,11 @@ func (c *rowCache) remove(e *list.Element) row {
 
 // at returns the row at an offset that was stored, without a claim.
 func (r *row) at(to offset) row {
-	return row{offset: to, begun: r.begun || to != r.offset, stuck: r.stuck}
+	next := row{offset: to, begun: r.begun || to != r.offset, stuck: r.stuck}
+	if to == r.offset {
+		next.attempts = r.attempts
+	}
+	return next
 }
 
 // row returns the row of the run, of the cache or of the table. That of the cache serves records

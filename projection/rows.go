@@ -167,7 +167,7 @@ func moved(to offset) change {
 func (c change) expression(values dynamo.Attributes) string {
 	set, remove := "", ""
 	for _, name := range []string{
-		attrSeq, attrWriter, attrClaim, attrStuck, attrReason, attrFailed, attrHoles, attrPassed,
+		attrSeq, attrWriter, attrClaim, attrStuck, attrReason, attrFailed, attrHoles, attrPassed, attrAttempts,
 	} {
 		value, ok := c.set[name]
 		if !ok {

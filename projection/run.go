@@ -26,8 +26,13 @@ type run struct {
 	// takeOver is a claim that the run may replace: of a process that counts as dead, or of an
 	// earlier run of this process whose end is unknown.
 	takeOver string
-	// last reports whether a failure of the handler makes the persistence id stuck.
+	// last reports whether a failure of the handler makes the persistence id stuck. An invocation
+	// of Lambda asks the row: see lastAttempt.
 	last bool
+	// invocation is that of Lambda which the run belongs to, nil if there is none.
+	invocation *invocation
+	// counted reports whether this attempt is counted in the row already.
+	counted bool
 	// resume reports whether the run continues a stuck persistence id.
 	resume bool
 	// records are those that all triggers of the run have brought, in order. It has none if one of
@@ -96,6 +101,9 @@ func (r *run) page(ctx context.Context) (bool, error) {
 			return false, nil
 		}
 		return false, r.group.table.again(ctx, r.key)
+	}
+	if claimOver(state.claim, r.group.now()) {
+		r.takeOver = state.claim
 	}
 	if state.claim != "" && state.claim != r.token && state.claim != r.takeOver && safeguard.ProjectionClaimWaited {
 		return false, &claimedError{state.claim}
@@ -204,10 +212,11 @@ func (r *run) unreadable(ctx context.Context, state *row, err error) error {
 		return err
 	}
 	failure := &HandlerError{r.of.name, r.pid, 0, err}
-	if !r.last {
-		return failure
+	only := state.unchanged().and(state.sameClaim())
+	if !r.lastAttempt(state.attempts + 1) {
+		return r.countFailure(ctx, failure, state.attempts+1, only)
 	}
-	return r.stick(ctx, failure, change{}, state.unchanged().and(state.sameClaim()))
+	return r.stick(ctx, failure, change{}, only)
 }
 
 // stuckNowError reports that a persistence id has become stuck, and that this is stored.
@@ -225,6 +234,10 @@ func (r *run) stick(ctx context.Context, failure *HandlerError, c change, only c
 	}
 	c.set[attrStuck], c.set[attrReason] = number(1), text(reasonOf(failure))
 	c.set[attrFailed] = number(failure.SequenceNumber)
+	if r.invocation != nil {
+		delete(c.set, attrAttempts)
+		c.remove(attrAttempts)
+	}
 	if err := r.group.table.update(ctx, r.key, c, only); err != nil {
 		return err
 	}

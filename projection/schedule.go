@@ -61,6 +61,8 @@ type schedule struct {
 
 	// rows are the rows that the runs have written.
 	rows *rowCache
+	// invocation is that of Lambda which the schedule is of, nil if the group runs.
+	invocation *invocation
 }
 
 func newSchedule(g *Group) *schedule {
@@ -112,6 +114,9 @@ func (s *schedule) triggerFor(among []*member, pid string, records []record, don
 		t := s.tasks[key]
 		if t == nil {
 			t = &task{of: of, pid: pid, received: time.Now()}
+			if s.invocation != nil {
+				t.claim, t.claimSeen = s.group.lambda.seen(key)
+			}
 			s.tasks[key] = t
 		}
 		t.waiting = append(t.waiting, trigger{records, one})
@@ -185,6 +190,7 @@ func (s *schedule) work(ctx context.Context, begin func()) error {
 		t.waiting = nil
 		r := s.group.newRun(t.of, t.pid)
 		r.records, r.worker = inOrder(covered), w
+		r.within(s.invocation)
 		if t.of.offsets == nil { // else the offset is not in the row
 			r.rows = s.rows
 		}
@@ -242,6 +248,9 @@ func (s *schedule) settle(ctx context.Context, t *task, r *run, covered []trigge
 	case other:
 		if t.claim != claimed.claim {
 			t.claim, t.claimSeen, t.pauses = claimed.claim, time.Now(), 0
+		}
+		if s.invocation != nil {
+			s.group.lambda.see(taskKey{t.of.name, t.pid}, t.claim, t.claimSeen)
 		}
 		s.putOff(t, covered, s.untilDead(t))
 	case missing:

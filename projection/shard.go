@@ -3,8 +3,6 @@ package projection
 import (
 	"context"
 	"errors"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -208,7 +206,7 @@ func (r *reader) note(tip, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if tip {
-		r.tip = r.now()
+		r.tip = r.group.now()
 	}
 	r.over = over
 }
@@ -217,7 +215,7 @@ func (r *reader) note(tip, over bool) {
 func (r *reader) hand(ctx context.Context, records []types.Record, last string) bool {
 	found := map[string][]record{}
 	for i := range records {
-		if pid, ok := r.triggers(&records[i]); ok {
+		if pid, ok := r.group.triggers(&records[i]); ok {
 			found[pid] = append(found[pid], r.recordOf(&records[i], pid))
 		}
 	}
@@ -256,29 +254,4 @@ func (r *reader) done(page *recordPage) {
 		r.pages = r.pages[1:]
 		r.slots.Release(1)
 	}
-}
-
-// triggers returns the persistence id of a record that can be of an event: the insertion of an item
-// of a partition. Marks, the header, and items of other journals are passed over. In a native
-// journal an item that is changed is a deleted event; in a shared one a JVM may have overwritten
-// something with an event. An item that is removed is never an event.
-func (r *reader) triggers(record *types.Record) (string, bool) {
-	overwritten := record.EventName == types.OperationTypeModify && !r.group.journal.Native() &&
-		safeguard.ProjectionOverwrittenRead
-	if record.EventName != types.OperationTypeInsert && !overwritten || record.Dynamodb == nil {
-		return "", false
-	}
-	par, ok := record.Dynamodb.Keys[attrPar].(*types.AttributeValueMemberS)
-	if !ok {
-		return "", false
-	}
-	rest, ok := strings.CutPrefix(par.Value, r.group.table.journalName+"-P-")
-	end := strings.LastIndex(rest, "-")
-	if !ok || end < 1 {
-		return "", false
-	}
-	if _, err := strconv.ParseUint(rest[end+1:], 10, 63); err != nil {
-		return "", false
-	}
-	return rest[:end], true
 }

@@ -26,6 +26,9 @@ func (e *refusal) Error() string { return fmt.Sprintf("step %d: %v", e.good+1, e
 //
 // Where the outcome of a commit is unknown, the next run reads it from the row.
 func (r *run) onceInSQL(ctx context.Context, state *row, steps []step) (bool, error) {
+	if err := r.countBefore(ctx, state, &steps[0]); err != nil {
+		return false, err
+	}
 	at, n := stored{state.offset, state.begun}, len(steps)
 	var failed error
 	for {
@@ -52,9 +55,12 @@ func (r *run) onceInSQL(ctx context.Context, state *row, steps []step) (bool, er
 // refused does what follows from a failure of the handler behind an offset. The failure is stored
 // elsewhere than the offset, so the offset is read again: another process may have come further.
 func (r *run) refused(ctx context.Context, state *row, at stored, s *step, err error) error {
-	failure := r.failure(s, err)
-	if !r.last {
-		return failure
+	failure, attempt := r.failure(s, err), int64(1)
+	if at.offset == state.offset {
+		attempt = r.attempt(state)
+	}
+	if !r.lastAttempt(attempt) {
+		return r.countFailure(ctx, failure, attempt, state.unchanged())
 	}
 	now, err := r.of.offsets.read(ctx, r.pid)
 	switch {
@@ -66,9 +72,9 @@ func (r *run) refused(ctx context.Context, state *row, at stored, s *step, err e
 	return r.stick(ctx, failure, change{}, state.unchanged())
 }
 
-// noteHoles stores which missing numbers the run has passed, up to an offset that is stored. They
-// are in the projections table. After a crash before that, an event that comes there too late is
-// not told.
+// noteHoles stores which missing numbers the run has passed, up to an offset that is stored, and
+// that no attempt is counted there. They are in the projections table. After a crash before that,
+// an event that comes there too late is not told.
 func (r *run) noteHoles(ctx context.Context, state *row, to offset) error {
 	c := r.moved(to)
 	delete(c.set, attrSeq)

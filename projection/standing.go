@@ -25,6 +25,8 @@ type standing struct {
 	marked  string
 	// owed is how many sweeps were owed so far, swept how many of them are settled.
 	owed, swept int64
+	// resetting reports whether a reset is not done.
+	resetting bool
 }
 
 // standingKey returns the key of the item of a projection. A row has a second NUL.
@@ -42,13 +44,18 @@ func (g *Group) standings(ctx context.Context) ([]standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]standing, len(g.members))
+	return g.table.decodeStandings(items)
+}
+
+func (t *table) decodeStandings(items []dynamo.Attributes) ([]standing, error) {
+	all := make([]standing, len(items))
 	for i, item := range items {
-		d := decoder{table: g.table.name, item: item}
+		d := decoder{table: t.name, item: item}
 		_, marking := d.item[attrMarked]
 		all[i] = standing{
 			started: d.number(attrStarted) > 0, paused: d.number(attrPaused) > 0, marking: marking,
 			marked: d.text(attrMarked), owed: d.number(attrOwed), swept: d.number(attrSwept),
+			resetting: d.text(attrReset) != "",
 		}
 		if d.err != nil {
 			return nil, d.err

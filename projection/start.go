@@ -89,11 +89,16 @@ func (g *Group) startOne(ctx context.Context, of *member, now standing) error {
 			return err
 		}
 	}
+	set, values := "SET "+attrStarted+" = :now", dynamo.Attributes{":now": number(time.Now().Unix())}
+	if g.config.Source.kind() == sourceLambda && !of.fromNow && safeguard.ProjectionJoinOwes {
+		set += owing // a stream has the records of a day
+		values[":none"], values[":one"] = number(0), number(1)
+	}
 	return g.table.send(ctx, dynamo.Update{
 		Table: g.table.name, Key: g.table.standingKey(of.name),
-		Expression: "SET " + attrStarted + " = :now REMOVE " + attrMarked,
+		Expression: set + " REMOVE " + attrMarked,
 		Condition:  "attribute_not_exists(" + attrStarted + ")",
-		Values:     dynamo.Attributes{":now": number(time.Now().Unix())},
+		Values:     values,
 	})
 }
 
@@ -116,7 +121,7 @@ func (g *Group) markAll(ctx context.Context, of *member, now standing) error {
 		if !of.only.takes(pid) {
 			continue
 		}
-		if err := limit.Wait(ctx); err != nil {
+		if err := waitFor(ctx, limit); err != nil {
 			return fmt.Errorf("begin from now: %w", err)
 		}
 		if pids = append(pids, pid); len(pids) < maxMarked {

@@ -94,6 +94,8 @@ func (s *streams) check() error {
 
 func (s *streams) perSecond() float64 { return s.PerSecond }
 
+func (s *streams) kind() string { return sourceStreams }
+
 // consumer reads a stream in a process.
 type consumer struct {
 	*streams

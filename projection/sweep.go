@@ -8,14 +8,11 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/internal/dynamo"
-	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -26,6 +23,8 @@ type Source interface {
 	// perSecond is how many persistence ids are looked at in a second at most, negative for no
 	// limit.
 	perSecond() float64
+	// kind names the source in the registry.
+	kind() string
 	// feed triggers persistence ids until ctx ends. After every commit it triggers its persistence
 	// id, and again until that is done.
 	feed(ctx context.Context, g *Group, s *schedule) error
@@ -85,7 +84,9 @@ func (s *sweep) check() error {
 
 func (s *sweep) feed(ctx context.Context, g *Group, to *schedule) error {
 	for {
-		err := s.once(ctx, g, g.members, to, &position{group: g, names: subjects(g.members)})
+		err := s.once(ctx, g, g.members, to, &position{
+			group: g, names: subjects(g.members), key: sweepKey(g.table.journalName, g.config.Name),
+		})
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // that is how a group ends
@@ -106,6 +107,8 @@ func (s *sweep) feed(ctx context.Context, g *Group, to *schedule) error {
 
 func (s *sweep) perSecond() float64 { return s.PerSecond }
 
+func (s *sweep) kind() string { return sourceSweep }
+
 // pace returns the limit of a number in a second.
 func pace(perSecond float64) *rate.Limiter {
 	if perSecond <= 0 {
@@ -114,17 +117,27 @@ func pace(perSecond float64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10)))
 }
 
+// waitFor waits for a limit. Where the deadline of ctx would come before, it does not wait.
+func waitFor(ctx context.Context, limit *rate.Limiter) error {
+	err := limit.Wait(ctx)
+	if err != nil && ctx.Err() == nil {
+		return context.DeadlineExceeded
+	}
+	return err //nolint:wrapcheck // it is that of ctx
+}
+
 // once sweeps for some projections all persistence ids behind the stored position, and waits until
 // all are done. With a position of no group nothing is stored, and all ids are swept.
 func (s *sweep) once(
 	ctx context.Context, g *Group, members []*member, to *schedule, position *position,
-) error {
+) (err error) {
 	if err := position.load(ctx); err != nil {
 		return err
 	}
 	limit := pace(s.PerSecond)
 	slots := make(chan struct{}, maxSwept)
 	var under swept
+	defer func() { err = errors.Join(err, position.interrupt(ctx, &under, err)) }()
 	for pid, err := range g.journal.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{After: position.after, Sorted: true}) {
 		if err != nil {
 			return err
@@ -132,7 +145,7 @@ func (s *sweep) once(
 		if !takes(members, pid) {
 			continue
 		}
-		if err := limit.Wait(ctx); err != nil {
+		if err := waitFor(ctx, limit); err != nil {
 			return fmt.Errorf("sweep %q: %w", g.config.Name, err)
 		}
 		select {
@@ -180,97 +193,4 @@ func subjects(members []*member) string {
 // takes reports whether one of the projections takes a persistence id.
 func takes(members []*member, pid string) bool {
 	return slices.ContainsFunc(members, func(of *member) bool { return of.only.takes(pid) })
-}
-
-// swept are the persistence ids of a sweep that were listed and are not done, in their order.
-type swept struct {
-	mu    sync.Mutex
-	under []*sweptID
-	// last is the id up to which all are done, done how many these are.
-	last string
-	done int
-}
-
-type sweptID struct {
-	pid  string
-	done bool
-}
-
-// begin adds an id. It is done when the result is called.
-func (s *swept) begin(pid string) (done func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	id := &sweptID{pid: pid, done: !safeguard.ProjectionSweepWaits}
-	s.under = append(s.under, id)
-	s.pass()
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		id.done = true
-		s.pass()
-	}
-}
-
-// pass moves last behind the ids that are done. The caller holds the lock.
-func (s *swept) pass() {
-	for len(s.under) > 0 && s.under[0].done {
-		s.last, s.under = s.under[0].pid, s.under[1:]
-		s.done++
-	}
-}
-
-// position returns the id up to which all are done, and how many these are.
-func (s *swept) position() (string, int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last, s.done
-}
-
-// position is how far the sweep of a group has come. Everything up to it was swept for the
-// projections that are stored with it.
-type position struct {
-	group *Group
-	names string
-	// after is what is stored, empty for the beginning. It was stored when done ids were done.
-	after string
-	done  int
-}
-
-// follow stores the position of a sweep when enough ids are done since it was stored.
-func (p *position) follow(ctx context.Context, s *swept) error {
-	last, done := s.position()
-	if p.group == nil || done-p.done < savedEvery {
-		return nil
-	}
-	p.done = done
-	return p.save(ctx, last)
-}
-
-func (p *position) load(ctx context.Context) error {
-	if p.group == nil {
-		return nil
-	}
-	t := p.group.table
-	item, err := t.get(ctx, sweepKey(t.journalName, p.group.config.Name))
-	if err != nil {
-		return err
-	}
-	d := decoder{table: t.name, item: item}
-	if after, names := d.text(attrAfter), d.text(attrFor); names == p.names {
-		p.after = after
-	}
-	return d.err
-}
-
-func (p *position) save(ctx context.Context, after string) error {
-	t := p.group.table
-	item := sweepKey(t.journalName, p.group.config.Name)
-	item[attrAfter], item[attrFor] = text(after), text(p.names)
-	err := private.Operate(ctx, p.group.journal, func(ctx context.Context, client *dynamo.Client) error {
-		return client.Put(ctx, &dynamo.Meter{}, dynamo.Put{Table: t.name, Item: item})
-	})
-	if err == nil {
-		p.after = after
-	}
-	return err
 }

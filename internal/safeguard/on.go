@@ -451,6 +451,22 @@ const (
 	ProjectionSkipGuarded = true
 	// ProjectionStuckMarked: a trigger of a stuck id is noted, and who resumes it reads again.
 	ProjectionStuckMarked = true
+	// ProjectionAttemptsCounted: attempts on Lambda are counted until the persistence id is stuck.
+	ProjectionAttemptsCounted = true
+	// ProjectionClaimOver: the claim of an invocation that was killed is taken over.
+	ProjectionClaimOver = true
+	// ProjectionFailureReported: what an invocation has not done is reported as a failure.
+	ProjectionFailureReported = true
+	// ProjectionAnswerInTime: an invocation answers before its deadline.
+	ProjectionAnswerInTime = true
+	// ProjectionJoinOwes: a projection that begins on Lambda owes a sweep.
+	ProjectionJoinOwes = true
+	// ProjectionOthersOwed: an invocation owes a sweep to the projections that it does not run.
+	ProjectionOthersOwed = true
+	// ProjectionLateCounted: attempts at late records on Lambda are counted before they begin.
+	ProjectionLateCounted = true
+	// ProjectionOldOwed: an invocation that gets old records owes a sweep.
+	ProjectionOldOwed = true
 	// ProjectionSweepWaits: the position of a sweep passes an id when it is done.
 	ProjectionSweepWaits = true
 

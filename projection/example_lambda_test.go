@@ -1,0 +1,67 @@
+package projection_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// A function of AWS Lambda gets the records of the stream of the journal table. Its program calls
+// lambda.Start(group.HandleDynamoDBEvent).
+func ExampleGroup_HandleDynamoDBEvent() {
+	ctx := context.Background()
+	engine, err := embedded.OpenMemory() // in place of AWS
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer engine.Close()
+	config := dynajournal.Config{AWS: engine.AWSConfig()}
+	if err := dynajournal.CreateTables(ctx, config, dynajournal.TableOptions{Projections: true}); err != nil {
+		log.Fatal(err)
+	}
+	journal, err := dynajournal.Open(ctx, config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer journal.Close()
+	writer, err := journal.Recover(ctx, "order|1", dynajournal.RecoverOptions{}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := writer.Append(ctx, "paid"); err != nil {
+		log.Fatal(err)
+	}
+
+	group, err := projection.New(journal, projection.Config{
+		Name: "billing", Source: projection.Lambda(projection.LambdaOptions{}),
+	}, projection.AtLeastOnce("orders", projection.HandlerFunc(func(_ context.Context, e dynajournal.Event) error {
+		state, err := dynajournal.Decode[string](e)
+		fmt.Println(e.PersistenceID, e.SequenceNumber, state)
+		return err
+	})))
+	if err != nil {
+		log.Fatal(err)
+	}
+	event, err := os.ReadFile("testdata/lambda/event.json")
+	if err != nil {
+		log.Fatal(err)
+	}
+	response, err := group.HandleDynamoDBEvent(ctx, event)
+	if err != nil {
+		log.Fatal(err)
+	}
+	sent, err := json.Marshal(response)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(sent))
+	// Output:
+	// order|1 1 paid
+	// {"batchItemFailures":[]}
+}

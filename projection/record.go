@@ -1,0 +1,123 @@
+package projection
+
+import (
+	"strconv"
+	"strings"
+
+	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// record is what the record of a stream says of the item that it is of. The zero record says
+// nothing: the journal must be read.
+type record struct {
+	seq int64
+	// writer is the writer of the event, empty if the record does not name it.
+	writer string
+	// event is the event, nil if it can't be handled without a read.
+	event *private.StoredEvent
+	// bytes is the size of the image if event is set.
+	bytes int64
+}
+
+// triggers returns the persistence id of a record of the stream.
+func (g *Group) triggers(record *types.Record) (string, bool) {
+	if record.Dynamodb == nil {
+		return "", false
+	}
+	par, ok := record.Dynamodb.Keys[attrPar].(*types.AttributeValueMemberS)
+	if !ok {
+		return "", false
+	}
+	return g.triggeredBy(record.EventName, par.Value)
+}
+
+// triggeredBy returns the persistence id of a change that can be of an event: the insertion of an
+// item of a partition. Marks, the header, and items of other journals are passed over. In a native
+// journal an item that is changed is a deleted event; in a shared one a JVM may have overwritten
+// something with an event. An item that is removed is never an event.
+func (g *Group) triggeredBy(operation types.OperationType, par string) (string, bool) {
+	overwritten := operation == types.OperationTypeModify && !g.journal.Native() &&
+		safeguard.ProjectionOverwrittenRead
+	if operation != types.OperationTypeInsert && !overwritten {
+		return "", false
+	}
+	rest, ok := strings.CutPrefix(par, g.table.journalName+"-P-")
+	end := strings.LastIndex(rest, "-")
+	if !ok || end < 1 {
+		return "", false
+	}
+	if _, err := strconv.ParseUint(rest[end+1:], 10, 63); err != nil {
+		return "", false
+	}
+	return rest[:end], true
+}
+
+// recordOf returns what the new image of an insertion says, which triggeredBy names as one of a
+// persistence id. It is decoded by the code that decodes an item that is read. What can't be
+// decoded says nothing: the reading then fails with its error, or finds it repaired.
+//
+// A journal that is shared with a JVM is always read. There a record may be of an event that does
+// not count: it came below the low mark, or is replaced.
+func (g *Group) recordOf(par, pid string, image dynamo.Attributes) record {
+	if len(image) == 0 || !g.journal.Native() {
+		return record{}
+	}
+	number := par[strings.LastIndex(par, "-")+1:]
+	partition, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || strconv.FormatInt(partition, 10) != number { // no reading finds 007
+		return record{}
+	}
+	event, ok, err := private.ReadItem(g.journal, pid, partition, image)
+	if err != nil || !ok {
+		return record{}
+	}
+	found := record{seq: event.SequenceNumber, writer: event.Writer}
+	if event.Single || !safeguard.ProjectionImageSingle {
+		found.event = &event
+	}
+	return found
+}
+
+// image returns the attributes of an image in the form of an item that is read.
+func image(of map[string]types.AttributeValue) dynamo.Attributes {
+	item := make(dynamo.Attributes, len(of))
+	for name, v := range of {
+		item[name] = value(v)
+	}
+	return item
+}
+
+// value returns a value of a stream as a value of a table. One of an unknown type becomes a null,
+// which no attribute of an event is.
+func value(of types.AttributeValue) dynamotypes.AttributeValue {
+	switch v := of.(type) {
+	case *types.AttributeValueMemberS:
+		return &dynamotypes.AttributeValueMemberS{Value: v.Value}
+	case *types.AttributeValueMemberN:
+		return &dynamotypes.AttributeValueMemberN{Value: v.Value}
+	case *types.AttributeValueMemberB:
+		return &dynamotypes.AttributeValueMemberB{Value: v.Value}
+	case *types.AttributeValueMemberBOOL:
+		return &dynamotypes.AttributeValueMemberBOOL{Value: v.Value}
+	case *types.AttributeValueMemberSS:
+		return &dynamotypes.AttributeValueMemberSS{Value: v.Value}
+	case *types.AttributeValueMemberNS:
+		return &dynamotypes.AttributeValueMemberNS{Value: v.Value}
+	case *types.AttributeValueMemberBS:
+		return &dynamotypes.AttributeValueMemberBS{Value: v.Value}
+	case *types.AttributeValueMemberM:
+		return &dynamotypes.AttributeValueMemberM{Value: image(v.Value)}
+	case *types.AttributeValueMemberL:
+		list := make([]dynamotypes.AttributeValue, len(v.Value))
+		for i := range v.Value {
+			list[i] = value(v.Value[i])
+		}
+		return &dynamotypes.AttributeValueMemberL{Value: list}
+	}
+	return &dynamotypes.AttributeValueMemberNULL{Value: true}
+}

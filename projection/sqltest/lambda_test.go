@@ -1,0 +1,60 @@
+package sqltest_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// lambdaEvent is the event of an insertion for the persistence id a, of a stream of keys.
+const lambdaEvent = `{"Records":[{"eventName":"INSERT","eventSource":"aws:dynamodb","dynamodb":{
+"Keys":{"par":{"S":"journal-P-a-0"},"num":{"N":"1"}},"SequenceNumber":"100000000000000000001"},
+"eventSourceARN":"arn:aws:dynamodb:us-east-1:123456789012:table/pekko-persistence/stream/x"}]}`
+
+// Each attempt is made by another process, and is counted in the row of the projections table.
+func TestAttemptsOnLambdaAreCounted(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bundle) {
+		b.write("a", "x", "poison", "z")
+		var calls atomic.Int64
+		var cured atomic.Bool
+		config := fast()
+		config.Source = projection.Lambda(projection.LambdaOptions{})
+		config.Attempts, config.RetryShortest, config.RetryLongest = 3, time.Hour, time.Hour
+		launch := func() *projection.Group {
+			return b.group(b.open(), config, projection.SQL("effects", b.db, b.dialect, ledger{
+				on: func(_ context.Context, _ *sql.Tx, e dynajournal.Event) error {
+					if e.SequenceNumber == 2 && !cured.Load() {
+						calls.Add(1)
+						return errWanted
+					}
+					return nil
+				},
+			}))
+		}
+		for i := range 3 {
+			ctx, cancel := context.WithTimeout(b.Context(), 2*time.Second)
+			response, err := launch().HandleDynamoDBEvent(ctx, json.RawMessage(lambdaEvent))
+			cancel()
+			done := len(response.BatchItemFailures) == 0
+			if err != nil || done != (i == 2) {
+				b.Fatalf("invocation %d, after %d calls: %+v, %v", i+1, calls.Load(), response, err)
+			}
+		}
+		if stuck := b.stuckness("a"); stuck.Offset != 1 {
+			b.Errorf("%+v", stuck)
+		}
+		b.wantEffects("a", "1 x")
+		cured.Store(true)
+		if err := launch().Resume(b.Context(), "effects", "a"); err != nil {
+			b.Fatal(err)
+		}
+		b.wantEffects("a", "1 x", "2 poison", "3 z")
+	})
+}
