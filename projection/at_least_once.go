@@ -21,7 +21,7 @@ func (r *run) atLeastOnce(ctx context.Context, state *row, steps []step) (bool, 
 	if err := r.cutShort(ctx, state, &steps[0]); err != nil {
 		return false, err
 	}
-	if err := r.claim(ctx, state); err != nil {
+	if err := r.claim(ctx, state, steps); err != nil {
 		return false, err
 	}
 	limit := r.group.config.ClaimTimeout / handlerShare
@@ -42,7 +42,7 @@ func (r *run) atLeastOnce(ctx context.Context, state *row, steps []step) (bool, 
 }
 
 // claim claims the row, under the condition that it is as it was read.
-func (r *run) claim(ctx context.Context, state *row) error {
+func (r *run) claim(ctx context.Context, state *row, steps []step) error {
 	if state.claim == r.token || !safeguard.ProjectionClaimed {
 		return nil
 	}
@@ -52,6 +52,7 @@ func (r *run) claim(ctx context.Context, state *row) error {
 	}
 	r.claimed = true
 	c := change{set: dynamo.Attributes{attrClaim: text(r.token)}}
+	state.notice(steps, &c)
 	if r.invocation != nil {
 		state.attempts++
 		c.count(state.attempts)
@@ -89,6 +90,7 @@ func (r *run) settle(
 		c = r.moved(reached)
 		c.removed = append(c.removed, attrClaim)
 	}
+	state.forget(done, &c)
 	only := claimedBy(r.token)
 	if !safeguard.ProjectionOffsetGuarded {
 		only = condition{"attribute_exists(" + attrPar + ")", dynamo.Attributes{}}

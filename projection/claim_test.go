@@ -83,6 +83,44 @@ func TestClaimOfADeadProcessIsTakenOver(t *testing.T) {
 	want(t, "the second process", second.of("a"), "1 x", "2 y")
 }
 
+// A process that dies before it stores an offset leaves the writer of the first event that its
+// handler has seen. So a purge is told all the same, once, and only where there was one.
+func TestPurgeIsToldAfterACrashBeforeTheFirstOffset(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	w := b.write("a", "x", "y")
+	b.write("b", "x")
+	first, second := &recorder{}, &recorder{}
+	gate := b.gate("")
+	first.on = func(context.Context, dynajournal.Event) error {
+		gate.dead.Store(true)
+		return nil
+	}
+	config := fast()
+	config.Concurrency = 1
+	g := group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), config, projection.AtLeastOnce("all", first))
+	stop := start(t, g)
+	until(t, "the handler was called", func() bool { return len(first.of("a"))+len(first.of("b")) > 0 })
+	stop()
+	if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.write("a", "u", "v")
+	config.ClaimTimeout = 100 * time.Millisecond
+	start(t, group(t, b.open(), config, projection.AtLeastOnce("all", second)))
+	b.await("group/all", "a", 2)
+	b.await("group/all", "b", 1)
+	handled := []string{"1 u", "2 v"}
+	if len(first.of("a")) > 0 {
+		handled = append([]string{"purge at 0"}, handled...)
+	}
+	want(t, "the persistence id that was purged", second.of("a"), handled...)
+	want(t, "the other one", second.of("b"), "1 x")
+	if row := b.row("group/all", "a"); row["first_writer"] != nil {
+		t.Errorf("the row has %v", row)
+	}
+}
+
 // A process that was wrongly taken for dead does not put the offset back.
 func TestOffsetWithoutTheClaimIsRefused(t *testing.T) {
 	t.Parallel()

@@ -107,6 +107,9 @@ func (r *run) moved(to offset) change {
 	if r.state.attempts > 0 && to != r.state.offset {
 		c.remove(attrAttempts)
 	}
+	if r.state.first != "" && to != r.state.offset {
+		c.remove(attrFirstWriter)
+	}
 	return c
 }
 

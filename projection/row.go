@@ -60,6 +60,9 @@ type row struct {
 	failed int64
 	// attempts is how many attempts on Lambda have begun or failed behind the offset.
 	attempts int64
+	// first is the writer of the first event that the handler was called with, if no offset is
+	// stored: see attrFirstWriter.
+	first string
 	// kept reports whether the row is of the process's memory, and was not read.
 	kept bool
 }
@@ -89,7 +92,7 @@ func decodeRow(table string, item dynamo.Attributes) (row, error) {
 	r := row{claim: d.text(attrClaim), reason: d.text(attrReason), stuck: d.number(attrStuck), failed: d.number(attrFailed)}
 	_, r.begun = item[attrSeq]
 	r.seq, r.writer = d.number(attrSeq), d.text(attrWriter)
-	r.attempts = d.number(attrAttempts)
+	r.attempts, r.first = d.number(attrAttempts), d.text(attrFirstWriter)
 	r.holes, r.passed = d.holes(attrHoles), d.holes(attrPassed)
 	return r, d.err
 }

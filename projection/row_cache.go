@@ -78,7 +78,7 @@ func (c *rowCache) remove(e *list.Element) row {
 func (r *row) at(to offset) row {
 	next := row{offset: to, begun: r.begun || to != r.offset, stuck: r.stuck}
 	if to == r.offset {
-		next.attempts = r.attempts
+		next.attempts, next.first = r.attempts, r.first
 	}
 	return next
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/uuid"
@@ -166,15 +167,9 @@ func moved(to offset) change {
 // expression returns the update expression, and adds its values to those of the condition.
 func (c change) expression(values dynamo.Attributes) string {
 	set, remove := "", ""
-	for _, name := range []string{
-		attrSeq, attrWriter, attrClaim, attrStuck, attrReason, attrFailed, attrHoles, attrPassed, attrAttempts,
-	} {
-		value, ok := c.set[name]
-		if !ok {
-			continue
-		}
+	for _, name := range slices.Sorted(maps.Keys(c.set)) {
 		set += ", " + name + " = :" + name
-		values[":"+name] = value
+		values[":"+name] = c.set[name]
 	}
 	for _, name := range c.removed {
 		remove += ", " + name

@@ -172,6 +172,9 @@ func (r *run) find(ctx context.Context, state *row) (found, error) {
 		return found{}, r.unreadable(ctx, state, err)
 	}
 	p := r.plan(ctx, state, page, began)
+	if state.purgedBefore(p.steps, page.Low) {
+		p = planned{steps: []step{{purge: true}}}
+	}
 	if len(p.steps) == 0 || !p.steps[0].purge {
 		if err := r.findLate(ctx, state, page.Low); err != nil {
 			return found{}, err

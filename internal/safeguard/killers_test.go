@@ -205,6 +205,7 @@ var killers = map[string]killer{
 	"ProjectionOthersOwed":      {projecting, "^TestInvocationOwesASweepToOtherProjections$"},
 	"ProjectionOldOwed":         {projecting, "^TestOldRecordsOweASweep$"},
 	"ProjectionLateCounted":     {projecting, "^TestEventThatKillsItsProcessIsStuck$"},
+	"ProjectionFirstLife":       {projecting, "^TestPurgeIsToldAfterACrashBeforeTheFirstOffset$"},
 	"ProjectionLife":            {projecting, "^TestPurgedIDBeginsAnew$"},
 	"ProjectionOffsetDone":      {projecting, "^TestRunWhoseOffsetIsRefusedBeginsAgain$"},
 	"ProjectionOffsetGuarded":   {projecting, "^TestOffsetWithoutTheClaimIsRefused$"},

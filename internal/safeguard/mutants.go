@@ -206,6 +206,7 @@ var (
 	ProjectionOthersOwed      = on("ProjectionOthersOwed")
 	ProjectionOldOwed         = on("ProjectionOldOwed")
 	ProjectionLateCounted     = on("ProjectionLateCounted")
+	ProjectionFirstLife       = on("ProjectionFirstLife")
 	ProjectionLife            = on("ProjectionLife")
 	ProjectionOffsetDone      = on("ProjectionOffsetDone")
 	ProjectionOffsetGuarded   = on("ProjectionOffsetGuarded")

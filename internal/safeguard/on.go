@@ -423,6 +423,8 @@ const (
 	ProjectionImageWriter = true
 	// ProjectionKeptRowChecked: a row that was not read is written if it is still what it was.
 	ProjectionKeptRowChecked = true
+	// ProjectionFirstLife: a purge is told, too, if a process has died before it stored an offset.
+	ProjectionFirstLife = true
 	// ProjectionLife: a row whose event is gone without a deletion is reset.
 	ProjectionLife = true
 	// ProjectionOffsetDone: a run whose offset was refused is not done.
