@@ -133,6 +133,9 @@ type history struct {
 	shards, ids           int
 	processes, operations int
 	mostEvents            int
+	// shared reports that the journal is shared with a JVM, which writes every second persistence
+	// id.
+	shared bool
 	// sixes is in how many operations there are six deletions and purges.
 	sixes int
 	rates []int
@@ -144,6 +147,9 @@ type history struct {
 
 func (h history) String() string {
 	var b strings.Builder
+	if h.shared {
+		b.WriteString("shared with a JVM, ")
+	}
 	fmt.Fprintf(&b, "seed %d, %d shards, %d ids, %d processes, %d operations of up to %d events, ahead %v",
 		h.seed, h.shards, h.ids, h.processes, h.operations, h.mostEvents, h.ahead)
 	for i, rate := range h.rates {
@@ -187,6 +193,7 @@ func drawHistory(rt *rapid.T) history {
 		processes:  rapid.IntRange(1, 3).Draw(rt, "processes"),
 		operations: rapid.IntRange(2, 12).Draw(rt, "operations"),
 		mostEvents: rapid.SampledFrom([]int{1, 5, 30}).Draw(rt, "events"),
+		shared:     rapid.SampledFrom([]bool{false, false, true}).Draw(rt, "shared"),
 		sixes:      40,
 		rates:      make([]int, len(faults)),
 		ahead:      rapid.SampledFrom([]time.Duration{0, 0, 20 * time.Hour, -20 * time.Hour}).Draw(rt, "ahead"),

@@ -2,7 +2,9 @@
 // writers that append, delete, purge and begin anew; several processes with several groups, at
 // least once and transactional, from streams, sweeps and triggers; processes that are killed,
 // paused, ended and asleep for longer than a stream keeps records; claims and leases that are taken
-// over wrongly; handlers that fail, panic and take too long; and faults of every request.
+// over wrongly; journals that are shared with a JVM, which writes several events at the same time,
+// loses some, and deletes and purges step by step; handlers that fail, panic and take too long; and
+// faults of every request.
 //
 // After each round everything that was committed must have been handled: see oracle_test.go.
 //

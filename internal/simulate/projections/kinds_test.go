@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -132,8 +133,11 @@ func (tagged) projection(h *handler) projection.Projection {
 	return projection.AtLeastOnce("tagged", caller{h}, projection.OnlyTags("some"))
 }
 
-// tagsOf returns the tags of an event: one of three has one.
+// tagsOf returns the tags of an event: one of three has one. Those of the JVM have none.
 func tagsOf(text string) []string {
+	if strings.HasSuffix(text, ofJVM) {
+		return nil
+	}
 	if sum := crc32.ChecksumIEEE([]byte(text)); sum%3 == 0 {
 		return []string{"some", "other"}
 	}

@@ -76,7 +76,7 @@ func run(t *testing.T, h history, sum *totals) error {
 	}
 	defer func() { _ = s.writers.Close() }()
 	for i := range h.ids {
-		s.stored = append(s.stored, &stored{number: i, pid: odd[i], purgeTried: map[int]bool{}})
+		s.stored = append(s.stored, &stored{number: i, pid: odd[i], byJVM: h.shared && i%2 == 0, purgeTried: map[int]bool{}})
 	}
 	for i := range h.processes {
 		s.processes = append(s.processes, s.launch(i))
@@ -125,7 +125,7 @@ func (s *simulation) config(ahead time.Duration) dynajournal.Config {
 }
 
 func (s *simulation) makeTables() {
-	options := dynajournal.TableOptions{Projections: true, Stream: true}
+	options := dynajournal.TableOptions{Projections: true, Stream: true, SharedWithJVM: s.shared}
 	if err := dynajournal.CreateTables(s.Context(), s.config(0), options); err != nil {
 		s.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func (s *simulation) round(number int, r round) {
 	var under sync.WaitGroup
 	for _, id := range s.stored {
 		random := rand.New(rand.NewPCG(s.seed, uint64(number*len(odd)+id.number)))
-		under.Go(func() { s.write(id, random, s.operations) })
+		under.Go(func() { s.writeAny(id, random, s.operations) })
 	}
 	for _, d := range r.disturbances {
 		under.Go(func() {
@@ -173,7 +173,7 @@ func (s *simulation) sleep(number int, d time.Duration) {
 		p.pause()
 	}
 	for _, id := range s.stored {
-		s.write(id, rand.New(rand.NewPCG(s.seed, uint64(1000+number*len(odd)+id.number))), 2)
+		s.writeAny(id, rand.New(rand.NewPCG(s.seed, uint64(1000+number*len(odd)+id.number))), 2)
 	}
 	time.Sleep(d)
 	for range 2 { // shards are replaced first

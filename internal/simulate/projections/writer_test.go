@@ -20,6 +20,8 @@ var odd = []string{
 type stored struct {
 	number int
 	pid    string
+	// byJVM reports that a JVM writes it.
+	byJVM bool
 	// life is how often it began anew, texts are the events of each life by sequence number, and
 	// writers those who have written them.
 	life           int
@@ -36,6 +38,15 @@ type stored struct {
 	// fresh reports that the life has begun since the last round. Then nothing is deleted: a
 	// deletion beyond the offset of the life before hides that it is another life.
 	fresh bool
+}
+
+// writeAny does some operations on a persistence id, as its writer does them.
+func (s *simulation) writeAny(id *stored, random *rand.Rand, operations int) {
+	if id.byJVM {
+		s.writeAsJVM(id, random, operations)
+		return
+	}
+	s.write(id, random, operations)
 }
 
 // write does some operations on a persistence id. Those of unknown outcome are looked for.
@@ -70,7 +81,7 @@ func (s *simulation) operate(w *dynajournal.Writer, id *stored, random *rand.Ran
 		id.deletedTo = max(id.deletedTo, id.last-int64(random.IntN(6)))
 		_, err := w.DeleteTo(ctx, id.deletedTo)
 		return err == nil
-	case dice == 4:
+	case dice == 4 || dice == 5 && s.shared: // where each removes everything at once
 		id.purgeTried[id.life] = true
 		time.Sleep(unused) // no request of a writer is in flight
 		_, _ = w.Purge(ctx, dynajournal.PurgeOptions{Now: true})
@@ -104,17 +115,23 @@ func (s *simulation) append(w *dynajournal.Writer, id *stored, n int) bool {
 		s.know(id, result.First+int64(i), text, w.WriterUUID())
 	}
 	id.last = result.Last
+	s.trigger(id)
+	return true
+}
+
+// trigger triggers the groups of a process now and then.
+func (s *simulation) trigger(id *stored) {
 	if s.random(2) == 0 {
-		s.mu.Lock()
-		p := s.processes[s.dice.IntN(len(s.processes))]
-		s.mu.Unlock()
-		for g := range p.groups {
-			if s.groups[g].source == triggers {
-				p.groups[g].Trigger(id.pid)
-			}
+		return
+	}
+	s.mu.Lock()
+	p := s.processes[s.dice.IntN(len(s.processes))]
+	s.mu.Unlock()
+	for g := range p.groups {
+		if s.groups[g].source == triggers {
+			p.groups[g].Trigger(id.pid)
 		}
 	}
-	return true
 }
 
 // know notes an event that is stored.
@@ -157,6 +174,10 @@ func (s *simulation) recover(id *stored) *dynajournal.Writer {
 		if next == 1 && id.last > 0 {
 			id.life++
 			id.fresh, id.deletedTo = true, 0
+		}
+		// A JVM counts a number at which nothing was written.
+		if last = min(last, w.DeletedTo()); len(all) > 0 {
+			last = all[len(all)-1].seq
 		}
 		id.last, id.deletedTo = last, max(id.deletedTo, w.DeletedTo())
 		for _, f := range all {
