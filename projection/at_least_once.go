@@ -99,7 +99,12 @@ func (r *run) settle(
 		only = state.unchanged()
 	}
 	delayed := new(delayedError)
-	if failed == nil || ctx.Err() != nil || errors.As(failed, &delayed) && safeguard.TagOutageAwaited {
+	waits := errors.As(failed, &delayed) && safeguard.TagOutageAwaited
+	if waits && r.invocation != nil && reached == state.offset { // it was no attempt
+		state.attempts--
+		c.count(state.attempts)
+	}
+	if failed == nil || ctx.Err() != nil || waits {
 		err := r.group.table.update(store, r.key, c, only)
 		r.released(err)
 		if err == nil {

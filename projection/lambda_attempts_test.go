@@ -53,6 +53,36 @@ func TestInvocationsCountAttempts(t *testing.T) {
 	}
 }
 
+// While an index of tags can't be written, invocations count no attempts, however many there are.
+func TestOutageOfAnIndexIsNoAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := streaming(t)
+		b.createTagIndex(tagsTable, 1)
+		b.write("a", withTags("x", "red"))
+		config := onLambda()
+		config.Attempts, config.RetryShortest, config.RetryLongest = 1, time.Second, time.Second
+		invoke := func() string {
+			j := b.open()
+			return b.invoke(group(t, j, config, b.openTagIndex(j, tagsTable).Projection("tags")), b.events(0), 10*time.Second)
+		}
+		remove, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectThroughputExceeded, Table: tagsTable, Operation: "PutItem"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 25 {
+			if invoke() == "" {
+				t.Fatalf("invocation %d does not fail", i+1)
+			}
+		}
+		remove()
+		if failed := invoke(); failed != "" {
+			t.Errorf("after the outage an invocation fails at %q", failed)
+		}
+		want(t, "red", b.byTag("red"), "a 1")
+	})
+}
+
 // A success between failures makes the attempts count from 1 again.
 func TestAttemptsAreOfOneOffset(t *testing.T) {
 	t.Parallel()
