@@ -113,7 +113,7 @@ func TestTablesAreDeletedAfterFailures(t *testing.T) {
 		"it is interrupted": {nil, context.Canceled},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		err := bench.Run(ctx, bench.Options{Config: config, Quick: true, Only: []string{"write-1", "recover-5"}, Report: func(bench.Figure) error {
+		err := bench.Run(ctx, bench.Options{Config: config, Quick: true, Only: []string{"recover-new", "recover-5"}, Report: func(bench.Figure) error {
 			if end.report == nil {
 				cancel()
 			}
@@ -142,12 +142,12 @@ func TestOnlyKnownWorkloads(t *testing.T) {
 func TestOnlyTheWorkloadOfThatName(t *testing.T) {
 	t.Parallel()
 	engine := openTable(t, memory)
-	found, err := figures(t.Context(), t, dynajournal.Config{AWS: engine.AWSConfig()}, "recover-250")
+	found, err := figures(t.Context(), t, dynajournal.Config{AWS: engine.AWSConfig()}, "recover-5")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name := range found {
-		if !strings.HasPrefix(name, "recover-250/") {
+		if !strings.HasPrefix(name, "recover-5/") {
 			t.Errorf("%s is measured", name)
 		}
 	}

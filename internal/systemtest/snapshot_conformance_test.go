@@ -37,7 +37,7 @@ func TestSnapshotsConform(t *testing.T) {
 	}
 	for transport := range transports {
 		for kind, options := range kinds {
-			config := dynajournal.Config{MaxSnapshotBytes: testsize.Of(2, 6) * mib}
+			config := dynajournal.Config{MaxSnapshotBytes: testsize.Of(5, 24) * mib / 4}
 			if !testsize.Long && options.SharedWithJVM { // native ones have items of the usual size
 				config.MaxItemSize, config.MaxSnapshotBytes = 40_000, mib/4
 			}

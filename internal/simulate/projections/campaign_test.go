@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 // short is how many histories the short form runs.
-const short = 2
+const short = 1
 
 // TestProjections runs random histories until one fails, or enough were run. It prints the seed,
 // with which the same histories are drawn again: -rapid.seed. Goroutines that are ready at the same
