@@ -14,7 +14,7 @@ import (
 // again that for which one call may last. So a run ends before its claim counts as dead.
 const handlerShare = 3
 
-// atLeastOnce claims the row, calls the handler for each step, and stores the offset and releases
+// atLeastOnce claims the row, calls the handler for the steps, and stores the offset and releases
 // the claim in one write. It reports whether it has handled all steps: it stops when a third of
 // Config.ClaimTimeout is over.
 func (r *run) atLeastOnce(ctx context.Context, state *row, steps []step) (bool, error) {
@@ -26,16 +26,26 @@ func (r *run) atLeastOnce(ctx context.Context, state *row, steps []step) (bool, 
 	}
 	limit := r.group.config.ClaimTimeout / handlerShare
 	began, reached, done := time.Now(), state.offset, 0
+	alone := 0 // steps before it are handed over alone, as a call with several has failed
 	var failed error
-	for i := range steps {
+	for done < len(steps) && ctx.Err() == nil {
 		if done > 0 && time.Since(began) >= limit {
 			break
 		}
-		if failed = r.call(ctx, limit, func(ctx context.Context) error { return r.handle(ctx, &steps[i], state) }); failed != nil {
+		next := steps[done : done+1]
+		if done >= alone {
+			next = steps[done : done+r.together(steps[done:])]
+		}
+		failed = r.call(ctx, limit, func(ctx context.Context) error { return r.handle(ctx, next, state) })
+		if failed != nil && len(next) == 1 {
 			break
 		}
-		reached = steps[i].to
-		done++
+		if failed != nil {
+			alone, failed = done+len(next), nil
+			continue
+		}
+		done += len(next)
+		reached = steps[done-1].to
 	}
 	err := r.settle(ctx, state, steps, done, reached, failed)
 	return done == len(steps), err
@@ -60,8 +70,9 @@ func (r *run) claim(ctx context.Context, state *row, steps []step) error {
 	return r.group.table.update(ctx, r.key, c, only)
 }
 
-// handle calls the handler for a step.
-func (r *run) handle(ctx context.Context, s *step, state *row) error {
+// handle calls the handler for a step, or for several events.
+func (r *run) handle(ctx context.Context, steps []step, state *row) error {
+	s := &steps[0]
 	switch {
 	case s.purge:
 		if h, ok := r.of.handler.(PurgeHandler); ok {
@@ -75,6 +86,9 @@ func (r *run) handle(ctx context.Context, s *step, state *row) error {
 			return h.HandleGap(ctx, Gap{r.pid, s.first, s.last})
 		}
 		return nil
+	}
+	if h, ok := r.of.handler.(BatchHandler); ok {
+		return handleBatch(ctx, h, steps)
 	}
 	return eachEvent(s, func(event dynajournal.Event) error { return r.of.handler.Handle(ctx, event) })
 }

@@ -12,6 +12,8 @@ import (
 // the other, in their order; those of different ids at the same time. It must return when ctx ends,
 // which is a third of Config.ClaimTimeout after the call at the latest. An error or a panic makes
 // the group call it again later with the same event, and with those after it.
+//
+// It can also be a [BatchHandler], a [GapHandler] and a [PurgeHandler].
 type Handler interface {
 	// Handle handles an event. If the journal's adapter makes several events of a stored one, they
 	// are repeated together.

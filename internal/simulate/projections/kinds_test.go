@@ -120,7 +120,19 @@ func (c caller) HandlePurge(ctx context.Context, p projection.Purge) error {
 	return nil
 }
 
-// tagged is a projection that runs at least once, for the events that have a tag.
+// batcher handles several events in one call, and may fail between them.
+type batcher struct{ caller }
+
+func (b batcher) HandleBatch(ctx context.Context, events []dynajournal.Event) error {
+	for _, e := range events {
+		if err := b.Handle(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tagged is a projection that runs at least once, in batches, for the events that have a tag.
 type tagged struct{}
 
 func (tagged) name() string { return "tagged" }
@@ -130,7 +142,7 @@ func (tagged) once() bool { return false }
 func (tagged) takes(text string) bool { return len(tagsOf(text)) > 0 }
 
 func (tagged) projection(h *handler) projection.Projection {
-	return projection.AtLeastOnce("tagged", caller{h}, projection.OnlyTags("some"))
+	return projection.AtLeastOnce("tagged", batcher{caller{h}}, projection.OnlyTags("some"))
 }
 
 // tagsOf returns the tags of an event: one of three has one. Those of the JVM have none.
