@@ -124,32 +124,38 @@ func TestAPowerFailureLosesNoAcknowledgedWrite(t *testing.T) {
 	run(t, engine, []step{{"CreateTable", richTable, `{"TableDescription":{…`}})
 	client := clientOf(engine)
 	var acked acknowledged
-	stop := make(chan struct{})
+	// The writers are at most two rounds ahead, however long the check of a round takes.
+	const crashes, round = 8, 50
+	turns := make(chan struct{}, (crashes+1)*round)
 	var writers sync.WaitGroup
 	for writer := range 4 {
 		writers.Go(func() {
-			for n := writer; ; n += 4 {
-				select {
-				case <-stop:
-					return
-				default:
-				}
+			n := writer
+			for range turns {
 				if err := writeNumber(t.Context(), client, n); err != nil {
 					t.Error(err)
 					return
 				}
 				acked.add(n)
+				n += 4
 			}
 		})
 	}
 	defer func() {
-		close(stop)
+		close(turns)
 		writers.Wait()
 		closeEngine(t, engine)
 	}()
+	begin := func() {
+		for range round {
+			turns <- struct{}{}
+		}
+	}
+	begin()
 	random := rand.New(rand.NewPCG(1, 2))
-	for crash := range 8 {
-		for want := (crash + 1) * 50; len(acked.copy()) < want && !t.Failed(); {
+	for crash := range crashes {
+		begin()
+		for want := (crash + 1) * round; len(acked.copy()) < want && !t.Failed(); {
 			must(client.ListTables(t.Context(), &dynamodb.ListTablesInput{}))(t)
 		}
 		before := acked.copy()
