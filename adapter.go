@@ -40,8 +40,8 @@ func (j *Journal) deliver(e *layout.Event, read func(Event) error) error {
 	if err != nil {
 		return err
 	}
-	for _, v := range values {
-		event.decoded = &v
+	for i, v := range values {
+		event.decoded, event.part = &v, i
 		if err := read(event); err != nil {
 			return err
 		}

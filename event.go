@@ -38,6 +38,8 @@ type Event struct {
 	registry *serialization.Registry
 	// decoded is the value, if it was decoded or adapted when it was read.
 	decoded *any
+	// part is the place of the event among those that the adapter makes of the stored one.
+	part int
 }
 
 // Payload returns the value of the event: decoded by Config.Serialization, and converted by

@@ -87,17 +87,19 @@ func TestEngineDependsOnNothingOfTheProject(t *testing.T) {
 	}
 }
 
-// Only programs with projections compile the client for streams.
+// Only programs with projections compile the client for streams. Process managers are projections.
 func TestOnlyProjectionsCompileTheClientForStreams(t *testing.T) {
 	t.Parallel()
 	const client = "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	for folder, wanted := range map[string]bool{".": false, "./entity": false, "./projection": true} {
+	for folder, wanted := range map[string]bool{
+		".": false, "./entity": false, "./process": true, "./projection": true,
+	} {
 		deps := dependencies(t, folder)
 		if slices.Contains(deps, client) != wanted {
 			t.Errorf("%s compiles it: %v", folder, !wanted)
 		}
 		for _, pkg := range deps {
-			if folder == "./projection" && (within(pkg, "github.com/cockroachdb") || within(pkg, modulePath+"/embedded")) {
+			if wanted && (within(pkg, "github.com/cockroachdb") || within(pkg, modulePath+"/embedded")) {
 				t.Errorf("%s compiles %s", folder, pkg)
 			}
 		}

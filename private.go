@@ -33,6 +33,7 @@ func init() { //nolint:gochecknoinits // package private has to be complete befo
 	) error {
 		return own[Journal](journal).operateRequests(ctx, do)
 	}
+	private.PartOf = func(event any) int { return own[Event](event).part }
 	private.ReadItem = func(
 		journal any, pid string, partition int64, item dynamo.Attributes,
 	) (private.StoredEvent, bool, error) {

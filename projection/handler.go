@@ -16,7 +16,7 @@ import (
 // It can also be a [BatchHandler], a [GapHandler] and a [PurgeHandler].
 type Handler interface {
 	// Handle handles an event. If the journal's adapter makes several events of a stored one, they
-	// are repeated together.
+	// are repeated together. See [Delayed] for failures that pass.
 	Handle(ctx context.Context, event dynajournal.Event) error
 }
 

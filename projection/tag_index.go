@@ -185,7 +185,7 @@ func (h *tagHandler) Handle(ctx context.Context, event dynajournal.Event) error 
 		}
 		err := h.index.add(ctx, tag, ref)
 		if err != nil && (passes(err) || errors.Is(err, context.DeadlineExceeded)) {
-			return &delayedError{err}
+			return Delayed(err)
 		}
 		if err != nil {
 			return fmt.Errorf("index the tag %.100q: %w", tag, err)
@@ -193,14 +193,6 @@ func (h *tagHandler) Handle(ctx context.Context, event dynajournal.Event) error 
 	}
 	return nil
 }
-
-// delayedError reports that a handler could not do its work for a reason that passes. That is no
-// failure of the handler.
-type delayedError struct{ err error }
-
-func (e *delayedError) Error() string { return e.err.Error() }
-
-func (e *delayedError) Unwrap() error { return e.err }
 
 // operate runs a function that sends requests.
 func (x *TagIndex) operate(ctx context.Context, do func(context.Context, *dynamo.Client) error) error {

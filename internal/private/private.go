@@ -52,6 +52,10 @@ var (
 	ReadEvents func(ctx context.Context, journal any, pid string, from int64, handle func(event any) error) (
 		next, deletedTo int64, err error)
 
+	// PartOf returns the place of a *dynajournal.Event among those that the adapter of the journal
+	// makes of the stored one.
+	PartOf func(event any) int
+
 	// ReadItem decodes an item of a partition of a persistence id as ReadPage does. It reports
 	// false if that is no event: a deleted one, or a seal. Nothing is sent.
 	ReadItem func(journal any, pid string, partition int64, item dynamo.Attributes) (StoredEvent, bool, error)

@@ -218,10 +218,17 @@ var killers = map[string]killer{
 	"ProjectionRequestKept":     {projecting, "^TestRequestSurvivesItsProcess$"},
 	"ProjectionResetFinished":   {projecting, "^TestInterruptedResetIsFinished$"},
 	"ProjectionResetSwept":      {projecting, "^TestResetBeginsAnew$"},
+	"ProjectionRemovedLast":     {projecting, "^TestInterruptedRemovalIsFinished$"},
+	"ProjectionRemovedAlone":    {projecting, "^TestProcessThatBeginsDuringARemoval$"},
 	"ProjectionSkipGuarded":     {projecting, "^TestSkipOfARowThatMovesIsRefused$"},
 	"ProjectionStuckMarked":     {projecting, "^TestTriggerWhileAStuckIDIsResumed$"},
 	"ProjectionSweepWaits":      {projecting, "^TestInterruptedSweepMissesNoID$"},
 	"VisibleTaken":              {system, "^TestLastEventOfARecoveryIsOneThatItHasFound$"},
+
+	"ProcessCommandID":     {processing, "^TestEachCommandIsDoneOnceWhereverItsProcessDies$"},
+	"ProcessWriterNamed":   {processing, "^TestEventsBehindAPurgeLeadToCommands$"},
+	"ProcessPartNamed":     {processing, "^TestEachEventOfAnAdapterLeadsToItsCommands$"},
+	"ProcessOutageAwaited": {processing, "^TestConflictsMakeNothingStuck$"},
 
 	"TagNumberFree":     {projecting, "^TestTwoProcessesAddToALane$"},
 	"TagRepeatKnown":    {projecting, "^TestEntriesOfAKilledProcessAreNotRepeated$"},

@@ -33,6 +33,7 @@ type killer struct {
 const (
 	hosting    = "entity"
 	projecting = "projection"
+	processing = "process"
 	system     = "internal/systemtest"
 	dynamo     = "internal/dynamo"
 	explored   = "internal/explore"

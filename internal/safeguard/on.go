@@ -449,6 +449,10 @@ const (
 	ProjectionResetFinished = true
 	// ProjectionResetSwept: a reset owes a sweep.
 	ProjectionResetSwept = true
+	// ProjectionRemovedLast: the item of a projection is removed when nothing else of it is left.
+	ProjectionRemovedLast = true
+	// ProjectionRemovedAlone: it is removed if no process has begun to run it since it was read.
+	ProjectionRemovedAlone = true
 	// ProjectionSkipGuarded: an event is passed over if the row is as it was read.
 	ProjectionSkipGuarded = true
 	// ProjectionStuckMarked: a trigger of a stuck id is noted, and who resumes it reads again.
@@ -471,6 +475,17 @@ const (
 	ProjectionOldOwed = true
 	// ProjectionSweepWaits: the position of a sweep passes an id when it is done.
 	ProjectionSweepWaits = true
+
+	// Process managers.
+
+	// ProcessCommandID: a command of a process has an id, so that it is not done twice.
+	ProcessCommandID = true
+	// ProcessWriterNamed: the id of a command names the writer of its event.
+	ProcessWriterNamed = true
+	// ProcessPartNamed: the id of a command names the place of its event among those of an adapter.
+	ProcessPartNamed = true
+	// ProcessOutageAwaited: an outage of the target of a command makes no persistence id stuck.
+	ProcessOutageAwaited = true
 
 	// The index of tags.
 

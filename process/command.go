@@ -1,0 +1,81 @@
+package process
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// Command is a command of an entity, to which an event leads. Make it with [To].
+type Command struct {
+	entityID string
+	// run runs the command with an id. The error is a *refusal if the command itself has returned
+	// one.
+	run func(ctx context.Context, id string) error
+}
+
+// To returns a command of an entity. It is decided as [entity.Entities.Update] does it: it can run
+// several times, and what it records is stored once. What it records nothing for is not remembered:
+// it is decided again if the event comes again.
+func To[S, E any](entities entity.Updater[S, E], id string, decide func(*entity.Tx[S, E]) error) Command {
+	if entities == nil || decide == nil {
+		return Command{}
+	}
+	return Command{id, func(ctx context.Context, command string) error {
+		var opts []entity.CommandOption
+		if safeguard.ProcessCommandID {
+			opts = append(opts, entity.CommandID(command))
+		}
+		_, err := entities.Update(ctx, id, func(tx *entity.Tx[S, E]) error {
+			if err := decide(tx); err != nil {
+				return &refusal{err}
+			}
+			return nil
+		}, opts...)
+		return err //nolint:wrapcheck // it names the entity
+	}}
+}
+
+// refusal is the error of a command itself, and no failure to run it.
+type refusal struct{ error }
+
+func (r *refusal) Unwrap() error { return r.error }
+
+// execute runs a command. One that was done before is done.
+func (c *Command) execute(ctx context.Context, id string) error {
+	err := c.run(ctx, id)
+	if errors.Is(err, entity.ErrDuplicate) {
+		return nil
+	}
+	return err
+}
+
+// maxCommandID is the largest length of the id of a command, in bytes.
+const maxCommandID = 1000
+
+// commandID returns the id of a command of a process: of the event that leads to it, and its place
+// among those of the event. The writer tells apart the events of a persistence id that was purged
+// and used again. The name has no slash, and the writer is quoted, so different commands have
+// different ids.
+func commandID(name string, event *dynajournal.Event, place int) string {
+	part, writer := private.PartOf(event), event.WriterUUID
+	if !safeguard.ProcessPartNamed {
+		part = 0
+	}
+	if !safeguard.ProcessWriterNamed {
+		writer = ""
+	}
+	id := fmt.Sprintf("%s/%d.%d/%d/%q/%s", name, event.SequenceNumber, part, place, writer, event.PersistenceID)
+	if len(id) <= maxCommandID {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return name + "/" + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,286 @@
+package process_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/process"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// The process dies at each of its writes, which is applied or not: those of the claim, of the two
+// commands and of the offset among them.
+func TestEachCommandIsDoneOnceWhereverItsProcessDies(t *testing.T) {
+	t.Parallel()
+	for _, applied := range []bool{false, true} {
+		for writes := range 8 {
+			t.Run(fmt.Sprint(writes, applied), func(t *testing.T) {
+				t.Parallel()
+				b := setup(t)
+				number := b.ask("a", Asked{"x", []string{"one", "two"}})
+				j, m := b.process()
+				m.dieAfter(writes, applied)
+				stop := b.run(j, b.asking(b.open(j, entity.Options{})))
+				_ = projection.WaitFor(m.life, b.Journal.Journal, "group/asking", "a", number) // or it dies
+				stop()
+				in := b.open(b.Journal.Journal, entity.Options{})
+				b.run(b.Journal.Journal, b.asking(in))
+				if err := b.await("a", number); err != nil {
+					t.Fatal(err)
+				}
+				b.want(in, "one", "x")
+				b.want(in, "two", "x")
+			})
+		}
+	}
+}
+
+// Both have decided the command before one of them writes.
+func TestTwoProcessesRunAnEventAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.ask("a", Asked{"x", []string{"one"}})
+	events := b.events("a")
+	var both, running sync.WaitGroup
+	both.Add(2)
+	ins := []*boxes{b.open(b.Journal.Journal, entity.Options{}), b.open(b.Journal.Journal, entity.Options{})}
+	for _, in := range ins {
+		meet := sync.OnceFunc(func() { both.Done(); both.Wait() })
+		p := b.asking(in, func(c *process.Config) {
+			c.React = func(dynajournal.Event) ([]process.Command, error) {
+				return []process.Command{process.To(in, "one", func(tx *entity.Tx[Box, Done]) error {
+					meet()
+					tx.Record(Done{"x"})
+					return nil
+				})}, nil
+			}
+		})
+		running.Go(func() {
+			if err := p.Handle(t.Context(), events[0]); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	running.Wait()
+	b.want(ins[0], "one", "x")
+}
+
+// events returns the events of a source.
+func (b *bundle) events(source string) (all []dynajournal.Event) {
+	b.Helper()
+	_, err := b.Recover(b.Context(), source, dynajournal.RecoverOptions{}, func(event dynajournal.Event) error {
+		all = append(all, event)
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return all
+}
+
+// Another writer is faster than each attempt of the entity. That is no failure of the process.
+func TestConflictsMakeNothingStuck(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	number := b.ask("a", Asked{"x", []string{"one"}})
+	in := b.open(b.Journal.Journal, entity.Options{Attempts: 1})
+	conflicts := 3
+	p := b.asking(in, func(c *process.Config) {
+		c.React = func(event dynajournal.Event) ([]process.Command, error) {
+			if event.PersistenceID != "a" {
+				return nil, nil
+			}
+			return []process.Command{process.To(in, "one", func(tx *entity.Tx[Box, Done]) error {
+				if conflicts--; conflicts >= 0 {
+					b.Conflict("box|one", Done{fmt.Sprint("another ", conflicts)})
+				}
+				tx.Record(Done{"x"})
+				return nil
+			})}, nil
+		}
+	})
+	b.run(b.Journal.Journal, p, func(c *projection.Config) { c.Attempts = 1 })
+	if err := b.await("a", number); err != nil {
+		t.Fatal(err)
+	}
+	b.want(in, "one", "another 2", "another 1", "another 0", "x")
+}
+
+var errFull = errors.New("the box is full")
+
+// full is a process whose first command is refused.
+func (b *bundle) full(in *boxes, rejected func(context.Context, process.Rejection) error) *process.Process {
+	return b.asking(in, func(c *process.Config) {
+		c.Rejected = rejected
+		c.React = func(event dynajournal.Event) ([]process.Command, error) {
+			if event.PersistenceID != "a" {
+				return nil, nil
+			}
+			refuse := process.To(in, "one", func(*entity.Tx[Box, Done]) error { return errFull })
+			return []process.Command{refuse, do(in, "two", "x")}, nil
+		}
+	})
+}
+
+func TestRejectionIsAFailureOrSettled(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	number := b.ask("a", Asked{})
+	in := b.open(b.Journal.Journal, entity.Options{})
+	stop := b.run(b.Journal.Journal, b.full(in, nil), func(c *projection.Config) { c.Attempts = 2 })
+	if err := b.await("a", number); !errors.Is(err, projection.ErrStuck) || !strings.Contains(err.Error(), errFull.Error()) {
+		t.Errorf("a rejection that nobody settles: %v", err)
+	}
+	stop()
+	b.want(in, "two")
+
+	var told []process.Rejection
+	rejected := func(_ context.Context, r process.Rejection) error {
+		told = append(told, r)
+		return nil
+	}
+	event := b.events("a")[0]
+	if err := b.full(in, rejected).Handle(t.Context(), event); err != nil {
+		t.Fatal(err)
+	}
+	b.want(in, "two", "x")
+	if len(told) != 1 || !errors.Is(&told[0], errFull) || told[0].EntityID != "one" || told[0].Event.PersistenceID != "a" ||
+		!strings.HasPrefix(told[0].CommandID, "asking/1.0/0/") || !strings.Contains(told[0].Error(), `to "one": the box is full`) {
+		t.Errorf("told: %+v", told)
+	}
+	unsettled := func(context.Context, process.Rejection) error { return errFull }
+	if err := b.full(in, unsettled).Handle(t.Context(), event); !errors.Is(err, errFull) {
+		t.Errorf("a rejection that can't be settled: %v", err)
+	}
+}
+
+func TestEventsBehindAPurgeLeadToCommands(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	in := b.open(b.Journal.Journal, entity.Options{})
+	stop := b.run(b.Journal.Journal, b.asking(in))
+	if err := b.await("a", b.ask("a", Asked{"first", []string{"one"}})); err != nil {
+		t.Fatal(err)
+	}
+	stop() // nothing reads while it is purged
+	w, err := b.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, nil)
+	if err == nil {
+		_, err = w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.ask("a", Asked{"again", []string{"one"}}) // at the number of the first
+	last := b.ask("a", Asked{"more", []string{"one"}})
+	b.run(b.Journal.Journal, b.asking(in))
+	if err := b.await("a", last); err != nil {
+		t.Fatal(err)
+	}
+	b.want(in, "one", "first", "again", "more")
+}
+
+// twice is an adapter that makes two events of each that is read.
+type twice struct{}
+
+func (twice) ToJournal(event any) (any, string, error) { return event, "", nil }
+
+func (twice) FromJournal(stored any, _ string) ([]any, error) { return []any{stored, stored}, nil }
+
+func TestEachEventOfAnAdapterLeadsToItsCommands(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	config := b.Config
+	config.Adapter = twice{}
+	j, err := dynajournal.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	in := b.open(b.Journal.Journal, entity.Options{})
+	number := b.ask("a", Asked{"x", []string{"one"}})
+	failed := false
+	p := b.asking(in)
+	b.run(j, projection.HandlerFunc(func(ctx context.Context, event dynajournal.Event) error {
+		err := p.Handle(ctx, event)
+		if err == nil && !failed && event.PersistenceID == "a" { // both come again
+			failed, err = true, errFull
+		}
+		return err
+	}))
+	if err := b.await("a", number); err != nil {
+		t.Fatal(err)
+	}
+	b.want(in, "one", "x", "x")
+}
+
+// What the guide says of an event that comes again when its ids are forgotten.
+func TestForgottenCommandIsDoneAgainUnlessTheStateKnowsIt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	in := b.open(b.Journal.Journal, entity.Options{CommandIDs: entity.CommandIDs{Last: 1, Most: 1}})
+	b.ask("a", Asked{"x", []string{"one"}})
+	b.ask("a", Asked{"y", []string{"one"}})
+	events := b.events("a")
+	knowing := b.asking(in, func(c *process.Config) {
+		c.React = func(event dynajournal.Event) ([]process.Command, error) {
+			asked, err := dynajournal.Decode[Asked](event)
+			return []process.Command{process.To(in, "two", func(tx *entity.Tx[Box, Done]) error {
+				for _, done := range tx.State().Done {
+					if done == asked.What {
+						return nil
+					}
+				}
+				tx.Record(Done{asked.What})
+				return nil
+			})}, err
+		}
+	})
+	for _, event := range []dynajournal.Event{events[0], events[1], events[1], events[0]} {
+		for _, p := range []*process.Process{b.asking(in), knowing} {
+			if err := p.Handle(t.Context(), event); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	b.want(in, "one", "x", "y", "x")
+	b.want(in, "two", "x", "y")
+}
+
+func TestWrongConfigurationsAreRefused(t *testing.T) {
+	t.Parallel()
+	react := func(dynajournal.Event) ([]process.Command, error) { return []process.Command{{}}, nil }
+	for name, config := range map[string]process.Config{
+		"no name":       {React: react},
+		"a slash":       {Name: "a/b", React: react},
+		"a long name":   {Name: strings.Repeat("a", 201), React: react},
+		"no UTF-8":      {Name: "\xff", React: react},
+		"no reaction":   {Name: "a"},
+		"a NUL in name": {Name: "a\x00", React: react},
+	} {
+		if _, err := process.New(config); !errors.Is(err, dynajournal.ErrInvalidArgument) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	p, err := process.New(process.Config{Name: "a", React: react})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Handle(t.Context(), dynajournal.Event{}); !errors.Is(err, dynajournal.ErrInvalidArgument) {
+		t.Errorf("a command without entities: %v", err)
+	}
+	failing, err := process.New(process.Config{
+		Name: "a", React: func(dynajournal.Event) ([]process.Command, error) { return nil, errFull },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := failing.Handle(t.Context(), dynajournal.Event{}); !errors.Is(err, errFull) {
+		t.Errorf("a reaction that fails: %v", err)
+	}
+}
