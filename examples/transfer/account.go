@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/dynajournal/dynajournal/entity"
 	"github.com/dynajournal/dynajournal/serialization"
@@ -12,24 +11,25 @@ import (
 type Account struct {
 	Balance int64
 	Closed  bool
-	// Refused are the transfers that the account did not accept, as it was closed.
-	Refused []string
 }
 
 // Event is what happens to an account.
 type Event interface{ apply(a Account) Account }
 
-// The events of an account. Transfer is the id of a transfer.
+// The events of an account. Transfer is the id of a transfer, To and From are the other account.
 type (
 	Sent struct {
-		Transfer string
-		Amount   int64
+		Transfer, To string
+		Amount       int64
 	}
 	Received struct {
 		Transfer string
 		Amount   int64
 	}
-	Refused  struct{ Transfer string }
+	Refused struct {
+		Transfer, From string
+		Amount         int64
+	}
 	Refunded struct {
 		Transfer string
 		Amount   int64
@@ -52,10 +52,7 @@ func (e Refunded) apply(a Account) Account {
 	return a
 }
 
-func (e Refused) apply(a Account) Account {
-	a.Refused = append(slices.Clone(a.Refused), e.Transfer) // the state before stays as it is
-	return a
-}
+func (Refused) apply(a Account) Account { return a }
 
 func (Closed) apply(a Account) Account {
 	a.Closed = true
@@ -77,34 +74,34 @@ func send(t Transfer) func(*tx) error {
 		if tx.State().Balance < t.Amount {
 			return errInsufficient
 		}
-		tx.Record(Sent{t.ID, t.Amount})
+		tx.Record(Sent{t.ID, t.To, t.Amount})
 		return nil
 	}
 }
 
-// receive accepts a transfer or refuses it. Both are events: when the command is sent again, it is
-// not decided otherwise.
-func receive(t Transfer) func(*tx) error {
+// receive accepts what an account has sent, or refuses it. Both are events: if the command comes
+// again, it is not decided otherwise, and a refusal leads to the next step.
+func receive(from string, sent Sent) func(*tx) error {
 	return func(tx *tx) error {
 		if tx.State().Closed {
-			tx.Record(Refused{t.ID})
+			tx.Record(Refused{sent.Transfer, from, sent.Amount})
 		} else {
-			tx.Record(Received{t.ID, t.Amount})
+			tx.Record(Received{sent.Transfer, sent.Amount})
 		}
 		return nil
 	}
 }
 
-func refund(t Transfer) func(*tx) error {
+func refund(refused Refused) func(*tx) error {
 	return func(tx *tx) error {
-		tx.Record(Refunded{t.ID, t.Amount})
+		tx.Record(Refunded{refused.Transfer, refused.Amount})
 		return nil
 	}
 }
 
-// hasRefused reports whether an account has refused a transfer.
-func hasRefused(t Transfer) func(*tx) (bool, error) {
-	return func(tx *tx) (bool, error) { return slices.Contains(tx.State().Refused, t.ID), nil }
+func closeAccount(tx *tx) error {
+	tx.Record(Closed{})
+	return nil
 }
 
 // registry has the names under which events are stored.

@@ -1,6 +1,7 @@
-// Command transfer moves money between two accounts. Each account is an entity, so a transfer is
-// several commands, a saga: it dies in between, and is made again by another process. The ids of
-// the commands see to it that each step takes effect once.
+// Command transfer moves money between accounts. Each account is an entity, so a transfer is several
+// commands, a saga. The first one is the client's. The others follow from the stored events, by a
+// process manager that runs in any process, so a transfer goes on wherever one dies. The ids of the
+// commands see to it that each step takes effect once.
 //
 //	go run ./examples/transfer
 package main
@@ -11,75 +12,106 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/projection"
 )
 
 func main() {
-	ctx := context.Background()
+	ctx, cancel := context.WithCancel(context.Background())
 	engine, err := embedded.OpenMemory() // a DynamoDB in this process
 	check(err)
 	events, err := registry()
 	check(err)
 	config := dynajournal.Config{AWS: engine.AWSConfig(), Serialization: events}
-	check(dynajournal.CreateTables(ctx, config, dynajournal.TableOptions{}))
+	check(dynajournal.CreateTables(ctx, config, dynajournal.TableOptions{Projections: true, Stream: true}))
 
-	journal, accounts := start(ctx, config)
-	_, err = accounts.Update(ctx, "anna", func(tx *tx) error {
+	b := open(ctx, config)
+	_, err = b.accounts.Update(ctx, "anna", func(tx *tx) error {
 		tx.Record(Received{"payment at the counter", 100})
 		return nil
 	})
 	check(err)
-	t := Transfer{ID: "t-1", From: "anna", To: "bob", Amount: 30}
-	err = transfer(ctx, &crash{Updater: accounts, after: 1}, t)
-	fmt.Println("the first process:", err)
-	show(ctx, accounts)
-	check(errors.Join(accounts.Close(ctx), journal.Close()))
+	check(transfer(ctx, b.accounts, Transfer{ID: "t-1", From: "anna", To: "bob", Amount: 30}))
+	fmt.Println("the first process ends in the middle of a transfer:")
+	b.show(ctx, "anna", "bob")
+	check(b.close(ctx))
 
-	journal, accounts = start(ctx, config)
-	err = transfer(ctx, accounts, t)
-	fmt.Println("the second process:", err)
-	show(ctx, accounts)
-	check(errors.Join(accounts.Close(ctx), journal.Close(), engine.Close()))
+	b = open(ctx, config)
+	stream := projection.Streams(dynamodbstreams.NewFromConfig(config.AWS), projection.StreamsOptions{})
+	group, err := b.group(projection.Config{Name: "bank", Source: stream})
+	check(err)
+	ended := make(chan error, 1)
+	go func() { ended <- group.Run(ctx) }()
+	check(b.settled(ctx, "anna"))
+	fmt.Println("the second process goes on:")
+	b.show(ctx, "anna", "bob")
+
+	_, err = b.accounts.Update(ctx, "carl", closeAccount)
+	check(err)
+	check(transfer(ctx, b.accounts, Transfer{ID: "t-2", From: "anna", To: "carl", Amount: 50}))
+	check(b.settled(ctx, "anna", "carl"))
+	fmt.Println("carl refuses a transfer:")
+	b.show(ctx, "anna", "carl")
+
+	cancel()
+	check(errors.Join(<-ended, b.close(context.WithoutCancel(ctx)), engine.Close()))
 }
 
-// start does what a process does at its start.
-func start(ctx context.Context, config dynajournal.Config) (*dynajournal.Journal, *entity.Entities[Account, Event]) {
+// bank is what a process has open.
+type bank struct {
+	journal  *dynajournal.Journal
+	accounts *entity.Entities[Account, Event]
+}
+
+func open(ctx context.Context, config dynajournal.Config) *bank {
 	journal, err := dynajournal.Open(ctx, config)
 	check(err)
 	accounts, err := entity.Open(journal, accountType, entity.Options{})
 	check(err)
-	return journal, accounts
+	return &bank{journal, accounts}
 }
 
-func show(ctx context.Context, accounts *entity.Entities[Account, Event]) {
-	for _, id := range []string{"anna", "bob"} {
-		_, err := accounts.View(ctx, id, func(a Account) error {
+func (b *bank) close(ctx context.Context) error {
+	return errors.Join(b.accounts.Close(ctx), b.journal.Close())
+}
+
+// group returns the group that carries out transfers.
+func (b *bank) group(config projection.Config) (*projection.Group, error) {
+	transfers, err := transfers(b.accounts)
+	if err != nil {
+		return nil, err
+	}
+	return projection.New(b.journal, config,
+		projection.AtLeastOnce("transfers", transfers, projection.OnlyIDs(accountType.PersistenceID(""))))
+}
+
+// settled waits until everything has followed from the events of accounts, one after the other.
+func (b *bank) settled(ctx context.Context, accounts ...string) error {
+	for _, id := range accounts {
+		version, err := b.accounts.View(ctx, id, func(Account) error { return nil })
+		if err != nil {
+			return err
+		}
+		err = projection.WaitFor(ctx, b.journal, "bank/transfers", accountType.PersistenceID(id), version)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bank) show(ctx context.Context, accounts ...string) {
+	for _, id := range accounts {
+		_, err := b.accounts.View(ctx, id, func(a Account) error {
 			fmt.Println(" ", id, "has", a.Balance)
 			return nil
 		})
 		check(err)
 	}
-}
-
-var errCrash = errors.New("it has crashed")
-
-// crash is a process that dies after a number of commands.
-type crash struct {
-	entity.Updater[Account, Event]
-
-	after int
-}
-
-// Update runs a command, while the process lives.
-func (c *crash) Update(
-	ctx context.Context, id string, command func(*tx) error, opts ...entity.CommandOption,
-) (entity.Receipt, error) {
-	if c.after--; c.after < 0 {
-		return entity.Receipt{}, errCrash
-	}
-	return c.Updater.Update(ctx, id, command, opts...)
 }
 
 func check(err error) {

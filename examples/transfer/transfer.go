@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
+	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/process"
 )
 
 // Transfer moves an amount from one account to another. ID is made by who asks for it, such as the
@@ -17,33 +20,35 @@ type Transfer struct {
 // Accounts run commands of accounts: entities, or the test kit.
 type Accounts = entity.Updater[Account, Event]
 
-var errRefused = errors.New("the account does not accept it, and the amount was refunded")
-
-// transfer makes a transfer, step by step. After any other error than errInsufficient and
-// errRefused it is called again, by any process and at any time, until there is none: a step that
-// was done is not done again. A queue that delivers a message until it is done does that.
+// transfer begins a transfer: it takes the amount from its account. If that is stored, the rest
+// follows, whatever happens to this process. After another error than errInsufficient the request
+// is sent again.
 func transfer(ctx context.Context, accounts Accounts, t Transfer) error {
-	if err := once(ctx, accounts, t.From, send(t), t.ID+"/send"); err != nil {
-		return err
-	}
-	if err := once(ctx, accounts, t.To, receive(t), t.ID+"/receive"); err != nil {
-		return err
-	}
-	refused, err := entity.Do(ctx, accounts, t.To, hasRefused(t))
-	if err != nil || !refused {
-		return err
-	}
-	if err := once(ctx, accounts, t.From, refund(t), t.ID+"/refund"); err != nil {
-		return err
-	}
-	return errRefused
-}
-
-// once runs a command that may have been done before.
-func once(ctx context.Context, accounts Accounts, account string, command func(*tx) error, id string) error {
-	_, err := accounts.Update(ctx, account, command, entity.CommandID(id))
+	_, err := accounts.Update(ctx, t.From, send(t), entity.CommandID(t.ID))
 	if errors.Is(err, entity.ErrDuplicate) {
 		return nil
 	}
 	return err
+}
+
+// transfers returns the process that carries out transfers. What one account has sent leads to a
+// command of the other, and what that has refused to a refund.
+func transfers(accounts Accounts) (*process.Process, error) {
+	return process.New(process.Config{
+		Name: "transfers",
+		React: func(event dynajournal.Event) ([]process.Command, error) {
+			account := strings.TrimPrefix(event.PersistenceID, accountType.PersistenceID(""))
+			payload, err := event.Payload()
+			if err != nil {
+				return nil, err
+			}
+			switch e := payload.(type) {
+			case Sent:
+				return []process.Command{process.To(accounts, e.To, receive(account, e))}, nil
+			case Refused:
+				return []process.Command{process.To(accounts, e.From, refund(e))}, nil
+			}
+			return nil, nil
+		},
+	})
 }

@@ -1,15 +1,22 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"go.uber.org/goleak"
 
-	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/entity"
 	"github.com/dynajournal/dynajournal/entity/entitytest"
-	"github.com/dynajournal/dynajournal/serialization"
+	"github.com/dynajournal/dynajournal/projection"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -17,52 +24,132 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func Example() {
 	main()
 	// Output:
-	// the first process: it has crashed
+	// the first process ends in the middle of a transfer:
 	//   anna has 70
 	//   bob has 0
-	// the second process: <nil>
+	// the second process goes on:
 	//   anna has 70
 	//   bob has 30
+	// carl refuses a transfer:
+	//   anna has 70
+	//   carl has 0
 }
 
-func newRegistry(t *testing.T) *serialization.Registry {
+var example = Transfer{ID: "t-1", From: "anna", To: "bob", Amount: 30}
+
+// newJournal opens a journal with an account of 100, and the closed one of carl.
+func newJournal(t *testing.T) *entitytest.Journal {
 	t.Helper()
 	r, err := registry()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r
+	j := entitytest.OpenJournal(t, r)
+	if err := dynajournal.CreateTables(t.Context(), j.Config, dynajournal.TableOptions{Projections: true}); err != nil {
+		t.Fatal(err)
+	}
+	j.Conflict("account|anna", Received{"t-0", 100})
+	j.Conflict("account|carl", Closed{})
+	return j
 }
 
-var example = Transfer{ID: "t-1", From: "anna", To: "bob", Amount: 30}
+// mortal is the connection of a process that dies behind some writes. applied reports whether the
+// last one is applied.
+type mortal struct {
+	inner   aws.HTTPClient
+	left    int
+	applied bool
+	life    context.Context //nolint:containedctx // that of the process
+	die     context.CancelFunc
+	mu      sync.Mutex
+}
 
-// The process dies before each of its steps.
-func TestEachStepTakesEffectOnceWhereverAProcessDies(t *testing.T) {
+var errKilled = errors.New("the process was killed")
+
+func (m *mortal) Do(r *http.Request) (*http.Response, error) {
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	m.mu.Lock()
+	dead, last := m.life.Err() != nil, false
+	if !dead && (strings.HasPrefix(operation, "Put") || strings.HasPrefix(operation, "Update")) {
+		m.left--
+		dead = m.left < 0
+		last = dead && m.applied
+	}
+	if dead {
+		m.die()
+	}
+	m.mu.Unlock()
+	if dead && !last {
+		return nil, errKilled
+	}
+	response, err := m.inner.Do(r)
+	if last && err == nil {
+		_ = response.Body.Close()
+		return nil, errKilled
+	}
+	return response, err
+}
+
+// runProcess makes a transfer and carries it out, until it is done or the process dies.
+func runProcess(t *testing.T, j *entitytest.Journal, m *mortal, transferred Transfer) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	config := j.Config
+	if m != nil {
+		m.life, m.die = ctx, cancel
+		m.inner, config.AWS.HTTPClient, config.Retries = config.AWS.HTTPClient, m, 1
+	}
+	b := open(t.Context(), config)
+	defer func() { _ = b.close(context.Background()) }()
+	group, err := b.group(projection.Config{
+		Name: "bank", ClaimTimeout: 300 * time.Millisecond, RetryShortest: time.Millisecond,
+		Source: projection.Sweep(projection.SweepOptions{Every: 10 * time.Millisecond, PerSecond: -1}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	over, end := context.WithCancel(ctx)
+	defer running.Wait()
+	defer end()
+	err = transfer(ctx, b.accounts, transferred)
+	running.Go(func() {
+		if err := group.Run(over); err != nil && m == nil {
+			t.Error(err)
+		}
+	})
+	if err == nil {
+		err = b.settled(ctx, transferred.From, transferred.To)
+	}
+	if err != nil && m == nil {
+		t.Error(err)
+	}
+}
+
+// The process dies at each of its writes. The client sends its request again, and another process
+// goes on.
+func TestMoneyIsMovedOnceWhereverAProcessDies(t *testing.T) {
 	t.Parallel()
-	for _, closed := range []bool{false, true} {
-		for steps := range 5 {
-			k := entitytest.New(t, accountType, newRegistry(t))
-			anna, bob := k.Entity("anna").Given(Received{"t-0", 100}), k.Entity("bob")
-			if closed {
-				bob.Given(Closed{}, Refused{"a"}, Refused{"b"}, Refused{"c"})
-			}
-			err := transfer(t.Context(), &crash{Updater: k, after: steps}, example)
-			for errors.Is(err, errCrash) {
-				err = transfer(t.Context(), k, example)
-			}
-			again := transfer(t.Context(), k, example)
-			if closed {
-				anna.Then(Sent{"t-1", 30}, Refunded{"t-1", 30})
-				bob.Then(Refused{"t-1"})
-				if !errors.Is(err, errRefused) || !errors.Is(again, errRefused) {
-					t.Errorf("after %d steps: %v, again: %v", steps, err, again)
-				}
-				continue
-			}
-			anna.Then(Sent{"t-1", 30})
-			bob.Then(Received{"t-1", 30})
-			if err != nil || again != nil {
-				t.Errorf("after %d steps: %v, again: %v", steps, err, again)
+	const writes = 14 // that many are enough
+	for _, to := range []string{"bob", "carl"} {
+		for _, applied := range []bool{false, true} {
+			for left := range writes {
+				t.Run(fmt.Sprint(to, left, applied), func(t *testing.T) {
+					t.Parallel()
+					j := newJournal(t)
+					transferred := Transfer{ID: "t-1", From: "anna", To: to, Amount: 30}
+					runProcess(t, j, &mortal{left: left, applied: applied}, transferred)
+					runProcess(t, j, nil, transferred)
+					accounts := openAccounts(t, j)
+					if to == "carl" {
+						checkBalance(t, accounts, "anna", 100)
+						checkBalance(t, accounts, "carl", 0)
+						return
+					}
+					checkBalance(t, accounts, "anna", 70)
+					checkBalance(t, accounts, "bob", 30)
+				})
 			}
 		}
 	}
@@ -70,40 +157,45 @@ func TestEachStepTakesEffectOnceWhereverAProcessDies(t *testing.T) {
 
 func TestTransferWithoutMoneyDoesNothing(t *testing.T) {
 	t.Parallel()
-	k := entitytest.New(t, accountType, newRegistry(t))
-	anna, bob := k.Entity("anna").Given(Received{"t-0", 29}), k.Entity("bob")
+	r, err := registry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := entitytest.New(t, accountType, r)
+	anna := k.Entity("anna").Given(Received{"t-0", 29})
 	if err := transfer(t.Context(), k, example); !errors.Is(err, errInsufficient) {
 		t.Errorf("transfer: %v", err)
 	}
 	anna.Then()
-	bob.Then()
 }
 
-// The first step is stored, but its process never learns that: no response reaches it any more.
-func TestTransferGoesOnAfterALostResponse(t *testing.T) {
+// The kit takes the place of the accounts of a process.
+func TestEventsLeadToCommands(t *testing.T) {
 	t.Parallel()
-	j := entitytest.OpenJournal(t, newRegistry(t))
-	j.Conflict("account|anna", Received{"t-0", 100})
-	first, second := open(t, j), open(t, j)
-	if _, err := entity.Do(t.Context(), first, "anna", hasRefused(example)); err != nil {
-		t.Fatal(err) // it was to load the account
+	r, err := registry()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, fault := range []embedded.Fault{
-		{Effect: embedded.EffectReset, Applied: true, Operation: "PutItem", Times: 3},
-		{Effect: embedded.EffectReset, Operation: "BatchGetItem", Times: 3}, // it looks
-	} {
-		if _, err := j.Engine.Inject(fault); err != nil {
-			t.Fatal(err)
+	k := entitytest.New(t, accountType, r)
+	anna, carl := k.Entity("anna").Given(Received{"t-0", 70}), k.Entity("carl").Given(Closed{})
+	p, err := transfers(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := newJournal(t)
+	j.Conflict("account|anna", Sent{"t-1", "carl", 30})
+	j.Conflict("account|carl", Refused{"t-1", "anna", 30})
+	for range 2 { // they come again
+		for _, id := range []string{"account|anna", "account|carl"} {
+			if _, err := j.Recover(t.Context(), id, dynajournal.RecoverOptions{}, func(event dynajournal.Event) error {
+				return p.Handle(t.Context(), event)
+			}); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	if err := transfer(t.Context(), first, example); !errors.Is(err, entity.ErrOutcomeUnknown) {
-		t.Errorf("the first process: %v", err)
-	}
-	if err := transfer(t.Context(), second, example); err != nil {
-		t.Errorf("the second process: %v", err)
-	}
-	checkBalance(t, first, "anna", 70)
-	checkBalance(t, first, "bob", 30)
+	carl.Then(Refused{"t-1", "anna", 30})
+	anna.Then(Refunded{"t-1", 30})
 }
 
 func checkBalance(t *testing.T, accounts *entity.Entities[Account, Event], id string, want int64) {
@@ -119,12 +211,12 @@ func checkBalance(t *testing.T, accounts *entity.Entities[Account, Event], id st
 	}
 }
 
-func open(t *testing.T, j *entitytest.Journal) *entity.Entities[Account, Event] {
+func openAccounts(t *testing.T, j *entitytest.Journal) *entity.Entities[Account, Event] {
 	t.Helper()
 	accounts, err := entity.Open(j.Journal, accountType, entity.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = accounts.Close(t.Context()) })
+	t.Cleanup(func() { _ = accounts.Close(context.Background()) })
 	return accounts
 }
