@@ -81,15 +81,17 @@ func (t *table) oweTo(ctx context.Context, projection string) error {
 	return err
 }
 
-// mark stores the stream and the time, and what is set beside.
+// mark stores the stream and the time, the projections of the set, and what is set beside.
 func (c *consumer) mark(ctx context.Context, also string) error {
-	values := dynamo.Attributes{":stream": text(c.arn), ":at": number(c.group.now().Unix())}
+	values := dynamo.Attributes{
+		":stream": text(c.arn), ":at": number(c.group.now().Unix()), ":for": text(subjects(c.group.members)),
+	}
 	if also != "" {
 		values[":none"], values[":one"] = number(0), number(1)
 	}
 	return c.group.table.send(ctx, dynamo.Update{
 		Table: c.group.table.name, Key: c.setKey(),
-		Expression: "SET " + attrStream + " = :stream, " + attrAt + " = :at" + also,
+		Expression: "SET " + attrStream + " = :stream, " + attrAt + " = :at, " + attrFor + " = :for" + also,
 		Condition:  always, Values: values,
 	})
 }

@@ -34,7 +34,8 @@ const (
 	attrSeen    = "seen_at"
 	attrUntil   = "seen_until"
 	attrWorkers = "workers"
-	// attrReset names the reset of the projection that is not done. It is missing if none is.
+	// attrReset names the reset of the projection that is not done, or its removal. It is missing if
+	// none is.
 	attrReset = "reset_id"
 )
 
@@ -67,7 +68,7 @@ type Info struct {
 	Processes int
 	// Seen is when a process has last said that it runs it, by the clock of that process.
 	Seen time.Time
-	// Resetting reports whether a [Reset] was interrupted: it must be called again.
+	// Resetting reports whether a [Reset] or a [Remove] was interrupted: it must be called again.
 	Resetting bool
 	// Owed reports whether all persistence ids are still to be looked at, on Lambda by
 	// [Group.Maintain]. Of a group with [Streams] see [Position].

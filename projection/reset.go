@@ -122,49 +122,27 @@ func (o *operator) endReset(ctx context.Context, id string) error {
 // deleteRows deletes the rows of the projection. It returns how many there were, and the items of
 // its group to which a sweep can be owed.
 func (o *operator) deleteRows(ctx context.Context, opts ResetOptions) (rows int64, sets []dynamo.Attributes, err error) {
-	ofRows, ofGroup := o.table.journalName+"\x00"+o.Projection+"\x00", o.table.journalName+"\x00"+o.group+"\x00"
+	d := o.deletion(opts.Progress)
 	const owed = "begins_with(" + attrPar + ", :group) AND attribute_exists(" + attrOwed + ")"
 	in := dynamodb.ScanInput{
 		ConsistentRead:            aws.Bool(true),
 		ProjectionExpression:      aws.String(attrPar),
 		FilterExpression:          aws.String("begins_with(" + attrPar + ", :rows) OR " + owed),
-		ExpressionAttributeValues: dynamo.Attributes{":rows": text(ofRows), ":group": text(ofGroup)},
-	}
-	var pending []dynamo.Attributes
-	flush := func() error {
-		err := private.Operate(ctx, o.table.journal, func(ctx context.Context, client *dynamo.Client) error {
-			return client.BatchDelete(ctx, &dynamo.Meter{}, o.table.name, pending, nil)
-		})
-		if err != nil {
-			return err
-		}
-		rows += int64(len(pending))
-		pending = pending[:0]
-		if opts.Progress != nil {
-			opts.Progress(rows)
-		}
-		return nil
+		ExpressionAttributeValues: dynamo.Attributes{":rows": text(d.rows), ":group": text(d.group)},
 	}
 	for item, err := range o.table.scan(ctx, in, opts.ScanOptions) {
 		if err != nil {
-			return rows, nil, err
+			return d.deleted, nil, err
 		}
-		d := decoder{table: o.table.name, item: item}
-		if !strings.HasPrefix(d.text(attrPar), ofRows) {
+		if !strings.HasPrefix(keyOf(item), d.rows) {
 			sets = append(sets, item)
 			continue
 		}
-		const batch = 25 // that of one request
-		if pending = append(pending, item); len(pending) == batch {
-			if err := flush(); err != nil {
-				return rows, nil, err
-			}
+		if err := d.add(ctx, item); err != nil {
+			return d.deleted, nil, err
 		}
 	}
-	if len(pending) == 0 {
-		return rows, sets, nil
-	}
-	return rows, sets, flush()
+	return d.deleted, sets, d.flush(ctx)
 }
 
 // oweSweeps owes a sweep to each set of projections of the group that reads a stream, and makes

@@ -30,7 +30,7 @@ const (
 	attrHoles  = "holes"
 	attrPassed = "passed"
 	// attrAfter is the last persistence id that a sweep is done with, attrFor the projections for
-	// which it is.
+	// which it is, or those of a set that reads a stream.
 	attrAfter = "after"
 	attrFor   = "projections"
 	// attrOffsets says where the offsets of a projection are. It is missing if they are in rows.

@@ -70,6 +70,9 @@ const (
 	keepOffset = `UPDATE dynajournal_offsets SET run = ?` + offsetsKey + ` AND run = ?`
 	// moveOffset stores the offset in the transaction that has locked the row.
 	moveOffset = `UPDATE dynajournal_offsets SET seq = ?, writer = ?` + offsetsKey + ` AND run = ?`
+	// removeOffsets deletes some offsets of a projection.
+	removeOffsets = `DELETE FROM dynajournal_offsets WHERE journal = ? AND projection = ? AND persistence_id IN (` +
+		`SELECT persistence_id FROM dynajournal_offsets WHERE journal = ? AND projection = ? LIMIT 1000)`
 )
 
 // statement returns a statement with the parameters of the database.

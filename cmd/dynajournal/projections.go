@@ -17,6 +17,7 @@ type projectionsCommand struct {
 	Retry  projectionsRetryCommand  `cmd:"" help:"Make the processes of a projection handle a persistence id again."`
 	Skip   projectionsSkipCommand   `cmd:"" help:"Pass over the event at which a stuck persistence id fails."`
 	Reset  projectionsResetCommand  `cmd:"" help:"Make a projection begin anew, with the first events."`
+	Remove projectionsRemoveCommand `cmd:"" help:"Remove a projection that is no longer needed."`
 	Verify projectionsVerifyCommand `cmd:"" help:"Compare the offsets of projections with the journal."`
 }
 
@@ -57,7 +58,7 @@ func (r projectionResult) text() string {
 		text += "not running, last seen " + r.Seen.Format(time.RFC3339)
 	}
 	if r.Resetting {
-		text += ", its reset was interrupted: call it again"
+		text += ", its reset or removal was interrupted: call it again"
 	}
 	return text
 }

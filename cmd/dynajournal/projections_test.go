@@ -156,9 +156,11 @@ func TestProjectionsAreLookedAfter(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 
-	if o := invoke(t.Context(), "", p.at("projections reset billing/balances --yes")...); o.status != statusFailed ||
-		!strings.Contains(o.err, projection.ErrInUse.Error()) {
-		t.Errorf("while it runs: %+v", o)
+	for _, args := range []string{"reset", "remove"} {
+		if o := invoke(t.Context(), "", p.at("projections "+args+" billing/balances --yes")...); o.status != statusFailed ||
+			!strings.Contains(o.err, projection.ErrInUse.Error()) {
+			t.Errorf("%s while it runs: %+v", args, o)
+		}
 	}
 	stop()
 	if got := must(t, p.at("projections reset billing/balances --yes")...); keys(got[0]) != "projection rows" || got[0]["rows"] != 2.0 {
@@ -167,6 +169,15 @@ func TestProjectionsAreLookedAfter(t *testing.T) {
 	o = invoke(t.Context(), "", p.at("projections verify --min-age 0s --output text")...)
 	if o.status != statusFailed || !strings.Contains(o.out, "billing/balances: a: no-row at 0: no event is handled (3 events, the oldest") {
 		t.Errorf("%+v", o)
+	}
+	got := must(t, p.at("projections remove billing/balances --yes")...)
+	if keys(got[0]) != "items projection" || got[0]["items"].(float64) < 3 { // those of the stream
+		t.Errorf("%v", got)
+	}
+	p.until("projections list", none)
+	if o := invoke(t.Context(), "", p.at("projections remove billing/balances --yes")...); o.status != statusFailed ||
+		!strings.Contains(o.err, projection.ErrNoProjection.Error()) {
+		t.Errorf("once more: %+v", o)
 	}
 }
 
@@ -178,6 +189,8 @@ func TestProjectionsRefuseWhatIsWrong(t *testing.T) {
 	}{
 		"projections skip g/p a":                 {statusUsage, "confirm with --yes"},
 		"projections reset g/p":                  {statusUsage, "confirm with --yes"},
+		"projections remove g/p":                 {statusUsage, "confirm with --yes"},
+		"projections remove p --yes":             {statusUsage, "group and the projection"},
 		"projections verify --min-age -1s":       {statusUsage, "--min-age must not be negative"},
 		"projections retry p a":                  {statusUsage, "group and the projection"},
 		"projections stuck p":                    {statusUsage, "group and the projection"},
@@ -214,7 +227,7 @@ func TestTextOfProjections(t *testing.T) {
 	zero, two, ms := 0, 2, new(int64(1500))
 	for want, r := range map[string]result{
 		"g/p: at-least-once, by sweep, 2 processes": projectionResult{Projection: "g/p", Kind: "at-least-once", Source: "sweep", Processes: 2},
-		"g/p: transactional, by streams, not running, last seen 1970-01-01T00:00:00Z, its reset was interrupted: call it again": projectionResult{
+		"g/p: transactional, by streams, not running, last seen 1970-01-01T00:00:00Z, its reset or removal was interrupted: call it again": projectionResult{
 			Projection: "g/p", Kind: "transactional", Source: "streams", Seen: time.Unix(0, 0).UTC(), Resetting: true},
 		"g/p: a is stuck at 2: bad; worse":                          stuckResult{"g/p", "a", 2, "bad\nworse"},
 		"g/p: \"a\\n\" will be handled again":                       requestedResult{"g/p", "a\n"},
@@ -222,6 +235,7 @@ func TestTextOfProjections(t *testing.T) {
 		"g/p: a: passed over the deleted events 2 to 4":             skippedResult{"g/p", "a", 4, 2},
 		"g/p: a: passed over the purge":                             skippedResult{"g/p", "a", 0, 0},
 		"g/p: deleted 3 rows: it begins anew":                       resetResult{"g/p", 3},
+		"g/p: removed, with 3 items":                                removeResult{"g/p", 3},
 		"g/p: everything is handled":                                lagResult{Projection: "g/p", IDs: &zero, Stuck: &zero},
 		"g/p: it reads no stream: its lag is known with --ids only": lagResult{Projection: "g/p"},
 		"g/p: 1500 events of 2 persistence ids are not handled, the oldest 1.5s old; 2 are stuck": lagResult{

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+type projectionsRemoveCommand struct {
+	Projection string  `arg:"" help:"Projection, as group/name."`
+	Yes        bool    `help:"Confirm that the offsets are lost. Required."`
+	ReadUnits  float64 `placeholder:"N" help:"Use at most N read capacity units per second on average. Default: no limit."`
+}
+
+// Help returns the text below the help of the flags.
+func (*projectionsRemoveCommand) Help() string {
+	return "No process may run the projection any more. The command scans the table of projections, and deletes " +
+		"what is stored of the projection: 1 read unit for each 4 KB of the table, and 1 write unit for each item. " +
+		"If it is interrupted, call it again. What the handlers have written is not touched, nor are offsets in a " +
+		"SQL database."
+}
+
+// removeResult is a projection that is gone.
+type removeResult struct {
+	Projection string `json:"projection"`
+	// Items is how many items of the projections table were deleted beside its registration.
+	Items int64 `json:"items"`
+}
+
+func (r removeResult) text() string {
+	return fmt.Sprintf("%s: removed, with %d items", printable(r.Projection), r.Items)
+}
+
+// Run runs the command.
+func (c *projectionsRemoveCommand) Run(ctx context.Context, s *session) error {
+	if !c.Yes {
+		return usagef("projection %s would lose its offsets: confirm with --yes", c.Projection)
+	}
+	return s.projections(ctx, checking, func(j *dynajournal.Journal) error {
+		shown := newProgress(s.err, "items deleted")
+		defer shown.stop()
+		items, err := projection.Remove(ctx, j, c.Projection, projection.RemoveOptions{
+			Progress: shown.set, ScanOptions: projection.ScanOptions{ReadUnitsPerSecond: c.ReadUnits},
+		})
+		if err != nil {
+			return err
+		}
+		return s.result.write(removeResult{c.Projection, items})
+	})
+}

@@ -1,0 +1,243 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// RemoveOptions are the options of Remove. The zero value has the defaults.
+type RemoveOptions struct {
+	// Progress is called with the number of items that are deleted so far, if it is set.
+	Progress func(items int64)
+
+	// ScanOptions pace the scan of the projections table.
+	ScanOptions
+}
+
+// Remove removes a projection that no process runs any more, named as group/projection: its rows,
+// those of stuck persistence ids among them, its requests, and the leases of each set of
+// projections that it was in. Last it leaves the registry. It returns how many items it has
+// deleted. What handlers have written is not touched. The offsets of a projection of [SQL] are in
+// its database, where [RemoveSQLOffsets] deletes them.
+//
+// It scans the projections table, which costs 1 read unit for each 4 KB. Beside that it costs 1
+// write unit for each item, 3 more, and 5 read units. If it is interrupted, call it again:
+// until it is done the projection does not begin ([ErrResetting]). Afterwards one of the same name
+// begins as one that has never run.
+//
+// A process that stands still for 3 minutes does not count as running. If it goes on afterwards, it
+// is in the registry again a minute later, with what it has written: call Remove again.
+//
+// Errors: a *dynajournal.ArgumentError, [ErrNoProjection], [ErrInUse], and those of requests.
+func Remove(ctx context.Context, journal *dynajournal.Journal, projection string, opts RemoveOptions) (int64, error) {
+	o, err := operate(ctx, journal, projection)
+	if err == nil {
+		err = opts.check()
+	}
+	var items int64
+	if err == nil {
+		items, err = o.remove(ctx, opts)
+	}
+	if err != nil {
+		return items, fmt.Errorf("remove projection %s: %w", projection, err)
+	}
+	return items, nil
+}
+
+// remove removes the projection under the mark of a reset, which keeps processes from beginning.
+func (o *operator) remove(ctx context.Context, opts RemoveOptions) (int64, error) {
+	if err := o.beginReset(ctx, false); err != nil {
+		return 0, err
+	}
+	if !safeguard.ProjectionRemovedLast {
+		if err := o.unregister(ctx); err != nil {
+			return 0, err
+		}
+	}
+	items, err := o.deleteAll(ctx, opts)
+	if err == nil {
+		err = o.forgetRequests(ctx)
+	}
+	if err == nil && safeguard.ProjectionRemovedLast {
+		err = o.unregister(ctx)
+	}
+	return items, err
+}
+
+// deleteAll deletes the rows of the projection, the positions of sweeps for it, and the sets that
+// it was in. The item of a set names its projections, and is deleted behind its leases.
+func (o *operator) deleteAll(ctx context.Context, opts RemoveOptions) (int64, error) {
+	d := o.deletion(opts.Progress)
+	in := dynamodb.ScanInput{
+		ConsistentRead:       aws.Bool(true),
+		ProjectionExpression: aws.String(attrPar + ", " + attrFor),
+		FilterExpression: aws.String("begins_with(" + attrPar + ", :rows) OR " +
+			"begins_with(" + attrPar + ", :group)"),
+		ExpressionAttributeValues: dynamo.Attributes{":rows": text(d.rows), ":group": text(d.group)},
+	}
+	sets := &setItems{leases: map[string][]dynamo.Attributes{}}
+	_, name, _ := strings.Cut(o.Projection, "/")
+	position := keyOf(o.table.owedKey(o.group, name))
+	for item, err := range o.table.scan(ctx, in, opts.ScanOptions) {
+		if err != nil {
+			return d.deleted, err
+		}
+		par := keyOf(item)
+		key := dynamo.Attributes{attrPar: text(par)}
+		mine := strings.HasPrefix(par, d.rows) || par == position
+		if !mine {
+			of := decoder{table: o.table.name, item: item}
+			mine = par == d.group && o.among(of.text(attrFor))
+			sets.see(strings.TrimPrefix(par, d.group), key, o.among(of.text(attrFor)))
+		}
+		if !mine {
+			continue
+		}
+		if err := d.add(ctx, key); err != nil {
+			return d.deleted, err
+		}
+	}
+	for _, key := range sets.removed() {
+		if err := d.add(ctx, key); err != nil {
+			return d.deleted, err
+		}
+	}
+	if err := d.flush(ctx); err != nil {
+		return d.deleted, err
+	}
+	for _, key := range sets.mine { // a set whose leases are left is found again by its item
+		if err := d.add(ctx, key); err != nil {
+			return d.deleted, err
+		}
+	}
+	return d.deleted, d.flush(ctx)
+}
+
+// among reports whether the projection is one of those whose names subjects returns.
+func (o *operator) among(subjects string) bool {
+	return slices.ContainsFunc(strings.Split(subjects, "\x00"), func(of string) bool {
+		rest, found := strings.CutPrefix(of, o.Projection)
+		return found && (rest == "" || rest[0] == '/')
+	})
+}
+
+// setItems are the items of sets that read a stream, as a scan finds them: in any order.
+type setItems struct {
+	// mine are the items of the sets that the projection was in, by their names.
+	mine map[string]dynamo.Attributes
+	// leases are those of all sets of the group.
+	leases map[string][]dynamo.Attributes
+}
+
+// see notes the item of a set, or one of its leases, by its key behind that of the group.
+func (s *setItems) see(name string, key dynamo.Attributes, mine bool) {
+	set, _, lease := strings.Cut(name, "\x00")
+	switch {
+	case lease:
+		s.leases[set] = append(s.leases[set], key)
+	case mine && set != "":
+		if s.mine == nil {
+			s.mine = map[string]dynamo.Attributes{}
+		}
+		s.mine[set] = key
+	}
+}
+
+// removed returns the leases of the sets that the projection was in.
+func (s *setItems) removed() (keys []dynamo.Attributes) {
+	for set := range s.mine {
+		keys = append(keys, s.leases[set]...)
+	}
+	return keys
+}
+
+// forgetRequests removes the requests of operators for the projection.
+func (o *operator) forgetRequests(ctx context.Context) error {
+	item, err := o.table.get(ctx, o.table.requestsKey(o.group))
+	if err != nil {
+		return err
+	}
+	d := decoder{table: o.table.name, item: item}
+	requests := slices.DeleteFunc(d.texts(attrRetries), func(request string) bool {
+		parts := strings.SplitN(request, "\x00", 3)
+		return len(parts) < 3 || parts[1] != o.Projection
+	})
+	if d.err != nil || len(requests) == 0 {
+		return d.err
+	}
+	return o.table.send(ctx, dynamo.Update{
+		Table: o.table.name, Key: o.table.requestsKey(o.group),
+		Expression: "DELETE " + attrRetries + " :requests", Condition: always,
+		Values: dynamo.Attributes{":requests": &types.AttributeValueMemberSS{Value: requests}},
+	})
+}
+
+// unregister removes the name from the registry, and then the item of the projection, under the
+// condition that no process has begun meanwhile. Such a process finds the mark of the reset, and
+// has stored before that it is there: see Group.enter.
+func (o *operator) unregister(ctx context.Context) error {
+	for range mostAgain {
+		item, err := o.table.get(ctx, o.table.standingKey(o.Projection))
+		if err != nil || item == nil {
+			return err
+		}
+		infos, err := o.table.infos(ctx, []string{o.Projection})
+		if err != nil {
+			return err
+		}
+		if len(infos) > 0 && infos[0].Processes > 0 && safeguard.ProjectionRemovedAlone {
+			return fmt.Errorf("a process has begun meanwhile; remove it again: %w", ErrInUse)
+		}
+		if err := o.table.unknown(ctx, o.Projection); err != nil {
+			return err
+		}
+		err = o.table.removeStanding(ctx, o.Projection, item)
+		if !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+	return fmt.Errorf("processes begin again and again: %w", ErrInUse)
+}
+
+// unknown removes the name of a projection from the registry.
+func (t *table) unknown(ctx context.Context, projection string) error {
+	err := t.send(ctx, dynamo.Update{
+		Table: t.name, Key: t.registryKey(),
+		Expression: "DELETE " + attrKnown + " :names",
+		Condition:  "attribute_exists(" + attrKnown + ")",
+		Values:     dynamo.Attributes{":names": &types.AttributeValueMemberSS{Value: []string{projection}}},
+	})
+	if errors.Is(err, errAgain) {
+		return nil
+	}
+	return err
+}
+
+// removeStanding deletes the item of a projection if no process has said anything since it was read.
+func (t *table) removeStanding(ctx context.Context, projection string, read dynamo.Attributes) error {
+	only := condition{attrSeen + " = :seen", dynamo.Attributes{":seen": read[attrSeen]}}
+	if !safeguard.ProjectionRemovedAlone {
+		only = condition{always, nil}
+	}
+	err := private.Operate(ctx, t.journal, func(ctx context.Context, client *dynamo.Client) error {
+		return client.Delete(ctx, &dynamo.Meter{}, dynamo.Delete{
+			Table: t.name, Key: t.standingKey(projection), Condition: only.expression, Values: only.values,
+		})
+	})
+	if errors.Is(err, dynamo.ErrConditionFailed) {
+		return errAgain
+	}
+	return err
+}

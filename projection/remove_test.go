@@ -1,0 +1,219 @@
+package projection_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// keys returns the keys of all items of the projections table, in their order.
+func (b *bundle) keys() (keys []string) {
+	b.Helper()
+	for _, item := range b.items("par") {
+		keys = append(keys, item["par"].(*types.AttributeValueMemberS).Value)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// remove removes a projection with a journal of its own.
+func (b *bundle) remove(name string, change ...func(*dynajournal.Config)) (int64, error) {
+	b.Helper()
+	return projection.Remove(b.Context(), b.open(change...), name, projection.RemoveOptions{})
+}
+
+func TestRemovedProjectionLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for _, source := range []string{"sweep", "streams"} {
+		t.Run(source, func(t *testing.T) {
+			t.Parallel()
+			b := streaming(t)
+			const ids = 30
+			for i := range ids {
+				b.write(fmt.Sprint("i", i), "x")
+			}
+			other := &recorder{}
+			one, two := projection.AtLeastOnce("all", &recorder{}), projection.AtLeastOnce("all2", other)
+			run := func(projections ...projection.Projection) {
+				stop := start(t, group(t, b.journal, sources(b)[source], projections...))
+				for i := range ids {
+					b.await("group/all2", fmt.Sprint("i", i), 1)
+					if len(projections) > 1 {
+						b.await("group/all", fmt.Sprint("i", i), 1)
+					}
+				}
+				if source == "streams" {
+					b.settled()
+				}
+				if len(projections) > 1 {
+					_, err := b.remove("group/all")
+					wantError(t, "Remove while it runs", err, projection.ErrInUse)
+				}
+				stop()
+			}
+			run(one, two)
+			run(two)
+			if err := projection.Retry(t.Context(), b.journal, "group/all", "i1"); err != nil {
+				t.Fatal(err)
+			}
+			b.put(projectionsTable, map[string]types.AttributeValue{ // as on Lambda
+				"par": &types.AttributeValueMemberS{Value: "journal\x00group\x00owed\x00all"},
+			})
+			before := b.keys()
+			var told int64
+			opts := projection.RemoveOptions{Progress: func(items int64) { told = items }}
+			opts.ReadUnitsPerSecond = 1e6
+			items, err := projection.Remove(t.Context(), b.journal, "group/all", opts)
+			if gone := len(before) - len(b.keys()); err != nil || items < ids+1 || told != items || int64(gone) != items+1 {
+				t.Fatalf("%d items, told %d, %d are gone: %v", items, told, gone, err)
+			}
+			for _, key := range b.keys() {
+				if strings.HasSuffix(key, "/all") || strings.Contains(key, "/all\x00") || strings.HasSuffix(key, "\x00all") {
+					t.Errorf("%q is left", key)
+				}
+			}
+			run(two) // goes on where it was
+			if calls := other.of("i0"); len(calls) != 1 {
+				t.Errorf("the other: %q", calls)
+			}
+			if _, err := b.remove("group/all2"); err != nil {
+				t.Fatal(err)
+			}
+			want(t, "what is left", b.keys(), "journal\x00", "journal\x00group\x00requests")
+			if left := append(b.items("known_projections"), b.items("retries")...); len(left) != 0 {
+				t.Errorf("%v", left)
+			}
+			_, err = b.remove("group/all")
+			wantError(t, "Remove once more", err, projection.ErrNoProjection)
+		})
+	}
+}
+
+// A removal that is killed before any of its requests: the projection does not run before it is
+// done, and nothing is left then.
+func TestInterruptedRemovalIsFinished(t *testing.T) {
+	t.Parallel()
+	for operation, after := range map[string]int{"Scan": 0, "BatchWriteItem": 1, "GetItem": 1, "UpdateItem": 1, "DeleteItem": 0} {
+		t.Run(operation, func(t *testing.T) {
+			t.Parallel()
+			b := streaming(t)
+			for _, pid := range []string{"a", "b"} {
+				b.write(pid, "x")
+			}
+			g := group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{}))
+			stop := start(t, g)
+			b.await("group/all", "a", 1)
+			b.await("group/all", "b", 1)
+			b.settled()
+			stop()
+			gate := b.gate("")
+			killed := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = 1 })
+			gate.killAfter(operation, after)
+			if _, err := projection.Remove(t.Context(), killed, "group/all", projection.RemoveOptions{}); err == nil {
+				t.Fatal("it was not killed")
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			wantError(t, "Run", g.Run(ctx), projection.ErrResetting)
+			if _, err := b.remove("group/all"); err != nil {
+				t.Fatal(err)
+			}
+			want(t, "what is left", b.keys(), "journal\x00")
+		})
+	}
+}
+
+// held waits until a request arrives at a gate.
+func (b *bundle) held(g *gate) {
+	b.Helper()
+	select {
+	case <-g.arrived:
+	case <-time.After(patience):
+		b.Fatal("the request never comes")
+	}
+}
+
+func TestProcessThatBeginsDuringARemoval(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "x")
+	g := group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{}))
+	stop := start(t, g)
+	b.await("group/all", "a", 1)
+	stop()
+	removing := func(gate *gate) <-chan error {
+		over := make(chan error, 1)
+		j := b.open(gate.install)
+		go func() {
+			_, err := projection.Remove(context.Background(), j, "group/all", projection.RemoveOptions{})
+			over <- err
+		}()
+		return over
+	}
+
+	// The process is there, and has not looked yet.
+	scan, naming := b.gate("begins_with"), b.gate("ADD known_projections")
+	over := removing(scan)
+	b.held(scan)
+	begun := make(chan error, 1)
+	late := group(t, b.open(naming.install), fast(), projection.AtLeastOnce("all", &recorder{}))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	go func() { begun <- late.Run(ctx) }()
+	b.held(naming)
+	scan.release()
+	err := <-over
+	naming.release()
+	wantError(t, "Run", <-begun, projection.ErrResetting)
+	if wantError(t, "Remove", err, projection.ErrInUse); t.Failed() {
+		return
+	}
+
+	// It has come and gone behind the last look of the removal.
+	last := b.gate("seen_at = :seen")
+	over = removing(last)
+	b.held(last)
+	wantError(t, "Run", g.Run(ctx), projection.ErrResetting)
+	last.release()
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+	want(t, "what is left", b.keys(), "journal\x00")
+	if left := b.items("known_projections"); len(left) != 0 {
+		t.Errorf("%v", left)
+	}
+	start(t, g) // as one that has never run
+	b.await("group/all", "a", 1)
+}
+
+// What a removal costs: docs/projections.md has it.
+func TestCostsOfARemoval(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const ids = 30
+	for i := range ids {
+		b.write(fmt.Sprint("i", i), "x")
+	}
+	stop := start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{})))
+	for i := range ids {
+		b.await("group/all", fmt.Sprint("i", i), 1)
+	}
+	stop()
+	var spent costs
+	j := b.open(spent.install)
+	spent.take()
+	if _, err := projection.Remove(t.Context(), j, "group/all", projection.RemoveOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := spent.take(), (dynajournal.Cost{Requests: 11, ReadUnits: 6, WriteUnits: ids + 3}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

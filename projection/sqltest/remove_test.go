@@ -1,0 +1,2 @@
+package sqltest_test
+
