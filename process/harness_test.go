@@ -176,7 +176,8 @@ type mortal struct {
 	kill context.CancelFunc
 
 	mu sync.Mutex
-	// left is how many writes there are before it dies. applied reports whether the last is applied.
+	// left is how many writes there are before it dies. applied reports whether the last one is
+	// applied.
 	left    int
 	applied bool
 	// faults chooses which requests fail, nil if none does.

@@ -27,7 +27,8 @@ func TestEachCommandIsDoneOnceWhereverItsProcessDies(t *testing.T) {
 				j, m := b.process()
 				m.dieAfter(writes, applied)
 				stop := b.run(j, b.asking(b.open(j, entity.Options{})))
-				_ = projection.WaitFor(m.life, b.Journal.Journal, "group/asking", "a", number) // or it dies
+				// Or it dies:
+				_ = projection.WaitFor(m.life, b.Journal.Journal, "group/asking", "a", number)
 				stop()
 				in := b.open(b.Journal.Journal, entity.Options{})
 				b.run(b.Journal.Journal, b.asking(in))

@@ -34,8 +34,8 @@ const (
 	attrSeen    = "seen_at"
 	attrUntil   = "seen_until"
 	attrWorkers = "workers"
-	// attrReset names the reset of the projection that is not done, or its removal. It is missing if
-	// none is.
+	// attrReset names the reset or the removal of the projection that is not done. It is missing if
+	// none is under way.
 	attrReset = "reset_id"
 )
 

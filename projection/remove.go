@@ -225,7 +225,8 @@ func (t *table) unknown(ctx context.Context, projection string) error {
 	return err
 }
 
-// removeStanding deletes the item of a projection if no process has said anything since it was read.
+// removeStanding deletes the item of a projection if no process has said anything since it was
+// read.
 func (t *table) removeStanding(ctx context.Context, projection string, read dynamo.Attributes) error {
 	only := condition{attrSeen + " = :seen", dynamo.Attributes{":seen": read[attrSeen]}}
 	if !safeguard.ProjectionRemovedAlone {

@@ -14,8 +14,8 @@ import (
 // deletes 1,000 rows in a statement. If it is interrupted, call it again. A table that does not
 // exist has none.
 //
-// Errors: a *dynajournal.ArgumentError, [ErrInUse], [ErrNoOffsetsTable], those of requests and those
-// of the driver.
+// Errors: a *dynajournal.ArgumentError, [ErrInUse], [ErrNoOffsetsTable], those of requests, and
+// those of the driver.
 func RemoveSQLOffsets(
 	ctx context.Context, journal *dynajournal.Journal, db *sql.DB, dialect Dialect, projection string,
 ) (int64, error) {
