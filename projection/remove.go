@@ -122,7 +122,8 @@ func (o *operator) deleteAll(ctx context.Context, opts RemoveOptions) (int64, er
 			return d.deleted, err
 		}
 	}
-	return d.deleted, d.flush(ctx)
+	err := d.flush(ctx)
+	return d.deleted, err
 }
 
 // among reports whether the projection is one of those whose names subjects returns.

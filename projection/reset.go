@@ -142,7 +142,8 @@ func (o *operator) deleteRows(ctx context.Context, opts ResetOptions) (rows int6
 			return d.deleted, nil, err
 		}
 	}
-	return d.deleted, sets, d.flush(ctx)
+	err = d.flush(ctx)
+	return d.deleted, sets, err
 }
 
 // oweSweeps owes a sweep to each set of projections of the group that reads a stream, and makes
