@@ -36,7 +36,7 @@ func (r *run) atLeastOnce(ctx context.Context, state *row, steps []step) (bool, 
 		if done >= alone {
 			next = steps[done : done+r.together(steps[done:])]
 		}
-		failed = r.call(ctx, limit, func(ctx context.Context) error { return r.handle(ctx, next, state) })
+		failed = r.call(ctx, limit, func(ctx context.Context) error { return r.handle(ctx, next, state, reached) })
 		if failed != nil && len(next) == 1 {
 			break
 		}
@@ -60,6 +60,9 @@ func (r *run) claim(ctx context.Context, state *row, steps []step) error {
 	if !safeguard.ProjectionClaimWaited {
 		only = state.unchanged()
 	}
+	if r.of.makeOnce && safeguard.OutboxMadeUnchanged {
+		only = only.and(state.sameMade())
+	}
 	r.claimed = true
 	c := change{set: dynamo.Attributes{attrClaim: text(r.token)}}
 	state.notice(steps, &c)
@@ -70,8 +73,9 @@ func (r *run) claim(ctx context.Context, state *row, steps []step) error {
 	return r.group.table.update(ctx, r.key, c, only)
 }
 
-// handle calls the handler for a step, or for several events.
-func (r *run) handle(ctx context.Context, steps []step, state *row) error {
+// handle calls the handler for a step, or for several events. Before them is the offset that the
+// row would get now.
+func (r *run) handle(ctx context.Context, steps []step, state *row, before offset) error {
 	s := &steps[0]
 	switch {
 	case s.purge:
@@ -86,6 +90,8 @@ func (r *run) handle(ctx context.Context, steps []step, state *row) error {
 			return h.HandleGap(ctx, Gap{r.pid, s.first, s.last})
 		}
 		return nil
+	case r.of.outbox != nil:
+		return r.send(ctx, s, state, before)
 	}
 	if h, ok := r.of.handler.(BatchHandler); ok {
 		return handleBatch(ctx, h, steps)
@@ -105,6 +111,7 @@ func (r *run) settle(
 		c.removed = append(c.removed, attrClaim)
 	}
 	state.forget(done, &c)
+	state.removeMade(steps[done:], &c)
 	only := claimedBy(r.token)
 	if !safeguard.ProjectionOffsetGuarded {
 		only = condition{"attribute_exists(" + attrPar + ")", dynamo.Attributes{}}

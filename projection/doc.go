@@ -37,6 +37,8 @@
 //     begins again at 1.
 //   - A persistence id whose handler has failed Config.Attempts times is stuck: that is stored
 //     before its trigger is done. Others go on. [Group.Resume] continues it.
+//   - A message of an [Outbox] is sent at least once, with the same id each time. One that the
+//     target refuses is stored as a [DeadLetter] before the offset moves.
 //
 // Between persistence ids there is no order.
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/dynajournal/dynajournal"
 )
@@ -32,6 +33,12 @@ var (
 	// --projections`.
 	ErrNoTable = errors.New("the projections table can't be used")
 
+	// ErrInvalidMessage: the function of an [Outbox] has returned messages that can't be sent.
+	ErrInvalidMessage = errors.New("the message is not valid")
+
+	// ErrNoDeadLetter: there is no such dead letter. It may have been sent or discarded.
+	ErrNoDeadLetter = errors.New("there is no such dead letter")
+
 	// ErrNoOffsetsTable: the table dynajournal_offsets of a SQL database can't be used. It could
 	// not be made, has other columns, or a permission is missing.
 	ErrNoOffsetsTable = errors.New("the table dynajournal_offsets can't be used")
@@ -50,6 +57,9 @@ var (
 
 	// ErrPanic: a handler has panicked. The error is a *PanicError.
 	ErrPanic = errors.New("the handler has panicked")
+
+	// ErrRefused: the target of an [Outbox] will never take the message. A [Target] returns it.
+	ErrRefused = errors.New("the target refuses the message")
 
 	// ErrReplicated: the journal table has replicas in other Regions. The conditions of writes do
 	// not hold across Regions, so neither the journal nor its projections are safe there. See
@@ -77,6 +87,10 @@ var (
 	// ErrTooManyItems: a transactional handler has returned more items than fit into a transaction
 	// with the row. Nothing was written.
 	ErrTooManyItems = errors.New("too many items for one transaction")
+
+	// ErrTooManyRequests: too many requests of operators wait. Try again when processes of the
+	// group have carried them out.
+	ErrTooManyRequests = errors.New("too many requests wait for processes of the group")
 )
 
 // HandlerError is the failure of a handler, or of the reading of an event.
@@ -154,6 +168,14 @@ func ends(err error) bool {
 	denied := errors.Is(err, dynajournal.ErrDenied) && !errors.Is(err, context.DeadlineExceeded)
 	offsets := errors.Is(err, ErrNoOffsetsTable) || errors.Is(err, ErrOtherOffsets)
 	return offsets || denied || errors.Is(err, dynajournal.ErrClosed) || errors.Is(err, dynajournal.ErrTableNotFound)
+}
+
+// maxReason is how many bytes of the text of a failure are stored.
+const maxReason = 500
+
+// shorten returns at most maxReason bytes of a text as UTF-8, and a sign for a rune that is cut.
+func shorten(reason string) string {
+	return strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "\uFFFD")
 }
 
 func argument(name string, value any, reason string) error {

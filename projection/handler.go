@@ -94,7 +94,10 @@ type Projection struct {
 	handler       Handler
 	transactional TransactionalHandler
 	sql           *target
+	outbox        *outbox
 	only          filter
+	// makeOnce reports whether an outbox stores messages before it sends them.
+	makeOnce bool
 	// fromNow reports whether it begins behind the events that there are.
 	fromNow bool
 }
@@ -119,11 +122,14 @@ func (p Projection) check() error {
 	if err := checkName("the name of a projection", p.name); err != nil {
 		return err
 	}
+	if err := p.checkOutbox(); err != nil {
+		return err
+	}
 	if p.sql != nil {
 		if err := p.sql.check(p.name); err != nil {
 			return err
 		}
-	} else if p.handler == nil && p.transactional == nil {
+	} else if p.handler == nil && p.transactional == nil && p.outbox == nil {
 		return argument("projection "+p.name, nil, "it needs a handler")
 	}
 	return p.only.check(p.name)

@@ -281,7 +281,7 @@ func names(members []*member) []string {
 // kind returns the kind of the handler.
 func (p Projection) kind() string {
 	switch {
-	case p.handler != nil:
+	case p.handler != nil, p.outbox != nil:
 		return kindAtLeastOnce
 	case p.sql != nil:
 		return kindSQL

@@ -27,9 +27,9 @@ type RemoveOptions struct {
 }
 
 // Remove removes a projection that no process runs any more, named as group/projection: its rows,
-// those of stuck persistence ids among them, its requests, and the leases of each set of
-// projections that it was in. Last it leaves the registry. It returns how many items it has
-// deleted. What handlers have written is not touched. The offsets of a projection of [SQL] are in
+// those of stuck persistence ids among them, the dead letters of an [Outbox], its requests, and the
+// leases of each set of projections that it was in. Last it leaves the registry. It returns how
+// many items it has deleted. What handlers have written is not touched. The offsets of [SQL] are in
 // its database, where [RemoveSQLOffsets] deletes them.
 //
 // It scans the projections table, which costs 1 read unit for each 4 KB. Beside that it costs 1
@@ -76,16 +76,19 @@ func (o *operator) remove(ctx context.Context, opts RemoveOptions) (int64, error
 	return items, err
 }
 
-// deleteAll deletes the rows of the projection, the positions of sweeps for it, and the sets that
-// it was in. The item of a set names its projections, and is deleted behind its leases.
+// deleteAll deletes the rows of the projection, its dead letters, the positions of sweeps for it,
+// and the sets that it was in. The item of a set names its projections, and is deleted behind its
+// leases.
 func (o *operator) deleteAll(ctx context.Context, opts RemoveOptions) (int64, error) {
-	d := o.deletion(opts.Progress)
+	d, letters := o.deletion(opts.Progress), o.table.letterPrefix(o.Projection)
 	in := dynamodb.ScanInput{
 		ConsistentRead:       aws.Bool(true),
 		ProjectionExpression: aws.String(attrPar + ", " + attrFor),
 		FilterExpression: aws.String("begins_with(" + attrPar + ", :rows) OR " +
-			"begins_with(" + attrPar + ", :group)"),
-		ExpressionAttributeValues: dynamo.Attributes{":rows": text(d.rows), ":group": text(d.group)},
+			"begins_with(" + attrPar + ", :group) OR begins_with(" + attrPar + ", :letters)"),
+		ExpressionAttributeValues: dynamo.Attributes{
+			":rows": text(d.rows), ":group": text(d.group), ":letters": text(letters),
+		},
 	}
 	sets := &setItems{leases: map[string][]dynamo.Attributes{}}
 	_, name, _ := strings.Cut(o.Projection, "/")
@@ -96,7 +99,7 @@ func (o *operator) deleteAll(ctx context.Context, opts RemoveOptions) (int64, er
 		}
 		par := keyOf(item)
 		key := dynamo.Attributes{attrPar: text(par)}
-		mine := strings.HasPrefix(par, d.rows) || par == position
+		mine := strings.HasPrefix(par, d.rows) || strings.HasPrefix(par, letters) || par == position
 		if !mine {
 			of := decoder{table: o.table.name, item: item}
 			mine = par == d.group && o.among(of.text(attrFor))

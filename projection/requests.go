@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -108,27 +110,37 @@ func (a *attendant) look(ctx context.Context) error {
 		return err
 	}
 	d := decoder{table: a.table.name, item: item}
-	for _, request := range d.texts(attrRetries) {
+	a.beginAll(d.texts(attrRetries), func(request string, of *member, pid string) {
+		a.carryOut(ctx, request, of.name, pid)
+	})
+	letters := slices.Clone(d.texts(attrSendAgain))
+	// Some may fail each time, and must not hold up the others.
+	rand.Shuffle(len(letters), func(i, j int) { letters[i], letters[j] = letters[j], letters[i] })
+	a.beginAll(letters, func(request string, of *member, id string) {
+		a.carryOutSending(ctx, request, of, id)
+	})
+	return d.err
+}
+
+// beginAll begins to carry out requests, each with the projection and the rest of its text.
+func (a *attendant) beginAll(requests []string, carryOut func(request string, of *member, what string)) {
+	for _, request := range requests {
 		_, subject, _ := strings.Cut(request, "\x00")
-		name, pid, ok := strings.Cut(subject, "\x00")
-		own := false
-		for _, of := range a.members {
-			own = own || of.name == name
-		}
-		if !ok || !own || !a.begin(request) {
+		name, what, ok := strings.Cut(subject, "\x00")
+		i := slices.IndexFunc(a.members, func(of *member) bool { return of.name == name })
+		if !ok || i < 0 || !a.begin(request) {
 			continue
 		}
 		begun := a.work.TryGo(func() error {
 			defer a.end(request)
-			a.carryOut(ctx, request, name, pid)
+			carryOut(request, a.members[i], what)
 			return nil
 		})
 		if !begun {
 			a.end(request)
-			break // the next look finds it
+			return // the next look finds it
 		}
 	}
-	return d.err
 }
 
 // begin reports whether a request was not begun.
@@ -152,7 +164,7 @@ func (a *attendant) end(request string) {
 // be carried out stays for the next look.
 func (a *attendant) carryOut(ctx context.Context, request, name, pid string) {
 	if !safeguard.ProjectionRequestKept {
-		_ = a.remove(ctx, request)
+		_ = a.remove(ctx, attrRetries, request)
 	}
 	_, projection, _ := strings.Cut(name, "/")
 	err := a.Resume(ctx, projection, pid)
@@ -165,7 +177,7 @@ func (a *attendant) carryOut(ctx context.Context, request, name, pid string) {
 		done, err = storing == nil, errors.Join(err, storing)
 	}
 	if done {
-		err = errors.Join(err, a.remove(ctx, request))
+		err = errors.Join(err, a.remove(ctx, attrRetries, request))
 	}
 	if err == nil {
 		return
@@ -181,7 +193,7 @@ func (a *attendant) failed(ctx context.Context, name, pid string, failure *Handl
 		Expression: "SET " + attrReason + " = :reason, " + attrFailed + " = :failed",
 		Condition:  "attribute_exists(" + attrStuck + ")",
 		Values: dynamo.Attributes{
-			":reason": text(reasonOf(failure)), ":failed": number(failure.SequenceNumber),
+			":reason": text(shorten(failure.Error())), ":failed": number(failure.SequenceNumber),
 		},
 	})
 	if errors.Is(err, errAgain) {
@@ -190,10 +202,11 @@ func (a *attendant) failed(ctx context.Context, name, pid string, failure *Handl
 	return err
 }
 
-func (a *attendant) remove(ctx context.Context, request string) error {
+// remove removes a request from the ones of an attribute.
+func (a *attendant) remove(ctx context.Context, attribute, request string) error {
 	return a.table.send(ctx, dynamo.Update{
 		Table: a.table.name, Key: a.table.requestsKey(a.config.Name),
-		Expression: "DELETE " + attrRetries + " :request",
+		Expression: "DELETE " + attribute + " :request",
 		Condition:  always,
 		Values:     dynamo.Attributes{":request": &types.AttributeValueMemberSS{Value: []string{request}}},
 	})

@@ -63,6 +63,8 @@ type row struct {
 	// first is the writer of the first event that the handler was called with, if no offset is
 	// stored: see attrFirstWriter.
 	first string
+	// made are the messages of the event behind the offset that are stored, nil if none are.
+	made *made
 	// kept reports whether the row is of the process's memory, and was not read.
 	kept bool
 }
@@ -94,6 +96,7 @@ func decodeRow(table string, item dynamo.Attributes) (row, error) {
 	r.seq, r.writer = d.number(attrSeq), d.text(attrWriter)
 	r.attempts, r.first = d.number(attrAttempts), d.text(attrFirstWriter)
 	r.holes, r.passed = d.holes(attrHoles), d.holes(attrPassed)
+	r.made = d.made()
 	return r, d.err
 }
 

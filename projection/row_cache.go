@@ -76,7 +76,7 @@ func (c *rowCache) remove(e *list.Element) row {
 
 // at returns the row at an offset that was stored, without a claim.
 func (r *row) at(to offset) row {
-	next := row{offset: to, begun: r.begun || to != r.offset, stuck: r.stuck}
+	next := row{offset: to, begun: r.begun || to != r.offset, stuck: r.stuck, made: r.made}
 	if to == r.offset {
 		next.attempts, next.first = r.attempts, r.first
 	}
@@ -104,7 +104,7 @@ func (r *run) row(ctx context.Context) (row, error) {
 // keep keeps a row that is known to be stored so. That of a shared journal has more than an offset,
 // and its events are always read.
 func (r *run) keep(state row) {
-	if r.rows != nil && state.claim == "" && state.stuck == 0 && r.group.journal.Native() {
+	if r.rows != nil && state.claim == "" && state.stuck == 0 && state.made == nil && r.group.journal.Native() {
 		r.rows.keep(r.cacheKey(), state)
 	}
 }

@@ -138,7 +138,7 @@ func (r *run) page(ctx context.Context) (bool, error) {
 		handle = r.onceInSQL
 	case steps[0].leftOut && len(steps) == 1:
 		handle = r.passOver
-	case r.of.handler != nil:
+	case r.of.handler != nil, r.of.outbox != nil:
 		handle = r.atLeastOnce
 	}
 	all, err := handle(ctx, &state, steps)
@@ -227,15 +227,12 @@ type stuckNowError struct{ *HandlerError }
 
 func (e *stuckNowError) Unwrap() error { return e.HandlerError }
 
-// maxReason is how many bytes of the text of a failure are stored.
-const maxReason = 500
-
 // stick stores that the persistence id is stuck, with another change of the row.
 func (r *run) stick(ctx context.Context, failure *HandlerError, c change, only condition) error {
 	if c.set == nil {
 		c.set = dynamo.Attributes{}
 	}
-	c.set[attrStuck], c.set[attrReason] = number(1), text(reasonOf(failure))
+	c.set[attrStuck], c.set[attrReason] = number(1), text(shorten(failure.Error()))
 	c.set[attrFailed] = number(failure.SequenceNumber)
 	if r.invocation != nil {
 		delete(c.set, attrAttempts)
@@ -245,15 +242,6 @@ func (r *run) stick(ctx context.Context, failure *HandlerError, c change, only c
 		return err
 	}
 	return &stuckNowError{failure}
-}
-
-// reasonOf returns the text of a failure that is stored.
-func reasonOf(failure *HandlerError) string {
-	reason := failure.Error()
-	if len(reason) > maxReason {
-		reason = string([]rune(reason[:maxReason])) // a rune that is cut becomes U+FFFD
-	}
-	return reason
 }
 
 // clear ends the stuck state of a row whose events are all handled, unless a trigger has come since

@@ -183,15 +183,19 @@ func (h *tagHandler) Handle(ctx context.Context, event dynajournal.Event) error 
 		if len(h.only) > 0 && !slices.Contains(h.only, tag) {
 			continue
 		}
-		err := h.index.add(ctx, tag, ref)
-		if err != nil && (passes(err) || errors.Is(err, context.DeadlineExceeded)) {
-			return Delayed(err)
-		}
-		if err != nil {
+		if err := delayed(h.index.add(ctx, tag, ref)); err != nil {
 			return fmt.Errorf("index the tag %.100q: %w", tag, err)
 		}
 	}
 	return nil
+}
+
+// delayed returns an error of a request as one of [Delayed] if the reason passes.
+func delayed(err error) error {
+	if err != nil && (passes(err) || errors.Is(err, context.DeadlineExceeded)) {
+		return Delayed(err)
+	}
+	return err
 }
 
 // operate runs a function that sends requests.

@@ -18,6 +18,11 @@ type projectionsCommand struct {
 	Skip   projectionsSkipCommand   `cmd:"" help:"Pass over the event at which a stuck persistence id fails."`
 	Reset  projectionsResetCommand  `cmd:"" help:"Make a projection begin anew, with the first events."`
 	Remove projectionsRemoveCommand `cmd:"" help:"Remove a projection that is no longer needed."`
+
+	DeadLetters projectionsLettersCommand   `cmd:"" help:"List the messages of an outbox that its target has refused."`
+	SendAgain   projectionsSendAgainCommand `cmd:"" help:"Make the processes of an outbox send a dead letter again."`
+	Discard     projectionsDiscardCommand   `cmd:"" help:"Delete a dead letter, which is never sent then."`
+
 	Verify projectionsVerifyCommand `cmd:"" help:"Compare the offsets of projections with the journal."`
 }
 

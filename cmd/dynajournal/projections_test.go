@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
@@ -178,6 +179,64 @@ func TestProjectionsAreLookedAfter(t *testing.T) {
 	if o := invoke(t.Context(), "", p.at("projections remove billing/balances --yes")...); o.status != statusFailed ||
 		!strings.Contains(o.err, projection.ErrNoProjection.Error()) {
 		t.Errorf("once more: %+v", o)
+	}
+}
+
+func TestDeadLettersAreLookedAfter(t *testing.T) {
+	p := newProjecting(t)
+	must(t, p.at("append a --string x --string y")...)
+	var open atomic.Bool
+	target := projection.TargetFunc(func(_ context.Context, m projection.Message) error {
+		if open.Load() {
+			return nil
+		}
+		return fmt.Errorf("%w: at %d", projection.ErrRefused, m.SequenceNumber)
+	})
+	group, err := projection.New(p.journal, projection.Config{Name: "shop", ClaimTimeout: 300 * time.Millisecond},
+		projection.Outbox("out", target, func(context.Context, dynajournal.Event) ([]projection.Message, error) {
+			return []projection.Message{{Topic: "t", Body: []byte("body")}}, nil
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- group.Run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	const list = "projections dead-letters shop/out"
+	letters := p.until(list, func(found []map[string]any) bool { return len(found) == 2 })
+	l := letters[0]
+	if got := keys(l); got != "bytes error message persistence_id projection refused sequence_nr topic" || l["persistence_id"] != "a" ||
+		l["topic"] != "t" || l["bytes"] != 4.0 || !strings.Contains(l["error"].(string), "refuses the message: at ") {
+		t.Errorf("%v", letters)
+	}
+	shown := invoke(t.Context(), "", p.at(list+" --output text")...)
+	if !strings.Contains(shown.out, " of a at 1, 4 bytes to t, refused ") {
+		t.Errorf("%+v", shown)
+	}
+	first, second := " shop/out "+l["message"].(string), " shop/out "+letters[1]["message"].(string)
+	if o := invoke(t.Context(), "", p.at("projections discard"+first)...); o.status != statusUsage {
+		t.Errorf("without --yes: %+v", o)
+	}
+	if got := must(t, p.at("projections discard --yes"+first)...); keys(got[0]) != "message outcome projection" {
+		t.Errorf("%v", got)
+	}
+	o := invoke(t.Context(), "", p.at("projections discard --yes"+first)...)
+	if o.status != statusFailed || !strings.Contains(o.err, projection.ErrNoDeadLetter.Error()) {
+		t.Errorf("again: %+v", o)
+	}
+	open.Store(true)
+	if got := must(t, p.at("projections send-again"+second)...); got[0]["outcome"] != "will be sent again" {
+		t.Errorf("%v", got)
+	}
+	p.until(list, func(found []map[string]any) bool { return len(found) == 0 })
+	if o := invoke(t.Context(), "", p.at("projections send-again"+second)...); !strings.Contains(o.err, projection.ErrNoDeadLetter.Error()) {
+		t.Errorf("again: %+v", o)
 	}
 }
 

@@ -238,4 +238,16 @@ var killers = map[string]killer{
 	"TagOffsetChecked":  {projecting, "^TestOffsetOfSomethingElseIsRefused$"},
 	"TagNumbersStay":    {projecting, "^TestEmptiedEntryKeepsItsNumber$"},
 	"TagOutageAwaited":  {projecting, "^TestOutageOfAnIndexMakesNothingStuck$"},
+
+	"OutboxRefusedStored":       {projecting, "^TestRefusedMessageIsADeadLetter$"},
+	"OutboxOutageAwaited":       {projecting, "^TestOutageOfATargetMakesNothingStuck$"},
+	"OutboxLifeInID":            {projecting, "^TestMessagesOfTheNextLifeHaveOtherIDs$"},
+	"OutboxMadeStored":          {projecting, "^TestMessagesAreMadeOnce$"},
+	"OutboxMadeClaimed":         {projecting, "^TestMessagesAreStoredUnderTheClaim$"},
+	"OutboxMadeMoves":           {projecting, "^TestOffsetMovesWithTheNextMessages$"},
+	"OutboxMadeUnchanged":       {projecting, "^TestMessagesOfAnotherProcessAreSent$"},
+	"OutboxLetterKept":          {projecting, "^TestDeadLetterThatIsRefusedAgainStays$"},
+	"OutboxRedirectNotFollowed": {projecting, "^TestRedirectIsNotFollowed$"},
+	"OutboxRetryAfter":          {projecting, "^TestRetryAfterIsHonoured$"},
+	"OutboxHeaderEncoded":       {projecting, "^TestHostileTextsAreEncodedInHeaders$"},
 }

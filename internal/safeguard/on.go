@@ -505,4 +505,29 @@ const (
 	TagNumbersStay = true
 	// TagOutageAwaited: an outage of the index makes no persistence id stuck.
 	TagOutageAwaited = true
+
+	// Outboxes.
+
+	// OutboxRefusedStored: a message that is refused is stored before the offset moves.
+	OutboxRefusedStored = true
+	// OutboxOutageAwaited: an outage of the target makes no persistence id stuck.
+	OutboxOutageAwaited = true
+	// OutboxLifeInID: the id of a message is not that of one of another life.
+	OutboxLifeInID = true
+	// OutboxMadeStored: messages that are made once are stored before they are sent.
+	OutboxMadeStored = true
+	// OutboxMadeClaimed: they are stored under the claim.
+	OutboxMadeClaimed = true
+	// OutboxMadeMoves: the write that stores them moves the offset behind those that it replaces.
+	OutboxMadeMoves = true
+	// OutboxMadeUnchanged: a claim needs the stored messages to be those that were read.
+	OutboxMadeUnchanged = true
+	// OutboxLetterKept: a dead letter is deleted only when it is sent.
+	OutboxLetterKept = true
+	// OutboxRedirectNotFollowed: a redirect is not followed.
+	OutboxRedirectNotFollowed = true
+	// OutboxRetryAfter: nothing is sent before the time that the target has named.
+	OutboxRetryAfter = true
+	// OutboxHeaderEncoded: no text can end a header and begin another one.
+	OutboxHeaderEncoded = true
 )

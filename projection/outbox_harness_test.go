@@ -1,0 +1,132 @@
+package projection_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// postbox is a target in memory. It notes what it is sent, also what it does not take.
+type postbox struct {
+	mu   sync.Mutex
+	sent []projection.Message
+	// on answers a message, if it is set.
+	on func(m projection.Message) error
+}
+
+func (p *postbox) Send(_ context.Context, m projection.Message) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sent = append(p.sent, m)
+	if p.on != nil {
+		return p.on(m)
+	}
+	return nil
+}
+
+func (p *postbox) all() []projection.Message {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.sent)
+}
+
+// bodies returns the bodies of what was sent of a persistence id.
+func (p *postbox) bodies(pid string) []string {
+	var all []string
+	for _, m := range p.all() {
+		if m.PersistenceID == pid {
+			all = append(all, string(m.Body))
+		}
+	}
+	return all
+}
+
+// answer changes the answers.
+func (p *postbox) answer(on func(m projection.Message) error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.on = on
+}
+
+// refuse answers that some bodies are refused.
+func refuse(bodies ...string) func(projection.Message) error {
+	return func(m projection.Message) error {
+		if slices.Contains(bodies, string(m.Body)) {
+			return fmt.Errorf("%w: %s", projection.ErrRefused, m.Body)
+		}
+		return nil
+	}
+}
+
+// oneEach makes a message of an event, whose body is its value.
+func oneEach(_ context.Context, e dynajournal.Event) ([]projection.Message, error) {
+	value, err := e.Payload()
+	return []projection.Message{{Body: fmt.Append(nil, value)}}, err
+}
+
+// counting makes two messages of an event, whose bodies are others at each call.
+func counting() projection.MessageFunc {
+	var mu sync.Mutex
+	calls := 0
+	return func(context.Context, dynajournal.Event) ([]projection.Message, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		calls++
+		return []projection.Message{{Body: fmt.Append(nil, calls, "/0")}, {Body: fmt.Append(nil, calls, "/1")}}, nil
+	}
+}
+
+// wantOneContent checks that all messages of an id have the same body.
+func wantOneContent(t testing.TB, boxes ...*postbox) {
+	t.Helper()
+	bodies := map[string]string{}
+	for _, box := range boxes {
+		for _, m := range box.all() {
+			if before, ok := bodies[m.ID]; ok && before != string(m.Body) {
+				t.Errorf("%q at %d: %q and then %q with the same id", m.PersistenceID, m.SequenceNumber, before, m.Body)
+			}
+			bodies[m.ID] = string(m.Body)
+		}
+	}
+}
+
+// letters returns the bodies and reasons of the dead letters of group/out.
+func (b *bundle) letters() (all []projection.DeadLetter) {
+	b.Helper()
+	for letter, err := range projection.DeadLetters(b.Context(), b.journal, "group/out", projection.ScanOptions{}) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, letter)
+	}
+	return all
+}
+
+// outboxWithLetter runs an outbox until its target has refused the event x of a, and keeps running.
+func outboxWithLetter(t *testing.T, box *postbox) (*bundle, projection.DeadLetter) {
+	t.Helper()
+	b := setup(t)
+	box.answer(refuse("x"))
+	b.write("a", "w", "x", "y")
+	b.runOutbox(box)
+	b.await("group/out", "a", 3)
+	letters := b.letters()
+	if len(letters) != 1 {
+		t.Fatalf("the dead letters are %v", letters)
+	}
+	return b, letters[0]
+}
+
+// runOutbox runs an outbox that looks for requests often.
+func (b *bundle) runOutbox(target projection.Target) (stop func()) {
+	b.Helper()
+	config := fast()
+	config.ClaimTimeout = 500 * time.Millisecond
+	return start(b, group(b, b.open(), config, projection.Outbox("out", target, oneEach)))
+}
