@@ -38,6 +38,9 @@ func (r *run) atLeastOnce(ctx context.Context, state *row, steps []step) (bool, 
 		done++
 	}
 	err := r.settle(ctx, state, steps, done, reached, failed)
+	if failure := new(HandlerError); err == nil || errors.As(err, &failure) {
+		r.count.handled(steps[:done])
+	}
 	return done == len(steps), err
 }
 
