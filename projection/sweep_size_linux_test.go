@@ -152,7 +152,7 @@ func sweptID(i int) string { return fmt.Sprintf("swept%08d", i) }
 // end puts the marks.
 func (b *bundle) load(ids, n int) {
 	b.Helper()
-	const atOnce = 16
+	const atOnce = 64
 	loading, ctx := errgroup.WithContext(b.Context())
 	loading.SetLimit(atOnce)
 	for i := range ids {
