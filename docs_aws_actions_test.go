@@ -23,8 +23,8 @@ type sentActions struct {
 	client aws.HTTPClient
 
 	mu sync.Mutex
-	// found has the actions by resource: a table, an index as TABLE/index/NAME, or the stream of the
-	// journal table.
+	// found has the actions by resource: a table, an index as TABLE/index/NAME, or the stream of
+	// the journal table.
 	found map[string]map[string]bool
 	// allowed are the actions that are not denied, by resource. None is denied if it is nil.
 	allowed map[string][]string

@@ -9,6 +9,7 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -83,12 +84,14 @@ func TestPolicyOfProjectionsAllowsWhatAWorkerSendsAndNoMore(t *testing.T) {
 	stores := func() bool {
 		return slices.Contains(sent.actions()[dynajournal.DefaultJournalTable+"-projections"], "dynamodb:PutItem")
 	}
+	var once sync.Once
 	swept := make(chan struct{})
 	runUntil(t, journal, projection.Config{
 		Name: "swept", Source: projection.Sweep(projection.SweepOptions{PerSecond: -1}),
-		OnSweep: func(projection.SweepCount) { close(swept) },
+		OnSweep: func(projection.SweepCount) { once.Do(func() { close(swept) }) },
 	}, last, projection.AtLeastOnce("all", projection.HandlerFunc(func(ctx context.Context, e dynajournal.Event) error {
-		for e.PersistenceID == last && !stores() && ctx.Err() == nil { // the others are done meanwhile
+		// The others are done meanwhile, so a position is stored.
+		for e.PersistenceID == last && !stores() && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
 		return ctx.Err()
@@ -146,4 +149,3 @@ func TestPolicyOfLambdaAllowsWhatAFunctionSendsAndNoMore(t *testing.T) {
 		t.Errorf("a function sends\n%v\nthe policy allows\n%v", got, sent.allowed)
 	}
 }
-

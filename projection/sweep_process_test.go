@@ -23,9 +23,9 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-// The environment variables that make the test program a process of TestNewProjectionOnAnOldJournal:
-// the engine's address, the file of a sweptFile, after how many events it handles no more, and how
-// many persistence ids there are.
+// The environment variables that make the test program a process of
+// TestNewProjectionOnAnOldJournal: the engine's address, the file of a sweptFile, after how many
+// events it handles no more, and how many persistence ids there are.
 const (
 	sweepURL  = "SWEEP_URL"
 	sweepFile = "SWEEP_FILE"

@@ -83,8 +83,8 @@ func TestNewProjectionOnAnOldJournal(t *testing.T) {
 	for f, err := range projection.Audit(t.Context(), b.journal, "group/all", projection.AuditOptions{MinAge: -1, PerSecond: -1}) {
 		t.Fatalf("%+v, %v", f, err)
 	}
-	// The second process looks again at the ids behind the stored position, at 10 requests and units
-	// of each at most, and both have a registry and look for requests.
+	// The second process looks again at the ids behind the stored position, at 10 requests and
+	// units of each at most, and both have a registry and look for requests.
 	const again, more = 256 + 200, 10
 	if off := both.events - int64(each**sweptIDs); off < 0 || off > int64(again*each) {
 		t.Errorf("%d events were handled again", off)
