@@ -184,3 +184,26 @@ func TestEstimateOfNothing(t *testing.T) {
 	_, err = all.EstimateSweep(ctx, projection.EstimateOptions{})
 	wantError(t, "ended", err, context.Canceled)
 }
+
+// In a journal that is shared with a JVM an estimate is what a sweep uses, too, if no number is
+// missing.
+func TestEstimateOfASharedJournal(t *testing.T) {
+	t.Parallel()
+	s := setupShared(t)
+	for i := range 5 {
+		for seq := range int64(i + 1) {
+			s.put(fmt.Sprint("id", i), seq+1, "w")
+		}
+	}
+	config := fast()
+	config.BatchSize = 3
+	stated, err := group(t, s.journal, config, projection.AtLeastOnce("all", &recorder{})).
+		EstimateSweep(t.Context(), projection.EstimateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := countSweep(t, s.bundle, config, projection.AtLeastOnce("all", &recorder{}))
+	if stated.Events != 15 || stated.Events != counted.Events || stated.Cost != counted.Cost {
+		t.Errorf("stated %+v, counted %+v", stated, counted)
+	}
+}
