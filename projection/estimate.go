@@ -68,9 +68,9 @@ type SweepEstimate struct {
 // when one is added to an old journal. It writes nothing, needs no projections table, and takes no
 // notice of [FromNow]. The group may run meanwhile.
 //
-// It lists all persistence ids, and reads the events of a sample as the sweep does, up to 20
-// pages of Config.BatchSize of each, no more persistence ids a second than the source looks at. In
-// a journal that is shared with a JVM it takes no notice of missing numbers, for which a sweep waits.
+// It lists all persistence ids, and reads the events of a sample as the sweep does, up to 20 pages
+// of Config.BatchSize of each, no more persistence ids a second than the source looks at. In a
+// journal that is shared with a JVM it takes no notice of missing numbers, for which a sweep waits.
 // [Config.OnSweep] gets what the sweep has used in the end.
 //
 // Errors: a *dynajournal.ArgumentError, those of a listing, and those of requests.
