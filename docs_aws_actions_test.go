@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,9 +23,15 @@ type sentActions struct {
 	client aws.HTTPClient
 
 	mu sync.Mutex
-	// found has the actions by resource: a table, or an index as TABLE/index/NAME.
+	// found has the actions by resource: a table, an index as TABLE/index/NAME, or the stream of
+	// the journal table.
 	found map[string]map[string]bool
+	// allowed are the actions that are not denied, by resource. None is denied if it is nil.
+	allowed map[string][]string
 }
+
+// streamOfJournal is the resource of the stream of the journal table.
+const streamOfJournal = dynajournal.DefaultJournalTable + "/stream/*"
 
 var insertInto = regexp.MustCompile(`^INSERT INTO "([^"]+)"`)
 
@@ -34,38 +42,68 @@ func (s *sentActions) Do(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	request.Body = io.NopCloser(bytes.NewReader(body))
-	_, operation, _ := strings.Cut(request.Header.Get("X-Amz-Target"), ".")
+	service, operation, _ := strings.Cut(request.Header.Get("X-Amz-Target"), ".")
 	var named struct {
 		TableName, IndexName string
 		RequestItems         map[string]any
 		Statements           []struct{ Statement string }
+		TransactItems        []map[string]struct{ TableName string }
 	}
 	if err := json.Unmarshal(body, &named); err != nil {
 		return nil, err
 	}
-	resource := named.TableName
+	resource, denied := named.TableName, false
 	if named.IndexName != "" {
 		resource += "/index/" + named.IndexName
 	}
+	if strings.HasPrefix(service, "DynamoDBStreams") {
+		resource = streamOfJournal
+	}
 	if resource != "" {
-		s.note(resource, operation)
+		denied = s.note(resource, operation)
 	}
 	for table := range named.RequestItems {
-		s.note(table, operation)
+		denied = s.note(table, operation) || denied
 	}
 	for _, statement := range named.Statements {
-		s.note(insertInto.FindStringSubmatch(statement.Statement)[1], "PartiQLInsert")
+		denied = s.note(insertInto.FindStringSubmatch(statement.Statement)[1], "PartiQLInsert") || denied
+	}
+	for _, item := range named.TransactItems { // the policy has the actions of its parts
+		for part, of := range item {
+			denied = s.note(of.TableName, part+"Item") || denied
+		}
+	}
+	if denied {
+		return &http.Response{
+			StatusCode: http.StatusBadRequest, Request: request,
+			Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+			Body: io.NopCloser(strings.NewReader(`{"__type":"com.amazon.coral.service#AccessDeniedException",` +
+				`"message":"not authorized to perform ` + operation + `"}`)),
+		}, nil
 	}
 	return s.client.Do(request)
 }
 
-func (s *sentActions) note(resource, action string) {
+// note notes an action, and reports whether it is denied.
+func (s *sentActions) note(resource, action string) (denied bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.found[resource] == nil {
 		s.found[resource] = map[string]bool{}
 	}
 	s.found[resource]["dynamodb:"+action] = true
+	return s.allowed != nil && !slices.Contains(s.allowed[resource], "dynamodb:"+action)
+}
+
+// actions returns the actions that were sent, by resource, in order.
+func (s *sentActions) actions() map[string][]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sent := map[string][]string{}
+	for resource, actions := range s.found {
+		sent[resource] = slices.Sorted(maps.Keys(actions))
+	}
+	return sent
 }
 
 // useJournal does what a service does with a native journal: it writes single events and atomic

@@ -48,6 +48,9 @@ func (r *run) atLeastOnce(ctx context.Context, state *row, steps []step) (bool, 
 		reached = steps[done-1].to
 	}
 	err := r.settle(ctx, state, steps, done, reached, failed)
+	if failure := new(HandlerError); err == nil || errors.As(err, &failure) {
+		r.count.handled(steps[:done])
+	}
 	return done == len(steps), err
 }
 

@@ -67,6 +67,12 @@ type Config struct {
 	// Up to 100 bytes of UTF-8, without slash and NUL.
 	Name string
 
+	// OnSweep is called with what a sweep has done, if it is set: about once a minute while
+	// persistence ids get done, and at its end. Sweeps are those of [Sweep], and those that other
+	// sources owe. It must not block, and may be called from several goroutines at once. The log
+	// has the same.
+	OnSweep func(SweepCount)
+
 	// RetryLongest is the longest pause before a handler is called again for the same event.
 	//
 	// Defaults to 10 seconds, or to RetryShortest if that is longer.

@@ -31,6 +31,7 @@ func (r *run) exactlyOnce(ctx context.Context, state *row, steps []step) (bool, 
 			err = r.write(ctx, &at, s.to, items)
 			if err == nil {
 				at, r.counted = at.at(s.to), false
+				r.count.handled(steps[i : i+1])
 				continue
 			}
 			if !errors.Is(err, dynajournal.ErrInvalidRequest) {

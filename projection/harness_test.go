@@ -18,7 +18,16 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if url := os.Getenv(sweepURL); url != "" {
+		if err := sweepOnce(url); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // bundle is an engine with the tables of a native journal.
 type bundle struct {

@@ -94,10 +94,10 @@ func (g *Group) handle(ctx context.Context, b *batch) error {
 	return in.run(func(s *schedule, add func() (done func())) {
 		for _, id := range b.ids {
 			done := add()
-			s.triggerFor(members, id.pid, id.records, func() {
+			s.triggerFor(members, id.pid, trigger{records: id.records, done: func() {
 				b.finish(id)
 				done()
-			})
+			}})
 		}
 	})
 }

@@ -42,6 +42,8 @@ type run struct {
 	rows *rowCache
 	// own reports whether the process was the last to change the row, as far as it knows.
 	own bool
+	// count is that of the sweep which has triggered the run, nil if none has.
+	count *sweepCount
 	// worker is the one that executes it, nil if a caller does.
 	worker *worker
 	// claimed reports whether the row may have the run's claim.

@@ -36,6 +36,8 @@ type task struct {
 type trigger struct {
 	records []record
 	done    func()
+	// count is that of the sweep which the trigger is of, nil if it is of none.
+	count *sweepCount
 }
 
 // taskKey names a task.
@@ -77,11 +79,12 @@ func newSchedule(g *Group) *schedule {
 // page are of, or, without records, what a reading finds. done is called when they all have done
 // it, and never if the group ends before.
 func (s *schedule) trigger(pid string, records []record, done func()) {
-	s.triggerFor(s.group.members, pid, records, done)
+	s.triggerFor(s.group.members, pid, trigger{records: records, done: done})
 }
 
 // triggerFor is trigger for some of the projections.
-func (s *schedule) triggerFor(among []*member, pid string, records []record, done func()) {
+func (s *schedule) triggerFor(among []*member, pid string, by trigger) {
+	done := by.done
 	var members []*member
 	for _, of := range among {
 		if of.only.takes(pid) {
@@ -119,7 +122,7 @@ func (s *schedule) triggerFor(among []*member, pid string, records []record, don
 			}
 			s.tasks[key] = t
 		}
-		t.waiting = append(t.waiting, trigger{records, one})
+		t.waiting = append(t.waiting, trigger{by.records, one, by.count})
 		if timer := s.timers[t]; t.undecided && timer != nil && timer.Stop() {
 			delete(s.timers, t) // the trigger may be of what is missing
 		}
@@ -189,14 +192,14 @@ func (s *schedule) work(ctx context.Context, begin func()) error {
 		covered := t.waiting
 		t.waiting = nil
 		r := s.group.newRun(t.of, t.pid)
-		r.records, r.worker = inOrder(covered), w
+		r.records, r.worker, r.count = inOrder(covered), w, counted(covered)
 		r.within(s.invocation)
 		if t.of.offsets == nil { // else the offset is not in the row
 			r.rows = s.rows
 		}
 		r.takeOver, r.last = s.dead(t), t.failures+1 >= s.group.config.Attempts
 		s.mu.Unlock()
-		err := r.execute(ctx)
+		err := r.execute(r.count.within(ctx))
 		if ctx.Err() != nil {
 			return nil // that is how a group ends
 		}

@@ -34,6 +34,7 @@ func (r *run) onceInSQL(ctx context.Context, state *row, steps []step) (bool, er
 	for {
 		done, err := r.commit(ctx, at, steps[:n])
 		if err == nil {
+			r.count.handled(steps[:done])
 			err = r.noteHoles(ctx, state, steps[done-1].to)
 		}
 		refused := new(refusal)

@@ -131,12 +131,16 @@ func waitFor(ctx context.Context, limit *rate.Limiter) error {
 func (s *sweep) once(
 	ctx context.Context, g *Group, members []*member, to *schedule, position *position,
 ) (err error) {
+	count := newSweepCount(g, members)
+	ctx = count.within(ctx)
 	if err := position.load(ctx); err != nil {
 		return err
 	}
 	limit := pace(s.PerSecond)
 	slots := make(chan struct{}, maxSwept)
 	var under swept
+	count.after = position.after
+	defer func() { count.ended(ctx, &under, err) }()
 	defer func() { err = errors.Join(err, position.interrupt(ctx, &under, err)) }()
 	for pid, err := range g.journal.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{After: position.after, Sorted: true}) {
 		if err != nil {
@@ -154,13 +158,14 @@ func (s *sweep) once(
 			return context.Cause(ctx)
 		}
 		done := under.begin(pid)
-		to.triggerFor(members, pid, nil, func() {
+		to.triggerFor(members, pid, trigger{count: count, done: func() {
 			done()
 			<-slots
-		})
+		}})
 		if err := position.follow(ctx, &under); err != nil {
 			return err
 		}
+		count.goesOn(ctx, &under)
 	}
 	for range maxSwept { // the slots that are taken are given back when their ids are done
 		select {
@@ -171,6 +176,7 @@ func (s *sweep) once(
 		if err := position.follow(ctx, &under); err != nil {
 			return err
 		}
+		count.goesOn(ctx, &under)
 	}
 	if position.after == "" {
 		return nil

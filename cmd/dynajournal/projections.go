@@ -11,13 +11,14 @@ import (
 )
 
 type projectionsCommand struct {
-	List   projectionsListCommand   `cmd:"" help:"List the projections of the journal, and what runs them."`
-	Lag    projectionsLagCommand    `cmd:"" help:"Show how far projections are behind."`
-	Stuck  projectionsStuckCommand  `cmd:"" help:"List the persistence ids that are stuck, and why."`
-	Retry  projectionsRetryCommand  `cmd:"" help:"Make the processes of a projection handle a persistence id again."`
-	Skip   projectionsSkipCommand   `cmd:"" help:"Pass over the event at which a stuck persistence id fails."`
-	Reset  projectionsResetCommand  `cmd:"" help:"Make a projection begin anew, with the first events."`
-	Remove projectionsRemoveCommand `cmd:"" help:"Remove a projection that is no longer needed."`
+	Estimate projectionsEstimateCommand `cmd:"" help:"State what a new projection will use for the events that there are."`
+	List     projectionsListCommand     `cmd:"" help:"List the projections of the journal, and what runs them."`
+	Lag      projectionsLagCommand      `cmd:"" help:"Show how far projections are behind."`
+	Stuck    projectionsStuckCommand    `cmd:"" help:"List the persistence ids that are stuck, and why."`
+	Retry    projectionsRetryCommand    `cmd:"" help:"Make the processes of a projection handle a persistence id again."`
+	Skip     projectionsSkipCommand     `cmd:"" help:"Pass over the event at which a stuck persistence id fails."`
+	Reset    projectionsResetCommand    `cmd:"" help:"Make a projection begin anew, with the first events."`
+	Remove   projectionsRemoveCommand   `cmd:"" help:"Remove a projection that is no longer needed."`
 
 	DeadLetters projectionsLettersCommand   `cmd:"" help:"List the messages of an outbox that its target has refused."`
 	SendAgain   projectionsSendAgainCommand `cmd:"" help:"Make the processes of an outbox send a dead letter again."`

@@ -1,8 +1,12 @@
-// Command readmodel keeps the balances of accounts in a SQLite database, beside their journal: a
-// read model. A projection adds every event of every account once. Whoever has written waits for it
+// Command readmodel keeps the balances of accounts in a database, beside their journal: a read
+// model. A projection adds every event of every account once. Whoever has written waits for it
 // before reading.
 //
-// It is a module of its own for the database's driver.
+// The database is PostgreSQL if POSTGRES has a connection string, and else a file of SQLite.
+//
+//	cd examples/readmodel && POSTGRES="host=localhost user=bank dbname=bank" go run .
+//
+// It is a module of its own for the drivers of databases.
 package main
 
 import (
@@ -15,6 +19,7 @@ import (
 	"path/filepath"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
 	"github.com/dynajournal/dynajournal"
@@ -35,19 +40,49 @@ func add(ctx context.Context, tx *sql.Tx, event dynajournal.Event) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO balances (account, balance) VALUES (?, ?)
-		ON CONFLICT (account) DO UPDATE SET balance = balance + excluded.balance`, event.PersistenceID, changed.By)
+	_, err = tx.ExecContext(ctx, `INSERT INTO balances (account, balance) VALUES ($1, $2)
+		ON CONFLICT (account) DO UPDATE SET balance = balances.balance + excluded.balance`, event.PersistenceID, changed.By)
 	if err != nil {
 		return fmt.Errorf("add to the balance: %w", err)
 	}
 	return nil
 }
 
+// store is the database of the read model.
+type store struct {
+	db      *sql.DB
+	dialect projection.Dialect
+	// folder is that of SQLite's file, empty for PostgreSQL.
+	folder string
+}
+
+// openStore opens the database of a connection string, or a new file if that is empty.
+func openStore(postgres string) (store, error) {
+	if postgres != "" {
+		db, err := sql.Open("pgx", postgres)
+		return store{db: db, dialect: projection.Postgres}, err
+	}
+	folder, err := os.MkdirTemp("", "readmodel")
+	if err != nil {
+		return store{}, err
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "balances.db")+"?_pragma=busy_timeout(5000)")
+	return store{db, projection.SQLite, folder}, err
+}
+
+func (s *store) close() error {
+	err := s.db.Close()
+	if s.folder != "" {
+		err = errors.Join(err, os.RemoveAll(s.folder))
+	}
+	return err
+}
+
 // bank is the journal of the accounts, and their read model.
 type bank struct {
 	journal *dynajournal.Journal
-	db      *sql.DB
-	group   *projection.Group
+	store
+	group *projection.Group
 }
 
 // change writes events of an account, and returns the balance behind them.
@@ -61,10 +96,10 @@ func (b *bank) change(ctx context.Context, account string, by ...any) (balance i
 		return 0, err
 	}
 	b.group.Trigger(account) // else the stream finds the events a moment later
-	if err := projection.WaitForSQL(ctx, b.journal, b.db, projection.SQLite, "bank/balances", account, written.Last); err != nil {
+	if err := projection.WaitForSQL(ctx, b.journal, b.db, b.dialect, "bank/balances", account, written.Last); err != nil {
 		return 0, err
 	}
-	err = b.db.QueryRowContext(ctx, `SELECT balance FROM balances WHERE account = ?`, account).Scan(&balance)
+	err = b.db.QueryRowContext(ctx, `SELECT balance FROM balances WHERE account = $1`, account).Scan(&balance)
 	return balance, err
 }
 
@@ -79,22 +114,20 @@ func main() {
 	journal, err := dynajournal.Open(ctx, config)
 	check(err)
 
-	folder, err := os.MkdirTemp("", "readmodel")
+	store, err := openStore(os.Getenv("POSTGRES"))
 	check(err)
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "balances.db")+"?_pragma=busy_timeout(5000)")
-	check(err)
-	_, err = db.ExecContext(ctx, table)
+	_, err = store.db.ExecContext(ctx, table)
 	check(err)
 	client := dynamodbstreams.NewFromConfig(engine.AWSConfig())
 	group, err := projection.New(journal, projection.Config{
 		Name:   "bank",
 		Source: projection.Streams(client, projection.StreamsOptions{}),
-	}, projection.SQL("balances", db, projection.SQLite, projection.SQLFunc(add)))
+	}, projection.SQL("balances", store.db, store.dialect, projection.SQLFunc(add)))
 	check(err)
 	ended := make(chan error, 1)
 	go func() { ended <- group.Run(ctx) }()
 
-	b := &bank{journal, db, group}
+	b := &bank{journal, store, group}
 	for _, by := range [][]any{{Changed{By: 12}, Changed{By: -5}}, {Changed{By: 30}}} {
 		balance, err := b.change(ctx, "anna", by...)
 		check(err)
@@ -102,7 +135,7 @@ func main() {
 	}
 
 	cancel()
-	check(errors.Join(<-ended, db.Close(), os.RemoveAll(folder), journal.Close(), engine.Close()))
+	check(errors.Join(<-ended, store.close(), journal.Close(), engine.Close()))
 }
 
 func check(err error) {

@@ -146,6 +146,7 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 	if m != nil {
 		m.add(cost)
 	}
+	charge(a.ctx, cost)
 	if a.client.opts.Observe != nil {
 		a.client.opts.Observe(a.ctx, Attempt{a.operation, a.table, a.statements, a.sent, time.Since(began), cost, err})
 	}

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 
@@ -48,6 +49,30 @@ func (m *Meter) add(c Cost) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.cost = m.cost.Add(c)
+}
+
+type meterKey struct{}
+
+// metered is a meter of a context, and that of the context which it was made of.
+type metered struct {
+	meter *Meter
+	outer *metered
+}
+
+// WithMeter returns a context whose requests add their cost to m, beside the meter that each of
+// them has and the meters that ctx has. Requests that are sent together with those of other
+// operations are not among them.
+func WithMeter(ctx context.Context, m *Meter) context.Context {
+	outer, _ := ctx.Value(meterKey{}).(*metered) // or none
+	return context.WithValue(ctx, meterKey{}, &metered{m, outer})
+}
+
+// charge adds the cost of an attempt to the meters of its context.
+func charge(ctx context.Context, c Cost) {
+	of, _ := ctx.Value(meterKey{}).(*metered) // or none
+	for ; of != nil; of = of.outer {
+		of.meter.add(c)
+	}
 }
 
 // consumed returns the cost of one request. Whether units are for reading or writing depends on the

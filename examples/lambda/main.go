@@ -1,0 +1,82 @@
+// Command lambda is a function for AWS Lambda that keeps the balances of accounts in a table of
+// DynamoDB. An event source mapping sends it the stream of the journal table. Each event is added
+// once, whatever fails: the function returns the lowest record that is not done, and Lambda sends
+// that and those behind it again.
+//
+// It is a module of its own for the library of AWS. Build it for the runtime provided.al2023:
+//
+//	cd examples/lambda && GOOS=linux GOARCH=arm64 go build -o bootstrap .
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"strconv"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+// Changed is the event of an account.
+type Changed struct{ By int }
+
+// balancesTable has the balances. Its key is the text account.
+const balancesTable = "balances"
+
+// known are the events that this version of the function knows.
+func known() (*serialization.Registry, error) {
+	events := serialization.NewRegistry()
+	return events, serialization.JSON[Changed](events, "changed")
+}
+
+// add returns the write that adds an event to the balance of its account. The group writes it in
+// one transaction with the offset.
+func add(_ context.Context, event dynajournal.Event) ([]types.TransactWriteItem, error) {
+	changed, err := dynajournal.Decode[Changed](event)
+	if err != nil {
+		return nil, fmt.Errorf("event %d of %q: %w", event.SequenceNumber, event.PersistenceID, err)
+	}
+	return []types.TransactWriteItem{{Update: &types.Update{
+		TableName:        aws.String(balancesTable),
+		Key:              map[string]types.AttributeValue{"account": &types.AttributeValueMemberS{Value: event.PersistenceID}},
+		UpdateExpression: aws.String("ADD balance :by"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":by": &types.AttributeValueMemberN{Value: strconv.Itoa(changed.By)},
+		},
+	}}}, nil
+}
+
+// newGroup returns the group of the function: once in a process, for all its invocations.
+func newGroup(journal *dynajournal.Journal, handle projection.TransactionalFunc) (*projection.Group, error) {
+	return projection.New(journal, projection.Config{
+		Name:   "bank",
+		Source: projection.Lambda(projection.LambdaOptions{}),
+	}, projection.Transactional("balances", handle))
+}
+
+func main() {
+	ctx := context.Background()
+	account, err := config.LoadDefaultConfig(ctx)
+	check(err)
+	events, err := known()
+	check(err)
+	journal, err := dynajournal.Open(ctx, dynajournal.Config{AWS: account, Serialization: events})
+	check(err)
+	group, err := newGroup(journal, add)
+	check(err)
+	// A second function, or a schedule of this one, calls group.Maintain every few minutes.
+	lambda.Start(group.HandleDynamoDBEvent)
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"go.uber.org/goleak"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/projection"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Closed is an event that the next version of the function knows.
+type Closed struct{ Reason string }
+
+// recorded is an event of Lambda that was recorded: two changes of anna, one of ben and that the
+// account was closed, one of cleo.
+type recorded struct {
+	Records []struct {
+		DynamoDB struct {
+			SequenceNumber string
+			Keys, NewImage map[string]map[string]any
+		} `json:"dynamodb"`
+	}
+}
+
+func readRecorded(t *testing.T) (json.RawMessage, recorded) {
+	t.Helper()
+	event, err := os.ReadFile("testdata/events.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r recorded
+	if err := json.Unmarshal(event, &r); err != nil {
+		t.Fatal(err)
+	}
+	return event, r
+}
+
+// from returns the records of an event from one on, as Lambda sends them again.
+func from(t *testing.T, event json.RawMessage, sequenceNumber string) json.RawMessage {
+	t.Helper()
+	var all struct{ Records []json.RawMessage }
+	if err := json.Unmarshal(event, &all); err != nil {
+		t.Fatal(err)
+	}
+	_, r := readRecorded(t)
+	for i := range r.Records {
+		if r.Records[i].DynamoDB.SequenceNumber == sequenceNumber {
+			all.Records = all.Records[i:]
+			rest, err := json.Marshal(all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return rest
+		}
+	}
+	t.Fatalf("no record has the sequence number %q", sequenceNumber)
+	return nil
+}
+
+// stored returns the item of an image.
+func stored(t *testing.T, image map[string]map[string]any) map[string]types.AttributeValue {
+	t.Helper()
+	item := map[string]types.AttributeValue{}
+	for name, value := range image {
+		for kind, v := range value {
+			text, _ := v.(string)
+			switch kind {
+			case "S":
+				item[name] = &types.AttributeValueMemberS{Value: text}
+			case "N":
+				item[name] = &types.AttributeValueMemberN{Value: text}
+			case "B":
+				b, err := base64.StdEncoding.DecodeString(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				item[name] = &types.AttributeValueMemberB{Value: b}
+			default:
+				t.Fatalf("attribute %s is a %s", name, kind)
+			}
+		}
+	}
+	return item
+}
+
+// account is an engine with the journal that the events were recorded of.
+func account(t *testing.T, r recorded) (aws.Config, *dynamodb.Client) {
+	t.Helper()
+	engine, err := embedded.OpenMemory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = engine.Close() })
+	config := dynajournal.Config{AWS: engine.AWSConfig()}
+	if err := dynajournal.CreateTables(t.Context(), config, dynajournal.TableOptions{Projections: true, Stream: true}); err != nil {
+		t.Fatal(err)
+	}
+	client := dynamodb.NewFromConfig(engine.AWSConfig())
+	for i := range r.Records {
+		_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{
+			TableName: aws.String(dynajournal.DefaultJournalTable), Item: stored(t, r.Records[i].DynamoDB.NewImage),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: aws.String(balancesTable), BillingMode: types.BillingModePayPerRequest,
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("account"), KeyType: types.KeyTypeHash}},
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("account"), AttributeType: types.ScalarAttributeTypeS}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine.AWSConfig(), client
+}
+
+// function is the handler that main starts, as the runtime of Lambda calls it.
+func function(t *testing.T, config aws.Config, events *serialization.Registry, handle projection.TransactionalFunc) lambda.Handler {
+	t.Helper()
+	journal, err := dynajournal.Open(t.Context(), dynajournal.Config{AWS: config, Serialization: events})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = journal.Close() })
+	group, err := newGroup(journal, handle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lambda.NewHandler(group.HandleDynamoDBEvent)
+}
+
+// invoke invokes a function, and returns the record from which on Lambda sends all again.
+func invoke(t *testing.T, f lambda.Handler, event json.RawMessage, within time.Duration) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	answer, err := f.Invoke(ctx, event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var response struct {
+		BatchItemFailures []struct{ ItemIdentifier string } `json:"batchItemFailures"`
+	}
+	if err := json.Unmarshal(answer, &response); err != nil {
+		t.Fatal(err)
+	}
+	if len(response.BatchItemFailures) == 0 {
+		return ""
+	}
+	return response.BatchItemFailures[0].ItemIdentifier
+}
+
+func wantBalances(t *testing.T, client *dynamodb.Client, want map[string]string) {
+	t.Helper()
+	out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(balancesTable)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, item := range out.Items {
+		got[item["account"].(*types.AttributeValueMemberS).Value] = item["balance"].(*types.AttributeValueMemberN).Value
+	}
+	if len(got) != len(want) {
+		t.Errorf("balances %v, want %v", got, want)
+	}
+	for account, balance := range want {
+		if got[account] != balance {
+			t.Errorf("%s has %s, want %s", account, got[account], balance)
+		}
+	}
+}
+
+// This version of the function does not know that accounts are closed. It reports the first record
+// of that account, and the accounts behind it are done all the same. The next version gets the
+// records again from there, and adds none twice.
+func TestRecordedEventsWithAPartialFailure(t *testing.T) {
+	event, r := readRecorded(t)
+	config, client := account(t, r)
+	events, err := known()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ben := r.Records[2].DynamoDB.SequenceNumber
+	if failed := invoke(t, function(t, config, events, add), event, time.Second/2); failed != ben {
+		t.Fatalf("failed at %q, want %q", failed, ben)
+	}
+	wantBalances(t, client, map[string]string{"anna": "7", "ben": "8", "cleo": "30"})
+
+	next, err := known()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serialization.JSON[Closed](next, "closed"); err != nil {
+		t.Fatal(err)
+	}
+	both := func(ctx context.Context, e dynajournal.Event) ([]types.TransactWriteItem, error) {
+		if e.SerializerManifest == "closed" {
+			return nil, nil
+		}
+		return add(ctx, e)
+	}
+	if failed := invoke(t, function(t, config, next, both), from(t, event, ben), time.Minute); failed != "" {
+		t.Fatalf("failed at %q", failed)
+	}
+	wantBalances(t, client, map[string]string{"anna": "7", "ben": "8", "cleo": "30"})
+}
+
+// Lambda may send a batch twice.
+func TestRecordedEventsTwice(t *testing.T) {
+	event, r := readRecorded(t)
+	config, client := account(t, r)
+	events, err := known()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serialization.JSON[Closed](events, "closed"); err != nil {
+		t.Fatal(err)
+	}
+	f := function(t, config, events, func(ctx context.Context, e dynajournal.Event) ([]types.TransactWriteItem, error) {
+		if e.SerializerManifest == "closed" {
+			return nil, nil
+		}
+		return add(ctx, e)
+	})
+	for range 2 {
+		if failed := invoke(t, f, event, time.Minute); failed != "" {
+			t.Fatalf("failed at %q", failed)
+		}
+	}
+	wantBalances(t, client, map[string]string{"anna": "7", "ben": "8", "cleo": "30"})
+}

@@ -1,0 +1,213 @@
+package projection_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// The environment variables that make the test program a process of
+// TestNewProjectionOnAnOldJournal: the engine's address, the file of a sweptFile, after how many
+// events it handles no more, and how many persistence ids there are.
+const (
+	sweepURL  = "SWEEP_URL"
+	sweepFile = "SWEEP_FILE"
+	sweepMost = "SWEEP_MOST"
+	sweepIDs  = "SWEEP_IDS"
+)
+
+// sweeping is the configuration of the process, but for what it is told.
+func sweeping() projection.Config {
+	return projection.Config{
+		Name: "group", ClaimTimeout: time.Second,
+		Source: projection.Sweep(projection.SweepOptions{Every: time.Hour, PerSecond: -1}),
+	}
+}
+
+// sweepOnce runs a new projection until its sweep is done, or the test has ended.
+func sweepOnce(url string) error {
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the test ends
+		os.Exit(1)
+	}()
+	most, err := strconv.ParseInt(os.Getenv(sweepMost), 10, 64)
+	if err != nil {
+		return err
+	}
+	ids, err := strconv.Atoi(os.Getenv(sweepIDs))
+	if err != nil {
+		return err
+	}
+	f, err := openSwept(os.Getenv(sweepFile), ids)
+	if err != nil {
+		return err
+	}
+	f.most = most
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	j, err := dynajournal.Open(ctx, dynajournal.Config{
+		AWS: aws.Config{
+			Region: "us-east-1", BaseEndpoint: &url, Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
+		},
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Hooks:  []dynajournal.Hook{{OnRequest: func(_ context.Context, r dynajournal.Request) { f.spend(r.Cost) }}},
+	})
+	if err != nil {
+		return err
+	}
+	config := sweeping()
+	var over projection.SweepCount
+	config.OnSweep = func(c projection.SweepCount) {
+		if c.Done {
+			over = c
+			cancel()
+		}
+	}
+	group, err := projection.New(j, config, projection.AtLeastOnce("all", f))
+	if err != nil {
+		return err
+	}
+	err = errors.Join(group.Run(ctx), f.failed())
+	_ = j.Close()
+	if err == nil && over.After == "" {
+		err = errors.New("the sweep began anew, and did not go on")
+	}
+	return err
+}
+
+// sweptFile counts in a file what processes do, so that it is there after they are killed. It has
+// 4 numbers of 8 bytes: the events, the requests, and 1,000 times the read and write units. Then
+// comes for each persistence id the last number that was handled, in 4 bytes.
+type sweptFile struct {
+	file *os.File
+	most int64
+
+	mu     sync.Mutex
+	spent  dynajournal.Cost
+	events atomic.Int64
+	of     []int32
+	err    error
+}
+
+const sweptHead = 32
+
+// swept is what a sweptFile has.
+type sweptState struct {
+	events int64
+	cost   dynajournal.Cost
+	of     []int32
+}
+
+// String leaves out the persistence ids.
+func (s sweptState) String() string { return fmt.Sprintf("%d events, %+v", s.events, s.cost) }
+
+func decodeSwept(b []byte) sweptState {
+	var s sweptState
+	if len(b) < sweptHead {
+		return s
+	}
+	at := func(i int) int64 { return int64(binary.LittleEndian.Uint64(b[8*i:])) }
+	const units = 1000
+	s.events, s.cost = at(0), dynajournal.Cost{
+		Requests: int(at(1)), ReadUnits: float64(at(2)) / units, WriteUnits: float64(at(3)) / units,
+	}
+	for b = b[sweptHead:]; len(b) >= 4; b = b[4:] {
+		s.of = append(s.of, int32(binary.LittleEndian.Uint32(b)))
+	}
+	return s
+}
+
+// readSwept reads a file that processes write to.
+func readSwept(t *testing.T, name string) sweptState {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return decodeSwept(b)
+}
+
+func openSwept(name string, ids int) (*sweptFile, error) {
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Truncate(int64(sweptHead + 4*ids)); err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(file)
+	s := decodeSwept(b)
+	f := &sweptFile{file: file, of: s.of, spent: s.cost}
+	f.events.Store(s.events)
+	return f, err
+}
+
+func (f *sweptFile) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = errors.Join(f.err, err)
+}
+
+func (f *sweptFile) failed() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+func (f *sweptFile) spend(c dynajournal.Cost) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.spent = f.spent.Add(c)
+	const units = 1000
+	b := binary.LittleEndian.AppendUint64(nil, uint64(f.events.Load()))
+	b = binary.LittleEndian.AppendUint64(b, uint64(f.spent.Requests))
+	b = binary.LittleEndian.AppendUint64(b, uint64(math.Round(f.spent.ReadUnits*units)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(math.Round(f.spent.WriteUnits*units)))
+	if _, err := f.file.WriteAt(b, 0); err != nil {
+		f.err = errors.Join(f.err, err)
+	}
+}
+
+// Handle notes an event, whose number must follow the last one. Those of one persistence id come
+// one after the other.
+func (f *sweptFile) Handle(ctx context.Context, e dynajournal.Event) error {
+	i, err := strconv.Atoi(strings.TrimPrefix(e.PersistenceID, "swept"))
+	if err != nil {
+		return err
+	}
+	if f.events.Load() >= f.most {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if e.SequenceNumber > int64(f.of[i])+1 {
+		err := fmt.Errorf("%q: event %d comes after %d", e.PersistenceID, e.SequenceNumber, f.of[i])
+		f.fail(err)
+		return err
+	}
+	f.events.Add(1)
+	if e.SequenceNumber <= int64(f.of[i]) {
+		return nil // again
+	}
+	f.of[i] = int32(e.SequenceNumber)
+	var b [4]byte
+	binary.LittleEndian.PutUint32(b[:], uint32(f.of[i]))
+	_, err = f.file.WriteAt(b[:], sweptHead+4*int64(i))
+	return err
+}
