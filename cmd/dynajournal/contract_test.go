@@ -258,9 +258,10 @@ func TestFailuresAreOneLineAndAStatus(t *testing.T) {
 		status int
 		want   string
 	}{
-		"no command": {nil, statusUsage, "dynajournal: command line: expected one of"},
+		"no command for a program": {[]string{"--output", "json"}, statusUsage,
+			"dynajournal: command line: no command is given"},
 		"an unknown command": {[]string{"nope"}, statusUsage,
-			"dynajournal: command line: unexpected argument nope"},
+			`dynajournal: command line: unknown command "nope": dynajournal help lists them`},
 		"an unknown flag": {[]string{"events", "a", "--nope"}, statusUsage,
 			"dynajournal: command line: unknown flag --nope"},
 		"no persistence id":        {[]string{"events"}, statusUsage, "<pid>"},
@@ -438,16 +439,6 @@ func TestMessagesStayOnOneLine(t *testing.T) {
 	fail(&w, "append", errors.Join(errors.New("a\x1b[31m"), errors.New("b\r\nc")))
 	if got, want := w.String(), "dynajournal: append: a [31m; b; c\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
-	}
-}
-
-func TestHelp(t *testing.T) {
-	clean(t)
-	for _, args := range [][]string{{"--help"}, {"append", "-h"}, {"tables", "create", "--help"}} {
-		if o := invoke(t.Context(), "", args...); o.status != statusDone ||
-			!strings.HasPrefix(o.out, "Usage: dynajournal") || o.err != "" {
-			t.Errorf("%q: %+v", args, o)
-		}
 	}
 }
 

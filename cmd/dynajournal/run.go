@@ -41,31 +41,8 @@ type commands struct {
 	Import      importCommand      `cmd:"" help:"Write the content of an exported file into a journal."`
 	Migrate     migrateCommand     `cmd:"" help:"Copy a journal from an older layout, another table or another endpoint."`
 	Version     versionCommand     `cmd:"" help:"Show the version of this program."`
+	Explain     helpCommand        `cmd:"" name:"help" help:"Explain a command, or the flags for where it works."`
 }
-
-// description is the head of the help.
-const description = `Event sourcing on DynamoDB: a journal that two writers can't break.
-
-Without --endpoint or --aws, commands use an embedded engine with its data in a folder (--data), by default in the user's state directory.
-
-Exit status: 0 done; 1 it failed, or something was found; 2 wrong usage or configuration. A failure is one line on stderr.`
-
-// help prints the help instead of running the command.
-type help bool
-
-// errHelped ends the command line after the help.
-var errHelped = errors.New("help was shown")
-
-// BeforeReset is called if the flag is set.
-func (help) BeforeReset(c *kong.Context) error {
-	if err := c.PrintUsage(false); err != nil {
-		return fmt.Errorf("print the help: %w", err)
-	}
-	return errHelped
-}
-
-// IgnoreDefault makes the flag have no effect if it is not set.
-func (help) IgnoreDefault() {}
 
 // streams are the standard streams of the process.
 type streams struct {
@@ -99,11 +76,7 @@ func run(ctx context.Context, args []string, s streams) (status int) {
 		}
 	}()
 	var c commands
-	parser, err := kong.New(&c, kong.Name("dynajournal"), kong.Description(description), kong.Writers(s.out, s.err),
-		kong.NoDefaultHelp(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
-		kong.Vars{"enum_layouts": strings.Join(layouts, ","), "layouts": strings.Join(layouts, ", "),
-			"workloads": strings.Join(bench.Workloads(), ", ")},
-		kong.WithHyphenPrefixedParameters(true), kong.BindTo(ctx, (*context.Context)(nil)))
+	parser, err := newGrammar(ctx, &c, s)
 	if err != nil {
 		return fail(s.err, what, err)
 	}
@@ -115,7 +88,7 @@ func run(ctx context.Context, args []string, s streams) (status int) {
 		return statusDone
 	}
 	if err != nil {
-		return fail(s.err, what, &usageError{err})
+		return fail(s.err, what, wrongLine(err, c.Output))
 	}
 	what = selected(line)
 	result := newOutput(s.out, c.Output)
@@ -124,6 +97,37 @@ func run(ctx context.Context, args []string, s streams) (status int) {
 		return fail(s.err, what, err)
 	}
 	return statusDone
+}
+
+// newGrammar returns the parser of command lines into c.
+func newGrammar(ctx context.Context, c *commands, s streams) (*kong.Kong, error) {
+	parser, err := kong.New(c, kong.Name("dynajournal"), kong.Description(description), kong.Writers(s.out, s.err),
+		kong.NoDefaultHelp(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: helpWidth}), kong.Help(printHelp),
+		kong.Vars{"enum_layouts": strings.Join(layouts, ","), "layouts": strings.Join(layouts, ", "),
+			"workloads": strings.Join(bench.Workloads(), ", ")},
+		kong.WithHyphenPrefixedParameters(true), kong.BindTo(ctx, (*context.Context)(nil)))
+	if err != nil {
+		return nil, fmt.Errorf("make the parser: %w", err)
+	}
+	return parser, nil
+}
+
+// wrongLine returns the failure of a command line that can't be parsed. Who gives no command gets
+// the help, unless a program reads the output.
+func wrongLine(err error, output string) error {
+	parse := new(kong.ParseError)
+	if !errors.As(err, &parse) || parse.Context == nil {
+		return &usageError{err}
+	}
+	if !endsBeforeCommand(parse) {
+		return explain(parse.Context, parse)
+	}
+	if output != "json" {
+		if err := parse.Context.PrintUsage(false); err != nil {
+			return fmt.Errorf("print the help: %w", err)
+		}
+	}
+	return usagef("no command is given")
 }
 
 // checkText refuses a command line that is not UTF-8. Its bytes would become replacement
