@@ -454,8 +454,29 @@ func TestDemo(t *testing.T) {
 	clean(t)
 	for _, args := range [][]string{{"demo"}, {"demo", "--data", t.TempDir()}} {
 		if o := invoke(t.Context(), "", args...); o.status != statusDone ||
-			!strings.HasSuffix(o.out, "\ndemo: ok\n") || strings.Contains(o.out, "\x1b") {
+			!strings.HasSuffix(o.out, "\n\ndemo: ok\n") || strings.Contains(o.out, "\x1b") {
 			t.Errorf("%q: %+v", args, o)
+		}
+	}
+}
+
+func TestTheDemoEndsWithCommandsThatWork(t *testing.T) {
+	clean(t)
+	t.Setenv("DYNAJOURNAL_DATA", t.TempDir())
+	for _, data := range []string{"", t.TempDir()} {
+		if data != "" {
+			if o := invoke(t.Context(), "", "demo", "--data", data); o.status != statusDone {
+				t.Fatalf("%+v", o)
+			}
+		}
+		for _, command := range afterDemo(&location{Data: data}) {
+			if strings.Contains(command, " demo ") {
+				continue // TestDemo does that
+			}
+			words := strings.Fields(strings.ReplaceAll(command, "'", ""))
+			if o := invoke(t.Context(), "", words[1:]...); o.status != statusDone || o.out+o.err == "" {
+				t.Errorf("%s: %+v", command, o)
+			}
 		}
 	}
 }

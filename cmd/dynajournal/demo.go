@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"strings"
 
 	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/demo"
 )
@@ -29,6 +30,18 @@ func (demoCommand) Run(ctx context.Context, s *session) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	options.AWS = engine.AWSConfig()
+	options.AWS, options.Next = engine.AWSConfig(), afterDemo(s.location)
 	return demo.Run(ctx, options)
+}
+
+// afterDemo returns the commands to try after the demo: with the data that it leaves, if it leaves
+// any.
+func afterDemo(l *location) []string {
+	if l.Data == "" {
+		return []string{"dynajournal demo --data ./demo", "dynajournal append cart-1 --string opened",
+			"dynajournal events cart-1"}
+	}
+	data := " --data '" + strings.ReplaceAll(l.Data, "'", `'\''`) + "'"
+	return []string{"dynajournal ids --sorted" + data, "dynajournal verify --all" + data,
+		"dynajournal help location"}
 }

@@ -24,6 +24,8 @@ type Options struct {
 	// Out is where the text is written. With Color it has the escapes of a terminal.
 	Out   io.Writer
 	Color bool
+	// Next are commands to try next, which are shown at the end.
+	Next []string
 }
 
 // steps are the parts of the demo, in order. Each continues with the state that the one before has
@@ -68,6 +70,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	s.screen.title("What it cost")
 	s.screen.costs(s.costs)
+	s.screen.title("What to try next")
+	for _, command := range o.Next {
+		s.screen.printf("  %s\n", command) // not wrapped, so that it can be copied
+	}
 	return s.screen.end()
 }
 

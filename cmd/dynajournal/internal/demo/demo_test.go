@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -43,8 +44,20 @@ func TestRunShowsEverythingAndEnds(t *testing.T) {
 		"it is not known whether the events were written", "another writer has written to this persistence id", "ConditionalCheckFailedException",
 		"write units", "demo: ok",
 	} {
-		if !strings.Contains(out.String(), want) {
+		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), want) {
 			t.Errorf("%q was not shown", want)
+		}
+	}
+}
+
+func TestRunFitsEightyColumns(t *testing.T) {
+	var out strings.Builder
+	if err := demo.Run(t.Context(), demo.Options{AWS: open(t), Out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > 80 {
+			t.Errorf("%d columns: %s", width, line)
 		}
 	}
 }

@@ -38,10 +38,16 @@ func (s *screen) printf(format string, args ...any) {
 
 func (s *screen) title(text string) { s.printf("\n%s\n", s.paint(bold, text)) }
 
-func (s *screen) say(format string, args ...any) { s.printf("  %s\n", fmt.Sprintf(format, args...)) }
+func (s *screen) say(format string, args ...any) {
+	s.printf("  %s\n", strings.Join(wrap(fmt.Sprintf(format, args...), columns-len("  ")), "\n  "))
+}
 
 // failed shows an expected error.
-func (s *screen) failed(err error) { s.printf("  %s\n", s.paint(red, "! "+err.Error())) }
+func (s *screen) failed(err error) {
+	for i, line := range wrap(err.Error(), columns-len("  ! ")) {
+		s.printf("  %s\n", s.paint(red, []string{"! ", "  "}[min(i, 1)]+line))
+	}
+}
 
 // checked shows a claim that was checked.
 func (s *screen) checked(claim string) {
@@ -49,7 +55,30 @@ func (s *screen) checked(claim string) {
 	if s.color {
 		mark = "✓"
 	}
-	s.printf("  %s %s\n", s.paint(green, mark), claim)
+	indent := strings.Repeat(" ", len("  ")+utf8.RuneCountInString(mark)+len(" "))
+	lines := wrap(claim, columns-len(indent))
+	s.printf("  %s %s\n", s.paint(green, mark), strings.Join(lines, "\n"+indent))
+}
+
+// columns is the width of the text, that of the narrowest usual terminal.
+const columns = 80
+
+// wrap returns the lines of a text, broken between words so that they are at most width wide. A
+// longer word has a line of its own.
+func wrap(text string, width int) []string {
+	var lines []string
+	for utf8.RuneCountInString(text) > width {
+		runes := []rune(text)
+		at := strings.LastIndexByte(string(runes[:width+1]), ' ')
+		if at < 0 {
+			if at = strings.IndexByte(text, ' '); at < 0 {
+				break
+			}
+		}
+		lines = append(lines, text[:at])
+		text = text[at+1:]
+	}
+	return append(lines, text)
 }
 
 // table shows rows in columns. The first column is aligned to the left, the others to the right.
@@ -72,9 +101,9 @@ func (s *screen) table(head []string, rows [][]string) {
 		}
 		return b.String()
 	}
-	s.say("%s", s.paint(faint, line(head)))
+	s.printf("  %s\n", s.paint(faint, line(head)))
 	for _, row := range rows {
-		s.say("%s", line(row))
+		s.printf("  %s\n", line(row))
 	}
 }
 

@@ -47,7 +47,7 @@ func (s *scene) crash(ctx context.Context) error {
 	if s.ledger, err = recoverLedger(ctx, s.journal, s.ledger.id); err != nil {
 		return err
 	}
-	s.spent("recover the ledger, sealing what the crash left open", s.ledger.writer.RecoveryCost())
+	s.spent("recover the ledger after the crash", s.ledger.writer.RecoveryCost())
 	const lost = 1_00
 	return errors.Join(
 		s.check(anna.balance == acknowledged+lost && anna.events == events+1,

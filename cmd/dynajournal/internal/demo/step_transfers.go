@@ -36,7 +36,7 @@ func (s *scene) transfers(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("book a transfer: %w", err)
 	}
-	s.spent("persist a transfer across a border, with its mark", across.Cost)
+	s.spent("persist a transfer across a border", across.Cost)
 	read, err := recoverLedger(ctx, s.journal, l.id)
 	if err != nil {
 		return err
