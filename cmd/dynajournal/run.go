@@ -42,6 +42,8 @@ type commands struct {
 	Migrate     migrateCommand     `cmd:"" help:"Copy a journal from an older layout, another table or another endpoint."`
 	Version     versionCommand     `cmd:"" help:"Show the version of this program."`
 	Explain     helpCommand        `cmd:"" name:"help" help:"Explain a command, or the flags for where it works."`
+	Completion  completionCommand  `cmd:"" help:"Print a script that completes command lines in bash, zsh or fish."`
+	Man         manCommand         `cmd:"" help:"Print the manual page, in roff."`
 }
 
 // streams are the standard streams of the process.

@@ -23,9 +23,8 @@ const unknown = "unknown"
 
 // Run runs the command.
 func (versionCommand) Run(s *session) error {
-	r := versionResult{Version: unknown, Commit: unknown, Go: runtime.Version()}
+	r := versionResult{Version: buildVersion(), Commit: unknown, Go: runtime.Version()}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		r.Version = first(info.Main.Version, unknown)
 		for _, setting := range info.Settings {
 			if setting.Key == "vcs.revision" {
 				r.Commit = setting.Value
@@ -33,4 +32,12 @@ func (versionCommand) Run(s *session) error {
 		}
 	}
 	return s.result.write(r)
+}
+
+// buildVersion returns the version of the module that this program was built from.
+func buildVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return first(info.Main.Version, unknown)
+	}
+	return unknown
 }
