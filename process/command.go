@@ -39,7 +39,7 @@ func To[S, E any](entities entity.Updater[S, E], id string, decide func(*entity.
 			}
 			return nil
 		}, opts...)
-		return err //nolint:wrapcheck // it names the entity
+		return err
 	}}
 }
 

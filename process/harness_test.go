@@ -172,7 +172,7 @@ func (b *bundle) want(in *boxes, box string, want ...string) {
 type mortal struct {
 	inner aws.HTTPClient
 	// life ends when the process dies.
-	life context.Context //nolint:containedctx // that of the process
+	life context.Context
 	kill context.CancelFunc
 
 	mu sync.Mutex

@@ -31,11 +31,11 @@ type Config struct {
 	// must be an event of the entity that refuses.
 	//
 	// Defaults to none: the error of the command is a failure.
-	Rejected func(ctx context.Context, rejection Rejection) error
+	Rejected func(ctx context.Context, rejection RejectionError) error
 }
 
-// Rejection is a command that has returned an error of its own. It is an error.
-type Rejection struct {
+// RejectionError is a command that has returned an error of its own. It is an error.
+type RejectionError struct {
 	// Event is the event that has led to the command.
 	Event dynajournal.Event
 	// EntityID is the id of the entity that the command is to, and CommandID the id of the command.
@@ -44,11 +44,11 @@ type Rejection struct {
 	Err error
 }
 
-func (r *Rejection) Error() string {
+func (r *RejectionError) Error() string {
 	return fmt.Sprintf("command %q to %q: %v", r.CommandID, r.EntityID, r.Err)
 }
 
-func (r *Rejection) Unwrap() error { return r.Err }
+func (r *RejectionError) Unwrap() error { return r.Err }
 
 // Process is a process manager: a handler for [projection.AtLeastOnce]. It is safe for concurrent
 // use.
@@ -112,7 +112,7 @@ func (p *Process) run(ctx context.Context, event dynajournal.Event, c *Command, 
 	refused, ok := errors.AsType[*refusal](err)
 	switch {
 	case ok:
-		rejection := &Rejection{event, c.entityID, id, refused.error}
+		rejection := &RejectionError{event, c.entityID, id, refused.error}
 		if p.config.Rejected == nil {
 			return rejection
 		}

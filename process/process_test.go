@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -116,7 +117,7 @@ func TestConflictsMakeNothingStuck(t *testing.T) {
 var errFull = errors.New("the box is full")
 
 // full is a process whose first command is refused.
-func (b *bundle) full(in *boxes, rejected func(context.Context, process.Rejection) error) *process.Process {
+func (b *bundle) full(in *boxes, rejected func(context.Context, process.RejectionError) error) *process.Process {
 	return b.asking(in, func(c *process.Config) {
 		c.Rejected = rejected
 		c.React = func(event dynajournal.Event) ([]process.Command, error) {
@@ -141,8 +142,8 @@ func TestRejectionIsAFailureOrSettled(t *testing.T) {
 	stop()
 	b.want(in, "two")
 
-	var told []process.Rejection
-	rejected := func(_ context.Context, r process.Rejection) error {
+	var told []process.RejectionError
+	rejected := func(_ context.Context, r process.RejectionError) error {
 		told = append(told, r)
 		return nil
 	}
@@ -155,7 +156,7 @@ func TestRejectionIsAFailureOrSettled(t *testing.T) {
 		!strings.HasPrefix(told[0].CommandID, "asking/1.0/0/") || !strings.Contains(told[0].Error(), `to "one": the box is full`) {
 		t.Errorf("told: %+v", told)
 	}
-	unsettled := func(context.Context, process.Rejection) error { return errFull }
+	unsettled := func(context.Context, process.RejectionError) error { return errFull }
 	if err := b.full(in, unsettled).Handle(t.Context(), event); !errors.Is(err, errFull) {
 		t.Errorf("a rejection that can't be settled: %v", err)
 	}
@@ -232,10 +233,8 @@ func TestForgottenCommandIsDoneAgainUnlessTheStateKnowsIt(t *testing.T) {
 		c.React = func(event dynajournal.Event) ([]process.Command, error) {
 			asked, err := dynajournal.Decode[Asked](event)
 			return []process.Command{process.To(in, "two", func(tx *entity.Tx[Box, Done]) error {
-				for _, done := range tx.State().Done {
-					if done == asked.What {
-						return nil
-					}
+				if slices.Contains(tx.State().Done, asked.What) {
+					return nil
 				}
 				tx.Record(Done{asked.What})
 				return nil

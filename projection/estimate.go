@@ -169,5 +169,5 @@ func (e *estimator) read(ctx context.Context, sample []string) error {
 			return nil
 		})
 	}
-	return reading.Wait() //nolint:wrapcheck // its functions return errors of this package
+	return reading.Wait()
 }

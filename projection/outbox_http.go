@@ -186,7 +186,7 @@ const maxRetryAfter = time.Minute
 // retryAfter returns the pause that a header asks for: a number of seconds, or a date.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
-		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second //nolint:gosec // at most 60
+		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
 	}
 	date, err := http.ParseTime(value)
 	if err != nil {

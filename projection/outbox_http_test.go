@@ -99,7 +99,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 			followed.Add(1)
 		}
 		header := http.Header{"Location": {"http://elsewhere/"}}
-		return &http.Response{StatusCode: 307, Header: header, Body: http.NoBody, Request: r}, nil
+		return &http.Response{StatusCode: http.StatusTemporaryRedirect, Header: header, Body: http.NoBody, Request: r}, nil
 	})}
 	target := httpTarget(t, "http://here", projection.HTTPOptions{Client: client})
 	err := target.Send(t.Context(), projection.Message{Body: []byte("secret")})
@@ -116,7 +116,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		answer := http.Header{"Retry-After": {"20"}}
 		client := &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 			requests++
-			return &http.Response{StatusCode: 429, Header: answer, Body: http.NoBody, Request: r}, nil
+			return &http.Response{StatusCode: http.StatusTooManyRequests, Header: answer, Body: http.NoBody, Request: r}, nil
 		})}
 		target := httpTarget(t, "http://x", projection.HTTPOptions{Client: client})
 		send := func(what string, sent int) {

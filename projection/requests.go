@@ -115,7 +115,8 @@ func (a *attendant) look(ctx context.Context) error {
 	})
 	letters := slices.Clone(d.texts(attrSendAgain))
 	// Some may fail each time, and must not hold up the others.
-	rand.Shuffle(len(letters), func(i, j int) { letters[i], letters[j] = letters[j], letters[i] })
+	swap := func(i, j int) { letters[i], letters[j] = letters[j], letters[i] }
+	rand.Shuffle(len(letters), swap) //nolint:gosec // any order will do
 	a.beginAll(letters, func(request string, of *member, id string) {
 		a.carryOutSending(ctx, request, of, id)
 	})

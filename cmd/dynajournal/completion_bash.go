@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -95,13 +96,13 @@ func writeBash(w io.Writer, found []completedCommand) error {
 	script.WriteString("\t*) return 1 ;;\n\tesac\n}\n\n")
 	script.WriteString("# Set what the value of a flag of a command is. Fails if the flag has no value.\n")
 	script.WriteString("_dynajournal_value() {\n\tcase \"$1 $2\" in\n")
-	for i := len(found) - 1; i >= 0; i-- { // those further down first: they are more precise
-		for _, flag := range found[i].flags {
+	for _, f := range slices.Backward(found) { // those further down first: they are more precise
+		for _, flag := range f.flags {
 			if flag.value.kind == valueNone {
 				continue
 			}
 			var patterns []string
-			for _, p := range found[i].patterns(flag) {
+			for _, p := range f.patterns(flag) {
 				patterns = append(patterns, strings.ReplaceAll(shQuote(p), "*", "'*'"))
 			}
 			fmt.Fprintf(script, "\t%s) %s ;;\n", strings.Join(patterns, "|"), flag.value.bash())

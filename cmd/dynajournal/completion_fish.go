@@ -7,6 +7,8 @@ import (
 )
 
 // fishHead has the conditions of the completions.
+//
+//nolint:dupword // each end closes its block
 const fishHead = `# fish completion of dynajournal
 
 # Print the command in front of the cursor.

@@ -101,9 +101,9 @@ func printLocation(line *kong.Context) error {
 	line.Model.Help = "Every command has these flags. A flag wins over the environment, and that over --config. " +
 		"Only one of --endpoint, --data, --memory and --aws can be set."
 	line.Model.Children = nil
-	return kong.DefaultHelpPrinter(kong.HelpOptions{
+	return kong.DefaultHelpPrinter(kong.HelpOptions{ //nolint:wrapcheck // wrapped by the caller
 		NoAppSummary: true, WrapUpperBound: helpWidth, ValueFormatter: kong.DefaultHelpValueFormatter,
-	}, line) //nolint:wrapcheck // wrapped by the caller
+	}, line)
 }
 
 // helpWidth is the largest width of the help, in columns.

@@ -60,7 +60,7 @@ type mortal struct {
 	inner   aws.HTTPClient
 	left    int
 	applied bool
-	life    context.Context //nolint:containedctx // that of the process
+	life    context.Context
 	die     context.CancelFunc
 	mu      sync.Mutex
 }
