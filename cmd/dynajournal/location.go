@@ -15,7 +15,7 @@ import (
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/pluginconfig"
+	"github.com/dynajournal/dynajournal/applicationconf"
 	"github.com/dynajournal/dynajournal/embedded"
 )
 
@@ -119,11 +119,11 @@ func (l *location) resolveSet() (dynajournal.Config, error) {
 
 // plugins reads the configuration of the JVM plug-ins. It also returns the file's name, which is
 // empty if no file is named.
-func (l *location) plugins() (path string, file pluginconfig.Settings, err error) {
+func (l *location) plugins() (path string, file applicationconf.Settings, err error) {
 	if path = first(l.Config, os.Getenv("DYNAJOURNAL_CONFIG")); path == "" {
 		return "", file, nil
 	}
-	if file, err = pluginconfig.Read(path); err != nil {
+	if file, err = applicationconf.Load(path); err != nil {
 		return path, file, &usageError{err}
 	}
 	return path, file, nil

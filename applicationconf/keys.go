@@ -1,4 +1,4 @@
-package pluginconfig
+package applicationconf
 
 import (
 	"fmt"

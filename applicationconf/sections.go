@@ -1,11 +1,11 @@
-package pluginconfig
+package applicationconf
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/hocon"
+	"github.com/dynajournal/dynajournal/applicationconf/internal/hocon"
 )
 
 // sections are the sections that configure the plug-ins.

@@ -1,6 +1,6 @@
-// Package pluginconfig reads a configuration of the JVM plug-ins, with their own keys, as a
+// Package applicationconf reads a configuration of the JVM plug-ins, with their own keys, as a
 // configuration of a journal.
-package pluginconfig
+package applicationconf
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/hocon"
+	"github.com/dynajournal/dynajournal/applicationconf/internal/hocon"
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
 
@@ -25,9 +25,9 @@ type Settings struct {
 	Region string
 }
 
-// Read reads a file. Every key of the plug-ins' sections is known or refused. Keys without a
+// Load reads a file. Every key of the plug-ins' sections is known or refused. Keys without a
 // meaning here, such as dispatchers, are skipped. Errors name the file and the line.
-func Read(path string) (Settings, error) {
+func Load(path string) (Settings, error) {
 	s, akkas, err := readAs(path, pekko)
 	if err == nil && akkas {
 		s, _, err = readAs(path, akka) // again, with the defaults that it can refer to

@@ -1,4 +1,4 @@
-package pluginconfig
+package applicationconf
 
 import (
 	"archive/zip"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/hocon"
+	"github.com/dynajournal/dynajournal/applicationconf/internal/hocon"
 )
 
 // releases are the plug-ins whose reference.conf the keys are compared with, each with the host
@@ -94,7 +94,7 @@ func TestReferencesOfThePlugInsAreRead(t *testing.T) {
 					` + p.host + `.persistence.journal.plugin = bank, ` + p.host + `.persistence.snapshot-store.plugin = bank-snapshots
 					bank = ${dynamodb-journal}, bank-snapshots = ${dynamodb-snapshot-store}`,
 			} {
-				s, err := Read(writeFile(t, text))
+				s, err := Load(writeFile(t, text))
 				if err != nil {
 					t.Errorf("%s: %v", how, err)
 				}

@@ -1,4 +1,4 @@
-package pluginconfig_test
+package applicationconf_test
 
 import (
 	"flag"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/pluginconfig"
+	"github.com/dynajournal/dynajournal/applicationconf"
 )
 
 var update = flag.Bool("update", false, "write the errors of the broken files anew")
@@ -25,7 +25,7 @@ func TestBrokenFilesAreRefusedByFileAndLine(t *testing.T) {
 			continue
 		}
 		t.Run(strings.TrimSuffix(name, ".conf"), func(t *testing.T) {
-			_, err := pluginconfig.Read(name)
+			_, err := applicationconf.Load(name)
 			if err == nil {
 				t.Fatal("it was read")
 			}

@@ -1,4 +1,4 @@
-package pluginconfig_test
+package applicationconf_test
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
-	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/pluginconfig"
+	"github.com/dynajournal/dynajournal/applicationconf"
 )
 
 func write(t *testing.T, text string) string {
@@ -24,11 +24,11 @@ func write(t *testing.T, text string) string {
 func TestReadTakesThePlugInsKeys(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
-		want pluginconfig.Settings
+		want applicationconf.Settings
 	}{
-		"an empty section sets nothing": {"dynamodb-journal {}", pluginconfig.Settings{}},
+		"an empty section sets nothing": {"dynamodb-journal {}", applicationconf.Settings{}},
 		"a plug-in by name, with no section": {"pekko.persistence.journal.plugin = dynamodb-journal",
-			pluginconfig.Settings{}},
+			applicationconf.Settings{}},
 		"every key of the journal": {`
 			dynamodb-journal {
 			  endpoint = "http://localhost:8000"
@@ -46,7 +46,7 @@ func TestReadTakesThePlugInsKeys(t *testing.T) {
 			}
 			dynamodb-snapshot-store.snapshot-table = snaps
 			dynamodb-read-journal.persistence-ids-index-name = idx`,
-			pluginconfig.Settings{Region: "eu-west-1", Config: dynajournal.Config{
+			applicationconf.Settings{Region: "eu-west-1", Config: dynajournal.Config{
 				Endpoint: "http://localhost:8000", JournalTable: "events", JournalName: "bank", SequenceShards: 7, AccessKeyID: "AK", SecretAccessKey: "SK",
 				ReplayParallelism: 3, Tracing: true, LogConfig: true, MaxBatchGet: 10, MaxBatchWrite: 5, MaxItemSize: 1000,
 				SnapshotTable: "snaps", IDsIndexName: "idx",
@@ -58,7 +58,7 @@ func TestReadTakesThePlugInsKeys(t *testing.T) {
 			  socket-buffer-size-hints = [ 1024, 2048 ], use-tcp-keepalive = false, user-agent = bank
 			  proxy-host = proxy, proxy-port = 3128, proxy-username = u, proxy-password = "p@"
 			}`,
-			pluginconfig.Settings{Config: dynajournal.Config{
+			applicationconf.Settings{Config: dynajournal.Config{
 				OperationTimeout: 5 * time.Second, AttemptTimeout: 800 * time.Millisecond, MaxConnections: 9, Retries: 4, UserAgent: "bank",
 				HTTP: dynajournal.HTTPConfig{
 					IdleTimeout: 6 * time.Second, ConnectTimeout: 700 * time.Millisecond, ResponseTimeout: 2 * time.Second, LocalAddress: "127.0.0.1",
@@ -67,16 +67,16 @@ func TestReadTakesThePlugInsKeys(t *testing.T) {
 			}}},
 		"the word default sets nothing": {
 			"dynamodb-journal.aws-client-config { max-connections = default, socket-buffer-size-hints = default, request-timeout = default }",
-			pluginconfig.Settings{}},
+			applicationconf.Settings{}},
 		"a journal called default": {
-			"dynamodb-journal.journal-name = default", pluginconfig.Settings{Config: dynajournal.Config{JournalName: "default"}}},
+			"dynamodb-journal.journal-name = default", applicationconf.Settings{Config: dynajournal.Config{JournalName: "default"}}},
 		"names that are made of the plug-in's defaults": {
 			"dynamodb-journal.journal-table = ${dynamodb-journal.journal-table}-x",
-			pluginconfig.Settings{Config: dynajournal.Config{JournalTable: "pekko-persistence-x"}}},
+			applicationconf.Settings{Config: dynajournal.Config{JournalTable: "pekko-persistence-x"}}},
 		"names that are made of Akka's defaults": {`
 			akka.persistence.journal.plugin = dynamodb-journal
 			dynamodb-journal.journal-table = ${dynamodb-journal.journal-table}-x`,
-			pluginconfig.Settings{Config: dynajournal.Config{JournalTable: "akka-persistence-x", SnapshotTable: "akka-persistence-snapshot"}}},
+			applicationconf.Settings{Config: dynajournal.Config{JournalTable: "akka-persistence-x", SnapshotTable: "akka-persistence-snapshot"}}},
 		"keys of the host": {`
 			dynamodb-journal {
 			  circuit-breaker { max-failures = 3, call-timeout = 5s, reset-timeout = 1m }, recovery-event-timeout = 5s
@@ -85,54 +85,54 @@ func TestReadTakesThePlugInsKeys(t *testing.T) {
 			  dispatcher.fork-join-executor.parallelism-factor = 2
 			}
 			dynamodb-snapshot-store { snapshot-is-optional = true, circuit-breaker.max-failures = 3, snapshot-table = snaps }`,
-			pluginconfig.Settings{Config: dynajournal.Config{SnapshotTable: "snaps"}}},
+			applicationconf.Settings{Config: dynajournal.Config{SnapshotTable: "snaps"}}},
 		"sections twice": {
 			"dynamodb-journal { journal-table = a, journal-name = n }\ndynamodb-journal { journal-table = b }",
-			pluginconfig.Settings{Config: dynajournal.Config{JournalTable: "b", JournalName: "n"}}},
+			applicationconf.Settings{Config: dynajournal.Config{JournalTable: "b", JournalName: "n"}}},
 		"a second journal beside the one that counts": {
 			"dynamodb-journal.journal-table = a\ndynamodb-journal-2 = ${dynamodb-journal} { journal-table = b }",
-			pluginconfig.Settings{Config: dynajournal.Config{JournalTable: "a"}}},
+			applicationconf.Settings{Config: dynajournal.Config{JournalTable: "a"}}},
 		"a snapshot store with its own settings that are the journal's": {`
 			dynamodb-journal { endpoint = "http://a", aws-client-config.max-connections = 5 }
 			dynamodb-snapshot-store { endpoint = "http://a", aws-client-config.max-connections = 5, tracing = on }`,
-			pluginconfig.Settings{Config: dynajournal.Config{Endpoint: "http://a", MaxConnections: 5, Tracing: true}}},
+			applicationconf.Settings{Config: dynajournal.Config{Endpoint: "http://a", MaxConnections: 5, Tracing: true}}},
 		"a snapshot store of the host": {`
 			pekko.persistence.journal.plugin = bank
 			pekko.persistence.snapshot-store.plugin = pekko.persistence.snapshot-store.local
 			bank = ${dynamodb-journal} { journal-name = bank }`,
-			pluginconfig.Settings{Config: dynajournal.Config{JournalName: "bank"}}},
+			applicationconf.Settings{Config: dynajournal.Config{JournalName: "bank"}}},
 		"values of the environment, one of which is not set": {`
 			dynamodb-journal { journal-table = events, journal-table = ${?PLUGINCONFIG_UNSET}, aws-access-key-id = ${?PLUGINCONFIG_UNSET} }`,
-			pluginconfig.Settings{Config: dynajournal.Config{JournalTable: "events"}}},
+			applicationconf.Settings{Config: dynajournal.Config{JournalTable: "events"}}},
 		"no retries": {"dynamodb-journal.aws-client-config.max-error-retry = 0",
-			pluginconfig.Settings{Config: dynajournal.Config{Retries: -1}}},
+			applicationconf.Settings{Config: dynajournal.Config{Retries: -1}}},
 		"a section of another name": {`
 			pekko.persistence.journal.plugin = "bank.journal"
 			bank.journal = ${dynamodb-journal}
 			bank.journal { journal-table = other }
 			dynamodb-journal.journal-name = shared`,
-			pluginconfig.Settings{Config: dynajournal.Config{JournalTable: "other", JournalName: "shared"}}},
+			applicationconf.Settings{Config: dynajournal.Config{JournalTable: "other", JournalName: "shared"}}},
 		"Akka's section, with Akka's tables": {`
 			akka.persistence.journal.plugin = "my-journal"
 			akka.persistence.snapshot-store.plugin = "my-snapshots"
 			my-journal = ${dynamodb-journal} { journal-name = x }
 			my-snapshots = ${dynamodb-snapshot-store} { journal-name = x }`,
-			pluginconfig.Settings{Config: dynajournal.Config{JournalName: "x", JournalTable: "akka-persistence", SnapshotTable: "akka-persistence-snapshot"}}},
+			applicationconf.Settings{Config: dynajournal.Config{JournalName: "x", JournalTable: "akka-persistence", SnapshotTable: "akka-persistence-snapshot"}}},
 		"an endpoint without a scheme": {
 			`dynamodb-journal.endpoint = "dynamodb.eu-west-1.amazonaws.com"`,
-			pluginconfig.Settings{Config: dynajournal.Config{Endpoint: "https://dynamodb.eu-west-1.amazonaws.com"}}},
+			applicationconf.Settings{Config: dynajournal.Config{Endpoint: "https://dynamodb.eu-west-1.amazonaws.com"}}},
 		"an endpoint without a scheme, and a protocol": {
 			`dynamodb-journal { endpoint = "localhost:8000", aws-client-config.protocol = HTTP }`,
-			pluginconfig.Settings{Config: dynajournal.Config{Endpoint: "http://localhost:8000"}}},
+			applicationconf.Settings{Config: dynajournal.Config{Endpoint: "http://localhost:8000"}}},
 		"what refers to an application's class path": {
 			"app.port = ${akka.http.port}\ndynamodb-journal.journal-table = t",
-			pluginconfig.Settings{Config: dynajournal.Config{JournalTable: "t"}}},
+			applicationconf.Settings{Config: dynajournal.Config{JournalTable: "t"}}},
 		"the oldest generation's time-out": {
 			"dynamodb-journal { operation-timeout = 10 seconds }",
-			pluginconfig.Settings{Config: dynajournal.Config{OperationTimeout: 10 * time.Second}}},
+			applicationconf.Settings{Config: dynajournal.Config{OperationTimeout: 10 * time.Second}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := pluginconfig.Read(write(t, c.text))
+			got, err := applicationconf.Load(write(t, c.text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,7 +163,7 @@ func TestReadRefuses(t *testing.T) {
 		"a file that makes no sense": {"dynamodb-journal {", "a } is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := pluginconfig.Read(write(t, c.text))
+			_, err := applicationconf.Load(write(t, c.text))
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q in it", err, c.want)
 			}

@@ -1,4 +1,4 @@
-package pluginconfig_test
+package applicationconf_test
 
 import (
 	"os"
@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/pluginconfig"
+	"github.com/dynajournal/dynajournal/applicationconf"
 	"github.com/dynajournal/dynajournal/internal/private"
 )
 
-// FuzzRead checks that a file is read as a configuration that a journal accepts, or is refused with
+// FuzzLoad checks that a file is read as a configuration that a journal accepts, or is refused with
 // one line that names the file.
-func FuzzRead(f *testing.F) {
+func FuzzLoad(f *testing.F) {
 	seeds, err := filepath.Glob(filepath.Join("testdata", "broken", "*.conf"))
 	if err != nil || len(seeds) == 0 {
 		f.Fatalf("%d seeds, error %v", len(seeds), err)
@@ -27,7 +27,7 @@ func FuzzRead(f *testing.F) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := pluginconfig.Read(path)
+		s, err := applicationconf.Load(path)
 		if err != nil {
 			if !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %q", err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/hocon"
+	"github.com/dynajournal/dynajournal/applicationconf/internal/hocon"
 )
 
 // load writes files to a folder and loads main.conf.

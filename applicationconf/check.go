@@ -1,11 +1,11 @@
-package pluginconfig
+package applicationconf
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/dynajournal/dynajournal/cmd/dynajournal/internal/hocon"
+	"github.com/dynajournal/dynajournal/applicationconf/internal/hocon"
 )
 
 // file is a file with the files that it includes.
