@@ -18,15 +18,16 @@ import (
 
 // documentedPackages are the folders of the packages that the pages' code may name.
 var documentedPackages = map[string]string{
-	"dynajournal":   ".",
-	"embedded":      "embedded",
-	"entity":        "entity",
-	"entitytest":    "entity/entitytest",
-	"journaltest":   "journaltest",
-	"legacy":        "legacy",
-	"migration":     "legacy/migration",
-	"projection":    "projection",
-	"serialization": "serialization",
+	"applicationconf": "applicationconf",
+	"dynajournal":     ".",
+	"embedded":        "embedded",
+	"entity":          "entity",
+	"entitytest":      "entity/entitytest",
+	"journaltest":     "journaltest",
+	"legacy":          "legacy",
+	"migration":       "legacy/migration",
+	"projection":      "projection",
+	"serialization":   "serialization",
 }
 
 // parsePackage returns the syntax of the files of a folder, with or without tests.

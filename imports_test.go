@@ -62,6 +62,23 @@ func TestLegacyCompilesNeitherTheEngineNorTheCommand(t *testing.T) {
 	}
 }
 
+func TestApplicationConfCompilesNeitherTheEngineNorTheConfigurationOfAWS(t *testing.T) {
+	t.Parallel()
+	deps := dependencies(t, "./applicationconf")
+	if !slices.Contains(deps, modulePath) {
+		t.Fatalf("the list is not that of the package: %v", deps)
+	}
+	for _, pkg := range deps {
+		for _, unwanted := range []string{
+			"github.com/cockroachdb", "github.com/aws/aws-sdk-go-v2/config", modulePath + "/embedded", modulePath + "/cmd",
+		} {
+			if within(pkg, unwanted) {
+				t.Errorf("it compiles %s", pkg)
+			}
+		}
+	}
+}
+
 // The test kit of entities may compile the engine. Programs with entities do not compile the kit.
 func TestEntitiesCompileNeitherTheEngineNorTheirTestKit(t *testing.T) {
 	t.Parallel()

@@ -17,22 +17,30 @@ type file struct {
 // wrong returns an error about the value at a path of keys, with the file and the line, if it has a
 // line.
 func (f *file) wrong(path, format string, args ...any) error {
-	return f.wrongAt(f.At(path), format, args...)
+	return f.wrongAt(f.At(path), path, format, args...)
 }
 
-func (f *file) wrongAt(at hocon.Position, format string, args ...any) error {
-	err := fmt.Errorf(format, args...)
+// wrongAt returns an error about a key at a position. The key is empty if the error has none.
+func (f *file) wrongAt(at hocon.Position, key, format string, args ...any) *Error {
+	wrong := &Error{File: at.File, Line: at.Line, Key: key, Err: fmt.Errorf(format, args...)}
 	if at.IsZero() {
-		return fmt.Errorf("%s: %w", f.path, err)
+		wrong.File = f.path
 	}
-	return fmt.Errorf("%v: %w", at, err)
+	return wrong
+}
+
+// unknown returns an error about an unknown key. The nearest name is empty if none is similar.
+func (f *file) unknown(at hocon.Position, key, nearest string) error {
+	wrong := f.wrongAt(at, key, "%s %w%s", key, ErrUnknownKey, didYouMean(nearest))
+	wrong.Nearest = nearest
+	return wrong
 }
 
 // checkKeys checks that every key of a section is known.
 func (f *file) checkKeys(section string, known keys) error {
 	for _, include := range f.Skipped() {
 		if within := hocon.Join(include.Within...); within == section || strings.HasPrefix(within, section+".") {
-			return f.wrongAt(include.At, "%s includes %q, which is not found", within, include.Name)
+			return f.wrongAt(include.At, within, "%s includes %q, which is not found", within, include.Name)
 		}
 	}
 	return f.checkGroup(section, "", known)
@@ -57,7 +65,7 @@ func (f *file) checkGroup(section, within string, known keys) error {
 			if at.IsZero() {
 				at = f.At(section)
 			}
-			return f.wrongAt(at, "%s is not known%s", full, didYouMean(nearestKey(within, name, known)))
+			return f.unknown(at, full, nearestKey(within, name, known))
 		case !f.Has(full):
 			return f.notAnObject(full)
 		default:

@@ -21,7 +21,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-func TestReadTakesThePlugInsKeys(t *testing.T) {
+func TestLoadTakesThePlugInsKeys(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		want applicationconf.Settings
@@ -102,7 +102,7 @@ func TestReadTakesThePlugInsKeys(t *testing.T) {
 			bank = ${dynamodb-journal} { journal-name = bank }`,
 			applicationconf.Settings{Config: dynajournal.Config{JournalName: "bank"}}},
 		"values of the environment, one of which is not set": {`
-			dynamodb-journal { journal-table = events, journal-table = ${?PLUGINCONFIG_UNSET}, aws-access-key-id = ${?PLUGINCONFIG_UNSET} }`,
+			dynamodb-journal { journal-table = events, journal-table = ${?APPLICATIONCONF_UNSET}, aws-access-key-id = ${?APPLICATIONCONF_UNSET} }`,
 			applicationconf.Settings{Config: dynajournal.Config{JournalTable: "events"}}},
 		"no retries": {"dynamodb-journal.aws-client-config.max-error-retry = 0",
 			applicationconf.Settings{Config: dynajournal.Config{Retries: -1}}},
@@ -143,7 +143,7 @@ func TestReadTakesThePlugInsKeys(t *testing.T) {
 	}
 }
 
-func TestReadRefuses(t *testing.T) {
+func TestLoadRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"a number that is none": {"dynamodb-journal.sequence-shards = many",
 			`sequence-shards is "many", not a whole number`},

@@ -88,7 +88,7 @@ func (f *file) plugin(kind string) (plugin, error) {
 					names = append(names, hocon.Join(k.Name))
 				}
 			}
-			return found, f.wrong(key, "%s is %q, but there is no section of that name%s", key, section,
+			return found, f.wrong(key, "%s is %q, but %w of that name%s", key, section, ErrNoSection,
 				didYouMean(nearest(section, names, len(section)/3)))
 		}
 	}
@@ -109,7 +109,7 @@ const farSection = 4
 func (f *file) checkMisspelt(s sections) error {
 	top, err := f.Keys("")
 	if err != nil {
-		return f.wrongAt(hocon.Position{}, "%w", err)
+		return f.wrongAt(hocon.Position{}, "", "%w", err)
 	}
 	usual := []string{usualJournal, usualSnapshots, usualRead}
 	for _, key := range top {
@@ -122,7 +122,7 @@ func (f *file) checkMisspelt(s sections) error {
 			continue
 		}
 		if _, set, err := f.Text(name + ".class"); err != nil || !set {
-			return f.wrongAt(key.At, "%s is not known; did you mean %s?", name, meant)
+			return f.unknown(key.At, name, meant)
 		}
 	}
 	return nil
@@ -134,6 +134,6 @@ func (f *file) noSection() error {
 	if skipped := f.Skipped(); len(skipped) > 0 {
 		missing = fmt.Sprintf(", and %v includes %q, which is not found", skipped[0].At, skipped[0].Name)
 	}
-	return f.wrongAt(hocon.Position{}, "there is no section %s, and neither pekko.persistence.journal.plugin nor "+
-		"akka.persistence.journal.plugin names another%s", usualJournal, missing)
+	return f.wrongAt(hocon.Position{}, "", "%w %s, and neither pekko.persistence.journal.plugin nor "+
+		"akka.persistence.journal.plugin names another%s", ErrNoSection, usualJournal, missing)
 }

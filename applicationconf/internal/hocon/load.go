@@ -19,7 +19,8 @@ const (
 
 // Load reads the defaults, a HOCON text, and then the file at path, whose settings win. Included
 // files are searched next to it, with or without the extension .conf or .json. An include that is
-// not found, or that names a URL or a class path, is left out, unless it is required.
+// not found, or that names a URL or a class path, is left out, unless it is required. A text that
+// can't be parsed is an *Error.
 func Load(path, defaults string) (*Document, error) {
 	l := &loader{root: newObject()}
 	if err := l.parse(source{text: defaults}, l.root); err != nil {
@@ -89,7 +90,7 @@ func (l *loader) read(path string) (string, error) {
 func (l *loader) parse(s source, into *object) error {
 	p := &parser{loader: l, source: s, line: 1, path: s.within}
 	if err := p.document(into); err != nil {
-		return fmt.Errorf("%s:%d: %w", s.name, p.line, err)
+		return &Error{Position{s.name, p.line}, err}
 	}
 	return nil
 }
