@@ -39,8 +39,8 @@ func TestErrorsTellTheLineTheKeyAndTheNearestName(t *testing.T) {
 				t.Errorf("%+v", wrong)
 			}
 			for _, sentinel := range []error{applicationconf.ErrUnknownKey, applicationconf.ErrNoSection} {
-				if errors.Is(err, sentinel) != (sentinel == c.is) {
-					t.Errorf("%v is %v: %v", err, sentinel, sentinel != c.is)
+				if errors.Is(err, sentinel) != errors.Is(sentinel, c.is) {
+					t.Errorf("%v is %v: %v", err, sentinel, !errors.Is(sentinel, c.is))
 				}
 			}
 		})

@@ -63,8 +63,7 @@ func ExampleError() {
 	check(os.WriteFile(file, []byte("dynamodb-journal {\n  journal-tabel = orders\n}"), 0o600))
 
 	_, err = applicationconf.Load(file)
-	var wrong *applicationconf.Error
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*applicationconf.Error](err); ok {
 		fmt.Println("line", wrong.Line)
 		fmt.Println(wrong.Err)
 	}
