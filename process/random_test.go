@@ -23,7 +23,7 @@ func TestRandomHistories(t *testing.T) {
 		*seed = rand.Uint64()
 	}
 	t.Logf("to repeat: -process.seed=%d", *seed)
-	for history := range testsize.Of(2, 100) {
+	for history := range testsize.Of(2, 20) {
 		t.Run(fmt.Sprint(history), func(t *testing.T) {
 			t.Parallel()
 			randomHistory(t, rand.New(rand.NewPCG(*seed, uint64(history))))

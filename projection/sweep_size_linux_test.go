@@ -28,9 +28,9 @@ import (
 )
 
 var (
-	sweptIDs = flag.Int("sweep.ids", testsize.Of(260, 5000),
+	sweptIDs = flag.Int("sweep.ids", testsize.Of(260, 1000),
 		"how many persistence ids TestNewProjectionOnAnOldJournal has, at least 260")
-	sweptEvents = flag.Int("sweep.events", testsize.Of(600, 500_000),
+	sweptEvents = flag.Int("sweep.events", testsize.Of(600, 30_000),
 		"how many events it has, as many for each persistence id")
 	sweptFolder = flag.String("sweep.folder", "", "where its journal is; a temporary folder by default")
 )
