@@ -53,8 +53,11 @@ func newEventResult(e dynajournal.Event, payloads *payloadDecoder) eventResult {
 }
 
 func (r eventResult) text() string {
-	text := fmt.Sprintf("%8d  %s", r.SequenceNr,
-		payloadText(r.SerializerID, r.SerializerManifest, r.Payload, r.PayloadBase64))
+	text := fmt.Sprintf("%8d  ", r.SequenceNr)
+	if !r.Time.IsZero() {
+		text += timeText(r.Time) + "  "
+	}
+	text += payloadText(r.SerializerID, r.SerializerManifest, r.Payload, r.PayloadBase64)
 	if r.Deleted != nil && *r.Deleted {
 		text += "  marked as deleted"
 	}
@@ -63,6 +66,12 @@ func (r eventResult) text() string {
 	}
 	return text
 }
+
+// isCut reports that a long line is cut on a terminal.
+func (eventResult) isCut() bool { return true }
+
+// timeText returns a time in UTC, to the millisecond.
+func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // Run runs the command.
 func (c *eventsCommand) Run(ctx context.Context, s *session) error {

@@ -12,6 +12,7 @@ type idsCommand struct {
 	Prefix   string `placeholder:"P" help:"List only those that begin with P. Default: all."`
 	Sorted   bool   `help:"Sort by bytes. The index of a native journal is sorted anyway. Otherwise all ids are held in memory."`
 	Scan     bool   `help:"Read the whole table instead of the index, which may lag behind."`
+	Details  bool   `help:"Add how many events each has, and when the last one was written, where that is stored. Costs what highest and one event cost for each."`
 	Segments int    `placeholder:"N" help:"With a scan: read N parts of the table at the same time. With more than 1, --after can't continue the list. Default: 1."`
 }
 
@@ -44,8 +45,12 @@ func (c *idsCommand) Run(ctx context.Context, s *session) error {
 	}
 	return s.journal(ctx, reading, func(j journal) error {
 		for pid, err := range j.CurrentPersistenceIDs(ctx, opts) {
+			var shown result = idResult{pid}
+			if err == nil && c.Details {
+				shown, err = details(ctx, j, pid)
+			}
 			if err == nil {
-				err = s.result.write(idResult{pid})
+				err = s.result.write(shown)
 			}
 			if err != nil {
 				return err

@@ -58,3 +58,22 @@ func TestIDsGoOnAfterTheLast(t *testing.T) {
 		t.Errorf("one after the other: %v", got)
 	}
 }
+
+func TestIDsWithDetails(t *testing.T) {
+	clean(t)
+	must(t, "append", "a", "--string", "x", "--string", "y", "--string", "z")
+	must(t, "append", "b", "--string", "x")
+	must(t, "delete", "a", "--to", "1")
+	must(t, "delete", "b", "--to", "1")
+	found := must(t, "ids", "--details", "--sorted")
+	if len(found) != 2 || keys(found[0]) != "events last_time persistence_id" || keys(found[1]) != "events persistence_id" {
+		t.Fatalf("%v", found)
+	}
+	if found[0]["events"] != 2.0 || found[1]["events"] != 0.0 {
+		t.Errorf("%v", found)
+	}
+	text := invoke(t.Context(), "", "ids", "--details", "--sorted", "--output", "text").out
+	if lines := strings.Split(text, "\n"); !strings.HasPrefix(lines[0], "         2  20") || lines[1] != "         0  -                         b" {
+		t.Errorf("%q", text)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -22,10 +23,17 @@ type result interface {
 type output struct {
 	w    *bufio.Writer
 	json *json.Encoder
+	// width is that of the terminal, in columns, at which a line with a payload is cut. 0 cuts
+	// nothing.
+	width int
 }
 
-func newOutput(w io.Writer, format string) *output {
+// newOutput returns an output of a format. Nothing is cut if it is no terminal, or with full.
+func newOutput(w io.Writer, format string, full bool) *output {
 	o := &output{w: bufio.NewWriter(w)}
+	if !full {
+		o.width = widthOf(w)
+	}
 	if format == "json" || format == "" && !isTerminal(w) {
 		o.json = json.NewEncoder(o.w)
 		o.json.SetEscapeHTML(false)
@@ -40,7 +48,36 @@ func (o *output) write(r result) error {
 		}
 		return nil
 	}
-	return o.line(r.text())
+	text := r.text()
+	if payload, ok := r.(interface{ isCut() bool }); ok && payload.isCut() {
+		text = cut(text, o.width)
+	}
+	return o.line(text)
+}
+
+// cut shortens a line to a width, and marks that. It counts characters, of which wide ones take two
+// columns.
+func cut(line string, width int) string {
+	if width <= 0 || utf8.RuneCountInString(line) <= width {
+		return line
+	}
+	return string([]rune(line)[:width-1]) + "…"
+}
+
+// widthOf returns the width of the terminal that w is, in columns, or 0 if it is none. COLUMNS wins
+// over what the terminal says.
+func widthOf(w io.Writer) int {
+	if !isTerminal(w) {
+		return 0
+	}
+	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
+		return columns
+	}
+	columns, _, err := term.GetSize(int(w.(*os.File).Fd())) //nolint:forcetypeassert // a terminal is a file
+	if err != nil {
+		return 0
+	}
+	return columns
 }
 
 // line writes a line that is no result.

@@ -17,6 +17,7 @@ import (
 type commands struct {
 	Help     help `help:"Show this help." short:"h"`
 	location `embed:"" group:"Where it works"`
+	Full     bool   `help:"Show long payloads whole. Default: on a terminal a line is cut at its width."`
 	Output   string `enum:"text,json," default:"" help:"Output as text, or as one JSON object per line. Default: text on a terminal, otherwise json." placeholder:"text|json"`
 
 	Demo        demoCommand        `cmd:"" help:"Demonstrate a journal end to end: entities that persist events, crash and recover."`
@@ -93,7 +94,7 @@ func run(ctx context.Context, args []string, s streams) (status int) {
 		return fail(s.err, what, wrongLine(err, c.Output))
 	}
 	what = selected(line)
-	result := newOutput(s.out, c.Output)
+	result := newOutput(s.out, c.Output, c.Full)
 	err = line.Run(&session{streams: s, location: &c.location, result: result})
 	if err = errors.Join(err, result.flush()); err != nil {
 		return fail(s.err, what, err)

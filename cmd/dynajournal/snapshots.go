@@ -86,10 +86,12 @@ func newSnapshotResult(s dynajournal.Snapshot, payloads *payloadDecoder) snapsho
 }
 
 func (r snapshotResult) text() string {
-	saved := time.UnixMilli(r.Timestamp).UTC().Format("2006-01-02T15:04:05.000Z")
-	return fmt.Sprintf("%8d  %s  %s", r.SequenceNr, saved,
+	return fmt.Sprintf("%8d  %s  %s", r.SequenceNr, timeText(time.UnixMilli(r.Timestamp)),
 		payloadText(r.SerializerID, r.SerializerManifest, r.Payload, r.PayloadBase64))
 }
+
+// isCut reports that a long line is cut on a terminal.
+func (snapshotResult) isCut() bool { return true }
 
 type snapshotsCommand struct {
 	criteria
