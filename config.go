@@ -257,8 +257,7 @@ type Config struct {
 
 	// SequenceShards is the number of shards of the high and low marks. Another number than that of
 	// the journal's header is ErrHeaderMismatch. For a journal without a header, set it to the
-	// sequence-shards of the JVM's configuration: with another number, highest sequence numbers are
-	// not found.
+	// sequence-shards of the JVM's configuration, or highest sequence numbers are not found.
 	//
 	// From 0 to 10,000. Defaults to the header's, and to 10 without a header. [TableOptions]
 	// documents the default for new tables.
@@ -275,9 +274,8 @@ type Config struct {
 	SnapshotCompression bool
 
 	// SnapshotNewestByTimestamp loads the snapshot with the newest timestamp, as the plug-ins do,
-	// if the criteria do not limit the sequence number; without it, the one with the highest
-	// sequence number. The two differ if a clock was set back. It reads all snapshots of the
-	// persistence id.
+	// if the criteria do not limit the sequence number; without it, the one with the highest one.
+	// They differ if a clock was set back. It reads all snapshots of the persistence id.
 	//
 	// Defaults to false.
 	SnapshotNewestByTimestamp bool
