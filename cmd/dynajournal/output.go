@@ -23,8 +23,8 @@ type result interface {
 type output struct {
 	w    *bufio.Writer
 	json *json.Encoder
-	// width is that of the terminal, in columns, at which a line with a payload is cut. 0 cuts
-	// nothing.
+	// width is that of the terminal, in columns, at which a line with a payload is cut, and another
+	// one is wrapped. 0 is none.
 	width int
 }
 
@@ -50,9 +50,29 @@ func (o *output) write(r result) error {
 	}
 	text := r.text()
 	if payload, ok := r.(interface{ isCut() bool }); ok && payload.isCut() {
-		text = cut(text, o.width)
+		return o.line(cut(text, o.width))
 	}
-	return o.line(text)
+	return o.line(wrap(text, o.width))
+}
+
+// wrap breaks a text at spaces, so that its lines have a width at most, where there are spaces.
+func wrap(text string, width int) string {
+	const indent = "    "
+	var b strings.Builder
+	for rest := []rune(text); ; {
+		at := -1
+		for i := min(width, len(rest)-1); width > 0 && len(rest) > width && i > len(indent) && at < 0; i-- {
+			if rest[i] == ' ' {
+				at = i
+			}
+		}
+		if at < 0 {
+			b.WriteString(string(rest))
+			return b.String()
+		}
+		b.WriteString(strings.TrimRight(string(rest[:at]), " ") + "\n")
+		rest = []rune(indent + strings.TrimLeft(string(rest[at:]), " "))
+	}
 }
 
 // cut shortens a line to a width, and marks that. It counts characters, of which wide ones take two

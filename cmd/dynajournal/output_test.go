@@ -30,8 +30,8 @@ func TestLinesWithPayloadsAreCutAtTheWidthOfTheTerminal(t *testing.T) {
 		if got := utf8.RuneCountInString(lines[0]); want > 0 && (got != want || !strings.HasSuffix(lines[0], "…")) {
 			t.Errorf("width %d: %d characters: %s", width, got, lines[0])
 		}
-		if lines[1] != bounds.text() {
-			t.Errorf("width %d: a line without a payload is cut: %s", width, lines[1])
+		if got := strings.Join(strings.Fields(strings.Join(lines[1:], " ")), " "); got != bounds.text() {
+			t.Errorf("width %d: a line without a payload is cut: %q", width, lines[1:])
 		}
 	}
 }
@@ -40,5 +40,26 @@ func TestWhatIsNoTerminalHasNoWidth(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	if got := newOutput(&bytes.Buffer{}, "text", false).width; got != 0 {
 		t.Errorf("the width is %d", got)
+	}
+}
+
+func TestLinesAreWrappedAtWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                           "",
+		"a line":                     "a line",
+		"twelve chars":               "twelve chars",
+		"a line of thirteen":         "a line of\n    thirteen",
+		"no-space-to-break-here":     "no-space-to-break-here",
+		"no-space-to-break-here end": "no-space-to-break-here end",
+		"a  b  c  d  e  f  g":        "a  b  c  d\n    e  f  g",
+		"äöü äöü äöü äöü":            "äöü äöü äöü\n    äöü",
+	} {
+		if got := wrap(text, 12); got != want {
+			t.Errorf("%q is wrapped as %q, want %q", text, got, want)
+		}
+		if got := wrap(text, 0); got != text {
+			t.Errorf("%q is %q without a width", text, got)
+		}
 	}
 }
