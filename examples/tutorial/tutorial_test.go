@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -101,19 +102,18 @@ func (s *service) end(t *testing.T) {
 var curlCommand = regexp.MustCompile(`^curl (?:-H 'Idempotency-Key: (\w+)' -d '([^']*)' )?'?localhost:8080(/[^ ']*)'?$`)
 
 // curl does what a command line with curl does, and returns what it prints.
-func (s *service) curl(t *testing.T, line string) string {
-	t.Helper()
+func (s *service) curl(ctx context.Context, line string) (string, error) {
 	m := curlCommand.FindStringSubmatch(line)
 	if m == nil {
-		t.Fatalf("the test does not understand %q", line)
+		return "", fmt.Errorf("the test does not understand %q", line)
 	}
 	method := http.MethodGet
 	if m[1] != "" {
 		method = http.MethodPost
 	}
-	request, err := http.NewRequestWithContext(t.Context(), method, s.url+m[3], strings.NewReader(m[2]))
+	request, err := http.NewRequestWithContext(ctx, method, s.url+m[3], strings.NewReader(m[2]))
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	if m[1] != "" {
 		request.Header.Set("Idempotency-Key", m[1])
@@ -121,14 +121,11 @@ func (s *service) curl(t *testing.T, line string) string {
 	request.Close = true
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
+	return string(body), err
 }
 
 // setEnvironment sets the variables that the page sets, but for the address of the engine, which is
@@ -183,8 +180,8 @@ func TestCommandsOfThePagePrintWhatItShows(t *testing.T) {
 		case running == nil:
 			t.Fatalf("nothing runs before %q", command.line)
 		default:
-			if got := running.curl(t, command.line); !prints(got, command.printed) {
-				t.Errorf("%s\nprints %s\nthe page shows %s", command.line, got, command.printed)
+			if got, err := running.curl(t.Context(), command.line); err != nil || !prints(got, command.printed) {
+				t.Errorf("%s\nprints %s, %v\nthe page shows %s", command.line, got, err, command.printed)
 			}
 		}
 	}
