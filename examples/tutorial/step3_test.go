@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ func TestRequestsForAccounts(t *testing.T) {
 		{"anna/deposit", "5", `{`, 400, ""},
 		{"anna/deposit", "5", strings.Repeat(" ", 1001) + `{"amount": 1}`, 400, ""},
 	} {
-		r := httptest.NewRequest("POST", "/accounts/"+c.path, strings.NewReader(c.body))
+		r := httptest.NewRequest(http.MethodPost, "/accounts/"+c.path, strings.NewReader(c.body))
 		r.Header.Set("Idempotency-Key", c.key)
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
