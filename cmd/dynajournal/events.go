@@ -67,8 +67,8 @@ func (r eventResult) text() string {
 	return text
 }
 
-// isCut reports that a long line is cut on a terminal.
-func (eventResult) isCut() bool { return true }
+// hasPayload marks a result whose line is cut on a terminal.
+func (eventResult) hasPayload() {}
 
 // timeText returns a time in UTC, to the millisecond.
 func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -49,7 +49,7 @@ func (o *output) write(r result) error {
 		return nil
 	}
 	text := r.text()
-	if payload, ok := r.(interface{ isCut() bool }); ok && payload.isCut() {
+	if _, ok := r.(interface{ hasPayload() }); ok {
 		return o.line(cut(text, o.width))
 	}
 	return o.line(wrap(text, o.width))

@@ -90,8 +90,8 @@ func (r snapshotResult) text() string {
 		payloadText(r.SerializerID, r.SerializerManifest, r.Payload, r.PayloadBase64))
 }
 
-// isCut reports that a long line is cut on a terminal.
-func (snapshotResult) isCut() bool { return true }
+// hasPayload marks a result whose line is cut on a terminal.
+func (snapshotResult) hasPayload() {}
 
 type snapshotsCommand struct {
 	criteria
