@@ -17,12 +17,7 @@ import (
 // modelled are the command and those below it, as the grammar has them.
 func modelled(t *testing.T) *kong.Node {
 	t.Helper()
-	parser, err := kong.New(&commands{}, kong.Name("dynajournal"), kong.NoDefaultHelp(),
-		kong.Vars{"enum_layouts": strings.Join(layouts, ","), "layouts": "", "workloads": ""})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parser.Model.Node
+	return newParser(t).Model.Node
 }
 
 // script is what the command prints for a shell.
