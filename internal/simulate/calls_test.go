@@ -103,8 +103,8 @@ func (g *simulation) writing(a *actor, c command) func(ctx context.Context) erro
 		return func(ctx context.Context) error { return g.delete(ctx, a, c.size) }
 	case saveSnapshot:
 		// Snapshots are not fenced: a snapshot that is saved during a purge, or after it from an
-		// older state, outlives the purge.
-		if len(a.knows) == 0 || a.purges != g.purges[a.entity] {
+		// older state, outlives the purge. A state that was recovered during a purge may be older.
+		if len(a.knows) == 0 || a.purges != g.purges[a.entity] || g.beingPurged(a.entity) {
 			return nil
 		}
 		return func(ctx context.Context) error { return g.save(ctx, a) }
@@ -137,6 +137,11 @@ func (g *simulation) purging(a *actor, now bool) func(context.Context) error {
 	}
 	g.purges[a.entity]++
 	return func(ctx context.Context) error { return g.purge(ctx, a, now) }
+}
+
+// beingPurged reports whether a purge of an entity goes on.
+func (g *simulation) beingPurged(entity int) bool {
+	return slices.ContainsFunc(g.actors, func(a *actor) bool { return !a.idle() && a.doing == purgeEntity && a.on == entity })
 }
 
 // alone reports whether only one actor uses an entity, and no request of others is in flight.
@@ -445,7 +450,8 @@ func (g *simulation) purge(ctx context.Context, a *actor, now bool) error {
 	if err != nil {
 		return err
 	}
-	began := g.cells[a.entity].now()
+	began, entity := g.cells[a.entity].now(), a.entity
+	defer g.tell(func() { g.purges[entity]++ })
 	_, err = a.writer.Purge(ctx, dynajournal.PurgeOptions{Now: now})
 	g.cells[a.entity].deleted(began, next)
 	if err == nil || now {

@@ -272,7 +272,7 @@ func (g *simulation) settle() {
 	}
 	g.copies.settle()
 	for e, l := range g.ledgers {
-		if g.erasing[e] && !g.underWay(e) && !slices.ContainsFunc(g.actors, func(a *actor) bool { return !a.idle() && a.doing == purgeEntity && a.on == e }) {
+		if g.erasing[e] && !g.underWay(e) && !g.beingPurged(e) {
 			g.erasing[e] = false
 		}
 		if life := l.Life(); life != g.lives[e] {

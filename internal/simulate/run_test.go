@@ -53,8 +53,8 @@ type simulation struct {
 	snapshots      []*snapshotOracle
 	cells          []*cells
 	lives          []int
-	// purges counts the purges of each persistence id that have begun, erasing reports that one of
-	// them erases.
+	// purges counts the beginnings and the ends of the purges of each persistence id, erasing
+	// reports that one of them erases.
 	purges  []int
 	erasing []bool
 	// left is when a call on a persistence id last ended with an unknown outcome: the journal may
@@ -93,7 +93,7 @@ type actor struct {
 	entity int
 	writer *dynajournal.Writer
 	knows  []explore.Event
-	// purges is how many purges of the entity had begun when it recovered.
+	// purges is that of the entity when it recovered.
 	purges int
 	count  int
 	saves  int
