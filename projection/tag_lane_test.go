@@ -12,6 +12,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -121,7 +122,7 @@ func (h *heard) listen(ctx context.Context, index *projection.TagIndex, from pro
 func TestReaderMissesNothingOfProcessesThatAreKilled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const ids, rounds = 6, 6
+		ids, rounds := testsize.Of(4, 6), testsize.Of(3, 6)
 		b := tagging(t, 2)
 		remove, err := b.engine.Inject(embedded.Fault{
 			Effect: embedded.EffectInternalError, Applied: true, Table: tagsTable, Probability: 0.05,
@@ -155,7 +156,7 @@ func TestReaderMissesNothingOfProcessesThatAreKilled(t *testing.T) {
 		remove()
 		b.index(b.open(), config)
 		for id := range ids {
-			b.await("group/tags", fmt.Sprint("id", id), 3*rounds)
+			b.await("group/tags", fmt.Sprint("id", id), int64(3*rounds))
 		}
 		time.Sleep(5 * time.Second) // longer than a pause of the reader
 		cancel()
@@ -163,7 +164,7 @@ func TestReaderMissesNothingOfProcessesThatAreKilled(t *testing.T) {
 			t.Error("the reader ends without an error")
 		}
 		var numbers []int64
-		for n := int64(1); n <= 3*rounds; n++ {
+		for n := int64(1); n <= int64(3*rounds); n++ {
 			if n%3 != 2 {
 				numbers = append(numbers, n)
 			}

@@ -258,9 +258,9 @@ func TestNoMarkMakesAnOperationRunOnForEver(t *testing.T) {
 					continue
 				}
 				for k, mark := range []string{"SH", "SL", "SL-1", fmt.Sprintf("SL-%d", far)} {
-					for _, events := range [][]int{{testsize.Of(120, 250)}, {5}, {0}}[i%3] {
+					for _, events := range [][]int{{testsize.Of(101, 250)}, {5}, {0}}[i%3] {
 						for o, op := range farOperations {
-							if !testsize.Long && (i/2+k+o)%2 == 1 {
+							if !testsize.Long && (i/2+k+o)%4 != 0 {
 								continue // each one has each kind of mark
 							}
 							if op.name == "a live query" && (mark != "SH" || events == 0) {
@@ -296,7 +296,7 @@ func TestNoMarkMakesAnOperationRunOnForEver(t *testing.T) {
 func TestAnItemFarBehindTheOthersIsNamed(t *testing.T) {
 	f := openFar(t, dynajournal.TableOptions{})
 	for _, far := range []int64{100_000_000, 1_000_000_000_003, dynajournal.MaxSequenceNumber - 2} {
-		for _, events := range []int{0, 5, testsize.Of(120, 250)} {
+		for _, events := range []int{0, 5, testsize.Of(101, 250)} {
 			for _, op := range farOperations {
 				if op.name == "a live query" {
 					continue // it waits for what comes

@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) {
 	testsize.RelaxCollector()
 	if !testsize.Long {
-		if err := flag.Set("rapid.checks", "30"); err != nil { // the command line may set it again
+		if err := flag.Set("rapid.checks", "20"); err != nil { // the command line may set it again
 			panic(err)
 		}
 	}

@@ -25,7 +25,7 @@ import (
 )
 
 var (
-	turnRounds = flag.Int("shared.turns", testsize.Of(15, 300), "how many random entities Go and a JVM take turns with")
+	turnRounds = flag.Int("shared.turns", testsize.Of(8, 300), "how many random entities Go and a JVM take turns with")
 	turnSeed   = flag.Uint64("shared.seed", 0, "the seed of the random entities; 0 draws one")
 )
 
@@ -367,7 +367,7 @@ func TestJVMGoesOnWhereverGoIsKilled(t *testing.T) {
 			t.Run(name+", lands "+when, func(t *testing.T) {
 				t.Parallel()
 				s := newTurns(t, 10)
-				for requests := 0; ; requests += testsize.Of(9, 1) {
+				for requests := 0; ; requests += testsize.Of(17, 1) {
 					m := s.truth(fmt.Sprintf("a-%d", requests))
 					if c.events > 0 {
 						m.append(m.recover("at first"), c.events, false)
@@ -571,7 +571,7 @@ func TestRestOfAnAtomicWriteIsKeptByAnInterruptedDeletion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTurns(t, 1)
-			for jvmTo := max(c.before-1, 0); jvmTo < c.cut; jvmTo += testsize.Of[int64](5, 1) {
+			for jvmTo := max(c.before-1, 0); jvmTo < c.cut; jvmTo += testsize.Of[int64](9, 1) {
 				s.cutShort(t, c.before, c.members, c.cut, jvmTo)
 			}
 		})
