@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
@@ -15,10 +16,6 @@ const (
 	// maxGroupBytes bounds the items of a request. It is far below DynamoDB's limits: large items
 	// gain nothing by sharing, and all writers of a request wait until it is sent.
 	maxGroupBytes = 1 << 20
-	// Busy is how many requests of a group are in flight when further writes begin to gather. With
-	// fewer, every write is sent at once and alone. docs/decisions/0008-group-commit.md has the
-	// measurements.
-	Busy = 2
 )
 
 // GroupOptions configure a Group. All fields are required, unless they say otherwise.
@@ -37,9 +34,10 @@ type GroupOptions struct {
 // Group inserts items at keys that must not exist, and lets writers share requests (group commit).
 // It is safe for concurrent use.
 //
-//   - While fewer than Busy requests are in flight, a write is sent at once, a single item as a
-//     PutItem. Otherwise it gathers with others, and is sent with them as soon as one of those
-//     requests has ended, or a whole request has gathered. Nothing waits for a time.
+//   - While fewer requests are in flight than an [inFlightLimit] allows, a write is sent at once, a
+//     single item as a PutItem. Otherwise it gathers with others, and is sent with them as soon as
+//     one of those requests has ended, or a whole request has gathered. Nothing waits for a time.
+//     docs/decisions/0008-group-commit.md has the measurements.
 //   - The items of one write stay together, as far as a request holds them. Writes of one
 //     persistence id never share a request, so no key is in it twice.
 //   - Each item has its own outcome, and its own retries within those of the request.
@@ -62,6 +60,7 @@ type Group struct {
 	waiting      []*part
 	items, bytes int
 	sending      int // requests in flight
+	limit        inFlightLimit
 	idle         int // goroutines that wait for wake
 }
 
@@ -69,7 +68,7 @@ type Group struct {
 func (c *Client) NewGroup(opts GroupOptions) *Group {
 	g := &Group{
 		client: c, opts: opts, statements: statements{table: opts.Table},
-		wake: make(chan []*part, c.opts.MaxInFlight),
+		wake: make(chan []*part, c.opts.MaxInFlight), limit: newInFlightLimit(c.opts.MaxInFlight),
 	}
 	if opts.Off {
 		g.sharing.forbid()
@@ -90,7 +89,7 @@ func (g *Group) add(s *Insertion) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	parts := g.enqueue(s)
-	if g.sending < min(Busy, g.client.opts.MaxInFlight) {
+	if g.sending < g.limit.now {
 		g.start(nil)
 	}
 	for len(g.waiting) > 0 && g.sending < g.client.opts.MaxInFlight && (parts > 1 || g.full()) {
@@ -206,10 +205,17 @@ func (g *Group) send(parts []*part) {
 func (g *Group) next() []*part {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.waiting) == 0 || g.sending > Busy && !g.full() {
+	if len(g.waiting) == 0 || g.sending > g.limit.now && !g.full() {
 		g.sending--
 		g.idle++
 		return nil
 	}
 	return g.take()
+}
+
+// took takes note of how long a request took that has succeeded.
+func (g *Group) took(d time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.limit.took(d)
 }

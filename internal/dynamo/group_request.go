@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -121,13 +122,16 @@ var errWrongNumber = errors.New("the response has another number of responses th
 // send makes one attempt. It returns the failure of each member, nil if all have succeeded. The
 // request is charged to its first member, the units of an item to its own.
 func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
-	first := r.members[0].part.meter
+	first, began := r.members[0].part.meter, time.Now()
 	first.add(Cost{Requests: 1})
 	if len(r.members) == 1 {
 		r.attempts.operation, r.attempts.statements = "PutItem", 0
 		put := Put{Table: r.group.opts.Table, Item: r.members[0].item(), Condition: r.members[0].part.Condition}
 		cost, err := r.group.client.putItem(ctx, &put)
 		first.add(cost.units())
+		if err == nil {
+			r.group.took(time.Since(began))
+		}
 		return nil, cost, err
 	}
 	r.attempts.operation, r.attempts.statements = "BatchExecuteStatement", len(r.members)
@@ -144,6 +148,7 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 	if err != nil {
 		return nil, Cost{}, err
 	}
+	r.group.took(time.Since(began))
 	cost := consumed(true, out.ConsumedCapacity...)
 	r.charge(out.ConsumedCapacity, cost)
 	if safeguard.ResponseOfEach && len(out.Responses) != len(r.members) {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -119,6 +120,74 @@ func (c *counting) Do(r *http.Request) (*http.Response, error) {
 func (c *counting) sizes() []int {
 	slices.Sort(c.seen)
 	return c.seen
+}
+
+// delayed is an HTTP client whose responses take time. The first ones fail.
+type delayed struct {
+	counting
+
+	delay time.Duration
+	fails int
+}
+
+// Do serves a request.
+func (d *delayed) Do(r *http.Request) (*http.Response, error) {
+	time.Sleep(d.delay)
+	d.mu.Lock()
+	fails := d.fails > 0
+	d.fails--
+	d.mu.Unlock()
+	if fails {
+		return internalError()(r)
+	}
+	return d.counting.Do(r)
+}
+
+// Writes are sent alone while the requests in flight leave the processors time for it, which is
+// longer the farther the service is away. Failures say nothing about that.
+func TestWritesGatherTheLaterTheFartherTheServiceIs(t *testing.T) {
+	t.Parallel()
+	const writes = 20
+	for name, c := range map[string]struct {
+		delay time.Duration
+		fails int
+		alone int
+	}{
+		"near":                   {0, 0, dynamo.Busy},
+		"far":                    {100 * time.Millisecond, 0, writes},
+		"far, and it only fails": {100 * time.Millisecond, 1, dynamo.Busy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				service := &delayed{delay: c.delay, fails: c.fails}
+				client := newClient(t, options(service, func(o *dynamo.Options) {
+					o.Retries, o.MaxInFlight = 0, writes
+				}))
+				g := groupOn(t, client)
+				insert(t, g, 1, 100)
+				service.delay, service.seen = time.Second, nil
+				var all []*dynamo.Insertion
+				for i := range writes {
+					in := dynamo.Insert{ID: fmt.Sprint(i), Condition: "c", Items: []dynamo.Attributes{key(i)}, Sizes: []int{100}}
+					all = append(all, g.Insert(t.Context(), &dynamo.Meter{}, in))
+					synctest.Wait() // it is sent, or it gathers
+				}
+				for _, s := range all {
+					<-s.Done()
+				}
+				alone := 0
+				for _, statements := range service.sizes() {
+					if statements == 0 {
+						alone++
+					}
+				}
+				if alone != c.alone {
+					t.Errorf("%d of %d writes were sent alone, want %d", alone, writes, c.alone)
+				}
+			})
+		})
+	}
 }
 
 func TestStatementsHaveOneTextForEachSetOfAttributes(t *testing.T) {
