@@ -1,5 +1,7 @@
 package dynajournal
 
+import "fmt"
+
 // EventMetadata selects whether a journal stores the time of each event, and the metadata and tags
 // of [NewEvent]. They are attributes of the event's item, which a JVM plug-in ignores, and count in
 // its size: the time takes 13 bytes. They are read wherever they are stored.
@@ -15,6 +17,19 @@ const (
 	// EventMetadataOff stores none. Events with metadata or tags are rejected.
 	EventMetadataOff
 )
+
+// String returns auto, on or off, and another text for a value that is none of the constants.
+func (m EventMetadata) String() string {
+	switch m {
+	case EventMetadataAuto:
+		return "auto"
+	case EventMetadataOn:
+		return "on"
+	case EventMetadataOff:
+		return "off"
+	}
+	return fmt.Sprintf("EventMetadata(%d)", int(m))
+}
 
 // checkEventMetadata checks Config.EventMetadata.
 func (c *Config) checkEventMetadata() error {

@@ -1,5 +1,7 @@
 package dynajournal
 
+import "fmt"
+
 // GroupCommit selects whether writers of different persistence ids share requests when many write
 // at the same time, and whether an atomic write of several events is one request. Such requests are
 // PartiQL's BatchExecuteStatement. Capacity, fencing and what is stored are the same either way.
@@ -13,3 +15,14 @@ const (
 	// GroupCommitOff sends a PutItem for each event.
 	GroupCommitOff
 )
+
+// String returns auto or off, and another text for a value that is none of the constants.
+func (g GroupCommit) String() string {
+	switch g {
+	case GroupCommitAuto:
+		return "auto"
+	case GroupCommitOff:
+		return "off"
+	}
+	return fmt.Sprintf("GroupCommit(%d)", int(g))
+}

@@ -34,6 +34,7 @@ func (r *reader) client(c *dynajournal.Config) {
 	if r.flag(keepAlive, &on); !on {
 		if _, set := r.get(keepAlive); set {
 			c.HTTP.KeepAlive = -1
+			r.note(&c.HTTP.KeepAlive, keepAlive)
 		}
 	}
 	r.buffers(prefix+"socket-buffer-size-hints", c)
@@ -71,6 +72,8 @@ func (r *reader) buffers(key string, c *dynajournal.Config) {
 		return
 	}
 	c.HTTP.WriteBuffer, c.HTTP.ReadBuffer = numbers[0], numbers[1]
+	r.note(&c.HTTP.WriteBuffer, key)
+	r.note(&c.HTTP.ReadBuffer, key)
 }
 
 func (r *reader) proxy(prefix string, c *dynajournal.Config) {
@@ -96,4 +99,5 @@ func (r *reader) proxy(prefix string, c *dynajournal.Config) {
 		return
 	}
 	c.HTTP.Proxy = proxy.String()
+	r.note(&c.HTTP.Proxy, prefix+"proxy-host")
 }

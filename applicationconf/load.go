@@ -22,6 +22,10 @@ type Settings struct {
 	// Region is the region of the journal, for the config module of the AWS SDK. It is empty if the
 	// file sets none, as those of the plug-ins' early versions.
 	Region string
+
+	// Origins are where the file sets these fields, by their names: that of Config's field, such as
+	// "JournalTable" or "HTTP.Proxy", or "Region". What the file does not set has none.
+	Origins map[string]Origin
 }
 
 // Load loads a file, and the files that it includes, which are searched next to it. References are
@@ -69,10 +73,11 @@ func (f *file) read(from sections) (Settings, error) {
 		return s, err
 	}
 	c := &s.Config
+	r := reader{file: f, section: from.journal, origins: map[any]Origin{}}
 	if from.product == akka {
 		c.JournalTable, c.SnapshotTable = akka.tables, akka.tables+"-snapshot"
+		r.origins[&c.JournalTable], r.origins[&c.SnapshotTable] = Origin{File: f.path}, Origin{File: f.path}
 	}
-	r := reader{file: f, section: from.journal}
 	r.text("endpoint", &c.Endpoint)
 	r.text("region", &s.Region)
 	r.credentials(c)
@@ -101,6 +106,7 @@ func (f *file) read(from sections) (Settings, error) {
 	}
 	r.section = from.journal
 	r.absolute(scheme, &c.Endpoint)
+	s.Origins = r.named(&s)
 	return s, r.err
 }
 

@@ -136,6 +136,7 @@ func TestLoadTakesThePlugInsKeys(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			got.Origins = nil // TestLoadSaysWhereAFieldIsSet has them
 			if !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got  %+v\nwant %+v", got, c.want)
 			}
@@ -168,5 +169,61 @@ func TestLoadRefuses(t *testing.T) {
 				t.Errorf("%v, want %q in it", err, c.want)
 			}
 		})
+	}
+}
+
+func TestLoadSaysWhereAFieldIsSet(t *testing.T) {
+	path := write(t, `akka.persistence.journal.plugin = dynamodb-journal
+include "more.conf"
+dynamodb-journal {
+  region = eu-west-1
+  aws-client-config {
+    use-tcp-keepalive = off, socket-buffer-size-hints = [1, 2]
+    proxy-host = p
+    max-error-retry = 0
+  }
+}
+`)
+	more := filepath.Join(filepath.Dir(path), "more.conf")
+	if err := os.WriteFile(more, []byte("\ndynamodb-journal.journal-table = t"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := applicationconf.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const journal = "dynamodb-journal."
+	const client = journal + "aws-client-config."
+	want := map[string]applicationconf.Origin{
+		"JournalTable":     {File: more, Line: 2, Key: journal + "journal-table"},
+		"SnapshotTable":    {File: path},
+		"Region":           {File: path, Line: 4, Key: journal + "region"},
+		"Retries":          {File: path, Line: 8, Key: client + "max-error-retry"},
+		"HTTP.KeepAlive":   {File: path, Line: 6, Key: client + "use-tcp-keepalive"},
+		"HTTP.ReadBuffer":  {File: path, Line: 6, Key: client + "socket-buffer-size-hints"},
+		"HTTP.WriteBuffer": {File: path, Line: 6, Key: client + "socket-buffer-size-hints"},
+		"HTTP.Proxy":       {File: path, Line: 7, Key: client + "proxy-host"},
+	}
+	if !reflect.DeepEqual(s.Origins, want) {
+		t.Errorf("got  %+v\nwant %+v", s.Origins, want)
+	}
+}
+
+// What has a value has an origin.
+func TestLoadSaysWhereEachFieldIsSet(t *testing.T) {
+	s, err := applicationconf.Load(filepath.Join("testdata", "every_key.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []struct {
+		prefix string
+		fields reflect.Value
+	}{{"", reflect.ValueOf(s.Config)}, {"HTTP.", reflect.ValueOf(s.Config.HTTP)}} {
+		for i := range of.fields.NumField() {
+			name := of.fields.Type().Field(i).Name
+			if _, has := s.Origins[of.prefix+name]; !of.fields.Field(i).IsZero() && !has && name != "HTTP" {
+				t.Errorf("%s%s has no origin", of.prefix, name)
+			}
+		}
 	}
 }

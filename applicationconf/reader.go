@@ -15,6 +15,8 @@ import (
 type reader struct {
 	*file
 	section string
+	// origins are where the fields are set, by the pointers to them.
+	origins map[any]Origin
 	err     error
 }
 
@@ -40,6 +42,7 @@ func (r *reader) fail(key, text, want string) {
 func (r *reader) text(key string, to *string) {
 	if text, set := r.get(key); set {
 		*to = text
+		r.note(to, key)
 	}
 }
 
@@ -55,6 +58,7 @@ func (r *reader) number(key string, least, most int, to *int) {
 		return
 	}
 	*to = n
+	r.note(to, key)
 }
 
 func (r *reader) flag(key string, to *bool) {
@@ -69,6 +73,7 @@ func (r *reader) flag(key string, to *bool) {
 	default:
 		r.fail(key, text, "on or off")
 	}
+	r.note(to, key)
 }
 
 // credentials reads both parts of the access key. One part alone would be ignored silently.
@@ -159,6 +164,7 @@ func (r *reader) duration(key string, to *time.Duration) {
 		return
 	}
 	*to = time.Duration(length)
+	r.note(to, key)
 }
 
 // same checks that keys are set as in the journal's section. Its error does not contain values that

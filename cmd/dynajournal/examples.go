@@ -40,6 +40,7 @@ var examples = map[string][]string{
 	"export":                   {"dynajournal export --all journal.archive", "dynajournal export cart-1 cart-2 carts.archive"},
 	"import":                   {"dynajournal import journal.archive --data ./copy"},
 	"migrate":                  {"dynajournal migrate --from-layout naive --from-table events --to-data ./new"},
+	"config":                   {"dynajournal config", "dynajournal config --config application.conf"},
 	"version":                  {"dynajournal version"},
 	"help":                     {"dynajournal help tables create", "dynajournal help location"},
 	"completion":               {"dynajournal completion bash", "dynajournal completion fish"},

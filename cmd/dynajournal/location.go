@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,6 +38,9 @@ type location struct {
 
 	profile     string // of the AWS SDK; empty is its default
 	allowLegacy bool   // the command works on the legacy layouts
+	// sources are where the settings are from, by the names of the fields, here and in
+	// dynajournal.Config. One that has none has its default.
+	sources sources
 }
 
 // The first two of layouts. The others are the legacy layouts.
@@ -85,31 +89,36 @@ func (l *location) resolve() (dynajournal.Config, error) {
 
 // resolveSet is resolve without a default location.
 func (l *location) resolveSet() (dynajournal.Config, error) {
-	_, file, err := l.plugins()
+	path, file, err := l.plugins()
 	if err != nil {
 		return file.Config, err
 	}
+	l.sources = sourcesOf(l, file.Origins)
+	l.Config = path
 	if l.isLegacy() && !l.allowLegacy {
 		return file.Config, usagef("it does not work on --layout %s: migrate the journal first, "+
 			"or use append, events, highest, ids, list, delete, confirm or tables", l.Layout)
 	}
 	if !l.isSet() {
-		l.Endpoint = first(os.Getenv("DYNAJOURNAL_ENDPOINT"), os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"))
+		l.Endpoint = l.sources.first("Endpoint", "", variables{"DYNAJOURNAL_ENDPOINT", "AWS_ENDPOINT_URL_DYNAMODB"}, "")
 	}
 	if !l.isSet() {
-		l.Data = os.Getenv("DYNAJOURNAL_DATA")
+		l.Data = l.sources.first("Data", "", variables{"DYNAJOURNAL_DATA"}, "")
 	}
 	if !l.isSet() {
 		l.Endpoint = file.Config.Endpoint
 	}
-	l.Region = first(l.Region, os.Getenv("AWS_REGION"), file.Region)
+	if l.Endpoint == "" {
+		delete(l.sources, "Endpoint") // the file's is not used
+	}
+	l.Region = l.sources.first("Region", l.Region, variables{"AWS_REGION"}, file.Region)
 	c := file.Config
 	c.Endpoint = l.Endpoint
 	c.OldSnapshotFormat, c.OldEventFormat = l.Layout == layoutPay, l.Layout == layoutPay
-	c.JournalTable = first(l.JournalTable, os.Getenv("DYNAJOURNAL_JOURNAL_TABLE"), c.JournalTable)
-	c.SnapshotTable = first(l.SnapshotTable, os.Getenv("DYNAJOURNAL_SNAPSHOT_TABLE"), c.SnapshotTable)
-	c.JournalName = first(l.JournalName, os.Getenv("DYNAJOURNAL_JOURNAL_NAME"), c.JournalName)
-	if shards := first(l.SequenceShards, os.Getenv("DYNAJOURNAL_SEQUENCE_SHARDS")); shards != "" {
+	c.JournalTable = l.sources.first("JournalTable", l.JournalTable, variables{"DYNAJOURNAL_JOURNAL_TABLE"}, c.JournalTable)
+	c.SnapshotTable = l.sources.first("SnapshotTable", l.SnapshotTable, variables{"DYNAJOURNAL_SNAPSHOT_TABLE"}, c.SnapshotTable)
+	c.JournalName = l.sources.first("JournalName", l.JournalName, variables{"DYNAJOURNAL_JOURNAL_NAME"}, c.JournalName)
+	if shards := l.sources.first("SequenceShards", l.SequenceShards, variables{"DYNAJOURNAL_SEQUENCE_SHARDS"}, ""); shards != "" {
 		if c.SequenceShards, err = strconv.Atoi(shards); err != nil {
 			return c, usagef("the number of sequence shards: %w", err)
 		}
@@ -255,18 +264,16 @@ func regionOf(host string) string {
 	return labels[region]
 }
 
+// credentialVariables are the variables of the environment in which the SDK finds credentials.
+var credentialVariables = []string{
+	"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+	"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+}
+
 // credentialsSet reports whether the environment has credentials of AWS, in any form that the SDK
 // reads.
 func credentialsSet() bool {
-	for _, name := range []string{
-		"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
-		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-	} {
-		if os.Getenv(name) != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(credentialVariables, func(name string) bool { return os.Getenv(name) != "" })
 }
 
 // dummyCredentials returns credentials for an endpoint that does not check signatures.

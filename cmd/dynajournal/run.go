@@ -41,6 +41,7 @@ type commands struct {
 	Export      exportCommand      `cmd:"" help:"Write persistence ids with their events and snapshots into a file."`
 	Import      importCommand      `cmd:"" help:"Write the content of an exported file into a journal."`
 	Migrate     migrateCommand     `cmd:"" help:"Copy a journal from an older layout, another table or another endpoint."`
+	Settings    configCommand      `cmd:"" name:"config" help:"Show every setting in effect, and where it is from."`
 	Version     versionCommand     `cmd:"" help:"Show the version of this program."`
 	Explain     helpCommand        `cmd:"" name:"help" help:"Explain a command, or the flags for where it works."`
 	Completion  completionCommand  `cmd:"" help:"Print a script that completes command lines in bash, zsh or fish."`
