@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"internal/dynamo":          {"internal/clock", "internal/safeguard"},
 	"internal/dynamo/direct":   {"internal/dynamo/wire"},
 	"internal/dynamo/wire":     {},
-	"cmd/dynajournal/internal": {".", "serialization"},
+	"cmd/dynajournal/internal": {".", "projection", "serialization"},
 }
 
 // below reports whether a folder is another or within it. Everything is not within the root: "."

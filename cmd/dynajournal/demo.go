@@ -43,5 +43,5 @@ func afterDemo(l *location) []string {
 	}
 	data := " --data '" + strings.ReplaceAll(l.Data, "'", `'\''`) + "'"
 	return []string{"dynajournal ids --sorted" + data, "dynajournal verify --all" + data,
-		"dynajournal help location"}
+		"dynajournal projections list" + data, "dynajournal help location"}
 }

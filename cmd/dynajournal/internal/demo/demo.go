@@ -40,6 +40,7 @@ var steps = []struct {
 	{"Transfers are atomic, however many and wherever they lie", (*scene).transfers},
 	{"A snapshot spares a recovery the past", (*scene).saveState},
 	{"Old events are deleted, their numbers stay taken", (*scene).deleteOld},
+	{"A projection follows all accounts", (*scene).project},
 	{"Everything is listed and verified", (*scene).verify},
 }
 
@@ -55,7 +56,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		registry: registry,
 		engine:   o.AWS,
 	}
-	if err := dynajournal.CreateTables(ctx, dynajournal.Config{AWS: o.AWS}, dynajournal.TableOptions{}); err != nil {
+	if err := dynajournal.CreateTables(ctx, dynajournal.Config{AWS: o.AWS}, dynajournal.TableOptions{
+		Stream: true, Projections: true,
+	}); err != nil {
 		return fmt.Errorf("make the tables: %w", err)
 	}
 	if err := s.start(ctx, dynajournal.GroupCommitOff); err != nil {
