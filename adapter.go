@@ -1,6 +1,7 @@
 package dynajournal
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -21,12 +22,12 @@ type EventAdapter interface {
 // deliver passes a stored event, or the events for which the adapter converts it, to a reader. An
 // event whose payload can't be decoded is passed without its value: Event.Payload returns the
 // error, so that a reader that does not need the value goes on.
-func (j *Journal) deliver(e *layout.Event, read func(Event) error) error {
+func (j *Journal) deliver(ctx context.Context, e *layout.Event, read func(Event) error) error {
 	event := j.event(e)
 	if j.config.Adapter == nil && !j.config.DecodeEagerly {
 		return read(event)
 	}
-	value, err := event.Payload()
+	value, err := event.PayloadContext(ctx)
 	switch {
 	case err != nil && j.config.DecodeEagerly:
 		return err

@@ -36,7 +36,7 @@ type AppendResult struct {
 //   - [ErrOutcomeUnknown]: the events may be written, and the writer has ended.
 //   - [ErrWriterEnded], [ErrClosed]: nothing is written.
 func (w *Writer) Append(ctx context.Context, events ...any) (AppendResult, error) {
-	encoded, err := w.encodeAll(events)
+	encoded, err := w.encodeAll(ctx, events)
 	if err != nil {
 		return AppendResult{}, err
 	}
@@ -83,7 +83,7 @@ func (w *Writer) AppendEach(ctx context.Context, events ...any) ([]Outcome, erro
 }
 
 func (w *Writer) appendOne(ctx context.Context, event any, index int) (AppendResult, error) {
-	e, err := w.journal.encode(w.PersistenceID(), event, index)
+	e, err := w.journal.encode(ctx, w.PersistenceID(), event, index)
 	if err != nil {
 		return AppendResult{}, err
 	}
@@ -91,14 +91,14 @@ func (w *Writer) appendOne(ctx context.Context, event any, index int) (AppendRes
 }
 
 // encodeAll returns the stored forms of the events of an atomic write, without their numbers.
-func (w *Writer) encodeAll(events []any) ([]*layout.Event, error) {
+func (w *Writer) encodeAll(ctx context.Context, events []any) ([]*layout.Event, error) {
 	if len(events) == 0 {
 		return nil, &ArgumentError{"events", 0, "there must be at least one"}
 	}
 	encoded := make([]*layout.Event, len(events))
 	for i, e := range events {
 		var err error
-		if encoded[i], err = w.journal.encode(w.PersistenceID(), e, i); err != nil {
+		if encoded[i], err = w.journal.encode(ctx, w.PersistenceID(), e, i); err != nil {
 			return nil, err
 		}
 	}
@@ -106,7 +106,7 @@ func (w *Writer) encodeAll(events []any) ([]*layout.Event, error) {
 }
 
 // encode returns the stored form of an event, without its number. index is its index in the call.
-func (j *Journal) encode(pid string, event any, index int) (*layout.Event, error) {
+func (j *Journal) encode(ctx context.Context, pid string, event any, index int) (*layout.Event, error) {
 	if e, ok := event.(encodedEvent); ok {
 		return e.Event, nil
 	}
@@ -114,11 +114,11 @@ func (j *Journal) encode(pid string, event any, index int) (*layout.Event, error
 	if !ok {
 		e = NewEvent{Value: event}
 	}
-	return j.encodeNew(pid, &e, index)
+	return j.encodeNew(ctx, pid, &e, index)
 }
 
 // encodeNew is encode for a new event.
-func (j *Journal) encodeNew(pid string, e *NewEvent, index int) (*layout.Event, error) {
+func (j *Journal) encodeNew(ctx context.Context, pid string, e *NewEvent, index int) (*layout.Event, error) {
 	metadata, err := j.metadata(e)
 	var stored any
 	var manifest string
@@ -127,7 +127,7 @@ func (j *Journal) encodeNew(pid string, e *NewEvent, index int) (*layout.Event, 
 	}
 	var p serialization.Payload
 	if err == nil {
-		p, err = j.config.Serialization.Encode(stored)
+		p, err = j.config.Serialization.EncodeContext(ctx, stored)
 	}
 	if err == nil && !layout.IsUTF8(p.Manifest, manifest) {
 		err = errManifestNotText

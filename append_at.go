@@ -16,7 +16,7 @@ func (w *Writer) AppendAt(ctx context.Context, last int64, events ...any) (Appen
 	if last < 0 {
 		return AppendResult{}, &ArgumentError{"last", last, mustNotBeNegative}
 	}
-	encoded, err := w.encodeAll(events)
+	encoded, err := w.encodeAll(ctx, events)
 	if err != nil {
 		return AppendResult{}, err
 	}

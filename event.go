@@ -1,6 +1,7 @@
 package dynajournal
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"time"
@@ -47,11 +48,14 @@ type Event struct {
 //
 // The error is serialization.ErrUnknownSerializer if the serializer or the manifest is not
 // registered, or another error of decoding. Serialized returns the bytes anyway.
-func (e Event) Payload() (any, error) {
+func (e Event) Payload() (any, error) { return e.PayloadContext(context.Background()) }
+
+// PayloadContext is Payload with a context, for a payload in a [serialization.PayloadStore].
+func (e Event) PayloadContext(ctx context.Context) (any, error) {
 	if e.decoded != nil {
 		return *e.decoded, nil
 	}
-	v, err := e.registry.Decode(e.Serialized())
+	v, err := e.registry.DecodeContext(ctx, e.Serialized())
 	if err != nil {
 		return nil, fmt.Errorf("decode event %d of %q: %w", e.SequenceNumber, e.PersistenceID, err)
 	}
@@ -64,8 +68,11 @@ func (e Event) Serialized() serialization.Payload {
 }
 
 // Decode decodes the payload of an event as a T. A payload of another type is an error.
-func Decode[T any](e Event) (T, error) {
-	v, err := e.Payload()
+func Decode[T any](e Event) (T, error) { return DecodeContext[T](context.Background(), e) }
+
+// DecodeContext is Decode with a context, for a payload in a [serialization.PayloadStore].
+func DecodeContext[T any](ctx context.Context, e Event) (T, error) {
+	v, err := e.PayloadContext(ctx)
 	if err != nil {
 		var none T
 		return none, err

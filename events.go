@@ -58,7 +58,7 @@ func (r Range) request(pid, options string) (protocol.Request, bool, error) {
 func (j *Journal) Events(ctx context.Context, persistenceID string, window Range) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		_, err := j.readEvents(ctx, persistenceID, window, nil, func(e *layout.Event) error {
-			return j.deliver(e, func(event Event) error {
+			return j.deliver(ctx, e, func(event Event) error {
 				if !yield(event, nil) {
 					return protocol.ErrStop
 				}

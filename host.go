@@ -42,6 +42,8 @@ func (j *Journal) settings() private.Settings {
 	return private.Settings{
 		JournalName:    j.config.JournalName,
 		JournalTable:   j.config.JournalTable,
+		SnapshotTable:  j.config.SnapshotTable,
+		MaxItemSize:    j.config.MaxItemSize,
 		Metadata:       j.protocol.Metadata,
 		MaxBatchEvents: j.config.MaxBatchEvents,
 		MaxBatchBytes:  j.config.MaxBatchBytes,
@@ -50,16 +52,19 @@ func (j *Journal) settings() private.Settings {
 		FenceWindow:    j.config.FenceWindow,
 		Logger:         j.config.Logger,
 		Wall:           j.clock.Wall,
-		Encode:         j.config.Serialization.Encode,
-		Decode:         j.config.Serialization.Decode,
+		Encode:         j.config.Serialization.EncodeContext,
+		Decode:         j.config.Serialization.DecodeContext,
+		Resolve:        j.config.Serialization.Resolve,
 		Adapted:        j.config.Adapter != nil,
 	}
 }
 
 // encodeFor returns an event of a host of entities as an argument of Append, and the size of its
 // payload, manifests and metadata.
-func (j *Journal) encodeFor(pid string, event *NewEvent, at time.Time, mark private.CommandMark) (any, int, error) {
-	e, err := j.encodeNew(pid, event, 0)
+func (j *Journal) encodeFor(
+	ctx context.Context, pid string, event *NewEvent, at time.Time, mark private.CommandMark,
+) (any, int, error) {
+	e, err := j.encodeNew(ctx, pid, event, 0)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -109,8 +114,8 @@ func (j *Journal) recoverFor(
 }
 
 // adapted returns the values of a stored event, by the adapter.
-func (j *Journal) adapted(event *Event) ([]any, error) {
-	value, err := event.Payload()
+func (j *Journal) adapted(ctx context.Context, event *Event) ([]any, error) {
+	value, err := event.PayloadContext(ctx)
 	if err != nil {
 		return nil, err
 	}

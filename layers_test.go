@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"interop":                  {},
 	"journaltest":              {"."},
 	"legacy":                   {".", "internal", "serialization"},
+	"payloads":                 {".", "internal", "serialization"},
 	"process":                  {".", "entity", "internal", "projection"},
 	"projection":               {".", "internal"},
 	"serialization":            {"internal/persistentpb"},

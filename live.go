@@ -92,7 +92,7 @@ func (q *liveEvents) read(ctx context.Context) (bool, error) {
 	q.watch = nil // it is out of date, also after an error
 	window, found := Range{From: q.next, To: q.to}, false
 	result, err := q.journal.readEvents(ctx, q.pid, window, q.wait, func(e *layout.Event) error {
-		err := q.journal.deliver(e, func(event Event) error {
+		err := q.journal.deliver(ctx, e, func(event Event) error {
 			q.next, found = e.SequenceNr+1, true // returned, so never again
 			if q.ended = !q.yield(EventEnvelope{event.SequenceNumber, event}, nil); q.ended {
 				return protocol.ErrStop

@@ -14,17 +14,17 @@ import (
 )
 
 func init() { //nolint:gochecknoinits // package private has to be complete before anything uses it
-	private.Adapted = func(journal, event any) ([]any, error) {
-		return own[Journal](journal).adapted(own[Event](event))
+	private.Adapted = func(ctx context.Context, journal, event any) ([]any, error) {
+		return own[Journal](journal).adapted(ctx, own[Event](event))
 	}
 	private.Connect = func(config any) (*dynamo.Client, error) { return own[Config](config).connect() }
 	private.CloseNext = func(ctx context.Context, writer any) (bool, error) {
 		return own[Writer](writer).closeNext(ctx)
 	}
 	private.EncodeEvent = func(
-		journal any, pid string, event any, at time.Time, mark private.CommandMark,
+		ctx context.Context, journal any, pid string, event any, at time.Time, mark private.CommandMark,
 	) (any, int, error) {
-		return own[Journal](journal).encodeFor(pid, own[NewEvent](event), at, mark)
+		return own[Journal](journal).encodeFor(ctx, pid, own[NewEvent](event), at, mark)
 	}
 	private.MarkOf = func(event any) private.CommandMark { return own[Event](event).commandMark() }
 	private.HistoryRecord = func(record any) *history.Record { return own[Record](record).history() }

@@ -111,8 +111,8 @@ func (j *Journal) storedEvent(e *layout.Event) private.StoredEvent {
 	return private.StoredEvent{
 		SequenceNumber: e.SequenceNr, Writer: e.WriterUUID, Single: !e.Batch.IsBatch(),
 		Manifest: e.Manifest, SerializerManifest: e.SerializerManifest, Tags: e.Metadata.Tags,
-		Deliver: func(read func(event any) error) error {
-			return j.deliver(e, func(event Event) error { return read(&event) })
+		Deliver: func(ctx context.Context, read func(event any) error) error {
+			return j.deliver(ctx, e, func(event Event) error { return read(&event) })
 		},
 	}
 }

@@ -76,7 +76,7 @@ func (j *Journal) Recover(
 	if handler == nil {
 		return j.recoverStored(ctx, persistenceID, opts, nil)
 	}
-	return j.recoverStored(ctx, persistenceID, opts, func(e *layout.Event) error { return j.deliver(e, handler) })
+	return j.recoverStored(ctx, persistenceID, opts, func(e *layout.Event) error { return j.deliver(ctx, e, handler) })
 }
 
 // recoverStored is Recover with a handler of the events as they are stored.

@@ -205,7 +205,7 @@ func (j *Journal) checker(ctx context.Context, opts VerifyOptions) (*verify.Chec
 		TTL:             ttl == layout.AttrExpires,
 		Now:             j.earliest,
 		TombstoneExpiry: j.protocol.TombstoneExpiry,
-		Decode:          j.checkPayload,
+		Decode:          func(e *layout.Event) error { return j.checkPayload(ctx, e) },
 		Snapshots:       j.eachSnapshot,
 	}
 	if opts.ReadUnitsPerSecond > 0 {
@@ -238,11 +238,11 @@ func (j *Journal) earliest() int64 {
 }
 
 // checkPayload returns why the payload of an event can't be decoded. A payload whose serializer is
-// not registered is right if its bytes are well formed.
-func (j *Journal) checkPayload(e *layout.Event) error {
+// not registered is right if its bytes are well formed, and so is a reference if there is no store.
+func (j *Journal) checkPayload(ctx context.Context, e *layout.Event) error {
 	event := j.event(e)
-	_, err := event.Payload()
-	if errors.Is(err, serialization.ErrUnknownSerializer) {
+	_, err := event.PayloadContext(ctx)
+	if isUndecodable(err) {
 		return j.config.Serialization.WellFormed(event.Serialized())
 	}
 	return err
@@ -256,7 +256,7 @@ func (j *Journal) eachSnapshot(
 	var stopped error
 	err := j.saved.Each(ctx, m, pid, snapshots.Everything(), 0, func(s layout.Snapshot, damage error) bool {
 		if damage == nil {
-			damage = j.checkState(j.snapshot(&s))
+			damage = j.checkState(ctx, j.snapshot(&s))
 		}
 		stopped = each(s.SequenceNr, damage)
 		return stopped == nil
@@ -268,10 +268,15 @@ func (j *Journal) eachSnapshot(
 }
 
 // checkState is checkPayload for a snapshot.
-func (j *Journal) checkState(s Snapshot) error {
-	_, err := s.State()
-	if errors.Is(err, serialization.ErrUnknownSerializer) {
+func (j *Journal) checkState(ctx context.Context, s Snapshot) error {
+	_, err := s.StateContext(ctx)
+	if isUndecodable(err) {
 		return j.config.Serialization.WellFormed(s.Serialized())
 	}
 	return err
+}
+
+// isUndecodable reports whether a payload can't be decoded because of what the registry lacks.
+func isUndecodable(err error) bool {
+	return errors.Is(err, serialization.ErrUnknownSerializer) || errors.Is(err, serialization.ErrNoPayloadStore)
 }

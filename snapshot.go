@@ -46,8 +46,11 @@ func (s Snapshot) Serialized() serialization.Payload {
 //
 // The error is serialization.ErrUnknownSerializer if the serializer or the manifest is not
 // registered, or another error of decoding.
-func (s Snapshot) State() (any, error) {
-	v, err := s.registry.Decode(s.Serialized())
+func (s Snapshot) State() (any, error) { return s.StateContext(context.Background()) }
+
+// StateContext is State with a context, for a state in a [serialization.PayloadStore].
+func (s Snapshot) StateContext(ctx context.Context) (any, error) {
+	v, err := s.registry.DecodeContext(ctx, s.Serialized())
 	if err != nil {
 		return nil, fmt.Errorf("decode the snapshot of %q at %d: %w", s.PersistenceID, s.SequenceNumber, err)
 	}
@@ -55,9 +58,12 @@ func (s Snapshot) State() (any, error) {
 }
 
 // DecodeState decodes the state of a snapshot as a T. A state of another type is an error.
-func DecodeState[T any](s Snapshot) (T, error) {
+func DecodeState[T any](s Snapshot) (T, error) { return DecodeStateContext[T](context.Background(), s) }
+
+// DecodeStateContext is DecodeState with a context, for a state in a [serialization.PayloadStore].
+func DecodeStateContext[T any](ctx context.Context, s Snapshot) (T, error) {
 	var none T
-	v, err := s.State()
+	v, err := s.StateContext(ctx)
 	if err != nil {
 		return none, err
 	}
@@ -118,7 +124,7 @@ func (j *Journal) SaveSnapshot(ctx context.Context, metadata SnapshotMetadata, s
 	if err := j.checkSnapshot(metadata); err != nil {
 		return Cost{}, err
 	}
-	p, err := j.config.Serialization.Encode(state)
+	p, err := j.config.Serialization.EncodeContext(ctx, state)
 	if err == nil && !layout.IsUTF8(p.Manifest) {
 		err = errManifestNotText
 	}

@@ -21,7 +21,7 @@ type startedAppend struct {
 // startAppend begins Append without a wait. It returns nil if Append may have to wait for another
 // call or another request, or has an error; nothing is written then.
 func (w *Writer) startAppend(ctx context.Context, events []any) private.StartedAppend {
-	encoded, err := w.encodeAll(events)
+	encoded, err := w.encodeAll(ctx, events)
 	if err != nil {
 		return nil
 	}

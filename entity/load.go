@@ -161,7 +161,7 @@ func (e *entity[S, E]) fromDurable(
 			}
 			return nil
 		}
-		return replay.apply(event)
+		return replay.apply(ctx, event)
 	})
 	return got, err
 }
@@ -215,7 +215,9 @@ func (e *entity[S, E]) fromSnapshot(
 		}
 	}
 	replay := &replay[S, E]{entity: e, found: got, observe: observe}
-	err := e.replay(ctx, how, dynajournal.RecoverOptions{Snapshot: got.snapshot}, got, replay.apply)
+	err := e.replay(ctx, how, dynajournal.RecoverOptions{Snapshot: got.snapshot}, got, func(event *dynajournal.Event) error {
+		return replay.apply(ctx, event)
+	})
 	if err == nil && unread != nil && got.deletedTo > got.snapshot && safeguard.EntitySnapshotNeeded {
 		err = fmt.Errorf("load %q: %w: %w", e.pid, errUnreadable, unread)
 	}

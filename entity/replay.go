@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -23,12 +24,12 @@ type replay[S, E any] struct {
 }
 
 // apply applies a stored event.
-func (r *replay[S, E]) apply(event *dynajournal.Event) error {
+func (r *replay[S, E]) apply(ctx context.Context, event *dynajournal.Event) error {
 	if r.observe != nil {
 		r.observe(event)
 	}
 	kind, got := &r.entity.host.kind, r.found
-	events, err := r.decode(event)
+	events, err := r.decode(ctx, event)
 	if err != nil {
 		return err
 	}
@@ -54,19 +55,23 @@ func (r *replay[S, E]) apply(event *dynajournal.Event) error {
 }
 
 // decode returns the events to apply for a stored one.
-func (r *replay[S, E]) decode(event *dynajournal.Event) ([]E, error) {
+func (r *replay[S, E]) decode(ctx context.Context, event *dynajournal.Event) ([]E, error) {
 	pid := r.entity.pid
 	if upcast, ok := r.entity.host.kind.Upcasters[event.SerializerManifest]; ok {
-		events, err := upcast(event.Serialized())
+		stored, err := r.entity.host.settings.Resolve(ctx, event.Serialized())
+		if err != nil {
+			return nil, fmt.Errorf("load %q: event %d: %w", pid, event.SequenceNumber, err)
+		}
+		events, err := upcast(stored)
 		if err != nil {
 			return nil, fmt.Errorf("load %q: event %d: upcaster: %w", pid, event.SequenceNumber, err)
 		}
 		return events, nil
 	}
 	if r.entity.host.settings.Adapted {
-		return r.adapt(event)
+		return r.adapt(ctx, event)
 	}
-	value, err := event.Payload()
+	value, err := event.PayloadContext(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("load %q: %w", pid, err)
 	}
@@ -78,8 +83,8 @@ func (r *replay[S, E]) decode(event *dynajournal.Event) ([]E, error) {
 }
 
 // adapt returns the events to apply for a stored one by the journal's adapter.
-func (r *replay[S, E]) adapt(event *dynajournal.Event) ([]E, error) {
-	values, err := private.Adapted(r.entity.host.journal, event)
+func (r *replay[S, E]) adapt(ctx context.Context, event *dynajournal.Event) ([]E, error) {
+	values, err := private.Adapted(ctx, r.entity.host.journal, event)
 	if err != nil {
 		return nil, fmt.Errorf("load %q: %w", r.entity.pid, err)
 	}

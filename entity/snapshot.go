@@ -40,7 +40,7 @@ func (e *entity[S, E]) save(at point[S], ids []remembrance, writer writer) {
 	ctx, cancel := context.WithTimeout(h.saves, h.options.RecoveryTimeout)
 	defer cancel()
 	err := guard(e.pid, func() error {
-		payload, err := h.encodeState(at.state, ids)
+		payload, err := h.encodeState(ctx, at.state, ids)
 		if err == nil {
 			metadata := dynajournal.SnapshotMetadata{PersistenceID: e.pid, SequenceNumber: version}
 			_, err = h.journal.SaveSnapshot(ctx, metadata, payload)
@@ -126,8 +126,8 @@ const (
 var errEnvelope = errors.New("it is not what was saved")
 
 // encodeState returns the stored form of a state, with the ids of commands.
-func (h *Entities[S, E]) encodeState(state S, ids []remembrance) (serialization.Payload, error) {
-	p, err := h.settings.Encode(state)
+func (h *Entities[S, E]) encodeState(ctx context.Context, state S, ids []remembrance) (serialization.Payload, error) {
+	p, err := h.settings.Encode(ctx, state)
 	if err != nil || len(ids) == 0 || !safeguard.EntityIDsSaved {
 		return p, err
 	}
@@ -236,7 +236,7 @@ func (e *entity[S, E]) loadSnapshot(ctx context.Context, got *found[S]) (unread,
 			return unread, err
 		}
 		number := snapshot.SequenceNumber
-		state, ids, failed := h.decodeState(snapshot.Serialized())
+		state, ids, failed := h.decodeState(ctx, snapshot.Serialized())
 		if failed == nil {
 			got.snapshot, got.at, got.ids = number, point[S]{state, number}, ids
 			return unread, nil
@@ -253,17 +253,20 @@ func (e *entity[S, E]) loadSnapshot(ctx context.Context, got *found[S]) (unread,
 }
 
 // decodeState returns the state and the ids of a stored snapshot.
-func (h *Entities[S, E]) decodeState(p serialization.Payload) (S, []remembrance, error) {
+func (h *Entities[S, E]) decodeState(ctx context.Context, p serialization.Payload) (S, []remembrance, error) {
 	var none S
 	inner, ids, err := openEnvelope(p)
 	if err != nil {
 		return none, nil, err
 	}
 	if upcast, ok := h.kind.SnapshotUpcasters[inner.Manifest]; ok {
+		if inner, err = h.settings.Resolve(ctx, inner); err != nil {
+			return none, nil, err
+		}
 		state, err := upcast(inner)
 		return state, ids, err
 	}
-	value, err := h.settings.Decode(inner)
+	value, err := h.settings.Decode(ctx, inner)
 	if err != nil {
 		return none, nil, err
 	}

@@ -40,7 +40,7 @@ var errManifestNotText = errors.New("the manifest of its serializer is not valid
 
 func (s *stateStorage[S]) encode(e *entity[S, S], c *command[S, S]) error {
 	recordings := c.tx.events
-	payload, err := e.host.settings.Encode(recordings[len(recordings)-1])
+	payload, err := e.host.settings.Encode(c.ctx, recordings[len(recordings)-1])
 	if err == nil && !utf8.ValidString(payload.Manifest) {
 		err = errManifestNotText
 	}
@@ -97,7 +97,7 @@ func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S],
 	if got.ids, err = decodeIDs(stored.IDs); err == nil {
 		w.ids.done = got.ids
 		payload := serialization.Payload{SerializerID: stored.SerializerID, Manifest: stored.Manifest, Bytes: stored.Bytes}
-		got.at.state, _, err = h.decodeState(payload)
+		got.at.state, _, err = h.decodeState(ctx, payload)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("load %q: the state of version %d: %w", e.pid, stored.Version, err)

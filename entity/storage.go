@@ -117,7 +117,7 @@ func (eventStorage[S, E]) encode(e *entity[S, E], c *command[S, E]) error {
 		if i == 0 && c.options.id != "" {
 			mark = private.CommandMark{ID: c.options.id, Events: len(events)}
 		}
-		encoded, size, err := private.EncodeEvent(h.journal, pid, &c.created, now, mark)
+		encoded, size, err := private.EncodeEvent(c.ctx, h.journal, pid, &c.created, now, mark)
 		if err != nil {
 			if rejected, ok := err.(*dynajournal.RejectedError); ok { //nolint:errorlint // it is the error itself
 				rejected.Index = i

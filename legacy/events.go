@@ -95,7 +95,7 @@ func (j *Journal) replay(
 		}
 		private.SetSerialization(&e.Event, j.config.Journal.Serialization)
 		if j.config.Journal.DecodeEagerly {
-			if _, err := e.Payload(); err != nil {
+			if _, err := e.PayloadContext(ctx); err != nil {
 				return err //nolint:wrapcheck // it names the event
 			}
 		}

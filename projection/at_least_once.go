@@ -99,7 +99,7 @@ func (r *run) handle(ctx context.Context, steps []step, state *row, before offse
 	if h, ok := r.of.handler.(BatchHandler); ok {
 		return handleBatch(ctx, h, steps)
 	}
-	return eachEvent(s, func(event dynajournal.Event) error { return r.of.handler.Handle(ctx, event) })
+	return eachEvent(ctx, s, func(event dynajournal.Event) error { return r.of.handler.Handle(ctx, event) })
 }
 
 // settle stores how far the handler has come, releases the claim, and returns the failure of the

@@ -107,14 +107,14 @@ func (a *auditor) look(ctx context.Context, info Info, pid string, state audited
 	default:
 		f.Kind, f.Detail = FindingBehind, fmt.Sprintf("what follows %d is not handled", state.seq)
 	}
-	if f.Age = a.age(&page, steps); f.Age > 0 && f.Age < a.opts.MinAge && f.Kind != FindingStuck {
+	if f.Age = a.age(ctx, &page, steps); f.Age > 0 && f.Age < a.opts.MinAge && f.Kind != FindingStuck {
 		return nil, nil //nolint:nilnil // it may be on its way
 	}
 	return f, a.count(ctx, f, steps)
 }
 
 // age returns the age of the first event that is not handled, 0 if it is not known.
-func (a *auditor) age(page *private.Page, steps []step) time.Duration {
+func (a *auditor) age(ctx context.Context, page *private.Page, steps []step) time.Duration {
 	var at time.Time
 	note := func(event any) error {
 		at = event.(*dynajournal.Event).Time //nolint:forcetypeassert // see private.StoredEvent
@@ -129,7 +129,7 @@ func (a *auditor) age(page *private.Page, steps []step) time.Duration {
 	default:
 		return 0
 	}
-	if err := event.Deliver(note); err != nil || at.IsZero() {
+	if err := event.Deliver(ctx, note); err != nil || at.IsZero() {
 		return 0 // the adapter refuses it
 	}
 	return max(private.SettingsOf(a.journal).Wall().Sub(at), 1)

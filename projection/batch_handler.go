@@ -36,7 +36,7 @@ func (r *run) together(steps []step) int {
 func handleBatch(ctx context.Context, handler BatchHandler, steps []step) error {
 	events := make([]dynajournal.Event, 0, len(steps))
 	for i := range steps {
-		err := eachEvent(&steps[i], func(event dynajournal.Event) error {
+		err := eachEvent(ctx, &steps[i], func(event dynajournal.Event) error {
 			events = append(events, event)
 			return nil
 		})

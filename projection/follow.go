@@ -186,7 +186,7 @@ func (f *follower) page(ctx context.Context, id *followed, yield func(dynajourna
 			return false, err
 		}
 		for i := range page.Events {
-			if err := f.deliver(id.pid, &page.Events[i], yield); err != nil {
+			if err := f.deliver(ctx, id.pid, &page.Events[i], yield); err != nil {
 				return false, err
 			}
 		}
@@ -203,7 +203,7 @@ func (f *follower) page(ctx context.Context, id *followed, yield func(dynajourna
 			f.last[id.pid] = s.to
 			continue
 		}
-		if err := f.deliver(id.pid, s.event, yield); err != nil {
+		if err := f.deliver(ctx, id.pid, s.event, yield); err != nil {
 			return false, err
 		}
 	}
@@ -211,9 +211,11 @@ func (f *follower) page(ctx context.Context, id *followed, yield func(dynajourna
 }
 
 // deliver returns an event.
-func (f *follower) deliver(pid string, stored *private.StoredEvent, yield func(dynajournal.Event) bool) error {
+func (f *follower) deliver(
+	ctx context.Context, pid string, stored *private.StoredEvent, yield func(dynajournal.Event) bool,
+) error {
 	f.last[pid] = offset{stored.SequenceNumber, stored.Writer}
-	return eachEvent(&step{event: stored}, func(e dynajournal.Event) error {
+	return eachEvent(ctx, &step{event: stored}, func(e dynajournal.Event) error {
 		if !yield(e) {
 			return errLeft
 		}

@@ -178,7 +178,7 @@ func FuzzRecord(f *testing.F) {
 func delivered(t *testing.T, e *private.StoredEvent) []dynajournal.Event {
 	t.Helper()
 	var all []dynajournal.Event
-	if err := e.Deliver(func(event any) error {
+	if err := e.Deliver(t.Context(), func(event any) error {
 		all = append(all, *event.(*dynajournal.Event))
 		return nil
 	}); err != nil {

@@ -281,8 +281,8 @@ func (r *run) failure(s *step, err error) *HandlerError {
 }
 
 // eachEvent calls handle with the events that the adapter makes of a stored one.
-func eachEvent(s *step, handle func(dynajournal.Event) error) error {
-	return s.event.Deliver(func(event any) error {
+func eachEvent(ctx context.Context, s *step, handle func(dynajournal.Event) error) error {
+	return s.event.Deliver(ctx, func(event any) error {
 		return handle(*event.(*dynajournal.Event)) //nolint:forcetypeassert // see private.StoredEvent
 	})
 }

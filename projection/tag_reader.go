@@ -63,7 +63,7 @@ func (r *tagReader) page(ctx context.Context, lane int) (int, bool, error) {
 		return 0, false, err
 	}
 	for _, e := range entries {
-		if err := r.pass(lane, e, stored); err != nil {
+		if err := r.pass(ctx, lane, e, stored); err != nil {
 			return 0, false, err
 		}
 		r.positions[lane] = e.num
@@ -133,7 +133,9 @@ func (r *tagReader) read(ctx context.Context, entries []tagEntry) (map[tagRef]pr
 }
 
 // pass passes the event of an entry on, if it exists, has the tag, and was not passed on before.
-func (r *tagReader) pass(lane int, e tagEntry, stored map[tagRef]private.StoredEvent) error {
+func (r *tagReader) pass(
+	ctx context.Context, lane int, e tagEntry, stored map[tagRef]private.StoredEvent,
+) error {
 	event, ok := stored[e.tagRef]
 	if e.pid == "" || !ok || !slices.Contains(event.Tags, r.tag) {
 		return nil
@@ -144,7 +146,7 @@ func (r *tagReader) pass(lane int, e tagEntry, stored map[tagRef]private.StoredE
 		return nil
 	}
 	var events []dynajournal.Event
-	err := eachEvent(&step{event: &event}, func(event dynajournal.Event) error {
+	err := eachEvent(ctx, &step{event: &event}, func(event dynajournal.Event) error {
 		events = append(events, event)
 		return nil
 	})

@@ -1,6 +1,7 @@
 package serialization
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -28,6 +29,9 @@ type decoderKey struct {
 type Registry struct {
 	maxDecompressed int64
 	prefix          ManifestPrefix
+	// store has the payloads of more bytes than above. Without one they are encoded as others.
+	store PayloadStore
+	above int
 
 	mu       sync.RWMutex
 	encoders map[reflect.Type]encodeFunc
@@ -72,10 +76,18 @@ func NewRegistry(opts ...Option) *Registry {
 	return r
 }
 
-// Encode serializes value with the serializer registered for its type, or for
-// the type it points to. A Payload, or a pointer to one, is returned as it is.
-// The error is ErrUnknownType, wrapped, if there is no serializer for the type.
+// Encode is EncodeContext with a context that does not end.
 func (r *Registry) Encode(value any) (Payload, error) {
+	return r.EncodeContext(context.Background(), value)
+}
+
+// EncodeContext serializes value with the serializer registered for its type,
+// or for the type it points to. A Payload, or a pointer to one, is returned as
+// it is. Only a PayloadStore needs ctx.
+//
+// The error is ErrUnknownType, wrapped, if there is no serializer for the type.
+// With External it can be ErrTooLarge, the PayloadStore's, and that of ctx.
+func (r *Registry) EncodeContext(ctx context.Context, value any) (Payload, error) {
 	switch raw := value.(type) {
 	case Payload:
 		return raw, nil
@@ -91,6 +103,9 @@ func (r *Registry) Encode(value any) (Payload, error) {
 		return Payload{}, fmt.Errorf("encode %T: %w", value, err)
 	}
 	p.Manifest = r.prefix.apply(p.Manifest)
+	if p, err = r.put(ctx, p); err != nil {
+		return Payload{}, fmt.Errorf("encode %T: %w", value, err)
+	}
 
 	return p, nil
 }
@@ -125,10 +140,13 @@ func (r *Registry) encoder(t reflect.Type) encodeFunc {
 	return r.encoders[t]
 }
 
-// Decode returns the Go value of p; it keeps no reference to p.Bytes. Every
-// error is a *DecodeError.
-func (r *Registry) Decode(p Payload) (any, error) {
-	value, err := r.decode(p)
+// Decode is DecodeContext with a context that does not end.
+func (r *Registry) Decode(p Payload) (any, error) { return r.DecodeContext(context.Background(), p) }
+
+// DecodeContext returns the Go value of p; it keeps no reference to p.Bytes.
+// Only a PayloadStore needs ctx. Every error is a *DecodeError.
+func (r *Registry) DecodeContext(ctx context.Context, p Payload) (any, error) {
+	value, err := r.decode(ctx, p)
 	if err != nil {
 		return nil, &DecodeError{SerializerID: p.SerializerID, Manifest: p.Manifest, Err: err}
 	}
@@ -136,8 +154,12 @@ func (r *Registry) Decode(p Payload) (any, error) {
 	return value, nil
 }
 
-func (r *Registry) decode(p Payload) (any, error) {
+func (r *Registry) decode(ctx context.Context, p Payload) (any, error) {
 	if err := checkManifest(p.Manifest); err != nil {
+		return nil, err
+	}
+	p, err := r.Resolve(ctx, p)
+	if err != nil {
 		return nil, err
 	}
 	decode := r.decoder(p)
@@ -179,7 +201,7 @@ func (r *Registry) register(t reflect.Type, encode encodeFunc, keys []decoderKey
 		return fmt.Errorf("register %v: the type has a serializer already", t)
 	}
 	for _, key := range keys {
-		if r.decoders[key] != nil || r.anyManifest[key.id] != nil {
+		if r.decoders[key] != nil || r.anyManifest[key.id] != nil || key.id == IDExternal {
 			return fmt.Errorf("register %v: serializer %d, manifest %q is taken already", t, key.id, key.name)
 		}
 	}

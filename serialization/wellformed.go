@@ -12,7 +12,8 @@ import (
 // WellFormed returns why p can't be what its serializer wrote, or nil. It
 // checks what can be checked without the class: a document of Jackson must be
 // valid JSON or well-formed CBOR after decompression, and a protobuf message
-// must be a sequence of whole fields. Every error is a *DecodeError. Other
+// must be a sequence of whole fields. A reference must be one; its payload is
+// not read. Every error is a *DecodeError. Other
 // serializers are not checked.
 func (r *Registry) WellFormed(p Payload) error {
 	var err error
@@ -21,6 +22,8 @@ func (r *Registry) WellFormed(p Payload) error {
 		err = wellFormedDocument(p, r.maxDecompressed)
 	case IDProtobuf:
 		err = wellFormedFields(p.Bytes)
+	case IDExternal:
+		_, err = ParseReference(p.Bytes)
 	}
 	if err != nil {
 		return &DecodeError{SerializerID: p.SerializerID, Manifest: p.Manifest, Err: err}

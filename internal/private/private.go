@@ -18,7 +18,7 @@ import (
 var (
 	// Adapted returns the values of a *dynajournal.Event by Config.Adapter of a
 	// *dynajournal.Journal that has one: one, several or none.
-	Adapted func(journal, event any) ([]any, error)
+	Adapted func(ctx context.Context, journal, event any) ([]any, error)
 
 	// Connect fills in the defaults of a *dynajournal.Config, checks it, and returns the client
 	// that it describes. The caller closes the client. Nothing is sent.
@@ -33,7 +33,9 @@ var (
 	// for a *dynajournal.NewEvent, and the size of what the caller determines of it, in bytes. at
 	// is the time of the event if it is not zero. mark is stored with it if its ID is not empty.
 	// The error is a *dynajournal.RejectedError.
-	EncodeEvent func(journal any, pid string, event any, at time.Time, mark CommandMark) (any, int, error)
+	EncodeEvent func(
+		ctx context.Context, journal any, pid string, event any, at time.Time, mark CommandMark,
+	) (any, int, error)
 
 	// MarkOf returns the mark of the command that has a *dynajournal.Event as its first, the zero
 	// mark if the event has none.
@@ -153,13 +155,14 @@ type StoredEvent struct {
 	// journal, where a writer closes them first.
 	Missing []Span
 	// Deliver passes each *dynajournal.Event that the adapter of the journal makes of it to read.
-	Deliver func(read func(event any) error) error
+	Deliver func(ctx context.Context, read func(event any) error) error
 }
 
 // Settings are what hosts of entities and projections have to know of their journal.
 type Settings struct {
-	// JournalName and JournalTable are those of the configuration.
-	JournalName, JournalTable string
+	// JournalName, JournalTable, SnapshotTable and MaxItemSize are those of the configuration.
+	JournalName, JournalTable, SnapshotTable string
+	MaxItemSize                              int
 	// Metadata reports whether events are stored with their time and metadata.
 	Metadata bool
 	// MaxBatchEvents and MaxBatchBytes limit an atomic write.
@@ -172,9 +175,11 @@ type Settings struct {
 	Logger      *slog.Logger
 	// Wall returns the time of the journal's clock.
 	Wall func() time.Time
-	// Encode and Decode convert a state to and from its stored form.
-	Encode func(value any) (serialization.Payload, error)
-	Decode func(serialization.Payload) (any, error)
+	// Encode and Decode convert a state to and from its stored form. Resolve returns what a stored
+	// form refers to.
+	Encode  func(ctx context.Context, value any) (serialization.Payload, error)
+	Decode  func(context.Context, serialization.Payload) (any, error)
+	Resolve func(context.Context, serialization.Payload) (serialization.Payload, error)
 	// Adapted reports whether the journal has an event adapter.
 	Adapted bool
 }

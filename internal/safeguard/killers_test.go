@@ -250,4 +250,7 @@ var killers = map[string]killer{
 	"OutboxRedirectNotFollowed": {projecting, "^TestRedirectIsNotFollowed$"},
 	"OutboxRetryAfter":          {projecting, "^TestRetryAfterIsHonoured$"},
 	"OutboxHeaderEncoded":       {projecting, "^TestHostileTextsAreEncodedInHeaders$"},
+
+	"LeftoverAge":       {payloads, "^TestYoungPayloadIsNoLeftover$"},
+	"ReferenceUnpacked": {payloads, "^TestReferencesAreFoundWhereverTheyAreStored$"},
 }

@@ -248,4 +248,7 @@ var (
 	OutboxRedirectNotFollowed = on("OutboxRedirectNotFollowed")
 	OutboxRetryAfter          = on("OutboxRetryAfter")
 	OutboxHeaderEncoded       = on("OutboxHeaderEncoded")
+
+	LeftoverAge       = on("LeftoverAge")
+	ReferenceUnpacked = on("ReferenceUnpacked")
 )

@@ -41,6 +41,7 @@ const (
 	protocol   = "internal/protocol"
 	relational = "projection/sqltest"
 	snapshots  = "internal/snapshots"
+	payloads   = "payloads"
 )
 
 // explorer is the systematic and random exploration of one scenario, with a fixed seed and a fixed

@@ -530,4 +530,11 @@ const (
 	OutboxRetryAfter = true
 	// OutboxHeaderEncoded: no text can end a header and begin another one.
 	OutboxHeaderEncoded = true
+
+	// Payloads in a store.
+
+	// LeftoverAge: a payload that was put not long ago is no leftover.
+	LeftoverAge = true
+	// ReferenceUnpacked: a snapshot with a reference is not compressed.
+	ReferenceUnpacked = true
 )

@@ -18,6 +18,7 @@ import (
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
+	"github.com/dynajournal/dynajournal/serialization"
 )
 
 // The split form, version 1. A snapshot at sequence number s is a head at 10^19 + s, above every
@@ -78,7 +79,10 @@ func (s *Store) saveSplit(
 		return err
 	}
 	stored := snapshot.Bytes
-	if s.Compress {
+	// Package payloads finds references by their text.
+	refers := bytes.Contains(stored, []byte(serialization.ReferencePrefix)) && safeguard.ReferenceUnpacked
+	packed := s.Compress && !refers
+	if packed {
 		if stored, err = compress(stored); err != nil {
 			return err
 		}
@@ -89,7 +93,7 @@ func (s *Store) saveSplit(
 		Token:    token(stored),
 		Stored:   int64(len(stored)),
 		Sum:      sum[:],
-		Zstd:     s.Compress,
+		Zstd:     packed,
 	}
 	head.Bytes = stored
 	if layout.Size(s.Keys.EncodeSplitHead(head)) > s.MaxItemSize {

@@ -1,0 +1,200 @@
+package payloads
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+// Bounds of Options.MinAge.
+const (
+	DefaultMinAge = 24 * time.Hour
+	MinMinAge     = time.Hour
+)
+
+// minItemSize is the least Config.MaxItemSize: a reference in a snapshot that is split lies in one
+// item then.
+const minItemSize = 4096
+
+// Options are the options of [Leftovers]. The zero value has the defaults.
+type Options struct {
+	// MinAge is how old a payload must be to be a leftover. What refers to a younger one may still
+	// be on its way. It must be longer than the clock of the store is off, and longer than any
+	// write takes: see Config.OperationTimeout.
+	//
+	// At least 1 hour ([MinMinAge]). Defaults to 24 hours ([DefaultMinAge]).
+	MinAge time.Duration
+	// Tables are further tables whose items can refer to payloads of the store: those of other
+	// journals that share it, or into which items were copied. The payloads of a table that is
+	// missing here are leftovers.
+	//
+	// Defaults to none.
+	Tables []string
+	// Segments is how many requests read a table at the same time.
+	//
+	// From 1 to 1,000. Defaults to 4.
+	Segments int
+}
+
+// Found is what [Leftovers] has found.
+type Found struct {
+	// Leftovers are the payloads to which nothing refers, ordered by key.
+	Leftovers []Stored
+	// Listed is how many payloads the store has, Young how many of them are younger than
+	// Options.MinAge. All others are referred to.
+	Listed, Young int
+	// Cost is that of reading the tables: all of their items are read, with strong consistency.
+	Cost dynajournal.Cost
+}
+
+// Leftovers finds the payloads in the store of a journal to which nothing refers. It changes
+// nothing. To remove them, delete the keys.
+//
+// The store is listed first. Then all items of the tables are read, whatever readers of the journal
+// see of them, so that a payload is no leftover as long as an item refers to it. Do not run it
+// while items with references are copied into the tables. After an error nothing is a leftover.
+//
+// It needs about 150 bytes of memory for a payload of the store, and the read units of a Scan.
+//
+// Errors: dynajournal.ErrInvalidArgument, those of the store, and those of requests.
+func Leftovers(ctx context.Context, journal *dynajournal.Journal, store Store, opts Options) (Found, error) {
+	settings := private.SettingsOf(journal)
+	if err := opts.complete(settings.MaxItemSize); err != nil {
+		return Found{}, err
+	}
+	var found Found
+	unreferred, err := list(ctx, store, settings.Wall().Add(-opts.MinAge), &found)
+	if err != nil {
+		return Found{}, fmt.Errorf("list the payloads: %w", err)
+	}
+	m := &dynamo.Meter{}
+	tables := append([]string{settings.JournalTable, settings.SnapshotTable}, opts.Tables...)
+	err = private.Operate(ctx, journal, func(ctx context.Context, client *dynamo.Client) error {
+		for _, table := range tables {
+			if err := strike(ctx, client, m, table, opts.Segments, unreferred); err != nil {
+				return fmt.Errorf("read the references in table %q: %w", table, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return Found{}, err
+	}
+	for _, stored := range unreferred {
+		found.Leftovers = append(found.Leftovers, stored)
+	}
+	slices.SortFunc(found.Leftovers, func(a, b Stored) int { return cmp.Compare(a.Key, b.Key) })
+	found.Cost = dynajournal.Cost(m.Cost())
+	return found, nil
+}
+
+// complete fills in the defaults, and checks the options.
+func (o *Options) complete(itemSize int) error {
+	const mostSegments = 1000
+	if o.MinAge == 0 {
+		o.MinAge = DefaultMinAge
+	}
+	if o.Segments == 0 {
+		o.Segments = 4
+	}
+	switch {
+	case o.MinAge < MinMinAge:
+		return &dynajournal.ArgumentError{Argument: "Options.MinAge", Value: o.MinAge, Reason: "it must be at least an hour"}
+	case o.Segments < 1 || o.Segments > mostSegments:
+		return &dynajournal.ArgumentError{Argument: "Options.Segments", Value: o.Segments, Reason: "it must be from 1 to 1,000"}
+	case itemSize < minItemSize:
+		return &dynajournal.ArgumentError{Argument: "Config.MaxItemSize", Value: itemSize,
+			Reason: fmt.Sprintf("it must be at least %d, so that no reference is split", minItemSize)}
+	}
+	return nil
+}
+
+// list returns the payloads that were put before a time, by their keys. What has the key of no
+// payload is not one.
+func list(ctx context.Context, store Store, before time.Time, found *Found) (map[string]Stored, error) {
+	old := map[string]Stored{}
+	for stored, err := range store.List(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if !serialization.IsReferenceKey(stored.Key) {
+			continue
+		}
+		found.Listed++
+		if stored.Time.After(before) && safeguard.LeftoverAge {
+			found.Young++
+			continue
+		}
+		old[stored.Key] = stored
+	}
+	return old, ctx.Err()
+}
+
+// strike removes the payloads to which the items of a table refer.
+func strike(
+	ctx context.Context, client *dynamo.Client, m *dynamo.Meter, table string, segments int,
+	unreferred map[string]Stored,
+) error {
+	var mu sync.Mutex
+	reading, ctx := errgroup.WithContext(ctx)
+	for i := range segments {
+		reading.Go(func() error {
+			in := &dynamodb.ScanInput{
+				TableName: &table, ConsistentRead: aws.Bool(true),
+				Segment: aws.Int32(int32(i)), TotalSegments: aws.Int32(int32(segments)),
+			}
+			for {
+				page, err := client.Scan(ctx, m, in)
+				if err != nil {
+					return err
+				}
+				mu.Lock()
+				for _, item := range page.Items {
+					eachReference(item, func(key string) { delete(unreferred, key) })
+				}
+				mu.Unlock()
+				if len(page.Next) == 0 {
+					return nil
+				}
+				in.ExclusiveStartKey = page.Next
+			}
+		})
+	}
+	return reading.Wait()
+}
+
+// eachReference calls found with the key of each reference in an item. A reference may lie within
+// other bytes, as in the message of the older format of events.
+func eachReference(item dynamo.Attributes, found func(key string)) {
+	for _, value := range item {
+		data, is := value.(*types.AttributeValueMemberB)
+		if !is {
+			continue
+		}
+		for rest := data.Value; ; {
+			at := bytes.Index(rest, []byte(serialization.ReferencePrefix))
+			if at < 0 {
+				break
+			}
+			rest = rest[at+len(serialization.ReferencePrefix):]
+			if len(rest) >= serialization.ReferenceKeySize {
+				found(string(rest[:serialization.ReferenceKeySize]))
+			}
+		}
+	}
+}

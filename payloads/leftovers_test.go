@@ -1,0 +1,428 @@
+package payloads_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/payloads"
+	"github.com/dynajournal/dynajournal/serialization"
+)
+
+// bundle is a journal with a store, in an engine in memory.
+type bundle struct {
+	testing.TB
+
+	engine  *embedded.Engine
+	config  dynajournal.Config
+	journal *dynajournal.Journal
+	store   *payloads.Memory
+}
+
+// setup opens a journal whose payloads of more than 1,000 bytes are in a store.
+func setup(t testing.TB, change ...func(*dynajournal.Config)) *bundle {
+	t.Helper()
+	engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bundle{TB: t, engine: engine, store: &payloads.Memory{}}
+	b.config = dynajournal.Config{
+		AWS: engine.AWSConfig(), Retries: -1,
+		Serialization: serialization.NewRegistry(serialization.External(b.store, 1000)),
+	}
+	for _, f := range change {
+		f(&b.config)
+	}
+	if err := dynajournal.CreateTables(t.Context(), b.config, dynajournal.TableOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if b.journal, err = dynajournal.Open(t.Context(), b.config); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(b.journal.Close(), engine.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+func (b *bundle) recover(pid string) *dynajournal.Writer {
+	b.Helper()
+	w, err := b.journal.Recover(b.Context(), pid, dynajournal.RecoverOptions{}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return w
+}
+
+func (b *bundle) append(w *dynajournal.Writer, events ...any) {
+	b.Helper()
+	if _, err := w.Append(b.Context(), events...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// leftovers returns what Leftovers finds after an hour.
+func (b *bundle) leftovers() payloads.Found {
+	b.Helper()
+	time.Sleep(payloads.MinMinAge + time.Minute)
+	found, err := payloads.Leftovers(b.Context(), b.journal, b.store, payloads.Options{MinAge: payloads.MinMinAge})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return found
+}
+
+// want checks how many leftovers there are, and how many payloads are left without them.
+func (b *bundle) want(leftovers, left int) {
+	b.Helper()
+	found := b.leftovers()
+	if len(found.Leftovers) != leftovers || found.Listed != leftovers+left || found.Young != 0 {
+		b.Errorf("found %+v; want %d leftovers among %d", found, leftovers, leftovers+left)
+	}
+	for _, stored := range found.Leftovers {
+		if err := b.store.Delete(b.Context(), stored.Key); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func large(text string) string { return strings.Repeat(text, 500_000/len(text)) }
+
+// virtual runs a test in virtual time, in which payloads get old.
+func virtual(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, test)
+}
+
+func TestEventsOver400KBAreStoredAndRead(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		b := setup(t)
+		w := b.recover("a")
+		b.append(w, large("x"), "small", large("y"))
+		b.append(w, large("z"))
+		var got []string
+		for e, err := range b.journal.Events(t.Context(), "a", dynajournal.Range{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := dynajournal.DecodeContext[string](t.Context(), e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, text)
+		}
+		if !slices.Equal(got, []string{large("x"), "small", large("y"), large("z")}) {
+			t.Errorf("%d events were read", len(got))
+		}
+		metadata := dynajournal.SnapshotMetadata{PersistenceID: "a", SequenceNumber: 4}
+		if _, err := b.journal.SaveSnapshot(t.Context(), metadata, large("s")); err != nil {
+			t.Fatal(err)
+		}
+		snapshot, _, err := b.journal.LoadSnapshot(t.Context(), "a", dynajournal.SnapshotCriteria{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state, err := dynajournal.DecodeStateContext[string](t.Context(), snapshot); err != nil || state != large("s") {
+			t.Errorf("a state of %d bytes, %v", len(state), err)
+		}
+		for finding, err := range b.journal.Verify(t.Context(), "a", dynajournal.VerifyOptions{}) {
+			t.Errorf("%+v, %v", finding, err)
+		}
+		b.want(0, 4)
+	})
+}
+
+var errStore = errors.New("the store is not there")
+
+// failing is a store whose Put stores nothing.
+type failing struct{ payloads.Memory }
+
+func (*failing) Put(context.Context, string, []byte) error { return errStore }
+
+func TestAppendWhosePayloadCannotBePutWritesNothing(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		b := setup(t, func(c *dynajournal.Config) {
+			c.Serialization = serialization.NewRegistry(serialization.External(&failing{}, 1000))
+		})
+		w := b.recover("a")
+		_, err := w.Append(t.Context(), "small", large("x"))
+		if !errors.Is(err, errStore) || !errors.Is(err, dynajournal.ErrRejected) || dynajournal.MaybeApplied(err) {
+			t.Errorf("%v", err)
+		}
+		b.append(w, "the writer goes on")
+		if next, err := w.NextSequenceNumber(t.Context()); err != nil || next != 2 {
+			t.Errorf("the next number is %d, %v", next, err)
+		}
+	})
+}
+
+// A payload of which the event is not written, for whatever reason, is found.
+func TestFailedAppendsLeaveLeftovers(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		b := setup(t)
+		w, other := b.recover("a"), b.recover("a")
+		b.append(other, large("x"))
+		if _, err := w.Append(t.Context(), large("y")); !errors.Is(err, dynajournal.ErrWriterConflict) {
+			t.Fatalf("%v", err)
+		}
+		b.want(1, 1)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := other.Append(ended, large("z")); err == nil {
+			t.Fatal("it is written")
+		}
+		remove, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectThrottling})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Append(t.Context(), large("z")); err == nil {
+			t.Fatal("it is written")
+		}
+		remove()
+		b.want(1, 1)
+	})
+}
+
+// A payload whose event is written, but whose response is lost, is referred to.
+func TestLostResponseLeavesNoLeftover(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		b := setup(t)
+		w := b.recover("a")
+		remove, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectInternalError, Applied: true, Operation: "PutItem"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Append(t.Context(), large("x")); !dynajournal.MaybeApplied(err) {
+			t.Errorf("%v", err)
+		}
+		remove()
+		b.want(0, 1)
+	})
+}
+
+func TestDeletedEventsLeaveLeftovers(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		b := setup(t)
+		w := b.recover("a")
+		for range 3 {
+			b.append(w, large("x"))
+		}
+		if _, err := w.DeleteTo(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		b.want(2, 1)
+		if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		b.want(1, 0)
+	})
+}
+
+func TestYoungPayloadIsNoLeftover(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		b := setup(t)
+		if _, err := b.config.Serialization.Encode(large("x")); err != nil { // as before an append
+			t.Fatal(err)
+		}
+		found, err := payloads.Leftovers(t.Context(), b.journal, b.store, payloads.Options{MinAge: payloads.MinMinAge})
+		if err != nil || len(found.Leftovers) != 0 || found.Young != 1 || found.Listed != 1 {
+			t.Errorf("%+v, %v", found, err)
+		}
+		time.Sleep(payloads.MinMinAge + time.Second)
+		found, err = payloads.Leftovers(t.Context(), b.journal, b.store, payloads.Options{MinAge: payloads.MinMinAge})
+		if err != nil || len(found.Leftovers) != 1 || found.Leftovers[0].Bytes != 500_000 {
+			t.Errorf("%+v, %v", found, err)
+		}
+	})
+}
+
+// References are found in every form in which a journal stores payloads.
+func TestReferencesAreFoundWhereverTheyAreStored(t *testing.T) {
+	for name, change := range map[string]func(*dynajournal.Config){
+		"as today":         func(*dynajournal.Config) {},
+		"of Akka 1.1":      func(c *dynajournal.Config) { c.OldEventFormat, c.OldSnapshotFormat = true, true },
+		"compressed":       func(c *dynajournal.Config) { c.SnapshotCompression = true },
+		"of another name":  func(c *dynajournal.Config) { c.JournalName = "other" },
+		"in smaller items": func(c *dynajournal.Config) { c.MaxItemSize = 4096 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			virtual(t, func(t *testing.T) {
+				b := setup(t, change)
+				w := b.recover("a")
+				b.append(w, large("x"))
+				b.append(w, large("y"), large("z"))
+				metadata := dynajournal.SnapshotMetadata{PersistenceID: "a", SequenceNumber: 3}
+				if _, err := b.journal.SaveSnapshot(t.Context(), metadata, large("s")); err != nil {
+					t.Fatal(err)
+				}
+				// As the envelope of a state has one, within what could be compressed.
+				enveloped := serialization.Payload{SerializerID: serialization.IDByteArray}
+				for range 3 {
+					enveloped.Bytes = append(enveloped.Bytes, b.reference()...)
+				}
+				metadata.SequenceNumber = 2
+				if _, err := b.journal.SaveSnapshot(t.Context(), metadata, enveloped); err != nil {
+					t.Fatal(err)
+				}
+				b.want(0, 7)
+				// An event that no reader sees is an item all the same.
+				if _, err := dynamodb.NewFromConfig(b.engine.AWSConfig()).PutItem(t.Context(), &dynamodb.PutItemInput{
+					TableName: new(dynajournal.DefaultSnapshotTable), Item: map[string]types.AttributeValue{
+						"par": &types.AttributeValueMemberS{Value: "elsewhere"}, "seq": &types.AttributeValueMemberN{Value: "1"},
+						"copy": &types.AttributeValueMemberB{Value: append([]byte("within "), b.reference()...)},
+					},
+				}); err != nil {
+					t.Fatal(err)
+				}
+				b.want(0, 8)
+			})
+		})
+	}
+}
+
+// reference puts a payload, and returns the stored reference to it.
+func (b *bundle) reference() []byte {
+	b.Helper()
+	p, err := b.config.Serialization.Encode(large("r"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return p.Bytes
+}
+
+// Events, snapshots with the ids of commands, and durable states are over 400 KB.
+func TestEntitiesHaveLargePayloads(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		b := setup(t)
+		notes := entity.Type[string, string]{
+			Name: "note", Evolve: func(state, event string) string { return state + event },
+			Snapshots: entity.Snapshots{Every: 1},
+		}
+		drafts := entity.StateType[string]{Name: "draft"}
+		for i := range 2 {
+			hosted, err := entity.Open(b.journal, notes, entity.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			states, err := entity.OpenStates(b.journal, drafts, entity.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			add := func(tx *entity.Tx[string, string]) (int, error) {
+				tx.Record(large("x"))
+				return len(tx.State()), nil
+			}
+			long, err := entity.Do(t.Context(), hosted, "a", add, entity.CommandID(fmt.Sprint(i)))
+			if err != nil || long != (i+1)*len(large("x")) {
+				t.Fatalf("the state has %d bytes, %v", long, err)
+			}
+			if _, err := entity.Do(t.Context(), states, "a", add); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(hosted.Close(t.Context()), states.Close(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Two events, two snapshots and a durable state. It has replaced another one.
+		b.want(1, 5)
+	})
+}
+
+// broken is a store whose list ends with an error.
+type broken struct{ payloads.Memory }
+
+func (b *broken) List(ctx context.Context) iter.Seq2[payloads.Stored, error] {
+	return func(yield func(payloads.Stored, error) bool) {
+		for stored, err := range b.Memory.List(ctx) {
+			if !yield(stored, err) {
+				return
+			}
+		}
+		yield(payloads.Stored{}, errStore)
+	}
+}
+
+// After an error nothing is a leftover.
+func TestErrorsLeaveNothingToRemove(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		b := setup(t)
+		b.reference()
+		time.Sleep(2 * payloads.MinMinAge)
+		store := &broken{}
+		if err := store.Put(t.Context(), strings.Repeat("A", 26), nil); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := payloads.Leftovers(t.Context(), b.journal, store, payloads.Options{MinAge: payloads.MinMinAge}); !errors.Is(err, errStore) || found.Leftovers != nil {
+			t.Errorf("%+v, %v", found, err)
+		}
+		found, err := payloads.Leftovers(t.Context(), b.journal, b.store, payloads.Options{Tables: []string{"missing"}})
+		if !errors.Is(err, dynajournal.ErrTableNotFound) || found.Leftovers != nil {
+			t.Errorf("%+v, %v", found, err)
+		}
+		if _, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectThrottling, Operation: "Scan"}); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := payloads.Leftovers(t.Context(), b.journal, b.store, payloads.Options{MinAge: payloads.MinMinAge}); err == nil || found.Leftovers != nil {
+			t.Errorf("%+v, %v", found, err)
+		}
+	})
+}
+
+func TestWrongOptionsAreRefused(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		b := setup(t)
+		for _, opts := range []payloads.Options{{MinAge: time.Minute}, {MinAge: -1}, {Segments: -1}, {Segments: 1001}} {
+			if _, err := payloads.Leftovers(t.Context(), b.journal, b.store, opts); !errors.Is(err, dynajournal.ErrInvalidArgument) {
+				t.Errorf("%+v: %v", opts, err)
+			}
+		}
+		small := setup(t, func(c *dynajournal.Config) { c.MaxItemSize = 4095 })
+		if _, err := payloads.Leftovers(t.Context(), small.journal, small.store, payloads.Options{MinAge: payloads.MinMinAge}); !errors.Is(err, dynajournal.ErrInvalidArgument) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// What is not a payload's key belongs to somebody else.
+func TestOtherObjectsAreLeftAlone(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		b := setup(t)
+		for _, key := range []string{"", "readme", strings.Repeat("a", 26), strings.Repeat("A", 27)} {
+			if err := b.store.Put(t.Context(), key, []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.want(0, 0)
+	})
+}
+
+// All items of the tables are read, with strong consistency, and the units are counted.
+func TestCostOfLeftovers(t *testing.T) {
+	virtual(t, func(t *testing.T) {
+		b := setup(t)
+		w := b.recover("a")
+		for range 20 {
+			b.append(w, strings.Repeat("x", 900))
+		}
+		found := b.leftovers()
+		if found.Cost.Requests != 8 || found.Cost.ReadUnits < 6 || found.Cost.ReadUnits > 12 || found.Cost.WriteUnits != 0 {
+			t.Errorf("%+v", found.Cost)
+		}
+	})
+}
