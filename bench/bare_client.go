@@ -35,7 +35,10 @@ func bareConfig(config dynajournal.Config) aws.Config {
 		})
 	}
 	if bare.HTTPClient == nil {
-		bare.HTTPClient = plainBodies{awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		bare.HTTPClient = awshttp.NewBuildableClient()
+	}
+	if own, ok := bare.HTTPClient.(*awshttp.BuildableClient); ok {
+		bare.HTTPClient = plainBodies{own.WithTransportOptions(func(t *http.Transport) {
 			t.MaxIdleConns, t.MaxIdleConnsPerHost = mostCallers, mostCallers
 		})}
 	}

@@ -44,7 +44,8 @@ type Options struct {
 	// Config is the configuration of the journal. Its table names are ignored: a run makes tables
 	// of its own and deletes them.
 	Config dynajournal.Config
-	// Only has names of workloads, or prefixes of names. Defaults to all workloads.
+	// Only has names of workloads, or prefixes of names. Defaults to all workloads that are not for
+	// a service that is far away, with Traffic to those that are.
 	Only []string
 	// Quick measures for a shorter time, and with less data where the name of the workload does not
 	// include its size.
@@ -53,6 +54,9 @@ type Options struct {
 	// largest number of entities of scale-entities. They default to DefaultEvents and
 	// DefaultEntities, with Quick to a tenth of them.
 	Events, Entities int
+	// Traffic, if set, returns what was carried so far by a network between the client and the
+	// service. It reports requests and connections of the workloads for a service that is far away.
+	Traffic func() (Traffic, error)
 	// Report is called with each figure of a workload when the workload is done. Required.
 	Report func(Figure) error
 	// Progress, if set, is called after every round.
@@ -86,7 +90,8 @@ func Workloads() []string {
 }
 
 func workloads(o Options) []workload {
-	return slices.Concat(writes(), replays(), recoveries(), layouts(), scales(o), entityWorkloads(o), projectionWorkloads(o))
+	return slices.Concat(writes(), replays(), recoveries(), layouts(), scales(o), entityWorkloads(o), projectionWorkloads(o),
+		networkWorkloads())
 }
 
 func (o Options) withDefaults() Options {
@@ -107,7 +112,10 @@ func (o Options) withDefaults() Options {
 func (o Options) selected() ([]workload, error) {
 	all := workloads(o)
 	if len(o.Only) == 0 {
-		return all, nil
+		return slices.DeleteFunc(all, func(w workload) bool {
+			far := strings.HasPrefix(w.name, networkPrefix)
+			return o.Traffic == nil && far || o.Traffic != nil && !behindNetwork(w)
+		}), nil
 	}
 	chosen := map[string]bool{}
 	for _, name := range o.Only {

@@ -26,6 +26,8 @@ type candidate struct {
 	rates, cpu []float64
 	// operations counts the operations of all rounds, also of those that do not count.
 	operations int64
+	// traffic is what the network carried in the rounds that count.
+	traffic Traffic
 }
 
 // The range and precision of the latencies: up to a minute, with three digits.
@@ -59,7 +61,8 @@ func (s *session) alternate(ctx context.Context, callers, operations, slices int
 		for i := range candidates {
 			c := candidates[(slice+i)%len(candidates)]
 			length, counts := s.roundTime/time.Duration(slices), slice >= warmUps*slices
-			if err := c.round(ctx, callers, operations, length, counts); err != nil {
+			err := s.observe(c, counts, func() error { return c.round(ctx, callers, operations, length, counts) })
+			if err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
 			if (slice+1)%slices == 0 {

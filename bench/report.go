@@ -15,6 +15,7 @@ const (
 	missedEvents = "missed events"
 	second       = "s"
 	requests     = "requests"
+	connections  = "connections"
 	readUnits    = "read units"
 	writeUnits   = "write units"
 )

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"time"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/bench"
@@ -14,6 +16,10 @@ type benchCommand struct {
 	Only     []string `placeholder:"NAME" help:"Measure only this workload, or those whose names begin with it. Can be repeated. The workloads are ${workloads}. Default: all."`
 	Events   int      `placeholder:"N" help:"Largest number of stored events of scale-events. Default: 100000, with --quick 10000."`
 	Entities int      `placeholder:"N" help:"Largest number of entities of scale-entities. Default: 10000, with --quick 1000."`
+
+	Network    bool          `help:"Measure behind a network: requests are delayed, over TLS, on connections that are closed after a while. Default: no network."`
+	NetworkP50 time.Duration `name:"network-p50" default:"4ms" placeholder:"DURATION" help:"Median of the delay of a request with --network. Default: ${default}."`
+	NetworkP99 time.Duration `name:"network-p99" default:"10ms" placeholder:"DURATION" help:"99th percentile of the delay with --network. Default: ${default}."`
 }
 
 // Help returns the text below the help of the flags.
@@ -26,7 +32,11 @@ func (*benchCommand) Help() string {
 		"Without --endpoint or --aws it starts an embedded engine in a process of its own, in memory or " +
 		"with --data in a folder, and connects to it over loopback. It makes tables whose names begin with " +
 		"dynajournal-bench-, and deletes them at the end. It touches nothing else. On AWS it costs money: " +
-		"some million write units, a tenth with --quick."
+		"some million write units, a tenth with --quick.\n\n" +
+		"With --network a proxy in a process of its own delays each request, half of the delay on the way there " +
+		"and half on the way back. The delays are lognormal. Without --only it measures writes, recoveries, a " +
+		"replay, a hot entity and the lag of projections; with --only any workload is measured behind the " +
+		"network. In the workloads network-open events arrive at a rate, and latency counts from the arrival."
 }
 
 // figureResult is one figure.
@@ -51,15 +61,29 @@ func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
 	if c.Events < 0 || c.Entities < 0 {
 		return usagef("--events and --entities must not be negative")
 	}
+	if c.NetworkP50 <= 0 || c.NetworkP99 < c.NetworkP50 || c.NetworkP99 > time.Minute {
+		return usagef("--network-p50 %v must be positive, and --network-p99 %v from that to 1m", c.NetworkP50, c.NetworkP99)
+	}
 	config, stop, err := s.benchConfig(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
+	var traffic func() (bench.Traffic, error)
+	if c.Network {
+		n, err := c.startNetwork(ctx, s, &config)
+		if err != nil {
+			return err
+		}
+		stopEngine := stop
+		stop = func() error { return errors.Join(n.stop(), stopEngine()) }
+		traffic = n.traffic
+	}
 	shown := &benchProgress{w: s.err}
 	defer shown.stop()
 	err = bench.Run(ctx, bench.Options{
 		Config: config, Quick: c.Quick, Only: c.Only, Events: c.Events, Entities: c.Entities,
+		Traffic:  traffic,
 		Progress: shown.step,
 		Report: func(f bench.Figure) error {
 			shown.clear()
@@ -70,6 +94,16 @@ func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
 		return usagef("--only: %w", err)
 	}
 	return err
+}
+
+// startNetwork starts the proxy of the flags.
+func (c *benchCommand) startNetwork(
+	ctx context.Context, s *session, config *dynajournal.Config,
+) (*networkProcess, error) {
+	if target, err := url.Parse(config.Endpoint); err != nil || target.Scheme != "http" || target.Port() == "" {
+		return nil, usagef("--network needs an endpoint http://HOST:PORT, or none for the embedded engine")
+	}
+	return startNetwork(ctx, s.err, config, c.NetworkP50, c.NetworkP99)
 }
 
 // benchConfig returns the configuration for the location of the flags. Without an endpoint it

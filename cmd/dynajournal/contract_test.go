@@ -90,12 +90,38 @@ func TestBenchHasTheKeysOfTheContract(t *testing.T) {
 	}
 }
 
+func TestBenchCountsWhatTheNetworkCarries(t *testing.T) {
+	clean(t)
+	t.Setenv(asCommand, "1") // for the engine and the network, which are processes of their own
+	found := must(t, "bench", "--quick", "--only", "network-cold", "--network", "--network-p50", "1ms",
+		"--network-p99", "2ms")
+	figures := map[string]map[string]any{}
+	for _, r := range found {
+		figures[r["name"].(string)] = r
+	}
+	for _, suffix := range []string{"", "-ungrouped"} {
+		for _, what := range []string{"events", "p50", "p99", "p99.9", "cpu", "requests", "connections"} {
+			f := figures["network-cold/"+what+suffix]
+			if f == nil || f["value"].(float64) <= 0 || f["base"].(float64) <= 0 {
+				t.Errorf("%s%s: %v", what, suffix, f)
+			}
+		}
+	}
+	// The bare SDK sends a Query and a PutItem.
+	if got := figures["network-cold/requests"]["base"]; got != 2.0 {
+		t.Errorf("the bare SDK has sent %v requests for an event, want 2", got)
+	}
+}
+
 func TestBenchRefusesUnknownWorkloads(t *testing.T) {
 	clean(t)
 	t.Setenv(asCommand, "1")
 	for args, want := range map[string]string{
 		"bench --only wirte": `dynajournal: bench: --only: there is no such workload: "wirte"; there are write-1,`,
 		"bench --events -1":  "dynajournal: bench: --events and --entities must not be negative",
+
+		"bench --network --network-p99 1ms":             "dynajournal: bench: --network-p50 4ms must be positive, and",
+		"bench --network --endpoint https://a.invalid/": "dynajournal: bench: --network needs an endpoint http://HOST:PORT",
 	} {
 		o := invoke(t.Context(), "", strings.Fields(args)...)
 		if o.status == statusDone || !strings.HasPrefix(o.err, want) || strings.Count(o.err, "\n") != 1 || o.out != "" {

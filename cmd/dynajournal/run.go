@@ -46,6 +46,7 @@ type commands struct {
 	Explain     helpCommand        `cmd:"" name:"help" help:"Explain a command, or the flags for where it works."`
 	Completion  completionCommand  `cmd:"" help:"Print a script that completes command lines in bash, zsh or fish."`
 	Man         manCommand         `cmd:"" help:"Print the manual page, in roff."`
+	Network     networkCommand     `cmd:"" hidden:"" help:"Delay requests on their way to a service, for bench."`
 }
 
 // streams are the standard streams of the process.

@@ -104,7 +104,7 @@ func TestConnectionsAreClosedBetweenRequests(t *testing.T) {
 					}
 					done++
 				}
-				// A request that had begun would have failed after a second: the pipe is closed at once.
+				// A request that had begun would have failed: the pipe is closed at once.
 				if done < 20 || done > 61 {
 					t.Errorf("%s, seed %d: closed after %d requests", name, seed, done)
 				}

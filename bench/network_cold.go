@@ -1,0 +1,96 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/dynajournal/dynajournal"
+)
+
+// coldWrites is how many first events a cold start has, each of an entity of its own.
+const coldWrites = 100
+
+// client is what a cold start opens: do recovers an entity and stores its first event.
+type client struct {
+	do    func(ctx context.Context, caller int) (int, error)
+	close func() error
+}
+
+// coldStart compares the first events after Open, all at the same time, with the first PutItems of
+// a client of the SDK, each after a Query as the recovery needs it.
+func coldStart(ctx context.Context, s *session) error {
+	ours, alone, base := &candidate{name: "journal"}, &candidate{name: "journal without group commit"}, &candidate{name: "PutItem"}
+	opens := map[*candidate]func(ctx context.Context, round int) (client, error){
+		ours: func(ctx context.Context, round int) (client, error) {
+			return s.coldJournal(ctx, fmt.Sprintf("%s-%d", s.workload, round), s.tables.config.GroupCommit)
+		},
+		alone: func(ctx context.Context, round int) (client, error) {
+			return s.coldJournal(ctx, fmt.Sprintf("%s%s-%d", s.workload, ungrouped, round), dynajournal.GroupCommitOff)
+		},
+		base: func(_ context.Context, round int) (client, error) { return s.coldClient(round), nil },
+	}
+	candidates := []*candidate{ours, alone, base}
+	for _, c := range candidates {
+		c.latency = hdrhistogram.New(1, longestLatency, latencyDigits)
+	}
+	for round := range warmUps + s.rounds {
+		for i := range candidates {
+			c := candidates[(round+i)%len(candidates)]
+			if err := s.coldRound(ctx, c, round, opens[c]); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			s.step(1)
+		}
+	}
+	return errors.Join(s.reportNetwork("", ours, base), s.reportNetwork(ungrouped, alone, base))
+}
+
+// coldRound opens a client, measures its first events and closes it.
+func (s *session) coldRound(
+	ctx context.Context, c *candidate, round int, open func(context.Context, int) (client, error),
+) error {
+	counts := round >= warmUps
+	return s.observe(c, counts, func() (err error) {
+		opened, err := open(ctx, round)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, opened.close()) }()
+		c.do = opened.do
+		return c.round(ctx, coldWrites, coldWrites, 0, counts)
+	})
+}
+
+// coldJournal opens a journal whose entities have the names of a prefix.
+func (s *session) coldJournal(ctx context.Context, prefix string, mode dynajournal.GroupCommit) (client, error) {
+	config := s.tables.config
+	config.GroupCommit = mode
+	j, err := dynajournal.Open(ctx, config)
+	if err != nil {
+		return client{}, err
+	}
+	return client{close: j.Close, do: func(ctx context.Context, caller int) (int, error) {
+		w, err := j.Recover(ctx, fmt.Sprintf("%s-%d", prefix, caller), dynajournal.RecoverOptions{}, nil)
+		if err != nil {
+			return 0, err
+		}
+		_, err = w.Append(ctx, payload)
+		return 1, err
+	}}, nil
+}
+
+// coldClient makes a client of the SDK.
+func (s *session) coldClient(round int) client {
+	cold := &session{tables: s.tables, bare: bareClient(s.tables.config)}
+	prefix := fmt.Sprintf("%s-%d", s.workload, round)
+	put := cold.puts(s.tables.bare, prefix, coldWrites, conditional)
+	return client{close: func() error { return nil }, do: func(ctx context.Context, caller int) (int, error) {
+		if _, _, err := cold.query(ctx, fmt.Sprintf("%s-bare-%d", prefix, caller), 1, 1); err != nil {
+			return 0, err
+		}
+		return put.do(ctx, caller)
+	}}
+}
