@@ -23,7 +23,7 @@ const networkPrefix = "network-"
 // networkWorkloads compare single events, with and without group commit, with PutItems. In a closed
 // loop each entity writes again when its write is done. In an open loop events arrive at a rate.
 func networkWorkloads() []workload {
-	const three = 3
+	const two, three = 2, 3
 	var all []workload
 	for _, entities := range []int{1, 64, 256, mostCallers} {
 		all = append(all, workload{fmt.Sprintf("%sclosed-%d", networkPrefix, entities), three,
@@ -39,7 +39,8 @@ func networkWorkloads() []workload {
 				})
 			}})
 	}
-	return append(all, workload{networkPrefix + "cold", three, coldStart})
+	return append(all, workload{networkPrefix + "cold", three, coldStart},
+		workload{fmt.Sprintf("%srecover-%d", networkPrefix, recoveredAtOnce), two, recoverAtOnce})
 }
 
 // behindNetwork reports whether a workload is measured by default behind a network.
@@ -61,16 +62,22 @@ func (s *session) networkWrites(ctx context.Context, entities int, compare func(
 	return errors.Join(s.reportNetwork("", ours, base), s.reportNetwork(ungrouped, alone, base))
 }
 
-// reportNetwork reports a candidate beside its base. What was carried is known behind a network.
+// reportNetwork reports a candidate beside its base.
 func (s *session) reportNetwork(suffix string, ours, base *candidate) error {
 	const tail = 99.9
-	err := errors.Join(s.reportWrites(suffix, ours, base),
-		s.report("p99.9"+suffix, microsecond, ours.percentile(tail), base.percentile(tail)))
+	return errors.Join(s.reportWrites(suffix, ours, base),
+		s.report("p99.9"+suffix, microsecond, ours.percentile(tail), base.percentile(tail)),
+		s.reportTraffic(suffix, ours, base))
+}
+
+// reportTraffic reports what was carried for an operation, and the connections made in all rounds
+// that count. It is known only behind a network.
+func (s *session) reportTraffic(suffix string, ours, base *candidate) error {
 	if s.options.Traffic == nil {
-		return err
+		return nil
 	}
 	share := func(c *candidate, n int64) float64 { return float64(n) / float64(c.latency.TotalCount()) }
-	return errors.Join(err,
+	return errors.Join(
 		s.report("requests"+suffix, requests, share(ours, ours.traffic.Requests), share(base, base.traffic.Requests)),
 		s.report("connections"+suffix, connections, float64(ours.traffic.Connections), float64(base.traffic.Connections)))
 }
