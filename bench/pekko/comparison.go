@@ -6,15 +6,20 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/network"
 )
 
 // comparison has the services that it compares, all on one engine.
 type comparison struct {
 	options options
 	engine  *service
+	// proxy is between the services and the engine, nil without a network. It runs in this process,
+	// whose processor time is not measured.
+	proxy *network.Proxy
 	// pekko is the plug-in's, shared the journal's in the same tables, native the journal's in
 	// tables of its own.
 	pekko, shared, native *service
@@ -28,9 +33,20 @@ func prepare(ctx context.Context, o options, built programs, serve ...string) (c
 			err = errors.Join(err, c.close())
 		}
 	}()
+	if o.network != (network.Delay{}) {
+		serve = nil // the network delays requests, no fault
+	}
 	var url string
 	if c.engine, url, err = startEngine(built.command, serve...); err != nil {
 		return c, err
+	}
+	if o.network != (network.Delay{}) {
+		if c.proxy, err = network.Listen(network.Options{
+			Target: strings.TrimPrefix(url, "http://"), Delay: o.network, Plain: true,
+		}); err != nil {
+			return c, fmt.Errorf("start the network: %w", err)
+		}
+		url = c.proxy.URL()
 	}
 	for _, kind := range []string{shared, native} {
 		config, opts := configOf(kind, url)
@@ -60,6 +76,9 @@ func (c *comparison) close() error {
 		if s != nil {
 			all = append(all, s.stop(nil))
 		}
+	}
+	if c.proxy != nil {
+		all = append(all, c.proxy.Close())
 	}
 	if c.engine != nil {
 		all = append(all, c.engine.stop(syscall.SIGTERM))

@@ -35,7 +35,11 @@ func (c *comparison) distantSteps() []step {
 	one := request{Entities: 1, Callers: hotCallers}
 	joined := one
 	joined.Joined = true
-	what := fmt.Sprintf("commands, one entity with %d callers, a service %v away", hotCallers, distance)
+	away := distance.String()
+	if d := c.options.network; d.P50 > 0 {
+		away = fmt.Sprintf("%v to %v", d.P50, d.P99)
+	}
+	what := fmt.Sprintf("commands, one entity with %d callers, a service %s away", hotCallers, away)
 	return []step{
 		c.settle(request{Entities: 64, Callers: 1}), c.settle(one),
 		c.commands(what, "", one), c.commands(what+", joined", "at least 20", joined),

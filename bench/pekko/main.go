@@ -14,6 +14,8 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+
+	"github.com/dynajournal/dynajournal/internal/network"
 )
 
 func main() {
@@ -32,6 +34,7 @@ type options struct {
 	seconds float64
 	json    bool
 	only    string
+	network network.Delay
 
 	// service and endpoint make this process a service of the journal, which executes the requests
 	// on its standard input.
@@ -44,6 +47,8 @@ func run(ctx context.Context) error {
 	flag.Float64Var(&o.seconds, "seconds", 3, "duration of a round of persisting")
 	flag.BoolVar(&o.json, "json", false, "print a JSON object per line instead of the table")
 	flag.StringVar(&o.only, "only", "", "measure only these: journal or entities")
+	flag.DurationVar(&o.network.P50, "network-p50", 0, "median of the delay of a request, plain HTTP; 0 is no network")
+	flag.DurationVar(&o.network.P99, "network-p99", 0, "99th percentile of the delay of a request")
 	flag.StringVar(&o.service, "service", "", "internal: run as the service of this kind of journal")
 	flag.StringVar(&o.endpoint, "endpoint", "", "internal: the service's endpoint")
 	flag.Parse()
