@@ -33,6 +33,11 @@ func (d *payloadDecoder) decode(p serialization.Payload) json.RawMessage {
 			return nil
 		}
 		p.Manifest = anyClass
+	case serialization.IDExternal:
+		if _, err := serialization.ParseReference(p.Bytes); err != nil {
+			return nil
+		}
+		return p.Bytes // what the payload is, the program knows that has the store
 	}
 	value, err := d.registry.Decode(p)
 	if err != nil {
