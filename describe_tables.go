@@ -23,6 +23,19 @@ type Table struct {
 	TTL, TTLStatus string
 	// ReadUnits and WriteUnits are the provisioned capacity; both are 0 on demand.
 	ReadUnits, WriteUnits int64
+	// Items and Bytes are how many items there are, and their size. DynamoDB counts them about
+	// every six hours.
+	Items, Bytes int64
+	// DeletionProtection reports whether the table can't be deleted.
+	DeletionProtection bool
+	// PointInTimeRecovery is DynamoDB's status, such as ENABLED: then the table can be restored to
+	// an earlier time. It is empty if the service does not tell, or denies
+	// dynamodb:DescribeContinuousBackups.
+	PointInTimeRecovery string
+	// Class is the table class, such as STANDARD_INFREQUENT_ACCESS; empty is DynamoDB's default.
+	Class string
+	// Encryption is KMS if a key of AWS KMS encrypts the table; empty is DynamoDB's own key.
+	Encryption string
 	// Stream is the view type of the table's stream, such as NEW_IMAGE, empty if there is no
 	// stream.
 	Stream string
@@ -96,7 +109,9 @@ func publicTable(t *provision.Table) Table {
 	}
 	return Table{
 		Name: t.Name, Status: t.Status, Keys: publicKeys(t.Keys), Indexes: indexes, TTL: t.TTL, TTLStatus: t.TTLStatus,
-		ReadUnits: t.ReadUnits, WriteUnits: t.WriteUnits, Stream: t.Stream,
+		ReadUnits: t.ReadUnits, WriteUnits: t.WriteUnits, Items: t.Items, Bytes: t.Bytes,
+		DeletionProtection: t.DeletionProtection, PointInTimeRecovery: t.PointInTimeRecovery,
+		Class: t.Class, Encryption: t.Encryption, Stream: t.Stream,
 		Version: t.Version, Kind: t.Kind, Shards: t.Shards, FenceWindow: t.FenceWindow,
 	}
 }

@@ -18,9 +18,10 @@ import (
 func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
 	clean(t)
 	const appended = "persistence_id sequence_nr writer_uuid"
-	const about = " indexes keys kind read_units shards status stream table ttl ttl_status write_units"
-	const table, made = "billing fence_window" + about, "billing created fence_window" + about
-	const madeJournal = "billing created fence_window header header_detail" + about
+	const about = " keys kind point_in_time_recovery read_units shards status stream table ttl ttl_status write_units"
+	const size, kept = "billing bytes class ", "deletion_protection encryption fence_window "
+	const table, made = size + kept + "indexes items" + about, size + "created " + kept + "indexes items" + about
+	const madeJournal = size + "created " + kept + "header header_detail indexes items" + about
 	const copied = "events persistence_ids snapshots"
 	file := filepath.Join(t.TempDir(), "archive")
 	const snapshot = "payload payload_base64 persistence_id sequence_nr serializer_id serializer_manifest timestamp"

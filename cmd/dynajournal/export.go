@@ -70,7 +70,11 @@ func (c *exportCommand) Run(ctx context.Context, s *session) error {
 		return fmt.Errorf("%s is there already", name)
 	}
 	return s.currentJournal(ctx, checking, func(j *dynajournal.Journal) error {
-		e := &exportRun{journal: j, listed: c.All, shown: newProgress(s.err, "events"), known: map[idKey]bool{},
+		total := int64(unknownTotal)
+		if c.All && isTerminal(s.err) {
+			total = countItems(ctx, s.opened.config)
+		}
+		e := &exportRun{journal: j, listed: c.All, shown: newProgressOf(s.err, "events", total), known: map[idKey]bool{},
 			sums: map[idKey]archive.Checksum{}}
 		defer e.shown.stop()
 		exported, err := e.file(ctx, name, s.location.partial(name, pids), c.ids(ctx, j, pids), c.Parallel)

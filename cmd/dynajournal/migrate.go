@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dynajournal/dynajournal/internal/private"
-
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/legacy/migration"
 )
@@ -189,21 +187,10 @@ func (m *migrationRun) reportCompared(c *migration.Comparison) error {
 	return err
 }
 
-// estimate returns the approximate number of events of the source, which DynamoDB updates every few
-// hours.
+// estimate returns about how many events the source has.
 func (m *migrationRun) estimate(ctx context.Context) int64 {
 	if len(m.command.PersistenceIDs) > 0 {
 		return unknownTotal
 	}
-	config := m.from
-	client, err := private.Connect(&config)
-	if err != nil {
-		return unknownTotal
-	}
-	defer client.Close()
-	table, err := client.DescribeTable(ctx, config.JournalTable)
-	if err != nil || table.ItemCount == nil || *table.ItemCount == 0 {
-		return unknownTotal
-	}
-	return *table.ItemCount
+	return countItems(ctx, m.from)
 }

@@ -15,7 +15,7 @@ import (
 // upgrade gives events the current form in place.
 func (m *migrationRun) upgrade(ctx context.Context) error {
 	s, c := m.session, m.command
-	shown := newProgressOf(s.err, "persistence ids", unknownTotal)
+	shown := s.idsProgress(ctx, m.target, "persistence ids", len(c.PersistenceIDs))
 	defer shown.stop()
 	usage := migration.Pace(c.ReadUnits, c.WriteUnits)
 	var mu sync.Mutex

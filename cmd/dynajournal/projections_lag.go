@@ -102,7 +102,7 @@ func (c *projectionsLagCommand) Run(ctx context.Context, s *session) error {
 func (c *projectionsLagCommand) count(
 	ctx context.Context, s *session, j *dynajournal.Journal,
 ) ([]lagResult, error) {
-	shown := s.sweepProgress(ctx, j)
+	shown := s.idsProgress(ctx, j, "persistence ids", 0)
 	defer shown.stop()
 	lag, err := projection.MeasureLag(ctx, j, c.Projection, c.options(shown))
 	var all []lagResult

@@ -20,21 +20,6 @@ func (c *sweepFlags) options(shown *progress) projection.AuditOptions {
 	return projection.AuditOptions{PerSecond: c.PerSecond, Progress: func(ids int) { shown.set(int64(ids)) }}
 }
 
-// sweepProgress shows the progress of a sweep over the persistence ids of a journal.
-func (s *session) sweepProgress(ctx context.Context, j *dynajournal.Journal) *progress {
-	if !isTerminal(s.err) { // the total is only for the eye
-		return newProgress(s.err, "persistence ids")
-	}
-	total := int64(0)
-	for _, err := range j.CurrentPersistenceIDs(ctx, dynajournal.IDsOptions{}) {
-		if err != nil {
-			return newProgress(s.err, "persistence ids") // the sweep itself reports it
-		}
-		total++
-	}
-	return newProgressOf(s.err, "persistence ids", total)
-}
-
 type projectionsVerifyCommand struct {
 	sweepFlags
 
@@ -80,7 +65,7 @@ func (c *projectionsVerifyCommand) Run(ctx context.Context, s *session) error {
 		return usagef("--min-age must not be negative")
 	}
 	return s.projections(ctx, checking, func(j *dynajournal.Journal) error {
-		shown := s.sweepProgress(ctx, j)
+		shown := s.idsProgress(ctx, j, "persistence ids", 0)
 		defer shown.stop()
 		opts := c.options(shown)
 		if opts.MinAge = c.MinAge; c.MinAge == 0 {

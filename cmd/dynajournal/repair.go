@@ -82,7 +82,7 @@ func (c *repairCommand) repair(
 	ctx context.Context, s *session, j *dynajournal.Journal, opts dynajournal.VerifyOptions,
 ) error {
 	repaired, left := 0, 0
-	count, err := c.check(ctx, s, findings{j.Repair, j.RepairAll}, opts, func(f dynajournal.Finding) error {
+	count, err := c.check(ctx, s, j, findings{j.Repair, j.RepairAll}, opts, func(f dynajournal.Finding) error {
 		if f.Repaired {
 			repaired++
 		} else {

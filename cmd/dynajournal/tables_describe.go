@@ -11,7 +11,8 @@ type tablesDescribeCommand struct{}
 
 // Help returns the text below the help of the flags.
 func (*tablesDescribeCommand) Help() string {
-	return "With --config FILE it compares the file, an application.conf of the JVM, with the tables and the " +
+	return "DynamoDB counts items and bytes about every six hours. " +
+		"With --config FILE it compares the file, an application.conf of the JVM, with the tables and the " +
 		"journal's header. Each difference is a line: the setting in FILE / the value found / what to do. " +
 		"Exit status 1: one of the differences matters. A note does not."
 }

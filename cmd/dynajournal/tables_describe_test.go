@@ -257,6 +257,7 @@ func TestTablesDescribeShowsExpiry(t *testing.T) {
 	got := must(t, "tables", "describe")
 	for key, want := range map[string]any{
 		"ttl": "expires", "ttl_status": "ENABLED", "stream": "", "fence_window": 86400.0,
+		"items": 1.0, "bytes": 58.0, "deletion_protection": false, "point_in_time_recovery": "DISABLED", "class": "", "encryption": "",
 		"billing": "provisioned", "read_units": 3.0, "write_units": 4.0, "kind": "native",
 	} {
 		if got[0][key] != want {
@@ -267,10 +268,11 @@ func TestTablesDescribeShowsExpiry(t *testing.T) {
 		t.Errorf("the snapshot table is %v", got[1])
 	}
 	o := invoke(t.Context(), "", "--output", "text", "tables", "describe")
+	const kept = ", not protected from deletion, point-in-time recovery off\n"
 	want := "pekko-persistence: ACTIVE, native, 1 shards, key par (S) and num (N), indexes ids-idx, " +
-		"items expire by expires (ENABLED), fence window 24h0m0s, provisioned: 3 read and 4 write units\n" +
+		"items expire by expires (ENABLED), fence window 24h0m0s, provisioned: 3 read and 4 write units, about 1 items, 58 bytes" + kept +
 		"pekko-persistence-snapshot: ACTIVE, key par (S) and seq (N), items expire by expires (ENABLED), " +
-		"provisioned: 3 read and 4 write units\n"
+		"provisioned: 3 read and 4 write units, about 0 items, 0 bytes" + kept
 	if o.out != want {
 		t.Errorf("it shows\n%swant\n%s", o.out, want)
 	}

@@ -24,7 +24,20 @@ type tableResult struct {
 	Stream     string   `json:"stream"`
 	// FenceWindow is in seconds.
 	FenceWindow int64 `json:"fence_window"`
+	// Items and Bytes are those that DynamoDB counts about every six hours.
+	Items               int64  `json:"items"`
+	Bytes               int64  `json:"bytes"`
+	DeletionProtection  bool   `json:"deletion_protection"`
+	PointInTimeRecovery string `json:"point_in_time_recovery"`
+	Class               string `json:"class"`
+	Encryption          string `json:"encryption"`
+
+	// notReady are the indexes that are not active, and their status.
+	notReady []string
 }
+
+// active is DynamoDB's status of a table or an index that is ready.
+const active = "ACTIVE"
 
 // How capacity is paid for, as --billing spells it.
 const (
@@ -39,12 +52,17 @@ func newTableResult(t dynajournal.Table) tableResult {
 		TTL: t.TTL, TTLStatus: t.TTLStatus,
 		Billing: billingOnDemand, ReadUnits: t.ReadUnits, WriteUnits: t.WriteUnits,
 		Stream: t.Stream, FenceWindow: int64(t.FenceWindow / time.Second),
+		Items: t.Items, Bytes: t.Bytes, DeletionProtection: t.DeletionProtection,
+		PointInTimeRecovery: t.PointInTimeRecovery, Class: t.Class, Encryption: t.Encryption,
 	}
 	for _, k := range t.Keys {
 		r.Keys = append(r.Keys, keyText(k))
 	}
 	for _, i := range t.Indexes {
 		r.Indexes = append(r.Indexes, i.Name)
+		if i.Status != "" && i.Status != active {
+			r.notReady = append(r.notReady, i.Name+" is "+i.Status)
+		}
 	}
 	if t.WriteUnits > 0 {
 		r.Billing = billingProvisioned
@@ -92,6 +110,32 @@ func (r tableResult) described() []string {
 	}
 	if r.Stream != "" {
 		parts = append(parts, "stream of "+r.Stream)
+	}
+	parts = append(parts, r.notReady...)
+	return append(parts, r.kept()...)
+}
+
+// kept are the parts of the text about what is stored, and how it is kept.
+func (r tableResult) kept() []string {
+	parts := []string{fmt.Sprintf("about %d items, %d bytes", r.Items, r.Bytes)}
+	if r.DeletionProtection {
+		parts = append(parts, "protected from deletion")
+	} else {
+		parts = append(parts, "not protected from deletion")
+	}
+	switch r.PointInTimeRecovery {
+	case "":
+		parts = append(parts, "point-in-time recovery not known")
+	case "ENABLED":
+		parts = append(parts, "point-in-time recovery on")
+	default:
+		parts = append(parts, "point-in-time recovery off")
+	}
+	if r.Class != "" {
+		parts = append(parts, "class "+r.Class)
+	}
+	if r.Encryption != "" {
+		parts = append(parts, "encrypted by "+r.Encryption)
 	}
 	return parts
 }

@@ -67,9 +67,9 @@ type findings struct {
 // check checks the persistence ids of the flags and calls found for each finding. It returns how
 // many persistence ids were checked.
 func (c *checkFlags) check(
-	ctx context.Context, s *session, f findings, opts dynajournal.VerifyOptions, found func(dynajournal.Finding) error,
+	ctx context.Context, s *session, j *dynajournal.Journal, f findings, opts dynajournal.VerifyOptions, found func(dynajournal.Finding) error,
 ) (int, error) {
-	shown := newProgress(s.err, "persistence ids checked")
+	shown := s.idsProgress(ctx, j, "persistence ids checked", len(c.PersistenceIDs))
 	defer shown.stop()
 	count := 0
 	opts.ReadUnitsPerSecond, opts.Parallelism = c.ReadUnits, c.Parallel
@@ -108,7 +108,7 @@ type verifyCommand struct{ checkFlags }
 func (*verifyCommand) Help() string {
 	return "Without persistence ids it checks all of them. It changes nothing. Exit status 1: something was " +
 		"found. Data that is being written can look like damage, so check again before you act on a " +
-		"finding."
+		"finding. On a terminal it lists the persistence ids first, for the total."
 }
 
 // Run runs the command.
@@ -118,7 +118,7 @@ func (c *verifyCommand) Run(ctx context.Context, s *session) error {
 	}
 	return s.currentJournal(ctx, checking, func(j *dynajournal.Journal) error {
 		all, repairable, byFlag := 0, 0, 0
-		count, err := c.check(ctx, s, findings{j.Verify, j.VerifyAll}, dynajournal.VerifyOptions{}, func(f dynajournal.Finding) error {
+		count, err := c.check(ctx, s, j, findings{j.Verify, j.VerifyAll}, dynajournal.VerifyOptions{}, func(f dynajournal.Finding) error {
 			all++
 			switch {
 			case f.Repairable:

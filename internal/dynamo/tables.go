@@ -109,6 +109,21 @@ func (c *Client) DescribeTTL(ctx context.Context, table string) (types.TimeToLiv
 	return description, err
 }
 
+// DescribeRecovery returns whether a table can be restored to an earlier time, such as ENABLED.
+func (c *Client) DescribeRecovery(ctx context.Context, table string) (types.PointInTimeRecoveryStatus, error) {
+	r := request{operation: "DescribeContinuousBackups", table: table}
+	var status types.PointInTimeRecoveryStatus
+	_, err := call(ctx, c, &Meter{}, r, func(ctx context.Context) (struct{}, Cost, error) {
+		out, err := c.api.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &table})
+		if err == nil && out.ContinuousBackupsDescription != nil &&
+			out.ContinuousBackupsDescription.PointInTimeRecoveryDescription != nil {
+			status = out.ContinuousBackupsDescription.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus
+		}
+		return struct{}{}, Cost{}, err //nolint:wrapcheck // judged and wrapped by call
+	})
+	return status, err
+}
+
 // EnableTTL makes items expire by a numeric attribute in seconds since 1970.
 func (c *Client) EnableTTL(ctx context.Context, table, attribute string) error {
 	r := request{operation: "UpdateTimeToLive", table: table, write: true}

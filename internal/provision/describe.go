@@ -23,6 +23,10 @@ type Table struct {
 	Indexes               []Index
 	TTL, TTLStatus        string
 	ReadUnits, WriteUnits int64
+	Items, Bytes          int64
+	DeletionProtection    bool
+	PointInTimeRecovery   string
+	Class, Encryption     string
 	Stream                string
 	Version               int
 	Kind                  string
@@ -53,6 +57,11 @@ func (j *Journal) Describe(ctx context.Context, client *dynamo.Client, name stri
 		return Table{}, err
 	}
 	t := newTable(name, d)
+	recovery, err := client.DescribeRecovery(ctx, name)
+	if err != nil && !errors.Is(err, dynamo.ErrDenied) && !errors.Is(err, dynamo.ErrInvalidRequest) {
+		return t, err
+	}
+	t.PointInTimeRecovery = string(recovery) // empty if the service does not tell
 	ttl, err := client.DescribeTTL(ctx, name)
 	if err != nil {
 		return t, err
@@ -91,6 +100,14 @@ func newTable(name string, d *types.TableDescription) Table {
 	}
 	t := Table{Name: name, Status: string(d.TableStatus), Keys: keys(d.KeySchema)}
 	t.ReadUnits, t.WriteUnits = provisioned(d.ProvisionedThroughput)
+	t.Items, t.Bytes = aws.ToInt64(d.ItemCount), aws.ToInt64(d.TableSizeBytes)
+	t.DeletionProtection = aws.ToBool(d.DeletionProtectionEnabled)
+	if d.TableClassSummary != nil {
+		t.Class = string(d.TableClassSummary.TableClass)
+	}
+	if d.SSEDescription != nil && d.SSEDescription.Status == types.SSEStatusEnabled {
+		t.Encryption = string(d.SSEDescription.SSEType)
+	}
 	if s := d.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) {
 		t.Stream = string(s.StreamViewType)
 	}

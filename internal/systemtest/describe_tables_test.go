@@ -29,6 +29,7 @@ func TestTablesAreDescribed(t *testing.T) {
 		}
 		return keys
 	}
+	const off = "DISABLED"
 	const events, snapshots = dynajournal.DefaultJournalTable, dynajournal.DefaultSnapshotTable
 	for name, c := range map[string]struct {
 		options dynajournal.TableOptions
@@ -41,9 +42,9 @@ func TestTablesAreDescribed(t *testing.T) {
 				Indexes: []dynajournal.Index{
 					{Name: "ids-idx", Keys: key("ids_shard", "ids_key"), Status: "ACTIVE"},
 				},
-				Version: 1, Kind: "native", Shards: 1, FenceWindow: 24 * time.Hour,
+				Version: 1, Kind: "native", Shards: 1, FenceWindow: 24 * time.Hour, Items: 1, Bytes: 58, PointInTimeRecovery: off,
 			},
-			{Name: snapshots, Status: "ACTIVE", Keys: key("par", "seq"), TTL: "expires", TTLStatus: "ENABLED"},
+			{Name: snapshots, Status: "ACTIVE", Keys: key("par", "seq"), TTL: "expires", TTLStatus: "ENABLED", PointInTimeRecovery: off},
 		}},
 		"shared, provisioned": {
 			dynajournal.TableOptions{SharedWithJVM: true, ReadUnits: 7, WriteUnits: 9}, 4,
@@ -54,12 +55,12 @@ func TestTablesAreDescribed(t *testing.T) {
 						Name: "persistence-ids-idx", Keys: key("num"), Status: "ACTIVE", ReadUnits: 7, WriteUnits: 9,
 					}},
 					ReadUnits: 7, WriteUnits: 9,
-					Version: 1, Kind: "shared", Shards: 4, FenceWindow: 24 * time.Hour,
+					Version: 1, Kind: "shared", Shards: 4, FenceWindow: 24 * time.Hour, Items: 1, Bytes: 57, PointInTimeRecovery: off,
 				},
 				{
 					Name: snapshots, Status: "ACTIVE", Keys: key("par", "seq"), TTL: "expires", TTLStatus: "ENABLED",
 					Indexes:   []dynajournal.Index{{Name: "ts-idx", Keys: key("par", "ts"), Local: true}},
-					ReadUnits: 7, WriteUnits: 9,
+					ReadUnits: 7, WriteUnits: 9, PointInTimeRecovery: off,
 				},
 			},
 		},
