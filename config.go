@@ -59,6 +59,14 @@ type Config struct {
 	// From 1 nanosecond to 10 years. Defaults to 1 second.
 	BackoffCap time.Duration
 
+	// ConnectAhead is how many connections Open makes, each by a request for the journal's header,
+	// all at the same time. Set it if many entities are recovered right after a start: the first
+	// requests then do not wait for TLS handshakes. Each takes one request and one read unit.
+	// Connections that can't be made are no error.
+	//
+	// From 0 to MaxConnections. Defaults to 0: connections are made when they are needed.
+	ConnectAhead int
+
 	// DecodeEagerly decodes every event while it is read, and ends the reading with the first that
 	// can't be decoded. Set it to find such an event before the events behind it are handled.
 	//

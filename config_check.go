@@ -68,6 +68,10 @@ func (c *Config) check() error {
 		reason := fmt.Sprintf("it must be at least %v, or less than 0 for no check", minHandoverTime)
 		return &ArgumentError{"Config.HandoverTime", t, reason}
 	}
+	if c.ConnectAhead < 0 || c.ConnectAhead > c.MaxConnections {
+		reason := fmt.Sprintf("it must be from 0 to MaxConnections, which is %d", c.MaxConnections)
+		return &ArgumentError{"Config.ConnectAhead", c.ConnectAhead, reason}
+	}
 	if c.GroupCommit != GroupCommitAuto && c.GroupCommit != GroupCommitOff {
 		return &ArgumentError{"Config.GroupCommit", int(c.GroupCommit), "it must be GroupCommitAuto or GroupCommitOff"}
 	}

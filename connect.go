@@ -2,6 +2,7 @@ package dynajournal
 
 import (
 	"context"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -15,6 +16,19 @@ func (c *Config) connect() (*dynamo.Client, error) {
 		return nil, err
 	}
 	return c.client()
+}
+
+// connectAhead makes Config.ConnectAhead connections. What fails here fails again where it matters.
+func (j *Journal) connectAhead(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, j.config.AttemptTimeout)
+	defer cancel()
+	var connecting sync.WaitGroup
+	for range j.config.ConnectAhead {
+		connecting.Go(func() {
+			_, _ = j.client.Get(ctx, &dynamo.Meter{}, j.config.JournalTable, j.keys().Header().Attributes())
+		})
+	}
+	connecting.Wait()
 }
 
 // defaultRegion is the region in the signatures of requests to an endpoint that has none.

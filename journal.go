@@ -121,6 +121,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 	if config.LogConfig {
 		j.logConfig(ctx)
 	}
+	j.connectAhead(ctx)
 	return j, nil
 }
 

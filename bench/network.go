@@ -23,7 +23,7 @@ const networkPrefix = "network-"
 // networkWorkloads compare single events, with and without group commit, with PutItems. In a closed
 // loop each entity writes again when its write is done. In an open loop events arrive at a rate.
 func networkWorkloads() []workload {
-	const two, three = 2, 3
+	const two, three, four = 2, 3, 4
 	var all []workload
 	for _, entities := range []int{1, 64, 256, mostCallers} {
 		all = append(all, workload{fmt.Sprintf("%sclosed-%d", networkPrefix, entities), three,
@@ -39,7 +39,7 @@ func networkWorkloads() []workload {
 				})
 			}})
 	}
-	return append(all, workload{networkPrefix + "cold", three, coldStart},
+	return append(all, workload{networkPrefix + "cold", four, coldStart},
 		workload{fmt.Sprintf("%srecover-%d", networkPrefix, recoveredAtOnce), two, recoverAtOnce})
 }
 

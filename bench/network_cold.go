@@ -13,6 +13,9 @@ import (
 // coldWrites is how many first events a cold start has, each of an entity of its own.
 const coldWrites = 100
 
+// connected is the suffix of the names of figures of a journal that makes its connections ahead.
+const connected = "-connected"
+
 // client is what a cold start opens: do recovers an entity and stores its first event.
 type client struct {
 	do    func(ctx context.Context, caller int) (int, error)
@@ -23,16 +26,24 @@ type client struct {
 // a client of the SDK, each after a Query as the recovery needs it.
 func coldStart(ctx context.Context, s *session) error {
 	ours, alone, base := &candidate{name: "journal"}, &candidate{name: "journal without group commit"}, &candidate{name: "PutItem"}
+	prepared := &candidate{name: "journal with connections made ahead"}
 	opens := map[*candidate]func(ctx context.Context, round int) (client, error){
 		ours: func(ctx context.Context, round int) (client, error) {
-			return s.coldJournal(ctx, fmt.Sprintf("%s-%d", s.workload, round), s.tables.config.GroupCommit)
+			return s.coldJournal(ctx, fmt.Sprintf("%s-%d", s.workload, round), func(*dynajournal.Config) {})
 		},
 		alone: func(ctx context.Context, round int) (client, error) {
-			return s.coldJournal(ctx, fmt.Sprintf("%s%s-%d", s.workload, ungrouped, round), dynajournal.GroupCommitOff)
+			return s.coldJournal(ctx, fmt.Sprintf("%s%s-%d", s.workload, ungrouped, round), func(c *dynajournal.Config) {
+				c.GroupCommit = dynajournal.GroupCommitOff
+			})
+		},
+		prepared: func(ctx context.Context, round int) (client, error) {
+			return s.coldJournal(ctx, fmt.Sprintf("%s%s-%d", s.workload, connected, round), func(c *dynajournal.Config) {
+				c.ConnectAhead = dynajournal.DefaultMaxConnections
+			})
 		},
 		base: func(_ context.Context, round int) (client, error) { return s.coldClient(round), nil },
 	}
-	candidates := []*candidate{ours, alone, base}
+	candidates := []*candidate{ours, alone, prepared, base}
 	for _, c := range candidates {
 		c.latency = hdrhistogram.New(1, longestLatency, latencyDigits)
 	}
@@ -45,7 +56,8 @@ func coldStart(ctx context.Context, s *session) error {
 			s.step(1)
 		}
 	}
-	return errors.Join(s.reportNetwork("", ours, base), s.reportNetwork(ungrouped, alone, base))
+	return errors.Join(s.reportNetwork("", ours, base), s.reportNetwork(ungrouped, alone, base),
+		s.reportNetwork(connected, prepared, base))
 }
 
 // coldRound opens a client, measures its first events and closes it.
@@ -65,9 +77,11 @@ func (s *session) coldRound(
 }
 
 // coldJournal opens a journal whose entities have the names of a prefix.
-func (s *session) coldJournal(ctx context.Context, prefix string, mode dynajournal.GroupCommit) (client, error) {
+func (s *session) coldJournal(
+	ctx context.Context, prefix string, change func(*dynajournal.Config),
+) (client, error) {
 	config := s.tables.config
-	config.GroupCommit = mode
+	change(&config)
 	j, err := dynajournal.Open(ctx, config)
 	if err != nil {
 		return client{}, err

@@ -122,6 +122,7 @@ var acronyms = strings.NewReplacer("IDs", "Ids", "ID", "Id", "SDK", "Sdk")
 
 // undetermined are the values of fields whose zero value is the default of something else.
 var undetermined = map[string]string{
+	"ConnectAhead":         "none",
 	"FenceWindow":          "of the journal's header, or 24h",
 	"SequenceShards":       "of the journal's header, or 10",
 	"HTTP.IdleTimeout":     "1m30s",

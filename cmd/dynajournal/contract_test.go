@@ -100,7 +100,7 @@ func TestBenchCountsWhatTheNetworkCarries(t *testing.T) {
 	for _, r := range found {
 		figures[r["name"].(string)] = r
 	}
-	for _, suffix := range []string{"", "-ungrouped"} {
+	for _, suffix := range []string{"", "-ungrouped", "-connected"} {
 		for _, what := range []string{"events", "p50", "p99", "p99.9", "cpu", "requests", "connections"} {
 			f := figures["network-cold/"+what+suffix]
 			if f == nil || f["value"].(float64) <= 0 || f["base"].(float64) <= 0 {
