@@ -6,68 +6,24 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
-// pages are the pages whose console blocks are run here, by section. A block shows command lines
-// behind "$ " and what they print.
-var pages = []string{"faq.md", "quickstart-aws.md", "quickstart-jvm.md"}
+// elsewhere are the pages whose console blocks another test runs. Here they are parsed.
+var elsewhere = map[string]string{"docs/tutorial.md": "examples/tutorial"}
 
-// notRun precedes a console block that is only parsed, and says what it needs.
-var notRun = regexp.MustCompile(`^<!-- not run: \S.* -->$`)
-
-// step is a command line of a page and what it prints.
-type step struct {
-	command string
-	printed []string
-	// run reports whether the command can be run. Others need AWS, a JVM or another tool.
-	run bool
-}
-
-// section is the part of a page below a heading of the second level. Its steps share a folder.
-type section struct {
-	title string
-	steps []step
-}
-
-// sections returns the sections of a page that have console blocks.
-func sections(page string) []section {
-	var found []section
-	inside, run, before := false, true, ""
-	for line := range strings.Lines(page) {
-		line = strings.TrimSuffix(line, "\n")
-		title, isTitle := strings.CutPrefix(line, "## ")
-		switch {
-		case !inside && isTitle:
-			found = append(found, section{title: title})
-		case !inside && line == "```console":
-			inside, run = true, !notRun.MatchString(before)
-		case inside && line == "```":
-			inside = false
-		case inside:
-			s := &found[len(found)-1]
-			command, isCommand := strings.CutPrefix(line, "$ ")
-			if last := len(s.steps) - 1; isCommand {
-				s.steps = append(s.steps, step{command: command, run: run})
-			} else if strings.HasSuffix(s.steps[last].command, "\\") {
-				s.steps[last].command += "\n" + line
-			} else {
-				s.steps[last].printed = append(s.steps[last].printed, line)
-			}
-		}
-		if line != "" {
-			before = line
-		}
-	}
-	return found
-}
+// longestStep bounds a command of a page, as one that serves without a "&" behind it never ends.
+const longestStep = time.Minute
 
 // prints reports whether lines are those that a page shows. In a shown line "…" stands for any
 // text, and alone on a line for any lines.
@@ -148,7 +104,7 @@ func (r *reader) stopServing() error {
 // one.
 func (r *reader) shell(ctx context.Context, command string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "sh", "-c", r.own(command))
-	cmd.Dir, cmd.Env = r.folder, r.environment
+	cmd.Dir, cmd.Env, cmd.WaitDelay = r.folder, r.environment, time.Second
 	return cmd
 }
 
@@ -168,17 +124,20 @@ func (r *reader) do(t *testing.T, s *step) {
 		r.serve(t, server, shown)
 		return
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), longestStep)
+	defer cancel()
 	var out bytes.Buffer
-	cmd := r.shell(t.Context(), s.command)
+	cmd := r.shell(ctx, s.command)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run() // a status that is not 0 may be what the page shows
 	var lines []string
 	for line := range strings.Lines(out.String()) {
 		lines = append(lines, strings.TrimSuffix(line, "\n"))
 	}
-	if !prints(lines, shown) {
-		t.Errorf("$ %s\nprints (%v)\n%s\nthe page shows\n%s", s.command, err, out.String(), strings.Join(shown, "\n"))
+	if s.script && err == nil || !s.script && prints(lines, shown) {
+		return
 	}
+	t.Errorf("$ %s\nprints (%v)\n%s\nthe page shows\n%s", s.command, err, out.String(), strings.Join(shown, "\n"))
 }
 
 // serve starts a server, and waits until it has printed what the page shows.
@@ -205,20 +164,37 @@ func (r *reader) serve(t *testing.T, command string, shown []string) {
 	}
 }
 
-// parse fails if a command line that is not run has a syntax error, or names a command or a flag
-// that there is not.
+// parse fails if a step that is not run has a syntax error, or names a command or a flag of
+// dynajournal that there is not.
 func (r *reader) parse(t *testing.T, s *step) {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), "sh", "-n", "-c", s.command).CombinedOutput(); err != nil {
 		t.Errorf("$ %s\n%v: %s", s.command, err, out)
 	}
-	if !strings.HasPrefix(s.command, "dynajournal ") {
-		return
+	for _, arguments := range argumentsOf(s.command) {
+		if _, err := newParser(t).Parse(arguments); err != nil {
+			t.Errorf("$ %s\n%v", s.command, err)
+		}
 	}
-	// The help is printed instead of running the command, after its words were checked.
-	if out, err := r.shell(t.Context(), s.command+" --help").CombinedOutput(); err != nil {
-		t.Errorf("$ %s\n%v: %s", s.command, err, out)
+}
+
+// pages returns the names of the pages of the project, relative to its root.
+func pages(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	err := fs.WalkDir(os.DirFS(filepath.Join("..", "..")), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && name != "." && strings.HasPrefix(entry.Name(), ".") {
+			return fs.SkipDir
+		}
+		if path.Ext(name) == ".md" {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
+	return names
 }
 
 func TestCommandsOfThePagesPrintWhatThePagesShow(t *testing.T) {
@@ -227,12 +203,18 @@ func TestCommandsOfThePagesPrintWhatThePagesShow(t *testing.T) {
 		t.Skip("there is no shell")
 	}
 	_, noCurl := exec.LookPath("curl")
-	for _, name := range pages {
-		page, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+	ran := 0
+	for _, name := range pages(t) {
+		page, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range sections(string(page)) {
+		parts, err := sections(string(page))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, part := range parts {
+			ran++
 			t.Run(name+"/"+part.title, func(t *testing.T) {
 				t.Parallel()
 				r := newReader(t)
@@ -240,7 +222,7 @@ func TestCommandsOfThePagesPrintWhatThePagesShow(t *testing.T) {
 					switch {
 					case t.Failed():
 						return
-					case !s.run:
+					case !s.run || elsewhere[name] != "" && !s.script:
 						r.parse(t, &s)
 					case noCurl != nil && strings.Contains(s.command, "curl "):
 						t.Skip("there is no curl")
@@ -251,15 +233,18 @@ func TestCommandsOfThePagesPrintWhatThePagesShow(t *testing.T) {
 			})
 		}
 	}
+	if ran < 40 {
+		t.Errorf("found %d sections with commands, so the search is wrong", ran)
+	}
 }
 
 func TestWhatAPageShowsIsCompared(t *testing.T) {
 	t.Parallel()
 	page := "## One\n\n```console\n$ a \\\n  b\n1\n$ c\n```\n\n## Two\n\n<!-- not run: it needs AWS -->\n\n```console\n$ d\n```\n"
-	found := sections(page)
-	if len(found) != 2 || len(found[0].steps) != 2 || found[0].steps[0].command != "a \\\n  b" || !found[0].steps[1].run ||
-		len(found[0].steps[0].printed) != 1 || len(found[1].steps) != 1 || found[1].steps[0].run {
-		t.Errorf("found %+v", found)
+	found, err := sections(page)
+	if err != nil || len(found) != 2 || len(found[0].steps) != 2 || found[0].steps[0].command != "a \\\n  b" ||
+		!found[0].steps[1].run || len(found[0].steps[0].printed) != 1 || len(found[1].steps) != 1 || found[1].steps[0].run {
+		t.Errorf("found %+v, %v", found, err)
 	}
 	for text, same := range map[string]bool{
 		"a b c|a b c":   true,
@@ -281,5 +266,33 @@ func TestWhatAPageShowsIsCompared(t *testing.T) {
 		if prints(split(printed), split(shown)) != same {
 			t.Errorf("%q: the comparison is not %v", text, same)
 		}
+	}
+}
+
+func TestABlockThatNoTestChecksIsFound(t *testing.T) {
+	t.Parallel()
+	for page, right := range map[string]bool{
+		"```text\na\n```\n":              true,
+		"1. a\n   ```sh\n   a\n   ```\n": true,
+		"```console\n$ a\nb\n```\n":      true,
+		"```\na\n```\n":                  false,
+		"   ```\n   a\n   ```\n":         false,
+		"```json\n{\n```\n":              false,
+		"```bash\na\n```\n":              false,
+		"```console\na\n```\n":           false,
+	} {
+		if found, err := sections(page); (err == nil) != right {
+			t.Errorf("%q: %+v, %v", page, found, err)
+		}
+	}
+}
+
+func TestWordsOfAScriptAreFound(t *testing.T) {
+	t.Parallel()
+	script := "N=1 dynajournal ids --sorted > ids # all\nD append a \\\n  --string 'b c' | cat\n" +
+		"(go run ./cmd/dynajournal demo)\necho dynajournal; for i in 1; do dynajournal verify \"$i\"; done\n"
+	want := "[[ids --sorted] [append a --string b c] [demo] [verify $i]]"
+	if got := fmt.Sprint(argumentsOf(script)); got != want {
+		t.Errorf("found %s, want %s", got, want)
 	}
 }

@@ -1,0 +1,74 @@
+package main
+
+import "strings"
+
+// commandLines returns the words of the commands of a script, without redirections, comments and
+// quotes. It knows what the pages use of the shell: lists, pipes, quotes and continued lines.
+func commandLines(script string) [][]string {
+	var lines [][]string
+	var words []string
+	var word strings.Builder
+	quoted, begun, redirected := byte(0), false, false
+	endWord := func() {
+		if begun && !redirected {
+			words = append(words, word.String())
+		}
+		if begun {
+			redirected = false
+		}
+		word.Reset()
+		begun = false
+	}
+	endLine := func() {
+		endWord()
+		if len(words) > 0 {
+			lines = append(lines, words)
+		}
+		words, redirected = nil, false
+	}
+	script = strings.ReplaceAll(script, "\\\n", " ")
+	for i := 0; i < len(script); i++ {
+		switch c := script[i]; {
+		case quoted != 0 && c == quoted:
+			quoted = 0
+		case quoted != 0:
+			word.WriteByte(c)
+		case c == '\'' || c == '"':
+			quoted, begun = c, true
+		case c == ' ' || c == '\t':
+			endWord()
+		case c == '#' && !begun:
+			for i+1 < len(script) && script[i+1] != '\n' {
+				i++
+			}
+		case strings.IndexByte("\n|&;()", c) >= 0:
+			endLine()
+		case c == '<' || c == '>':
+			endWord()
+			redirected = true
+		default:
+			begun = true
+			word.WriteByte(c)
+		}
+	}
+	endLine()
+	return lines
+}
+
+// argumentsOf returns the arguments of the calls of this command in a script. A page may call it D,
+// or run it from the source.
+func argumentsOf(script string) [][]string {
+	var found [][]string
+	for _, words := range commandLines(script) {
+		for len(words) > 0 && (strings.Contains(words[0], "=") || words[0] == "do") {
+			words = words[1:]
+		}
+		switch {
+		case len(words) > 1 && (words[0] == "dynajournal" || words[0] == "D"):
+			found = append(found, words[1:])
+		case len(words) > 3 && strings.Join(words[:3], " ") == "go run ./cmd/dynajournal":
+			found = append(found, words[3:])
+		}
+	}
+	return found
+}
