@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
@@ -92,6 +93,9 @@ func TestBenchHasTheKeysOfTheContract(t *testing.T) {
 }
 
 func TestBenchCountsWhatTheNetworkCarries(t *testing.T) {
+	if !testsize.Long {
+		t.Skip("skipped: it measures for some seconds, and runs with the build tag long")
+	}
 	clean(t)
 	t.Setenv(asCommand, "1") // for the engine and the network, which are processes of their own
 	found := must(t, "bench", "--quick", "--only", "network-cold", "--network", "--network-p50", "1ms",
