@@ -58,12 +58,13 @@ func TestOpenConnectsAhead(t *testing.T) {
 	config.ConnectAhead = ahead
 	j := openJournal(t, config)
 	far.Store(false)
-	if made.Load() != ahead || gets.Load() != ahead+1 {
-		t.Errorf("%d connections were made by %d requests, want %d", made.Load(), gets.Load()-1, ahead)
+	before := made.Load()
+	if before < ahead || gets.Load() != ahead+1 {
+		t.Errorf("%d connections were made by %d requests, want %d", before, gets.Load()-1, ahead)
 	}
 	recovered(t, j, "a")
-	if made.Load() != ahead {
-		t.Errorf("a recovery made %d more", made.Load()-ahead)
+	if made.Load() != before {
+		t.Errorf("a recovery made %d more", made.Load()-before)
 	}
 }
 
