@@ -67,7 +67,7 @@ func (c *exportCommand) Run(ctx context.Context, s *session) error {
 	}
 	defer guard.Release()
 	if _, err := os.Lstat(name); err == nil {
-		return fmt.Errorf("%s is there already", name)
+		return fmt.Errorf("%s is there already: give another name, or remove it first", name)
 	}
 	return s.currentJournal(ctx, checking, func(j *dynajournal.Journal) error {
 		total := int64(unknownTotal)

@@ -123,7 +123,8 @@ func hasCommands(line *kong.Context) bool {
 	return true
 }
 
-// explain returns an error of the parser as a wrong usage, and says which word is no command.
+// explain returns an error of the parser as a wrong usage. It says which word is no command, or
+// which argument is missing.
 func explain(line *kong.Context, err error) error {
 	const unexpected, guess = "unexpected argument ", ", did you mean "
 	text := err.Error()
@@ -137,7 +138,11 @@ func explain(line *kong.Context, err error) error {
 	if isCommand {
 		what = fmt.Sprintf("unknown command %q", word)
 	}
+	missing, isMissing := strings.CutPrefix(text, "expected \"<")
 	switch {
+	case isMissing && line.Selected() != nil:
+		name, _, _ := strings.Cut(missing, ">")
+		return usagef("<%s> is missing: see %s --help", name, line.Selected().FullPath())
 	case suggestion != "":
 		return usagef("%s: did you mean %s", what, suggestion)
 	case isCommand:

@@ -74,6 +74,8 @@ func TestAMisspeltWordGetsASuggestion(t *testing.T) {
 		"append a --strng": `unknown flag --strng: did you mean "--string"?`,
 		"ids --dta d":      `unknown flag --dta: did you mean "--data"?`,
 		"highest a b":      `unexpected argument b`,
+		"highest":          `<pid> is missing: see dynajournal highest --help`,
+		"export --all":     `<pid… file> is missing: see dynajournal export --help`,
 	} {
 		o := invoke(t.Context(), "", strings.Fields(line)...)
 		if o.status != statusUsage || o.out != "" || !strings.HasSuffix(o.err, ": "+want+"\n") ||

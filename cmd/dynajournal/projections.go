@@ -34,6 +34,9 @@ func (s *session) projections(ctx context.Context, as access, work func(*dynajou
 		if errors.Is(err, dynajournal.ErrTableNotFound) {
 			return fmt.Errorf("%w: make it with `dynajournal tables update --projections`", err)
 		}
+		if errors.Is(err, projection.ErrNoProjection) {
+			return fmt.Errorf("%w: `dynajournal projections list` shows which there are", err)
+		}
 		return err
 	})
 }
@@ -76,6 +79,9 @@ func (*projectionsListCommand) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
+		if len(all) == 0 {
+			return s.message("no projection of this journal has run yet")
+		}
 		for _, p := range all {
 			r := projectionResult{p.Projection, p.Kind, p.Source, p.Processes, p.Seen.UTC(), p.Resetting}
 			if err := s.result.write(r); err != nil {
@@ -114,14 +120,19 @@ func (r stuckResult) text() string {
 func (c *projectionsStuckCommand) Run(ctx context.Context, s *session) error {
 	opts := projection.ScanOptions{ReadUnitsPerSecond: c.ReadUnits}
 	return s.projections(ctx, reading, func(j *dynajournal.Journal) error {
+		found := false
 		for stuck, err := range projection.Stuck(ctx, j, c.Projection, opts) {
 			if err != nil {
 				return err
 			}
+			found = true
 			r := stuckResult{stuck.Projection, stuck.PersistenceID, stuck.SequenceNumber, stuck.Reason}
 			if err := s.result.write(r); err != nil {
 				return err
 			}
+		}
+		if !found {
+			return s.message("no persistence id is stuck")
 		}
 		return nil
 	})

@@ -94,6 +94,9 @@ func (c *projectionsLagCommand) Run(ctx context.Context, s *session) error {
 		for _, r := range all {
 			err = errors.Join(err, s.result.write(r))
 		}
+		if len(all) == 0 && err == nil {
+			return s.message("there is no lag to show: `dynajournal projections list` shows which projections there are")
+		}
 		return err
 	})
 }

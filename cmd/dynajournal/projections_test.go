@@ -255,7 +255,7 @@ func TestProjectionsRefuseWhatIsWrong(t *testing.T) {
 		"projections stuck p":                    {statusUsage, "group and the projection"},
 		"projections stuck --read-units -1":      {statusUsage, "must not be negative"},
 		"projections retry g/p a":                {statusFailed, projection.ErrNoProjection.Error()},
-		"projections lag g/p":                    {statusFailed, projection.ErrNoProjection.Error()},
+		"projections lag g/p":                    {statusFailed, "`dynajournal projections list` shows which there are"},
 		"projections verify g/p --per-second -1": {statusFailed, projection.ErrNoProjection.Error()},
 		"projections list --layout naive":        {statusUsage, "--layout naive"},
 	} {
@@ -264,8 +264,12 @@ func TestProjectionsRefuseWhatIsWrong(t *testing.T) {
 			t.Errorf("%s: %+v", args, o)
 		}
 	}
-	for _, args := range []string{"list", "lag", "stuck"} {
-		if o := invoke(t.Context(), "", p.at("projections "+args)...); o.status != statusDone || o.out != "" || o.err != "" {
+	for args, want := range map[string]string{
+		"list":  "no projection of this journal has run yet\n",
+		"lag":   "there is no lag to show: `dynajournal projections list` shows which projections there are\n",
+		"stuck": "no persistence id is stuck\n",
+	} {
+		if o := invoke(t.Context(), "", p.at("projections "+args)...); o.status != statusDone || o.out != "" || o.err != want {
 			t.Errorf("%s: %+v", args, o)
 		}
 	}

@@ -36,7 +36,7 @@ func (*tailCommand) Help() string {
 func (c *tailCommand) Run(ctx context.Context, s *session) error {
 	switch {
 	case c.All == (c.PersistenceID != ""):
-		return usagef("give a persistence id, or --all")
+		return usagef("give either a persistence id or --all")
 	case !c.All && c.Prefix != "":
 		return usagef("--prefix needs --all")
 	case c.MaxIDs < 1:

@@ -74,7 +74,7 @@ func TestAnImportRestoresAnExport(t *testing.T) {
 		t.Errorf("the copy has the checksum %v, want %v", got, sum)
 	}
 	if o := invoke(t.Context(), "", "export", "--all", file); o.status != statusFailed ||
-		!strings.Contains(o.err, "is there already") {
+		!strings.Contains(o.err, "is there already: give another name") {
 		t.Errorf("export over a file: %+v", o)
 	}
 	must(t, append(other, "append", "c", "--string", "only here")...)
