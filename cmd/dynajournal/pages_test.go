@@ -164,20 +164,6 @@ func (r *reader) serve(t *testing.T, command string, shown []string) {
 	}
 }
 
-// parse fails if a step that is not run has a syntax error, or names a command or a flag of
-// dynajournal that there is not.
-func (r *reader) parse(t *testing.T, s *step) {
-	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), "sh", "-n", "-c", s.command).CombinedOutput(); err != nil {
-		t.Errorf("$ %s\n%v: %s", s.command, err, out)
-	}
-	for _, arguments := range argumentsOf(s.command) {
-		if _, err := newParser(t).Parse(arguments); err != nil {
-			t.Errorf("$ %s\n%v", s.command, err)
-		}
-	}
-}
-
 // pages returns the names of the pages of the project, relative to its root.
 func pages(t *testing.T) []string {
 	t.Helper()

@@ -1,6 +1,13 @@
 package main
 
-import "strings"
+import (
+	"bytes"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/dynajournal/dynajournal/embedded"
+)
 
 // commandLines returns the words of the commands of a script, without redirections, comments and
 // quotes. It knows what the pages use of the shell: lists, pipes, quotes and continued lines.
@@ -71,4 +78,29 @@ func argumentsOf(script string) [][]string {
 		}
 	}
 	return found
+}
+
+// parse fails if a step that is not run has a syntax error, or names a command, a flag or a fault
+// of dynajournal that there is not.
+func (r *reader) parse(t *testing.T, s *step) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "sh", "-n", "-c", s.command).CombinedOutput(); err != nil {
+		t.Errorf("$ %s\n%v: %s", s.command, err, out)
+	}
+	for _, arguments := range argumentsOf(s.command) {
+		var line commands
+		var out bytes.Buffer
+		parser, err := newGrammar(t.Context(), &line, streams{strings.NewReader(""), &out, &out})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parser.Parse(arguments); err != nil {
+			t.Errorf("$ %s\n%v", s.command, err)
+		}
+		for _, spec := range line.Serve.Fault {
+			if _, err := embedded.ParseFault(spec); err != nil {
+				t.Errorf("$ %s\n%v", s.command, err)
+			}
+		}
+	}
 }
