@@ -36,6 +36,8 @@ func (e *FailedError) advice() string {
 		return "free space on its disk"
 	case errors.Is(e.Cause, syscall.EROFS), errors.Is(e.Cause, os.ErrPermission):
 		return "let this user write to it"
+	case errors.Is(e.Cause, syscall.ENOTDIR):
+		return "give the path of a folder, not of a file"
 	case errors.Is(e.Cause, syscall.EMFILE), errors.Is(e.Cause, syscall.ENFILE):
 		return "allow more open files"
 	default:
