@@ -23,7 +23,7 @@ import (
 // location has the flags that select the journal. A flag that is not set takes its value from the
 // environment, then from the file of --config.
 type location struct {
-	Endpoint string `xor:"location" placeholder:"URL" help:"Endpoint of DynamoDB or of a compatible service ($DYNAJOURNAL_ENDPOINT, $AWS_ENDPOINT_URL_DYNAMODB). Default: none."`
+	Endpoint string `xor:"location" placeholder:"URL" help:"Endpoint of DynamoDB or of a compatible service ($DYNAJOURNAL_ENDPOINT, $AWS_ENDPOINT_URL_DYNAMODB, $AWS_ENDPOINT_URL). Default: none."`
 	Data     string `xor:"location" placeholder:"DIR" help:"Folder of the embedded engine ($DYNAJOURNAL_DATA). Default: dynajournal in $XDG_STATE_HOME."`
 	Memory   bool   `xor:"location" help:"Use an embedded engine in memory. It is empty at the start, and its data is gone at the end."`
 	AWS      bool   `xor:"location" name:"aws" help:"Use DynamoDB of AWS, with the credentials and the region that the AWS SDK finds."`
@@ -100,7 +100,7 @@ func (l *location) resolveSet() (dynajournal.Config, error) {
 			"or use append, events, highest, ids, list, delete, confirm or tables", l.Layout)
 	}
 	if !l.isSet() {
-		l.Endpoint = l.sources.first("Endpoint", "", variables{"DYNAJOURNAL_ENDPOINT", "AWS_ENDPOINT_URL_DYNAMODB"}, "")
+		l.Endpoint = l.sources.first("Endpoint", "", variables{"DYNAJOURNAL_ENDPOINT", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"}, "")
 	}
 	if !l.isSet() {
 		l.Data = l.sources.first("Data", "", variables{"DYNAJOURNAL_DATA"}, "")
