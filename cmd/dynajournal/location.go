@@ -23,7 +23,7 @@ import (
 // location has the flags that select the journal. A flag that is not set takes its value from the
 // environment, then from the file of --config.
 type location struct {
-	Endpoint string `xor:"location" placeholder:"URL" help:"Endpoint of DynamoDB or of a compatible service ($DYNAJOURNAL_ENDPOINT, $AWS_ENDPOINT_URL_DYNAMODB, $AWS_ENDPOINT_URL). Default: none."`
+	Endpoint string `xor:"location" placeholder:"URL" help:"Endpoint of DynamoDB or the like ($DYNAJOURNAL_ENDPOINT, $AWS_ENDPOINT_URL_DYNAMODB, $AWS_ENDPOINT_URL). Default: none."`
 	Data     string `xor:"location" placeholder:"DIR" help:"Folder of the embedded engine ($DYNAJOURNAL_DATA). Default: dynajournal in $XDG_STATE_HOME."`
 	Memory   bool   `xor:"location" help:"Use an embedded engine in memory. It is empty at the start, and its data is gone at the end."`
 	AWS      bool   `xor:"location" name:"aws" help:"Use DynamoDB of AWS, with the credentials and the region that the AWS SDK finds."`
