@@ -64,6 +64,7 @@ func (c *benchCommand) Run(ctx context.Context, s *session) (err error) {
 	if c.NetworkP50 <= 0 || c.NetworkP99 < c.NetworkP50 || c.NetworkP99 > time.Minute {
 		return usagef("--network-p50 %v must be positive, and --network-p99 %v from that to 1m", c.NetworkP50, c.NetworkP99)
 	}
+	s.err = shared(s.err) // the engine and the network are processes with messages, too
 	config, stop, err := s.benchConfig(ctx)
 	if err != nil {
 		return err
