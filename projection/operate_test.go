@@ -90,8 +90,11 @@ func TestListShowsWhatRuns(t *testing.T) {
 	g := group(t, b.open(spent.install), b.streamed(), projection.AtLeastOnce("all", &recorder{}), projection.Transactional("effects", e))
 	stop := start(t, g)
 	other := start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{}), projection.Transactional("effects", e)))
-	until(t, "both run", func() bool { all := list(); return len(all) == 2 && all[0].Processes == 2 })
-	all := list()
+	var all []projection.Info
+	until(t, "both run", func() bool {
+		all = list()
+		return len(all) == 2 && all[0].Processes == 2 && all[1].Processes == 2
+	})
 	for i, want := range []projection.Info{
 		{Projection: "group/all", Kind: "at-least-once", Source: "streams", Processes: 2},
 		{Projection: "group/effects", Kind: "transactional", Source: "streams", Processes: 2},
