@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -71,6 +72,7 @@ func runUntil(t *testing.T, journal *dynajournal.Journal, config projection.Conf
 }
 
 func TestPolicyOfProjectionsAllowsWhatAWorkerSendsAndNoMore(t *testing.T) {
+	testsize.NeedsLong(t, "it sweeps hundreds of persistence ids")
 	t.Parallel()
 	const ids = 300 // more than between two stored positions of a sweep
 	config, sent := underPolicy(t, "projections-policy.json", ids)
@@ -109,6 +111,7 @@ func TestPolicyOfProjectionsAllowsWhatAWorkerSendsAndNoMore(t *testing.T) {
 
 // The mapping reads the stream with the role of the function.
 func TestPolicyOfLambdaAllowsWhatAFunctionSendsAndNoMore(t *testing.T) {
+	testsize.NeedsLong(t, "it sweeps hundreds of persistence ids")
 	t.Parallel()
 	const ids = 300 // more than between two stored positions of a sweep
 	config, sent := underPolicy(t, "lambda-policy.json", ids)

@@ -122,6 +122,7 @@ func compile(source string, packages types.Importer) error {
 }
 
 func TestGoCodeOfThePagesCompiles(t *testing.T) {
+	testsize.NeedsLong(t, "it checks the types of whole packages")
 	t.Parallel()
 	byFolder := map[string][]string{}
 	pageOf := map[string]string{}
@@ -142,9 +143,6 @@ func TestGoCodeOfThePagesCompiles(t *testing.T) {
 		t.Errorf("found %d sources, and %d with S3, so the search is wrong", len(byFolder["."]), len(byFolder[nested]))
 	}
 	for folder, list := range byFolder {
-		if folder == nested && !testsize.Long {
-			continue // the SDK of S3 takes long to compile
-		}
 		packages := exported(t, folder, list)
 		for _, source := range list {
 			if err := compile(source, packages); err != nil {

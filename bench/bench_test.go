@@ -105,6 +105,7 @@ func checkFigures(t *testing.T, change func(aws.HTTPClient) aws.HTTPClient) {
 }
 
 func TestTablesAreDeletedAfterFailures(t *testing.T) {
+	testsize.NeedsLong(t, "it measures for a second")
 	engine := openTable(t, memory)
 	config := dynajournal.Config{AWS: engine.AWSConfig()}
 	full := errors.New("no space left")
@@ -112,9 +113,6 @@ func TestTablesAreDeletedAfterFailures(t *testing.T) {
 		"the report fails":  {full, full},
 		"it is interrupted": {nil, context.Canceled},
 	} {
-		if !testsize.Long && end.report != nil {
-			continue // both take the same way
-		}
 		ctx, cancel := context.WithCancel(t.Context())
 		err := bench.Run(ctx, bench.Options{Config: config, Quick: true, Only: []string{"recover-new", "recover-5"}, Report: func(bench.Figure) error {
 			if end.report == nil {
@@ -143,6 +141,7 @@ func TestOnlyKnownWorkloads(t *testing.T) {
 }
 
 func TestOnlyTheWorkloadOfThatName(t *testing.T) {
+	testsize.NeedsLong(t, "it measures for a second")
 	t.Parallel()
 	engine := openTable(t, memory)
 	found, err := figures(t.Context(), t, dynajournal.Config{AWS: engine.AWSConfig()}, "recover-5")

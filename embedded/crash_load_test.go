@@ -249,7 +249,7 @@ func crashes(t *testing.T) int {
 	t.Helper()
 	given := os.Getenv(crashRounds)
 	if given == "" {
-		return testsize.Of(2, 4)
+		return testsize.Of(1, 4)
 	}
 	return must(strconv.Atoi(given))(t)
 }

@@ -120,9 +120,10 @@ func (h *heard) listen(ctx context.Context, index *projection.TagIndex, from pro
 // Processes add to an index, are killed and begin again, while writers go on and responses are
 // lost. A reader follows from the beginning, and misses nothing.
 func TestReaderMissesNothingOfProcessesThatAreKilled(t *testing.T) {
+	testsize.NeedsLong(t, "it kills processes many times")
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ids, rounds := testsize.Of(4, 6), testsize.Of(3, 6)
+		const ids, rounds = 6, 6
 		b := tagging(t, 2)
 		remove, err := b.engine.Inject(embedded.Fault{
 			Effect: embedded.EffectInternalError, Applied: true, Table: tagsTable, Probability: 0.05,

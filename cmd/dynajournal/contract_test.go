@@ -74,6 +74,7 @@ func TestEachCommandHasTheKeysOfTheContract(t *testing.T) {
 }
 
 func TestBenchHasTheKeysOfTheContract(t *testing.T) {
+	testsize.NeedsLong(t, "it measures for a second")
 	clean(t)
 	t.Setenv(asCommand, "1") // for the engine, which it starts as a process of its own
 	found := must(t, "bench", "--quick", "--only", "recover-5")
@@ -93,9 +94,7 @@ func TestBenchHasTheKeysOfTheContract(t *testing.T) {
 }
 
 func TestBenchCountsWhatTheNetworkCarries(t *testing.T) {
-	if !testsize.Long {
-		t.Skip("skipped: it measures for some seconds, and runs with the build tag long")
-	}
+	testsize.NeedsLong(t, "it measures for some seconds")
 	clean(t)
 	t.Setenv(asCommand, "1") // for the engine and the network, which are processes of their own
 	found := must(t, "bench", "--quick", "--only", "network-cold", "--network", "--network-p50", "1ms",

@@ -320,6 +320,7 @@ func (d *diskRun) check(total *diskTotals) {
 // Each run fills a disk of its own, of 1 to 16 MB, at its first file or later, by servers or by
 // commands that end, are ended or are killed at any moment. Then it frees space.
 func TestDisksFilledAtRandomLoseNothingAcknowledged(t *testing.T) {
+	testsize.NeedsLong(t, "it fills disks")
 	if !hasOwnMounts(t, fmt.Sprint("-disk.runs=", *diskRuns), fmt.Sprint("-disk.seed=", *diskSeed),
 		"-disk.command="+*diskCommand) {
 		return

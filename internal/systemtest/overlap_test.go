@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // wantUntouched copies records, which must be refused because of other content, and checks that
@@ -305,7 +306,8 @@ func TestACopyOfAnythingOverAnything(t *testing.T) {
 			p := &copies{t: t, config: config, journal: openJournal(t, config), client: dynamodb.NewFromConfig(config.AWS)}
 			rapid.Check(t, p.check)
 			t.Logf("%d copied, %d refused, %d interruptions", p.copied, p.refused, p.kills)
-			if p.copied == 0 || p.refused == 0 || p.kills == 0 {
+			// The short run draws too few histories to be sure of each outcome.
+			if testsize.Long && (p.copied == 0 || p.refused == 0 || p.kills == 0) {
 				t.Error("not everything was tried")
 			}
 		})

@@ -128,9 +128,10 @@ func skipLoad(t *testing.T) {
 // Every partition key allows 1,000 units a second. Entities that write more share none, so each
 // gets as much as one alone.
 func TestThroughputGrowsWithTheEntities(t *testing.T) {
+	testsize.NeedsLong(t, "it writes for some seconds")
 	skipLoad(t)
 	const eventBytes, unitsASecond = 20 << 10, 1000
-	length := testsize.Of(time.Second, 3*time.Second)
+	const length = 3 * time.Second
 	for name, way := range bothWays {
 		t.Run(name, func(t *testing.T) {
 			config := dynajournal.Config{GroupCommit: way}
@@ -156,6 +157,9 @@ func TestThrottledWritersUseTheLimitFairly(t *testing.T) {
 	length := testsize.Of(3*time.Second, 6*time.Second)
 	for name, way := range bothWays {
 		t.Run(name, func(t *testing.T) {
+			if way == dynajournal.GroupCommitOff {
+				testsize.NeedsLong(t, "it writes for some seconds")
+			}
 			opts := dynajournal.TableOptions{ReadUnits: 10 * units, WriteUnits: units}
 			load := loadThrottled(t, dynajournal.Config{GroupCommit: way}, opts, entities, 512, length)
 			// a new table has saved up a second's units
