@@ -139,7 +139,7 @@ func TestThroughputGrowsWithTheEntities(t *testing.T) {
 			if want := int64(unitsASecond*length.Seconds()) / (eventBytes>>10 + 1); alone < want {
 				t.Fatalf("one entity wrote %d events, want at least %d", alone, want)
 			}
-			for _, entities := range testsize.Of([]int{4}, []int{4, 16}) {
+			for _, entities := range []int{4, 16} {
 				if got := loadThrottled(t, config, dynajournal.TableOptions{}, entities, eventBytes, length).total(); got < alone*int64(entities)*9/10 {
 					t.Errorf("%d entities wrote %d events, one alone %d", entities, got, alone)
 				}

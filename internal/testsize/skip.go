@@ -4,9 +4,9 @@ import "testing"
 
 // NeedsLong skips a test that is not built with the tag long, and prints why it is not part of the
 // short run.
-func NeedsLong(t testing.TB, why string) {
-	t.Helper()
+func NeedsLong(tb testing.TB, why string) {
+	tb.Helper()
 	if !Long {
-		t.Skipf("skipped: %s; it runs with the build tag long", why)
+		tb.Skipf("skipped: %s; it runs with the build tag long", why)
 	}
 }
