@@ -50,6 +50,10 @@ func folderFiles(fs vfs.FS) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, name := range names {
 		file, err := fs.Open(fs.PathJoin("data/here", name))
+		if errors.Is(err, os.ErrNotExist) {
+			// Pebble has removed it in the background, after it has made what replaces it.
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
