@@ -151,15 +151,11 @@ func TestThroughputGrowsWithTheEntities(t *testing.T) {
 // A table that allows less than its writers want is used to its limit, and no more than that is
 // asked of it than retries with growing pauses need; no entity starves.
 func TestThrottledWritersUseTheLimitFairly(t *testing.T) {
+	testsize.NeedsLong(t, "fewer entities, or a shorter time, tell too little")
 	skipLoad(t)
-	const units = 500
-	entities := testsize.Of(16, 64)
-	length := testsize.Of(3*time.Second, 6*time.Second)
+	const units, entities, length = 500, 64, 6 * time.Second
 	for name, way := range bothWays {
 		t.Run(name, func(t *testing.T) {
-			if way == dynajournal.GroupCommitOff {
-				testsize.NeedsLong(t, "it writes for some seconds")
-			}
 			opts := dynajournal.TableOptions{ReadUnits: 10 * units, WriteUnits: units}
 			load := loadThrottled(t, dynajournal.Config{GroupCommit: way}, opts, entities, 512, length)
 			// a new table has saved up a second's units
