@@ -102,7 +102,8 @@ func counted(engine *embedded.Engine) dynajournal.Cost {
 // TestLayoutsAreComparedWithTheNativeOne runs the workload. The counts of the journals' hooks must
 // be those of the engine. The check for a JVM after a pause is off, as a busy machine can make one.
 func TestLayoutsAreComparedWithTheNativeOne(t *testing.T) {
-	if testing.Short() || !testsize.Long {
+	testsize.NeedsLong(t, "it writes some ten thousand events")
+	if testing.Short() {
 		t.Skip("skipped: it writes some ten thousand events")
 	}
 	t.Parallel()

@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	diskRuns    = flag.Int("disk.runs", testsize.Of(1, 3), "how many small disks are filled at random")
+	diskRuns    = flag.Int("disk.runs", 3, "how many small disks are filled at random")
 	diskSeed    = flag.Uint64("disk.seed", 1, "where the random choices begin; each run takes the next seed")
 	diskCommand = flag.String("disk.command", "",
 		"the command that fills them, such as one of another version; this one if empty")

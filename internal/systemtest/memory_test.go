@@ -130,8 +130,9 @@ func TestCrowd(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	if testing.Short() || underRace || !testsize.Long {
-		t.Skip("skipped: it takes some time, and with the race detector more memory; it runs with the build tag long")
+	testsize.NeedsLong(t, "it takes some time")
+	if testing.Short() || underRace {
+		t.Skip("skipped: it takes some time, and with the race detector more memory")
 	}
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		t.Skipf("skipped: the system does not tell the peak of resident memory: %v", err)
