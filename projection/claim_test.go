@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
@@ -53,7 +54,7 @@ func TestClaimOfAnotherProcessIsWaitedFor(t *testing.T) {
 	b.write("a", "x", "y")
 	first, second := block(), &recorder{}
 	start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", first)))
-	<-first.arrived
+	comes(t, "the first event", first.arrived)
 	var seen looks
 	other := group(t, b.open(seen.install), fast(), projection.AtLeastOnce("all", second))
 	start(t, other)
@@ -68,105 +69,113 @@ func TestClaimOfAnotherProcessIsWaitedFor(t *testing.T) {
 
 func TestClaimOfADeadProcessIsTakenOver(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.write("a", "x", "y")
-	first, second := block(), &recorder{}
-	gate := b.gate("")
-	start(t, group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), fast(), projection.AtLeastOnce("all", first)))
-	<-first.arrived
-	gate.dead.Store(true)
-	close(first.passed)
-	config := fast()
-	config.ClaimTimeout = 100 * time.Millisecond
-	start(t, group(t, b.open(), config, projection.AtLeastOnce("all", second)))
-	b.await("group/all", "a", 2)
-	want(t, "the second process", second.of("a"), "1 x", "2 y")
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x", "y")
+		first, second := block(), &recorder{}
+		gate := b.gate("")
+		start(t, group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), fast(), projection.AtLeastOnce("all", first)))
+		comes(t, "the first event", first.arrived)
+		gate.dead.Store(true)
+		close(first.passed)
+		config := fast()
+		config.ClaimTimeout = 100 * time.Millisecond
+		start(t, group(t, b.open(), config, projection.AtLeastOnce("all", second)))
+		b.await("group/all", "a", 2)
+		want(t, "the second process", second.of("a"), "1 x", "2 y")
+	})
 }
 
 // A process that dies before it stores an offset leaves the writer of the first event that its
 // handler has seen. So a purge is told all the same, once, and only where there was one.
 func TestPurgeIsToldAfterACrashBeforeTheFirstOffset(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	w := b.write("a", "x", "y")
-	b.write("b", "x")
-	first, second := &recorder{}, &recorder{}
-	gate := b.gate("")
-	first.on = func(context.Context, dynajournal.Event) error {
-		gate.dead.Store(true)
-		return nil
-	}
-	config := fast()
-	config.Concurrency = 1
-	g := group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), config, projection.AtLeastOnce("all", first))
-	stop := start(t, g)
-	until(t, "the handler was called", func() bool { return len(first.of("a"))+len(first.of("b")) > 0 })
-	stop()
-	if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
-		t.Fatal(err)
-	}
-	b.write("a", "u", "v")
-	config.ClaimTimeout = 100 * time.Millisecond
-	start(t, group(t, b.open(), config, projection.AtLeastOnce("all", second)))
-	b.await("group/all", "a", 2)
-	b.await("group/all", "b", 1)
-	handled := []string{"1 u", "2 v"}
-	if len(first.of("a")) > 0 {
-		handled = append([]string{"purge at 0"}, handled...)
-	}
-	want(t, "the persistence id that was purged", second.of("a"), handled...)
-	want(t, "the other one", second.of("b"), "1 x")
-	if row := b.row("group/all", "a"); row["first_writer"] != nil {
-		t.Errorf("the row has %v", row)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		w := b.write("a", "x", "y")
+		b.write("b", "x")
+		first, second := &recorder{}, &recorder{}
+		gate := b.gate("")
+		first.on = func(context.Context, dynajournal.Event) error {
+			gate.dead.Store(true)
+			return nil
+		}
+		config := fast()
+		config.Concurrency = 1
+		g := group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), config, projection.AtLeastOnce("all", first))
+		stop := start(t, g)
+		until(t, "the handler was called", func() bool { return len(first.of("a"))+len(first.of("b")) > 0 })
+		stop()
+		if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+			t.Fatal(err)
+		}
+		b.write("a", "u", "v")
+		config.ClaimTimeout = 100 * time.Millisecond
+		start(t, group(t, b.open(), config, projection.AtLeastOnce("all", second)))
+		b.await("group/all", "a", 2)
+		b.await("group/all", "b", 1)
+		handled := []string{"1 u", "2 v"}
+		if len(first.of("a")) > 0 {
+			handled = append([]string{"purge at 0"}, handled...)
+		}
+		want(t, "the persistence id that was purged", second.of("a"), handled...)
+		want(t, "the other one", second.of("b"), "1 x")
+		if row := b.row("group/all", "a"); row["first_writer"] != nil {
+			t.Errorf("the row has %v", row)
+		}
+	})
 }
 
 // A process that was wrongly taken for dead does not put the offset back.
 func TestOffsetWithoutTheClaimIsRefused(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.write("a", "x")
-	first, second := block(), &recorder{}
-	slow := group(t, b.journal, fast(), projection.AtLeastOnce("all", first))
-	start(t, slow)
-	<-first.arrived
-	b.write("a", "y")
-	config := fast()
-	config.ClaimTimeout = 100 * time.Millisecond
-	stop := start(t, group(t, b.open(), config, projection.AtLeastOnce("all", second)))
-	b.await("group/all", "a", 2)
-	stop()
-	close(first.passed)
-	until(t, "the slow process is done", func() bool { return slow.Lag()[0].IDs == 0 })
-	if seq := b.rowNumber("group/all", "a", "seq"); seq != 2 {
-		t.Errorf("the offset is %d", seq)
-	}
-	want(t, "the second process", second.of("a"), "1 x", "2 y")
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x")
+		first, second := block(), &recorder{}
+		slow := group(t, b.journal, fast(), projection.AtLeastOnce("all", first))
+		start(t, slow)
+		comes(t, "the first event", first.arrived)
+		b.write("a", "y")
+		config := fast()
+		config.ClaimTimeout = 100 * time.Millisecond
+		stop := start(t, group(t, b.open(), config, projection.AtLeastOnce("all", second)))
+		b.await("group/all", "a", 2)
+		stop()
+		close(first.passed)
+		until(t, "the slow process is done", func() bool { return slow.Lag()[0].IDs == 0 })
+		if seq := b.rowNumber("group/all", "a", "seq"); seq != 2 {
+			t.Errorf("the offset is %d", seq)
+		}
+		want(t, "the second process", second.of("a"), "1 x", "2 y")
+	})
 }
 
 // A run whose offset was refused begins again: what it has handled is not stored by anybody.
 func TestRunWhoseOffsetIsRefusedBeginsAgain(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.write("a", "x", "y")
-	first, failed := block(), make(chan struct{}, 100)
-	slow := group(t, b.journal, fast(), projection.AtLeastOnce("all", first))
-	start(t, slow)
-	<-first.arrived
-	config := fast()
-	config.ClaimTimeout, config.Attempts = 100*time.Millisecond, 1_000_000
-	stop := start(t, group(t, b.open(), config, projection.AtLeastOnce("all", &recorder{on: func(_ context.Context, e dynajournal.Event) error {
-		if e.SequenceNumber == 2 {
-			failed <- struct{}{}
-			return errWanted
-		}
-		return nil
-	}})))
-	<-failed
-	stop()
-	close(first.passed)
-	b.await("group/all", "a", 2)
-	until(t, "the slow process is done", func() bool { return slow.Lag()[0].IDs == 0 })
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x", "y")
+		first, failed := block(), make(chan struct{}, 100)
+		slow := group(t, b.journal, fast(), projection.AtLeastOnce("all", first))
+		start(t, slow)
+		comes(t, "the first event", first.arrived)
+		config := fast()
+		config.ClaimTimeout, config.Attempts = 100*time.Millisecond, 1_000_000
+		stop := start(t, group(t, b.open(), config, projection.AtLeastOnce("all", &recorder{on: func(_ context.Context, e dynajournal.Event) error {
+			if e.SequenceNumber == 2 {
+				failed <- struct{}{}
+				return errWanted
+			}
+			return nil
+		}})))
+		comes(t, "the failure", failed)
+		stop()
+		close(first.passed)
+		b.await("group/all", "a", 2)
+		until(t, "the slow process is done", func() bool { return slow.Lag()[0].IDs == 0 })
+	})
 }
 
 // A trigger that comes while a run is under way, which has read before, is not done by that run.
@@ -177,7 +186,7 @@ func TestTriggerDuringARunIsReadAfterIt(t *testing.T) {
 	all := block()
 	g := group(t, b.journal, fast(), projection.AtLeastOnce("all", all))
 	start(t, g)
-	<-all.arrived
+	comes(t, "the first event", all.arrived)
 	b.write("a", "y")
 	g.Trigger("a")
 	close(all.passed)
@@ -201,7 +210,7 @@ func TestGroupEndsWithItsContext(t *testing.T) {
 		return nil
 	}}
 	stop := start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", all)))
-	<-arrived
+	comes(t, "the event", arrived)
 	stop()
 	row := b.row("group/all", "a")
 	if _, claimed := row["claim"]; claimed || b.rowNumber("group/all", "a", "seq") != 1 {
@@ -212,17 +221,19 @@ func TestGroupEndsWithItsContext(t *testing.T) {
 // A handler that takes longer than a third of the claim's time has failed.
 func TestHandlerHasADeadline(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.write("a", "x")
-	config := fast()
-	config.ClaimTimeout, config.Attempts = 100*time.Millisecond, 1
-	g := group(t, b.journal, config, projection.AtLeastOnce("all", projection.HandlerFunc(func(ctx context.Context, _ dynajournal.Event) error {
-		<-ctx.Done()
-		return context.Cause(ctx)
-	})))
-	start(t, g)
-	stuckness(b, "group/all", "a")
-	wantError(t, "Resume", g.Resume(t.Context(), "all", "a"), context.DeadlineExceeded)
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x")
+		config := fast()
+		config.ClaimTimeout, config.Attempts = 100*time.Millisecond, 1
+		g := group(t, b.journal, config, projection.AtLeastOnce("all", projection.HandlerFunc(func(ctx context.Context, _ dynajournal.Event) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})))
+		start(t, g)
+		stuckness(b, "group/all", "a")
+		wantError(t, "Resume", g.Resume(t.Context(), "all", "a"), context.DeadlineExceeded)
+	})
 }
 
 func TestGroupRunsOnce(t *testing.T) {
@@ -232,7 +243,7 @@ func TestGroupRunsOnce(t *testing.T) {
 	all := block()
 	g := group(t, b.journal, fast(), projection.AtLeastOnce("all", all))
 	stop := start(t, g)
-	<-all.arrived
+	comes(t, "the first event", all.arrived)
 	wantError(t, "a second Run", g.Run(t.Context()), projection.ErrRunning)
 	close(all.passed)
 	stop()
@@ -254,7 +265,7 @@ func TestGroupEndsWithItsJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.Trigger("a")
-	if err := <-over; !errors.Is(err, dynajournal.ErrClosed) {
+	if err := comes(t, "the end of the group", over); !errors.Is(err, dynajournal.ErrClosed) {
 		t.Errorf("Run: %v", err)
 	}
 }

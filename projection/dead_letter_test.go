@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -15,60 +16,66 @@ import (
 // A message that is refused is stored, those behind it are sent, and it is sent again on request.
 func TestRefusedMessageIsADeadLetter(t *testing.T) {
 	t.Parallel()
-	box := &postbox{}
-	b, letter := outboxWithLetter(t, box)
-	want(t, "what is sent", box.bodies("a"), "w", "x", "y")
-	m := letter.Message
-	if m.ID != box.all()[1].ID || m.PersistenceID != "a" || m.SequenceNumber != 2 || string(m.Body) != "x" {
-		t.Errorf("the dead letter is %+v", letter)
-	}
-	if !strings.Contains(letter.Reason, "refuses the message: x") || letter.Refused.IsZero() {
-		t.Errorf("the dead letter is %+v", letter)
-	}
-	box.answer(nil)
-	if err := projection.SendAgain(t.Context(), b.journal, "group/out", m.ID); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the dead letter is sent", func() bool { return len(b.letters()) == 0 })
-	all := box.all()
-	want(t, "what is sent", box.bodies("a"), "w", "x", "y", "x")
-	if all[3].ID != m.ID {
-		t.Errorf("it is sent again with the id %s", all[3].ID)
-	}
-	until(t, "the request is removed", func() bool { return b.row("group", "requests")["send_again"] == nil })
-	wantError(t, "again", projection.SendAgain(t.Context(), b.journal, "group/out", m.ID), projection.ErrNoDeadLetter)
+	synctest.Test(t, func(t *testing.T) {
+		box := &postbox{}
+		b, letter := outboxWithLetter(t, box)
+		want(t, "what is sent", box.bodies("a"), "w", "x", "y")
+		m := letter.Message
+		if m.ID != box.all()[1].ID || m.PersistenceID != "a" || m.SequenceNumber != 2 || string(m.Body) != "x" {
+			t.Errorf("the dead letter is %+v", letter)
+		}
+		if !strings.Contains(letter.Reason, "refuses the message: x") || letter.Refused.IsZero() {
+			t.Errorf("the dead letter is %+v", letter)
+		}
+		box.answer(nil)
+		if err := projection.SendAgain(t.Context(), b.journal, "group/out", m.ID); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the dead letter is sent", func() bool { return len(b.letters()) == 0 })
+		all := box.all()
+		want(t, "what is sent", box.bodies("a"), "w", "x", "y", "x")
+		if all[3].ID != m.ID {
+			t.Errorf("it is sent again with the id %s", all[3].ID)
+		}
+		until(t, "the request is removed", func() bool { return b.row("group", "requests")["send_again"] == nil })
+		wantError(t, "again", projection.SendAgain(t.Context(), b.journal, "group/out", m.ID), projection.ErrNoDeadLetter)
+	})
 }
 
 func TestDeadLetterThatIsRefusedAgainStays(t *testing.T) {
 	t.Parallel()
-	box := &postbox{}
-	b, letter := outboxWithLetter(t, box)
-	box.answer(func(projection.Message) error { return fmt.Errorf("%w: still", projection.ErrRefused) })
-	if err := projection.SendAgain(t.Context(), b.journal, "group/out", letter.Message.ID); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the request is removed", func() bool { return b.row("group", "requests")["send_again"] == nil })
-	letters := b.letters()
-	if len(letters) != 1 || !strings.Contains(letters[0].Reason, "still") {
-		t.Errorf("the dead letters are %+v", letters)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		box := &postbox{}
+		b, letter := outboxWithLetter(t, box)
+		box.answer(func(projection.Message) error { return fmt.Errorf("%w: still", projection.ErrRefused) })
+		if err := projection.SendAgain(t.Context(), b.journal, "group/out", letter.Message.ID); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the request is removed", func() bool { return b.row("group", "requests")["send_again"] == nil })
+		letters := b.letters()
+		if len(letters) != 1 || !strings.Contains(letters[0].Reason, "still") {
+			t.Errorf("the dead letters are %+v", letters)
+		}
+	})
 }
 
 // While the target is down, a dead letter and its request stay.
 func TestDeadLetterWaitsForItsTarget(t *testing.T) {
 	t.Parallel()
-	box := &postbox{}
-	b, letter := outboxWithLetter(t, box)
-	box.answer(func(projection.Message) error { return errDown })
-	if err := projection.SendAgain(t.Context(), b.journal, "group/out", letter.Message.ID); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "it is tried twice", func() bool { return len(box.bodies("a")) == 5 })
-	if letters := b.letters(); len(letters) != 1 {
-		t.Errorf("the dead letters are %+v", letters)
-	}
-	box.answer(nil)
-	until(t, "the dead letter is sent", func() bool { return len(b.letters()) == 0 })
+	synctest.Test(t, func(t *testing.T) {
+		box := &postbox{}
+		b, letter := outboxWithLetter(t, box)
+		box.answer(func(projection.Message) error { return errDown })
+		if err := projection.SendAgain(t.Context(), b.journal, "group/out", letter.Message.ID); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "it is tried twice", func() bool { return len(box.bodies("a")) == 5 })
+		if letters := b.letters(); len(letters) != 1 {
+			t.Errorf("the dead letters are %+v", letters)
+		}
+		box.answer(nil)
+		until(t, "the dead letter is sent", func() bool { return len(b.letters()) == 0 })
+	})
 }
 
 func TestDeadLetterIsDiscarded(t *testing.T) {
@@ -87,34 +94,36 @@ func TestDeadLetterIsDiscarded(t *testing.T) {
 // stores the offset.
 func TestLostWriteOfADeadLetter(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	_, err := b.engine.Inject(embedded.Fault{
-		Effect: embedded.EffectInternalError, Applied: true, Operation: "PutItem", Table: projectionsTable, Times: 1,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.write("a", "x", "y")
-	gate, box := b.gate(""), &postbox{}
-	box.answer(func(m projection.Message) error {
-		if string(m.Body) == "y" {
-			gate.dead.Store(true)
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		_, err := b.engine.Inject(embedded.Fault{
+			Effect: embedded.EffectInternalError, Applied: true, Operation: "PutItem", Table: projectionsTable, Times: 1,
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return refuse("x")(m)
+		b.write("a", "x", "y")
+		gate, box := b.gate(""), &postbox{}
+		box.answer(func(m projection.Message) error {
+			if string(m.Body) == "y" {
+				gate.dead.Store(true)
+			}
+			return refuse("x")(m)
+		})
+		j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = 2 })
+		stop := start(t, group(t, j, fast(), projection.Outbox("out", box, oneEach)))
+		until(t, "the process dies", gate.dead.Load)
+		stop()
+		if letters := b.letters(); len(letters) != 1 {
+			t.Errorf("the dead letters are %+v", letters)
+		}
+		b.runOutbox(box)
+		b.await("group/out", "a", 2)
+		want(t, "what is sent", box.bodies("a"), "x", "y", "x", "y")
+		if letters := b.letters(); len(letters) != 1 {
+			t.Errorf("the dead letters are %+v", letters)
+		}
 	})
-	j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = 2 })
-	stop := start(t, group(t, j, fast(), projection.Outbox("out", box, oneEach)))
-	until(t, "the process dies", gate.dead.Load)
-	stop()
-	if letters := b.letters(); len(letters) != 1 {
-		t.Errorf("the dead letters are %+v", letters)
-	}
-	b.runOutbox(box)
-	b.await("group/out", "a", 2)
-	want(t, "what is sent", box.bodies("a"), "x", "y", "x", "y")
-	if letters := b.letters(); len(letters) != 1 {
-		t.Errorf("the dead letters are %+v", letters)
-	}
 }
 
 // A reset sends all messages again, and leaves the dead letters.
@@ -135,20 +144,22 @@ func TestResetLeavesDeadLetters(t *testing.T) {
 
 func TestRemovedOutboxLeavesNoDeadLetter(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	box := &postbox{}
-	box.answer(refuse("x"))
-	b.write("a", "x")
-	stop := b.runOutbox(box)
-	b.await("group/out", "a", 1)
-	stop()
-	if letters := b.letters(); len(letters) != 1 {
-		t.Fatalf("the dead letters are %+v", letters)
-	}
-	if _, err := b.remove("group/out"); err != nil {
-		t.Fatal(err)
-	}
-	want(t, "what is left", b.keys(), "journal\x00") // the registry
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		box := &postbox{}
+		box.answer(refuse("x"))
+		b.write("a", "x")
+		stop := b.runOutbox(box)
+		b.await("group/out", "a", 1)
+		stop()
+		if letters := b.letters(); len(letters) != 1 {
+			t.Fatalf("the dead letters are %+v", letters)
+		}
+		if _, err := b.remove("group/out"); err != nil {
+			t.Fatal(err)
+		}
+		want(t, "what is left", b.keys(), "journal\x00") // the registry
+	})
 }
 
 // A dead letter that is damaged hides no other one.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/projection"
@@ -85,64 +86,66 @@ func TestTypesAreTheStoredManifests(t *testing.T) {
 // nothing where the id is left out.
 func TestLeftOutEventsMoveTheOffset(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	once := &effects{bundle: b}
-	once.table()
-	for name, c := range map[string]struct {
-		of func(...projection.Option) projection.Projection
-		// left and some are the write units of 30 events of which none and 2 are handled.
-		left, some float64
-	}{
-		"least": {func(o ...projection.Option) projection.Projection {
-			return projection.AtLeastOnce("least", &recorder{}, o...)
-		}, 1, 2},
-		"once": {func(o ...projection.Option) projection.Projection {
-			return projection.Transactional("once", once, o...)
-		}, 1, 8},
-	} {
-		var spent costs
-		g := group(t, b.open(spent.install), fast(), c.of(projection.OnlyIDs(name), projection.OnlyTags("kept")))
-		b.write(name, tagged("x", "left"))
-		stop := start(t, g)
-		b.await("group/"+name, name, 1)
-		idle := func() bool { return g.Lag()[0].IDs == 0 }
-		until(t, "the sweep ends", idle)
-		run := func(kept ...int) float64 {
-			events := make([]any, 30)
-			for i := range events {
-				events[i] = tagged("x", "left")
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		once := &effects{bundle: b}
+		once.table()
+		for name, c := range map[string]struct {
+			of func(...projection.Option) projection.Projection
+			// left and some are the write units of 30 events of which none and 2 are handled.
+			left, some float64
+		}{
+			"least": {func(o ...projection.Option) projection.Projection {
+				return projection.AtLeastOnce("least", &recorder{}, o...)
+			}, 1, 2},
+			"once": {func(o ...projection.Option) projection.Projection {
+				return projection.Transactional("once", once, o...)
+			}, 1, 8},
+		} {
+			var spent costs
+			g := group(t, b.open(spent.install), fast(), c.of(projection.OnlyIDs(name), projection.OnlyTags("kept")))
+			b.write(name, tagged("x", "left"))
+			stop := start(t, g)
+			b.await("group/"+name, name, 1)
+			idle := func() bool { return g.Lag()[0].IDs == 0 }
+			synctest.Wait() // for the end of the sweep
+			run := func(kept ...int) float64 {
+				events := make([]any, 30)
+				for i := range events {
+					events[i] = tagged("x", "left")
+				}
+				for _, i := range kept {
+					events[i] = tagged("x", "kept")
+				}
+				w := b.write(name)
+				if _, err := w.AppendEach(t.Context(), events...); err != nil {
+					t.Fatal(err)
+				}
+				last, err := w.Last(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				spent.take()
+				g.Trigger(name)
+				until(t, "the trigger is done", idle)
+				b.await("group/"+name, name, last)
+				return spent.take().WriteUnits
 			}
-			for _, i := range kept {
-				events[i] = tagged("x", "kept")
+			if got := run(); got != c.left {
+				t.Errorf("%s: all left out: %v write units, want %v", name, got, c.left)
 			}
-			w := b.write(name)
-			if _, err := w.AppendEach(t.Context(), events...); err != nil {
-				t.Fatal(err)
-			}
-			last, err := w.Last(t.Context())
-			if err != nil {
-				t.Fatal(err)
+			if got := run(10, 20); got != c.some {
+				t.Errorf("%s: two kept: %v write units, want %v", name, got, c.some)
 			}
 			spent.take()
-			g.Trigger(name)
-			until(t, "the trigger is done", idle)
-			b.await("group/"+name, name, last)
-			return spent.take().WriteUnits
+			g.Trigger("other")
+			stop()
+			end := dynajournal.Cost{Requests: 1, WriteUnits: 1}
+			if got := spent.take(); got != end {
+				t.Errorf("%s: an id that is left out costs %v", name, got)
+			}
 		}
-		if got := run(); got != c.left {
-			t.Errorf("%s: all left out: %v write units, want %v", name, got, c.left)
-		}
-		if got := run(10, 20); got != c.some {
-			t.Errorf("%s: two kept: %v write units, want %v", name, got, c.some)
-		}
-		spent.take()
-		g.Trigger("other")
-		stop()
-		end := dynajournal.Cost{Requests: 1, WriteUnits: 1}
-		if got := spent.take(); got != end {
-			t.Errorf("%s: an id that is left out costs %v", name, got)
-		}
-	}
+	})
 }
 
 // Gaps and purges are told whatever the events were, and events behind them are left out.

@@ -92,7 +92,7 @@ func TestFollowReturnsWhatIsWritten(t *testing.T) {
 		t.Errorf("after a purge: %s", got)
 	}
 	f.stop()
-	wantError(t, "Follow", <-f.ended, context.Canceled)
+	wantError(t, "Follow", comes(t, "the end", f.ended), context.Canceled)
 }
 
 func (b *bundle) journalTable() string { return dynajournal.DefaultJournalTable }
@@ -144,7 +144,7 @@ func TestCostsOfFollowing(t *testing.T) {
 		t.Errorf("one event: %+v", got)
 	}
 	f.stop()
-	<-f.ended
+	comes(t, "the end", f.ended)
 	if got := spent.take(); got.Requests > 0 {
 		t.Errorf("the rest: %+v", got)
 	}
@@ -173,5 +173,5 @@ func TestFollowNeedsAStream(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, "a stream that is disabled", <-f.ended, projection.ErrNoStream)
+	wantError(t, "a stream that is disabled", comes(t, "the end", f.ended), projection.ErrNoStream)
 }

@@ -270,7 +270,7 @@ func TestLateTransactionIsRefused(t *testing.T) {
 	gate := b.gate("ADD events")
 	late := group(t, b.open(gate.install), fast(), projection.Transactional("effects", e))
 	start(t, late)
-	<-gate.arrived
+	comes(t, "the request", gate.arrived)
 	start(t, group(t, b.journal, fast(), projection.Transactional("effects", e)))
 	b.await("group/effects", "a", 2)
 	gate.release()

@@ -37,6 +37,8 @@ type bundle struct {
 	table   *dynamodb.Client
 	config  dynajournal.Config
 	journal *dynajournal.Journal
+	// records is held for reading during each request for records: see withhold.
+	records sync.RWMutex
 }
 
 func setup(t testing.TB, options ...embedded.Option) *bundle {
@@ -70,6 +72,18 @@ func (b *bundle) open(change ...func(*dynajournal.Config)) *dynajournal.Journal 
 	}
 	b.Cleanup(func() { _ = j.Close() })
 	return j
+}
+
+// comes waits for what a test can't go on without, and returns it.
+func comes[T any](t testing.TB, what string, ch <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-ch:
+		return v
+	case <-time.After(patience):
+		t.Fatalf("it never comes: %s", what)
+		panic("unreachable")
+	}
 }
 
 // write appends events, each on its own, and returns the writer.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -63,30 +64,35 @@ func (b *bundle) setStream(enabled bool) {
 // The table gets a new stream while a group reads the old one.
 func TestStreamReplacedWhileItIsRead(t *testing.T) {
 	t.Parallel()
-	b := streaming(t)
-	b.write("a", "x")
-	start(t, group(t, b.open(), b.streamed(), projection.AtLeastOnce("all", &recorder{})))
-	b.await("group/all", "a", 1)
-	b.settled()
-	b.setStream(false)
-	b.write("a", "y")
-	b.setStream(true)
-	b.await("group/all", "a", 2)
-	b.write("a", "z")
-	b.await("group/all", "a", 3)
+	synctest.Test(t, func(t *testing.T) {
+		b := streaming(t)
+		b.write("a", "x")
+		start(t, group(t, b.open(), b.streamed(), projection.AtLeastOnce("all", &recorder{})))
+		b.await("group/all", "a", 1)
+		b.settled()
+		synctest.Wait() // between two looks of the group, so that it never sees a table without a stream
+		b.setStream(false)
+		b.write("a", "y")
+		b.setStream(true)
+		b.await("group/all", "a", 2)
+		b.write("a", "z")
+		b.await("group/all", "a", 3)
+	})
 }
 
 // The stream is disabled while a group reads it. Its Run ends, as nothing would be found any more.
 func TestStreamDisabledWhileItIsRead(t *testing.T) {
 	t.Parallel()
-	b := streaming(t)
-	b.write("a", "x")
-	over := make(chan error, 1)
-	g := group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{}))
-	go func() { over <- g.Run(t.Context()) }()
-	b.await("group/all", "a", 1)
-	b.setStream(false)
-	wantError(t, "Run", <-over, projection.ErrNoStream)
+	synctest.Test(t, func(t *testing.T) {
+		b := streaming(t)
+		b.write("a", "x")
+		over := make(chan error, 1)
+		g := group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{}))
+		go func() { over <- g.Run(t.Context()) }()
+		b.await("group/all", "a", 1)
+		b.setStream(false)
+		wantError(t, "Run", comes(t, "the end of the group", over), projection.ErrNoStream)
+	})
 }
 
 // A table is deleted while a group runs.
@@ -112,7 +118,7 @@ func TestTableDeletedWhileAGroupRuns(t *testing.T) {
 				if _, err := b.table.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
 					t.Fatal(err)
 				}
-				err := <-over
+				err := comes(t, "the end of the group", over)
 				if !errors.Is(err, dynajournal.ErrTableNotFound) {
 					t.Errorf("Run: %v", err)
 				}
@@ -146,7 +152,7 @@ func TestSweepOwedDuringASweep(t *testing.T) {
 	b.write("a", "x")
 	first := block()
 	start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", first)))
-	<-first.arrived
+	comes(t, "the first event", first.arrived)
 	b.write("b", "y")
 	key := b.items("owed")[0]["par"]
 	// As a process does that meets trimmed records.

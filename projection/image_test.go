@@ -6,13 +6,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
@@ -36,47 +35,49 @@ func viewed(t testing.TB, view types.StreamViewType, options ...embedded.Option)
 	return b
 }
 
-// withhold makes all requests for records fail until the result is called: what is written
-// meanwhile comes in one page.
+// withhold lets no request for records begin until the result is called, and returns when those
+// that had begun have their responses: what is written meanwhile comes in one page.
 func (b *bundle) withhold() (resume func()) {
 	b.Helper()
-	remove, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectReset, Operation: "GetRecords", Probability: 1})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return remove
+	b.records.Lock()
+	resume = sync.OnceFunc(b.records.Unlock)
+	b.Cleanup(resume)
+	return resume
 }
 
-// polls counts requests for records.
-type polls struct {
-	atomic.Int64
+// recordsClient counts the requests for records of a bundle, and is held up by withhold.
+type recordsClient struct {
+	*bundle
 
 	inner aws.HTTPClient
+	polls atomic.Int64
 }
 
-func (p *polls) Do(r *http.Request) (*http.Response, error) {
+func (c *recordsClient) Do(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetRecords") {
-		p.Add(1)
+		c.records.RLock()
+		defer c.records.RUnlock()
+		c.polls.Add(1)
 	}
-	return p.inner.Do(r)
+	return c.inner.Do(r)
+}
+
+// streams returns a client for the stream of the journal's table.
+func (b *bundle) streams() (*dynamodbstreams.Client, *recordsClient) {
+	settings := b.engine.AWSConfig()
+	records := &recordsClient{bundle: b, inner: settings.HTTPClient}
+	settings.HTTPClient = records
+	return dynamodbstreams.NewFromConfig(settings), records
 }
 
 // quiet is a configuration that reads the stream, and whose leases need no request during a test.
-func (b *bundle) quiet(p *polls) projection.Config {
+func (b *bundle) quiet() (projection.Config, *recordsClient) {
 	config := fast()
-	settings := b.engine.AWSConfig()
-	p.inner = settings.HTTPClient
-	settings.HTTPClient = p
-	// A request that is withheld is repeated at once, and as often as it takes.
-	settings.Retryer = func() aws.Retryer {
-		return retry.NewStandard(func(o *retry.StandardOptions) {
-			o.MaxAttempts, o.MaxBackoff, o.RateLimiter = 0, time.Millisecond, ratelimit.None
-		})
-	}
-	config.Source = projection.Streams(dynamodbstreams.NewFromConfig(settings), projection.StreamsOptions{
+	client, records := b.streams()
+	config.Source = projection.Streams(client, projection.StreamsOptions{
 		LeaseTimeout: time.Hour, PerSecond: -1, Poll: time.Millisecond,
 	})
-	return config
+	return config, records
 }
 
 // The costs that docs/projections.md has of events that a stream shows.
@@ -101,8 +102,8 @@ func TestCostsOfAStream(t *testing.T) {
 				e := &effects{bundle: b}
 				e.table()
 				var spent costs
-				var polls polls
-				g := group(t, b.open(spent.install), b.quiet(&polls), of(e))
+				config, records := b.quiet()
+				g := group(t, b.open(spent.install), config, of(e))
 				stop := start(t, g)
 				b.settled()
 				w := b.write("a")
@@ -132,8 +133,8 @@ func TestCostsOfAStream(t *testing.T) {
 				if one != costOf[i] || many != wantMany {
 					t.Errorf("one event: %+v, want %+v; 20: %+v, want %+v", one, costOf[i], many, wantMany)
 				}
-				looks := polls.Load()
-				until(t, "ten polls", func() bool { return polls.Load() >= looks+10 })
+				looks := records.polls.Load()
+				until(t, "ten polls", func() bool { return records.polls.Load() >= looks+10 })
 				if idle := spent.take(); idle != (cost{}) {
 					t.Errorf("idle: %+v", idle)
 				}

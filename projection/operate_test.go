@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -184,59 +185,63 @@ func TestRequestsAreCarriedOut(t *testing.T) {
 // The process that carries a request out ends in the middle of it: another one does it.
 func TestRequestSurvivesItsProcess(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.write("a", "x", "poison")
-	first := newPoisoned()
-	fails := first.on
-	arrived := make(chan struct{})
-	var retried atomic.Bool
-	first.on = func(ctx context.Context, e dynajournal.Event) error {
-		if retried.Load() {
-			close(arrived)
-			<-ctx.Done()
-			return ctx.Err()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x", "poison")
+		first := newPoisoned()
+		fails := first.on
+		arrived := make(chan struct{})
+		var retried atomic.Bool
+		first.on = func(ctx context.Context, e dynajournal.Event) error {
+			if retried.Load() {
+				close(arrived)
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return fails(ctx, e)
 		}
-		return fails(ctx, e)
-	}
-	stop := start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", first)))
-	stuckness(b, "group/all", "a")
-	retried.Store(true)
-	if err := projection.Retry(t.Context(), b.journal, "group/all", "a"); err != nil {
-		t.Fatal(err)
-	}
-	<-arrived
-	stop()
-	second := newPoisoned()
-	second.cured.Store(true)
-	start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", second)))
-	until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
-	want(t, "a", second.of("a"), "2 poison")
+		stop := start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", first)))
+		stuckness(b, "group/all", "a")
+		retried.Store(true)
+		if err := projection.Retry(t.Context(), b.journal, "group/all", "a"); err != nil {
+			t.Fatal(err)
+		}
+		comes(t, "the event", arrived)
+		stop()
+		second := newPoisoned()
+		second.cured.Store(true)
+		start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", second)))
+		until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
+		want(t, "a", second.of("a"), "2 poison")
+	})
 }
 
 func TestSkipPassesOverWhatFails(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.write("a", "x", "poison", "y")
-	p := newPoisoned()
-	start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", p)))
-	stuckness(b, "group/all", "a")
-	skip := func(seq int64) (projection.Skipped, error) {
-		return projection.Skip(t.Context(), b.journal, "group/all", "a", seq)
-	}
-	for _, wrong := range []int64{0, 1 << 40, 3} {
-		_, err := skip(wrong)
-		if e, ok := errors.AsType[*projection.SkipError](err); !ok || e.Next.Last != 2 || e.Want != wrong {
-			t.Errorf("Skip(%d): %v", wrong, err)
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x", "poison", "y")
+		p := newPoisoned()
+		start(t, group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", p)))
+		stuckness(b, "group/all", "a")
+		skip := func(seq int64) (projection.Skipped, error) {
+			return projection.Skip(t.Context(), b.journal, "group/all", "a", seq)
 		}
-	}
-	if s, err := skip(2); err != nil || s != (projection.Skipped{First: 2, Last: 2}) {
-		t.Fatalf("%+v, %v", s, err)
-	}
-	until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
-	b.await("group/all", "a", 3)
-	want(t, "a", p.of("a"), "1 x", "3 y")
-	_, err := skip(projection.AnyNumber)
-	wantError(t, "Skip of what is not stuck", err, projection.ErrNotStuck)
+		for _, wrong := range []int64{0, 1 << 40, 3} {
+			_, err := skip(wrong)
+			if e, ok := errors.AsType[*projection.SkipError](err); !ok || e.Next.Last != 2 || e.Want != wrong {
+				t.Errorf("Skip(%d): %v", wrong, err)
+			}
+		}
+		if s, err := skip(2); err != nil || s != (projection.Skipped{First: 2, Last: 2}) {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
+		b.await("group/all", "a", 3)
+		want(t, "a", p.of("a"), "1 x", "3 y")
+		_, err := skip(projection.AnyNumber)
+		wantError(t, "Skip of what is not stuck", err, projection.ErrNotStuck)
+	})
 }
 
 // deaf is a handler that fails at gaps and purges.
@@ -247,31 +252,33 @@ func (*deaf) HandlePurge(context.Context, projection.Purge) error { return errWa
 
 func TestSkipPassesOverGapsAndPurges(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	w := b.write("a", "x", "y", "z")
-	if _, err := w.DeleteTo(t.Context(), 2); err != nil {
-		t.Fatal(err)
-	}
-	d := &deaf{}
-	g := group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", d))
-	start(t, g)
-	stuckness(b, "group/all", "a")
-	if s, err := projection.Skip(t.Context(), b.journal, "group/all", "a", 2); err != nil || s != (projection.Skipped{First: 1, Last: 2}) {
-		t.Fatalf("%+v, %v", s, err)
-	}
-	until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
-	b.await("group/all", "a", 3)
-	if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
-		t.Fatal(err)
-	}
-	b.write("a", "new")
-	g.Trigger("a")
-	stuckness(b, "group/all", "a")
-	if s, err := projection.Skip(t.Context(), b.journal, "group/all", "a", 0); err != nil || s != (projection.Skipped{}) {
-		t.Fatalf("%+v, %v", s, err)
-	}
-	until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
-	want(t, "a", d.of("a"), "3 z", "1 new")
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		w := b.write("a", "x", "y", "z")
+		if _, err := w.DeleteTo(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		d := &deaf{}
+		g := group(t, b.journal, attentive(fast()), projection.AtLeastOnce("all", d))
+		start(t, g)
+		stuckness(b, "group/all", "a")
+		if s, err := projection.Skip(t.Context(), b.journal, "group/all", "a", 2); err != nil || s != (projection.Skipped{First: 1, Last: 2}) {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
+		b.await("group/all", "a", 3)
+		if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+			t.Fatal(err)
+		}
+		b.write("a", "new")
+		g.Trigger("a")
+		stuckness(b, "group/all", "a")
+		if s, err := projection.Skip(t.Context(), b.journal, "group/all", "a", 0); err != nil || s != (projection.Skipped{}) {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		until(t, "it is not stuck", func() bool { return len(b.stuckIDs("")) == 0 })
+		want(t, "a", d.of("a"), "3 z", "1 new")
+	})
 }
 
 // While an event is being skipped, the id is handled further by another process.
@@ -298,11 +305,11 @@ func TestSkipOfARowThatMovesIsRefused(t *testing.T) {
 		_, err := projection.Skip(context.Background(), j, "group/effects", "a", projection.AnyNumber)
 		skipped <- err
 	}()
-	<-gate.arrived
+	comes(t, "the request", gate.arrived)
 	cured.Store(true)
 	wantError(t, "Resume", g.Resume(t.Context(), "effects", "a"), errWanted)
 	gate.release()
-	if err, ok := errors.AsType[*projection.SkipError](<-skipped); !ok || err.Next.Last != 4 {
+	if err, ok := errors.AsType[*projection.SkipError](comes(t, "the end of Skip", skipped)); !ok || err.Next.Last != 4 {
 		t.Errorf("Skip: %v", err)
 	}
 	if seq := b.rowNumber("group/effects", "a", "seq"); seq != 3 {

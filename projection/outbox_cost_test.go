@@ -2,6 +2,7 @@ package projection_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
@@ -32,57 +33,59 @@ func TestCostsOfAnOutbox(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
-			var spent costs
-			box := &postbox{}
-			box.answer(refuse("refused"))
-			config := fast()
-			config.ClaimTimeout = time.Hour
-			g := group(t, b.open(spent.install), config, projection.Outbox("out", box, oneEach, c.opts...))
-			w := b.write("a", "x")
-			start(t, g)
-			b.await("group/out", "a", 1)
-			idle := func() bool { return g.Lag()[0].IDs == 0 }
-			until(t, "the sweep ends", idle)
-			look := func(what string, want dynajournal.Cost, events ...any) {
-				t.Helper()
-				spent.take()
-				if len(events) > 0 {
-					if _, err := w.Append(t.Context(), events...); err != nil {
-						t.Fatal(err)
+			synctest.Test(t, func(t *testing.T) {
+				b := setup(t)
+				var spent costs
+				box := &postbox{}
+				box.answer(refuse("refused"))
+				config := fast()
+				config.ClaimTimeout = time.Hour
+				g := group(t, b.open(spent.install), config, projection.Outbox("out", box, oneEach, c.opts...))
+				w := b.write("a", "x")
+				start(t, g)
+				b.await("group/out", "a", 1)
+				idle := func() bool { return g.Lag()[0].IDs == 0 }
+				synctest.Wait() // for the end of the sweep
+				look := func(what string, want dynajournal.Cost, events ...any) {
+					t.Helper()
+					spent.take()
+					if len(events) > 0 {
+						if _, err := w.Append(t.Context(), events...); err != nil {
+							t.Fatal(err)
+						}
+					}
+					g.Trigger("a")
+					until(t, what, idle)
+					if got := spent.take(); got != want {
+						t.Errorf("%s: %+v, want %+v", what, got, want)
 					}
 				}
-				g.Trigger("a")
-				until(t, what, idle)
-				if got := spent.take(); got != want {
-					t.Errorf("%s: %+v, want %+v", what, got, want)
+				look("one", c.one, "x")
+				look("refused", c.refused, "refused")
+				look("silence", c.silence)
+				many := make([]any, 99)
+				for i := range many {
+					many[i] = "x"
 				}
-			}
-			look("one", c.one, "x")
-			look("refused", c.refused, "refused")
-			look("silence", c.silence)
-			many := make([]any, 99)
-			for i := range many {
-				many[i] = "x"
-			}
-			look("many", c.many, many...)
+				look("many", c.many, many...)
 
-			var operator costs
-			j := b.open(operator.install)
-			operator.take()
-			id := b.letters()[0].Message.ID
-			if err := projection.SendAgain(t.Context(), j, "group/out", id); err != nil {
-				t.Fatal(err)
-			}
-			if got, want := operator.take(), (dynajournal.Cost{Requests: 3, ReadUnits: 2, WriteUnits: 1}); got != want {
-				t.Errorf("SendAgain: %+v, want %+v", got, want)
-			}
-			if err := projection.Discard(t.Context(), j, "group/out", id); err != nil {
-				t.Fatal(err)
-			}
-			if got, want := operator.take(), (dynajournal.Cost{Requests: 1, WriteUnits: 1}); got != want {
-				t.Errorf("Discard: %+v, want %+v", got, want)
-			}
+				var operator costs
+				j := b.open(operator.install)
+				operator.take()
+				id := b.letters()[0].Message.ID
+				if err := projection.SendAgain(t.Context(), j, "group/out", id); err != nil {
+					t.Fatal(err)
+				}
+				if got, want := operator.take(), (dynajournal.Cost{Requests: 3, ReadUnits: 2, WriteUnits: 1}); got != want {
+					t.Errorf("SendAgain: %+v, want %+v", got, want)
+				}
+				if err := projection.Discard(t.Context(), j, "group/out", id); err != nil {
+					t.Fatal(err)
+				}
+				if got, want := operator.take(), (dynajournal.Cost{Requests: 1, WriteUnits: 1}); got != want {
+					t.Errorf("Discard: %+v, want %+v", got, want)
+				}
+			})
 		})
 	}
 }

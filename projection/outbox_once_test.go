@@ -25,80 +25,86 @@ func once(box *postbox, messages projection.MessageFunc) projection.Projection {
 // made, although its function would make something else.
 func TestMessagesAreMadeOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.write("a", "x", "y")
-	gate, messages := b.gate(""), counting()
-	first, second := &postbox{}, &postbox{}
-	first.answer(func(projection.Message) error {
-		gate.dead.Store(true)
-		return errDown
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x", "y")
+		gate, messages := b.gate(""), counting()
+		first, second := &postbox{}, &postbox{}
+		first.answer(func(projection.Message) error {
+			gate.dead.Store(true)
+			return errDown
+		})
+		j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
+		stop := start(t, group(t, j, fast(), once(first, messages)))
+		until(t, "the process dies", gate.dead.Load)
+		stop()
+		config := fast()
+		config.ClaimTimeout = 100 * time.Millisecond
+		stop = start(t, group(t, b.open(), config, once(second, messages)))
+		b.await("group/out", "a", 2)
+		want(t, "the second process", second.bodies("a"), "1/0", "1/1", "2/0", "2/1")
+		wantOneContent(t, first, second)
+		stop()
+		if row := b.row("group/out", "a"); row["made"] != nil || row["made_by"] != nil {
+			t.Errorf("what is sent stays in the row: %v", row)
+		}
 	})
-	j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
-	stop := start(t, group(t, j, fast(), once(first, messages)))
-	until(t, "the process dies", gate.dead.Load)
-	stop()
-	config := fast()
-	config.ClaimTimeout = 100 * time.Millisecond
-	stop = start(t, group(t, b.open(), config, once(second, messages)))
-	b.await("group/out", "a", 2)
-	want(t, "the second process", second.bodies("a"), "1/0", "1/1", "2/0", "2/1")
-	wantOneContent(t, first, second)
-	stop()
-	if row := b.row("group/out", "a"); row["made"] != nil || row["made_by"] != nil {
-		t.Errorf("what is sent stays in the row: %v", row)
-	}
 }
 
 // A process is killed when it has sent the messages of an event, and has stored those of the next.
 func TestOffsetMovesWithTheNextMessages(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.write("a", "x", "y", "z")
-	gate, messages := b.gate(""), counting()
-	first, second := &postbox{}, &postbox{}
-	first.answer(func(m projection.Message) error {
-		if m.SequenceNumber == 2 {
-			gate.dead.Store(true)
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x", "y", "z")
+		gate, messages := b.gate(""), counting()
+		first, second := &postbox{}, &postbox{}
+		first.answer(func(m projection.Message) error {
+			if m.SequenceNumber == 2 {
+				gate.dead.Store(true)
+			}
+			return nil
+		})
+		j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
+		stop := start(t, group(t, j, fast(), once(first, messages)))
+		until(t, "the process dies", gate.dead.Load)
+		stop()
+		if seq := b.rowNumber("group/out", "a", "seq"); seq != 1 {
+			t.Errorf("the offset is %d", seq)
 		}
-		return nil
+		config := fast()
+		config.ClaimTimeout = 100 * time.Millisecond
+		start(t, group(t, b.open(), config, once(second, messages)))
+		b.await("group/out", "a", 3)
+		wantOneContent(t, first, second)
 	})
-	j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
-	stop := start(t, group(t, j, fast(), once(first, messages)))
-	until(t, "the process dies", gate.dead.Load)
-	stop()
-	if seq := b.rowNumber("group/out", "a", "seq"); seq != 1 {
-		t.Errorf("the offset is %d", seq)
-	}
-	config := fast()
-	config.ClaimTimeout = 100 * time.Millisecond
-	start(t, group(t, b.open(), config, once(second, messages)))
-	b.await("group/out", "a", 3)
-	wantOneContent(t, first, second)
 }
 
 // A process is slow in making messages. Another one takes its claim over, and makes and sends them.
 func TestMessagesAreStoredUnderTheClaim(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.write("a", "x")
-	arrived, passed := make(chan struct{}), make(chan struct{})
-	messages, first, second := counting(), &postbox{}, &postbox{}
-	slow := func(ctx context.Context, e dynajournal.Event) ([]projection.Message, error) {
-		close(arrived)
-		<-passed
-		return messages(ctx, e)
-	}
-	g := group(t, b.open(), fast(), once(first, slow))
-	start(t, g)
-	<-arrived
-	config := fast()
-	config.ClaimTimeout = 100 * time.Millisecond
-	start(t, group(t, b.open(), config, once(second, messages)))
-	b.await("group/out", "a", 1)
-	close(passed)
-	until(t, "the slow process goes on", func() bool { return g.Lag()[0].IDs == 0 })
-	want(t, "the second process", second.bodies("a"), "1/0", "1/1")
-	want(t, "the slow process", first.bodies("a"))
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x")
+		arrived, passed := make(chan struct{}), make(chan struct{})
+		messages, first, second := counting(), &postbox{}, &postbox{}
+		slow := func(ctx context.Context, e dynajournal.Event) ([]projection.Message, error) {
+			close(arrived)
+			<-passed
+			return messages(ctx, e)
+		}
+		g := group(t, b.open(), fast(), once(first, slow))
+		start(t, g)
+		comes(t, "the event", arrived)
+		config := fast()
+		config.ClaimTimeout = 100 * time.Millisecond
+		start(t, group(t, b.open(), config, once(second, messages)))
+		b.await("group/out", "a", 1)
+		close(passed)
+		until(t, "the slow process goes on", func() bool { return g.Lag()[0].IDs == 0 })
+		want(t, "the second process", second.bodies("a"), "1/0", "1/1")
+		want(t, "the slow process", first.bodies("a"))
+	})
 }
 
 // A process has read the row, and stands still before it claims. Another one makes messages, sends
@@ -110,7 +116,7 @@ func TestMessagesOfAnotherProcessAreSent(t *testing.T) {
 	gate, messages := b.gate(":claim"), counting()
 	first, second := &postbox{}, &postbox{}
 	start(t, group(t, b.open(gate.install), fast(), once(first, messages)))
-	<-gate.arrived
+	comes(t, "the request", gate.arrived)
 	second.answer(func(m projection.Message) error {
 		if string(m.Body) == "1/1" {
 			return errDown
@@ -129,26 +135,28 @@ func TestMessagesOfAnotherProcessAreSent(t *testing.T) {
 // What is stored of an event that was skipped is not sent as that of another one.
 func TestStoredMessagesOfASkippedEventAreNotSent(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.write("a", "x", "y")
-	box := &postbox{}
-	box.answer(func(m projection.Message) error {
-		if m.SequenceNumber == 1 {
-			panic("lost")
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x", "y")
+		box := &postbox{}
+		box.answer(func(m projection.Message) error {
+			if m.SequenceNumber == 1 {
+				panic("lost")
+			}
+			return nil
+		})
+		config := fast()
+		config.Attempts, config.ClaimTimeout = 1, 500*time.Millisecond
+		start(t, group(t, b.open(), config, once(box, counting())))
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		wantError(t, "the event", projection.WaitFor(ctx, b.journal, "group/out", "a", 1), projection.ErrStuck)
+		if _, err := projection.Skip(t.Context(), b.journal, "group/out", "a", 1); err != nil {
+			t.Fatal(err)
 		}
-		return nil
+		until(t, "the next event is handled", func() bool { return b.rowNumber("group/out", "a", "seq") == 2 })
+		want(t, "all", box.bodies("a"), "1/0", "2/0", "2/1")
 	})
-	config := fast()
-	config.Attempts, config.ClaimTimeout = 1, 500*time.Millisecond
-	start(t, group(t, b.open(), config, once(box, counting())))
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	wantError(t, "the event", projection.WaitFor(ctx, b.journal, "group/out", "a", 1), projection.ErrStuck)
-	if _, err := projection.Skip(t.Context(), b.journal, "group/out", "a", 1); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the next event is handled", func() bool { return b.rowNumber("group/out", "a", "seq") == 2 })
-	want(t, "all", box.bodies("a"), "1/0", "2/0", "2/1")
 }
 
 func TestDamagedMessagesMakeAnIDStuck(t *testing.T) {

@@ -47,48 +47,52 @@ func TestMessagesAreSentInOrder(t *testing.T) {
 // A process is killed when it has sent messages, and before it has stored the offset.
 func TestMessagesOfAKilledProcessHaveTheSameIDs(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.write("a", "x", "y")
-	gate := b.gate("")
-	first, second := &postbox{}, &postbox{}
-	first.answer(func(m projection.Message) error {
-		if string(m.Body) == "y" {
-			gate.dead.Store(true)
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x", "y")
+		gate := b.gate("")
+		first, second := &postbox{}, &postbox{}
+		first.answer(func(m projection.Message) error {
+			if string(m.Body) == "y" {
+				gate.dead.Store(true)
+			}
+			return nil
+		})
+		j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
+		stop := start(t, group(t, j, fast(), projection.Outbox("out", first, oneEach)))
+		until(t, "the process dies", gate.dead.Load)
+		stop()
+		b.runOutbox(second)
+		b.await("group/out", "a", 2)
+		want(t, "the second process", second.bodies("a"), "x", "y")
+		for i, m := range second.all() {
+			if before := first.all()[i]; m.ID != before.ID {
+				t.Errorf("message %d: %s and then %s", i, before.ID, m.ID)
+			}
 		}
-		return nil
 	})
-	j := b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
-	stop := start(t, group(t, j, fast(), projection.Outbox("out", first, oneEach)))
-	until(t, "the process dies", gate.dead.Load)
-	stop()
-	b.runOutbox(second)
-	b.await("group/out", "a", 2)
-	want(t, "the second process", second.bodies("a"), "x", "y")
-	for i, m := range second.all() {
-		if before := first.all()[i]; m.ID != before.ID {
-			t.Errorf("message %d: %s and then %s", i, before.ID, m.ID)
-		}
-	}
 }
 
 func TestMessagesOfTheNextLifeHaveOtherIDs(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	w := b.write("a", "x")
-	box := &postbox{}
-	stop := b.runOutbox(box)
-	b.await("group/out", "a", 1)
-	stop()
-	if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
-		t.Fatal(err)
-	}
-	b.write("a", "x", "y")
-	b.runOutbox(box)
-	b.await("group/out", "a", 2)
-	want(t, "both lives", box.bodies("a"), "x", "x", "y")
-	if all := box.all(); all[0].ID == all[1].ID {
-		t.Errorf("both messages at 1 have the id %s", all[0].ID)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		w := b.write("a", "x")
+		box := &postbox{}
+		stop := b.runOutbox(box)
+		b.await("group/out", "a", 1)
+		stop()
+		if _, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+			t.Fatal(err)
+		}
+		b.write("a", "x", "y")
+		b.runOutbox(box)
+		b.await("group/out", "a", 2)
+		want(t, "both lives", box.bodies("a"), "x", "x", "y")
+		if all := box.all(); all[0].ID == all[1].ID {
+			t.Errorf("both messages at 1 have the id %s", all[0].ID)
+		}
+	})
 }
 
 // While the target is down, persistence ids wait, and go on when it is there again.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
@@ -98,25 +99,27 @@ func TestContinuedProjectionMissesNothing(t *testing.T) {
 // and then goes on there.
 func TestPauseEndsBetweenTwoPages(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.write("a", "1", "2", "3", "4", "5", "6")
-	first := block()
-	config := pausing(fast())
-	config.BatchSize = 2
-	g := group(t, b.journal, config, projection.AtLeastOnce("all", first))
-	start(t, g)
-	<-first.arrived
-	b.pause("group/all")
-	until(t, "the pause is noticed", func() bool { return g.Lag()[0].Paused })
-	close(first.passed)
-	b.await("group/all", "a", 2)
-	paused(t, g, 0, true)
-	if got := b.rowNumber("group/all", "a", "seq"); got != 2 {
-		t.Errorf("it goes on to %d", got)
-	}
-	b.continues("group/all")
-	b.await("group/all", "a", 6)
-	want(t, "a", first.of("a"), "1 1", "2 2", "3 3", "4 4", "5 5", "6 6")
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "1", "2", "3", "4", "5", "6")
+		first := block()
+		config := pausing(fast())
+		config.BatchSize = 2
+		g := group(t, b.journal, config, projection.AtLeastOnce("all", first))
+		start(t, g)
+		comes(t, "the first event", first.arrived)
+		b.pause("group/all")
+		until(t, "the pause is noticed", func() bool { return g.Lag()[0].Paused })
+		close(first.passed)
+		b.await("group/all", "a", 2)
+		paused(t, g, 0, true)
+		if got := b.rowNumber("group/all", "a", "seq"); got != 2 {
+			t.Errorf("it goes on to %d", got)
+		}
+		b.continues("group/all")
+		b.await("group/all", "a", 6)
+		want(t, "a", first.of("a"), "1 1", "2 2", "3 3", "4 4", "5 5", "6 6")
+	})
 }
 
 func TestWrongPausesAreRefused(t *testing.T) {
@@ -139,25 +142,27 @@ func TestWrongPausesAreRefused(t *testing.T) {
 // A stuck id of a paused projection can be resumed: that is asked for by name.
 func TestResumeWorksWhilePaused(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.write("a", "x")
-	var cured atomic.Bool
-	all := &recorder{on: func(context.Context, dynajournal.Event) error {
-		if !cured.Load() {
-			return errWanted
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		b.write("a", "x")
+		var cured atomic.Bool
+		all := &recorder{on: func(context.Context, dynajournal.Event) error {
+			if !cured.Load() {
+				return errWanted
+			}
+			return nil
+		}}
+		config := pausing(fast())
+		config.Attempts = 1
+		g := group(t, b.journal, config, projection.AtLeastOnce("all", all))
+		start(t, g)
+		stuckness(b, "group/all", "a")
+		b.pause("group/all")
+		paused(t, g, 0, true)
+		cured.Store(true)
+		if err := g.Resume(t.Context(), "all", "a"); err != nil {
+			t.Fatal(err)
 		}
-		return nil
-	}}
-	config := pausing(fast())
-	config.Attempts = 1
-	g := group(t, b.journal, config, projection.AtLeastOnce("all", all))
-	start(t, g)
-	stuckness(b, "group/all", "a")
-	b.pause("group/all")
-	paused(t, g, 0, true)
-	cured.Store(true)
-	if err := g.Resume(t.Context(), "all", "a"); err != nil {
-		t.Fatal(err)
-	}
-	want(t, "a", all.of("a"), "1 x")
+		want(t, "a", all.of("a"), "1 x")
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -86,8 +87,8 @@ func (b *bundle) whileItReads(h projection.Handler, do func()) *projection.Group
 	hooked := b.open(gate.install, func(c *dynajournal.Config) { c.Hooks = []dynajournal.Hook{hook} })
 	g := group(b, hooked, fast(), projection.AtLeastOnce("all", h))
 	start(b, g)
-	<-gate.arrived
-	<-marked
+	comes(b, "the request", gate.arrived)
+	comes(b, "the reading of the marks", marked)
 	do()
 	gate.release()
 	return g
@@ -210,38 +211,40 @@ func TestCosts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
-			e := &effects{bundle: b}
-			e.table()
-			var spent costs
-			g := group(t, b.open(spent.install), fast(), c.of(e))
-			w := b.write("a", "x")
-			start(t, g)
-			b.await("group/all", "a", 1)
-			spent.take()
-			look := func(what string, want dynajournal.Cost) {
-				t.Helper()
-				g.Trigger("a")
-				until(t, what, func() bool { return g.Lag()[0].IDs == 0 })
-				if got := spent.take(); got != want {
-					t.Errorf("%s: %+v, want %+v", what, got, want)
+			synctest.Test(t, func(t *testing.T) {
+				b := setup(t)
+				e := &effects{bundle: b}
+				e.table()
+				var spent costs
+				g := group(t, b.open(spent.install), fast(), c.of(e))
+				w := b.write("a", "x")
+				start(t, g)
+				b.await("group/all", "a", 1)
+				spent.take()
+				look := func(what string, want dynajournal.Cost) {
+					t.Helper()
+					g.Trigger("a")
+					until(t, what, func() bool { return g.Lag()[0].IDs == 0 })
+					if got := spent.take(); got != want {
+						t.Errorf("%s: %+v, want %+v", what, got, want)
+					}
 				}
-			}
-			until(t, "the sweep ends", func() bool { return g.Lag()[0].IDs == 0 })
-			spent.take()
-			if _, err := w.Append(t.Context(), "y"); err != nil {
-				t.Fatal(err)
-			}
-			look("one event", c.one)
-			look("none", c.idle)
-			events := make([]any, 99)
-			for i := range events {
-				events[i] = "z"
-			}
-			if _, err := w.Append(t.Context(), events...); err != nil {
-				t.Fatal(err)
-			}
-			look("99 events", c.many)
+				synctest.Wait() // for the end of the sweep
+				spent.take()
+				if _, err := w.Append(t.Context(), "y"); err != nil {
+					t.Fatal(err)
+				}
+				look("one event", c.one)
+				look("none", c.idle)
+				events := make([]any, 99)
+				for i := range events {
+					events[i] = "z"
+				}
+				if _, err := w.Append(t.Context(), events...); err != nil {
+					t.Fatal(err)
+				}
+				look("99 events", c.many)
+			})
 		})
 	}
 }

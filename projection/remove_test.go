@@ -131,16 +131,6 @@ func TestInterruptedRemovalIsFinished(t *testing.T) {
 	}
 }
 
-// held waits until a request arrives at a gate.
-func (b *bundle) held(g *gate) {
-	b.Helper()
-	select {
-	case <-g.arrived:
-	case <-time.After(patience):
-		b.Fatal("the request never comes")
-	}
-}
-
 func TestProcessThatBeginsDuringARemoval(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -162,17 +152,17 @@ func TestProcessThatBeginsDuringARemoval(t *testing.T) {
 	// The process is there, and has not looked yet.
 	scan, naming := b.gate("begins_with"), b.gate("ADD known_projections")
 	over := removing(scan)
-	b.held(scan)
+	comes(b, "the request", scan.arrived)
 	begun := make(chan error, 1)
 	late := group(t, b.open(naming.install), fast(), projection.AtLeastOnce("all", &recorder{}))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	go func() { begun <- late.Run(ctx) }()
-	b.held(naming)
+	comes(b, "the request", naming.arrived)
 	scan.release()
-	err := <-over
+	err := comes(t, "the end of the removal", over)
 	naming.release()
-	wantError(t, "Run", <-begun, projection.ErrResetting)
+	wantError(t, "Run", comes(t, "the end of the process", begun), projection.ErrResetting)
 	if wantError(t, "Remove", err, projection.ErrInUse); t.Failed() {
 		return
 	}
@@ -180,10 +170,10 @@ func TestProcessThatBeginsDuringARemoval(t *testing.T) {
 	// It has come and gone behind the last look of the removal.
 	last := b.gate("seen_at = :seen")
 	over = removing(last)
-	b.held(last)
+	comes(b, "the request", last.arrived)
 	wantError(t, "Run", g.Run(ctx), projection.ErrResetting)
 	last.release()
-	if err := <-over; err != nil {
+	if err := comes(t, "the end of the removal", over); err != nil {
 		t.Error(err)
 	}
 	want(t, "what is left", b.keys(), "journal\x00")

@@ -2,6 +2,7 @@ package projection_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
@@ -12,26 +13,28 @@ import (
 // 10 low marks more than one of a native journal with its 2.
 func TestSharedCosts(t *testing.T) {
 	t.Parallel()
-	s := setupShared(t)
-	var spent costs
-	config := fast()
-	config.HoleWait = time.Hour
-	g := group(t, s.open(spent.install), config, projection.AtLeastOnce("all", &recorder{}))
-	s.put("a", 1, "w")
-	start(t, g)
-	s.await("group/all", "a", 1)
-	idle := func() bool { return g.Lag()[0].IDs == 0 }
-	look := func(what string, over func() bool, want dynajournal.Cost) {
-		t.Helper()
-		g.Trigger("a")
-		until(t, what, over)
-		if got := spent.take(); got != want {
-			t.Errorf("%s: %+v, want %+v", what, got, want)
+	synctest.Test(t, func(t *testing.T) {
+		s := setupShared(t)
+		var spent costs
+		config := fast()
+		config.HoleWait = time.Hour
+		g := group(t, s.open(spent.install), config, projection.AtLeastOnce("all", &recorder{}))
+		s.put("a", 1, "w")
+		start(t, g)
+		s.await("group/all", "a", 1)
+		idle := func() bool { return g.Lag()[0].IDs == 0 }
+		look := func(what string, over func() bool, want dynajournal.Cost) {
+			t.Helper()
+			g.Trigger("a")
+			until(t, what, over)
+			if got := spent.take(); got != want {
+				t.Errorf("%s: %+v, want %+v", what, got, want)
+			}
 		}
-	}
-	until(t, "the sweep ends", idle)
-	spent.take()
-	look("none", idle, dynajournal.Cost{Requests: 4, ReadUnits: 32})
-	s.put("a", 2, "w")
-	look("one event", idle, dynajournal.Cost{Requests: 6, ReadUnits: 32, WriteUnits: 2})
+		synctest.Wait() // for the end of the sweep
+		spent.take()
+		look("none", idle, dynajournal.Cost{Requests: 4, ReadUnits: 32})
+		s.put("a", 2, "w")
+		look("one event", idle, dynajournal.Cost{Requests: 6, ReadUnits: 32, WriteUnits: 2})
+	})
 }

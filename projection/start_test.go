@@ -115,14 +115,14 @@ func TestNoRowIsPutAfterTheStart(t *testing.T) {
 	late := group(t, b.open(gate.install), fast(), p)
 	over := make(chan error, 1)
 	go func() { over <- late.Start(t.Context()) }()
-	<-gate.arrived
+	comes(t, "the request", gate.arrived)
 	g := group(t, b.journal, fast(), p)
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	b.write("b", "new")
 	gate.release()
-	if err := <-over; err != nil {
+	if err := comes(t, "the end of Start", over); err != nil {
 		t.Fatal(err)
 	}
 	if row := b.row("group/all", "b"); len(row) > 0 {

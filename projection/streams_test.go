@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -30,7 +31,8 @@ func streaming(t testing.TB, options ...embedded.Option) *bundle {
 // streamed is a configuration that reads the stream.
 func (b *bundle) streamed() projection.Config {
 	config := fast()
-	config.Source = projection.Streams(dynamodbstreams.NewFromConfig(b.engine.AWSConfig()), projection.StreamsOptions{
+	client, _ := b.streams()
+	config.Source = projection.Streams(client, projection.StreamsOptions{
 		LeaseTimeout: 300 * time.Millisecond, PerSecond: -1, Poll: time.Millisecond,
 	})
 	return config
@@ -148,33 +150,35 @@ func TestShardsAreSharedAndSplit(t *testing.T) {
 // A process is killed while it handles a record. The checkpoint has not passed it.
 func TestCheckpointWaitsForTheDeed(t *testing.T) {
 	t.Parallel()
-	b := streaming(t)
-	b.write("a", "x")
-	first := block()
-	close(first.passed) // but for what is written later
-	gate := b.gate("")
-	stop := start(t, group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), b.streamed(), projection.AtLeastOnce("all", first)))
-	b.await("group/all", "a", 1)
-	b.settled()
-	first.passed, first.arrived = make(chan struct{}), make(chan struct{})
-	first.first.Store(false)
-	b.write("b", "y")
-	<-first.arrived
-	beats := func() int64 {
-		sum := int64(0)
-		for _, item := range b.items("beat") {
-			sum += numberOf(b, item["beat"])
+	synctest.Test(t, func(t *testing.T) {
+		b := streaming(t)
+		b.write("a", "x")
+		first := block()
+		close(first.passed) // but for what is written later
+		gate := b.gate("")
+		stop := start(t, group(t, b.open(gate.install, func(c *dynajournal.Config) { c.Retries = -1 }), b.streamed(), projection.AtLeastOnce("all", first)))
+		b.await("group/all", "a", 1)
+		b.settled()
+		first.passed, first.arrived = make(chan struct{}), make(chan struct{})
+		first.first.Store(false)
+		b.write("b", "y")
+		comes(t, "the first event", first.arrived)
+		beats := func() int64 {
+			sum := int64(0)
+			for _, item := range b.items("beat") {
+				sum += numberOf(b, item["beat"])
+			}
+			return sum
 		}
-		return sum
-	}
-	before := beats()
-	until(t, "the lease is renewed", func() bool { return beats() >= before+6 })
-	gate.dead.Store(true)
-	stop()
-	config := b.streamed()
-	config.ClaimTimeout = 300 * time.Millisecond
-	start(t, group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{})))
-	b.await("group/all", "b", 1)
+		before := beats()
+		until(t, "the lease is renewed", func() bool { return beats() >= before+6 })
+		gate.dead.Store(true)
+		stop()
+		config := b.streamed()
+		config.ClaimTimeout = 300 * time.Millisecond
+		start(t, group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{})))
+		b.await("group/all", "b", 1)
+	})
 }
 
 // Nobody reads for longer than the stream keeps records.

@@ -17,7 +17,9 @@ import (
 func stuckness(b *bundle, name, pid string) *projection.StuckError {
 	b.Helper()
 	const never = 1 << 40
-	err := projection.WaitFor(b.Context(), b.journal, name, pid, never)
+	ctx, cancel := context.WithTimeout(b.Context(), patience)
+	defer cancel()
+	err := projection.WaitFor(ctx, b.journal, name, pid, never)
 	wantError(b, "WaitFor", err, projection.ErrStuck)
 	stuck, ok := errors.AsType[*projection.StuckError](err)
 	if !ok {
@@ -88,7 +90,7 @@ func TestTriggerWhileAStuckIDIsResumed(t *testing.T) {
 	other := group(t, b.open(gate.install), config, projection.Transactional("effects", effects))
 	resumed := make(chan error, 1)
 	go func() { resumed <- other.Resume(context.Background(), "effects", "a") }()
-	<-gate.arrived // everything was read and handled: only the mark is left
+	comes(t, "the request", gate.arrived) // everything was read and handled: only the mark is left
 	if _, err := w.Append(t.Context(), "y"); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +99,7 @@ func TestTriggerWhileAStuckIDIsResumed(t *testing.T) {
 	g.Trigger("a")
 	until(t, "the trigger is noted", func() bool { return counter() > before })
 	gate.release()
-	if err := <-resumed; err != nil {
+	if err := comes(t, "the end of Resume", resumed); err != nil {
 		t.Fatal(err)
 	}
 	b.await("group/effects", "a", 2)

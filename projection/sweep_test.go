@@ -36,7 +36,7 @@ func TestInterruptedSweepMissesNoID(t *testing.T) {
 		return nil
 	}}
 	stop := start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", all)))
-	<-arrived
+	comes(t, "the event", arrived)
 	b.await("group/all", last, 1)
 	stop()
 	start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{})))
@@ -60,7 +60,7 @@ func TestSweepGoesOnWhereItWas(t *testing.T) {
 		}
 		return nil
 	}})))
-	<-arrived
+	comes(t, "the event", arrived)
 	until(t, "a position is stored", func() bool { return b.sweepPosition() != "" })
 	stop()
 	var seen looks

@@ -13,55 +13,57 @@ import (
 // The costs that docs/projections.md has of an index of tags.
 func TestCostsOfAnIndexOfTags(t *testing.T) {
 	t.Parallel()
-	b := tagging(t, 4)
-	var spent costs
-	g, _ := b.index(b.open(spent.install), fast())
-	w := b.write("a", withTags("x", "red", "blue"))
-	idle := func() bool { return g.Lag()[0].IDs == 0 }
-	look := func(what string, want dynajournal.Cost, events ...any) {
-		t.Helper()
-		if len(events) > 0 {
-			if _, err := w.Append(t.Context(), events...); err != nil {
-				t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		b := tagging(t, 4)
+		var spent costs
+		g, _ := b.index(b.open(spent.install), fast())
+		w := b.write("a", withTags("x", "red", "blue"))
+		idle := func() bool { return g.Lag()[0].IDs == 0 }
+		look := func(what string, want dynajournal.Cost, events ...any) {
+			t.Helper()
+			if len(events) > 0 {
+				if _, err := w.Append(t.Context(), events...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g.Trigger("a")
+			until(t, what, idle)
+			if got := spent.take(); got != want {
+				t.Errorf("%s: %+v, want %+v", what, got, want)
 			}
 		}
 		g.Trigger("a")
-		until(t, what, idle)
-		if got := spent.take(); got != want {
-			t.Errorf("%s: %+v, want %+v", what, got, want)
+		b.await("group/tags", "a", 1)
+		synctest.Wait() // for the end of the sweep
+		spent.take()
+		// A reading, a claim and an offset are 5 requests, 4 read units and 2 write units, as of any
+		// projection.
+		look("a tag", dynajournal.Cost{Requests: 6, ReadUnits: 4, WriteUnits: 3}, withTags("y", "red"))
+		look("two tags", dynajournal.Cost{Requests: 7, ReadUnits: 4, WriteUnits: 4}, withTags("y", "red", "blue"))
+		look("a new tag", dynajournal.Cost{Requests: 7, ReadUnits: 5, WriteUnits: 3}, withTags("y", "green"))
+		look("no tag", dynajournal.Cost{Requests: 4, ReadUnits: 4, WriteUnits: 1}, "z")
+		look("no event", dynajournal.Cost{Requests: 3, ReadUnits: 4})
+		many := make([]any, 99)
+		for i := range many {
+			many[i] = withTags("x", "red")
 		}
-	}
-	g.Trigger("a")
-	b.await("group/tags", "a", 1)
-	until(t, "the sweep ends", idle)
-	spent.take()
-	// A reading, a claim and an offset are 5 requests, 4 read units and 2 write units, as of any
-	// projection.
-	look("a tag", dynajournal.Cost{Requests: 6, ReadUnits: 4, WriteUnits: 3}, withTags("y", "red"))
-	look("two tags", dynajournal.Cost{Requests: 7, ReadUnits: 4, WriteUnits: 4}, withTags("y", "red", "blue"))
-	look("a new tag", dynajournal.Cost{Requests: 7, ReadUnits: 5, WriteUnits: 3}, withTags("y", "green"))
-	look("no tag", dynajournal.Cost{Requests: 4, ReadUnits: 4, WriteUnits: 1}, "z")
-	look("no event", dynajournal.Cost{Requests: 3, ReadUnits: 4})
-	many := make([]any, 99)
-	for i := range many {
-		many[i] = withTags("x", "red")
-	}
-	look("99 events", dynajournal.Cost{Requests: 105, ReadUnits: 8, WriteUnits: 101}, many...)
+		look("99 events", dynajournal.Cost{Requests: 105, ReadUnits: 8, WriteUnits: 101}, many...)
 
-	var read costs
-	index := b.openTagIndex(b.open(read.install), tagsTable)
-	read.take()
-	found, _ := collect(t, index.CurrentEventsByTag(t.Context(), "red", projection.TagOffset{}))
-	want := dynajournal.Cost{Requests: 7, ReadUnits: 108} // 102 events, and entries in 4 lanes
-	if got := read.take(); len(found) != 102 || got != want {
-		t.Errorf("%d events: %+v, want %+v", len(found), got, want)
-	}
-	if _, err := index.Remove(t.Context(), "none"); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := read.take(), (dynajournal.Cost{Requests: 1, ReadUnits: 2}); got != want {
-		t.Errorf("Remove: %+v, want %+v", got, want)
-	}
+		var read costs
+		index := b.openTagIndex(b.open(read.install), tagsTable)
+		read.take()
+		found, _ := collect(t, index.CurrentEventsByTag(t.Context(), "red", projection.TagOffset{}))
+		want := dynajournal.Cost{Requests: 7, ReadUnits: 108} // 102 events, and entries in 4 lanes
+		if got := read.take(); len(found) != 102 || got != want {
+			t.Errorf("%d events: %+v, want %+v", len(found), got, want)
+		}
+		if _, err := index.Remove(t.Context(), "none"); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := read.take(), (dynajournal.Cost{Requests: 1, ReadUnits: 2}); got != want {
+			t.Errorf("Remove: %+v, want %+v", got, want)
+		}
+	})
 }
 
 // While nothing is indexed, a live loop costs half a read unit for each lane and look.
@@ -89,30 +91,32 @@ func TestCostsOfAnIdleLiveLoop(t *testing.T) {
 // vain but the first.
 func TestCostsOfTwoProcessesAtALane(t *testing.T) {
 	t.Parallel()
-	b := tagging(t, 1)
-	var spent costs
-	config := fast()
-	one, _ := b.index(b.open(spent.install), config, projection.OnlyIDs("a"))
-	config.Name = "other"
-	two, _ := b.index(b.open(), config, projection.OnlyIDs("b"))
-	for i := range 4 {
-		until(t, "the sweep ends", func() bool { return one.Lag()[0].IDs == 0 })
-		spent.take()
-		b.write("a", withTags("x", "red"))
-		one.Trigger("a")
-		b.await("group/tags", "a", int64(i+1))
-		until(t, "it is idle", func() bool { return one.Lag()[0].IDs == 0 })
-		got := spent.take()
-		want := dynajournal.Cost{Requests: 7, ReadUnits: 5, WriteUnits: 3}
-		if i == 1 {
-			want.Requests++ // a put in vain: DynamoDB does not return what it has cost
+	synctest.Test(t, func(t *testing.T) {
+		b := tagging(t, 1)
+		var spent costs
+		config := fast()
+		one, _ := b.index(b.open(spent.install), config, projection.OnlyIDs("a"))
+		config.Name = "other"
+		two, _ := b.index(b.open(), config, projection.OnlyIDs("b"))
+		for i := range 4 {
+			synctest.Wait() // for the end of the sweep
+			spent.take()
+			b.write("a", withTags("x", "red"))
+			one.Trigger("a")
+			b.await("group/tags", "a", int64(i+1))
+			until(t, "it is idle", func() bool { return one.Lag()[0].IDs == 0 })
+			got := spent.take()
+			want := dynajournal.Cost{Requests: 7, ReadUnits: 5, WriteUnits: 3}
+			if i == 1 {
+				want.Requests++ // a put in vain: DynamoDB does not return what it has cost
+			}
+			if i > 0 && got != want {
+				t.Errorf("event %d: %+v, want %+v", i, got, want)
+			}
+			b.write("b", withTags("x", "red"))
+			two.Trigger("b")
+			b.await("other/tags", "b", int64(i+1))
 		}
-		if i > 0 && got != want {
-			t.Errorf("event %d: %+v, want %+v", i, got, want)
-		}
-		b.write("b", withTags("x", "red"))
-		two.Trigger("b")
-		b.await("other/tags", "b", int64(i+1))
-	}
-	want(t, "red", b.byTag("red"), "a 1", "a 2", "a 3", "a 4", "b 1", "b 2", "b 3", "b 4")
+		want(t, "red", b.byTag("red"), "a 1", "a 2", "a 3", "a 4", "b 1", "b 2", "b 3", "b 4")
+	})
 }

@@ -42,33 +42,35 @@ func TestTwoProcessesAddToALane(t *testing.T) {
 // handles the events again.
 func TestEntriesOfAKilledProcessAreNotRepeated(t *testing.T) {
 	t.Parallel()
-	b := tagging(t, 1)
-	b.write("a", withTags("x", "red"), withTags("y", "red"), "z", withTags("u", "red"))
-	gate := b.gate("")
-	var added atomic.Int64
-	j := b.open(gate.install, func(c *dynajournal.Config) {
-		c.Retries = -1
-		c.Hooks = []dynajournal.Hook{{OnRequest: func(_ context.Context, r dynajournal.Request) {
-			if r.Operation == "PutItem" && r.Table == tagsTable && added.Add(1) == 3 {
-				gate.dead.Store(true)
-			}
-		}}}
+	synctest.Test(t, func(t *testing.T) {
+		b := tagging(t, 1)
+		b.write("a", withTags("x", "red"), withTags("y", "red"), "z", withTags("u", "red"))
+		gate := b.gate("")
+		var added atomic.Int64
+		j := b.open(gate.install, func(c *dynajournal.Config) {
+			c.Retries = -1
+			c.Hooks = []dynajournal.Hook{{OnRequest: func(_ context.Context, r dynajournal.Request) {
+				if r.Operation == "PutItem" && r.Table == tagsTable && added.Add(1) == 3 {
+					gate.dead.Store(true)
+				}
+			}}}
+		})
+		_, stop := b.index(j, fast())
+		until(t, "the process dies", gate.dead.Load)
+		stop()
+		if n := len(b.tagItems(tagsTable)); n != 3 {
+			t.Fatalf("it has added %d entries", n)
+		}
+		b.write("a", withTags("v", "red"))
+		config := fast()
+		config.ClaimTimeout = 100 * time.Millisecond
+		b.index(b.open(), config)
+		b.await("group/tags", "a", 5)
+		if n := len(b.tagItems(tagsTable)); n != 4 {
+			t.Errorf("there are %d entries", n)
+		}
+		want(t, "red", b.byTag("red"), "a 1", "a 2", "a 4", "a 5")
 	})
-	_, stop := b.index(j, fast())
-	until(t, "the process dies", gate.dead.Load)
-	stop()
-	if n := len(b.tagItems(tagsTable)); n != 3 {
-		t.Fatalf("it has added %d entries", n)
-	}
-	b.write("a", withTags("v", "red"))
-	config := fast()
-	config.ClaimTimeout = 100 * time.Millisecond
-	b.index(b.open(), config)
-	b.await("group/tags", "a", 5)
-	if n := len(b.tagItems(tagsTable)); n != 4 {
-		t.Errorf("there are %d entries", n)
-	}
-	want(t, "red", b.byTag("red"), "a 1", "a 2", "a 4", "a 5")
 }
 
 // The response of a put is lost, and the put is sent again: its number is taken, by itself.
