@@ -51,7 +51,9 @@ type Purge struct {
 
 // PurgeHandler is implemented by handlers that want to know of purges. The others go on without.
 type PurgeHandler interface {
-	// HandlePurge is called in the order of the events, and repeated like Handle.
+	// HandlePurge is called in the order of the events, and repeated like Handle. A process that
+	// stands still for longer than Config.ClaimTimeout may call it when another one has handled
+	// events behind the purge: a transactional handler can't.
 	HandlePurge(ctx context.Context, purge Purge) error
 }
 
