@@ -106,7 +106,8 @@ func TestEstimateIsWhatASweepUses(t *testing.T) {
 func TestEstimateBySampleHasMargins(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for i := range 210 { // none has a large part of the events: margins know only of what is sampled
+	// None has a large part of the events: margins know only of what is sampled.
+	for i := range 210 {
 		events := make([]any, 1+i%25)
 		for k := range events {
 			events[k] = "x"

@@ -36,8 +36,8 @@ func TestCostsOfAnIndexOfTags(t *testing.T) {
 		b.await("group/tags", "a", 1)
 		synctest.Wait() // for the end of the sweep
 		spent.take()
-		// A reading, a claim and an offset are 5 requests, 4 read units and 2 write units, as of any
-		// projection.
+		// A reading, a claim and an offset are 5 requests, 4 read units and 2 write units, as of
+		// any projection.
 		look("a tag", dynajournal.Cost{Requests: 6, ReadUnits: 4, WriteUnits: 3}, withTags("y", "red"))
 		look("two tags", dynajournal.Cost{Requests: 7, ReadUnits: 4, WriteUnits: 4}, withTags("y", "red", "blue"))
 		look("a new tag", dynajournal.Cost{Requests: 7, ReadUnits: 5, WriteUnits: 3}, withTags("y", "green"))
