@@ -70,7 +70,7 @@ func TestStreamReplacedWhileItIsRead(t *testing.T) {
 		start(t, group(t, b.open(), b.streamed(), projection.AtLeastOnce("all", &recorder{})))
 		b.await("group/all", "a", 1)
 		b.settled()
-		// Both changes come between two looks of the group, so that it sees no table without a stream.
+		// Both come between two looks of the group, so that it sees no table without a stream.
 		synctest.Wait()
 		b.setStream(false)
 		b.write("a", "y")
