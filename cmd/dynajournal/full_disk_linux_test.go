@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // ownMounts names the environment variable of a test that runs in a name space of mounts of its
@@ -73,6 +74,7 @@ func exitless(err error) bool {
 }
 
 func TestAFullDiskEndsServeAndLosesNothing(t *testing.T) {
+	testsize.NeedsLong(t, "it fills a disk")
 	clean(t)
 	disk := smallDisk(t, "4m")
 	if disk == "" {
@@ -137,6 +139,7 @@ func TestAReadOnlyDiskIsNotCalledInUse(t *testing.T) {
 // anyway, the journal would take it for the one whose response was lost, and acknowledge an event
 // that is gone after a restart.
 func TestAFirstEventThatIsRejectedByAFullDiskIsNotAcknowledged(t *testing.T) {
+	testsize.NeedsLong(t, "it fills a disk")
 	clean(t)
 	disk := smallDisk(t, "4m")
 	if disk == "" {

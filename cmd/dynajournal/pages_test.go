@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // elsewhere are the pages whose console blocks another test runs. Here they are parsed.
@@ -183,6 +185,10 @@ func pages(t *testing.T) []string {
 	return names
 }
 
+// shortRun are the pages whose commands run without the build tag long, too. Those of the others
+// are only parsed then.
+var shortRun = map[string]bool{"README.md": true}
+
 func TestCommandsOfThePagesPrintWhatThePagesShow(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("sh"); err != nil {
@@ -208,7 +214,7 @@ func TestCommandsOfThePagesPrintWhatThePagesShow(t *testing.T) {
 					switch {
 					case t.Failed():
 						return
-					case !s.run || elsewhere[name] != "" && !s.script:
+					case !s.run || elsewhere[name] != "" && !s.script, !testsize.Long && !shortRun[name]:
 						r.parse(t, &s)
 					case noCurl != nil && strings.Contains(s.command, "curl "):
 						t.Skip("there is no curl")
