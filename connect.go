@@ -62,6 +62,7 @@ func (c *Config) client() (*dynamo.Client, error) {
 		MaxBatchGet:      c.MaxBatchGet,
 		MaxBatchWrite:    c.MaxBatchWrite,
 		SDKCodec:         c.SDKCodec,
+		HedgeReads:       c.HedgeReads,
 		Clock:            c.clock,
 		Observe:          c.observer(),
 	})

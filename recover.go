@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
 	"github.com/dynajournal/dynajournal/internal/protocol"
@@ -89,6 +90,7 @@ func (j *Journal) recoverStored(
 	}
 	var w *Writer
 	err = j.admit(ctx, func(ctx context.Context, op *lifetime.Operation, begun func()) error {
+		ctx = dynamo.Hedged(ctx)
 		req.Begun = begun
 		state, err := j.protocol.Recover(ctx, req, func(e *layout.Event) error {
 			return op.Outside(func() error { return handle(e) })

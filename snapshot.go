@@ -176,7 +176,7 @@ func (j *Journal) LoadSnapshot(
 	var loaded *layout.Snapshot
 	if err == nil {
 		err = j.admit(ctx, func(ctx context.Context, _ *lifetime.Operation, _ func()) error {
-			loaded, err = j.loadSnapshot(ctx, persistenceID, criteria, bounds)
+			loaded, err = j.loadSnapshot(dynamo.Hedged(ctx), persistenceID, criteria, bounds)
 			return err
 		})
 	}

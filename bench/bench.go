@@ -91,7 +91,7 @@ func Workloads() []string {
 
 func workloads(o Options) []workload {
 	return slices.Concat(writes(), replays(), recoveries(), layouts(), scales(o), entityWorkloads(o), projectionWorkloads(o),
-		networkWorkloads())
+		networkWorkloads(o))
 }
 
 func (o Options) withDefaults() Options {

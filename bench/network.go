@@ -22,7 +22,7 @@ const networkPrefix = "network-"
 
 // networkWorkloads compare single events, with and without group commit, with PutItems. In a closed
 // loop each entity writes again when its write is done. In an open loop events arrive at a rate.
-func networkWorkloads() []workload {
+func networkWorkloads(o Options) []workload {
 	const two, three, four = 2, 3, 4
 	var all []workload
 	for _, entities := range []int{1, 64, 256, mostCallers} {
@@ -40,7 +40,11 @@ func networkWorkloads() []workload {
 			}})
 	}
 	return append(all, workload{networkPrefix + "cold", four, coldStart},
-		workload{fmt.Sprintf("%srecover-%d", networkPrefix, recoveredAtOnce), two, recoverAtOnce})
+		workload{fmt.Sprintf("%srecover-%d", networkPrefix, recoveredAtOnce), two, recoverAtOnce},
+		workload{networkPrefix + "recover-hedged", two, recoverHedged},
+		workload{networkPrefix + "entities", three, func(ctx context.Context, s *session) error {
+			return openLoopEntities(ctx, s, o.Entities)
+		}})
 }
 
 // behindNetwork reports whether a workload is measured by default behind a network.

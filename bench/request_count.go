@@ -14,7 +14,7 @@ type requestCount struct {
 
 // OnRequest counts a request.
 func (c *requestCount) OnRequest(_ context.Context, r dynajournal.Request) {
-	c.requests.Add(1)
+	c.requests.Add(int64(r.Cost.Requests))
 	c.reads.Add(int64(r.Cost.ReadUnits * 2))
 	c.writes.Add(int64(r.Cost.WriteUnits * 2))
 }

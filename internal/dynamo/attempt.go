@@ -135,14 +135,15 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 	if a.timeout > 0 {
 		timeout = a.timeout
 	}
-	ctx, cancel := context.WithTimeout(withChecked(a.ctx, checked), timeout)
+	h := a.client.hedges.of(a)
+	ctx, cancel := context.WithTimeout(h.within(withChecked(a.ctx, checked)), timeout)
 	out, cost, err := send(ctx)
 	a.timedOut = err != nil && a.timeout > 0 && ctx.Err() != nil && a.ctx.Err() == nil
 	cancel()
 	if a.write {
 		a.client.note(m, err)
 	}
-	cost.Requests = 1
+	cost = h.cost(cost)
 	if m != nil {
 		m.add(cost)
 	}

@@ -87,11 +87,8 @@ func (t transport) Do(r *http.Request) (*http.Response, error) {
 	if safeguard.SleptUnsent && ok && t.clock.Since(checked) > maxUnsent {
 		return nil, errSlept
 	}
-	response, err := t.inner.Do(r)
+	response, err := t.send(r)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // as above
-	}
-	if err := t.endpoint.check(response); err != nil {
 		return nil, err
 	}
 	// A response that waited here while the machine slept has an old date.
@@ -99,6 +96,26 @@ func (t transport) Do(r *http.Request) (*http.Response, error) {
 		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
 			t.clock.Learn(date)
 		}
+	}
+	return response, nil
+}
+
+// send sends a request, which a hedge may send a second time.
+func (t transport) send(r *http.Request) (*http.Response, error) {
+	if h, ok := r.Context().Value(hedgeKey{}).(*hedge); ok {
+		return h.send(r, t.exchange)
+	}
+	return t.exchange(r)
+}
+
+// exchange sends a request once, and returns its response if that is the service's, and whole.
+func (t transport) exchange(r *http.Request) (*http.Response, error) {
+	response, err := t.inner.Do(r)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // an HTTP client returns errors unchanged
+	}
+	if err := t.endpoint.check(response); err != nil {
+		return nil, err
 	}
 	return response, nil
 }

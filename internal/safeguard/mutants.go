@@ -102,6 +102,7 @@ var (
 	LatestClock           = on("LatestClock")
 	ClockOff              = on("ClockOff")
 	SleptUnsent           = on("SleptUnsent")
+	WritesNotHedged       = on("WritesNotHedged")
 	ChecksumRequired      = on("ChecksumRequired")
 	CapacityRequired      = on("CapacityRequired")
 	CopyCompared          = on("CopyCompared")

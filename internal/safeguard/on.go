@@ -211,6 +211,8 @@ const (
 	LatestClock = true
 	// ClockOff: a deletion ends before it writes anything if the clock is off.
 	ClockOff = true
+	// WritesNotHedged: a request that writes is sent once for each attempt, also in a recovery.
+	WritesNotHedged = true
 	// SleptUnsent: a request that was checked before the machine slept is not sent.
 	SleptUnsent = true
 

@@ -1,0 +1,179 @@
+package dynamo
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// hedges are the hedged reads of a client: a read that is slow is sent a second time, and the first
+// successful response counts (Dean and Barroso, The Tail at Scale, CACM 2013). Which time is slow is
+// measured, for each operation. docs/decisions/0019-hedged-reads.md has the measurements.
+//
+// Invariants:
+//   - A request that writes is sent once for each attempt.
+//   - A second request takes a free slot, and never waits for one.
+//   - At most one of readsForASecond reads is sent a second time.
+type hedges struct {
+	client *Client
+	times  sync.Map // of *readTimes by operation
+}
+
+type hedgedKey struct{}
+
+// Hedged returns a context whose reads are hedged, if the client hedges. Writes are not.
+func Hedged(ctx context.Context) context.Context { return context.WithValue(ctx, hedgedKey{}, true) }
+
+// of returns the hedge of an attempt, nil if it is sent once.
+func (h *hedges) of(a *attempts) *hedge {
+	if h == nil || a.write && safeguard.WritesNotHedged || a.ctx.Value(hedgedKey{}) == nil {
+		return nil
+	}
+	times, ok := h.times.Load(a.operation)
+	if !ok {
+		times, _ = h.times.LoadOrStore(a.operation, &readTimes{})
+	}
+	return &hedge{client: h.client, times: times.(*readTimes)} //nolint:forcetypeassert // the map has nothing else
+}
+
+// hedge is the sending of an attempt whose request may be sent a second time.
+type hedge struct {
+	client *Client
+	times  *readTimes
+	// twice reports whether there was a second request.
+	twice atomic.Bool
+	// won reports whether one of the requests has the response that counts.
+	won atomic.Bool
+}
+
+type hedgeKey struct{}
+
+// within returns a context in which transport hedges the request.
+func (h *hedge) within(ctx context.Context) context.Context {
+	if h == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, hedgeKey{}, h)
+}
+
+// cost returns what an attempt has cost whose response states a cost. A second request has the
+// units of the first: the service may have done both, and says it of one.
+func (h *hedge) cost(stated Cost) Cost {
+	stated.Requests = 1
+	if h == nil || !h.twice.Load() {
+		return stated
+	}
+	return stated.Add(stated)
+}
+
+// answer is the outcome of a request.
+type answer struct {
+	response *http.Response
+	err      error
+}
+
+func (a answer) succeeded() bool { return a.err == nil && a.response.StatusCode == http.StatusOK }
+
+// discard closes the response of a request that another one was faster than.
+func (a answer) discard() {
+	if a.err == nil {
+		_ = a.response.Body.Close()
+	}
+}
+
+// send sends a request, and a second time when it is slow. It returns the first success, and
+// otherwise the outcome of the first request. exchange sends a request and receives the whole
+// response; the request that is too late is cancelled.
+func (h *hedge) send(r *http.Request, exchange func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	began, slow := time.Now(), h.times.limit()
+	if slow == 0 || r.Body == nil {
+		return h.timed(began, exchange, r)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read the request: %w", err)
+	}
+	request := func() (*http.Request, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(r.Context())
+		same := r.Clone(ctx)
+		same.Body = io.NopCloser(bytes.NewReader(body))
+		return same, cancel
+	}
+	first, stopFirst := request()
+	second, stopSecond := request()
+	late := make(chan answer)
+	over := make(chan struct{})
+	timer := time.AfterFunc(slow, func() {
+		got := h.again(second, exchange, stopFirst)
+		select {
+		case late <- got:
+		case <-over:
+			got.discard()
+		}
+	})
+	response, err := exchange(first)
+	got := answer{response, err}
+	switch {
+	case timer.Stop():
+		stopSecond()
+	case got.succeeded() && h.won.CompareAndSwap(false, true):
+		close(over)
+		stopSecond()
+	default:
+		if other := <-late; other.succeeded() {
+			got.discard()
+			got = other
+		} else {
+			other.discard()
+			stopSecond()
+		}
+	}
+	if got.succeeded() {
+		h.times.took(time.Since(began))
+	}
+	return got.response, got.err //nolint:wrapcheck // an HTTP client returns errors unchanged
+}
+
+// timed sends a request once.
+func (h *hedge) timed(
+	began time.Time, exchange func(*http.Request) (*http.Response, error), r *http.Request,
+) (*http.Response, error) {
+	response, err := exchange(r)
+	if err == nil && response.StatusCode == http.StatusOK {
+		h.times.took(time.Since(began))
+	}
+	return response, err
+}
+
+// errNotAgain is the outcome of a second request that was not sent.
+var errNotAgain = fmt.Errorf("a second time: %w", errNotSent)
+
+// again sends the second request, if there is a free slot and not too many others were sent. If its
+// success is the first, it stops the first request.
+func (h *hedge) again(
+	r *http.Request, exchange func(*http.Request) (*http.Response, error), stopFirst context.CancelFunc,
+) answer {
+	slot := h.client.Reserve()
+	defer slot.Release()
+	if !slot.Held() || r.Context().Err() != nil || !h.times.spend() {
+		return answer{nil, errNotAgain}
+	}
+	h.twice.Store(true)
+	response, err := exchange(r)
+	got := answer{response, err}
+	if got.succeeded() {
+		if !h.won.CompareAndSwap(false, true) {
+			got.discard()
+			return answer{nil, errNotAgain}
+		}
+		stopFirst()
+	}
+	return got
+}
