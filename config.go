@@ -248,7 +248,7 @@ type Config struct {
 	// deletion are in flight. Raise it to replay long histories faster; each partition can take 1
 	// MB of memory.
 	//
-	// From 1 to 10,000. Defaults to 10.
+	// From 1 to 10,000. Defaults to 16.
 	ReplayParallelism int
 
 	// Retries is how often a request is sent again after throttling, a lost connection or an

@@ -29,7 +29,7 @@ const (
 	DefaultMaxItemSize       = 400 << 10
 	DefaultMaxSnapshotBytes  = 64 << 20
 	DefaultOperationTimeout  = 10 * time.Second
-	DefaultReplayParallelism = 10
+	DefaultReplayParallelism = 16
 	DefaultRetries           = 10
 	DefaultSequenceShards    = 10
 	DefaultSnapshotTable     = "pekko-persistence-snapshot"

@@ -14,8 +14,8 @@ import (
 )
 
 // hedges are the hedged reads of a client: a read that is slow is sent a second time, and the first
-// successful response counts (Dean and Barroso, The Tail at Scale, CACM 2013). Which time is slow is
-// measured, for each operation. docs/decisions/0019-hedged-reads.md has the measurements.
+// success counts (Dean and Barroso, The Tail at Scale, CACM 2013). What is slow is measured, for
+// each operation. docs/decisions/0019-hedged-reads.md has the measurements.
 //
 // Invariants:
 //   - A request that writes is sent once for each attempt.
@@ -138,7 +138,7 @@ func (h *hedge) send(r *http.Request, exchange func(*http.Request) (*http.Respon
 	if got.succeeded() {
 		h.times.took(time.Since(began))
 	}
-	return got.response, got.err //nolint:wrapcheck // an HTTP client returns errors unchanged
+	return got.response, got.err
 }
 
 // timed sends a request once.
@@ -166,7 +166,7 @@ func (h *hedge) again(
 		return answer{nil, errNotAgain}
 	}
 	h.twice.Store(true)
-	response, err := exchange(r)
+	response, err := exchange(r) //nolint:bodyclose // whoever gets the answer closes it
 	got := answer{response, err}
 	if got.succeeded() {
 		if !h.won.CompareAndSwap(false, true) {

@@ -43,7 +43,8 @@ func item(value string) step {
 	return ok(fmt.Sprintf(`{"Item":{"v":{"S":%q}},"ConsumedCapacity":{"TableName":"events","CapacityUnits":1.5}}`, value))
 }
 
-// hedging returns a client that hedges reads and knows what is slow. Its next steps are those given.
+// hedging returns a client that hedges reads and knows what is slow. Its next steps are those
+// given.
 func hedging(t *testing.T, steps ...step) (*dynamo.Client, *script) {
 	t.Helper()
 	all := make([]step, learned)
@@ -291,7 +292,8 @@ func TestHedgedReadsInARaceAreRight(t *testing.T) {
 	}
 	reads.Wait()
 	t.Logf("%d requests for %d reads", requests.Load(), readers*each)
-	for deadline := time.Now().Add(time.Minute); open.Load() > 0; { // those that are late are closed later
+	// Those that are late are closed later.
+	for deadline := time.Now().Add(time.Minute); open.Load() > 0; {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d responses are not closed", open.Load())
 		}
