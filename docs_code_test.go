@@ -159,8 +159,9 @@ var (
 )
 
 // checkCommand returns an error if a go command names a folder, a test or a flag of a test that
-// there is not. names returns what the package of a folder declares, flags the flags of its tests.
-func checkCommand(command string, names, flags func(folder string) map[string]bool) error {
+// there is not, or only tests that are skipped without the build tag long. names returns what the
+// package of a folder declares, flags the flags of its tests, long the tests that need the tag.
+func checkCommand(command string, names, flags, long func(folder string) map[string]bool) error {
 	var folder, run string
 	other := false // benchmarks or fuzzing: what -run names is then left out on purpose
 	var custom []string
@@ -196,12 +197,37 @@ func checkCommand(command string, names, flags func(folder string) map[string]bo
 	if run == "" || !regexp.MustCompile(`^[A-Za-z]\w*$`).MatchString(run) {
 		return nil
 	}
+	skipped := ""
 	for name := range names(folder) {
 		if strings.Contains(name, run) {
-			return nil
+			if strings.Contains(command, "-tags long") || !long(folder)[name] {
+				return nil
+			}
+			skipped = name
 		}
 	}
+	if skipped != "" {
+		return fmt.Errorf("%s of %s is skipped without -tags long", skipped, folder)
+	}
 	return fmt.Errorf("%s has no test that -run %s names", folder, run)
+}
+
+// longTests returns the tests of a folder that are skipped without the build tag long.
+func longTests(t *testing.T, folder string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	test := regexp.MustCompile(`(?ms)^func (Test\w+)\(.*?^}`)
+	found := map[string]bool{}
+	for _, file := range files {
+		source := readFile(t, file)
+		for _, m := range test.FindAllStringSubmatch(source, -1) {
+			found[m[1]] = strings.Contains(m[0], "\ttestsize.NeedsLong(") || strings.HasPrefix(source, "//go:build long\n")
+		}
+	}
+	return found
 }
 
 func TestCommandsOfThePagesNameWhatThereIs(t *testing.T) {
@@ -221,12 +247,13 @@ func TestCommandsOfThePagesNameWhatThereIs(t *testing.T) {
 		}
 		return found
 	}
+	long := func(folder string) map[string]bool { return longTests(t, folder) }
 	commands := 0
 	for _, page := range sources(t, ".md") {
 		text := readFile(t, page)
 		for _, command := range goCommand.FindAllString(text, -1) {
 			commands++
-			if err := checkCommand(command, names, flags); err != nil {
+			if err := checkCommand(command, names, flags, long); err != nil {
 				t.Errorf("%s says %q: %v", page, command, err)
 			}
 		}
@@ -244,7 +271,10 @@ func TestCommandsOfThePagesNameWhatThereIs(t *testing.T) {
 
 func TestWrongCommandOfAPageIsFound(t *testing.T) {
 	t.Parallel()
-	names := func(string) map[string]bool { return map[string]bool{"TestOne": true, "FuzzTwo": true} }
+	names := func(string) map[string]bool {
+		return map[string]bool{"TestOne": true, "FuzzTwo": true, "TestFour": true}
+	}
+	long := func(string) map[string]bool { return map[string]bool{"TestFour": true} }
 	flags := func(string) map[string]bool { return map[string]bool{"verify.seed": true} }
 	for command, right := range map[string]bool{
 		"go test ./...": true,
@@ -259,8 +289,10 @@ func TestWrongCommandOfAPageIsFound(t *testing.T) {
 		"go test . -run none -bench One":            true,
 		"go test . -bench Three -run TestOne":       false,
 		"go test . -run TestOne -verify.absent=100": false,
+		"go test . -run TestFour":                   false,
+		"go test -tags long . -run 'TestFour$'":     true,
 	} {
-		if err := checkCommand(command, names, flags); (err == nil) != right {
+		if err := checkCommand(command, names, flags, long); (err == nil) != right {
 			t.Errorf("%q: %v", command, err)
 		}
 	}

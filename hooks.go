@@ -35,7 +35,8 @@ type Request struct {
 	Attempt int
 	// Duration is how long the attempt took.
 	Duration time.Duration
-	// Cost is what DynamoDB reported as consumed. A failed attempt reports nothing.
+	// Cost is what DynamoDB reported as consumed. A failed attempt reports nothing. An attempt that
+	// Config.HedgeReads has sent a second time counts as two requests.
 	Cost Cost
 	// Err is why the attempt failed, nil if it did not.
 	Err error
