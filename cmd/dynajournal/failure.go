@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"unicode"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/legacy/migration"
@@ -33,6 +36,34 @@ type partialError struct{ err error }
 func (e *partialError) Error() string { return e.err.Error() }
 
 func (e *partialError) Unwrap() error { return e.err }
+
+// flagError is an error that names a flag instead of a field.
+type flagError struct {
+	text string
+	err  error
+}
+
+func (e *flagError) Error() string { return e.text }
+
+func (e *flagError) Unwrap() error { return e.err }
+
+// namedByFlag returns an error that names the flag whose value was refused, where the flag has the
+// name of the field that it sets: whoever types a command knows no fields.
+func namedByFlag(err error, flags []*kong.Flag) error {
+	refused, ok := errors.AsType[*dynajournal.ArgumentError](err)
+	if !ok {
+		return err
+	}
+	_, field, _ := strings.Cut(refused.Argument, ".")
+	name := settingKey(reflect.StructField{Name: field})
+	short := strings.ReplaceAll(name, "sequence-number", "seq")
+	for _, flag := range flags {
+		if flag.Name == name || flag.Name == short {
+			return &flagError{strings.Replace(err.Error(), refused.Argument, "--"+flag.Name, 1), err}
+		}
+	}
+	return err
+}
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 

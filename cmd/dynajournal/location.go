@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/applicationconf"
@@ -186,7 +187,9 @@ func (l *location) open(
 	case l.Data != "":
 		opened.engine, err = embedded.Open(l.Data, options...)
 	default:
-		opened.config.AWS, err = l.aws(ctx, c.Endpoint)
+		if opened.config.AWS, err = l.aws(ctx, c.Endpoint); err == nil {
+			err = opened.checkCredentials(ctx)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -212,6 +215,17 @@ func (l *location) openEngine(
 	return c.engine, nil
 }
 
+// checkCredentials returns an error if the SDK finds no credentials and the configuration has none.
+func (c *connection) checkCredentials(ctx context.Context) error {
+	if c.config.AccessKeyID != "" && c.config.SecretAccessKey != "" {
+		return nil
+	}
+	if _, err := c.config.AWS.Credentials.Retrieve(ctx); err != nil {
+		return usagef("there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE: %w", err)
+	}
+	return nil
+}
+
 const defaultRegion = "us-east-1"
 
 // aws returns the SDK's configuration for an endpoint, or for AWS if endpoint is empty.
@@ -224,7 +238,8 @@ func (l *location) aws(ctx context.Context, endpoint string) (aws.Config, error)
 			return aws.Config{Region: region, Credentials: aws.CredentialsProviderFunc(dummyCredentials)}, nil
 		}
 	}
-	var options []func(*awsconfig.LoadOptions) error
+	// The SDK would write its warnings to stderr, beside the one line of an error.
+	options := []func(*awsconfig.LoadOptions) error{awsconfig.WithLogger(logging.Nop{})}
 	if region != "" {
 		options = append(options, awsconfig.WithRegion(region))
 	}

@@ -232,3 +232,19 @@ func TestCommandsUseTheClientSettingsOfAFile(t *testing.T) {
 		})
 	}
 }
+
+// Without credentials a command says so in one line, and config, which sends nothing, needs none.
+func TestMissingCredentialsAreNamed(t *testing.T) {
+	clean(t)
+	for name, value := range map[string]string{
+		"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+	} {
+		t.Setenv(name, value)
+	}
+	o := invoke(t.Context(), "", "--aws", "--region", "us-east-1", "ids")
+	const want = "dynajournal: ids: there are no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE: "
+	if o.status != statusUsage || !strings.HasPrefix(o.err, want) || strings.Count(o.err, "\n") != 1 {
+		t.Errorf("it ended with %d, %q", o.status, o.err)
+	}
+	must(t, "--aws", "--region", "us-east-1", "config")
+}

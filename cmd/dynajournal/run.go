@@ -99,7 +99,7 @@ func run(ctx context.Context, args []string, s streams) (status int) {
 	result := newOutput(s.out, c.Output, c.Full)
 	err = line.Run(&session{streams: s, location: &c.location, result: result})
 	if err = errors.Join(err, result.flush()); err != nil {
-		return fail(s.err, what, err)
+		return fail(s.err, what, namedByFlag(err, line.Flags()))
 	}
 	return statusDone
 }
