@@ -163,11 +163,13 @@ func (d *decoder) numberText(text []byte) string {
 	return d.numbers.String()[begin:]
 }
 
-// stringPointer reads a string into memory of its own.
-func (d *decoder) stringPointer() (*string, bool) {
+// stringPointer reads a string. It returns like if that is the same, else memory of its own.
+func (d *decoder) stringPointer(like *string) (*string, bool) {
 	text, ok := d.text()
-	s := string(text)
-	return &s, ok
+	if like != nil && *like == string(text) {
+		return like, ok
+	}
+	return new(string(text)), ok
 }
 
 // bytes reads a string in base64.
@@ -187,43 +189,71 @@ func (d *decoder) bytes() ([]byte, bool) {
 
 // count reads a number of items.
 func (d *decoder) count() (int32, bool) {
-	n, err := strconv.ParseInt(d.number(), 10, 32)
+	n, err := strconv.ParseInt(string(d.number()), 10, 32)
 	return int32(n), err == nil
 }
 
-// number reads a number without sign and exponent. It returns an empty string if there is none.
-func (d *decoder) number() string {
+// number reads a number without sign and exponent, and returns its part of the response, empty if
+// there is none.
+func (d *decoder) number() []byte {
 	d.space()
-	rest := d.json[d.at:]
-	end := bytes.IndexAny(rest, ",} ")
-	if end < 0 || !json.Valid(rest[:end]) || bytes.ContainsAny(rest[:end], "-+eE") {
-		return ""
+	begin := d.at
+	digits := func() int {
+		from := d.at
+		for d.at < len(d.json) && d.json[d.at] >= '0' && d.json[d.at] <= '9' {
+			d.at++
+		}
+		return d.at - from
 	}
-	d.at += end
-	return string(rest[:end])
+	whole := digits()
+	right := whole > 0 && (whole == 1 || d.json[begin] != '0')
+	if right && d.at < len(d.json) && d.json[d.at] == '.' {
+		d.at++
+		right = digits() > 0
+	}
+	if !right {
+		return nil
+	}
+	return d.json[begin:d.at]
 }
 
-// capacity reads the consumed capacity of a table, without that of indexes.
-func (d *decoder) capacity() (*types.ConsumedCapacity, bool) {
-	c := &types.ConsumedCapacity{}
+// mostStatements is how many statements a request has at most.
+const mostStatements = 25
+
+// capacity reads the consumed capacity of a table, without that of indexes. The result shares the
+// values that it has in common with like: the statements of a request mostly are of one table, and
+// take as much each.
+func (d *decoder) capacity(like types.ConsumedCapacity) (types.ConsumedCapacity, bool) {
+	var c types.ConsumedCapacity
 	ok := d.object(func(name []byte) (ok bool) {
 		switch string(name) {
 		case "TableName":
-			c.TableName, ok = d.stringPointer()
+			c.TableName, ok = d.stringPointer(like.TableName)
 		case "CapacityUnits":
-			units, err := strconv.ParseFloat(d.number(), 64)
-			c.CapacityUnits, ok = &units, err == nil
+			units, err := strconv.ParseFloat(string(d.number()), 64)
+			if c.CapacityUnits = like.CapacityUnits; c.CapacityUnits == nil || *c.CapacityUnits != units {
+				c.CapacityUnits = new(units)
+			}
+			ok = err == nil
 		}
 		return ok
 	})
 	return c, ok
 }
 
+// tableCapacity reads the consumed capacity of a request on one table.
+func (d *decoder) tableCapacity() (*types.ConsumedCapacity, bool) {
+	c, ok := d.capacity(types.ConsumedCapacity{})
+	return &c, ok
+}
+
+// capacities reads the consumed capacity of each statement of a request.
 func (d *decoder) capacities() ([]types.ConsumedCapacity, bool) {
-	all := []types.ConsumedCapacity{}
-	ok := d.list(func() bool {
-		c, ok := d.capacity()
-		all = append(all, *c)
+	all := make([]types.ConsumedCapacity, 0, mostStatements)
+	var last types.ConsumedCapacity
+	ok := d.list(func() (ok bool) {
+		last, ok = d.capacity(last)
+		all = append(all, last)
 		return ok
 	})
 	return all, ok

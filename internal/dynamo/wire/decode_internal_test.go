@@ -153,7 +153,8 @@ func pages() (plain, others []string) {
 			`{"Items":[{"a":{"S":"x"}},{"a":{"S":"x"}]}`, `{"Items":[{"a":{"S":"x"}},{"a":{"S":null}}]}`, `{"Items":[{"a":{"S":"x"}},{"a":{"SS":"x"}}]}`,
 			in(`{"B":"A"}`), in(`{"B":"AA="}`), in("{\"B\":\"AA\nA\"}"), in("{\"B\":\"AAA\n\"}"), in("{\"B\":\"\n\n\n\n\"}"), in(`{"B":"\/\/\/\/"}`), in(`{"B":"===="}`),
 			`{"Count":1.5}`, `{"Count":01}`, `{"Count":-1}`, `{"Count":99999999999}`, `{"Count":"1"}`, `{"Count":1`,
-			`{"ConsumedCapacity":{"CapacityUnits":.5}}`, `{"ConsumedCapacity":{"Table":{"CapacityUnits":1}}}`,
+			`{"ConsumedCapacity":{"CapacityUnits":.5}}`, `{"ConsumedCapacity":{"CapacityUnits":1.}}`, `{"ConsumedCapacity":{"CapacityUnits":01}}`,
+			`{"ConsumedCapacity":{"CapacityUnits":1e1}}`, `{"ConsumedCapacity":{"CapacityUnits":-1}}`, `{"ConsumedCapacity":{"CapacityUnits":1x}}`, `{"ConsumedCapacity":{"Table":{"CapacityUnits":1}}}`,
 		}
 }
 
@@ -221,6 +222,7 @@ var (
 		`{"Responses":{}}`: compareResponse[dynamodb.BatchGetItemOutput],
 		`{"Responses":[{"TableName":"t"},{}],` + capacityOfTwo + `}`: compareResponse[dynamodb.BatchExecuteStatementOutput],
 		`{"Responses":[]}`: compareResponse[dynamodb.BatchExecuteStatementOutput],
+		`{"ConsumedCapacity":[{"TableName":"t","CapacityUnits":2.0},{"TableName":"t","CapacityUnits":2},{"CapacityUnits":10},{"TableName":"t"},{"TableName":"u","CapacityUnits":0}]}`: compareResponse[dynamodb.BatchExecuteStatementOutput],
 		`{"ConsumedCapacity":{"TableName":"t","CapacityUnits":2.0}}`: compareResponse[dynamodb.PutItemOutput],
 		`{}`: compareResponse[dynamodb.PutItemOutput],
 		`{"Responses":{"t":[{"a":{"S":"1"}}],"t":[]},"Responses":{"u":[]}}`:             compareResponse[dynamodb.BatchGetItemOutput],

@@ -74,12 +74,14 @@ func decodeBatchExecute(body []byte, out *dynamodb.BatchExecuteStatementOutput) 
 	return decodeObject(body, out, func(d *decoder, out *dynamodb.BatchExecuteStatementOutput, name []byte) (ok bool) {
 		switch string(name) {
 		case "Responses":
-			out.Responses = []types.BatchStatementResponse{}
+			out.Responses = make([]types.BatchStatementResponse, 0, mostStatements)
+			var last *string
 			return d.list(func() bool {
 				var r types.BatchStatementResponse
 				ok := d.object(func(name []byte) (ok bool) {
 					if string(name) == "TableName" {
-						r.TableName, ok = d.stringPointer()
+						r.TableName, ok = d.stringPointer(last)
+						last = r.TableName
 					}
 					return ok
 				})
@@ -97,7 +99,7 @@ func decodeBatchExecute(body []byte, out *dynamodb.BatchExecuteStatementOutput) 
 func decodePut(body []byte, out *dynamodb.PutItemOutput) bool {
 	return decodeObject(body, out, func(d *decoder, out *dynamodb.PutItemOutput, name []byte) (ok bool) {
 		if string(name) == "ConsumedCapacity" {
-			out.ConsumedCapacity, ok = d.capacity()
+			out.ConsumedCapacity, ok = d.tableCapacity()
 		}
 		return ok
 	})
@@ -131,7 +133,7 @@ func decodePage(body []byte, items *Items) (page, bool) {
 			ok = d.item()
 			p.next = d.last.attributeMap()
 		case "ConsumedCapacity":
-			p.capacity, ok = d.capacity()
+			p.capacity, ok = d.tableCapacity()
 		}
 		return ok
 	})
