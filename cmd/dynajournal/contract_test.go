@@ -274,6 +274,17 @@ func TestTablesUpdateReportsWhatItAddedAndWhatItCosts(t *testing.T) {
 	}
 }
 
+func TestNoTableIsMadeForAnEmptyPersistenceID(t *testing.T) {
+	clean(t)
+	o := invoke(t.Context(), "", "append", "", "--string", "x")
+	if want := "dynajournal: append: the persistence id must not be empty\n"; o.status != statusUsage || o.err != want {
+		t.Errorf("it ended with %d, %q", o.status, o.err)
+	}
+	if o := invoke(t.Context(), "", "highest", "a"); !strings.Contains(o.err, "no such table") {
+		t.Errorf("a table was made: %q", o.err)
+	}
+}
+
 func TestFailuresAreOneLineAndAStatus(t *testing.T) {
 	clean(t)
 	must(t, "tables", "create")
