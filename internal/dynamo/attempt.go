@@ -143,6 +143,7 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 	if a.write {
 		a.client.note(m, err)
 	}
+	cost.Requests = 1
 	cost = h.cost(cost)
 	if m != nil {
 		m.add(cost)

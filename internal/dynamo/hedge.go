@@ -20,7 +20,7 @@ import (
 // Invariants:
 //   - A request that writes is sent once for each attempt.
 //   - A second request takes a free slot, and never waits for one.
-//   - At most one of readsForASecond reads is sent a second time.
+//   - At most one of readsPerHedge reads is sent a second time.
 type hedges struct {
 	client *Client
 	times  sync.Map // of *readTimes by operation
@@ -63,10 +63,9 @@ func (h *hedge) within(ctx context.Context) context.Context {
 	return context.WithValue(ctx, hedgeKey{}, h)
 }
 
-// cost returns what an attempt has cost whose response states a cost. A second request has the
-// units of the first: the service may have done both, and says it of one.
+// cost returns what an attempt has cost of which one request has cost so much. A second request has
+// the units of the first: the service may have done both, and says it of one.
 func (h *hedge) cost(stated Cost) Cost {
-	stated.Requests = 1
 	if h == nil || !h.twice.Load() {
 		return stated
 	}
@@ -88,17 +87,35 @@ func (a answer) discard() {
 	}
 }
 
+// exchange sends a request and receives the whole response.
+type exchange func(*http.Request) (*http.Response, error)
+
+func (e exchange) once(r *http.Request) answer {
+	response, err := e(r) //nolint:bodyclose // whoever gets the answer closes it
+	return answer{response, err}
+}
+
 // send sends a request, and a second time when it is slow. It returns the first success, and
-// otherwise the outcome of the first request. exchange sends a request and receives the whole
-// response; the request that is too late is cancelled.
-func (h *hedge) send(r *http.Request, exchange func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	began, slow := time.Now(), h.times.limit()
+// otherwise the outcome of the first request.
+func (h *hedge) send(r *http.Request, exchange exchange) (*http.Response, error) {
+	began := time.Now()
+	got := h.race(r, exchange)
+	if got.succeeded() {
+		h.times.took(time.Since(began))
+	}
+	return got.response, got.err
+}
+
+// race sends a request, and the same one when it is slow. The request that is too late is
+// cancelled.
+func (h *hedge) race(r *http.Request, exchange exchange) answer {
+	slow := h.times.limit()
 	if slow == 0 || r.Body == nil {
-		return h.timed(began, exchange, r)
+		return exchange.once(r)
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return nil, fmt.Errorf("read the request: %w", err)
+		return answer{nil, fmt.Errorf("read the request: %w", err)}
 	}
 	request := func() (*http.Request, context.CancelFunc) {
 		ctx, cancel := context.WithCancel(r.Context())
@@ -118,8 +135,7 @@ func (h *hedge) send(r *http.Request, exchange func(*http.Request) (*http.Respon
 			got.discard()
 		}
 	})
-	response, err := exchange(first)
-	got := answer{response, err}
+	got := exchange.once(first)
 	switch {
 	case timer.Stop():
 		stopSecond()
@@ -135,21 +151,7 @@ func (h *hedge) send(r *http.Request, exchange func(*http.Request) (*http.Respon
 			stopSecond()
 		}
 	}
-	if got.succeeded() {
-		h.times.took(time.Since(began))
-	}
-	return got.response, got.err
-}
-
-// timed sends a request once.
-func (h *hedge) timed(
-	began time.Time, exchange func(*http.Request) (*http.Response, error), r *http.Request,
-) (*http.Response, error) {
-	response, err := exchange(r)
-	if err == nil && response.StatusCode == http.StatusOK {
-		h.times.took(time.Since(began))
-	}
-	return response, err
+	return got
 }
 
 // errNotAgain is the outcome of a second request that was not sent.
@@ -157,17 +159,14 @@ var errNotAgain = fmt.Errorf("a second time: %w", errNotSent)
 
 // again sends the second request, if there is a free slot and not too many others were sent. If its
 // success is the first, it stops the first request.
-func (h *hedge) again(
-	r *http.Request, exchange func(*http.Request) (*http.Response, error), stopFirst context.CancelFunc,
-) answer {
+func (h *hedge) again(r *http.Request, exchange exchange, stopFirst context.CancelFunc) answer {
 	slot := h.client.Reserve()
 	defer slot.Release()
 	if !slot.Held() || r.Context().Err() != nil || !h.times.spend() {
 		return answer{nil, errNotAgain}
 	}
 	h.twice.Store(true)
-	response, err := exchange(r) //nolint:bodyclose // whoever gets the answer closes it
-	got := answer{response, err}
+	got := exchange.once(r)
 	if got.succeeded() {
 		if !h.won.CompareAndSwap(false, true) {
 			got.discard()

@@ -272,7 +272,7 @@ func TestHedgedReadsInARaceAreRight(t *testing.T) {
 		}
 		return response, err
 	}
-	c := newClient(t, options(doer(respond), func(o *dynamo.Options) {
+	c := newClient(t, options(step(respond), func(o *dynamo.Options) {
 		o.HedgeReads, o.MaxInFlight, o.Retries, o.BackoffBase = true, 8, 100, 1
 	}))
 	var reads sync.WaitGroup
@@ -300,9 +300,3 @@ func TestHedgedReadsInARaceAreRight(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 }
-
-// doer is an HTTP client that is a function.
-type doer func(*http.Request) (*http.Response, error)
-
-// Do sends a request.
-func (d doer) Do(r *http.Request) (*http.Response, error) { return d(r) }

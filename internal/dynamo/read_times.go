@@ -14,11 +14,11 @@ const (
 	timesNeeded = 100
 	// slowPercent is the percentage of reads that take less time than a slow one.
 	slowPercent = 99
-	// readsForASecond is how many reads of an operation allow one to be sent a second time. So a
-	// service that has become slow gets at most this much more to do. mostSeconds is how many are
+	// readsPerHedge is how many reads of an operation allow one to be sent a second time. So a
+	// service that has become slow gets at most this much more to do. mostInARow is how many are
 	// allowed in a row.
-	readsForASecond = 50
-	mostSeconds     = 5
+	readsPerHedge = 50
+	mostInARow    = 5
 )
 
 // readTimes knows how long the last reads of an operation took, and how many may be sent a second
@@ -31,15 +31,15 @@ type readTimes struct {
 	slow time.Duration
 	// since is the number of reads since slow was determined.
 	since int
-	// reads is the number of reads for which none was sent a second time.
-	reads int
+	// unspent is the number of reads for which none was sent a second time.
+	unspent int
 }
 
 // took takes note of a read that has succeeded.
 func (t *readTimes) took(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.reads = min(t.reads+1, readsForASecond*mostSeconds)
+	t.unspent = min(t.unspent+1, readsPerHedge*mostInARow)
 	if len(t.last) < timesKept {
 		t.last = append(t.last, d)
 	} else {
@@ -65,9 +65,9 @@ func (t *readTimes) limit() time.Duration {
 func (t *readTimes) spend() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.reads < readsForASecond {
+	if t.unspent < readsPerHedge {
 		return false
 	}
-	t.reads -= readsForASecond
+	t.unspent -= readsPerHedge
 	return true
 }

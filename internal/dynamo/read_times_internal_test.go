@@ -11,7 +11,7 @@ func TestSlowIsWhat99Of100ReadsTakeAtMost(t *testing.T) {
 	t.Parallel()
 	var times readTimes
 	for i := range timesNeeded {
-		if times.limit() != 0 || times.spend() && i < readsForASecond {
+		if times.limit() != 0 || times.spend() && i < readsPerHedge {
 			t.Fatalf("a read is slow after %d reads", i)
 		}
 		times.took(time.Hour)

@@ -32,6 +32,9 @@ const table = "events"
 // step responds to one attempt.
 type step func(r *http.Request) (*http.Response, error)
 
+// Do makes a step an HTTP client that responds to all attempts alike.
+func (s step) Do(r *http.Request) (*http.Response, error) { return s(r) }
+
 // script is an HTTP client with a step for each attempt. The last step is for all further ones.
 type script struct {
 	mu    sync.Mutex

@@ -168,6 +168,8 @@ const (
 	MaybeStays = true
 	// MemberMaybeStays: the same holds for one event in a shared request.
 	MemberMaybeStays = true
+	// WritesNotHedged: a request that writes is sent once for each attempt, also in a recovery.
+	WritesNotHedged = true
 	// LostAmbiguous: a write without a response may have been applied.
 	LostAmbiguous = true
 	// Progress: a batch with fewer and fewer unprocessed items continues.
@@ -211,8 +213,6 @@ const (
 	LatestClock = true
 	// ClockOff: a deletion ends before it writes anything if the clock is off.
 	ClockOff = true
-	// WritesNotHedged: a request that writes is sent once for each attempt, also in a recovery.
-	WritesNotHedged = true
 	// SleptUnsent: a request that was checked before the machine slept is not sent.
 	SleptUnsent = true
 
