@@ -217,9 +217,6 @@ func (d *decoder) number() []byte {
 	return d.json[begin:d.at]
 }
 
-// mostStatements is how many statements a request has at most.
-const mostStatements = 25
-
 // capacity reads the consumed capacity of a table, without that of indexes. The result shares the
 // values that it has in common with like: the statements of a request mostly are of one table, and
 // take as much each.
@@ -247,9 +244,10 @@ func (d *decoder) tableCapacity() (*types.ConsumedCapacity, bool) {
 	return &c, ok
 }
 
-// capacities reads the consumed capacity of each statement of a request.
-func (d *decoder) capacities() ([]types.ConsumedCapacity, bool) {
-	all := make([]types.ConsumedCapacity, 0, mostStatements)
+// capacities reads the consumed capacity of each table or statement of a request, of which there
+// probably are so many.
+func (d *decoder) capacities(probably int) ([]types.ConsumedCapacity, bool) {
+	all := make([]types.ConsumedCapacity, 0, probably)
 	var last types.ConsumedCapacity
 	ok := d.list(func() (ok bool) {
 		last, ok = d.capacity(last)

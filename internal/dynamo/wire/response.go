@@ -62,11 +62,14 @@ func decodeBatchGet(body []byte, out *dynamodb.BatchGetItemOutput) bool {
 			out.UnprocessedKeys = map[string]types.KeysAndAttributes{}
 			return d.take('{') && d.take('}')
 		case "ConsumedCapacity":
-			out.ConsumedCapacity, ok = d.capacities()
+			out.ConsumedCapacity, ok = d.capacities(1)
 		}
 		return ok
 	})
 }
+
+// mostStatements is how many statements a request has at most.
+const mostStatements = 25
 
 // decodeBatchExecute decodes a response of BatchExecuteStatement whose statements all succeeded and
 // return no items.
@@ -89,7 +92,7 @@ func decodeBatchExecute(body []byte, out *dynamodb.BatchExecuteStatementOutput) 
 				return ok
 			})
 		case "ConsumedCapacity":
-			out.ConsumedCapacity, ok = d.capacities()
+			out.ConsumedCapacity, ok = d.capacities(len(out.Responses))
 		}
 		return ok
 	})
