@@ -99,11 +99,7 @@ func (d distant) Do(r *http.Request) (*http.Response, error) {
 
 // manyEntities compares commands on many entities with appends to as many writers.
 func manyEntities(ctx context.Context, s *session, entities int) (err error) {
-	writers, err := recoverWriters(ctx, s.journal, s.workload+"-writer", entities)
-	if err != nil {
-		return err
-	}
-	hosted, err := loadedCounter(ctx, s, entities)
+	hosted, writers, err := counterBesideWriters(ctx, s, entities)
 	if err != nil {
 		return err
 	}
@@ -124,6 +120,16 @@ func manyEntities(ctx context.Context, s *session, entities int) (err error) {
 		s.reportPairs("commands", perSecond, ours.rates, base.rates),
 		s.report("p99", microsecond, ours.percentile(99), base.percentile(99)),
 		s.reportPairs("cpu", microsecond, ours.cpu, base.cpu))
+}
+
+// counterBesideWriters returns entities that are in memory, and as many writers.
+func counterBesideWriters(ctx context.Context, s *session, entities int) (*counter, []*dynajournal.Writer, error) {
+	writers, err := recoverWriters(ctx, s.journal, s.workload+"-writer", entities)
+	if err != nil {
+		return nil, nil, err
+	}
+	hosted, err := loadedCounter(ctx, s, entities)
+	return hosted, writers, err
 }
 
 // loadedCounter returns entities that are in memory.

@@ -11,11 +11,7 @@ const openRate = 1000
 // openLoopEntities compares commands that arrive at a rate at many entities in memory with appends
 // of as many writers, and with PutItems.
 func openLoopEntities(ctx context.Context, s *session, entities int) (err error) {
-	writers, err := recoverWriters(ctx, s.journal, s.workload+"-writer", entities)
-	if err != nil {
-		return err
-	}
-	hosted, err := loadedCounter(ctx, s, entities)
+	hosted, writers, err := counterBesideWriters(ctx, s, entities)
 	if err != nil {
 		return err
 	}

@@ -38,11 +38,7 @@ func recoverHedged(ctx context.Context, s *session) (err error) {
 		}
 		open = append(open, j)
 		return &candidate{name: fmt.Sprint("hedged ", hedged), do: func(ctx context.Context, _ int) (int, error) {
-			n, pid := 0, pids[rand.IntN(entities)] //nolint:gosec // no secret
-			_, err := j.Recover(ctx, pid, dynajournal.RecoverOptions{}, func(dynajournal.Event) error {
-				n++
-				return nil
-			})
+			n, err := r.recover(ctx, j, pids[rand.IntN(entities)]) //nolint:gosec // no secret
 			if err != nil {
 				return 0, err
 			}

@@ -19,7 +19,7 @@ func recoverAtOnce(ctx context.Context, s *session) error {
 		return fmt.Errorf("store the events: %w", err)
 	}
 	ours := &candidate{name: "journal", do: func(ctx context.Context, caller int) (int, error) {
-		n, err := r.recover(ctx, s, pids[caller])
+		n, err := r.recover(ctx, s.journal, pids[caller])
 		if err != nil {
 			return 0, err
 		}

@@ -52,7 +52,7 @@ func (r recovery) run(ctx context.Context, s *session) error {
 		return pids[i%entities]
 	}
 	ours := &candidate{name: "journal", do: func(ctx context.Context, _ int) (int, error) {
-		n, err := r.recover(ctx, s, next(&recovered))
+		n, err := r.recover(ctx, s.journal, next(&recovered))
 		if err != nil {
 			return n, err
 		}
@@ -106,10 +106,10 @@ func (r recovery) prepare(ctx context.Context, s *session, pids []string) error 
 }
 
 // recover returns how many events were replayed.
-func (r recovery) recover(ctx context.Context, s *session, pid string) (int, error) {
+func (r recovery) recover(ctx context.Context, j *dynajournal.Journal, pid string) (int, error) {
 	var opts dynajournal.RecoverOptions
 	if r.snapshot > 0 {
-		snapshot, found, err := s.journal.LoadSnapshot(ctx, pid, dynajournal.SnapshotCriteria{})
+		snapshot, found, err := j.LoadSnapshot(ctx, pid, dynajournal.SnapshotCriteria{})
 		if err != nil {
 			return 0, err
 		}
@@ -119,7 +119,7 @@ func (r recovery) recover(ctx context.Context, s *session, pid string) (int, err
 		opts.Snapshot = snapshot.SequenceNumber
 	}
 	n := 0
-	_, err := s.journal.Recover(ctx, pid, opts, func(dynajournal.Event) error {
+	_, err := j.Recover(ctx, pid, opts, func(dynajournal.Event) error {
 		n++
 		return nil
 	})
