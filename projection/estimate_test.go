@@ -51,13 +51,7 @@ func countSweep(t *testing.T, b *bundle, config projection.Config, all ...projec
 	}
 	stop := start(t, group(t, b.journal, config, all...))
 	defer stop()
-	select {
-	case count := <-over:
-		return count
-	case <-time.After(patience):
-		t.Fatal("no sweep ends")
-	}
-	panic("unreachable")
+	return comes(t, "the end of the sweep", over)
 }
 
 // An estimate that reads all persistence ids states exactly what the sweep then counts.

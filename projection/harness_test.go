@@ -174,7 +174,7 @@ func start(t testing.TB, g *projection.Group) (stop func()) {
 	go func() { over <- g.Run(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-over; err != nil {
+		if err := comes(t, "the end of the group", over); err != nil {
 			t.Errorf("Run: %v", err)
 		}
 	})

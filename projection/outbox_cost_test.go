@@ -44,7 +44,6 @@ func TestCostsOfAnOutbox(t *testing.T) {
 				w := b.write("a", "x")
 				start(t, g)
 				b.await("group/out", "a", 1)
-				idle := func() bool { return g.Lag()[0].IDs == 0 }
 				synctest.Wait() // for the end of the sweep
 				look := func(what string, want dynajournal.Cost, events ...any) {
 					t.Helper()
@@ -54,11 +53,7 @@ func TestCostsOfAnOutbox(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					g.Trigger("a")
-					until(t, what, idle)
-					if got := spent.take(); got != want {
-						t.Errorf("%s: %+v, want %+v", what, got, want)
-					}
+					spent.ofTrigger(t, g, what, want)
 				}
 				look("one", c.one, "x")
 				look("refused", c.refused, "refused")

@@ -188,6 +188,16 @@ func (c *costs) take() dynajournal.Cost {
 	return sum
 }
 
+// ofTrigger triggers an id, waits until that is done, and compares what was spent.
+func (c *costs) ofTrigger(t *testing.T, g *projection.Group, what string, want dynajournal.Cost) {
+	t.Helper()
+	g.Trigger("a")
+	until(t, what, func() bool { return g.Lag()[0].IDs == 0 })
+	if got := c.take(); got != want {
+		t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
 // The costs that docs/projections.md has.
 func TestCosts(t *testing.T) {
 	t.Parallel()
@@ -221,21 +231,13 @@ func TestCosts(t *testing.T) {
 				start(t, g)
 				b.await("group/all", "a", 1)
 				spent.take()
-				look := func(what string, want dynajournal.Cost) {
-					t.Helper()
-					g.Trigger("a")
-					until(t, what, func() bool { return g.Lag()[0].IDs == 0 })
-					if got := spent.take(); got != want {
-						t.Errorf("%s: %+v, want %+v", what, got, want)
-					}
-				}
 				synctest.Wait() // for the end of the sweep
 				spent.take()
 				if _, err := w.Append(t.Context(), "y"); err != nil {
 					t.Fatal(err)
 				}
-				look("one event", c.one)
-				look("none", c.idle)
+				spent.ofTrigger(t, g, "one event", c.one)
+				spent.ofTrigger(t, g, "none", c.idle)
 				events := make([]any, 99)
 				for i := range events {
 					events[i] = "z"
@@ -243,7 +245,7 @@ func TestCosts(t *testing.T) {
 				if _, err := w.Append(t.Context(), events...); err != nil {
 					t.Fatal(err)
 				}
-				look("99 events", c.many)
+				spent.ofTrigger(t, g, "99 events", c.many)
 			})
 		})
 	}

@@ -22,19 +22,10 @@ func TestSharedCosts(t *testing.T) {
 		s.put("a", 1, "w")
 		start(t, g)
 		s.await("group/all", "a", 1)
-		idle := func() bool { return g.Lag()[0].IDs == 0 }
-		look := func(what string, over func() bool, want dynajournal.Cost) {
-			t.Helper()
-			g.Trigger("a")
-			until(t, what, over)
-			if got := spent.take(); got != want {
-				t.Errorf("%s: %+v, want %+v", what, got, want)
-			}
-		}
 		synctest.Wait() // for the end of the sweep
 		spent.take()
-		look("none", idle, dynajournal.Cost{Requests: 4, ReadUnits: 32})
+		spent.ofTrigger(t, g, "none", dynajournal.Cost{Requests: 4, ReadUnits: 32})
 		s.put("a", 2, "w")
-		look("one event", idle, dynajournal.Cost{Requests: 6, ReadUnits: 32, WriteUnits: 2})
+		spent.ofTrigger(t, g, "one event", dynajournal.Cost{Requests: 6, ReadUnits: 32, WriteUnits: 2})
 	})
 }

@@ -18,7 +18,6 @@ func TestCostsOfAnIndexOfTags(t *testing.T) {
 		var spent costs
 		g, _ := b.index(b.open(spent.install), fast())
 		w := b.write("a", withTags("x", "red", "blue"))
-		idle := func() bool { return g.Lag()[0].IDs == 0 }
 		look := func(what string, want dynajournal.Cost, events ...any) {
 			t.Helper()
 			if len(events) > 0 {
@@ -26,11 +25,7 @@ func TestCostsOfAnIndexOfTags(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			g.Trigger("a")
-			until(t, what, idle)
-			if got := spent.take(); got != want {
-				t.Errorf("%s: %+v, want %+v", what, got, want)
-			}
+			spent.ofTrigger(t, g, what, want)
 		}
 		g.Trigger("a")
 		b.await("group/tags", "a", 1)
@@ -83,7 +78,7 @@ func TestCostsOfAnIdleLiveLoop(t *testing.T) {
 			t.Errorf("a minute: %+v, want %+v", got, want)
 		}
 		cancel()
-		<-over
+		comes(t, "the end", over)
 	})
 }
 

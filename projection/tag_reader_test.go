@@ -206,6 +206,6 @@ func TestEventsByTagAreFoundLive(t *testing.T) {
 		g.Trigger("a")
 		at(2*time.Second, "a 1", "a 2", "a 3")
 		cancel()
-		wantError(t, "the end", <-over, context.Canceled)
+		wantError(t, "the end", comes(t, "the end", over), context.Canceled)
 	})
 }
