@@ -53,9 +53,6 @@ func (r appendedResult) text() string {
 
 // Run runs the command.
 func (c *appendCommand) Run(ctx context.Context, s *session, line *kong.Context) error {
-	if c.PersistenceID == "" { // the journal refuses it, too, but only when tables were made for it
-		return usagef("the persistence id must not be empty")
-	}
 	events, err := c.events(s.in, line)
 	if err != nil {
 		return err

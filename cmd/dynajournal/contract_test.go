@@ -280,6 +280,10 @@ func TestNoTableIsMadeForAnEmptyPersistenceID(t *testing.T) {
 	if want := "dynajournal: append: the persistence id must not be empty\n"; o.status != statusUsage || o.err != want {
 		t.Errorf("it ended with %d, %q", o.status, o.err)
 	}
+	o = invoke(t.Context(), "", "snapshot", "save", "", "--seq", "1", "--string", "x")
+	if want := "dynajournal: snapshot save: the persistence id must not be empty\n"; o.status != statusUsage || o.err != want {
+		t.Errorf("it ended with %d, %q", o.status, o.err)
+	}
 	if o := invoke(t.Context(), "", "highest", "a"); !strings.Contains(o.err, "no such table") {
 		t.Errorf("a table was made: %q", o.err)
 	}

@@ -96,12 +96,26 @@ func run(ctx context.Context, args []string, s streams) (status int) {
 		return fail(s.err, what, wrongLine(err, c.Output))
 	}
 	what = selected(line)
+	if err := checkPersistenceID(line); err != nil {
+		return fail(s.err, what, err)
+	}
 	result := newOutput(s.out, c.Output, c.Full)
 	err = line.Run(&session{streams: s, location: &c.location, result: result})
 	if err = errors.Join(err, result.flush()); err != nil {
 		return fail(s.err, what, namedByFlag(err, line.Flags()))
 	}
 	return statusDone
+}
+
+// checkPersistenceID refuses an empty persistence id. The journal refuses it, too, but only when a
+// command has made the tables for it.
+func checkPersistenceID(line *kong.Context) error {
+	for _, word := range line.Path {
+		if arg := word.Positional; arg != nil && arg.Name == "pid" && arg.Target.String() == "" {
+			return usagef("the persistence id must not be empty")
+		}
+	}
+	return nil
 }
 
 // newGrammar returns the parser of command lines into c.
