@@ -11,16 +11,18 @@
 //   - One attempt sends one request. The SDK only interprets the outcome of a direct one.
 //   - Only a whole response with status 200 and the right checksum that package wire decodes is a
 //     success without the SDK.
+//   - A template is used only if its requests are signed here as the SDK's signer signs them.
 //   - A template is the request as the SDK made it, before an HTTP client could change it. It is
 //     immutable.
 package direct
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,7 +43,8 @@ type Operation struct{ Name, Table string }
 type Sender struct {
 	client      aws.HTTPClient
 	credentials aws.CredentialsProvider
-	signer      *v4.Signer
+	sdkSigner   *v4.Signer
+	keys        keyCache
 	// eligible is false if the SDK has to send all requests.
 	eligible bool
 	// sdk is the SDK's protocol, which Install wraps.
@@ -52,7 +55,7 @@ type Sender struct {
 // New returns a Sender that sends with client. A client that reads checked responses into memory
 // with [ReadChecked] is needed for any request to be sent directly.
 func New(config *aws.Config, client aws.HTTPClient) *Sender {
-	return &Sender{client: client, credentials: config.Credentials, signer: v4.NewSigner(), eligible: eligible(config)}
+	return &Sender{client: client, credentials: config.Credentials, sdkSigner: v4.NewSigner(), eligible: eligible(config)}
 }
 
 // Install makes the SDK encode and decode plain requests and responses with package wire. It is
@@ -143,19 +146,26 @@ func (s *Sender) request(ctx context.Context, op Operation, in any) *http.Reques
 	if err != nil || credentials.AccessKeyID != t.accessKey {
 		return nil
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(body))
-	if err != nil {
-		return nil
-	}
-	// These are copies, as the signer and an HTTP client may change them.
-	r.URL, r.Host, r.Header = new(*t.url), t.host, t.header.Clone()
-	// As in the SDK's requests: with GetBody, an HTTP client that follows redirects could send the
-	// body to another host.
-	r.GetBody = nil
-	sum := sha256.Sum256(body)
-	now := time.Now().Add(t.clockOffset)
-	if s.signer.SignHTTP(ctx, credentials, r, hex.EncodeToString(sum[:]), t.service, t.region, now) != nil {
-		return nil
-	}
+	r := t.request(ctx, body)
+	t.signer.sign(r, body, &credentials, &s.keys, time.Now().Add(t.clockOffset))
 	return r
+}
+
+// signs reports whether a template's requests can be signed here, as the signature of a sample is
+// the same as the SDK's. If they can, it sets the template's signer.
+func (s *Sender) signs(ctx context.Context, t *template) bool {
+	credentials, err := s.credentials.Retrieve(ctx)
+	if err != nil {
+		return false
+	}
+	body, now, own := []byte("{}"), time.Now(), newSigner(t)
+	ours, theirs := t.request(ctx, body), t.request(ctx, body)
+	own.sign(ours, body, &credentials, &s.keys, now)
+	sum := sha256.Sum256(body)
+	err = s.sdkSigner.SignHTTP(ctx, credentials, theirs, hex.EncodeToString(sum[:]), t.service, t.region, now)
+	if err != nil || !maps.EqualFunc(ours.Header, theirs.Header, slices.Equal[[]string]) || *ours.URL != *theirs.URL {
+		return false
+	}
+	t.signer = own
+	return true
 }

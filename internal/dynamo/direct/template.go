@@ -1,6 +1,9 @@
 package direct
 
 import (
+	"bytes"
+	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,11 +15,14 @@ import (
 
 // template is a request as the SDK sent it, without its body, date and signature.
 type template struct {
-	url             *url.URL
-	host            string // that of http.Request: empty for the URL's
-	header          http.Header
-	accessKey       string
-	region, service string
+	scope
+
+	url       *url.URL
+	host      string // that of http.Request: empty for the URL's
+	header    http.Header
+	accessKey string
+	// signer is nil until it has signed a sample as the SDK does.
+	signer *signer
 	// clockOffset is how far the clock that the SDK signs with is ahead of this machine's: the SDK
 	// has learned it from the service.
 	clockOffset time.Duration
@@ -26,8 +32,8 @@ type template struct {
 // set for each request, or concern the SDK's retries.
 var headers = map[string]bool{
 	"Accept-Encoding": true, "Content-Type": true, "User-Agent": true, "X-Amz-Target": true,
-	"Amz-Sdk-Invocation-Id": false, "Amz-Sdk-Request": false, "Content-Length": false,
-	"Authorization": false, "X-Amz-Date": false, "X-Amz-Security-Token": false,
+	"Amz-Sdk-Invocation-Id": false, "Amz-Sdk-Request": false, lengthHeader: false,
+	authorizationHeader: false, dateHeader: false, tokenHeader: false,
 }
 
 // newTemplate returns the template of a request that the SDK is about to send, nil if the request
@@ -43,15 +49,28 @@ func newTemplate(r *http.Request) *template {
 			t.header[name] = slices.Clone(values)
 		}
 	}
-	scope, ok := strings.CutPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=")
-	scope, _, _ = strings.Cut(scope, ",")
-	parts := strings.Split(scope, "/") // access key, day, region, service, "aws4_request"
-	signed, err := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
+	credential, ok := strings.CutPrefix(r.Header.Get(authorizationHeader), algorithm+" Credential=")
+	credential, _, _ = strings.Cut(credential, ",")
+	parts := strings.Split(credential, "/") // access key, day, region, service, "aws4_request"
+	signed, err := time.Parse(timeOfRequest, r.Header.Get(dateHeader))
 	if !ok || len(parts) != 5 || err != nil { //nolint:mnd // the parts are named above
 		return nil
 	}
-	t.accessKey, t.region, t.service, t.clockOffset = parts[0], parts[2], parts[3], time.Until(signed)
+	t.accessKey, t.scope, t.clockOffset = parts[0], scope{parts[2], parts[3]}, time.Until(signed)
 	return t
+}
+
+// request returns a request of the template with a body, without a signature.
+func (t *template) request(ctx context.Context, body []byte) *http.Request {
+	// URL and header are copies, as the signer and an HTTP client may change them. There is no
+	// GetBody, as in the SDK's requests: with it, an HTTP client that follows redirects could send
+	// the body to another host.
+	r := http.Request{
+		Method: http.MethodPost, URL: new(*t.url), Host: t.host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: t.header.Clone(), Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}
+	return r.WithContext(ctx)
 }
 
 // capture is the HTTP client of a request of the SDK that becomes the template of its operation.
@@ -61,15 +80,16 @@ type capture struct {
 	operation Operation
 }
 
-// Do sends the request and stores its template if it succeeds. A service whose responses have no
-// checksum gets no template, as its responses are not decoded here.
+// Do sends the request and stores its template if it succeeds. There is no template for a service
+// whose responses have no checksum, as they are not decoded here, and none that only the SDK signs.
 func (c *capture) Do(r *http.Request) (*http.Response, error) {
 	t := newTemplate(r) // before the HTTP client, which may change the request
 	response, err := c.client.Do(r)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // an HTTP client returns errors unchanged
 	}
-	if _, checked := response.Body.(*checkedBody); checked && response.StatusCode == http.StatusOK && t != nil {
+	_, checked := response.Body.(*checkedBody)
+	if checked && response.StatusCode == http.StatusOK && t != nil && c.sender.signs(r.Context(), t) {
 		c.sender.templates.Store(c.operation, t)
 	}
 	return response, nil

@@ -36,7 +36,7 @@ func TestTemplateHasWhatTheSDKHasSent(t *testing.T) {
 			url:       r.URL,
 			host:      "dynamodb.invalid",
 			header:    http.Header{"X-Amz-Target": {"DynamoDB_20120810.PutItem"}, "User-Agent": {"tester"}},
-			accessKey: "id", region: "eu-west-1", service: "dynamodb", clockOffset: time.Hour,
+			accessKey: "id", scope: scope{"eu-west-1", "dynamodb"}, clockOffset: time.Hour,
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("got  %+v\nwant %+v", got, want)
