@@ -11,8 +11,8 @@ import (
 
 // Clock reads the time. It is safe for concurrent use.
 type Clock struct {
-	wall    func() time.Time
-	elapsed func() time.Duration
+	// read reads the wall clock and the monotonic clock.
+	read    func() (time.Time, time.Duration)
 	learned atomic.Pointer[learned]
 }
 
@@ -39,18 +39,22 @@ type Moment struct {
 // System returns the clock of the machine.
 func System() *Clock {
 	began := time.Now()
-	return New(func() time.Time { return time.Now().Round(0) }, func() time.Duration { return time.Since(began) })
+	return &Clock{read: func() (time.Time, time.Duration) {
+		now := time.Now() // which reads both
+		return now.Round(0), now.Sub(began)
+	}}
 }
 
 // New returns a Clock that reads a wall clock and a monotonic clock.
 func New(wall func() time.Time, elapsed func() time.Duration) *Clock {
-	return &Clock{wall: wall, elapsed: elapsed}
+	return &Clock{read: func() (time.Time, time.Duration) { return wall(), elapsed() }}
 }
 
 // Now returns the present moment.
 func (c *Clock) Now() Moment {
 	l := c.learned.Load()
-	m := Moment{wall: nanoseconds(c.wall()), elapsed: c.elapsed()}
+	wall, elapsed := c.read()
+	m := Moment{wall: nanoseconds(wall), elapsed: elapsed}
 	if l != nil {
 		m.service, m.number = nanoseconds(l.at(m.elapsed)), l.number
 	}
@@ -94,11 +98,15 @@ func (c *Clock) Since(m Moment) time.Duration {
 }
 
 // Wall returns the local wall clock.
-func (c *Clock) Wall() time.Time { return c.wall() }
+func (c *Clock) Wall() time.Time {
+	wall, _ := c.read()
+	return wall
+}
 
 // Learn takes the service's time from a response that has just arrived. The latest response counts.
 func (c *Clock) Learn(date time.Time) {
-	next := &learned{date: date, wall: c.wall(), elapsed: c.elapsed()}
+	next := &learned{date: date}
+	next.wall, next.elapsed = c.read()
 	for {
 		last := c.learned.Load()
 		if last != nil {
@@ -119,14 +127,15 @@ func (c *Clock) Service() (time.Time, bool) {
 	if l == nil {
 		return time.Time{}, false
 	}
-	return l.at(c.elapsed()), true
+	_, elapsed := c.read()
+	return l.at(elapsed), true
 }
 
 // Latest returns the later of the local wall clock and the service's time.
 func (c *Clock) Latest() time.Time {
-	wall := c.wall()
-	if service, ok := c.Service(); ok && service.After(wall) {
-		return service
+	wall, elapsed := c.read()
+	if l := c.learned.Load(); l != nil && l.at(elapsed).After(wall) {
+		return l.at(elapsed)
 	}
 	return wall
 }
