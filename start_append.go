@@ -39,18 +39,14 @@ func (w *Writer) startAppend(ctx context.Context, events []any) private.StartedA
 
 // tryEnter is enter for a caller that does not wait.
 func (w *Writer) tryEnter() (release func(), ok bool) {
-	done, err := w.journal.life.Begin()
-	if err != nil {
+	if w.journal.life.Begin() != nil {
 		return nil, false
 	}
 	if !w.state.TryEnter() {
-		done()
+		w.journal.life.End()
 		return nil, false
 	}
-	return func() {
-		w.state.Leave()
-		done()
-	}, true
+	return w.leave, true
 }
 
 // Done returns a channel that is closed when the events have their outcomes.

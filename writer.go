@@ -64,18 +64,19 @@ func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
 // enter begins a call on the writer, for which Close waits, and takes the writer's turn. release
 // ends both.
 func (w *Writer) enter(ctx context.Context) (release func(), err error) {
-	done, err := w.journal.life.Begin()
-	if err != nil {
+	if err := w.journal.life.Begin(); err != nil {
 		return nil, err
 	}
 	if err := w.state.Enter(ctx); err != nil {
-		done()
+		w.journal.life.End()
 		return nil, public(err)
 	}
-	return func() {
-		w.state.Leave()
-		done()
-	}, nil
+	return w.leave, nil
+}
+
+func (w *Writer) leave() {
+	w.state.Leave()
+	w.journal.life.End()
 }
 
 // remove runs a deletion in the writer's turn, and returns its cost. The deletion ends when ctx

@@ -65,18 +65,19 @@ func (w *Writer) NextSequenceNumber(ctx context.Context) (int64, error) {
 // enter enters a call on the writer, which Journal.Close waits for, and takes the writer's turn.
 // release ends both. If ctx ends before, nothing changes.
 func (w *Writer) enter(ctx context.Context) (release func(), err error) {
-	done, err := w.journal.life.Begin()
-	if err != nil {
+	if err := w.journal.life.Begin(); err != nil {
 		return nil, err
 	}
 	if err := w.turn.Enter(ctx); err != nil {
-		done()
+		w.journal.life.End()
 		return nil, err
 	}
-	return func() {
-		w.turn.Leave()
-		done()
-	}, nil
+	return w.leave, nil
+}
+
+func (w *Writer) leave() {
+	w.turn.Leave()
+	w.journal.life.End()
 }
 
 // begin enters an operation that ends with ctx or the journal, and waits for the writer's turn.

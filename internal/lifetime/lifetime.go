@@ -53,23 +53,24 @@ func (l *Lifetime) count(n int64) {
 	}
 }
 
-func (l *Lifetime) done() { l.count(-1) }
-
-// Begin starts an operation. done must be called once, at its end.
-func (l *Lifetime) Begin() (done func(), err error) {
+// Begin starts an operation, which End must end once.
+func (l *Lifetime) Begin() error {
 	if l.under.Add(1) > closing {
-		l.done()
-		return nil, l.err
+		l.End()
+		return l.err
 	}
-	return l.done, nil
+	return nil
 }
+
+// End ends an operation that has begun.
+func (l *Lifetime) End() { l.count(-1) }
 
 // Go runs work in a goroutine that Close waits for. The caller is itself in progress: an operation
 // that has not left, or a goroutine that Go has started.
 func (l *Lifetime) Go(work func()) {
 	l.under.Add(1)
 	go func() {
-		defer l.done()
+		defer l.End()
 		work()
 	}()
 }

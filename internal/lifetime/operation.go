@@ -14,7 +14,7 @@ type Operation struct {
 
 // Operate starts an operation that ends with ctx, or when the journal is closed.
 func (l *Lifetime) Operate(ctx context.Context) (context.Context, *Operation, error) {
-	if _, err := l.Begin(); err != nil {
+	if err := l.Begin(); err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -29,7 +29,7 @@ func (l *Lifetime) Operate(ctx context.Context) (context.Context, *Operation, er
 func (o *Operation) Leave() {
 	if o.inside {
 		o.inside = false
-		o.life.done()
+		o.life.End()
 	}
 }
 
@@ -39,7 +39,7 @@ func (o *Operation) Return() error {
 	if o.inside {
 		return nil
 	}
-	if _, err := o.life.Begin(); err != nil {
+	if err := o.life.Begin(); err != nil {
 		return err
 	}
 	o.inside = true
