@@ -85,7 +85,9 @@ func (v withValues) Value(key any) any {
 func (r *groupRequest) before() error {
 	var checked *part
 	var failure error
-	r.members = slices.DeleteFunc(r.members, func(m member) bool {
+	left := r.members[:0]
+	for i := range r.members {
+		m := &r.members[i]
 		if m.part != checked {
 			checked, failure = m.part, nil
 			if m.part.Before != nil {
@@ -93,10 +95,13 @@ func (r *groupRequest) before() error {
 			}
 		}
 		if failure != nil && safeguard.Withdrawn {
-			r.finish(&m, failure, cmp.Or(m.err, failure))
+			r.finish(m, failure, cmp.Or(m.err, failure))
+		} else {
+			left = append(left, *m)
 		}
-		return failure != nil && safeguard.Withdrawn
-	})
+	}
+	clear(r.members[len(left):])
+	r.members = left
 	if len(r.members) == 0 {
 		return errNotSent
 	}
@@ -139,9 +144,11 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 		Statements:             make([]types.BatchStatementRequest, len(r.members)),
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
+	values := make([]types.AttributeValue, 0, len(r.members)*len(r.members[0].item())) // for all items
 	for i := range r.members {
-		s, parameters := r.group.statements.of(r.members[i].item())
-		in.Statements[i] = types.BatchStatementRequest{Statement: &s.text, Parameters: parameters}
+		s, all := r.group.statements.of(r.members[i].item(), values)
+		in.Statements[i] = types.BatchStatementRequest{Statement: &s.text, Parameters: all[len(values):len(all):len(all)]}
+		values = all
 	}
 	c, op := r.group.client, direct.Operation{Name: "BatchExecuteStatement", Table: r.group.opts.Table}
 	out, err := direct.Call(ctx, c.sender, op, in, nil, c.api.BatchExecuteStatement)

@@ -29,13 +29,13 @@ type statement struct {
 // attributes.
 const maxStatementsKept = 32
 
-// of returns the statement of an item and its parameters.
-func (s *statements) of(item Attributes) (*statement, []types.AttributeValue) {
+// of returns the statement of an item and its parameters, which it appends to values.
+func (s *statements) of(item Attributes, values []types.AttributeValue) (*statement, []types.AttributeValue) {
 	s.mu.RLock()
 	known := s.known
 	s.mu.RUnlock()
 	for _, k := range known {
-		if parameters := k.parameters(item); parameters != nil {
+		if parameters := k.parameters(item, values); parameters != nil {
 			return k, parameters
 		}
 	}
@@ -45,7 +45,7 @@ func (s *statements) of(item Attributes) (*statement, []types.AttributeValue) {
 		s.known = append(slices.Clip(s.known), k)
 	}
 	s.mu.Unlock()
-	return k, k.parameters(item)
+	return k, k.parameters(item, values)
 }
 
 func newStatement(table string, item Attributes) *statement {
@@ -63,20 +63,18 @@ func newStatement(table string, item Attributes) *statement {
 	return k
 }
 
-// parameters returns the values of an item in the order of the statement, nil if the item has other
-// attributes.
-func (k *statement) parameters(item Attributes) []types.AttributeValue {
+// parameters appends the values of an item in the order of the statement. It returns nil if the
+// item has other attributes.
+func (k *statement) parameters(item Attributes, values []types.AttributeValue) []types.AttributeValue {
 	if len(item) != len(k.names) {
 		return nil
 	}
 	for _, name := range k.names {
-		if _, ok := item[name]; !ok {
+		value, ok := item[name]
+		if !ok {
 			return nil
 		}
-	}
-	values := make([]types.AttributeValue, len(k.names))
-	for i, name := range k.names {
-		values[i] = item[name]
+		values = append(values, value)
 	}
 	return values
 }

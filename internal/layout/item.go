@@ -132,11 +132,13 @@ type Attributes = map[string]types.AttributeValue
 // EncodeEvent returns the item of an event, exactly as the Pekko plug-in writes it, with the
 // event's metadata, or, if it is enveloped, as Akka 1.1 did.
 func (k Keys) EncodeEvent(e *Event) Attributes {
-	item := k.Event(e.PersistenceID, e.SequenceNr).Attributes()
+	key := k.Event(e.PersistenceID, e.SequenceNr)
+	var item Attributes
 	if e.Enveloped {
+		item = key.Attributes()
 		item[AttrPay] = binary(e.envelope())
 	} else {
-		e.putSplit(item)
+		item = e.split(key)
 	}
 	if e.Batch.IsBatch() {
 		item[AttrIdx] = number(e.SequenceNr - e.Batch.Start)
@@ -145,13 +147,27 @@ func (k Keys) EncodeEvent(e *Event) Attributes {
 	return item
 }
 
-// putSplit sets the attributes of an event in the split form.
-func (e *Event) putSplit(item Attributes) {
-	item[AttrPersistenceID] = &types.AttributeValueMemberS{Value: e.PersistenceID}
-	item[AttrSeq] = number(e.SequenceNr)
-	item[AttrEvent] = binary(e.Bytes)
-	item[AttrWriterUUID] = &types.AttributeValueMemberS{Value: e.WriterUUID}
-	item[AttrSerID] = number(int64(e.SerializerID))
+// splitValues are the values that every event in the split form has. They are allocated at once, as
+// a journal encodes every event that it writes.
+type splitValues struct {
+	par, pid, writer     types.AttributeValueMemberS
+	num, seq, serializer types.AttributeValueMemberN
+	bytes                types.AttributeValueMemberB
+}
+
+// split returns the item of an event in the split form.
+func (e *Event) split(key Key) Attributes {
+	var v splitValues
+	v.par.Value, v.num.Value = key.Par, strconv.FormatInt(key.Num, 10)
+	v.pid.Value, v.seq.Value = e.PersistenceID, strconv.FormatInt(e.SequenceNr, 10)
+	v.writer.Value, v.serializer.Value = e.WriterUUID, strconv.FormatInt(int64(e.SerializerID), 10)
+	if v.bytes.Value = e.Bytes; e.Bytes == nil {
+		v.bytes.Value = []byte{} // the SDK would encode nil as null, which is no value
+	}
+	item := Attributes{
+		AttrPar: &v.par, AttrNum: &v.num, AttrPersistenceID: &v.pid, AttrSeq: &v.seq, AttrEvent: &v.bytes,
+		AttrWriterUUID: &v.writer, AttrSerID: &v.serializer,
+	}
 	if e.SerializerManifest != "" {
 		item[AttrSerManifest] = &types.AttributeValueMemberS{Value: e.SerializerManifest}
 	}
@@ -159,6 +175,7 @@ func (e *Event) putSplit(item Attributes) {
 		item[AttrManifest] = &types.AttributeValueMemberS{Value: e.Manifest}
 	}
 	e.Metadata.put(item)
+	return item
 }
 
 // EncodeTombstone returns the item that keeps a deleted sequence number taken until expires, in

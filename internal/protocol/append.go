@@ -128,13 +128,11 @@ func (w *Writer) build(
 		return nil, fmt.Errorf("append %d events to %q after sequence number %d: %w",
 			len(events), w.pid, w.next-1, ErrSequenceExhausted)
 	}
-	a := &AtomicWrite{
-		writer: w, meter: m, events: events, index: index, items: make([]layout.Attributes, len(events)),
-		sizes: make([]int, len(events)),
-		known: w.active, alone: w.alone,
-	}
+	a := &AtomicWrite{writer: w, meter: m, events: events, index: index, known: w.active, alone: w.alone}
+	a.items, a.sizes = a.item[:], a.size[:]
 	var batch layout.Batch
 	if len(events) > 1 {
+		a.items, a.sizes = make([]layout.Attributes, len(events)), make([]int, len(events))
 		batch = layout.Batch{Start: w.next, Last: w.next + int64(len(events)) - 1, WriterUUID: w.uuid}
 	}
 	time, err := w.eventTime(ctx, m)

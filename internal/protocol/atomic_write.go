@@ -27,6 +27,10 @@ type AtomicWrite struct {
 	// that no JVM has taken over, began when the write began.
 	known, alone, began clock.Moment
 
+	// item and size save allocations: they are for the items of a single event.
+	item [1]layout.Attributes
+	size [1]int
+
 	members *dynamo.Insertion
 	// mark is the high mark that is put in parallel with the events, or nil.
 	mark *markPut
