@@ -94,7 +94,7 @@ func New(opts Options) (*Client, error) {
 	}
 	checked := transport{inner, c.endpoint, opts.Clock}
 	if !opts.SDKCodec {
-		c.sender = direct.New(&opts.AWS, checked)
+		c.sender = direct.New(&opts.AWS, checked, baseOf(opts.AWS.HTTPClient) != nil)
 	}
 	c.api = dynamodb.NewFromConfig(opts.AWS, func(o *dynamodb.Options) {
 		o.HTTPClient = ownBodies{checked}

@@ -29,7 +29,7 @@ func (p protocol) SerializeRequest(
 	ctx context.Context, schema *smithy.OperationSchema, in smithy.Serializable, r *smithyhttp.Request,
 ) error {
 	if batch, ok := in.(*dynamodb.BatchExecuteStatementInput); ok {
-		if body, ok := wire.Encode(batch); ok {
+		if body, ok := wire.Encode(nil, batch); ok {
 			return p.withBody(ctx, schema, body, r)
 		}
 	}

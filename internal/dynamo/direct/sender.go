@@ -45,17 +45,20 @@ type Sender struct {
 	credentials aws.CredentialsProvider
 	sdkSigner   *v4.Signer
 	keys        keyCache
-	// eligible is false if the SDK has to send all requests.
-	eligible bool
+	// eligible is false if the SDK has to send all requests, traced is true if client is net/http's.
+	eligible, traced bool
 	// sdk is the SDK's protocol, which Install wraps.
 	sdk       smithyhttp.ClientProtocol
 	templates sync.Map // of *template by Operation
 }
 
 // New returns a Sender that sends with client. A client that reads checked responses into memory
-// with [ReadChecked] is needed for any request to be sent directly.
-func New(config *aws.Config, client aws.HTTPClient) *Sender {
-	return &Sender{client: client, credentials: config.Credentials, sdkSigner: v4.NewSigner(), eligible: eligible(config)}
+// with [ReadChecked] is needed for any request to be sent directly. traced tells that it sends with
+// net/http, so that a trace of package httptrace is told what is written.
+func New(config *aws.Config, client aws.HTTPClient, traced bool) *Sender {
+	return &Sender{
+		client: client, credentials: config.Credentials, sdkSigner: v4.NewSigner(), eligible: eligible(config), traced: traced,
+	}
 }
 
 // Install makes the SDK encode and decode plain requests and responses with package wire. It is
@@ -97,11 +100,13 @@ func Call[In, Out any](
 // send sends a request directly. It returns true if out has the decoded response, else the outcome
 // for the SDK to interpret, nil if nothing was sent.
 func (s *Sender) send(ctx context.Context, op Operation, in, out any, items *wire.Items) (*outcome, bool) {
-	r := s.request(ctx, op, in)
+	memory := s.bodyFor(ctx, in)
+	r := s.request(memory.within(ctx), op, in, memory)
 	if r == nil {
 		return nil, false
 	}
 	response, err := s.client.Do(r)
+	memory.happened(returned)
 	switch {
 	case err != nil || response.StatusCode != http.StatusOK:
 		s.templates.Delete(op)
@@ -129,7 +134,7 @@ func (s *Sender) options(op Operation, items *wire.Items) []func(*dynamodb.Optio
 
 // request returns a signed request like its template. It returns nil if there is none, or if the
 // SDK has to send the request or return the error.
-func (s *Sender) request(ctx context.Context, op Operation, in any) *http.Request {
+func (s *Sender) request(ctx context.Context, op Operation, in any, memory *requestBody) *http.Request {
 	if !s.eligible {
 		return nil
 	}
@@ -137,9 +142,12 @@ func (s *Sender) request(ctx context.Context, op Operation, in any) *http.Reques
 	if !ok {
 		return nil
 	}
-	body, ok := wire.Encode(in)
+	body, ok := wire.Encode(memory.buffer(), in)
 	if !ok {
 		return nil
+	}
+	if memory != nil {
+		memory.json = body
 	}
 	t := stored.(*template) //nolint:forcetypeassert // the map has nothing else
 	credentials, err := s.credentials.Retrieve(ctx)

@@ -47,7 +47,7 @@ func parsed(tb testing.TB, body []byte) any {
 // reports whether the request was plain.
 func compareEncoded(tb testing.TB, in smithy.Serializable) bool {
 	tb.Helper()
-	body, plain := Encode(in)
+	body, plain := Encode(nil, in)
 	if !plain {
 		return false
 	}

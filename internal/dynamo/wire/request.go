@@ -6,6 +6,7 @@ package wire
 
 import (
 	"encoding/base64"
+	"slices"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,23 +14,23 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Encode returns the JSON of a request. It returns false for an operation or a field that only the
-// SDK encodes.
-func Encode(in any) ([]byte, bool) {
+// Encode appends the JSON of a request to a slice. It returns false for an operation or a field
+// that only the SDK encodes.
+func Encode(to []byte, in any) ([]byte, bool) {
 	const small = 512
 	e := encoder{plain: true}
 	switch in := in.(type) {
 	case *dynamodb.BatchExecuteStatementInput:
-		e.json = make([]byte, 0, batchLength(in))
+		e.json = slices.Grow(to, batchLength(in))
 		e.batchExecuteStatement(in)
 	case *dynamodb.QueryInput:
-		e.json = make([]byte, 0, small)
+		e.json = slices.Grow(to, small)
 		e.query(in)
 	case *dynamodb.BatchGetItemInput:
-		e.json = make([]byte, 0, small+keysLength(in))
+		e.json = slices.Grow(to, small+keysLength(in))
 		e.batchGetItem(in)
 	case *dynamodb.PutItemInput:
-		e.json = make([]byte, 0, small+valuesLength(in.Item))
+		e.json = slices.Grow(to, small+valuesLength(in.Item))
 		e.putItem(in)
 	default:
 		return nil, false
