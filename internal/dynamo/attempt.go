@@ -38,9 +38,7 @@ type request struct {
 func call[T any](
 	ctx context.Context, c *Client, m *Meter, r request, send func(context.Context) (T, Cost, error),
 ) (T, error) {
-	a := attempts{client: c, request: r}
-	a.bind(ctx)
-	defer func() { a.end() }()
+	a := attempts{client: c, request: r, ctx: ctx}
 	for {
 		out, err := attempt(&a, m, send)
 		if err == nil {
@@ -57,9 +55,9 @@ type attempts struct {
 	client *Client
 	request
 
-	// ctx ends with the caller's, and after the first attempt has begun also at the deadline.
+	// ctx is the caller's. The request also ends at the deadline, which is set when the first
+	// attempt begins: the service has nothing to do with the wait for a slot.
 	ctx      context.Context //nolint:containedctx // it lives as long as the request
-	end      context.CancelFunc
 	deadline time.Time
 
 	statements int // of the last attempt, where it was a BatchExecuteStatement
@@ -76,21 +74,37 @@ type attempts struct {
 	reason, err error
 }
 
-// bind makes the request end with ctx, and at the deadline if there is one already.
-func (a *attempts) bind(ctx context.Context) {
-	a.ctx, a.end = ctx, func() {}
-	if !a.deadline.IsZero() {
-		a.ctx, a.end = context.WithDeadline(ctx, a.deadline)
+// ended returns why the request has ended, nil if it has not.
+func (a *attempts) ended() error {
+	switch {
+	case a.ctx.Err() != nil:
+		return contextReason(a.ctx)
+	case !a.deadline.IsZero() && !time.Now().Before(a.deadline):
+		return context.DeadlineExceeded
 	}
+	return nil
 }
 
-// begin sets the deadline when the first attempt begins. The wait for a slot does not count, as the
-// service has nothing to do with it.
-func (a *attempts) begin() {
+// acquire waits for a slot. It returns the zero Slot if the request ends first.
+func (a *attempts) acquire() Slot {
 	if a.deadline.IsZero() {
-		a.deadline = time.Now().Add(a.client.opts.OperationTimeout)
-		a.bind(a.ctx)
+		return a.client.acquire(a.ctx)
 	}
+	ctx, cancel := context.WithDeadline(a.ctx, a.deadline)
+	defer cancel()
+	return a.client.acquire(ctx)
+}
+
+// within returns the context of an attempt that begins now.
+func (a *attempts) within(ctx context.Context, now time.Time) (context.Context, context.CancelFunc) {
+	if a.deadline.IsZero() {
+		a.deadline = now.Add(a.client.opts.OperationTimeout)
+	}
+	end := now.Add(cmp.Or(a.timeout, a.client.opts.AttemptTimeout))
+	if a.deadline.Before(end) {
+		end = a.deadline
+	}
+	return context.WithDeadline(ctx, end)
 }
 
 // errNotSent is the failure of an attempt that was not sent, as its context had ended or its check
@@ -113,13 +127,13 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 	slot := a.slot
 	a.slot = Slot{}
 	if !slot.Held() {
-		slot = a.client.acquire(a.ctx)
+		slot = a.acquire()
 	}
 	if !slot.Held() {
 		return none, errNotSent
 	}
 	defer slot.Release()
-	if a.ctx.Err() != nil {
+	if a.ended() != nil {
 		return none, errNotSent
 	}
 	// The time is read before the check, so that transport notices if the machine sleeps after it.
@@ -129,16 +143,11 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 			return none, &checkError{err}
 		}
 	}
-	a.begin()
 	a.sent++
-	began, timeout := time.Now(), a.client.opts.AttemptTimeout
-	if a.timeout > 0 {
-		timeout = a.timeout
-	}
-	h := a.client.hedges.of(a)
-	ctx, cancel := context.WithTimeout(h.within(withChecked(a.ctx, checked)), timeout)
+	began, h := time.Now(), a.client.hedges.of(a)
+	ctx, cancel := a.within(h.within(withChecked(a.ctx, checked)), began)
 	out, cost, err := send(ctx)
-	a.timedOut = err != nil && a.timeout > 0 && ctx.Err() != nil && a.ctx.Err() == nil
+	a.timedOut = err != nil && a.timeout > 0 && ctx.Err() != nil && a.ended() == nil
 	cancel()
 	if a.write {
 		a.client.note(m, err)
@@ -174,14 +183,15 @@ func (a *attempts) failed(err error) error {
 	if errors.Is(v.reason, ErrDenied) {
 		a.denials++
 	}
+	ended := a.ended()
 	switch {
-	case a.ctx.Err() != nil:
-		return a.fail(contextReason(a.ctx), err)
+	case ended != nil:
+		return a.fail(ended, err)
 	case !v.retry, a.used >= a.client.opts.Retries, a.denials >= maxDenials:
 		return a.fail(v.reason, err)
 	}
-	if !a.pause() {
-		return a.fail(contextReason(a.ctx), err)
+	if ended := a.pause(); ended != nil {
+		return a.fail(ended, err)
 	}
 	return nil
 }
@@ -192,9 +202,10 @@ func (a *attempts) notSent(err error) error {
 	if check, ok := errors.AsType[*checkError](err); ok {
 		return a.fail(check.reason, cmp.Or(a.err, check.reason))
 	}
+	ended := a.ended()
 	switch {
-	case a.ctx.Err() != nil:
-		return a.fail(contextReason(a.ctx), err)
+	case ended != nil:
+		return a.fail(ended, err)
 	case a.err != nil:
 		return a.fail(a.reason, a.err)
 	}
@@ -204,8 +215,8 @@ func (a *attempts) notSent(err error) error {
 // maxDoublings keeps the doubling of a pause from overflowing a Duration.
 const maxDoublings = 20
 
-// pause waits before the next attempt. It returns false if the request ends meanwhile.
-func (a *attempts) pause() bool {
+// pause waits before the next attempt. It returns why the request has ended if it does meanwhile.
+func (a *attempts) pause() error {
 	longest := a.client.opts.BackoffBase << min(a.used, maxDoublings)
 	if longest <= 0 || longest > a.client.opts.BackoffCap {
 		longest = a.client.opts.BackoffCap
@@ -213,13 +224,14 @@ func (a *attempts) pause() bool {
 	a.used++
 	// Never 0: timers that have run out before they are received from crash the race detector of Go
 	// 1.26 when two goroutines of a synctest bubble receive from them at the same time.
-	timer := time.NewTimer(max(1, rand.N(longest+1))) //nolint:gosec // jitter needs no secrecy
+	pause := max(1, rand.N(longest+1)) //nolint:gosec // jitter needs no secrecy
+	timer := time.NewTimer(min(pause, max(1, time.Until(a.deadline))))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
+		return a.ended()
 	case <-a.ctx.Done():
-		return false
+		return contextReason(a.ctx)
 	}
 }
 

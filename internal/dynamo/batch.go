@@ -125,9 +125,7 @@ func (c *Client) BatchDelete(
 func (c *Client) drain(
 	ctx context.Context, m *Meter, r request, left int, send func(context.Context) (int, Cost, error),
 ) error {
-	a := attempts{client: c, request: r}
-	a.bind(ctx)
-	defer func() { a.end() }()
+	a := attempts{client: c, request: r, ctx: ctx}
 	for {
 		now, err := attempt(&a, m, send)
 		switch {

@@ -254,6 +254,31 @@ func TestOperationTimeoutBeginsWhenTheRequestHasItsSlot(t *testing.T) {
 	}
 }
 
+// The second request gets the only slot when the first one is throttled, and hangs longer than the
+// first one may take.
+func TestWaitForASlotOfAFurtherAttemptEndsAtTheOperationTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(r *http.Request) (*http.Response, error) {
+			time.Sleep(time.Second)
+			return throttle()(r)
+		}
+		c := client(t, newScript(slow, hang), func(o *dynamo.Options) {
+			o.MaxInFlight, o.AttemptTimeout, o.OperationTimeout = 1, time.Hour, 10*time.Second
+		})
+		began, first := time.Now(), make(chan error)
+		go func() { first <- put(t, c) }()
+		synctest.Wait() // until the first is sent
+		second := make(chan error)
+		go func() { second <- put(t, c) }()
+		if err := <-first; !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 10*time.Second {
+			t.Errorf("the first ended after %v: %v", time.Since(began), err)
+		}
+		if err := <-second; !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 11*time.Second {
+			t.Errorf("the second ended after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
 // The slot is free again after the request, whatever its outcome.
 func TestReservedSlotIsUsedByTheFirstAttempt(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())

@@ -13,26 +13,18 @@ import (
 // first makes the first attempt. It returns true if members are left for further ones.
 func (r *groupRequest) first() bool {
 	if len(r.members) > 1 && !r.group.sharing.allowed() {
-		r.group.work.Go(func() {
-			r.sendSingly(r.members, r.attempts, nil)
-			r.attempts.end()
-		})
+		r.group.work.Go(func() { r.sendSingly(r.members, r.attempts, nil) })
 		return false
 	}
-	if r.attempt() {
-		return true
-	}
-	r.attempts.end()
-	return false
+	return r.attempt()
 }
 
 // further makes further attempts until every member has its outcome.
 func (r *groupRequest) further() {
-	defer func() { r.attempts.end() }()
 	for len(r.members) > 0 {
-		if !r.attempts.pause() {
+		if ended := r.attempts.pause(); ended != nil {
 			for i := range r.members {
-				r.finish(&r.members[i], contextReason(r.attempts.ctx), r.members[i].err)
+				r.finish(&r.members[i], ended, r.members[i].err)
 			}
 			return
 		}
@@ -122,6 +114,10 @@ func anyInserted(failures []error) bool {
 // service has accepted any statement.
 func (r *groupRequest) settle(failures []error) (left, refused []member, accepted bool) {
 	shared := len(r.members) > 1
+	var ended error
+	if failures != nil {
+		ended = r.attempts.ended()
+	}
 	for i := range r.members {
 		m := &r.members[i]
 		var failure error
@@ -139,8 +135,8 @@ func (r *groupRequest) settle(failures []error) (left, refused []member, accepte
 		refusal := !v.retry && isRefusal(v.reason)
 		accepted = accepted || !refusal
 		switch {
-		case r.attempts.ctx.Err() != nil && !errors.Is(v.reason, ErrConditionFailed):
-			r.finish(m, contextReason(r.attempts.ctx), m.err)
+		case ended != nil && !errors.Is(v.reason, ErrConditionFailed):
+			r.finish(m, ended, m.err)
 		case v.retry && r.attempts.used < r.attempts.client.opts.Retries && r.attempts.denials < maxDenials:
 			left = append(left, *m)
 		case refusal && shared:
@@ -155,11 +151,12 @@ func (r *groupRequest) settle(failures []error) (left, refused []member, accepte
 // notSent ends the members of an attempt that was not sent, each with the failure of the attempt
 // before, if there was one.
 func (r *groupRequest) notSent(err error) {
+	ended := r.attempts.ended()
 	for i := range r.members {
 		m := &r.members[i]
 		switch {
-		case r.attempts.ctx.Err() != nil:
-			r.finish(m, contextReason(r.attempts.ctx), err)
+		case ended != nil:
+			r.finish(m, ended, err)
 		case m.err != nil:
 			r.finish(m, m.reason, m.err)
 		default:
@@ -226,8 +223,7 @@ func (r *groupRequest) sendSingly(members []member, spent attempts, decided func
 
 // derive returns a request for some members, which continues the attempts of this one.
 func (r *groupRequest) derive(members []member, spent attempts) *groupRequest {
-	own := &groupRequest{group: r.group, parent: r.parent, attempts: spent, members: members}
+	own := &groupRequest{group: r.group, attempts: spent, members: members}
 	own.attempts.before = own.before
-	own.attempts.bind(r.parent)
 	return own
 }

@@ -19,9 +19,7 @@ import (
 
 // groupRequest is a request of a group: a PutItem for one item, else a BatchExecuteStatement.
 type groupRequest struct {
-	group *Group
-	// parent ends the request, besides the deadline in attempts.
-	parent   context.Context //nolint:containedctx // it lives as long as the request
+	group    *Group
 	attempts attempts
 	// members are the items without an outcome.
 	members []member
@@ -44,12 +42,13 @@ func (m *member) item() Attributes { return m.part.Items[m.at] }
 // request returns the request for some parts. For a single writer it has the values of the writer's
 // context.
 func (g *Group) request(parts []*part) *groupRequest {
-	r := &groupRequest{group: g, parent: g.opts.Context}
-	if len(parts) == 1 {
-		r.parent = withValues{g.opts.Context, parts[0].ctx}
+	r := &groupRequest{group: g}
+	r.attempts = attempts{
+		client: g.client, request: request{table: g.opts.Table, write: true, before: r.before}, ctx: g.opts.Context,
 	}
-	r.attempts = attempts{client: g.client, request: request{table: g.opts.Table, write: true, before: r.before}}
-	r.attempts.bind(r.parent)
+	if len(parts) == 1 {
+		r.attempts.ctx = withValues{g.opts.Context, parts[0].ctx}
+	}
 	items := 0
 	for _, p := range parts {
 		items += p.to - p.from
