@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -246,13 +247,19 @@ func (t *table) checkDistinctKeys(keys []itemParameter) error {
 }
 
 // appendItems appends the items of one table that fit into the response.
-func (b *batchGet) appendItems(dst []byte, name string, project projector) ([]byte, error) {
+func (b *batchGet) appendItems(dst []byte, name string, project projector) (all []byte, err error) {
 	t, in := b.tables[name], b.in.tables[name]
 	used := consumption{table: t}
 	key := takeBuffer()
 	defer giveBuffer(key)
 	n := 0
 	partitions := map[string]int{} // bytes of items by the encoded partition key
+	consistent := or(in.consistent, false)
+	lookup, err := b.call.reader(b.engine, t, consistent).Lookup()
+	if err != nil {
+		return dst, fmt.Errorf("reading from %s: %w", t.Name, err)
+	}
+	defer func() { err = errors.Join(err, lookup.Close()) }()
 	for _, parameter := range in.keys {
 		partition := string(appendHashKey((*key)[:0], parameter.item[t.Key.Hash]))
 		if b.call.fault.hits(EffectUnprocessed) || b.bytes >= maxBatchGetBytes || partitions[partition] >= maxPartitionGetBytes {
@@ -265,8 +272,7 @@ func (b *batchGet) appendItems(dst []byte, name string, project projector) ([]by
 		if n > 0 {
 			comma = ","
 		}
-		consistent := or(in.consistent, false)
-		appended, size, exists, err := appendItemAt(dst, comma, b.call.reader(b.engine, t, consistent), *key, project)
+		appended, size, exists, err := appendItemAt(dst, comma, lookup, *key, project)
 		if err != nil {
 			return dst, fmt.Errorf("reading from %s: %w", t.Name, err)
 		}

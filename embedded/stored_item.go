@@ -44,7 +44,7 @@ func decodeStoredItem(stored []byte) (attribute.Item, int, error) {
 // appendItemAt appends the prefix and the projection of the item at a storage key, or nothing if
 // there is no item. It returns the item's size, and whether there is an item.
 func appendItemAt(
-	dst []byte, prefix string, from storage.Reader, key []byte, project projector,
+	dst []byte, prefix string, from storage.Getter, key []byte, project projector,
 ) (appended []byte, size int, exists bool, err error) {
 	exists, err = from.Get(key, func(stored []byte) error {
 		var encoded []byte

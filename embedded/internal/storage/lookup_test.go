@@ -1,0 +1,130 @@
+package storage_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/dynajournal/dynajournal/embedded/internal/storage"
+)
+
+// looked returns the value that a lookup finds for a key, empty if there is none.
+func looked(t *testing.T, l *storage.Lookup, key string) string {
+	t.Helper()
+	var got string
+	found, err := l.Get([]byte(key), func(value []byte) error {
+		got = string(value)
+		return nil
+	})
+	if err != nil || found == (got == "") {
+		t.Fatalf("%s: %q, found %v, %v", key, got, found, err)
+	}
+	return got
+}
+
+func lookup(t *testing.T, from storage.Reader) *storage.Lookup {
+	t.Helper()
+	l, err := from.Lookup()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// The keys are enough that most are in sorted files, and are looked up in any order.
+func TestLookupFindsWhatGetFinds(t *testing.T) {
+	store := openMemory(t)
+	const keys, step = 60_000, 7919
+	large := make([]byte, 200)
+	for from := 0; from < keys; from += 1000 {
+		commit(t, store, func(b *storage.Batch) {
+			for i := from; i < from+1000; i += 2 {
+				b.Set(fmt.Appendf(nil, "key-%06d", i), fmt.Appendf(large, "%d", i))
+			}
+		})
+	}
+	commit(t, store, func(b *storage.Batch) { b.Delete([]byte("key-000004")) })
+	l := lookup(t, store.Reader)
+	for i := range keys {
+		key := fmt.Sprintf("key-%06d", i*step%keys)
+		if got, want := looked(t, l, key), value(t, store.Reader, key); got != want {
+			t.Fatalf("%s: %q, Get finds %q", key, got, want)
+		}
+	}
+	for _, key := range []string{"", "key", "key-000002-", "key-1", "z"} {
+		if got := looked(t, l, key); got != "" {
+			t.Errorf("%q is missing, found %q", key, got)
+		}
+	}
+}
+
+func TestLookupReadsTheStateOfItsBeginning(t *testing.T) {
+	store := openMemory(t)
+	put := func(key, value string) {
+		commit(t, store, func(b *storage.Batch) { b.Set([]byte(key), []byte(value)) })
+	}
+	put("a", "old")
+	l := lookup(t, store.Reader)
+	put("a", "new")
+	put("b", "new")
+	if a, b := looked(t, l, "a"), looked(t, l, "b"); a != "old" || b != "" {
+		t.Errorf("a %q, b %q after the lookup has begun, want the state before", a, b)
+	}
+	if a := looked(t, lookup(t, store.Reader), "a"); a != "new" {
+		t.Errorf("a later lookup finds %q", a)
+	}
+}
+
+func BenchmarkMissingKeys(b *testing.B) {
+	store, err := storage.OpenMemory()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer store.Close()
+	const stored, batch = 400_000, 1000
+	value, use := make([]byte, 600), func([]byte) error { return nil }
+	for from := 0; from < stored; from += batch {
+		items := store.NewBatch()
+		for i := from; i < from+batch; i++ {
+			items.Set(fmt.Appendf(nil, "journal-P-%d-%08d", i%64, i), value)
+		}
+		if err := items.Commit(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, keys := range []int{1, 2, 20} {
+		round := 0
+		key := func(i int) []byte { return fmt.Appendf(nil, "journal-SH-%d-%d", round, i) }
+		b.Run(fmt.Sprintf("get/%d", keys), func(b *testing.B) {
+			for b.Loop() {
+				round++
+				for i := range keys {
+					if _, err := store.Get(key(i), use); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("lookup/%d", keys), func(b *testing.B) {
+			for b.Loop() {
+				round++
+				l, err := store.Lookup()
+				if err != nil {
+					b.Fatal(err)
+				}
+				for i := range keys {
+					if _, err := l.Get(key(i), use); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := l.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
