@@ -64,33 +64,34 @@ func newSigner(t *template) *signer {
 	return s
 }
 
+// scratch is memory for the parts of a signature. It is not on the stack, which would have to grow
+// in the goroutines of a recovery, each of which sends one request.
+type scratch struct{ names, request, text, header []byte }
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
 // sign adds a signature to a request with a body.
 func (s *signer) sign(r *http.Request, body []byte, c *aws.Credentials, keys *keyCache, now time.Time) {
+	b := scratches.Get().(*scratch) //nolint:forcetypeassert // the pool has nothing else
+	defer scratches.Put(b)
 	date := now.UTC().Format(timeOfRequest)
 	key := keys.of(c, s.scope, date[:dayLength])
-	names := s.appendNames(make([]byte, 0, usualNames), c)
-	request := s.appendRequest(make([]byte, 0, usualRequest), body, names, date, c)
-	text := append(append(make([]byte, 0, usualText), algorithm+"\n"...), date...)
-	text = append(append(append(text, '\n'), key.scope...), '\n')
-	text = appendSum(text, request)
+	b.names = s.appendNames(b.names[:0], c)
+	b.request = s.appendRequest(b.request[:0], body, b.names, date, c)
+	b.text = append(append(b.text[:0], algorithm+"\n"...), date...)
+	b.text = append(append(append(b.text, '\n'), key.scope...), '\n')
+	b.text = appendSum(b.text, b.request)
 
-	signature := append(make([]byte, 0, usualRequest), algorithm+" Credential="...)
-	signature = append(append(append(signature, c.AccessKeyID...), '/'), key.scope...)
-	signature = append(append(signature, ", SignedHeaders="...), names...)
-	signature = hex.AppendEncode(append(signature, ", Signature="...), key.authenticate(text))
-	values := [...]string{date, string(signature), c.SessionToken}
+	b.header = append(b.header[:0], algorithm+" Credential="...)
+	b.header = append(append(append(b.header, c.AccessKeyID...), '/'), key.scope...)
+	b.header = append(append(b.header, ", SignedHeaders="...), b.names...)
+	b.header = hex.AppendEncode(append(b.header, ", Signature="...), key.authenticate(b.text))
+	values := [...]string{date, string(b.header), c.SessionToken}
 	r.Header[dateHeader], r.Header[authorizationHeader] = values[0:1:1], values[1:2:2]
 	if c.SessionToken != "" {
 		r.Header[tokenHeader] = values[2:]
 	}
 }
-
-// The lengths of the parts of a usual signature, to allocate little.
-const (
-	usualNames   = 128
-	usualRequest = 1024
-	usualText    = 192
-)
 
 // appendNames appends the names of the signed headers.
 func (s *signer) appendNames(to []byte, c *aws.Credentials) []byte {
