@@ -143,7 +143,8 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 		Statements:             make([]types.BatchStatementRequest, len(r.members)),
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
-	values := make([]types.AttributeValue, 0, len(r.members)*len(r.members[0].item())) // for all items
+	// The parameters of all statements are allocated at once.
+	values := make([]types.AttributeValue, 0, len(r.members)*len(r.members[0].item()))
 	for i := range r.members {
 		s, all := r.group.statements.of(r.members[i].item(), values)
 		in.Statements[i] = types.BatchStatementRequest{Statement: &s.text, Parameters: all[len(values):len(all):len(all)]}

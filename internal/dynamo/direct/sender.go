@@ -45,7 +45,8 @@ type Sender struct {
 	credentials aws.CredentialsProvider
 	sdkSigner   *v4.Signer
 	keys        keyCache
-	// eligible is false if the SDK has to send all requests, traced is true if client is net/http's.
+	// eligible is false if the SDK has to send all requests. traced is true if client is
+	// net/http's.
 	eligible, traced bool
 	// sdk is the SDK's protocol, which Install wraps.
 	sdk       smithyhttp.ClientProtocol
