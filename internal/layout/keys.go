@@ -39,12 +39,15 @@ type Key struct {
 	Num int64
 }
 
-// Attributes returns the key in the SDK's form.
+// Attributes returns the key in the SDK's form. Its values are allocated at once, as a recovery
+// reads up to 20 marks.
 func (k Key) Attributes() map[string]types.AttributeValue {
-	return map[string]types.AttributeValue{
-		AttrPar: &types.AttributeValueMemberS{Value: k.Par},
-		AttrNum: number(k.Num),
+	var v struct {
+		par types.AttributeValueMemberS
+		num types.AttributeValueMemberN
 	}
+	v.par.Value, v.num.Value = k.Par, strconv.FormatInt(k.Num, 10)
+	return map[string]types.AttributeValue{AttrPar: &v.par, AttrNum: &v.num}
 }
 
 // Fits reports whether an item can have the key. No item is stored at a key that does not fit.

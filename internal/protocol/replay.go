@@ -3,6 +3,7 @@ package protocol
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -136,6 +137,9 @@ func (r *replay) begin(ctx context.Context) error {
 	r.lowRead = r.stamps.stamp()
 	r.pages = openPartitions(ctx, r, from, 0)
 	r.pages.prefetch()
+	// The partition is requested before the marks, without a wait for another processor to wake up:
+	// a persistence id that is new has another request behind it.
+	runtime.Gosched()
 	var err error
 	if r.marks, err = r.store.Marks(ctx, r.meter, r.req.PersistenceID); err != nil {
 		r.pages.close()
