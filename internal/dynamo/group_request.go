@@ -39,15 +39,11 @@ type member struct {
 
 func (m *member) item() Attributes { return m.part.Items[m.at] }
 
-// request returns the request for some parts. For a single writer it has the values of the writer's
-// context.
+// request returns the request for some parts.
 func (g *Group) request(parts []*part) *groupRequest {
 	r := &groupRequest{group: g}
 	r.attempts = attempts{
-		client: g.client, request: request{table: g.opts.Table, write: true, before: r.before}, ctx: g.opts.Context,
-	}
-	if len(parts) == 1 {
-		r.attempts.ctx = withValues{g.opts.Context, parts[0].ctx}
+		client: g.client, request: request{table: g.opts.Table, write: true, before: r.before}, ctx: g.contextOf(parts),
 	}
 	items := 0
 	for _, p := range parts {
@@ -60,6 +56,15 @@ func (g *Group) request(parts []*part) *groupRequest {
 		}
 	}
 	return r
+}
+
+// contextOf returns the context of a request for some parts. For a single writer it has the values of
+// the writer's context.
+func (g *Group) contextOf(parts []*part) context.Context {
+	if len(parts) == 1 {
+		return withValues{g.opts.Context, parts[0].ctx}
+	}
+	return g.opts.Context
 }
 
 // withValues is the group's context with the values of a writer's. It does not end with the

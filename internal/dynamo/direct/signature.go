@@ -27,7 +27,7 @@ const (
 
 	authorizationHeader = "Authorization"
 	dateHeader          = "X-Amz-Date"
-	tokenHeader         = "X-Amz-Security-Token"
+	tokenHeader         = "X-Amz-Security-Token" //nolint:gosec // it is a name
 	lengthHeader        = "Content-Length"
 )
 
