@@ -58,8 +58,8 @@ func (g *Group) request(parts []*part) *groupRequest {
 	return r
 }
 
-// contextOf returns the context of a request for some parts. For a single writer it has the values of
-// the writer's context.
+// contextOf returns the context of a request for some parts. For a single writer it has the values
+// of the writer's context.
 func (g *Group) contextOf(parts []*part) context.Context {
 	if len(parts) == 1 {
 		return withValues{g.opts.Context, parts[0].ctx}
