@@ -85,7 +85,8 @@ func requestsOf(name, text string, b []byte) []smithy.Serializable {
 		},
 		&dynamodb.BatchExecuteStatementInput{
 			Statements: []types.BatchStatementRequest{
-				{Statement: &text, Parameters: []types.AttributeValue{item[name], item["b"]}}, {Statement: &name, Parameters: []types.AttributeValue{item["n"]}},
+				{Statement: &text, Parameters: []types.AttributeValue{item[name], item["b"]}},
+				{Statement: &text, Parameters: []types.AttributeValue{item["n"]}}, {Statement: &name, Parameters: []types.AttributeValue{item["n"]}},
 			},
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		},

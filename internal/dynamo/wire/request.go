@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -21,7 +20,7 @@ func Encode(to []byte, in any) ([]byte, bool) {
 	e := encoder{plain: true}
 	switch in := in.(type) {
 	case *dynamodb.BatchExecuteStatementInput:
-		e.json = slices.Grow(to, batchLength(in))
+		e.json = to // which has the length of an earlier request in most cases
 		e.batchExecuteStatement(in)
 	case *dynamodb.QueryInput:
 		e.json = slices.Grow(to, small)
@@ -100,29 +99,25 @@ func (e *encoder) batchExecuteStatement(in *dynamodb.BatchExecuteStatementInput)
 	e.object(func() {
 		e.enumField("ReturnConsumedCapacity", string(in.ReturnConsumedCapacity))
 		e.key("Statements")
+		// Most statements have the same text: it is encoded once, and then copied.
+		var text *string
+		var from, to int
 		e.list(len(in.Statements), func(i int) {
 			s := &in.Statements[i]
 			e.require(s.Parameters != nil && s.ConsistentRead == nil && s.ReturnValuesOnConditionCheckFailure == "")
 			e.object(func() {
-				e.stringField("Statement", s.Statement)
+				if s.Statement == text {
+					e.json = append(e.json, e.json[from:to]...)
+				} else {
+					from = len(e.json)
+					e.stringField("Statement", s.Statement)
+					text, to = s.Statement, len(e.json)
+				}
 				e.key("Parameters")
 				e.list(len(s.Parameters), func(i int) { e.value(s.Parameters[i]) })
 			})
 		})
 	})
-}
-
-// batchLength returns at least the length of the JSON of a batch whose values need no escapes.
-func batchLength(in *dynamodb.BatchExecuteStatementInput) int {
-	const perBatch, perStatement, perParameter = 64, 48, 10
-	n := perBatch
-	for i := range in.Statements {
-		n += perStatement + len(aws.ToString(in.Statements[i].Statement))
-		for _, p := range in.Statements[i].Parameters {
-			n += perParameter + valueLength(p)
-		}
-	}
-	return n
 }
 
 // keysLength returns the length of the JSON of a request's keys, if all keys of a table are as long
