@@ -83,13 +83,18 @@ func nanoseconds(t time.Time) int64 {
 // longer than that.
 func between(from, to int64) time.Duration { return time.Unix(0, to).Sub(time.Unix(0, from)) }
 
-// Since returns the time since a moment: the longest by the wall clock, the monotonic clock and the
-// service's time.
-func (c *Clock) Since(m Moment) time.Duration {
+// Since returns the time since a moment: see [Moment.Until].
+func (c *Clock) Since(m Moment) time.Duration { return m.Until(c.Now()) }
+
+// UnixMicro returns the local wall clock, in microseconds since 1970.
+func (m Moment) UnixMicro() int64 { return m.wall / int64(time.Microsecond) }
+
+// Until returns the time from one moment to a later one: the longest by the wall clock, the
+// monotonic clock and the service's time.
+func (m Moment) Until(now Moment) time.Duration {
 	if m == (Moment{}) {
 		return math.MaxInt64
 	}
-	now := c.Now()
 	passed := max(between(m.wall, now.wall), now.elapsed-m.elapsed)
 	if m.number == 0 || now.number == 0 {
 		return passed

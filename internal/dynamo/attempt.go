@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -59,6 +60,8 @@ type attempts struct {
 	// attempt begins: the service has nothing to do with the wait for a slot.
 	ctx      context.Context //nolint:containedctx // it lives as long as the request
 	deadline time.Time
+	// checked is when the check of the last attempt began.
+	checked clock.Moment
 
 	statements int // of the last attempt, where it was a BatchExecuteStatement
 	sent       int // attempts sent
@@ -137,7 +140,7 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 		return none, errNotSent
 	}
 	// The time is read before the check, so that transport notices if the machine sleeps after it.
-	checked := a.client.opts.Clock.Now()
+	a.checked = a.client.opts.Clock.Now()
 	if a.before != nil {
 		if err := a.before(); err != nil {
 			return none, &checkError{err}
@@ -145,7 +148,7 @@ func attempt[T any](a *attempts, m *Meter, send func(context.Context) (T, Cost, 
 	}
 	a.sent++
 	began, h := time.Now(), a.client.hedges.of(a)
-	ctx, cancel := a.within(h.within(withChecked(a.ctx, checked)), began)
+	ctx, cancel := a.within(h.within(withChecked(a.ctx, a.checked)), began)
 	out, cost, err := send(ctx)
 	a.timedOut = err != nil && a.timeout > 0 && ctx.Err() != nil && a.ended() == nil
 	cancel()

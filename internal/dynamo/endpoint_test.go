@@ -166,9 +166,11 @@ func together(t *testing.T, s *script, opts func(*dynamo.Options), checks ...fun
 	g := groupOn(t, client(t, s, opts), func(o *dynamo.GroupOptions) { o.Refused = func(error) {} })
 	var all []*dynamo.Insertion
 	begin := func(i int, check func() error) {
-		all = append(all, g.Insert(t.Context(), &dynamo.Meter{}, dynamo.Insert{
-			ID: fmt.Sprint(i), Items: []dynamo.Attributes{key(i)}, Sizes: []int{1}, Condition: "c", Before: check,
-		}))
+		in := dynamo.Insert{ID: fmt.Sprint(i), Items: []dynamo.Attributes{key(i)}, Sizes: []int{1}, Condition: "c"}
+		if check != nil {
+			in.Before = func(clock.Moment) error { return check() }
+		}
+		all = append(all, g.Insert(t.Context(), &dynamo.Meter{}, in))
 		synctest.Wait()
 	}
 	for i := range dynamo.Busy {

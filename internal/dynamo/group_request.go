@@ -95,7 +95,7 @@ func (r *groupRequest) before() error {
 		if m.part != checked {
 			checked, failure = m.part, nil
 			if m.part.Before != nil {
-				failure = m.part.Before()
+				failure = m.part.Before(r.attempts.checked)
 			}
 		}
 		if failure != nil && safeguard.Withdrawn {

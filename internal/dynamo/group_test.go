@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
@@ -333,7 +334,7 @@ func TestWithdrawnWriteIsNotSent(t *testing.T) {
 	for items := 1; items <= 2; items++ {
 		s := &counting{}
 		g := groupOn(t, newClient(t, options(s)))
-		in := dynamo.Insert{ID: "p", Condition: "attribute_not_exists(par)", Before: func() error { return errTakenBack }}
+		in := dynamo.Insert{ID: "p", Condition: "attribute_not_exists(par)", Before: func(clock.Moment) error { return errTakenBack }}
 		for i := range items {
 			in.Items, in.Sizes = append(in.Items, key(i)), append(in.Sizes, 1)
 		}

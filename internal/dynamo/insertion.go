@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
+
+	"github.com/dynajournal/dynajournal/internal/clock"
 )
 
 // Insert is what a writer inserts: items of one persistence id.
@@ -16,10 +18,11 @@ type Insert struct {
 	// not exist, which an INSERT requires anyway. If it is empty the item replaces an existing one,
 	// and is never in a shared request.
 	Condition string
-	// Before is called before every attempt, after the wait for a connection, if set. After an
-	// error the items of that attempt are not sent, and end with that error; the outcome of an
-	// earlier attempt can stay unknown. The other writers of the request are not affected.
-	Before func() error
+	// Before is called before every attempt, after the wait for a connection, with the present, if
+	// set. After an error the items of that attempt are not sent, and end with that error; the
+	// outcome of an earlier attempt can stay unknown. The other writers of the request are not
+	// affected.
+	Before func(now clock.Moment) error
 }
 
 // Insertion is an Insert in progress.

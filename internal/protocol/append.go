@@ -129,13 +129,14 @@ func (w *Writer) build(
 			len(events), w.pid, w.next-1, ErrSequenceExhausted)
 	}
 	a := &AtomicWrite{writer: w, meter: m, events: events, index: index, known: w.active, alone: w.alone}
+	a.began = j.Clock.Now()
 	a.items, a.sizes = a.item[:], a.size[:]
 	var batch layout.Batch
 	if len(events) > 1 {
 		a.items, a.sizes = make([]layout.Attributes, len(events)), make([]int, len(events))
 		batch = layout.Batch{Start: w.next, Last: w.next + int64(len(events)) - 1, WriterUUID: w.uuid}
 	}
-	time, err := w.eventTime(ctx, m)
+	time, err := w.eventTime(ctx, m, a.began)
 	if err != nil {
 		return nil, fmt.Errorf("append to %q: %w", w.pid, InTable(j.Store.Table, err))
 	}

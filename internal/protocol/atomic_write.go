@@ -79,7 +79,6 @@ func (a *AtomicWrite) markFirst(ctx context.Context) error {
 // miss acknowledged events.
 func (a *AtomicWrite) start(ctx context.Context) {
 	w := a.writer
-	a.began = w.journal.Clock.Now()
 	if a.needsMark() && !a.marksFirst() {
 		a.mark = &markPut{done: make(chan struct{})}
 		var writing context.Context
@@ -87,7 +86,7 @@ func (a *AtomicWrite) start(ctx context.Context) {
 		go func() {
 			defer close(a.mark.done)
 			defer a.mark.cancel(nil)
-			if err := w.journal.Store.RaiseHighMark(writing, a.meter, w.pid, a.last(), a.before); safeguard.HighMark {
+			if err := w.journal.Store.RaiseHighMark(writing, a.meter, w.pid, a.last(), a.beforeMark); safeguard.HighMark {
 				a.mark.err = err
 			}
 		}()
@@ -99,11 +98,14 @@ func (a *AtomicWrite) start(ctx context.Context) {
 	a.members = w.journal.Group.Insert(ctx, a.meter, in)
 }
 
-// before is called before every attempt. It fails if the writer's knowledge is too old, or if the
-// write was withdrawn.
-func (a *AtomicWrite) before() error {
+// beforeMark is before for the high mark.
+func (a *AtomicWrite) beforeMark() error { return a.before(a.writer.journal.Clock.Now()) }
+
+// before is called before every attempt, with the present. It fails if the writer's knowledge is
+// too old, or if the write was withdrawn.
+func (a *AtomicWrite) before(now clock.Moment) error {
 	j := a.writer.journal
-	if err := j.checkAge(a.known); err != nil && safeguard.FreshAttempts {
+	if err := j.checkAgeAt(a.known, now); err != nil && safeguard.FreshAttempts {
 		return err
 	}
 	if len(a.items) == 1 && j.handoverPossible(a.alone) && safeguard.HandoverCheckedBefore {

@@ -4,17 +4,19 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 )
 
-// eventTime returns the time of the events that are written next, in microseconds since 1970, or 0
-// if the journal stores none. It is that of the local clock, and never below the time of the event
-// before, so that times rise with sequence numbers although clocks differ and are corrected. It is
-// odd: DynamoDB does not count zeros at the end of a number, and all items shall have one size.
+// eventTime returns the time of the events of a write that begins now, in microseconds since 1970,
+// or 0 if the journal stores none. It is that of the local clock, and never below the time of the
+// event before, so that times rise with sequence numbers although clocks differ and are corrected.
+// It is odd: DynamoDB does not count zeros at the end of a number, and all items shall have one
+// size.
 //
 // A recovery that begins after a snapshot may not have read that event. Then it is read once, which
 // takes one request. A deleted event has no time.
-func (w *Writer) eventTime(ctx context.Context, m *dynamo.Meter) (int64, error) {
+func (w *Writer) eventTime(ctx context.Context, m *dynamo.Meter, now clock.Moment) (int64, error) {
 	j := w.journal
 	if !j.Metadata {
 		return 0, nil
@@ -31,5 +33,5 @@ func (w *Writer) eventTime(ctx context.Context, m *dynamo.Meter) (int64, error) 
 		}
 		w.timed = true
 	}
-	return max(j.Clock.Wall().UnixMicro(), w.time) | 1, nil
+	return max(now.UnixMicro(), w.time) | 1, nil
 }

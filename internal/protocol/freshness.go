@@ -23,8 +23,11 @@ const (
 
 // checkAge fails if knowledge from a moment is too old to write by. It is called before every
 // attempt of a write, because the machine can sleep while a request waits.
-func (j *Journal) checkAge(known clock.Moment) error {
-	if safeguard.IdleCheck && j.Clock.Since(known) > j.FenceWindow/knowledgePart {
+func (j *Journal) checkAge(known clock.Moment) error { return j.checkAgeAt(known, j.Clock.Now()) }
+
+// checkAgeAt is checkAge at a moment.
+func (j *Journal) checkAgeAt(known, now clock.Moment) error {
+	if safeguard.IdleCheck && known.Until(now) > j.FenceWindow/knowledgePart {
 		return ErrTooLate
 	}
 	return nil
