@@ -31,7 +31,7 @@ func (r Reader) Lookup() (*Lookup, error) {
 	return &Lookup{it: it, from: r}, nil
 }
 
-// Get is Reader.Get.
+// Get is Reader.Get. The key is not empty.
 func (l *Lookup) Get(key []byte, use func(value []byte) error) (bool, error) {
 	if !l.it.SeekPrefixGE(key) || !bytes.Equal(l.it.Key(), key) {
 		if err := l.it.Error(); err != nil {
