@@ -66,10 +66,14 @@ func (b *requestBody) within(ctx context.Context) context.Context {
 
 // happened takes note of what has happened, and gives the memory back after the last of it.
 func (b *requestBody) happened(what int32) {
-	if b == nil {
-		return
-	}
-	if before := b.state.Or(what); before != both && before|what == both && cap(b.json) <= maxKeptBody {
+	if b != nil && b.last(what) && cap(b.json) <= maxKeptBody {
 		bodies.Put(b)
 	}
+}
+
+// last takes note of what has happened, and reports whether nothing else can happen any more. It
+// does so once.
+func (b *requestBody) last(what int32) bool {
+	before := b.state.Or(what)
+	return before != both && before|what == both
 }

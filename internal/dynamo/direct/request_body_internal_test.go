@@ -119,6 +119,23 @@ func TestBodyIsUsedAgainWhenItWasWrittenAndTheRequestHasReturned(t *testing.T) {
 	}
 }
 
+func TestMemoryIsGivenBackOnceAndAfterTheLast(t *testing.T) {
+	t.Parallel()
+	for _, order := range [][]int32{{written, returned}, {returned, written}} {
+		var b requestBody
+		first, second, again := b.last(order[0]), b.last(order[1]), b.last(order[0])
+		if first || !second || again {
+			t.Errorf("%v: given back after the first: %t, the second: %t, and again: %t", order, first, second, again)
+		}
+	}
+	var b requestBody
+	for range 2 {
+		if b.last(returned) {
+			t.Error("given back before it was written")
+		}
+	}
+}
+
 // A caller's own trace, an HTTP client of another kind and a small body leave the memory to the
 // garbage collector.
 func TestBodyThatIsNotUsedAgain(t *testing.T) {
