@@ -160,12 +160,12 @@ func (s *Sender) request(ctx context.Context, op Operation, in any, memory *requ
 	return r
 }
 
-// signs reports whether a template's requests can be signed here, as the signature of a sample is
-// the same as the SDK's. If they can, it sets the template's signer.
-func (s *Sender) signs(ctx context.Context, t *template) bool {
+// signerOf returns the signer of a template's requests, nil if its signature of a sample is not the
+// same as the SDK's.
+func (s *Sender) signerOf(ctx context.Context, t *template) *signer {
 	credentials, err := s.credentials.Retrieve(ctx)
 	if err != nil {
-		return false
+		return nil
 	}
 	body, now, own := []byte("{}"), time.Now(), newSigner(t)
 	ours, theirs := t.request(ctx, body), t.request(ctx, body)
@@ -173,8 +173,7 @@ func (s *Sender) signs(ctx context.Context, t *template) bool {
 	sum := sha256.Sum256(body)
 	err = s.sdkSigner.SignHTTP(ctx, credentials, theirs, hex.EncodeToString(sum[:]), t.service, t.region, now)
 	if err != nil || !maps.EqualFunc(ours.Header, theirs.Header, slices.Equal[[]string]) || *ours.URL != *theirs.URL {
-		return false
+		return nil
 	}
-	t.signer = own
-	return true
+	return own
 }

@@ -40,9 +40,17 @@ type scope struct{ region, service string }
 type signer struct {
 	scope
 
-	// path is the path of the requests, lines are their signed headers in the order of their names.
-	path  string
+	// path is the path of the requests.
+	path string
+	// plain is for credentials without a token, withToken for those of a role.
+	plain, withToken signedHeaders
+}
+
+// signedHeaders are the headers that a signature covers, in the order of their names.
+type signedHeaders struct {
 	lines []line
+	// names are the names, in the form of a signature.
+	names string
 }
 
 // line is a signed header. value is empty for those that each request has its own value of.
@@ -50,23 +58,35 @@ type line struct{ header, name, value string }
 
 // newSigner returns the signer of requests with a template's headers.
 func newSigner(t *template) *signer {
-	s := &signer{scope: t.scope, path: cmp.Or(t.url.EscapedPath(), "/")}
-	s.lines = []line{
-		{"Host", "host", cmp.Or(t.host, t.url.Host)},
-		{lengthHeader, "content-length", ""}, {dateHeader, "x-amz-date", ""}, {tokenHeader, "x-amz-security-token", ""},
+	lines := []line{
+		{"Host", "host", cmp.Or(t.host, t.url.Host)}, {lengthHeader, "content-length", ""}, {dateHeader, "x-amz-date", ""},
 	}
 	for header, values := range t.header {
 		if header != "User-Agent" { // which a proxy may change
-			s.lines = append(s.lines, line{header, strings.ToLower(header), strings.Join(values, ",")})
+			lines = append(lines, line{header, strings.ToLower(header), strings.Join(values, ",")})
 		}
 	}
-	slices.SortFunc(s.lines, func(a, b line) int { return strings.Compare(a.name, b.name) })
-	return s
+	return &signer{
+		scope: t.scope, path: cmp.Or(t.url.EscapedPath(), "/"), plain: sorted(lines),
+		withToken: sorted(append(lines, line{tokenHeader, "x-amz-security-token", ""})),
+	}
+}
+
+// sorted returns the headers of lines in any order.
+func sorted(lines []line) signedHeaders {
+	h := signedHeaders{lines: slices.Clone(lines)}
+	slices.SortFunc(h.lines, func(a, b line) int { return strings.Compare(a.name, b.name) })
+	names := make([]string, len(h.lines))
+	for i, l := range h.lines {
+		names[i] = l.name
+	}
+	h.names = strings.Join(names, ";")
+	return h
 }
 
 // scratch is memory for the parts of a signature. It is not on the stack, which would have to grow
 // in the goroutines of a recovery, each of which sends one request.
-type scratch struct{ names, request, text, header []byte }
+type scratch struct{ request, text, header []byte }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
@@ -76,15 +96,22 @@ func (s *signer) sign(r *http.Request, body []byte, c *aws.Credentials, keys *ke
 	defer scratches.Put(b)
 	date := now.UTC().Format(timeOfRequest)
 	key := keys.of(c, s.scope, date[:dayLength])
-	b.names = s.appendNames(b.names[:0], c)
-	b.request = s.appendRequest(b.request[:0], body, b.names, date, c)
+	signed := &s.plain
+	if c.SessionToken != "" {
+		signed = &s.withToken
+	}
+	// The empty line is the query, as there is none.
+	b.request = append(append(append(b.request[:0], http.MethodPost+"\n"...), s.path...), "\n\n"...)
+	b.request = signed.append(b.request, len(body), date, c.SessionToken)
+	b.request = append(append(append(b.request, '\n'), signed.names...), '\n')
+	b.request = appendSum(b.request, body)
 	b.text = append(append(b.text[:0], algorithm+"\n"...), date...)
 	b.text = append(append(append(b.text, '\n'), key.scope...), '\n')
 	b.text = appendSum(b.text, b.request)
 
 	b.header = append(b.header[:0], algorithm+" Credential="...)
 	b.header = append(append(append(b.header, c.AccessKeyID...), '/'), key.scope...)
-	b.header = append(append(b.header, ", SignedHeaders="...), b.names...)
+	b.header = append(append(b.header, ", SignedHeaders="...), signed.names...)
 	b.header = hex.AppendEncode(append(b.header, ", Signature="...), key.authenticate(b.text))
 	values := [...]string{date, string(b.header), c.SessionToken}
 	r.Header[dateHeader], r.Header[authorizationHeader] = values[0:1:1], values[1:2:2]
@@ -93,43 +120,24 @@ func (s *signer) sign(r *http.Request, body []byte, c *aws.Credentials, keys *ke
 	}
 }
 
-// appendNames appends the names of the signed headers.
-func (s *signer) appendNames(to []byte, c *aws.Credentials) []byte {
-	for i := range s.lines {
-		if s.lines[i].header == tokenHeader && c.SessionToken == "" {
-			continue
-		}
-		if len(to) > 0 {
-			to = append(to, ';')
-		}
-		to = append(to, s.lines[i].name...)
-	}
-	return to
-}
-
-// appendRequest appends the canonical form of a request, which has no query.
-func (s *signer) appendRequest(to, body, names []byte, date string, c *aws.Credentials) []byte {
-	to = append(append(append(to, http.MethodPost+"\n"...), s.path...), "\n\n"...)
-	for i := range s.lines {
-		l := &s.lines[i]
-		if l.header == tokenHeader && c.SessionToken == "" {
-			continue
-		}
+// append appends the headers of a request in their canonical form.
+func (h *signedHeaders) append(to []byte, length int, date, token string) []byte {
+	for i := range h.lines {
+		l := &h.lines[i]
 		to = append(append(to, l.name...), ':')
 		switch l.header {
 		case lengthHeader:
-			to = strconv.AppendInt(to, int64(len(body)), 10)
+			to = strconv.AppendInt(to, int64(length), 10)
 		case dateHeader:
 			to = append(to, date...)
 		case tokenHeader:
-			to = append(to, c.SessionToken...)
+			to = append(to, token...)
 		default:
 			to = append(to, l.value...)
 		}
 		to = append(to, '\n')
 	}
-	to = append(append(append(to, '\n'), names...), '\n')
-	return appendSum(to, body)
+	return to
 }
 
 // appendSum appends the SHA-256 of data in hexadecimal digits.

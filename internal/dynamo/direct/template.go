@@ -21,7 +21,7 @@ type template struct {
 	host      string // that of http.Request: empty for the URL's
 	header    http.Header
 	accessKey string
-	// signer is nil until it has signed a sample as the SDK does.
+	// signer has signed a sample as the SDK does.
 	signer *signer
 	// clockOffset is how far the clock that the SDK signs with is ahead of this machine's: the SDK
 	// has learned it from the service.
@@ -88,9 +88,10 @@ func (c *capture) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err //nolint:wrapcheck // an HTTP client returns errors unchanged
 	}
-	_, checked := response.Body.(*checkedBody)
-	if checked && response.StatusCode == http.StatusOK && t != nil && c.sender.signs(r.Context(), t) {
-		c.sender.templates.Store(c.operation, t)
+	if _, checked := response.Body.(*checkedBody); checked && response.StatusCode == http.StatusOK && t != nil {
+		if t.signer = c.sender.signerOf(r.Context(), t); t.signer != nil {
+			c.sender.templates.Store(c.operation, t)
+		}
 	}
 	return response, nil
 }
