@@ -138,9 +138,9 @@ func (c *Clock) Service() (time.Time, bool) {
 
 // Latest returns the later of the local wall clock and the service's time.
 func (c *Clock) Latest() time.Time {
-	wall, elapsed := c.read()
-	if l := c.learned.Load(); l != nil && l.at(elapsed).After(wall) {
-		return l.at(elapsed)
+	wall := c.Wall()
+	if service, ok := c.Service(); ok && service.After(wall) {
+		return service
 	}
 	return wall
 }

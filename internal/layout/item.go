@@ -161,9 +161,7 @@ func (e *Event) split(key Key) Attributes {
 	v.par.Value, v.num.Value = key.Par, strconv.FormatInt(key.Num, 10)
 	v.pid.Value, v.seq.Value = e.PersistenceID, strconv.FormatInt(e.SequenceNr, 10)
 	v.writer.Value, v.serializer.Value = e.WriterUUID, strconv.FormatInt(int64(e.SerializerID), 10)
-	if v.bytes.Value = e.Bytes; e.Bytes == nil {
-		v.bytes.Value = []byte{} // the SDK would encode nil as null, which is no value
-	}
+	v.bytes.Value = notNil(e.Bytes)
 	item := Attributes{
 		AttrPar: &v.par, AttrNum: &v.num, AttrPersistenceID: &v.pid, AttrSeq: &v.seq, AttrEvent: &v.bytes,
 		AttrWriterUUID: &v.writer, AttrSerID: &v.serializer,
@@ -399,12 +397,14 @@ func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// binary returns a B. The SDK would encode nil as null, which is no value.
-func binary(b []byte) types.AttributeValue {
+func binary(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: notNil(b)} }
+
+// notNil returns the value of a B: the SDK would encode nil as null, which is no value.
+func notNil(b []byte) []byte {
 	if b == nil {
-		b = []byte{}
+		return []byte{}
 	}
-	return &types.AttributeValueMemberB{Value: b}
+	return b
 }
 
 // IsUTF8 reports whether texts can be stored unchanged. DynamoDB stores UTF-8 only, and the SDK

@@ -7,20 +7,6 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
-// looked returns the value that a lookup finds for a key, empty if there is none.
-func looked(t *testing.T, l *storage.Lookup, key string) string {
-	t.Helper()
-	var got string
-	found, err := l.Get([]byte(key), func(value []byte) error {
-		got = string(value)
-		return nil
-	})
-	if err != nil || found == (got == "") {
-		t.Fatalf("%s: %q, found %v, %v", key, got, found, err)
-	}
-	return got
-}
-
 func lookup(t *testing.T, from storage.Reader) *storage.Lookup {
 	t.Helper()
 	l, err := from.Lookup()
@@ -51,12 +37,12 @@ func TestLookupFindsWhatGetFinds(t *testing.T) {
 	l := lookup(t, store.Reader)
 	for i := range keys {
 		key := fmt.Sprintf("key-%06d", i*step%keys)
-		if got, want := looked(t, l, key), value(t, store.Reader, key); got != want {
+		if got, want := value(t, l, key), value(t, store.Reader, key); got != want {
 			t.Fatalf("%s: %q, Get finds %q", key, got, want)
 		}
 	}
 	for _, key := range []string{"key", "key-000002-", "key-1", "z"} {
-		if got := looked(t, l, key); got != "" {
+		if got := value(t, l, key); got != "" {
 			t.Errorf("%q is missing, found %q", key, got)
 		}
 	}
@@ -71,10 +57,10 @@ func TestLookupReadsTheStateOfItsBeginning(t *testing.T) {
 	l := lookup(t, store.Reader)
 	put("a", "new")
 	put("b", "new")
-	if a, b := looked(t, l, "a"), looked(t, l, "b"); a != "old" || b != "" {
+	if a, b := value(t, l, "a"), value(t, l, "b"); a != "old" || b != "" {
 		t.Errorf("a %q, b %q after the lookup has begun, want the state before", a, b)
 	}
-	if a := looked(t, lookup(t, store.Reader), "a"); a != "new" {
+	if a := value(t, lookup(t, store.Reader), "a"); a != "new" {
 		t.Errorf("a later lookup finds %q", a)
 	}
 }

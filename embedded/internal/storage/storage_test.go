@@ -15,7 +15,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // value returns the value of a key, empty if there is none.
-func value(t *testing.T, from storage.Reader, key string) string {
+func value(t *testing.T, from storage.Getter, key string) string {
 	t.Helper()
 	var got string
 	found, err := from.Get([]byte(key), func(value []byte) error {
