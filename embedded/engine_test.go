@@ -157,3 +157,16 @@ func TestServeReturnsWhenItsContextEnds(t *testing.T) {
 	}
 	run(t, engine, []step{{"ListTables", `{}`, `{"TableNames":[]}`}})
 }
+
+// The race detector fails it if Serve waits for connections before it counts their acceptor.
+func TestServeWithAnEndedContextReturns(t *testing.T) {
+	engine := openMemory(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 {
+		listener := must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
+		if err := engine.Serve(ctx, listener); err != nil {
+			t.Error(err)
+		}
+	}
+}

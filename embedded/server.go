@@ -96,6 +96,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		// Its messages are about misbehaving clients and contain stack traces.
 		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 	}
+	handed := &httpListener{run.open, make(chan error)}
+	run.plain.Go(func() { run.accept(serving, handed.failures) }) // before plain can be waited for
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
@@ -112,8 +114,6 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 			run.open.closeAll()
 		}
 	}()
-	handed := &httpListener{run.open, make(chan error)}
-	run.plain.Go(func() { run.accept(serving, handed.failures) })
 	err = server.Serve(handed)
 	stop()
 	<-finished
