@@ -60,11 +60,12 @@ func (e *Engine) batchGetItem(c *call) error {
 		return err
 	}
 	defer release()
+	keys := map[string][]string{} // the storage keys by table
 	for _, name := range in.names() {
 		if err := tables[name].checkPaths(projectors[name].expression); err != nil {
 			return err
 		}
-		if err := tables[name].checkDistinctKeys(in.tables[name].keys); err != nil {
+		if keys[name], err = tables[name].distinctKeys(in.tables[name].keys); err != nil {
 			return err
 		}
 	}
@@ -74,7 +75,7 @@ func (e *Engine) batchGetItem(c *call) error {
 		c.out = separate(c.out, i)
 		c.out = attribute.AppendText(c.out, name)
 		c.out = append(c.out, ":["...)
-		if c.out, err = b.appendItems(c.out, name, projectors[name]); err != nil {
+		if c.out, err = b.appendItems(c.out, name, keys[name], projectors[name]); err != nil {
 			return err
 		}
 		c.out = append(c.out, ']')
@@ -230,43 +231,50 @@ type batchGet struct {
 	throttled error
 }
 
-// checkDistinctKeys checks the keys against the key schema, and that none is given twice.
-func (t *table) checkDistinctKeys(keys []itemParameter) error {
-	seen := make(map[string]struct{}, len(keys))
-	for _, key := range keys {
+// distinctKeys returns the storage keys of the keys, which it checks against the key schema. It
+// refuses keys of which one is given twice.
+func (t *table) distinctKeys(keys []itemParameter) ([]string, error) {
+	buffer := takeBuffer()
+	defer giveBuffer(buffer)
+	all, seen := make([]string, len(keys)), make(map[string]struct{}, len(keys))
+	for i, key := range keys {
 		if err := t.checkKey(key.item); err != nil {
-			return err
+			return nil, err
 		}
-		encoded := string(t.appendItemKey(nil, key.item))
-		if _, duplicate := seen[encoded]; duplicate {
-			return invalid("Provided list of item keys contains duplicates")
+		*buffer = t.appendItemKey((*buffer)[:0], key.item)
+		all[i] = string(*buffer)
+		if _, duplicate := seen[all[i]]; duplicate {
+			return nil, invalid("Provided list of item keys contains duplicates")
 		}
-		seen[encoded] = struct{}{}
+		seen[all[i]] = struct{}{}
 	}
-	return nil
+	return all, nil
 }
 
-// appendItems appends the items of one table that fit into the response.
-func (b *batchGet) appendItems(dst []byte, name string, project projector) (all []byte, err error) {
+// appendItems appends the items of one table that fit into the response. keys are the storage keys.
+func (b *batchGet) appendItems(
+	dst []byte, name string, keys []string, project projector,
+) (all []byte, err error) {
 	t, in := b.tables[name], b.in.tables[name]
 	used := consumption{table: t}
 	key := takeBuffer()
 	defer giveBuffer(key)
 	n := 0
-	partitions := map[string]int{} // bytes of items by the encoded partition key
+	var partitions map[string]int // bytes of items by the encoded partition key; nil without items
+	partition := func(item attribute.Item) []byte { return appendHashKey((*key)[:0], item[t.Key.Hash]) }
 	consistent := or(in.consistent, false)
 	lookup, err := b.call.reader(b.engine, t, consistent).Lookup()
 	if err != nil {
 		return dst, fmt.Errorf("reading from %s: %w", t.Name, err)
 	}
 	defer func() { err = errors.Join(err, lookup.Close()) }()
-	for _, parameter := range in.keys {
-		partition := string(appendHashKey((*key)[:0], parameter.item[t.Key.Hash]))
-		if b.call.fault.hits(EffectUnprocessed) || b.bytes >= maxBatchGetBytes || partitions[partition] >= maxPartitionGetBytes {
+	for i, parameter := range in.keys {
+		if b.call.fault.hits(EffectUnprocessed) || b.bytes >= maxBatchGetBytes ||
+			len(partitions) > 0 && partitions[string(partition(parameter.item))] >= maxPartitionGetBytes {
 			b.unprocessed[name] = append(b.unprocessed[name], parameter.item)
 			continue
 		}
-		*key = t.appendItemKey((*key)[:0], parameter.item)
+		*key = append((*key)[:0], keys[i]...)
 		before := len(dst)
 		comma := ""
 		if n > 0 {
@@ -290,11 +298,14 @@ func (b *batchGet) appendItems(dst []byte, name string, project projector) (all 
 		}
 		dst = appended
 		b.bytes += size
-		partitions[partition] += size
 		b.done++
 		used.addRead(nil, units)
 		if exists {
 			n++
+			if partitions == nil {
+				partitions = map[string]int{}
+			}
+			partitions[string(partition(parameter.item))] += size
 		}
 	}
 	used.charge()
