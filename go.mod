@@ -16,6 +16,7 @@ require (
 	github.com/cockroachdb/pebble/v2 v2.1.7
 	github.com/fxamacker/cbor/v2 v2.9.6
 	github.com/google/uuid v1.6.0
+	github.com/greatroar/blobloom v0.8.1
 	github.com/klauspost/compress v1.20.3
 	github.com/muesli/mango v0.2.0
 	github.com/muesli/roff v0.1.0

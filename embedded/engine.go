@@ -48,7 +48,7 @@ type Engine struct {
 
 // OpenMemory opens an empty engine that keeps its data in memory until Close.
 func OpenMemory(opts ...Option) (*Engine, error) {
-	store, err := storage.OpenMemory()
+	store, err := storage.OpenMemory(partitionBytes)
 	if err != nil {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}

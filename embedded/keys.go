@@ -22,8 +22,12 @@ import (
 const (
 	maxHashKey  = 2048
 	maxRangeKey = 1024
-	// bucketBytes is the length of the hash in a storage key.
+	// prefixBytes is the length of the prefix of a table or index, bucketBytes that of the hash.
+	prefixBytes = 1 + 4 + 2
 	bucketBytes = 4
+	// partitionBytes is the length of the first bytes of a storage key that all entries with one
+	// hash key share: the prefix of the table or index, and the hash.
+	partitionBytes = prefixBytes + bucketBytes
 	// textEnd is the length of the terminator of a string or binary in a storage key.
 	textEnd = 2
 )

@@ -17,10 +17,6 @@ const (
 	keyBurst     = 1
 	// tableBurst is for how many seconds a provisioned table or index accumulates unused units.
 	tableBurst = 300
-	// partitionBytes is the length of the prefix of a storage key that all entries of a partition
-	// key share: the prefix of the table or index and the hash.
-	prefixBytes    = 1 + 4 + 2
-	partitionBytes = prefixBytes + bucketBytes
 	// keptKeys is how many partition keys of a table are tracked before unused ones are dropped.
 	keptKeys = 10_000
 )

@@ -17,6 +17,7 @@ type Batch struct {
 
 // Set sets the value of key. Both are copied.
 func (b *Batch) Set(key, value []byte) {
+	b.store.written.add(key)
 	b.note(b.batch.Set(key, value, nil))
 }
 

@@ -9,7 +9,7 @@ import (
 // from the cache.
 func TestBlocksStayInTheCache(t *testing.T) {
 	t.Parallel()
-	store, err := OpenMemory()
+	store, err := OpenMemory(testPrefix)
 	if err != nil {
 		t.Fatal(err)
 	}

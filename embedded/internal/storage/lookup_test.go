@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
@@ -21,30 +23,62 @@ func lookup(t *testing.T, from storage.Reader) *storage.Lookup {
 	return l
 }
 
-// The keys are enough that most are in sorted files, and are looked up in any order.
-func TestLookupFindsWhatGetFinds(t *testing.T) {
-	store := openMemory(t)
-	const keys, step = 60_000, 7919
-	large := make([]byte, 200)
-	for from := 0; from < keys; from += 1000 {
-		commit(t, store, func(b *storage.Batch) {
-			for i := from; i < from+1000; i += 2 {
-				b.Set(fmt.Appendf(nil, "key-%06d", i), fmt.Appendf(large, "%d", i))
+// opened opens an empty store of each kind.
+func opened(tb testing.TB) map[string]*storage.Store {
+	tb.Helper()
+	stores := map[string]*storage.Store{}
+	for kind, open := range map[string]func() (*storage.Store, error){
+		"memory": func() (*storage.Store, error) { return storage.OpenMemory(prefix) },
+		"folder": func() (*storage.Store, error) { return storage.Open("store", vfs.NewMem()) },
+	} {
+		store, err := open()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		tb.Cleanup(func() {
+			if err := store.Close(); err != nil {
+				tb.Error(err)
 			}
 		})
+		stores[kind] = store
 	}
-	commit(t, store, func(b *storage.Batch) { b.Delete([]byte("key-000004")) })
-	l := lookup(t, store.Reader)
-	for i := range keys {
-		key := fmt.Sprintf("key-%06d", i*step%keys)
-		if got, want := value(t, l, key), value(t, store.Reader, key); got != want {
-			t.Fatalf("%s: %q, Get finds %q", key, got, want)
-		}
-	}
-	for _, key := range []string{"key", "key-000002-", "key-1", "z"} {
-		if got := value(t, l, key); got != "" {
-			t.Errorf("%q is missing, found %q", key, got)
-		}
+	return stores
+}
+
+// The keys are enough that most are in sorted files, and are looked up in any order.
+func TestKeysAreFoundInAnyOrder(t *testing.T) {
+	for kind, store := range opened(t) {
+		t.Run(kind, func(t *testing.T) {
+			const keys, step = 60_000, 7919
+			large := make([]byte, 200)
+			for from := 0; from < keys; from += 1000 {
+				commit(t, store, func(b *storage.Batch) {
+					for i := from; i < from+1000; i += 2 {
+						b.Set(fmt.Appendf(nil, "key-%06d", i), fmt.Appendf(large, "%d", i))
+					}
+				})
+			}
+			commit(t, store, func(b *storage.Batch) { b.Delete([]byte("key-000004")) })
+			l := lookup(t, store.Reader)
+			for i := range keys {
+				n := i * step % keys
+				key, want := fmt.Sprintf("key-%06d", n), ""
+				if n%2 == 0 && n != 4 {
+					want = string(fmt.Appendf(large, "%d", n))
+				}
+				if got := value(t, l, key); got != want {
+					t.Fatalf("%s: a lookup finds %q, want %q", key, got, want)
+				}
+				if got := value(t, store.Reader, key); got != want {
+					t.Fatalf("%s: Get finds %q, want %q", key, got, want)
+				}
+			}
+			for _, key := range []string{"key", "key-000002-", "key-1", "z"} {
+				if got := value(t, l, key); got != "" {
+					t.Errorf("%q is missing, found %q", key, got)
+				}
+			}
+		})
 	}
 }
 
@@ -66,11 +100,13 @@ func TestLookupReadsTheStateOfItsBeginning(t *testing.T) {
 }
 
 func BenchmarkMissingKeys(b *testing.B) {
-	store, err := storage.OpenMemory()
-	if err != nil {
-		b.Fatal(err)
+	for kind, store := range opened(b) {
+		b.Run(kind, func(b *testing.B) { benchmarkMissingKeys(b, store) })
 	}
-	defer store.Close()
+}
+
+func benchmarkMissingKeys(b *testing.B, store *storage.Store) {
+	b.Helper()
 	const stored, batch = 400_000, 1000
 	value, use := make([]byte, 600), func([]byte) error { return nil }
 	for from := 0; from < stored; from += batch {

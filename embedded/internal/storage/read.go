@@ -10,6 +10,7 @@ import (
 // Reader reads a state of the store: the newest one, or that of a snapshot.
 type Reader struct {
 	source  pebble.Reader
+	written *writtenKeys
 	failure *failure
 }
 
@@ -18,6 +19,9 @@ func (r Reader) failed(what string, err error) error { return r.failure.set(what
 
 // Get calls use with the value of key, which use must not keep, and reports whether there is one.
 func (r Reader) Get(key []byte, use func(value []byte) error) (bool, error) {
+	if !r.written.has(key) {
+		return false, nil
+	}
 	value, closer, err := r.source.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return false, nil
@@ -35,6 +39,9 @@ func (r Reader) Get(key []byte, use func(value []byte) error) (bool, error) {
 // Iterate returns an iterator over the present keys from lower, inclusive, to upper, exclusive. It
 // must be closed.
 func (r Reader) Iterate(lower, upper []byte) (*Iterator, error) {
+	if !r.written.hasBetween(lower, upper) {
+		return &Iterator{from: r}, nil
+	}
 	it, err := r.source.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return nil, r.failed("starting an iterator", err)
@@ -60,15 +67,15 @@ func (s *Snapshot) Close() error {
 // Iterator iterates over keys in either direction. The first call is First or Last. It is for one
 // goroutine.
 type Iterator struct {
-	it   *pebble.Iterator
+	it   *pebble.Iterator // nil if there is no key
 	from Reader
 }
 
 // First moves to the lowest key, and reports whether there is one.
-func (i *Iterator) First() bool { return i.it.First() }
+func (i *Iterator) First() bool { return i.it != nil && i.it.First() }
 
 // Last moves to the highest key, and reports whether there is one.
-func (i *Iterator) Last() bool { return i.it.Last() }
+func (i *Iterator) Last() bool { return i.it != nil && i.it.Last() }
 
 // Next moves to the next higher key, and reports whether there is one.
 func (i *Iterator) Next() bool { return i.it.Next() }
@@ -90,6 +97,9 @@ func (i *Iterator) Value() ([]byte, error) {
 
 // Close closes the iterator, and returns the error that stopped it, if any.
 func (i *Iterator) Close() error {
+	if i.it == nil {
+		return nil
+	}
 	if err := i.it.Close(); err != nil {
 		return i.from.failed("iterating", err)
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 // The sizes of the block cache, and of a memtable, which is sorted into the other tables when it is
-// full. Every write looks up its key, and most keys are new. The filters of the sorted tables,
-// which answer such lookups, must stay in the cache beside the blocks that are read. A larger
-// memtable costs no more memory, and leaves fewer tables to search.
+// full. Every write looks up its key, and most keys are new. In a folder the filters of the sorted
+// tables answer such lookups, so they must stay in the cache beside the blocks that are read. A
+// larger memtable costs no more memory, and leaves fewer tables to search.
 const (
 	blockBytes       = 64 << 20
 	folderTableBytes = 16 << 20
@@ -43,8 +43,9 @@ type Store struct {
 	unsynced unsynced
 }
 
-// OpenMemory opens an empty store in memory.
-func OpenMemory() (*Store, error) {
+// OpenMemory opens an empty store in memory. Keys that are read together have the same first bytes,
+// as many as prefix: the store knows without a search that there are none.
+func OpenMemory(prefix int) (*Store, error) {
 	failure := newFailure("memory")
 	options := settings(vfs.NewMem(), memoryTableBytes, failure)
 	// The data ends with the process, so a log would only cost time and memory.
@@ -55,7 +56,8 @@ func OpenMemory() (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the store in memory: %w", err)
 	}
-	return &Store{Reader: Reader{source: db, failure: failure}, db: db, write: pebble.NoSync, failure: failure}, nil
+	reader := Reader{source: db, written: newWrittenKeys(prefix), failure: failure}
+	return &Store{Reader: reader, db: db, write: pebble.NoSync, failure: failure}, nil
 }
 
 // Open opens the store in the folder dir of fs, and creates both if necessary. One store at a time
@@ -219,7 +221,7 @@ func (s *Store) Failed() <-chan struct{} { return s.failure.done }
 // Snapshot returns a snapshot of the present state. It must be closed.
 func (s *Store) Snapshot() *Snapshot {
 	snapshot := s.db.NewSnapshot()
-	return &Snapshot{Reader: Reader{source: snapshot, failure: s.failure}, snapshot: snapshot}
+	return &Snapshot{Reader: Reader{source: snapshot, written: s.written, failure: s.failure}, snapshot: snapshot}
 }
 
 // Close closes the store and releases the folder. It returns the error of a store that has failed.

@@ -12,6 +12,9 @@ import (
 	"github.com/dynajournal/dynajournal/embedded/internal/storage"
 )
 
+// prefix is the length of the first bytes that keys share.
+const prefix = 3
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // value returns the value of a key, empty if there is none.
@@ -39,7 +42,7 @@ func commit(t *testing.T, store *storage.Store, change func(*storage.Batch)) {
 
 func openMemory(t *testing.T) *storage.Store {
 	t.Helper()
-	store, err := storage.OpenMemory()
+	store, err := storage.OpenMemory(prefix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +70,7 @@ func TestGetFindsTheExactKey(t *testing.T) {
 // BenchmarkGet reads keys of a store whose lowest level has many tables. Every write does so,
 // mostly with a new key.
 func BenchmarkGet(b *testing.B) {
-	store, err := storage.OpenMemory()
+	store, err := storage.OpenMemory(prefix)
 	if err != nil {
 		b.Fatal(err)
 	}
