@@ -144,18 +144,14 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 		return nil, cost, err
 	}
 	r.attempts.operation, r.attempts.statements = "BatchExecuteStatement", len(r.members)
+	c, memory := r.group.client, r.inserts()
+	if c.sender.Alone() {
+		defer memory.give()
+	}
 	in := &dynamodb.BatchExecuteStatementInput{
-		Statements:             make([]types.BatchStatementRequest, len(r.members)),
-		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		Statements: memory.statements, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
-	// The parameters of all statements are allocated at once.
-	values := make([]types.AttributeValue, 0, len(r.members)*len(r.members[0].item()))
-	for i := range r.members {
-		s, all := r.group.statements.of(r.members[i].item(), values)
-		in.Statements[i] = types.BatchStatementRequest{Statement: &s.text, Parameters: all[len(values):len(all):len(all)]}
-		values = all
-	}
-	c, op := r.group.client, direct.Operation{Name: "BatchExecuteStatement", Table: r.group.opts.Table}
+	op := direct.Operation{Name: "BatchExecuteStatement", Table: r.group.opts.Table}
 	out, err := direct.Call(ctx, c.sender, op, in, nil, c.api.BatchExecuteStatement)
 	if err != nil {
 		return nil, Cost{}, err
@@ -171,6 +167,18 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 		err = c.endpoint.consumed("BatchExecuteStatement", len(out.ConsumedCapacity) > 0)
 	}
 	return failures, cost, err
+}
+
+// inserts returns the statements of the members.
+func (r *groupRequest) inserts() *statementMemory {
+	m := takeStatementMemory(len(r.members), len(r.members)*len(r.members[0].item()))
+	for i := range r.members {
+		s, all := r.group.statements.of(r.members[i].item(), m.parameters)
+		own := all[len(m.parameters):len(all):len(all)]
+		m.statements[i] = types.BatchStatementRequest{Statement: &s.text, Parameters: own}
+		m.parameters = all
+	}
+	return m
 }
 
 // charge charges each member what its statement has consumed, or the first one all of it if the

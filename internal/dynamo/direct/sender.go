@@ -62,6 +62,10 @@ func New(config *aws.Config, client aws.HTTPClient, traced bool) *Sender {
 	}
 }
 
+// Alone reports whether no code of the caller's takes part in requests, such as a middleware, which
+// could keep their inputs. It is false for a nil Sender.
+func (s *Sender) Alone() bool { return s != nil && s.eligible }
+
 // Install makes the SDK encode and decode plain requests and responses with package wire. It is
 // called once, with the options of the client whose methods are given to [Call].
 func (s *Sender) Install(o *dynamodb.Options) {
