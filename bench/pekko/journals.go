@@ -102,7 +102,7 @@ func (c *comparison) recover(what string, entities int, q request) step {
 			}
 			return q
 		},
-			measure{"recovery, " + what + ": p50", microsecond, "at most 0.33", p50},
+			measure{"recovery, " + what + ": p50", microsecond, "at most 0.3", p50},
 			measure{"recovery, " + what + ": p99", microsecond, "", p99})
 	}
 }

@@ -15,7 +15,7 @@ type Getter interface {
 // Lookup reads several keys of one state. For two keys or more it is faster than Reader.Get, most
 // of all for missing ones: it prepares the read once, and asks the filters of all files, while
 // Pebble's Get reads a block of the last level. For 20 missing keys of 400,000 in a folder it takes
-// two fifths of the time (go test -run xxx -bench MissingKeys ./embedded/internal/storage). It must
+// a quarter of the time (go test -run xxx -bench MissingKeys ./embedded/internal/storage). It must
 // be closed, and is for one goroutine.
 type Lookup struct {
 	it   *pebble.Iterator
