@@ -60,7 +60,7 @@ func (e *Engine) batchGetItem(c *call) error {
 		return err
 	}
 	defer release()
-	keys := map[string][]string{} // the storage keys by table
+	keys := map[string][]itemKey{} // by table
 	for _, name := range in.names() {
 		if err := tables[name].checkPaths(projectors[name].expression); err != nil {
 			return err
@@ -231,37 +231,41 @@ type batchGet struct {
 	throttled error
 }
 
+// itemKey is the storage key of an item, and the part of it that all items with its hash key share.
+type itemKey struct{ whole, partition string }
+
 // distinctKeys returns the storage keys of the keys, which it checks against the key schema. It
 // refuses keys of which one is given twice.
-func (t *table) distinctKeys(keys []itemParameter) ([]string, error) {
+func (t *table) distinctKeys(keys []itemParameter) ([]itemKey, error) {
 	buffer := takeBuffer()
 	defer giveBuffer(buffer)
-	all, seen := make([]string, len(keys)), make(map[string]struct{}, len(keys))
+	all, seen := make([]itemKey, len(keys)), make(map[string]struct{}, len(keys))
 	for i, key := range keys {
 		if err := t.checkKey(key.item); err != nil {
 			return nil, err
 		}
-		*buffer = t.appendItemKey((*buffer)[:0], key.item)
-		all[i] = string(*buffer)
-		if _, duplicate := seen[all[i]]; duplicate {
+		partition := t.appendPartition((*buffer)[:0], key.item)
+		*buffer = t.appendRangeKey(partition, key.item)
+		whole := string(*buffer)
+		if _, duplicate := seen[whole]; duplicate {
 			return nil, invalid("Provided list of item keys contains duplicates")
 		}
-		seen[all[i]] = struct{}{}
+		seen[whole] = struct{}{}
+		all[i] = itemKey{whole, whole[:len(partition)]}
 	}
 	return all, nil
 }
 
-// appendItems appends the items of one table that fit into the response. keys are the storage keys.
+// appendItems appends the items of one table that fit into the response.
 func (b *batchGet) appendItems(
-	dst []byte, name string, keys []string, project projector,
+	dst []byte, name string, keys []itemKey, project projector,
 ) (all []byte, err error) {
 	t, in := b.tables[name], b.in.tables[name]
 	used := consumption{table: t}
 	key := takeBuffer()
 	defer giveBuffer(key)
 	n := 0
-	var partitions map[string]int // bytes of items by the encoded partition key; nil without items
-	partition := func(item attribute.Item) []byte { return appendHashKey((*key)[:0], item[t.Key.Hash]) }
+	partitions := map[string]int{} // bytes of items
 	consistent := or(in.consistent, false)
 	lookup, err := b.call.reader(b.engine, t, consistent).Lookup()
 	if err != nil {
@@ -269,12 +273,12 @@ func (b *batchGet) appendItems(
 	}
 	defer func() { err = errors.Join(err, lookup.Close()) }()
 	for i, parameter := range in.keys {
-		if b.call.fault.hits(EffectUnprocessed) || b.bytes >= maxBatchGetBytes ||
-			len(partitions) > 0 && partitions[string(partition(parameter.item))] >= maxPartitionGetBytes {
+		partition := keys[i].partition
+		if b.call.fault.hits(EffectUnprocessed) || b.bytes >= maxBatchGetBytes || partitions[partition] >= maxPartitionGetBytes {
 			b.unprocessed[name] = append(b.unprocessed[name], parameter.item)
 			continue
 		}
-		*key = append((*key)[:0], keys[i]...)
+		*key = append((*key)[:0], keys[i].whole...)
 		before := len(dst)
 		comma := ""
 		if n > 0 {
@@ -302,10 +306,7 @@ func (b *batchGet) appendItems(
 		used.addRead(nil, units)
 		if exists {
 			n++
-			if partitions == nil {
-				partitions = map[string]int{}
-			}
-			partitions[string(partition(parameter.item))] += size
+			partitions[partition] += size
 		}
 	}
 	used.charge()

@@ -53,8 +53,16 @@ func appendHashKey(dst []byte, values ...attribute.Value) []byte {
 
 // appendItemKey appends the storage key of the item, whose primary key was checked.
 func (s *schema) appendItemKey(dst []byte, item attribute.Item) []byte {
-	dst = itemPrefix(dst, s.ID, 0)
-	dst = appendHashKey(dst, item[s.Key.Hash])
+	return s.appendRangeKey(s.appendPartition(dst, item), item)
+}
+
+// appendPartition appends the part of an item's storage key that all items with its hash key share.
+func (s *schema) appendPartition(dst []byte, item attribute.Item) []byte {
+	return appendHashKey(itemPrefix(dst, s.ID, 0), item[s.Key.Hash])
+}
+
+// appendRangeKey appends the rest of the storage key.
+func (s *schema) appendRangeKey(dst []byte, item attribute.Item) []byte {
 	if s.Key.Range != "" {
 		dst = attribute.AppendKey(dst, item[s.Key.Range])
 	}

@@ -23,31 +23,16 @@ func lookup(t *testing.T, from storage.Reader) *storage.Lookup {
 	return l
 }
 
-// opened opens an empty store of each kind.
-func opened(tb testing.TB) map[string]*storage.Store {
+// ofEachKind returns an empty store of each kind.
+func ofEachKind(tb testing.TB) map[string]*storage.Store {
 	tb.Helper()
-	stores := map[string]*storage.Store{}
-	for kind, open := range map[string]func() (*storage.Store, error){
-		"memory": func() (*storage.Store, error) { return storage.OpenMemory(prefix) },
-		"folder": func() (*storage.Store, error) { return storage.Open("store", vfs.NewMem()) },
-	} {
-		store, err := open()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		tb.Cleanup(func() {
-			if err := store.Close(); err != nil {
-				tb.Error(err)
-			}
-		})
-		stores[kind] = store
-	}
-	return stores
+	folder, err := storage.Open("store", vfs.NewMem())
+	return map[string]*storage.Store{"memory": openMemory(tb), "folder": opened(tb, folder, err)}
 }
 
 // The keys are enough that most are in sorted files, and are looked up in any order.
 func TestKeysAreFoundInAnyOrder(t *testing.T) {
-	for kind, store := range opened(t) {
+	for kind, store := range ofEachKind(t) {
 		t.Run(kind, func(t *testing.T) {
 			const keys, step = 60_000, 7919
 			large := make([]byte, 200)
@@ -100,7 +85,7 @@ func TestLookupReadsTheStateOfItsBeginning(t *testing.T) {
 }
 
 func BenchmarkMissingKeys(b *testing.B) {
-	for kind, store := range opened(b) {
+	for kind, store := range ofEachKind(b) {
 		b.Run(kind, func(b *testing.B) { benchmarkMissingKeys(b, store) })
 	}
 }

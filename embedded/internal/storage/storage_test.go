@@ -40,15 +40,21 @@ func commit(t *testing.T, store *storage.Store, change func(*storage.Batch)) {
 	}
 }
 
-func openMemory(t *testing.T) *storage.Store {
-	t.Helper()
+func openMemory(tb testing.TB) *storage.Store {
+	tb.Helper()
 	store, err := storage.OpenMemory(prefix)
+	return opened(tb, store, err)
+}
+
+// opened returns a store that was opened, and closes it at the end.
+func opened(tb testing.TB, store *storage.Store, err error) *storage.Store {
+	tb.Helper()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := store.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return store
@@ -70,11 +76,7 @@ func TestGetFindsTheExactKey(t *testing.T) {
 // BenchmarkGet reads keys of a store whose lowest level has many tables. Every write does so,
 // mostly with a new key.
 func BenchmarkGet(b *testing.B) {
-	store, err := storage.OpenMemory(prefix)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { store.Close() })
+	store := openMemory(b)
 	const streams, each = 64, 8000
 	key := func(dst []byte, stream, n int) []byte { return fmt.Appendf(dst[:0], "journal-%d-%08d", stream, n) }
 	value := make([]byte, 1000)
