@@ -2,7 +2,6 @@ package entity_test
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 
 	"github.com/dynajournal/dynajournal"
@@ -16,34 +15,27 @@ func TestDroppedEntitiesAreRecoveredAtTheCostOfTheTable(t *testing.T) {
 	t.Parallel()
 	const eachRequests, eachReads = 2, 3
 	entities := testsize.Of(100, 1000)
-	var requests, reads, writes atomic.Int64 // reads and writes in half units
-	s := setup(t, dynajournal.TableOptions{}, func(c *dynajournal.Config) {
-		c.Hooks = []dynajournal.Hook{{OnRequest: func(_ context.Context, r dynajournal.Request) {
-			requests.Add(1)
-			reads.Add(int64(2 * r.Cost.ReadUnits))
-			writes.Add(int64(2 * r.Cost.WriteUnits))
-		}}}
-	})
+	var spent costs
+	s := setup(t, dynajournal.TableOptions{}, spent.install)
 	hosted := s.open(s.journal(), accountType(), entity.Options{})
 	each(t, entities, func(ctx context.Context, id string) error {
 		_, err := hosted.Update(ctx, id, func(tx *accountTx) error { tx.Record(Deposited{1}); return nil })
 		return err
 	})
 	each(t, entities, hosted.Drop)
-	requests.Store(0)
-	reads.Store(0)
-	writes.Store(0)
+	spent.take()
 	each(t, entities, func(ctx context.Context, id string) error {
 		_, err := hosted.Update(ctx, id, func(*accountTx) error { return nil })
 		return err
 	})
-	if got := requests.Load(); got != int64(entities*eachRequests) {
-		t.Errorf("%d requests for %d entities, want %d each", got, entities, eachRequests)
+	cost := spent.take()
+	if cost.Requests != entities*eachRequests {
+		t.Errorf("%d requests for %d entities, want %d each", cost.Requests, entities, eachRequests)
 	}
-	if got := reads.Load(); got != int64(2*entities*eachReads) {
-		t.Errorf("%d half read units for %d entities, want %d units each", got, entities, eachReads)
+	if cost.ReadUnits != float64(entities*eachReads) {
+		t.Errorf("%g read units for %d entities, want %d each", cost.ReadUnits, entities, eachReads)
 	}
-	if got := writes.Load(); got != 0 {
-		t.Errorf("%d half write units, want none", got)
+	if cost.WriteUnits != 0 {
+		t.Errorf("%g write units, want none", cost.WriteUnits)
 	}
 }

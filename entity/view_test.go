@@ -1,9 +1,7 @@
 package entity_test
 
 import (
-	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -85,17 +83,8 @@ func TestViewWritesNothing(t *testing.T) {
 // A view of an entity that nobody writes to is a request and a read unit.
 func TestCostOfAView(t *testing.T) {
 	t.Parallel()
-	var (
-		mu   sync.Mutex // a recovery has more than one request under way
-		cost dynajournal.Cost
-	)
-	b := setup(t, dynajournal.TableOptions{}, func(c *dynajournal.Config) {
-		c.Hooks = []dynajournal.Hook{{OnRequest: func(_ context.Context, r dynajournal.Request) {
-			mu.Lock()
-			defer mu.Unlock()
-			cost = cost.Add(r.Cost)
-		}}}
-	})
+	var spent costs
+	b := setup(t, dynajournal.TableOptions{}, spent.install)
 	a := b.accounts()
 	do(t, a, "anna", deposit(5))
 	for name, c := range map[string]struct {
@@ -106,15 +95,11 @@ func TestCostOfAView(t *testing.T) {
 		"in memory":        {[]entity.ViewOption{entity.InMemory}, dynajournal.Cost{}},
 		"of the last hour": {[]entity.ViewOption{entity.MaxAge(time.Hour)}, dynajournal.Cost{}},
 	} {
-		mu.Lock()
-		cost = dynajournal.Cost{}
-		mu.Unlock()
+		spent.take()
 		view(t, a, "anna", c.opts...)
-		mu.Lock()
-		if cost.Requests != c.want.Requests || cost.ReadUnits != c.want.ReadUnits || cost.WriteUnits != 0 {
+		if cost := spent.take(); cost.Requests != c.want.Requests || cost.ReadUnits != c.want.ReadUnits || cost.WriteUnits != 0 {
 			t.Errorf("%s: %+v, want %+v", name, cost, c.want)
 		}
-		mu.Unlock()
 	}
 }
 
