@@ -12,7 +12,7 @@ func (c *comparison) journalSteps() []step {
 		steps = append(steps, c.persist(entities))
 	}
 	return append(steps, c.replay(1, 10_000), c.replay(64, 1000),
-		// Fewer take less time than the engine sorts what was stored for the step before.
+		// Fewer would be over before the engine has sorted what the step before has stored.
 		c.recover("new entities", 1000, request{}),
 		c.recover("5 events", 200, request{Events: 5}),
 		c.recover("a snapshot and 5 events", 200, request{Events: 10, Snapshots: true}),

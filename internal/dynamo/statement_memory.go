@@ -8,7 +8,7 @@ import (
 )
 
 // statementMemory is memory for the statements of a request, which is used again for those of
-// another. It would be a thirteenth of what a client allocates for an event.
+// another, so that the garbage collector runs more rarely.
 //
 // Invariant: it is given back only when nobody reads the statements any more. The request has
 // returned then, and no code of the caller's took part in it, which could keep them.

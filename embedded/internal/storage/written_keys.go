@@ -26,7 +26,7 @@ type writtenKeys struct {
 	seed   maphash.Seed
 	// filters grow in number with the keys. New keys are added to the last one.
 	filters atomic.Pointer[[]*keyFilter]
-	growing sync.Mutex
+	growing sync.Mutex // held while a filter is added
 }
 
 // keyFilter is a Bloom filter: it has the keys that were added, and by mistake a few others.
