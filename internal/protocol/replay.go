@@ -93,6 +93,7 @@ type replay struct {
 	began    int64  // the first number of this pass that counts
 	want     int64  // the next number to decide on
 	highest  int64  // the highest number at which something is stored
+	endsAt   int64  // the last number of the batch that the event at highest is a member of, or 0
 	reach    int64  // the highest number that a fence raises the low mark to
 	writer   string // the writer of the event at written, the last one that was read
 	written  int64
@@ -208,11 +209,17 @@ func (r *replay) pass(ctx context.Context) error {
 			return err
 		}
 		if !ok {
+			if more, err := r.closeIncompleteEnd(ctx); err != nil {
+				return err
+			} else if more {
+				continue
+			}
 			return r.end(ctx)
 		}
 		if err := r.checkUnfinished(ctx, slot); err != nil {
 			return err
 		}
+		r.noteEnd(slot)
 		r.highest, r.reach = max(r.highest, slot.SequenceNr), max(r.reach, slot.Low)
 		if slot.Event != nil && slot.SequenceNr >= r.written {
 			r.written, r.writer = slot.SequenceNr, slot.Event.WriterUUID
@@ -281,7 +288,7 @@ func (r *replay) satisfied() bool {
 }
 
 // end decides on the rest after the last page: members of a batch at the end, or an empty journal.
-// Members at the end need no seal: the next write takes the number after them, or collides there.
+// For members at the end see also [replay.closeIncompleteEnd].
 func (r *replay) end(ctx context.Context) error {
 	if r.batch.open() {
 		return r.leaveOutBatch(ctx)

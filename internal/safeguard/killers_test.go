@@ -126,6 +126,7 @@ var killers = map[string]killer{
 	"TombstoneCut":          {system, "^TestRestOfACutAtomicWriteOutlivesAJVMsLowMark$"},
 	"CutKept":               {system, "^TestLateCheckKeepsTheRestOfAWriteThatGoHasCut$"},
 	"EachTombstoneCut":      {system, "^TestRestOfAnAtomicWriteIsKeptByAnInterruptedDeletion$"},
+	"IncompleteEndClosed":   {system, "^TestJVMShowsWhatFollowsAnIncompleteAtomicWrite$"},
 	"PartsSealed":           {system, "^TestPartsOfARefusedAtomicWriteStayHidden$"},
 	"VisibleSearched":       {system, "^TestLastVisibleEvent$"},
 	"DeletedVisible":        {system, "^TestLastVisibleEvent$"},

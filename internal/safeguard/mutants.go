@@ -125,6 +125,7 @@ var (
 	LeftBeforeSeen        = on("LeftBeforeSeen")
 	AllLowMarks           = on("AllLowMarks")
 	HoleAwaited           = on("HoleAwaited")
+	IncompleteEndClosed   = on("IncompleteEndClosed")
 	PartsSealed           = on("PartsSealed")
 	VisibleSearched       = on("VisibleSearched")
 	DeletedVisible        = on("DeletedVisible")

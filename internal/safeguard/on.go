@@ -276,6 +276,9 @@ const (
 	AllLowMarks = true
 	// HoleAwaited: a live query of a shared journal waits for a missing number.
 	HoleAwaited = true
+	// IncompleteEndClosed: in a shared journal a recovery closes the number after an incomplete
+	// atomic write at the end.
+	IncompleteEndClosed = true
 	// PartsSealed: in a shared journal the stored members of a rejected atomic write are sealed.
 	PartsSealed = true
 	// VisibleSearched: a recovery from a number after the last visible event searches that event.

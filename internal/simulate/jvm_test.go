@@ -322,6 +322,7 @@ func (g *simulation) handOver(entity int) {
 		g.land()
 		g.uncut(entity)
 		g.mark(entity)
+		g.closeIncomplete(entity)
 	}
 }
 
@@ -376,6 +377,21 @@ func (g *simulation) mark(entity int) {
 	last := &actor{name: fmt.Sprint("marks", entity), journal: g.auditor}
 	g.serving("auditor", func() error {
 		return g.recover(g.Context(), last, entity, dynajournal.RecoverOptions{}, nil)
+	})
+}
+
+// closeIncomplete lets Go recover if the journal ends with a part of an atomic write: a writer has
+// crashed before it has put all. A JVM would leave out an atomic write of its own that ends at the
+// same number.
+func (g *simulation) closeIncomplete(entity int) {
+	taken := g.stored(entity).taken
+	if _, last := g.writeAt(entity, taken); last <= taken {
+		return
+	}
+	g.sum.injected["incomplete atomic write"]++
+	closer := &actor{name: fmt.Sprint("closes", entity), journal: g.auditor}
+	g.serving("auditor", func() error {
+		return g.recover(g.Context(), closer, entity, dynajournal.RecoverOptions{}, nil)
 	})
 }
 
@@ -480,8 +496,9 @@ func (g *simulation) writeAt(entity int, number int64) (first, last int64) {
 
 // extent is the range of the items of an entity.
 type extent struct {
-	// most is the highest number that any item names, high the highest high mark.
-	most, high int64
+	// most is the highest number that any item names, high the highest high mark, taken the highest
+	// number at which something is stored.
+	most, high, taken int64
 }
 
 func (g *simulation) stored(entity int) (x extent) {
@@ -501,13 +518,13 @@ func (g *simulation) stored(entity int) (x extent) {
 			return n
 		}
 		if partition, ok := strings.CutPrefix(i.Par.S, "journal-P-"+pid(entity)+"-"); ok {
-			x.most = max(x.most, number(partition)*100+number(i.Num.N))
+			x.taken = max(x.taken, number(partition)*100+number(i.Num.N))
 		} else if strings.HasPrefix(i.Par.S, "journal-SL-"+pid(entity)+"-") {
 			x.most = max(x.most, number(i.Seq.N)-1, number(i.Low.N)-1)
 		} else if strings.HasPrefix(i.Par.S, "journal-SH-"+pid(entity)+"-") {
 			x.high = max(x.high, number(i.Seq.N))
 		}
 	}
-	x.most = max(x.most, x.high)
+	x.most = max(x.most, x.high, x.taken)
 	return x
 }

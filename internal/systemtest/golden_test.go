@@ -232,7 +232,7 @@ func (s *scenario) pids() []string {
 // model makes the model of a persistence id from the items.
 func (s *scenario) model(tb testing.TB, pid string) *model {
 	tb.Helper()
-	m := &model{items: map[int64]modelItem{}}
+	m := &model{items: map[int64]modelItem{}, shared: true}
 	for _, it := range s.items {
 		par, num := it["par"].text(), it["num"].number(tb)
 		if p, ok := partitionOf(par, "journal-P-"+pid); ok {
@@ -435,7 +435,7 @@ func checkStored(tb testing.TB, e dynajournal.Event, pid string, want modelItem)
 // checkGoingOn recovers, appends and replays.
 func (s *scenario) checkGoingOn(t *testing.T, pid string, m *model) {
 	t.Helper()
-	before, next := m.events(dynajournal.Range{}), m.highest()+1
+	before, next := m.events(dynajournal.Range{}), m.next()
 	w := checkRecovery(t, s.journal, pid, m, dynajournal.RecoverOptions{})
 	if _, err := w.Append(t.Context(), "single"); err != nil {
 		t.Fatalf("Append to %.40q: %v", pid, err)
@@ -467,8 +467,8 @@ func checkRecovery(tb testing.TB, j *dynajournal.Journal, pid string, m *model, 
 			pid, o.After, windowText(dynajournal.Range{To: o.To, Limit: o.Limit}), got, want)
 	}
 	next, err := w.NextSequenceNumber(tb.Context())
-	if err != nil || next != m.highest()+1 {
-		tb.Errorf("Recover(%.40q): the writer goes on at %d (%v), want %d", pid, next, err, m.highest()+1)
+	if err != nil || next != m.next() {
+		tb.Errorf("Recover(%.40q): the writer goes on at %d (%v), want %d", pid, next, err, m.next())
 	}
 	listing, err := j.List(tb.Context(), pid)
 	if err != nil {

@@ -45,6 +45,8 @@ type model struct {
 	items map[int64]modelItem
 	low   modelLow
 	high  int64
+	// shared is that a JVM may write to the journal.
+	shared bool
 }
 
 func (m *model) first() int64 { return max(m.low.seq, 1) }
@@ -98,6 +100,16 @@ func (m *model) highest() int64 {
 		highest = top
 	}
 	return highest
+}
+
+// next is the number that a writer takes next. In a shared journal a recovery has closed the number
+// after an atomic write that lacks its end.
+func (m *model) next() int64 {
+	highest := m.highest()
+	if m.shared && highest >= m.first() && m.items[highest].batch.last > highest {
+		return highest + 2
+	}
+	return highest + 1
 }
 
 // events are the sequence numbers that a window returns.

@@ -1,0 +1,43 @@
+package protocol
+
+import (
+	"context"
+
+	"github.com/dynajournal/dynajournal/internal/safeguard"
+)
+
+// noteEnd notes where the batch of the highest event ends, if it is a member of one.
+func (r *replay) noteEnd(slot readSlot) {
+	if slot.SequenceNr < r.highest {
+		return
+	}
+	r.endsAt = 0
+	if slot.Event != nil {
+		r.endsAt = slot.Event.Batch.Last
+	}
+}
+
+// closeIncompleteEnd closes the next number if the journal ends with a member of an atomic write
+// whose last member is missing. It reports whether there is another slot to decide on: the seal, or
+// an event that has arrived meanwhile.
+//
+// No other writer in Go needs that: the next write takes the number after the members, or collides
+// there. But a JVM recognizes an atomic write by its last number only. It would take the members
+// for the beginning of the next atomic write that ends at the same number, and show neither. A seal
+// between them ends the first one.
+func (r *replay) closeIncompleteEnd(ctx context.Context) (bool, error) {
+	next := r.highest + 1
+	if !r.req.Recover || !r.store.Shared() || r.endsAt < next || r.want != next || !safeguard.IncompleteEndClosed {
+		return false, nil
+	}
+	store := r.store.While(r.store.fresh())
+	if err := r.confirmLowMark(ctx, r.read); err != nil {
+		return false, err
+	}
+	slot, err := store.Seal(ctx, r.meter, r.req.PersistenceID, next)
+	if err != nil {
+		return false, err
+	}
+	r.queue = append(r.queue, readSlot{Slot: slot, at: r.stamps.stamp()})
+	return true, nil
+}
