@@ -659,7 +659,10 @@ func TestRandomTurns(t *testing.T) {
 		t.Run(fmt.Sprintf("%d shards", shards), func(t *testing.T) {
 			t.Parallel()
 			s := newTurns(t, shards)
-			p := s.dying()
+			// Each member of an atomic write is a request, so that a part of it can be stored.
+			single := *s
+			single.config.GroupCommit = dynajournal.GroupCommitOff
+			p := single.dying()
 			for i := range *turnRounds {
 				draw := rand.New(rand.NewPCG(seed, uint64(i)))
 				m := s.truth(fmt.Sprintf("a-%d", i))
@@ -685,7 +688,7 @@ func (m *truth) takeTurns(p *process, draw *rand.Rand) {
 		if draw.IntN(3) == 0 {
 			some = draw.Int64N(m.top + 1)
 		}
-		switch draw.IntN(6) {
+		switch draw.IntN(7) {
 		case 0, 1:
 			e := m.start("JVM")
 			if len(cut) == 0 {
@@ -723,7 +726,25 @@ func (m *truth) takeTurns(p *process, draw *rand.Rand) {
 			p.dieAfter(draw.IntN(12))
 			_ = purgeAll(m.Context(), p.journal, m.pid)
 			p.land()
+		case 6: // an append that is cut short
+			m.appendCutShort(p, size(), draw.IntN(10))
+			m.recover("Go is dead")
 		}
 		m.check("after a turn")
+	}
+}
+
+// appendCutShort appends an atomic write of n events in a process that dies after some requests.
+func (m *truth) appendCutShort(p *process, n, requests int) {
+	m.Helper()
+	p.dieAfter(-1)
+	w := recovered(m.T, p.journal, m.pid)
+	p.dieAfter(requests)
+	values := m.payloads(n)
+	result, err := w.Append(m.Context(), values...)
+	p.land()
+	m.unsure, m.skips = true, true // a high mark without its event
+	if err == nil {
+		m.took(result.First, values)
 	}
 }
