@@ -1,6 +1,7 @@
 package explore_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -14,30 +15,40 @@ import (
 // out without the batch.
 func TestReaderIsGivenABatchThatBecameWholeWhileItRead(t *testing.T) {
 	for _, missing := range []string{"0/97", "0/98"} {
-		t.Run(missing, func(t *testing.T) {
-			inWorld(t, func(w *world) {
-				writer, reader := w.journal("writer"), w.journal("reader")
-				r := w.recovered(writer)
-				w.fill(r, 96)
-				w.net.Hold("writer")
-				wait := w.appending(r, "a", "b", "c", "d", "e") // 97 to 101
-				w.deliverAllBut("writer", "PutItem event "+key(missing))
-				w.net.Hold("reader")
-				reading := do(func() ([]string, error) { return w.visible(reader, 97), nil })
-				last := w.deliverAllBut("reader", "Query "+key("1"))
-				w.net.Free("writer")
-				if err := wait(); err != nil {
-					w.Fatal(err)
-				}
-				w.append(r, "f")
-				w.net.Deliver(last)
-				synctest.Wait()
-				w.net.Free("reader")
-				if got, _ := reading(); !slices.Equal(got, []string{"a", "b", "c", "d", "e", "f"}) {
-					w.Errorf("the reader was given %q, want a to f", got)
-				}
+		for _, deletes := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, earlier events are deleted meanwhile: %v", missing, deletes), func(t *testing.T) {
+				inWorld(t, func(w *world) { w.becomesWhole(missing, deletes) })
 			})
-		})
+		}
+	}
+}
+
+func (w *world) becomesWhole(missing string, deletes bool) {
+	w.Helper()
+	writer, reader := w.journal("writer"), w.journal("reader")
+	r := w.recovered(writer)
+	w.fill(r, 96)
+	w.net.Hold("writer")
+	wait := w.appending(r, "a", "b", "c", "d", "e") // 97 to 101
+	w.deliverAllBut("writer", "PutItem event "+key(missing))
+	w.net.Hold("reader")
+	reading := do(func() ([]string, error) { return w.visible(reader, 97), nil })
+	last := w.deliverAllBut("reader", "Query "+key("1"))
+	w.net.Free("writer")
+	if err := wait(); err != nil {
+		w.Fatal(err)
+	}
+	if deletes {
+		if _, err := r.DeleteTo(w.Context(), 10); err != nil {
+			w.Fatal(err)
+		}
+	}
+	w.append(r, "f")
+	w.net.Deliver(last)
+	synctest.Wait()
+	w.net.Free("reader")
+	if got, _ := reading(); !slices.Equal(got, []string{"a", "b", "c", "d", "e", "f"}) {
+		w.Errorf("the reader was given %q, want a to f", got)
 	}
 }
 

@@ -184,6 +184,7 @@ func (r *replay) restart(ctx context.Context) error {
 	if r.batch.open() {
 		undecided = r.batch.first()
 	}
+	undecided = r.beforeUnfinished(undecided)
 	if safeguard.DeletedMeanwhile && r.req.Recover && r.handed > 0 && r.marks.Low.Seq > undecided {
 		return ErrDeletedMeanwhile
 	}

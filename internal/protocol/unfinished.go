@@ -43,3 +43,14 @@ func (r *replay) leaveOut(b layout.Batch, at int64) {
 		r.unfinished = unfinishedBatch{b, at}
 	}
 }
+
+// beforeUnfinished returns where a replay starts again that would start at from: at the first
+// member of an unfinished batch that may have become whole since. Nothing after that member was
+// handed out.
+func (r *replay) beforeUnfinished(from int64) int64 {
+	b := r.unfinished.batch
+	if !b.IsBatch() || b.Start <= r.decided || !safeguard.UnfinishedAgain {
+		return from
+	}
+	return min(from, max(b.Start, r.began))
+}

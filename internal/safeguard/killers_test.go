@@ -103,11 +103,12 @@ var killers = map[string]killer{
 	"CopyCompared":  {system, "^TestACopyFillsNothingBeforeAllIsComparedEqual$"},
 	"CopyUnchanged": {system, "^TestACopyEndsWhereSomebodyWritesWhileItCompares$"},
 
-	"LateMembers":   {explored, "^TestReaderIsGivenABatchThatBecameWholeWhileItRead$"},
-	"SnapshotRead":  {system, "^TestRecoveryAfterASnapshotHidesNoStoredEvent$"},
-	"Overrun":       {system, "^TestRecoveryHidesNothingWrittenBehindAFence$"},
-	"MarksPolled":   {system, "^TestLiveQueryFindsWhatComesWhileItIsIdle$"},
-	"MissingPolled": {system, "^TestLiveQueryFindsWhatComesWhileItIsIdle$"},
+	"LateMembers":     {explored, "^TestReaderIsGivenABatchThatBecameWholeWhileItRead$"},
+	"UnfinishedAgain": {explored, "^TestReaderIsGivenABatchThatBecameWholeWhileItRead$"},
+	"SnapshotRead":    {system, "^TestRecoveryAfterASnapshotHidesNoStoredEvent$"},
+	"Overrun":         {system, "^TestRecoveryHidesNothingWrittenBehindAFence$"},
+	"MarksPolled":     {system, "^TestLiveQueryFindsWhatComesWhileItIsIdle$"},
+	"MissingPolled":   {system, "^TestLiveQueryFindsWhatComesWhileItIsIdle$"},
 
 	"JVMLowKept":        {system, "^TestJVMGoesOnAfterTheHighestNumberWhateverIsDeleted$"},
 	"LowMarkSeparate":   {system, "^TestWhatGoHasDeletedStaysDeletedWhereAJVMDeletesLess$"},

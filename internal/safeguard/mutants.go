@@ -108,6 +108,7 @@ var (
 	CopyCompared          = on("CopyCompared")
 	CopyUnchanged         = on("CopyUnchanged")
 	LateMembers           = on("LateMembers")
+	UnfinishedAgain       = on("UnfinishedAgain")
 	SnapshotRead          = on("SnapshotRead")
 	Overrun               = on("Overrun")
 	MarksPolled           = on("MarksPolled")

@@ -236,6 +236,8 @@ const (
 	// LateMembers: a reader reads an atomic write that it left out again before it accepts later
 	// reads.
 	LateMembers = true
+	// UnfinishedAgain: a reader that starts again begins at the atomic write that it has left out.
+	UnfinishedAgain = true
 	// SnapshotRead: a recovery reads the partition of the snapshot before it raises the low mark
 	// over it.
 	SnapshotRead = true

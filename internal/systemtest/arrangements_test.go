@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	arrangementCount = flag.Int("verify.arrangements", testsize.Of(40, 400), "how many arrangements TestRepairOfAnything draws")
-	arrangementSeed  = flag.Uint64("verify.seed", 1, "the seed of TestRepairOfAnything")
+	arrangementCount = flag.Int("verify.arrangements", testsize.Of(40, 400), "how many arrangements a test draws")
+	arrangementSeed  = flag.Uint64("verify.seed", 1, "the seed of the arrangements")
 )
 
 // arrangement is what is stored for persistence id "a" by any history and any damage.

@@ -2,8 +2,11 @@ package systemtest
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -53,6 +56,37 @@ func TestJVMShowsWhatFollowsAnIncompleteAtomicWrite(t *testing.T) {
 					m.goesOn()
 				})
 			}
+		}
+	}
+}
+
+// Whatever several writers have left, a JVM shows what Go appends after a recovery.
+func TestJVMShowsWhatGoAppendsAfterAnyHistory(t *testing.T) {
+	t.Parallel()
+	s := newTurns(t, 10)
+	for i := range *arrangementCount {
+		a := &arrangement{
+			Rand: rand.New(rand.NewPCG(*arrangementSeed, uint64(i))), pid: fmt.Sprint("a", i),
+			shards: 10, shared: true, items: map[string]map[string]types.AttributeValue{},
+		}
+		next := a.history(1)
+		for range a.IntN(6) {
+			lost := max(next-1-a.IntN(10), 1)
+			a.lose(lost)
+			a.note("lost %d", lost)
+		}
+		for mark := 100; mark < next; mark += 100 {
+			a.put(fmt.Sprintf("journal-SH-%s-%d", a.pid, mark/100%a.shards), 0, map[string]any{"seq": mark})
+		}
+		putAll(t, dynamodb.NewFromConfig(s.engine.AWSConfig()), slices.Collect(maps.Values(a.items)))
+		m := s.truth(a.pid)
+		m.unsure = true
+		w := m.recover("at first")
+		for range 1 + a.IntN(3) {
+			m.append(w, 1+a.IntN(8), true)
+		}
+		if m.checkJVM("in the end", m.start("in the end")); t.Failed() {
+			t.Fatal(strings.Join(a.text, "\n"))
 		}
 	}
 }
