@@ -45,6 +45,7 @@ func (j *Journal) settings() private.Settings {
 		SnapshotTable:  j.config.SnapshotTable,
 		MaxItemSize:    j.config.MaxItemSize,
 		Metadata:       j.protocol.Metadata,
+		Shared:         j.store.Shared(),
 		MaxBatchEvents: j.config.MaxBatchEvents,
 		MaxBatchBytes:  j.config.MaxBatchBytes,
 		MaxStateBytes:  j.config.MaxSnapshotBytes,
@@ -138,23 +139,24 @@ func (j *Journal) readFrom(
 // taken reports whether anything is, or was, stored at a sequence number. In a native journal a
 // deleted event leaves a tombstone. In a shared one a JVM may have deleted it, which leaves nothing
 // there, but has put the low mark before: the low marks are read after the number was found free.
-func (j *Journal) taken(ctx context.Context, pid string, seq int64) (bool, error) {
-	var there bool
-	err := j.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
+//
+// gone reports that nothing is stored at the number before, either.
+func (j *Journal) taken(ctx context.Context, pid string, seq int64) (there, gone bool, err error) {
+	err = j.operate(ctx, func(ctx context.Context, _ *lifetime.Operation) error {
 		meter := &dynamo.Meter{}
 		item, err := j.store.Stored(ctx, meter, pid, seq)
 		there = item != nil
 		if err != nil || there || !j.store.Shared() || !safeguard.TakenByJVM {
 			return err
 		}
-		low, err := j.store.JVMLowAround(ctx, meter, pid, seq)
-		there = low > seq
+		low, before, err := j.store.JVMLowAround(ctx, meter, pid, seq)
+		there, gone = low > seq, !before
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("read number %d of %q: %w", seq, pid, err)
+		return false, false, fmt.Errorf("read number %d of %q: %w", seq, pid, err)
 	}
-	return there, nil
+	return there, gone, nil
 }
 
 // closeNext seals the next sequence number. It reports false if the number is taken by something

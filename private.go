@@ -71,7 +71,7 @@ func init() { //nolint:gochecknoinits // package private has to be complete befo
 	) (map[int64]bool, error) {
 		return own[Journal](journal).storedAt(ctx, pid, span)
 	}
-	private.Taken = func(ctx context.Context, journal any, pid string, seq int64) (bool, error) {
+	private.Taken = func(ctx context.Context, journal any, pid string, seq int64) (taken, gone bool, err error) {
 		return own[Journal](journal).taken(ctx, pid, seq)
 	}
 }

@@ -67,6 +67,8 @@ type entity[S, E any] struct {
 	stage[S, E]
 	// failure is why the entity is dropped, if loading it has failed.
 	failure error
+	// deletedTo is the number up to which the events were deleted when durable was found.
+	deletedTo int64
 	// author is the writer of the event at durable.version, empty if it is not known.
 	author string
 	// confirmed is when durable was last known to be current.

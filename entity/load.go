@@ -42,6 +42,8 @@ type found[S any] struct {
 var (
 	// errReplaced: the journal holds other events than those that the state contains.
 	errReplaced = errors.New("the entity was purged and written anew")
+	// errGone: the last event that the state contains is gone, and no low mark explains that.
+	errGone = errors.New("its last event is gone")
 	// errUnreadable: the state needs a snapshot that can't be read.
 	errUnreadable = errors.New("its events are deleted, and its snapshot can't be read")
 )
@@ -82,7 +84,7 @@ func (e *entity[S, E]) adopt(got *found[S]) {
 	for _, id := range got.ids {
 		e.ids.add(id, &e.host.options.CommandIDs)
 	}
-	e.durable, e.confirmed = got.at, got.began
+	e.durable, e.confirmed, e.deletedTo = got.at, got.began, got.deletedTo
 	if got.author != "" {
 		e.author, e.time = got.author, got.time
 	}
@@ -101,7 +103,7 @@ func (e *entity[S, E]) adoptWriter(got *found[S]) {
 // runs the job, so that the durable state does not change.
 func (e *entity[S, E]) find(how mode, observe func(*dynajournal.Event)) (*found[S], error) {
 	got, err := e.limited(func(ctx context.Context) (*found[S], error) { return e.fromDurable(ctx, how, observe) })
-	replaced := errors.Is(err, errReplaced) || errors.Is(err, dynajournal.ErrVersion) ||
+	replaced := errors.Is(err, errReplaced) || errors.Is(err, errGone) || errors.Is(err, dynajournal.ErrVersion) ||
 		errors.Is(err, dynajournal.ErrDeletedMeanwhile)
 	if replaced || err == nil && got.deletedTo > e.durable.version {
 		return e.fromStart(how, observe)
@@ -150,20 +152,34 @@ func (e *entity[S, E]) fromDurable(
 ) (*found[S], error) {
 	got := &found[S]{at: e.durable, began: e.host.moment()}
 	replay := &replay[S, E]{entity: e, found: got, frozen: true, observe: observe}
-	after := e.durable.version
-	if e.author != "" {
+	after, there := e.durable.version, false
+	if e.author != "" || e.mayLose() {
 		after--
 	}
 	err := e.replay(ctx, how, dynajournal.RecoverOptions{After: after}, got, func(event *dynajournal.Event) error {
 		if event.SequenceNumber == e.durable.version {
-			if event.WriterUUID != e.author && safeguard.EntityAuthor {
+			there = true
+			if e.author != "" && event.WriterUUID != e.author && safeguard.EntityAuthor {
 				return errReplaced
 			}
 			return nil
 		}
+		if !there && got.events == 0 && event.SequenceNumber > e.durable.version+1 && e.mayLose() {
+			return errGone
+		}
 		return replay.apply(ctx, event)
 	})
+	if err == nil && !there && got.events == 0 && e.mayLose() {
+		err = errGone
+	}
 	return got, err
+}
+
+// mayLose reports whether a JVM can delete the last event of the durable state and more than its
+// low mark shows (see Store.JVMLowAround of internal/protocol). If that event is gone, the durable
+// state leads on only if the next event directly follows it. The caller runs a job.
+func (e *entity[S, E]) mayLose() bool {
+	return e.host.settings.Shared && e.lastStays() && safeguard.EntityGone
 }
 
 // mostLoadings is how often an entity is loaded again because events were deleted meanwhile.

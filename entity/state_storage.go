@@ -69,7 +69,9 @@ func (s *stateStorage[S]) load(e *entity[S, S], _ mode) (*found[S], error) {
 
 func (s *stateStorage[S]) find(e *entity[S, S], how mode) (*found[S], error) { return s.load(e, how) }
 
-func (s *stateStorage[S]) catchUp(e *entity[S, S]) (*found[S], error) { return s.load(e, reading) }
+func (s *stateStorage[S]) catchUp(e *entity[S, S], _ news) (*found[S], error) {
+	return s.load(e, reading)
+}
 
 // read reads the state of an entity.
 func (s *stateStorage[S]) read(ctx context.Context, e *entity[S, S]) (*found[S], error) {
@@ -166,7 +168,7 @@ func (s *stateStorage[S]) settle(e *entity[S, S], lost *stateWriter[S], first, l
 	return nil, 0, dynajournal.ErrWriterConflict
 }
 
-func (s *stateStorage[S]) taken(ctx context.Context, e *entity[S, S], _ int64) (bool, error) {
+func (s *stateStorage[S]) look(ctx context.Context, e *entity[S, S], _ int64) (news, error) {
 	var head *layout.State
 	_, err := private.OnState(ctx, e.host.journal, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
 		var err error
@@ -174,11 +176,14 @@ func (s *stateStorage[S]) taken(ctx context.Context, e *entity[S, S], _ int64) (
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("look at %q: %w", e.pid, err)
+		return noNews, fmt.Errorf("look at %q: %w", e.pid, err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return authorOf(head) != e.author, nil
+	if authorOf(head) != e.author {
+		return more, nil
+	}
+	return noNews, nil
 }
 
 // authorOf returns what identifies an item, empty for none.

@@ -20,21 +20,34 @@ type storage[S, E any] interface {
 	// find finds the state, from the durable one if that is possible.
 	find(e *entity[S, E], how mode) (*found[S], error)
 
-	// catchUp finds the state when taken has reported that there is something new.
-	catchUp(e *entity[S, E]) (*found[S], error)
+	// catchUp finds the state when look has found news.
+	catchUp(e *entity[S, E], what news) (*found[S], error)
 
 	// lookFor finds the state and what has become of a lost write of a writer, to the numbers from
 	// first to last. It returns the first number if the write is stored, and 0 if it is not and
 	// never will be. If that can't be seen any more, the error is errDeleted.
 	lookFor(e *entity[S, E], lost writer, first, last int64) (*found[S], int64, error)
 
-	// taken reports whether there is anything that the durable state does not contain. next is the
+	// look returns whether there is anything that the durable state does not contain. next is the
 	// number after all that was known to be taken.
-	taken(ctx context.Context, e *entity[S, E], next int64) (bool, error)
+	look(ctx context.Context, e *entity[S, E], next int64) (news, error)
 
 	// purge removes the entity. No command of it is under way.
 	purge(ctx context.Context, e *entity[S, E]) error
 }
+
+// news is what a look at the storage of an entity has found.
+type news int
+
+const (
+	// noNews: the durable state contains everything.
+	noNews news = iota
+	// more is stored than the durable state contains.
+	more
+	// gone is the last event that the durable state contains. A JVM has deleted it, and its low
+	// mark does not always show how far: the state must be found from the start.
+	gone
+)
 
 // writer writes what commands have recorded. A *dynajournal.Writer is one.
 type writer interface {
@@ -58,7 +71,10 @@ func (eventStorage[S, E]) find(e *entity[S, E], how mode) (*found[S], error) {
 	return e.find(how, nil)
 }
 
-func (eventStorage[S, E]) catchUp(e *entity[S, E]) (*found[S], error) {
+func (eventStorage[S, E]) catchUp(e *entity[S, E], what news) (*found[S], error) {
+	if what == gone {
+		return e.fromStart(reading, nil)
+	}
 	got, err := e.find(reading, nil)
 	if err == nil {
 		got.next = max(got.next, e.next+1) // an atomic write that is not whole has taken it
@@ -70,8 +86,17 @@ func (eventStorage[S, E]) lookFor(e *entity[S, E], lost writer, first, last int6
 	return e.lookFor(lost.WriterUUID(), first, last)
 }
 
-func (eventStorage[S, E]) taken(ctx context.Context, e *entity[S, E], next int64) (bool, error) {
-	return private.Taken(ctx, e.host.journal, e.pid, next)
+func (eventStorage[S, E]) look(ctx context.Context, e *entity[S, E], next int64) (news, error) {
+	taken, nothingBefore, err := private.Taken(ctx, e.host.journal, e.pid, next)
+	switch {
+	case err != nil:
+		return noNews, err
+	case taken:
+		return more, nil
+	case nothingBefore && e.lastStays():
+		return gone, nil
+	}
+	return noNews, nil
 }
 
 func (eventStorage[S, E]) purge(ctx context.Context, e *entity[S, E]) error {

@@ -22,8 +22,8 @@ func (h *Entities[S, E]) moment() moment { return moment{time.Now(), h.moments.A
 // By default View asks whether another process has written since, with a consistent read of one
 // item, and catches up if so: the state contains everything that was answered anywhere before the
 // call. That is 1 request and 1 read unit if nothing was written. In a journal that is shared with
-// a JVM low marks are read as well: 1 request and 3 units more, or 2 requests and one unit more for
-// each shard if the last event is deleted. [InMemory] and [MaxAge] skip it.
+// a JVM low marks are read as well: 1 request and 3 units more (2 with one shard), or 2 requests
+// and one more unit for each shard if the last event is deleted. [InMemory] and [MaxAge] skip it.
 //
 // An entity that is not in memory is loaded. View writes nothing: the permissions of a reader are
 // enough.
@@ -76,6 +76,14 @@ func (h *Entities[S, E]) inMemory(id string) (at point[S], known bool) {
 // knows reports whether the state in memory is good enough. The caller holds mu.
 func (e *entity[S, E]) knows(opt ViewOption) bool {
 	return e.loaded && !e.dropped && !e.reload && (opt.memory || opt.age > 0 && time.Since(e.confirmed.time) <= opt.age)
+}
+
+// lastStays reports whether the last event of the durable state was stored, and not deleted, when
+// the state was found.
+func (e *entity[S, E]) lastStays() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.durable.version > e.deletedTo
 }
 
 // show calls a function of the caller. A panic becomes the error.
@@ -171,11 +179,11 @@ func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, er
 		}
 		next, looked := e.next, h.moment()
 		e.mu.Unlock()
-		taken, err := h.storage.taken(ctx, e, next)
+		found, err := h.storage.look(ctx, e, next)
 		if err != nil {
 			return false, &unwritten{e.pid, err}
 		}
-		if !taken || !safeguard.EntityFresh {
+		if found == noNews || !safeguard.EntityFresh {
 			e.mu.Lock()
 			if e.confirmed.order < looked.order {
 				e.confirmed = looked
@@ -183,16 +191,18 @@ func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, er
 			e.mu.Unlock()
 			return beyond, nil
 		}
-		if err := h.goBeyond(ctx, e, next, looked); err != nil {
+		if err := h.goBeyond(ctx, e, found, next, looked); err != nil {
 			return false, err
 		}
 		beyond = true
 	}
 }
 
-// goBeyond waits until the state of an entity contains what was there when somebody looked, and has
-// found a number taken, or until it is loaded anew.
-func (h *Entities[S, E]) goBeyond(ctx context.Context, e *entity[S, E], number int64, looked moment) error {
+// goBeyond waits until the state of an entity contains what was there when somebody looked for a
+// number, and has found news, or until it is loaded anew.
+func (h *Entities[S, E]) goBeyond(
+	ctx context.Context, e *entity[S, E], found news, number int64, looked moment,
+) error {
 	for {
 		e.mu.Lock()
 		if e.dropped || !e.loaded || e.reload || e.next > number || e.confirmed.order > looked.order {
@@ -201,7 +211,7 @@ func (h *Entities[S, E]) goBeyond(ctx context.Context, e *entity[S, E], number i
 		}
 		if !e.busy {
 			e.blocked = true
-			e.begin(e.catchUp)
+			e.begin(func() { e.catchUp(found) })
 		}
 		changed := e.awaitChange()
 		e.mu.Unlock()
@@ -219,9 +229,9 @@ func (h *Entities[S, E]) awaitUnwritten(ctx context.Context, e *entity[S, E], ch
 	return nil
 }
 
-// catchUp is the job that reads what other writers have written.
-func (e *entity[S, E]) catchUp() {
-	got, err := e.host.storage.catchUp(e)
+// catchUp is the job that reads what other writers have written, when a look has found news.
+func (e *entity[S, E]) catchUp(what news) {
+	got, err := e.host.storage.catchUp(e, what)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.busy = false

@@ -98,8 +98,9 @@ var (
 
 	// Taken reports whether anything is, or was, stored at a sequence number of a
 	// *dynajournal.Journal: one consistent read of an item. If it is free in a journal that is
-	// shared with a JVM, the low marks are read as well.
-	Taken func(ctx context.Context, journal any, pid string, seq int64) (bool, error)
+	// shared with a JVM, the low marks are read as well. gone reports that nothing is stored at the
+	// number before, either.
+	Taken func(ctx context.Context, journal any, pid string, seq int64) (taken, gone bool, err error)
 
 	// SetSerialization sets the registry that decodes a *dynajournal.Event.
 	SetSerialization func(event any, r *serialization.Registry)
@@ -165,6 +166,8 @@ type Settings struct {
 	MaxItemSize                              int
 	// Metadata reports whether events are stored with their time and metadata.
 	Metadata bool
+	// Shared reports whether a JVM may write to the journal.
+	Shared bool
 	// MaxBatchEvents and MaxBatchBytes limit an atomic write.
 	MaxBatchEvents, MaxBatchBytes int
 	// MaxStateBytes limits a durable state.

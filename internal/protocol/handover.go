@@ -21,16 +21,20 @@ func (j *Journal) handoverPossible(since clock.Moment) bool {
 	return j.Store.Shared() && j.HandoverTime > 0 && j.Clock.Since(since) > j.HandoverTime
 }
 
+// wasStoredBefore reports whether the writer knows that something was stored right before a number
+// that it writes, at or above the low mark.
+func (w *Writer) wasStoredBefore(seq int64) bool { return seq > w.low.First() }
+
 // checkHandoverBefore ends the writer with a *ConflictError if a JVM has deleted the number that is
-// written next, if that is possible since the last check.
+// written next or the one before it, if that is possible since the last check.
 func (w *Writer) checkHandoverBefore(ctx context.Context, m *dynamo.Meter) error {
 	for w.journal.handoverPossible(w.alone) && safeguard.HandoverCheckedBefore {
 		began := w.journal.Clock.Now()
-		low, err := w.journal.Store.JVMLowAround(ctx, m, w.pid, w.next)
+		low, stored, err := w.journal.Store.JVMLowAround(ctx, m, w.pid, w.next)
 		if err != nil {
 			return err
 		}
-		if low > w.next {
+		if low > w.next || !stored && w.wasStoredBefore(w.next) {
 			return w.endOvertaken()
 		}
 		w.alone = began
@@ -52,11 +56,14 @@ func (a *AtomicWrite) checkHandoverAfter(ctx context.Context) error {
 	ctx, end := w.journal.Life.Look(ctx)
 	defer end()
 	began := w.journal.Clock.Now()
-	low, err := w.journal.Store.JVMLowAround(ctx, a.meter, w.pid, a.first())
-	if err != nil {
+	low, stored, err := w.journal.Store.JVMLowAround(ctx, a.meter, w.pid, a.first())
+	switch {
+	case err != nil:
 		return a.unknown(err)
-	}
-	if low <= a.first() {
+	case low <= a.first() && !stored && w.wasStoredBefore(a.first()):
+		// Readers may have seen the events: they stay.
+		return a.unknown(&ConflictError{PersistenceID: w.pid, SequenceNumber: a.first()})
+	case low <= a.first():
 		a.began = began
 		return nil
 	}

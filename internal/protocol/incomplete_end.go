@@ -27,7 +27,7 @@ func (r *replay) noteEnd(slot readSlot) {
 // between them ends the first one.
 func (r *replay) closeIncompleteEnd(ctx context.Context) (bool, error) {
 	next := r.highest + 1
-	if !r.req.Recover || !r.store.Shared() || r.endsAt < next || r.want != next || !safeguard.IncompleteEndClosed {
+	if !r.req.Recover || !r.store.Shared() || r.endsAt < next || r.highest < r.began || !safeguard.IncompleteEndClosed {
 		return false, nil
 	}
 	store := r.store.While(r.store.fresh())

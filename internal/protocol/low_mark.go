@@ -54,40 +54,57 @@ func (s *Store) TakeLast(ctx context.Context, m *dynamo.Meter, pid string, last 
 // goes beyond the next block, so the low mark is in one of two shards. Otherwise all shards are
 // read. They are also read if the low mark is right above that event: then an interrupted deletion
 // has left the event, and a JVM never removes it.
-func (s *Store) JVMLowAround(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (int64, error) {
-	if seq > 1 && s.Keys.Shards > 2 {
-		low, there, err := s.jvmLowNear(ctx, m, pid, seq)
-		if err != nil || there && (low != seq || !safeguard.LeftBeforeSeen) {
-			return low, err
+//
+// stored reports whether anything is stored before seq. A JVM puts its low marks without a
+// condition: if two of its deletions run at the same time, the one of less can put its mark last.
+// So the low mark does not show all that a JVM has deleted. But who knows that an event was stored
+// before seq, and finds nothing there, knows that a JVM has deleted it, and perhaps more.
+func (s *Store) JVMLowAround(
+	ctx context.Context, m *dynamo.Meter, pid string, seq int64,
+) (low int64, stored bool, err error) {
+	if seq > 1 {
+		var event bool
+		if low, event, stored, err = s.jvmLowNear(ctx, m, pid, seq); err != nil {
+			return 0, false, err
+		}
+		if event && (low != seq || !safeguard.LeftBeforeSeen) {
+			return low, true, nil
 		}
 	}
 	marks, err := s.LowMark(ctx, m, pid)
-	return marks.JVMLow, err
+	return marks.JVMLow, stored || !safeguard.GoneSeen, err
 }
 
 // jvmLowNear returns the low mark as a JVM reads it, from the shards of seq and of the next block.
-// It reports whether an event is stored before seq.
-func (s *Store) jvmLowNear(ctx context.Context, m *dynamo.Meter, pid string, seq int64) (int64, bool, error) {
-	before := s.Keys.Event(pid, seq-1)
-	wanted := []dynamo.Attributes{before.Attributes(), s.Keys.LowMark(pid, seq).Attributes(),
-		s.Keys.LowMarkNext(pid, seq).Attributes()}
+// It reports whether an event is stored before seq, and whether anything is.
+func (s *Store) jvmLowNear(
+	ctx context.Context, m *dynamo.Meter, pid string, seq int64,
+) (low int64, event, stored bool, err error) {
+	const near = 2
+	marked := []layout.Key{s.Keys.LowMark(pid, seq), s.Keys.LowMarkNext(pid, seq)}
+	if s.Keys.Shards <= near {
+		marked = s.Keys.LowMarks(pid)
+	}
+	wanted := []dynamo.Attributes{s.Keys.Event(pid, seq-1).Attributes()}
+	for _, key := range marked {
+		wanted = append(wanted, key.Attributes())
+	}
 	items, err := s.Client.BatchGet(ctx, m, s.Table, wanted)
 	if err != nil {
-		return 0, false, fmt.Errorf("read the low marks around %d: %w", seq, err)
+		return 0, false, false, fmt.Errorf("read the low marks around %d: %w", seq, err)
 	}
-	there := false
 	marks := slices.DeleteFunc(items, func(item layout.Attributes) bool {
 		if layout.IsLowMark(item) {
 			return false
 		}
-		there = there || !layout.IsClosed(item)
+		stored, event = true, !layout.IsClosed(item)
 		return true
 	})
 	read, err := s.Keys.DecodeMarks(pid, marks)
 	if err != nil {
-		return 0, false, fmt.Errorf("table %q: %w", s.Table, err)
+		return 0, false, false, fmt.Errorf("table %q: %w", s.Table, err)
 	}
-	return read.JVMLow, there, nil
+	return read.JVMLow, event, stored, nil
 }
 
 // blocks is a range of blocks, each with as many numbers as a partition. A low mark is stored in

@@ -159,6 +159,8 @@ var killers = map[string]killer{
 	"EntityViewDurable":       {hosting, "^TestViewShowsDurableStateOnly$"},
 	"EntityFresh":             {hosting, "^TestViewFindsWhatOthersHaveWritten$"},
 	"TakenByJVM":              {hosting, "^TestViewFindsWhatAJVMHasWrittenAndDeleted$"},
+	"GoneSeen":                {hosting, "^TestEntityBehindALowMarkThatAJVMHasLowered$"},
+	"EntityGone":              {hosting, "^TestEntityBehindALowMarkThatAJVMHasLowered$"},
 	"EntityIDAsked":           {hosting, "^TestRepeatInAnotherProcessIsADuplicate$"},
 	"EntitySnapshotNotPurged": {hosting, "^TestSnapshotBehindAPurgeIsLeftOut$"},
 

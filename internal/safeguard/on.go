@@ -274,6 +274,8 @@ const (
 	MarkFirst = true
 	// LeftBeforeSeen: an event that an interrupted deletion has left proves nothing to that check.
 	LeftBeforeSeen = true
+	// GoneSeen: an event that is gone without a low mark that explains it was deleted by a JVM.
+	GoneSeen = true
 	// AllLowMarks: what only a deletion explains is judged by the low marks of all shards.
 	AllLowMarks = true
 	// HoleAwaited: a live query of a shared journal waits for a missing number.
@@ -348,6 +350,9 @@ const (
 	EntityFresh = true
 	// TakenByJVM: a view looks for what a JVM has written and deleted.
 	TakenByJVM = true
+	// EntityGone: a state whose last event is gone without a low mark that explains it is found
+	// from the start.
+	EntityGone = true
 	// EntityIDAsked: a command with an id that records nothing asks for the events of others.
 	EntityIDAsked = true
 	// EntitySnapshotNotPurged: a snapshot that was saved behind a purge is left out.
