@@ -42,7 +42,7 @@ type found[S any] struct {
 var (
 	// errReplaced: the journal holds other events than those that the state contains.
 	errReplaced = errors.New("the entity was purged and written anew")
-	// errGone: the last event that the state contains is gone, and no low mark explains that.
+	// errGone: a JVM has deleted the last event that the state contains, and perhaps more.
 	errGone = errors.New("its last event is gone")
 	// errUnreadable: the state needs a snapshot that can't be read.
 	errUnreadable = errors.New("its events are deleted, and its snapshot can't be read")

@@ -21,10 +21,10 @@ func (r *replay) noteEnd(slot readSlot) {
 // whose last member is missing. It reports whether there is another slot to decide on: the seal, or
 // an event that has arrived meanwhile.
 //
-// No other writer in Go needs that: the next write takes the number after the members, or collides
-// there. But a JVM recognizes an atomic write by its last number only. It would take the members
-// for the beginning of the next atomic write that ends at the same number, and show neither. A seal
-// between them ends the first one.
+// No writer in Go needs that: the next write takes the number after the members, or collides there.
+// But a JVM recognizes an atomic write by its last number only. It would take the members for the
+// beginning of the next atomic write that ends at the same number, and show neither. A seal between
+// them ends the first one.
 func (r *replay) closeIncompleteEnd(ctx context.Context) (bool, error) {
 	next := r.highest + 1
 	if !r.req.Recover || !r.store.Shared() || r.endsAt < next || r.highest < r.began || !safeguard.IncompleteEndClosed {
