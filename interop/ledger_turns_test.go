@@ -216,15 +216,16 @@ func (u *ledgerTurns) checkLedger() {
 	u.sameBeyond("the JVM", seenJVM(replayed), true)
 }
 
-// lowered reports whether two deletions of the behavior at the same time have lowered its low mark.
-// Then Go does not show the rest of an atomic write that they have cut, either.
+// lowered reports whether two deletions of the behavior at the same time have, or may have, lowered
+// its low mark. Then Go does not show the rest of an atomic write that they have cut, either.
 func (u *ledgerTurns) lowered() bool {
 	u.Helper()
 	listing, err := u.j.List(u.Context(), u.pid)
 	if err != nil {
 		u.fatal("read the low marks: %v", err)
 	}
-	return u.deleted > 0 && !slices.ContainsFunc(listing.LowMarks, func(low int64) bool { return low > u.deleted })
+	to := max(u.deleted, u.requested)
+	return to > 0 && !slices.ContainsFunc(listing.LowMarks, func(low int64) bool { return low > to })
 }
 
 // cut reports whether a deletion up to a number cuts an atomic write.
