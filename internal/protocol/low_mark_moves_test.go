@@ -291,6 +291,44 @@ func TestLowMarkIsAsOldAsItsRequest(t *testing.T) {
 	})
 }
 
+// TestLowMarkBeyondThatOfANewEntity deletes everything in two partitions, before both are read. The
+// low mark that is read behind the empty first page is searched where that of a new entity can be.
+// That of the deletion is in a later shard.
+func TestLowMarkBeyondThatOfANewEntity(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const last = 199
+		s := newSceneOf(t, 10, 10)
+		s.singles(1, last)
+		s.put(s.keys.EncodeHighMark(pid, layout.HighestBlock(last), 0))
+		deleted, paged := make(chan struct{}), make(chan struct{})
+		read := s.marksRead()
+		remove := once(query(0), func() {
+			<-read
+			s.jvmDeletes(1, last)
+			close(deleted)
+		})
+		s.before = func(a asked) {
+			remove(a)
+			if query(1)(a) {
+				<-deleted
+			}
+		}
+		marks, second := s.after, once(query(1), func() { close(paged) })
+		first := once(query(0), func() {
+			<-paged
+			// In the bubble, the second page gets its time stamp before this ends.
+			time.Sleep(time.Millisecond)
+		})
+		s.after = func(a asked) {
+			marks(a)
+			second(a)
+			first(a)
+		}
+		s.want(protocol.Request{Recover: true}, "", last)
+	})
+}
+
 // jvmDeletes deletes as the plug-in does: it puts a mark that names no cut batch, and deletes the
 // items.
 func (s *scene) jvmDeletes(from, to int64) {

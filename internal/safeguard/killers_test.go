@@ -50,7 +50,7 @@ var killers = map[string]killer{
 
 	"LowStampedBefore": {protocol, "^TestLowMarkIsAsOldAsItsRequest$"},
 	"SeenAfter":        {protocol, "^TestLowMarkOfBeforeALaterPageIsReadAgain$"},
-	"SeenCovers":       {protocol, "^TestLowMarkMovesToAnotherShard$"},
+	"SeenCovers":       {protocol, "^TestLowMarkBeyondThatOfANewEntity$"},
 	"CutJudged":        {protocol, "^TestLowMarkThatNamesItsCutLater$"},
 	"DeletedMeanwhile": {protocol, "^TestDeletedMeanwhile$"},
 	"SealConfirmed":    {explored, "^TestRecoveryMeetsTheSealOfADeletion$"},
