@@ -215,6 +215,7 @@ var killers = map[string]killer{
 	"ProjectionOffsetDone":      {projecting, "^TestRunWhoseOffsetIsRefusedBeginsAgain$"},
 	"ProjectionOffsetGuarded":   {projecting, "^TestOffsetWithoutTheClaimIsRefused$"},
 	"ProjectionSQLOnce":         {relational, "^TestLateProcessIsRefused$"},
+	"ProjectionSQLStuckOffset":  {relational, "^TestWaitWhileAProjectionGetsStuck$"},
 	"ProjectionSQLWhole":        {relational, "^TestHandlerThatEndsItsTransaction$"},
 	"ProjectionOwedCounted":     {projecting, "^TestSweepOwedDuringASweep$"},
 	"ProjectionSetsApart":       {projecting, "^TestJoiningProjectionMissesNothing$"},

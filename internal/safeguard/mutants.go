@@ -217,6 +217,7 @@ var (
 	ProjectionOffsetGuarded   = on("ProjectionOffsetGuarded")
 	ProjectionSQLOnce         = on("ProjectionSQLOnce")
 	ProjectionSQLWhole        = on("ProjectionSQLWhole")
+	ProjectionSQLStuckOffset  = on("ProjectionSQLStuckOffset")
 	ProjectionOwedCounted     = on("ProjectionOwedCounted")
 	ProjectionSetsApart       = on("ProjectionSetsApart")
 	ProjectionServiceTime     = on("ProjectionServiceTime")

@@ -447,6 +447,8 @@ const (
 	ProjectionSQLOnce = true
 	// ProjectionSQLWhole: an offset in SQL is stored by the transaction that has the effects.
 	ProjectionSQLWhole = true
+	// ProjectionSQLStuckOffset: who waits reads the offset again when the projection is stuck.
+	ProjectionSQLStuckOffset = true
 	// ProjectionOwedCounted: a sweep settles what was owed when it began.
 	ProjectionOwedCounted = true
 	// ProjectionServiceTime: how long nobody has read a stream is told by the service's clock.

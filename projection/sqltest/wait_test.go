@@ -1,0 +1,51 @@
+package sqltest_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+
+	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/projection"
+)
+
+// The events before the one that the projection is stuck at are handled after WaitForSQL has read
+// the offset, and before it learns that the projection is stuck. It waits for them, and says what
+// the projection is stuck behind.
+func TestWaitWhileAProjectionGetsStuck(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bundle) {
+		b.write("a", "x", "y", "z")
+		waits := func(number int64) (*gate, <-chan error) {
+			look := newGate("group/effects")
+			b.Cleanup(look.release)
+			journal, ended := b.open(look.install), make(chan error, 1)
+			go func() {
+				ended <- projection.WaitForSQL(b.Context(), journal, b.db, b.dialect, "group/effects", "a", number)
+			}()
+			<-look.arrived // it has read the offset
+			return look, ended
+		}
+		handled, handledEnded := waits(2)
+		stuck, stuckEnded := waits(3)
+		config := fast()
+		config.Attempts = 1
+		b.run(config, ledger{on: func(_ context.Context, _ *sql.Tx, e dynajournal.Event) error {
+			if e.SequenceNumber == 3 {
+				return errors.New("not this one")
+			}
+			return nil
+		}})
+		b.stuckness("a")
+		handled.release()
+		stuck.release()
+		if err := <-handledEnded; err != nil {
+			b.Errorf("WaitForSQL 2: %v", err)
+		}
+		err := <-stuckEnded
+		if is, ok := errors.AsType[*projection.StuckError](err); !ok || is.Offset != 2 {
+			b.Errorf("WaitForSQL 3: %v, want it stuck behind 2", err)
+		}
+	})
+}
