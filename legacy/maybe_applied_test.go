@@ -12,7 +12,9 @@ import (
 
 func TestMaybeAppliedReportsWhetherACallMayHaveChangedWhatIsStored(t *testing.T) {
 	t.Parallel()
-	const deleted = 3
+	// With more than one, marks are put at the same time: the first refusal cancels the others, and
+	// what became of those is not known.
+	const deleted = 1
 	calls := map[string]func(ctx context.Context, b *fixture, w *legacy.Writer) error{
 		"Append": func(ctx context.Context, _ *fixture, w *legacy.Writer) error {
 			_, err := w.Append(ctx, "new")
