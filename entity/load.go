@@ -42,8 +42,6 @@ type found[S any] struct {
 var (
 	// errReplaced: the journal holds other events than those that the state contains.
 	errReplaced = errors.New("the entity was purged and written anew")
-	// errGone: a JVM has deleted the last event that the state contains, and perhaps more.
-	errGone = errors.New("its last event is gone")
 	// errUnreadable: the state needs a snapshot that can't be read.
 	errUnreadable = errors.New("its events are deleted, and its snapshot can't be read")
 )
@@ -103,7 +101,7 @@ func (e *entity[S, E]) adoptWriter(got *found[S]) {
 // runs the job, so that the durable state does not change.
 func (e *entity[S, E]) find(how mode, observe func(*dynajournal.Event)) (*found[S], error) {
 	got, err := e.limited(func(ctx context.Context) (*found[S], error) { return e.fromDurable(ctx, how, observe) })
-	replaced := errors.Is(err, errReplaced) || errors.Is(err, errGone) || errors.Is(err, dynajournal.ErrVersion) ||
+	replaced := errors.Is(err, errReplaced) || errors.Is(err, dynajournal.ErrVersion) ||
 		errors.Is(err, dynajournal.ErrDeletedMeanwhile)
 	if replaced || err == nil && got.deletedTo > e.durable.version {
 		return e.fromStart(how, observe)
@@ -152,8 +150,8 @@ func (e *entity[S, E]) fromDurable(
 ) (*found[S], error) {
 	got := &found[S]{at: e.durable, began: e.host.moment()}
 	replay := &replay[S, E]{entity: e, found: got, frozen: true, observe: observe}
-	after, there := e.durable.version, false
-	if e.author != "" || e.mayLose() {
+	after, there, mayLose := e.durable.version, false, e.mayLose()
+	if e.author != "" || mayLose {
 		after--
 	}
 	err := e.replay(ctx, how, dynajournal.RecoverOptions{After: after}, got, func(event *dynajournal.Event) error {
@@ -164,13 +162,13 @@ func (e *entity[S, E]) fromDurable(
 			}
 			return nil
 		}
-		if !there && got.events == 0 && event.SequenceNumber > e.durable.version+1 && e.mayLose() {
-			return errGone
+		if mayLose && !there && got.events == 0 && event.SequenceNumber > e.durable.version+1 {
+			return dynajournal.ErrDeletedMeanwhile
 		}
 		return replay.apply(ctx, event)
 	})
-	if err == nil && !there && got.events == 0 && e.mayLose() {
-		err = errGone
+	if err == nil && mayLose && !there && got.events == 0 {
+		err = dynajournal.ErrDeletedMeanwhile
 	}
 	return got, err
 }

@@ -60,10 +60,10 @@ func (a *AtomicWrite) checkHandoverAfter(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return a.unknown(err)
-	case low <= a.first() && !stored && w.wasStoredBefore(a.first()):
-		// Readers may have seen the events: they stay.
+	case low > a.first():
+	case !stored && w.wasStoredBefore(a.first()): // readers may have seen the events: they stay
 		return a.unknown(&ConflictError{PersistenceID: w.pid, SequenceNumber: a.first()})
-	case low <= a.first():
+	default:
 		a.began = began
 		return nil
 	}
