@@ -39,6 +39,10 @@ type Suite struct {
 	// after its highest number, and a writer from before the purge can't write.
 	PurgeRestarts bool
 
+	// ClosesIncompleteEnd reports that a recovery seals the number behind an atomic write that
+	// lacks its end, as in a journal that is shared with a JVM. Otherwise the next event takes it.
+	ClosesIncompleteEnd bool
+
 	// Skip names the cases that the journal can't pass, each with the reason, which the test
 	// prints.
 	Skip map[string]string

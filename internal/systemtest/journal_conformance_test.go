@@ -50,7 +50,7 @@ func journalSuite(options dynajournal.TableOptions, configure func(testing.TB) d
 			return store(tb, configure(tb), options)
 		},
 		LargestEvent:  func(pid string, seq int64) int { return largestEvent(pid, seq, !options.SharedWithJVM) },
-		PurgeRestarts: options.SharedWithJVM,
+		PurgeRestarts: options.SharedWithJVM, ClosesIncompleteEnd: options.SharedWithJVM,
 	}
 }
 
