@@ -57,9 +57,7 @@ func eventKey(par string, num int) map[string]types.AttributeValue {
 
 func (d *damaged) remove(par string, num int) {
 	d.t.Helper()
-	if _, err := d.table.DeleteItem(d.t.Context(), &dynamodb.DeleteItemInput{TableName: new(dynajournal.DefaultJournalTable), Key: eventKey(par, num)}); err != nil {
-		d.t.Fatal(err)
-	}
+	removeItem(d.t, d.table, par, num)
 }
 
 // put puts an item of strings and numbers beside its key.

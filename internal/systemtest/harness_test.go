@@ -279,3 +279,18 @@ func putAll(tb testing.TB, client *dynamodb.Client, items []map[string]types.Att
 		}
 	}
 }
+
+// removeItem deletes an item of the journal table past the journal, and returns it, nil if there
+// was none.
+func removeItem(tb testing.TB, client *dynamodb.Client, par string, num int) map[string]types.AttributeValue {
+	tb.Helper()
+	out, err := client.DeleteItem(tb.Context(), &dynamodb.DeleteItemInput{
+		TableName:    new(dynajournal.DefaultJournalTable),
+		Key:          eventKey(par, num),
+		ReturnValues: types.ReturnValueAllOld,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return out.Attributes
+}

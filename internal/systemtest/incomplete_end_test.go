@@ -10,7 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -155,15 +154,7 @@ func appendIncomplete(
 		if slices.Contains(stored, seq) {
 			continue
 		}
-		out, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
-			TableName:    aws.String(dynajournal.DefaultJournalTable),
-			Key:          eventKey(fmt.Sprintf("journal-P-%s-%d", pid, seq/100), int(seq%100)),
-			ReturnValues: types.ReturnValueAllOld,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		lost = append(lost, out.Attributes)
+		lost = append(lost, removeItem(t, client, fmt.Sprintf("journal-P-%s-%d", pid, seq/100), int(seq%100)))
 	}
 	return lost
 }

@@ -271,14 +271,8 @@ func fenceItem(pid string, seq, low int64) map[string]types.AttributeValue {
 // removeHighMarks removes the high marks of a persistence id.
 func removeHighMarks(t *testing.T, client *dynamodb.Client, pid string, shards int64) {
 	t.Helper()
-	table := dynajournal.DefaultJournalTable
 	for shard := range shards {
-		if _, err := client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &table, Key: map[string]types.AttributeValue{
-			"par": &types.AttributeValueMemberS{Value: fmt.Sprintf("journal-SH-%s-%d", pid, shard)},
-			"num": &types.AttributeValueMemberN{Value: "0"},
-		}}); err != nil {
-			t.Fatal(err)
-		}
+		removeItem(t, client, fmt.Sprintf("journal-SH-%s-%d", pid, shard), 0)
 	}
 }
 

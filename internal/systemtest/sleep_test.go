@@ -12,7 +12,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
@@ -407,20 +406,12 @@ func TestRecoveryThatSleptBeforeASealBeginsAnew(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, kinds["native"])
 	written(t, s.journal, "a", 3)
-	_, err := dynamodb.NewFromConfig(s.engine.AWSConfig()).DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
-		TableName: aws.String(dynajournal.DefaultJournalTable),
-		Key: map[string]types.AttributeValue{
-			"par": &types.AttributeValueMemberS{Value: "journal-P-a-0"}, "num": &types.AttributeValueMemberN{Value: "2"},
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	removeItem(t, dynamodb.NewFromConfig(s.engine.AWSConfig()), "journal-P-a-0", 2)
 	s.at("PutItem", func(r *http.Request, send sender) (*http.Response, error) {
 		s.sleep(30 * time.Hour)
 		return throttled(r, send)
 	})
-	_, err = s.journal.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, noHandler)
+	_, err := s.journal.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, noHandler)
 	wantError(t, "Recover", err, dynajournal.ErrTooLate)
 	if l, err := s.other.List(t.Context(), "a"); err != nil || len(l.Seals) != 0 {
 		t.Errorf("seals %v, %v; want none", l.Seals, err)
