@@ -35,7 +35,8 @@ type PutRecordsResult struct {
 // all of it was found equal, and else returns a *[ContentConflictError]. If the history is deleted
 // beyond the events of the id, nothing can be compared, and it returns that error, too: purge the
 // id, with PurgeOptions.Now so that its numbers are free at once, or copy to another journal. An id
-// whose events are all deleted accepts any later history.
+// whose events are all deleted accepts any later history. Where a purge of the id was cut short,
+// PutRecords returns that error, too: recover the id first.
 //
 // Then it writes in the order of a writer, so that a reader finds a beginning of the history at any
 // time: the low mark first, then each event when the one before is durable, the events of an atomic

@@ -2,6 +2,7 @@ package explore_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -218,6 +219,34 @@ func TestPurgeRemovesWhatASnapshotHid(t *testing.T) {
 		purge(w, j)
 		w.pass(afterExpiry)
 		w.wantVisible(j, 1)
+	})
+}
+
+// A snapshot that is newer than the journal leaves a fence and seals below the low mark. They do
+// not expire by themselves: the purge removes those, too, and the persistence id begins at 1 again.
+func TestPurgeRemovesTheFenceOfANewerSnapshot(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("one")
+		w.append(w.recovered(j), "1", "2", "3")
+		w.remove("journal-P-"+pid+"-0", 2)
+		w.recovered(j) // seals 2
+		after, err := recoverIt(w.Context(), j, dynajournal.RecoverOptions{Snapshot: 250})
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.append(after, "251")
+		if got, err := w.recovered(j).Purge(w.Context(), dynajournal.PurgeOptions{}); err != nil || got.Removed != 3 {
+			w.Errorf("the purge has removed %d events (%v), want 3", got.Removed, err)
+		}
+		w.pass(afterExpiry)
+		if l, err := j.List(w.Context(), pid); err != nil || len(l.LowMarks)+len(l.SequenceNumbers)+len(l.Tombstones)+len(l.Seals) > 0 {
+			w.Errorf("after the fence window %+v is left (%v)", l, err)
+		}
+		w.append(w.recovered(j), "again")
+		w.wantVisible(j, 1, "again")
+		if l, err := j.List(w.Context(), pid); err != nil || !slices.Equal(l.SequenceNumbers, []int64{1}) {
+			w.Errorf("the next event has the number %v (%v), want 1", l.SequenceNumbers, err)
+		}
 	})
 }
 

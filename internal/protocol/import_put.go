@@ -9,6 +9,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // writeAll puts events in parallel.
@@ -92,6 +93,9 @@ func (in *Import) notTaken(ctx context.Context, first, last int64) ([]Span, erro
 			return nil, in.conflict(seq, fmt.Sprintf("an event of writer %s is stored here, and none in the source",
 				slot.Event.WriterUUID))
 		case there:
+			if err := in.checkStays(ctx, slot); err != nil {
+				return nil, err
+			}
 		case n > 0 && missing[n-1].Last == seq-1 && seq%layout.PartitionSize != 0:
 			missing[n-1].Last = seq
 		default:
@@ -99,6 +103,21 @@ func (in *Import) notTaken(ctx context.Context, first, last int64) ([]Span, erro
 		}
 	}
 	return missing, nil
+}
+
+// checkStays fails if the next recovery raises the low mark over a number that is taken: it would
+// hide what the import writes.
+func (in *Import) checkStays(ctx context.Context, slot layout.Slot) error {
+	if slot.SequenceNr < in.currentLow().First() || !safeguard.CutShortRefused {
+		return nil
+	}
+	marks := layout.Marks{Low: in.low, High: in.hint}
+	raises, err := in.journal.Store.RaisesLowMark(ctx, &in.meter, in.pid, slot, marks)
+	if err == nil && raises {
+		err = in.conflict(slot.SequenceNr,
+			"a purge, or a recovery after a snapshot, was cut short here: recover the persistence id first")
+	}
+	return err
 }
 
 // sealSpan seals numbers of one partition.

@@ -170,9 +170,10 @@ func (w *Writer) fenceNext(ctx context.Context, m *dynamo.Meter, low int64) erro
 // year 9999.
 const neverExpires = 253_402_300_799
 
-// removeOrphans puts tombstones at the events below the end of the removal. They are there because
-// a snapshot newer than the journal has raised the low mark over them, and nothing would hide them
-// when the low mark has expired. renew is called between two steps.
+// removeOrphans puts tombstones at the events, seals and fences below the end of the removal. They
+// are there because a snapshot newer than the journal has raised the low mark over them. When the
+// low mark has expired, nothing would hide the events, and the others would still take their
+// numbers. removeOrphans returns how many events there were. renew is called between two steps.
 func (w *Writer) removeOrphans(
 	ctx context.Context, m *dynamo.Meter, marks layout.Marks, renew func() error,
 ) (int64, error) {
@@ -188,16 +189,18 @@ func (w *Writer) removeOrphans(
 		}
 		there := len(slots) > 0
 		slots = slices.DeleteFunc(slots,
-			func(s layout.Slot) bool { return s.Event == nil || s.SequenceNr >= w.low.Removed })
+			func(s layout.Slot) bool { return s.Tombstone() || s.SequenceNr >= w.low.Removed })
 		for safeguard.Orphans && len(slots) > 0 {
-			first, n := slots[0].SequenceNr, 1
-			for n < len(slots) && slots[n].SequenceNr == first+int64(n) {
-				n++
+			first, n, events := slots[0].SequenceNr, 0, int64(0)
+			for ; n < len(slots) && slots[n].SequenceNr == first+int64(n); n++ {
+				if slots[n].Event != nil {
+					events++
+				}
 			}
 			if err := w.putTombstones(ctx, m, first, first+int64(n)); err != nil {
 				return true, err
 			}
-			removed += int64(n)
+			removed += events
 			slots = slots[n:]
 		}
 		return there, nil

@@ -23,15 +23,13 @@ func (r *replay) decideDeleted(ctx context.Context, slot readSlot) error {
 		r.noteCut(slot.Slot)
 		return nil
 	}
-	if !slot.Tombstone() {
-		overrun, err := r.isOverrun(ctx, slot.Slot)
-		if err != nil {
-			return err
-		}
-		if overrun && safeguard.Overrun {
-			r.want, slot.Low = first, 0 // it only closes its number, as a seal does
-			return r.decideSeal(ctx, slot)
-		}
+	raises, err := r.store.RaisesLowMark(ctx, r.meter, r.req.PersistenceID, slot.Slot, r.marks)
+	if err != nil {
+		return err
+	}
+	if !raises {
+		r.want, slot.Low = first, 0 // it only closes its number, as a seal does
+		return r.decideSeal(ctx, slot)
 	}
 	low := layout.LowMark{Seq: max(slot.SequenceNr+1, slot.Low), Removed: max(r.marks.Low.Removed, 1)}
 	if safeguard.TombstoneCut {
@@ -115,30 +113,4 @@ func (r *replay) decideOnSeal(ctx context.Context, slot readSlot) error {
 	}
 	r.decided = slot.SequenceNr
 	return nil
-}
-
-// isOverrun reports whether an event that can count is stored after a fence, and below the number
-// to which the fence raises the low mark. A JVM does not know fences, and continues after one as
-// after any other number. Its events must not be hidden by raising the low mark. A member of an
-// atomic write that began at or before the fence can never count.
-func (r *replay) isOverrun(ctx context.Context, fence layout.Slot) (bool, error) {
-	highest, err := r.store.Highest(ctx, r.meter, r.req.PersistenceID, r.marks)
-	if err != nil {
-		return false, err
-	}
-	for p := fence.SequenceNr / layout.PartitionSize; p <= min(highest, fence.Low-1)/layout.PartitionSize; p++ {
-		slots, err := r.store.Partition(ctx, r.meter, r.req.PersistenceID, p)
-		if err != nil {
-			return false, err
-		}
-		for _, s := range slots {
-			if s.Event == nil || s.SequenceNr <= fence.SequenceNr || s.SequenceNr >= fence.Low {
-				continue
-			}
-			if !s.Event.Batch.IsBatch() || s.Event.Batch.Start > fence.SequenceNr {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
 }

@@ -107,6 +107,7 @@ var (
 	CapacityRequired      = on("CapacityRequired")
 	CopyCompared          = on("CopyCompared")
 	CopyUnchanged         = on("CopyUnchanged")
+	CutShortRefused       = on("CutShortRefused")
 	LateMembers           = on("LateMembers")
 	UnfinishedAgain       = on("UnfinishedAgain")
 	SnapshotRead          = on("SnapshotRead")

@@ -230,6 +230,8 @@ const (
 	CopyCompared = true
 	// CopyUnchanged: a copy ends if another writer has written to or deleted in the target since.
 	CopyUnchanged = true
+	// CutShortRefused: a copy does not go on behind a tombstone or a fence above the low mark.
+	CutShortRefused = true
 
 	// Readers after a batch that was left out, and recoveries after a snapshot.
 

@@ -74,6 +74,36 @@ func TestACopyRemovesNothingThatItHasNotComparedEqual(t *testing.T) {
 	}
 }
 
+// A purge, or a recovery after a snapshot, was cut short in the target: the next recovery raises
+// the low mark over what it has put. A copy whose source has nothing at that number must not go on
+// behind it, or its events would be hidden.
+func TestACopyDoesNotGoOnBehindADeletionThatWasCutShort(t *testing.T) {
+	t.Parallel()
+	const seal, expires = 1000000000, 4000000000
+	closed := map[string]any{"idx": seal, "cnt": seal}
+	for name, put := range map[string]map[string]any{
+		"of a purge":    {"idx": seal, "cnt": seal, "expires": expires, "low": 4},
+		"of a snapshot": {"idx": seal, "cnt": seal, "low": 20},
+		"a tombstone":   {"idx": seal, "cnt": seal, "expires": expires},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := openDamaged(t, dynajournal.TableOptions{}, false)
+			d.write(2, false)
+			d.put("journal-P-a-0", 3, closed)
+			w := recoverWriter(t, d.Journal, "a", 0)
+			if _, err := w.Append(t.Context(), "after it"); err != nil {
+				t.Fatal(err)
+			}
+			all := records(t, d.Journal, "a", 0)
+			to := openDamaged(t, dynajournal.TableOptions{}, false)
+			putRecords(t, to.Journal, "a", all[:2])
+			to.put("journal-P-a-0", 3, put)
+			wantUntouched(t, to, all, 3)
+		})
+	}
+}
+
 // Numbers that the target lacks before others are written when all of these are known to be the
 // same.
 func TestACopyFillsNothingBeforeAllIsComparedEqual(t *testing.T) {

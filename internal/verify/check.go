@@ -246,7 +246,7 @@ func (k *check) partition(ctx context.Context, p int64) (bool, error) {
 		if err != nil {
 			return k.illegible(numberOf(p, item), err)
 		}
-		return k.slot(slot, item)
+		return k.slot(ctx, slot, item)
 	})
 	if err != nil {
 		return filled, err
@@ -309,7 +309,7 @@ func (k *check) holeBefore(seq int64) error {
 	return k.foundf(Hole, hole, "nothing is stored at %s; the next recovery seals them", spans([]span{{hole, seq - 1}}))
 }
 
-func (k *check) slot(s layout.Slot, item layout.Attributes) error {
+func (k *check) slot(ctx context.Context, s layout.Slot, item layout.Attributes) error {
 	if s.Event == nil && !layout.IsClosed(item) {
 		const detail = "it is neither an event nor a tombstone or seal; readers take its number for a sealed or deleted one"
 		if err := k.foundf(UnknownItem, s.SequenceNr, detail); err != nil {
@@ -323,7 +323,11 @@ func (k *check) slot(s layout.Slot, item layout.Attributes) error {
 	if err := k.holeBefore(s.SequenceNr); err != nil {
 		return err
 	}
-	if s.Tombstone() || s.Low > 0 {
+	raises, err := k.Store.RaisesLowMark(ctx, &k.meter, k.pid, s, k.marks)
+	if err != nil {
+		return err
+	}
+	if raises {
 		k.live = k.live || s.Seal()
 		if s.Cut().IsBatch() {
 			k.cut = s

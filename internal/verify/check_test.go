@@ -61,6 +61,11 @@ var storedCases = map[string]stored{
 		put:  func(j *journal) { j.singles(1, 3); j.put(j.keys.EncodeFence(pid, 4, 20, 0)) },
 		want: []string{"hole 4"}, left: []string{"hole 4"},
 	},
+	"a fence behind which a JVM has gone on": {shared: true, put: func(j *journal) {
+		j.singles(1, 3)
+		j.put(j.keys.EncodeFence(pid, 4, 20, 0))
+		j.singles(5, 6)
+	}},
 	"an atomic write that may become whole": {
 		put:  func(j *journal) { j.singles(1, 1); j.batch(2, 5, 3) },
 		want: []string{"hole 3", "incomplete-batch 2"}, left: []string{"hole 3", "incomplete-batch 2"},
