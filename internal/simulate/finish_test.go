@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -59,6 +60,32 @@ func (g *simulation) finish() {
 		}
 	}
 	g.wantStored()
+	g.wantNothingLeft()
+}
+
+// wantNothingLeft purges the entities: after the fence window nothing of them may be stored.
+func (g *simulation) wantNothingLeft() {
+	for e := range entities {
+		if g.wrong != nil {
+			return
+		}
+		g.serving("auditor", func() error {
+			w, err := g.auditor.Recover(g.Context(), pid(e), dynajournal.RecoverOptions{}, nil)
+			if err == nil {
+				_, err = w.Purge(g.Context(), dynajournal.PurgeOptions{})
+			}
+			return err
+		})
+	}
+	g.skip(2 * fenceWindow)
+	g.expire()
+	for _, row := range g.scan() {
+		for e := range entities {
+			if bytes.Contains(row, fmt.Appendf(nil, "-%s-", pid(e))) {
+				g.fail(fmt.Errorf("after a purge and the fence window %s of %s is left", row, pid(e)))
+			}
+		}
+	}
 }
 
 func (g *simulation) quiet() bool {
