@@ -250,6 +250,51 @@ func TestPurgeRemovesTheFenceOfANewerSnapshot(t *testing.T) {
 	})
 }
 
+// A purge by a writer that does not know of a snapshot newer than the journal removes that, too:
+// the next recovery would begin with the state that was purged.
+func TestPurgeRemovesASnapshotNewerThanTheJournal(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("one")
+		r := w.recovered(j)
+		w.append(r, "1", "2", "3")
+		newer := dynajournal.SnapshotMetadata{PersistenceID: pid, SequenceNumber: 250}
+		if _, err := j.SaveSnapshot(w.Context(), newer, "state"); err != nil {
+			w.Fatal(err)
+		}
+		if got, err := r.Purge(w.Context(), dynajournal.PurgeOptions{}); err != nil || got.Removed != 4 {
+			w.Errorf("the purge has removed %d events and snapshots (%v), want 4", got.Removed, err)
+		}
+		if s, found, err := j.LoadSnapshot(w.Context(), pid, dynajournal.SnapshotCriteria{}); err != nil || found {
+			w.Errorf("after the purge there is a snapshot of %d (%v)", s.SequenceNumber, err)
+		}
+		w.pass(afterExpiry)
+		if l, err := j.List(w.Context(), pid); err != nil || len(l.LowMarks)+len(l.SequenceNumbers)+len(l.Tombstones)+len(l.Seals) > 0 {
+			w.Errorf("after the fence window %+v is left (%v)", l, err)
+		}
+	})
+}
+
+// Another writer saves a snapshot, and a writer that it has overtaken purges: nothing is removed.
+func TestPurgeOfOvertakenWriterKeepsTheSnapshots(t *testing.T) {
+	inWorld(t, func(w *world) {
+		stale, live := w.journal("stale"), w.journal("live")
+		r := w.recovered(stale)
+		w.append(r, "1")
+		w.append(w.recovered(live), "2")
+		saved := dynajournal.SnapshotMetadata{PersistenceID: pid, SequenceNumber: 2}
+		if _, err := live.SaveSnapshot(w.Context(), saved, "state"); err != nil {
+			w.Fatal(err)
+		}
+		_, err := r.Purge(w.Context(), dynajournal.PurgeOptions{})
+		w.wantConflict(err)
+		w.wantConflict(appendTo(w.Context(), r, "3"))
+		w.wantVisible(live, 1, "1", "2")
+		if _, found, err := live.LoadSnapshot(w.Context(), pid, dynajournal.SnapshotCriteria{}); err != nil || !found {
+			w.Errorf("the snapshot is gone (%v)", err)
+		}
+	})
+}
+
 // A purged id expires item by item. A recovery reads the last tombstone, and is about to raise the
 // low mark over it. The tombstone expires before that, and another recovery sees nothing, and
 // begins at 1. Its acknowledged events must not be hidden by the low mark.

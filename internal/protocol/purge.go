@@ -39,7 +39,36 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 	case w.next == 1: // there is nothing that an earlier writer could know
 		return w.purgeEmpty(ctx, m)
 	}
+	if err := w.goOnAfterSnapshots(ctx, m); err != nil {
+		return 0, err
+	}
 	return w.retire(ctx, m, began)
+}
+
+// goOnAfterSnapshots lets the writer continue after the snapshots that are newer than the journal,
+// if there are any. The purge removes the snapshots below its low mark. A snapshot above it would
+// bring back the state that was purged, and would be taken for one that another writer has saved
+// since.
+func (w *Writer) goOnAfterSnapshots(ctx context.Context, m *dynamo.Meter) error {
+	if !safeguard.PurgedSnapshots {
+		return nil
+	}
+	newest, err := w.journal.Snapshots.Highest(ctx, m, w.pid, w.next)
+	if errors.Is(err, dynamo.ErrTableNotFound) || err == nil && newest == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	marks, err := w.journal.Store.Marks(ctx, m, w.pid)
+	if err != nil {
+		return err
+	}
+	err = w.goOnAfterSnapshot(ctx, m, min(newest, layout.MaxSequenceNumber), marks)
+	if conflict, ok := errors.AsType[*ConflictError](err); ok {
+		w.End(conflict)
+	}
+	return err
 }
 
 // purgeEmpty removes what a persistence id without events has. As nothing is fenced, it looks

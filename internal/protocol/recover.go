@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
@@ -50,7 +51,7 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 		if err := w.rereadAfterPause(ctx, &w.recovery); err != nil {
 			return nil, err
 		}
-		if err := w.goOnAfterSnapshot(ctx, snapshot, found.Marks); err != nil {
+		if err := w.goOnAfterSnapshot(ctx, &w.recovery, snapshot, found.Marks); err != nil {
 			return nil, err
 		}
 	}
@@ -85,10 +86,12 @@ func (w *Writer) logDeleted(ctx context.Context, after int64) {
 // it fences the number after the journal's highest: a writer that does not know of the snapshot
 // can't write below the low mark, and a writer that recovers now raises the low mark itself. Then
 // it raises the low mark, so that the next recovery begins where this writer continues.
-func (w *Writer) goOnAfterSnapshot(ctx context.Context, snapshot int64, marks layout.Marks) error {
+func (w *Writer) goOnAfterSnapshot(
+	ctx context.Context, m *dynamo.Meter, snapshot int64, marks layout.Marks,
+) error {
 	store := w.journal.Store.While(w.journal.fresh(w.active))
 	if safeguard.Fence && w.next <= layout.MaxSequenceNumber {
-		slot, err := store.Fence(ctx, &w.recovery, w.pid, w.next, snapshot+1, 0)
+		slot, err := store.Fence(ctx, m, w.pid, w.next, snapshot+1, 0)
 		if err != nil {
 			return err
 		}
@@ -97,16 +100,16 @@ func (w *Writer) goOnAfterSnapshot(ctx context.Context, snapshot int64, marks la
 		}
 	}
 	if store.Shared() && snapshot > w.next {
-		if err := store.TakeLast(ctx, &w.recovery, w.pid, snapshot); err != nil {
+		if err := store.TakeLast(ctx, m, w.pid, snapshot); err != nil {
 			return err
 		}
 	} else if layout.HighestBlock(snapshot) > 0 {
-		if err := w.raiseHighMark(ctx, &w.recovery, snapshot); err != nil {
+		if err := w.raiseHighMark(ctx, m, snapshot); err != nil {
 			return err
 		}
 	}
 	low := store.LowMarkAt(layout.LowMark{Seq: snapshot + 1, Removed: snapshot + 1}, marks, snapshot)
-	if err := store.RaiseLowMark(ctx, &w.recovery, w.pid, low); err != nil {
+	if err := store.RaiseLowMark(ctx, m, w.pid, low); err != nil {
 		return fmt.Errorf("continue after the snapshot at %d: %w", snapshot, err)
 	}
 	w.low, w.next, w.last = low, snapshot+1, ""

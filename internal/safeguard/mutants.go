@@ -56,6 +56,7 @@ var (
 	HighestStays          = on("HighestStays")
 	FenceChecked          = on("FenceChecked")
 	Orphans               = on("Orphans")
+	PurgedSnapshots       = on("PurgedSnapshots")
 	EraseChecked          = on("EraseChecked")
 	HoldExpiry            = on("HoldExpiry")
 	HoldVanished          = on("HoldVanished")

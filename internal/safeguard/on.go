@@ -97,6 +97,8 @@ const (
 	FenceChecked = true
 	// Orphans: a purge removes the events below the end of the removal.
 	Orphans = true
+	// PurgedSnapshots: a purge removes snapshots that are newer than the journal, too.
+	PurgedSnapshots = true
 	// EraseChecked: an erasing purge first checks whether another writer has written.
 	EraseChecked = true
 	// HoldExpiry: a recovery holds only the very tombstone that it has read.

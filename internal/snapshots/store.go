@@ -189,6 +189,18 @@ func (s *Store) Each(
 	}
 }
 
+// Highest returns the highest sequence number, not below from, of which a snapshot is stored, also
+// one that can't be read, or 0 if there is none.
+func (s *Store) Highest(ctx context.Context, m *dynamo.Meter, pid string, from int64) (int64, error) {
+	c, highest := Everything(), int64(0)
+	c.MinSeq = from
+	err := s.merge(ctx, m, pid, c, 1, func(f *hit) (bool, error) {
+		highest = f.SequenceNr
+		return false, nil
+	})
+	return highest, err
+}
+
 // read reads the rest of a found snapshot. damage is the reason why it can't be read. If the reason
 // is that it is being replaced or deleted, read returns errReplaced instead.
 func (s *Store) read(ctx context.Context, m *dynamo.Meter, f *hit) (snapshot layout.Snapshot, damage, err error) {
