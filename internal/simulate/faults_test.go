@@ -146,14 +146,14 @@ func (g *simulation) observe(k tableKey, item json.RawMessage) {
 
 // learnAll reads the whole table of events.
 func (g *simulation) learnAll() {
-	for _, row := range g.scan() {
+	for _, row := range g.scan(journalTable) {
 		g.observe(tableKey{journalTable, row}, row)
 	}
 }
 
-func (g *simulation) scan() []json.RawMessage {
+func (g *simulation) scan(table string) []json.RawMessage {
 	var rows []json.RawMessage
-	ask := map[string]any{"TableName": journalTable, "ConsistentRead": true}
+	ask := map[string]any{"TableName": table, "ConsistentRead": true}
 	for {
 		var got struct {
 			Items            []json.RawMessage

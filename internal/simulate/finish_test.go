@@ -79,9 +79,9 @@ func (g *simulation) wantNothingLeft() {
 	}
 	g.skip(2 * fenceWindow)
 	g.expire()
-	for _, row := range g.scan() {
+	for _, row := range append(g.scan(journalTable), g.scan(snapshotTable)...) {
 		for e := range entities {
-			if bytes.Contains(row, fmt.Appendf(nil, "-%s-", pid(e))) {
+			if bytes.Contains(row, fmt.Appendf(nil, "-%s", pid(e))) {
 				g.fail(fmt.Errorf("after a purge and the fence window %s of %s is left", row, pid(e)))
 			}
 		}

@@ -502,7 +502,7 @@ type extent struct {
 }
 
 func (g *simulation) stored(entity int) (x extent) {
-	for _, row := range g.scan() {
+	for _, row := range g.scan(journalTable) {
 		var i struct {
 			Par           struct{ S string }
 			Num, Seq, Low struct{ N string }

@@ -384,7 +384,7 @@ func (g *simulation) restart(size int) {
 
 // wantStored compares what is stored with what the ledgers know.
 func (g *simulation) wantStored() {
-	rows := g.scan()
+	rows := g.scan(journalTable)
 	for e, l := range g.ledgers {
 		events := 0
 		for _, row := range rows {
