@@ -77,8 +77,9 @@ func (j *Journal) list(ctx context.Context, pid string) (Listing, error) {
 		return l, err
 	}
 	l.LowMarks, l.HighMarks = marks.LowMarks, marks.HighMarks
-	err = j.store.EachExisting(ctx, &m, pid, marks, 0, highest/layout.PartitionSize, func(p int64) (bool, error) {
-		slots, err := j.store.Partition(ctx, &m, pid, p)
+	all := j.store.WithLeftovers()
+	err = all.EachExisting(ctx, &m, pid, marks, 0, highest/layout.PartitionSize, func(p int64) (bool, error) {
+		slots, err := all.Partition(ctx, &m, pid, p)
 		for _, s := range slots {
 			switch {
 			case s.Event != nil:

@@ -74,11 +74,11 @@ type PurgeResult struct {
 
 // Purge removes the snapshots, the events and the marks of the persistence id, and ends the writer.
 //
-// In a native journal tombstones and marks are left, which expire after Config.FenceWindow. Until
-// then the id goes on after its highest sequence number, which the purge raises by one to fence
-// earlier writers. With PurgeOptions.Now, and in a journal that is shared with a JVM, nothing is
-// left, and the id begins again at 1. Snapshots are not fenced: one that is saved during the purge,
-// or later from an earlier state, stays.
+// In a native journal tombstones and marks are left, which expire after Config.FenceWindow, the low
+// mark a fifth of it later. Until then the id goes on after its highest sequence number, which the
+// purge raises by one to fence earlier writers. With PurgeOptions.Now, and in a journal that is
+// shared with a JVM, nothing is left, and the id begins again at 1. Snapshots are not fenced: one
+// that is saved during the purge, or later from an earlier state, stays.
 //
 // If most numbers of an id were deleted before, Purge does not read all of them. It can miss fewer
 // than 100 items in a row among more than 100,000 deleted numbers, and more items among more than a

@@ -61,6 +61,7 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 		IDsShards:      j.header.IDsShards,
 		MaxBatchEvents: config.MaxBatchEvents,
 		Parallelism:    config.ReplayParallelism,
+		ServiceTime:    j.clock.Service,
 		Go:             j.life.Go,
 	}
 	j.ids = &ids.Store{

@@ -10,7 +10,12 @@ import (
 	"github.com/dynajournal/dynajournal"
 )
 
-const afterExpiry = fenceWindow + time.Minute
+// beforeExpiry is just before what a purge has left expires. afterExpiry is when all of it has
+// expired, the low mark last.
+const (
+	beforeExpiry = fenceWindow - time.Second
+	afterExpiry  = fenceWindow + fenceWindow/5 + time.Minute
+)
 
 func purge(w *world, j *dynajournal.Journal) {
 	w.Helper()
@@ -304,7 +309,7 @@ func TestTombstoneThatVanishesBeforeTheLowMarkIsRaised(t *testing.T) {
 			slow, other := w.journal("slow"), w.journal("other")
 			w.append(w.recovered(other), "1")
 			purge(w, other)
-			time.Sleep(afterExpiry) // in the bubble; the items that expire are removed below
+			time.Sleep(beforeExpiry) // in the bubble; the items that expire are removed below
 			w.remove("journal-P-"+pid+"-0", 1)
 			w.remove("journal-SL-"+pid+"-0", 0)
 			w.net.Hold("slow")
@@ -362,12 +367,12 @@ func TestRecoveryHoldsOnlyTheTombstoneThatItHasRead(t *testing.T) {
 		slow, live := w.journal("slow"), w.journal("live")
 		w.fill(w.recovered(live), 5)
 		purge(w, live)
-		time.Sleep(afterExpiry) // in the bubble; the items that expire are removed below
+		time.Sleep(beforeExpiry) // in the bubble; the items that expire are removed below
 		w.remove("journal-SL-"+pid+"-0", 0)
 		w.net.Hold("slow")
 		wait := w.recovering(slow, dynajournal.RecoverOptions{})
 		w.deliverUntil("slow", "PutItem")
-		w.pass(0)
+		w.pass(3 * time.Second)
 		r := w.recovered(live)
 		for _, event := range []string{"1", "2", "3"} {
 			w.append(r, event)
@@ -380,6 +385,35 @@ func TestRecoveryHoldsOnlyTheTombstoneThatItHasRead(t *testing.T) {
 			w.Fatal(err)
 		}
 		w.wantVisible(live, 1, "2", "3")
+	})
+}
+
+// A recovery is about to hold the fence of a purge. The purge goes on meanwhile, and replaces its
+// fence by a tombstone that expires in the same second. The hold must not replace that one: it
+// would stay for ever.
+func TestLateHoldOfAFenceLeavesNothing(t *testing.T) {
+	inWorld(t, func(w *world) {
+		purger, slow := w.journal("purger"), w.journal("slow")
+		w.append(w.recovered(slow), "1")
+		r := w.recovered(purger)
+		w.net.Hold("purger")
+		purged := do(func() (dynajournal.PurgeResult, error) { return r.Purge(w.Context(), dynajournal.PurgeOptions{}) })
+		w.deliverUntil("purger", "PutItem expiring mark")
+		w.net.Hold("slow")
+		wait := w.recovering(slow, dynajournal.RecoverOptions{})
+		w.deliverUntil("slow", "PutItem")
+		w.net.Free("purger")
+		if _, err := purged(); err != nil {
+			w.Fatal(err)
+		}
+		w.net.Free("slow")
+		if _, err := wait(); err != nil && !errors.Is(err, dynajournal.ErrDeletedMeanwhile) {
+			w.Fatal(err)
+		}
+		w.pass(afterExpiry)
+		if l, err := purger.List(w.Context(), pid); err != nil || len(l.SequenceNumbers)+len(l.Tombstones)+len(l.Seals) > 0 {
+			w.Errorf("after the fence window %+v is left (%v)", l, err)
+		}
 	})
 }
 

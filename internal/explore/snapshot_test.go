@@ -88,3 +88,26 @@ func TestTwoGoOnAfterDifferentSnapshots(t *testing.T) {
 		w.wantVisible(newer, 1, "acknowledged")
 	})
 }
+
+// An atomic write is in flight: its last member is stored, the others are not. A writer that
+// continues after a snapshot newer than the journal fences the number after it, which that write
+// does not need. The write must not be acknowledged below the low mark.
+func TestGoingOnAfterASnapshotClosesTheWriteInFlight(t *testing.T) {
+	inWorld(t, func(w *world) {
+		restored, other := w.journal("restored"), w.journal("other")
+		r := w.recovered(other)
+		w.append(r, "1")
+		w.net.Hold("other")
+		wait := w.appending(r, "a", "b", "c")
+		w.net.Deliver(w.await("other", "PutItem event "+key("0/4")))
+		w.net.Deliver(w.await("other", "PutItem event "+key("0/2")))
+		after, err := recoverIt(w.Context(), restored, dynajournal.RecoverOptions{Snapshot: 10})
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.append(after, "11")
+		w.net.Free("other")
+		w.wantConflict(wait())
+		w.wantVisible(restored, 1, "11")
+	})
+}

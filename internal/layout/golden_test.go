@@ -129,7 +129,7 @@ func checkHighMark(t *testing.T, keys layout.Keys, par string, item layout.Attri
 	if !ok || dash < 0 {
 		return 0
 	}
-	marks, err := keys.DecodeMarks(rest[:dash], []layout.Attributes{item})
+	marks, err := keys.DecodeMarks(rest[:dash], []layout.Attributes{item}, 0)
 	if err != nil {
 		t.Errorf("decode %q: %v", par, err)
 	}

@@ -69,7 +69,7 @@ func (l LowMark) JudgesLike(o LowMark) bool {
 }
 
 // DecodeMarks decodes the marks of all shards or of some, in any order. Errors are *ItemError.
-func (k Keys) DecodeMarks(pid string, items []Attributes) (Marks, error) {
+func (k Keys) DecodeMarks(pid string, items []Attributes, expired int64) (Marks, error) {
 	var m Marks
 	if len(items) == 0 {
 		return m, nil
@@ -86,6 +86,9 @@ func (k Keys) DecodeMarks(pid string, items []Attributes) (Marks, error) {
 			r.fail(AttrSeq, ErrRange)
 		}
 		expires := r.optionalNumber(AttrExpires)
+		if high[r.key.Par] && expires != 0 && expires < expired {
+			continue
+		}
 		m.Expiring = m.Expiring || expires != 0
 		if high[r.key.Par] {
 			m.HighMarks = append(m.HighMarks, seq)

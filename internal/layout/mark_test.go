@@ -91,7 +91,7 @@ func TestMarksAreRead(t *testing.T) {
 			[]layout.Attributes{shared.EncodeHighMark("pid", 100, 17)}, layout.Marks{High: 100, HighMarks: []int64{100}, Expiring: true},
 		},
 	} {
-		got, err := shared.DecodeMarks("pid", c.items)
+		got, err := shared.DecodeMarks("pid", c.items, 0)
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, %v; want %+v", name, got, err, c.want)
 		}
@@ -135,7 +135,7 @@ func TestMarksThatCannotBeRead(t *testing.T) {
 		"an item without a partition key":   {"num": number("0"), "seq": number("5")},
 		"a mark that expires at some place": mark("SL", layout.Attributes{"seq": number("5"), "expires": text("here")}),
 	} {
-		if _, err := shared.DecodeMarks("pid", []layout.Attributes{item}); !errors.As(err, new(*layout.ItemError)) {
+		if _, err := shared.DecodeMarks("pid", []layout.Attributes{item}, 0); !errors.As(err, new(*layout.ItemError)) {
 			t.Errorf("%s: error %v, want one that names the attribute", name, err)
 		}
 	}

@@ -37,15 +37,14 @@ func (s *Store) close(
 	if safeguard.SealListed && seq == 1 && !s.Shared() {
 		maps.Copy(item, s.Keys.IDsAttributes(pid, s.IDsShards))
 	}
-	put := dynamo.Put{Table: s.Table, Item: item, Condition: NotExists, Before: s.Before}
-	switch err := s.Client.Put(ctx, m, put); {
-	case err == nil, errors.Is(err, dynamo.ErrConditionFailed) && !safeguard.SealReturnsEvent:
-		return s.Keys.DecodeSlot(pid, seq/layout.PartitionSize, item)
-	case !errors.Is(err, dynamo.ErrConditionFailed):
+	slot, taken, err := s.putIfFree(ctx, m, pid, seq, dynamo.Put{Item: item, Before: s.Before})
+	if err != nil {
 		return layout.Slot{}, fmt.Errorf("seal %d: %w", seq, err)
-	default:
-		return s.MetSlot(ctx, m, pid, seq, dynamo.OldItem(err))
 	}
+	if !taken || !safeguard.SealReturnsEvent {
+		return s.Keys.DecodeSlot(pid, seq/layout.PartitionSize, item)
+	}
+	return slot, nil
 }
 
 // Hold replaces the tombstone of a slot by a fence, which does not expire, and which records the
@@ -54,16 +53,26 @@ func (s *Store) close(
 func (s *Store) Hold(
 	ctx context.Context, m *dynamo.Meter, pid string, slot layout.Slot, low layout.LowMark,
 ) (bool, error) {
-	same := " = :expires"
+	same, values := layout.AttrExpires+" = :expires", dynamo.Attributes{":expires": number(slot.Expires)}
 	if !safeguard.HoldExpiry {
-		same = " >= :expires"
+		same = layout.AttrExpires + " >= :expires"
+	}
+	// The fence of a purge has the same expiry as the tombstone that replaces it, if both are put
+	// in the same second. A late hold of the fence would stay for ever in place of the tombstone.
+	switch {
+	case !safeguard.HoldFence:
+	case slot.Low == 0:
+		same += " AND attribute_not_exists(" + layout.AttrLow + ")"
+	default:
+		same += " AND " + layout.AttrLow + " = :low"
+		values[":low"] = number(slot.Low)
 	}
 	err := s.Client.Put(ctx, m, dynamo.Put{
 		Table:     s.Table,
 		Item:      layout.WithCut(s.Keys.EncodeFence(pid, slot.SequenceNr, low.Seq, 0), low.Cut),
 		Before:    s.Before,
-		Condition: layout.AttrExpires + same,
-		Values:    dynamo.Attributes{":expires": number(slot.Expires)},
+		Condition: same,
+		Values:    values,
 	})
 	if errors.Is(err, dynamo.ErrConditionFailed) {
 		return false, nil

@@ -124,13 +124,14 @@ func (s *Store) topDown(ctx context.Context, m *dynamo.Meter, pid string, last, 
 	return 0, nil
 }
 
-// top returns the highest number taken in a partition, or 0. Items that can't be read count.
+// top returns the highest number taken in a partition, or 0. Items that can't be read count,
+// leftovers do not.
 func (s *Store) top(ctx context.Context, m *dynamo.Meter, pid string, p int64) (int64, error) {
 	in, fits := s.newestQuery(pid, p)
 	if !fits {
 		return 0, nil
 	}
-	in.ProjectionExpression = aws.String(layout.AttrPar + ", " + layout.AttrNum)
+	in.ProjectionExpression = aws.String(layout.AttrPar + ", " + layout.AttrNum + ", " + layout.AttrExpires)
 	page, err := s.Client.Query(ctx, m, in)
 	if err != nil {
 		return 0, fmt.Errorf("read partition %d: %w", p, err)
@@ -138,11 +139,18 @@ func (s *Store) top(ctx context.Context, m *dynamo.Meter, pid string, p int64) (
 	if len(page.Items) == 0 {
 		return 0, nil
 	}
-	key, err := layout.DecodeKey(page.Items[0])
+	newest, err := s.Keys.DecodeSlot(pid, p, page.Items[0])
 	if err != nil {
 		return 0, fmt.Errorf("table %q: %w", s.Table, err)
 	}
-	return p*layout.PartitionSize + key.Num, nil
+	if !s.IsLeftover(newest) {
+		return newest.SequenceNr, nil
+	}
+	slots, err := s.Partition(ctx, m, pid, p)
+	if err != nil || len(slots) == 0 {
+		return 0, err
+	}
+	return slots[len(slots)-1].SequenceNr, nil
 }
 
 // newestQuery returns the query of the newest item of a partition. It reports false if the

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
@@ -43,14 +42,7 @@ func (in *Import) write(ctx context.Context, item layout.Attributes, e *layout.E
 func (in *Import) putNew(
 	ctx context.Context, seq int64, item layout.Attributes, before func() error,
 ) (slot layout.Slot, exists bool, err error) {
-	store := in.journal.Store
-	err = store.Client.Put(ctx, &in.meter,
-		dynamo.Put{Table: store.Table, Item: item, Condition: NotExists, Before: before})
-	if !errors.Is(err, dynamo.ErrConditionFailed) {
-		return layout.Slot{}, false, err
-	}
-	slot, err = store.MetSlot(ctx, &in.meter, in.pid, seq, dynamo.OldItem(err))
-	return slot, err == nil, err
+	return in.journal.Store.putIfFree(ctx, &in.meter, in.pid, seq, dynamo.Put{Item: item, Before: before})
 }
 
 // checkSame fails unless a slot holds an event.

@@ -100,7 +100,7 @@ func (s *Store) jvmLowNear(
 		stored, event = true, !layout.IsClosed(item)
 		return true
 	})
-	read, err := s.Keys.DecodeMarks(pid, marks)
+	read, err := s.Keys.DecodeMarks(pid, marks, s.LeftoverBefore())
 	if err != nil {
 		return 0, false, false, fmt.Errorf("table %q: %w", s.Table, err)
 	}

@@ -29,7 +29,7 @@ func (s *Store) marks(ctx context.Context, m *dynamo.Meter, pid string, keys []l
 	if err != nil {
 		return layout.Marks{}, fmt.Errorf("read the marks: %w", err)
 	}
-	marks, err := s.Keys.DecodeMarks(pid, items)
+	marks, err := s.Keys.DecodeMarks(pid, items, s.LeftoverBefore())
 	if err != nil {
 		return layout.Marks{}, fmt.Errorf("table %q: %w", s.Table, err)
 	}
@@ -51,12 +51,13 @@ func (c MarkCondition) on(put dynamo.Put) dynamo.Put {
 }
 
 // HighMarkRises is the condition that a high mark is raised. A mark of a purged id, which expires,
-// may be put again with the same value.
-func HighMarkRises(seq int64) MarkCondition {
+// may be put again with the same value, and with a lower one if it expired before a time, in
+// seconds since 1970.
+func HighMarkRises(seq, expired int64) MarkCondition {
 	return MarkCondition{
 		NotExists + " OR " + layout.AttrSeq + " < :seq OR " +
-			"(" + layout.AttrSeq + " = :seq AND " + expiring + ")",
-		dynamo.Attributes{":seq": number(seq)},
+			"(" + layout.AttrSeq + " = :seq AND " + expiring + ") OR " + layout.AttrExpires + " < :expired",
+		dynamo.Attributes{":seq": number(seq), ":expired": number(expired)},
 	}
 }
 
@@ -123,7 +124,7 @@ func (s *Store) RaiseHighMark(ctx context.Context, m *dynamo.Meter, pid string, 
 		before = s.Before
 	}
 	mark := layout.HighestBlock(seq)
-	return ignoreMoved(s.PutMark(ctx, m, s.Keys.EncodeHighMark(pid, mark, 0), HighMarkRises(mark), before))
+	return ignoreMoved(s.PutMark(ctx, m, s.Keys.EncodeHighMark(pid, mark, 0), HighMarkRises(mark, s.LeftoverBefore()), before))
 }
 
 // RaiseLowMark puts a low mark that does not expire, unless one as high is stored.

@@ -17,6 +17,8 @@ func (s *logicalClock) stamp() int64 { return s.last.Add(1) }
 // page is a page of a partition.
 type page struct {
 	slots []layout.Slot
+	// leftovers reports that the page has leftovers, which are not in slots.
+	leftovers bool
 	// read is the stamp of the end of the read.
 	read int64
 	// next is where the next page starts, or nil after the last page.
@@ -59,10 +61,12 @@ type partitions struct {
 	begun   bool              // the first page of current was handed out
 	holds   bool              // something of current was handed out
 	top     int64             // the highest number that was handed out, or deleted
-	empty   int64             // how many partitions in a row were empty, up to current
-	first   *reader           // reads the first page of current; nil if who asks for it does
-	ahead   []*reader         // read those of current+1, current+2, …
-	idle    []*reader
+	// leftovers reports that a page had leftovers.
+	leftovers bool
+	empty     int64     // how many partitions in a row were empty, up to current
+	first     *reader   // reads the first page of current; nil if who asks for it does
+	ahead     []*reader // read those of current+1, current+2, …
+	idle      []*reader
 }
 
 // reader reads first pages on request, in its own goroutine. It lives as long as its partitions:
@@ -190,7 +194,9 @@ func (p *partitions) read(o pageRequest, next dynamo.Attributes) page {
 	in := p.store.partitionQuery(p.pid, lo, partitionEnd(lo))
 	in.ExclusiveStartKey = next
 	slots, next, err := p.store.page(p.ctx, p.meter, p.pid, o.number, in, o.slot)
-	got := page{slots: slots, read: p.stamps.stamp(), next: next, err: err}
+	stored := len(slots)
+	slots = p.store.withoutLeftovers(slots)
+	got := page{slots: slots, leftovers: len(slots) < stored, read: p.stamps.stamp(), next: next, err: err}
 	if lo == 1 && in.ExclusiveStartKey == nil && err == nil && len(slots) == 0 {
 		// The persistence id seems to be new: the low mark is read while the marks may still be in
 		// flight. If that fails, it is read again where it is needed, which returns the error.
@@ -214,6 +220,7 @@ func (p *partitions) next() (page, bool) {
 	}
 	got := p.take()
 	p.begun = true
+	p.leftovers = p.leftovers || got.leftovers
 	p.rest = got.next
 	if n := len(got.slots); n > 0 {
 		// Deleted numbers can be above it.

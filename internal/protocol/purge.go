@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -170,6 +171,7 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 		return removed, err
 	}
 	return removed, putWithExpiry(j, func(expires int64, fresh func() error) error {
+		expires += int64(j.lowMarkOutlives() / time.Second)
 		return put(w.low, stillExpiring(w.low), expires, both(j.fresh(w.lowSeen), fresh))
 	})
 }
@@ -206,13 +208,13 @@ const neverExpires = 253_402_300_799
 func (w *Writer) removeOrphans(
 	ctx context.Context, m *dynamo.Meter, marks layout.Marks, renew func() error,
 ) (int64, error) {
-	j, removed := w.journal, int64(0)
+	store, removed := w.journal.Store.WithLeftovers(), int64(0)
 	last := (w.low.Removed - 1) / layout.PartitionSize
-	err := j.Store.EachExisting(ctx, m, w.pid, marks, 0, last, func(p int64) (bool, error) {
+	err := store.EachExisting(ctx, m, w.pid, marks, 0, last, func(p int64) (bool, error) {
 		if err := renew(); err != nil {
 			return false, err
 		}
-		slots, err := j.Store.Partition(ctx, m, w.pid, p)
+		slots, err := store.Partition(ctx, m, w.pid, p)
 		if err != nil {
 			return false, err
 		}

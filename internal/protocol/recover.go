@@ -34,6 +34,11 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 			return nil, err
 		}
 	}
+	if found.Leftovers && safeguard.LeftoverRemoved {
+		if err := j.Store.removeLeftovers(ctx, &w.recovery, w.pid, w.next/layout.PartitionSize); err != nil {
+			return nil, err
+		}
+	}
 	if mark := layout.HighestBlock(found.Highest); safeguard.HighMarkRepaired && mark > found.Marks.High {
 		// The handler may have taken long.
 		if err := w.rereadAfterPause(ctx, &w.recovery); err != nil {
@@ -83,12 +88,16 @@ func (w *Writer) logDeleted(ctx context.Context, after int64) {
 }
 
 // goOnAfterSnapshot lets the writer continue after a snapshot that is newer than the journal. First
-// it fences the number after the journal's highest: a writer that does not know of the snapshot
-// can't write below the low mark, and a writer that recovers now raises the low mark itself. Then
-// it raises the low mark, so that the next recovery begins where this writer continues.
+// it closes what may be in flight (see closeLastWrite), and fences the number after the journal's
+// highest: a writer that does not know of the snapshot can't write below the low mark, and a writer
+// that recovers now raises the low mark itself. Then it raises the low mark, so that the next
+// recovery begins where this writer continues.
 func (w *Writer) goOnAfterSnapshot(
 	ctx context.Context, m *dynamo.Meter, snapshot int64, marks layout.Marks,
 ) error {
+	if err := w.closeLastWrite(ctx, m); err != nil {
+		return err
+	}
 	store := w.journal.Store.While(w.journal.fresh(w.active))
 	if safeguard.Fence && w.next <= layout.MaxSequenceNumber {
 		slot, err := store.Fence(ctx, m, w.pid, w.next, snapshot+1, 0)

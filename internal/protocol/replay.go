@@ -47,7 +47,8 @@ func (s *Store) Replay(
 		case err == nil:
 			var done bool
 			if done, err = r.findHighest(ctx); done && err == nil {
-				result := Result{Highest: r.highest, Last: r.last(), FarMark: r.farMark, Time: r.time, Timed: r.written > 0}
+				result := Result{Highest: r.highest, Last: r.last(), FarMark: r.farMark, Time: r.time, Timed: r.written > 0,
+					Leftovers: r.pages.leftovers}
 				result.Visible, err = r.lastVisible(ctx)
 				result.Marks = r.marks
 				return result, err

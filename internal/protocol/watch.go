@@ -158,5 +158,5 @@ func (s *Store) anything(ctx context.Context, m *dynamo.Meter, pid string, span 
 	in := s.partitionQuery(pid, span.First, span.Last)
 	in.Limit = aws.Int32(1)
 	slots, _, err := s.page(ctx, m, pid, span.First/layout.PartitionSize, in, dynamo.Slot{})
-	return len(slots) > 0, err
+	return len(s.withoutLeftovers(slots)) > 0, err
 }

@@ -43,6 +43,11 @@ var killers = map[string]killer{
 
 	"FenceChecked":    {explored, "^TestPurgeOfOvertakenWriterRemovesNothing$"},
 	"Orphans":         {explored, "^TestPurgeRemovesWhatASnapshotHid$"},
+	"LeftoverIgnored": {explored, "^TestTombstonesThatAreLeftHideNothing$"},
+	"LeftoverRemoved": {explored, "^TestSealReplacesATombstoneThatIsLeft$"},
+	"LowMarkOutlives": {explored, "^TestLowMarkOfAPurgeExpiresLast$"},
+	"HoldFence":       {explored, "^TestLateHoldOfAFenceLeavesNothing$"},
+	"LastWriteClosed": {explored, "^TestGoingOnAfterASnapshotClosesTheWriteInFlight$"},
 	"PurgedSnapshots": {explored, "^TestPurgeRemovesASnapshotNewerThanTheJournal$"},
 	"EraseChecked":    {explored, "^TestPurgeNowOfOvertakenWriterErasesNothing$"},
 	"HoldExpiry":      {explored, "^TestRecoveryHoldsOnlyTheTombstoneThatItHasRead$"},

@@ -97,6 +97,17 @@ const (
 	FenceChecked = true
 	// Orphans: a purge removes the events below the end of the removal.
 	Orphans = true
+	// LastWriteClosed: a recovery that goes on after a snapshot newer than the journal closes the
+	// atomic write at the end.
+	LastWriteClosed = true
+	// LeftoverIgnored: tombstones and high marks of a purge that have expired count as removed.
+	LeftoverIgnored = true
+	// LeftoverRemoved: what has expired is removed where it keeps a number taken.
+	LeftoverRemoved = true
+	// LowMarkOutlives: the low mark of a purge expires after everything else.
+	LowMarkOutlives = true
+	// HoldFence: a recovery holds a fence only, not the tombstone that has replaced it.
+	HoldFence = true
 	// PurgedSnapshots: a purge removes snapshots that are newer than the journal, too.
 	PurgedSnapshots = true
 	// EraseChecked: an erasing purge first checks whether another writer has written.

@@ -135,7 +135,7 @@ func (k *check) marksOf(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if k.marks, err = k.Store.Keys.DecodeMarks(k.pid, items); err != nil {
+	if k.marks, err = k.Store.Keys.DecodeMarks(k.pid, items, k.Store.LeftoverBefore()); err != nil {
 		return err
 	}
 	k.want = k.marks.Low.First()
@@ -191,7 +191,7 @@ func (k *check) readMarks(ctx context.Context) ([]layout.Attributes, error) {
 		key, seq, err := layout.DecodeMark(item)
 		var mark layout.Marks
 		if err == nil {
-			mark, err = k.Store.Keys.DecodeMarks(k.pid, []layout.Attributes{item})
+			mark, err = k.Store.Keys.DecodeMarks(k.pid, []layout.Attributes{item}, 0)
 		}
 		if err != nil {
 			if err = k.itemFound(err, 0, &findings); err != nil {
@@ -320,6 +320,9 @@ func (k *check) slot(ctx context.Context, s layout.Slot, item layout.Attributes)
 	if s.SequenceNr < k.marks.Low.First() {
 		return k.below(s, item)
 	}
+	if k.Store.IsLeftover(s) {
+		return k.expired(s)
+	}
 	if err := k.holeBefore(s.SequenceNr); err != nil {
 		return err
 	}
@@ -363,16 +366,24 @@ func (k *check) below(s layout.Slot, item layout.Attributes) error {
 			Detail: fmt.Sprintf("the low mark is %d; no reader sees it", k.marks.Low.Seq),
 			repair: func(ctx context.Context, m *Mender) (bool, error) { return k.entomb(ctx, m, seq, item) },
 		})
-	case s.Expires != 0 && !k.TTL && s.Expires < k.Now():
-		return k.found(Finding{
-			Kind: ExpiredTombstone, SequenceNr: seq,
-			Detail: fmt.Sprintf("it expired %d seconds ago, and the table's TTL is off", k.Now()-s.Expires),
-			repair: func(ctx context.Context, m *Mender) (bool, error) {
-				return k.Store.RemoveExpired(ctx, m.Meter, k.pid, seq, k.Now())
-			},
-		})
+	case s.Expires != 0:
+		return k.expired(s)
 	}
 	return nil
+}
+
+// expired reports a tombstone that has expired and that nothing removes.
+func (k *check) expired(s layout.Slot) error {
+	if k.TTL || s.Expires >= k.Now() {
+		return nil
+	}
+	return k.found(Finding{
+		Kind: ExpiredTombstone, SequenceNr: s.SequenceNr,
+		Detail: fmt.Sprintf("it expired %d seconds ago, and the table's TTL is off", k.Now()-s.Expires),
+		repair: func(ctx context.Context, m *Mender) (bool, error) {
+			return k.Store.RemoveExpired(ctx, m.Meter, k.pid, s.SequenceNr, k.Now())
+		},
+	})
 }
 
 // entomb replaces an event below the low mark by a tombstone. In a shared journal the highest

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -66,6 +67,20 @@ var storedCases = map[string]stored{
 		j.put(j.keys.EncodeFence(pid, 4, 20, 0))
 		j.singles(5, 6)
 	}},
+	"a tombstone that is left from a purge": {put: func(j *journal) {
+		j.store.ServiceTime = func() (time.Time, bool) { return time.Unix(now, 0), true }
+		j.singles(1, 3)
+		j.put(j.keys.EncodeTombstone(pid, 5, now-1))
+	}},
+	"such a tombstone where nothing removes it": {
+		put: func(j *journal) {
+			j.store.ServiceTime = func() (time.Time, bool) { return time.Unix(now, 0), true }
+			j.checker.TTL = false
+			j.singles(1, 3)
+			j.put(j.keys.EncodeTombstone(pid, 5, now-1))
+		},
+		want: []string{"expired-tombstone 5 unasked"},
+	},
 	"an atomic write that may become whole": {
 		put:  func(j *journal) { j.singles(1, 1); j.batch(2, 5, 3) },
 		want: []string{"hole 3", "incomplete-batch 2"}, left: []string{"hole 3", "incomplete-batch 2"},
