@@ -78,7 +78,9 @@ func (g *simulation) wantNothingLeft() {
 		})
 	}
 	g.skip(2 * fenceWindow)
-	g.expire()
+	if _, err := g.engine.SweepExpired(); err != nil {
+		g.Fatal(err)
+	}
 	for _, row := range append(g.scan(journalTable), g.scan(snapshotTable)...) {
 		for e := range entities {
 			if bytes.Contains(row, fmt.Appendf(nil, "-%s", pid(e))) {

@@ -1,7 +1,10 @@
 package simulate_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"hash/fnv"
+	"strconv"
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/explore"
@@ -30,13 +33,44 @@ func (g *simulation) pass(size int) {
 	g.expire()
 }
 
-// expire removes expired items.
+// expire removes expired items, all of them or some: time to live removes them in any order.
 func (g *simulation) expire() {
+	if g.rand.IntN(2) == 0 {
+		g.expireSome()
+		return
+	}
 	if _, err := g.engine.SweepExpired(); err != nil {
 		g.Fatal(err)
 	}
 	for _, l := range g.ledgers {
 		l.Expired(g.now())
+	}
+	g.settle()
+}
+
+// expireSome removes some of the expired items.
+func (g *simulation) expireSome() {
+	for _, row := range g.scan(journalTable) {
+		var item struct {
+			Par, Num json.RawMessage
+			Expires  struct{ N string }
+		}
+		if err := json.Unmarshal(row, &item); err != nil {
+			g.Fatal(err)
+		}
+		if item.Expires.N == "" || g.rand.IntN(2) == 0 {
+			continue
+		}
+		at, err := strconv.ParseInt(item.Expires.N, 10, 64)
+		if err != nil {
+			g.Fatal(err)
+		}
+		if at < g.now().Unix() {
+			key := map[string]json.RawMessage{"par": item.Par, "num": item.Num}
+			g.ask("DeleteItem", map[string]any{"TableName": journalTable, "Key": key}, &struct{}{})
+			g.observe(tableKey{journalTable, fmt.Appendf(nil, `{"par":%s,"num":%s}`, item.Par, item.Num)}, json.RawMessage("null"))
+			g.sum.injected["expired alone"]++
+		}
 	}
 	g.settle()
 }
