@@ -300,6 +300,60 @@ func TestPurgeOfOvertakenWriterKeepsTheSnapshots(t *testing.T) {
 	})
 }
 
+// A process dies in an atomic write across the end of a partition. What it has stored of it in the
+// next partition is found by nobody, and a purge removes it, too.
+func TestPurgeRemovesMembersOfATornWriteInTheNextPartition(t *testing.T) {
+	for _, now := range []bool{true, false} {
+		for _, first := range []int{70, 98} {
+			inWorld(t, func(w *world) {
+				j, dead := w.journal("one"), w.journal("dead")
+				r := w.recovered(dead)
+				w.fill(r, first-1)
+				w.net.Hold("dead")
+				wait := w.appending(r, slices.Repeat([]string{"torn"}, 40)...)
+				w.net.Deliver(w.await("dead", "PutItem event "+key("1/1")))
+				w.net.Crash("dead")
+				if wait() == nil {
+					w.Fatal("the append of a dead process succeeded")
+				}
+				if _, err := w.recovered(j).Purge(w.Context(), dynajournal.PurgeOptions{Now: now}); err != nil {
+					w.Fatal(err)
+				}
+				w.pass(afterExpiry)
+				w.wantNoFinding(j)
+			})
+		}
+	}
+}
+
+// wantNoFinding checks that verify finds nothing.
+func (w *world) wantNoFinding(j *dynajournal.Journal) {
+	w.Helper()
+	for f, err := range j.Verify(w.Context(), pid, dynajournal.VerifyOptions{}) {
+		w.Errorf("verify finds %+v (%v)", f, err)
+	}
+}
+
+// A process dies between the high mark of its first write and the events.
+func TestPurgeRemovesAHighMarkWithoutEvents(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j, dead := w.journal("one"), w.journal("dead")
+		r := w.recovered(dead)
+		w.net.Hold("dead")
+		wait := w.appending(r, slices.Repeat([]string{"x"}, 120)...)
+		w.net.Deliver(w.await("dead", "PutItem mark"))
+		w.net.Crash("dead")
+		if wait() == nil {
+			w.Fatal("the append of a dead process succeeded")
+		}
+		purge(w, j)
+		w.pass(afterExpiry)
+		if l, err := j.List(w.Context(), pid); err != nil || len(l.HighMarks) > 0 {
+			w.Errorf("after the fence window the high marks %v are left (%v)", l.HighMarks, err)
+		}
+	})
+}
+
 // A purged id expires item by item. A recovery reads the last tombstone, and is about to raise the
 // low mark over it. The tombstone expires before that, and another recovery sees nothing, and
 // begins at 1. Its acknowledged events must not be hidden by the low mark.

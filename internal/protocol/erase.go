@@ -20,13 +20,15 @@ import (
 //
 // The deletions need no condition: the low mark is known to be stored since lowSeen, and is read
 // again in time.
-func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
+//
+// What a torn atomic write has left up to the number torn is erased, too.
+func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment, torn int64) (int64, error) {
 	j := w.journal
 	marks, err := w.reread(ctx, m)
 	if err != nil && safeguard.EraseChecked {
 		return 0, err
 	}
-	last := (w.next - 1) / layout.PartitionSize
+	last := max(w.next-1, torn) / layout.PartitionSize
 	if err := w.leadToEmptyBlock(ctx, m); err != nil {
 		return 0, err
 	}

@@ -34,16 +34,42 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 	if err := w.refresh(ctx, m); err != nil {
 		return 0, err
 	}
+	torn, err := w.tornBehind(ctx, m)
 	switch {
+	case err != nil:
+		return 0, err
 	case now:
-		return w.erase(ctx, m, began)
-	case w.next == 1: // there is nothing that an earlier writer could know
+		return w.erase(ctx, m, began, torn)
+	case w.next == 1 && torn == 0: // there is nothing that an earlier writer could know
 		return w.purgeEmpty(ctx, m)
 	}
 	if err := w.goOnAfterSnapshots(ctx, m); err != nil {
 		return 0, err
 	}
-	return w.retire(ctx, m, began)
+	return w.retire(ctx, m, began, torn)
+}
+
+// tornBehind returns the highest number stored behind the partition of the writer's last number, or
+// 0 if there is none. A process that died in an atomic write across the end of a partition, before
+// its high mark was stored, can have left members there, to which nothing leads. Two empty
+// partitions in a row end the search. In a shared journal the mark is stored first, and a JVM that
+// starts during the purge writes in the next block.
+func (w *Writer) tornBehind(ctx context.Context, m *dynamo.Meter) (torn int64, err error) {
+	const enough = 2
+	store := w.journal.Store
+	if store.Shared() || !safeguard.TornPurged {
+		return 0, nil
+	}
+	for p, empty := (w.next-1)/layout.PartitionSize+1, 0; empty < enough && p <= everywhere.last; p++ {
+		top, err := store.top(ctx, m, w.pid, p)
+		if err != nil {
+			return 0, err
+		}
+		if empty++; top > 0 {
+			torn, empty = top, 0
+		}
+	}
+	return torn, nil
 }
 
 // goOnAfterSnapshots lets the writer continue after the snapshots that are newer than the journal,
@@ -82,6 +108,15 @@ func (w *Writer) purgeEmpty(ctx context.Context, m *dynamo.Meter) (int64, error)
 	if first != nil {
 		return 0, w.endOvertaken()
 	}
+	marks, err := w.journal.Store.Marks(ctx, m, w.pid)
+	if err != nil {
+		return 0, err
+	}
+	// A process can have died between the high mark of its first write and the events.
+	w.lowSeen = w.active
+	if err := w.expireRest(ctx, m, marks); err != nil {
+		return 0, err
+	}
 	return w.journal.removeSnapshots(ctx, m, w.pid, math.MaxInt64)
 }
 
@@ -99,7 +134,9 @@ func (w *Writer) purgeEmpty(ctx context.Context, m *dynamo.Meter) (int64, error)
 //
 // No step is sent with knowledge that is too old: the low mark is known to be stored since lowSeen,
 // and is put again in time.
-func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment) (int64, error) {
+//
+// What a torn atomic write has left up to the number torn is below the low mark, too.
+func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment, torn int64) (int64, error) {
 	j, seen := w.journal, w.journal.Clock.Now()
 	marks, err := j.Store.Marks(ctx, m, w.pid)
 	if err != nil {
@@ -111,7 +148,7 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 	w.lowSeen = seen
 	low := layout.LowMark{Seq: w.next, Removed: max(marks.Low.Removed, 1)}
 	if w.next <= layout.MaxSequenceNumber {
-		low.Seq = w.next + 1
+		low.Seq = max(w.next, torn) + 1
 	}
 	if safeguard.Fence && w.next <= layout.MaxSequenceNumber {
 		if err := w.fenceNext(ctx, m, low.Seq); err != nil {

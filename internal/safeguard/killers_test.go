@@ -48,6 +48,7 @@ var killers = map[string]killer{
 	"LowMarkOutlives": {explored, "^TestLowMarkOfAPurgeExpiresLast$"},
 	"HoldFence":       {explored, "^TestLateHoldOfAFenceLeavesNothing$"},
 	"LastWriteClosed": {explored, "^TestGoingOnAfterASnapshotClosesTheWriteInFlight$"},
+	"TornPurged":      {explored, "^TestPurgeRemovesMembersOfATornWriteInTheNextPartition$"},
 	"PurgedSnapshots": {explored, "^TestPurgeRemovesASnapshotNewerThanTheJournal$"},
 	"EraseChecked":    {explored, "^TestPurgeNowOfOvertakenWriterErasesNothing$"},
 	"HoldExpiry":      {explored, "^TestRecoveryHoldsOnlyTheTombstoneThatItHasRead$"},

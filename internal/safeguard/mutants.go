@@ -61,6 +61,7 @@ var (
 	LeftoverRemoved       = on("LeftoverRemoved")
 	LowMarkOutlives       = on("LowMarkOutlives")
 	HoldFence             = on("HoldFence")
+	TornPurged            = on("TornPurged")
 	PurgedSnapshots       = on("PurgedSnapshots")
 	EraseChecked          = on("EraseChecked")
 	HoldExpiry            = on("HoldExpiry")

@@ -108,6 +108,8 @@ const (
 	LowMarkOutlives = true
 	// HoldFence: a recovery holds a fence only, not the tombstone that has replaced it.
 	HoldFence = true
+	// TornPurged: a purge removes members of a torn atomic write in later partitions.
+	TornPurged = true
 	// PurgedSnapshots: a purge removes snapshots that are newer than the journal, too.
 	PurgedSnapshots = true
 	// EraseChecked: an erasing purge first checks whether another writer has written.
