@@ -2,6 +2,8 @@ package protocol
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
@@ -32,19 +34,27 @@ func (s *Store) isOverrun(
 	if err != nil {
 		return false, err
 	}
-	for p := fence.SequenceNr / layout.PartitionSize; p <= min(highest, fence.Low-1)/layout.PartitionSize; p++ {
+	last := min(highest, fence.Low-1) / layout.PartitionSize
+	err = s.EachExisting(ctx, m, pid, marks, fence.SequenceNr/layout.PartitionSize, last, func(p int64) (bool, error) {
 		slots, err := s.Partition(ctx, m, pid, p)
-		if err != nil {
-			return false, err
+		if slices.ContainsFunc(slots, func(slot layout.Slot) bool { return overruns(slot, fence) }) {
+			return true, errOverrun
 		}
-		for _, slot := range slots {
-			if slot.Event == nil || slot.SequenceNr <= fence.SequenceNr || slot.SequenceNr >= fence.Low {
-				continue
-			}
-			if !slot.Event.Batch.IsBatch() || slot.Event.Batch.Start > fence.SequenceNr {
-				return true, nil
-			}
-		}
+		return len(slots) > 0, err
+	})
+	if errors.Is(err, errOverrun) {
+		return true, nil
 	}
-	return false, nil
+	return false, err
+}
+
+// errOverrun ends the search when an event that overruns the fence was found.
+var errOverrun = errors.New("the fence is overrun")
+
+// overruns reports whether a slot overruns a fence.
+func overruns(slot, fence layout.Slot) bool {
+	if slot.Event == nil || slot.SequenceNr <= fence.SequenceNr || slot.SequenceNr >= fence.Low {
+		return false
+	}
+	return !slot.Event.Batch.IsBatch() || slot.Event.Batch.Start > fence.SequenceNr
 }

@@ -52,11 +52,18 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 	if !req.Latest {
 		w.logDeleted(ctx, req.From-1)
 	}
-	if snapshot := req.From - 1; snapshot > found.Highest {
+	switch snapshot := req.From - 1; {
+	case snapshot > found.Highest:
 		if err := w.rereadAfterPause(ctx, &w.recovery); err != nil {
 			return nil, err
 		}
 		if err := w.goOnAfterSnapshot(ctx, &w.recovery, snapshot, found.Marks); err != nil {
+			return nil, err
+		}
+	case req.Snapshot && snapshot == found.Highest && found.Last == "" && found.Marks.Low.Seq <= snapshot && j.Store.Shared():
+		// A recovery after this snapshot died between the seal of TakeLast and the low mark. Its
+		// fence is stored.
+		if err := w.raiseToSnapshot(ctx, &w.recovery, snapshot, found.Marks); err != nil {
 			return nil, err
 		}
 	}
@@ -117,6 +124,14 @@ func (w *Writer) goOnAfterSnapshot(
 			return err
 		}
 	}
+	return w.raiseToSnapshot(ctx, m, snapshot, marks)
+}
+
+// raiseToSnapshot raises the low mark over a snapshot that is newer than the journal.
+func (w *Writer) raiseToSnapshot(
+	ctx context.Context, m *dynamo.Meter, snapshot int64, marks layout.Marks,
+) error {
+	store := w.journal.Store.While(w.journal.fresh(w.active))
 	low := store.LowMarkAt(layout.LowMark{Seq: snapshot + 1, Removed: snapshot + 1}, marks, snapshot)
 	if err := store.RaiseLowMark(ctx, m, w.pid, low); err != nil {
 		return fmt.Errorf("continue after the snapshot at %d: %w", snapshot, err)

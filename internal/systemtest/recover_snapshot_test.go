@@ -1,9 +1,13 @@
 package systemtest
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"net/http"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -281,4 +285,50 @@ func wantNumbers(t *testing.T, j *dynajournal.Journal, pid string, want []int64)
 	if got := numbersText(numbersOf(readEvents(t, j, pid, dynajournal.Range{}))); got != numbersText(want) {
 		t.Errorf("%s: Events returned %q, want %q", pid, got, numbersText(want))
 	}
+}
+
+// A recovery after a snapshot far beyond a shared journal dies at any request, and a host recovers
+// after the same snapshot again. Readers, verify and a full recovery must not go through all
+// numbers in between.
+func TestRecoveryAfterAFarSnapshotKilledAtEachRequest(t *testing.T) {
+	t.Parallel()
+	const snapshot, enough = 1 << 40, 1000
+	for n := int64(1); ; n++ {
+		d := openDamaged(t, dynajournal.TableOptions{SharedWithJVM: true}, false)
+		d.write(3, false)
+		_, died := openDying(t, d.config, n).Recover(t.Context(), "a", dynajournal.RecoverOptions{Snapshot: snapshot}, noHandler)
+		appendStrings(t, recoverWriter(t, d.Journal, "a", snapshot), 1, false)
+		if err := readError(t.Context(), d.Journal, "a", dynajournal.Range{}); err != nil {
+			t.Errorf("killed after %d requests: readers end with %.160v", n, err)
+		}
+		bounded := openDying(t, d.config, enough)
+		for _, err := range bounded.Verify(t.Context(), "a", dynajournal.VerifyOptions{}) {
+			if err != nil {
+				t.Errorf("killed after %d requests: verify: %.200v", n, err)
+			}
+		}
+		if _, err := bounded.Recover(t.Context(), "a", dynajournal.RecoverOptions{}, noHandler); err != nil && !errors.Is(err, dynajournal.ErrDeletedMeanwhile) {
+			t.Errorf("killed after %d requests: a full recovery: %.200v", n, err)
+		}
+		if died == nil {
+			return
+		}
+	}
+}
+
+// openDying opens the journal in a process that dies after n further requests.
+func openDying(t *testing.T, config dynajournal.Config, n int64) *dynajournal.Journal {
+	t.Helper()
+	var left atomic.Int64
+	left.Store(math.MaxInt64)
+	config.AWS.HTTPClient = through(config.AWS.HTTPClient, func(r *http.Request, send sender) (*http.Response, error) {
+		if left.Add(-1) < 0 {
+			return nil, errDead
+		}
+		return send(r)
+	})
+	quick(&config)
+	j := openJournal(t, config)
+	left.Store(n)
+	return j
 }

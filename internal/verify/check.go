@@ -327,16 +327,15 @@ func (k *check) slot(ctx context.Context, s layout.Slot, item layout.Attributes)
 		return err
 	}
 	raises, err := k.Store.RaisesLowMark(ctx, &k.meter, k.pid, s, k.marks)
+	if unreadable := new(layout.ItemError); errors.As(err, &unreadable) {
+		return k.foundf(Hole, s.SequenceNr, "a fence is stored above the low mark %d; whether the next recovery raises that to %d "+
+			"depends on an item that can't be read", k.marks.Low.Seq, s.Low)
+	}
 	if err != nil {
 		return err
 	}
 	if raises {
-		k.live = k.live || s.Seal()
-		if s.Cut().IsBatch() {
-			k.cut = s
-		}
-		detail := "a tombstone or fence is stored above the low mark %d; the next recovery raises that to %d"
-		return k.foundf(Hole, s.SequenceNr, detail, k.marks.Low.Seq, max(s.SequenceNr+1, s.Low))
+		return k.raises(s)
 	}
 	k.live = true
 	if s.Event == nil {
@@ -354,6 +353,16 @@ func (k *check) slot(ctx context.Context, s layout.Slot, item layout.Attributes)
 	first := k.first(b)
 	k.batches.member(s.SequenceNr, b, first, b.Start < first && b != k.cut.Cut() && !k.marks.Low.CutCompletes(b))
 	return nil
+}
+
+// raises reports a slot over which the next recovery raises the low mark.
+func (k *check) raises(s layout.Slot) error {
+	k.live = k.live || s.Seal()
+	if s.Cut().IsBatch() {
+		k.cut = s
+	}
+	detail := "a tombstone or fence is stored above the low mark %d; the next recovery raises that to %d"
+	return k.foundf(Hole, s.SequenceNr, detail, k.marks.Low.Seq, max(s.SequenceNr+1, s.Low))
 }
 
 // below checks what is stored below the low mark.

@@ -67,6 +67,14 @@ var storedCases = map[string]stored{
 		j.put(j.keys.EncodeFence(pid, 4, 20, 0))
 		j.singles(5, 6)
 	}},
+	"a fence before an item that can't be read": {
+		put: func(j *journal) {
+			j.singles(1, 3)
+			j.put(j.keys.EncodeFence(pid, 4, 20, 0))
+			j.put(j.unreadable(j.keys.Event(pid, 6)))
+		},
+		want: []string{"hole 4", "hole 5", "undecodable 6"}, left: []string{"hole 4", "hole 5", "undecodable 6"},
+	},
 	"a tombstone that is left from a purge": {put: func(j *journal) {
 		j.store.ServiceTime = func() (time.Time, bool) { return time.Unix(now, 0), true }
 		j.singles(1, 3)
