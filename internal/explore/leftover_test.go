@@ -105,34 +105,87 @@ func TestSealReplacesATombstoneThatIsLeft(t *testing.T) {
 	})
 }
 
-// A history is copied to a persistence id of which a tombstone is left.
+// copyRecords copies records to the persistence id.
+func (w *world) copyRecords(j *dynajournal.Journal, records ...dynajournal.Record) error {
+	w.Helper()
+	_, err := j.PutRecords(w.Context(), pid, func(yield func(dynajournal.Record, error) bool) {
+		for _, r := range records {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}, dynajournal.PutRecordsOptions{})
+	return err
+}
+
+// event returns the record of a single event.
+func event(number int64, text string) dynajournal.Record {
+	return dynajournal.Record{
+		Kind: dynajournal.RecordEvent, SequenceNumber: number, WriterUUID: "other", SerializerID: 20, Bytes: []byte(text),
+	}
+}
+
+// A history is copied to a persistence id of which tombstones are left.
 func TestCopyTakesTheNumberOfATombstoneThatIsLeft(t *testing.T) {
 	inWorld(t, func(w *world) {
 		j := w.journal("one")
-		w.append(w.recovered(j), "1")
-		w.append(w.recovered(j), "2")
-		var records []dynajournal.Record
-		for r, err := range j.Records(w.Context(), pid, dynajournal.RecordsOptions{}) {
-			if err != nil {
-				w.Fatal(err)
-			}
-			records = append(records, r)
-		}
-		for _, number := range []int{1, 2} {
-			w.remove("journal-P-"+pid+"-0", number)
-			w.plantTombstone(number)
-		}
-		_, err := j.PutRecords(w.Context(), pid, func(yield func(dynajournal.Record, error) bool) {
-			for _, r := range records {
-				if !yield(r, nil) {
-					return
-				}
-			}
-		}, dynajournal.PutRecordsOptions{})
-		if err != nil {
+		w.plantTombstone(1)
+		w.plantTombstone(2)
+		if err := w.copyRecords(j, event(1, "1"), event(2, "2")); err != nil {
 			w.Error(err)
 		}
 		w.wantVisible(j, 1, "1", "2")
+	})
+}
+
+// What is copied up to a tombstone that is left outlives the next recovery.
+func TestCopyOutlivesATombstoneThatIsLeft(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("one")
+		w.leavePurged(j, 150)
+		var records []dynajournal.Record
+		var want []string
+		for n := range int64(140) {
+			records, want = append(records, event(n+1, "copied")), append(want, "copied")
+		}
+		if err := w.copyRecords(j, records...); err != nil {
+			w.Fatal(err)
+		}
+		w.recovered(j)
+		w.wantVisible(j, 1, want...)
+	})
+}
+
+// A repair that restores the high mark leads to nothing that is left of a purge.
+func TestRepairLeadsToNoTombstoneThatIsLeft(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("one")
+		w.leavePurged(j, 150)
+		w.append(w.recovered(j), "a", "b")
+		for _, err := range j.Repair(w.Context(), pid, dynajournal.VerifyOptions{RestoreHighMark: true}) {
+			if err != nil {
+				w.Fatal(err)
+			}
+		}
+		w.recovered(j)
+		w.wantVisible(j, 1, "a", "b")
+	})
+}
+
+// A copy that begins behind the low mark of a purge keeps that mark: it must not expire below the
+// copied events.
+func TestCopyBehindAPurgeStays(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("one")
+		w.append(w.recovered(j), "1", "2", "3")
+		purge(w, j)
+		if err := w.copyRecords(j, event(5, "5"), event(6, "6")); err != nil {
+			w.Fatal(err)
+		}
+		w.pass(afterExpiry)
+		w.wantListed(j, true)
+		w.wantVisible(j, 1, "5", "6")
+		w.wantNoFinding(j)
 	})
 }
 

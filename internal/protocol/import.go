@@ -117,12 +117,12 @@ func (in *Import) Record(ctx context.Context, r *history.Record) error {
 	case history.LowMark:
 		return in.lowMark(ctx, r)
 	case history.Event:
-		if err := in.checkFollows(r.SequenceNumber, r.SequenceNumber); err != nil {
+		if err := in.checkFollows(ctx, r.SequenceNumber, r.SequenceNumber); err != nil {
 			return err
 		}
 		return in.takeEvent(ctx, r)
 	case history.Closed:
-		if err := in.checkFollows(r.SequenceNumber, r.Last); err != nil {
+		if err := in.checkFollows(ctx, r.SequenceNumber, r.Last); err != nil {
 			return err
 		}
 		return in.closeNumbers(ctx, r.SequenceNumber, r.Last)
@@ -134,7 +134,7 @@ func (in *Import) Record(ctx context.Context, r *history.Record) error {
 
 // checkFollows checks that a span begins where the previous record ended, and that the first record
 // leaves no gap after the stored numbers.
-func (in *Import) checkFollows(first, last int64) error {
+func (in *Import) checkFollows(ctx context.Context, first, last int64) error {
 	lowest := in.currentLow().First()
 	switch {
 	case last < first || last > layout.MaxSequenceNumber || last-first >= maxSpan:
@@ -146,6 +146,16 @@ func (in *Import) checkFollows(first, last int64) error {
 	case in.next == 0 && first > max(in.tip+1, lowest):
 		return in.invalid(first, fmt.Sprintf("the highest number here is %d, the numbers in between are missing",
 			in.tip))
+	}
+	if in.next == 0 && first == in.tip+1 && in.tip >= in.low.First() {
+		// Nothing of the records is compared with what is stored there.
+		if slot, there, err := in.slotAt(ctx, in.tip); err != nil {
+			return err
+		} else if there && slot.Event == nil {
+			if err := in.checkStays(ctx, slot); err != nil {
+				return err
+			}
+		}
 	}
 	in.next, in.last = last+1, last
 	return nil

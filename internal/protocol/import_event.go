@@ -118,6 +118,9 @@ func (in *Import) writeOrHold(
 	ctx context.Context, first, last int64, missing []*layout.Event, take func(context.Context) error,
 ) error {
 	write := func(ctx context.Context) error {
+		if err := in.renewLowMark(ctx); err != nil {
+			return err
+		}
 		if err := take(ctx); err != nil {
 			return err
 		}

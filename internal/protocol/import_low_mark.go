@@ -7,6 +7,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/history"
 	"github.com/dynajournal/dynajournal/internal/layout"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // lowMark takes a low mark. It is put when everything stored was compared.
@@ -150,6 +151,23 @@ func (in *Import) putLowMark(ctx context.Context, r *remover, low layout.LowMark
 	}
 	if err := in.journal.Store.RaiseLowMark(ctx, &in.meter, in.pid, low); err != nil {
 		return fmt.Errorf("put the low mark: %w", err)
+	}
+	in.expiring = false
+	return nil
+}
+
+// renewLowMark puts the low mark of a purged id again, before anything is written behind it: when
+// it had expired, the id would no longer be listed, and would begin at 1 again.
+func (in *Import) renewLowMark(ctx context.Context) error {
+	if !in.expiring || in.low.Seq == 0 || !safeguard.CopyRenews {
+		return nil
+	}
+	there, err := in.journal.Store.RenewLowMark(ctx, &in.meter, in.pid, in.low)
+	if err != nil {
+		return fmt.Errorf("put the low mark: %w", err)
+	}
+	if !there {
+		return in.changedMeanwhile(in.tip)
 	}
 	in.expiring = false
 	return nil

@@ -61,9 +61,7 @@ func (j *Journal) Recover(ctx context.Context, req *Request, emit func(*layout.E
 			return nil, err
 		}
 	case req.Snapshot && snapshot == found.Highest && found.Last == "" && found.Marks.Low.Seq <= snapshot && j.Store.Shared():
-		// A recovery after this snapshot died between the seal of TakeLast and the low mark. Its
-		// fence is stored.
-		if err := w.raiseToSnapshot(ctx, &w.recovery, snapshot, found.Marks); err != nil {
+		if err := w.finishSnapshot(ctx, &w.recovery, snapshot, found.Marks); err != nil {
 			return nil, err
 		}
 	}
@@ -123,6 +121,18 @@ func (w *Writer) goOnAfterSnapshot(
 		if err := w.raiseHighMark(ctx, m, snapshot); err != nil {
 			return err
 		}
+	}
+	return w.raiseToSnapshot(ctx, m, snapshot, marks)
+}
+
+// finishSnapshot raises the low mark over a snapshot whose number is sealed: a recovery after it
+// died between the seal of TakeLast and the low mark. Its fence is stored.
+func (w *Writer) finishSnapshot(
+	ctx context.Context, m *dynamo.Meter, snapshot int64, marks layout.Marks,
+) error {
+	slots, err := w.journal.Store.Span(ctx, m, w.pid, snapshot, snapshot)
+	if err != nil || len(slots) == 0 || !slots[0].Seal() {
+		return err
 	}
 	return w.raiseToSnapshot(ctx, m, snapshot, marks)
 }

@@ -109,6 +109,7 @@ var killers = map[string]killer{
 
 	"CopyCompared":    {system, "^TestACopyFillsNothingBeforeAllIsComparedEqual$"},
 	"CopyUnchanged":   {system, "^TestACopyEndsWhereSomebodyWritesWhileItCompares$"},
+	"CopyRenews":      {explored, "^TestCopyBehindAPurgeStays$"},
 	"CutShortRefused": {system, "^TestACopyDoesNotGoOnBehindADeletionThatWasCutShort$"},
 
 	"LateMembers":     {explored, "^TestReaderIsGivenABatchThatBecameWholeWhileItRead$"},

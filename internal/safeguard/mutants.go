@@ -114,6 +114,7 @@ var (
 	CapacityRequired      = on("CapacityRequired")
 	CopyCompared          = on("CopyCompared")
 	CopyUnchanged         = on("CopyUnchanged")
+	CopyRenews            = on("CopyRenews")
 	CutShortRefused       = on("CutShortRefused")
 	LateMembers           = on("LateMembers")
 	UnfinishedAgain       = on("UnfinishedAgain")

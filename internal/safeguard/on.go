@@ -245,6 +245,8 @@ const (
 	CopyCompared = true
 	// CopyUnchanged: a copy ends if another writer has written to or deleted in the target since.
 	CopyUnchanged = true
+	// CopyRenews: a copy behind the low mark of a purge puts that again, without its expiry.
+	CopyRenews = true
 	// CutShortRefused: a copy does not go on behind a tombstone or a fence above the low mark.
 	CutShortRefused = true
 

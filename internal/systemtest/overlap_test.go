@@ -100,6 +100,7 @@ func TestACopyDoesNotGoOnBehindADeletionThatWasCutShort(t *testing.T) {
 			putRecords(t, to.Journal, "a", all[:2])
 			to.put("journal-P-a-0", 3, put)
 			wantUntouched(t, to, all, 3)
+			wantUntouched(t, to, all[3:], 3)
 		})
 	}
 }
