@@ -189,6 +189,28 @@ func TestCopyBehindAPurgeStays(t *testing.T) {
 	})
 }
 
+// A purge does not read every partition below a far low mark. The fence of a snapshot there must
+// not be left: it would hide what is written up to it later.
+func TestFarFenceOutlivesNoPurge(t *testing.T) {
+	inWorld(t, func(w *world) {
+		j := w.journal("one")
+		if err := w.copyRecords(j, dynajournal.Record{Kind: dynajournal.RecordLowMark, SequenceNumber: 150_001}); err != nil {
+			w.Fatal(err)
+		}
+		if _, err := recoverIt(w.Context(), j, dynajournal.RecoverOptions{Snapshot: 400_000}); err != nil {
+			w.Fatal(err)
+		}
+		purge(w, j)
+		w.pass(afterExpiry)
+		low := dynajournal.Record{Kind: dynajournal.RecordLowMark, SequenceNumber: 149_999}
+		if err := w.copyRecords(j, low, event(149_999, "1"), event(150_000, "2")); err != nil {
+			w.Fatal(err)
+		}
+		w.recovered(j)
+		w.wantVisible(j, 1, "1", "2")
+	})
+}
+
 // Whoever finds the low mark of a purge gone must find everything else expired, also what was put
 // with a clock that was ahead.
 func TestLowMarkOfAPurgeExpiresLast(t *testing.T) {

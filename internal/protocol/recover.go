@@ -103,8 +103,8 @@ func (w *Writer) goOnAfterSnapshot(
 	if err := w.closeLastWrite(ctx, m); err != nil {
 		return err
 	}
-	store := w.journal.Store.While(w.journal.fresh(w.active))
-	if safeguard.Fence && w.next <= layout.MaxSequenceNumber {
+	store, fence := w.journal.Store.While(w.journal.fresh(w.active)), w.next
+	if safeguard.Fence && fence <= layout.MaxSequenceNumber {
 		slot, err := store.Fence(ctx, m, w.pid, w.next, snapshot+1, 0)
 		if err != nil {
 			return err
@@ -122,7 +122,26 @@ func (w *Writer) goOnAfterSnapshot(
 			return err
 		}
 	}
-	return w.raiseToSnapshot(ctx, m, snapshot, marks)
+	if err := w.raiseToSnapshot(ctx, m, snapshot, marks); err != nil || store.Shared() || !safeguard.FenceExpires {
+		return err
+	}
+	return w.expireFence(ctx, m, fence, snapshot+1)
+}
+
+// expireFence lets a fence expire when the low mark is raised over it. A purge can miss one item
+// far below the low mark, and a fence that stayed would hide what is written up to it later.
+func (w *Writer) expireFence(ctx context.Context, m *dynamo.Meter, seq, low int64) error {
+	keys := w.journal.Store.Keys
+	err := putWithExpiry(w.journal, func(expires int64, fresh func() error) error {
+		store := w.journal.Store.While(both(w.journal.fresh(w.active), fresh))
+		expiring := keys.EncodeFence(w.pid, seq, low, expires)
+		_, err := store.replaceUnchanged(ctx, m, expiring, keys.EncodeFence(w.pid, seq, low, 0))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("let the fence at %d expire: %w", seq, err)
+	}
+	return nil
 }
 
 // finishSnapshot raises the low mark over a snapshot whose number is sealed: a recovery after it

@@ -43,6 +43,7 @@ var killers = map[string]killer{
 
 	"FenceChecked":    {explored, "^TestPurgeOfOvertakenWriterRemovesNothing$"},
 	"Orphans":         {explored, "^TestPurgeRemovesWhatASnapshotHid$"},
+	"FenceExpires":    {explored, "^TestFarFenceOutlivesNoPurge$"},
 	"LeftoverIgnored": {explored, "^TestTombstonesThatAreLeftHideNothing$"},
 	"LeftoverRemoved": {explored, "^TestSealReplacesATombstoneThatIsLeft$"},
 	"LowMarkOutlives": {explored, "^TestLowMarkOfAPurgeExpiresLast$"},

@@ -57,6 +57,7 @@ var (
 	FenceChecked          = on("FenceChecked")
 	Orphans               = on("Orphans")
 	LastWriteClosed       = on("LastWriteClosed")
+	FenceExpires          = on("FenceExpires")
 	LeftoverIgnored       = on("LeftoverIgnored")
 	LeftoverRemoved       = on("LeftoverRemoved")
 	LowMarkOutlives       = on("LowMarkOutlives")

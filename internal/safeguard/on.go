@@ -100,6 +100,9 @@ const (
 	// LastWriteClosed: a recovery that goes on after a snapshot newer than the journal closes the
 	// atomic write at the end.
 	LastWriteClosed = true
+	// FenceExpires: the fence of a snapshot newer than the journal expires when the low mark is
+	// raised.
+	FenceExpires = true
 	// LeftoverIgnored: tombstones and high marks of a purge that have expired count as removed.
 	LeftoverIgnored = true
 	// LeftoverRemoved: what has expired is removed where it keeps a number taken.
