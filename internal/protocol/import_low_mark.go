@@ -114,7 +114,10 @@ func (in *Import) raiseLowMark(ctx context.Context, low layout.LowMark) error {
 		return err
 	}
 	err := in.pace(ctx)
-	for ; err == nil && low.Removed < low.Seq; first = low.Removed {
+	for err == nil && low.Removed < low.Seq {
+		if first, err = r.journal.Store.SkipHole(ctx, &in.meter, in.pid, low.Removed, last); err != nil {
+			break
+		}
 		end := min(first+progressStep, last+1)
 		if err = r.putTombstones(ctx, &in.meter, first, end); err == nil {
 			if low.Removed = end; end > last {
@@ -173,22 +176,26 @@ func (in *Import) renewLowMark(ctx context.Context) error {
 	return nil
 }
 
-// checkCommonHistory checks that a low mark removes no event that may be of another history. It
-// goes down from the highest number, where an event is most likely.
+// checkCommonHistory checks that a low mark removes no event that may be of another history.
 func (in *Import) checkCommonHistory(ctx context.Context, low layout.LowMark) error {
 	from, to := max(in.equal+1, in.low.First()), min(in.tip, low.Seq-1)
-	for block := to / layout.PartitionSize; from <= to && block >= from/layout.PartitionSize; block-- {
-		slots, err := in.journal.Store.Partition(ctx, &in.meter, in.pid, block)
+	if from > to {
+		return nil
+	}
+	store, marks := in.journal.Store, layout.Marks{Low: in.low, High: in.hint}
+	first, last := from/layout.PartitionSize, to/layout.PartitionSize
+	return store.EachExisting(ctx, &in.meter, in.pid, marks, first, last, func(p int64) (bool, error) {
+		slots, err := store.Partition(ctx, &in.meter, in.pid, p)
 		if err != nil {
-			return err
+			return false, err
 		}
 		for _, slot := range slots {
 			if slot.Event != nil && slot.SequenceNr >= from && slot.SequenceNr <= to {
-				return in.conflict(slot.SequenceNr, fmt.Sprintf("an event of writer %s is here, and the history that is copied is deleted up to %d: "+
+				return true, in.conflict(slot.SequenceNr, fmt.Sprintf("an event of writer %s is here, and the history that is copied is deleted up to %d: "+
 					"they have nothing in common: purge the persistence id here, with all its items at once, or copy to another journal",
 					slot.Event.WriterUUID, low.Seq-1))
 			}
 		}
-	}
-	return nil
+		return len(slots) > 0, nil
+	})
 }

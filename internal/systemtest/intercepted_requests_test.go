@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -72,4 +75,21 @@ func answerOf(r *http.Request, status int, body string) *http.Response {
 		StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amz-Crc32": {sum}},
 		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r,
 	}
+}
+
+// openDying opens the journal in a process that dies after n further requests.
+func openDying(t *testing.T, config dynajournal.Config, n int64) *dynajournal.Journal {
+	t.Helper()
+	var left atomic.Int64
+	left.Store(math.MaxInt64)
+	config.AWS.HTTPClient = through(config.AWS.HTTPClient, func(r *http.Request, send sender) (*http.Response, error) {
+		if left.Add(-1) < 0 {
+			return nil, errDead
+		}
+		return send(r)
+	})
+	quick(&config)
+	j := openJournal(t, config)
+	left.Store(n)
+	return j
 }

@@ -615,3 +615,27 @@ func TestACopyEndsWhereAllIsReplacedWhileItBegins(t *testing.T) {
 		})
 	}
 }
+
+// A copy of a history that is deleted up to a far number dies at any request. The next one must not
+// go through all numbers below.
+func TestCopyOfAFarLowMarkKilledAtEachRequest(t *testing.T) {
+	t.Parallel()
+	const low, enough = 1 << 40, 1000
+	all := []dynajournal.Record{
+		{Kind: dynajournal.RecordLowMark, SequenceNumber: low},
+		{Kind: dynajournal.RecordEvent, SequenceNumber: low, WriterUUID: "w", Bytes: []byte("x"), SerializerID: 4},
+	}
+	for kind, options := range kinds {
+		for n := int64(1); ; n++ {
+			d := openDamaged(t, options, false)
+			_, died := openDying(t, d.config, n).PutRecords(t.Context(), "a", each(all), dynajournal.PutRecordsOptions{})
+			if _, err := openDying(t, d.config, enough).PutRecords(t.Context(), "a", each(all), dynajournal.PutRecordsOptions{}); err != nil {
+				t.Errorf("%s, killed after %d requests: %.200v", kind, n, err)
+			}
+			wantNumbers(t, d.Journal, "a", []int64{low})
+			if died == nil {
+				break
+			}
+		}
+	}
+}

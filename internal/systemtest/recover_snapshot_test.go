@@ -3,11 +3,8 @@ package systemtest
 import (
 	"errors"
 	"fmt"
-	"math"
-	"net/http"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -314,21 +311,4 @@ func TestRecoveryAfterAFarSnapshotKilledAtEachRequest(t *testing.T) {
 			return
 		}
 	}
-}
-
-// openDying opens the journal in a process that dies after n further requests.
-func openDying(t *testing.T, config dynajournal.Config, n int64) *dynajournal.Journal {
-	t.Helper()
-	var left atomic.Int64
-	left.Store(math.MaxInt64)
-	config.AWS.HTTPClient = through(config.AWS.HTTPClient, func(r *http.Request, send sender) (*http.Response, error) {
-		if left.Add(-1) < 0 {
-			return nil, errDead
-		}
-		return send(r)
-	})
-	quick(&config)
-	j := openJournal(t, config)
-	left.Store(n)
-	return j
 }
