@@ -139,12 +139,12 @@ func (s *Store) top(ctx context.Context, m *dynamo.Meter, pid string, p int64) (
 	if len(page.Items) == 0 {
 		return 0, nil
 	}
-	newest, err := s.Keys.DecodeSlot(pid, p, page.Items[0])
+	key, err := layout.DecodeKey(page.Items[0])
 	if err != nil {
 		return 0, fmt.Errorf("table %q: %w", s.Table, err)
 	}
-	if !s.IsLeftover(newest) {
-		return newest.SequenceNr, nil
+	if slot, err := s.Keys.DecodeSlot(pid, p, page.Items[0]); err != nil || !s.IsLeftover(slot) {
+		return p*layout.PartitionSize + key.Num, nil //nolint:nilerr // it counts
 	}
 	slots, err := s.Partition(ctx, m, pid, p)
 	if err != nil || len(slots) == 0 {
