@@ -15,9 +15,9 @@ import (
 //
 // It waits until they have, as [WaitFor] does, and then until each has stored an offset of this
 // life of the persistence id: after a purge that of the life before does not count. A projection
-// that leaves the persistence id out, by [OnlyIDs], is not waited for. End ctx to stop waiting;
-// nothing is deleted then. A projection that is reset meanwhile, or that begins later, does not get
-// the events.
+// that leaves the persistence id out, by [OnlyIDs], is not waited for. Events that are appended
+// while it waits are not deleted. End ctx to stop waiting; nothing is deleted then. A projection
+// that is reset meanwhile, or that begins later, does not get the events.
 //
 // It costs 1 read unit for each projection, those of WaitFor, a reading of one event for each
 // projection, and the deletion.
@@ -34,17 +34,23 @@ func DeleteTo(
 		return dynajournal.DeleteResult{}, argument("writer", nil, "it must be a writer of the journal")
 	}
 	pid := writer.PersistenceID()
-	next, err := writer.NextSequenceNumber(ctx)
+	// No offset comes to a number behind the last visible event: it is sealed, or of an atomic
+	// write that failed.
+	visible, err := writer.Last(ctx)
 	if err != nil {
 		return dynajournal.DeleteResult{}, fmt.Errorf("delete events of %q: %w", pid, err)
 	}
-	last := min(sequenceNumber, next-1)
+	last := min(sequenceNumber, visible)
 	for _, name := range projections {
 		if err := awaitLife(ctx, journal, name, pid, last); err != nil {
 			return dynajournal.DeleteResult{}, fmt.Errorf("delete events of %q: %w", pid, err)
 		}
 	}
-	return writer.DeleteTo(ctx, sequenceNumber) //nolint:wrapcheck // it names the persistence id
+	// Events that were appended meanwhile were not waited for.
+	if !safeguard.ProjectionDeletionBounded {
+		last = sequenceNumber
+	}
+	return writer.DeleteTo(ctx, last) //nolint:wrapcheck // it names the persistence id
 }
 
 // awaitLife waits until a projection has handled the events of this life of a persistence id up to

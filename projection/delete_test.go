@@ -3,11 +3,13 @@ package projection_test
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -73,6 +75,49 @@ func TestDeletionWaitsForProjections(t *testing.T) {
 			t.Errorf("done %t, error %v, %+v", d.done, d.err, d.result)
 		}
 		want(t, "slow", slow.of("a"), "1 x", "2 y", "3 z")
+	})
+}
+
+// All events are to be deleted, and another one is appended while the deletion waits.
+func TestDeletionSparesWhatIsAppendedMeanwhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		w := b.write("a", "x")
+		first := block()
+		g := group(t, b.journal, fast(), projection.AtLeastOnce("all", first))
+		start(t, g)
+		comes(t, "the first event", first.arrived)
+		d := b.delete(t.Context(), w, math.MaxInt64, "group/all")
+		synctest.Wait() // it waits
+		if _, err := w.Append(t.Context(), "y"); err != nil {
+			t.Fatal(err)
+		}
+		close(first.passed)
+		if !d.after() || d.err != nil || d.result.Removed != 1 {
+			t.Errorf("done %t, error %v, %+v", d.done, d.err, d.result)
+		}
+		g.Trigger("a")
+		b.await("group/all", "a", 2)
+		want(t, "a", first.of("a"), "1 x", "2 y")
+	})
+}
+
+// The last number is sealed: it is no event, so no projection comes to it.
+func TestDeletionDoesNotWaitForASeal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t)
+		w := b.write("a", "x", "y")
+		if closed, err := private.CloseNext(t.Context(), w); err != nil || !closed {
+			t.Fatal(closed, err)
+		}
+		start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{})))
+		b.await("group/all", "a", 2)
+		d := b.delete(t.Context(), b.write("a"), math.MaxInt64, "group/all")
+		if !d.after() || d.err != nil || d.result.Removed != 2 {
+			t.Errorf("done %t, error %v, %+v", d.done, d.err, d.result)
+		}
 	})
 }
 

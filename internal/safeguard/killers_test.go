@@ -194,6 +194,7 @@ var killers = map[string]killer{
 	"ProjectionMarkedBefore":    {projecting, "^TestNoRowIsPutAfterTheStart$"},
 	"ProjectionDamagedStuck":    {projecting, "^TestDamagedRowIsStuck$"},
 	"ProjectionDeadTakenOver":   {projecting, "^TestClaimOfADeadProcessIsTakenOver$"},
+	"ProjectionDeletionBounded": {projecting, "^TestDeletionSparesWhatIsAppendedMeanwhile$"},
 	"ProjectionDeletionOfLife":  {projecting, "^TestDeletionWaitsForTheLifeThatIsDeleted$"},
 	"ProjectionDeletionWaits":   {projecting, "^TestDeletionWaitsForProjections$"},
 	"ProjectionDoneAfterRead":   {projecting, "^TestTriggerDuringARunIsReadAfterIt$"},

@@ -195,6 +195,7 @@ var (
 	ProjectionMarkedBefore    = on("ProjectionMarkedBefore")
 	ProjectionDamagedStuck    = on("ProjectionDamagedStuck")
 	ProjectionDeadTakenOver   = on("ProjectionDeadTakenOver")
+	ProjectionDeletionBounded = on("ProjectionDeletionBounded")
 	ProjectionDeletionOfLife  = on("ProjectionDeletionOfLife")
 	ProjectionDeletionWaits   = on("ProjectionDeletionWaits")
 	ProjectionDoneAfterRead   = on("ProjectionDoneAfterRead")

@@ -421,6 +421,8 @@ const (
 	ProjectionDamagedStuck = true
 	// ProjectionDeadTakenOver: a claim that does not move is taken over.
 	ProjectionDeadTakenOver = true
+	// ProjectionDeletionBounded: a deletion spares the events that are appended while it waits.
+	ProjectionDeletionBounded = true
 	// ProjectionDeletionOfLife: a deletion waits for an offset of the life whose events it deletes.
 	ProjectionDeletionOfLife = true
 	// ProjectionDeletionWaits: a deletion waits for the projections that it names.
