@@ -147,7 +147,7 @@ func (r *run) settle(
 		next.attempts = 1
 		c.count(next.attempts)
 	}
-	if r.lastAttempt(next.attempts) {
+	if r.lastAttempt(reached, next.attempts) {
 		err := r.stick(store, failure, c, only)
 		r.released(err)
 		return err

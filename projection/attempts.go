@@ -26,10 +26,27 @@ const attrAttempts = "attempts"
 // It is bounded, because the stream forgets a record after 24 hours.
 const mostCutShort = 10
 
-// lastAttempt reports whether a failure of an attempt makes the persistence id stuck.
-func (r *run) lastAttempt(attempt int64) bool {
+// failures is how often a handler has failed in a row behind an offset. One behind another offset
+// is of another event, and counts from 1 again.
+type failures struct {
+	behind offset
+	count  int
+}
+
+// and returns the failures with one more behind an offset.
+func (f failures) and(behind offset) failures {
+	if f.behind != behind && safeguard.ProjectionFailuresApart {
+		f.count = 0
+	}
+	return failures{behind, f.count + 1}
+}
+
+// lastAttempt notes a failure behind an offset, of an attempt that the row counts on Lambda, and
+// reports whether it makes the persistence id stuck. One that is resumed is stuck already.
+func (r *run) lastAttempt(behind offset, attempt int64) bool {
+	r.failed = r.earlier.and(behind)
 	if r.invocation == nil {
-		return r.last
+		return r.failed.count >= r.group.config.Attempts && !r.resume
 	}
 	return attempt >= int64(r.group.config.Attempts) && safeguard.ProjectionAttemptsCounted
 }

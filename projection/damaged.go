@@ -23,8 +23,8 @@ func (r *run) damaged(ctx context.Context) error {
 		return r.group.table.again(ctx, r.key)
 	}
 	failure := &HandlerError{r.of.name, r.pid, 0, err}
-	last := r.last || r.invocation != nil // such a row can't count
-	if !last || r.resume || !safeguard.ProjectionDamagedStuck {
+	last := r.invocation != nil || r.lastAttempt(offset{}, 0) // such a row can't count
+	if !last || !safeguard.ProjectionDamagedStuck {
 		return failure
 	}
 	return r.stick(ctx, failure, change{}, asRead(item))

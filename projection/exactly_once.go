@@ -43,7 +43,7 @@ func (r *run) exactlyOnce(ctx context.Context, state *row, steps []step) (bool, 
 		}
 		failure := r.failure(s, err)
 		attempt, only := r.attempt(&at), at.unchanged()
-		if r.lastAttempt(attempt) {
+		if r.lastAttempt(at.offset, attempt) {
 			return false, r.stick(ctx, failure, change{}, only)
 		}
 		if r.invocation != nil {

@@ -200,7 +200,7 @@ func (g *Group) Lag() []Lag {
 		if t.undecided {
 			lag.Missing++
 		}
-		if t.failures > 0 {
+		if t.failures.count > 0 {
 			lag.Failing++
 		}
 		lag.Oldest = max(lag.Oldest, time.Since(t.received))

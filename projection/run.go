@@ -26,9 +26,9 @@ type run struct {
 	// takeOver is a claim that the run may replace: of a process that counts as dead, or of an
 	// earlier run of this process whose end is unknown.
 	takeOver string
-	// last reports whether a failure of the handler makes the persistence id stuck. An invocation
-	// of Lambda asks the row: see lastAttempt.
-	last bool
+	// earlier are the failures of the handler before the run, and failed those with that of the
+	// run, if there is one.
+	earlier, failed failures
 	// invocation is that of Lambda which the run belongs to, nil if there is none.
 	invocation *invocation
 	// counted reports whether this attempt is counted in the row already.
@@ -218,7 +218,7 @@ func (r *run) unreadable(ctx context.Context, state *row, err error) error {
 	}
 	failure := &HandlerError{r.of.name, r.pid, 0, err}
 	only := state.unchanged().and(state.sameClaim())
-	if !r.lastAttempt(state.attempts + 1) {
+	if !r.lastAttempt(state.offset, state.attempts+1) {
 		return r.countFailure(ctx, failure, state.attempts+1, only)
 	}
 	return r.stick(ctx, failure, change{}, only)

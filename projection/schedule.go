@@ -21,8 +21,9 @@ type task struct {
 	received time.Time
 	// running reports that a run is under way, queued that one is to begin.
 	running, queued bool
-	// failures is how often the handler has failed in a row, pauses how often the task was put off.
-	failures, pauses int
+	// failures are those of the handler, pauses is how often the task was put off in a row.
+	failures failures
+	pauses   int
 	// claim is the claim that is waited for, seen since claimSeen.
 	claim     string
 	claimSeen time.Time
@@ -197,7 +198,7 @@ func (s *schedule) work(ctx context.Context, begin func()) error {
 		if t.of.offsets == nil { // else the offset is not in the row
 			r.rows = s.rows
 		}
-		r.takeOver, r.last = s.dead(t), t.failures+1 >= s.group.config.Attempts
+		r.takeOver, r.earlier = s.dead(t), t.failures
 		s.mu.Unlock()
 		err := r.execute(r.count.within(ctx))
 		if ctx.Err() != nil {
@@ -240,7 +241,7 @@ func (s *schedule) settle(ctx context.Context, t *task, r *run, covered []trigge
 	done := err == nil || errors.As(err, &stuck)
 	switch {
 	case done:
-		t.failures, t.pauses, t.claim = 0, 0, ""
+		t.failures, t.pauses, t.claim = failures{}, 0, ""
 		if !safeguard.ProjectionDoneAfterRead {
 			covered, t.waiting = append(covered, t.waiting...), nil
 		}
@@ -260,7 +261,9 @@ func (s *schedule) settle(ctx context.Context, t *task, r *run, covered []trigge
 		s.putOff(t, covered, max(min(s.pause(t), undecided.left), time.Millisecond))
 	default:
 		if failure := new(HandlerError); errors.As(err, &failure) {
-			t.failures++
+			if t.failures = r.failed; t.failures.count == 1 {
+				t.pauses = 0
+			}
 		}
 		s.putOff(t, covered, s.pause(t))
 	}

@@ -60,7 +60,7 @@ func (r *run) refused(ctx context.Context, state *row, at stored, s *step, err e
 	if at.offset == state.offset {
 		attempt = r.attempt(state)
 	}
-	if !r.lastAttempt(attempt) {
+	if !r.lastAttempt(at.offset, attempt) {
 		return r.countFailure(ctx, failure, attempt, state.unchanged())
 	}
 	now, err := r.of.offsets.read(ctx, r.pid)

@@ -68,6 +68,32 @@ func TestFailingHandlerMakesItsIDStuck(t *testing.T) {
 	b.await("group/all", "a", 5)
 }
 
+// Each event fails once, and succeeds when it is tried again: none has failed as often as Attempts.
+func TestEachEventHasItsOwnAttempts(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", "1", "2", "3", "4", "5", "6")
+	once := func() func(dynajournal.Event) error {
+		failed := map[int64]bool{}
+		return func(e dynajournal.Event) error {
+			if failed[e.SequenceNumber] {
+				return nil
+			}
+			failed[e.SequenceNumber] = true
+			return errWanted
+		}
+	}
+	fails := once()
+	all := &recorder{on: func(_ context.Context, e dynajournal.Event) error { return fails(e) }}
+	config := fast()
+	config.Attempts = 2
+	start(t, group(t, b.journal, config,
+		projection.AtLeastOnce("all", all), projection.Transactional("effects", newEffects(b, once()))))
+	b.await("group/all", "a", 6)
+	b.await("group/effects", "a", 6)
+	want(t, "a", all.of("a"), "1 1", "2 2", "3 3", "4 4", "5 5", "6 6")
+}
+
 // A trigger that comes while a stuck id is resumed, after its events were read, is not lost.
 func TestTriggerWhileAStuckIDIsResumed(t *testing.T) {
 	t.Parallel()

@@ -215,6 +215,7 @@ var killers = map[string]killer{
 	"ProjectionKeptRowChecked":  {projecting, "^TestKeptRowThatAnotherProcessHasChanged$"},
 	"ProjectionAttemptsCounted": {projecting, "^TestInvocationsCountAttempts$"},
 	"ProjectionClaimOver":       {projecting, "^TestClaimOfAKilledInvocationIsTakenOver$"},
+	"ProjectionFailuresApart":   {projecting, "^TestEachEventHasItsOwnAttempts$"},
 	"ProjectionFailureReported": {projecting, "^TestInvocationReportsTheLowestFailure$"},
 	"ProjectionAnswerInTime":    {projecting, "^TestInvocationAnswersInTime$"},
 	"ProjectionJoinOwes":        {projecting, "^TestProjectionOnLambdaOwesASweep$"},

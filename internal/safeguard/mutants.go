@@ -216,6 +216,7 @@ var (
 	ProjectionKeptRowChecked  = on("ProjectionKeptRowChecked")
 	ProjectionAttemptsCounted = on("ProjectionAttemptsCounted")
 	ProjectionClaimOver       = on("ProjectionClaimOver")
+	ProjectionFailuresApart   = on("ProjectionFailuresApart")
 	ProjectionFailureReported = on("ProjectionFailureReported")
 	ProjectionAnswerInTime    = on("ProjectionAnswerInTime")
 	ProjectionJoinOwes        = on("ProjectionJoinOwes")

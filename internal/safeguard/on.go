@@ -499,6 +499,8 @@ const (
 	ProjectionAttemptsCounted = true
 	// ProjectionClaimOver: the claim of an invocation that was killed is taken over.
 	ProjectionClaimOver = true
+	// ProjectionFailuresApart: failures count from 1 again behind another offset.
+	ProjectionFailuresApart = true
 	// ProjectionFailureReported: what an invocation has not done is reported as a failure.
 	ProjectionFailureReported = true
 	// ProjectionAnswerInTime: an invocation answers before its deadline.

@@ -83,6 +83,27 @@ func TestFailureLeavesTheEventsBeforeIt(t *testing.T) {
 	})
 }
 
+// Each event fails once, and succeeds when it is tried again: none has failed as often as Attempts.
+func TestEachEventHasItsOwnAttempts(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bundle) {
+		b.write("a", "1", "2", "3", "4")
+		failed := map[int64]bool{}
+		h := ledger{on: func(_ context.Context, _ *sql.Tx, e dynajournal.Event) error {
+			if failed[e.SequenceNumber] {
+				return nil
+			}
+			failed[e.SequenceNumber] = true
+			return errWanted
+		}}
+		config := fast()
+		config.Attempts = 2
+		b.run(config, h)
+		b.await("a", 4)
+		b.wantEffects("a", "1 1", "2 2", "3 3", "4 4")
+	})
+}
+
 // A process that has read the offset before another one has stored a further one writes nothing.
 func TestLateProcessIsRefused(t *testing.T) {
 	t.Parallel()
