@@ -21,7 +21,7 @@ func (r *run) atLeastOnce(ctx context.Context, state *row, steps []step) (bool, 
 	if err := r.cutShort(ctx, state, &steps[0]); err != nil {
 		return false, err
 	}
-	if err := r.claim(ctx, state, steps); err != nil {
+	if err := r.claim(ctx, state); err != nil {
 		return false, err
 	}
 	limit := r.group.config.ClaimTimeout / handlerShare
@@ -55,7 +55,7 @@ func (r *run) atLeastOnce(ctx context.Context, state *row, steps []step) (bool, 
 }
 
 // claim claims the row, under the condition that it is as it was read.
-func (r *run) claim(ctx context.Context, state *row, steps []step) error {
+func (r *run) claim(ctx context.Context, state *row) error {
 	if state.claim == r.token || !safeguard.ProjectionClaimed {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (r *run) claim(ctx context.Context, state *row, steps []step) error {
 	}
 	r.claimed = true
 	c := change{set: dynamo.Attributes{attrClaim: text(r.token)}}
-	state.notice(steps, &c)
+	state.notice(r.opening, &c)
 	if r.invocation != nil {
 		state.attempts++
 		c.count(state.attempts)

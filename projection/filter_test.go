@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -61,6 +62,31 @@ func TestFiltersLeaveOut(t *testing.T) {
 	if len(b.row("group/ids", "item|1")) > 0 {
 		t.Error("an id that is left out has a row")
 	}
+}
+
+// The first event is left out, and each is of another writer. A handler fails before an offset is
+// stored, and then the filter takes less. There was no purge.
+func TestNoPurgeIsToldWhereTheFirstEventIsLeftOut(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write("a", tagged("x", "blue"))
+	b.write("a", tagged("y", "red"))
+	b.write("a", tagged("z", "green"))
+	var calls atomic.Int64
+	first, second := &recorder{}, &recorder{}
+	first.on = func(context.Context, dynajournal.Event) error {
+		calls.Add(1)
+		return errWanted
+	}
+	config := fast()
+	config.Attempts = 1000
+	stop := start(t, group(t, b.journal, config, projection.AtLeastOnce("all", first, projection.OnlyTags("red", "green"))))
+	until(t, "the handler is called again", func() bool { return calls.Load() > 1 })
+	stop()
+	start(t, group(t, b.journal, config, projection.AtLeastOnce("all", second, projection.OnlyTags("green"))))
+	b.await("group/all", "a", 3)
+	want(t, "before", first.of("a"))
+	want(t, "afterwards", second.of("a"), "3 z")
 }
 
 // The manifest of the serializer is a type as well, and what is left out is not decoded.

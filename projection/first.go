@@ -1,45 +1,53 @@
 package projection
 
 import (
+	"slices"
+
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// attrFirstWriter is the writer of the first event that a handler which runs at least once was
-// called with. It is stored with the claim, and missing when an offset is stored: the writer of
-// that says the same.
+// attrFirstWriter is the writer of the first event that there was when a handler which runs at
+// least once was first called. It is stored with the claim, and missing when an offset is stored:
+// the writer of that says the same.
 //
 // A process that is killed before it stores the first offset leaves nothing else of the life of the
 // persistence id whose events its handler has seen. If the persistence id is purged and used again
 // before the next process goes on, the handler must be told.
+//
+// It is that of an event which the projection may leave out, so that it says the same when the
+// filter has changed.
 const attrFirstWriter = "first_writer"
+
+// opening returns the writer of the first event of steps of which none is left out yet, empty if
+// they have none.
+func opening(steps []step) string {
+	for i := range steps {
+		if e := steps[i].event; e != nil {
+			return e.Writer
+		}
+	}
+	return ""
+}
 
 // notice sets the writer of the first event in a change that claims the row, if no offset is
 // stored.
-func (r *row) notice(steps []step, c *change) {
-	if r.seq > 0 {
+func (r *row) notice(opening string, c *change) {
+	if r.seq > 0 || opening == "" {
 		return
 	}
-	for i := range steps {
-		if e := steps[i].event; e != nil {
-			r.first = e.Writer
-			c.set[attrFirstWriter] = text(e.Writer)
-			return
-		}
-	}
+	r.first = opening
+	c.set[attrFirstWriter] = text(opening)
 }
 
 // purgedBefore reports whether a handler was called with events of an earlier life, and no offset
-// was stored of it. Events below a low mark may be those, so it tells nothing then.
+// was stored of it: a writer writes in one life only, and none of the events is of that writer.
+// Events below a low mark may be, so it tells nothing then.
 func (r *row) purgedBefore(steps []step, low int64) bool {
 	if r.first == "" || r.seq > 0 || low > 1 || !safeguard.ProjectionFirstLife {
 		return false
 	}
-	for i := range steps {
-		if e := steps[i].event; e != nil {
-			return e.Writer != r.first
-		}
-	}
-	return false
+	life := func(s step) bool { return s.event != nil && s.event.Writer == r.first }
+	return opening(steps) != "" && !slices.ContainsFunc(steps, life)
 }
 
 // forget removes what notice has set, when a step is done.

@@ -60,7 +60,7 @@ type row struct {
 	failed int64
 	// attempts is how many attempts on Lambda have begun or failed behind the offset.
 	attempts int64
-	// first is the writer of the first event that the handler was called with, if no offset is
+	// first is the writer of the first event when the handler was first called, if no offset is
 	// stored: see attrFirstWriter.
 	first string
 	// made are the messages of the event behind the offset that are stored, nil if none are.

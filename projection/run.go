@@ -48,6 +48,8 @@ type run struct {
 	worker *worker
 	// claimed reports whether the row may have the run's claim.
 	claimed bool
+	// opening is the writer of the first event of the page: see attrFirstWriter.
+	opening string
 	// state is the row as it was read last, and passed are the holes between the steps that follow
 	// from it.
 	state  *row
@@ -133,6 +135,7 @@ func (r *run) page(ctx context.Context) (bool, error) {
 	case len(steps) == 0:
 		return false, r.release(ctx, &state)
 	}
+	r.opening = opening(steps)
 	steps = r.of.only.leaveOut(steps)
 	handle := r.exactlyOnce
 	switch {
