@@ -35,6 +35,9 @@ const (
 	attrFor   = "projections"
 	// attrOffsets says where the offsets of a projection are. It is missing if they are in rows.
 	attrOffsets = "offsets"
+	// attrBegins is the number behind which FromNow makes a projection of SQL begin. If it is that
+	// of the offset, no handler was called: a projection of another kind moves only the offset.
+	attrBegins = "begins_behind"
 )
 
 // offset is a place in the events of a persistence id.
@@ -52,6 +55,8 @@ type row struct {
 	claim  string
 	stuck  int64
 	reason string
+	// begins is attrBegins, 0 if it is missing.
+	begins int64
 	// inSQL reports whether the offset is that of a SQL database.
 	inSQL bool
 	// holes and passed are in ascending order.
@@ -94,6 +99,7 @@ func decodeRow(table string, item dynamo.Attributes) (row, error) {
 	r := row{claim: d.text(attrClaim), reason: d.text(attrReason), stuck: d.number(attrStuck), failed: d.number(attrFailed)}
 	_, r.begun = item[attrSeq]
 	r.seq, r.writer = d.number(attrSeq), d.text(attrWriter)
+	r.begins = d.number(attrBegins)
 	r.attempts, r.first = d.number(attrAttempts), d.text(attrFirstWriter)
 	r.holes, r.passed = d.holes(attrHoles), d.holes(attrPassed)
 	r.made = d.made()

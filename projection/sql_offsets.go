@@ -147,9 +147,11 @@ func (o *offsets) failed(err error) error {
 
 // locate replaces the offset of a row of the projections table by that in the SQL database, which
 // alone counts. Where there is none, one in the projections table is where the projection begins,
-// with FromNow.
+// as FromNow has put it there. Without FromNow any other is of a projection of another kind. With
+// it that can't be told: rows of v0.1.0 have no attrBegins.
 func (r *run) locate(ctx context.Context, state *row) error {
-	if state.begun && !r.of.fromNow {
+	put := state.begins > 0 && state.begins == state.seq
+	if state.begun && !put && !r.of.fromNow {
 		return fmt.Errorf("projection %s of SQL: %w in the projections table", r.of.name, ErrOtherOffsets)
 	}
 	if err := r.group.prepare(ctx, r.of); err != nil {

@@ -92,16 +92,35 @@ func TestDatabaseThatRefusesEndsTheGroup(t *testing.T) {
 	}
 }
 
-// A projection whose offsets were in DynamoDB is not one of SQL.
+// A projection whose offsets were in DynamoDB is not one of SQL, whichever it was at first.
 func TestProjectionKeepsItsKind(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.write("a", "x")
-	stop := start(t, group(t, b.journal, fast(), projection.AtLeastOnce("all", &recorder{})))
-	b.await("group/all", "a", 1)
-	stop()
 	db := sql.OpenDB(connector{errWanted})
 	t.Cleanup(func() { _ = db.Close() })
-	g := group(t, b.journal, fast(), projection.SQL("all", db, projection.SQLite, projection.SQLFunc(nothing)))
-	wantError(t, "Run", g.Run(t.Context()), projection.ErrOtherOffsets)
+	inSQL := func(options ...projection.Option) projection.Projection {
+		return projection.SQL("all", db, projection.SQLite, projection.SQLFunc(nothing), options...)
+	}
+	inTable := func(options ...projection.Option) projection.Projection {
+		return projection.AtLeastOnce("all", &recorder{}, options...)
+	}
+	for name, begin := range map[string]projection.Projection{
+		"from the first event": inTable(), "from now": inTable(projection.FromNow()),
+		"from now, in SQL": inSQL(projection.FromNow()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			w := b.write("a", "x")
+			if err := group(t, b.journal, fast(), begin).Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Append(t.Context(), "y"); err != nil {
+				t.Fatal(err)
+			}
+			stop := start(t, group(t, b.journal, fast(), inTable()))
+			b.await("group/all", "a", 2)
+			stop()
+			wantError(t, "Run", group(t, b.journal, fast(), inSQL()).Run(t.Context()), projection.ErrOtherOffsets)
+		})
+	}
 }

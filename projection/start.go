@@ -189,6 +189,9 @@ func (t *table) progress(of *member, now *standing, to string) types.TransactWri
 func (t *table) marked(of *member, pid string, end offset) types.TransactWriteItem {
 	expression := "SET " + attrSeq + " = if_not_exists(" + attrSeq + ", :seq), " +
 		attrWriter + " = if_not_exists(" + attrWriter + ", :writer)"
+	if of.sql != nil {
+		expression += ", " + attrBegins + " = if_not_exists(" + attrBegins + ", :seq)"
+	}
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName: &t.name, Key: rowKey(t.journalName, of.name, pid), UpdateExpression: &expression,
 		ExpressionAttributeValues: dynamo.Attributes{":seq": number(end.seq), ":writer": text(end.writer)},

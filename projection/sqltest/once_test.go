@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -227,6 +228,30 @@ func TestEventsThatAreLeftOutMoveTheOffset(t *testing.T) {
 		b.await("a", 5)
 		b.await("b", 1)
 		b.wantEffects("a", "2 y", "4 u")
+		b.wantEffects("b")
+	})
+}
+
+// The option is taken out of the program when the projection has begun, and put back.
+func TestFromNowMeansNothingLater(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bundle) {
+		b.write("a", "x", "y")
+		b.write("b", "x")
+		of := func(options ...projection.Option) *projection.Group {
+			return b.group(b.journal, fast(), projection.SQL("effects", b.db, b.dialect, ledger{}, options...))
+		}
+		if err := of(projection.FromNow()).Start(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		for n, options := range [][]projection.Option{nil, {projection.FromNow()}, nil} {
+			b.write("a", fmt.Sprint(n))
+			stop := b.start(of(options...))
+			b.await("a", int64(3+n))
+			b.await("b", 1)
+			stop()
+		}
+		b.wantEffects("a", "3 0", "4 1", "5 2")
 		b.wantEffects("b")
 	})
 }
