@@ -205,8 +205,9 @@ func (c *consumer) heal(ctx context.Context, l *lease, damage error) error {
 // take takes a lease as it was read, and begins to read the shard. It does nothing if another
 // process was faster.
 func (c *consumer) take(ctx context.Context, l lease) error {
+	r := &reader{consumer: c, slots: semaphore.NewWeighted(maxWaiting)}
 	if l.exists && l.shard != sweepLease && c.away(l.at) {
-		if err := c.owe(ctx); err != nil { // its records may have been trimmed
+		if err := r.oweCovering(ctx); err != nil { // its records may have been trimmed
 			return err
 		}
 	}
@@ -221,7 +222,7 @@ func (c *consumer) take(ctx context.Context, l lease) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	r := &reader{consumer: c, lease: taken, stop: cancel, slots: semaphore.NewWeighted(maxWaiting)}
+	r.lease, r.stop = taken, cancel
 	c.mu.Lock()
 	c.held[l.shard] = true
 	delete(c.seen, l.shard)

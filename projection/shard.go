@@ -37,6 +37,8 @@ type reader struct {
 	pages []*recordPage
 	// tip is when the shard was last read to its end.
 	tip time.Time
+	// covered is when a sweep was last owed for the shard, which covers what was written before.
+	covered time.Time
 	// over reports that the shard has ended, and all its records were received.
 	over bool
 }
@@ -153,12 +155,44 @@ func (r *reader) read(ctx context.Context) {
 	}
 }
 
+// errUnread reports why records of a shard may be trimmed.
+var errUnread = errors.New("it could not be read for 12 hours")
+
+// unread owes a sweep if the shard is read from its oldest record on, and could not be read for so
+// long that the first ones may be trimmed. No request says so: the oldest record is what is left.
+func (r *reader) unread(ctx context.Context) error {
+	r.mu.Lock()
+	known := max(r.lease.at, r.tip.Unix(), r.covered.Unix())
+	r.mu.Unlock()
+	if !r.away(known) || !safeguard.ProjectionUnreadSwept {
+		return nil
+	}
+	r.log(ctx, "records of a stream may have been trimmed before they were read: all ids are swept", r.lease.shard, errUnread)
+	return r.oweCovering(ctx)
+}
+
+// oweCovering owes a sweep for what was trimmed of the shard.
+func (r *reader) oweCovering(ctx context.Context) error {
+	now := r.group.now()
+	if err := r.owe(ctx); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.covered = now
+	return nil
+}
+
 // iterator returns where reading goes on behind a record, or at the oldest one.
 func (r *reader) iterator(ctx context.Context, received string) (*string, error) {
 	in := &dynamodbstreams.GetShardIteratorInput{
 		StreamArn: &r.arn, ShardId: &r.lease.shard, ShardIteratorType: types.ShardIteratorTypeTrimHorizon,
 	}
-	if received != "" {
+	if received == "" {
+		if err := r.unread(ctx); err != nil {
+			return nil, err
+		}
+	} else {
 		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &received
 	}
 	out, err := r.client.GetShardIterator(ctx, in)
@@ -184,7 +218,7 @@ func (r *reader) failed(ctx context.Context, received string, err error) string 
 		received = ""
 	case trimmed || gone:
 		r.log(ctx, "records of a stream were trimmed before they were read: all ids are swept", r.lease.shard, err)
-		if owed := r.owe(ctx); owed != nil {
+		if owed := r.oweCovering(ctx); owed != nil {
 			r.log(ctx, "a sweep that is owed could not be stored", r.lease.shard, owed)
 			break
 		}

@@ -59,8 +59,8 @@ const trustedFor = 12 * time.Hour
 //
 // Processes that run other projections than the rest of the group, as during a deployment, read the
 // stream on their own. A group begins with the oldest record that the stream has, and a sweep. It
-// sweeps again when records were trimmed before they were read, when it was away for 12 hours, and
-// when the table has a new stream.
+// sweeps again when records were trimmed before they were read, or may have been as it was away or
+// could not read for 12 hours, and when the table has a new stream.
 func Streams(client *dynamodbstreams.Client, opts StreamsOptions) Source {
 	return &streams{client, opts}
 }

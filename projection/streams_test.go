@@ -2,8 +2,10 @@ package projection_test
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -210,6 +212,34 @@ func TestTrimmedRecordsAreSwept(t *testing.T) {
 	}
 	start(t, group(t, b.journal, b.streamed(), projection.AtLeastOnce("all", &recorder{})))
 	b.await("group/all", "a", 3)
+}
+
+// The shard can't be read for 25 hours, from before its first record on, while the process can say
+// that it is there.
+func TestRecordsTrimmedBeforeTheFirstOneWasRead(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64
+	b := streaming(t, embedded.WithClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+	remove, err := b.engine.Inject(embedded.Fault{Effect: embedded.EffectReaderLimit, Operation: "GetRecords"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := b.streamed()
+	config.Logger = slog.New(slog.DiscardHandler)
+	start(t, group(t, b.journal, config, projection.AtLeastOnce("all", &recorder{})))
+	b.settled()
+	b.write("a", "x")
+	for _, passed := range []time.Duration{11 * time.Hour, 22 * time.Hour, 25 * time.Hour} {
+		ahead.Store(int64(passed))
+		until(t, "the process says that it is there", func() bool {
+			return numberOf(b, b.items("stream_arn")[0]["read_at"]) >= time.Now().Add(passed-time.Minute).Unix()
+		})
+		if _, err := b.engine.SweepExpired(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove()
+	b.await("group/all", "a", 1)
 }
 
 // The table gets a new stream while nobody reads.

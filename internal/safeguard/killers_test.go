@@ -232,6 +232,7 @@ var killers = map[string]killer{
 	"ProjectionOwedCounted":     {projecting, "^TestSweepOwedDuringASweep$"},
 	"ProjectionSetsApart":       {projecting, "^TestJoiningProjectionMissesNothing$"},
 	"ProjectionServiceTime":     {projecting, "^TestWrongClockHidesNoTrimmedRecords$"},
+	"ProjectionUnreadSwept":     {projecting, "^TestRecordsTrimmedBeforeTheFirstOneWasRead$"},
 	"ProjectionStreamFollowed":  {projecting, "^TestStreamReplacedWhileItIsRead$"},
 	"ProjectionRequestKept":     {projecting, "^TestRequestSurvivesItsProcess$"},
 	"ProjectionResetFinished":   {projecting, "^TestInterruptedResetIsFinished$"},

@@ -233,6 +233,7 @@ var (
 	ProjectionOwedCounted     = on("ProjectionOwedCounted")
 	ProjectionSetsApart       = on("ProjectionSetsApart")
 	ProjectionServiceTime     = on("ProjectionServiceTime")
+	ProjectionUnreadSwept     = on("ProjectionUnreadSwept")
 	ProjectionStreamFollowed  = on("ProjectionStreamFollowed")
 	ProjectionRequestKept     = on("ProjectionRequestKept")
 	ProjectionResetFinished   = on("ProjectionResetFinished")

@@ -479,6 +479,9 @@ const (
 	ProjectionServiceTime = true
 	// ProjectionSetsApart: processes with other projections have leases of their own.
 	ProjectionSetsApart = true
+	// ProjectionUnreadSwept: a sweep is owed if a shard could not be read from its beginning for 12
+	// hours.
+	ProjectionUnreadSwept = true
 	// ProjectionStreamFollowed: a stream that is replaced while it is read is left for the new one.
 	ProjectionStreamFollowed = true
 	// ProjectionRequestKept: the request of an operator is removed when it was carried out.
