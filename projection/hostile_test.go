@@ -18,6 +18,15 @@ import (
 	"github.com/dynajournal/dynajournal/projection"
 )
 
+// ahead is the change of a configuration that makes the clock of a process be ahead of the service.
+func ahead(service func() time.Time, by time.Duration) func(*dynajournal.Config) {
+	began := time.Now()
+	return func(c *dynajournal.Config) {
+		wall := func() time.Time { return service().Add(by) }
+		private.SetClock(c, clock.New(wall, func() time.Duration { return time.Since(began) }))
+	}
+}
+
 // A process whose clock is 20 hours ahead reads a shard without records. What is written later is
 // trimmed before another process comes: it must sweep.
 func TestWrongClockHidesNoTrimmedRecords(t *testing.T) {
@@ -25,14 +34,7 @@ func TestWrongClockHidesNoTrimmedRecords(t *testing.T) {
 	var later atomic.Int64
 	service := func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
 	b := streaming(t, embedded.WithClock(service))
-	began := time.Now()
-	with := func(ahead time.Duration) func(*dynajournal.Config) {
-		return func(c *dynajournal.Config) {
-			wall := func() time.Time { return service().Add(ahead) }
-			private.SetClock(c, clock.New(wall, func() time.Duration { return time.Since(began) }))
-		}
-	}
-	stop := start(t, group(t, b.open(with(20*time.Hour)), b.streamed(), projection.AtLeastOnce("all", &recorder{})))
+	stop := start(t, group(t, b.open(ahead(service, 20*time.Hour)), b.streamed(), projection.AtLeastOnce("all", &recorder{})))
 	b.settled()
 	until(t, "the leases", func() bool { return len(b.items("beat")) > 1 })
 	stop()
@@ -43,8 +45,49 @@ func TestWrongClockHidesNoTrimmedRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	start(t, group(t, b.open(with(0)), b.streamed(), projection.AtLeastOnce("all", &recorder{})))
+	start(t, group(t, b.open(ahead(service, 0)), b.streamed(), projection.AtLeastOnce("all", &recorder{})))
 	b.await("group/all", "a", 1)
+}
+
+// The clock of a process is wrong by 20 hours. It counts while it runs, and not long after it was
+// killed, for processes with a right clock and with a wrong one.
+func TestWrongClockHidesNoProcess(t *testing.T) {
+	t.Parallel()
+	for _, by := range []time.Duration{-20 * time.Hour, 20 * time.Hour} {
+		t.Run(by.String(), func(t *testing.T) {
+			t.Parallel()
+			var later atomic.Int64
+			service := func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+			b := setup(t, embedded.WithClock(service))
+			gate := b.gate("")
+			wrong := b.open(ahead(service, by), gate.install, func(c *dynajournal.Config) { c.Retries = -1 })
+			stop := start(t, group(t, wrong, fast(), projection.AtLeastOnce("all", &recorder{})))
+			observers := []*dynajournal.Journal{b.open(ahead(service, 0)), b.open(ahead(service, by)), b.open(ahead(service, -by))}
+			count := func(j *dynajournal.Journal) int {
+				all, err := projection.List(t.Context(), j)
+				if err != nil || len(all) != 1 {
+					return -1 // nothing is known yet
+				}
+				return all[0].Processes
+			}
+			until(t, "the process is known", func() bool { return count(observers[0]) >= 0 })
+			for i, j := range observers {
+				if n := count(j); n != 1 {
+					t.Errorf("observer %d: %d processes while one runs", i, n)
+				}
+			}
+			_, err := projection.Reset(t.Context(), observers[0], "group/all", projection.ResetOptions{})
+			wantError(t, "a reset", err, projection.ErrInUse)
+			gate.dead.Store(true)
+			stop()
+			later.Store(int64(5 * time.Minute))
+			for i, j := range observers {
+				if n := count(j); n != 0 {
+					t.Errorf("observer %d: %d processes after it was killed", i, n)
+				}
+			}
+		})
+	}
 }
 
 // setStream enables or disables the stream of the journal table.

@@ -49,9 +49,12 @@ func (c *consumer) away(at int64) bool {
 }
 
 // now returns the time of the service, as its responses show it, because processes compare what
-// others have stored, and the clock of one of them may be wrong by hours.
-func (g *Group) now() time.Time {
-	clock := private.SettingsOf(g.journal).Clock
+// others have stored, and the clock of one of them may be wrong by hours. It may be a second behind
+// that of another process: responses have no fractions.
+func (g *Group) now() time.Time { return g.table.now() }
+
+func (t *table) now() time.Time {
+	clock := private.SettingsOf(t.journal).Clock
 	if service, known := clock.Service(); known && safeguard.ProjectionServiceTime {
 		return service
 	}

@@ -107,7 +107,7 @@ func (c *consumer) positions(ctx context.Context, shards []string) ([]Position, 
 		}
 		p := Position{Shard: l.shard, Worker: l.worker, Unread: !l.exists, Owed: now.owed > now.swept}
 		if l.exists {
-			p.Behind = max(time.Since(time.Unix(l.at, 0)), 0)
+			p.Behind = max(c.group.now().Sub(time.Unix(l.at, 0)), 0)
 		}
 		all = append(all, p)
 	}

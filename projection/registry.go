@@ -29,8 +29,10 @@ const (
 	attrSet     = "set_id"
 	// attrPrefixes are those of OnlyIDs. It is missing without.
 	attrPrefixes = "id_prefixes"
-	// attrSeen is when a process has last said that it runs the projection, attrUntil until when
-	// that counts, both in milliseconds since 1970. attrWorkers are the processes that run it.
+	// attrSeen is when a process has last said that it runs the projection, by its own clock, which
+	// has fractions of a second, so that a removal notices it. attrUntil is until when that counts,
+	// by the clock of the service. Both are in milliseconds since 1970. attrWorkers are the
+	// processes that run it.
 	attrSeen    = "seen_at"
 	attrUntil   = "seen_until"
 	attrWorkers = "workers"
@@ -54,6 +56,9 @@ const (
 	longestPresence = time.Minute
 	// presences is for how many of these times a process counts that says nothing.
 	presences = 3
+	// leastSilence is how long a process counts at least that has not said so in time: processes
+	// know the time to a second.
+	leastSilence = 2 * time.Second
 	// maxWorkers is how many processes are remembered: those that died are forgotten at times.
 	maxWorkers = 100
 )
@@ -127,6 +132,7 @@ func (t *table) infos(ctx context.Context, names []string) ([]Info, error) {
 		return nil, err
 	}
 	var all []Info
+	now := t.now().UnixMilli()
 	for _, item := range items {
 		d := decoder{table: t.name, item: item}
 		_, name, _ := strings.Cut(d.text(attrPar), "\x00")
@@ -135,7 +141,7 @@ func (t *table) infos(ctx context.Context, names []string) ([]Info, error) {
 			Seen: time.UnixMilli(d.number(attrSeen)), Resetting: d.text(attrReset) != "",
 			Prefixes: d.texts(attrPrefixes), Owed: d.number(attrOwed) > d.number(attrSwept),
 		}
-		if time.Now().UnixMilli() < d.number(attrUntil) {
+		if now < d.number(attrUntil) {
 			info.Processes = len(d.texts(attrWorkers))
 		}
 		if d.err != nil {
@@ -165,6 +171,11 @@ func (g *Group) setID() string {
 
 // presence is how often a process of a group says that it is there.
 func (g *Group) presence() time.Duration { return min(g.config.ClaimTimeout, longestPresence) }
+
+// counts is how long that counts.
+func (g *Group) counts() time.Duration {
+	return max(presences*g.presence(), g.presence()+leastSilence)
+}
 
 // enter stores that this process runs the projections of the group.
 //
@@ -199,12 +210,12 @@ func (g *Group) noReset(ctx context.Context) error {
 func (g *Group) present(ctx context.Context, worker string) error {
 	source := g.config.Source.kind()
 	for _, of := range g.members {
-		now := time.Now()
+		now := g.now()
 		values := func() dynamo.Attributes {
 			all := dynamo.Attributes{
 				":kind": text(of.kind()), ":found": text(source), ":set": text(g.setID()),
-				":now":   number(now.UnixMilli()),
-				":until": number(now.Add(presences * g.presence()).UnixMilli()),
+				":said":  number(time.Now().UnixMilli()),
+				":until": number(now.Add(g.counts()).UnixMilli()),
 				":me":    &types.AttributeValueMemberSS{Value: []string{worker}},
 			}
 			if of.only.filtered {
@@ -214,7 +225,7 @@ func (g *Group) present(ctx context.Context, worker string) error {
 			return all
 		}
 		set := "SET " + attrKind + " = :kind, " + attrFoundBy + " = :found, " + attrSet + " = :set, " +
-			attrSeen + " = :now, " + attrUntil + " = :until"
+			attrSeen + " = :said, " + attrUntil + " = :until"
 		remove := ""
 		if of.only.filtered {
 			set += ", " + attrPrefixes + " = :prefixes"
@@ -222,7 +233,7 @@ func (g *Group) present(ctx context.Context, worker string) error {
 			remove = " REMOVE " + attrPrefixes
 		}
 		added := values()
-		added[":most"] = number(maxWorkers)
+		added[":most"], added[":now"] = number(maxWorkers), number(now.UnixMilli())
 		err := g.table.send(ctx, dynamo.Update{
 			Table: g.table.name, Key: g.table.standingKey(of.name), Values: added,
 			Expression: set + remove + " ADD " + attrWorkers + " :me",
