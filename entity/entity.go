@@ -22,7 +22,8 @@ type point[S any] struct {
 //   - durable holds exactly the events up to its version that are stored. It is never changed in
 //     place, so it may be read outside of mu.
 //   - At most one command is being decided, at most one write is under way, and at most one job
-//     runs (a loading, a recovery, a catching up, or the writes).
+//     runs (a loading, a recovery, a catching up, or the writes). No job runs while a purge or a
+//     drop has the turn.
 //   - A write is not sent while a command that is being decided changes its state in place: that
 //     state becomes the durable one.
 //   - Each command that has recorded events is in exactly one write: writing, or one of pending. A
@@ -148,6 +149,9 @@ func (e *entity[S, E]) advance() {
 // turnFree reports whether no command is being decided. The caller holds mu.
 func (e *entity[S, E]) turnFree() bool { return e.deciding == nil || !safeguard.EntityTurn }
 
+// isAlone reports whether a purge or a drop has the turn. The caller holds mu.
+func (e *entity[S, E]) isAlone() bool { return e.deciding != nil && e.deciding.alone != nil }
+
 // mayDecide reports whether a command may be decided now. The caller holds mu.
 func (e *entity[S, E]) mayDecide(c *command[S, E]) bool {
 	if c.alone != nil {
@@ -169,7 +173,7 @@ func (e *entity[S, E]) mayDecide(c *command[S, E]) bool {
 // startJob starts the job that is due, if none runs. The caller holds mu.
 func (e *entity[S, E]) startJob() {
 	switch {
-	case e.busy || e.dropped || e.deciding != nil && e.deciding.alone != nil:
+	case e.busy || e.dropped || e.isAlone():
 	case !e.loaded || e.reload:
 		if e.reload && e.deciding != nil {
 			return // the command may hold the state that is given up

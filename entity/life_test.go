@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -163,6 +164,137 @@ func TestViewThatWaitsForAPurgeEnds(t *testing.T) {
 		}
 		if got := <-shown; got != 0 {
 			t.Errorf("the view shows %d after the purge, want 0", got)
+		}
+	})
+}
+
+// A view looks while its process purges the entity, and finds the fence of the purge. What it
+// would read then is answered when the purge has ended.
+func TestViewDuringAPurgeDoesNotBringTheStateBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, dynajournal.TableOptions{})
+		net := explore.NewNetwork(b.engine.Transport())
+		a := b.open(b.journal(func(c *dynajournal.Config) { c.AWS.HTTPClient = net.Client("host") }), accountType(), entity.Options{})
+		do(t, a, "anna", deposit(10))
+		net.Hold("host")
+		purged := make(chan error, 1)
+		go func() { purged <- a.Purge(context.Background(), "anna") }()
+		isFence := func(r *explore.Request) bool { return r.Operation == "PutItem" }
+		deliverUntil(net, isFence)
+		synctest.Wait()
+		ofPurge := net.Pending()
+		shown := make(chan error, 1)
+		go func() {
+			_, err := a.View(context.Background(), "anna", func(Account) error { return nil })
+			shown <- err
+		}()
+		answers := answeredLate(net, ofPurge)
+		for len(purged) == 0 {
+			synctest.Wait()
+			for _, r := range net.Pending() {
+				net.Deliver(r)
+			}
+		}
+		for _, answer := range answers {
+			answer()
+		}
+		net.Free("host")
+		if err := errors.Join(<-purged, <-shown); err != nil {
+			t.Error(err)
+		}
+		if got := do(t, a, "anna", balance); got != 0 {
+			t.Errorf("a command after the purge reads %d, want 0", got)
+		}
+		if got, _ := view(t, a, "anna", entity.InMemory); got != 0 {
+			t.Errorf("memory shows %d after the purge, want 0", got)
+		}
+	})
+}
+
+// deliverUntil delivers requests until one of them is the last.
+func deliverUntil(net *explore.Network, last func(*explore.Request) bool) {
+	for found := false; !found; {
+		synctest.Wait()
+		for _, r := range net.Pending() {
+			found = found || last(r)
+			net.Deliver(r)
+		}
+	}
+}
+
+// answeredLate lets a view look and begin to read, beside other requests that wait. What it reads
+// then is answered by the functions that answeredLate returns.
+func answeredLate(net *explore.Network, others []*explore.Request) (answers []func()) {
+	for step := range 4 {
+		synctest.Wait()
+		for _, r := range net.Pending() {
+			switch {
+			case slices.Contains(others, r):
+			case step < 2:
+				net.Deliver(r)
+			default:
+				_, _, answer := net.Perform(r)
+				answers, others = append(answers, answer), append(others, r)
+			}
+		}
+	}
+	return answers
+}
+
+// leaving is a context that ends, and of which the reason is asked for but answered late.
+type leaving struct {
+	context.Context
+
+	done, answer chan struct{}
+}
+
+func (l *leaving) Done() <-chan struct{} { return l.done }
+
+func (l *leaving) Err() error {
+	<-l.answer
+	return context.Canceled
+}
+
+// The caller of a purge leaves just when the purge gets the turn. A view that waits for the purge
+// goes on.
+func TestViewOutlivesAPurgeThatDoesNotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{}
+		b := setup(t, dynajournal.TableOptions{}, g.install)
+		a := b.accounts()
+		do(t, a, "anna", deposit(10))
+		arrived, release := g.hold()
+		wrote := make(chan error, 1)
+		go func() {
+			_, err := entity.Do(context.Background(), a, "anna", deposit(1))
+			wrote <- err
+		}()
+		<-arrived
+		ctx := &leaving{context.Background(), make(chan struct{}), make(chan struct{})}
+		purged := make(chan error, 1)
+		go func() { purged <- a.Purge(ctx, "anna") }()
+		synctest.Wait()
+		close(ctx.done) // the purge leaves
+		synctest.Wait()
+		release() // the purge gets the turn
+		if err := <-wrote; err != nil {
+			t.Fatal(err)
+		}
+		do(t, b.accounts(), "anna", deposit(100))
+		shown := make(chan int, 1)
+		deadline, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		go func() {
+			defer close(shown)
+			if _, err := a.View(deadline, "anna", func(a Account) error { shown <- a.Balance; return nil }); err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		close(ctx.answer)
+		wantError(t, "Purge", <-purged, context.Canceled)
+		if got := <-shown; got != 111 {
+			t.Errorf("the view shows %d, want 111", got)
 		}
 	})
 }

@@ -316,6 +316,9 @@ func (e *entity[S, E]) leave(c *command[S, E], cause error) (error, bool) { //no
 		return nil, false
 	case granted:
 		e.endTurn()
+		if c.alone != nil && safeguard.EntityLeaveNoticed {
+			e.notify() // a view that waits for the end of the purge goes on
+		}
 	case queued:
 		e.waiting = slices.DeleteFunc(e.waiting, func(other *command[S, E]) bool { return other == c })
 	}

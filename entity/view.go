@@ -199,7 +199,8 @@ func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, er
 }
 
 // goBeyond waits until the state of an entity contains what was there when somebody looked for a
-// number, and has found news, or until it is loaded anew.
+// number, and has found news, or until it is loaded anew. During a purge it waits: what is read
+// then may be gone when it is adopted.
 func (h *Entities[S, E]) goBeyond(
 	ctx context.Context, e *entity[S, E], found news, number int64, looked moment,
 ) error {
@@ -209,7 +210,7 @@ func (h *Entities[S, E]) goBeyond(
 			e.mu.Unlock()
 			return nil
 		}
-		if !e.busy {
+		if !e.busy && (!e.isAlone() || !safeguard.EntityPurgedAlone) {
 			e.blocked = true
 			e.begin(func() { e.catchUp(found) })
 		}

@@ -173,6 +173,8 @@ var killers = map[string]killer{
 	"EntityGone":              {hosting, "^TestEntityBehindALowMarkThatAJVMHasLowered$"},
 	"EntityIDAsked":           {hosting, "^TestRepeatInAnotherProcessIsADuplicate$"},
 	"EntitySnapshotNotPurged": {hosting, "^TestSnapshotBehindAPurgeIsLeftOut$"},
+	"EntityPurgedAlone":       {hosting, "^TestViewDuringAPurgeDoesNotBringTheStateBack$"},
+	"EntityLeaveNoticed":      {hosting, "^TestViewOutlivesAPurgeThatDoesNotBegin$"},
 
 	"StateConditional": {hosting, "^TestStateIsReplacedOnlyIfItIsWhatWasRead$"},
 	"StatePartsFirst":  {hosting, "^TestPutKilledAnywhereLeavesAWholeState$"},

@@ -175,6 +175,8 @@ var (
 	EntityGone                = on("EntityGone")
 	EntityIDAsked             = on("EntityIDAsked")
 	EntitySnapshotNotPurged   = on("EntitySnapshotNotPurged")
+	EntityPurgedAlone         = on("EntityPurgedAlone")
+	EntityLeaveNoticed        = on("EntityLeaveNoticed")
 	StateConditional          = on("StateConditional")
 	StatePartsFirst           = on("StatePartsFirst")
 	StateLookedFor            = on("StateLookedFor")

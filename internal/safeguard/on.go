@@ -379,6 +379,10 @@ const (
 	EntityIDAsked = true
 	// EntitySnapshotNotPurged: a snapshot that was saved behind a purge is left out.
 	EntitySnapshotNotPurged = true
+	// EntityPurgedAlone: an entity is not read while it is being purged.
+	EntityPurgedAlone = true
+	// EntityLeaveNoticed: who waits for a purge that does not begin goes on.
+	EntityLeaveNoticed = true
 	// StateConditional: a state is replaced only if it is what was read.
 	StateConditional = true
 	// StatePartsFirst: the parts of a state are stored before their head.
