@@ -251,6 +251,9 @@ func (e *entity[S, E]) replay(
 		var err error
 		from := max(opts.After, opts.Snapshot) + 1
 		got.next, got.deletedTo, err = private.ReadEvents(ctx, journal, pid, from, stored)
+		if safeguard.EntityVersionRises {
+			got.at.version = max(got.at.version, got.deletedTo) // as Writer.Last
+		}
 		got.next = max(got.next, got.at.version+1)
 		return err
 	}

@@ -103,6 +103,28 @@ func TestCostOfAView(t *testing.T) {
 	}
 }
 
+// A form shows the version that View returns. Another process runs the command at that version.
+func TestVersionOfAViewIsThatOfACommandAfterAPurge(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dynajournal.TableOptions{})
+	a, loaded := b.accounts(), b.accounts()
+	do(t, a, "anna", deposit(10))
+	view(t, loaded, "anna")
+	if err := a.Purge(t.Context(), "anna"); err != nil {
+		t.Fatal(err)
+	}
+	for name, viewer := range map[string]*accounts{"that knows the entity": loaded, "that does not": b.accounts()} {
+		receipt, err := b.accounts().Update(t.Context(), "anna", func(*accountTx) error { return nil })
+		if _, shown := view(t, viewer, "anna"); err != nil || shown != receipt.Version || shown < 1 {
+			t.Errorf("a process %s: View shows version %d, a command %d: %v", name, shown, receipt.Version, err)
+		}
+	}
+	_, shown := view(t, b.accounts(), "anna")
+	if got := do(t, b.accounts(), "anna", deposit(1), entity.At(shown)); got != 1 {
+		t.Errorf("the balance is %d, want 1", got)
+	}
+}
+
 // A version that this process has not reached yet is looked for before it is refused.
 func TestVersionOfAnotherProcessIsFound(t *testing.T) {
 	t.Parallel()

@@ -174,6 +174,7 @@ var killers = map[string]killer{
 	"EntityIDAsked":           {hosting, "^TestRepeatInAnotherProcessIsADuplicate$"},
 	"EntitySnapshotNotPurged": {hosting, "^TestSnapshotBehindAPurgeIsLeftOut$"},
 	"EntityPurgedAlone":       {hosting, "^TestViewDuringAPurgeDoesNotBringTheStateBack$"},
+	"EntityVersionRises":      {hosting, "^TestVersionOfAViewIsThatOfACommandAfterAPurge$"},
 	"EntityLeaveNoticed":      {hosting, "^TestViewOutlivesAPurgeThatDoesNotBegin$"},
 
 	"StateConditional": {hosting, "^TestStateIsReplacedOnlyIfItIsWhatWasRead$"},

@@ -177,6 +177,7 @@ var (
 	EntitySnapshotNotPurged   = on("EntitySnapshotNotPurged")
 	EntityPurgedAlone         = on("EntityPurgedAlone")
 	EntityLeaveNoticed        = on("EntityLeaveNoticed")
+	EntityVersionRises        = on("EntityVersionRises")
 	StateConditional          = on("StateConditional")
 	StatePartsFirst           = on("StatePartsFirst")
 	StateLookedFor            = on("StateLookedFor")

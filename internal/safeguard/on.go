@@ -383,6 +383,8 @@ const (
 	EntityPurgedAlone = true
 	// EntityLeaveNoticed: who waits for a purge that does not begin goes on.
 	EntityLeaveNoticed = true
+	// EntityVersionRises: the version that a view shows counts what is deleted, as for a command.
+	EntityVersionRises = true
 	// StateConditional: a state is replaced only if it is what was read.
 	StateConditional = true
 	// StatePartsFirst: the parts of a state are stored before their head.
