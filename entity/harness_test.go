@@ -86,7 +86,15 @@ type bundle struct {
 
 func setup(t testing.TB, options dynajournal.TableOptions, change ...func(*dynajournal.Config)) *bundle {
 	t.Helper()
-	engine, err := embedded.OpenMemory(embedded.WithSweepInterval(0))
+	return setupOn(t, options, nil, change...)
+}
+
+// setupOn is setup with options of the engine.
+func setupOn(
+	t testing.TB, options dynajournal.TableOptions, engineOptions []embedded.Option, change ...func(*dynajournal.Config),
+) *bundle {
+	t.Helper()
+	engine, err := embedded.OpenMemory(append(engineOptions, embedded.WithSweepInterval(0))...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -232,4 +232,6 @@ type ViewOption struct {
 var InMemory = ViewOption{memory: true} //nolint:gochecknoglobals // a constant
 
 // MaxAge shows what this process knows if it was known to be current within d, and looks otherwise.
+// The time that the machine slept counts. The clock of the service counts as well, which has whole
+// seconds, so a look can come up to a second early.
 func MaxAge(d time.Duration) ViewOption { return ViewOption{age: d} }

@@ -45,6 +45,7 @@ func (e *entity[S, E]) writeOrHandOver(c *command[S, E]) {
 	writer, _ := e.writer.(*dynajournal.Writer) // takeOwn has found one
 	e.mu.Unlock()
 	began := h.moment()
+	w.sent = h.begun()
 	started := private.StartAppend(h.life, writer, w.events)
 	if started == nil {
 		e.handOver(c, e.writeAll)

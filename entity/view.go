@@ -4,16 +4,21 @@ import (
 	"context"
 	"time"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
-// moment is when something began. The clock can show the same time twice, order is different.
+// moment is when something began. The clocks can show the same time twice, order is different. The
+// clocks are those of the journal: the clock of Go alone stops while the machine sleeps.
 type moment struct {
-	time  time.Time
-	order int64
+	clocks clock.Moment
+	order  int64
 }
 
-func (h *Entities[S, E]) moment() moment { return moment{time.Now(), h.moments.Add(1)} }
+func (h *Entities[S, E]) moment() moment { return moment{h.settings.Clock.Now(), h.moments.Add(1)} }
+
+// since returns the time since a moment, the longest by the clocks of the journal.
+func (h *Entities[S, E]) since(m moment) time.Duration { return h.settings.Clock.Since(m.clocks) }
 
 // View calls show with the state of an entity, and returns the version of the state: the sequence
 // number of its last event, 0 if it has none. The state is durable: it never has events of commands
@@ -75,7 +80,10 @@ func (h *Entities[S, E]) inMemory(id string) (at point[S], known bool) {
 
 // knows reports whether the state in memory is good enough. The caller holds mu.
 func (e *entity[S, E]) knows(opt ViewOption) bool {
-	return e.loaded && !e.dropped && !e.reload && (opt.memory || opt.age > 0 && time.Since(e.confirmed.time) <= opt.age)
+	if !e.loaded || e.dropped || e.reload {
+		return false
+	}
+	return opt.memory || opt.age > 0 && (e.host.since(e.confirmed) <= opt.age || !safeguard.EntityAge)
 }
 
 // lastStays reports whether the last event of the durable state was stored, and not deleted, when

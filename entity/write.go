@@ -29,6 +29,8 @@ type write[S, E any] struct {
 	size      int
 	// time is that of the last event, in microseconds since 1970.
 	time int64
+	// sent is when the last attempt began, if hooks need it. It belongs to who writes.
+	sent time.Time
 	// base and end are the states before and after.
 	base, end point[S]
 	// first is the number that the commands take for that of the first event.
@@ -110,6 +112,7 @@ func (e *entity[S, E]) writeOne() {
 		return
 	}
 	began := h.moment()
+	w.sent = h.begun()
 	result, err := writer.Append(h.life, w.events...)
 	e.settle(w, writer, began, &result, err)
 }
@@ -161,7 +164,7 @@ func (e *entity[S, E]) decideAgain(w *write[S, E]) {
 func (e *entity[S, E]) settle(
 	w *write[S, E], writer writer, began moment, result *dynajournal.AppendResult, err error,
 ) {
-	e.host.wrote(e, w, began.time, result, err)
+	e.host.wrote(e, w, result, err)
 	if err == nil {
 		e.written(w, writer, began, result)
 		return
@@ -308,7 +311,7 @@ func (e *entity[S, E]) fail(err error) {
 
 // wrote counts a write that has ended, and tells the hooks.
 func (h *Entities[S, E]) wrote(
-	e *entity[S, E], w *write[S, E], began time.Time, result *dynajournal.AppendResult, err error,
+	e *entity[S, E], w *write[S, E], result *dynajournal.AppendResult, err error,
 ) {
 	if err == nil {
 		h.counts.writes.Add(1)
@@ -318,7 +321,7 @@ func (h *Entities[S, E]) wrote(
 		if hook.OnWrite != nil {
 			hook.OnWrite(Write{
 				PersistenceID: e.pid, Commands: w.recorders, Events: len(w.events), Version: result.Last,
-				Duration: time.Since(began), Cost: result.Cost, Err: err,
+				Duration: time.Since(w.sent), Cost: result.Cost, Err: err,
 			})
 		}
 	}

@@ -175,6 +175,7 @@ var killers = map[string]killer{
 	"EntitySnapshotNotPurged": {hosting, "^TestSnapshotBehindAPurgeIsLeftOut$"},
 	"EntityPurgedAlone":       {hosting, "^TestViewDuringAPurgeDoesNotBringTheStateBack$"},
 	"EntityVersionRises":      {hosting, "^TestVersionOfAViewIsThatOfACommandAfterAPurge$"},
+	"EntityAge":               {hosting, "^TestAgeOfAViewCountsTheTimeThatTheMachineSlept$"},
 	"EntityLeaveNoticed":      {hosting, "^TestViewOutlivesAPurgeThatDoesNotBegin$"},
 
 	"StateConditional": {hosting, "^TestStateIsReplacedOnlyIfItIsWhatWasRead$"},

@@ -178,6 +178,7 @@ var (
 	EntityPurgedAlone         = on("EntityPurgedAlone")
 	EntityLeaveNoticed        = on("EntityLeaveNoticed")
 	EntityVersionRises        = on("EntityVersionRises")
+	EntityAge                 = on("EntityAge")
 	StateConditional          = on("StateConditional")
 	StatePartsFirst           = on("StatePartsFirst")
 	StateLookedFor            = on("StateLookedFor")

@@ -385,6 +385,8 @@ const (
 	EntityLeaveNoticed = true
 	// EntityVersionRises: the version that a view shows counts what is deleted, as for a command.
 	EntityVersionRises = true
+	// EntityAge: a state that is older than a view allows is looked for.
+	EntityAge = true
 	// StateConditional: a state is replaced only if it is what was read.
 	StateConditional = true
 	// StatePartsFirst: the parts of a state are stored before their head.
