@@ -100,13 +100,24 @@ func (e *entity[S, E]) adoptWriter(got *found[S]) {
 // is not possible. observe, if set, is called with each event after the durable state. The caller
 // runs the job, so that the durable state does not change.
 func (e *entity[S, E]) find(how mode, observe func(*dynajournal.Event)) (*found[S], error) {
+	if e.isOld() {
+		return e.fromStart(how, observe)
+	}
 	got, err := e.limited(func(ctx context.Context) (*found[S], error) { return e.fromDurable(ctx, how, observe) })
 	replaced := errors.Is(err, errReplaced) || errors.Is(err, dynajournal.ErrVersion) ||
 		errors.Is(err, dynajournal.ErrDeletedMeanwhile)
-	if replaced || err == nil && got.deletedTo > e.durable.version {
+	if replaced || err == nil && got.deletedTo > e.durable.version || e.isOld() {
 		return e.fromStart(how, observe)
 	}
 	return got, err
+}
+
+// isOld reports whether the durable state is too old to lead on: what follows its version may be of
+// the next life of the entity. After a sleep only a response may show it.
+func (e *entity[S, E]) isOld() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.host.isOld(e.confirmed) && safeguard.EntityOldReplaced
 }
 
 // limited looks for a state within the limits of the entities.

@@ -1,6 +1,7 @@
 package entity_test
 
 import (
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -67,5 +68,101 @@ func TestAgeOfAViewCountsTheTimeThatTheMachineSlept(t *testing.T) {
 	s.sleep(5 * time.Hour)
 	if got, _ := view(t, a, "anna", entity.MaxAge(time.Hour)); got != 11 {
 		t.Errorf("a view of the last hour shows %d, want 11", got)
+	}
+}
+
+// asleep is longer than the fence window.
+const asleep = dynajournal.DefaultFenceWindow + time.Hour
+
+// nextLife lets another machine purge the account anna while the machine sleeps, and deposit 1 in
+// its next life.
+func (s *sleeper) nextLife(deposits int) {
+	s.Helper()
+	if err := s.accounts().Purge(s.Context(), "anna"); err != nil {
+		s.Fatal(err)
+	}
+	s.sleep(asleep)
+	other := s.accounts()
+	for range deposits {
+		do(s, other, "anna", deposit(1))
+	}
+}
+
+// fromSnapshot opens the accounts of the machine on a snapshot of the account anna without any
+// events.
+func (s *sleeper) fromSnapshot() *accounts {
+	s.Helper()
+	kind := accountType()
+	kind.Snapshots = entity.Snapshots{Every: 2, Keep: 1, DeleteEvents: true}
+	first, saved := saving(s.bundle, kind, entity.Options{})
+	do(s, first, "anna", deposit(10))
+	do(s, first, "anna", deposit(10))
+	if got := <-saved; got.Err != nil || got.DeletedTo != 2 {
+		s.Fatalf("%+v, want the events to be deleted", got)
+	}
+	return s.open(s.journal(s.machine), kind, entity.Options{})
+}
+
+// fromEvents opens the accounts of the machine on events of the account anna.
+func (s *sleeper) fromEvents() *accounts {
+	s.Helper()
+	do(s, s.accounts(), "anna", deposit(20))
+	return s.open(s.journal(s.machine), accountType(), entity.Options{})
+}
+
+// An entity is purged while a machine sleeps that has it in memory, and no trace of that is left.
+// By the clocks of the machine no time may have passed, if they were set back: then a response
+// shows it.
+func TestViewAfterASleepShowsTheNextLife(t *testing.T) {
+	t.Parallel()
+	for from, open := range map[string]func(*sleeper) *accounts{"events": (*sleeper).fromEvents, "a snapshot": (*sleeper).fromSnapshot} {
+		for _, back := range []time.Duration{0, asleep} {
+			for deposits := range 5 {
+				t.Run(fmt.Sprintf("from %s, set back by %v, %d deposits", from, back, deposits), func(t *testing.T) {
+					t.Parallel()
+					s := newSleeper(t)
+					a := open(s)
+					if got, _ := view(t, a, "anna"); got != 20 {
+						t.Fatalf("it shows %d, want 20", got)
+					}
+					s.nextLife(deposits)
+					s.local.Add(-int64(back))
+					if got, _ := view(t, a, "anna"); got != deposits {
+						t.Errorf("it shows %d, want %d", got, deposits)
+					}
+					if got := do(t, a, "anna", balance, entity.Fresh()); got != deposits {
+						t.Errorf("a fresh command reads %d, want %d", got, deposits)
+					}
+				})
+			}
+		}
+	}
+}
+
+// As above, but a command is the first that learns of it, from a write that is refused.
+func TestCommandAfterASleepIsDecidedOnTheNextLife(t *testing.T) {
+	t.Parallel()
+	for from, open := range map[string]func(*sleeper) *accounts{"events": (*sleeper).fromEvents, "a snapshot": (*sleeper).fromSnapshot} {
+		for _, loading := range []string{"command", "view"} {
+			for deposits := range 5 {
+				t.Run(fmt.Sprintf("from %s by a %s, %d deposits", from, loading, deposits), func(t *testing.T) {
+					t.Parallel()
+					s := newSleeper(t)
+					a := open(s)
+					if loading == "command" {
+						do(t, a, "anna", balance)
+					} else {
+						view(t, a, "anna")
+					}
+					s.nextLife(deposits)
+					if got := do(t, a, "anna", deposit(1)); got != deposits+1 {
+						t.Errorf("the balance is %d, want %d", got, deposits+1)
+					}
+					if got, _ := view(t, s.accounts(), "anna"); got != deposits+1 {
+						t.Errorf("another process shows %d, want %d", got, deposits+1)
+					}
+				})
+			}
+		}
 	}
 }

@@ -168,7 +168,7 @@ func (s *stateStorage[S]) settle(e *entity[S, S], lost *stateWriter[S], first, l
 	return nil, 0, dynajournal.ErrWriterConflict
 }
 
-func (s *stateStorage[S]) look(ctx context.Context, e *entity[S, S], _ int64) (news, error) {
+func (s *stateStorage[S]) look(ctx context.Context, e *entity[S, S], _ int64, _ moment) (news, error) {
 	var head *layout.State
 	_, err := private.OnState(ctx, e.host.journal, e.pid, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
 		var err error

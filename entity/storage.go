@@ -6,6 +6,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/private"
+	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
 // storage is how entities are stored: as events, or as states.
@@ -29,8 +30,8 @@ type storage[S, E any] interface {
 	lookFor(e *entity[S, E], lost writer, first, last int64) (*found[S], int64, error)
 
 	// look returns whether there is anything that the durable state does not contain. next is the
-	// number after all that was known to be taken.
-	look(ctx context.Context, e *entity[S, E], next int64) (news, error)
+	// number after all that was known to be taken, known when the state was known to be current.
+	look(ctx context.Context, e *entity[S, E], next int64, known moment) (news, error)
 
 	// purge removes the entity. No command of it is under way.
 	purge(ctx context.Context, e *entity[S, E]) error
@@ -44,8 +45,9 @@ const (
 	noNews news = iota
 	// more is stored than the durable state contains.
 	more
-	// gone is the last event that the durable state contains. A JVM has deleted it, and its low
-	// mark does not always show how far: the state must be found from the start.
+	// gone is the last event that the durable state contains, or may be: the state must be found
+	// from the start. A JVM has deleted the event, and its low mark does not always show how far.
+	// Or the entity may have been purged so long ago that no trace is left.
 	gone
 )
 
@@ -86,11 +88,13 @@ func (eventStorage[S, E]) lookFor(e *entity[S, E], lost writer, first, last int6
 	return e.lookFor(lost.WriterUUID(), first, last)
 }
 
-func (eventStorage[S, E]) look(ctx context.Context, e *entity[S, E], next int64) (news, error) {
+func (eventStorage[S, E]) look(ctx context.Context, e *entity[S, E], next int64, known moment) (news, error) {
 	taken, nothingBefore, err := private.Taken(ctx, e.host.journal, e.pid, next)
 	switch {
 	case err != nil:
 		return noNews, err
+	case e.host.isOld(known) && safeguard.EntityOldLooked: // by the time of the response, too
+		return gone, nil
 	case taken:
 		return more, nil
 	case nothingBefore && e.lastStays():

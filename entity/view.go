@@ -6,6 +6,7 @@ import (
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
+	"github.com/dynajournal/dynajournal/internal/states"
 )
 
 // moment is when something began. The clocks can show the same time twice, order is different. The
@@ -16,6 +17,12 @@ type moment struct {
 }
 
 func (h *Entities[S, E]) moment() moment { return moment{h.settings.Clock.Now(), h.moments.Add(1)} }
+
+// isOld reports whether what was known to be current at a moment may be of an entity that was
+// purged since, without a trace that is left. Then its numbers can be those of other events.
+func (h *Entities[S, E]) isOld(m moment) bool {
+	return states.IsOld(h.settings.Clock, h.settings.FenceWindow, m.clocks)
+}
 
 // since returns the time since a moment, the longest by the clocks of the journal.
 func (h *Entities[S, E]) since(m moment) time.Duration { return h.settings.Clock.Since(m.clocks) }
@@ -185,9 +192,9 @@ func (h *Entities[S, E]) refresh(ctx context.Context, e *entity[S, E]) (bool, er
 			beyond = true
 			continue
 		}
-		next, looked := e.next, h.moment()
+		next, known, looked := e.next, e.confirmed, h.moment()
 		e.mu.Unlock()
-		found, err := h.storage.look(ctx, e, next)
+		found, err := h.storage.look(ctx, e, next, known)
 		if err != nil {
 			return false, &unwritten{e.pid, err}
 		}

@@ -176,6 +176,8 @@ var killers = map[string]killer{
 	"EntityPurgedAlone":       {hosting, "^TestViewDuringAPurgeDoesNotBringTheStateBack$"},
 	"EntityVersionRises":      {hosting, "^TestVersionOfAViewIsThatOfACommandAfterAPurge$"},
 	"EntityAge":               {hosting, "^TestAgeOfAViewCountsTheTimeThatTheMachineSlept$"},
+	"EntityOldLooked":         {hosting, "^TestViewAfterASleepShowsTheNextLife$"},
+	"EntityOldReplaced":       {hosting, "^TestCommandAfterASleepIsDecidedOnTheNextLife$"},
 	"EntityLeaveNoticed":      {hosting, "^TestViewOutlivesAPurgeThatDoesNotBegin$"},
 
 	"StateConditional": {hosting, "^TestStateIsReplacedOnlyIfItIsWhatWasRead$"},

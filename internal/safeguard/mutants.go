@@ -179,6 +179,8 @@ var (
 	EntityLeaveNoticed        = on("EntityLeaveNoticed")
 	EntityVersionRises        = on("EntityVersionRises")
 	EntityAge                 = on("EntityAge")
+	EntityOldLooked           = on("EntityOldLooked")
+	EntityOldReplaced         = on("EntityOldReplaced")
 	StateConditional          = on("StateConditional")
 	StatePartsFirst           = on("StatePartsFirst")
 	StateLookedFor            = on("StateLookedFor")

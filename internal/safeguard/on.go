@@ -387,6 +387,10 @@ const (
 	EntityVersionRises = true
 	// EntityAge: a state that is older than a view allows is looked for.
 	EntityAge = true
+	// EntityOldLooked: a look at a state that is older than half the fence window finds it anew.
+	EntityOldLooked = true
+	// EntityOldReplaced: no event is applied to a state that is older than half the fence window.
+	EntityOldReplaced = true
 	// StateConditional: a state is replaced only if it is what was read.
 	StateConditional = true
 	// StatePartsFirst: the parts of a state are stored before their head.
