@@ -21,6 +21,11 @@ func init() { //nolint:gochecknoinits // package private has to be complete befo
 	private.CloseNext = func(ctx context.Context, writer any) (bool, error) {
 		return own[Writer](writer).closeNext(ctx)
 	}
+	private.DeleteSnapshots = func(
+		ctx context.Context, journal any, pid string, to int64, before func() error,
+	) (int64, error) {
+		return own[Journal](journal).deleteSnapshots(ctx, pid, SnapshotCriteria{MaxSequenceNumber: to}, before)
+	}
 	private.EncodeEvent = func(
 		ctx context.Context, journal any, pid string, event any, at time.Time, mark private.CommandMark,
 	) (any, int, error) {

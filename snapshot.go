@@ -242,15 +242,22 @@ func (j *Journal) Snapshots(
 // error of a request some snapshots may be deleted ([MaybeApplied] reports whether), and the call
 // may be repeated.
 func (j *Journal) DeleteSnapshots(ctx context.Context, persistenceID string, criteria SnapshotCriteria) (int64, error) {
+	return j.deleteSnapshots(ctx, persistenceID, criteria, nil)
+}
+
+// deleteSnapshots is DeleteSnapshots with a check before each attempt.
+func (j *Journal) deleteSnapshots(
+	ctx context.Context, pid string, criteria SnapshotCriteria, before func() error,
+) (int64, error) {
 	deleted := int64(0)
-	err := j.withSnapshots(ctx, persistenceID, criteria, func(
+	err := j.withSnapshots(ctx, pid, criteria, func(
 		ctx context.Context, _ *lifetime.Operation, m *dynamo.Meter, c snapshots.Criteria,
 	) error {
 		var err error
-		deleted, err = j.saved.Delete(ctx, m, persistenceID, c)
+		deleted, err = j.saved.While(before).Delete(ctx, m, pid, c)
 		return m.Mark(err)
 	})
-	return deleted, j.snapshotError("delete snapshots", persistenceID, err)
+	return deleted, j.snapshotError("delete snapshots", pid, err)
 }
 
 // withSnapshots checks the arguments of an operation on snapshots, and runs it.

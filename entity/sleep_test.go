@@ -1,7 +1,13 @@
 package entity_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,6 +28,14 @@ type sleeper struct {
 	// service is the time that has passed by the engine's clock, local by the machine's wall clock.
 	// The machine's monotonic clock stands still.
 	service, local atomic.Int64
+	// held is the next request of the machine whose response waits.
+	held atomic.Pointer[heldResponse]
+}
+
+// heldResponse is the response to a request of an operation that names a table.
+type heldResponse struct {
+	operation, table  string
+	arrived, released chan struct{}
 }
 
 func newSleeper(t testing.TB, change ...func(*dynajournal.Config)) *sleeper {
@@ -42,6 +56,33 @@ func (s *sleeper) at(passed *atomic.Int64) func() time.Time {
 // machine returns the change of a configuration that makes a journal that of the machine.
 func (s *sleeper) machine(c *dynajournal.Config) {
 	private.SetClock(c, clock.New(s.at(&s.local), func() time.Duration { return 0 }))
+	inner := c.AWS.HTTPClient
+	c.AWS.HTTPClient = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+		held := s.held.Load()
+		if held == nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), "."+held.operation) {
+			return inner.Do(r)
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		response, err := inner.Do(r)
+		if bytes.Contains(body, []byte(strconv.Quote(held.table))) && s.held.CompareAndSwap(held, nil) {
+			close(held.arrived)
+			<-held.released
+		}
+		return response, err
+	})}
+}
+
+// hold holds the response to the next request of the machine that is of an operation and names a
+// table. arrived is closed when the request is done; the machine gets the response when release is
+// called.
+func (s *sleeper) hold(operation, table string) (arrived <-chan struct{}, release func()) {
+	held := &heldResponse{operation, table, make(chan struct{}), make(chan struct{})}
+	s.held.Store(held)
+	return held.arrived, func() { close(held.released) }
 }
 
 // sleep lets time pass, and what is due expire.
@@ -164,5 +205,38 @@ func TestCommandAfterASleepIsDecidedOnTheNextLife(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// A machine sleeps while it deletes the snapshots before one that it has saved.
+func TestSnapshotThatSleptSparesThoseOfTheNextLife(t *testing.T) {
+	t.Parallel()
+	kind := snapshotsOf(entity.Snapshots{Every: 2, Keep: 1, DeleteEvents: true})
+	for name, operation := range map[string]string{
+		"before it looks for them": "PutItem", // of the snapshot
+		"before it deletes them":   "Query",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSleeper(t)
+			a, saved := saving(s.bundle, kind, entity.Options{}, s.machine)
+			do(t, a, "anna", deposits(2))
+			wantError(t, "the first snapshot", (<-saved).Err, nil)
+			arrived, release := s.hold(operation, dynajournal.DefaultSnapshotTable)
+			do(t, a, "anna", deposits(2))
+			<-arrived
+			s.nextLife(0)
+			next, savedNext := saving(s.bundle, kind, entity.Options{})
+			do(t, next, "anna", deposits(2))
+			wantError(t, "the snapshot of the next life", (<-savedNext).Err, nil)
+			release()
+			wantError(t, "the snapshot that slept", (<-saved).Err, dynajournal.ErrTooLate)
+			if got := snapshots(t, s.journal()); !slices.Equal(got, []int64{2}) {
+				t.Errorf("the snapshots are %v, want 2", got)
+			}
+			if got, version := view(t, s.open(s.journal(), kind, entity.Options{}), "anna"); got != 2 || version != 2 {
+				t.Errorf("the balance is %d at %d, want 2 at 2", got, version)
+			}
+		})
 	}
 }

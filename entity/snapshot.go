@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/private"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 	"github.com/dynajournal/dynajournal/serialization"
 )
@@ -30,12 +31,14 @@ func (e *entity[S, E]) snapshotIfDue(wanted bool) {
 	if !safeguard.EntitySnapshotDurable {
 		at.state = e.current().state
 	}
-	writer, ids := e.writer, slices.Clip(e.ids.done)
-	e.host.jobs.Go(func() { e.save(at, ids, writer) })
+	writer, ids, known := e.writer, slices.Clip(e.ids.done), e.confirmed
+	e.host.jobs.Go(func() { e.save(at, ids, writer, known) })
 }
 
-// save saves a snapshot, and deletes what it makes superfluous.
-func (e *entity[S, E]) save(at point[S], ids []remembrance, writer writer) {
+// save saves a snapshot of a state that was known to be current at a moment, and deletes what it
+// makes superfluous. If the machine sleeps meanwhile, it deletes nothing: what has lower numbers
+// then may be of the next life of the entity.
+func (e *entity[S, E]) save(at point[S], ids []remembrance, writer writer, known moment) {
 	h, began, version := e.host, time.Now(), at.version
 	ctx, cancel := context.WithTimeout(h.saves, h.options.RecoveryTimeout)
 	defer cancel()
@@ -47,6 +50,15 @@ func (e *entity[S, E]) save(at point[S], ids []remembrance, writer writer) {
 		}
 		return err
 	})
+	fresh := func() error {
+		if e.host.isOld(known) && safeguard.EntitySnapshotFresh {
+			return dynajournal.ErrTooLate
+		}
+		return nil
+	}
+	if err == nil {
+		err = fresh()
+	}
 	done := Snapshot{PersistenceID: e.pid, Version: version}
 	var oldest int64 // the oldest snapshot that is kept
 	e.mu.Lock()
@@ -59,7 +71,7 @@ func (e *entity[S, E]) save(at point[S], ids []remembrance, writer writer) {
 	}
 	e.mu.Unlock()
 	if oldest > 0 {
-		err = guard(e.pid, func() error { return e.removeBefore(ctx, oldest, writer, &done) })
+		err = guard(e.pid, func() error { return e.removeBefore(ctx, oldest, writer, fresh, &done) })
 	}
 	if err != nil {
 		h.options.Logger.WarnContext(ctx, "a snapshot of an entity has failed",
@@ -83,12 +95,15 @@ func (e *entity[S, E]) save(at point[S], ids []remembrance, writer writer) {
 }
 
 // removeBefore deletes the snapshots before the oldest one that is kept, and the events up to it if
-// the type says so. It sets in done what it has deleted.
-func (e *entity[S, E]) removeBefore(ctx context.Context, oldest int64, held writer, done *Snapshot) error {
+// the type says so. fresh is called before each attempt to delete snapshots; the writer checks its
+// own attempts. It sets in done what it has deleted.
+func (e *entity[S, E]) removeBefore(
+	ctx context.Context, oldest int64, held writer, fresh func() error, done *Snapshot,
+) error {
 	h := e.host
 	var failed error
 	if oldest > 1 {
-		done.DeletedSnapshots, failed = h.journal.DeleteSnapshots(ctx, e.pid, dynajournal.SnapshotCriteria{MaxSequenceNumber: oldest - 1})
+		done.DeletedSnapshots, failed = private.DeleteSnapshots(ctx, h.journal, e.pid, oldest-1, fresh)
 	}
 	settings := &h.kind.Snapshots
 	writer, ok := held.(*dynajournal.Writer)

@@ -11,11 +11,13 @@ import (
 )
 
 // saving opens accounts that tell which snapshots they save.
-func saving(b *bundle, kind kind, options entity.Options) (*accounts, <-chan entity.Snapshot) {
+func saving(
+	b *bundle, kind kind, options entity.Options, change ...func(*dynajournal.Config),
+) (*accounts, <-chan entity.Snapshot) {
 	b.Helper()
 	saved := make(chan entity.Snapshot, 100)
 	options.Hooks = append(options.Hooks, entity.Hook{OnSnapshot: func(s entity.Snapshot) { saved <- s }})
-	return b.open(b.journal(), kind, options), saved
+	return b.open(b.journal(change...), kind, options), saved
 }
 
 func snapshots(t *testing.T, j *dynajournal.Journal) (numbers []int64) {

@@ -29,6 +29,10 @@ var (
 	// then the writer has ended.
 	CloseNext func(ctx context.Context, writer any) (bool, error)
 
+	// DeleteSnapshots is Journal.DeleteSnapshots of a *dynajournal.Journal, up to a sequence
+	// number. before is called before each attempt of a deletion, which ends with its error.
+	DeleteSnapshots func(ctx context.Context, journal any, pid string, to int64, before func() error) (int64, error)
+
 	// EncodeEvent returns what Append of a writer of a *dynajournal.Journal takes as an argument
 	// for a *dynajournal.NewEvent, and the size of what the caller determines of it, in bytes. at
 	// is the time of the event if it is not zero. mark is stored with it if its ID is not empty.

@@ -36,7 +36,7 @@ func (w *Writer) erase(ctx context.Context, m *dynamo.Meter, began clock.Moment,
 	if err != nil {
 		return 0, err
 	}
-	removed, err := j.removeSnapshots(ctx, m, w.pid, math.MaxInt64)
+	removed, err := j.removeSnapshots(ctx, m, w.pid, math.MaxInt64, w.lowSeen)
 	if err != nil {
 		return removed, err
 	}

@@ -117,7 +117,7 @@ func (w *Writer) purgeEmpty(ctx context.Context, m *dynamo.Meter) (int64, error)
 	if err := w.expireRest(ctx, m, marks); err != nil {
 		return 0, err
 	}
-	return w.journal.removeSnapshots(ctx, m, w.pid, math.MaxInt64)
+	return w.journal.removeSnapshots(ctx, m, w.pid, math.MaxInt64, w.active)
 }
 
 // retire leaves only tombstones and marks that expire. The order of its steps keeps it safe:
@@ -196,7 +196,7 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 	if err != nil {
 		return removed, err
 	}
-	saved, err := j.removeSnapshots(ctx, m, w.pid, low.Seq-1)
+	saved, err := j.removeSnapshots(ctx, m, w.pid, low.Seq-1, w.lowSeen)
 	removed += saved
 	if err != nil {
 		return removed, err
@@ -321,12 +321,15 @@ func (w *Writer) endIfMoved(err error) error {
 	return w.endOvertaken()
 }
 
-// removeSnapshots deletes the snapshots of a persistence id up to a sequence number. A journal
-// without a snapshot table has none.
-func (j *Journal) removeSnapshots(ctx context.Context, m *dynamo.Meter, pid string, to int64) (int64, error) {
+// removeSnapshots deletes the snapshots of a persistence id up to a sequence number, while the
+// journal is what it was known to be at a moment: those of the next life have the same numbers. A
+// journal without a snapshot table has none.
+func (j *Journal) removeSnapshots(
+	ctx context.Context, m *dynamo.Meter, pid string, to int64, known clock.Moment,
+) (int64, error) {
 	c := snapshots.Everything()
 	c.MaxSeq = to
-	removed, err := j.Snapshots.Delete(ctx, m, pid, c)
+	removed, err := j.Snapshots.While(j.fresh(known)).Delete(ctx, m, pid, c)
 	if errors.Is(err, dynamo.ErrTableNotFound) {
 		return 0, nil
 	}

@@ -178,6 +178,7 @@ var killers = map[string]killer{
 	"EntityAge":               {hosting, "^TestAgeOfAViewCountsTheTimeThatTheMachineSlept$"},
 	"EntityOldLooked":         {hosting, "^TestViewAfterASleepShowsTheNextLife$"},
 	"EntityOldReplaced":       {hosting, "^TestCommandAfterASleepIsDecidedOnTheNextLife$"},
+	"EntitySnapshotFresh":     {hosting, "^TestSnapshotThatSleptSparesThoseOfTheNextLife$"},
 	"EntityLeaveNoticed":      {hosting, "^TestViewOutlivesAPurgeThatDoesNotBegin$"},
 
 	"StateConditional": {hosting, "^TestStateIsReplacedOnlyIfItIsWhatWasRead$"},

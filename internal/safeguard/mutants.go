@@ -181,6 +181,7 @@ var (
 	EntityAge                 = on("EntityAge")
 	EntityOldLooked           = on("EntityOldLooked")
 	EntityOldReplaced         = on("EntityOldReplaced")
+	EntitySnapshotFresh       = on("EntitySnapshotFresh")
 	StateConditional          = on("StateConditional")
 	StatePartsFirst           = on("StatePartsFirst")
 	StateLookedFor            = on("StateLookedFor")

@@ -391,6 +391,8 @@ const (
 	EntityOldLooked = true
 	// EntityOldReplaced: no event is applied to a state that is older than half the fence window.
 	EntityOldReplaced = true
+	// EntitySnapshotFresh: a snapshot whose machine has slept deletes no older ones.
+	EntitySnapshotFresh = true
 	// StateConditional: a state is replaced only if it is what was read.
 	StateConditional = true
 	// StatePartsFirst: the parts of a state are stored before their head.

@@ -159,5 +159,5 @@ func (d *deletion) remove(ctx context.Context, items []layout.Attributes) error 
 		keys[i] = layout.Attributes{layout.AttrPar: item[layout.AttrPar],
 			layout.AttrSnapshotSeq: item[layout.AttrSnapshotSeq]}
 	}
-	return d.store.Client.BatchDelete(ctx, d.meter, d.store.Table, keys, nil)
+	return d.store.Client.BatchDelete(ctx, d.meter, d.store.Table, keys, d.store.Before)
 }

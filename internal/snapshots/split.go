@@ -250,7 +250,7 @@ func (s *Store) deleteParts(ctx context.Context, m *dynamo.Meter, pid string, he
 	for part := range parts {
 		keys[part] = s.Keys.SnapshotKey(pid, layout.SplitPartNumber(seq, token, part))
 	}
-	return s.Client.BatchDelete(ctx, m, s.Table, keys, nil)
+	return s.Client.BatchDelete(ctx, m, s.Table, keys, s.Before)
 }
 
 func compress(data []byte) ([]byte, error) {

@@ -30,6 +30,15 @@ type Store struct {
 	Parallelism int
 	// Envelope writes the form of Akka 1.1. Compress writes the split form with zstd.
 	Envelope, Compress bool
+	// Before, if set, is called before each attempt of a deletion, which ends with its error.
+	Before func() error
+}
+
+// While returns the store with another check of its deletions.
+func (s *Store) While(before func() error) *Store {
+	while := *s
+	while.Before = before
+	return &while
 }
 
 // Criteria select snapshots. All limits are inclusive.

@@ -313,6 +313,52 @@ func TestRemovalThatSleptKeepsTheEventsOfAnIDThatIsUsedAgain(t *testing.T) {
 	}
 }
 
+// A purge that sleeps while it deletes snapshots spares those of the next life.
+func TestPurgeThatSleptKeepsTheSnapshotsOfAnIDThatIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		events int
+		now    bool
+		pass   int64
+	}{
+		"purge":                   {3, false, 1}, // behind the tombstones
+		"purge at once":           {3, true, 0},
+		"purge without any event": {0, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSleeper(t, kinds["native"])
+			snapshot := dynajournal.SnapshotMetadata{PersistenceID: "a", SequenceNumber: 2}
+			save := func() {
+				if _, err := s.other.SaveSnapshot(t.Context(), snapshot, "state"); err != nil {
+					t.Error(err)
+				}
+			}
+			w := recovered(t, s.journal, "a")
+			if c.events > 0 {
+				w = written(t, s.journal, "a", c.events)
+			}
+			save()
+			s.pass.Store(c.pass)
+			s.at("BatchWriteItem", func(r *http.Request, send sender) (*http.Response, error) {
+				s.sleep(2 * time.Hour)
+				if _, err := recovered(t, s.other, "a").Purge(t.Context(), dynajournal.PurgeOptions{Now: true}); err != nil {
+					t.Error(err)
+				}
+				s.sleep(2 * time.Hour)
+				written(t, s.other, "a", 3)
+				save()
+				return throttled(r, send)
+			})
+			_, err := w.Purge(t.Context(), dynajournal.PurgeOptions{Now: c.now})
+			wantError(t, "Purge", err, dynajournal.ErrTooLate)
+			if _, ok, err := s.other.LoadSnapshot(t.Context(), "a", dynajournal.SnapshotCriteria{}); err != nil || !ok {
+				t.Errorf("the snapshot of the next life: %v, %v", ok, err)
+			}
+		})
+	}
+}
+
 // stay checks that the tombstones are stored for the whole fence window from now on.
 func (s *sleeper) stay(want int) {
 	s.Helper()
