@@ -240,3 +240,93 @@ func TestSnapshotThatSleptSparesThoseOfTheNextLife(t *testing.T) {
 		})
 	}
 }
+
+// wantPadded checks the state of the counter anna.
+func (s *sleeper) wantPadded(want int64, letter string) {
+	s.Helper()
+	version, err := s.counters(entity.Options{}).View(s.Context(), "anna", func(c Counter) error {
+		if c.Count != 1 || c.Padding != strings.Repeat(letter, 3000) {
+			s.Errorf("%d with %d bytes", c.Count, len(c.Padding))
+		}
+		return nil
+	})
+	if err != nil || version != want {
+		s.Errorf("version %d, %v; want %d", version, err, want)
+	}
+}
+
+// A machine sleeps while it deletes parts. Meanwhile the state is purged, what is left expires, and
+// the versions begin again.
+func TestSweepThatSleptSparesThePartsOfTheNextLife(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		operation string // before the sweep
+		do        func(s *sleeper, a *counters) error
+		wantError bool
+	}{
+		"of a purge": {"PutItem", func(s *sleeper, a *counters) error {
+			return a.Purge(s.Context(), "anna")
+		}, true},
+		"behind a put": {"BatchWriteItem", func(s *sleeper, a *counters) error {
+			_, err := entity.Do(s.Context(), a, "anna", pad(3000, "b"))
+			return err
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSleeper(t, withCounters(t), smallItems)
+			first := s.counters(entity.Options{})
+			doCount(t, first, 1, pad(3000, "a"))
+			closed(t, first)
+			a := s.counters(entity.Options{}, s.machine)
+			wantCount(t, a, 1, 1)
+			arrived, release := s.hold(c.operation, dynajournal.DefaultSnapshotTable)
+			done := make(chan error, 1)
+			go func() { done <- c.do(s, a) }()
+			<-arrived
+			other := s.counters(entity.Options{})
+			if err := other.Purge(t.Context(), "anna"); err != nil {
+				t.Fatal(err)
+			}
+			s.sleep(asleep)
+			doCount(t, other, 1, pad(3000, "c"))
+			closed(t, other)
+			release()
+			if err := <-done; (err != nil) != c.wantError {
+				t.Error(err)
+			}
+			closed(t, a)
+			s.wantPadded(1, "c")
+		})
+	}
+}
+
+// What the first purge has left would expire while the second one deletes parts.
+func TestPurgeOfAPurgedStateKeepsItsVersionForLonger(t *testing.T) {
+	t.Parallel()
+	s := newSleeper(t, withCounters(t), smallItems)
+	a := s.counters(entity.Options{}, s.machine)
+	doCount(t, a, 1, pad(3000, "a"))
+	for _, later := range []time.Duration{0, dynajournal.DefaultFenceWindow - time.Hour} {
+		s.sleep(later)
+		if err := a.Purge(t.Context(), "anna"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.sleep(2 * time.Hour)
+	doCount(t, s.counters(entity.Options{}), 1, pad(3000, "b"))
+	s.wantPadded(3, "b")
+}
+
+// A purge is the first that a machine does after a sleep. It begins with the time of before.
+func TestPurgeOfAStateAfterASleepIsDone(t *testing.T) {
+	t.Parallel()
+	s := newSleeper(t, withCounters(t), smallItems)
+	a := s.counters(entity.Options{}, s.machine)
+	doCount(t, a, 1, pad(3000, "a"))
+	s.sleep(asleep)
+	if err := a.Purge(t.Context(), "anna"); err != nil {
+		t.Error(err)
+	}
+	wantItems(t, s.bundle, 1, 0)
+}

@@ -54,11 +54,17 @@ func counted(tx *counterTx) (int, error) { return tx.State().Count, nil }
 // setupStates is setup with the type of the counters.
 func setupStates(t testing.TB, options dynajournal.TableOptions, change ...func(*dynajournal.Config)) *bundle {
 	t.Helper()
-	return setup(t, options, append([]func(*dynajournal.Config){func(c *dynajournal.Config) {
+	return setup(t, options, append([]func(*dynajournal.Config){withCounters(t)}, change...)...)
+}
+
+// withCounters registers the type of the counters.
+func withCounters(t testing.TB) func(*dynajournal.Config) {
+	t.Helper()
+	return func(c *dynajournal.Config) {
 		if err := serialization.JSON[Counter](c.Serialization, "counter"); err != nil {
 			t.Fatal(err)
 		}
-	}}, change...)...)
+	}
 }
 
 // counters opens the counters of a journal, as a process would.

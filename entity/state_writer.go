@@ -115,7 +115,7 @@ func (w *stateWriter[S]) failed(err error, first int64, next *layout.State, inde
 // cleanBehind deletes the parts that a put has replaced, behind the put. The first put of a writer
 // that has to do with parts also deletes what crashes have left.
 func (w *stateWriter[S]) cleanBehind(next *layout.State) {
-	replaced := w.base
+	replaced, began := w.base, w.began
 	if next.Parts == 0 && (replaced == nil || replaced.Parts == 0) {
 		return
 	}
@@ -124,7 +124,7 @@ func (w *stateWriter[S]) cleanBehind(next *layout.State) {
 	h := w.entity.host
 	h.jobs.Go(func() {
 		_, err := private.OnState(h.saves, h.journal, next.PersistenceID, func(ctx context.Context, store *states.Store, m *dynamo.Meter) error {
-			return store.Clean(ctx, m, replaced, next, sweep)
+			return store.Clean(ctx, m, replaced, next, sweep, began)
 		})
 		if err != nil {
 			h.options.Logger.Warn("parts of a state that was replaced are left", "persistence_id", next.PersistenceID, "error", err)

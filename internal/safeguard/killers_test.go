@@ -189,6 +189,8 @@ var killers = map[string]killer{
 	"StateIDsKept":     {hosting, "^TestRepeatOfACommandOnAStateIsADuplicate$"},
 	"StatePurgeCounts": {hosting, "^TestPurgeOfAStateKeepsItsVersion$"},
 	"StatePartsSwept":  {hosting, "^TestPutKilledAnywhereLeavesAWholeState$"},
+	"StateSweepFresh":  {hosting, "^TestSweepThatSleptSparesThePartsOfTheNextLife$"},
+	"StatePurgedKept":  {hosting, "^TestPurgeOfAPurgedStateKeepsItsVersionForLonger$"},
 
 	"ProjectionAbsenceSwept":    {projecting, "^TestWrongClockHidesNoTrimmedRecords$"},
 	"ProjectionCheckpointWaits": {projecting, "^TestCheckpointWaitsForTheDeed$"},

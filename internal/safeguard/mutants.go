@@ -190,6 +190,8 @@ var (
 	StateIDsKept              = on("StateIDsKept")
 	StatePurgeCounts          = on("StatePurgeCounts")
 	StatePartsSwept           = on("StatePartsSwept")
+	StateSweepFresh           = on("StateSweepFresh")
+	StatePurgedKept           = on("StatePurgedKept")
 	VisibleTaken              = on("VisibleTaken")
 	ProjectionAbsenceSwept    = on("ProjectionAbsenceSwept")
 	ProjectionCheckpointWaits = on("ProjectionCheckpointWaits")

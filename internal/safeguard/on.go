@@ -409,6 +409,10 @@ const (
 	StatePurgeCounts = true
 	// StatePartsSwept: parts that a crash has left are deleted.
 	StatePartsSwept = true
+	// StateSweepFresh: no parts are swept when the state may have been purged and have expired.
+	StateSweepFresh = true
+	// StatePurgedKept: what a purge has left does not expire while another purge deletes parts.
+	StatePurgedKept = true
 
 	// Projections.
 

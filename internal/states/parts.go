@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
@@ -154,22 +155,26 @@ func (s *Store) partKeys(state *layout.State) []layout.Attributes {
 	return keys
 }
 
-// Clean deletes the parts of a state that next has replaced. If sweep is set, it also deletes those
-// of puts that were never finished.
-func (s *Store) Clean(ctx context.Context, m *dynamo.Meter, replaced, next *layout.State, sweep bool) error {
+// Clean deletes the parts of a state that next has replaced, by a put that began at a moment. If
+// sweep is set, it also deletes those of puts that were never finished.
+func (s *Store) Clean(
+	ctx context.Context, m *dynamo.Meter, replaced, next *layout.State, sweep bool, began clock.Moment,
+) error {
 	var err error
 	if replaced != nil && replaced.Parts > 0 {
-		err = s.Client.BatchDelete(ctx, m, s.Table, s.partKeys(replaced), nil)
+		err = s.Client.BatchDelete(ctx, m, s.Table, s.partKeys(replaced), s.fresh(began))
 	}
 	if err == nil && sweep {
-		err = s.sweep(ctx, m, next)
+		err = s.sweep(ctx, m, next, began)
 	}
 	return err
 }
 
-// sweep deletes the parts of all versions up to that of a state that is or was stored, but for its
-// own. No put that names them can succeed any more, as it would be on a state that is replaced.
-func (s *Store) sweep(ctx context.Context, m *dynamo.Meter, stored *layout.State) error {
+// sweep deletes the parts of all versions up to that of a state that is or was stored at a moment
+// or later, but for its own. No put that names them can succeed any more, as it would be on a state
+// that is replaced. That holds for as long as the item counts on: versions begin again when it was
+// purged and has expired.
+func (s *Store) sweep(ctx context.Context, m *dynamo.Meter, stored *layout.State, since clock.Moment) error {
 	if stored.Version == 0 {
 		return nil
 	}
@@ -183,9 +188,13 @@ func (s *Store) sweep(ctx context.Context, m *dynamo.Meter, stored *layout.State
 		}
 	}
 	projection := layout.AttrPar + ", " + layout.AttrSnapshotSeq
+	var fresh func() error
+	if safeguard.StateSweepFresh {
+		fresh = s.fresh(since)
+	}
 	for _, r := range ranges {
 		err := s.eachPart(ctx, m, stored.PersistenceID, r[0], r[1], projection, func(page []layout.Attributes) error {
-			return s.Client.BatchDelete(ctx, m, s.Table, page, nil)
+			return s.Client.BatchDelete(ctx, m, s.Table, page, fresh)
 		})
 		if err != nil {
 			return err

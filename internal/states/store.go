@@ -24,7 +24,8 @@ var (
 	ErrConflict = errors.New("another writer has replaced the state")
 	// ErrTooLarge reports that a value is over the limit. Nothing is written.
 	ErrTooLarge = errors.New("the state has too many bytes")
-	// errSlept reports that the machine has slept while a request waited. The request was not sent.
+	// errSlept reports that the machine has slept while a request waited, or before it. The request
+	// was not sent.
 	errSlept = errors.New("the request has waited for longer than half the fence window")
 )
 
@@ -120,6 +121,11 @@ func writersOf(s *layout.State) []byte {
 // expiry returns when a state that is purged now expires.
 func (s *Store) expiry() int64 { return s.Clock.Latest().Add(s.FenceWindow).Unix() + 1 }
 
+// expiresSoon reports whether what a purge has left may expire while another purge relies on it.
+func (s *Store) expiresSoon(purged *layout.State) bool {
+	return time.Unix(purged.Expires, 0).Sub(s.Clock.Latest()) < s.FenceWindow/knowledgePart
+}
+
 // knowledgePart is the part of the fence window for which what was read may be used: a half.
 const knowledgePart = 2
 
@@ -129,15 +135,19 @@ func IsOld(c *clock.Clock, fenceWindow time.Duration, since clock.Moment) bool {
 	return c.Since(since) > fenceWindow/knowledgePart
 }
 
-// putHead puts the head of next in the place of base.
-func (s *Store) putHead(ctx context.Context, m *dynamo.Meter, base, next *layout.State, w Writer) error {
-	began := s.Clock.Now()
-	p := dynamo.Put{Table: s.Table, Item: s.Keys.EncodeState(next), Before: func() error {
-		if IsOld(s.Clock, s.FenceWindow, began) {
+// fresh returns the check of requests that rely on what was stored at a moment.
+func (s *Store) fresh(since clock.Moment) func() error {
+	return func() error {
+		if IsOld(s.Clock, s.FenceWindow, since) {
 			return errSlept
 		}
 		return nil
-	}}
+	}
+}
+
+// putHead puts the head of next in the place of base.
+func (s *Store) putHead(ctx context.Context, m *dynamo.Meter, base, next *layout.State, w Writer) error {
+	p := dynamo.Put{Table: s.Table, Item: s.Keys.EncodeState(next), Before: s.fresh(s.Clock.Now())}
 	switch {
 	case !safeguard.StateConditional:
 	case base == nil:
@@ -170,19 +180,30 @@ func (s *Store) putHead(ctx context.Context, m *dynamo.Meter, base, next *layout
 // mostPurges is how often a purge is tried while other writers replace the state.
 const mostPurges = 100
 
-// Purge replaces a state by nothing, with the next version, and deletes its parts. It returns
-// ErrConflict if others have replaced the state at every attempt.
+// Purge replaces a state by nothing, with the next version, and deletes its parts. What an earlier
+// purge has left stays for longer, if it would expire meanwhile: its version keeps the next life
+// from having parts that look like those to delete. Purge returns ErrConflict if others have
+// replaced the state at every attempt.
 func (s *Store) Purge(ctx context.Context, m *dynamo.Meter, pid string) error {
 	for range mostPurges {
+		began := s.Clock.Now()
 		head, err := s.Head(ctx, m, pid)
 		if err != nil || head == nil {
 			return err
+		}
+		if IsOld(s.Clock, s.FenceWindow, began) {
+			// The first read after a sleep can begin with a service time from before it. Its
+			// response brings a newer one.
+			continue
 		}
 		if !safeguard.StatePurgeCounts {
 			return s.Client.Delete(ctx, m, dynamo.Delete{Table: s.Table, Key: s.Keys.StateKey(pid)})
 		}
 		next := head
-		if !head.Purged {
+		switch {
+		case head.Purged && s.expiresSoon(head) && safeguard.StatePurgedKept:
+			next, err = s.Fence(ctx, m, pid, head.Writers)
+		case !head.Purged:
 			next = &layout.State{PersistenceID: pid, Version: head.Version + 1, Time: head.Time, Purged: true, Expires: s.expiry()}
 			w := NewWriter()
 			next.Writers = add(head.Writers, w, next.Version)
@@ -190,7 +211,7 @@ func (s *Store) Purge(ctx context.Context, m *dynamo.Meter, pid string) error {
 		}
 		if !errors.Is(err, ErrConflict) {
 			if err == nil {
-				err = s.sweep(ctx, m, next)
+				err = s.sweep(ctx, m, next, began)
 			}
 			return err
 		}
