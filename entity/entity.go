@@ -28,7 +28,8 @@ type point[S any] struct {
 //     state becomes the durable one.
 //   - Each command that has recorded events is in exactly one write: writing, or one of pending. A
 //     write begins with the state that the one before it ends with.
-//   - A command is answered only when no event that it has read is without a known outcome.
+//   - A command is answered only when no event that it has read is without a known outcome, unless
+//     it has panicked: see ErrPanic.
 type entity[S, E any] struct {
 	// What a view in memory needs comes first: with a small state it is in one cache line. What a
 	// command without events needs as well is in the next two.

@@ -30,7 +30,8 @@ var (
 	ErrOutcomeUnknown = dynajournal.ErrOutcomeUnknown
 
 	// ErrPanic: a function of the program has panicked. The error is a *PanicError. Nothing was
-	// written.
+	// written. A command gets it at once, also if it has read events that are still being written,
+	// and may never be stored.
 	ErrPanic = errors.New("panic")
 
 	// ErrRecoveryTimeout: an entity could not be loaded, or could not catch up with other writers,
