@@ -86,8 +86,9 @@ func TestNewProjectionOnAnOldJournal(t *testing.T) {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	// The second process looks again at the ids behind the stored position, at 10 requests and
-	// units of each at most, and both have a registry and look for requests.
-	const again, more = 256 + 200, 10
+	// units of each at most, and both have a registry and look for requests. What the first one had
+	// under way when it was killed, a request for each handler, nobody has counted.
+	const again, more, uncounted = 256 + 200, 10, 16
 	if off := both.events - int64(each**sweptIDs); off < 0 || off > int64(again*each) {
 		t.Errorf("%d events were handled again", off)
 	}
@@ -96,7 +97,7 @@ func TestNewProjectionOnAnOldJournal(t *testing.T) {
 		"read units":  {both.cost.ReadUnits, stated.Cost.ReadUnits, stated.CostMargin.ReadUnits},
 		"write units": {both.cost.WriteUnits, stated.Cost.WriteUnits, stated.CostMargin.WriteUnits},
 	} {
-		if counted, stated, margin := n[0], n[1], 3*n[2]; counted < stated-margin || counted > stated+margin+again*more+time.Since(began).Seconds()*more {
+		if counted, stated, margin := n[0], n[1], 3*n[2]; counted < stated-margin-uncounted || counted > stated+margin+again*more+time.Since(began).Seconds()*more {
 			t.Errorf("%s: counted %v, stated %v", what, counted, stated)
 		}
 	}
