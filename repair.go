@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
+	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/lifetime"
@@ -204,7 +205,7 @@ func (j *Journal) checker(ctx context.Context, opts VerifyOptions) (*verify.Chec
 		Store:           j.store,
 		TTL:             ttl == layout.AttrExpires,
 		Now:             j.earliest,
-		TombstoneExpiry: j.protocol.TombstoneExpiry,
+		TombstoneExpiry: j.tombstoneExpiry,
 		Decode:          func(e *layout.Event) error { return j.checkPayload(ctx, e) },
 		Snapshots:       j.eachSnapshot,
 	}
@@ -225,6 +226,12 @@ func pace(unitsPerSecond float64) func(context.Context, float64) error {
 		}
 		return nil
 	}
+}
+
+// tombstoneExpiry returns the expiry of a tombstone that is put now, unless the local clock and the
+// service's were too far apart in the last response.
+func (j *Journal) tombstoneExpiry() (int64, error) {
+	return j.protocol.TombstoneExpiry(), j.protocol.CheckClock(clock.Moment{})
 }
 
 // earliest returns the time in seconds since 1970 by the slower of the two clocks: a tombstone that

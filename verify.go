@@ -207,8 +207,8 @@ func (j *Journal) VerifyAll(ctx context.Context, opts VerifyOptions) iter.Seq2[F
 //
 // Writers need not be stopped, except for VerifyOptions.RemoveDeleted.
 //
-// Errors: those of [Journal.Verify], and those of VerifyOptions.Archive. After an error repairs may
-// be made ([MaybeApplied] reports whether). The call may be repeated.
+// Errors: those of [Journal.Verify], [ErrClock], and those of VerifyOptions.Archive. After an error
+// repairs may be made ([MaybeApplied] reports whether). The call may be repeated.
 func (j *Journal) Repair(ctx context.Context, persistenceID string, opts VerifyOptions) iter.Seq2[Finding, error] {
 	return j.findings(ctx, opts, oneID(persistenceID), false)
 }

@@ -61,7 +61,7 @@ func (w *Writer) raiseLowMark(ctx context.Context, m *dynamo.Meter, target int64
 		if err != nil {
 			return 0, err
 		}
-		if err := w.journal.checkClock(began); err != nil {
+		if err := w.journal.CheckClock(began); err != nil {
 			return 0, err
 		}
 		w.lowSeen = seen

@@ -84,10 +84,10 @@ func (j *Journal) TombstoneExpiry() int64 {
 	return j.Clock.Latest().Add(j.FenceWindow).Unix() + 1
 }
 
-// checkClock fails with a *ClockError if the local clock and the service's were too far apart in
+// CheckClock fails with a *ClockError if the local clock and the service's were too far apart in
 // the last response since a moment. An older response proves nothing: the clock may have been
 // corrected since, or the machine may have slept.
-func (j *Journal) checkClock(since clock.Moment) error {
+func (j *Journal) CheckClock(since clock.Moment) error {
 	local, service, ok := j.Clock.Compared(since)
 	if !ok || !safeguard.ClockOff {
 		return nil

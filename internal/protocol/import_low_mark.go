@@ -85,7 +85,7 @@ func (in *Import) raiseLowMark(ctx context.Context, low layout.LowMark) error {
 	if err := in.checkUnchanged(ctx, low); err != nil {
 		return err
 	}
-	if err := in.journal.checkClock(in.began); err != nil {
+	if err := in.journal.CheckClock(in.began); err != nil {
 		return err
 	}
 	stored := in.tip

@@ -43,7 +43,7 @@ func (w *Writer) purge(ctx context.Context, m *dynamo.Meter, now bool) (int64, e
 	case w.next == 1 && torn == 0: // there is nothing that an earlier writer could know
 		return w.purgeEmpty(ctx, m)
 	}
-	if err := w.goOnAfterSnapshots(ctx, m); err != nil {
+	if err := w.goOnAfterSnapshots(ctx, m, began); err != nil {
 		return 0, err
 	}
 	return w.retire(ctx, m, began, torn)
@@ -76,7 +76,7 @@ func (w *Writer) tornBehind(ctx context.Context, m *dynamo.Meter) (torn int64, e
 // if there are any. The purge removes the snapshots below its low mark. A snapshot above it would
 // bring back the state that was purged, and would be taken for one that another writer has saved
 // since.
-func (w *Writer) goOnAfterSnapshots(ctx context.Context, m *dynamo.Meter) error {
+func (w *Writer) goOnAfterSnapshots(ctx context.Context, m *dynamo.Meter, began clock.Moment) error {
 	if !safeguard.PurgedSnapshots {
 		return nil
 	}
@@ -89,6 +89,9 @@ func (w *Writer) goOnAfterSnapshots(ctx context.Context, m *dynamo.Meter) error 
 	}
 	marks, err := w.journal.Store.Marks(ctx, m, w.pid)
 	if err != nil {
+		return err
+	}
+	if err := w.journal.CheckClock(began); err != nil { // a purge that is refused writes nothing
 		return err
 	}
 	err = w.goOnAfterSnapshot(ctx, m, min(newest, layout.MaxSequenceNumber), marks)
@@ -142,7 +145,7 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 	if err != nil {
 		return 0, err
 	}
-	if err := j.checkClock(began); err != nil {
+	if err := j.CheckClock(began); err != nil {
 		return 0, err
 	}
 	w.lowSeen = seen

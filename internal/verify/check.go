@@ -30,8 +30,9 @@ type Checker struct {
 	TTL bool
 	// Now returns the time in seconds since 1970.
 	Now func() int64
-	// TombstoneExpiry returns the expiry of a tombstone that is put now.
-	TombstoneExpiry func() int64
+	// TombstoneExpiry returns the expiry of a tombstone that is put now, or an error if the clock
+	// is off.
+	TombstoneExpiry func() (int64, error)
 	// Decode returns why a payload can't be decoded, or nil if it can be, or if its serializer is
 	// unknown.
 	Decode func(*layout.Event) error
@@ -403,13 +404,17 @@ func (k *check) entomb(ctx context.Context, m *Mender, seq int64, item layout.At
 	if err != nil || marks.Low.Seq <= seq { // the persistence id was purged, and is in use again
 		return false, err
 	}
+	expires, err := k.TombstoneExpiry()
+	if err != nil {
+		return false, err
+	}
 	if err := m.archive(Removed{k.pid, OrphanBelowLowMark, seq, item}); err != nil {
 		return false, err
 	}
 	if k.Store.Shared() && seq == k.highest && safeguard.HighestStays {
 		return k.Store.ReplaceWithSeal(ctx, m.Meter, k.pid, seq, item)
 	}
-	return k.Store.ReplaceWithTombstone(ctx, m.Meter, k.pid, seq, k.TombstoneExpiry(), item)
+	return k.Store.ReplaceWithTombstone(ctx, m.Meter, k.pid, seq, expires, item)
 }
 
 // event checks an event, and its writer.

@@ -75,7 +75,7 @@ func newJournal(t *testing.T, shared bool) *journal {
 		Store:           j.store,
 		TTL:             true,
 		Now:             func() int64 { return now },
-		TombstoneExpiry: func() int64 { return now + 86_400 },
+		TombstoneExpiry: func() (int64, error) { return now + 86_400, nil },
 		Decode: func(e *layout.Event) error {
 			if string(e.Bytes) == "broken" {
 				return errBroken
