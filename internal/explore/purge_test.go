@@ -479,7 +479,7 @@ func TestWriterOfAPurgedIDEndsIfTheIDIsUsedAgain(t *testing.T) {
 		stale, live := w.journal("stale"), w.journal("live")
 		w.append(w.recovered(live), "old")
 		purge(w, live)
-		w.pass(fenceWindow - time.Minute)
+		w.pass(afterExpiry - 2*time.Minute)
 		r := w.recovered(stale) // it continues at 3
 		w.pass(2 * time.Minute)
 		again := w.recovered(live)
