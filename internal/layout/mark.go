@@ -68,7 +68,8 @@ func (l LowMark) JudgesLike(o LowMark) bool {
 	return l == o || !safeguard.CutJudged && l.Seq == o.Seq
 }
 
-// DecodeMarks decodes the marks of all shards or of some, in any order. Errors are *ItemError.
+// DecodeMarks decodes the marks of all shards or of some, in any order. A high mark that expires
+// before the time expired, in seconds since 1970, counts as none. Errors are *ItemError.
 func (k Keys) DecodeMarks(pid string, items []Attributes, expired int64) (Marks, error) {
 	var m Marks
 	if len(items) == 0 {

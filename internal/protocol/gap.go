@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
@@ -46,7 +47,10 @@ func (r *replay) closeGap(ctx context.Context, slot readSlot) error {
 		known[s.SequenceNr-lo] = true
 	}
 	if r.req.Recover && safeguard.Seal {
-		if err := r.sealMissing(ctx, store, numbers, known); err != nil {
+		sealed := func(slot layout.Slot) {
+			numbers[slot.SequenceNr-lo] = readSlot{Slot: slot, at: r.stamps.stamp()}
+		}
+		if err := store.sealMissing(ctx, r.meter, r.req.PersistenceID, lo, known, sealed); err != nil {
 			return err
 		}
 	}
@@ -70,18 +74,22 @@ func (r *replay) noteMissing(lo int64, known []bool) {
 	}
 }
 
-// sealMissing seals the numbers that are not known, in parallel. store checks the age of that
-// knowledge.
-func (r *replay) sealMissing(ctx context.Context, store *Store, numbers []readSlot, known []bool) error {
+// sealMissing seals the numbers from first on that are not known, in parallel, and calls sealed
+// with what is stored at each of them, also in parallel.
+func (s *Store) sealMissing(
+	ctx context.Context, m *dynamo.Meter, pid string, first int64, known []bool, sealed func(layout.Slot),
+) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(r.store.Parallelism)
-	for i := range numbers {
+	group.SetLimit(s.Parallelism)
+	for i := range known {
 		if known[i] {
 			continue
 		}
 		group.Go(func() error {
-			slot, err := store.Seal(ctx, r.meter, r.req.PersistenceID, numbers[i].SequenceNr)
-			numbers[i] = readSlot{Slot: slot, at: r.stamps.stamp()}
+			slot, err := s.Seal(ctx, m, pid, first+int64(i))
+			if err == nil {
+				sealed(slot)
+			}
 			return err
 		})
 	}

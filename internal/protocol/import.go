@@ -149,12 +149,12 @@ func (in *Import) checkFollows(ctx context.Context, first, last int64) error {
 	}
 	if in.next == 0 && first == in.tip+1 && in.tip >= in.low.First() {
 		// Nothing of the records is compared with what is stored there.
-		if slot, there, err := in.slotAt(ctx, in.tip); err != nil {
+		slot, there, err := in.slotAt(ctx, in.tip)
+		if err == nil && there {
+			err = in.checkStays(ctx, slot)
+		}
+		if err != nil {
 			return err
-		} else if there && slot.Event == nil {
-			if err := in.checkStays(ctx, slot); err != nil {
-				return err
-			}
 		}
 	}
 	in.next, in.last = last+1, last

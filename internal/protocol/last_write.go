@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/layout"
 	"github.com/dynajournal/dynajournal/internal/safeguard"
 )
 
@@ -39,19 +38,9 @@ func (w *Writer) sealFree(ctx context.Context, m *dynamo.Meter, store *Store, sp
 	if err != nil {
 		return err
 	}
-	taken := map[int64]bool{}
+	known := make([]bool, span.Last-span.First+1)
 	for _, slot := range slots {
-		taken[slot.SequenceNr] = true
+		known[slot.SequenceNr-span.First] = true
 	}
-	group, sealing := errgroup.WithContext(ctx)
-	group.SetLimit(store.Parallelism)
-	for seq := span.First; seq <= span.Last; seq++ {
-		if !taken[seq] {
-			group.Go(func() error {
-				_, err := store.Seal(sealing, m, w.pid, seq)
-				return err
-			})
-		}
-	}
-	return group.Wait()
+	return store.sealMissing(ctx, m, w.pid, span.First, known, func(layout.Slot) {})
 }

@@ -116,8 +116,7 @@ func (w *Writer) purgeEmpty(ctx context.Context, m *dynamo.Meter) (int64, error)
 		return 0, err
 	}
 	// A process can have died between the high mark of its first write and the events.
-	w.lowSeen = w.active
-	if err := w.expireRest(ctx, m, marks); err != nil {
+	if err := w.expireRest(ctx, m, marks, w.active); err != nil {
 		return 0, err
 	}
 	return w.journal.removeSnapshots(ctx, m, w.pid, math.MaxInt64, w.active)
@@ -207,7 +206,7 @@ func (w *Writer) retire(ctx context.Context, m *dynamo.Meter, began clock.Moment
 	if err := renew(); err != nil {
 		return removed, err
 	}
-	if err := w.expireRest(ctx, m, marks); err != nil {
+	if err := w.expireRest(ctx, m, marks, w.lowSeen); err != nil {
 		return removed, err
 	}
 	return removed, putWithExpiry(j, func(expires int64, fresh func() error) error {
@@ -279,12 +278,13 @@ func (w *Writer) removeOrphans(
 	return removed, err
 }
 
-// expireRest puts an expiry on the other marks. High marks are hints, which a writer that has
-// recovered meanwhile does not need, and of the low marks in all shards the highest counts.
-func (w *Writer) expireRest(ctx context.Context, m *dynamo.Meter, marks layout.Marks) error {
+// expireRest puts an expiry on the other marks, by what was known at a moment. High marks are
+// hints, which a writer that has recovered meanwhile does not need, and of the low marks in all
+// shards the highest counts.
+func (w *Writer) expireRest(ctx context.Context, m *dynamo.Meter, marks layout.Marks, known clock.Moment) error {
 	store, expires := w.journal.Store, w.journal.TombstoneExpiry()
 	expire := func(item layout.Attributes, condition MarkCondition) error {
-		err := store.PutMark(ctx, m, item, condition, w.journal.fresh(w.lowSeen))
+		err := store.PutMark(ctx, m, item, condition, w.journal.fresh(known))
 		if err != nil && !errors.Is(err, ErrMarkMoved) {
 			return fmt.Errorf("let the marks expire: %w", err)
 		}
