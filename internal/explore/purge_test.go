@@ -24,6 +24,15 @@ func purge(w *world, j *dynajournal.Journal) {
 	}
 }
 
+// wantNothingLeft checks that nothing of a purged persistence id is stored.
+func (w *world) wantNothingLeft(j *dynajournal.Journal) {
+	w.Helper()
+	l, err := j.List(w.Context(), pid)
+	if err != nil || len(l.LowMarks)+len(l.HighMarks)+len(l.SequenceNumbers)+len(l.Tombstones)+len(l.Seals) > 0 {
+		w.Errorf("after a purge %+v is left (%v)", l, err)
+	}
+}
+
 // A writer from before the purge finds free numbers above the purged ones. Its acknowledged events
 // must stay, also after the marks have expired.
 func TestEventOfWriterOlderThanPurgeOutlivesTheMarks(t *testing.T) {
@@ -204,9 +213,7 @@ func TestEventsOfAnInterruptedPurgeStayPurged(t *testing.T) {
 		}
 		purge(w, live)
 		w.pass(afterExpiry)
-		if l, err := live.List(w.Context(), pid); err != nil || len(l.LowMarks)+len(l.SequenceNumbers)+len(l.Tombstones) > 0 {
-			w.Errorf("after another purge %+v is left (%v)", l, err)
-		}
+		w.wantNothingLeft(live)
 	})
 }
 
@@ -244,9 +251,7 @@ func TestPurgeRemovesTheFenceOfANewerSnapshot(t *testing.T) {
 			w.Errorf("the purge has removed %d events (%v), want 3", got.Removed, err)
 		}
 		w.pass(afterExpiry)
-		if l, err := j.List(w.Context(), pid); err != nil || len(l.LowMarks)+len(l.SequenceNumbers)+len(l.Tombstones)+len(l.Seals) > 0 {
-			w.Errorf("after the fence window %+v is left (%v)", l, err)
-		}
+		w.wantNothingLeft(j)
 		w.append(w.recovered(j), "again")
 		w.wantVisible(j, 1, "again")
 		if l, err := j.List(w.Context(), pid); err != nil || !slices.Equal(l.SequenceNumbers, []int64{1}) {
@@ -273,9 +278,7 @@ func TestPurgeRemovesASnapshotNewerThanTheJournal(t *testing.T) {
 			w.Errorf("after the purge there is a snapshot of %d (%v)", s.SequenceNumber, err)
 		}
 		w.pass(afterExpiry)
-		if l, err := j.List(w.Context(), pid); err != nil || len(l.LowMarks)+len(l.SequenceNumbers)+len(l.Tombstones)+len(l.Seals) > 0 {
-			w.Errorf("after the fence window %+v is left (%v)", l, err)
-		}
+		w.wantNothingLeft(j)
 	})
 }
 
@@ -348,9 +351,7 @@ func TestPurgeRemovesAHighMarkWithoutEvents(t *testing.T) {
 		}
 		purge(w, j)
 		w.pass(afterExpiry)
-		if l, err := j.List(w.Context(), pid); err != nil || len(l.HighMarks) > 0 {
-			w.Errorf("after the fence window the high marks %v are left (%v)", l.HighMarks, err)
-		}
+		w.wantNothingLeft(j)
 	})
 }
 
