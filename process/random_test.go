@@ -1,7 +1,6 @@
 package process_test
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,19 +8,17 @@ import (
 	"testing"
 
 	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/internal/testseed"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
-var seed = flag.Uint64("process.seed", 0, "the seed of the random test; 0 chooses one")
+var seed = testseed.Flag("process.seed")
 
 // Three processes run what events lead to, while requests and responses are lost, and processes are
 // killed at any of their writes: each command has its effect once, and those of a source come in
 // the order of its events.
 func TestRandomHistories(t *testing.T) {
 	t.Parallel()
-	if *seed == 0 {
-		*seed = rand.Uint64()
-	}
 	t.Logf("to repeat: -process.seed=%d", *seed)
 	for history := range testsize.Of(2, 20) {
 		t.Run(fmt.Sprint(history), func(t *testing.T) {

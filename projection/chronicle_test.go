@@ -3,7 +3,6 @@ package projection_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynajournal/dynajournal"
+	"github.com/dynajournal/dynajournal/internal/testseed"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
@@ -27,6 +27,9 @@ type entry struct {
 	life        string // empty for a gap, whose life is not known
 	first, last int64
 }
+
+// chance decides which calls of handlers fail, and what happens to invocations.
+var chance = testseed.NewShared(1)
 
 func (c *chronicle) add(pid string, e entry) {
 	c.mu.Lock()
@@ -48,7 +51,7 @@ func lifeOf(e dynajournal.Event) (string, error) { return dynajournal.Decode[str
 
 // Handle notes an event. One of twenty fails.
 func (c *chronicle) Handle(_ context.Context, e dynajournal.Event) error {
-	if rand.IntN(20) == 0 {
+	if chance.IntN(20) == 0 {
 		return errWanted
 	}
 	life, err := lifeOf(e)
@@ -82,7 +85,7 @@ func (ledger) put(pid, text string) []types.TransactWriteItem {
 }
 
 func (l ledger) Handle(_ context.Context, e dynajournal.Event) ([]types.TransactWriteItem, error) {
-	if rand.IntN(20) == 0 {
+	if chance.IntN(20) == 0 {
 		return nil, errWanted
 	}
 	life, err := lifeOf(e)

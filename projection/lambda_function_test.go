@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,7 +38,7 @@ type instance struct {
 
 // one reports whether something happens that happens once in n times, while something fails.
 func (f *function) one(n int, counter *int) bool {
-	if f.calm.Load() || rand.IntN(n) > 0 {
+	if f.calm.Load() || chance.IntN(n) > 0 {
 		return false
 	}
 	f.mu.Lock()
@@ -125,7 +124,7 @@ func (f *function) launch() (*instance, error) {
 func (f *function) take() (*instance, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if n := len(f.idle); n > 0 && rand.IntN(10) > 0 {
+	if n := len(f.idle); n > 0 && chance.IntN(10) > 0 {
 		i := f.idle[n-1]
 		f.idle = f.idle[:n-1]
 		return i, nil
@@ -140,7 +139,7 @@ func (f *function) invoke(event json.RawMessage) (json.RawMessage, error) {
 		other.Go(func() { _, _ = f.once(event) })
 	}
 	response, err := f.once(event)
-	if rand.IntN(2) == 0 {
+	if chance.IntN(2) == 0 {
 		other.Wait()
 	} else {
 		f.running.Go(other.Wait)
@@ -165,7 +164,7 @@ func (f *function) once(event json.RawMessage) (json.RawMessage, error) {
 	f.mu.Unlock()
 	life := f.timeout
 	if f.one(25, &f.killed) {
-		life = time.Duration(rand.Int64N(int64(f.timeout))) + 1
+		life = time.Duration(chance.IntN(int(f.timeout))) + 1
 	}
 	type result struct {
 		response projection.DynamoDBEventResponse

@@ -26,9 +26,6 @@ var lambdaEvents = flag.Int("projection.lambda.events", testsize.Of(60, 20_000),
 // handlers fail, processes are killed, answers are lost, events come twice and the store is down.
 func TestLambdaHistories(t *testing.T) {
 	t.Parallel()
-	if *seed == 0 {
-		*seed = rand.Uint64()
-	}
 	t.Logf("to repeat: -projection.seed=%d", *seed)
 	random := rand.New(rand.NewPCG(*seed, 2))
 	sum := &function{}

@@ -1,7 +1,6 @@
 package projection_test
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -12,10 +11,11 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
+	"github.com/dynajournal/dynajournal/internal/testseed"
 	"github.com/dynajournal/dynajournal/projection"
 )
 
-var seed = flag.Uint64("projection.seed", 0, "the seed of the random test; 0 chooses one")
+var seed = testseed.Flag("projection.seed")
 
 // worker is a process of a group that can be killed.
 type worker struct {
@@ -27,9 +27,6 @@ type worker struct {
 // requests fail, responses are lost, processes are killed and claims are taken over.
 func TestRandomHistories(t *testing.T) {
 	t.Parallel()
-	if *seed == 0 {
-		*seed = rand.Uint64()
-	}
 	t.Logf("to repeat: -projection.seed=%d", *seed)
 	t.Run("swept", func(t *testing.T) {
 		t.Parallel()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/dynajournal/dynajournal/internal/dynamo"
+	"github.com/dynajournal/dynajournal/internal/testseed"
 )
 
 const (
@@ -247,6 +247,7 @@ func (o *opened) Close() error {
 func TestHedgedReadsInARaceAreRight(t *testing.T) {
 	t.Parallel()
 	var open atomic.Int64
+	random := testseed.NewShared(1)
 	respond := func(r *http.Request) (*http.Response, error) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -254,12 +255,12 @@ func TestHedgedReadsInARaceAreRight(t *testing.T) {
 		}
 		asked := string(body[strings.Index(string(body), `"N":"`)+5:])
 		asked = asked[:strings.IndexByte(asked, '"')]
-		d := time.Duration(rand.N(300)) * time.Microsecond
-		if rand.N(20) == 0 {
-			d = time.Duration(rand.N(3000)) * time.Microsecond
+		d := time.Duration(random.IntN(300)) * time.Microsecond
+		if random.IntN(20) == 0 {
+			d = time.Duration(random.IntN(3000)) * time.Microsecond
 		}
 		do := item(asked)
-		switch rand.N(30) {
+		switch random.IntN(30) {
 		case 0:
 			do = reset
 		case 1:

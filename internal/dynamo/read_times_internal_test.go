@@ -10,6 +10,7 @@ import (
 func TestSlowIsWhat99Of100ReadsTakeAtMost(t *testing.T) {
 	t.Parallel()
 	var times readTimes
+	random := rand.New(rand.NewPCG(1, 0))
 	for i := range timesNeeded {
 		if times.limit() != 0 || times.spend() && i < readsPerHedge {
 			t.Fatalf("a read is slow after %d reads", i)
@@ -20,7 +21,7 @@ func TestSlowIsWhat99Of100ReadsTakeAtMost(t *testing.T) {
 		t.Errorf("the limit is %v, want more than %v", got, time.Hour)
 	}
 	for range 3 {
-		for _, n := range rand.Perm(timesKept) {
+		for _, n := range random.Perm(timesKept) {
 			times.took(time.Duration(n + 1))
 		}
 		if got, want := times.limit(), time.Duration(timesKept*slowPercent/100+2); got != want {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/internal/explore"
+	"github.com/dynajournal/dynajournal/internal/testseed"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
@@ -29,7 +30,7 @@ var (
 	exploreFor = flag.Duration("explore.duration", 0, "how long to explore each scenario; 0 is a short, fixed number of schedules")
 	deviations = flag.Int("explore.deviations", 2, "explore every schedule with so many deviations from the straight one")
 	schedules  = flag.Int("explore.schedules", testsize.Of(1, 20), "without a duration, how many schedules of each scenario to explore")
-	seed       = flag.Uint64("explore.seed", 0, "the seed of the random schedules; 0 draws one")
+	seed       = testseed.Flag("explore.seed")
 	replaying  = flag.String("explore.schedule", "", "run just this schedule, as a failure prints it")
 )
 
@@ -75,11 +76,7 @@ const (
 // TestExplore runs the scenarios on the real journal in every schedule up to a number of
 // deviations, and then in random ones.
 func TestExplore(t *testing.T) {
-	chosen := *seed
-	if chosen == 0 {
-		chosen = rand.Uint64()
-	}
-	t.Logf("seed %d", chosen)
+	t.Logf("seed %d", *seed)
 	for _, s := range scenarios {
 		for how, in := range map[string]func(*testing.T, func(*world)){
 			"singly":            inWorld,
@@ -97,7 +94,7 @@ func TestExplore(t *testing.T) {
 						return
 					}
 					x.systematic()
-					x.random(rand.New(rand.NewPCG(chosen, 0)))
+					x.random(rand.New(rand.NewPCG(*seed, 0)))
 					w.Logf("%d schedules, %d points, %d requests, %d schedules could not be repeated",
 						x.runs, len(x.visited), x.steps, x.diverged)
 				})

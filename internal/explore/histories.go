@@ -25,20 +25,18 @@ const collecting = 400
 
 // RunHistories draws histories and runs each in a bubble of its own, until one fails, or until over
 // reports, of the time since when they run, that enough were run. run returns why a history fails.
-// The first seed is that of rapid's flag, or else seed, or a random one if that is 0. It is
-// printed: with it the same histories are run again. The last seed is returned.
+// The first seed is rapid's flag, or a random one if the flag is 0. It is printed: with it the same
+// histories are run again. The last seed is returned.
 func RunHistories[H any](
-	t *testing.T, seed uint64, over func(began time.Time) bool, draw func(*rapid.T) H, run func(*testing.T, H) error,
+	t *testing.T, over func(began time.Time) bool, draw func(*rapid.T) H, run func(*testing.T, H) error,
 ) uint64 {
 	t.Helper()
 	given := flag.Lookup(seedFlag).Value.String()
-	wanted, err := strconv.ParseUint(given, 0, 64)
+	seed, err := strconv.ParseUint(given, 0, 64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if wanted != 0 {
-		seed = wanted
-	} else if seed == 0 {
+	if seed == 0 {
 		seed = rand.Uint64()>>1 | 1
 	}
 	defer func() { _ = flag.Set(seedFlag, given) }()

@@ -14,10 +14,11 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/explore"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 var (
-	duration = flag.Duration("simulate.duration", 0, "how long to play; 0 is a short, fixed number of histories")
+	duration = flag.Duration("simulate.duration", 0, "how long to play; 0 is a fixed number of histories")
 	enough   = flag.Int("simulate.operations", 0, "how many operations to play; 0 is no such bound")
 	tracing  = flag.Bool("simulate.trace", false, "print every step, for a failure")
 	without  = flag.String("simulate.without", "", "what to leave out, of purges, foreign (responses), clocks, copies and jvm, separated by commas")
@@ -25,8 +26,8 @@ var (
 	onlyJVM  = flag.Bool("simulate.jvm", false, "play only histories in which a JVM takes turns")
 )
 
-// short is how many histories the short form runs.
-const short = 15
+// fixed is how many histories are run unless a flag says how long to run them.
+var fixed = testsize.Of(15, 800)
 
 // totals are the totals of all histories.
 type totals struct {
@@ -73,7 +74,7 @@ func (s *totals) String() string {
 // which the same histories are run again: -rapid.seed.
 func TestSimulate(t *testing.T) {
 	sum := newTotals()
-	last := explore.RunHistories(t, 0, func(began time.Time) bool { return over(began, sum) }, drawHistory,
+	last := explore.RunHistories(t, func(began time.Time) bool { return over(began, sum) }, drawHistory,
 		func(t *testing.T, h history) error { return run(t, h, sum) })
 	t.Logf("-rapid.seed up to %d: %v", last, sum)
 }
@@ -81,7 +82,7 @@ func TestSimulate(t *testing.T) {
 // over reports whether enough was run.
 func over(began time.Time, sum *totals) bool {
 	if *duration == 0 && *enough == 0 {
-		return sum.histories >= short
+		return sum.histories >= fixed
 	}
 	return *duration > 0 && time.Since(began) > *duration || *enough > 0 && sum.operations >= *enough
 }

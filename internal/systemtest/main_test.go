@@ -6,12 +6,14 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/dynajournal/dynajournal/internal/testseed"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 // TestMain checks that no goroutine outlives what it belongs to.
 func TestMain(m *testing.M) {
 	testsize.RelaxCollector()
+	testseed.FixRapid()
 	if !testsize.Long {
 		if err := flag.Set("rapid.checks", "20"); err != nil { // the command line may set it again
 			panic(err)

@@ -21,12 +21,13 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/internal/jvm"
+	"github.com/dynajournal/dynajournal/internal/testseed"
 	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 var (
 	turnRounds = flag.Int("shared.turns", testsize.Of(8, 300), "how many random entities Go and a JVM take turns with")
-	turnSeed   = flag.Uint64("shared.seed", 0, "the seed of the random entities; 0 draws one")
+	turnSeed   = testseed.Flag("shared.seed")
 )
 
 // turns is a shared journal that Go and a JVM take turns with, one of them at a time.
@@ -652,9 +653,6 @@ func TestDeletionsOfEverythingLeaveOneSeal(t *testing.T) {
 func TestRandomTurns(t *testing.T) {
 	t.Parallel()
 	seed := *turnSeed
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
 	for _, shards := range []int{1, 10} {
 		t.Run(fmt.Sprintf("%d shards", shards), func(t *testing.T) {
 			t.Parallel()

@@ -77,7 +77,7 @@ func randomPage(r *rand.Rand) []byte {
 func TestPagesOfRandomItemsAreDecodedAsTheSDKDoes(t *testing.T) {
 	t.Parallel()
 	const pages = 5000
-	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
+	r := rand.New(rand.NewPCG(1, 0))
 	plain := 0
 	for range pages {
 		if compare(t, randomPage(r)) { // a failure shows the page

@@ -15,28 +15,29 @@ import (
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/entity"
 	"github.com/dynajournal/dynajournal/internal/explore"
+	"github.com/dynajournal/dynajournal/internal/testseed"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 )
 
 var (
-	duration = flag.Duration("simulate.duration", 0, "how long to play; 0 is a short, fixed number of histories")
+	duration = flag.Duration("simulate.duration", 0, "how long to play; 0 is a fixed number of histories")
 	enough   = flag.Int("simulate.operations", 0, "how many operations to play; 0 is no such bound")
 	tracing  = flag.Bool("simulate.trace", false, "print every step, for a failure")
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testseed.FixRapid()
+	goleak.VerifyTestMain(m)
+}
 
-// short is how many histories the short form runs.
-const short = 15
+// fixed is how many histories are run unless a flag says how long to run them.
+var fixed = testsize.Of(15, 300)
 
 // TestEntities runs random histories until one fails, or enough were run. It prints the seed, with
-// which the same histories are run again: -rapid.seed. The short form always runs the same ones.
+// which the same histories are run again: -rapid.seed.
 func TestEntities(t *testing.T) {
-	seed := uint64(0)
-	if *duration == 0 && *enough == 0 {
-		seed = 1
-	}
 	sum := newTotals()
-	last := explore.RunHistories(t, seed, func(began time.Time) bool { return over(began, sum) }, drawHistory,
+	last := explore.RunHistories(t, func(began time.Time) bool { return over(began, sum) }, drawHistory,
 		func(t *testing.T, h history) error { return run(t, h, sum) })
 	t.Logf("-rapid.seed up to %d: %v", last, sum)
 }
@@ -44,7 +45,7 @@ func TestEntities(t *testing.T) {
 // over reports whether enough was run.
 func over(began time.Time, sum *totals) bool {
 	if *duration == 0 && *enough == 0 {
-		return sum.histories >= short
+		return sum.histories >= fixed
 	}
 	return *duration > 0 && time.Since(began) > *duration || *enough > 0 && sum.operations >= *enough
 }

@@ -43,7 +43,7 @@ func TestKilledProcesses(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(s.seed, 2))
 	kills, stops := 0, 0
-	for began := time.Now(); time.Since(began) < testsize.Of(time.Second, time.Minute); {
+	for range testsize.Of(3, 60) {
 		time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
 		i := random.IntN(len(running))
 		if random.IntN(2) == 0 {
@@ -83,7 +83,7 @@ func serveSimulation(t *testing.T) (s *simulation, url string) {
 	t.Helper()
 	s = &simulation{
 		T: t, sum: &totals{injected: map[string]int{}}, kinds: []kind{called{}, effects{}},
-		history: history{seed: rand.Uint64(), groups: []groupOf{{attempts: 1000}}},
+		history: history{seed: 1, groups: []groupOf{{attempts: 1000}}},
 	}
 	t.Logf("the seed is %d", s.seed)
 	engine, err := embedded.OpenMemory(embedded.WithStreamShards(3))

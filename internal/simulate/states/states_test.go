@@ -21,19 +21,21 @@ import (
 	"github.com/dynajournal/dynajournal"
 	"github.com/dynajournal/dynajournal/embedded"
 	"github.com/dynajournal/dynajournal/entity"
+	"github.com/dynajournal/dynajournal/internal/testsize"
 	"github.com/dynajournal/dynajournal/serialization"
 )
 
 var (
-	duration = flag.Duration("simulate.duration", 0, "how long to play; 0 is a short, fixed number of histories")
+	duration = flag.Duration("simulate.duration", 0, "how long to play; 0 is a fixed number of histories")
 	first    = flag.Uint64("simulate.seed", 1, "the seed of the first history")
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// fixed is how many histories are run unless a flag says how long to run them.
+var fixed = testsize.Of[uint64](20, 300)
+
 const (
-	// short is how many histories the short form runs.
-	short     = 20
 	processes = 3
 	callers   = 2 // of each process
 	calls     = 12
@@ -43,7 +45,7 @@ const (
 func TestStates(t *testing.T) {
 	began, sum := time.Now(), &totals{}
 	seed := *first
-	for ; *duration == 0 && seed < *first+short || time.Since(began) < *duration; seed++ {
+	for ; *duration == 0 && seed < *first+fixed || time.Since(began) < *duration; seed++ {
 		synctest.Test(t, func(t *testing.T) { run(t, seed, sum) })
 		if t.Failed() {
 			t.Fatalf("-simulate.seed=%d", seed)
