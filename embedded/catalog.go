@@ -47,6 +47,19 @@ func (e *Engine) loadTable(stored []byte, err error) error {
 	return nil
 }
 
+// storedSchema returns the schema of a table in a state of the store, nil if the state has none.
+func storedSchema(from storage.Reader, name string) (*schema, error) {
+	s := new(schema)
+	found, err := from.Get(schemaKey(name), func(stored []byte) error { return json.Unmarshal(stored, s) })
+	if err != nil {
+		return nil, fmt.Errorf("reading the schema of %s: %w", name, err)
+	}
+	if !found {
+		return nil, nil //nolint:nilnil // nil is a result
+	}
+	return s, nil
+}
+
 func (e *Engine) newTable(s *schema) *table {
 	t := &table{schema: s, units: e.count.table(s.Name), limits: e.options.limits()}
 	t.items.Store(s.Items)

@@ -15,12 +15,35 @@ func (e *Engine) describeTable(c *call) error {
 	if err != nil {
 		return err
 	}
-	t, err := e.shared(name)
+	t, release, err := e.described(c, name)
 	if err != nil {
-		return notFound("Requested resource not found: Table: " + tableName(name) + " not found")
+		return err
 	}
-	defer t.lock.RUnlock()
+	defer release()
 	return c.respond(object{"Table": t.describe(t.status(), e.now().UnixMilli())})
+}
+
+// described returns the table that a request describes: the present one, or by a fault a past one.
+// The caller calls release.
+func (e *Engine) described(c *call, name string) (t *table, release func(), err error) {
+	missing := notFound("Requested resource not found: Table: " + tableName(name) + " not found")
+	if c.faulty(EffectStaleDescription) && c.fault.stale != nil {
+		s, err := storedSchema(c.fault.stale.Reader, tableName(name))
+		if err != nil {
+			return nil, nil, err
+		}
+		if s == nil {
+			return nil, nil, missing
+		}
+		t = &table{schema: s}
+		t.items.Store(s.Items)
+		t.bytes.Store(s.Bytes)
+		return t, func() {}, nil
+	}
+	if t, err = e.shared(name); err != nil {
+		return nil, nil, missing
+	}
+	return t, t.lock.RUnlock, nil
 }
 
 type tableInput struct{ tableName *string }

@@ -15,11 +15,11 @@ func (e *Engine) describeTimeToLive(c *call) error {
 	if err := k.err(); err != nil {
 		return err
 	}
-	t, err := e.shared(*in.tableName)
+	t, release, err := e.described(c, *in.tableName)
 	if err != nil {
-		return notFound("Requested resource not found: Table: " + tableName(*in.tableName) + " not found")
+		return err
 	}
-	defer t.lock.RUnlock()
+	defer release()
 	description := object{"TimeToLiveStatus": "DISABLED"}
 	if t.TimeToLive != "" {
 		description = object{"TimeToLiveStatus": "ENABLED", "AttributeName": t.TimeToLive}

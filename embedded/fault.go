@@ -23,6 +23,9 @@ const (
 	// EffectExpiredToken refuses the request with ExpiredTokenException, as after credentials have
 	// expired.
 	EffectExpiredToken Effect = "expired-token"
+	// EffectAccessDenied refuses the request with AccessDeniedException, as if no policy allowed
+	// it.
+	EffectAccessDenied Effect = "access-denied"
 	// EffectInternalError responds with InternalServerError, status 500. See Applied.
 	EffectInternalError Effect = "internal-error"
 	// EffectUnavailable responds with ServiceUnavailable, status 503. See Applied.
@@ -57,6 +60,10 @@ const (
 	EffectStaleRead Effect = "stale-read"
 	// EffectIndexLag is EffectStaleRead for reads of global secondary indexes (see Index).
 	EffectIndexLag Effect = "index-lag"
+	// EffectStaleDescription makes DescribeTable and DescribeTimeToLive describe a past state of a
+	// table, with the age of EffectStaleRead: a younger table is not found, a table that was
+	// deleted since is described, and younger indexes, streams and statuses are not shown.
+	EffectStaleDescription Effect = "stale-description"
 	// EffectStreamLag makes GetRecords leave out the records of the last Delay, and all behind
 	// them.
 	EffectStreamLag Effect = "stream-lag"
@@ -112,7 +119,7 @@ type Fault struct {
 	// Code is the error code for EffectStatementErrors, one of DynamoDB's
 	// BatchStatementErrorCodeEnum. Defaults to ThrottlingError.
 	Code string
-	// Delay is the delay for EffectSlow, and the age of the state for stale reads.
+	// Delay is the delay for EffectSlow, and the age of the state for stale reads and descriptions.
 	Delay time.Duration
 }
 
@@ -126,6 +133,7 @@ var effects = map[Effect]effectRules{
 	EffectThrottling:          {},
 	EffectRequestLimit:        {},
 	EffectExpiredToken:        {},
+	EffectAccessDenied:        {},
 	EffectInternalError:       {applied: true},
 	EffectUnavailable:         {applied: true},
 	EffectReset:               {applied: true},
@@ -138,6 +146,7 @@ var effects = map[Effect]effectRules{
 	EffectTransactionConflict: {},
 	EffectStaleRead:           {delay: true},
 	EffectIndexLag:            {delay: true, index: true},
+	EffectStaleDescription:    {delay: true},
 	EffectStreamLag:           {delay: true},
 	EffectHalfPage:            {},
 	EffectExpiredIterator:     {},

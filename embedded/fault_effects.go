@@ -49,8 +49,8 @@ func (e *Engine) perform(name string, c *call) error {
 	case EffectGarbage:
 		c.damage = damageGarbage
 		return c.in.run(e, c)
-	case EffectUnprocessed, EffectStatementErrors, EffectStaleRead, EffectIndexLag, EffectStreamLag, EffectHalfPage,
-		EffectExpiredIterator, EffectTrimmed:
+	case EffectUnprocessed, EffectStatementErrors, EffectStaleRead, EffectIndexLag, EffectStaleDescription,
+		EffectStreamLag, EffectHalfPage, EffectExpiredIterator, EffectTrimmed:
 		return c.in.run(e, c)
 	}
 	if c.fault.Applied {
@@ -72,6 +72,8 @@ func (s *requestFault) err(operation string) error {
 		return dynamoError("RequestLimitExceeded", requestLimitExceeded)
 	case EffectExpiredToken:
 		return serviceError("ExpiredTokenException", "The security token included in the request is expired")
+	case EffectAccessDenied:
+		return s.denial(operation)
 	case EffectUnavailable:
 		return busy()
 	case EffectTransactionConflict:
@@ -80,6 +82,16 @@ func (s *requestFault) err(operation string) error {
 		return tooManyReaders()
 	}
 	return internalError()
+}
+
+// denial returns the error of a request that no policy allows.
+func (s *requestFault) denial(operation string) error {
+	action, resource := "dynamodb:"+operation, "*"
+	if s.table != "" {
+		resource = tableARN(s.table)
+	}
+	return serviceError("AccessDeniedException", "User: arn:aws:iam::"+accountID+":user/denied is not authorized to perform: "+
+		action+" on resource: "+resource+" because no identity-based policy allows the "+action+" action")
 }
 
 func (s *requestFault) conflict(operation string) error {

@@ -89,7 +89,7 @@ type activeFault struct {
 	// matched and hit count the requests that matched the fault, and those that it hit.
 	matched uint64
 	hit     int
-	// stale has the states for stale reads, nil for other effects.
+	// stale has the states for stale reads and descriptions, nil for other effects.
 	stale *staleStates
 }
 
@@ -114,7 +114,8 @@ func (e *Engine) inject(f Fault) (remove func()) {
 	defer in.lock.Unlock()
 	in.number++
 	active := &activeFault{Fault: f, number: in.number}
-	if f.Effect == EffectStaleRead || f.Effect == EffectIndexLag {
+	switch f.Effect {
+	case EffectStaleRead, EffectIndexLag, EffectStaleDescription:
 		active.stale = newStaleStates(e.store, f.Delay, in.now())
 	}
 	in.faults = append(in.faults, active)
@@ -171,6 +172,8 @@ type requestFault struct {
 	// number of all.
 	hit     []int
 	targets int
+	// table is the table of the first target that matched, empty if there is none.
+	table string
 	// next is the position of the target for the next call of hits.
 	next int
 	// stale is the state to read from, nil for the present one.
@@ -198,6 +201,9 @@ func (in *injector) match(operation string, targets []target) *requestFault {
 		active.hit++
 		matched := &requestFault{
 			Fault: active.Fault, random: random, hit: hit, targets: len(targets), stale: active.stale.stateAt(now),
+		}
+		if len(hit) > 0 {
+			matched.table = targets[hit[0]].table
 		}
 		matched.chooseTargets()
 		in.record(matched, operation, targets, now)

@@ -54,6 +54,8 @@ func (f *Fault) possible(operation string) bool {
 		return false
 	case EffectStreamLag, EffectHalfPage, EffectExpiredIterator, EffectTrimmed:
 		return operation == "GetRecords"
+	case EffectStaleDescription:
+		return operation == "DescribeTable" || operation == "DescribeTimeToLive"
 	case EffectReaderLimit:
 		return operations[operation].ofStreams
 	}

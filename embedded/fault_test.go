@@ -89,6 +89,7 @@ func TestFaultsHitSingleRequestsOnBothTransports(t *testing.T) {
 		{"throttling", isAPIError("ThrottlingException", 400), false},
 		{"request-limit", isAPIError("RequestLimitExceeded", 400), false},
 		{"expired-token", isAPIError("ExpiredTokenException", 400), false},
+		{"access-denied", isAPIError("AccessDeniedException", 400), false},
 		{"internal-error", isAPIError("InternalServerError", 500), false},
 		{"internal-error,applied", isAPIError("InternalServerError", 500), true},
 		{"unavailable", isAPIError("ServiceUnavailable", 503), false},
@@ -754,12 +755,13 @@ func TestInjectingIntoAClosedEngineFails(t *testing.T) {
 
 func TestFaultsOnInvalidRequestsDoNoHarm(t *testing.T) {
 	engine := openMemory(t)
-	for _, effect := range []string{"unprocessed", "statement-errors", "stale-read", "index-lag"} {
+	for _, effect := range []string{"unprocessed", "statement-errors", "stale-read", "index-lag", "stale-description"} {
 		inject(t, engine, effect)
 	}
 	for _, operation := range []string{
 		"BatchGetItem", "BatchWriteItem", "BatchExecuteStatement", "ExecuteStatement", "Query", "Scan", "GetItem", "PutItem",
 		"TransactWriteItems", "TransactGetItems", "ExecuteTransaction", "UpdateItem", "DeleteItem", "ListTables", "CreateTable",
+		"DescribeTable", "DescribeTimeToLive",
 	} {
 		for _, body := range []string{
 			`{}`, `{"TableName": 5}`, `[]`, `{"Statements": [{}]}`, `{"Statements": [{"Statement": "SELECT"}]}`,
@@ -771,5 +773,82 @@ func TestFaultsOnInvalidRequestsDoNoHarm(t *testing.T) {
 				t.Errorf("%s %s: %s", operation, body, response)
 			}
 		}
+	}
+}
+
+// A description is as old as the delay says: a younger stream or expiry is not shown, a younger
+// table is not found, and a table that was deleted since is described.
+func TestStaleDescriptionsAreAsOldAsTheDelay(t *testing.T) {
+	clock := &testClock{now: time.Unix(1_000_000, 0)}
+	engine := openMemory(t, embedded.WithClock(clock.time), embedded.WithSweepInterval(0))
+	client := clientOf(engine)
+	inject(t, engine, "stale-description,delay=10s,table=or*")
+	describe := func() string {
+		t.Helper()
+		out, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String("orders")})
+		if isAPIError("ResourceNotFoundException", 400)(err) {
+			return "none"
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		ttl, err := client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: aws.String("orders")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(out.Table.TableStatus, " stream ", out.Table.LatestStreamArn != nil, " ttl ", ttl.TimeToLiveDescription.TimeToLiveStatus)
+	}
+	want := func(at, description string) {
+		t.Helper()
+		if got := describe(); got != description {
+			t.Errorf("%s it is described as %q, want %q", at, got, description)
+		}
+	}
+	createTable(t, client, "orders")
+	createTable(t, client, "others")
+	if _, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String("others")}); err != nil {
+		t.Errorf("a table that the fault does not match: %v", err)
+	}
+	want("at once", "none")
+	clock.add(5 * time.Second)
+	_, err := client.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{
+		TableName: aws.String("orders"), StreamSpecification: &types.StreamSpecification{
+			StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewImage,
+		},
+	})
+	if err == nil {
+		_, err = client.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
+			TableName:               aws.String("orders"),
+			TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String("until"), Enabled: aws.Bool(true)},
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want("5 s later", "none")
+	clock.add(6 * time.Second)
+	want("11 s later, 6 s after the changes", "ACTIVE stream false ttl DISABLED")
+	clock.add(5 * time.Second)
+	want("11 s after the changes", "ACTIVE stream true ttl ENABLED")
+	if _, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String("orders")}); err != nil {
+		t.Fatal(err)
+	}
+	want("after its deletion", "ACTIVE stream true ttl ENABLED")
+	clock.add(11 * time.Second)
+	want("11 s after its deletion", "none")
+}
+
+func TestDeniedRequestsSayWhatIsNotAllowed(t *testing.T) {
+	engine := openMemory(t)
+	client := clientOf(engine)
+	createTable(t, client, "orders")
+	inject(t, engine, "access-denied")
+	const want = "User: arn:aws:iam::000000000000:user/denied is not authorized to perform: dynamodb:PutItem on resource: " +
+		"arn:aws:dynamodb:us-east-1:000000000000:table/orders because"
+	if err := put(t.Context(), client, "orders", "a", 1); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("PutItem: %v", err)
+	}
+	if _, err := client.ListTables(t.Context(), &dynamodb.ListTablesInput{}); err == nil ||
+		!strings.Contains(err.Error(), "dynamodb:ListTables on resource: * because") {
+		t.Errorf("ListTables: %v", err)
 	}
 }

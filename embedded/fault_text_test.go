@@ -39,7 +39,7 @@ func TestFaultTextsAreParsed(t *testing.T) {
 func TestInvalidFaultTextsAreRefusedWithTheReason(t *testing.T) {
 	cases := map[string]string{
 		"":                              "needs an effect",
-		"explode":                       `unknown effect "explode": the effects are expired-iterator, expired-token`,
+		"explode":                       `unknown effect "explode": the effects are access-denied, expired-iterator`,
 		"reset,":                        `unknown clause ""`,
 		"reset,when=now":                `unknown clause "when": the clauses are operation, table`,
 		"reset,nth":                     "nth needs a value",

@@ -33,9 +33,9 @@ func (*serveCommand) Help() string {
 		"metrics in the text format of Prometheus.\n\n" +
 		"A fault is EFFECT[,CLAUSE]…, for example throttling,operation=PutItem,probability=0.1 or " +
 		"reset,applied,table=pekko-*,nth=3. Effects: throughput-exceeded, throttling, request-limit, " +
-		"expired-token, internal-error, unavailable, reset, truncated, garbage, slow, hang, unprocessed, " +
-		"statement-errors, transaction-conflict, stale-read, index-lag, and of streams stream-lag, half-page, " +
-		"expired-iterator, trimmed, reader-limit. Clauses: operation, table, key, " +
+		"expired-token, access-denied, internal-error, unavailable, reset, truncated, garbage, slow, hang, unprocessed, " +
+		"statement-errors, transaction-conflict, stale-read, index-lag, stale-description, and of streams " +
+		"stream-lag, half-page, expired-iterator, trimmed, reader-limit. Clauses: operation, table, key, " +
 		"sort-key and index with a pattern, in which * is any text; nth, every, times, probability; " +
 		"applied, some, code, delay."
 }
