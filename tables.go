@@ -43,8 +43,10 @@ type TableOptions struct {
 
 // CreateTables makes the journal table with the journal's header, the snapshot table, and the
 // projections table if TableOptions asks for it, as far as they do not exist, and waits until they
-// are active. Journals with different names can share
-// tables. A native journal can't use the journal table of a JVM: migrate it.
+// are active. Any number of processes can call it at the same time. While a table with one of the
+// names is being deleted, it waits, for 10 minutes at most, and then makes the new one. Journals
+// with different names can share tables. A native journal can't use the journal table of a JVM:
+// migrate it.
 //
 // Errors: [ErrInvalidArgument], [ErrTableSchema], [ErrHeaderMismatch] (the journal exists, and is
 // of the other kind or has another number of shards), and those of requests. After an error the
@@ -81,8 +83,8 @@ type UpdateOptions struct {
 
 // UpdateTables adds what an existing journal table lacks: the index that lists persistence ids, and
 // the expiry of tombstones, and what the options ask for. It waits until they are active, which
-// takes long for the index of a large table. It returns what it has added, also with an error. It
-// can't add indexes to a snapshot table.
+// takes long for the index of a large table. Any number of processes can call it at the same time.
+// It returns what it has added, also with an error. It can't add indexes to a snapshot table.
 //
 // Errors: [ErrInvalidArgument], [ErrTableNotFound], [ErrTableSchema], [ErrHeaderMismatch],
 // [ErrIndex], and those of requests. After an error a part may be added ([MaybeApplied] reports

@@ -74,6 +74,11 @@ func (c *Config) checkTable(ctx context.Context, client *dynamo.Client) error {
 	if err != nil {
 		return err
 	}
+	return c.checkSchema(table)
+}
+
+// checkSchema is checkTable for the description of the table.
+func (c *Config) checkSchema(table *types.TableDescription) error {
 	want, got := c.Layout.schema(), schemaOf(table)
 	if got == want {
 		return nil
@@ -115,8 +120,9 @@ func CreateTable(ctx context.Context, config Config) error {
 		in.AttributeDefinitions = append(in.AttributeDefinitions,
 			types.AttributeDefinition{AttributeName: &s.rng, AttributeType: s.rngType})
 	}
-	if _, err = client.CreateTable(ctx, in); err == nil {
-		err = config.checkTable(ctx, client)
+	_, table, err := client.CreateTable(ctx, in)
+	if err == nil {
+		err = config.checkSchema(table)
 	}
 	if err != nil {
 		return fmt.Errorf("create the table %q of a %s journal: %w", config.Journal.JournalTable, config.Layout,

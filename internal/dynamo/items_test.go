@@ -72,8 +72,7 @@ func TestEveryRequestNamesOperationAndTableInItsError(t *testing.T) {
 			_, err := c.TTL(ctx, table)
 			return err
 		},
-		"UpdateTimeToLive": func(ctx context.Context, c *dynamo.Client) error { return c.EnableTTL(ctx, table, "expires") },
-		"DeleteTable":      func(ctx context.Context, c *dynamo.Client) error { return c.DeleteTable(ctx, table) },
+		"DeleteTable": func(ctx context.Context, c *dynamo.Client) error { return c.DeleteTable(ctx, table) },
 	} {
 		err := send(t.Context(), client(t, fails))
 		var request *dynamo.RequestError

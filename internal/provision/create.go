@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynajournal/dynajournal/internal/dynamo"
 	"github.com/dynajournal/dynajournal/internal/layout"
 )
@@ -22,18 +25,18 @@ type Options struct {
 }
 
 // Create creates the journal table, the snapshot table, and the journal's header, unless they
-// exist.
+// exist. Any number of callers can create the same tables at the same time.
 func (j *Journal) Create(ctx context.Context, client *dynamo.Client, opts Options) error {
-	made, err := client.CreateTable(ctx, j.journalTable(opts))
+	made, table, err := client.CreateTable(ctx, j.journalTable(opts))
 	if err == nil {
-		err = enableTTL(ctx, client, j.Table)
+		_, err = enableTTL(ctx, client, table)
 	}
 	if err == nil && opts.Stream {
-		err = j.enableStream(ctx, client)
+		_, table, err = j.enableStream(ctx, client, table)
 	}
 	var header *layout.Header
 	if err == nil {
-		header, err = j.missingHeader(ctx, client, opts, made)
+		header, err = j.missingHeader(ctx, client, table, opts, made)
 	}
 	if err != nil {
 		return fmt.Errorf("create journal table %q: %w", j.Table, err)
@@ -58,25 +61,19 @@ func (j *Journal) Create(ctx context.Context, client *dynamo.Client, opts Option
 
 // createSnapshotTable creates the snapshot table, or checks the existing one.
 func (j *Journal) createSnapshotTable(ctx context.Context, client *dynamo.Client, opts Options) error {
-	if _, err := client.CreateTable(ctx, j.snapshotTable(opts)); err != nil {
-		return err
-	}
-	d, err := client.DescribeTable(ctx, j.SnapshotTable)
+	_, table, err := client.CreateTable(ctx, j.snapshotTable(opts))
 	if err != nil {
 		return err
 	}
-	if err := checkSchema(d, layout.AttrSnapshotSeq); err != nil {
+	if err := checkSchema(table, layout.AttrSnapshotSeq); err != nil {
 		return err
 	}
-	return enableTTL(ctx, client, j.SnapshotTable)
+	_, err = enableTTL(ctx, client, table)
+	return err
 }
 
 // enableTTL enables the expiry of tombstones, or of purged states, unless items of the table
-// already expire.
-func enableTTL(ctx context.Context, client *dynamo.Client, table string) error {
-	attribute, err := client.TTL(ctx, table)
-	if err != nil || attribute != "" {
-		return err
-	}
-	return client.EnableTTL(ctx, table, layout.AttrExpires)
+// already expire. It reports whether it has.
+func enableTTL(ctx context.Context, client *dynamo.Client, table *types.TableDescription) (bool, error) {
+	return client.EnableTTL(ctx, aws.ToString(table.TableName), layout.AttrExpires)
 }

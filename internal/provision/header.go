@@ -19,11 +19,12 @@ import (
 // ids a second, and a listing queries each.
 const nativeIDsShards = 8
 
-// missingHeader returns the header that a journal table lacks, or nil. A stored header is checked.
-// A table without a header may already hold a JVM's journal, whose number of shards only its
-// configuration contains: there a header is missing only if SequenceShards is set.
+// missingHeader returns the header that a journal table with the description d lacks, or nil. A
+// stored header is checked. A table without a header may already hold a JVM's journal, whose number
+// of shards only its configuration contains: there a header is missing only if SequenceShards is
+// set.
 func (j *Journal) missingHeader(
-	ctx context.Context, client *dynamo.Client, opts Options, made bool,
+	ctx context.Context, client *dynamo.Client, d *types.TableDescription, opts Options, made bool,
 ) (*layout.Header, error) {
 	want := layout.Header{Kind: layout.KindNative, Shards: 1, IDsShards: nativeIDsShards, Version: layout.HeaderVersion}
 	if opts.SharedWithJVM {
@@ -33,15 +34,10 @@ func (j *Journal) missingHeader(
 		want.Shards = int64(j.SequenceShards)
 	}
 	want.FenceWindow = int64(j.FenceWindow / time.Second)
-	d, err := client.DescribeTable(ctx, j.Table)
-	if err != nil {
-		return nil, err
-	}
 	if err := checkSchema(d, layout.AttrNum); err != nil {
 		return nil, err
 	}
-	keys := layout.Keys{Journal: j.Name}
-	item, err := client.Get(ctx, &dynamo.Meter{}, j.Table, keys.Header().Attributes())
+	item, err := j.getHeader(ctx, client)
 	switch {
 	case err != nil:
 		return nil, err
@@ -54,6 +50,11 @@ func (j *Journal) missingHeader(
 		return nil, nil //nolint:nilnil // nil is a result
 	}
 	return &want, nil
+}
+
+// getHeader returns the item of the journal's header, nil if there is none.
+func (j *Journal) getHeader(ctx context.Context, client *dynamo.Client) (layout.Attributes, error) {
+	return client.Get(ctx, &dynamo.Meter{}, j.Table, layout.Keys{Journal: j.Name}.Header().Attributes())
 }
 
 // putHeader puts the journal's header, unless an equal one was put meanwhile.
@@ -76,7 +77,7 @@ func (j *Journal) putHeader(ctx context.Context, client *dynamo.Client, header l
 func (j *Journal) readHeader(
 	ctx context.Context, client *dynamo.Client, t *types.TableDescription,
 ) (layout.Header, error) {
-	item, err := client.Get(ctx, &dynamo.Meter{}, j.Table, layout.Keys{Journal: j.Name}.Header().Attributes())
+	item, err := j.getHeader(ctx, client)
 	if err != nil {
 		return layout.Header{}, fmt.Errorf("read the header: %w", err)
 	}

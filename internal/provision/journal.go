@@ -45,6 +45,12 @@ type Found struct {
 func (j *Journal) Inspect(ctx context.Context, client *dynamo.Client) (Found, error) {
 	var found Found
 	table, err := client.DescribeTable(ctx, j.Table)
+	if errors.Is(err, dynamo.ErrTableNotFound) {
+		// A new table may not be described yet, but can be read.
+		if _, err = j.getHeader(ctx, client); err == nil {
+			table, err = client.DescribeExistingTable(ctx, j.Table)
+		}
+	}
 	switch {
 	// Policies for the JVM may lack DescribeTable: then the strictest limit applies.
 	case errors.Is(err, dynamo.ErrDenied):

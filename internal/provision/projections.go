@@ -34,11 +34,11 @@ func (j *Journal) createProjectionsTable(ctx context.Context, client *dynamo.Cli
 			ReadCapacityUnits: &opts.ReadUnits, WriteCapacityUnits: &opts.WriteUnits,
 		}
 	}
-	made, err := client.CreateTable(ctx, in)
+	made, table, err := client.CreateTable(ctx, in)
 	if err != nil {
 		return made, err
 	}
-	return made, CheckProjectionsTable(ctx, client, j.Table)
+	return made, checkProjectionsSchema(table)
 }
 
 // CheckProjectionsTable checks that the projections table of a journal table exists and has the key
@@ -48,7 +48,11 @@ func CheckProjectionsTable(ctx context.Context, client *dynamo.Client, journalTa
 	if err != nil {
 		return err
 	}
-	keys := newTable(ProjectionsTable(journalTable), table).Keys
+	return checkProjectionsSchema(table)
+}
+
+func checkProjectionsSchema(table *types.TableDescription) error {
+	keys := newTable(aws.ToString(table.TableName), table).Keys
 	if len(keys) == 1 && keys[0] == (KeyAttribute{layout.AttrPar, string(types.ScalarAttributeTypeS)}) {
 		return nil
 	}
@@ -69,23 +73,31 @@ func FindStream(ctx context.Context, client *dynamo.Client, journalTable string)
 	if err != nil {
 		return Stream{}, err
 	}
-	found := Stream{Replicas: len(table.Replicas)}
-	if s := table.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) {
-		found.ARN = aws.ToString(table.LatestStreamArn)
-	}
-	return found, nil
+	return streamOf(table), nil
 }
 
-// enableStream enables a stream of new images on the journal table, unless it has a stream.
-func (j *Journal) enableStream(ctx context.Context, client *dynamo.Client) error {
-	found, err := FindStream(ctx, client, j.Table)
-	if err != nil || found.ARN != "" {
-		return err
+// streamOf returns the stream of a table with the description d.
+func streamOf(d *types.TableDescription) Stream {
+	found := Stream{Replicas: len(d.Replicas)}
+	if s := d.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) {
+		found.ARN = aws.ToString(d.LatestStreamArn)
+	}
+	return found
+}
+
+// enableStream enables a stream of new images on the journal table with the description d, unless
+// it has a stream. It reports whether it has, and returns the table's description.
+func (j *Journal) enableStream(
+	ctx context.Context, client *dynamo.Client, d *types.TableDescription,
+) (bool, *types.TableDescription, error) {
+	hasStream := func(d *types.TableDescription) bool { return streamOf(d).ARN != "" }
+	if hasStream(d) {
+		return false, d, nil
 	}
 	return client.UpdateTable(ctx, &dynamodb.UpdateTableInput{
 		TableName: &j.Table,
 		StreamSpecification: &types.StreamSpecification{
 			StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewImage,
 		},
-	})
+	}, hasStream)
 }

@@ -64,11 +64,22 @@ func keyLimit(t *types.TableDescription) int {
 	return layout.MaxKeyBytes
 }
 
-// hasIndex reports whether a table has an index with a name, whatever its key is.
-func hasIndex(d *types.TableDescription, name string) bool {
-	indexes := newTable(aws.ToString(d.TableName), d).Indexes
-	return slices.ContainsFunc(indexes, func(i Index) bool { return i.Name == name })
+// indexNone is the status of an index that a table does not have.
+const indexNone = "NONE"
+
+// indexStatus returns DynamoDB's status of a table's index, whatever its key is: empty for a local
+// index, and indexNone if there is no index with the name.
+func indexStatus(d *types.TableDescription, name string) string {
+	for _, i := range newTable(aws.ToString(d.TableName), d).Indexes {
+		if i.Name == name {
+			return i.Status
+		}
+	}
+	return indexNone
 }
+
+// hasIndex reports whether a table has an index with a name, whatever its key is.
+func hasIndex(d *types.TableDescription, name string) bool { return indexStatus(d, name) != indexNone }
 
 // journalTable returns the request that creates the journal table.
 func (j *Journal) journalTable(opts Options) *dynamodb.CreateTableInput {

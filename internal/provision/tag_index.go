@@ -28,11 +28,7 @@ func CreateTagIndexTable(ctx context.Context, client *dynamo.Client, name string
 			ReadCapacityUnits: &opts.ReadUnits, WriteCapacityUnits: &opts.WriteUnits,
 		}
 	}
-	made, err := client.CreateTable(ctx, in)
-	if err != nil || made {
-		return err
-	}
-	table, err := client.DescribeTable(ctx, name)
+	_, table, err := client.CreateTable(ctx, in)
 	if err != nil {
 		return err
 	}

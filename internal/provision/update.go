@@ -75,11 +75,8 @@ func (u *updating) added(table, what, costs string) {
 
 // expiry adds the expiry of tombstones, unless items of the table already expire.
 func (u *updating) expiry(ctx context.Context) error {
-	ttl, err := u.client.TTL(ctx, u.Table)
-	if err != nil || ttl != "" {
-		return err
-	}
-	if err := u.client.EnableTTL(ctx, u.Table, layout.AttrExpires); err != nil {
+	enabled, err := enableTTL(ctx, u.client, u.table)
+	if err != nil || !enabled {
 		return err
 	}
 	u.added(u.Table, "expiry of items by attribute "+layout.AttrExpires,
@@ -89,12 +86,11 @@ func (u *updating) expiry(ctx context.Context) error {
 
 // stream adds a stream, unless the table has one.
 func (u *updating) stream(ctx context.Context) error {
-	if s := u.table.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) {
-		return nil
-	}
-	if err := u.enableStream(ctx, u.client); err != nil {
+	enabled, table, err := u.enableStream(ctx, u.client, u.table)
+	if err != nil || !enabled {
 		return err
 	}
+	u.table = table
 	u.added(u.Table, "a stream of new images", "writers nothing; readers pay for each request GetRecords, "+
 		"of which an idle projection sends 4 a second for each shard")
 	return nil
@@ -110,7 +106,8 @@ func (u *updating) projections(ctx context.Context) error {
 	return err
 }
 
-// index adds the index of persistence ids of the journal's kind.
+// index adds the index of persistence ids of the journal's kind, and waits until it is filled,
+// whoever has added it.
 func (u *updating) index(ctx context.Context) error {
 	costs := "a write unit more for the first event of a persistence id and for each deletion; filling it costs a write unit for each persistence id"
 	if u.like.SharedWithJVM {
@@ -118,10 +115,13 @@ func (u *updating) index(ctx context.Context) error {
 	}
 	want := u.journalTable(u.like)
 	index := want.GlobalSecondaryIndexes[0]
-	if hasIndex(u.table, aws.ToString(index.IndexName)) {
+	name := aws.ToString(index.IndexName)
+	switch indexStatus(u.table, name) {
+	case indexNone, string(types.IndexStatusCreating), string(types.IndexStatusDeleting):
+	default:
 		return nil
 	}
-	err := u.client.UpdateTable(ctx, &dynamodb.UpdateTableInput{
+	created, _, err := u.client.UpdateTable(ctx, &dynamodb.UpdateTableInput{
 		TableName:            &u.Table,
 		AttributeDefinitions: want.AttributeDefinitions,
 		GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Create: &types.CreateGlobalSecondaryIndexAction{
@@ -130,10 +130,12 @@ func (u *updating) index(ctx context.Context) error {
 			Projection:            index.Projection,
 			ProvisionedThroughput: index.ProvisionedThroughput,
 		}}},
+	}, func(d *types.TableDescription) bool {
+		status := indexStatus(d, name)
+		return status != indexNone && status != string(types.IndexStatusDeleting)
 	})
-	if err != nil {
-		return err
+	if created {
+		u.added(u.Table, "index "+name, costs)
 	}
-	u.added(u.Table, "index "+aws.ToString(index.IndexName), costs)
-	return nil
+	return err
 }

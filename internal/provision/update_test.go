@@ -57,7 +57,7 @@ func TestUpdateKeepsAnotherExpiry(t *testing.T) {
 	t.Parallel()
 	s := newTables(t)
 	s.table(&dynamodb.CreateTableInput{})
-	if err := s.client.EnableTTL(t.Context(), events, "ends"); err != nil {
+	if _, err := s.client.EnableTTL(t.Context(), events, "ends"); err != nil {
 		t.Fatal(err)
 	}
 	changes, err := s.journal.Update(t.Context(), s.client, provision.UpdateOptions{})
