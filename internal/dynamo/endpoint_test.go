@@ -4,9 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynajournal/dynajournal/internal/clock"
 	"github.com/dynajournal/dynajournal/internal/dynamo"
@@ -30,12 +34,18 @@ func TestResponseWithoutAChecksumIsLostOnceTheServiceHasSentOne(t *testing.T) {
 		foreign step
 		lost    bool
 	}{
-		"an object":         {ok(`{}`), true},
-		"a success":         {ok(capacityOfOne), true},
-		"nothing":           {ok(``), true},
-		"a refusal":         {refuse(http.StatusBadRequest, "ValidationException"), true},
-		"a denial":          {refuse(http.StatusForbidden, "AccessDeniedException"), true},
-		"the service's own": {summed(refuse(http.StatusBadRequest, "ValidationException")), false},
+		"an object": {ok(`{}`), true},
+		"a success": {ok(capacityOfOne), true},
+		"nothing":   {ok(``), true},
+		"a refusal": {refuse(http.StatusBadRequest, "ValidationException"), true},
+		"a denial":  {refuse(http.StatusForbidden, "AccessDeniedException"), true},
+		"a refusal with the service's content type only": {refuse(http.StatusBadRequest, "ValidationException"), true},
+		"a refusal with a request id only": {respond(http.StatusBadRequest, `{"__type":"ValidationException"}`,
+			"Content-Type", "application/json", "X-Amzn-Requestid", "id"), true},
+		"a page with the service's marks":    {marked(respond(http.StatusForbidden, "<html>Forbidden</html>")), true},
+		"a success with the service's marks": {marked(ok(capacityOfOne)), true},
+		"the service's own":                  {summed(refuse(http.StatusBadRequest, "ValidationException")), false},
+		"the service's own, without":         {marked(refuse(http.StatusBadRequest, "ValidationException")), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onBothPaths(t, func(t *testing.T, change func(*dynamo.Options)) {
@@ -49,6 +59,72 @@ func TestResponseWithoutAChecksumIsLostOnceTheServiceHasSentOne(t *testing.T) {
 			})
 		})
 	}
+}
+
+// marked gives responses the request id of the service, beside the content type that all of the
+// script have.
+func marked(s step) step {
+	return func(r *http.Request) (*http.Response, error) {
+		response, err := s(r)
+		if err == nil {
+			response.Header.Set("X-Amzn-Requestid", "MIVDAV6F0B5PKMD1TTB0MAH5DJVV4KQNSO5AEMVJF66Q9ASUAAJG")
+		}
+		return response, err
+	}
+}
+
+// DynamoDB Local sends a checksum with its successes, and none with its errors.
+func TestErrorsWithoutAChecksumKeepTheirMeaning(t *testing.T) {
+	operations := map[string]func(*testing.T, *dynamo.Client) error{
+		"PutItem": put,
+		"GetItem": func(t *testing.T, c *dynamo.Client) error { _, err := get(t, c); return err },
+		"Query": func(t *testing.T, c *dynamo.Client) error {
+			_, err := c.Query(t.Context(), &dynamo.Meter{}, &dynamodb.QueryInput{TableName: aws.String(table)})
+			return err
+		},
+		"BatchGetItem": func(t *testing.T, c *dynamo.Client) error {
+			_, err := c.BatchGet(t.Context(), &dynamo.Meter{}, table, keys(2))
+			return err
+		},
+		"BatchExecuteStatement": func(t *testing.T, c *dynamo.Client) error {
+			return insert(t, groupOn(t, c, func(o *dynamo.GroupOptions) { o.Refused = func(error) {} }), 2, 1)[0]
+		},
+		"DescribeTable": func(t *testing.T, c *dynamo.Client) error {
+			_, err := c.DescribeTable(t.Context(), table)
+			return err
+		},
+	}
+	for _, code := range []string{
+		"ConditionalCheckFailedException", "ResourceNotFoundException", "ValidationException", "AccessDeniedException",
+		"ProvisionedThroughputExceededException", "ExpiredTokenException", "InternalServerError", "ResourceInUseException",
+	} {
+		for name, send := range operations {
+			t.Run(code+"/"+name, func(t *testing.T) {
+				onBothPaths(t, func(t *testing.T, change func(*dynamo.Options)) {
+					outcome := func(refusal step) (error, int) { //nolint:revive // the error is the outcome
+						s := newScript(summed(ok(capacityOfOne)), refusal)
+						c := client(t, s, change, func(o *dynamo.Options) { o.BackoffBase, o.BackoffCap = time.Second, time.Second })
+						puts(t, c, 1)
+						return send(t, c), len(s.attempts())
+					}
+					// Pauses are random, so throttled requests differ in the number of attempts.
+					err, sent := outcome(marked(refuse(http.StatusBadRequest, code)))
+					want, wantSent := outcome(summed(refuse(http.StatusBadRequest, code)))
+					if withoutAttempts(err) != withoutAttempts(want) || dynamo.MaybeApplied(err) != dynamo.MaybeApplied(want) {
+						t.Errorf("error %v, want %v as with a checksum", err, want)
+					}
+					if sent != wantSent && !errors.Is(err, dynamo.ErrThrottled) {
+						t.Errorf("%d requests, want %d as with a checksum", sent, wantSent)
+					}
+				})
+			})
+		}
+	}
+}
+
+// withoutAttempts returns the text of an error without the number of attempts.
+func withoutAttempts(err error) string {
+	return regexp.MustCompile(` after \d+ attempts`).ReplaceAllString(fmt.Sprint(err), "")
 }
 
 func TestResponseWithoutCapacityIsLostOnceTheServiceHasSentIt(t *testing.T) {

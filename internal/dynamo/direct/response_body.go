@@ -12,7 +12,7 @@ import (
 )
 
 // ChecksumHeader is the header with the CRC-32 of the body. DynamoDB sends it with every response,
-// errors included.
+// errors included; DynamoDB Local only with successes.
 const ChecksumHeader = "X-Amz-Crc32"
 
 const (
