@@ -84,7 +84,7 @@ func (t *table) describeIndexes(status string, now int64) (local, global []objec
 		}
 		description := object{
 			"IndexName":      i.Name,
-			"IndexArn":       tableARN(t.Name) + "/index/" + i.Name,
+			"IndexArn":       indexARN(t.Name, i.Name),
 			"KeySchema":      describeKey(i.Key),
 			"Projection":     projection,
 			"ItemCount":      0,

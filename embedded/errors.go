@@ -44,6 +44,8 @@ type apiError struct {
 	emptyKey bool
 	// reasons has the reasons of a canceled transaction.
 	reasons []cancellationReason
+	// throttling is the reason of a throttled request, nil if there is none.
+	throttling *throttlingReason
 }
 
 // cancellationReason is the reason why one action of a transaction failed, with the code None if it
@@ -132,6 +134,9 @@ func appendError(dst []byte, e *apiError) []byte {
 	if e.item != nil {
 		dst = append(dst, `,"Item":`...)
 		dst = attribute.AppendItem(dst, e.item)
+	}
+	if e.throttling != nil {
+		dst = e.throttling.append(dst, e.name())
 	}
 	if e.reasons != nil {
 		dst = append(dst, `,"CancellationReasons":[`...)

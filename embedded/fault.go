@@ -76,6 +76,13 @@ const (
 	// EffectReaderLimit refuses an operation on a stream with LimitExceededException, as if too
 	// many read the shard.
 	EffectReaderLimit Effect = "reader-limit"
+	// EffectNoErrorChecksum leaves X-Amz-Crc32 out of the response if it is an error, as DynamoDB
+	// Local does. It hits a request in addition to the other fault that may hit it.
+	EffectNoErrorChecksum Effect = "no-error-checksum"
+	// EffectStatementCapacity makes a BatchExecuteStatement return the consumed capacity of each
+	// statement, in the order of the statements, instead of one sum for each table. It
+	// hits a request in addition to the other fault that may hit it.
+	EffectStatementCapacity Effect = "statement-capacity"
 )
 
 // Fault describes which requests go wrong, when, and how. Only Effect is required. The other fields
@@ -152,6 +159,8 @@ var effects = map[Effect]effectRules{
 	EffectExpiredIterator:     {},
 	EffectTrimmed:             {},
 	EffectReaderLimit:         {},
+	EffectNoErrorChecksum:     {},
+	EffectStatementCapacity:   {},
 }
 
 // injectedCodes are the error codes that Fault.Code can have, with their messages.
@@ -170,6 +179,10 @@ var injectedCodes = map[string]string{
 }
 
 const defaultStatementCode = "ThrottlingError"
+
+// formOnly reports whether the effect changes only the form of a response. Such a fault is a habit
+// that a server has: it hits a request together with any other fault.
+func (e Effect) formOnly() bool { return e == EffectNoErrorChecksum || e == EffectStatementCapacity }
 
 // check returns an error if the fault is invalid.
 func (f Fault) check() error {

@@ -22,7 +22,7 @@ func (e *Engine) perform(name string, c *call) error {
 	if c.in != nil && c.in.unaffected || !e.faults.active.Load() {
 		return c.in.run(e, c)
 	}
-	c.fault = e.faults.match(name, c.op.targets(e, c))
+	c.fault, c.forms = e.faults.match(name, c.op.targets(e, c))
 	if c.fault == nil {
 		return c.in.run(e, c)
 	}
@@ -65,11 +65,11 @@ func (e *Engine) perform(name string, c *call) error {
 func (s *requestFault) err(operation string) error {
 	switch s.Effect {
 	case EffectThroughputExceeded:
-		return dynamoError("ProvisionedThroughputExceededException", throughputExceeded)
+		return s.throttled(operation, "ProvisionedThroughputExceededException", throughputExceeded, provisionedLimit)
 	case EffectThrottling:
-		return dynamoError("ThrottlingException", onDemandExceeded)
+		return s.throttled(operation, "ThrottlingException", onDemandExceeded, keyRangeLimit)
 	case EffectRequestLimit:
-		return dynamoError("RequestLimitExceeded", requestLimitExceeded)
+		return s.throttled(operation, "RequestLimitExceeded", requestLimitExceeded, accountLimit)
 	case EffectExpiredToken:
 		return serviceError("ExpiredTokenException", "The security token included in the request is expired")
 	case EffectAccessDenied:
@@ -87,11 +87,22 @@ func (s *requestFault) err(operation string) error {
 // denial returns the error of a request that no policy allows.
 func (s *requestFault) denial(operation string) error {
 	action, resource := "dynamodb:"+operation, "*"
-	if s.table != "" {
-		resource = tableARN(s.table)
+	if s.first.table != "" {
+		resource = tableARN(s.first.table)
 	}
 	return serviceError("AccessDeniedException", "User: arn:aws:iam::"+accountID+":user/denied is not authorized to perform: "+
 		action+" on resource: "+resource+" because no identity-based policy allows the "+action+" action")
+}
+
+// throttled returns an error with the reason for which the service would throttle the first target.
+// A request that neither reads nor writes items has no reason.
+func (s *requestFault) throttled(operation, kind, message, limit string) error {
+	err := dynamoError(kind, message)
+	if s.first.key != "" || s.first.reads {
+		reads := s.first.reads || operation == "TransactGetItems"
+		err.throttling = newThrottlingReason(s.first.table, s.first.index, reads, limit)
+	}
+	return err
 }
 
 func (s *requestFault) conflict(operation string) error {

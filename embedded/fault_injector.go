@@ -95,8 +95,9 @@ type activeFault struct {
 
 // Inject makes requests go wrong from now on, as the fault describes, until remove is called.
 // remove may be called more than once. A request is hit by at most one fault: the one injected
-// first of those that are due. Faults injected later do not count the requests that it hits. The
-// error is about an invalid fault, or that the engine is closed.
+// first of those that are due. Faults injected later do not count the requests that it hits. Faults
+// that change only the form of a response (EffectNoErrorChecksum, EffectStatementCapacity) hit it
+// in addition. The error is about an invalid fault, or that the engine is closed.
 func (e *Engine) Inject(f Fault) (remove func(), err error) {
 	if err := f.check(); err != nil {
 		return nil, fmt.Errorf("embedded: injecting a fault: %w", err)
@@ -172,16 +173,17 @@ type requestFault struct {
 	// number of all.
 	hit     []int
 	targets int
-	// table is the table of the first target that matched, empty if there is none.
-	table string
 	// next is the position of the target for the next call of hits.
 	next int
 	// stale is the state to read from, nil for the present one.
 	stale *sharedSnapshot
+	// first is the first target that is hit, the zero target if there is none.
+	first target
 }
 
-// match returns the fault that hits the request, nil for none.
-func (in *injector) match(operation string, targets []target) *requestFault {
+// match returns the fault that hits the request, nil for none, and the effects on the form of its
+// response.
+func (in *injector) match(operation string, targets []target) (hits *requestFault, forms []Effect) {
 	in.lock.Lock()
 	defer in.lock.Unlock()
 	now := in.now()
@@ -189,6 +191,9 @@ func (in *injector) match(operation string, targets []target) *requestFault {
 		active.stale.advance(now)
 	}
 	for _, active := range in.faults {
+		if hits != nil && !active.Effect.formOnly() {
+			continue
+		}
 		hit, matching := active.targets(operation, targets)
 		if !matching {
 			continue
@@ -202,14 +207,15 @@ func (in *injector) match(operation string, targets []target) *requestFault {
 		matched := &requestFault{
 			Fault: active.Fault, random: random, hit: hit, targets: len(targets), stale: active.stale.stateAt(now),
 		}
-		if len(hit) > 0 {
-			matched.table = targets[hit[0]].table
-		}
 		matched.chooseTargets()
 		in.record(matched, operation, targets, now)
-		return matched
+		if active.Effect.formOnly() {
+			forms = append(forms, active.Effect)
+		} else {
+			hits = matched
+		}
 	}
-	return nil
+	return hits, forms
 }
 
 // due reports whether the fault hits the request that matched it last.
@@ -252,6 +258,7 @@ func (in *injector) record(matched *requestFault, operation string, targets []ta
 	if len(matched.hit) > 0 {
 		first := targets[matched.hit[0]]
 		injection.Table, injection.Key = first.table, first.key
+		matched.first = first
 	}
 	if len(in.injected) == keptInjections {
 		in.injected = slices.Delete(in.injected, 0, keptInjections/10)

@@ -43,7 +43,7 @@ func (f *Fault) possible(operation string) bool {
 	switch f.Effect {
 	case EffectUnprocessed:
 		return operation == "BatchGetItem" || operation == "BatchWriteItem"
-	case EffectStatementErrors:
+	case EffectStatementErrors, EffectStatementCapacity:
 		return operation == "BatchExecuteStatement"
 	case EffectTransactionConflict:
 		switch operation {

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -172,6 +173,7 @@ func (e *Engine) dispatch(ctx context.Context, head *requestHead, body []byte, i
 		response.body = appendError(response.body[:0], api)
 	}
 	c.damageResponse(response)
+	response.errorUnsummed = slices.Contains(c.forms, EffectNoErrorChecksum)
 	return response
 }
 

@@ -17,6 +17,8 @@ type call struct {
 	// response.
 	fault  *requestFault
 	damage damage
+	// forms are the effects on the form of the response.
+	forms []Effect
 	// reads is set when the request has read items, which others may be writing.
 	reads bool
 }

@@ -21,7 +21,10 @@ type response struct {
 	requestID string
 	buffer    *[]byte
 	damage    damage
-	summary   requestSummary
+	// errorUnsummed leaves the checksum out if the response is an error.
+	errorUnsummed bool
+
+	summary requestSummary
 }
 
 // requestSummary is what a Server logs and counts of a request.
@@ -46,6 +49,9 @@ func (r *response) release() {
 	}
 }
 
+// summed reports whether the response has a checksum.
+func (r *response) summed() bool { return r.status == http.StatusOK || !r.errorUnsummed }
+
 func (r *response) header(now time.Time) http.Header {
 	header := http.Header{}
 	r.setHeader(header, now)
@@ -64,7 +70,9 @@ func (r *response) setHeader(header http.Header, now time.Time) {
 	values := [...]string{r.requestID, all[date:checksum], all[:date], all[checksum:], r.contentType, r.encoding}
 	// The names are in their canonical form already.
 	header["X-Amzn-Requestid"] = values[0:1:1]
-	header["X-Amz-Crc32"] = values[1:2:2]
+	if r.summed() {
+		header["X-Amz-Crc32"] = values[1:2:2]
+	}
 	header["Date"] = values[2:3:3]
 	header["Content-Length"] = values[3:4:4]
 	// Without a value net/http does not guess one.
@@ -97,8 +105,11 @@ func (r *response) appendHead(dst []byte, now time.Time, last bool) []byte {
 		dst = append(append(append(dst, "Content-Type: "...), r.contentType...), "\r\n"...)
 	}
 	dst = now.UTC().AppendFormat(append(dst, "Date: "...), http.TimeFormat)
-	dst = append(dst, "\r\nVary: Origin\r\nX-Amz-Crc32: "...)
-	dst = strconv.AppendUint(dst, uint64(crc32.ChecksumIEEE(r.body)), 10)
+	dst = append(dst, "\r\nVary: Origin"...)
+	if r.summed() {
+		dst = append(dst, "\r\nX-Amz-Crc32: "...)
+		dst = strconv.AppendUint(dst, uint64(crc32.ChecksumIEEE(r.body)), 10)
+	}
 	dst = append(append(dst, "\r\nX-Amzn-Requestid: "...), r.requestID...)
 	return append(dst, "\r\n\r\n"...)
 }

@@ -101,6 +101,8 @@ func tableARN(name string) string {
 	return "arn:aws:dynamodb:" + Region + ":" + accountID + ":table/" + name
 }
 
+func indexARN(table, index string) string { return tableARN(table) + "/index/" + index }
+
 func (s *schema) index(name string) *index {
 	for _, candidate := range s.Indexes {
 		if candidate.Name == name {

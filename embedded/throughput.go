@@ -29,7 +29,8 @@ const (
 // wait longer. On-demand tables have no limit of their own.
 //
 // A throttled request fails with ProvisionedThroughputExceededException, or with
-// ThrottlingException if the table is on-demand. In a batch, throttled items are unprocessed, or
+// ThrottlingException if the table is on-demand, and with the reason: the limit and the ARN of the
+// table or index. In a batch, throttled items are unprocessed, or
 // their statements fail. A transaction is canceled.
 func WithThroughput() Option {
 	return func(o *options) { o.throughput = true }
@@ -120,7 +121,7 @@ func (t *table) take(demands ...demand) error {
 		pair := [2]*buckets{t.provisioned(d.index, now), l.partition(d, now)}
 		for _, b := range pair {
 			if b != nil && !b.allows(d) {
-				return t.throttled()
+				return t.throttled(d, b == pair[0])
 			}
 		}
 		from = append(from, pair)
@@ -135,11 +136,22 @@ func (t *table) take(demands ...demand) error {
 	return nil
 }
 
-func (s *schema) throttled() error {
+// throttled returns the error of a demand that exceeds the throughput of the table or index, or of
+// a partition key if provisioned is false.
+func (s *schema) throttled(d demand, provisioned bool) error {
+	err := dynamoError("ThrottlingException", onDemandExceeded)
 	if s.Billing == billingProvisioned {
-		return dynamoError("ProvisionedThroughputExceededException", throughputExceeded)
+		err = dynamoError("ProvisionedThroughputExceededException", throughputExceeded)
 	}
-	return dynamoError("ThrottlingException", onDemandExceeded)
+	index, limit := "", keyRangeLimit
+	if d.index != nil && !d.index.Local {
+		index = d.index.Name
+	}
+	if provisioned {
+		limit = provisionedLimit
+	}
+	err.throttling = newThrottlingReason(s.Name, index, d.read > 0, limit)
+	return err
 }
 
 // provisioned returns the units of the table or index, nil if it is not limited. Local indexes use
@@ -232,13 +244,13 @@ func (e *Engine) takeChange(ch *change, used *consumption) error {
 	}
 	demands := []demand{{key: ch.storageKey, write: factor * writeUnits(max(old.size, changedSize))}}
 	for _, i := range ch.table.Indexes {
-		demands = append(demands, ch.table.indexDemands(i, old.item, changed, factor)...)
+		demands = append(demands, ch.table.indexDemands(i, old.item, changed)...)
 	}
 	return ch.table.take(demands...)
 }
 
 // indexDemands returns what a change costs in one index.
-func (s *schema) indexDemands(i *index, old, changed attribute.Item, factor int) []demand {
+func (s *schema) indexDemands(i *index, old, changed attribute.Item) []demand {
 	var demands []demand
 	entry := func(item attribute.Item) (key []byte, part attribute.Item) {
 		if !s.indexes(i, item) {
@@ -253,14 +265,14 @@ func (s *schema) indexDemands(i *index, old, changed attribute.Item, factor int)
 		return nil
 	}
 	if oldKey != nil && !same {
-		demands = append(demands, demand{index: i, key: oldKey, write: factor * writeUnits(oldPart.Size())})
+		demands = append(demands, demand{index: i, key: oldKey, write: writeUnits(oldPart.Size())})
 	}
 	if newKey != nil {
 		size := newPart.Size()
 		if same {
 			size = max(size, oldPart.Size())
 		}
-		demands = append(demands, demand{index: i, key: newKey, write: factor * writeUnits(size)})
+		demands = append(demands, demand{index: i, key: newKey, write: writeUnits(size)})
 	}
 	return demands
 }

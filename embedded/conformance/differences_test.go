@@ -73,10 +73,8 @@ const (
 
 var differences = slices.Concat(
 	[]difference{
-		{operation: "BatchExecuteStatement", without: []string{"ConsumedCapacity", "TableName", "Item"}, because: "BatchStatementResponse has " +
-			"TableName, and the Item of a condition that failed is returned on request; the capacity is of each statement, in its order"},
-		{operation: "TransactWriteItems", without: []string{"ConsumedCapacity"}, because: "a transactional write costs two units per KB for " +
-			"the item, and again for each entry of an index that it writes"},
+		{operation: "BatchExecuteStatement", without: []string{"TableName", "Item"}, because: "BatchStatementResponse has " +
+			"TableName, and the Item of a condition that failed is returned on request"},
 		{operation: "GetItem", without: []string{"ConsumedCapacity"}, because: "what is read is paid for, not what a projection returns"},
 		{operation: "Query", body: `"IndexName":"loc"`, without: []string{"ConsumedCapacity"}, because: "an item fetched from the table for a local " +
 			"index costs a read of its own, rounded up"},
