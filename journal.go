@@ -95,11 +95,12 @@ func Open(ctx context.Context, config Config) (*Journal, error) {
 	j.life.Open(ErrClosed)
 	j.admission.Open(client.MaxInFlight())
 	j.group = client.NewGroup(dynamo.GroupOptions{
-		Table:    config.JournalTable,
-		Context:  j.life.Writing(),
-		Off:      config.GroupCommit == GroupCommitOff,
-		Refused:  j.logGroupCommitOff,
-		Accepted: j.logGroupCommitOn,
+		Table:      config.JournalTable,
+		Context:    j.life.Writing(),
+		Off:        config.GroupCommit == GroupCommitOff,
+		IndexBytes: j.indexBytes,
+		Refused:    j.logGroupCommitOff,
+		Accepted:   j.logGroupCommitOn,
 	})
 	j.protocol = protocol.New(protocol.Journal{
 		Settings: protocol.Settings{
@@ -144,6 +145,14 @@ func (j *Journal) Close() error {
 // Native reports whether the journal is native: made by CreateTables for this package alone.
 // Otherwise it is shared with a JVM.
 func (j *Journal) Native() bool { return j.header.Kind == layout.KindNative }
+
+// indexBytes returns the size of an item's entry in the index of persistence ids.
+func (j *Journal) indexBytes(item dynamo.Attributes) int {
+	if !j.Native() && !j.hasIndex.Load() {
+		return 0
+	}
+	return layout.IDsEntrySize(item, j.Native())
+}
 
 // SequenceShards returns the number of shards of the marks that is in use.
 func (j *Journal) SequenceShards() int { return int(j.header.Shards) }

@@ -25,6 +25,9 @@ type GroupOptions struct {
 	Context context.Context //nolint:containedctx // it lives as long as the group
 	// Off puts every item in a request of its own.
 	Off bool
+	// IndexBytes returns the size in bytes of an item's entry in an index, 0 for none. nil is no
+	// index. It is called to divide the units of a shared request, from many goroutines.
+	IndexBytes func(item Attributes) int
 	// Refused is called when the service refuses PartiQL and sharing ends: for a while if access
 	// was denied, else for good. Accepted is called when the service accepts it again, if set.
 	Refused  func(error)

@@ -158,11 +158,11 @@ func (r *groupRequest) send(ctx context.Context) ([]error, Cost, error) {
 	}
 	r.group.took(time.Since(began))
 	cost := consumed(true, out.ConsumedCapacity...)
-	r.charge(out.ConsumedCapacity, cost)
+	failures := statementFailures(out.Responses)
+	r.charge(out.ConsumedCapacity, cost, failures)
 	if safeguard.ResponseOfEach && len(out.Responses) != len(r.members) {
 		return nil, cost, fmt.Errorf("%w: %d of %d", errWrongNumber, len(out.Responses), len(r.members))
 	}
-	failures := statementFailures(out.Responses)
 	if slices.Contains(failures, nil) || failures == nil { // else nothing need have been consumed
 		err = c.endpoint.consumed("BatchExecuteStatement", len(out.ConsumedCapacity) > 0)
 	}
@@ -181,16 +181,74 @@ func (r *groupRequest) inserts() *statementMemory {
 	return m
 }
 
-// charge charges each member what its statement has consumed, or the first one all of it if the
-// response does not have it for each.
-func (r *groupRequest) charge(capacity []types.ConsumedCapacity, all Cost) {
-	if len(capacity) != len(r.members) {
-		r.members[0].part.meter.add(all.units())
+// charge charges each member what its statement has consumed. DynamoDB reports one sum for the
+// table (measured in nubo-db/dynoxide, tests/partiql_index_consumed_capacity.rs, August 2026). Other
+// servers report each statement, in their order, as DynamoDB's API reference can be read.
+func (r *groupRequest) charge(capacity []types.ConsumedCapacity, all Cost, failures []error) {
+	if len(capacity) == len(r.members) {
+		for i := range capacity {
+			r.members[i].part.meter.add(consumed(true, capacity[i]).units())
+		}
 		return
 	}
-	for i := range capacity {
-		r.members[i].part.meter.add(consumed(true, capacity[i]).units())
+	for i, units := range r.parts(all.WriteUnits, failures) {
+		if units != 0 {
+			r.members[i].part.meter.add(Cost{WriteUnits: units})
+		}
 	}
+}
+
+// parts returns the part of each member in a sum of write units.
+//
+// A statement that succeeded costs what a put of its item does, which is known. One whose key was
+// taken costs what a put of the stored item would, which is not known: these statements share what
+// the others leave of the sum, in the proportion of their own items. Any other failure costs
+// nothing. If the sum is another than that allows, as with an index that the journal does not know,
+// it is divided in the proportion of the items.
+func (r *groupRequest) parts(sum float64, failures []error) []float64 {
+	done, taken := make([]int, len(r.members)), make([]int, len(r.members))
+	doneUnits, takenItems := 0, 0
+	for i := range r.members {
+		m := &r.members[i]
+		switch {
+		case i >= len(failures) || failures[i] == nil:
+			done[i] = r.group.writeUnits(m)
+			doneUnits += done[i]
+		case errors.Is(judge(failures[i]).reason, ErrConditionFailed):
+			taken[i] = writeUnits(m.part.Sizes[m.at])
+			takenItems++
+		}
+	}
+	if rest := sum - float64(doneUnits); takenItems > 0 && rest >= float64(takenItems) {
+		parts := apportion(rest, taken)
+		for i := range done {
+			parts[i] += float64(done[i])
+		}
+		return parts
+	}
+	weights := done
+	for i := range taken {
+		weights[i] += taken[i]
+	}
+	if doneUnits+takenItems == 0 {
+		weights[0] = 1 // nothing can have cost anything: the sum must not be lost
+	}
+	return apportion(sum, weights)
+}
+
+// unitBytes is how much of an item a write unit is for.
+const unitBytes = 1 << 10
+
+// writeUnits returns the write units of an item or an entry of an index of so many bytes.
+func writeUnits(size int) int { return (size + unitBytes - 1) / unitBytes }
+
+// writeUnits returns what the put of a member costs.
+func (g *Group) writeUnits(m *member) int {
+	units := writeUnits(m.part.Sizes[m.at])
+	if g.opts.IndexBytes != nil {
+		units += writeUnits(g.opts.IndexBytes(m.item()))
+	}
+	return units
 }
 
 // statementError is the error of one statement in a response with status 200.

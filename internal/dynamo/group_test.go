@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -276,37 +277,72 @@ func TestObserverSeesASharedRequestOnce(t *testing.T) {
 	}
 }
 
-// If the response does not have the units of each item, the first writer is charged for all.
+// A single sum is divided by the sizes of the items, and by what became of them.
 func TestUnitsOfASharedRequestAreChargedToEachWriter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		gate := make(chan struct{})
-		response := func(r *http.Request) (*http.Response, error) {
-			<-gate
-			return ok(`{"Responses":[{},{}],"ConsumedCapacity":[{"CapacityUnits":3},{"CapacityUnits":5}]}`)(r)
-		}
-		hold := func(r *http.Request) (*http.Response, error) {
-			<-gate
-			return respondEmpty(r)
-		}
-		steps := append(slices.Repeat([]step{hold}, dynamo.Busy), response)
-		g := groupOn(t, client(t, newScript(steps...)))
-		meters := make([]dynamo.Meter, dynamo.Busy+2)
-		var all []*dynamo.Insertion
-		for i := range meters {
-			all = append(all, g.Insert(t.Context(), &meters[i], dynamo.Insert{
-				ID: fmt.Sprint(i), Items: []dynamo.Attributes{key(i)}, Sizes: []int{1}, Condition: "c",
-			}))
-			synctest.Wait()
-		}
-		close(gate)
-		for _, s := range all {
-			<-s.Done()
-		}
-		a, b := meters[dynamo.Busy].Cost(), meters[dynamo.Busy+1].Cost()
-		if a != (dynamo.Cost{Requests: 1, WriteUnits: 3}) || b != (dynamo.Cost{WriteUnits: 5}) {
-			t.Errorf("costs %+v and %+v, want one request and 3 units, and 5 units", a, b)
-		}
-	})
+	const done, taken, throttled = `{}`, `{"Error":{"Code":"DuplicateItem"}}`, `{"Error":{"Code":"ThrottlingError"}}`
+	for name, c := range map[string]struct {
+		// sizes are of the items, of which the first has an entry in an index.
+		sizes     []int
+		responses []string
+		capacity  string
+		want      []float64
+	}{
+		"each statement":              {[]int{1, 1}, []string{done, done}, `{"CapacityUnits":3},{"CapacityUnits":5}`, []float64{3, 5}},
+		"one sum":                     {[]int{1024, 1025, 9 << 10}, []string{done, done, done}, `{"CapacityUnits":13}`, []float64{2, 2, 9}},
+		"one sum, of a larger unit":   {[]int{1, 2000, 3000}, []string{done, done, done}, `{"CapacityUnits":14}`, []float64{4, 4, 6}},
+		"a key was taken":             {[]int{1, 1, 5000}, []string{done, taken, done}, `{"CapacityUnits":10}`, []float64{2, 3, 5}},
+		"two keys were taken":         {[]int{1, 1, 3000}, []string{done, taken, taken}, `{"CapacityUnits":6}`, []float64{2, 1, 3}},
+		"taken, with a strange sum":   {[]int{1, 1, 5000}, []string{done, taken, done}, `{"CapacityUnits":4}`, []float64{1, 0.5, 2.5}},
+		"none for what was throttled": {[]int{1, 1, 1}, []string{done, throttled, done}, `{"CapacityUnits":3}`, []float64{2, 0, 1}},
+		"a sum of two tables":         {[]int{1, 1, 1}, []string{done, done, done}, `{"CapacityUnits":1},{"CapacityUnits":3}`, []float64{2, 1, 1}},
+		"all were taken":              {[]int{1, 1, 1}, []string{taken, taken, taken}, ``, []float64{0, 0, 0}},
+		"all were taken, with a sum":  {[]int{1, 1, 1}, []string{taken, taken, taken}, `{"CapacityUnits":5}`, []float64{1.5, 1.5, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				gate := make(chan struct{})
+				shared := ok(`{"Responses":[` + strings.Join(c.responses, ",") + `],"ConsumedCapacity":[` + c.capacity + `]}`)
+				hold := func(r *http.Request) (*http.Response, error) {
+					<-gate
+					return respondEmpty(r)
+				}
+				steps := append(slices.Repeat([]step{hold}, dynamo.Busy), shared, respondEmpty)
+				entry := key(dynamo.Busy)["num"]
+				g := groupOn(t, client(t, newScript(steps...)), func(o *dynamo.GroupOptions) {
+					o.IndexBytes = func(item dynamo.Attributes) int {
+						if reflect.DeepEqual(item["num"], entry) {
+							return 100
+						}
+						return 0
+					}
+				})
+				meters := make([]dynamo.Meter, dynamo.Busy+len(c.sizes))
+				var all []*dynamo.Insertion
+				for i := range meters {
+					size := 1
+					if i >= dynamo.Busy {
+						size = c.sizes[i-dynamo.Busy]
+					}
+					all = append(all, g.Insert(t.Context(), &meters[i], dynamo.Insert{
+						ID: fmt.Sprint(i), Items: []dynamo.Attributes{key(i)}, Sizes: []int{size}, Condition: "c",
+					}))
+					synctest.Wait()
+				}
+				close(gate)
+				for _, s := range all {
+					<-s.Done()
+				}
+				for i, want := range c.want {
+					if got := meters[dynamo.Busy+i].Cost().WriteUnits; got != want {
+						t.Errorf("writer %d: %v units, want %v", i, got, want)
+					}
+				}
+				if got := meters[dynamo.Busy].Cost().Requests; got != 1 {
+					t.Errorf("the first writer is charged %d requests, want the shared one", got)
+				}
+			})
+		})
+	}
 }
 
 // Some items of a response are tried again, while others, which the service refuses as PartiQL, are

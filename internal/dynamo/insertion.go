@@ -51,7 +51,8 @@ type part struct {
 
 // Insert begins an insertion. A request that serves several writers is charged to one of their
 // meters; the units of an item are charged to the meter of its writer. The cost is final when the
-// insertion is done.
+// insertion is done. Where the service reports the sum of a shared request, the units of an item
+// follow from its size.
 func (g *Group) Insert(ctx context.Context, m *Meter, in Insert) *Insertion {
 	s := &Insertion{Insert: in, group: g, ctx: ctx, meter: m, done: make(chan struct{})}
 	if s.outcomes = s.outcome[:]; len(in.Items) > 1 {

@@ -377,6 +377,25 @@ func Size(item Attributes) int {
 	return size
 }
 
+// IDsEntrySize returns the size in bytes of an item's entry in the index of persistence ids, which
+// has only the keys of the item and of the index. It is 0 if the item has no entry, as in a native
+// journal most have.
+func IDsEntrySize(item Attributes, native bool) int {
+	names := []string{AttrPar, AttrNum}
+	if native {
+		names = append(names, AttrIDsShard, AttrIDsKey)
+	}
+	entry := make(Attributes, len(names))
+	for _, name := range names {
+		value, ok := item[name]
+		if !ok {
+			return 0
+		}
+		entry[name] = value
+	}
+	return Size(entry)
+}
+
 // mapOverhead is what a map adds to the size of its entries, which have a byte more each.
 const mapOverhead = 3
 

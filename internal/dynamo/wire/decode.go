@@ -244,10 +244,10 @@ func (d *decoder) tableCapacity() (*types.ConsumedCapacity, bool) {
 	return &c, ok
 }
 
-// capacities reads the consumed capacity of each table or statement of a request, of which there
-// probably are so many.
-func (d *decoder) capacities(probably int) ([]types.ConsumedCapacity, bool) {
-	all := make([]types.ConsumedCapacity, 0, probably)
+// capacities reads the consumed capacity of each table of a request. Other servers than DynamoDB
+// report each statement.
+func (d *decoder) capacities() ([]types.ConsumedCapacity, bool) {
+	all := make([]types.ConsumedCapacity, 0, 1)
 	var last types.ConsumedCapacity
 	ok := d.list(func() (ok bool) {
 		last, ok = d.capacity(last)

@@ -62,7 +62,7 @@ func decodeBatchGet(body []byte, out *dynamodb.BatchGetItemOutput) bool {
 			out.UnprocessedKeys = map[string]types.KeysAndAttributes{}
 			return d.take('{') && d.take('}')
 		case "ConsumedCapacity":
-			out.ConsumedCapacity, ok = d.capacities(1)
+			out.ConsumedCapacity, ok = d.capacities()
 		}
 		return ok
 	})
@@ -92,7 +92,7 @@ func decodeBatchExecute(body []byte, out *dynamodb.BatchExecuteStatementOutput) 
 				return ok
 			})
 		case "ConsumedCapacity":
-			out.ConsumedCapacity, ok = d.capacities(len(out.Responses))
+			out.ConsumedCapacity, ok = d.capacities()
 		}
 		return ok
 	})
